@@ -1,0 +1,81 @@
+//! What the user measures: one interval, between two marks.
+
+use std::fmt;
+
+use crate::{FileOffset, ThreadId, Tsc, TscRange};
+
+/// Identifies an interval within its source: the row of a table (from 0), or the number its marks carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IntervalId(pub u64);
+
+/// A number the program recorded with the interval: bytes sent, queue length, retries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counter {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+}
+
+/// A named part of an interval, as the program marked it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Its name.
+    pub name: String,
+    /// When it began; it ends where the next stage begins, or with the interval.
+    pub start: Tsc,
+}
+
+/// The thing the user measures: from a begin mark to an end mark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Its identity within the source.
+    pub id: IntervalId,
+    /// What kind of interval it is; statistics are made per label.
+    pub label: String,
+    /// What paired its two marks, where that is more than the id.
+    pub key: Option<String>,
+    /// From the begin mark to the end mark.
+    pub range: TscRange,
+    /// The thread that executed the begin mark, where known.
+    pub start_thread: Option<ThreadId>,
+    /// The thread that executed the end mark, where known.
+    pub stop_thread: Option<ThreadId>,
+    /// When the start thread handed over to the stop thread, where a mark says so.
+    pub publish: Option<Tsc>,
+    /// Its named parts, in order of time.
+    pub stages: Vec<Stage>,
+    /// Its counters, in the order of the source.
+    pub counters: Vec<Counter>,
+    /// The record of the perf.data that its end mark came from, where it came from one.
+    pub record: Option<FileOffset>,
+}
+
+impl Interval {
+    /// An interval on one thread without stages or counters.
+    pub fn new(
+        id: IntervalId,
+        label: impl Into<String>,
+        range: TscRange,
+        thread: Option<ThreadId>,
+    ) -> Interval {
+        Interval {
+            id,
+            label: label.into(),
+            key: None,
+            range,
+            start_thread: thread,
+            stop_thread: thread,
+            publish: None,
+            stages: Vec::new(),
+            counters: Vec::new(),
+            record: None,
+        }
+    }
+}
+
+impl fmt::Display for IntervalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}

@@ -1,0 +1,23 @@
+//! The nouns that all floors of tailtrace share.
+//!
+//! Times ([`Tsc`], [`Ticks`], [`PerfTime`], [`TimeConversion`]), places ([`Cpu`], [`ThreadId`], [`FileOffset`]),
+//! code in memory ([`Mapping`], [`CodeBytes`]), what the user measures ([`Interval`]), and what tailtrace says
+//! about it ([`Cause`], [`Segment`], [`Attribution`]). No I/O, no formats, no policy.
+
+mod attribution;
+mod cause;
+mod code;
+mod diagnostic;
+mod interval;
+mod place;
+mod segment;
+mod time;
+
+pub use attribution::{Attribution, PartitionError};
+pub use cause::{Cause, FaultKind, OffCpu, Slower};
+pub use code::{BuildId, CodeBytes, CodeEpoch, CodeSection, MapEvent, Mapping};
+pub use diagnostic::{Diagnostic, Place, Severity};
+pub use interval::{Counter, Interval, IntervalId, Stage};
+pub use place::{Cpu, FileOffset, Pid, ThreadId, Tid};
+pub use segment::{Certainty, Evidence, EvidenceKind, Segment};
+pub use time::{PerfTime, Ticks, TimeConversion, Tsc, TscRange};

@@ -1,0 +1,233 @@
+//! Two clocks and the one bridge between them.
+//!
+//! PT packets and `rdtsc` marks speak [`Tsc`]; perf records speak [`PerfTime`] (nanoseconds of the perf clock).
+//! [`TimeConversion`] holds the kernel's `time_zero`, `time_mult`, `time_shift` (`perf_event_mmap_page` in
+//! `include/uapi/linux/perf_event.h`). All arithmetic is in integers, products in 128 bits.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A reading of the time-stamp counter, in ticks since the counter's zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tsc(pub u64);
+
+/// A difference of two [`Tsc`] readings. Not core cycles: those are what CYC packets count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticks(pub u64);
+
+/// Nanoseconds of the perf clock, the time that `perf script` prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PerfTime(pub u64);
+
+impl Tsc {
+    /// Ticks from `earlier` to `self`; zero where `earlier` is in fact later.
+    pub fn since(self, earlier: Tsc) -> Ticks {
+        Ticks(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The reading `ticks` before this one, or zero where the counter had not started.
+    pub fn before(self, ticks: Ticks) -> Tsc {
+        Tsc(self.0.saturating_sub(ticks.0))
+    }
+}
+
+impl Add<Ticks> for Tsc {
+    type Output = Tsc;
+    fn add(self, ticks: Ticks) -> Tsc {
+        Tsc(self.0.saturating_add(ticks.0))
+    }
+}
+
+impl Add for Ticks {
+    type Output = Ticks;
+    fn add(self, other: Ticks) -> Ticks {
+        Ticks(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Ticks {
+    fn add_assign(&mut self, other: Ticks) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Ticks {
+    type Output = Ticks;
+    fn sub(self, other: Ticks) -> Ticks {
+        Ticks(self.0.saturating_sub(other.0))
+    }
+}
+
+impl std::iter::Sum for Ticks {
+    fn sum<I: Iterator<Item = Ticks>>(iter: I) -> Ticks {
+        iter.fold(Ticks(0), Add::add)
+    }
+}
+
+impl fmt::Display for PerfTime {
+    /// Seconds with nine decimals, as `perf script --time` takes them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
+
+/// A half-open range of TSC readings: `start` belongs to it, `stop` does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TscRange {
+    /// First reading inside.
+    pub start: Tsc,
+    /// First reading behind; never below `start`.
+    pub stop: Tsc,
+}
+
+impl TscRange {
+    /// The range from `start` to `stop`; empty at `start` where `stop` lies before it.
+    pub fn new(start: Tsc, stop: Tsc) -> TscRange {
+        TscRange { start, stop: stop.max(start) }
+    }
+
+    /// Its length.
+    pub fn ticks(self) -> Ticks {
+        self.stop.since(self.start)
+    }
+
+    /// Whether it holds no reading at all.
+    pub fn is_empty(self) -> bool {
+        self.start >= self.stop
+    }
+
+    /// Whether `at` lies inside.
+    pub fn contains(self, at: Tsc) -> bool {
+        self.start <= at && at < self.stop
+    }
+
+    /// Whether the two share at least one reading.
+    pub fn overlaps(self, other: TscRange) -> bool {
+        self.start < other.stop && other.start < self.stop
+    }
+
+    /// What both have in common, or `None` where that is nothing.
+    pub fn intersection(self, other: TscRange) -> Option<TscRange> {
+        let both = TscRange { start: self.start.max(other.start), stop: self.stop.min(other.stop) };
+        (!both.is_empty()).then_some(both)
+    }
+}
+
+/// The perf clock as a function of the TSC, as the kernel published it when the recording began.
+///
+/// `ns = time_zero + (tsc * time_mult) >> time_shift`, with the wrap of unsigned 64-bit numbers: `time_zero`
+/// is often a "negative" number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeConversion {
+    shift: u16,
+    mult: u32,
+    zero: u64,
+}
+
+impl TimeConversion {
+    /// A conversion from the three numbers, or `None` where they cannot be one (`time_mult` zero: the kernel
+    /// gave none, as with `perf record -k CLOCKID`; a shift of 64 or more).
+    pub fn new(shift: u16, mult: u32, zero: u64) -> Option<TimeConversion> {
+        (mult != 0 && shift < 64).then_some(TimeConversion { shift, mult, zero })
+    }
+
+    /// The perf time at `tsc`, rounded down to a nanosecond, as perf does.
+    pub fn to_perf_time(self, tsc: Tsc) -> PerfTime {
+        PerfTime(self.zero.wrapping_add(self.nanoseconds(tsc.0)))
+    }
+
+    /// The first TSC reading whose perf time is `time`, the inverse of [`Self::to_perf_time`].
+    ///
+    /// A time before the counter's zero gives zero.
+    #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+    pub fn to_tsc(self, time: PerfTime) -> Tsc {
+        let nanoseconds = time.0.wrapping_sub(self.zero);
+        if (nanoseconds as i64) < 0 && time.0 < self.zero && (self.zero as i64) >= 0 {
+            return Tsc(0);
+        }
+        let scaled = u128::from(nanoseconds) << self.shift;
+        let ticks = scaled.div_ceil(u128::from(self.mult));
+        Tsc(u64::try_from(ticks).unwrap_or(u64::MAX))
+    }
+
+    /// Nanoseconds from `range.start` to `range.stop`: the difference of the two converted edges, so that
+    /// durations of neighbours add up.
+    pub fn duration_ns(self, range: TscRange) -> u64 {
+        self.nanoseconds(range.stop.0).wrapping_sub(self.nanoseconds(range.start.0))
+    }
+
+    /// A length in nanoseconds, rounded down: for thresholds and rates, not for lengths that must add up.
+    pub fn ticks_to_ns(self, ticks: Ticks) -> u64 {
+        self.nanoseconds(ticks.0)
+    }
+
+    /// The ticks that `ns` nanoseconds last, rounded up.
+    pub fn ns_to_ticks(self, ns: u64) -> Ticks {
+        let ticks = (u128::from(ns) << self.shift).div_ceil(u128::from(self.mult));
+        Ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
+    }
+
+    /// The counter's frequency in hertz, rounded to the nearest.
+    pub fn tsc_hz(self) -> u64 {
+        let scaled = (1_000_000_000u128 << self.shift) + u128::from(self.mult) / 2;
+        u64::try_from(scaled / u128::from(self.mult)).unwrap_or(u64::MAX)
+    }
+
+    #[allow(clippy::cast_possible_truncation)]
+    fn nanoseconds(self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.mult)) >> self.shift) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The numbers of a real 2.6 GHz guest; the expected values are worked out by hand:
+    /// 1443401205 * 825959061 >> 31 = 555156871; plus zero (2^64 - 36254312) = 518902559.
+    #[test]
+    fn converts_with_a_negative_zero() {
+        let conversion = TimeConversion::new(31, 825_959_061, 18_446_744_073_673_297_304).expect("usable");
+        assert_eq!(conversion.to_perf_time(Tsc(1_443_401_205)), PerfTime(518_902_559));
+        assert_eq!(conversion.tsc_hz(), 2_599_988_001);
+    }
+
+    #[test]
+    fn refuses_what_is_no_conversion() {
+        assert_eq!(TimeConversion::new(31, 0, 1), None);
+        assert_eq!(TimeConversion::new(64, 1, 1), None);
+    }
+
+    #[test]
+    fn perf_time_prints_as_perf_script_takes_it() {
+        assert_eq!(PerfTime(7_002_363_887_524_638).to_string(), "7002363.887524638");
+    }
+
+    proptest! {
+        #[test]
+        fn to_tsc_is_the_first_reading_of_its_nanosecond(
+            mult in 100_000_000u32..4_000_000_000, zero in any::<u64>(), tsc in 1u64..(1 << 56)
+        ) {
+            let conversion = TimeConversion::new(31, mult, zero).expect("usable");
+            let time = conversion.to_perf_time(Tsc(tsc));
+            let back = conversion.to_tsc(time);
+            if back.0 != 0 {
+                prop_assert!(back.0 <= tsc);
+                prop_assert_eq!(conversion.to_perf_time(back), time);
+                prop_assert!(conversion.to_perf_time(Tsc(back.0 - 1)) != time);
+            }
+        }
+
+        #[test]
+        fn durations_of_neighbours_add_up(a in 0u64..1 << 50, b in 0u64..1 << 40, c in 0u64..1 << 40) {
+            let conversion = TimeConversion::new(31, 825_959_061, 0).expect("usable");
+            let (first, second) = (TscRange::new(Tsc(a), Tsc(a + b)), TscRange::new(Tsc(a + b), Tsc(a + b + c)));
+            let both = TscRange::new(first.start, second.stop);
+            prop_assert_eq!(
+                conversion.duration_ns(first) + conversion.duration_ns(second),
+                conversion.duration_ns(both)
+            );
+        }
+    }
+}

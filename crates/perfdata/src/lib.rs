@@ -1,0 +1,5 @@
+//! Reads perf.data files with Intel PT.
+
+mod schedule;
+
+pub use schedule::{LeaveReason, Run, Schedule};

@@ -1,0 +1,62 @@
+//! Who ran where and when, from SWITCH, `SWITCH_CPU_WIDE`, `ITRACE_START` and `sched:sched_switch` records.
+
+use std::collections::BTreeMap;
+
+use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid};
+
+/// How a thread left its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaveReason {
+    /// The scheduler took the CPU away while the thread could run (`MISC_SWITCH_OUT_PREEMPT`, or `prev_state` R).
+    Preempted,
+    /// The thread went to sleep; the kernel's state letter where `sched_switch` tells it (`S`, `D`, `I`, …).
+    Slept(Option<char>),
+    /// The thread ended (`prev_state` X or Z).
+    Exited,
+    /// The records do not say: the capture ended, or records are missing.
+    Unknown,
+}
+
+/// One stay of a thread on a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Who.
+    pub thread: ThreadId,
+    /// Where.
+    pub cpu: Cpu,
+    /// From: the switch-in, or the capture's first record where the thread was on already.
+    pub start: PerfTime,
+    /// To: the switch-out, or the capture's last record.
+    pub stop: PerfTime,
+    /// How it left.
+    pub leave: LeaveReason,
+    /// The record of the switch-in, where there is one.
+    pub start_record: Option<FileOffset>,
+    /// The record of the switch-out, where there is one.
+    pub stop_record: Option<FileOffset>,
+}
+
+/// All runs, by CPU and by thread; each list in order of time.
+#[derive(Clone, Debug, Default)]
+pub struct Schedule {
+    pub(crate) runs: Vec<Run>,
+    pub(crate) by_cpu: BTreeMap<Cpu, Vec<usize>>,
+    pub(crate) by_thread: BTreeMap<Tid, Vec<usize>>,
+}
+
+impl Schedule {
+    /// The runs on `cpu`, idle task included, in order of time.
+    pub fn on_cpu(&self, cpu: Cpu) -> impl DoubleEndedIterator<Item = &Run> + ExactSizeIterator {
+        self.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice).iter().map(|&index| &self.runs[index])
+    }
+
+    /// The runs of thread `tid`, in order of time. Not for the idle task, which is on every CPU.
+    pub fn of_thread(&self, tid: Tid) -> impl DoubleEndedIterator<Item = &Run> + ExactSizeIterator {
+        self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice).iter().map(|&index| &self.runs[index])
+    }
+
+    /// The CPUs that have runs.
+    pub fn cpus(&self) -> impl Iterator<Item = Cpu> {
+        self.by_cpu.keys().copied()
+    }
+}
