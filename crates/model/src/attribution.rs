@@ -91,6 +91,7 @@ mod tests {
             cpu: None,
             thread: None,
             cause: Cause::Unexplained,
+            occurrence: 0,
             certainty: Certainty::Unknown,
             detail: String::new(),
             edge_uncertainty: Ticks(0),

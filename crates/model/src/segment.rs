@@ -54,6 +54,9 @@ pub struct Segment {
     pub thread: Option<ThreadId>,
     /// Why.
     pub cause: Cause,
+    /// Which happening of this cause it belongs to: segments of one interval that share cause and number are pieces
+    /// of one happening (a page fault cut in three by a nested interrupt), and count once. Any numbers will do.
+    pub occurrence: u64,
     /// How well that is known.
     pub certainty: Certainty,
     /// The particulars: by whom preempted, which function, which address. Empty where there are none.
