@@ -93,7 +93,6 @@ mod tests {
             cause: Cause::Unexplained,
             occurrence: 0,
             certainty: Certainty::Unknown,
-            occurrence: 0,
             detail: String::new(),
             edge_uncertainty: Ticks(0),
             during: Vec::new(),

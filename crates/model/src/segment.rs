@@ -59,9 +59,6 @@ pub struct Segment {
     pub occurrence: u64,
     /// How well that is known.
     pub certainty: Certainty,
-    /// Which occurrence of the cause it is part of: segments of one interval with equal cause and equal number
-    /// are one page fault, one interrupt, one wait, however often something else cut through it.
-    pub occurrence: u32,
     /// The particulars: by whom preempted, which function, which address. Empty where there are none.
     pub detail: String,
     /// How far its edges may be off, where that is known to be more than a tick.
