@@ -1,1 +1,30 @@
-//! stub
+//! One plain [`Report`], and pure functions from it to every format.
+//!
+//! [`OutlierReport::new`] resolves an [`Attribution`](model::Attribution) once: names, nanoseconds that add up,
+//! evidence. The renderers ([`render_text`], [`render_markdown`], [`render_json`], and their `stat` forms) only lay
+//! it out; they neither compute nor open files, and every string of the capture passes through one escaping module.
+
+mod causes;
+mod escape;
+mod headline;
+mod json;
+mod markdown;
+mod outlier;
+mod perf_script;
+mod report;
+mod resolve;
+mod text;
+mod timebase;
+mod units;
+
+pub use headline::headline;
+pub use json::{SCHEMA, render_json, render_stat_json};
+pub use markdown::render_markdown;
+pub use outlier::{
+    CauseTotal, Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport,
+    ThreadName,
+};
+pub use perf_script::perf_script_line;
+pub use report::{Bin, CaptureFacts, Mode, Percentiles, PopulationSummary, Report, SelectionSummary};
+pub use text::{Style, render_stat_text, render_text};
+pub use timebase::{TimeUnit, Timebase};

@@ -1,0 +1,124 @@
+//! Sums per cause, in the outlier and in its baselines, that add up exactly.
+//!
+//! Typical = mean over the baselines, a cause absent from one counting zero. Means are rarely whole, so they are
+//! apportioned by largest remainder (Hamilton's method): each gets its floor, and the units still missing to the
+//! rounded mean of the whole go to the largest remainders. Hence Σ excess = duration - baselines' mean, as printed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Attribution, Certainty, Segment};
+
+use crate::{CauseTotal, Timebase};
+
+/// What is gathered of one cause before means are taken.
+struct Tally {
+    duration_ns: u64,
+    baselines_ns: u128,
+    occurrences: BTreeSet<u64>,
+    certainty: Certainty,
+    details: BTreeMap<String, u64>,
+}
+
+/// The causes of `outlier` and `baselines`, largest excess first, and the baselines' mean duration.
+pub(crate) fn cause_totals<B: std::borrow::Borrow<Attribution>>(
+    outlier: &Attribution,
+    baselines: &[B],
+    timebase: Timebase,
+) -> (Vec<CauseTotal>, Option<u64>) {
+    let mut tallies = BTreeMap::new();
+    for segment in outlier.segments() {
+        add_of_outlier(&mut tallies, segment, timebase);
+    }
+    for segment in baselines.iter().flat_map(|baseline| baseline.borrow().segments()) {
+        let tally = tally_of(&mut tallies, segment);
+        tally.baselines_ns += u128::from(timebase.duration(segment.range));
+    }
+    let sums: Vec<u128> = tallies.values().map(|tally| tally.baselines_ns).collect();
+    let (typical, mean) = apportion(&sums, baselines.len());
+    let mut totals: Vec<CauseTotal> = tallies
+        .into_iter()
+        .zip(typical)
+        .map(|((cause, tally), typical)| tally.total(cause, typical))
+        .collect();
+    totals.sort_by(|a, b| (b.excess_ns, b.duration_ns).cmp(&(a.excess_ns, a.duration_ns)));
+    (totals, mean)
+}
+
+fn tally_of<'a>(tallies: &'a mut BTreeMap<String, Tally>, segment: &Segment) -> &'a mut Tally {
+    let tally = tallies.entry(segment.cause.to_string()).or_insert_with(|| Tally {
+        duration_ns: 0,
+        baselines_ns: 0,
+        occurrences: BTreeSet::new(),
+        certainty: segment.certainty,
+        details: BTreeMap::new(),
+    });
+    tally
+}
+
+fn add_of_outlier(tallies: &mut BTreeMap<String, Tally>, segment: &Segment, timebase: Timebase) {
+    let duration_ns = timebase.duration(segment.range);
+    let tally = tally_of(tallies, segment);
+    tally.duration_ns = tally.duration_ns.saturating_add(duration_ns);
+    tally.occurrences.insert(segment.occurrence);
+    tally.certainty = tally.certainty.min(segment.certainty);
+    if !segment.detail.is_empty() {
+        *tally.details.entry(segment.detail.clone()).or_default() += duration_ns;
+    }
+}
+
+impl Tally {
+    fn total(self, cause: String, typical_ns: u64) -> CauseTotal {
+        CauseTotal {
+            cause,
+            duration_ns: self.duration_ns,
+            typical_ns,
+            excess_ns: signed_difference(self.duration_ns, typical_ns),
+            count: self.occurrences.len() as u64,
+            certainty: self.certainty,
+            detail: foremost(&self.details),
+        }
+    }
+}
+
+/// The detail that took most time (the first by name among equals), and how many more there are.
+fn foremost(details: &BTreeMap<String, u64>) -> String {
+    let Some((detail, _)) = details.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))) else {
+        return String::new();
+    };
+    match details.len() - 1 {
+        0 => detail.clone(),
+        1 => format!("{detail} (and 1 other)"),
+        others => format!("{detail} (and {others} others)"),
+    }
+}
+
+/// `a - b`; lengths beyond 2^63 (centuries of nanoseconds) stay at the limit.
+pub(crate) fn signed_difference(a: u64, b: u64) -> i64 {
+    let difference = i128::from(a) - i128::from(b);
+    i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Each of `sums` divided by `count` to a whole number, so that they add up to the total's rounded quotient, which
+/// is returned beside them; zeros and `None` where `count` is zero.
+fn apportion(sums: &[u128], count: usize) -> (Vec<u64>, Option<u64>) {
+    if count == 0 {
+        return (vec![0; sums.len()], None);
+    }
+    let count = count as u128;
+    let mean = (sums.iter().sum::<u128>() + count / 2) / count;
+    let mut shares: Vec<u128> = sums.iter().map(|sum| sum / count).collect();
+    let missing = mean.saturating_sub(shares.iter().sum());
+    let mut order: Vec<usize> = (0..sums.len()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(sums[at] % count));
+    for &at in order.iter().take(usize::try_from(missing).unwrap_or(usize::MAX)) {
+        shares[at] += 1;
+    }
+    (shares.into_iter().map(saturate).collect(), Some(saturate(mean)))
+}
+
+fn saturate(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! JSON, schema `tailtrace-report/1`: `docs/report-schema.md` is the contract.
+//!
+//! The twins below own the spelling of every field, so that renaming a field of the report cannot change a format
+//! that others parse. 64-bit times are decimal strings, lengths are numbers.
+
+use model::Diagnostic;
+use serde::Serialize;
+
+use crate::escape::{bounded_for_json, for_json_document};
+use crate::{CaptureFacts, PopulationSummary, Report, TimeUnit};
+
+mod outlier;
+
+/// The schema's name and major version, the first field of every document.
+pub const SCHEMA: &str = "tailtrace-report/1";
+
+/// The whole report, for `explain --format json`.
+pub fn render_json(report: &Report) -> String {
+    document(&ReportTwin {
+        selection: Some(SelectionTwin {
+            rule: bounded_for_json(&report.selection.rule),
+            selected: report.selection.selected,
+        }),
+        outliers: Some(report.outliers.iter().map(outlier::OutlierTwin::new).collect()),
+        ..ReportTwin::of_population(report)
+    })
+}
+
+/// The population alone, for `stat --format json`: the same document without `selection` and `outliers`.
+pub fn render_stat_json(report: &Report) -> String {
+    document(&ReportTwin::of_population(report))
+}
+
+/// One document and a newline. Writing to memory fails only for maps whose keys are no strings; there are none.
+fn document(twin: &ReportTwin) -> String {
+    let mut document = for_json_document(&serde_json::to_string_pretty(twin).unwrap_or_default());
+    document.push('\n');
+    document
+}
+
+#[derive(Serialize)]
+struct ReportTwin {
+    schema: &'static str,
+    capture: CaptureTwin,
+    population: PopulationTwin,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selection: Option<SelectionTwin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outliers: Option<Vec<outlier::OutlierTwin>>,
+    diagnostics: Vec<DiagnosticTwin>,
+}
+
+#[derive(Serialize)]
+struct CaptureTwin {
+    path: Option<String>,
+    hostname: Option<String>,
+    os_release: Option<String>,
+    perf_version: Option<String>,
+    arch: Option<String>,
+    cpu_desc: Option<String>,
+    cpuid: Option<String>,
+    cmdline: Option<String>,
+    cpus: Option<u64>,
+    tsc_hz: Option<u64>,
+    pt_config: Vec<String>,
+    duration_ns: Option<u64>,
+    trace_bytes: Option<u64>,
+    lost_records: Option<u64>,
+    truncated_aux: Option<u64>,
+    time_unit: &'static str,
+}
+
+/// Figures are null where the population has none.
+#[derive(Serialize)]
+struct PopulationTwin {
+    count: u64,
+    rule: String,
+    outliers: u64,
+    min_ns: Option<u64>,
+    mean_ns: Option<u64>,
+    mean_without_outliers_ns: Option<u64>,
+    max_ns: Option<u64>,
+    stdev_ns: Option<u64>,
+    stdev_without_outliers_ns: Option<u64>,
+    percentiles: PercentilesTwin,
+    histogram: Vec<BinTwin>,
+    modes: Vec<ModeTwin>,
+}
+
+#[derive(Serialize)]
+struct PercentilesTwin {
+    p50: Option<u64>,
+    p90: Option<u64>,
+    p99: Option<u64>,
+    p99_9: Option<u64>,
+    p99_99: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct BinTwin {
+    from_ns: u64,
+    to_ns: u64,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct ModeTwin {
+    from_ns: u64,
+    to_ns: u64,
+    typical_ns: u64,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct SelectionTwin {
+    rule: String,
+    selected: u64,
+}
+
+#[derive(Serialize)]
+struct DiagnosticTwin {
+    severity: String,
+    what: String,
+    #[serde(rename = "where")]
+    place: String,
+}
+
+impl ReportTwin {
+    fn of_population(report: &Report) -> ReportTwin {
+        ReportTwin {
+            schema: SCHEMA,
+            capture: CaptureTwin::new(&report.capture),
+            population: PopulationTwin::new(&report.population),
+            selection: None,
+            outliers: None,
+            diagnostics: report.diagnostics.iter().map(DiagnosticTwin::new).collect(),
+        }
+    }
+}
+
+impl CaptureTwin {
+    fn new(capture: &CaptureFacts) -> CaptureTwin {
+        let bounded = |text: &Option<String>| text.as_deref().map(bounded_for_json);
+        CaptureTwin {
+            path: bounded(&capture.path),
+            hostname: bounded(&capture.hostname),
+            os_release: bounded(&capture.os_release),
+            perf_version: bounded(&capture.perf_version),
+            arch: bounded(&capture.arch),
+            cpu_desc: bounded(&capture.cpu_desc),
+            cpuid: bounded(&capture.cpuid),
+            cmdline: bounded(&capture.cmdline),
+            cpus: capture.cpus,
+            tsc_hz: capture.tsc_hz,
+            pt_config: capture.pt_config.iter().map(|term| bounded_for_json(term)).collect(),
+            duration_ns: capture.duration_ns,
+            trace_bytes: capture.trace_bytes,
+            lost_records: capture.lost_records,
+            truncated_aux: capture.truncated_aux,
+            time_unit: unit_name(capture.time_unit),
+        }
+    }
+}
+
+impl PopulationTwin {
+    fn new(population: &PopulationSummary) -> PopulationTwin {
+        let known = |figure: u64| (population.count > 0).then_some(figure);
+        let percentiles = population.percentiles;
+        PopulationTwin {
+            count: population.count,
+            rule: bounded_for_json(&population.rule),
+            outliers: population.outliers,
+            min_ns: known(population.min_ns),
+            mean_ns: known(population.mean_ns),
+            mean_without_outliers_ns: population.mean_without_outliers_ns,
+            max_ns: known(population.max_ns),
+            stdev_ns: known(population.stdev_ns),
+            stdev_without_outliers_ns: population.stdev_without_outliers_ns,
+            percentiles: PercentilesTwin {
+                p50: known(percentiles.p50),
+                p90: known(percentiles.p90),
+                p99: known(percentiles.p99),
+                p99_9: known(percentiles.p99_9),
+                p99_99: known(percentiles.p99_99),
+            },
+            histogram: population
+                .histogram
+                .iter()
+                .map(|bin| BinTwin { from_ns: bin.from_ns, to_ns: bin.to_ns, count: bin.count })
+                .collect(),
+            modes: population
+                .modes
+                .iter()
+                .map(|mode| ModeTwin {
+                    from_ns: mode.from_ns,
+                    to_ns: mode.to_ns,
+                    typical_ns: mode.typical_ns,
+                    count: mode.count,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl DiagnosticTwin {
+    fn new(diagnostic: &Diagnostic) -> DiagnosticTwin {
+        DiagnosticTwin {
+            severity: diagnostic.severity.to_string(),
+            what: bounded_for_json(&diagnostic.what),
+            place: bounded_for_json(&diagnostic.place.to_string()),
+        }
+    }
+}
+
+fn unit_name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Nanoseconds => "ns",
+        TimeUnit::Ticks => "ticks",
+    }
+}
+
+#[cfg(test)]
+mod tests;

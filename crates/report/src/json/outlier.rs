@@ -1,0 +1,207 @@
+//! The JSON of one outlier.
+
+use serde::Serialize;
+
+use super::unit_name;
+use crate::escape::bounded_for_json;
+use crate::headline::sentence;
+use crate::{
+    CauseTotal, Check, CheckState, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
+};
+
+/// Deeper `during` is left out, so that no report can exhaust the stack.
+const DURING_DEPTH: usize = 16;
+
+#[derive(Serialize)]
+pub(super) struct OutlierTwin {
+    id: u64,
+    label: String,
+    key: Option<String>,
+    headline: String,
+    start_tsc: String,
+    stop_tsc: String,
+    start_ns: Option<String>,
+    duration_ns: u64,
+    time_unit: &'static str,
+    start_thread: Option<ThreadTwin>,
+    stop_thread: Option<ThreadTwin>,
+    baselines: Vec<u64>,
+    baseline_mean_ns: Option<u64>,
+    checks: Vec<CheckTwin>,
+    counters: Vec<CounterTwin>,
+    stages: Vec<StageTwin>,
+    causes: Vec<CauseTwin>,
+    segments: Vec<SegmentTwin>,
+    perf_script: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ThreadTwin {
+    pid: i32,
+    tid: i32,
+    comm: String,
+}
+
+#[derive(Serialize)]
+struct CheckTwin {
+    name: String,
+    state: &'static str,
+    detail: String,
+}
+
+#[derive(Serialize)]
+struct CounterTwin {
+    name: String,
+    value: f64,
+}
+
+#[derive(Serialize)]
+struct StageTwin {
+    name: String,
+    offset_ns: u64,
+    duration_ns: u64,
+}
+
+#[derive(Serialize)]
+struct CauseTwin {
+    cause: String,
+    duration_ns: u64,
+    typical_ns: u64,
+    excess_ns: i64,
+    count: u64,
+    certainty: String,
+    detail: String,
+}
+
+#[derive(Serialize)]
+struct SegmentTwin {
+    offset_ns: u64,
+    duration_ns: u64,
+    cpu: Option<u32>,
+    tid: Option<i32>,
+    cause: String,
+    certainty: String,
+    detail: String,
+    edge_uncertainty_ns: u64,
+    during: Vec<SegmentTwin>,
+    evidence: Vec<EvidenceTwin>,
+}
+
+#[derive(Serialize)]
+struct EvidenceTwin {
+    kind: String,
+    file_offset: Option<u64>,
+    cpu: Option<u32>,
+    aux_offset: Option<u64>,
+    text: String,
+}
+
+impl OutlierTwin {
+    pub(super) fn new(outlier: &OutlierReport) -> OutlierTwin {
+        OutlierTwin {
+            id: outlier.id,
+            label: bounded_for_json(&outlier.label),
+            key: outlier.key.as_deref().map(bounded_for_json),
+            headline: bounded_for_json(&sentence(outlier)),
+            start_tsc: outlier.start_tsc.to_string(),
+            stop_tsc: outlier.stop_tsc.to_string(),
+            start_ns: outlier.start_ns.map(|time| time.to_string()),
+            duration_ns: outlier.duration_ns,
+            time_unit: unit_name(outlier.time_unit),
+            start_thread: outlier.start_thread.as_ref().map(ThreadTwin::new),
+            stop_thread: outlier.stop_thread.as_ref().map(ThreadTwin::new),
+            baselines: outlier.baselines.clone(),
+            baseline_mean_ns: outlier.baseline_mean_ns,
+            checks: outlier.checks.iter().map(CheckTwin::new).collect(),
+            counters: outlier
+                .counters
+                .iter()
+                .map(|counter| CounterTwin { name: bounded_for_json(&counter.name), value: counter.value })
+                .collect(),
+            stages: outlier.stages.iter().map(StageTwin::new).collect(),
+            causes: outlier.causes.iter().map(CauseTwin::new).collect(),
+            segments: segment_twins(&outlier.segments, DURING_DEPTH),
+            perf_script: (!outlier.perf_script.is_empty()).then(|| bounded_for_json(&outlier.perf_script)),
+        }
+    }
+}
+
+fn segment_twins(segments: &[SegmentReport], depth: usize) -> Vec<SegmentTwin> {
+    segments.iter().map(|segment| SegmentTwin::new(segment, depth)).collect()
+}
+
+impl SegmentTwin {
+    fn new(segment: &SegmentReport, depth: usize) -> SegmentTwin {
+        SegmentTwin {
+            offset_ns: segment.offset_ns,
+            duration_ns: segment.duration_ns,
+            cpu: segment.cpu,
+            tid: segment.tid,
+            cause: bounded_for_json(&segment.cause),
+            certainty: segment.certainty.to_string(),
+            detail: bounded_for_json(&segment.detail),
+            edge_uncertainty_ns: segment.edge_uncertainty_ns,
+            during: match depth {
+                0 => Vec::new(),
+                _ => segment_twins(&segment.during, depth - 1),
+            },
+            evidence: segment.evidence.iter().map(EvidenceTwin::new).collect(),
+        }
+    }
+}
+
+impl ThreadTwin {
+    fn new(thread: &ThreadName) -> ThreadTwin {
+        ThreadTwin { pid: thread.pid, tid: thread.tid, comm: bounded_for_json(&thread.comm) }
+    }
+}
+
+impl CheckTwin {
+    fn new(check: &Check) -> CheckTwin {
+        CheckTwin {
+            name: bounded_for_json(&check.name),
+            state: match check.state {
+                CheckState::Good => "good",
+                CheckState::Partial => "partial",
+                CheckState::Missing => "missing",
+            },
+            detail: bounded_for_json(&check.detail),
+        }
+    }
+}
+
+impl StageTwin {
+    fn new(stage: &StageReport) -> StageTwin {
+        StageTwin {
+            name: bounded_for_json(&stage.name),
+            offset_ns: stage.offset_ns,
+            duration_ns: stage.duration_ns,
+        }
+    }
+}
+
+impl CauseTwin {
+    fn new(cause: &CauseTotal) -> CauseTwin {
+        CauseTwin {
+            cause: bounded_for_json(&cause.cause),
+            duration_ns: cause.duration_ns,
+            typical_ns: cause.typical_ns,
+            excess_ns: cause.excess_ns,
+            count: cause.count,
+            certainty: cause.certainty.to_string(),
+            detail: bounded_for_json(&cause.detail),
+        }
+    }
+}
+
+impl EvidenceTwin {
+    fn new(evidence: &EvidenceReport) -> EvidenceTwin {
+        EvidenceTwin {
+            kind: evidence.kind.to_string(),
+            file_offset: evidence.file_offset,
+            cpu: evidence.cpu,
+            aux_offset: evidence.aux_offset,
+            text: bounded_for_json(&evidence.text),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! One outlier, resolved: what it cost, why, and what supports each statement.
+//!
+//! Invariants kept by [`OutlierReport::new`]: `segments` lie in order without a hole and add up to `duration_ns`;
+//! the causes' durations do too; their typical values add up to `baseline_mean_ns`, so their excesses add up to
+//! the difference.
+
+use model::{Certainty, EvidenceKind};
+
+use crate::TimeUnit;
+
+/// One explained interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutlierReport {
+    /// Its id within the source.
+    pub id: u64,
+    /// What kind of interval it is.
+    pub label: String,
+    /// What paired its marks, where that is more than the id.
+    pub key: Option<String>,
+    /// TSC at its begin mark.
+    pub start_tsc: u64,
+    /// TSC at its end mark.
+    pub stop_tsc: u64,
+    /// Perf time at its begin mark, in nanoseconds, where the clocks are joined.
+    pub start_ns: Option<u64>,
+    /// From begin to end mark.
+    pub duration_ns: u64,
+    /// The thread of the begin mark.
+    pub start_thread: Option<ThreadName>,
+    /// The thread of the end mark.
+    pub stop_thread: Option<ThreadName>,
+    /// The ids of the typical intervals it is compared with.
+    pub baselines: Vec<u64>,
+    /// Their mean duration, rounded half up; `None` without baselines.
+    pub baseline_mean_ns: Option<u64>,
+    /// What the capture can and cannot tell about this interval.
+    pub checks: Vec<Check>,
+    /// Numbers the program recorded with it.
+    pub counters: Vec<CounterValue>,
+    /// Its named parts.
+    pub stages: Vec<StageReport>,
+    /// Its time and its baselines' by cause, largest excess first.
+    pub causes: Vec<CauseTotal>,
+    /// Its time in order.
+    pub segments: Vec<SegmentReport>,
+    /// The unit of its lengths.
+    pub time_unit: TimeUnit,
+    /// A shell command that shows this time with stock perf; empty where the clocks are not joined.
+    pub perf_script: String,
+}
+
+/// A thread, as a reader knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadName {
+    /// The process.
+    pub pid: i32,
+    /// The thread.
+    pub tid: i32,
+    /// Its name at that time; empty where no record tells.
+    pub comm: String,
+}
+
+/// How a check of the capture came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckState {
+    /// Complete.
+    Good,
+    /// There in part.
+    Partial,
+    /// Not there.
+    Missing,
+}
+
+/// One line on what the capture holds for an interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked for: `PT`, `loss`, `CYC`, `code bytes`, `kernel trace`, `clock`.
+    pub name: String,
+    /// How it came out.
+    pub state: CheckState,
+    /// In words, with figures.
+    pub detail: String,
+}
+
+/// A number the program recorded with an interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CounterValue {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+}
+
+/// A named part of an interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageReport {
+    /// Its name.
+    pub name: String,
+    /// From the interval's start.
+    pub offset_ns: u64,
+    /// Until the next stage, or the interval's end.
+    pub duration_ns: u64,
+}
+
+/// What one cause took in the outlier and takes in its baselines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CauseTotal {
+    /// Its dotted name.
+    pub cause: String,
+    /// In the outlier.
+    pub duration_ns: u64,
+    /// The mean over the baselines (absent is zero), to whole units so that these add up to the baselines' mean.
+    pub typical_ns: u64,
+    /// `duration_ns - typical_ns`.
+    pub excess_ns: i64,
+    /// How many times it happened in the outlier; a happening cut in pieces counts once.
+    pub count: u64,
+    /// The weakest certainty among its segments.
+    pub certainty: Certainty,
+    /// The particulars that took most of its time, and how many others there are.
+    pub detail: String,
+}
+
+/// An exclusive piece of the interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentReport {
+    /// From the interval's start.
+    pub offset_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+    /// The CPU, where the thread was on one that is known.
+    pub cpu: Option<u32>,
+    /// The thread whose time it is.
+    pub tid: Option<i32>,
+    /// The dotted name of its cause.
+    pub cause: String,
+    /// How well that is known.
+    pub certainty: Certainty,
+    /// The particulars; empty where there are none.
+    pub detail: String,
+    /// How far its edges may be off; zero where they are exact to a unit.
+    pub edge_uncertainty_ns: u64,
+    /// For a wait: what the thread that ended it did meanwhile. Not part of the sum.
+    pub during: Vec<SegmentReport>,
+    /// What supports it, strongest first.
+    pub evidence: Vec<EvidenceReport>,
+}
+
+/// One thing a reader can look up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvidenceReport {
+    /// What it is.
+    pub kind: EvidenceKind,
+    /// Byte in the perf.data, as `perf script -D` prints it.
+    pub file_offset: Option<u64>,
+    /// The CPU it belongs to.
+    pub cpu: Option<u32>,
+    /// Byte in that CPU's AUX stream.
+    pub aux_offset: Option<u64>,
+    /// What it says.
+    pub text: String,
+}

@@ -1,0 +1,44 @@
+//! The command line with which a reader checks an outlier against stock perf.
+
+use std::collections::BTreeSet;
+
+use model::PerfTime;
+
+use crate::{OutlierReport, SegmentReport};
+
+impl OutlierReport {
+    /// Sets the paste-ready line for the capture at `path`; none where the clocks are not joined.
+    ///
+    /// The range ends one nanosecond late, because perf times are rounded down and perf's ranges include their end.
+    #[must_use]
+    pub fn with_perf_script(mut self, path: &str) -> OutlierReport {
+        if let Some(start) = self.start_ns {
+            let stop = start.saturating_add(self.duration_ns).saturating_add(1);
+            let cpus = self.segments.iter().filter_map(|segment: &SegmentReport| segment.cpu).collect();
+            self.perf_script = perf_script_line(path, PerfTime(start), PerfTime(stop), &cpus);
+        }
+        self
+    }
+}
+
+/// `perf script -i FILE --time A,B -C CPUS --itrace=be --ns`: branches and errors of that time on those CPUs (all
+/// where none is given), quoted for a shell.
+pub fn perf_script_line(path: &str, start: PerfTime, stop: PerfTime, cpus: &BTreeSet<u32>) -> String {
+    let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let cpus = if list.is_empty() { String::new() } else { format!(" -C {list}") };
+    format!("perf script -i {} --time {start},{stop}{cpus} --itrace=be --ns", shell_quoted(path))
+}
+
+/// `path` as one word of a POSIX shell.
+fn shell_quoted(path: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "/._-+=:,@%".contains(character);
+    let quoted = match path {
+        "" => "''".to_owned(),
+        _ if path.chars().all(plain) => path.to_owned(),
+        _ => format!("'{}'", path.replace('\'', r"'\''")),
+    };
+    if path.starts_with('-') { format!("./{quoted}") } else { quoted }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! The report: one plain value, already resolved, from which every format is rendered.
+//!
+//! Lengths named `_ns` are in the report's [`TimeUnit`]: nanoseconds, or ticks where `capture.time_unit` says so.
+
+use model::Diagnostic;
+
+use crate::{OutlierReport, TimeUnit};
+
+/// What tailtrace has to say about one capture.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Where and how the capture was made.
+    pub capture: CaptureFacts,
+    /// All its intervals, in figures.
+    pub population: PopulationSummary,
+    /// Which of them are explained, and by what rule.
+    pub selection: SelectionSummary,
+    /// The explained ones, in the order of the selection.
+    pub outliers: Vec<OutlierReport>,
+    /// What is wrong with the input.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The circumstances a ticket's reader asks for first. What the file does not tell is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaptureFacts {
+    /// The file as the user named it.
+    pub path: Option<String>,
+    /// The recorded machine.
+    pub hostname: Option<String>,
+    /// Its kernel (`uname -r`).
+    pub os_release: Option<String>,
+    /// The perf that recorded.
+    pub perf_version: Option<String>,
+    /// The architecture (`uname -m`).
+    pub arch: Option<String>,
+    /// The processor's marketing name.
+    pub cpu_desc: Option<String>,
+    /// The processor as perf identifies it: `GenuineIntel,6,143,8`.
+    pub cpuid: Option<String>,
+    /// The recording's command line.
+    pub cmdline: Option<String>,
+    /// How many CPUs were online.
+    pub cpus: Option<u64>,
+    /// The counter's frequency in hertz.
+    pub tsc_hz: Option<u64>,
+    /// How PT was configured, in perf's terms: `cyc`, `mtc_period=3`, `noretcomp`.
+    pub pt_config: Vec<String>,
+    /// From the first to the last record.
+    pub duration_ns: Option<u64>,
+    /// Bytes of PT in the file.
+    pub trace_bytes: Option<u64>,
+    /// Records that the kernel says it lost.
+    pub lost_records: Option<u64>,
+    /// AUX buffers that the kernel marked truncated or overwritten.
+    pub truncated_aux: Option<u64>,
+    /// The unit of every length outside the outliers, which say theirs.
+    pub time_unit: TimeUnit,
+}
+
+/// The population's figures. Where `count` is zero the others mean nothing and are not shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PopulationSummary {
+    /// How many intervals there are.
+    pub count: u64,
+    /// The rule by which an interval counts as an outlier here.
+    pub rule: String,
+    /// How many do.
+    pub outliers: u64,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The mean of all.
+    pub mean_ns: u64,
+    /// The mean of those that are no outliers; `None` where all are.
+    pub mean_without_outliers_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: u64,
+    /// The population standard deviation of all.
+    pub stdev_ns: u64,
+    /// The same of those that are no outliers; `None` where all are.
+    pub stdev_without_outliers_ns: Option<u64>,
+    /// Percentiles by nearest rank.
+    pub percentiles: Percentiles,
+    /// The durations' distribution: neighbouring bins in order.
+    pub histogram: Vec<Bin>,
+    /// The kinds of durations seen in the histogram, shortest first; one entry where there is no second kind.
+    pub modes: Vec<Mode>,
+}
+
+/// Percentiles of the durations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Percentiles {
+    /// The median.
+    pub p50: u64,
+    /// 90 % are not longer.
+    pub p90: u64,
+    /// 99 % are not longer.
+    pub p99: u64,
+    /// 99.9 % are not longer.
+    pub p99_9: u64,
+    /// 99.99 % are not longer.
+    pub p99_99: u64,
+}
+
+/// One bin of the histogram: durations from `from_ns` to below `to_ns`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// The shortest duration in it.
+    pub from_ns: u64,
+    /// The shortest duration no longer in it.
+    pub to_ns: u64,
+    /// How many intervals.
+    pub count: u64,
+}
+
+/// One kind of duration: a hill of the histogram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mode {
+    /// The shortest duration in it.
+    pub from_ns: u64,
+    /// The longest duration in it.
+    pub to_ns: u64,
+    /// Its typical duration (median).
+    pub typical_ns: u64,
+    /// How many intervals.
+    pub count: u64,
+}
+
+/// Which intervals were chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SelectionSummary {
+    /// The rule, as the user can repeat it: `--mad 3.5, at most the 10 longest`.
+    pub rule: String,
+    /// How many it chose.
+    pub selected: u64,
+}

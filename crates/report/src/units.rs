@@ -1,0 +1,117 @@
+//! Lengths as people read them: three or four digits, one unit, never `1000.0 us`.
+
+use crate::TimeUnit;
+
+/// How a length is written while its rounded figure stays below the limit.
+struct Scale {
+    unit: &'static str,
+    nanoseconds: u128,
+    decimals: u32,
+    below: u128,
+}
+
+/// Tried in order; the last has no limit. Rounding comes first, so 999 960 ns is `1.00 ms`.
+const SCALES: [Scale; 7] = [
+    Scale { unit: "ns", nanoseconds: 1, decimals: 0, below: 1000 },
+    Scale { unit: "us", nanoseconds: 1_000, decimals: 2, below: 10 },
+    Scale { unit: "us", nanoseconds: 1_000, decimals: 1, below: 1000 },
+    Scale { unit: "ms", nanoseconds: 1_000_000, decimals: 2, below: 10 },
+    Scale { unit: "ms", nanoseconds: 1_000_000, decimals: 1, below: 1000 },
+    Scale { unit: "s", nanoseconds: 1_000_000_000, decimals: 2, below: 10 },
+    Scale { unit: "s", nanoseconds: 1_000_000_000, decimals: 1, below: u128::MAX / 100 },
+];
+
+/// `412.3 us`, `45 ns`; `1234 ticks` where the unit is ticks.
+pub(crate) fn length(value: u64, unit: TimeUnit) -> String {
+    match unit {
+        TimeUnit::Ticks => format!("{value} ticks"),
+        TimeUnit::Nanoseconds => SCALES
+            .iter()
+            .find_map(|scale| scale.write(u128::from(value)))
+            .unwrap_or_else(|| format!("{value} ns")),
+    }
+}
+
+/// The same with its sign: `+389.1 us`, `-20 ns`; zero has none.
+pub(crate) fn signed_length(value: i64, unit: TimeUnit) -> String {
+    let sign = match value {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    format!("{sign}{}", length(value.unsigned_abs(), unit))
+}
+
+/// Microseconds with three decimals, for tables of one unit; ticks stay ticks.
+pub(crate) fn microseconds(value: u64, unit: TimeUnit) -> String {
+    match unit {
+        TimeUnit::Ticks => value.to_string(),
+        TimeUnit::Nanoseconds => format!("{}.{:03}", value / 1000, value % 1000),
+    }
+}
+
+/// `17.2 MiB`, `512 B`.
+pub(crate) fn bytes(value: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut tenths = u128::from(value) * 10;
+    if value < 1024 {
+        return format!("{value} B");
+    }
+    for unit in UNITS {
+        tenths = (tenths + 512) / 1024;
+        if tenths < 10_240 {
+            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
+        }
+    }
+    format!("{} PiB", tenths / 10)
+}
+
+/// `2.600 GHz`, `24.000 MHz`.
+pub(crate) fn hertz(value: u64) -> String {
+    if value >= 1_000_000_000 {
+        let mega = (u128::from(value) + 500_000) / 1_000_000;
+        format!("{}.{:03} GHz", mega / 1000, mega % 1000)
+    } else {
+        let kilo = (u128::from(value) + 500) / 1000;
+        format!("{}.{:03} MHz", kilo / 1000, kilo % 1000)
+    }
+}
+
+/// A whole percentage of `part` in `whole`, as `94 %`; `<1 %` and `>99 %` keep rounding from lying.
+pub(crate) fn percentage(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let rounded = (part * 200 + whole) / (whole * 2);
+    match rounded {
+        0 if part > 0 => "<1 %".to_owned(),
+        100 if part < whole => ">99 %".to_owned(),
+        _ => format!("{rounded} %"),
+    }
+}
+
+impl Scale {
+    fn write(&self, nanoseconds: u128) -> Option<String> {
+        let power = 10u128.pow(self.decimals);
+        let rounded = (nanoseconds * power + self.nanoseconds / 2) / self.nanoseconds;
+        if rounded >= self.below * power {
+            return None;
+        }
+        Some(match self.decimals {
+            0 => format!("{rounded} {}", self.unit),
+            decimals => {
+                format!(
+                    "{}.{:0width$} {}",
+                    rounded / power,
+                    rounded % power,
+                    self.unit,
+                    width = decimals as usize
+                )
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
