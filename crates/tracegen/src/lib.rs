@@ -1,1 +1,11 @@
-//! stub
+//! Writes perf.data files with Intel PT whose truth is known.
+//!
+//! Input: a scenario (what ran where and when) or a finished capture. Output: a capture that stock perf opens, and what it must
+//! decode to. Imports nothing of the readers and shares no constant with them: a wrong number cannot agree with itself.
+
+mod capture;
+mod error;
+pub mod packet;
+pub mod repeat;
+
+pub use error::Error;

@@ -1,0 +1,109 @@
+//! The command `tracegen`: makes captures for tests and benches.
+//!
+//! One subcommand per way of making one; results go to the files named, one line of what was done to stdout.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use tailtrace_tracegen::Error;
+use tailtrace_tracegen::repeat::{Amount, Plan, Sideband, repeat, repeat_intervals};
+
+/// Makes perf.data files with Intel PT whose truth is known.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Makes a capture of any size by repeating one with shifted times.
+    Repeat(RepeatArguments),
+}
+
+#[derive(clap::Args)]
+struct RepeatArguments {
+    /// The capture: a perf.data file or directory with a full trace.
+    input: PathBuf,
+    /// How many repetitions.
+    #[arg(short = 'n', conflicts_with = "size", required_unless_present = "size")]
+    times: Option<u64>,
+    /// How large the file becomes: 10G, 500M, 4096.
+    #[arg(long, value_parser = bytes)]
+    size: Option<u64>,
+    /// The capture to write; of the same kind (file or directory) as the input.
+    #[arg(short, long)]
+    output: PathBuf,
+    /// Extend VTune's interval file IN to OUT as well.
+    #[arg(long, num_args = 2, value_names = ["IN", "OUT"])]
+    intervals: Vec<PathBuf>,
+    /// Which records are repeated.
+    #[arg(long, value_enum, default_value = "all")]
+    sideband: SidebandArgument,
+    /// Largest AUXTRACE record.
+    #[arg(long, value_parser = bytes, default_value = "8M")]
+    buffer: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SidebandArgument {
+    /// All records.
+    All,
+    /// Those that say which thread ran where.
+    Switches,
+    /// None: the output has the input's records.
+    Once,
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Repeat(arguments) => run_repeat(&arguments),
+    };
+    match done {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("tracegen: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run_repeat(arguments: &RepeatArguments) -> Result<String, Error> {
+    let amount = match (arguments.times, arguments.size) {
+        (Some(times), _) => Amount::Times(times),
+        (None, size) => Amount::Bytes(size.unwrap_or(0)),
+    };
+    let sideband = match arguments.sideband {
+        SidebandArgument::All => Sideband::All,
+        SidebandArgument::Switches => Sideband::Switches,
+        SidebandArgument::Once => Sideband::Once,
+    };
+    let buffer_bytes = usize::try_from(arguments.buffer).unwrap_or(usize::MAX);
+    let plan = Plan { amount, sideband, buffer_bytes };
+    let repeated = repeat(&arguments.input, &arguments.output, plan)?;
+    if let [from, to] = arguments.intervals.as_slice() {
+        repeat_intervals(Path::new(from), Path::new(to), &repeated)?;
+    }
+    Ok(format!(
+        "{} repetitions, {} bytes, period {} ticks = {} ns",
+        repeated.times, repeated.bytes, repeated.period_ticks, repeated.period_ns
+    ))
+}
+
+/// Reads `10G`, `500M`, `64K` or plain bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let number: u64 =
+        number.parse().map_err(|_| format!("{text} is no size: write 10G, 500M, 64K or bytes"))?;
+    number.checked_mul(unit).ok_or_else(|| format!("{text} is too large"))
+}
