@@ -1,1 +1,41 @@
-//! stub
+//! Markers become intervals, intervals a population, the population its outliers and their baselines.
+//!
+//! ```text
+//! interval file, records, PTWRITE, decoded flow → marks → pairing → IntervalSet
+//! IntervalSet → Filters → Population (statistics) → Selection (outliers, with the rule) → baselines
+//! ```
+//!
+//! Input: files and streams of marks in any clock that can be joined with the TSC. Output: intervals in ticks, in order
+//! of their starts, and a diagnostic for everything that could not be used. Nothing is guessed: a clock that cannot be
+//! joined is an error. `docs/interval-file.md` and `docs/statistics.md` are the contract.
+
+mod baselines;
+mod clock;
+mod error;
+mod file;
+mod filters;
+mod findings;
+mod histogram;
+mod outliers;
+mod population;
+mod selection;
+
+pub use baselines::baselines;
+pub use clock::{Clock, ClockPair, Clocks, Join};
+pub use error::Error;
+pub use file::{read_interval_file, read_intervals};
+pub use filters::{Filters, ThreadFacts, TimeSpan};
+pub use findings::{Findings, KEPT_PER_KIND, Origin};
+pub use histogram::{Bin, Histogram, Mode, TwoModes};
+pub use outliers::{Judgement, LabelThreshold, OutlierRule};
+pub use population::{Percentiles, Population, PopulationStatistics, Unit, nearest_rank};
+pub use selection::{DEFAULT_MOST, Selected, Selection};
+
+/// Intervals of one source, and what was wrong with it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IntervalSet {
+    /// In order of their starts, then of their ids.
+    pub intervals: Vec<model::Interval>,
+    /// What could not be used, and why.
+    pub diagnostics: Vec<model::Diagnostic>,
+}

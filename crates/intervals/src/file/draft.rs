@@ -1,0 +1,113 @@
+//! What a file said before its clock is joined: rows and marks in the file's clock, and the pairs, which may stand
+//! anywhere in the file. [`Draft::finish`] joins, pairs and sorts.
+
+use std::collections::HashSet;
+
+use model::{Interval, IntervalId, Severity, Tsc, TscRange};
+
+use crate::clock::{Clock, ClockPair, Clocks, Join};
+use crate::findings::{Findings, Origin};
+use crate::{Error, IntervalSet};
+
+/// One line that holds a whole interval; its times are still the file's clock.
+pub(super) struct Row {
+    pub(super) interval: Interval,
+    pub(super) line: u64,
+}
+
+/// All that a file said.
+pub(super) struct Draft {
+    pub(super) clock: Clock,
+    pub(super) rows: Vec<Row>,
+    pub(super) pairs: Vec<ClockPair>,
+    pub(super) findings: Findings,
+    ids: HashSet<u64>,
+}
+
+impl Draft {
+    pub(super) fn new(clock: Clock, findings: Findings) -> Draft {
+        Draft { clock, rows: Vec::new(), pairs: Vec::new(), findings, ids: HashSet::new() }
+    }
+
+    /// A line that is left out, and why.
+    pub(super) fn refuse(&mut self, line: u64, kind: &'static str, what: String) {
+        self.findings.add(Severity::Error, kind, Origin::Line(line), || what);
+    }
+
+    /// Keeps a row, unless it runs backwards.
+    pub(super) fn keep(&mut self, interval: Interval, start: u64, stop: u64, line: u64) {
+        if stop < start {
+            let what = format!(
+                "interval {} stops at {stop}, before it starts at {start}: it is left out",
+                interval.id
+            );
+            return self.refuse(line, "negative intervals", what);
+        }
+        self.rows.push(Row { interval, line });
+    }
+
+    /// Whether `id`, which the file itself states, is new; a diagnostic where it is not.
+    pub(super) fn is_new_id(&mut self, id: u64, line: u64) -> bool {
+        let new = self.ids.insert(id);
+        if !new {
+            self.refuse(line, "duplicate ids", format!("id {id} occurred before: the line is left out"));
+        }
+        new
+    }
+
+    /// Joins the clock, with `clocks` and the file's own pairs.
+    pub(super) fn finish(mut self, clocks: &Clocks) -> Result<IntervalSet, Error> {
+        let mut known = Clocks { conversion: clocks.conversion, pairs: std::mem::take(&mut self.pairs) };
+        known.pairs.extend_from_slice(&clocks.pairs);
+        let join = known.join(self.clock)?;
+        note_bound(&join, &mut self.findings);
+        let mut findings = self.findings;
+        let mut intervals = Vec::with_capacity(self.rows.len());
+        for Row { mut interval, line } in self.rows {
+            if join_interval(&mut interval, &join) {
+                intervals.push(interval);
+            } else {
+                outside_pairs(interval.id, &join, line, &mut findings);
+            }
+        }
+        Ok(findings.into_set(intervals))
+    }
+}
+
+fn note_bound(join: &Join, findings: &mut Findings) {
+    if join.limits().is_some() {
+        let (clock, bound) = (join.clock(), join.bound_ns());
+        findings.add(Severity::Note, "clock bounds", Origin::Unknown, || {
+            format!(
+                "times were joined from {clock} through its clock pairs; each may be off by up to {bound} ns"
+            )
+        });
+    }
+}
+
+/// Replaces the file's clock by the TSC; false where a mark lies outside the pairs.
+fn join_interval(interval: &mut Interval, join: &Join) -> bool {
+    if join.clock() == Clock::Tsc {
+        return true;
+    }
+    let convert = |time: Tsc| join.tsc(time.0);
+    let (Some(start), Some(stop)) = (convert(interval.range.start), convert(interval.range.stop)) else {
+        return false;
+    };
+    interval.range = TscRange::new(start, stop);
+    interval.publish = interval.publish.and_then(convert);
+    interval.stages.retain_mut(|stage| convert(stage.start).map(|start| stage.start = start).is_some());
+    true
+}
+
+fn outside_pairs(id: IntervalId, join: &Join, line: u64, findings: &mut Findings) {
+    findings.add(Severity::Error, "intervals outside the clock pairs", Origin::Line(line), || {
+        let limits = join.limits().unwrap_or_default();
+        format!(
+            "interval {id} does not lie between the first and the last clock pair ({} {} to {}): it is left out",
+            join.clock(),
+            limits.0,
+            limits.1
+        )
+    });
+}

@@ -1,0 +1,74 @@
+//! A text file line by line, each bounded: input is any byte stream, output lines with their numbers, without LF, CRLF
+//! and byte order mark.
+
+use std::io::{self, BufRead, Read};
+
+/// The longest line that is read, in bytes.
+pub(super) const LONGEST_LINE: u64 = 1 << 20;
+
+/// A line, or what is left of one that was too long.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// The bytes of the line.
+    Text(&'a [u8]),
+    /// More than [`LONGEST_LINE`] bytes; skipped to its end.
+    TooLong,
+}
+
+/// Reads lines one after the other into one buffer.
+pub(super) struct Lines<R> {
+    reader: R,
+    buffer: Vec<u8>,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(reader: R) -> Lines<R> {
+        Lines { reader, buffer: Vec::new(), number: 0 }
+    }
+
+    /// Number of the line that was read last, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line; `None` at the end of the file.
+    pub(super) fn read(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.buffer.clear();
+        let taken = (&mut self.reader).take(LONGEST_LINE + 1).read_until(b'\n', &mut self.buffer)?;
+        if taken == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if self.buffer.last() != Some(&b'\n') && self.buffer.len() as u64 > LONGEST_LINE {
+            self.skip_to_line_end()?;
+            return Ok(Some(Line::TooLong));
+        }
+        let mut text = self.buffer.as_slice();
+        text = text.strip_suffix(b"\n").unwrap_or(text);
+        text = text.strip_suffix(b"\r").unwrap_or(text);
+        if self.number == 1 {
+            text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        }
+        Ok(Some(Line::Text(text)))
+    }
+
+    fn skip_to_line_end(&mut self) -> io::Result<()> {
+        loop {
+            let chunk = self.reader.fill_buf()?;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            match memchr::memchr(b'\n', chunk) {
+                Some(at) => {
+                    self.reader.consume(at + 1);
+                    return Ok(());
+                }
+                None => {
+                    let all = chunk.len();
+                    self.reader.consume(all);
+                }
+            }
+        }
+    }
+}

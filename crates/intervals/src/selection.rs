@@ -1,0 +1,186 @@
+//! Which intervals are explained: the outliers that the user asked for, longest first, and the rule in words.
+//!
+//! Input: a population and criteria. Output: indices and the rule with its thresholds. Several criteria must all hold;
+//! `top` then takes the longest of what is left. Without any criterion: robust z-score above 3.5, the 10 longest.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use crate::histogram::TwoModes;
+use crate::outliers::OutlierRule;
+use crate::population::{Population, Unit, nearest_rank};
+
+/// How many the default selection takes at most.
+pub const DEFAULT_MOST: usize = 10;
+
+/// What the user asked for; all that is set must hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection {
+    /// The longest so many (of those that the other criteria leave).
+    pub top: Option<usize>,
+    /// Strictly longer than so many nanoseconds.
+    pub over_ns: Option<u64>,
+    /// Strictly longer than this percentile (nearest rank), from 0 to 100.
+    pub percentile: Option<f64>,
+    /// Robust z-score above this, within the interval's label.
+    pub mad: Option<f64>,
+    /// The slow one of two modes.
+    pub slow_mode: bool,
+    /// One of these ids.
+    pub ids: Vec<u64>,
+}
+
+/// The intervals to explain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selected {
+    /// Indices into the population's intervals, longest first, ties by start and then by id.
+    pub indices: Vec<usize>,
+    /// Why these, in words, with the thresholds that resulted.
+    pub rule: String,
+    /// Ids that were asked for and are not in the population.
+    pub missing_ids: Vec<u64>,
+}
+
+/// The positions that are left, and the reasons so far.
+struct Choice<'p, 'a> {
+    population: &'p Population<'a>,
+    positions: Vec<usize>,
+    reasons: Vec<String>,
+}
+
+impl Selection {
+    /// Whether nothing was asked for, so that the default holds.
+    pub fn is_default(&self) -> bool {
+        *self == Selection::default()
+    }
+
+    /// Selects from `population`.
+    ///
+    /// Without a conversion `over_ns` cannot be compared with ticks: nothing is selected, and the rule says so.
+    pub fn select(&self, population: &Population<'_>) -> Selected {
+        if self.is_default() {
+            let rule = OutlierRule::default();
+            return Selection { mad: Some(rule.k), top: Some(DEFAULT_MOST), ..Selection::default() }
+                .select(population);
+        }
+        let mut choice = Choice {
+            population,
+            positions: (0..population.durations().len()).collect(),
+            reasons: Vec::new(),
+        };
+        let missing_ids = choice.keep_ids(&self.ids);
+        choice.keep_over(self.over_ns);
+        choice.keep_percentile(self.percentile);
+        choice.keep_mad(self.mad);
+        choice.keep_slow_mode(self.slow_mode);
+        choice.keep_longest(self.top);
+        Selected { indices: choice.indices(), rule: choice.reasons.join("; "), missing_ids }
+    }
+
+    /// The rule by which the population's own outliers are counted: the user's `mad`, or the default.
+    pub fn outlier_rule(&self) -> OutlierRule {
+        self.mad.map_or_else(OutlierRule::default, |k| OutlierRule { k })
+    }
+}
+
+impl Choice<'_, '_> {
+    fn keep_longer_than(&mut self, threshold: u64) {
+        let durations = self.population.durations();
+        self.positions.retain(|&position| durations[position] > threshold);
+    }
+
+    /// Keeps these ids, and returns those that are not there.
+    fn keep_ids(&mut self, ids: &[u64]) -> Vec<u64> {
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        let mut wanted: BTreeSet<u64> = ids.iter().copied().collect();
+        let shown: Vec<String> = wanted.iter().take(20).map(u64::to_string).collect();
+        let more = if wanted.len() > shown.len() { ", …" } else { "" };
+        self.reasons.push(format!("id {}{more}", shown.join(", ")));
+        let (intervals, members) = (self.population.intervals(), self.population.members());
+        let id = |position: usize| intervals[members[position]].id.0;
+        self.positions.retain(|&position| wanted.contains(&id(position)));
+        for &position in &self.positions {
+            wanted.remove(&id(position));
+        }
+        wanted.into_iter().collect()
+    }
+
+    fn keep_over(&mut self, over_ns: Option<u64>) {
+        let Some(over) = over_ns else { return };
+        match self.population.unit() {
+            Unit::Nanoseconds => {
+                self.keep_longer_than(over);
+                self.reasons.push(format!("longer than {}", Unit::Nanoseconds.show(over)));
+            }
+            Unit::Ticks => {
+                self.positions.clear();
+                self.reasons.push(format!(
+                    "longer than {}, which cannot be told: the capture has no TSC conversion",
+                    Unit::Nanoseconds.show(over)
+                ));
+            }
+        }
+    }
+
+    fn keep_percentile(&mut self, percentile: Option<f64>) {
+        let Some(percentile) = percentile else { return };
+        let Some(value) = nearest_rank(&self.population.sorted_durations(), percentile) else {
+            self.positions.clear();
+            self.reasons.push(format!("longer than p{percentile}, which there is none of"));
+            return;
+        };
+        self.keep_longer_than(value);
+        let shown = self.population.unit().show(value);
+        self.reasons.push(format!("longer than p{percentile} ({shown}, nearest rank)"));
+    }
+
+    fn keep_mad(&mut self, k: Option<f64>) {
+        let Some(k) = k else { return };
+        let judgement = self.population.judge(OutlierRule { k });
+        self.positions.retain(|&position| judgement.is_outlier[position]);
+        self.reasons.push(judgement.rule);
+    }
+
+    fn keep_slow_mode(&mut self, slow_mode: bool) {
+        if !slow_mode {
+            return;
+        }
+        match TwoModes::find(&self.population.sorted_durations()) {
+            Some(modes) => {
+                self.keep_longer_than(modes.threshold);
+                let shown = self.population.unit().show(modes.threshold);
+                self.reasons.push(format!("the slow one of two modes: longer than {shown}"));
+            }
+            None => {
+                self.positions.clear();
+                self.reasons.push("the slow one of two modes: there are no two modes".to_owned());
+            }
+        }
+    }
+
+    fn keep_longest(&mut self, top: Option<usize>) {
+        let (intervals, members) = (self.population.intervals(), self.population.members());
+        let order = |position: usize| {
+            let interval = &intervals[members[position]];
+            (Reverse(self.population.durations()[position]), interval.range.start, interval.id)
+        };
+        self.positions.sort_by_key(|&position| order(position));
+        let Some(top) = top else { return };
+        let found = self.positions.len();
+        self.positions.truncate(top);
+        if self.reasons.is_empty() {
+            self.reasons.push(format!("the {top} longest of {found}"));
+        } else if found > top {
+            self.reasons.push(format!("the {top} longest of the {found} found"));
+        }
+    }
+
+    fn indices(&self) -> Vec<usize> {
+        self.positions.iter().map(|&position| self.population.members()[position]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
