@@ -1,1 +1,26 @@
-//! stub
+//! Address to function, line, bytes and disassembly, as they were at a given time.
+//!
+//! [`ProcessImages`] replays a recording's map events and finds the files behind them. It serves code to the decoder
+//! ([`model::CodeBytes`]) and names to everybody else. It knows neither perf.data nor Intel PT.
+
+mod demangle;
+mod elf;
+mod epochs;
+mod error;
+mod file_bytes;
+mod image;
+mod kallsyms;
+mod kernel;
+mod names;
+mod pokes;
+mod process_images;
+mod range_map;
+mod search;
+mod symbol_table;
+mod sys;
+mod timeline;
+
+pub use error::Error;
+pub use names::{Function, FunctionId, Location};
+pub use process_images::ProcessImages;
+pub use search::SearchPath;

@@ -1,0 +1,51 @@
+//! Names for people: Rust and C++ symbols without their mangling.
+//!
+//! Rust names lose their hash, C++ names their parameters, as `perf report` shows them. Anything else stays as it is.
+
+use std::fmt;
+
+use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
+
+/// Longer names are left mangled: a hostile one can unfold without end.
+const LONGEST: usize = 16 * 1024;
+
+/// `name` for people.
+pub(crate) fn demangle(name: &str) -> String {
+    if name.len() > LONGEST {
+        return name.to_owned();
+    }
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}");
+    }
+    if !name.starts_with("_Z") {
+        return name.to_owned();
+    }
+    // `.isra.0`, `.cold` and the like stand behind the mangled name.
+    let (mangled, suffix) = name.find('.').map_or((name, ""), |dot| name.split_at(dot));
+    match demangle_cpp(mangled) {
+        Some(plain) => plain + suffix,
+        None => name.to_owned(),
+    }
+}
+
+fn demangle_cpp(mangled: &str) -> Option<String> {
+    let parsing = ParseOptions::default().recursion_limit(128);
+    let symbol = Symbol::new_with_options(mangled, &parsing).ok()?;
+    let options = DemangleOptions::new().no_params().no_return_type().recursion_limit(128);
+    let mut plain = Bounded(String::new());
+    symbol.structured_demangle(&mut plain, &options).ok()?;
+    Some(plain.0)
+}
+
+/// Refuses to grow beyond [`LONGEST`]: substitutions let a short name unfold to gigabytes.
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! An ELF file: where its bytes lie, who it is, and what symbols it has.
+//!
+//! Input: bytes of anything. Output: the loadable segments, build ID, debug link and symbols. Nothing of the file is
+//! trusted: sizes are clipped to it, what cannot be read is left out. Format: System V ABI, chapters 4 and 5.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use model::BuildId;
+use object::{
+    Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SectionIndex, SymbolFlags, elf,
+};
+
+use crate::error::Error;
+use crate::file_bytes::FileBytes;
+use crate::symbol_table::{Binding, RawSymbol};
+
+/// A part of the file that is loaded into memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Stated addresses (SVMA) of the bytes that the file has.
+    pub(crate) svma: Range<u64>,
+    /// Position in the file of the first of them.
+    pub(crate) file_offset: u64,
+    /// Whether it is code.
+    pub(crate) executable: bool,
+}
+
+/// A file that holds, or may hold, code.
+#[derive(Debug)]
+pub(crate) struct CodeFile {
+    /// Where it lies on this machine.
+    pub(crate) path: Arc<PathBuf>,
+    /// Its bytes.
+    pub(crate) bytes: Arc<FileBytes>,
+    /// PT_LOADs; empty where it is no ELF file.
+    pub(crate) segments: Vec<Segment>,
+    /// Its identity.
+    pub(crate) build_id: Option<BuildId>,
+    /// Name and CRC of the separate debug file it asks for.
+    pub(crate) debug_link: Option<(PathBuf, u32)>,
+    /// `false` for a separate debug file: it has the addresses but not the bytes of the code.
+    pub(crate) has_code: bool,
+}
+
+impl CodeFile {
+    /// Opens the file at `path`. A file that is no ELF is taken as plain bytes.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] where it cannot be opened, [`Error::DamagedElf`] where it says that it is ELF but is not
+    /// readable as such.
+    pub(crate) fn open(path: &Path) -> Result<CodeFile, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        let bytes = Arc::new(FileBytes::open(path).map_err(unreadable)?);
+        CodeFile::of(Arc::new(path.to_owned()), bytes)
+    }
+
+    /// The same for bytes that are there already.
+    pub(crate) fn of(path: Arc<PathBuf>, bytes: Arc<FileBytes>) -> Result<CodeFile, Error> {
+        let mut file =
+            CodeFile { path, bytes, segments: Vec::new(), build_id: None, debug_link: None, has_code: true };
+        if file.bytes.starts_with(&elf::ELFMAG) {
+            let bytes = Arc::clone(&file.bytes);
+            let parsed = object::File::parse(&bytes[..]).map_err(|error| damaged(&file.path, error))?;
+            file.read_layout(&parsed);
+        }
+        Ok(file)
+    }
+
+    fn read_layout(&mut self, parsed: &object::File<'_>) {
+        let length = self.bytes.len() as u64;
+        self.segments = parsed.segments().filter_map(|segment| layout_of(&segment, length)).collect();
+        self.build_id = parsed.build_id().ok().flatten().and_then(BuildId::new);
+        self.debug_link = parsed.gnu_debuglink().ok().flatten().and_then(|(name, crc)| {
+            let name = std::str::from_utf8(name).ok().filter(|name| is_plain_name(name))?;
+            Some((PathBuf::from(name), crc))
+        });
+        let mut code = parsed.sections().filter(|section| is_code(section.flags())).peekable();
+        self.has_code = code.peek().is_none() || code.any(|section| section.file_range().is_some());
+    }
+
+    /// The stated address (SVMA) of the byte at `file_offset`; code first where several segments hold it.
+    pub(crate) fn svma(&self, file_offset: u64) -> Option<u64> {
+        let holds = |segment: &&Segment| {
+            let length = segment.svma.end - segment.svma.start;
+            file_offset.checked_sub(segment.file_offset).is_some_and(|position| position < length)
+        };
+        let holding = || self.segments.iter().filter(holds);
+        let segment = holding().find(|segment| segment.executable).or_else(|| holding().next())?;
+        Some(segment.svma.start + (file_offset - segment.file_offset))
+    }
+
+    /// The functions of its symbol table, or where it has none of its dynamic symbol table.
+    pub(crate) fn symbols(&self) -> Vec<RawSymbol> {
+        let bytes = &self.bytes[..];
+        if !bytes.starts_with(&elf::ELFMAG) {
+            return Vec::new();
+        }
+        let Ok(parsed) = object::File::parse(bytes) else { return Vec::new() };
+        let code: Vec<bool> = code_sections(&parsed);
+        let functions = |symbols: object::SymbolIterator<'_, '_>| -> Vec<RawSymbol> {
+            symbols.filter_map(|symbol| function_of(&symbol, &code, bytes)).collect()
+        };
+        let static_symbols = functions(parsed.symbols());
+        if static_symbols.is_empty() { functions(parsed.dynamic_symbols()) } else { static_symbols }
+    }
+
+    /// Where the symbol `name` lies (SVMA).
+    pub(crate) fn symbol(&self, name: &str) -> Option<u64> {
+        let parsed = object::File::parse(&self.bytes[..]).ok()?;
+        parsed.symbols().find(|symbol| symbol.name() == Ok(name)).map(|symbol| symbol.address())
+    }
+
+    /// Whether it has a symbol table, not only the dynamic one.
+    pub(crate) fn has_symbol_table(&self) -> bool {
+        object::File::parse(&self.bytes[..]).is_ok_and(|parsed| parsed.symbol_table().is_some())
+    }
+
+    /// Whether it tells source lines.
+    pub(crate) fn has_lines(&self) -> bool {
+        object::File::parse(&self.bytes[..])
+            .is_ok_and(|parsed| parsed.section_by_name(".debug_info").is_some())
+    }
+}
+
+/// A path inside the name would leave the folders that are searched.
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/') && name != ".."
+}
+
+fn damaged(path: &Path, error: object::Error) -> Error {
+    Error::DamagedElf { path: path.to_owned(), what: error.to_string() }
+}
+
+fn layout_of(segment: &object::Segment<'_, '_>, length: u64) -> Option<Segment> {
+    let (file_offset, size) = segment.file_range();
+    let size = size.min(segment.size()).min(length.checked_sub(file_offset)?);
+    let start = segment.address();
+    let executable = match segment.flags() {
+        object::SegmentFlags::Elf { p_flags, .. } => p_flags.0 & elf::PF_X.0 != 0,
+        _ => false,
+    };
+    let end = start.checked_add(size)?;
+    (start < end).then_some(Segment { svma: start..end, file_offset, executable })
+}
+
+fn is_code(flags: SectionFlags) -> bool {
+    matches!(flags, SectionFlags::Elf { sh_flags, .. } if sh_flags.0 & elf::SHF_EXECINSTR.0 != 0)
+}
+
+/// By section number: whether it holds code.
+fn code_sections(parsed: &object::File<'_>) -> Vec<bool> {
+    let mut code = Vec::new();
+    for section in parsed.sections() {
+        let SectionIndex(index) = section.index();
+        if index >= code.len() {
+            code.resize(index + 1, false);
+        }
+        code[index] = is_code(section.flags());
+    }
+    code
+}
+
+/// What perf takes for a function: typed as one, or a visible label in a code section.
+fn function_of(symbol: &object::Symbol<'_, '_>, code: &[bool], file: &[u8]) -> Option<RawSymbol> {
+    let SymbolFlags::Elf { st_info, st_other } = symbol.flags() else { return None };
+    let is_visible = matches!(st_other.visibility(), elf::STV_DEFAULT | elf::STV_PROTECTED);
+    let takes = match st_info.st_type() {
+        elf::STT_FUNC | elf::STT_GNU_IFUNC => true,
+        elf::STT_NOTYPE => is_visible,
+        _ => false,
+    };
+    let SectionIndex(section) = symbol.section_index()?;
+    let name = symbol.name_bytes().ok().filter(|name| !name.is_empty() && !name.starts_with(b"$"))?;
+    if !takes || !code.get(section).copied().unwrap_or(false) {
+        return None;
+    }
+    let at = (name.as_ptr() as usize).checked_sub(file.as_ptr() as usize)?;
+    let binding = match st_info.st_bind() {
+        elf::STB_WEAK => Binding::Weak,
+        elf::STB_LOCAL => Binding::Local,
+        _ => Binding::Global,
+    };
+    Some(RawSymbol { start: symbol.address(), size: symbol.size(), name: at..at + name.len(), binding })
+}

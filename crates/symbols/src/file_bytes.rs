@@ -1,0 +1,44 @@
+//! The bytes of a file: mapped where it is plain, owned where it had to be unpacked.
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::path::Path;
+
+use crate::sys;
+
+/// The bytes of a file. A damaged or hostile file can hold anything; nothing is known but its length.
+#[derive(Debug)]
+pub(crate) enum FileBytes {
+    Mapped(memmap2::Mmap),
+    Owned(Vec<u8>),
+}
+
+impl FileBytes {
+    /// Maps the regular file at `path`.
+    ///
+    /// # Errors
+    /// Whatever opening it says; `InvalidInput` where it is no regular file (a directory, a FIFO).
+    pub(crate) fn open(path: &Path) -> io::Result<FileBytes> {
+        // Before opening: a FIFO would block, a device could act.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let file = File::open(path)?;
+        if file.metadata()?.len() == 0 {
+            return Ok(FileBytes::Owned(Vec::new()));
+        }
+        sys::map_file(&file).map(FileBytes::Mapped)
+    }
+}
+
+impl Deref for FileBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            FileBytes::Mapped(bytes) => bytes,
+            FileBytes::Owned(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A DSO as the recording names it, and the file on this machine that stands for it.
+//!
+//! Input: recorded path and build ID. Output: code bytes, symbols and lines, each looked for when first asked for.
+//! A file whose build ID is not the recorded one is refused: a wrong binary decodes into nonsense.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use model::{BuildId, Diagnostic};
+
+use crate::elf::CodeFile;
+use crate::error::Error;
+use crate::search::SearchPath;
+use crate::symbol_table::SymbolTable;
+
+/// What a recorded name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ImageKind {
+    /// A file of the file system.
+    File,
+    /// The kernel's page of user code.
+    Vdso,
+    /// Memory without a file: heap, stack, JIT code.
+    Anonymous,
+    /// The kernel or a module of it.
+    Kernel,
+}
+
+impl ImageKind {
+    /// What `path` stands for, by the kernel's and perf's ways to write it (`perf_event_mmap_event`, `util/map.c`).
+    pub(crate) fn of(path: &str, in_kernel: bool) -> ImageKind {
+        let anonymous = [
+            "//anon",
+            "/anon_hugepage",
+            "/dev/zero",
+            "/memfd:",
+            "/SYSV",
+            "anon_inode:",
+            "[anon",
+            "/i915",
+            "/dmabuf:",
+        ];
+        if in_kernel {
+            ImageKind::Kernel
+        } else if path == "[vdso]" {
+            ImageKind::Vdso
+        } else if path.is_empty()
+            || path.starts_with('[')
+            || anonymous.iter().any(|start| path.starts_with(start))
+        {
+            ImageKind::Anonymous
+        } else {
+            ImageKind::File
+        }
+    }
+}
+
+/// A DSO.
+#[derive(Debug)]
+pub(crate) struct Image {
+    /// As recorded.
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: ImageKind,
+    build_id: Option<BuildId>,
+    found: OnceLock<Search>,
+    symbols: OnceLock<Option<SymbolTable>>,
+    /// Whether its code was asked for and not there.
+    missed: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Search {
+    file: Option<CodeFile>,
+    /// Files that were there but could not be used.
+    refused: Vec<Error>,
+}
+
+impl Image {
+    /// The DSO recorded as `name`; nothing is opened yet.
+    pub(crate) fn new(name: &str, kind: ImageKind, build_id: Option<BuildId>) -> Image {
+        Image {
+            name: name.into(),
+            kind,
+            build_id,
+            found: OnceLock::new(),
+            symbols: OnceLock::new(),
+            missed: AtomicBool::new(false),
+        }
+    }
+
+    /// The file that holds its code.
+    pub(crate) fn code(&self, search: &SearchPath) -> Option<&CodeFile> {
+        self.found.get_or_init(|| self.find(search)).file.as_ref()
+    }
+
+    /// Notes that its code was needed.
+    pub(crate) fn miss(&self) {
+        self.missed.store(true, Ordering::Relaxed);
+    }
+
+    /// Its functions.
+    pub(crate) fn symbols(&self, search: &SearchPath) -> Option<&SymbolTable> {
+        let read = || {
+            let file = self.code(search)?;
+            let table = SymbolTable::new(Arc::clone(&file.bytes), file.symbols());
+            (table.len() > 0).then_some(table)
+        };
+        self.symbols.get_or_init(read).as_ref()
+    }
+
+    fn find(&self, search: &SearchPath) -> Search {
+        let mut refused = Vec::new();
+        if !matches!(self.kind, ImageKind::File | ImageKind::Vdso) {
+            return Search { file: None, refused };
+        }
+        for path in search.candidates(&self.name, self.build_id.as_ref()) {
+            if !path.is_file() {
+                continue;
+            }
+            match CodeFile::open(&path).and_then(|file| self.accept(file)) {
+                Ok(file) => return Search { file: Some(file), refused },
+                Err(error) => refused.push(error),
+            }
+        }
+        Search { file: None, refused }
+    }
+
+    fn accept(&self, file: CodeFile) -> Result<CodeFile, Error> {
+        if let Some(recorded) = &self.build_id {
+            if !file.build_id.as_ref().is_some_and(|found| same_build(found, recorded)) {
+                let path = file.path.to_path_buf();
+                return Err(Error::OtherBuild { path, recorded: recorded.clone(), found: file.build_id });
+            }
+        }
+        if !file.has_code {
+            return Err(Error::NoCode { path: file.path.to_path_buf() });
+        }
+        Ok(file)
+    }
+
+    /// What is wrong with it, as far as anybody asked.
+    pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let Some(search) = self.found.get() else { return Vec::new() };
+        let mut found: Vec<Diagnostic> = search
+            .refused
+            .iter()
+            .map(|error| {
+                Diagnostic::warning(format!(
+                    "{error}; code of {} is read from elsewhere or not at all",
+                    self.name
+                ))
+            })
+            .collect();
+        if search.file.is_none() && self.missed.load(Ordering::Relaxed) {
+            found.push(self.missing());
+        }
+        found
+    }
+
+    fn missing(&self) -> Diagnostic {
+        let name = &self.name;
+        let identity = self.build_id.as_ref().map_or_else(String::new, |id| format!(" (build ID {id})"));
+        Diagnostic::warning(match self.kind {
+            ImageKind::Vdso => format!(
+                "no copy of the vDSO{identity}: its code is a gap; put the recorded one at [vdso] under --symfs, or \
+                 into perf's build-ID cache"
+            ),
+            ImageKind::Anonymous => format!(
+                "{name} is memory without a file (JIT code?): its code is a gap; names come from a perf-PID.map \
+                 where there is one"
+            ),
+            ImageKind::File | ImageKind::Kernel => format!(
+                "the recorded file {name}{identity} is missing: its code is a gap; copy it from the recorded machine \
+                 and give --symfs, or fill perf's build-ID cache with `perf archive`"
+            ),
+        })
+    }
+}
+
+/// Old versions of perf write IDs of other lengths padded with zeros to 20 bytes.
+fn same_build(a: &BuildId, b: &BuildId) -> bool {
+    let (short, long) = if a.bytes().len() <= b.bytes().len() { (a, b) } else { (b, a) };
+    let (start, padding) = long.bytes().split_at(short.bytes().len());
+    start == short.bytes() && padding.iter().all(|&byte| byte == 0)
+}

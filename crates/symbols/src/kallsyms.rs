@@ -1,0 +1,73 @@
+//! The kernel's own symbol list.
+//!
+//! Input: lines `ADDRESS TYPE NAME[\t[MODULE]]` (`/proc/kallsyms`, proc(5)). Output: the functions. Lines that are none
+//! are skipped; names stay in the file.
+
+use std::ops::Range;
+
+use crate::symbol_table::{Binding, RawSymbol};
+use crate::timeline::KERNEL_HALF;
+
+/// The functions of a kallsyms file.
+#[derive(Debug, Default)]
+pub(crate) struct Kallsyms {
+    /// In the order of the file. Without sizes.
+    pub(crate) functions: Vec<RawSymbol>,
+    /// Address of `_text`, the kernel's first byte.
+    pub(crate) text: Option<u64>,
+    /// Address of `_stext`.
+    pub(crate) stext: Option<u64>,
+    /// Whether all addresses were zero: `kptr_restrict` hid them.
+    pub(crate) hidden: bool,
+}
+
+/// Reads the list.
+pub(crate) fn parse(file: &[u8]) -> Kallsyms {
+    let mut found = Kallsyms::default();
+    let (mut zeros, mut lines) = (0u64, 0u64);
+    let mut position = 0;
+    for line in file.split_inclusive(|&byte| byte == b'\n') {
+        let start = position;
+        position += line.len();
+        let Some((address, kind, name)) = fields(line) else { continue };
+        lines += 1;
+        zeros += u64::from(address == 0);
+        let name_bytes = line.get(name.clone()).unwrap_or_default();
+        match name_bytes {
+            b"_text" => found.text = Some(address),
+            b"_stext" => found.stext = Some(address),
+            _ => {}
+        }
+        if let Some(binding) = function_binding(kind).filter(|_| address >= KERNEL_HALF) {
+            let name = start + name.start..start + name.end;
+            found.functions.push(RawSymbol { start: address, size: 0, name, binding });
+        }
+    }
+    found.hidden = lines > 0 && zeros == lines;
+    found
+}
+
+fn function_binding(kind: u8) -> Option<Binding> {
+    match kind {
+        b'T' => Some(Binding::Global),
+        b't' => Some(Binding::Local),
+        b'W' | b'w' => Some(Binding::Weak),
+        _ => None,
+    }
+}
+
+/// Address, type and the name's place in the line.
+fn fields(line: &[u8]) -> Option<(u64, u8, Range<usize>)> {
+    let digits = line.iter().position(|&byte| byte == b' ')?;
+    let address = std::str::from_utf8(line.get(..digits)?).ok()?;
+    let address = u64::from_str_radix(address, 16).ok()?;
+    let kind = *line.get(digits + 1)?;
+    if line.get(digits + 2) != Some(&b' ') {
+        return None;
+    }
+    let start = digits + 3;
+    let rest = line.get(start..)?;
+    let length =
+        rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' ')).unwrap_or(rest.len());
+    (length > 0).then_some((address, kind, start..start + length))
+}

@@ -1,0 +1,109 @@
+//! Where the files that a recording names may lie on this machine.
+//!
+//! Input: a recorded path and build ID. Output: candidate paths, best first. With `symfs` nothing outside of it is
+//! looked at, except what a build ID identifies; the rules are perf's (`tools/perf/util/dso.c`).
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use model::BuildId;
+
+/// Where to look for binaries and symbols; the names follow perf's options.
+#[derive(Clone, Debug, Default)]
+pub struct SearchPath {
+    /// `--symfs`: the folder under which the recorded paths lie. Without it they are taken as they are.
+    pub symfs: Option<PathBuf>,
+    /// `-k`, `--vmlinux`: the kernel's ELF file.
+    pub vmlinux: Option<PathBuf>,
+    /// `--kallsyms`: the kernel's symbol list.
+    pub kallsyms: Option<PathBuf>,
+    /// The `kcore_dir` of a perf.data directory: `kcore`, `kallsyms`, `modules`.
+    pub kcore_dir: Option<PathBuf>,
+    /// perf's build-ID cache; by default `.debug` under `symfs`, or without one under the home folder.
+    pub build_id_dir: Option<PathBuf>,
+    /// Whether to ask the servers of `DEBUGINFOD_URLS` for what is not here.
+    pub debuginfod: bool,
+}
+
+/// What is looked for in the build-ID cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CacheEntry {
+    /// The file itself.
+    Elf,
+    /// Its debug file.
+    Debug,
+    /// The kernel's symbol list.
+    Kallsyms,
+    /// The vDSO.
+    Vdso,
+}
+
+impl SearchPath {
+    /// Where the file that was recorded as `path` may lie.
+    pub(crate) fn candidates(&self, path: &str, build_id: Option<&BuildId>) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let is_vdso = path == "[vdso]";
+        match &self.symfs {
+            Some(root) => {
+                found.extend(beneath(root, path));
+                found.extend(beneath(root, Path::new(path).file_name().unwrap_or(OsStr::new(""))));
+            }
+            None if !is_vdso => found.push(PathBuf::from(path)),
+            None => {}
+        }
+        if is_vdso {
+            found.extend(self.kcore_dir.as_ref().map(|dir| dir.join("[vdso]")));
+        }
+        if let Some(build_id) = build_id {
+            let entry = if is_vdso { CacheEntry::Vdso } else { CacheEntry::Elf };
+            found.extend(self.cached(build_id, entry));
+        }
+        found.dedup();
+        found
+    }
+
+    /// The place of `build_id` in perf's cache: `.build-id/xx/yyyy/elf`, or the older link to the file itself.
+    pub(crate) fn cached(&self, build_id: &BuildId, entry: CacheEntry) -> Vec<PathBuf> {
+        let Some(cache) = self.cache() else { return Vec::new() };
+        let hex = build_id.to_string();
+        let (Some(first), Some(rest)) = (hex.get(..2), hex.get(2..)) else { return Vec::new() };
+        let link = cache.join(".build-id").join(first).join(rest);
+        let name = match entry {
+            CacheEntry::Elf => "elf",
+            CacheEntry::Debug => "debug",
+            CacheEntry::Kallsyms => "kallsyms",
+            CacheEntry::Vdso => "vdso",
+        };
+        let mut places = vec![link.join(name)];
+        if entry != CacheEntry::Debug {
+            places.push(link);
+        }
+        places
+    }
+
+    fn cache(&self) -> Option<PathBuf> {
+        let beside_home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".debug"));
+        match (&self.build_id_dir, &self.symfs) {
+            (Some(dir), _) => Some(dir.clone()),
+            (None, Some(symfs)) => Some(symfs.join(".debug")),
+            (None, None) => beside_home(),
+        }
+    }
+}
+
+/// `path` under `root`; `None` where it would climb out of it.
+pub(crate) fn beneath(root: &Path, path: impl AsRef<Path>) -> Option<PathBuf> {
+    let mut joined = root.to_owned();
+    let mut is_empty = true;
+    for part in path.as_ref().components() {
+        match part {
+            Component::Normal(name) => {
+                joined.push(name);
+                is_empty = false;
+            }
+            Component::RootDir | Component::CurDir => {}
+            Component::ParentDir | Component::Prefix(_) => return None,
+        }
+    }
+    (!is_empty).then_some(joined)
+}

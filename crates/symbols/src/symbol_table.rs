@@ -1,0 +1,203 @@
+//! Functions by address: a flat, sorted table over names that stay in their file.
+//!
+//! Input: symbols in any order, overlapping, with or without sizes. Output: spans without overlap, each with the symbol
+//! it belongs to (the innermost). Of several names for one address the table keeps the one that perf would show
+//! (`tools/perf/util/symbol.c`: sized before unsized, strong before weak, global before local, fewer leading
+//! underscores, longer name).
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use crate::demangle::demangle;
+use crate::file_bytes::FileBytes;
+
+/// How strongly a symbol is bound; the larger is preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Binding {
+    Weak,
+    Local,
+    Global,
+}
+
+/// A symbol as its file has it.
+#[derive(Clone, Debug)]
+pub(crate) struct RawSymbol {
+    /// First address.
+    pub(crate) start: u64,
+    /// In bytes; 0 where the file does not say.
+    pub(crate) size: u64,
+    /// Where its name stands in the file.
+    pub(crate) name: Range<usize>,
+    /// How it is bound.
+    pub(crate) binding: Binding,
+}
+
+/// A symbol of the table.
+#[derive(Debug)]
+struct Symbol {
+    start: u64,
+    end: u64,
+    name: Range<usize>,
+    demangled: OnceLock<Arc<str>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u64,
+    end: u64,
+    symbol: u32,
+}
+
+/// Functions by address.
+#[derive(Debug)]
+pub(crate) struct SymbolTable {
+    file: Arc<FileBytes>,
+    symbols: Vec<Symbol>,
+    spans: Vec<Span>,
+}
+
+/// A symbol found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found<'a> {
+    /// Its number in its table.
+    pub(crate) index: u32,
+    /// Its addresses.
+    pub(crate) range: Range<u64>,
+    /// The addresses around the one asked for at which the answer is the same.
+    pub(crate) span: Range<u64>,
+    /// Its name for people.
+    pub(crate) name: &'a Arc<str>,
+}
+
+/// What a symbol without size and successor is taken to cover: the rest of its page and one more, as perf does.
+const LAST_SYMBOL_PAGES: u64 = 2;
+
+impl SymbolTable {
+    /// Builds the table; `symbols` refer to names in `file`.
+    pub(crate) fn new(file: Arc<FileBytes>, mut symbols: Vec<RawSymbol>) -> SymbolTable {
+        let name_at = |range: &Range<usize>| file.get(range.clone()).unwrap_or_default();
+        symbols.sort_by(|a, b| {
+            let key = |symbol: &RawSymbol| preference(symbol, name_at(&symbol.name));
+            a.start
+                .cmp(&b.start)
+                .then_with(|| key(b).cmp(&key(a)))
+                .then_with(|| name_at(&a.name).cmp(name_at(&b.name)))
+        });
+        symbols.dedup_by_key(|symbol| symbol.start);
+        symbols.truncate(u32::MAX as usize);
+        let ends: Vec<u64> =
+            (0..symbols.len()).map(|index| end_of(&symbols[index], symbols.get(index + 1))).collect();
+        let symbols: Vec<Symbol> = symbols
+            .into_iter()
+            .zip(ends)
+            .map(|(raw, end)| Symbol { start: raw.start, end, name: raw.name, demangled: OnceLock::new() })
+            .collect();
+        let spans = flatten(&symbols);
+        SymbolTable { file, symbols, spans }
+    }
+
+    /// How many symbols it has.
+    pub(crate) fn len(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// The symbol that covers `address`.
+    pub(crate) fn at(&self, address: u64) -> Option<Found<'_>> {
+        let index = self.spans.partition_point(|span| span.start <= address).checked_sub(1)?;
+        let span = self.spans.get(index).filter(|span| address < span.end)?;
+        let symbol = self.symbols.get(span.symbol as usize)?;
+        Some(Found {
+            index: span.symbol,
+            range: symbol.start..symbol.end,
+            span: span.start..span.end,
+            name: self.demangled(symbol),
+        })
+    }
+
+    /// The name for people of the symbol with this number.
+    pub(crate) fn name(&self, index: u32) -> Option<&Arc<str>> {
+        self.symbols.get(index as usize).map(|symbol| self.demangled(symbol))
+    }
+
+    /// The name that the file has for the symbol with this number.
+    pub(crate) fn raw_name(&self, index: u32) -> &str {
+        self.symbols.get(index as usize).map_or("", |symbol| self.raw(symbol))
+    }
+
+    /// Where symbols begin that the file, or people, call `name`.
+    pub(crate) fn starts_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u64> + 'a {
+        let is_called = move |symbol: &&Symbol| self.raw(symbol) == name || &**self.demangled(symbol) == name;
+        self.symbols.iter().filter(is_called).map(|symbol| symbol.start)
+    }
+
+    /// The symbols' addresses and raw names, in order.
+    #[cfg(test)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Range<u64>, &str)> {
+        self.symbols.iter().map(|symbol| (symbol.start..symbol.end, self.raw(symbol)))
+    }
+
+    fn raw(&self, symbol: &Symbol) -> &str {
+        let bytes = self.file.get(symbol.name.clone()).unwrap_or_default();
+        match std::str::from_utf8(bytes) {
+            Ok(name) => name,
+            Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+        }
+    }
+
+    fn demangled<'a>(&self, symbol: &'a Symbol) -> &'a Arc<str> {
+        symbol.demangled.get_or_init(|| demangle(self.raw(symbol)).into())
+    }
+}
+
+/// The larger is preferred.
+fn preference(symbol: &RawSymbol, name: &[u8]) -> impl Ord + use<> {
+    let underscores = name.iter().take_while(|&&byte| byte == b'_').count();
+    // Old kernels have `SyS_read` beside `sys_read` for one address.
+    let is_syscall_alias = name.starts_with(b"SyS") || name.starts_with(b"compat_SyS");
+    let strength = (symbol.size > 0, symbol.binding != Binding::Weak, symbol.binding == Binding::Global);
+    (strength, std::cmp::Reverse(underscores), name.len(), !is_syscall_alias)
+}
+
+/// A symbol without a size reaches to the next one, the last one to the end of the next page.
+fn end_of(symbol: &RawSymbol, next: Option<&RawSymbol>) -> u64 {
+    match (symbol.size, next) {
+        (0, Some(next)) => next.start,
+        (0, None) => (symbol.start & !0xfff).saturating_add(LAST_SYMBOL_PAGES * 0x1000),
+        (size, _) => symbol.start.saturating_add(size),
+    }
+}
+
+/// Cuts symbols, ordered by start, into spans: where several cover an address, the one that begins last has it.
+fn flatten(symbols: &[Symbol]) -> Vec<Span> {
+    let mut spans = Vec::with_capacity(symbols.len());
+    let mut open: Vec<u32> = Vec::new();
+    let mut position = 0;
+    for (symbol, index) in symbols.iter().zip(0u32..) {
+        close_until(symbol.start, symbols, &mut open, &mut position, &mut spans);
+        position = symbol.start;
+        open.push(index);
+    }
+    close_until(u64::MAX, symbols, &mut open, &mut position, &mut spans);
+    spans
+}
+
+/// Writes the spans from `position` to `until`; symbols that end before it leave `open`.
+fn close_until(
+    until: u64,
+    symbols: &[Symbol],
+    open: &mut Vec<u32>,
+    position: &mut u64,
+    spans: &mut Vec<Span>,
+) {
+    while let Some(&symbol) = open.last() {
+        let end = symbols[symbol as usize].end;
+        if *position < end.min(until) {
+            spans.push(Span { start: *position, end: end.min(until), symbol });
+            *position = end.min(until);
+        }
+        if end > until {
+            return;
+        }
+        open.pop();
+    }
+}
