@@ -1,5 +1,30 @@
 //! Indexes Intel PT streams and decodes single windows of them with libipt.
+//!
+//! [`PtStream`] holds the PT bytes of one CPU or thread as they lie in the file; its sync points are found by
+//! interpolation. [`Libipt`] decodes a [`Window`] of it into blocks, events and gaps with time bounds. The crate
+//! speaks [`model::Tsc`] and bytes only: no container, no symbol files; code comes through [`model::CodeBytes`].
 
+mod classes;
+mod config;
+mod decode;
+mod emit;
+mod engine;
+mod error;
 mod flow;
+mod instructions;
+mod packets;
+mod presence;
+mod recovery;
+mod run;
+mod stream;
+mod sync;
+mod sys;
 
+pub use config::{CpuModel, Limits, PtConfig};
+pub use engine::{DecodeStats, Engine, Libipt, Occupant, Window, decode_window};
+pub use error::Error;
 pub use flow::{Block, BlockEnd, EventKind, Flow, FlowItem, FlowSink, Gap, GapReason, PtEvent, TimeBounds};
+pub use instructions::instructions;
+pub use packets::{Packet, PacketAt, PacketIp, Packets};
+pub use stream::{Piece, PtStream};
+pub use sync::{PsbIndex, SyncPoint};

@@ -1,0 +1,247 @@
+//! Decodes a window with libipt, run by run.
+//!
+//! A run is a stretch of trace that lies in one place in memory: in a piece of the stream, or copied where a sync
+//! period straddles two pieces or goes on behind a fault. Runs meet at PSBs, and exactly: a run ends at the
+//! instruction that the next one's first sync point names, so that the flow is as if there were no border.
+
+use model::{CodeBytes, Tsc};
+
+use crate::classes::ClassCache;
+use crate::emit::Emitter;
+use crate::packets::PSB;
+use crate::presence::Presence;
+use crate::recovery::{self, Resume};
+use crate::run::{Border, Run, RunEnd, Trouble};
+use crate::sys::ImageStore;
+use crate::{
+    DecodeStats, Engine, Error, FlowSink, Gap, GapReason, Libipt, Limits, PtConfig, PtStream, TimeBounds,
+    Window,
+};
+
+/// Bytes of a PSB+ copied behind a run's border, so that libipt can read it whole.
+const PSB_PLUS_BYTES: usize = 512;
+/// Room before copied trace for a synthetic PSB+ longer than what it replaces.
+const HEADROOM: usize = 64;
+
+impl Engine for Libipt {
+    fn decode(
+        &mut self,
+        window: &Window<'_>,
+        image: &dyn CodeBytes,
+        sink: &mut dyn FlowSink,
+    ) -> Result<DecodeStats, Error> {
+        self.decode_span(window, u64::MAX, image, sink)
+    }
+}
+
+impl Libipt {
+    /// Decodes `window`, but not beyond the sync point at `stop`.
+    pub(crate) fn decode_span(
+        &mut self,
+        window: &Window<'_>,
+        stop: u64,
+        image: &dyn CodeBytes,
+        sink: &mut dyn FlowSink,
+    ) -> Result<DecodeStats, Error> {
+        let images = match self.images.take() {
+            Some(images) => images,
+            None => ImageStore::new(&self.limits)?,
+        };
+        let images = self.images.insert(images);
+        let mut walk = Walk {
+            config: &self.config,
+            limits: &self.limits,
+            stream: window.stream,
+            stop,
+            code: image,
+            presence: Presence::new(window.occupants, image, window.range.start),
+            emitter: Emitter::new(sink, window.range),
+            classes: &mut self.classes,
+            may_switch: true,
+        };
+        walk.window(window.range.start, images, &mut self.scratch)?;
+        Ok(walk.emitter.finish())
+    }
+}
+
+/// A window's decode under way.
+pub(crate) struct Walk<'w> {
+    pub(crate) config: &'w PtConfig,
+    pub(crate) limits: &'w Limits,
+    pub(crate) stream: &'w PtStream<'w>,
+    /// A sync point not to go beyond.
+    pub(crate) stop: u64,
+    pub(crate) code: &'w dyn CodeBytes,
+    pub(crate) presence: Presence<'w>,
+    pub(crate) emitter: Emitter<'w>,
+    pub(crate) classes: &'w mut ClassCache,
+    /// The last thing executed lies in the kernel, or nothing is traced: a thread switch may have happened.
+    pub(crate) may_switch: bool,
+}
+
+/// Where the next run's bytes lie.
+enum Place {
+    /// In the stream, from this PSB on.
+    Stream(u64),
+    /// In the scratch buffer from `start` on; `base` is the stream position of the buffer's first byte (it wraps).
+    Scratch { start: usize, base: u64 },
+}
+
+impl Walk<'_> {
+    fn window(
+        &mut self,
+        range_start: Tsc,
+        images: &mut ImageStore,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let Some(first) = self.stream.sync_point_before(range_start) else {
+            if !self.stream.is_empty() {
+                self.gap(GapReason::NoSync, self.stream.start(), self.stream.end());
+            }
+            return Ok(());
+        };
+        if range_start == Tsc(0)
+            && has_packets(&self.stream.bytes(self.stream.start(), 0), first.offset - self.stream.start())
+        {
+            self.gap(GapReason::NoSync, self.stream.start(), first.offset);
+        }
+        let mut place = self.enter(first.offset, scratch);
+        while let Some(here) = place {
+            if self.emitter.done() {
+                break;
+            }
+            place = self.step(&here, images, scratch)?;
+        }
+        Ok(())
+    }
+
+    /// Decodes one run and says where the next one is.
+    fn step(
+        &mut self,
+        place: &Place,
+        images: &mut ImageStore,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Option<Place>, Error> {
+        let (run, piece_end) = match *place {
+            Place::Stream(position) => {
+                let Some(index) = self.stream.piece_at(position) else { return Ok(None) };
+                let piece = self.stream.pieces[index];
+                let skip = usize::try_from(position - piece.start).unwrap_or(usize::MAX);
+                let border = if self.stream.goes_on(index) { Border::Last } else { Border::None };
+                (Run { bytes: &piece.bytes[skip..], base: position, border }, piece.end())
+            }
+            Place::Scratch { start, base } => {
+                let bytes = &scratch[start..];
+                let base = base.wrapping_add(start as u64);
+                (Run { bytes, base, border: Border::First }, base.wrapping_add(bytes.len() as u64))
+            }
+        };
+        let end = self.run(run, images)?;
+        Ok(match end {
+            RunEnd::Done => None,
+            RunEnd::Border(position) if position >= self.stop => None,
+            RunEnd::Border(position) => self.enter(position, scratch),
+            RunEnd::Exhausted => self.behind(piece_end, scratch),
+            RunEnd::Fault(trouble) => {
+                let resume = recovery::resume(run.bytes, trouble.sync, trouble.at, trouble.sync + 1);
+                self.recover(trouble, run.base, resume, place, scratch)
+            }
+        })
+    }
+
+    /// Where to decode from the PSB at `position`: in the stream, or copied where its period straddles two pieces.
+    fn enter(&self, position: u64, scratch: &mut Vec<u8>) -> Option<Place> {
+        if position >= self.stop {
+            return None;
+        }
+        let index = self.stream.piece_at(position)?;
+        if !self.stream.goes_on(index) || self.period_in_piece(position) {
+            return Some(Place::Stream(position));
+        }
+        let next = self.stream.psb_from(position + PSB.len() as u64);
+        let length = next.map_or(u64::MAX, |next| next - position + PSB_PLUS_BYTES as u64);
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(self.limits.bridge_bytes);
+        scratch.clear();
+        scratch.resize(HEADROOM, 0);
+        let bytes = self.stream.bytes(position, length);
+        scratch.extend_from_slice(&bytes[..bytes.len().min(length)]);
+        Some(Place::Scratch { start: HEADROOM, base: position.wrapping_sub(HEADROOM as u64) })
+    }
+
+    /// Whether the next PSB+ behind the PSB at `position` lies in the same piece.
+    pub(crate) fn period_in_piece(&self, position: u64) -> bool {
+        let Some(index) = self.stream.piece_at(position) else { return false };
+        let next = self.stream.psb_from(position + PSB.len() as u64);
+        next.is_some_and(|next| next + PSB_PLUS_BYTES as u64 <= self.stream.pieces[index].end())
+    }
+
+    /// Goes on behind the bytes that end at `end`, if there are more.
+    fn behind(&mut self, end: u64, scratch: &mut Vec<u8>) -> Option<Place> {
+        let next = self.stream.psb_from(end);
+        if end < self.stream.end() {
+            self.gap(GapReason::MissingAux, end, next.unwrap_or(self.stream.end()));
+        }
+        self.enter(next?, scratch)
+    }
+
+    fn gap(&mut self, reason: GapReason, aux_offset: u64, resumed_at: u64) {
+        self.emitter.gap(Gap { reason, thread: None, time: TimeBounds::default(), aux_offset, resumed_at });
+    }
+
+    /// Accounts for what could not be decoded, and goes on at `resume`, an offset into the last run's bytes.
+    fn recover(
+        &mut self,
+        trouble: Trouble,
+        base: u64,
+        resume: Resume,
+        place: &Place,
+        scratch: &mut Vec<u8>,
+    ) -> Option<Place> {
+        let position = |offset: usize| base.wrapping_add(offset as u64);
+        let failed = position(trouble.at);
+        match resume {
+            Resume::Nowhere => {
+                let next = self.stream.psb_from(failed + 1);
+                self.gap(trouble.reason, failed, next.unwrap_or(self.stream.end()));
+                self.enter(next?, scratch)
+            }
+            Resume::Sync(offset) => {
+                self.gap(trouble.reason, failed, position(offset));
+                self.enter(position(offset), scratch)
+            }
+            Resume::Enable { at, after, prefix } => {
+                self.gap(trouble.reason, failed, position(at));
+                Some(self.splice(position(after), &prefix, place, scratch))
+            }
+        }
+    }
+
+    /// Puts `prefix` before the trace from `after` on, up to the next PSB.
+    fn splice(&self, after: u64, prefix: &[u8], place: &Place, scratch: &mut Vec<u8>) -> Place {
+        if let Place::Scratch { base, .. } = *place {
+            // What stood before is behind us: there is room, in place.
+            let end = usize::try_from(after.wrapping_sub(base)).unwrap_or(usize::MAX).min(scratch.len());
+            if let Some(start) = end.checked_sub(prefix.len()) {
+                scratch[start..end].copy_from_slice(prefix);
+                return Place::Scratch { start, base };
+            }
+        }
+        let next = self.stream.psb_from(after);
+        let length = next.map_or(u64::MAX, |next| next - after + PSB_PLUS_BYTES as u64);
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(self.limits.bridge_bytes);
+        scratch.clear();
+        scratch.resize(HEADROOM, 0);
+        scratch.extend_from_slice(prefix);
+        let start = scratch.len() - prefix.len();
+        let base = after.wrapping_sub(scratch.len() as u64);
+        let bytes = self.stream.bytes(after, length);
+        scratch.extend_from_slice(&bytes[..bytes.len().min(length)]);
+        Place::Scratch { start, base }
+    }
+}
+
+/// Whether any of the first `count` bytes is more than padding.
+fn has_packets(bytes: &[u8], count: u64) -> bool {
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(bytes.len());
+    bytes[..count].iter().any(|&byte| byte != 0)
+}

@@ -1,0 +1,111 @@
+//! Puts time bounds on what the decoder yields and passes on what may lie in the window.
+//!
+//! Items wait until the next time is known: that is their `not_after`. Invariant: items leave in the order they
+//! came, times never run backwards, and an item is left out only if it surely lies before the window.
+
+use std::ops::ControlFlow;
+
+use model::{ThreadId, Tsc, TscRange};
+
+use crate::{Block, DecodeStats, EventKind, FlowItem, FlowSink, Gap, PtEvent, TimeBounds};
+
+/// Items that may wait for a time: a trace without times must not pile up.
+const WAITING_ITEMS: usize = 1 << 16;
+/// Estimates may overshoot the next TSC packet by this much (a millisecond or less); a larger step back is a jump
+/// of the clock and is followed.
+const OVERSHOOT: u64 = 1 << 21;
+
+pub(crate) struct Emitter<'s> {
+    sink: &'s mut dyn FlowSink,
+    range: TscRange,
+    waiting: Vec<FlowItem>,
+    now: Tsc,
+    broken_off: bool,
+    pub(crate) thread: Option<ThreadId>,
+    pub(crate) stats: DecodeStats,
+}
+
+impl<'s> Emitter<'s> {
+    pub(crate) fn new(sink: &'s mut dyn FlowSink, range: TscRange) -> Emitter<'s> {
+        let stats = DecodeStats::default();
+        Emitter { sink, range, waiting: Vec::new(), now: Tsc(0), broken_off: false, thread: None, stats }
+    }
+
+    /// The last time seen.
+    pub(crate) fn now(&self) -> Tsc {
+        self.now
+    }
+
+    /// Whether nothing more is wanted: the window's end has passed, or the sink broke off.
+    pub(crate) fn done(&self) -> bool {
+        self.broken_off || self.now > self.range.stop
+    }
+
+    /// The trace says that it is `time` now.
+    pub(crate) fn time(&mut self, time: Tsc) {
+        if time == self.now {
+            return;
+        }
+        let overshot = time < self.now && self.now.0 - time.0 < OVERSHOOT;
+        if !overshot {
+            self.flush(time.max(self.now));
+            self.now = time;
+        }
+    }
+
+    pub(crate) fn block(&mut self, mut block: Block) {
+        self.stats.instructions += u64::from(block.instructions);
+        block.time = self.open_time();
+        block.thread = self.thread;
+        self.push(FlowItem::Block(block));
+    }
+
+    pub(crate) fn event(&mut self, kind: EventKind, aux_offset: u64) {
+        let event = PtEvent { kind, thread: self.thread, time: self.open_time(), aux_offset };
+        self.push(FlowItem::Event(event));
+    }
+
+    pub(crate) fn gap(&mut self, mut gap: Gap) {
+        self.stats.gaps += 1;
+        gap.time = self.open_time();
+        gap.thread = self.thread;
+        self.push(FlowItem::Gap(gap));
+    }
+
+    /// Nothing follows: what waits has no later bound.
+    pub(crate) fn finish(mut self) -> DecodeStats {
+        self.flush(Tsc(u64::MAX));
+        self.stats
+    }
+
+    fn open_time(&self) -> TimeBounds {
+        TimeBounds { not_before: self.now, not_after: Tsc(u64::MAX) }
+    }
+
+    fn push(&mut self, item: FlowItem) {
+        if self.waiting.len() >= WAITING_ITEMS {
+            self.flush(Tsc(u64::MAX));
+        }
+        self.waiting.push(item);
+    }
+
+    fn flush(&mut self, not_after: Tsc) {
+        if not_after < self.range.start || self.broken_off {
+            self.waiting.clear();
+            return;
+        }
+        for mut item in self.waiting.drain(..) {
+            match &mut item {
+                FlowItem::Block(block) => block.time.not_after = not_after,
+                FlowItem::Event(event) => event.time.not_after = not_after,
+                FlowItem::Gap(gap) => gap.time.not_after = not_after,
+            }
+            self.stats.items += 1;
+            if let ControlFlow::Break(()) = self.sink.item(item) {
+                self.broken_off = true;
+                break;
+            }
+        }
+        self.waiting.clear();
+    }
+}

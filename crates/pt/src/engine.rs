@@ -1,0 +1,88 @@
+//! The seam behind which a decoder stands, and what it is asked for.
+
+use model::{CodeBytes, ThreadId, Tsc, TscRange};
+
+use crate::classes::ClassCache;
+use crate::sys::ImageStore;
+use crate::{Error, Flow, FlowSink, Limits, PtConfig, PtStream};
+
+/// Who is on the CPU from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupant {
+    /// From this reading until the next occupant's.
+    pub since: Tsc,
+    /// Who.
+    pub thread: ThreadId,
+}
+
+/// What to decode.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'a> {
+    /// The trace.
+    pub stream: &'a PtStream<'a>,
+    /// The time wanted; 0 to [`u64::MAX`] for all of the stream.
+    pub range: TscRange,
+    /// Who was on the CPU, in order of time. For a thread's own stream one entry.
+    pub occupants: &'a [Occupant],
+}
+
+/// What a decode did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecodeStats {
+    /// Instructions decoded, those before the window's time included.
+    pub instructions: u64,
+    /// Items given to the sink.
+    pub items: u64,
+    /// Gaps met.
+    pub gaps: u64,
+    /// Bytes of PT walked.
+    pub bytes: u64,
+    /// Whether [`Limits::instructions`] ended it early.
+    pub limited: bool,
+}
+
+/// A decoder: libipt now, faster ones beside it later.
+pub trait Engine {
+    /// Decodes `window` into `sink`, from the sync point before it until its end has surely passed. Yields all that
+    /// may lie in the window's range, and clips nothing: the caller does.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]. Damage in the trace is no error but a gap in the flow.
+    fn decode(
+        &mut self,
+        window: &Window<'_>,
+        image: &dyn CodeBytes,
+        sink: &mut dyn FlowSink,
+    ) -> Result<DecodeStats, Error>;
+}
+
+/// The engine that uses libipt's block decoder. Holds the code images of one worker thread.
+pub struct Libipt {
+    pub(crate) config: PtConfig,
+    pub(crate) limits: Limits,
+    pub(crate) images: Option<ImageStore>,
+    /// Trace copied because it straddles pieces or begins with a synthetic PSB+.
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) classes: ClassCache,
+}
+
+impl Libipt {
+    /// An engine for traces recorded with `config`.
+    pub fn new(config: PtConfig, limits: Limits) -> Libipt {
+        Libipt { config, limits, images: None, scratch: Vec::new(), classes: ClassCache::new() }
+    }
+}
+
+/// Decodes one window into memory.
+///
+/// # Errors
+/// As [`Engine::decode`].
+pub fn decode_window(
+    engine: &mut dyn Engine,
+    window: &Window<'_>,
+    image: &dyn CodeBytes,
+) -> Result<Flow, Error> {
+    let mut flow = Flow::default();
+    engine.decode(window, image, &mut flow)?;
+    Ok(flow)
+}

@@ -1,0 +1,301 @@
+//! One run: libipt's blocks and events from one PSB to another, given to the emitter.
+
+use libipt_sys as ipt;
+use model::Tsc;
+
+use crate::classes::{INSTRUCTION_BYTES, decode_one};
+use crate::decode::Walk;
+use crate::instructions;
+use crate::sys::{BlockDecoder, Fault, ImageStore, RawEvent, Status, What, empty_block};
+use crate::{Block, BlockEnd, Error, EventKind, GapReason};
+
+/// Trace in one place, beginning with a PSB.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'b> {
+    pub(crate) bytes: &'b [u8],
+    /// Stream position of the first byte; wraps behind a synthetic PSB+.
+    pub(crate) base: u64,
+    pub(crate) border: Border,
+}
+
+/// At which PSB behind its start a run ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Border {
+    /// At none: the bytes end where the stream has a hole or ends.
+    None,
+    /// At the first.
+    First,
+    /// At the last that is complete with its period, for the bytes go on elsewhere.
+    Last,
+}
+
+/// How a run ended.
+pub(crate) enum RunEnd {
+    /// Nothing more is wanted.
+    Done,
+    /// At the PSB at this position.
+    Border(u64),
+    /// No bytes are left.
+    Exhausted,
+    /// Something is wrong.
+    Fault(Trouble),
+}
+
+/// A fault and its place.
+pub(crate) struct Trouble {
+    pub(crate) reason: GapReason,
+    /// Offset of the packet that decoding stood at.
+    pub(crate) at: usize,
+    /// Offset of the PSB last passed.
+    pub(crate) sync: usize,
+}
+
+/// What one run must remember.
+struct RunState {
+    /// Offset of the PSB last passed.
+    sync: usize,
+    /// The PSB the run ends at, once its PSB+ was read, and the address it names.
+    border: Option<(usize, u64)>,
+    /// Packet offset when instructions last needed one, and the instructions since.
+    packet: usize,
+    silent: u64,
+}
+
+impl Walk<'_> {
+    /// Decodes `run` from its first byte to its border, its end or a fault.
+    pub(crate) fn run(&mut self, run: Run<'_>, images: &mut ImageStore) -> Result<RunEnd, Error> {
+        let mut decoder = BlockDecoder::new(self.config, run.bytes, images, self.code)?;
+        self.select(&mut decoder)?;
+        let mut state = RunState { sync: 0, border: None, packet: 0, silent: 0 };
+        let end = match decoder.sync(0) {
+            Ok(status) => self.drive(&mut decoder, run, &mut state, status)?,
+            Err(fault) => self.fault(&decoder, &state, fault, 0),
+        };
+        self.emitter.stats.bytes += decoder.offset().min(run.bytes.len()) as u64;
+        Ok(end)
+    }
+
+    fn drive(
+        &mut self,
+        decoder: &mut BlockDecoder<'_>,
+        run: Run<'_>,
+        state: &mut RunState,
+        mut status: Status,
+    ) -> Result<RunEnd, Error> {
+        let mut raw = empty_block();
+        loop {
+            while status.event_pending() {
+                let (event, next) = match decoder.event() {
+                    Ok(event) => event,
+                    Err(fault) => return Ok(self.fault(decoder, state, fault, raw.end_ip)),
+                };
+                status = next;
+                if let Some(end) = self.event(decoder, run, state, &event)? {
+                    return Ok(end);
+                }
+                if self.emitter.done() {
+                    return Ok(RunEnd::Done);
+                }
+            }
+            let next = decoder.next(&mut raw);
+            if raw.ninsn > 0
+                && let Some(end) = self.block(decoder, run, state, &raw)
+            {
+                return Ok(end);
+            }
+            status = match next {
+                Ok(status) => status,
+                Err(fault) => {
+                    let ip = self.fault_ip(&raw);
+                    return Ok(self.fault(decoder, state, fault, ip));
+                }
+            };
+        }
+    }
+
+    fn block(
+        &mut self,
+        decoder: &BlockDecoder<'_>,
+        run: Run<'_>,
+        state: &mut RunState,
+        raw: &ipt::pt_block,
+    ) -> Option<RunEnd> {
+        let offset = decoder.offset();
+        let mut block = self.translate(raw, run.base.wrapping_add(offset as u64));
+        if let Some((border, ip)) = state.border
+            && self.cut_at(&mut block, ip)
+        {
+            if block.instructions > 0 {
+                self.emitter.block(block);
+            }
+            return Some(RunEnd::Border(run.base.wrapping_add(border as u64)));
+        }
+        self.may_switch = block.kernel;
+        self.emitter.block(block);
+        if offset != state.packet {
+            (state.packet, state.silent) = (offset, 0);
+        }
+        state.silent += u64::from(block.instructions);
+        if state.silent > self.limits.silent_instructions {
+            let reason = GapReason::EndlessLoop { ip: block.end_ip };
+            return Some(RunEnd::Fault(Trouble { reason, at: offset, sync: state.sync }));
+        }
+        if self.emitter.stats.instructions >= self.limits.instructions {
+            self.emitter.stats.limited = true;
+            return Some(RunEnd::Done);
+        }
+        None
+    }
+
+    fn translate(&mut self, raw: &ipt::pt_block, aux_offset: u64) -> Block {
+        let bits = match raw.mode {
+            ipt::pt_exec_mode_ptem_16bit => 16,
+            ipt::pt_exec_mode_ptem_32bit => 32,
+            _ => 64,
+        };
+        let end = match raw.iclass {
+            ipt::pt_insn_class_ptic_other => BlockEnd::FallThrough,
+            ipt::pt_insn_class_ptic_cond_jump => BlockEnd::ConditionalBranch,
+            ipt::pt_insn_class_ptic_jump => BlockEnd::Jump,
+            ipt::pt_insn_class_ptic_call => BlockEnd::Call,
+            ipt::pt_insn_class_ptic_return => BlockEnd::Return,
+            ipt::pt_insn_class_ptic_far_call => BlockEnd::FarCall,
+            ipt::pt_insn_class_ptic_far_return => BlockEnd::FarReturn,
+            ipt::pt_insn_class_ptic_far_jump => BlockEnd::FarJump,
+            ipt::pt_insn_class_ptic_ptwrite => BlockEnd::Other,
+            _ => {
+                let (presence, now) = (&self.presence, self.emitter.now());
+                self.classes.end(presence.epoch().id, raw.end_ip, bits, |into| {
+                    self.code.read(presence.pid(), raw.end_ip, now, into)
+                })
+            }
+        };
+        Block {
+            ip: raw.ip,
+            end_ip: raw.end_ip,
+            instructions: u32::from(raw.ninsn),
+            end,
+            bits,
+            kernel: raw.ip >> 63 != 0,
+            thread: None,
+            time: crate::TimeBounds::default(),
+            aux_offset,
+        }
+    }
+
+    /// Takes in an event; returns how the run ends if it does here.
+    fn event(
+        &mut self,
+        decoder: &mut BlockDecoder<'_>,
+        run: Run<'_>,
+        state: &mut RunState,
+        event: &RawEvent,
+    ) -> Result<Option<RunEnd>, Error> {
+        state.silent = 0;
+        if state.border.is_some() && event.status_update {
+            let (border, _) = state.border.unwrap_or_default();
+            let ends = event.what == What::ExecMode;
+            return Ok(ends.then(|| RunEnd::Border(run.base.wrapping_add(border as u64))));
+        }
+        if matches!(event.what, What::SyncEnabled(_) | What::SyncDisabled) {
+            let sync = decoder.sync_offset();
+            if sync != state.sync && self.is_border(run, sync) {
+                let What::SyncEnabled(ip) = event.what else {
+                    return Ok(Some(RunEnd::Border(run.base.wrapping_add(sync as u64))));
+                };
+                state.border = Some((sync, ip));
+                return Ok(None);
+            }
+            state.sync = sync;
+        }
+        self.see_time(decoder, event)?;
+        if let What::Flow(kinds) = event.what {
+            let aux_offset = run.base.wrapping_add(decoder.offset() as u64);
+            for kind in kinds.into_iter().flatten() {
+                self.emitter.event(kind, aux_offset);
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_border(&self, run: Run<'_>, sync: usize) -> bool {
+        let position = run.base.wrapping_add(sync as u64);
+        position >= self.stop
+            || match run.border {
+                Border::None => false,
+                Border::First => true,
+                Border::Last => !self.period_in_piece(position),
+            }
+    }
+
+    /// Moves time, thread and code on.
+    fn see_time(&mut self, decoder: &mut BlockDecoder<'_>, event: &RawEvent) -> Result<(), Error> {
+        if let Some(tsc) = event.tsc
+            && tsc != Tsc(0)
+            && tsc != Tsc(u64::MAX)
+        {
+            self.emitter.time(self.stream.full_tsc(tsc.0));
+            decoder.set_time(self.emitter.now());
+        }
+        if let What::Flow([Some(kind), ..]) = event.what {
+            match kind {
+                EventKind::Enabled { .. } | EventKind::Disabled { .. } => self.may_switch = true,
+                EventKind::AsyncBranch { to, .. } => self.may_switch |= to >> 63 != 0,
+                _ => {}
+            }
+        }
+        let now = self.emitter.now();
+        if (self.may_switch || self.presence.epoch_ended(now)) && self.presence.advance(now) {
+            self.select(decoder)?;
+        }
+        self.emitter.thread = self.presence.thread();
+        Ok(())
+    }
+
+    fn select(&mut self, decoder: &mut BlockDecoder<'_>) -> Result<(), Error> {
+        self.emitter.thread = self.presence.thread();
+        decoder.set_time(self.emitter.now());
+        decoder.select(self.presence.pid(), self.presence.epoch())
+    }
+
+    fn fault(&mut self, decoder: &BlockDecoder<'_>, state: &RunState, fault: Fault, ip: u64) -> RunEnd {
+        let reason = match fault {
+            Fault::EOS => return RunEnd::Exhausted,
+            Fault::NOMAP => GapReason::NoCode { ip },
+            Fault::BAD_OPCODE | Fault::BAD_PACKET => GapReason::BadPacket,
+            _ => GapReason::Mismatch { ip, message: fault.message() },
+        };
+        RunEnd::Fault(Trouble { reason, at: decoder.offset(), sync: state.sync })
+    }
+
+    /// The address that could not be fetched or understood, behind what was decoded of a block.
+    fn fault_ip(&self, raw: &ipt::pt_block) -> u64 {
+        if raw.ninsn == 0 {
+            return raw.ip;
+        }
+        let mut bytes = [0; INSTRUCTION_BYTES];
+        let count = self.code.read(self.presence.pid(), raw.end_ip, self.emitter.now(), &mut bytes);
+        let last = decode_one(&bytes[..count.min(INSTRUCTION_BYTES)], raw.end_ip, 64);
+        match last.near_branch_target() {
+            0 => last.next_ip(),
+            target => target,
+        }
+    }
+
+    /// Cuts `block` before the instruction at `ip`; false where it does not run over it.
+    fn cut_at(&self, block: &mut Block, ip: u64) -> bool {
+        let (mut before, mut last, mut found) = (0, block.ip, false);
+        if block.ip <= ip && ip <= block.end_ip {
+            instructions(block, self.code, self.presence.pid(), |address| {
+                found |= address == ip;
+                if !found {
+                    (before, last) = (before + 1, address);
+                }
+            });
+        }
+        if found {
+            (block.instructions, block.end_ip, block.end) = (before, last, BlockEnd::FallThrough);
+        }
+        found
+    }
+}
