@@ -17,6 +17,7 @@ mod filters;
 mod findings;
 mod histogram;
 mod outliers;
+pub mod pairing;
 mod population;
 mod selection;
 

@@ -3,11 +3,14 @@
 
 use std::collections::HashSet;
 
-use model::{Interval, IntervalId, Severity, Tsc, TscRange};
+use model::{Interval, Severity, Tsc, TscRange};
 
 use crate::clock::{Clock, ClockPair, Clocks, Join};
 use crate::findings::{Findings, Origin};
+use crate::pairing::{self, Mark};
 use crate::{Error, IntervalSet};
+
+use super::marks::MarkContext;
 
 /// One line that holds a whole interval; its times are still the file's clock.
 pub(super) struct Row {
@@ -19,6 +22,8 @@ pub(super) struct Row {
 pub(super) struct Draft {
     pub(super) clock: Clock,
     pub(super) rows: Vec<Row>,
+    pub(super) marks: Vec<Mark>,
+    pub(super) context: MarkContext,
     pub(super) pairs: Vec<ClockPair>,
     pub(super) findings: Findings,
     ids: HashSet<u64>,
@@ -26,7 +31,15 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn new(clock: Clock, findings: Findings) -> Draft {
-        Draft { clock, rows: Vec::new(), pairs: Vec::new(), findings, ids: HashSet::new() }
+        Draft {
+            clock,
+            rows: Vec::new(),
+            marks: Vec::new(),
+            context: MarkContext::default(),
+            pairs: Vec::new(),
+            findings,
+            ids: HashSet::new(),
+        }
     }
 
     /// A line that is left out, and why.
@@ -67,11 +80,30 @@ impl Draft {
             if join_interval(&mut interval, &join) {
                 intervals.push(interval);
             } else {
-                outside_pairs(interval.id, &join, line, &mut findings);
+                let what = format!("interval {}", interval.id);
+                outside_pairs(&what, &join, Origin::Line(line), &mut findings);
             }
         }
-        Ok(findings.into_set(intervals))
+        if self.marks.is_empty() {
+            return Ok(findings.into_set(intervals));
+        }
+        let joined = join_marks(self.marks, &join, &mut findings);
+        Ok(pairing::pair_beside(joined, intervals, findings))
     }
+}
+
+fn join_marks(mut marks: Vec<Mark>, join: &Join, findings: &mut Findings) -> Vec<Mark> {
+    marks.retain_mut(|mark| match join.tsc(mark.at.0) {
+        Some(at) => {
+            mark.at = at;
+            true
+        }
+        None => {
+            outside_pairs("the mark", join, mark.origin, findings);
+            false
+        }
+    });
+    marks
 }
 
 fn note_bound(join: &Join, findings: &mut Findings) {
@@ -100,11 +132,11 @@ fn join_interval(interval: &mut Interval, join: &Join) -> bool {
     true
 }
 
-fn outside_pairs(id: IntervalId, join: &Join, line: u64, findings: &mut Findings) {
-    findings.add(Severity::Error, "intervals outside the clock pairs", Origin::Line(line), || {
+fn outside_pairs(what: &str, join: &Join, origin: Origin, findings: &mut Findings) {
+    findings.add(Severity::Error, "times outside the clock pairs", origin, || {
         let limits = join.limits().unwrap_or_default();
         format!(
-            "interval {id} does not lie between the first and the last clock pair ({} {} to {}): it is left out",
+            "{what} does not lie between the first and the last clock pair ({} {} to {}): it is left out",
             join.clock(),
             limits.0,
             limits.1

@@ -4,13 +4,17 @@
 //! diagnostic for each line that could not be used. `docs/interval-file.md` is the contract.
 
 mod cells;
+mod columns;
 mod draft;
 mod lines;
+mod marks;
+mod objects;
+mod pairs;
 mod utc;
 mod vtune;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::clock::{Clock, Clocks};
@@ -18,6 +22,8 @@ use crate::findings::Findings;
 use crate::{Error, IntervalSet};
 use draft::Draft;
 use lines::{Line, Lines};
+use objects::Header;
+use vtune::Columns;
 
 /// Reads an interval file, in any of the three forms; clock pairs also from `PATH.clocks`.
 ///
@@ -26,8 +32,16 @@ use lines::{Line, Lines};
 /// [`Error::UnknownClock`]; [`Error::ClockNotJoined`] where the times cannot be joined with the TSC. Single lines never
 /// end the reading.
 pub fn read_interval_file(path: &Path, clocks: &Clocks) -> Result<IntervalSet, Error> {
-    let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    read_intervals(path, file, clocks)
+    let mut draft = Source::new(path, open(path)?).read()?;
+    if !matches!(draft.clock, Clock::Tsc | Clock::Perf) {
+        let mut sidecar = path.as_os_str().to_owned();
+        sidecar.push(".clocks");
+        let sidecar = PathBuf::from(sidecar);
+        if sidecar.exists() {
+            Source::new(&sidecar, open(&sidecar)?).read_pairs(&mut draft)?;
+        }
+    }
+    draft.finish(clocks)
 }
 
 /// Reads an interval file from `reader`; `path` only names it.
@@ -35,18 +49,31 @@ pub fn read_interval_file(path: &Path, clocks: &Clocks) -> Result<IntervalSet, E
 /// # Errors
 /// As [`read_interval_file`].
 pub fn read_intervals(path: &Path, reader: impl Read, clocks: &Clocks) -> Result<IntervalSet, Error> {
-    let mut source = Source { path, lines: Lines::new(BufReader::with_capacity(1 << 18, reader)) };
-    let draft = source.read()?;
-    draft.finish(clocks)
+    Source::new(path, reader).read()?.finish(clocks)
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
 struct Source<'a, R> {
     path: &'a Path,
-    lines: Lines<R>,
+    lines: Lines<BufReader<R>>,
 }
 
-impl<R: BufRead> Source<'_, R> {
-    fn read(&mut self) -> Result<Draft, Error> {
+/// The first line, understood.
+enum Form {
+    Vtune(Clock, Columns),
+    Csv(Clock),
+    Objects(Clock),
+}
+
+impl<'a, R: Read> Source<'a, R> {
+    fn new(path: &'a Path, reader: R) -> Source<'a, R> {
+        Source { path, lines: Lines::new(BufReader::with_capacity(1 << 18, reader)) }
+    }
+
+    fn read(mut self) -> Result<Draft, Error> {
         let path = self.path.to_owned();
         let read_error = |source| Error::Read { path: path.clone(), source };
         let first = match self.lines.read().map_err(read_error)? {
@@ -54,18 +81,77 @@ impl<R: BufRead> Source<'_, R> {
             Some(Line::TooLong) => return Err(self.unknown_format(b"a line of more than 1 MiB")),
             Some(Line::Text(text)) => text.to_vec(),
         };
-        if memchr::memmem::find(&first.to_ascii_lowercase(), b"start_tsc").is_some() {
-            let columns = vtune::columns(&first).map_err(|what| self.header_error(what))?;
-            let mut draft = Draft::new(columns.clock.parse()?, self.findings());
-            refuse_early(draft.clock)?;
-            vtune::read(&mut self.lines, &columns, &mut draft).map_err(read_error)?;
-            return Ok(draft);
+        let findings = Findings::in_file(path.display().to_string());
+        match self.form(&first)? {
+            Form::Vtune(clock, columns) => {
+                let mut draft = Draft::new(clock, findings);
+                vtune::read(&mut self.lines, &columns, &mut draft).map_err(read_error)?;
+                Ok(draft)
+            }
+            Form::Csv(clock) => {
+                let mut draft = Draft::new(clock, findings);
+                let header = columns::read(&mut self.lines, &mut draft).map_err(read_error)?;
+                header.map(|()| draft).map_err(|what| self.header_error(what))
+            }
+            Form::Objects(clock) => {
+                let mut draft = Draft::new(clock, findings);
+                objects::read(&mut self.lines, &mut draft).map_err(read_error)?;
+                Ok(draft)
+            }
         }
-        Err(self.unknown_format(&first))
     }
 
-    fn findings(&self) -> Findings {
-        Findings::in_file(self.path.display().to_string())
+    /// Reads a file of clock pairs into `draft`; its diagnostics name that file.
+    fn read_pairs(mut self, draft: &mut Draft) -> Result<(), Error> {
+        let mut pairs = Draft::new(draft.clock, Findings::in_file(self.path.display().to_string()));
+        let read = pairs::read(&mut self.lines, &mut pairs);
+        read.map_err(|source| Error::Read { path: self.path.to_owned(), source })?;
+        draft.pairs.append(&mut pairs.pairs);
+        draft.findings.extend(pairs.findings.into_diagnostics());
+        Ok(())
+    }
+
+    fn form(&self, first: &[u8]) -> Result<Form, Error> {
+        let text = first.trim_ascii();
+        let form = if text.starts_with(b"{") {
+            let header: Header = serde_json::from_slice(text).map_err(|error| {
+                self.header_error(format!(
+                    "the header {{\"tailtrace-intervals\": 1, \"clock\": …}} is wrong: {error}"
+                ))
+            })?;
+            self.expect_version(header.version)?;
+            Form::Objects(self.clock(header.clock.as_deref())?)
+        } else if let Some(header) = text.strip_prefix(b"#") {
+            let header = String::from_utf8_lossy(header).into_owned();
+            let mut words = header.split_ascii_whitespace();
+            if words.next() != Some("tailtrace-intervals") {
+                return Err(self.unknown_format(first));
+            }
+            let version = words.next().and_then(|word| cells::unsigned(word.as_bytes()));
+            self.expect_version(
+                version.ok_or_else(|| self.header_error("the version number is missing".to_owned()))?,
+            )?;
+            Form::Csv(self.clock(words.find_map(|word| word.strip_prefix("clock=")))?)
+        } else if memchr::memmem::find(&text.to_ascii_lowercase(), b"start_tsc").is_some() {
+            let columns = vtune::columns(text).map_err(|what| self.header_error(what))?;
+            Form::Vtune(usable(&columns.clock)?, columns)
+        } else {
+            return Err(self.unknown_format(first));
+        };
+        Ok(form)
+    }
+
+    fn expect_version(&self, version: u64) -> Result<(), Error> {
+        if version == 1 { Ok(()) } else { Err(Error::Version { path: self.path.to_owned(), version }) }
+    }
+
+    fn clock(&self, name: Option<&str>) -> Result<Clock, Error> {
+        let missing = || {
+            self.header_error(
+                "the header names no clock: write clock=tsc, or another of docs/interval-file.md".to_owned(),
+            )
+        };
+        usable(name.ok_or_else(missing)?)
     }
 
     fn header_error(&self, what: String) -> Error {
@@ -85,9 +171,13 @@ impl<R: BufRead> Source<'_, R> {
     }
 }
 
-/// A clock that can never be joined is refused before a long file is read.
-fn refuse_early(clock: Clock) -> Result<(), Error> {
-    if clock == Clock::Qpc { Clocks::default().join(clock).map(drop) } else { Ok(()) }
+/// The clock of this name; one that can never be joined is refused before a long file is read.
+fn usable(name: &str) -> Result<Clock, Error> {
+    let clock: Clock = name.parse()?;
+    if clock == Clock::Qpc {
+        Clocks::default().join(clock)?;
+    }
+    Ok(clock)
 }
 
 #[cfg(test)]

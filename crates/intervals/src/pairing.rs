@@ -1,0 +1,322 @@
+//! Begin and end marks become intervals.
+//!
+//! Input: marks in any order. Output: intervals, and a diagnostic for each mark that is left over: every begin and end
+//! is in exactly one of the two. With a key, the end of a label and key ends its open begin on whatever thread; without,
+//! the innermost open begin of its label on its own thread. Marks are sorted by time first; equal times keep their order.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use model::{Counter, Interval, IntervalId, Severity, Stage, ThreadId, Tsc, TscRange};
+
+use crate::IntervalSet;
+use crate::findings::{Findings, Origin};
+
+/// The most stages that one interval keeps.
+pub const MOST_STAGES: usize = 64;
+
+/// The most counters that one interval keeps.
+pub const MOST_COUNTERS: usize = 256;
+
+/// The most begins without a key that may be open on a thread at once (per label).
+const DEEPEST_NESTING: usize = 1 << 16;
+
+/// What a mark says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MarkKind {
+    /// An interval begins.
+    Begin,
+    /// It ends.
+    End,
+    /// A named part of it begins.
+    Stage(Arc<str>),
+    /// The start thread hands over to the stop thread.
+    Publish,
+    /// Nothing but its counters.
+    Counter,
+}
+
+/// One mark of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// What it says.
+    pub kind: MarkKind,
+    /// What kind of interval it belongs to.
+    pub label: Arc<str>,
+    /// What pairs it with others across threads.
+    pub key: Option<Box<str>>,
+    /// When.
+    pub at: Tsc,
+    /// Who executed it.
+    pub thread: Option<ThreadId>,
+    /// The id of the interval, where the begin states one.
+    pub id: Option<u64>,
+    /// Counters that came with it.
+    pub counters: Vec<Counter>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// Pairs `marks`; `findings` are those of reading them.
+///
+/// An interval's id is the one its begin states, else its number in order of the begins (of all paired ones, from 0).
+pub fn pair(marks: Vec<Mark>, findings: Findings) -> IntervalSet {
+    pair_beside(marks, Vec::new(), findings)
+}
+
+/// Pairs `marks` of a source that also states whole `intervals`; ids that they have taken are given to no other.
+pub(crate) fn pair_beside(mut marks: Vec<Mark>, intervals: Vec<Interval>, findings: Findings) -> IntervalSet {
+    marks.sort_by_key(|mark| mark.at);
+    let mut pairing = Pairing { findings, ..Pairing::default() };
+    for mark in marks {
+        pairing.take(mark);
+    }
+    pairing.finish(intervals)
+}
+
+/// Marks that may pair with each other: with a key on any thread, without one on their own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Lane {
+    Keyed(Arc<str>, Box<str>),
+    Nested(Arc<str>, Option<ThreadId>),
+}
+
+/// An interval whose end has not come yet.
+#[derive(Debug)]
+struct Open {
+    begin: Mark,
+    /// An end of the same key that came before the begin: if no other follows, the interval is negative.
+    early_end: Option<Mark>,
+    publish: Option<Tsc>,
+    stages: Vec<Stage>,
+    counters: Vec<Counter>,
+}
+
+#[derive(Debug, Default)]
+struct Pairing {
+    open: HashMap<Lane, Vec<Open>>,
+    /// The last end of a keyed lane that had no begin, until the next begin.
+    early_ends: HashMap<Lane, Mark>,
+    done: Vec<(Option<u64>, Interval)>,
+    findings: Findings,
+}
+
+impl Lane {
+    fn of(mark: &Mark) -> Lane {
+        match &mark.key {
+            Some(key) => Lane::Keyed(Arc::clone(&mark.label), key.clone()),
+            None => Lane::Nested(Arc::clone(&mark.label), mark.thread),
+        }
+    }
+}
+
+impl Pairing {
+    fn take(&mut self, mark: Mark) {
+        let lane = Lane::of(&mark);
+        match mark.kind {
+            MarkKind::Begin => self.begin(lane, mark),
+            MarkKind::End => self.end(lane, mark),
+            MarkKind::Stage(_) | MarkKind::Publish | MarkKind::Counter => self.within(&lane, mark),
+        }
+    }
+
+    fn begin(&mut self, lane: Lane, mark: Mark) {
+        let early_end = self.early_ends.remove(&lane);
+        let keyed = matches!(lane, Lane::Keyed(..));
+        let stack = self.open.entry(lane).or_default();
+        let displaced = match stack.len() {
+            1.. if keyed => stack.pop(),
+            DEEPEST_NESTING.. => Some(stack.remove(0)),
+            _ => None,
+        };
+        stack.push(Open::new(mark, early_end));
+        match displaced {
+            Some(open) if keyed => self.never_ended(open, "duplicate begins", "begins again before it ended"),
+            Some(open) => self.never_ended(open, NO_END, "is the outermost of 65536 open ones on its thread"),
+            None => {}
+        }
+    }
+
+    fn end(&mut self, lane: Lane, mark: Mark) {
+        let open = match self.open.entry(lane.clone()) {
+            Entry::Occupied(mut entry) => {
+                let open = entry.get_mut().pop();
+                if entry.get().is_empty() {
+                    entry.remove();
+                }
+                open
+            }
+            Entry::Vacant(_) => None,
+        };
+        match open {
+            Some(open) => self.close(open, mark),
+            None if matches!(lane, Lane::Keyed(..)) => {
+                if let Some(earlier) = self.early_ends.insert(lane, mark) {
+                    self.left_over("ends without begin", &earlier, END_ALONE);
+                }
+            }
+            None => self.left_over("ends without begin", &mark, END_ALONE),
+        }
+    }
+
+    fn within(&mut self, lane: &Lane, mark: Mark) {
+        let Some(open) = self.open.get_mut(lane).and_then(|stack| stack.last_mut()) else {
+            return self.left_over(
+                "marks outside of an interval",
+                &mark,
+                "lies in no open interval: it is left out",
+            );
+        };
+        let room = open.add(mark.kind.clone(), mark.at, mark.counters.clone());
+        if !room {
+            self.left_over(
+                "marks beyond the limits",
+                &mark,
+                "is one too many of its interval: it is left out",
+            );
+        }
+    }
+
+    fn close(&mut self, mut open: Open, end: Mark) {
+        if let Some(early) = open.early_end.take() {
+            self.left_over("ends without begin", &early, END_ALONE);
+        }
+        open.add(MarkKind::Counter, end.at, end.counters);
+        let id = open.begin.id;
+        let interval = Interval {
+            id: IntervalId(0),
+            label: open.begin.label.to_string(),
+            key: open.begin.key.map(String::from),
+            range: TscRange::new(open.begin.at, end.at),
+            start_thread: open.begin.thread,
+            stop_thread: end.thread,
+            publish: open.publish,
+            stages: open.stages,
+            counters: open.counters,
+            record: match end.origin {
+                Origin::Record(offset) => Some(offset),
+                _ => None,
+            },
+        };
+        self.done.push((id, interval));
+    }
+
+    /// A begin without end: alone, or with an end that came too early.
+    fn never_ended(&mut self, mut open: Open, kind: &'static str, what: &str) {
+        match open.early_end.take() {
+            Some(end) if end.at == open.begin.at => self.close(open, end),
+            Some(end) => self.findings.add(Severity::Error, "negative intervals", open.begin.origin, || {
+                let ticks = open.begin.at.since(end.at).0;
+                format!("{} ends {ticks} ticks before it begins: it is left out", name(&open.begin))
+            }),
+            None => self.left_over(kind, &open.begin, &format!("{what}: it is left out")),
+        }
+    }
+
+    fn left_over(&mut self, kind: &'static str, mark: &Mark, what: &str) {
+        self.findings.add(Severity::Warning, kind, mark.origin, || {
+            format!("{} of {} at {} {what}", mark.kind.name(), name(mark), mark.at.0)
+        });
+    }
+
+    fn finish(mut self, stated: Vec<Interval>) -> IntervalSet {
+        let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().flatten().collect();
+        open.sort_by(|a, b| order(&a.begin).cmp(&order(&b.begin)));
+        for open in open {
+            self.never_ended(open, NO_END, "has no end");
+        }
+        let mut ends: Vec<Mark> = std::mem::take(&mut self.early_ends).into_values().collect();
+        ends.sort_by(|a, b| order(a).cmp(&order(b)));
+        for end in ends {
+            self.left_over("ends without begin", &end, END_ALONE);
+        }
+        let intervals = number(self.done, stated, &mut self.findings);
+        self.findings.into_set(intervals)
+    }
+}
+
+const END_ALONE: &str = "has no begin: it is left out";
+const NO_END: &str = "begins without end";
+
+/// Makes the order of left-over marks the same in every run.
+fn order(mark: &Mark) -> (Tsc, &str, Option<&str>, Option<ThreadId>) {
+    (mark.at, &mark.label, mark.key.as_deref(), mark.thread)
+}
+
+impl Open {
+    fn new(mut begin: Mark, early_end: Option<Mark>) -> Open {
+        let counters = std::mem::take(&mut begin.counters);
+        Open { begin, early_end, publish: None, stages: Vec::new(), counters }
+    }
+
+    /// Adds what a mark inside says; false where there is no room for it.
+    fn add(&mut self, kind: MarkKind, at: Tsc, counters: Vec<Counter>) -> bool {
+        match kind {
+            MarkKind::Publish => self.publish = Some(at),
+            MarkKind::Stage(_) if self.stages.len() >= MOST_STAGES => return false,
+            MarkKind::Stage(name) => self.stages.push(Stage { name: name.to_string(), start: at }),
+            MarkKind::Begin | MarkKind::End | MarkKind::Counter => {}
+        }
+        let room = MOST_COUNTERS.saturating_sub(self.counters.len());
+        let all = counters.len() <= room;
+        self.counters.extend(counters.into_iter().take(room));
+        all
+    }
+}
+
+impl MarkKind {
+    fn name(&self) -> &'static str {
+        match self {
+            MarkKind::Begin => "begin",
+            MarkKind::End => "end",
+            MarkKind::Stage(_) => "stage",
+            MarkKind::Publish => "publish",
+            MarkKind::Counter => "counter",
+        }
+    }
+}
+
+fn name(mark: &Mark) -> String {
+    match &mark.key {
+        Some(key) => format!("{:?} with key {key:?}", mark.label),
+        None => format!("{:?}", mark.label),
+    }
+}
+
+/// Gives ids: the stated ones, and to the others their number in order of the begins, or the next number that is free.
+/// A stated id that occurs twice is dropped the second time.
+fn number(
+    mut done: Vec<(Option<u64>, Interval)>,
+    stated: Vec<Interval>,
+    findings: &mut Findings,
+) -> Vec<Interval> {
+    done.sort_by_key(|(_, interval)| (interval.range.start, interval.range.stop));
+    let mut intervals = stated;
+    let mut taken: HashSet<u64> = intervals.iter().map(|interval| interval.id.0).collect();
+    taken.reserve(done.len());
+    let (with_id, without): (Vec<_>, Vec<_>) = done.into_iter().partition(|(id, _)| id.is_some());
+    for (id, mut interval) in with_id {
+        interval.id = IntervalId(id.unwrap_or_default());
+        if taken.insert(interval.id.0) {
+            intervals.push(interval);
+        } else {
+            findings.add(Severity::Error, "duplicate ids", Origin::Unknown, || {
+                let start = interval.range.start.0;
+                format!("id {} occurs twice: the interval that starts at {start} is left out", interval.id)
+            });
+        }
+    }
+    let mut next = 0;
+    for (_, mut interval) in without {
+        while !taken.insert(next) {
+            next += 1;
+        }
+        interval.id = IntervalId(next);
+        intervals.push(interval);
+    }
+    intervals
+}
+
+#[cfg(test)]
+mod tests;
