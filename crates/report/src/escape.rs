@@ -11,9 +11,14 @@ pub(crate) const MAX_JSON_CHARS: usize = 16 * 1024;
 /// For a terminal: control, bidirectional and invisible characters are spelled out (`\u{1b}`), so the result is one
 /// line and changes neither colour nor order.
 pub(crate) fn for_terminal(raw: &str) -> String {
-    let mut shown = String::with_capacity(raw.len().min(MAX_CHARS));
+    for_terminal_up_to(raw, MAX_CHARS)
+}
+
+/// The same with at most `most` characters of `raw`.
+pub(crate) fn for_terminal_up_to(raw: &str, most: usize) -> String {
+    let mut shown = String::with_capacity(raw.len().min(most));
     for (index, character) in raw.chars().enumerate() {
-        if index == MAX_CHARS {
+        if index == most {
             shown.push('…');
             break;
         }

@@ -7,7 +7,7 @@ use model::Diagnostic;
 use serde::Serialize;
 
 use crate::escape::{bounded_for_json, for_json_document};
-use crate::{CaptureFacts, PopulationSummary, Report, TimeUnit};
+use crate::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, TimeUnit};
 
 mod outlier;
 
@@ -77,14 +77,14 @@ struct PopulationTwin {
     rule: String,
     outliers: u64,
     min_ns: Option<u64>,
-    mean_ns: Option<u64>,
-    mean_without_outliers_ns: Option<u64>,
+    mean_ns: Option<f64>,
+    mean_without_outliers_ns: Option<f64>,
     max_ns: Option<u64>,
-    stdev_ns: Option<u64>,
-    stdev_without_outliers_ns: Option<u64>,
+    stdev_ns: Option<f64>,
+    stdev_without_outliers_ns: Option<f64>,
     percentiles: PercentilesTwin,
     histogram: Vec<BinTwin>,
-    modes: Vec<ModeTwin>,
+    modes: Option<ModesTwin>,
 }
 
 #[derive(Serialize)]
@@ -104,11 +104,16 @@ struct BinTwin {
 }
 
 #[derive(Serialize)]
+struct ModesTwin {
+    fast: ModeTwin,
+    slow: ModeTwin,
+    threshold_ns: u64,
+}
+
+#[derive(Serialize)]
 struct ModeTwin {
-    from_ns: u64,
-    to_ns: u64,
-    typical_ns: u64,
     count: u64,
+    mean_ns: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -165,41 +170,53 @@ impl CaptureTwin {
 impl PopulationTwin {
     fn new(population: &PopulationSummary) -> PopulationTwin {
         let known = |figure: u64| (population.count > 0).then_some(figure);
-        let percentiles = population.percentiles;
+        let mean = |figure: f64| picoseconds(figure).filter(|_| population.count > 0);
+        let inner = |figure: f64| picoseconds(figure).filter(|_| population.count > population.outliers);
         PopulationTwin {
             count: population.count,
             rule: bounded_for_json(&population.rule),
             outliers: population.outliers,
             min_ns: known(population.min_ns),
-            mean_ns: known(population.mean_ns),
-            mean_without_outliers_ns: population.mean_without_outliers_ns,
+            mean_ns: mean(population.mean_ns),
+            mean_without_outliers_ns: inner(population.mean_without_outliers_ns),
             max_ns: known(population.max_ns),
-            stdev_ns: known(population.stdev_ns),
-            stdev_without_outliers_ns: population.stdev_without_outliers_ns,
-            percentiles: PercentilesTwin {
-                p50: known(percentiles.p50),
-                p90: known(percentiles.p90),
-                p99: known(percentiles.p99),
-                p99_9: known(percentiles.p99_9),
-                p99_99: known(percentiles.p99_99),
-            },
-            histogram: population
-                .histogram
-                .iter()
-                .map(|bin| BinTwin { from_ns: bin.from_ns, to_ns: bin.to_ns, count: bin.count })
-                .collect(),
-            modes: population
-                .modes
-                .iter()
-                .map(|mode| ModeTwin {
-                    from_ns: mode.from_ns,
-                    to_ns: mode.to_ns,
-                    typical_ns: mode.typical_ns,
-                    count: mode.count,
-                })
-                .collect(),
+            stdev_ns: mean(population.stdev_ns),
+            stdev_without_outliers_ns: inner(population.stdev_without_outliers_ns),
+            percentiles: PercentilesTwin::new(&population.percentiles, population.count > 0),
+            histogram: population.histogram.iter().map(BinTwin::new).collect(),
+            modes: population.modes.as_ref().map(ModesTwin::new),
         }
     }
+}
+
+impl PercentilesTwin {
+    fn new(percentiles: &Percentiles, known: bool) -> PercentilesTwin {
+        PercentilesTwin {
+            p50: known.then_some(percentiles.p50),
+            p90: known.then_some(percentiles.p90),
+            p99: known.then_some(percentiles.p99),
+            p99_9: known.then_some(percentiles.p99_9),
+            p99_99: known.then_some(percentiles.p99_99),
+        }
+    }
+}
+
+impl BinTwin {
+    fn new(bin: &Bin) -> BinTwin {
+        BinTwin { from_ns: bin.from_ns, to_ns: bin.to_ns, count: bin.count }
+    }
+}
+
+impl ModesTwin {
+    fn new(modes: &Modes) -> ModesTwin {
+        let mode = |mode: Mode| ModeTwin { count: mode.count, mean_ns: picoseconds(mode.mean_ns) };
+        ModesTwin { fast: mode(modes.fast), slow: mode(modes.slow), threshold_ns: modes.threshold_ns }
+    }
+}
+
+/// A mean, rounded to a thousandth: more digits would only show how floating point was summed.
+fn picoseconds(figure: f64) -> Option<f64> {
+    figure.is_finite().then(|| (figure * 1000.0).round() / 1000.0).filter(|figure| figure.is_finite())
 }
 
 impl DiagnosticTwin {

@@ -25,6 +25,6 @@ pub use outlier::{
     ThreadName,
 };
 pub use perf_script::perf_script_line;
-pub use report::{Bin, CaptureFacts, Mode, Percentiles, PopulationSummary, Report, SelectionSummary};
+pub use report::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
 pub use text::{Style, render_stat_text, render_text};
 pub use timebase::{TimeUnit, Timebase};

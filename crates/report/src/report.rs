@@ -58,7 +58,8 @@ pub struct CaptureFacts {
     pub time_unit: TimeUnit,
 }
 
-/// The population's figures. Where `count` is zero the others mean nothing and are not shown.
+/// The population's figures. Where `count` is zero the others mean nothing and are not shown; likewise those
+/// without outliers where all are outliers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PopulationSummary {
     /// How many intervals there are.
@@ -70,21 +71,21 @@ pub struct PopulationSummary {
     /// The shortest.
     pub min_ns: u64,
     /// The mean of all.
-    pub mean_ns: u64,
-    /// The mean of those that are no outliers; `None` where all are.
-    pub mean_without_outliers_ns: Option<u64>,
+    pub mean_ns: f64,
+    /// The mean of those that are no outliers.
+    pub mean_without_outliers_ns: f64,
     /// The longest.
     pub max_ns: u64,
     /// The population standard deviation of all.
-    pub stdev_ns: u64,
-    /// The same of those that are no outliers; `None` where all are.
-    pub stdev_without_outliers_ns: Option<u64>,
+    pub stdev_ns: f64,
+    /// The same of those that are no outliers.
+    pub stdev_without_outliers_ns: f64,
     /// Percentiles by nearest rank.
     pub percentiles: Percentiles,
     /// The durations' distribution: neighbouring bins in order.
     pub histogram: Vec<Bin>,
-    /// The kinds of durations seen in the histogram, shortest first; one entry where there is no second kind.
-    pub modes: Vec<Mode>,
+    /// The two kinds of intervals, where there are two.
+    pub modes: Option<Modes>,
 }
 
 /// Percentiles of the durations.
@@ -113,17 +114,24 @@ pub struct Bin {
     pub count: u64,
 }
 
-/// One kind of duration: a hill of the histogram.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Two kinds of intervals: two hills of the histogram.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Modes {
+    /// Those up to the threshold.
+    pub fast: Mode,
+    /// Those above it.
+    pub slow: Mode,
+    /// The longest duration of a fast one.
+    pub threshold_ns: u64,
+}
+
+/// One kind of intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mode {
-    /// The shortest duration in it.
-    pub from_ns: u64,
-    /// The longest duration in it.
-    pub to_ns: u64,
-    /// Its typical duration (median).
-    pub typical_ns: u64,
     /// How many intervals.
     pub count: u64,
+    /// Their mean duration.
+    pub mean_ns: f64,
 }
 
 /// Which intervals were chosen.

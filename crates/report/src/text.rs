@@ -1,40 +1,72 @@
 //! The terminal's text.
+//!
+//! Input: a report and a [`Style`]. Output: lines no wider than the style says (except the command to paste, which
+//! must stay whole), with colours only where asked for, and no other control character but the newline.
 
-use crate::escape::for_terminal;
-use crate::{Report, headline, units};
+use crate::Report;
 
-/// How text may look.
+mod causes;
+mod cells;
+mod group;
+mod head;
+mod outlier;
+mod paint;
+mod population;
+mod segments;
+mod timeline;
+
+/// Narrower terminals get this width and wrap by themselves.
+const NARROWEST: usize = 60;
+/// Wider ones get this: longer lines are hard to read.
+const WIDEST: usize = 240;
+
+/// How text may look; the caller decides by the terminal and `NO_COLOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal.
+    /// Columns of the terminal; below 60 counts as 60.
     pub width: usize,
-    /// Whether ANSI colours are wanted; the caller decides by `NO_COLOR` and the terminal.
+    /// Whether ANSI colours are wanted.
     pub color: bool,
-    /// Whether block characters are wanted; plain ASCII otherwise.
+    /// Whether characters beyond ASCII (bars, rules, marks) are wanted.
     pub unicode: bool,
 }
 
-/// The whole report.
-pub fn render_text(report: &Report, _style: &Style) -> String {
-    let mut text = String::new();
-    for outlier in &report.outliers {
-        text.push_str(&format!("{}\n", headline(outlier)));
-        for cause in &outlier.causes {
-            text.push_str(&format!(
-                "{:>12} {:>12} {:>6} {:<10} {} {}\n",
-                units::signed_length(cause.excess_ns, outlier.time_unit),
-                units::length(cause.typical_ns, outlier.time_unit),
-                cause.count,
-                cause.certainty.to_string(),
-                for_terminal(&cause.cause),
-                for_terminal(&cause.detail)
-            ));
-        }
+impl Style {
+    fn columns(self) -> usize {
+        self.width.clamp(NARROWEST, WIDEST)
     }
-    text
 }
 
-/// The population alone.
-pub fn render_stat_text(report: &Report, _style: &Style) -> String {
-    format!("{} intervals\n", report.population.count)
+/// The whole report, for `explain`.
+pub fn render_text(report: &Report, style: &Style) -> String {
+    let mut lines = head::capture(report, *style);
+    lines.extend(head::selection(report, *style));
+    lines.extend(head::diagnostics(report, *style));
+    for (index, outlier) in report.outliers.iter().enumerate() {
+        lines.push(String::new());
+        lines.extend(outlier::lines(outlier, (index + 1, report.outliers.len()), *style));
+    }
+    finish(&lines, *style)
 }
+
+/// The population alone, for `stat`: the table, percentiles and histogram.
+pub fn render_stat_text(report: &Report, style: &Style) -> String {
+    let mut lines = head::capture(report, *style);
+    lines.push(String::new());
+    lines.extend(population::lines(&report.population, report.capture.time_unit, *style));
+    lines.extend(head::diagnostics(report, *style));
+    finish(&lines, *style)
+}
+
+/// Joins the lines; without characters beyond ASCII, those of names become `?`.
+fn finish(lines: &[String], style: Style) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    if style.unicode { text } else { text.replace(|character: char| !character.is_ascii(), "?") }
+}
+
+#[cfg(test)]
+mod tests;

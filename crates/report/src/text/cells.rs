@@ -1,0 +1,105 @@
+//! Words and columns: everything that depends on how wide a character stands on a terminal.
+//!
+//! Input: escaped text without colours. Output: text of a known width. Painting comes after.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that `text` takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` and spaces up to `columns`.
+pub(super) fn left(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Spaces and `text`, `columns` together.
+pub(super) fn right(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// `text` in at most `columns`, its end replaced by `more` where it is longer.
+pub(super) fn cut(text: &str, columns: usize, more: &str) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = split_at(text, columns.saturating_sub(width(more))).0.to_owned();
+    kept.push_str(more);
+    kept
+}
+
+/// `text` in lines of at most `columns`, broken at spaces where there are any.
+pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let gap = usize::from(!line.is_empty());
+        if width(&line) + gap + width(word) <= columns {
+            line.push_str(&" ".repeat(gap));
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        let mut rest = word;
+        while width(rest) > columns {
+            let (head, tail) = split_at(rest, columns);
+            lines.push(head.to_owned());
+            rest = tail;
+        }
+        line.push_str(rest);
+    }
+    lines.push(line);
+    lines
+}
+
+/// The same, but no more than `most` lines, the last ending in `more` where text is left over.
+pub(super) fn wrap_within(text: &str, columns: usize, most: usize, more: &str) -> Vec<String> {
+    let mut lines = wrap(text, columns);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            *last = format!("{}{more}", cut(last, columns.saturating_sub(width(more)), ""));
+        }
+    }
+    lines
+}
+
+/// `items` side by side, `gap` between them, in lines of at most `columns`; an item is `(width, painted text)`.
+pub(super) fn flow(items: &[(usize, String)], gap: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut line, mut used) = (String::new(), 0);
+    for (item_width, item) in items {
+        if used > 0 && used + width(gap) + item_width > columns {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        if used > 0 {
+            line.push_str(gap);
+            used += width(gap);
+        }
+        line.push_str(item);
+        used += item_width;
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// `text` cut in two, the first part as wide as `columns` allow and at least one character.
+fn split_at(text: &str, columns: usize) -> (&str, &str) {
+    let mut used = 0;
+    for (at, character) in text.char_indices() {
+        used += character.width().unwrap_or(0);
+        if used > columns && at > 0 {
+            return text.split_at(at);
+        }
+    }
+    (text, "")
+}
+
+#[cfg(test)]
+mod tests;

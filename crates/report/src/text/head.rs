@@ -1,0 +1,135 @@
+//! What stands above the outliers: the capture, the population and the rule of selection, and what is wrong.
+
+use model::Severity;
+
+use super::Style;
+use super::cells::{left, wrap_within};
+use super::paint::Ink;
+use crate::escape::for_terminal;
+use crate::{CaptureFacts, Report, units};
+
+/// Diagnostics shown; the others are counted.
+const MOST_DIAGNOSTICS: usize = 12;
+/// Lines of one fact or diagnostic.
+const MOST_LINES: usize = 3;
+/// Columns of a fact's name.
+const NAME_COLUMNS: usize = 12;
+
+/// The capture's facts, those that are known.
+pub(super) fn capture(report: &Report, style: Style) -> Vec<String> {
+    let capture = &report.capture;
+    let facts = [
+        ("capture", capture_line(capture)),
+        ("machine", machine_line(capture)),
+        ("recorded", joined(": ", [capture.perf_version.clone().map(perf_name), capture.cmdline.clone()])),
+        ("PT", capture.pt_config.join(", ")),
+    ];
+    facts.iter().flat_map(|(name, text)| fact(name, text, Ink::Dim, style)).collect()
+}
+
+/// The population in one line and the rule by which the outliers were chosen.
+pub(super) fn selection(report: &Report, style: Style) -> Vec<String> {
+    let population = &report.population;
+    let unit = report.capture.time_unit;
+    let figures = match population.count {
+        0 => "no interval".to_owned(),
+        count => format!(
+            "{}; p50 {}, p99 {}, longest {}; {} ({})",
+            counted(count, "interval"),
+            units::length(population.percentiles.p50, unit),
+            units::length(population.percentiles.p99, unit),
+            units::length(population.max_ns, unit),
+            counted(population.outliers, "outlier"),
+            population.rule
+        ),
+    };
+    let chosen = format!("{} by {}", report.selection.selected, report.selection.rule);
+    let mut lines = fact("population", &figures, Ink::Dim, style);
+    lines.extend(fact("selected", &chosen, Ink::Dim, style));
+    lines
+}
+
+/// What is wrong with the input, worst first.
+pub(super) fn diagnostics(report: &Report, style: Style) -> Vec<String> {
+    let mut found: Vec<_> = report.diagnostics.iter().collect();
+    found.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
+    let mut lines: Vec<String> = found
+        .iter()
+        .take(MOST_DIAGNOSTICS)
+        .flat_map(|diagnostic| {
+            let place = diagnostic.place.to_string();
+            let text = if place.is_empty() {
+                diagnostic.what.clone()
+            } else {
+                format!("{} ({place})", diagnostic.what)
+            };
+            let (name, ink) = match diagnostic.severity {
+                Severity::Error => ("error", Ink::Red),
+                Severity::Warning => ("warning", Ink::Yellow),
+                Severity::Note => ("note", Ink::Dim),
+            };
+            fact(name, &text, ink, style)
+        })
+        .collect();
+    if found.len() > MOST_DIAGNOSTICS {
+        let more = format!("{} more diagnostics; JSON has them all", found.len() - MOST_DIAGNOSTICS);
+        lines.extend(fact("", &more, Ink::Dim, style));
+    }
+    lines
+}
+
+/// `name` and `text` beside it, wrapped; nothing where `text` is empty.
+pub(super) fn fact(name: &str, text: &str, ink: Ink, style: Style) -> Vec<String> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let columns = style.columns() - NAME_COLUMNS;
+    let wrapped = wrap_within(&for_terminal(text), columns, MOST_LINES, style.glyph("…", "..."));
+    let names = [name].into_iter().chain(std::iter::repeat(""));
+    names
+        .zip(wrapped)
+        .map(|(name, line)| format!("{}{line}", style.paint(ink, &left(name, NAME_COLUMNS))))
+        .collect()
+}
+
+fn capture_line(capture: &CaptureFacts) -> String {
+    let lost = |count: Option<u64>, what: &str| count.filter(|&n| n > 0).map(|n| counted(n, what));
+    joined(
+        ", ",
+        [
+            capture.path.clone(),
+            capture.duration_ns.map(|length| units::length(length, capture.time_unit)),
+            capture.trace_bytes.map(|size| format!("{} of PT", units::bytes(size))),
+            lost(capture.lost_records, "lost record"),
+            lost(capture.truncated_aux, "truncated AUX buffer"),
+        ],
+    )
+}
+
+fn machine_line(capture: &CaptureFacts) -> String {
+    joined(
+        ", ",
+        [
+            capture.hostname.clone(),
+            capture.os_release.clone().map(|release| format!("Linux {release}")),
+            capture.arch.clone(),
+            capture.cpu_desc.clone(),
+            capture.cpuid.clone(),
+            capture.cpus.map(|cpus| counted(cpus, "CPU")),
+            capture.tsc_hz.map(|hertz| format!("TSC {}", units::hertz(hertz))),
+        ],
+    )
+}
+
+fn perf_name(version: String) -> String {
+    if version.starts_with("perf") { version } else { format!("perf {version}") }
+}
+
+fn joined<const N: usize>(separator: &str, parts: [Option<String>; N]) -> String {
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
+}
+
+/// `1 interval`, `2 intervals`.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,162 @@
+//! One outlier: headline, checks, causes, timeline, segments, and the command that shows it with stock perf.
+
+use model::PerfTime;
+
+use super::Style;
+use super::cells::{cut, flow, left, width, wrap_within};
+use super::paint::Ink;
+use super::{causes, segments, timeline};
+use crate::escape::for_terminal;
+use crate::{Check, CheckState, OutlierReport, ThreadName, TimeUnit, headline, units};
+
+/// Columns of a fact's name, and of the margin.
+const NAME_COLUMNS: usize = 10;
+const MARGIN: usize = 2;
+/// Baselines, counters and stages named; the others are counted.
+const MOST_NAMED: usize = 12;
+
+/// The outlier; `place` is its number from 1 and how many there are.
+pub(super) fn lines(outlier: &OutlierReport, place: (usize, usize), style: Style) -> Vec<String> {
+    let columns = style.columns();
+    let inner = columns - 2 * MARGIN;
+    let mut lines = vec![rule(outlier, place, style)];
+    let more = style.glyph("…", "...");
+    lines.extend(
+        wrap_within(&headline(outlier), columns, 4, more).iter().map(|line| style.paint(Ink::Bold, line)),
+    );
+    lines.push(String::new());
+    lines.extend(facts(outlier, style));
+    lines.extend(indented(&checks(outlier, inner, style)));
+    for block in [
+        causes::lines(outlier, inner, style),
+        timeline::lines(outlier, inner, style),
+        segments::lines(outlier, inner, style),
+    ] {
+        if !block.is_empty() {
+            lines.push(String::new());
+            lines.extend(indented(&block));
+        }
+    }
+    if !outlier.perf_script.is_empty() {
+        lines.push(String::new());
+        lines.push(style.paint(Ink::Dim, "  the same with stock perf:"));
+        lines.push(for_terminal_whole(&outlier.perf_script));
+    }
+    lines
+}
+
+/// A rule with the outlier's number and name: `── 1 of 16 ── order 412 ─────`.
+fn rule(outlier: &OutlierReport, (number, of): (usize, usize), style: Style) -> String {
+    let dash = style.glyph("─", "-");
+    let name = format!("{} {}", for_terminal(&outlier.label), outlier.id);
+    let key = outlier.key.as_deref().map(|key| format!(", key {}", for_terminal(key))).unwrap_or_default();
+    let title = format!("{d}{d} {number} of {of} {d}{d} {} ", (name + &key).trim_start(), d = dash);
+    let title = cut(&title, style.columns(), style.glyph("… ", "... "));
+    let rest = style.columns().saturating_sub(width(&title));
+    style.paint(Ink::Dim, &format!("{title}{}", dash.repeat(rest)))
+}
+
+fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
+    let named = |items: Vec<String>| {
+        let more = items.len().saturating_sub(MOST_NAMED);
+        let mut text = items.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            text.push_str(&format!(" and {more} more"));
+        }
+        text
+    };
+    let baselines = outlier.baselines.iter().map(u64::to_string).collect();
+    let counters =
+        outlier.counters.iter().map(|counter| format!("{} {}", counter.name, counter.value)).collect();
+    let stages = outlier
+        .stages
+        .iter()
+        .map(|stage| format!("{} {}", stage.name, units::length(stage.duration_ns, outlier.time_unit)));
+    [
+        ("when", when(outlier)),
+        ("thread", threads(outlier)),
+        ("typical", named(baselines)),
+        ("counters", named(counters)),
+        ("stages", named(stages.collect())),
+    ]
+    .into_iter()
+    .flat_map(|(name, text)| fact(name, &text, style))
+    .collect()
+}
+
+fn fact(name: &str, text: &str, style: Style) -> Vec<String> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let columns = style.columns() - 2 * MARGIN - NAME_COLUMNS;
+    let wrapped = wrap_within(&for_terminal(text), columns, 2, style.glyph("…", "..."));
+    let names = [name].into_iter().chain(std::iter::repeat(""));
+    names
+        .zip(wrapped)
+        .map(|(name, line)| {
+            format!("{}{}{line}", " ".repeat(MARGIN), style.paint(Ink::Dim, &left(name, NAME_COLUMNS)))
+        })
+        .collect()
+}
+
+/// Begin and end, in every clock that is known.
+fn when(outlier: &OutlierReport) -> String {
+    let tsc = format!("TSC {} to {}", outlier.start_tsc, outlier.stop_tsc);
+    match outlier.start_ns {
+        Some(start) if outlier.time_unit == TimeUnit::Nanoseconds => {
+            let stop = PerfTime(start.saturating_add(outlier.duration_ns));
+            format!("{} to {stop}, {tsc}", PerfTime(start))
+        }
+        _ => tsc,
+    }
+}
+
+fn threads(outlier: &OutlierReport) -> String {
+    match (&outlier.start_thread, &outlier.stop_thread) {
+        (None, None) => String::new(),
+        (Some(start), Some(stop)) if start == stop => thread(start),
+        (Some(start), Some(stop)) => format!("from {} to {}", thread(start), thread(stop)),
+        (Some(start), None) => format!("from {} to an unknown one", thread(start)),
+        (None, Some(stop)) => format!("from an unknown one to {}", thread(stop)),
+    }
+}
+
+fn thread(thread: &ThreadName) -> String {
+    let name = if thread.comm.is_empty() { "?" } else { &thread.comm };
+    format!("{name} (pid {}, tid {})", thread.pid, thread.tid)
+}
+
+/// What the capture holds for this interval: the good checks side by side, each other one on its own line.
+fn checks(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
+    let words = |check: &Check| for_terminal(format!("{} {}", check.name, check.detail).trim_end());
+    let (good, bad): (Vec<&Check>, Vec<&Check>) =
+        outlier.checks.iter().partition(|check| check.state == CheckState::Good);
+    let more = style.glyph("…", "...");
+    let item = |check: &&Check| {
+        let text = cut(&words(check), columns - 5, more);
+        let mark = style.glyph("✓", "ok");
+        (width(mark) + 1 + width(&text), format!("{} {text}", style.paint(Ink::Green, mark)))
+    };
+    let mut lines = flow(&good.iter().map(item).collect::<Vec<_>>(), "   ", columns);
+    for check in bad {
+        let (mark, ink) = match check.state {
+            CheckState::Partial | CheckState::Good => (style.glyph("~", "part"), Ink::Yellow),
+            CheckState::Missing => (style.glyph("✗", "none"), Ink::Red),
+        };
+        let indent = width(mark) + 1;
+        for (index, line) in wrap_within(&words(check), columns - indent, 3, more).iter().enumerate() {
+            let margin = if index == 0 { style.paint(ink, mark) + " " } else { " ".repeat(indent) };
+            lines.push(margin + line);
+        }
+    }
+    lines
+}
+
+/// The command as it is, but for control characters: cutting it would make it useless.
+fn for_terminal_whole(command: &str) -> String {
+    crate::escape::for_terminal_up_to(command, 8 * 1024)
+}
+
+fn indented(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| format!("{}{line}", " ".repeat(MARGIN))).collect()
+}

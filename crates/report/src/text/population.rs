@@ -1,0 +1,147 @@
+//! The population: the table of the single-producer single-consumer exercise, percentiles, histogram.
+//!
+//! The table has the columns of Intel's "Tutorial: low latency, part 2": average with and without outliers, lowest,
+//! highest, number of outliers, both standard deviations, all in microseconds.
+
+use super::Style;
+use super::causes::bar;
+use super::cells::{right, width};
+use super::head::{counted, fact};
+use super::paint::Ink;
+use crate::{Bin, PopulationSummary, TimeUnit, units};
+
+/// Table, rule, percentiles and histogram.
+pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
+    let mut lines = fact("intervals", &population.count.to_string(), Ink::Dim, style);
+    lines.extend(fact(
+        "outliers",
+        &format!("{} ({})", population.outliers, population.rule),
+        Ink::Dim,
+        style,
+    ));
+    if population.count == 0 {
+        return lines;
+    }
+    let unit_line = match unit {
+        TimeUnit::Nanoseconds => "microseconds",
+        TimeUnit::Ticks => "ticks of the time-stamp counter: the capture does not tell its frequency",
+    };
+    lines.extend(fact("unit", unit_line, Ink::Dim, style));
+    lines.push(String::new());
+    lines.extend(table(&averages(population, unit), style));
+    lines.push(String::new());
+    lines.extend(table(&percentiles(population, unit), style));
+    lines.push(String::new());
+    lines.extend(histogram(population, unit, style));
+    lines.extend(modes(population, unit, style));
+    lines
+}
+
+type Column = (&'static str, String);
+
+fn averages(population: &PopulationSummary, unit: TimeUnit) -> [Column; 7] {
+    let inner = |figure: f64| match population.count > population.outliers {
+        true => mean(figure, unit),
+        false => "-".to_owned(),
+    };
+    [
+        ("average", mean(population.mean_ns, unit)),
+        ("w/o outliers", inner(population.mean_without_outliers_ns)),
+        ("lowest", units::microseconds(population.min_ns, unit)),
+        ("highest", units::microseconds(population.max_ns, unit)),
+        ("outliers", population.outliers.to_string()),
+        ("stdev", mean(population.stdev_ns, unit)),
+        ("w/o outliers", inner(population.stdev_without_outliers_ns)),
+    ]
+}
+
+fn percentiles(population: &PopulationSummary, unit: TimeUnit) -> [Column; 5] {
+    let percentiles = population.percentiles;
+    [
+        ("p50", percentiles.p50),
+        ("p90", percentiles.p90),
+        ("p99", percentiles.p99),
+        ("p99.9", percentiles.p99_9),
+        ("p99.99", percentiles.p99_99),
+    ]
+    .map(|(name, value)| (name, units::microseconds(value, unit)))
+}
+
+/// A mean with the decimals of the lengths around it.
+fn mean(figure: f64, unit: TimeUnit) -> String {
+    match unit {
+        _ if !figure.is_finite() => "-".to_owned(),
+        TimeUnit::Nanoseconds => format!("{:.3}", figure / 1000.0),
+        TimeUnit::Ticks => format!("{figure:.1}"),
+    }
+}
+
+/// Names above figures, in as many columns as the style's width has room for.
+fn table(columns: &[Column], style: Style) -> Vec<String> {
+    let (mut head, mut figures, mut lines) = (String::new(), String::new(), Vec::new());
+    for (name, figure) in columns {
+        let wide = width(name).max(width(figure)) + 2;
+        if width(&head) + wide > style.columns() {
+            lines.extend([style.paint(Ink::Dim, &head), std::mem::take(&mut figures)]);
+            head.clear();
+        }
+        head.push_str(&right(name, wide));
+        figures.push_str(&right(figure, wide));
+    }
+    lines.extend([style.paint(Ink::Dim, &head), figures]);
+    lines
+}
+
+/// One bar per bin, runs of empty bins as one line; a bin with any interval shows at least a sliver.
+fn histogram(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
+    let bins = &population.histogram;
+    let fullest = bins.iter().map(|bin| bin.count).max().unwrap_or(0).max(1);
+    let edge = bins.iter().map(|bin| width(&units::length(bin.from_ns, unit))).max().unwrap_or(0).max(9);
+    let count = bins.iter().map(|bin| bin.count.to_string().len()).max().unwrap_or(0);
+    let room = style.columns().saturating_sub(edge + count + 6);
+    let mut lines = Vec::new();
+    for run in bins.chunk_by(|a, b| a.count == 0 && b.count == 0) {
+        if run[0].count == 0 && run.len() > 1 {
+            let mark = style.glyph("⋮", ":");
+            lines.push(format!("  {}", right(mark, edge)));
+            continue;
+        }
+        for bin in run {
+            let thousandths = per_mille(bin, fullest);
+            lines.push(format!(
+                "  {}  {}  {}",
+                right(&units::length(bin.from_ns, unit), edge),
+                right(&bin.count.to_string(), count),
+                bar(thousandths, room, style)
+            ));
+        }
+    }
+    lines
+}
+
+/// The bin's height against the fullest, rounded up so that one interval still shows.
+fn per_mille(bin: &Bin, fullest: u64) -> u64 {
+    u64::try_from((u128::from(bin.count) * 1000).div_ceil(u128::from(fullest))).unwrap_or(1000)
+}
+
+fn modes(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
+    let Some(modes) = population.modes else {
+        return Vec::new();
+    };
+    let text = format!(
+        "two kinds: {} around {}, {} around {}; the border is {}",
+        counted(modes.fast.count, "fast one"),
+        mean_length(modes.fast.mean_ns, unit),
+        counted(modes.slow.count, "slow one"),
+        mean_length(modes.slow.mean_ns, unit),
+        units::length(modes.threshold_ns, unit)
+    );
+    let mut lines = vec![String::new()];
+    lines.extend(fact("modes", &text, Ink::Dim, style));
+    lines
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates, and means are lengths
+fn mean_length(figure: f64, unit: TimeUnit) -> String {
+    units::length(figure.round() as u64, unit)
+}

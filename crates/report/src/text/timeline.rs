@@ -1,0 +1,109 @@
+//! The interval as one strip of letters, and what each letter stands for.
+//!
+//! Each cell shows the family of causes that took most of its time. Families too short for a cell still stand in the
+//! legend with their time, so nothing is hidden.
+
+use super::Style;
+use super::cells::{flow, left, right, width};
+use super::group::{GROUPS, group_of};
+use super::paint::Ink;
+use crate::{OutlierReport, SegmentReport, units};
+
+/// Axis, strip and legend, without indent; nothing where the interval has no time.
+pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
+    if outlier.duration_ns == 0 || outlier.segments.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![axis(outlier, columns, style), strip(outlier, columns, style)];
+    lines.extend(flow(&legend(outlier, style), "   ", columns));
+    lines
+}
+
+/// `0 ├────┼────┤ 412.3 us` over the strip: the ends below their figures, a tick at each quarter.
+fn axis(outlier: &OutlierReport, columns: usize, style: Style) -> String {
+    let (begin, end) = ("0".to_owned(), units::length(outlier.duration_ns, outlier.time_unit));
+    let quarters: Vec<String> =
+        [1, 2, 3].map(|quarter| units::length(outlier.duration_ns / 4 * quarter, outlier.time_unit)).into();
+    let slot = columns / 4;
+    if slot < 14 {
+        return style.paint(Ink::Dim, &format!("{}{}", left(&begin, columns - width(&end)), end));
+    }
+    let mark = style.glyph("╷", "|");
+    let mut axis = left(&begin, slot);
+    for quarter in &quarters[..2] {
+        axis.push_str(&left(&format!("{mark}{quarter}"), slot));
+    }
+    let rest = columns - 3 * slot;
+    let third = format!("{mark}{}", quarters[2]);
+    axis.push_str(&third);
+    axis.push_str(&right(&end, rest.saturating_sub(width(&third))));
+    style.paint(Ink::Dim, &axis)
+}
+
+fn strip(outlier: &OutlierReport, columns: usize, style: Style) -> String {
+    let cells = dominant_groups(&outlier.segments, outlier.duration_ns, columns);
+    let runs = cells.chunk_by(|a, b| a == b);
+    runs.map(|run| match run[0] {
+        Some(group) => GROUPS[group].cells(run.len(), style),
+        None => " ".repeat(run.len()),
+    })
+    .collect()
+}
+
+/// For each of `columns` equal parts of `duration`, the family with most time in it (the first among equals).
+fn dominant_groups(segments: &[SegmentReport], duration: u64, columns: usize) -> Vec<Option<usize>> {
+    let mut first = 0;
+    let edge = |column: usize| scaled(column, duration, columns);
+    (0..columns)
+        .map(|column| {
+            let from = edge(column);
+            let to = edge(column + 1).max(from + 1);
+            while segments.get(first).is_some_and(|segment| end_of(segment) <= from) {
+                first += 1;
+            }
+            let mut times = [0u64; GROUPS.len()];
+            for segment in segments[first..].iter().take_while(|segment| segment.offset_ns < to) {
+                let overlap = end_of(segment).min(to).saturating_sub(segment.offset_ns.max(from));
+                times[group_of(&segment.cause)] += overlap;
+            }
+            let most = times.iter().copied().max().filter(|&time| time > 0)?;
+            times.iter().position(|&time| time == most)
+        })
+        .collect()
+}
+
+/// `column / columns` of `duration`, rounded down.
+fn scaled(column: usize, duration: u64, columns: usize) -> u64 {
+    let scaled = column as u128 * u128::from(duration) / columns.max(1) as u128;
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+fn end_of(segment: &SegmentReport) -> u64 {
+    segment.offset_ns.saturating_add(segment.duration_ns)
+}
+
+/// One entry per family that has time, longest first: `F page fault 389.1 us 94 %`.
+fn legend(outlier: &OutlierReport, style: Style) -> Vec<(usize, String)> {
+    let mut times = [0u64; GROUPS.len()];
+    for segment in &outlier.segments {
+        let time = &mut times[group_of(&segment.cause)];
+        *time = time.saturating_add(segment.duration_ns);
+    }
+    let mut order: Vec<usize> = (0..GROUPS.len()).filter(|&group| times[group] > 0).collect();
+    order.sort_by_key(|&group| std::cmp::Reverse(times[group]));
+    order
+        .into_iter()
+        .map(|group| {
+            let figures = format!(
+                " {} {} {}",
+                GROUPS[group].name,
+                units::length(times[group], outlier.time_unit),
+                units::percentage(times[group], outlier.duration_ns)
+            );
+            (1 + width(&figures), GROUPS[group].cells(1, style) + &figures)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Every format of every report made by hand, against files in `tests/golden/`.
+//!
+//! `TAILTRACE_BLESS=1 cargo test -p tailtrace-report` writes them anew; read the difference before committing it.
+
+mod reports;
+
+use std::path::PathBuf;
+
+use tailtrace_report::{
+    Report, Style, render_json, render_markdown, render_stat_json, render_stat_text, render_text,
+};
+
+/// Compares `found` with the golden file `name`, or writes it.
+fn check(name: &str, found: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("TAILTRACE_BLESS").is_some() {
+        std::fs::write(&path, found).expect("golden file is writable");
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == found, "{name} differs; found:\n{found}");
+}
+
+fn plain(width: usize) -> Style {
+    Style { width, color: false, unicode: true }
+}
+
+fn check_text(name: &str, report: &Report) {
+    for width in [80, 100, 160] {
+        check(&format!("{name}-{width}.txt"), &render_text(report, &plain(width)));
+    }
+}
+
+#[test]
+fn page_faults() {
+    let report = reports::page_faults();
+    check_text("page-faults", &report);
+    check("page-faults.md", &render_markdown(&report));
+    check("page-faults.json", &render_json(&report));
+    let color = Style { width: 100, color: true, unicode: true };
+    check("page-faults-color.txt", &render_text(&report, &color));
+    let ascii = Style { width: 100, color: false, unicode: false };
+    check("page-faults-ascii.txt", &render_text(&report, &ascii));
+}
+
+#[test]
+fn lock_wait() {
+    let report = reports::lock_wait();
+    check_text("lock-wait", &report);
+    check("lock-wait.md", &render_markdown(&report));
+    check("lock-wait.json", &render_json(&report));
+}
+
+#[test]
+fn bare() {
+    let report = reports::bare();
+    check_text("bare", &report);
+    check("bare.md", &render_markdown(&report));
+    check("bare.json", &render_json(&report));
+    check("bare-stat.txt", &render_stat_text(&report, &plain(80)));
+}
+
+#[test]
+fn empty() {
+    let report = reports::empty();
+    check("empty.txt", &render_text(&report, &plain(100)));
+    check("empty.md", &render_markdown(&report));
+    check("empty.json", &render_json(&report));
+    check("empty-stat.txt", &render_stat_text(&report, &plain(100)));
+    check("empty-stat.json", &render_stat_json(&report));
+}
+
+#[test]
+fn two_modes() {
+    let report = reports::two_modes();
+    for width in [80, 100] {
+        check(&format!("two-modes-{width}.txt"), &render_stat_text(&report, &plain(width)));
+    }
+    check("two-modes.md", &render_markdown(&report));
+    check("two-modes.json", &render_stat_json(&report));
+}
