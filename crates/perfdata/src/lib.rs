@@ -1,5 +1,42 @@
 //! Reads perf.data files with Intel PT.
+//!
+//! [`PerfData::open`] maps the file, reads its header, attributes and feature sections, and walks the headers of
+//! its records once. Records then come out in the order of time ([`PerfData::records`]); AUX payloads are located
+//! ([`PerfData::aux_buffers`]) and never touched. Damage becomes a diagnostic with its file offset.
 
+mod attr;
+mod aux;
+mod aux_sample;
+mod bytes;
+mod compressed;
+mod directory;
+mod error;
+mod features;
+mod file;
+mod header;
+mod intel_pt;
+mod loss;
+mod maps;
+mod perf_data;
+mod record;
 mod schedule;
+mod thread_names;
+mod tracepoint;
+mod walk;
 
+pub use attr::{Attr, TYPE_TRACEPOINT, sample_type};
+pub use aux::{AuxBuffer, AuxFlags, AuxSample};
+pub use error::Error;
+pub use features::{
+    ClockData, Compression, CpuCache, CpuLocation, CpuTopology, EventGroup, Features, FileBuildId, NumaNode,
+};
+pub use file::FilePosition;
+pub use intel_pt::{IntelPtConfig, IntelPtInfo};
+pub use loss::{Loss, LossKind};
+pub use perf_data::{PerfData, Records};
+pub use record::{AuxtraceError, BuildIdRecord, Mmap, Record, Sample, TimedRecord, kind_name};
 pub use schedule::{LeaveReason, Run, Schedule};
+pub use thread_names::ThreadNames;
+#[doc(hidden)]
+pub use tracepoint::fuzz_formats;
+pub use tracepoint::{FieldValue, TracepointField, TracepointFormat};

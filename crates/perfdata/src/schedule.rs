@@ -60,3 +60,9 @@ impl Schedule {
         self.by_cpu.keys().copied()
     }
 }
+
+impl Schedule {
+    pub(crate) fn of(_perf_data: &crate::PerfData) -> Schedule {
+        Schedule::default()
+    }
+}

@@ -1,0 +1,211 @@
+//! Attributes: which events were recorded, and what each of their records holds.
+//!
+//! Source: `struct perf_event_attr` in `include/uapi/linux/perf_event.h`. Fields that an older kernel did not
+//! write are zero.
+
+use std::collections::HashMap;
+
+use model::{Diagnostic, FileOffset};
+
+use crate::bytes::{Fields, u64_at};
+use crate::header::Section;
+
+/// The event type of tracepoints (`PERF_TYPE_TRACEPOINT`).
+pub const TYPE_TRACEPOINT: u32 = 2;
+
+/// Bits of [`Attr::sample_type`] (`PERF_SAMPLE_*`).
+pub mod sample_type {
+    #![allow(missing_docs)] // Names and values are the kernel's.
+    pub const IP: u64 = 1;
+    pub const TID: u64 = 1 << 1;
+    pub const TIME: u64 = 1 << 2;
+    pub const ADDR: u64 = 1 << 3;
+    pub const READ: u64 = 1 << 4;
+    pub const CALLCHAIN: u64 = 1 << 5;
+    pub const ID: u64 = 1 << 6;
+    pub const CPU: u64 = 1 << 7;
+    pub const PERIOD: u64 = 1 << 8;
+    pub const STREAM_ID: u64 = 1 << 9;
+    pub const RAW: u64 = 1 << 10;
+    pub const BRANCH_STACK: u64 = 1 << 11;
+    pub const REGS_USER: u64 = 1 << 12;
+    pub const STACK_USER: u64 = 1 << 13;
+    pub const WEIGHT: u64 = 1 << 14;
+    pub const DATA_SRC: u64 = 1 << 15;
+    pub const IDENTIFIER: u64 = 1 << 16;
+    pub const TRANSACTION: u64 = 1 << 17;
+    pub const REGS_INTR: u64 = 1 << 18;
+    pub const PHYS_ADDR: u64 = 1 << 19;
+    pub const AUX: u64 = 1 << 20;
+    pub const CGROUP: u64 = 1 << 21;
+    pub const DATA_PAGE_SIZE: u64 = 1 << 22;
+    pub const CODE_PAGE_SIZE: u64 = 1 << 23;
+    pub const WEIGHT_STRUCT: u64 = 1 << 24;
+}
+
+/// One configured event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attr {
+    /// What the user called it (`intel_pt//`, `sched:sched_switch`); `None` where the file has no event descriptions.
+    pub name: Option<String>,
+    /// Event type: 0 hardware, 1 software, 2 tracepoint, others by [`crate::Features::pmu_mappings`].
+    pub kind: u32,
+    /// What to count; for a tracepoint the ID of its format.
+    pub config: u64,
+    /// First extension of `config`.
+    pub config1: u64,
+    /// Second extension of `config`.
+    pub config2: u64,
+    /// Third extension of `config`; zero before Linux 6.3.
+    pub config3: u64,
+    /// Events per sample, or samples per second where [`Attr::freq`] is set.
+    pub sample_period: u64,
+    /// What a sample holds: bits of [`sample_type`].
+    pub sample_type: u64,
+    /// What a read holds (`PERF_FORMAT_*`).
+    pub read_format: u64,
+    /// The bit field behind `read_format`, as the kernel lays it out.
+    pub flags: u64,
+    /// Which branches a branch stack holds.
+    pub branch_sample_type: u64,
+    /// Which user registers a sample holds.
+    pub sample_regs_user: u64,
+    /// Which interrupted registers a sample holds.
+    pub sample_regs_intr: u64,
+    /// Bytes of AUX data in each sample (`--aux-sample`).
+    pub aux_sample_size: u32,
+    /// The clock of `time` where [`Attr::use_clockid`] is set (`CLOCK_*`).
+    pub clockid: i32,
+    /// The ids by which records name this event.
+    pub ids: Vec<u64>,
+}
+
+macro_rules! flag_bits {
+    ($($(#[$doc:meta])* $name:ident = $bit:literal;)*) => {
+        impl Attr {
+            $($(#[$doc])* pub fn $name(&self) -> bool { self.flags >> $bit & 1 == 1 })*
+        }
+    };
+}
+
+flag_bits! {
+    /// Created switched off.
+    disabled = 0;
+    /// Children are recorded too.
+    inherit = 1;
+    /// User code is left out.
+    exclude_user = 4;
+    /// The kernel is left out.
+    exclude_kernel = 5;
+    /// The hypervisor is left out.
+    exclude_hv = 6;
+    /// `sample_period` is a frequency.
+    freq = 10;
+    /// All records, not samples alone, carry a trailer with time, thread and id.
+    sample_id_all = 18;
+    /// Guests are left out.
+    exclude_guest = 20;
+    /// Times are of [`Attr::clockid`], not of the perf clock.
+    use_clockid = 25;
+    /// Context switches are recorded.
+    context_switch = 26;
+    /// Changes of the kernel's code are recorded.
+    text_poke = 33;
+}
+
+impl Attr {
+    /// How exact the sampled address is: 0 any skid to 3 none.
+    #[allow(clippy::cast_possible_truncation)] // Two bits.
+    pub fn precise_ip(&self) -> u8 {
+        (self.flags >> 15 & 3) as u8
+    }
+
+    /// Whether samples hold all of these [`sample_type`] bits.
+    pub fn samples(&self, bits: u64) -> bool {
+        self.sample_type & bits == bits
+    }
+
+    /// Whether it is a tracepoint, so that [`Attr::config`] names a format.
+    pub fn is_tracepoint(&self) -> bool {
+        self.kind == TYPE_TRACEPOINT
+    }
+
+    /// Reads a `perf_event_attr` of whatever length the file has.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Attr> {
+        // The part that the first kernel had; everything behind it may be missing.
+        let mut fields = Fields::new(bytes.get(..48)?);
+        let (kind, _size, config) = (fields.u32()?, fields.u32()?, fields.u64()?);
+        let (sample_period, sample_type) = (fields.u64()?, fields.u64()?);
+        let (read_format, flags) = (fields.u64()?, fields.u64()?);
+        let word = |at| u64_at(bytes, at).unwrap_or(0);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // Halves of a word.
+        Some(Attr {
+            name: None,
+            kind,
+            config,
+            config1: word(56),
+            config2: word(64),
+            config3: word(128),
+            sample_period,
+            sample_type,
+            read_format,
+            flags,
+            branch_sample_type: word(72),
+            sample_regs_user: word(80),
+            clockid: (word(88) >> 32) as i32,
+            sample_regs_intr: word(96),
+            aux_sample_size: word(112) as u32,
+            ids: Vec::new(),
+        })
+    }
+}
+
+/// Reads the attribute section: attributes, each with the place of its ids.
+pub(crate) fn parse_section(
+    file: &[u8],
+    section: &Section,
+    entry_size: u64,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Attr> {
+    let entry_size = usize::try_from(entry_size).unwrap_or(usize::MAX);
+    let bytes = &file[section.clone()];
+    if entry_size < 64 {
+        if !bytes.is_empty() {
+            let what = format!("attributes of {entry_size} bytes each: no record can be read by them");
+            diagnostics.push(Diagnostic::error(what).at_offset(FileOffset(section.start as u64)));
+        }
+        return Vec::new();
+    }
+    let entries = bytes.chunks_exact(entry_size).enumerate();
+    // Attributes may all point at the same bytes; together they cannot have more ids than the file has room for.
+    let mut budget = file.len();
+    entries
+        .filter_map(|(index, entry)| {
+            let (attr, ids) = entry.split_at_checked(entry_size - 16)?;
+            let mut attr = Attr::parse(attr)?;
+            attr.ids = read_ids(file, ids, &mut budget).unwrap_or_else(|| {
+                let at = section.start + index * entry_size;
+                let what =
+                    format!("the ids of attribute {index} lie outside of the file: its records have no name");
+                diagnostics.push(Diagnostic::warning(what).at_offset(FileOffset(at as u64)));
+                Vec::new()
+            });
+            Some(attr)
+        })
+        .collect()
+}
+
+fn read_ids(file: &[u8], place: &[u8], budget: &mut usize) -> Option<Vec<u64>> {
+    let mut place = Fields::new(place);
+    let start = usize::try_from(place.u64()?).ok()?;
+    let size = usize::try_from(place.u64()?).ok()?;
+    *budget = budget.checked_sub(size)?;
+    let bytes = file.get(start..start.checked_add(size)?)?;
+    Some(bytes.chunks_exact(8).filter_map(|chunk| u64_at(chunk, 0)).collect())
+}
+
+/// Which attribute a record's id belongs to.
+pub(crate) fn index_ids(attrs: &[Attr]) -> HashMap<u64, u32> {
+    let by_id = |(index, attr): (u32, &Attr)| attr.ids.iter().map(move |&id| (id, index)).collect::<Vec<_>>();
+    (0u32..).zip(attrs).flat_map(by_id).collect()
+}

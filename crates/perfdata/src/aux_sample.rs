@@ -1,0 +1,31 @@
+//! Locates the PT bytes that were taken together with samples (`perf record --aux-sample`).
+
+use model::FileOffset;
+
+use crate::PerfData;
+use crate::attr::sample_type;
+use crate::aux::AuxSample;
+use crate::record::Record;
+
+/// All of them in the order of time; costs nothing where no event takes any.
+pub(crate) fn locate(perf_data: &PerfData) -> Vec<AuxSample> {
+    if !perf_data.attrs().iter().any(|attr| attr.samples(sample_type::AUX)) {
+        return Vec::new();
+    }
+    perf_data
+        .records()
+        .filter_map(|record| {
+            let Record::Sample(sample) = &record.record else { return None };
+            let size = sample.aux_at.len() as u64;
+            (size > 0).then(|| AuxSample {
+                time: record.time,
+                cpu: record.cpu,
+                thread: record.thread,
+                id: record.id,
+                record_offset: record.offset,
+                file_offset: FileOffset(record.offset.0 + sample.aux_at.start as u64),
+                size,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,75 @@
+//! What the address spaces held over time, for finding code bytes.
+
+use std::collections::HashMap;
+
+use model::{BuildId, MapEvent, Mapping, PerfTime, Pid};
+
+use crate::PerfData;
+use crate::record::{Mmap, Record};
+
+/// `PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER`.
+const KSYMBOL_UNREGISTER: u16 = 1;
+
+impl PerfData {
+    /// Changes of the address spaces in the order of time: executable mappings, forks, execs, ends of processes,
+    /// the kernel's own changes to its code. Time 0 stands for "before the recording".
+    pub fn map_events(&self) -> Vec<(PerfTime, MapEvent)> {
+        let build_ids = BuildIds::of(self);
+        let mut events = Vec::new();
+        for record in self.records() {
+            let time = record.time.unwrap_or_default();
+            events.extend(map_event(&record.record, &build_ids).map(|event| (time, event)));
+        }
+        events
+    }
+}
+
+fn map_event(record: &Record<'_>, build_ids: &BuildIds<'_>) -> Option<MapEvent> {
+    Some(match record {
+        Record::Mmap(mmap) | Record::Mmap2(mmap) => MapEvent::Map(mapping(mmap, build_ids)?),
+        Record::Fork { thread, parent, .. } if thread.pid != parent.pid => {
+            MapEvent::Fork { parent: parent.pid, child: thread.pid }
+        }
+        Record::Comm { thread, exec: true, .. } => MapEvent::Exec { pid: thread.pid },
+        Record::Exit { thread, .. } => MapEvent::Exit { pid: thread.pid, tid: thread.tid },
+        Record::Ksymbol { address, len, flags, name, .. } => MapEvent::KernelSymbol {
+            range: *address..address.saturating_add(u64::from(*len)),
+            name: String::from_utf8_lossy(name).into_owned(),
+            removed: flags & KSYMBOL_UNREGISTER != 0,
+        },
+        Record::TextPoke { address, old_bytes, new_bytes } => MapEvent::TextPoke {
+            address: *address,
+            old_bytes: old_bytes.to_vec(),
+            new_bytes: new_bytes.to_vec(),
+        },
+        _ => return None,
+    })
+}
+
+fn mapping(mmap: &Mmap<'_>, build_ids: &BuildIds<'_>) -> Option<Mapping> {
+    if !mmap.executable || mmap.len == 0 {
+        return None;
+    }
+    let path = mmap.path_text().into_owned();
+    let build_id = BuildId::new(mmap.build_id).or_else(|| build_ids.by_path(&path));
+    let range = mmap.address..mmap.address.saturating_add(mmap.len);
+    Some(Mapping { pid: mmap.thread.pid, range, file_offset: mmap.file_offset, path, build_id })
+}
+
+/// Build ids of the feature section by path.
+struct BuildIds<'a>(HashMap<&'a str, &'a BuildId>);
+
+impl<'a> BuildIds<'a> {
+    fn of(perf_data: &'a PerfData) -> BuildIds<'a> {
+        let files = perf_data.features().build_ids.iter();
+        // A guest's files have the pid of its monitor and are none of ours.
+        let ours = files.filter(|file| file.pid == Pid::KERNEL || file.pid.0 == 0);
+        BuildIds(ours.map(|file| (file.path.as_str(), &file.build_id)).collect())
+    }
+
+    fn by_path(&self, path: &str) -> Option<BuildId> {
+        // The kernel's mapping is named by its first symbol: [kernel.kallsyms]_text, _stext.
+        let path = path.find(']').filter(|_| path.starts_with("[kernel")).map_or(path, |end| &path[..=end]);
+        self.0.get(path).map(|&build_id| build_id.clone())
+    }
+}

@@ -1,0 +1,90 @@
+//! Record types: the kernel's numbers, then perf's own from 64 on, with the names that `perf report --stats` prints.
+//!
+//! Sources: `enum perf_event_type` in `include/uapi/linux/perf_event.h` and `enum perf_user_event_type` in
+//! `tools/lib/perf/include/perf/event.h`.
+
+/// First number of the records that perf itself writes.
+pub(crate) const FIRST_USER_KIND: u32 = 64;
+
+macro_rules! kinds {
+    ($($name:ident = $number:literal, $text:literal;)*) => {
+        $(pub(crate) const $name: u32 = $number;)*
+
+        /// The name of a record type as `perf report --stats` prints it; `None` for a type that is not known.
+        pub fn kind_name(kind: u32) -> Option<&'static str> {
+            match kind {
+                $($number => Some($text),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+kinds! {
+    MMAP = 1, "MMAP";
+    LOST = 2, "LOST";
+    COMM = 3, "COMM";
+    EXIT = 4, "EXIT";
+    THROTTLE = 5, "THROTTLE";
+    UNTHROTTLE = 6, "UNTHROTTLE";
+    FORK = 7, "FORK";
+    READ = 8, "READ";
+    SAMPLE = 9, "SAMPLE";
+    MMAP2 = 10, "MMAP2";
+    AUX = 11, "AUX";
+    ITRACE_START = 12, "ITRACE_START";
+    LOST_SAMPLES = 13, "LOST_SAMPLES";
+    SWITCH = 14, "SWITCH";
+    SWITCH_CPU_WIDE = 15, "SWITCH_CPU_WIDE";
+    NAMESPACES = 16, "NAMESPACES";
+    KSYMBOL = 17, "KSYMBOL";
+    BPF_EVENT = 18, "BPF_EVENT";
+    CGROUP = 19, "CGROUP";
+    TEXT_POKE = 20, "TEXT_POKE";
+    AUX_OUTPUT_HW_ID = 21, "AUX_OUTPUT_HW_ID";
+    HEADER_ATTR = 64, "ATTR";
+    HEADER_EVENT_TYPE = 65, "EVENT_TYPE";
+    HEADER_TRACING_DATA = 66, "TRACING_DATA";
+    HEADER_BUILD_ID = 67, "BUILD_ID";
+    FINISHED_ROUND = 68, "FINISHED_ROUND";
+    ID_INDEX = 69, "ID_INDEX";
+    AUXTRACE_INFO = 70, "AUXTRACE_INFO";
+    AUXTRACE = 71, "AUXTRACE";
+    AUXTRACE_ERROR = 72, "AUXTRACE_ERROR";
+    THREAD_MAP = 73, "THREAD_MAP";
+    CPU_MAP = 74, "CPU_MAP";
+    STAT_CONFIG = 75, "STAT_CONFIG";
+    STAT = 76, "STAT";
+    STAT_ROUND = 77, "STAT_ROUND";
+    EVENT_UPDATE = 78, "EVENT_UPDATE";
+    TIME_CONV = 79, "TIME_CONV";
+    HEADER_FEATURE = 80, "FEATURE";
+    COMPRESSED = 81, "COMPRESSED";
+    FINISHED_INIT = 82, "FINISHED_INIT";
+    COMPRESSED2 = 83, "COMPRESSED2";
+}
+
+/// How many records of each type there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts(std::collections::BTreeMap<u32, u64>);
+
+impl Counts {
+    pub(crate) fn count(&mut self, kind: u32) {
+        *self.0.entry(kind).or_insert(0) += 1;
+    }
+
+    pub(crate) fn of(&self, kind: u32) -> u64 {
+        self.0.get(&kind).copied().unwrap_or(0)
+    }
+
+    /// Types that are not known: (type, how many).
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.0.iter().filter(|&(&kind, _)| kind_name(kind).is_none()).map(|(&kind, &count)| (kind, count))
+    }
+
+    /// Names and counts in the order of the types.
+    pub(crate) fn named(&self) -> Vec<(String, u64)> {
+        let name = |kind| kind_name(kind).map_or_else(|| format!("UNKNOWN_{kind}"), str::to_owned);
+        self.0.iter().map(|(&kind, &count)| (name(kind), count)).collect()
+    }
+}

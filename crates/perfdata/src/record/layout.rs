@@ -1,0 +1,172 @@
+//! Where time, thread, CPU and id stand in a record, by the attribute it belongs to.
+//!
+//! A sample has them at its front, every other kernel record in a trailer at its end (`sample_id_all`). Which
+//! of them exist, [`Attr::sample_type`] says; their order is fixed (`include/uapi/linux/perf_event.h`).
+
+use std::collections::HashMap;
+
+use model::{Cpu, PerfTime, ThreadId};
+
+use crate::attr::{Attr, sample_type as st};
+use crate::bytes::{Fields, u64_at};
+
+/// The fields that samples and trailers share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) thread: Option<ThreadId>,
+    pub(crate) time: Option<PerfTime>,
+    pub(crate) cpu: Option<Cpu>,
+    pub(crate) id: Option<u64>,
+}
+
+/// How to find the attribute and the time of any record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    by_id: HashMap<u64, u32>,
+    /// `sample_type` of each attribute.
+    types: Vec<u64>,
+    sample_id_all: bool,
+    /// Where samples of all attributes have their id, in bytes from the start of the body.
+    sample_id_at: Option<usize>,
+    /// Where trailers of all attributes have their id, in bytes from the end of the record.
+    trailer_id_from_end: Option<usize>,
+}
+
+impl Layout {
+    pub(crate) fn new(attrs: &[Attr]) -> Layout {
+        let types: Vec<u64> = attrs.iter().map(|attr| attr.sample_type).collect();
+        let sample_id_at = agreed(types.iter().map(|&bits| sample_id_at(bits)));
+        let trailer_id_from_end = agreed(types.iter().map(|&bits| trailer_id_from_end(bits)));
+        Layout {
+            by_id: crate::attr::index_ids(attrs),
+            types,
+            sample_id_all: attrs.first().is_some_and(Attr::sample_id_all),
+            sample_id_at,
+            trailer_id_from_end,
+        }
+    }
+
+    /// The attribute that a sample's body belongs to.
+    pub(crate) fn attr_of_sample(&self, body: &[u8]) -> Option<usize> {
+        self.attr_of(self.sample_id_at.and_then(|at| u64_at(body, at)))
+    }
+
+    fn attr_of_trailer(&self, body: &[u8]) -> Option<usize> {
+        let at = self.trailer_id_from_end.and_then(|back| body.len().checked_sub(back));
+        self.attr_of(at.and_then(|at| u64_at(body, at)))
+    }
+
+    /// By id where there is one; the first attribute for id 0 (written by perf itself) and where no id is recorded.
+    fn attr_of(&self, id: Option<u64>) -> Option<usize> {
+        match id {
+            Some(id) if id != 0 => self.by_id.get(&id).map(|&index| index as usize),
+            _ => (!self.types.is_empty()).then_some(0),
+        }
+    }
+
+    pub(crate) fn sample_type(&self, attr: usize) -> u64 {
+        self.types.get(attr).copied().unwrap_or(0)
+    }
+
+    /// Splits the body of a record that is no sample into its own fields and its trailer.
+    pub(crate) fn split_trailer<'a>(&self, body: &'a [u8]) -> (&'a [u8], Identity) {
+        if !self.sample_id_all {
+            return (body, Identity::default());
+        }
+        // A record of an unknown id still has a trailer; all attributes of one file nearly always agree on it.
+        let bits = self.sample_type(self.attr_of_trailer(body).unwrap_or(0));
+        let length = trailer_length(bits);
+        match body.len().checked_sub(length).map(|at| body.split_at(at)) {
+            Some((own, trailer)) => (own, parse_trailer(trailer, bits).unwrap_or_default()),
+            None => (body, Identity::default()),
+        }
+    }
+
+    /// The raw time of a record that is no sample.
+    pub(crate) fn trailer_time(&self, body: &[u8]) -> Option<u64> {
+        if !self.sample_id_all {
+            return None;
+        }
+        let bits = self.sample_type(self.attr_of_trailer(body).unwrap_or(0));
+        if bits & st::TIME == 0 {
+            return None;
+        }
+        let from_end = trailer_length(bits) - trailer_width(bits & st::TID);
+        u64_at(body, body.len().checked_sub(from_end)?)
+    }
+
+    /// The raw time of a sample.
+    pub(crate) fn sample_time(&self, body: &[u8]) -> Option<u64> {
+        let bits = self.sample_type(self.attr_of_sample(body)?);
+        let at = trailer_width(bits & (st::IDENTIFIER | st::IP | st::TID));
+        (bits & st::TIME != 0).then(|| u64_at(body, at)).flatten()
+    }
+}
+
+/// What all agree on; `None` where they do not, or where nobody has it.
+fn agreed(mut positions: impl Iterator<Item = Option<usize>>) -> Option<usize> {
+    let first = positions.next()??;
+    positions.all(|position| position == Some(first)).then_some(first)
+}
+
+/// All fields counted here are eight bytes wide.
+fn trailer_width(bits: u64) -> usize {
+    bits.count_ones() as usize * 8
+}
+
+fn sample_id_at(bits: u64) -> Option<usize> {
+    if bits & st::IDENTIFIER != 0 {
+        return Some(0);
+    }
+    (bits & st::ID != 0).then(|| trailer_width(bits & (st::IP | st::TID | st::TIME | st::ADDR)))
+}
+
+fn trailer_id_from_end(bits: u64) -> Option<usize> {
+    if bits & st::IDENTIFIER != 0 {
+        return Some(8);
+    }
+    (bits & st::ID != 0).then(|| trailer_width(bits & (st::ID | st::STREAM_ID | st::CPU)))
+}
+
+fn trailer_length(bits: u64) -> usize {
+    trailer_width(bits & (st::TID | st::TIME | st::ID | st::STREAM_ID | st::CPU | st::IDENTIFIER))
+}
+
+fn parse_trailer(trailer: &[u8], bits: u64) -> Option<Identity> {
+    let mut fields = Fields::new(trailer);
+    let mut identity = Identity::default();
+    if bits & st::TID != 0 {
+        identity.thread = Some(ThreadId::new(fields.i32()?, fields.i32()?));
+    }
+    if bits & st::TIME != 0 {
+        identity.time = time(fields.u64()?);
+    }
+    if bits & st::ID != 0 {
+        identity.id = Some(fields.u64()?);
+    }
+    if bits & st::STREAM_ID != 0 {
+        fields.u64()?;
+    }
+    if bits & st::CPU != 0 {
+        identity.cpu = cpu(fields.u32()?);
+        fields.u32()?;
+    }
+    if bits & st::IDENTIFIER != 0 {
+        identity.id = Some(fields.u64()?);
+    }
+    if identity.time.is_none() {
+        // Written by perf itself: thread, CPU and id are zero and mean nothing.
+        return Some(Identity::default());
+    }
+    Some(identity)
+}
+
+/// A time out of a record. Zero and all ones are perf's ways to say that there is none.
+pub(crate) fn time(raw: u64) -> Option<PerfTime> {
+    (raw != 0 && raw != u64::MAX).then_some(PerfTime(raw))
+}
+
+/// A CPU out of a record; all ones stand for none.
+pub(crate) fn cpu(raw: u32) -> Option<Cpu> {
+    (raw != u32::MAX).then_some(Cpu(raw))
+}

@@ -1,0 +1,174 @@
+//! Parses one record: header, kernel fields, trailer. perf's own records are in [`super::user`].
+
+use model::{Cpu, FileOffset, ThreadId};
+
+use super::{Layout, Mmap, Record, TimedRecord, kinds, sample, user};
+use crate::attr::Attr;
+use crate::aux::AuxFlags;
+use crate::bytes::Fields;
+use crate::tracepoint::Formats;
+
+/// Length of a record's header in bytes.
+pub(crate) const HEADER_SIZE: usize = 8;
+
+/// `PERF_RECORD_MISC_*` bits; 12 to 15 mean different things in different records.
+mod misc {
+    pub(super) const MMAP_DATA: u16 = 1 << 13;
+    pub(super) const COMM_EXEC: u16 = 1 << 13;
+    pub(super) const SWITCH_OUT: u16 = 1 << 13;
+    pub(super) const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+    pub(super) const MMAP_BUILD_ID: u16 = 1 << 14;
+}
+
+/// `PROT_EXEC` of MMAP2's protection bits.
+const PROT_EXEC: u32 = 4;
+
+/// What every record begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) kind: u32,
+    pub(crate) misc: u16,
+    /// Length with this header.
+    pub(crate) size: u16,
+}
+
+impl Header {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Header> {
+        let mut fields = Fields::new(bytes);
+        Some(Header { kind: fields.u32()?, misc: fields.u16()?, size: fields.u16()? })
+    }
+}
+
+/// What a file says about its records.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schema<'a> {
+    pub(crate) attrs: &'a [Attr],
+    pub(crate) layout: &'a Layout,
+    pub(crate) formats: &'a Formats,
+}
+
+/// The record at the start of `bytes`; `None` where not even its header says a length that fits.
+pub(crate) fn parse<'a>(schema: Schema<'a>, offset: FileOffset, bytes: &'a [u8]) -> Option<TimedRecord<'a>> {
+    let header = Header::read(bytes)?;
+    let body = bytes.get(HEADER_SIZE..usize::from(header.size))?;
+    let unplaced = |record| TimedRecord { offset, time: None, cpu: None, thread: None, id: None, record };
+    if header.kind >= kinds::FIRST_USER_KIND {
+        let record = user::parse(header, body, offset).unwrap_or(Record::Damaged { kind: header.kind });
+        let time = match &record {
+            Record::AuxtraceError(error) => error.time,
+            _ => None,
+        };
+        return Some(TimedRecord { time, ..unplaced(record) });
+    }
+    if header.kind == kinds::SAMPLE {
+        let parsed = sample::parse(schema, header.misc, body, offset);
+        return Some(parsed.unwrap_or_else(|| unplaced(Record::Damaged { kind: header.kind })));
+    }
+    let (own, identity) = schema.layout.split_trailer(body);
+    let record = parse_kernel(header, &mut Fields::new(own)).unwrap_or(Record::Damaged { kind: header.kind });
+    let (time, cpu, thread, id) = (identity.time, identity.cpu, identity.thread, identity.id);
+    Some(TimedRecord { offset, time, cpu, thread, id, record })
+}
+
+/// The kernel's records, samples excepted.
+fn parse_kernel<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Record<'a>> {
+    let set = |bit| header.misc & bit != 0;
+    Some(match header.kind {
+        kinds::MMAP => Record::Mmap(mmap(header, fields)?),
+        kinds::MMAP2 => Record::Mmap2(mmap2(header, fields)?),
+        kinds::COMM => {
+            let thread = thread(fields)?;
+            Record::Comm { thread, name: fields.c_string(), exec: set(misc::COMM_EXEC) }
+        }
+        kinds::FORK | kinds::EXIT => fork_or_exit(header, fields)?,
+        kinds::LOST => Record::Lost { id: fields.u64()?, lost: fields.u64()? },
+        kinds::LOST_SAMPLES => Record::LostSamples { lost: fields.u64()? },
+        kinds::READ => Record::Read { thread: thread(fields)? },
+        kinds::THROTTLE => {
+            Record::Throttle { time: fields.u64()?, id: fields.u64()?, stream_id: fields.u64()? }
+        }
+        kinds::UNTHROTTLE => {
+            Record::Unthrottle { time: fields.u64()?, id: fields.u64()?, stream_id: fields.u64()? }
+        }
+        kinds::SWITCH => {
+            Record::Switch { out: set(misc::SWITCH_OUT), preempt: set(misc::SWITCH_OUT_PREEMPT) }
+        }
+        kinds::SWITCH_CPU_WIDE => {
+            let (out, preempt) = (set(misc::SWITCH_OUT), set(misc::SWITCH_OUT_PREEMPT));
+            Record::SwitchCpuWide { out, preempt, other: thread(fields)? }
+        }
+        kinds::ITRACE_START => Record::ItraceStart { thread: thread(fields)? },
+        kinds::AUX => {
+            Record::Aux { offset: fields.u64()?, size: fields.u64()?, flags: AuxFlags(fields.u64()?) }
+        }
+        kinds::AUX_OUTPUT_HW_ID => Record::AuxOutputHwId { hw_id: fields.u64()? },
+        kinds::NAMESPACES => Record::Namespaces { thread: thread(fields)? },
+        kinds::KSYMBOL => {
+            let (address, len) = (fields.u64()?, fields.u32()?);
+            let (kind, flags) = (fields.u16()?, fields.u16()?);
+            Record::Ksymbol { address, len, kind, flags, name: fields.c_string() }
+        }
+        kinds::BPF_EVENT => {
+            let (kind, flags, id) = (fields.u16()?, fields.u16()?, fields.u32()?);
+            Record::Bpf { kind, flags, id, tag: fields.u64()?.to_le_bytes() }
+        }
+        kinds::CGROUP => Record::Cgroup { id: fields.u64()?, path: fields.c_string() },
+        kinds::TEXT_POKE => text_poke(fields)?,
+        kind => Record::Unknown { kind },
+    })
+}
+
+/// A pid followed by a tid.
+pub(super) fn thread(fields: &mut Fields<'_>) -> Option<ThreadId> {
+    Some(ThreadId::new(fields.i32()?, fields.i32()?))
+}
+
+/// A CPU number; all ones stand for none.
+pub(super) fn cpu(fields: &mut Fields<'_>) -> Option<Option<Cpu>> {
+    fields.u32().map(super::cpu_number)
+}
+
+fn mmap<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {
+    Some(Mmap {
+        thread: thread(fields)?,
+        address: fields.u64()?,
+        len: fields.u64()?,
+        file_offset: fields.u64()?,
+        path: fields.c_string(),
+        executable: header.misc & misc::MMAP_DATA == 0,
+        build_id: &[],
+    })
+}
+
+fn mmap2<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {
+    let (thread, address, len) = (thread(fields)?, fields.u64()?, fields.u64()?);
+    let file_offset = fields.u64()?;
+    // Either device, inode and generation, or {length, padding, build ID of up to 20 bytes}.
+    let file = fields.bytes(24)?;
+    let build_id = match file.split_first() {
+        Some((&length, rest)) if header.misc & misc::MMAP_BUILD_ID != 0 => {
+            rest.get(3..3 + usize::from(length).min(20)).unwrap_or(&[])
+        }
+        _ => &[],
+    };
+    let (protection, _flags) = (fields.u32()?, fields.u32()?);
+    let executable = protection & PROT_EXEC != 0 && header.misc & misc::MMAP_DATA == 0;
+    Some(Mmap { thread, address, len, file_offset, path: fields.c_string(), executable, build_id })
+}
+
+fn fork_or_exit<'a>(header: Header, fields: &mut Fields<'_>) -> Option<Record<'a>> {
+    let (pid, parent_pid, tid, parent_tid) = (fields.i32()?, fields.i32()?, fields.i32()?, fields.i32()?);
+    let (thread, parent) = (ThreadId::new(pid, tid), ThreadId::new(parent_pid, parent_tid));
+    let time = fields.u64()?;
+    Some(if header.kind == kinds::FORK {
+        Record::Fork { thread, parent, time }
+    } else {
+        Record::Exit { thread, parent, time }
+    })
+}
+
+fn text_poke<'a>(fields: &mut Fields<'a>) -> Option<Record<'a>> {
+    let (address, old_len, new_len) = (fields.u64()?, fields.u16()?, fields.u16()?);
+    let old_bytes = fields.bytes(old_len.into())?;
+    Some(Record::TextPoke { address, old_bytes, new_bytes: fields.bytes(new_len.into())? })
+}

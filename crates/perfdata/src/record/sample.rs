@@ -1,0 +1,230 @@
+//! Samples: the fields that the attribute's `sample_type` announces, in the kernel's order.
+//!
+//! Source: `PERF_RECORD_SAMPLE` in `include/uapi/linux/perf_event.h`.
+
+use std::ops::Range;
+
+use model::{FileOffset, ThreadId};
+
+use super::layout::{cpu, time};
+use super::parse::{HEADER_SIZE, Schema};
+use super::{Record, TimedRecord};
+use crate::attr::{Attr, sample_type as st};
+use crate::bytes::Fields;
+use crate::tracepoint::{FieldValue, TracepointFormat};
+
+/// `PERF_FORMAT_*` bits.
+mod read_format {
+    pub(super) const TOTAL_TIME_ENABLED: u64 = 1;
+    pub(super) const TOTAL_TIME_RUNNING: u64 = 1 << 1;
+    pub(super) const ID: u64 = 1 << 2;
+    pub(super) const GROUP: u64 = 1 << 3;
+    pub(super) const LOST: u64 = 1 << 4;
+}
+
+/// `PERF_SAMPLE_BRANCH_*` bits that change the layout of a branch stack.
+const BRANCH_HW_INDEX: u64 = 1 << 17;
+const BRANCH_COUNTERS: u64 = 1 << 19;
+/// Bytes of a branch stack entry: from, to, flags.
+const BRANCH_ENTRY_SIZE: u64 = 24;
+
+/// A sample. Fields that its event does not record are `None`.
+#[derive(Clone, Debug, Default)]
+pub struct Sample<'a> {
+    /// The event it belongs to; `None` where its id is in no attribute.
+    pub attr: Option<&'a Attr>,
+    /// The processor's mode: 1 kernel, 2 user, 3 hypervisor, 4 guest kernel, 5 guest user.
+    pub cpu_mode: u8,
+    /// Instruction pointer.
+    pub ip: Option<u64>,
+    /// Data address.
+    pub addr: Option<u64>,
+    /// Events since the last sample.
+    pub period: Option<u64>,
+    /// Stream id.
+    pub stream_id: Option<u64>,
+    /// The first counter value of `PERF_SAMPLE_READ`.
+    pub value: Option<u64>,
+    /// Return addresses, eight bytes each, innermost first, with the kernel's context marks (`-128` and so on).
+    pub callchain: Option<&'a [u8]>,
+    /// The payload of a tracepoint (or of another raw event).
+    pub raw: Option<&'a [u8]>,
+    /// Entries {from, to, flags} of 24 bytes each, latest first.
+    pub branch_stack: Option<&'a [u8]>,
+    /// Cost; the three parts of `PERF_SAMPLE_WEIGHT_STRUCT` where that was asked for.
+    pub weight: Option<u64>,
+    /// Where the data came from (`perf_mem_data_src`).
+    pub data_src: Option<u64>,
+    /// Flags of a transaction.
+    pub transaction: Option<u64>,
+    /// Physical data address.
+    pub phys_addr: Option<u64>,
+    /// Control group.
+    pub cgroup: Option<u64>,
+    /// AUX bytes taken with this sample (`--aux-sample`).
+    pub aux: Option<&'a [u8]>,
+    /// Where those bytes stand in the sample's record.
+    pub(crate) aux_at: Range<usize>,
+    format: Option<&'a TracepointFormat>,
+}
+
+impl<'a> Sample<'a> {
+    /// The event's name, as `sched:sched_switch`.
+    pub fn event_name(&self) -> Option<&'a str> {
+        self.attr.and_then(|attr| attr.name.as_deref())
+    }
+
+    /// The format of the payload, for reading several fields of many samples.
+    pub fn format(&self) -> Option<&'a TracepointFormat> {
+        self.format
+    }
+
+    /// A field of the tracepoint by its name (`next_pid`), `None` where there is no such field.
+    pub fn field(&self, name: &str) -> Option<FieldValue<'a>> {
+        self.format?.field(name)?.value(self.raw?)
+    }
+
+    /// Return addresses, innermost first, context marks left out.
+    pub fn callchain_addresses(&self) -> impl Iterator<Item = u64> {
+        // Context marks are the last 4095 numbers (PERF_CONTEXT_MAX).
+        const FIRST_MARK: u64 = u64::MAX - 4094;
+        let chunks = self.callchain.unwrap_or(&[]).chunks_exact(8);
+        chunks.filter_map(|chunk| Fields::new(chunk).u64()).filter(|&address| address < FIRST_MARK)
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)] // Three bits.
+pub(super) fn parse<'a>(
+    schema: Schema<'a>,
+    misc: u16,
+    body: &'a [u8],
+    offset: FileOffset,
+) -> Option<TimedRecord<'a>> {
+    let number = schema.layout.attr_of_sample(body)?;
+    let attr = schema.attrs.get(number)?;
+    let bits = attr.sample_type;
+    let mut fields = Fields::new(body);
+    let mut sample = Sample { attr: Some(attr), cpu_mode: (misc & 7) as u8, ..Sample::default() };
+    let take = |bit, fields: &mut Fields<'a>| {
+        if bits & bit == 0 { Some(None) } else { fields.u64().map(Some) }
+    };
+    let identifier = take(st::IDENTIFIER, &mut fields)?;
+    sample.ip = take(st::IP, &mut fields)?;
+    let thread = take(st::TID, &mut fields)?.map(thread_of);
+    let sample_time = take(st::TIME, &mut fields)?.and_then(time);
+    sample.addr = take(st::ADDR, &mut fields)?;
+    let id = take(st::ID, &mut fields)?.or(identifier);
+    sample.stream_id = take(st::STREAM_ID, &mut fields)?;
+    let cpu = take(st::CPU, &mut fields)?.and_then(|word| cpu(word as u32));
+    sample.period = take(st::PERIOD, &mut fields)?;
+    parse_payload(&mut sample, attr, &mut fields, body.len())?;
+    sample.format = attr.is_tracepoint().then(|| schema.formats.by_id(attr.config)).flatten();
+    let record = Record::Sample(Box::new(sample));
+    Some(TimedRecord { offset, time: sample_time, cpu, thread, id, record })
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // Two halves of a word.
+fn thread_of(word: u64) -> ThreadId {
+    ThreadId::new(word as i32, (word >> 32) as i32)
+}
+
+/// The fields of variable length, and those behind them.
+fn parse_payload<'a>(
+    sample: &mut Sample<'a>,
+    attr: &Attr,
+    fields: &mut Fields<'a>,
+    body_len: usize,
+) -> Option<()> {
+    let has = |bit| attr.sample_type & bit != 0;
+    if has(st::READ) {
+        sample.value = read_values(attr.read_format, fields)?;
+    }
+    if has(st::CALLCHAIN) {
+        let count = fields.u64()?;
+        sample.callchain = Some(fields.counted_bytes(count.checked_mul(8)?)?);
+    }
+    if has(st::RAW) {
+        let size = fields.u32()?;
+        sample.raw = Some(fields.bytes(size as usize)?);
+    }
+    if has(st::BRANCH_STACK) {
+        sample.branch_stack = Some(branch_stack(attr.branch_sample_type, fields)?);
+    }
+    if has(st::REGS_USER) {
+        skip_registers(attr.sample_regs_user, fields)?;
+    }
+    if has(st::STACK_USER) {
+        let size = fields.u64()?;
+        fields.counted_bytes(size)?;
+        if size != 0 {
+            fields.u64()?;
+        }
+    }
+    if has(st::WEIGHT | st::WEIGHT_STRUCT) {
+        sample.weight = Some(fields.u64()?);
+    }
+    if has(st::DATA_SRC) {
+        sample.data_src = Some(fields.u64()?);
+    }
+    if has(st::TRANSACTION) {
+        sample.transaction = Some(fields.u64()?);
+    }
+    if has(st::REGS_INTR) {
+        skip_registers(attr.sample_regs_intr, fields)?;
+    }
+    if has(st::PHYS_ADDR) {
+        sample.phys_addr = Some(fields.u64()?);
+    }
+    if has(st::CGROUP) {
+        sample.cgroup = Some(fields.u64()?);
+    }
+    if has(st::DATA_PAGE_SIZE) {
+        fields.u64()?;
+    }
+    if has(st::CODE_PAGE_SIZE) {
+        fields.u64()?;
+    }
+    if has(st::AUX) {
+        let size = fields.u64()?;
+        let start = HEADER_SIZE + body_len - fields.rest().len();
+        let bytes = fields.counted_bytes(size)?;
+        sample.aux = Some(bytes);
+        sample.aux_at = start..start + bytes.len();
+    }
+    Some(())
+}
+
+/// The first value of a read, skipping the rest.
+fn read_values(format: u64, fields: &mut Fields<'_>) -> Option<Option<u64>> {
+    let times = (format & (read_format::TOTAL_TIME_ENABLED | read_format::TOTAL_TIME_RUNNING)).count_ones();
+    let extras = (format & (read_format::ID | read_format::LOST)).count_ones();
+    if format & read_format::GROUP == 0 {
+        let value = fields.u64()?;
+        fields.bytes((times + extras) as usize * 8)?;
+        return Some(Some(value));
+    }
+    let count = fields.u64()?;
+    fields.bytes(times as usize * 8)?;
+    let values = fields.counted_bytes(count.checked_mul(8 * (1 + u64::from(extras)))?)?;
+    Some(Fields::new(values).u64())
+}
+
+fn branch_stack<'a>(kinds: u64, fields: &mut Fields<'a>) -> Option<&'a [u8]> {
+    let count = fields.u64()?;
+    if kinds & BRANCH_HW_INDEX != 0 {
+        fields.u64()?;
+    }
+    let entries = fields.counted_bytes(count.checked_mul(BRANCH_ENTRY_SIZE)?)?;
+    if kinds & BRANCH_COUNTERS != 0 {
+        fields.counted_bytes(count.checked_mul(8)?)?;
+    }
+    Some(entries)
+}
+
+fn skip_registers(mask: u64, fields: &mut Fields<'_>) -> Option<()> {
+    // An ABI of 0 says that there are none.
+    if fields.u64()? != 0 {
+        fields.bytes(mask.count_ones() as usize * 8)?;
+    }
+    Some(())
+}

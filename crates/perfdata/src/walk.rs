@@ -1,0 +1,253 @@
+//! Walks the records of one piece of the file once: headers and times are read, AUX payloads are stepped over.
+//!
+//! Output: an index by time, counts, AUX buffers. Where a record's header lies about its length nothing behind it
+//! can be trusted, except what the file's own list of AUXTRACE records names: the walk resumes there.
+
+use std::ops::Range;
+
+use memmap2::Advice;
+use model::{Diagnostic, FileOffset};
+
+use crate::aux::AuxBuffer;
+use crate::bytes::{Fields, u64_at};
+use crate::file::{Pieces, offset_in};
+use crate::record::{Counts, HEADER_SIZE, Header, Layout, cpu_number, kinds, thread_number};
+
+/// How many bytes of records are asked for at once, ahead of their use.
+const READ_AHEAD: usize = 1 << 20;
+/// Length of an AUXTRACE record without its payload.
+const AUXTRACE_SIZE: usize = 48;
+
+/// Where a record stands in the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IndexEntry {
+    /// Its time; for a record without one, the time of the record before it in the file, or 0.
+    pub(crate) time: u64,
+    pub(crate) offset: FileOffset,
+}
+
+/// What a walk over all pieces finds.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    pub(crate) index: Vec<IndexEntry>,
+    pub(crate) counts: Counts,
+    pub(crate) aux_buffers: Vec<AuxBuffer>,
+    pub(crate) auxtrace_info: Option<FileOffset>,
+    pub(crate) time_conv: Option<FileOffset>,
+    /// COMPRESSED records: (byte in the piece, bytes with the header).
+    pub(crate) compressed: Vec<Range<usize>>,
+}
+
+/// The list of AUXTRACE records in the feature section of that name: where they begin, in order.
+#[derive(Debug, Default)]
+pub(crate) struct AuxtraceIndex {
+    /// `None` where the file has AUX data but no usable list.
+    records: Option<Vec<usize>>,
+}
+
+impl AuxtraceIndex {
+    /// For a file without AUX data.
+    pub(crate) fn empty() -> AuxtraceIndex {
+        AuxtraceIndex { records: Some(Vec::new()) }
+    }
+
+    /// Reads the section; the list is used only if it lies inside `records` and in order.
+    pub(crate) fn parse(section: &[u8], records: &Range<usize>) -> AuxtraceIndex {
+        let list = || {
+            let mut fields = Fields::new(section);
+            let count = fields.u64()?;
+            let count = fields.count(count, 16)?;
+            let mut list: Vec<usize> = Vec::with_capacity(count);
+            for _ in 0..count {
+                let offset = usize::try_from(fields.u64()?).ok()?;
+                let _size = fields.u64()?;
+                if !records.contains(&offset) || list.last().is_some_and(|&last| last >= offset) {
+                    return None;
+                }
+                list.push(offset);
+            }
+            Some(list)
+        };
+        AuxtraceIndex { records: list() }
+    }
+
+    /// The first listed record at or behind `at`.
+    fn next(&self, at: usize) -> Option<usize> {
+        let list = self.records.as_ref()?;
+        list.get(list.partition_point(|&record| record < at)).copied()
+    }
+
+    /// Up to where reading ahead from `at` meets no AUX payload; `at` itself where that is not known.
+    fn read_ahead_end(&self, at: usize) -> usize {
+        let window = at.saturating_add(READ_AHEAD);
+        match (&self.records, self.next(at)) {
+            (None, _) => at,
+            (Some(_), Some(record)) => window.min(record.saturating_add(AUXTRACE_SIZE)),
+            (Some(_), None) => window,
+        }
+    }
+}
+
+/// A walk over one piece.
+pub(crate) struct Walker<'a> {
+    pub(crate) pieces: &'a Pieces,
+    pub(crate) piece: usize,
+    pub(crate) layout: &'a Layout,
+    pub(crate) auxtrace: &'a AuxtraceIndex,
+    pub(crate) walked: &'a mut Walked,
+    pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl Walker<'_> {
+    /// Walks the records in `records`, which lies inside the piece.
+    pub(crate) fn walk(&mut self, records: Range<usize>) {
+        let file = self.pieces.bytes(self.piece);
+        let mut at = records.start;
+        let mut read_ahead_end = at;
+        let mut previous_time = 0;
+        while at < records.end {
+            if at >= read_ahead_end {
+                read_ahead_end = self.auxtrace.read_ahead_end(at).min(records.end);
+                self.pieces.advise(self.piece, Advice::WillNeed, at..read_ahead_end);
+            }
+            let rest = &file[at..records.end];
+            let record = match checked_record(rest) {
+                Ok(record) => record,
+                Err(damage) => match self.resume_behind(at, &damage) {
+                    Some(resumed) => {
+                        at = resumed;
+                        continue;
+                    }
+                    None => return,
+                },
+            };
+            let offset = offset_in(self.piece, at);
+            let time = self.time_of(record).unwrap_or(previous_time);
+            previous_time = time;
+            self.walked.index.push(IndexEntry { time, offset });
+            self.walked.counts.count(record.header.kind);
+            at = self.behind(at, record, records.end);
+        }
+    }
+
+    /// The record's sort key, where it has a time of its own.
+    fn time_of(&self, record: RawRecord<'_>) -> Option<u64> {
+        let time = match record.header.kind {
+            kinds::SAMPLE => self.layout.sample_time(record.body),
+            kind if kind < kinds::FIRST_USER_KIND => self.layout.trailer_time(record.body),
+            _ => None,
+        };
+        // All ones, like zero, mark what perf wrote itself.
+        time.map(|time| if time == u64::MAX { 0 } else { time })
+    }
+
+    /// Where the next record begins. Notes what the walk is for.
+    fn behind(&mut self, at: usize, record: RawRecord<'_>, end: usize) -> usize {
+        let next = at + usize::from(record.header.size);
+        let offset = offset_in(self.piece, at);
+        match record.header.kind {
+            kinds::AUXTRACE => return self.behind_auxtrace(at, record.body, next, end),
+            kinds::AUXTRACE_INFO => {
+                self.walked.auxtrace_info.get_or_insert(offset);
+            }
+            kinds::TIME_CONV => {
+                self.walked.time_conv.get_or_insert(offset);
+            }
+            kinds::COMPRESSED | kinds::COMPRESSED2 => self.walked.compressed.push(at..next),
+            // In a file that once was a pipe the formats follow their record.
+            kinds::HEADER_TRACING_DATA => {
+                let size = Fields::new(record.body).u32().unwrap_or(0) as usize;
+                return next.saturating_add(size.next_multiple_of(8)).min(end);
+            }
+            _ => {}
+        }
+        next
+    }
+
+    fn behind_auxtrace(&mut self, at: usize, body: &[u8], payload: usize, end: usize) -> usize {
+        let offset = offset_in(self.piece, at);
+        let Some((mut buffer, size)) = parse_auxtrace(body) else {
+            let what = "an AUXTRACE record is too short: its PT bytes cannot be placed";
+            self.diagnostics.push(Diagnostic::error(what).at_offset(offset));
+            return payload;
+        };
+        let available = (end - payload) as u64;
+        // A payload that runs over the next listed record has a lying length.
+        let limit = match self.auxtrace.next(at + 1) {
+            Some(listed) if size > available && listed > payload => (listed - payload) as u64,
+            _ => available,
+        };
+        if size > limit {
+            let what = format!("{size} PT bytes announced, {limit} in the file: the rest is lost");
+            let diagnostic = Diagnostic::error(what).at_offset(offset).on_cpu(buffer.cpu);
+            self.diagnostics.push(diagnostic.at_aux(buffer.aux_offset));
+        }
+        buffer.size = size.min(limit);
+        buffer.file_offset = offset_in(self.piece, payload);
+        buffer.record_offset = offset;
+        let next = payload + usize::try_from(buffer.size).unwrap_or(0);
+        self.walked.aux_buffers.push(buffer);
+        next
+    }
+
+    /// Reports damage at `at`; the place where the walk can go on, if there is one.
+    fn resume_behind(&mut self, at: usize, damage: &str) -> Option<usize> {
+        let resumed = self.auxtrace.next(at + 1);
+        let rest = match resumed {
+            Some(next) => format!("records up to the next AUXTRACE record at {next:#x} are lost"),
+            None => "the records behind it are lost".to_owned(),
+        };
+        let diagnostic = Diagnostic::error(format!("{damage}: {rest}"));
+        self.diagnostics.push(diagnostic.at_offset(offset_in(self.piece, at)));
+        resumed
+    }
+}
+
+#[derive(Clone, Copy)]
+struct RawRecord<'a> {
+    header: Header,
+    body: &'a [u8],
+}
+
+/// The record at the start of `rest`, or what is wrong with it.
+fn checked_record(rest: &[u8]) -> Result<RawRecord<'_>, String> {
+    let Some(header) = Header::read(rest) else {
+        return Err(format!("the file ends in the middle of a record's header ({} bytes of 8)", rest.len()));
+    };
+    let size = usize::from(header.size);
+    if size < HEADER_SIZE {
+        return Err(format!(
+            "a record of type {} says it has {size} bytes, its header alone has 8",
+            header.kind
+        ));
+    }
+    match rest.get(HEADER_SIZE..size) {
+        Some(body) => Ok(RawRecord { header, body }),
+        None => {
+            let (kind, available) = (header.kind, rest.len());
+            Err(format!(
+                "the file ends in the middle of a record of type {kind} ({available} bytes of {size})"
+            ))
+        }
+    }
+}
+
+/// An AUXTRACE record's fields, and how many bytes it says follow it.
+fn parse_auxtrace(body: &[u8]) -> Option<(AuxBuffer, u64)> {
+    let size = u64_at(body, 0)?;
+    let mut fields = Fields::new(body.get(8..)?);
+    let (aux_offset, reference) = (fields.u64()?, fields.u64()?);
+    let (idx, tid, cpu) = (fields.u32()?, thread_number(fields.u32()?), cpu_number(fields.u32()?));
+    let nowhere = FileOffset(0);
+    let buffer = AuxBuffer {
+        cpu,
+        tid,
+        idx,
+        aux_offset,
+        reference,
+        file_offset: nowhere,
+        record_offset: nowhere,
+        size: 0,
+    };
+    Some((buffer, size))
+}

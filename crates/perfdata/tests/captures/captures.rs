@@ -1,0 +1,84 @@
+//! Finds the captures, and runs perf on them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Emulated captures, unpacked once for all tests of this run.
+static EMULATED: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
+
+/// All captures: files and directories that `perf -i` takes.
+pub(crate) fn all() -> Vec<PathBuf> {
+    let mut captures = corpus();
+    captures.extend(emulated());
+    if captures.is_empty() {
+        println!(
+            "skipped: neither TAILTRACE_CORPUS nor TAILTRACE_EMULATED, and no ../shared beside the workspace"
+        );
+    }
+    captures
+}
+
+/// Captures by real hardware.
+pub(crate) fn corpus() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    collect(&folder("TAILTRACE_CORPUS", "corpus"), &mut found);
+    found.sort();
+    found
+}
+
+/// Captures of an emulated machine: with kernel, tracepoints and a kcore directory.
+pub(crate) fn emulated() -> Vec<PathBuf> {
+    let unpacked = EMULATED.get_or_init(|| {
+        let packed = folder("TAILTRACE_EMULATED", "emulated-pt/captures");
+        let archives: Vec<PathBuf> =
+            packed.read_dir().ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let folder = tempfile::tempdir().ok()?;
+        for archive in archives.iter().filter(|path| path.extension().is_some_and(|ext| ext == "zst")) {
+            let file = std::fs::File::open(archive).expect("readable archive");
+            let stream = zstd::Decoder::new(file).expect("zstd stream");
+            let mut entries = tar::Archive::new(stream);
+            for entry in entries.entries().expect("tar") {
+                let mut entry = entry.expect("entry");
+                // The reader needs neither the kernel's code nor the programs.
+                let path = entry.path().expect("path").into_owned();
+                if path.components().any(|part| part.as_os_str() == "perf.data") && !path.ends_with("kcore") {
+                    entry.unpack_in(folder.path()).expect("unpacked");
+                }
+            }
+        }
+        Some(folder)
+    });
+    let mut found = Vec::new();
+    if let Some(folder) = unpacked {
+        collect(folder.path(), &mut found);
+    }
+    found.sort();
+    found
+}
+
+fn folder(variable: &str, name: &str) -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
+    std::env::var_os(variable).map_or_else(beside, PathBuf::from)
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if name.starts_with("perf.") && (name.contains("data")) {
+            found.push(path);
+        } else if path.is_dir() {
+            collect(&path, found);
+        }
+    }
+}
+
+/// What perf prints; `None` where there is no perf.
+pub(crate) fn perf(arguments: &[&str], capture: &Path) -> Option<String> {
+    let result = Command::new("perf").args(arguments).arg("-i").arg(capture).output();
+    let Ok(output) = result else {
+        println!("skipped: no perf on this machine");
+        return None;
+    };
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,7 @@
+//! Checks the reader against perf and `linux-perf-data` on every capture at hand.
+//!
+//! Captures are looked for in `TAILTRACE_CORPUS` and `TAILTRACE_EMULATED` (else beside the workspace); a test that
+//! finds none, or no `perf`, says `skipped: …`.
+
+mod captures;
+mod stats;
