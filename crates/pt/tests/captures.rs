@@ -1,0 +1,145 @@
+//! Decodes whole captures and compares every instruction with what independent decoders, or the emulator's own
+//! log, say was executed.
+
+mod support;
+
+use std::path::Path;
+
+use model::{Tsc, TscRange};
+use tailtrace_pt::{Engine as _, Flow, FlowItem, Gap, Libipt, Limits, PtStream, Window, decode_window, instructions};
+use support::{Capture, FileCode, corpus, emulated, expected_addresses, truth};
+
+const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
+
+/// Each stream's flow.
+fn flows(capture: &Capture, code: &FileCode) -> Vec<Flow> {
+    let mut engine = Libipt::new(capture.config.clone(), Limits::default());
+    let streams = capture.streams();
+    let decode = |(stream, _): &(PtStream<'_>, _)| {
+        let occupants = capture.occupants(stream);
+        let window = Window { stream, range: ALL, occupants: &occupants };
+        decode_window(&mut engine, &window, code).expect("memory")
+    };
+    streams.iter().map(decode).collect()
+}
+
+fn addresses(flow: &Flow, code: &FileCode) -> Vec<u64> {
+    let mut addresses = Vec::new();
+    for item in &flow.items {
+        if let FlowItem::Block(block) = item {
+            let pid = block.thread.map_or(model::Pid::KERNEL, |thread| thread.pid);
+            let seen = instructions(block, code, pid, |address| addresses.push(address));
+            assert_eq!(seen, block.instructions, "instructions of {block:x?}");
+        }
+    }
+    addresses
+}
+
+fn gaps(flow: &Flow) -> Vec<&Gap> {
+    let gap = |item| if let &FlowItem::Gap(ref gap) = item { Some(gap) } else { None };
+    flow.items.iter().filter_map(gap).collect()
+}
+
+#[track_caller]
+fn assert_same(found: &[u64], expected: &[u64], gaps: &[&Gap]) {
+    let differ = found.iter().zip(expected).position(|(found, expected)| found != expected);
+    if let Some(at) = differ {
+        let near = at.saturating_sub(5);
+        panic!(
+            "instruction {at} of {}: {:x?} instead of {:x?}; {} gaps: {:x?}",
+            expected.len(),
+            &found[near..found.len().min(at + 10)],
+            &expected[near..expected.len().min(at + 10)],
+            gaps.len(),
+            &gaps[..gaps.len().min(5)]
+        );
+    }
+    assert_eq!(found.len(), expected.len(), "gaps: {:x?}", &gaps[..gaps.len().min(8)]);
+}
+
+fn check_corpus(item: &str) {
+    let Some(folder) = corpus(item) else { return };
+    let capture = Capture::open(&folder.join("perf.data"));
+    let code = FileCode::new(&capture, &folder.join("root"), None);
+    let flows = flows(&capture, &code);
+    let found: Vec<u64> = flows.iter().flat_map(|flow| addresses(flow, &code)).collect();
+    let gaps: Vec<&Gap> = flows.iter().flat_map(gaps).collect();
+    assert_same(&found, &expected_addresses(&folder), &gaps);
+}
+
+fn check_emulated(name: &str) {
+    let Some(folder) = emulated(name) else { return };
+    let capture = Capture::open(&folder.join("perf.data"));
+    let kcore = folder.join("perf.data/kcore_dir/kcore");
+    let code = FileCode::new(&capture, &folder.join("symfs"), Some(Path::new(&kcore)));
+    for (cpu, flow) in flows(&capture, &code).iter().enumerate() {
+        let gaps = gaps(flow);
+        assert_same(&addresses(flow, &code), &truth(&folder, u32::try_from(cpu).expect("small")), &gaps);
+        assert!(gaps.is_empty(), "{gaps:x?}");
+    }
+}
+
+#[test]
+fn loopy_is_what_perf_finds() {
+    check_corpus("hase/loopy-20180404T162955");
+}
+
+#[test]
+fn single_is_what_perf_finds() {
+    check_corpus("lldb/single");
+}
+
+#[test]
+fn unzip_with_a_guest_bit_is_what_perf_finds() {
+    check_corpus("xdc/unzip");
+}
+
+#[test]
+fn empty_enabled_regions_lose_nothing_in_ovf_01_poc() {
+    check_corpus("arcus/ovf-01-poc");
+}
+
+#[test]
+fn empty_enabled_regions_lose_nothing_in_ovf_01_ben() {
+    check_corpus("arcus/ovf-01-ben");
+}
+
+#[test]
+fn multifile_is_what_libipt_finds() {
+    check_corpus("lldb/multifile");
+}
+
+#[test]
+fn dyn_test_is_what_libipt_finds() {
+    check_corpus("xdc/dyn_test");
+}
+
+#[test]
+fn multicore_is_what_libipt_finds() {
+    check_corpus("lldb/multicore");
+}
+
+#[test]
+fn spsc_small_is_what_ran() {
+    check_emulated("spsc_k32_small");
+}
+
+#[test]
+fn spsc_is_what_ran() {
+    check_emulated("spsc_k8_150ms");
+}
+
+#[test]
+fn noise_is_what_ran() {
+    check_emulated("noise");
+}
+
+#[test]
+fn fault_is_what_ran() {
+    check_emulated("fault");
+}
+
+#[test]
+fn preempt_is_what_ran() {
+    check_emulated("preempt");
+}
