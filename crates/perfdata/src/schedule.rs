@@ -1,4 +1,20 @@
 //! Who ran where and when, from SWITCH, `SWITCH_CPU_WIDE`, `ITRACE_START` and `sched:sched_switch` records.
+//!
+//! # Where one run ends and the next begins
+//!
+//! A switch from A to B leaves up to three records: `sched_switch` (in A, when the scheduler has decided), SWITCH out
+//! (in A, right before the registers are exchanged), SWITCH in (in B, right behind). They lie 1 to 3 us apart. The
+//! one edge of both runs is, best first: the SWITCH out, the SWITCH in, the `sched_switch`. The reason why A left
+//! comes from `sched_switch` where there is one, because it knows A's state.
+//!
+//! # What is not known stays unknown
+//!
+//! Runs of a CPU never overlap, but may leave holes: behind LOST records, behind a SWITCH out that does not say who
+//! comes next (records of single threads), and where records contradict each other.
+
+mod cpu_track;
+mod switches;
+mod task_state;
 
 use std::collections::BTreeMap;
 
@@ -20,13 +36,13 @@ pub enum LeaveReason {
 /// One stay of a thread on a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Who.
+    /// Who; pid -1 where only the thread is known.
     pub thread: ThreadId,
     /// Where.
     pub cpu: Cpu,
-    /// From: the switch-in, or the capture's first record where the thread was on already.
+    /// From: the switch, or the CPU's first record where the thread was on already.
     pub start: PerfTime,
-    /// To: the switch-out, or the capture's last record.
+    /// To: the switch, or the capture's last record.
     pub stop: PerfTime,
     /// How it left.
     pub leave: LeaveReason,
@@ -61,8 +77,5 @@ impl Schedule {
     }
 }
 
-impl Schedule {
-    pub(crate) fn of(_perf_data: &crate::PerfData) -> Schedule {
-        Schedule::default()
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! One CPU: who is on it, and what each kind of record changes about that.
+//!
+//! Input: its records in the order of time. Output: runs that follow each other without overlap.
+
+use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid};
+
+use super::{LeaveReason, Run};
+
+/// Where and when something was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct At {
+    pub(super) cpu: Cpu,
+    pub(super) time: PerfTime,
+    pub(super) record: FileOffset,
+}
+
+/// The tracepoint `sched:sched_switch`: decided, not yet done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SchedSwitch {
+    pub(super) prev: ThreadId,
+    pub(super) next: ThreadId,
+    pub(super) leave: LeaveReason,
+    pub(super) at: At,
+}
+
+/// A run that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Open {
+    thread: ThreadId,
+    start: PerfTime,
+    start_record: Option<FileOffset>,
+    /// The last record that showed this thread here.
+    seen: PerfTime,
+}
+
+/// Who is on one CPU.
+#[derive(Debug)]
+pub(super) struct CpuTrack {
+    cpu: Cpu,
+    open: Option<Open>,
+    /// While nothing is open: whoever turns out to be on the CPU has been on it since then. `None` where it is not
+    /// known when that thread came.
+    on_since: Option<PerfTime>,
+    /// The last record of this CPU.
+    last_record: PerfTime,
+    /// A `sched_switch` whose SWITCH records have not come yet.
+    decided: Option<SchedSwitch>,
+}
+
+impl CpuTrack {
+    pub(super) fn new(cpu: Cpu, first_record: PerfTime) -> CpuTrack {
+        CpuTrack { cpu, open: None, on_since: Some(first_record), last_record: first_record, decided: None }
+    }
+
+    pub(super) fn on_cpu(&self) -> Option<ThreadId> {
+        self.open.map(|open| open.thread)
+    }
+
+    /// Any other record: `thread` was on the CPU.
+    pub(super) fn present(&mut self, at: At, thread: Option<ThreadId>, runs: &mut Vec<Run>) {
+        self.last_record = at.time;
+        let Some(thread) = thread else { return };
+        if self.decided.is_some_and(|switch| switch.prev.tid != thread.tid) {
+            self.carry_out_decided(runs);
+        }
+        match &mut self.open {
+            Some(open) if open.thread.tid == thread.tid => open.seen = at.time,
+            // Switch records know better who is on.
+            Some(_) => {}
+            None => {
+                let start = self.on_since.unwrap_or(at.time);
+                self.open = Some(Open { thread, start, start_record: None, seen: at.time });
+            }
+        }
+    }
+
+    pub(super) fn sched_switch(&mut self, switch: SchedSwitch, runs: &mut Vec<Run>) {
+        self.carry_out_decided(runs);
+        self.present(switch.at, Some(switch.prev), runs);
+        self.drop_other_than(switch.prev.tid, runs);
+        self.decided = Some(switch);
+    }
+
+    /// SWITCH out: the edge. `prev` is `None` where the kernel has already forgotten its number (it ended).
+    pub(super) fn switch_out(
+        &mut self,
+        at: At,
+        prev: Option<ThreadId>,
+        next: Option<ThreadId>,
+        preempt: bool,
+        runs: &mut Vec<Run>,
+    ) {
+        if self.decided.is_some_and(|switch| prev.is_some_and(|prev| prev.tid != switch.prev.tid)) {
+            self.carry_out_decided(runs);
+        }
+        let decided = self.decided.take();
+        let leave = match (decided, prev) {
+            (Some(switch), _) => switch.leave,
+            (None, None) => LeaveReason::Exited,
+            (None, Some(_)) if preempt => LeaveReason::Preempted,
+            (None, Some(_)) => LeaveReason::Slept(None),
+        };
+        self.last_record = at.time;
+        if let Some(prev) = prev {
+            self.drop_other_than(prev.tid, runs);
+            if let (None, Some(start)) = (self.open, self.on_since) {
+                self.open = Some(Open { thread: prev, start, start_record: None, seen: start });
+            }
+        }
+        self.close(at.time, leave, Some(at.record), runs);
+        let next = next.or(decided.map(|switch| switch.next));
+        self.open = next.map(|thread| open_at(at, thread));
+    }
+
+    /// SWITCH in: the edge where no SWITCH out came before it.
+    pub(super) fn switch_in(&mut self, at: At, next: ThreadId, prev: Option<ThreadId>, runs: &mut Vec<Run>) {
+        self.last_record = at.time;
+        if let Some(switch) = self.decided.take() {
+            if switch.next.tid == next.tid {
+                self.close(at.time, switch.leave, Some(switch.at.record), runs);
+                self.open = Some(open_at(at, next));
+                return;
+            }
+            self.decided = Some(switch);
+            self.carry_out_decided(runs);
+        }
+        if let Some(open) = self.open.as_mut().filter(|open| open.thread.tid == next.tid) {
+            // Begun by the SWITCH out; this is the record of the thread's own side.
+            if open.start_record.is_some() && open.seen == open.start {
+                open.start_record = Some(at.record);
+            }
+            open.thread = next;
+            open.seen = at.time;
+            return;
+        }
+        match (self.open, self.on_since, prev) {
+            (Some(open), _, Some(prev)) if open.thread.tid == prev.tid => {
+                self.close(at.time, LeaveReason::Unknown, None, runs);
+            }
+            (None, Some(start), Some(thread)) => {
+                self.open = Some(Open { thread, start, start_record: None, seen: start });
+                self.close(at.time, LeaveReason::Unknown, None, runs);
+            }
+            _ => self.close_at_last_sight(runs),
+        }
+        self.open = Some(open_at(at, next));
+    }
+
+    /// Records were lost between the last record of this CPU and this one, switches perhaps among them.
+    pub(super) fn lost(&mut self, at: At, runs: &mut Vec<Run>) {
+        self.carry_out_decided(runs);
+        self.close(self.last_record, LeaveReason::Unknown, None, runs);
+        self.on_since = Some(at.time);
+        self.last_record = at.time;
+    }
+
+    /// `tid` is on another CPU now.
+    pub(super) fn left_unseen(&mut self, tid: Tid, runs: &mut Vec<Run>) {
+        if self.decided.is_some_and(|switch| switch.prev.tid == tid) {
+            self.carry_out_decided(runs);
+        }
+        if self.open.is_some_and(|open| open.thread.tid == tid) {
+            self.close_at_last_sight(runs);
+        }
+    }
+
+    pub(super) fn finish(&mut self, end: PerfTime, runs: &mut Vec<Run>) {
+        self.carry_out_decided(runs);
+        self.close(end, LeaveReason::Unknown, None, runs);
+    }
+
+    /// No SWITCH records came: the tracepoint's own time is the edge.
+    fn carry_out_decided(&mut self, runs: &mut Vec<Run>) {
+        if let Some(switch) = self.decided.take() {
+            self.close(switch.at.time, switch.leave, Some(switch.at.record), runs);
+            self.open = Some(open_at(switch.at, switch.next));
+        }
+    }
+
+    /// A switch away from whoever was thought to be on was missed.
+    fn drop_other_than(&mut self, tid: Tid, runs: &mut Vec<Run>) {
+        if self.open.is_some_and(|open| open.thread.tid != tid) {
+            self.close_at_last_sight(runs);
+        }
+    }
+
+    fn close_at_last_sight(&mut self, runs: &mut Vec<Run>) {
+        if let Some(open) = self.open {
+            self.close(open.seen, LeaveReason::Unknown, None, runs);
+        }
+    }
+
+    fn close(
+        &mut self,
+        stop: PerfTime,
+        leave: LeaveReason,
+        stop_record: Option<FileOffset>,
+        runs: &mut Vec<Run>,
+    ) {
+        self.on_since = None;
+        let Some(Open { thread, start, start_record, .. }) = self.open.take() else { return };
+        if start < stop {
+            runs.push(Run { thread, cpu: self.cpu, start, stop, leave, start_record, stop_record });
+        }
+    }
+}
+
+fn open_at(at: At, thread: ThreadId) -> Open {
+    Open { thread, start: at.time, start_record: Some(at.record), seen: at.time }
+}
