@@ -1,1 +1,14 @@
-//! stub
+//! Tests of the whole: the binary on captures, and the house rules.
+//!
+//! * `layering`: which crate may import which.
+//! * `verdicts`: planted causes are named, with their time, in the emulated captures.
+//! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
+//! * `records`: `dump --records` against perf.
+//! * `contract`: exit codes, formats, options, bad input.
+
+mod captures;
+mod contract;
+mod instructions;
+mod layering;
+mod records;
+mod verdicts;

@@ -1,2 +1,38 @@
-//! stub
-fn main() {}
+//! The entry point of `tailtrace`: arguments in, exit code out.
+//!
+//! Exit codes: 0 every selected interval was reported, 1 none was selected, 2 the input could not be used or a
+//! selected interval has no report. Results go to stdout, diagnostics to stderr; a broken pipe is success.
+
+mod args;
+mod capture;
+mod checks;
+mod decoding;
+mod dump;
+mod explain;
+mod output;
+mod source;
+mod stat;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::output::Outcome;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Stat(args) => stat::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Dump(args) => dump::run(&args),
+    };
+    match result {
+        Ok(outcome) => outcome.into(),
+        Err(error) if output::is_broken_pipe(&error) => Outcome::Reported.into(),
+        Err(error) => {
+            eprintln!("tailtrace: {error:#}");
+            Outcome::Failed.into()
+        }
+    }
+}

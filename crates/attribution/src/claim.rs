@@ -1,0 +1,51 @@
+//! A claim: "these ticks went to this cause", made by one source, before precedence decides.
+
+use model::{Cause, Certainty, Cpu, Evidence, Segment, Ticks, TscRange};
+
+use crate::precedence::Rank;
+
+/// What one source says about a stretch of time. Claims may overlap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// When.
+    pub(crate) range: TscRange,
+    /// How it stands against others.
+    pub(crate) rank: Rank,
+    /// How deep it is nested among claims of its rank.
+    pub(crate) depth: usize,
+    /// Why.
+    pub(crate) cause: Cause,
+    /// How well it is known.
+    pub(crate) certainty: Certainty,
+    /// Which happening of the cause it is.
+    pub(crate) occurrence: u64,
+    /// Where.
+    pub(crate) cpu: Option<Cpu>,
+    /// The particulars.
+    pub(crate) detail: String,
+    /// How far its edges may be off.
+    pub(crate) uncertainty: Ticks,
+    /// For waits: what the thread that ended it did.
+    pub(crate) during: Vec<Segment>,
+    /// What supports it.
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+impl Claim {
+    /// A claim without particulars.
+    pub(crate) fn new(range: TscRange, rank: Rank, cause: Cause, certainty: Certainty) -> Claim {
+        Claim {
+            range,
+            rank,
+            depth: 0,
+            cause,
+            certainty,
+            occurrence: 0,
+            cpu: None,
+            detail: String::new(),
+            uncertainty: Ticks(0),
+            during: Vec::new(),
+            evidence: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Compares an outlier's user code with its baselines', function by function.
+//!
+//! For a function on which the baselines spend t ticks on average and the outlier o: as long as o lies within what
+//! the baselines took, all of it is `user.expected`. Beyond, the first t ticks are expected and the rest is split by
+//! instructions: what the additional instructions cost at the outlier's own pace is `user.extra-work`, what remains
+//! is `user.slower`. Such edges are apportioned, so they are inferred.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::{Attribution, Cause, Certainty, PartitionError, Segment, Slower, Ticks, TscRange};
+
+use crate::examine::Examined;
+use crate::segments::{merge_neighbours, plain, segment};
+
+/// How much an interval used a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Use {
+    ticks: u64,
+    instructions: u64,
+    calls: u64,
+    /// Σ ticks x ratio, to average the core:bus ratio by time.
+    ratio_ticks: u128,
+}
+
+type Profile = HashMap<Arc<str>, Use>;
+
+/// What the baselines typically use of one function.
+#[derive(Clone, Copy, Debug, Default)]
+struct Typical {
+    mean: Use,
+    most_ticks: u64,
+}
+
+/// How the ticks of one function in the outlier are split, in the order in which they are dealt out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Budget {
+    expected: u64,
+    extra: u64,
+    slower_frequency: u64,
+}
+
+/// The attribution of a baseline, or of an interval without baselines: user code as it is.
+///
+/// # Errors
+/// [`PartitionError`], which is a bug: the pieces are a partition by construction.
+pub fn attribute_alone(examined: &Examined) -> Result<Attribution, PartitionError> {
+    Attribution::new(examined.interval.clone(), plain(examined))
+}
+
+/// The attribution of an outlier against its baselines.
+///
+/// # Errors
+/// [`PartitionError`], which is a bug: the pieces are a partition by construction.
+pub fn attribute(outlier: &Examined, baselines: &[&Examined]) -> Result<Attribution, PartitionError> {
+    if baselines.is_empty() {
+        return attribute_alone(outlier);
+    }
+    let typical = typical(&baselines.iter().map(|baseline| profile(baseline)).collect::<Vec<_>>());
+    let own = profile(outlier);
+    let mut budgets: HashMap<Arc<str>, Budget> =
+        own.iter().map(|(name, used)| (name.clone(), budget(*used, typical.get(name)))).collect();
+    let mut segments = Vec::new();
+    for piece in &outlier.pieces {
+        let whole = segment(outlier, piece);
+        match outlier.run_of(piece) {
+            Some(run) => {
+                let name = run_name(run.function.as_ref());
+                let story = Story { own: own.get(&name).copied(), typical: typical.get(&name).copied() };
+                match budgets.get_mut(&name) {
+                    Some(budget) => deal_out(&mut segments, &whole, budget, &story),
+                    None => segments.push(whole),
+                }
+            }
+            None => segments.push(whole),
+        }
+    }
+    Attribution::new(outlier.interval.clone(), merge_neighbours(segments))
+}
+
+fn profile(examined: &Examined) -> Profile {
+    let mut profile = Profile::new();
+    for piece in &examined.pieces {
+        let Some(run) = examined.run_of(piece) else { continue };
+        let used = profile.entry(run_name(run.function.as_ref())).or_default();
+        used.ticks += piece.range.ticks().0;
+        used.ratio_ticks += u128::from(piece.range.ticks().0) * u128::from(run.ratio);
+    }
+    for run in &examined.runs {
+        if examined.interval.range.contains(run.range.start) {
+            let used = profile.entry(run_name(run.function.as_ref())).or_default();
+            used.instructions += run.instructions;
+            used.calls += run.calls;
+        }
+    }
+    profile
+}
+
+fn run_name(function: Option<&Arc<str>>) -> Arc<str> {
+    function.cloned().unwrap_or_else(|| Arc::from("[no symbol]"))
+}
+
+/// Means over the baselines; a function that a baseline does not use counts as zero there.
+fn typical(profiles: &[Profile]) -> HashMap<Arc<str>, Typical> {
+    let mut typical: HashMap<Arc<str>, Typical> = HashMap::new();
+    for profile in profiles {
+        for (name, used) in profile {
+            let sum = typical.entry(name.clone()).or_default();
+            sum.mean.ticks += used.ticks;
+            sum.mean.instructions += used.instructions;
+            sum.mean.calls += used.calls;
+            sum.mean.ratio_ticks += used.ratio_ticks;
+            sum.most_ticks = sum.most_ticks.max(used.ticks);
+        }
+    }
+    let count = profiles.len() as u64;
+    for sum in typical.values_mut() {
+        sum.mean.ticks /= count;
+        sum.mean.instructions /= count;
+        sum.mean.calls /= count;
+        sum.mean.ratio_ticks /= u128::from(count);
+    }
+    typical
+}
+
+fn budget(own: Use, typical: Option<&Typical>) -> Budget {
+    let typical = typical.copied().unwrap_or_default();
+    if own.ticks <= typical.most_ticks {
+        return Budget { expected: own.ticks, extra: 0, slower_frequency: 0 };
+    }
+    let expected = typical.mean.ticks.min(own.ticks);
+    let excess = own.ticks - expected;
+    let more = own.instructions.saturating_sub(typical.mean.instructions);
+    let extra = excess.min(share(own.ticks, more, own.instructions));
+    let slower_frequency = (excess - extra).min(lost_to_ratio(own, typical.mean));
+    Budget { expected, extra, slower_frequency }
+}
+
+/// `whole * part / of`, without overflow; nothing where `of` is zero.
+fn share(whole: u64, part: u64, of: u64) -> u64 {
+    if of == 0 {
+        return 0;
+    }
+    u64::try_from(u128::from(whole) * u128::from(part) / u128::from(of)).unwrap_or(u64::MAX)
+}
+
+/// The ticks that the outlier's lower core:bus ratio cost against the baselines' average ratio.
+fn lost_to_ratio(own: Use, typical: Use) -> u64 {
+    if own.ticks == 0 || typical.ticks == 0 || own.ratio_ticks == 0 {
+        return 0;
+    }
+    // ratio = ratio_ticks / ticks; lost = ticks * (1 - own ratio / typical ratio)
+    let at_typical_ratio =
+        own.ratio_ticks.saturating_mul(u128::from(typical.ticks)) / typical.ratio_ticks.max(1);
+    u64::try_from(u128::from(own.ticks).saturating_sub(at_typical_ratio)).unwrap_or(0)
+}
+
+/// What is said about a function's excess.
+struct Story {
+    own: Option<Use>,
+    typical: Option<Typical>,
+}
+
+/// Splits `whole` at the budget's borders and takes what it used from the budget.
+fn deal_out(segments: &mut Vec<Segment>, whole: &Segment, budget: &mut Budget, story: &Story) {
+    let mut position = whole.range.start;
+    let shares = [
+        (&mut budget.expected, Cause::UserExpected),
+        (&mut budget.extra, Cause::UserExtraWork),
+        (&mut budget.slower_frequency, Cause::UserSlower(Slower::Frequency)),
+    ];
+    for (left, cause) in shares {
+        let stop = whole.range.stop.min(position + Ticks(*left));
+        *left -= stop.since(position).0;
+        push_part(segments, whole, TscRange::new(position, stop), cause, story);
+        position = stop;
+    }
+    let rest = TscRange::new(position, whole.range.stop);
+    push_part(segments, whole, rest, Cause::UserSlower(Slower::Other), story);
+}
+
+fn push_part(segments: &mut Vec<Segment>, whole: &Segment, range: TscRange, cause: Cause, story: &Story) {
+    if range.is_empty() {
+        return;
+    }
+    let expected = cause == Cause::UserExpected;
+    let mut part = Segment { range, cause, ..whole.clone() };
+    if !expected {
+        part.certainty = Certainty::Inferred;
+        part.detail = story.tell(&whole.detail);
+    }
+    segments.push(part);
+}
+
+impl Story {
+    fn tell(&self, function: &str) -> String {
+        let (own, typical) = (self.own.unwrap_or_default(), self.typical.unwrap_or_default().mean);
+        format!(
+            "{function}: {} instructions, {} calls; typical {} and {}",
+            own.instructions, own.calls, typical.instructions, typical.calls
+        )
+    }
+}

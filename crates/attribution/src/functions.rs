@@ -1,0 +1,23 @@
+//! What attribution asks of symbols: which function an address lies in.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use model::{Pid, Tsc};
+
+/// A function at its actual addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its first address (AVMA).
+    pub start: u64,
+    /// The addresses (AVMA) for which the same answer holds: all of the function, or a part.
+    pub range: Range<u64>,
+    /// Its name: raw in the kernel, demangled in user code.
+    pub name: Arc<str>,
+}
+
+/// Finds functions. Implemented over `symbols` for captures, and by hand-written tables in tests.
+pub trait Functions: Sync {
+    /// The function that holds `address` in process `pid` at time `at`; `None` where no symbol covers it.
+    fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function>;
+}

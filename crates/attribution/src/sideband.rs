@@ -1,0 +1,154 @@
+//! The records that explain time, as typed events: what attribution reads of sched, irq, `irq_vectors`, exceptions,
+//! `raw_syscalls` and power tracepoints. Field names: the kernel's `include/trace/events/*.h`.
+
+use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+use perfdata::{FieldValue, PerfData, Record, Sample};
+
+/// What a record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    /// The record's thread wakes `target` (`sched_waking`, or `sched_wakeup` where that is all there is).
+    Waking {
+        /// The thread that will run.
+        target: Tid,
+    },
+    /// A device interrupt's action begins or ends.
+    Irq {
+        /// The interrupt's number.
+        number: u64,
+        /// The action's name; only the begin tells it.
+        name: Option<String>,
+    },
+    /// A softirq begins or ends.
+    Softirq {
+        /// Its vector number.
+        vector: u64,
+    },
+    /// An interrupt of the local APIC begins or ends; its tracepoint's name without `_entry` or `_exit`.
+    Vector {
+        /// `local_timer`, `reschedule`, `call_function`, …
+        name: String,
+    },
+    /// A system call begins or ends.
+    Syscall {
+        /// Its number on x86-64.
+        number: u64,
+        /// Its first argument; only the begin tells it.
+        first_argument: Option<u64>,
+    },
+    /// A page fault's handling begins.
+    PageFault {
+        /// The faulting address.
+        address: u64,
+    },
+    /// The CPU enters idle state `Some(n)` or leaves with `None`.
+    Idle {
+        /// The state's index.
+        state: Option<u32>,
+    },
+}
+
+/// Whether a record marks a begin or an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The work begins, or happens here.
+    Begin,
+    /// The work ends.
+    End,
+}
+
+/// One record that explains time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SidebandEvent {
+    /// When.
+    pub(crate) time: Tsc,
+    /// Where.
+    pub(crate) cpu: Option<Cpu>,
+    /// In which thread's context.
+    pub(crate) thread: Option<ThreadId>,
+    /// Where it stands in the file.
+    pub(crate) offset: FileOffset,
+    /// Begin or end.
+    pub(crate) side: Side,
+    /// What.
+    pub(crate) kind: EventKind,
+}
+
+/// The explaining records within `range`, in order of time.
+pub(crate) fn events_within(
+    perf: &PerfData,
+    range: TscRange,
+    conversion: TimeConversion,
+) -> Vec<SidebandEvent> {
+    let from = conversion.to_perf_time(range.start);
+    let to = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
+    perf.records_in(from..to)
+        .filter_map(|timed| {
+            let Record::Sample(sample) = &timed.record else { return None };
+            let (side, kind) = classify(sample)?;
+            let cpu = match kind {
+                EventKind::Idle { .. } => {
+                    number(sample, "cpu_id").and_then(|id| u32::try_from(id).ok()).map(Cpu)
+                }
+                _ => timed.cpu,
+            };
+            let time = conversion.to_tsc(timed.time?);
+            Some(SidebandEvent { time, cpu, thread: timed.thread, offset: timed.offset, side, kind })
+        })
+        .collect()
+}
+
+fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
+    let (group, event) = sample.event_name()?.split_once(':')?;
+    let begin = |kind| Some((Side::Begin, kind));
+    let end = |kind| Some((Side::End, kind));
+    match (group, event) {
+        ("sched", "sched_waking" | "sched_wakeup" | "sched_wakeup_new") => {
+            begin(EventKind::Waking { target: Tid(i32::try_from(number(sample, "pid")?).ok()?) })
+        }
+        ("irq", "irq_handler_entry") => {
+            begin(EventKind::Irq { number: number(sample, "irq")?, name: text(sample, "name") })
+        }
+        ("irq", "irq_handler_exit") => end(EventKind::Irq { number: number(sample, "irq")?, name: None }),
+        ("irq", "softirq_entry") => begin(EventKind::Softirq { vector: number(sample, "vec")? }),
+        ("irq", "softirq_exit") => end(EventKind::Softirq { vector: number(sample, "vec")? }),
+        ("raw_syscalls", "sys_enter") => begin(EventKind::Syscall {
+            number: number(sample, "id")?,
+            first_argument: first_of_array(sample, "args"),
+        }),
+        ("raw_syscalls", "sys_exit") => {
+            end(EventKind::Syscall { number: number(sample, "id")?, first_argument: None })
+        }
+        ("exceptions", "page_fault_user" | "page_fault_kernel") => {
+            begin(EventKind::PageFault { address: number(sample, "address")? })
+        }
+        ("power", "cpu_idle") => {
+            let state = u32::try_from(number(sample, "state")?).ok().filter(|&state| state != u32::MAX);
+            Some((if state.is_some() { Side::Begin } else { Side::End }, EventKind::Idle { state }))
+        }
+        ("irq_vectors", _) => {
+            let vector = |name: &str| EventKind::Vector { name: name.to_owned() };
+            match event.strip_suffix("_entry") {
+                Some(name) => begin(vector(name)),
+                None => end(vector(event.strip_suffix("_exit")?)),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn number(sample: &Sample<'_>, field: &str) -> Option<u64> {
+    sample.field(field)?.as_u64()
+}
+
+fn text(sample: &Sample<'_>, field: &str) -> Option<String> {
+    sample.field(field)?.as_text()
+}
+
+/// The first of an array of 64-bit numbers.
+fn first_of_array(sample: &Sample<'_>, field: &str) -> Option<u64> {
+    match sample.field(field)? {
+        FieldValue::Bytes(bytes) => bytes.first_chunk::<8>().copied().map(u64::from_le_bytes),
+        _ => None,
+    }
+}

@@ -1,0 +1,325 @@
+//! An opened capture with all that the commands ask of it: streams, code images, schedule, clocks, names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use anyhow::{Context, Result};
+use attribution::{Comms, Function, Functions, Whereabouts};
+use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Tid, TimeConversion, Tsc};
+use perfdata::{AuxBuffer, IntelPtConfig, PerfData};
+use pt::{CpuModel, Occupant, Piece, PtConfig, PtStream};
+use report::CaptureFacts;
+use symbols::{ProcessImages, SearchPath};
+
+use crate::args::InputArgs;
+
+/// From this time on, nothing retired between two packets is a stand-still and not a slow instruction: above what
+/// the slowest single instructions and page walks take, below what an SMI or a hypervisor's pause does.
+const STALL_NS: u64 = 10_000;
+
+/// Opens the perf.data that the arguments name.
+pub fn open(args: &InputArgs) -> Result<PerfData> {
+    PerfData::open(&args.input).with_context(|| format!("cannot read {}", args.input.display()))
+}
+
+/// A capture, ready for questions. Borrows the mapped file.
+pub struct Capture<'a> {
+    perf: &'a PerfData,
+    path: String,
+    images: ProcessImages,
+    by_cpu: BTreeMap<Cpu, PtStream<'a>>,
+    by_thread: BTreeMap<Tid, PtStream<'a>>,
+    occupants: BTreeMap<Cpu, Vec<Occupant>>,
+    stream_diagnostics: Vec<Diagnostic>,
+    decode_diagnostics: Mutex<Vec<Diagnostic>>,
+}
+
+impl<'a> Capture<'a> {
+    /// Makes the capture in `perf` ready. Opens no binary and touches no AUX byte (but in snapshot mode).
+    pub fn new(perf: &'a PerfData, args: &InputArgs) -> Capture<'a> {
+        let mut capture = Capture {
+            perf,
+            path: args.input.to_string_lossy().into_owned(),
+            images: images(perf, args),
+            by_cpu: BTreeMap::new(),
+            by_thread: BTreeMap::new(),
+            occupants: occupants(perf),
+            stream_diagnostics: Vec::new(),
+            decode_diagnostics: Mutex::new(Vec::new()),
+        };
+        capture.join_buffers();
+        capture
+    }
+
+    /// Code and names.
+    pub fn images(&self) -> &ProcessImages {
+        &self.images
+    }
+
+    /// The bridge between TSC and perf time, where the capture has one.
+    pub fn conversion(&self) -> Option<TimeConversion> {
+        self.perf.time_conversion()
+    }
+
+    /// The trace that holds what `thread` did on `cpu`: the CPU's, or the thread's own.
+    pub fn stream(&self, cpu: Cpu, thread: ThreadId) -> Option<&PtStream<'a>> {
+        self.by_cpu.get(&cpu).or_else(|| self.by_thread.get(&thread.tid))
+    }
+
+    /// The streams of all CPUs, then those of threads.
+    pub fn streams(&self) -> impl Iterator<Item = &PtStream<'a>> {
+        self.by_cpu.values().chain(self.by_thread.values())
+    }
+
+    /// Whether there is any trace of `cpu`.
+    pub fn has_trace(&self, cpu: Cpu) -> bool {
+        self.by_cpu.contains_key(&cpu) || !self.by_thread.is_empty()
+    }
+
+    /// Who was on `cpu`, in order of time.
+    pub fn occupants(&self, cpu: Cpu) -> &[Occupant] {
+        self.occupants.get(&cpu).map_or(&[], Vec::as_slice)
+    }
+
+    /// Who was on what `stream` traces: its CPU's occupants, or its thread.
+    pub fn occupants_of(&self, stream: &PtStream<'_>) -> Vec<Occupant> {
+        match (stream.cpu(), stream.thread()) {
+            (Some(cpu), _) => self.occupants(cpu).to_vec(),
+            (None, Some(tid)) => vec![Occupant { since: Tsc(0), thread: self.thread_of(tid) }],
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// A thread with its process, as the first record of it tells; its own process where none does.
+    fn thread_of(&self, tid: Tid) -> ThreadId {
+        let known = self.perf.schedule().of_thread(tid).next().map(|run| run.thread);
+        known.unwrap_or(ThreadId { pid: Pid(tid.0), tid })
+    }
+
+    /// The CPUs on which the interval's threads ran while it lasted.
+    pub fn cpus_of(&self, interval: &Interval) -> Vec<Cpu> {
+        let Some(conversion) = self.conversion() else { return Vec::new() };
+        attribution::stays(interval, self.perf.schedule(), conversion)
+            .into_iter()
+            .filter_map(|stay| match stay.place {
+                Whereabouts::OnCpu(cpu) => Some(cpu),
+                Whereabouts::OffCpu(_) | Whereabouts::Unknown => None,
+            })
+            .collect()
+    }
+
+    /// The name of `thread` at `at`, where a record tells.
+    pub fn comm(&self, thread: ThreadId, at: Tsc) -> Option<String> {
+        let time = self.conversion()?.to_perf_time(at);
+        self.perf.comm_at(thread.tid, time).map(str::to_owned)
+    }
+
+    /// Whether core cycles were recorded.
+    pub fn has_cyc(&self) -> bool {
+        self.perf.intel_pt_config().is_some_and(|config| config.cyc)
+    }
+
+    /// Whether the kernel's code was traced.
+    pub fn kernel_traced(&self) -> bool {
+        self.perf.intel_pt_attr().is_none_or(|attr| !attr.exclude_kernel())
+    }
+
+    /// What attribution needs; `None` where the clocks cannot be joined.
+    pub fn for_attribution(&self) -> Option<attribution::Capture<'_>> {
+        let conversion = self.conversion()?;
+        Some(attribution::Capture {
+            perf: self.perf,
+            schedule: self.perf.schedule(),
+            conversion,
+            functions: self,
+            comms: self,
+            kernel_traced: self.kernel_traced(),
+            stall_threshold: conversion.ns_to_ticks(STALL_NS),
+        })
+    }
+
+    /// What the decoder must know.
+    pub fn pt_config(&self) -> PtConfig {
+        let Some(intel_pt) = self.perf.intel_pt() else { return PtConfig::default() };
+        PtConfig {
+            cpu: self.perf.features().cpu_id.as_deref().and_then(cpu_model),
+            mtc_freq: self.perf.intel_pt_config().map_or(0, |config| config.mtc_period),
+            nom_freq: u8::try_from(intel_pt.max_nonturbo_ratio).unwrap_or(0),
+            tsc_ctc_ratio: (intel_pt.tsc_ctc_ratio_n != 0 && intel_pt.tsc_ctc_ratio_d != 0)
+                .then_some((intel_pt.tsc_ctc_ratio_n, intel_pt.tsc_ctc_ratio_d)),
+        }
+    }
+
+    /// What is wrong with the file, as far as it was looked at.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut all = self.perf.diagnostics().to_vec();
+        all.extend(self.stream_diagnostics.iter().cloned());
+        all
+    }
+
+    /// What came up while decoding: missing binaries, failures of the decoder.
+    pub fn late_diagnostics(&self) -> Vec<Diagnostic> {
+        let mut all = self.images.diagnostics();
+        all.extend(
+            self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner).drain(..),
+        );
+        all
+    }
+
+    /// Keeps a failure of the decoder for [`Self::late_diagnostics`].
+    pub fn note_decode_error(&self, cpu: Option<Cpu>, error: &pt::Error) {
+        let diagnostic = Diagnostic::error(format!("a window could not be decoded: {error}")).on_cpu(cpu);
+        let mut kept = self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !kept.contains(&diagnostic) {
+            kept.push(diagnostic);
+        }
+    }
+
+    /// The circumstances of the recording.
+    pub fn facts(&self) -> CaptureFacts {
+        let features = self.perf.features();
+        CaptureFacts {
+            path: Some(self.path.clone()),
+            hostname: features.hostname.clone(),
+            os_release: features.os_release.clone(),
+            perf_version: features.perf_version.clone(),
+            arch: features.arch.clone(),
+            cpu_desc: features.cpu_description.clone(),
+            cpuid: features.cpu_id.clone(),
+            cmdline: features.command_line.as_ref().map(|words| words.join(" ")),
+            cpus: features.cpus_online.map(u64::from),
+            tsc_hz: self.conversion().map(TimeConversion::tsc_hz),
+            pt_config: self.perf.intel_pt_config().map_or_else(Vec::new, terms),
+            duration_ns: self.perf.time_range().map(|range| range.end.0.saturating_sub(range.start.0)),
+            trace_bytes: Some(self.perf.aux_buffers().iter().map(|buffer| buffer.size).sum()),
+            ..CaptureFacts::default()
+        }
+    }
+
+    /// Groups the AUX buffers by who wrote them.
+    fn join_buffers(&mut self) {
+        let snapshot = self.perf.intel_pt().is_some_and(|intel_pt| intel_pt.snapshot_mode);
+        let mut groups: BTreeMap<(Option<Cpu>, Option<Tid>), Vec<&AuxBuffer>> = BTreeMap::new();
+        for buffer in self.perf.aux_buffers() {
+            let key = if buffer.cpu.is_some() { (buffer.cpu, None) } else { (None, buffer.tid) };
+            groups.entry(key).or_default().push(buffer);
+        }
+        for ((cpu, thread), buffers) in groups {
+            let reference = buffers.first().map_or(Tsc(0), |buffer| Tsc(buffer.reference));
+            let pieces = buffers.into_iter().map(|buffer| Piece {
+                bytes: self.perf.aux_bytes(buffer),
+                aux_offset: buffer.aux_offset,
+                file_offset: buffer.file_offset,
+            });
+            let (stream, diagnostics) = PtStream::new(cpu, thread, pieces, snapshot);
+            let stream = stream.with_reference(reference);
+            self.stream_diagnostics.extend(diagnostics);
+            match (cpu, thread) {
+                (Some(cpu), _) => drop(self.by_cpu.insert(cpu, stream)),
+                (None, Some(thread)) => drop(self.by_thread.insert(thread, stream)),
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+/// `GenuineIntel,6,94,3` as numbers.
+fn cpu_model(cpuid: &str) -> Option<CpuModel> {
+    let mut parts = cpuid.split(',');
+    let vendor = parts.next()?;
+    let (family, model, stepping) = (parts.next()?, parts.next()?, parts.next()?);
+    (vendor == "GenuineIntel").then_some(CpuModel {
+        family: family.parse().ok()?,
+        model: model.parse().ok()?,
+        stepping: stepping.parse().ok()?,
+    })
+}
+
+/// The configuration in perf's own terms, those that are on.
+fn terms(config: IntelPtConfig) -> Vec<String> {
+    let flags = [
+        (config.tsc, "tsc"),
+        (config.cyc, "cyc"),
+        (config.mtc, "mtc"),
+        (config.noretcomp, "noretcomp"),
+        (config.ptw, "ptw"),
+        (config.fup_on_ptw, "fup_on_ptw"),
+        (config.pwr_evt, "pwr_evt"),
+        (config.branch, "branch"),
+        (config.event, "event"),
+        (config.notnt, "notnt"),
+    ];
+    let mut terms: Vec<String> =
+        flags.into_iter().filter(|(on, _)| *on).map(|(_, name)| name.to_owned()).collect();
+    let numbers = [
+        (config.mtc, "mtc_period", config.mtc_period),
+        (config.cyc, "cyc_thresh", config.cyc_threshold),
+        (true, "psb_period", config.psb_period),
+    ];
+    terms.extend(numbers.into_iter().filter(|(on, ..)| *on).map(|(_, name, n)| format!("{name}={n}")));
+    terms
+}
+
+fn images(perf: &PerfData, args: &InputArgs) -> ProcessImages {
+    let search = SearchPath {
+        symfs: args.symfs.clone(),
+        vmlinux: args.vmlinux.clone(),
+        kallsyms: args.kallsyms.clone(),
+        kcore_dir: perf.kcore_dir().map(Path::to_path_buf),
+        build_id_dir: None,
+        debuginfod: std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.is_empty()),
+    };
+    let conversion = perf.time_conversion();
+    let events: Vec<_> = perf
+        .map_events()
+        .into_iter()
+        .map(|(time, event)| {
+            let at = conversion.filter(|_| time.0 != 0).map_or(Tsc(0), |conversion| conversion.to_tsc(time));
+            (at, event)
+        })
+        .collect();
+    let build_ids =
+        perf.features().build_ids.iter().map(|known| (known.path.clone(), known.build_id.clone())).collect();
+    ProcessImages::new(search, events, build_ids)
+}
+
+/// Who was on each CPU from when on; between two runs whose records are missing the first is assumed to go on.
+fn occupants(perf: &PerfData) -> BTreeMap<Cpu, Vec<Occupant>> {
+    let schedule = perf.schedule();
+    let Some(conversion) = perf.time_conversion() else {
+        return schedule
+            .cpus()
+            .map(|cpu| {
+                (
+                    cpu,
+                    schedule
+                        .on_cpu(cpu)
+                        .map(|run| Occupant { since: Tsc(0), thread: run.thread })
+                        .take(1)
+                        .collect(),
+                )
+            })
+            .collect();
+    };
+    let of_cpu = |cpu| {
+        schedule
+            .on_cpu(cpu)
+            .map(|run| Occupant { since: conversion.to_tsc(run.start), thread: run.thread })
+            .collect()
+    };
+    schedule.cpus().map(|cpu| (cpu, of_cpu(cpu))).collect()
+}
+
+impl Functions for Capture<'_> {
+    fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function> {
+        let found = self.images.function_at(pid, address, at)?;
+        Some(Function { start: found.start, range: found.range, name: found.name.clone() })
+    }
+}
+
+impl Comms for Capture<'_> {
+    fn comm(&self, thread: ThreadId, at: Tsc) -> String {
+        Capture::comm(self, thread, at).unwrap_or_else(|| format!("tid {}", thread.tid))
+    }
+}

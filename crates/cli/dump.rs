@@ -1,0 +1,161 @@
+//! `tailtrace dump`: what the capture holds, for people who debug traces.
+//!
+//! `--insns` decodes the streams in parallel, one thread each, and merges them by time; batches wait in bounded
+//! channels, so memory does not grow with the trace.
+
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use anyhow::Result;
+use model::{Pid, Tid, Tsc, TscRange};
+use pt::{Engine, FlowItem, FlowSink, Libipt, PtStream, Window};
+
+use crate::args::DumpArgs;
+use crate::capture::{self, Capture};
+use crate::output::{self, Outcome};
+use crate::source;
+
+/// Instructions in a batch: large enough to make channels cheap.
+const BATCH: usize = 1 << 14;
+
+/// Batches that wait for the merge, per stream.
+const WAITING: usize = 8;
+
+/// Runs the command.
+pub fn run(args: &DumpArgs) -> Result<Outcome> {
+    let perf = capture::open(&args.input)?;
+    if args.what.records {
+        output::print_diagnostics(perf.diagnostics());
+        let lines: String =
+            perf.record_counts().iter().map(|(name, count)| format!("{name}\t{count}\n")).collect();
+        output::print_result(&lines)?;
+        return Ok(Outcome::Reported);
+    }
+    let capture = Capture::new(&perf, &args.input);
+    output::print_diagnostics(&capture.diagnostics());
+    let wanted = Wanted::of(args, &capture)?;
+    let result = print_instructions(&capture, &wanted);
+    output::print_diagnostics(&capture.late_diagnostics());
+    result?;
+    Ok(Outcome::Reported)
+}
+
+/// Which instructions are asked for.
+struct Wanted {
+    cpus: Vec<model::Cpu>,
+    tids: Vec<Tid>,
+    range: TscRange,
+}
+
+impl Wanted {
+    fn of(args: &DumpArgs, capture: &Capture<'_>) -> Result<Wanted> {
+        let span =
+            source::times(args.time.as_deref(), capture.conversion())?.first().copied().unwrap_or_default();
+        Ok(Wanted {
+            cpus: source::cpus(args.cpu.as_deref())?,
+            tids: args.tid.iter().map(|&tid| Tid(tid)).collect(),
+            range: TscRange::new(span.from.unwrap_or(Tsc(0)), span.to.unwrap_or(Tsc(u64::MAX))),
+        })
+    }
+
+    fn includes(&self, stream: &PtStream<'_>) -> bool {
+        let cpu = self.cpus.is_empty() || stream.cpu().is_some_and(|cpu| self.cpus.contains(&cpu));
+        let thread = stream.thread().is_none_or(|tid| self.tids.is_empty() || self.tids.contains(&tid));
+        cpu && thread
+    }
+}
+
+fn print_instructions(capture: &Capture<'_>, wanted: &Wanted) -> Result<()> {
+    let streams: Vec<&PtStream<'_>> = capture.streams().filter(|stream| wanted.includes(stream)).collect();
+    thread::scope(|scope| {
+        let receivers = streams.iter().map(|&stream| {
+            let (sender, receiver) = sync_channel(WAITING);
+            scope.spawn(move || decode_stream(capture, stream, wanted, sender));
+            receiver
+        });
+        merge(receivers.collect())
+    })
+}
+
+/// Some instructions of one stream, in order of execution, by the time of the first.
+struct Batch {
+    start: Tsc,
+    addresses: Vec<u64>,
+}
+
+fn decode_stream(capture: &Capture<'_>, stream: &PtStream<'_>, wanted: &Wanted, sender: SyncSender<Batch>) {
+    let mut engine = Libipt::new(capture.pt_config(), pt::Limits::default());
+    let occupants = capture.occupants_of(stream);
+    let window = Window { stream, range: wanted.range, occupants: &occupants };
+    let mut sink = Batching { capture, wanted, sender, batch: Vec::new(), start: Tsc(0), stopped: false };
+    if let Err(error) = engine.decode(&window, capture.images(), &mut sink) {
+        capture.note_decode_error(stream.cpu(), &error);
+    }
+    let _ = sink.flush();
+}
+
+/// Collects the addresses of wanted blocks into batches.
+struct Batching<'a> {
+    capture: &'a Capture<'a>,
+    wanted: &'a Wanted,
+    sender: SyncSender<Batch>,
+    batch: Vec<u64>,
+    start: Tsc,
+    stopped: bool,
+}
+
+impl Batching<'_> {
+    fn flush(&mut self) -> ControlFlow<()> {
+        if self.batch.is_empty() || self.stopped {
+            return ControlFlow::Continue(());
+        }
+        let batch = Batch { start: self.start, addresses: std::mem::take(&mut self.batch) };
+        // A receiver that is gone means that nobody reads our output any more.
+        self.stopped = self.sender.send(batch).is_err();
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl FlowSink for Batching<'_> {
+    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+        let FlowItem::Block(block) = item else { return ControlFlow::Continue(()) };
+        let tids = &self.wanted.tids;
+        let right_thread = tids.is_empty() || block.thread.is_some_and(|thread| tids.contains(&thread.tid));
+        let at = block.time.not_before;
+        if !right_thread || at < self.wanted.range.start || at > self.wanted.range.stop {
+            return ControlFlow::Continue(());
+        }
+        if self.batch.is_empty() {
+            self.start = at;
+        }
+        let pid = block.thread.map_or(Pid::KERNEL, |thread| thread.pid);
+        let batch = &mut self.batch;
+        pt::instructions(&block, self.capture.images(), pid, |address| batch.push(address));
+        if self.batch.len() >= BATCH { self.flush() } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Prints batches of all streams in order of their starts.
+fn merge(receivers: Vec<Receiver<Batch>>) -> Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut heads: Vec<(Batch, Receiver<Batch>)> =
+        receivers.into_iter().filter_map(|receiver| Some((receiver.recv().ok()?, receiver))).collect();
+    while let Some(first) = (0..heads.len()).min_by_key(|&index| heads[index].0.start) {
+        write_addresses(&mut out, &heads[first].0.addresses)?;
+        match heads[first].1.recv() {
+            Ok(next) => heads[first].0 = next,
+            Err(_) => drop(heads.swap_remove(first)),
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn write_addresses(out: &mut impl Write, addresses: &[u64]) -> io::Result<()> {
+    for address in addresses {
+        writeln!(out, "{address:x}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! `tailtrace explain`: selected intervals, each cut into causes and compared with typical ones.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use attribution::{Examined, examine};
+use intervals::{IntervalSet, Population, Selected};
+use model::{Attribution, Diagnostic, Interval};
+use rayon::prelude::*;
+use report::{OutlierReport, Report, Timebase};
+
+use crate::args::{ExplainArgs, ExplainFormat};
+use crate::capture::{self, Capture};
+use crate::checks;
+use crate::decoding::Decoding;
+use crate::output::{self, Outcome};
+use crate::{source, stat};
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> Result<Outcome> {
+    if let Some(jobs) = args.jobs {
+        rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global()?;
+    }
+    let perf = capture::open(&args.input)?;
+    let capture = Capture::new(&perf, &args.input);
+    let set = source::read(&args.source, &capture)?;
+    let members = source::members(&args.selection, &set.intervals, &capture)?;
+    let population = Population::of(&set.intervals, members, capture.conversion());
+    let selected = source::select(&args.selection, &population)?;
+    let report = build(args, &capture, &set, &population, &selected)?;
+    output::print_diagnostics(&report.diagnostics);
+    output::print_result(&match args.format {
+        ExplainFormat::Text => report::render_text(&report, &output::style()),
+        ExplainFormat::Markdown => report::render_markdown(&report),
+        ExplainFormat::Json => report::render_json(&report),
+    })?;
+    Ok(match (selected.indices.len(), report.outliers.len()) {
+        (0, _) => Outcome::NothingSelected,
+        (wanted, given) if wanted == given => Outcome::Reported,
+        _ => Outcome::Failed,
+    })
+}
+
+fn build(
+    args: &ExplainArgs,
+    capture: &Capture<'_>,
+    set: &IntervalSet,
+    population: &Population<'_>,
+    selected: &Selected,
+) -> Result<Report> {
+    let rule = source::selection(&args.selection)?.outlier_rule();
+    let judgement = population.judge(rule);
+    let baselines: BTreeMap<usize, Vec<usize>> = selected
+        .indices
+        .iter()
+        .map(|&outlier| {
+            let typical = intervals::baselines(population, &judgement.is_outlier, outlier, args.baselines);
+            let typical = typical.into_iter().filter(|index| !selected.indices.contains(index));
+            (outlier, typical.collect())
+        })
+        .collect();
+    let examined = examine_all(capture, &set.intervals, &baselines);
+    let mut diagnostics = capture.diagnostics();
+    diagnostics.extend(set.diagnostics.iter().cloned());
+    let mut outliers = Vec::new();
+    for &index in &selected.indices {
+        match outlier_report(capture, index, &baselines[&index], &examined) {
+            Ok(outlier) => outliers.push(outlier.with_perf_script(&args.input.input.to_string_lossy())),
+            Err(error) => diagnostics.push(no_report(&set.intervals[index], &error)),
+        }
+    }
+    diagnostics.extend(capture.late_diagnostics());
+    Ok(Report {
+        capture: capture.facts(),
+        population: stat::population_summary(&population.statistics(rule)),
+        selection: stat::selection_summary(selected),
+        outliers,
+        diagnostics,
+    })
+}
+
+/// Examines every outlier and every baseline once, in parallel.
+fn examine_all(
+    capture: &Capture<'_>,
+    intervals: &[Interval],
+    baselines: &BTreeMap<usize, Vec<usize>>,
+) -> BTreeMap<usize, Examined> {
+    let Some(context) = capture.for_attribution() else { return BTreeMap::new() };
+    let mut wanted: Vec<usize> =
+        baselines.iter().flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
+        .par_iter()
+        .map_init(
+            || Decoding::new(capture),
+            |decoding, &index| (index, examine(&context, &intervals[index], decoding)),
+        )
+        .collect()
+}
+
+fn outlier_report(
+    capture: &Capture<'_>,
+    outlier: usize,
+    baselines: &[usize],
+    examined: &BTreeMap<usize, Examined>,
+) -> Result<OutlierReport> {
+    let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
+    let own = examined
+        .get(&outlier)
+        .context("the TSC cannot be joined with perf's clock, so nothing tells where its thread was")?;
+    let attribution = attribution::attribute(own, &typical)?;
+    let baselines: Vec<Attribution> =
+        typical.iter().map(|baseline| attribution::attribute_alone(baseline)).collect::<Result<_, _>>()?;
+    let timebase = Timebase::new(capture.conversion(), None);
+    let mut report =
+        OutlierReport::new(&attribution, &baselines, timebase, |thread, at| capture.comm(thread, at));
+    report.checks = checks::of(capture, own, &attribution);
+    Ok(report)
+}
+
+fn no_report(interval: &Interval, error: &anyhow::Error) -> Diagnostic {
+    Diagnostic::error(format!("interval {} has no report: {error:#}", interval.id))
+}

@@ -1,0 +1,80 @@
+//! What the process says besides its results: the exit code, and diagnostics on stderr.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use model::Diagnostic;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every selected interval was reported.
+    Reported,
+    /// No interval was selected.
+    NothingSelected,
+    /// The input could not be used, or a selected interval has no report.
+    Failed,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        ExitCode::from(match outcome {
+            Outcome::Reported => 0,
+            Outcome::NothingSelected => 1,
+            Outcome::Failed => 2,
+        })
+    }
+}
+
+/// Prints diagnostics, one line each, most severe first; the order of the input otherwise.
+pub fn print_diagnostics(diagnostics: &[Diagnostic]) {
+    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
+    sorted.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
+    let mut stderr = io::stderr().lock();
+    for diagnostic in sorted {
+        let place = diagnostic.place.to_string();
+        let place = if place.is_empty() { place } else { format!(" ({place})") };
+        let line = format!("{}: {}{place}", diagnostic.severity, diagnostic.what);
+        // Nothing can be done where stderr is closed.
+        let _ = writeln!(stderr, "tailtrace: {}", printable(&line));
+    }
+}
+
+/// `text` without control characters: diagnostics quote names out of hostile files.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Writes a result to stdout.
+///
+/// # Errors
+/// What the operating system says; a broken pipe is told apart by [`is_broken_pipe`].
+pub fn print_result(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()
+}
+
+/// Whether the reader of our output went away, which is its right.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// How text results look here: the terminal's width, and colour where it is one and `NO_COLOR` is not set.
+pub fn style() -> report::Style {
+    let terminal = io::stdout().is_terminal();
+    let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
+    let unicode = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty())
+        .is_none_or(|value| value.to_ascii_lowercase().contains("utf"));
+    report::Style { width, color: colour, unicode }
+}

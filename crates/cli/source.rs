@@ -1,0 +1,157 @@
+//! From the command line's source, filters and selection to the intervals they mean.
+
+use anyhow::{Context, Result, bail};
+use intervals::{Clocks, Filters, IntervalSet, Population, Selected, Selection, ThreadFacts, TimeSpan};
+use model::{Cpu, Interval, PerfTime, Pid, ThreadId, Tid, TimeConversion, Tsc};
+
+use crate::args::{SelectionArgs, SourceArgs};
+use crate::capture::Capture;
+
+/// Reads the intervals that `source` names.
+pub fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
+    if let Some(path) = &source.intervals {
+        let clocks = Clocks { conversion: capture.conversion(), pairs: Vec::new() };
+        return intervals::read_interval_file(path, &clocks)
+            .with_context(|| format!("cannot read the intervals in {}", path.display()));
+    }
+    bail!("say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite or --function")
+}
+
+/// Indices of the intervals that pass the filters.
+pub fn members(args: &SelectionArgs, intervals: &[Interval], capture: &Capture<'_>) -> Result<Vec<usize>> {
+    let filters = Filters {
+        times: times(args.time.as_deref(), capture.conversion())?,
+        cpus: cpus(args.cpu.as_deref())?,
+        pids: args.pid.iter().map(|&pid| Pid(pid)).collect(),
+        tids: args.tid.iter().map(|&tid| Tid(tid)).collect(),
+        comms: args.comm.clone(),
+        labels: args.label.clone(),
+    };
+    Ok(filters.members(intervals, &Facts(capture)))
+}
+
+/// The intervals to explain.
+pub fn select(args: &SelectionArgs, population: &Population<'_>) -> Result<Selected> {
+    Ok(selection(args)?.select(population))
+}
+
+/// The criteria of the command line.
+pub fn selection(args: &SelectionArgs) -> Result<Selection> {
+    Ok(Selection {
+        top: args.top,
+        over_ns: args.over.as_deref().map(duration_ns).transpose()?,
+        percentile: args.percentile,
+        mad: args.mad,
+        slow_mode: args.slow_mode,
+        ids: args.id.clone(),
+    })
+}
+
+struct Facts<'a>(&'a Capture<'a>);
+
+impl ThreadFacts for Facts<'_> {
+    fn cpus(&self, interval: &Interval) -> Vec<Cpu> {
+        self.0.cpus_of(interval)
+    }
+
+    fn comm(&self, thread: ThreadId, at: Tsc) -> Option<String> {
+        self.0.comm(thread, at)
+    }
+}
+
+/// `10us`, `1.5ms`, `800ns`, `2s`; a bare number is nanoseconds.
+pub fn duration_ns(text: &str) -> Result<u64> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic() || c == 'µ').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let decimals: u32 = match unit {
+        "" | "ns" => 0,
+        "us" | "µs" => 3,
+        "ms" => 6,
+        "s" => 9,
+        _ => bail!("'{text}' is no duration: write it as 800ns, 10us, 1.5ms or 2s"),
+    };
+    decimal(number.trim(), decimals)
+        .with_context(|| format!("'{text}' is no duration: write it as 800ns, 10us, 1.5ms or 2s"))
+}
+
+/// A decimal number times 10^`decimals`, exactly; digits beyond that are cut.
+fn decimal(text: &str, decimals: u32) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
+    if (whole.is_empty() && fraction.is_empty()) || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let scale = 10u64.checked_pow(decimals)?;
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let width = usize::try_from(decimals).ok()?;
+    let padded: String = fraction.chars().chain(std::iter::repeat('0')).take(width).collect();
+    let fraction: u64 = if padded.is_empty() { 0 } else { padded.parse().ok()? };
+    whole.checked_mul(scale)?.checked_add(fraction)
+}
+
+/// perf's `--time`: `START,STOP` in seconds, either may be left out; several ranges separated by blanks.
+pub fn times(text: Option<&str>, conversion: Option<TimeConversion>) -> Result<Vec<TimeSpan>> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let Some(conversion) = conversion else {
+        bail!("--time needs perf's clock, and this capture cannot join it with the TSC")
+    };
+    let reading = |seconds: &str| -> Result<Option<Tsc>> {
+        if seconds.is_empty() {
+            return Ok(None);
+        }
+        let ns = decimal(seconds, 9)
+            .with_context(|| format!("'{seconds}' is no time: write seconds, as perf script prints them"))?;
+        Ok(Some(conversion.to_tsc(PerfTime(ns))))
+    };
+    text.split_whitespace()
+        .map(|range| {
+            let (from, to) = range.split_once(',').unwrap_or((range, ""));
+            Ok(TimeSpan { from: reading(from)?, to: reading(to)? })
+        })
+        .collect()
+}
+
+/// perf's `-C`: `0,2-3`.
+pub fn cpus(text: Option<&str>) -> Result<Vec<Cpu>> {
+    let mut cpus = Vec::new();
+    for part in text.unwrap_or("").split(',').filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let bad = || format!("'{part}' is no CPU or range of CPUs: write 0,2-3");
+        let (first, last): (u32, u32) = (first.parse().with_context(bad)?, last.parse().with_context(bad)?);
+        if last < first || last - first > 1 << 16 {
+            bail!(bad());
+        }
+        cpus.extend((first..=last).map(Cpu));
+    }
+    Ok(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_exact() {
+        for (text, ns) in [
+            ("10us", 10_000),
+            ("1.5ms", 1_500_000),
+            ("800ns", 800),
+            ("2s", 2_000_000_000),
+            ("7", 7),
+            (".5us", 500),
+        ] {
+            assert_eq!(duration_ns(text).ok(), Some(ns), "{text}");
+        }
+        for text in ["", "us", "1.2.3us", "-1us", "1h", "99999999999s"] {
+            assert!(duration_ns(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn cpu_lists_are_perfs() {
+        assert_eq!(cpus(Some("0,2-3")).ok(), Some(vec![Cpu(0), Cpu(2), Cpu(3)]));
+        for text in ["x", "3-1", "0-99999999", "1-"] {
+            assert!(cpus(Some(text)).is_err(), "{text}");
+        }
+    }
+}

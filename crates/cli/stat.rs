@@ -1,0 +1,85 @@
+//! `tailtrace stat`: the population's table, percentiles and histogram.
+
+use anyhow::Result;
+use intervals::{Population, PopulationStatistics, Selected, Unit};
+use report::{Bin, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary, TimeUnit};
+
+use crate::args::{StatArgs, StatFormat};
+use crate::capture::{self, Capture};
+use crate::output::{self, Outcome};
+use crate::source;
+
+/// Runs the command.
+pub fn run(args: &StatArgs) -> Result<Outcome> {
+    let perf = capture::open(&args.input)?;
+    let capture = Capture::new(&perf, &args.input);
+    let set = source::read(&args.source, &capture)?;
+    let members = source::members(&args.selection, &set.intervals, &capture)?;
+    let population = Population::of(&set.intervals, members, capture.conversion());
+    let selection = source::selection(&args.selection)?;
+    let selected = selection.select(&population);
+    let statistics = population.statistics(selection.outlier_rule());
+    let mut diagnostics = capture.diagnostics();
+    diagnostics.extend(set.diagnostics.iter().cloned());
+    output::print_diagnostics(&diagnostics);
+    let report = Report {
+        capture: capture.facts(),
+        population: population_summary(&statistics),
+        selection: selection_summary(&selected),
+        outliers: Vec::new(),
+        diagnostics,
+    };
+    output::print_result(&match args.format {
+        StatFormat::Text => report::render_stat_text(&report, &output::style()),
+        StatFormat::Json => report::render_stat_json(&report),
+    })?;
+    Ok(if statistics.count == 0 { Outcome::NothingSelected } else { Outcome::Reported })
+}
+
+/// The selection, as the report shows it.
+pub fn selection_summary(selected: &Selected) -> SelectionSummary {
+    SelectionSummary { rule: selected.rule.clone(), selected: selected.indices.len() as u64 }
+}
+
+/// The statistics, as the report shows them.
+pub fn population_summary(statistics: &PopulationStatistics) -> PopulationSummary {
+    let percentiles = statistics.percentiles;
+    PopulationSummary {
+        count: statistics.count,
+        rule: statistics.rule.clone(),
+        outliers: statistics.outliers,
+        min_ns: statistics.min_ns,
+        mean_ns: statistics.mean_ns,
+        mean_without_outliers_ns: statistics.mean_without_outliers_ns,
+        max_ns: statistics.max_ns,
+        stdev_ns: statistics.stdev_ns,
+        stdev_without_outliers_ns: statistics.stdev_without_outliers_ns,
+        percentiles: Percentiles {
+            p50: percentiles.p50,
+            p90: percentiles.p90,
+            p99: percentiles.p99,
+            p99_9: percentiles.p99_9,
+            p99_99: percentiles.p99_99,
+        },
+        histogram: statistics
+            .histogram
+            .bins
+            .iter()
+            .map(|bin| Bin { from_ns: bin.from, to_ns: bin.to, count: bin.count })
+            .collect(),
+        modes: statistics.modes.map(modes),
+    }
+}
+
+fn modes(two: intervals::TwoModes) -> Modes {
+    let mode = |mode: intervals::Mode| Mode { count: mode.count, mean_ns: mode.mean };
+    Modes { fast: mode(two.fast), slow: mode(two.slow), threshold_ns: two.threshold }
+}
+
+/// The unit of a population's durations, as the report names it.
+pub fn time_unit(unit: Unit) -> TimeUnit {
+    match unit {
+        Unit::Nanoseconds => TimeUnit::Nanoseconds,
+        Unit::Ticks => TimeUnit::Ticks,
+    }
+}

@@ -1,0 +1,120 @@
+//! Where the tests find captures, and how they run the binary.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// A capture and the binaries that ran in it.
+pub struct Capture {
+    /// The directory that holds it.
+    pub root: PathBuf,
+    /// The file or directory for `-i`.
+    pub perf_data: PathBuf,
+    /// The directory for `--symfs`.
+    pub symfs: PathBuf,
+}
+
+impl Capture {
+    fn at(root: PathBuf, perf_data: &str, symfs: &str) -> Capture {
+        Capture { perf_data: root.join(perf_data), symfs: root.join(symfs), root }
+    }
+
+    /// `tailtrace COMMAND -i … --symfs …` with more arguments.
+    pub fn tailtrace(&self, command: &str, arguments: &[&str]) -> Output {
+        let mut process = tailtrace();
+        process.arg(command).arg("-i").arg(&self.perf_data).arg("--symfs").arg(&self.symfs).args(arguments);
+        process.output().expect("tailtrace runs")
+    }
+
+    /// The path of the capture's interval file.
+    pub fn intervals(&self) -> String {
+        self.root.join("intervals.csv").to_string_lossy().into_owned()
+    }
+
+    /// The capture's truth file.
+    pub fn truth(&self) -> serde_json::Value {
+        let text = std::fs::read(self.root.join("truth.json")).expect("truth.json is there");
+        serde_json::from_slice(&text).expect("truth.json is JSON")
+    }
+}
+
+/// The binary under test.
+pub fn tailtrace() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailtrace"));
+    command.env_remove("NO_COLOR");
+    command
+}
+
+/// The repository's root.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A capture of `fixtures/captures` that lies there unpacked.
+pub fn bundled(name: &str) -> Capture {
+    Capture::at(repository().join("fixtures/captures").join(name), "perf.data", "root")
+}
+
+/// An emulated capture of `fixtures/captures`, unpacked once per test run.
+pub fn emulated(name: &'static str) -> Capture {
+    let archive = repository().join("fixtures/captures").join(format!("{name}.tar.zst"));
+    Capture::at(unpacked(&archive, name), "perf.data", "symfs")
+}
+
+/// An emulated capture that is too large for the repository; `None`, and a line that says so, where it is not at hand.
+pub fn large_emulated(name: &'static str) -> Option<Capture> {
+    let folder = std::env::var_os("TAILTRACE_EMULATED")
+        .map_or_else(|| repository().join("../shared/emulated-pt/captures"), PathBuf::from);
+    let archive = folder.join(format!("{name}.tar.zst"));
+    if !archive.exists() {
+        println!("skipped: no {} (set TAILTRACE_EMULATED)", archive.display());
+        return None;
+    }
+    Some(Capture::at(unpacked(&archive, name), "perf.data", "symfs"))
+}
+
+/// The folder of real captures that are not in the repository; `None`, and a line that says so, where it is not at
+/// hand.
+pub fn corpus() -> Option<PathBuf> {
+    let folder = std::env::var_os("TAILTRACE_CORPUS")
+        .map_or_else(|| repository().join("../shared/corpus"), PathBuf::from);
+    if !folder.exists() {
+        println!("skipped: no {} (set TAILTRACE_CORPUS)", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+/// A capture of the corpus.
+pub fn of_corpus(folder: &Path, name: &str) -> Capture {
+    Capture::at(folder.join(name), "perf.data", "root")
+}
+
+/// Unpacks an archive into the test run's own folder, once.
+fn unpacked(archive: &Path, name: &'static str) -> PathBuf {
+    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one_at_a_time = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = FOLDER.get_or_init(|| tempfile::tempdir().expect("a temporary folder"));
+    let root = folder.path().join(name);
+    if !root.exists() {
+        let status = Command::new("tar")
+            .arg("--zstd")
+            .arg("-xf")
+            .arg(archive)
+            .arg("-C")
+            .arg(folder.path())
+            .status()
+            .expect("tar runs");
+        assert!(status.success(), "cannot unpack {}", archive.display());
+    }
+    root
+}
+
+/// The lines of a gzip or zstd file.
+pub fn decompressed(path: &Path) -> Vec<u8> {
+    let tool = if path.extension().is_some_and(|extension| extension == "zst") { "zstd" } else { "gzip" };
+    let output = Command::new(tool).arg("-dc").arg(path).output().expect("the tool runs");
+    assert!(output.status.success(), "cannot read {}", path.display());
+    output.stdout
+}
