@@ -3,9 +3,15 @@
 //! Input: a scenario (what ran where and when) or a finished capture. Output: a capture that stock perf opens, and what it must
 //! decode to. Imports nothing of the readers and shares no constant with them: a wrong number cannot agree with itself.
 
+mod assembler;
 mod capture;
+mod container;
+mod elf;
+pub mod encoder;
 mod error;
+pub mod instruction;
 pub mod packet;
 pub mod repeat;
+pub mod scenario;
 
 pub use error::Error;

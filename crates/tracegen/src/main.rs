@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tailtrace_tracegen::Error;
 use tailtrace_tracegen::repeat::{Amount, Plan, Sideband, repeat, repeat_intervals};
+use tailtrace_tracegen::{Error, scenario};
 
 /// Makes perf.data files with Intel PT whose truth is known.
 #[derive(Parser)]
@@ -21,6 +21,14 @@ struct Arguments {
 enum Command {
     /// Makes a capture of any size by repeating one with shifted times.
     Repeat(RepeatArguments),
+    /// Makes the capture that a scenario file describes.
+    Scenario {
+        /// The scenario (docs/scenario-language.md).
+        file: PathBuf,
+        /// The directory to write: perf.data, symfs, intervals.csv, truth.
+        #[arg(short, long)]
+        output: PathBuf,
+    },
 }
 
 #[derive(clap::Args)]
@@ -60,6 +68,7 @@ enum SidebandArgument {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Repeat(arguments) => run_repeat(&arguments),
+        Command::Scenario { file, output } => run_scenario(&file, &output),
     };
     match done {
         Ok(line) => {
@@ -93,6 +102,12 @@ fn run_repeat(arguments: &RepeatArguments) -> Result<String, Error> {
         "{} repetitions, {} bytes, period {} ticks = {} ns",
         repeated.times, repeated.bytes, repeated.period_ticks, repeated.period_ns
     ))
+}
+
+fn run_scenario(file: &Path, output: &Path) -> Result<String, Error> {
+    let executed = scenario::make(file, output)?;
+    let instructions: usize = (0..executed.cpus()).map(|cpu| executed.instructions(cpu).len()).sum();
+    Ok(format!("{} CPUs, {instructions} instructions", executed.cpus()))
 }
 
 /// Reads `10G`, `500M`, `64K` or plain bytes.

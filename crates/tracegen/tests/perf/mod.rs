@@ -1,5 +1,7 @@
 //! Stock perf as the judge of what this crate writes, and the emulated captures as input.
 
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,0 +1,149 @@
+//! Writes perf.data files.
+//!
+//! Input: attributes, records, features. Output: the file's bytes in perf's layout.
+//! Source: tools/perf/Documentation/perf.data-file-format.txt, linux/perf_event.h, tools/perf/util/event.h.
+
+mod record;
+
+use record::SAMPLE_TYPE;
+pub(crate) use record::{Mapping, Origin, Record};
+
+/// Size of the file header and of one attribute.
+const HEADER: u64 = 104;
+const ATTRIBUTE: u64 = 128;
+
+/// One configured event.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) name: &'static str,
+    pub(crate) pmu: u32,
+    pub(crate) config: u64,
+    /// `perf_event_attr`'s bit field.
+    pub(crate) flags: u64,
+    pub(crate) ids: Vec<u64>,
+}
+
+impl Event {
+    fn attribute(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(ATTRIBUTE as usize);
+        out.extend(self.pmu.to_le_bytes());
+        out.extend((ATTRIBUTE as u32).to_le_bytes());
+        // config, sample_period, sample_type, read_format (ID), flags
+        for field in [self.config, 1, SAMPLE_TYPE, 4, self.flags] {
+            out.extend(field.to_le_bytes());
+        }
+        out.resize(ATTRIBUTE as usize, 0);
+        out
+    }
+}
+
+/// Number of a feature section.
+pub(crate) mod feature {
+    pub(crate) const HOSTNAME: usize = 3;
+    pub(crate) const OS_RELEASE: usize = 4;
+    pub(crate) const VERSION: usize = 5;
+    pub(crate) const ARCH: usize = 6;
+    pub(crate) const CPUS: usize = 7;
+    pub(crate) const CPU_DESCRIPTION: usize = 8;
+    pub(crate) const CPU_ID: usize = 9;
+    pub(crate) const COMMAND_LINE: usize = 11;
+    pub(crate) const EVENT_DESCRIPTION: usize = 12;
+    pub(crate) const PMU_MAPPINGS: usize = 16;
+    pub(crate) const AUXTRACE: usize = 18;
+    pub(crate) const SAMPLE_TIME: usize = 21;
+}
+
+/// A perf.data file that is being put together.
+#[derive(Debug, Default)]
+pub(crate) struct Container {
+    pub(crate) events: Vec<Event>,
+    pub(crate) features: Vec<(usize, Vec<u8>)>,
+    records: Vec<u8>,
+    /// Places of AUXTRACE records in `records`, and their sizes without AUX bytes.
+    index: Vec<(u64, u64)>,
+}
+
+impl Container {
+    /// Appends a record.
+    pub(crate) fn push(&mut self, record: &Record) {
+        self.records.extend(record.bytes());
+    }
+
+    /// Appends an AUXTRACE record and its AUX bytes.
+    pub(crate) fn push_aux(&mut self, record: &Record, aux: &[u8]) {
+        let bytes = record.bytes();
+        self.index.push((self.records.len() as u64, bytes.len() as u64));
+        self.records.extend(bytes);
+        self.records.extend(aux);
+    }
+
+    /// The file: header, ids, attributes, records, features.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        let ids: u64 = self.events.iter().map(|event| event.ids.len() as u64 * 8).sum();
+        let attributes_at = HEADER + ids;
+        let attributes = (ATTRIBUTE + 16) * self.events.len() as u64;
+        let records_at = attributes_at + attributes;
+        self.add_index(records_at);
+        self.features.sort_by_key(|&(number, _)| number);
+        let mut out = b"PERFILE2".to_vec();
+        let sizes =
+            [HEADER, ATTRIBUTE + 16, attributes_at, attributes, records_at, self.records.len() as u64, 0, 0];
+        sizes.iter().for_each(|field| out.extend(field.to_le_bytes()));
+        let mut bits = [0u8; 32];
+        self.features.iter().for_each(|(number, _)| bits[number / 8] |= 1 << (number % 8));
+        out.extend(bits);
+        for event in &self.events {
+            event.ids.iter().for_each(|id| out.extend(id.to_le_bytes()));
+        }
+        let mut ids_at = HEADER;
+        for event in &self.events {
+            out.extend(event.attribute());
+            let size = event.ids.len() as u64 * 8;
+            out.extend([ids_at.to_le_bytes(), size.to_le_bytes()].concat());
+            ids_at += size;
+        }
+        out.extend(&self.records);
+        self.put_features(&mut out);
+        out
+    }
+
+    fn add_index(&mut self, records_at: u64) {
+        let mut bytes = (self.index.len() as u64).to_le_bytes().to_vec();
+        for (place, size) in &self.index {
+            bytes.extend((records_at + place).to_le_bytes());
+            bytes.extend(size.to_le_bytes());
+        }
+        self.features.push((feature::AUXTRACE, bytes));
+    }
+
+    fn put_features(&self, out: &mut Vec<u8>) {
+        let mut at = out.len() as u64 + 16 * self.features.len() as u64;
+        for (_, bytes) in &self.features {
+            out.extend([at.to_le_bytes(), (bytes.len() as u64).to_le_bytes()].concat());
+            at += bytes.len() as u64;
+        }
+        self.features.iter().for_each(|(_, bytes)| out.extend(bytes));
+    }
+
+    /// The section that names the events.
+    pub(crate) fn describe_events(&mut self) {
+        let mut out = (self.events.len() as u32).to_le_bytes().to_vec();
+        out.extend((ATTRIBUTE as u32).to_le_bytes());
+        for event in &self.events {
+            out.extend(event.attribute());
+            out.extend((event.ids.len() as u32).to_le_bytes());
+            out.extend(text(event.name));
+            event.ids.iter().for_each(|id| out.extend(id.to_le_bytes()));
+        }
+        self.features.push((feature::EVENT_DESCRIPTION, out));
+    }
+}
+
+/// A text as perf's features hold it: size, bytes, zeros up to a multiple of 64.
+pub(crate) fn text(text: &str) -> Vec<u8> {
+    let size = (text.len() + 1).next_multiple_of(64);
+    let mut out = (size as u32).to_le_bytes().to_vec();
+    out.extend(text.as_bytes());
+    out.resize(4 + size, 0);
+    out
+}

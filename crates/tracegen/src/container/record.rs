@@ -1,0 +1,167 @@
+//! The records of a perf.data file, one by one, as bytes.
+//!
+//! Source: linux/perf_event.h (`enum perf_event_type`), tools/perf/util/event.h for perf's own.
+
+/// IP, TID, TIME, CPU, IDENTIFIER: what each sample and each record's trailer carries.
+pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16;
+
+/// `misc` bits.
+const KERNEL: u16 = 1;
+const USER: u16 = 2;
+const COMM_EXEC: u16 = 1 << 13;
+const SWITCH_OUT: u16 = 1 << 13;
+const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+
+/// Who wrote a kernel record, where and when: its trailer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    /// perf time, ns; 0 for records that perf makes up before the start.
+    pub(crate) time: u64,
+    pub(crate) cpu: u32,
+    pub(crate) id: u64,
+}
+
+/// A file in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapping {
+    pub(crate) address: u64,
+    pub(crate) size: u64,
+    pub(crate) file_offset: u64,
+    pub(crate) path: String,
+}
+
+/// One record.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    kind: u32,
+    misc: u16,
+    body: Vec<u8>,
+}
+
+impl Record {
+    fn new(kind: u32, misc: u16) -> Record {
+        Record { kind, misc, body: Vec::new() }
+    }
+
+    fn u32s<const N: usize>(mut self, fields: [u32; N]) -> Record {
+        fields.iter().for_each(|field| self.body.extend(field.to_le_bytes()));
+        self
+    }
+
+    fn u64s<const N: usize>(mut self, fields: [u64; N]) -> Record {
+        fields.iter().for_each(|field| self.body.extend(field.to_le_bytes()));
+        self
+    }
+
+    /// A name, ended and padded with zeros to a multiple of 8.
+    fn name(mut self, name: &str) -> Record {
+        self.body.extend(name.as_bytes());
+        self.body.push(0);
+        self.padded()
+    }
+
+    fn padded(mut self) -> Record {
+        self.body.resize(self.body.len().next_multiple_of(8), 0);
+        self
+    }
+
+    fn from(self, origin: Origin) -> Record {
+        let Origin { pid, tid, time, cpu, id } = origin;
+        self.u32s([pid, tid]).u64s([time]).u32s([cpu, 0]).u64s([id])
+    }
+
+    /// Header and body.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut out = self.kind.to_le_bytes().to_vec();
+        out.extend(self.misc.to_le_bytes());
+        out.extend((8 + self.body.len() as u16).to_le_bytes());
+        out.extend(&self.body);
+        out
+    }
+
+    /// The kernel's text, as perf announces it.
+    pub(crate) fn kernel_mapping(address: u64, size: u64, origin: Origin) -> Record {
+        let record = Record::new(1, KERNEL).u32s([u32::MAX, 0]).u64s([address, size, address]);
+        record.name("[kernel.kallsyms]_text").from(origin)
+    }
+
+    pub(crate) fn lost(count: u64, origin: Origin) -> Record {
+        Record::new(2, 0).u64s([origin.id, count]).from(origin)
+    }
+
+    pub(crate) fn comm(name: &str, origin: Origin) -> Record {
+        Record::new(3, COMM_EXEC).u32s([origin.pid, origin.tid]).name(name).from(origin)
+    }
+
+    pub(crate) fn fork(parent: u32, origin: Origin) -> Record {
+        let Origin { pid, tid, time, .. } = origin;
+        Record::new(7, 0).u32s([pid, parent, tid, parent]).u64s([time]).from(origin)
+    }
+
+    /// A file mapped as code, with the program's build ID.
+    pub(crate) fn mapping(mapping: &Mapping, build_id: [u8; 20], origin: Origin) -> Record {
+        let Mapping { address, size, file_offset, path } = mapping;
+        // Bit 14 of misc: a build ID stands where the inode would.
+        let record = Record::new(10, USER | 1 << 14).u32s([origin.pid, origin.tid]);
+        let mut record = record.u64s([*address, *size, *file_offset]);
+        record.body.extend([20, 0, 0, 0]);
+        record.body.extend(build_id);
+        // PROT_READ | PROT_EXEC, MAP_PRIVATE
+        record.u32s([5, 2]).name(path).from(origin)
+    }
+
+    pub(crate) fn aux(offset: u64, size: u64, flags: u64, origin: Origin) -> Record {
+        Record::new(11, 0).u64s([offset, size, flags]).from(origin)
+    }
+
+    pub(crate) fn itrace_start(origin: Origin) -> Record {
+        Record::new(12, 0).u32s([origin.pid, origin.tid]).from(origin)
+    }
+
+    /// The thread in `origin` leaves its CPU to `next`.
+    pub(crate) fn switch_out(next: (u32, u32), preempt: bool, origin: Origin) -> Record {
+        let misc = SWITCH_OUT | if preempt { SWITCH_OUT_PREEMPT } else { 0 };
+        Record::new(15, misc).u32s([next.0, next.1]).from(origin)
+    }
+
+    /// The thread in `origin` gets its CPU from `previous`.
+    pub(crate) fn switch_in(previous: (u32, u32), origin: Origin) -> Record {
+        Record::new(15, 0).u32s([previous.0, previous.1]).from(origin)
+    }
+
+    /// Code at `address` changes.
+    pub(crate) fn text_poke(address: u64, old: &[u8], new: &[u8], origin: Origin) -> Record {
+        let mut record = Record::new(20, KERNEL).u64s([address]);
+        record.body.extend((old.len() as u16).to_le_bytes());
+        record.body.extend((new.len() as u16).to_le_bytes());
+        record.body.extend([old, new].concat());
+        record.padded().from(origin)
+    }
+
+    pub(crate) fn finished_round() -> Record {
+        Record::new(68, 0)
+    }
+
+    /// Which event on which CPU has which id.
+    pub(crate) fn id_index(entries: &[[u64; 4]]) -> Record {
+        let record = Record::new(69, 0).u64s([entries.len() as u64]);
+        entries.iter().fold(record, |record, &entry| record.u64s(entry))
+    }
+
+    /// What a decoder must know of Intel PT on this machine; the order is perf's (`intel_pt_info_fill`).
+    pub(crate) fn auxtrace_info(fields: [u64; 18]) -> Record {
+        Record::new(70, 0).u32s([1, 0]).u64s(fields)
+    }
+
+    /// Announces `size` AUX bytes that follow it.
+    pub(crate) fn auxtrace(size: u64, offset: u64, reference: u64, place: (u32, u32, u32)) -> Record {
+        let (index, tid, cpu) = place;
+        Record::new(71, 0).u64s([size, offset, reference]).u32s([index, tid, cpu, 0])
+    }
+
+    pub(crate) fn time_conversion(shift: u64, mult: u64, zero: u64) -> Record {
+        Record::new(79, 0).u64s([shift, mult, zero, 0, 0]).u32s([1, 0])
+    }
+}

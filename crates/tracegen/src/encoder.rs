@@ -1,0 +1,315 @@
+//! Turns an exact instruction flow into the PT packets that a CPU would write.
+//!
+//! Input: retired instructions with their successors, asynchronous events, times. Output: the AUX bytes of one CPU.
+//! Invariant: time never runs backwards; every PSB lies at a multiple of 8, so that buffers can be cut there.
+//! Source: Intel SDM vol. 3, chapter "Intel Processor Trace".
+
+mod time;
+
+use crate::instruction::{Class, Instruction};
+use crate::packet::{ExecMode, IpBytes, IpPacket, Packet};
+
+/// A near return finds its call among the last so many.
+const RETURN_STACK: usize = 64;
+
+/// What is switched on in the trace, and the machine's clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Near returns that match their call become one taken TNT bit.
+    pub return_compression: bool,
+    /// CYC packets with every other packet.
+    pub cycles: bool,
+    /// MTC packets each 2^n crystal ticks; `None`: no MTC.
+    pub mtc_period: Option<u8>,
+    /// TSC : crystal ratio, numerator.
+    pub tsc_numerator: u32,
+    /// TSC : crystal ratio, denominator.
+    pub tsc_denominator: u32,
+    /// A PSB at least each so many bytes.
+    pub psb_bytes: usize,
+    /// Core:bus ratio at which the core runs as fast as the TSC.
+    pub tsc_ratio: u8,
+    /// TNT packets of 47 bits where they fill, as Event Trace processors write them.
+    pub long_tnt: bool,
+    /// A FUP after PTW, MWAIT and EXSTOP says where.
+    pub event_addresses: bool,
+}
+
+impl Settings {
+    /// perf's `config` of the event: `IA32_RTIT_CTL` with bit 0 for `pt`.
+    pub fn config(&self) -> u64 {
+        let mut config = 1 | 1 << 10 | 1 << 13 | 1 << 4 | 1 << 12 | 1 << 24;
+        config |= u64::from(self.cycles) << 1 | u64::from(self.event_addresses) << 5;
+        config |= self.mtc_period.map_or(0, |period| 1 << 9 | u64::from(period) << 14);
+        config | u64::from(!self.return_compression) << 11
+    }
+}
+
+/// The state of one CPU's trace.
+#[derive(Debug)]
+pub struct Encoder {
+    settings: Settings,
+    bytes: Vec<u8>,
+    /// Byte offset and time of each PSB.
+    sync_points: Vec<(usize, u64)>,
+    last_ip: u64,
+    tnt_bits: u64,
+    tnt_count: u8,
+    calls: Vec<u64>,
+    clock: time::Clock,
+    ratio: u8,
+    cr3: u64,
+    mode: ExecMode,
+    enabled: bool,
+}
+
+impl Encoder {
+    /// An encoder that has written nothing; tracing is off.
+    pub fn new(settings: Settings) -> Encoder {
+        Encoder {
+            settings,
+            bytes: Vec::new(),
+            sync_points: Vec::new(),
+            last_ip: 0,
+            tnt_bits: 0,
+            tnt_count: 0,
+            calls: Vec::new(),
+            clock: time::Clock::default(),
+            ratio: settings.tsc_ratio,
+            cr3: 0,
+            mode: ExecMode::Bits64,
+            enabled: false,
+        }
+    }
+
+    /// Is tracing on?
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// The AUX bytes, padded to a multiple of 8, and offset and time of each PSB.
+    pub fn finish(mut self) -> (Vec<u8>, Vec<(usize, u64)>) {
+        self.flush_tnt();
+        self.align();
+        (self.bytes, self.sync_points)
+    }
+
+    /// Tracing begins at `ip`: PSB+ (tracing off), MODE.Exec, TIP.PGE.
+    pub fn start(&mut self, tsc: u64, ip: u64, mode: ExecMode) {
+        self.clock.jump(tsc);
+        self.psb(None);
+        self.enable(tsc, ip, mode);
+    }
+
+    /// Tracing comes back at `ip`: MODE.Exec, TIP.PGE.
+    pub fn enable(&mut self, tsc: u64, ip: u64, mode: ExecMode) {
+        self.advance(tsc);
+        self.flush_tnt();
+        self.mode = mode;
+        self.mode_exec();
+        self.put_cycles();
+        // A full address: nothing that a decoder may still hold is trusted across the pause.
+        self.put_full_ip(IpPacket::TipPge, ip);
+        self.calls.clear();
+        self.enabled = true;
+    }
+
+    /// Tracing stops before the instruction at `ip`, as when an MSR write stops it: FUP, TIP.PGD without address.
+    pub fn disable_at(&mut self, tsc: u64, ip: u64) {
+        self.advance(tsc);
+        self.flush_tnt();
+        self.put_cycles();
+        self.put_ip(IpPacket::Fup, ip);
+        self.disable();
+    }
+
+    /// A FUP and a TIP: an interrupt or exception takes the CPU from `from` to `to`, or out of what is traced.
+    pub fn asynchronous(&mut self, tsc: u64, from: u64, to: Option<(u64, ExecMode)>) {
+        self.advance(tsc);
+        self.flush_tnt();
+        self.put_cycles();
+        self.put_ip(IpPacket::Fup, from);
+        self.transfer(to);
+    }
+
+    /// `instruction` retired and control went to `to`; `None` if it left what is traced.
+    pub fn retire(&mut self, tsc: u64, instruction: &Instruction, to: Option<(u64, ExecMode)>) {
+        self.advance(tsc);
+        let returns = self.settings.return_compression;
+        match instruction.class {
+            Class::Conditional => {
+                let taken = to.is_some_and(|(to, _)| to == instruction.target);
+                self.tnt(taken);
+            }
+            // A call to the next instruction only reads its own address: no return will match.
+            Class::Call if returns && instruction.target != instruction.next() => self.push_call(instruction),
+            Class::IndirectCall => {
+                self.push_call(instruction);
+                self.tip(to);
+            }
+            Class::Return => {
+                let matches =
+                    returns && self.calls.pop().is_some_and(|call| to.is_some_and(|(to, _)| to == call));
+                if matches {
+                    self.tnt(true);
+                } else {
+                    self.calls.clear();
+                    self.tip(to);
+                }
+            }
+            Class::IndirectJump | Class::Syscall | Class::Far => self.tip(to),
+            Class::SoftwareInterrupt => self.asynchronous(tsc, instruction.ip, to),
+            Class::Plain | Class::Jump | Class::Call | Class::PageTable | Class::PtWrite | Class::Mwait => {}
+        }
+    }
+
+    /// A new page table.
+    pub fn page_table(&mut self, cr3: u64) {
+        self.cr3 = cr3;
+        if self.enabled {
+            self.flush_tnt();
+            self.put_cycles();
+            Packet::Pip { cr3, non_root: false }.put(&mut self.bytes);
+        }
+    }
+
+    /// Any packet that stands for itself; with a FUP to `ip` if given.
+    pub fn event(&mut self, tsc: u64, packet: Packet, ip: Option<u64>) {
+        self.advance(tsc);
+        self.flush_tnt();
+        self.put_cycles();
+        packet.put(&mut self.bytes);
+        if let Some(ip) = ip {
+            self.put_ip(IpPacket::Fup, ip);
+        }
+    }
+
+    /// The core:bus ratio changes.
+    pub fn change_ratio(&mut self, tsc: u64, ratio: u8) {
+        self.advance(tsc);
+        self.flush_tnt();
+        self.put_cycles();
+        self.ratio = ratio;
+        self.resynchronise_time();
+    }
+
+    /// The clock went on while the core slept: TSC, TMA, CBR.
+    pub fn wake(&mut self, tsc: u64) {
+        self.flush_tnt();
+        self.clock.jump(tsc);
+        self.resynchronise_time();
+    }
+
+    /// Packets were lost; tracing goes on at `ip`.
+    pub fn overflow(&mut self, tsc: u64, ip: u64) {
+        self.flush_tnt();
+        self.clock.jump(tsc);
+        Packet::Ovf.put(&mut self.bytes);
+        self.calls.clear();
+        // Decoders forget the last address at an OVF: a full one.
+        self.put_full_ip(IpPacket::Fup, ip);
+        self.psb(Some(ip));
+    }
+
+    /// Writes a PSB+ if one is due. Only between instructions, with `ip` the next one.
+    pub fn psb_if_due(&mut self, ip: u64) {
+        let last = self.sync_points.last().map_or(0, |&(offset, _)| offset);
+        if self.bytes.len() - last >= self.settings.psb_bytes {
+            let ip = self.enabled.then_some(ip);
+            self.psb(ip);
+        }
+    }
+
+    /// Writes the branches that are held back.
+    pub fn flush_tnt(&mut self) {
+        if self.tnt_count == 0 {
+            return;
+        }
+        self.put_cycles();
+        let (bits, count) = (self.tnt_bits, self.tnt_count);
+        let packet = match u8::try_from(bits) {
+            Ok(bits) if count <= 6 => Packet::TntShort { bits, count },
+            _ => Packet::TntLong { bits, count },
+        };
+        packet.put(&mut self.bytes);
+        (self.tnt_bits, self.tnt_count) = (0, 0);
+    }
+
+    fn tnt(&mut self, taken: bool) {
+        self.tnt_bits = self.tnt_bits << 1 | u64::from(taken);
+        self.tnt_count += 1;
+        if self.tnt_count == if self.settings.long_tnt { 47 } else { 6 } {
+            self.flush_tnt();
+        }
+    }
+
+    fn tip(&mut self, to: Option<(u64, ExecMode)>) {
+        self.flush_tnt();
+        self.put_cycles();
+        self.transfer(to);
+    }
+
+    fn transfer(&mut self, to: Option<(u64, ExecMode)>) {
+        let Some((ip, mode)) = to else { return self.disable() };
+        if mode != self.mode {
+            self.mode = mode;
+            self.mode_exec();
+        }
+        self.put_ip(IpPacket::Tip, ip);
+    }
+
+    fn disable(&mut self) {
+        self.enabled = false;
+        let packet = IpPacket::TipPgd;
+        Packet::Ip { packet, bytes: IpBytes::Suppressed, ip: 0 }.put(&mut self.bytes);
+    }
+
+    fn push_call(&mut self, call: &Instruction) {
+        if self.settings.return_compression {
+            if self.calls.len() == RETURN_STACK {
+                self.calls.remove(0);
+            }
+            self.calls.push(call.next());
+        }
+    }
+
+    fn psb(&mut self, ip: Option<u64>) {
+        self.flush_tnt();
+        self.align();
+        self.sync_points.push((self.bytes.len(), self.clock.now));
+        Packet::Psb.put(&mut self.bytes);
+        self.calls.clear();
+        Packet::ModeTsx { in_tx: false, abort: false }.put(&mut self.bytes);
+        self.mode_exec();
+        if let Some(ip) = ip {
+            // Always full, as hardware does: perf 6.1 mis-expands a compressed one.
+            self.put_full_ip(IpPacket::Fup, ip);
+        }
+        Packet::Pip { cr3: self.cr3, non_root: false }.put(&mut self.bytes);
+        self.resynchronise_time();
+        Packet::PsbEnd.put(&mut self.bytes);
+    }
+
+    fn mode_exec(&mut self) {
+        Packet::ModeExec { mode: self.mode, interrupts: false }.put(&mut self.bytes);
+    }
+
+    fn put_ip(&mut self, packet: IpPacket, ip: u64) {
+        let bytes = match ip ^ self.last_ip {
+            change if change >> 16 == 0 => IpBytes::Update16,
+            change if change >> 32 == 0 => IpBytes::Update32,
+            _ => IpBytes::SignExtended48,
+        };
+        self.last_ip = ip;
+        Packet::Ip { packet, bytes, ip }.put(&mut self.bytes);
+    }
+
+    fn put_full_ip(&mut self, packet: IpPacket, ip: u64) {
+        self.last_ip = ip;
+        Packet::Ip { packet, bytes: IpBytes::SignExtended48, ip }.put(&mut self.bytes);
+    }
+
+    fn align(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+    }
+}

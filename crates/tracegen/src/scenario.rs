@@ -1,0 +1,48 @@
+//! A scenario: a few readable lines that say what ran where and when, and what the answer must be.
+//!
+//! Input: a scenario file (`docs/scenario-language.md`). Output: a capture with its images, interval file and truth.
+//! Invariant: the same file gives the same bytes.
+
+mod execution;
+mod image;
+mod parse;
+mod program;
+mod statement;
+mod write;
+
+use std::path::Path;
+
+use crate::Error;
+pub use execution::{Executed, Retired};
+pub use program::Scenario;
+pub use write::write;
+
+/// Reads and runs the scenario in `file` and writes its capture into the directory `output`: `perf.data/`, `symfs/`,
+/// `intervals.csv`, `instructions.cpuN` (one address per executed and traced instruction) and `truth.json`.
+///
+/// # Errors
+/// [`Error::File`]; [`Error::Scenario`] for a line that is not understood, an execution that cannot happen, or causes whose
+/// times do not add up to their interval.
+pub fn make(file: &Path, output: &Path) -> Result<Executed, Error> {
+    let text = std::fs::read_to_string(file).map_err(Error::file(file))?;
+    let placed = |wrong: Wrong| Error::Scenario { path: file.to_owned(), line: wrong.line, what: wrong.what };
+    let scenario = Scenario::parse(&text).map_err(placed)?;
+    let executed = Executed::run(&scenario).map_err(placed)?;
+    write(&scenario, &executed, output)?;
+    Ok(executed)
+}
+
+/// A mistake in a scenario: its line, from 1, and what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Line number, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Wrong {
+    fn new(line: usize, what: impl Into<String>) -> Wrong {
+        Wrong { line, what: what.into() }
+    }
+}

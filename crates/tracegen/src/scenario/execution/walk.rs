@@ -1,0 +1,175 @@
+//! Walks code: which instructions a `run` executes, and what they leave in the trace.
+
+use std::collections::VecDeque;
+
+use super::{Retired, Runner, leaves_packet};
+use crate::instruction::{Class, Instruction};
+use crate::packet::{ExecMode, Packet};
+use crate::scenario::statement::Until;
+
+/// A run that does not end by then never will.
+const MOST_INSTRUCTIONS: usize = 10_000_000;
+
+/// One executed instruction and the next one.
+pub(super) struct Hop {
+    instruction: Instruction,
+    to: u64,
+    to_mode: ExecMode,
+}
+
+/// What a `run` statement decides in advance.
+struct Choices<'a> {
+    branches: VecDeque<bool>,
+    targets: VecDeque<&'a str>,
+}
+
+impl<'a> Choices<'a> {
+    /// The label that the instruction at `ip` goes to.
+    fn target(&mut self, ip: u64) -> Result<&'a str, String> {
+        let label = self.targets.pop_front();
+        label.ok_or_else(|| format!("the instruction at {ip:#x} needs one of `targets`"))
+    }
+}
+
+impl Runner<'_> {
+    /// Finds the instructions that a `run` on CPU `number` executes. Nothing is written yet.
+    pub(super) fn walk(
+        &mut self,
+        number: usize,
+        until: &Until,
+        branches: &[bool],
+        targets: &[String],
+    ) -> Result<Vec<Hop>, String> {
+        let cpu = &self.cpus[number];
+        let (mut ip, tsc) = (cpu.ip.ok_or("nothing runs here: `trace on` first")?, cpu.tsc);
+        let thread = cpu.thread.ok_or("say first who `runs` here")?;
+        let mut choices = Choices {
+            branches: branches.iter().copied().collect(),
+            targets: targets.iter().map(String::as_str).collect(),
+        };
+        let end = match until {
+            Until::Before(label) | Until::Through(label) => self.label(label)?,
+            Until::Count(_) => 0,
+        };
+        let mut path = Vec::new();
+        loop {
+            let (bytes, bits) =
+                self.scenario.code_at(ip, tsc).ok_or_else(|| format!("no code at {ip:#x}"))?;
+            let instruction = Instruction::decode(&bytes, ip, bits);
+            let instruction = instruction.ok_or_else(|| format!("no instruction at {ip:#x}"))?;
+            let to = self.successor(&instruction, &mut choices, thread)?;
+            path.push(Hop { instruction, to, to_mode: self.mode(to)? });
+            let done = match until {
+                Until::Before(_) => to == end,
+                Until::Through(_) => ip == end,
+                Until::Count(count) => path.len() as u64 == *count,
+            };
+            ip = to;
+            if done {
+                break;
+            }
+            if path.len() == MOST_INSTRUCTIONS {
+                return Err("this run does not reach its end".to_owned());
+            }
+        }
+        if !choices.branches.is_empty() || !choices.targets.is_empty() {
+            return Err("this run ends before all its branches and targets are used".to_owned());
+        }
+        Ok(path)
+    }
+
+    /// Where control goes from `instruction`; calls and kernel entries are remembered.
+    fn successor(
+        &mut self,
+        instruction: &Instruction,
+        choices: &mut Choices<'_>,
+        thread: usize,
+    ) -> Result<u64, String> {
+        let next = instruction.next();
+        let to = match instruction.class {
+            Class::Plain | Class::PageTable | Class::PtWrite | Class::Mwait => next,
+            Class::Jump => instruction.target,
+            Class::Conditional => match choices.branches.pop_front() {
+                Some(true) => instruction.target,
+                Some(false) => next,
+                None => return Err(format!("the jump at {:#x} needs one of `branches`", instruction.ip)),
+            },
+            Class::Call => {
+                self.contexts[thread].calls.push(next);
+                instruction.target
+            }
+            Class::IndirectJump => self.label(choices.target(instruction.ip)?)?,
+            Class::IndirectCall => {
+                let to = self.label(choices.target(instruction.ip)?)?;
+                self.contexts[thread].calls.push(next);
+                to
+            }
+            Class::Return => match self.contexts[thread].calls.pop() {
+                Some(to) => to,
+                None => self.label(choices.target(instruction.ip)?)?,
+            },
+            Class::Syscall => {
+                self.contexts[thread].interrupted.push(next);
+                self.label("syscall_entry")?
+            }
+            Class::SoftwareInterrupt => {
+                let to = self.label(choices.target(instruction.ip)?)?;
+                self.contexts[thread].interrupted.push(next);
+                to
+            }
+            Class::Far => match self.contexts[thread].interrupted.pop() {
+                Some(to) => to,
+                None => self.label(choices.target(instruction.ip)?)?,
+            },
+        };
+        Ok(to)
+    }
+
+    /// Executes `path` on CPU `number` within `duration` ticks.
+    pub(super) fn retire_path(&mut self, number: usize, path: &[Hop], duration: u64) {
+        let begin = self.cpus[number].tsc;
+        for (done, hop) in (1..).zip(path) {
+            let part = u128::from(duration) * done / path.len() as u128;
+            self.cpus[number].tsc = begin + part as u64;
+            self.retire(number, hop);
+        }
+        self.cpus[number].encoder.flush_tnt();
+    }
+
+    fn retire(&mut self, number: usize, hop: &Hop) {
+        let Hop { instruction, to, to_mode } = hop;
+        let visible = self.is_visible(*to);
+        let cpu = &mut self.cpus[number];
+        let thread = cpu.thread.unwrap_or_default();
+        cpu.ip = Some(*to);
+        cpu.last = Some(*instruction);
+        if cpu.encoder.is_enabled() {
+            if instruction.class != Class::SoftwareInterrupt {
+                // An int never retires: its own address is where the interruption is reported.
+                let tid = self.scenario.threads[thread].tid;
+                cpu.retired.push(Retired { tsc: cpu.tsc, ip: instruction.ip, tid });
+            }
+            match instruction.class {
+                Class::PtWrite => {
+                    let packet = Packet::Ptw { payload: self.rax, wide: true, fup: true };
+                    cpu.encoder.event(cpu.tsc, packet, Some(instruction.ip));
+                }
+                Class::Mwait => {
+                    let packet = Packet::Mwait { hints: self.rax as u32, extensions: 1 };
+                    cpu.encoder.event(cpu.tsc, packet, Some(instruction.ip));
+                }
+                _ => {}
+            }
+            cpu.encoder.retire(cpu.tsc, instruction, visible.then_some((*to, *to_mode)));
+        }
+        if instruction.class == Class::PageTable {
+            let pid = self.scenario.threads[thread].pid;
+            cpu.encoder.page_table(u64::from(pid) << 12);
+        }
+        if cpu.tracing && visible && !cpu.encoder.is_enabled() {
+            cpu.encoder.enable(cpu.tsc, *to, *to_mode);
+        } else if leaves_packet(instruction.class) {
+            cpu.encoder.psb_if_due(*to);
+        }
+    }
+}

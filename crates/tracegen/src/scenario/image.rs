@@ -1,0 +1,89 @@
+//! Code images: what one `code` section assembles to.
+
+use std::collections::BTreeMap;
+
+use super::Wrong;
+use crate::assembler::Assembled;
+
+/// Whose code it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Kernel,
+    /// A file at this path, mapped into every process.
+    File(String),
+}
+
+/// One block of code at a fixed address.
+#[derive(Clone, Debug)]
+pub(super) struct Image {
+    pub(super) owner: Owner,
+    pub(super) address: u64,
+    pub(super) bits: u32,
+    pub(super) bytes: Vec<u8>,
+    /// Labels that do not begin with a dot, in order of address: the symbols.
+    pub(super) symbols: Vec<(String, u64)>,
+}
+
+impl Image {
+    pub(super) fn holds(&self, address: u64) -> bool {
+        (self.address..self.address + self.bytes.len() as u64).contains(&address)
+    }
+}
+
+/// An image whose jumps do not know their targets yet.
+#[derive(Debug)]
+pub(super) struct Unlinked {
+    pub(super) image: Image,
+    statements: Vec<(usize, u64, Assembled)>,
+    end: u64,
+}
+
+impl Unlinked {
+    pub(super) fn new(owner: Owner, address: u64, bits: u32) -> Unlinked {
+        let image = Image { owner, address, bits, bytes: Vec::new(), symbols: Vec::new() };
+        Unlinked { image, statements: Vec::new(), end: address }
+    }
+
+    /// Takes one line: labels, an instruction, `skip N` (a hole of int3).
+    pub(super) fn line(
+        &mut self,
+        number: usize,
+        text: &str,
+        labels: &mut BTreeMap<String, u64>,
+    ) -> Result<(), Wrong> {
+        let mut rest = text.trim();
+        while let Some((label, after)) = rest.split_once(':') {
+            if !label.contains(char::is_whitespace) {
+                if labels.insert(label.to_owned(), self.end).is_some() {
+                    return Err(Wrong::new(number, format!("label `{label}` stands twice")));
+                }
+                if !label.starts_with('.') {
+                    self.image.symbols.push((label.to_owned(), self.end));
+                }
+                rest = after.trim();
+            } else {
+                break;
+            }
+        }
+        let assembled = if rest.is_empty() {
+            return Ok(());
+        } else if let Some(count) = rest.strip_prefix("skip ") {
+            let count: u16 = count.trim().parse().map_err(|_| Wrong::new(number, "`skip` needs a number"))?;
+            Assembled::filler(usize::from(count))
+        } else {
+            Assembled::parse(rest).map_err(|what| Wrong::new(number, what))?
+        };
+        let size = assembled.bytes.len() as u64;
+        self.statements.push((number, self.end, assembled));
+        self.end += size;
+        Ok(())
+    }
+
+    pub(super) fn link(mut self, labels: &BTreeMap<String, u64>) -> Result<Image, Wrong> {
+        for (number, address, assembled) in &self.statements {
+            let bytes = assembled.link(*address, labels).map_err(|what| Wrong::new(*number, what))?;
+            self.image.bytes.extend(bytes);
+        }
+        Ok(self.image)
+    }
+}

@@ -1,0 +1,215 @@
+//! Reads a scenario file.
+//!
+//! Input: its text. Output: a [`Scenario`], linked. A section begins at the start of a line, what belongs to it is indented;
+//! `#` begins a comment.
+
+use super::Wrong;
+use super::image::{Owner, Unlinked};
+use super::program::{Machine, Poke, Scenario, Share, Step, Thread, Truth};
+use super::statement::{Statement, number, picoseconds};
+use crate::assembler::Assembled;
+
+/// Which section the next indented line belongs to.
+enum Section {
+    None,
+    Machine,
+    Code(Box<Unlinked>),
+    Cpu(u32),
+    Truth,
+}
+
+/// A poke before the labels are known: line, time, place, instruction.
+struct Change {
+    line: usize,
+    picoseconds: u64,
+    place: String,
+    instruction: Assembled,
+}
+
+/// What has been read so far.
+struct Reader {
+    scenario: Scenario,
+    images: Vec<Unlinked>,
+    changes: Vec<Change>,
+    section: Section,
+}
+
+impl Scenario {
+    /// Reads the text of a scenario file.
+    ///
+    /// # Errors
+    /// The first line that is not understood.
+    pub fn parse(text: &str) -> Result<Scenario, Wrong> {
+        let mut reader = Reader {
+            scenario: Scenario::default(),
+            images: Vec::new(),
+            changes: Vec::new(),
+            section: Section::None,
+        };
+        for (number, line) in (1..).zip(text.lines()) {
+            reader.scenario.lines.push(line.to_owned());
+            let code = line.split('#').next().unwrap_or_default().trim_end();
+            if code.trim().is_empty() {
+                continue;
+            }
+            let read = if code.starts_with(' ') {
+                reader.inner(number, code.trim())
+            } else {
+                reader.head(number, code)
+            };
+            read.map_err(|what| Wrong::new(number, what))?;
+        }
+        reader.close_section();
+        reader.link()
+    }
+}
+
+impl Reader {
+    fn close_section(&mut self) {
+        if let Section::Code(image) = std::mem::replace(&mut self.section, Section::None) {
+            self.images.push(*image);
+        }
+    }
+
+    /// A line that begins a section, or stands alone.
+    fn head(&mut self, line: usize, text: &str) -> Result<(), String> {
+        self.close_section();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        self.section = match words.as_slice() {
+            ["machine"] => Section::Machine,
+            ["truth"] => Section::Truth,
+            ["cpu", cpu] => {
+                let cpu = number(cpu)? as u32;
+                if cpu >= 64 {
+                    return Err("at most 64 CPUs".to_owned());
+                }
+                self.scenario.machine.cpus = self.scenario.machine.cpus.max(cpu + 1);
+                Section::Cpu(cpu)
+            }
+            ["code", owner, address] => parse_code(owner, address, 64)?,
+            ["code", owner, address, "bits", "32"] => parse_code(owner, address, 32)?,
+            ["thread", rest @ ..] => {
+                self.scenario.threads.push(parse_thread(rest)?);
+                Section::None
+            }
+            ["poke", "at", time, place, ..] => {
+                let after = text.split_once(place).map_or("", |(_, after)| after);
+                let instruction = Assembled::parse(after)?;
+                let place = (*place).to_owned();
+                self.changes.push(Change { line, picoseconds: picoseconds(time)?, place, instruction });
+                Section::None
+            }
+            _ => return Err(format!("`{text}` begins no section: machine, code, thread, poke, cpu, truth")),
+        };
+        Ok(())
+    }
+
+    /// An indented line.
+    fn inner(&mut self, line: usize, text: &str) -> Result<(), String> {
+        match &mut self.section {
+            Section::None => Err("an indented line needs a section above it".to_owned()),
+            Section::Machine => parse_machine(&mut self.scenario.machine, text),
+            Section::Code(image) => {
+                image.line(line, text, &mut self.scenario.labels).map_err(|wrong| wrong.what)
+            }
+            Section::Cpu(cpu) => {
+                let statement = Statement::parse(text)?;
+                self.scenario.steps.push(Step { line, cpu: *cpu, statement });
+                Ok(())
+            }
+            Section::Truth => {
+                self.scenario.truth.push(parse_truth(line, text)?);
+                Ok(())
+            }
+        }
+    }
+
+    fn link(mut self) -> Result<Scenario, Wrong> {
+        for image in std::mem::take(&mut self.images) {
+            let image = image.link(&self.scenario.labels)?;
+            self.scenario.images.push(image);
+        }
+        self.changes.sort_by_key(|change| change.picoseconds);
+        for change in &self.changes {
+            let poke = link_change(&self.scenario, change).map_err(|what| Wrong::new(change.line, what))?;
+            self.scenario.pokes.push(poke);
+        }
+        Ok(self.scenario)
+    }
+}
+
+fn link_change(scenario: &Scenario, change: &Change) -> Result<Poke, String> {
+    let address =
+        *scenario.labels.get(&change.place).ok_or_else(|| format!("no label `{}`", change.place))?;
+    let tsc = scenario.machine.base + scenario.machine.ticks(change.picoseconds);
+    let new = change.instruction.link(address, &scenario.labels)?;
+    let (mut old, _) = scenario.code_at(address, tsc).ok_or("no code at this place")?;
+    old.truncate(new.len());
+    Ok(Poke { tsc, address, old, new })
+}
+
+/// The kernel's code, or a program's at its path.
+fn parse_code(owner: &str, address: &str, bits: u32) -> Result<Section, String> {
+    let address = number(address)?;
+    if address % 4096 != 0 || address < 4096 {
+        return Err("code begins at a page: a multiple of 0x1000, not 0".to_owned());
+    }
+    let owner = if owner == "kernel" { Owner::Kernel } else { Owner::File(owner.to_owned()) };
+    Ok(Section::Code(Box::new(Unlinked::new(owner, address, bits))))
+}
+
+fn parse_thread(words: &[&str]) -> Result<Thread, String> {
+    let (name, ids, entry) = match words {
+        [name, ids] => (*name, *ids, None),
+        [name, ids, "enters", entry] => (*name, *ids, Some((*entry).to_owned())),
+        _ => return Err("thread NAME PID/TID [enters LABEL]".to_owned()),
+    };
+    let (pid, tid) = ids.split_once('/').ok_or("a thread has a PID/TID")?;
+    Ok(Thread { name: name.to_owned(), pid: number(pid)? as u32, tid: number(tid)? as u32, entry })
+}
+
+fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.as_slice() {
+        ["tsc", mhz] => machine.tsc_hz = megahertz(mhz)?,
+        ["crystal", mhz] => machine.crystal_hz = megahertz(mhz)?,
+        ["base", ticks] => machine.base = number(ticks)?,
+        ["cpus", cpus] => machine.cpus = number(cpus)?.min(64) as u32,
+        ["trace", "user"] => machine.kernel = false,
+        ["returns", "plain"] => machine.settings.return_compression = false,
+        ["returns", "compressed"] => machine.settings.return_compression = true,
+        ["cycles", "off"] => machine.settings.cycles = false,
+        ["mtc", "off"] => machine.settings.mtc_period = None,
+        ["mtc", period] => machine.settings.mtc_period = Some(number(period)?.min(15) as u8),
+        ["psb", bytes] => machine.settings.psb_bytes = number(bytes)? as usize,
+        ["tnt", "long"] => machine.settings.long_tnt = true,
+        ["buffer", bytes] => machine.buffer_bytes = number(bytes)? as usize,
+        _ => return Err(format!("`{text}` is no property of a machine")),
+    }
+    let ratio = machine.tsc_hz / 100_000_000;
+    machine.settings.tsc_ratio =
+        u8::try_from(ratio).ok().filter(|ratio| *ratio != 0).ok_or("TSC: 100MHz to 25.5GHz")?;
+    let numbers = (u32::try_from(machine.tsc_hz / 1_000_000), u32::try_from(machine.crystal_hz / 1_000_000));
+    if let (Ok(tsc), Ok(crystal @ 1..)) = numbers {
+        (machine.settings.tsc_numerator, machine.settings.tsc_denominator) = (tsc, crystal);
+        return Ok(());
+    }
+    Err("a crystal has at least 1MHz".to_owned())
+}
+
+fn megahertz(text: &str) -> Result<u64, String> {
+    let digits = text.strip_suffix("MHz").ok_or_else(|| format!("`{text}`: write 2500MHz"))?;
+    Ok(number(digits)?.min(1_000_000) * 1_000_000)
+}
+
+/// `ID CAUSE TIME|rest [count N]`.
+fn parse_truth(line: usize, text: &str) -> Result<Truth, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (id, cause, share, count) = match words.as_slice() {
+        [id, cause, share] => (id, cause, share, None),
+        [id, cause, share, "count", count] => (id, cause, share, Some(number(count)?)),
+        _ => return Err("truth: ID CAUSE TIME|rest [count N]".to_owned()),
+    };
+    let share = if *share == "rest" { Share::Rest } else { Share::Picoseconds(picoseconds(share)?) };
+    Ok(Truth { line, interval: number(id)?, cause: (*cause).to_owned(), share, count })
+}

@@ -1,0 +1,148 @@
+//! A scenario as read: machine, code, threads, timelines, truth.
+
+use std::collections::BTreeMap;
+
+use super::image::Image;
+use super::statement::Statement;
+use crate::encoder::Settings;
+
+/// The machine that the scenario runs on.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    pub(super) tsc_hz: u64,
+    pub(super) crystal_hz: u64,
+    /// TSC at time 0 of the scenario.
+    pub(super) base: u64,
+    pub(super) cpus: u32,
+    pub(super) settings: Settings,
+    /// Kernel code is traced, too.
+    pub(super) kernel: bool,
+    /// AUX records and AUXTRACE buffers hold about so many bytes.
+    pub(super) buffer_bytes: usize,
+}
+
+impl Default for Machine {
+    fn default() -> Machine {
+        let settings = Settings {
+            return_compression: true,
+            cycles: true,
+            mtc_period: Some(3),
+            tsc_numerator: 100,
+            tsc_denominator: 1,
+            psb_bytes: 2048,
+            tsc_ratio: 25,
+            long_tnt: false,
+            event_addresses: true,
+        };
+        Machine {
+            tsc_hz: 2_500_000_000,
+            crystal_hz: 25_000_000,
+            base: 1 << 32,
+            cpus: 1,
+            settings,
+            kernel: true,
+            buffer_bytes: 64 << 10,
+        }
+    }
+}
+
+impl Machine {
+    /// TSC ticks of so many picoseconds, rounded down.
+    pub(super) fn ticks(&self, picoseconds: u64) -> u64 {
+        (u128::from(picoseconds) * u128::from(self.tsc_hz) / 1_000_000_000_000) as u64
+    }
+
+    /// The kernel's conversion: nanoseconds = ticks × mult >> shift.
+    pub(super) fn mult_shift(&self) -> (u64, u32) {
+        let shift = 31;
+        (((1_000_000_000u128 << shift) / u128::from(self.tsc_hz.max(1))) as u64, shift)
+    }
+
+    /// perf time in nanoseconds.
+    pub(super) fn nanoseconds(&self, tsc: u64) -> u64 {
+        let (mult, shift) = self.mult_shift();
+        (u128::from(tsc) * u128::from(mult) >> shift) as u64
+    }
+}
+
+/// A thread and where it first runs.
+#[derive(Clone, Debug)]
+pub(super) struct Thread {
+    pub(super) name: String,
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+    /// Where it goes when the kernel first returns to it.
+    pub(super) entry: Option<String>,
+}
+
+/// Code that changes while the trace runs.
+#[derive(Clone, Debug)]
+pub(super) struct Poke {
+    pub(super) tsc: u64,
+    pub(super) address: u64,
+    pub(super) old: Vec<u8>,
+    pub(super) new: Vec<u8>,
+}
+
+/// How much of an interval a cause takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    Picoseconds(u64),
+    /// What the others leave.
+    Rest,
+}
+
+/// One line of truth: this cause took that long in that interval.
+#[derive(Clone, Debug)]
+pub(super) struct Truth {
+    pub(super) line: usize,
+    pub(super) interval: u64,
+    pub(super) cause: String,
+    pub(super) share: Share,
+    pub(super) count: Option<u64>,
+}
+
+/// One line of a CPU's timeline.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) line: usize,
+    pub(super) cpu: u32,
+    pub(super) statement: Statement,
+}
+
+/// A scenario as read from its file.
+#[derive(Clone, Debug, Default)]
+pub struct Scenario {
+    pub(super) machine: Machine,
+    pub(super) images: Vec<Image>,
+    pub(super) labels: BTreeMap<String, u64>,
+    pub(super) threads: Vec<Thread>,
+    pub(super) pokes: Vec<Poke>,
+    pub(super) steps: Vec<Step>,
+    pub(super) truth: Vec<Truth>,
+    /// The file's lines, for goldens that interleave them with what they cause.
+    pub(super) lines: Vec<String>,
+}
+
+impl Scenario {
+    /// The scenario's lines as written.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// The bytes at `address` at time `tsc`, at most 15 of them, and the mode of the code there.
+    pub(super) fn code_at(&self, address: u64, tsc: u64) -> Option<(Vec<u8>, u32)> {
+        let image = self.images.iter().find(|image| image.holds(address))?;
+        let start = usize::try_from(address - image.address).ok()?;
+        let mut bytes: Vec<u8> = image.bytes[start..].iter().take(15).copied().collect();
+        for poke in self.pokes.iter().filter(|poke| poke.tsc <= tsc) {
+            for (at, &byte) in (poke.address..).zip(&poke.new) {
+                let place = at.checked_sub(address).and_then(|place| usize::try_from(place).ok());
+                if let Some(place) = place.and_then(|place| bytes.get_mut(place)) {
+                    *place = byte;
+                }
+            }
+        }
+        Some((bytes, image.bits))
+    }
+}

@@ -1,0 +1,194 @@
+//! One line of a CPU's timeline, and how it is read.
+
+use crate::packet::Packet;
+
+/// Where a run ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Before the instruction at this label.
+    Before(String),
+    /// After it.
+    Through(String),
+    /// After so many.
+    Count(u64),
+}
+
+/// One line of a CPU's timeline. Times are in picoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Statement {
+    At(u64),
+    Runs(String),
+    TraceOn(String),
+    TraceOff,
+    Run { until: Until, branches: Vec<bool>, targets: Vec<String>, duration: Option<u64> },
+    Interrupt(String),
+    Switch { thread: String, preempt: bool },
+    Ratio(u8),
+    Sleep { duration: u64, state: u8, wake: u8 },
+    Overflow { duration: u64, resume: String },
+    Gap(u64),
+    Smi(u64),
+    Rax(u64),
+    Begin { label: String, id: u64 },
+    End { id: u64 },
+    Packet(Vec<Packet>),
+    AuxFlags(u64),
+    Lost(u64),
+}
+
+impl Statement {
+    /// Reads one line.
+    pub(super) fn parse(text: &str) -> Result<Statement, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let statement = match words.as_slice() {
+            ["at", time] => Statement::At(picoseconds(time)?),
+            ["runs", thread] => Statement::Runs((*thread).to_owned()),
+            ["trace", "on", label] => Statement::TraceOn((*label).to_owned()),
+            ["trace", "off"] => Statement::TraceOff,
+            ["run", rest @ ..] => parse_run(rest)?,
+            ["interrupt" | "fault", label] => Statement::Interrupt((*label).to_owned()),
+            ["switch", thread] => Statement::Switch { thread: (*thread).to_owned(), preempt: false },
+            ["switch", thread, "preempt"] => {
+                Statement::Switch { thread: (*thread).to_owned(), preempt: true }
+            }
+            ["ratio", ratio] => {
+                Statement::Ratio(number(ratio)?.try_into().map_err(|_| "a ratio has 8 bits")?)
+            }
+            ["sleep", time, state] => parse_sleep(time, state, "interrupt")?,
+            ["sleep", time, state, "wake", by] => parse_sleep(time, state, by)?,
+            ["overflow", time, "at", label] => {
+                Statement::Overflow { duration: picoseconds(time)?, resume: (*label).to_owned() }
+            }
+            ["gap", time] => Statement::Gap(picoseconds(time)?),
+            ["smi", time] => Statement::Smi(picoseconds(time)?),
+            ["rax", value] => Statement::Rax(number(value)?),
+            ["begin", label, id] => Statement::Begin { label: (*label).to_owned(), id: number(id)? },
+            ["end", id] => Statement::End { id: number(id)? },
+            ["packet", rest @ ..] => Statement::Packet(parse_packets(rest)?),
+            ["aux", "truncated"] => Statement::AuxFlags(1),
+            ["aux", "overwrite"] => Statement::AuxFlags(2),
+            ["lost", count] => Statement::Lost(number(count)?),
+            _ => return Err(format!("`{text}` is no statement of a cpu")),
+        };
+        Ok(statement)
+    }
+}
+
+fn parse_run(words: &[&str]) -> Result<Statement, String> {
+    let (until, mut rest) = match words {
+        ["to", label, rest @ ..] => (Until::Before((*label).to_owned()), rest),
+        ["through", label, rest @ ..] => (Until::Through((*label).to_owned()), rest),
+        [count, rest @ ..] => (Until::Count(number(count)?), rest),
+        [] => return Err("`run` needs `to LABEL`, `through LABEL` or a number of instructions".to_owned()),
+    };
+    let (mut branches, mut targets, mut duration) = (Vec::new(), Vec::new(), None);
+    while let [key, value, after @ ..] = rest {
+        match *key {
+            "branches" => branches.extend(parse_branches(value)?),
+            "targets" => targets.extend(value.split(',').map(str::to_owned)),
+            "for" => duration = Some(picoseconds(value)?),
+            _ => return Err(format!("`{key}`: `run` knows branches, targets and for")),
+        }
+        rest = after;
+    }
+    if rest.is_empty() {
+        Ok(Statement::Run { until, branches, targets, duration })
+    } else {
+        Err(format!("`{}` lacks its value", rest[0]))
+    }
+}
+
+/// `T3N` is taken three times, then not.
+fn parse_branches(text: &str) -> Result<Vec<bool>, String> {
+    let mut branches = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let taken = match first {
+            'T' => true,
+            'N' => false,
+            _ => {
+                return Err(format!(
+                    "`{text}`: branches are T (taken) and N (not), each with a count if you like"
+                ));
+            }
+        };
+        rest = &rest[1..];
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let count: u32 =
+            if digits == 0 { 1 } else { rest[..digits].parse().map_err(|_| "a count of 32 bits")? };
+        branches.extend(std::iter::repeat_n(taken, count.min(1 << 20) as usize));
+        rest = &rest[digits..];
+    }
+    Ok(branches)
+}
+
+fn parse_sleep(time: &str, state: &str, by: &str) -> Result<Statement, String> {
+    let state = state.strip_prefix('C').and_then(|state| state.parse().ok()).filter(|state| *state < 16);
+    let wake = match by {
+        "interrupt" => 1,
+        "store" => 2,
+        "autonomous" => 8,
+        _ => return Err(format!("`{by}`: an interrupt, a store or autonomous hardware wakes")),
+    };
+    let state = state.ok_or("a state is C0 to C15")?;
+    Ok(Statement::Sleep { duration: picoseconds(time)?, state, wake })
+}
+
+/// Packets that a scenario may set itself: those that do not steer the flow.
+fn parse_packets(words: &[&str]) -> Result<Vec<Packet>, String> {
+    let packets = match words {
+        ["pad"] => vec![Packet::Pad],
+        ["vmcs", base] => vec![Packet::Vmcs(number(base)?)],
+        ["mnt", payload] => vec![Packet::Mnt(number(payload)?)],
+        ["tsx", "begin"] => vec![Packet::ModeTsx { in_tx: true, abort: false }],
+        ["tsx", "commit"] => vec![Packet::ModeTsx { in_tx: false, abort: false }],
+        ["pebs", id, payload] => {
+            let (id, payload) = (number(id)? as u8 & 31, number(payload)?);
+            let narrow = false;
+            vec![
+                Packet::Bbp { kind: 1, narrow },
+                Packet::Bip { id, payload, narrow },
+                Packet::Bep { fup: false },
+            ]
+        }
+        ["cfe", kind, vector] => {
+            let (kind, vector) = (number(kind)? as u8, number(vector)? as u8);
+            vec![Packet::Cfe { kind, vector, fup: false }]
+        }
+        ["evd", kind, payload] => {
+            let (kind, payload) = (number(kind)? as u8, number(payload)?);
+            vec![Packet::Evd { kind, payload }]
+        }
+        _ => return Err("packets: pad, vmcs, mnt, tsx begin|commit, pebs ID VALUE, cfe, evd".to_owned()),
+    };
+    Ok(packets)
+}
+
+/// Reads `300ns`, `4us`, `1ms`, with fractions down to a picosecond.
+pub(super) fn picoseconds(text: &str) -> Result<u64, String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let scale: u64 = match unit {
+        "ns" => 1_000,
+        "us" => 1_000_000,
+        "ms" => 1_000_000_000,
+        _ => return Err(format!("`{text}` is no time: write 300ns, 4.5us, 1ms")),
+    };
+    let wrong = || format!("`{text}` is no time: write 300ns, 4.5us, 1ms");
+    let digits = &text[..text.len() - unit.len()];
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let (whole, part) = whole.parse::<u64>().ok().zip(fraction.parse::<u64>().ok()).ok_or_else(wrong)?;
+    let power =
+        u32::try_from(fraction.len()).ok().and_then(|length| 10u64.checked_pow(length)).ok_or_else(wrong)?;
+    let part = u128::from(part) * u128::from(scale) / u128::from(power);
+    whole.checked_mul(scale).and_then(|whole| whole.checked_add(part as u64)).ok_or_else(wrong)
+}
+
+/// Reads a number, decimal or with `0x`, `_` allowed.
+pub(super) fn number(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    let parsed = match digits.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    parsed.map_err(|_| format!("`{text}` is no number"))
+}
