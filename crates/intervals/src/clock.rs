@@ -11,7 +11,7 @@ use model::{PerfTime, TimeConversion, Tsc};
 
 use crate::Error;
 
-/// How fast NTP may slew CLOCK_MONOTONIC and CLOCK_REALTIME, in parts per million (adjtimex(2): 500 ppm).
+/// How fast NTP may slew `CLOCK_MONOTONIC` and `CLOCK_REALTIME`, in parts per million (adjtimex(2): 500 ppm).
 const SLEW_PPM: u128 = 500;
 
 /// A clock that marks may carry.

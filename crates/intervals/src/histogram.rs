@@ -146,7 +146,9 @@ impl Fine {
         let fewest = FEWEST.max((count as f64 * SMALLEST_SHARE).ceil() as usize);
         let left = peaks(self.smooth.iter().copied());
         let mut right = peaks(self.smooth.iter().rev().copied());
-        right.iter_mut().for_each(|peak| peak.0 = self.smooth.len() - 1 - peak.0);
+        for peak in &mut right {
+            peak.0 = self.smooth.len() - 1 - peak.0;
+        }
         right.reverse();
         let splits = (1..self.smooth.len().saturating_sub(1)).filter(|&split| {
             let enough = self.below[split] >= fewest && count - self.below[split] >= fewest;

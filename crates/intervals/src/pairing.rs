@@ -117,7 +117,7 @@ impl Pairing {
         match mark.kind {
             MarkKind::Begin => self.begin(lane, mark),
             MarkKind::End => self.end(lane, mark),
-            MarkKind::Stage(_) | MarkKind::Publish | MarkKind::Counter => self.within(&lane, mark),
+            MarkKind::Stage(_) | MarkKind::Publish | MarkKind::Counter => self.within(&lane, &mark),
         }
     }
 
@@ -160,11 +160,11 @@ impl Pairing {
         }
     }
 
-    fn within(&mut self, lane: &Lane, mark: Mark) {
+    fn within(&mut self, lane: &Lane, mark: &Mark) {
         let Some(open) = self.open.get_mut(lane).and_then(|stack| stack.last_mut()) else {
             return self.left_over(
                 "marks outside of an interval",
-                &mark,
+                mark,
                 "lies in no open interval: it is left out",
             );
         };
@@ -172,7 +172,7 @@ impl Pairing {
         if !room {
             self.left_over(
                 "marks beyond the limits",
-                &mark,
+                mark,
                 "is one too many of its interval: it is left out",
             );
         }

@@ -147,17 +147,14 @@ impl Choice<'_, '_> {
         if !slow_mode {
             return;
         }
-        match TwoModes::find(&self.population.sorted_durations()) {
-            Some(modes) => {
-                self.keep_longer_than(modes.threshold);
-                let shown = self.population.unit().show(modes.threshold);
-                self.reasons.push(format!("the slow one of two modes: longer than {shown}"));
-            }
-            None => {
-                self.positions.clear();
-                self.reasons.push("the slow one of two modes: there are no two modes".to_owned());
-            }
-        }
+        let Some(modes) = TwoModes::find(&self.population.sorted_durations()) else {
+            self.positions.clear();
+            self.reasons.push("the slow one of two modes: there are no two modes".to_owned());
+            return;
+        };
+        self.keep_longer_than(modes.threshold);
+        let shown = self.population.unit().show(modes.threshold);
+        self.reasons.push(format!("the slow one of two modes: longer than {shown}"));
     }
 
     fn keep_longest(&mut self, top: Option<usize>) {

@@ -34,7 +34,7 @@ impl Splitter {
             self.ends.push(line.len());
             return Some(Cells { bytes: line, ends: &self.ends, between: 1 });
         }
-        if memchr::memchr_iter(b'"', line).count() % 2 != 0 {
+        if !memchr::memchr_iter(b'"', line).count().is_multiple_of(2) {
             return None;
         }
         self.unquote(line);

@@ -93,15 +93,13 @@ impl Draft {
 }
 
 fn join_marks(mut marks: Vec<Mark>, join: &Join, findings: &mut Findings) -> Vec<Mark> {
-    marks.retain_mut(|mark| match join.tsc(mark.at.0) {
-        Some(at) => {
-            mark.at = at;
-            true
-        }
-        None => {
+    marks.retain_mut(|mark| {
+        let at = join.tsc(mark.at.0);
+        if at.is_none() {
             outside_pairs("the mark", join, mark.origin, findings);
-            false
         }
+        mark.at = at.unwrap_or(mark.at);
+        at.is_some()
     });
     marks
 }

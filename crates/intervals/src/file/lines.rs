@@ -59,16 +59,12 @@ impl<R: BufRead> Lines<R> {
             if chunk.is_empty() {
                 return Ok(());
             }
-            match memchr::memchr(b'\n', chunk) {
-                Some(at) => {
-                    self.reader.consume(at + 1);
-                    return Ok(());
-                }
-                None => {
-                    let all = chunk.len();
-                    self.reader.consume(all);
-                }
+            if let Some(at) = memchr::memchr(b'\n', chunk) {
+                self.reader.consume(at + 1);
+                return Ok(());
             }
+            let all = chunk.len();
+            self.reader.consume(all);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads interval files: VTune's CSV and our own two forms, told apart by the first line.
+//! Reads interval files: `VTune`'s CSV and our own two forms, told apart by the first line.
 //!
 //! Input: a path, or any byte stream, and the clocks that are known from elsewhere. Output: intervals in ticks with a
 //! diagnostic for each line that could not be used. `docs/interval-file.md` is the contract.

@@ -1,4 +1,4 @@
-//! `YYYY-MM-DD hh:mm:ss[.fraction]` in UTC, as VTune's import CSV writes it, to nanoseconds since 1970.
+//! `YYYY-MM-DD hh:mm:ss[.fraction]` in UTC, as `VTune`'s import CSV writes it, to nanoseconds since 1970.
 
 use super::cells::unsigned;
 
@@ -41,7 +41,7 @@ fn fraction_ns(digits: &[u8]) -> Option<u64> {
 }
 
 fn is_leap(year: u64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
 }
 
 fn days_in(year: u64, month: u64) -> u64 {

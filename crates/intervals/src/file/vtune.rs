@@ -1,4 +1,4 @@
-//! VTune's import CSV, as it stands: `name,start_tsc.CLOCK,end_tsc,pid,tid`.
+//! `VTune`'s import CSV, as it stands: `name,start_tsc.CLOCK,end_tsc,pid,tid`.
 //!
 //! The suffix of `start_tsc` names the clock. Rows with pid and tid are tasks, rows without are frames. The id of a row
 //! is its number among the data rows, from 0, whether or not the others could be used.

@@ -56,7 +56,7 @@ fn percentile_takes_the_slowest_share() {
 
 #[test]
 fn default_is_mad_and_at_most_ten() {
-    let mut durations = vec![100, 101, 99, 100, 102, 98].repeat(10);
+    let mut durations = [100, 101, 99, 100, 102, 98].repeat(10);
     durations.extend(1000..1015);
     let selected = select(&Selection::default(), &durations);
     assert_eq!(selected.indices, (65..75).rev().collect::<Vec<_>>());
