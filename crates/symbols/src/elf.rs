@@ -14,6 +14,7 @@ use object::{
 
 use crate::error::Error;
 use crate::file_bytes::FileBytes;
+use crate::plt::{self, Stub};
 use crate::symbol_table::{Binding, RawSymbol};
 
 /// A part of the file that is loaded into memory.
@@ -91,30 +92,38 @@ impl CodeFile {
         Some(segment.svma.start + (file_offset - segment.file_offset))
     }
 
-    /// The functions of its symbol table, or where it has none of its dynamic symbol table.
+    /// The functions of its symbol table.
     pub(crate) fn symbols(&self) -> Vec<RawSymbol> {
+        self.functions(|parsed| parsed.symbols())
+    }
+
+    /// The functions that it exports or imports: all that a stripped file says.
+    pub(crate) fn dynamic_symbols(&self) -> Vec<RawSymbol> {
+        self.functions(|parsed| parsed.dynamic_symbols())
+    }
+
+    /// The stubs through which it calls other files' functions.
+    pub(crate) fn stubs(&self) -> Vec<Stub> {
+        object::File::parse(&self.bytes[..]).map_or_else(|_| Vec::new(), |parsed| plt::stubs(&parsed))
+    }
+
+    fn functions<'a>(
+        &'a self,
+        list: impl for<'f> Fn(&'f object::File<'a>) -> object::SymbolIterator<'a, 'f>,
+    ) -> Vec<RawSymbol> {
         let bytes = &self.bytes[..];
         if !bytes.starts_with(&elf::ELFMAG) {
             return Vec::new();
         }
         let Ok(parsed) = object::File::parse(bytes) else { return Vec::new() };
-        let code: Vec<bool> = code_sections(&parsed);
-        let functions = |symbols: object::SymbolIterator<'_, '_>| -> Vec<RawSymbol> {
-            symbols.filter_map(|symbol| function_of(&symbol, &code, bytes)).collect()
-        };
-        let static_symbols = functions(parsed.symbols());
-        if static_symbols.is_empty() { functions(parsed.dynamic_symbols()) } else { static_symbols }
+        let code = code_sections(&parsed);
+        list(&parsed).filter_map(|symbol| function_of(&symbol, &code, bytes)).collect()
     }
 
     /// Where the symbol `name` lies (SVMA).
     pub(crate) fn symbol(&self, name: &str) -> Option<u64> {
         let parsed = object::File::parse(&self.bytes[..]).ok()?;
         parsed.symbols().find(|symbol| symbol.name() == Ok(name)).map(|symbol| symbol.address())
-    }
-
-    /// Whether it has a symbol table, not only the dynamic one.
-    pub(crate) fn has_symbol_table(&self) -> bool {
-        object::File::parse(&self.bytes[..]).is_ok_and(|parsed| parsed.symbol_table().is_some())
     }
 
     /// Whether it tells source lines.

@@ -155,7 +155,9 @@ impl ProcessImages {
     }
 
     fn note_missing(&self, pid: Pid, address: u64, at: Tsc) {
-        if let Some(piece) = self.user_piece(pid, address, at) {
+        if address >= KERNEL_HALF {
+            self.miss_kernel();
+        } else if let Some(piece) = self.user_piece(pid, address, at) {
             piece.image.miss();
         }
     }

@@ -8,8 +8,10 @@ use std::sync::{Arc, OnceLock};
 
 use model::{BuildId, Diagnostic};
 
+use crate::debug_file;
 use crate::elf::CodeFile;
 use crate::error::Error;
+use crate::lines::Lines;
 use crate::search::SearchPath;
 use crate::symbol_table::SymbolTable;
 
@@ -63,7 +65,9 @@ pub(crate) struct Image {
     pub(crate) kind: ImageKind,
     build_id: Option<BuildId>,
     found: OnceLock<Search>,
+    debug_file: OnceLock<Option<CodeFile>>,
     symbols: OnceLock<Option<SymbolTable>>,
+    lines: OnceLock<Option<Lines>>,
     /// Whether its code was asked for and not there.
     missed: AtomicBool,
 }
@@ -83,7 +87,9 @@ impl Image {
             kind,
             build_id,
             found: OnceLock::new(),
+            debug_file: OnceLock::new(),
             symbols: OnceLock::new(),
+            lines: OnceLock::new(),
             missed: AtomicBool::new(false),
         }
     }
@@ -98,14 +104,39 @@ impl Image {
         self.missed.store(true, Ordering::Relaxed);
     }
 
-    /// Its functions.
+    /// Its functions: of its own symbol table, else of its debug file's, else what it exports.
     pub(crate) fn symbols(&self, search: &SearchPath) -> Option<&SymbolTable> {
-        let read = || {
-            let file = self.code(search)?;
-            let table = SymbolTable::new(Arc::clone(&file.bytes), file.symbols());
-            (table.len() > 0).then_some(table)
-        };
-        self.symbols.get_or_init(read).as_ref()
+        self.symbols.get_or_init(|| self.read_symbols(search)).as_ref()
+    }
+
+    /// Its line tables.
+    pub(crate) fn lines(&self, search: &SearchPath) -> Option<&Lines> {
+        let open = || Lines::open(self.code(search)?).or_else(|| Lines::open(self.debug_file(search)?));
+        self.lines.get_or_init(open).as_ref()
+    }
+
+    fn read_symbols(&self, search: &SearchPath) -> Option<SymbolTable> {
+        let file = self.code(search)?;
+        let mut source = file;
+        let mut symbols = file.symbols();
+        if let Some(debug_file) = symbols.is_empty().then(|| self.debug_file(search)).flatten() {
+            source = debug_file;
+            symbols = debug_file.symbols();
+        }
+        if symbols.is_empty() {
+            source = file;
+            symbols = file.dynamic_symbols();
+        }
+        // The stubs stand in the binary, whoever has the symbols.
+        let stubs = file.stubs();
+        if symbols.is_empty() && stubs.is_empty() {
+            return None;
+        }
+        Some(SymbolTable::with_stubs(Arc::clone(&source.bytes), symbols, stubs))
+    }
+
+    fn debug_file(&self, search: &SearchPath) -> Option<&CodeFile> {
+        self.debug_file.get_or_init(|| debug_file::find(self.code(search)?, search)).as_ref()
     }
 
     fn find(&self, search: &SearchPath) -> Search {
@@ -122,7 +153,9 @@ impl Image {
                 Err(error) => refused.push(error),
             }
         }
-        Search { file: None, refused }
+        let elsewhere = self.build_id.as_ref().and_then(|id| debug_file::find_binary(id, search));
+        let file = elsewhere.and_then(|path| CodeFile::open(&path).and_then(|file| self.accept(file)).ok());
+        Search { file, refused }
     }
 
     fn accept(&self, file: CodeFile) -> Result<CodeFile, Error> {

@@ -3,6 +3,7 @@
 //! Input: lines `ADDRESS TYPE NAME[\t[MODULE]]` (`/proc/kallsyms`, proc(5)). Output: the functions. Lines that are none
 //! are skipped; names stay in the file.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::symbol_table::{Binding, RawSymbol};
@@ -13,12 +14,23 @@ use crate::timeline::KERNEL_HALF;
 pub(crate) struct Kallsyms {
     /// In the order of the file. Without sizes.
     pub(crate) functions: Vec<RawSymbol>,
-    /// Address of `_text`, the kernel's first byte.
-    pub(crate) text: Option<u64>,
-    /// Address of `_stext`.
-    pub(crate) stext: Option<u64>,
+    /// Where functions of modules begin.
+    pub(crate) in_modules: HashSet<u64>,
+    text: Option<u64>,
+    stext: Option<u64>,
     /// Whether all addresses were zero: `kptr_restrict` hid them.
     pub(crate) hidden: bool,
+}
+
+impl Kallsyms {
+    /// Address of one of the two symbols that perf refers to.
+    pub(crate) fn reference(&self, name: &str) -> Option<u64> {
+        match name {
+            "_text" => self.text,
+            "_stext" => self.stext,
+            _ => None,
+        }
+    }
 }
 
 /// Reads the list.
@@ -39,6 +51,9 @@ pub(crate) fn parse(file: &[u8]) -> Kallsyms {
             _ => {}
         }
         if let Some(binding) = function_binding(kind).filter(|_| address >= KERNEL_HALF) {
+            if line.trim_ascii_end().ends_with(b"]") {
+                found.in_modules.insert(address);
+            }
             let name = start + name.start..start + name.end;
             found.functions.push(RawSymbol { start: address, size: 0, name, binding });
         }

@@ -1,18 +1,22 @@
 //! The kernel's code and symbols.
 //!
-//! Input: `kcore_dir`, vmlinux, kallsyms. Output: code pieces by address and one symbol table. A kcore is memory as it
-//! was, patched and with its modules; a vmlinux is what the boot then patched, so it is the second choice.
+//! Input: kcore, kallsyms, vmlinux, and the recorded kernel mappings that they must agree with. Output: code pieces by
+//! address and symbol tables. A kcore is memory as it was, patched and with its modules, so it is the first choice; a
+//! vmlinux is what the boot then patched. Module files hold unrelocated code, in which a decoder would get lost: unused.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Diagnostic, Mapping};
+use model::{BuildId, Diagnostic, Mapping};
 
 use crate::elf::CodeFile;
+use crate::error::Error;
 use crate::file_bytes::FileBytes;
-use crate::kallsyms;
-use crate::search::SearchPath;
+use crate::kallsyms::{self, Kallsyms};
+use crate::kcore_dir;
+use crate::lines::Lines;
+use crate::search::{CacheEntry, SearchPath};
 use crate::symbol_table::{Found, SymbolTable};
 use crate::timeline::KERNEL_HALF;
 
@@ -27,33 +31,65 @@ pub(crate) struct KernelPiece {
     pub(crate) file_offset: u64,
 }
 
+/// What the recording says of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordedKernel<'a> {
+    /// All its mappings: its text and its modules.
+    pub(crate) mappings: &'a [&'a Mapping],
+    pub(crate) build_id: Option<&'a BuildId>,
+}
+
+impl RecordedKernel<'_> {
+    /// The mapping of the kernel's own text.
+    pub(crate) fn text(&self) -> Option<&Mapping> {
+        self.mappings.iter().copied().find(|mapping| mapping.path.starts_with("[kernel.kallsyms]"))
+    }
+
+    /// The symbol that perf names behind the bracket (`[kernel.kallsyms]_text`), and its actual address, which perf
+    /// writes into the mapping's file offset.
+    pub(crate) fn reference(&self) -> Option<(&str, u64)> {
+        let text = self.text()?;
+        let symbol =
+            text.path.rsplit_once(']').map(|(_, symbol)| symbol).filter(|symbol| !symbol.is_empty())?;
+        (text.file_offset >= KERNEL_HALF).then_some((symbol, text.file_offset))
+    }
+}
+
+/// A symbol table, and what to add to its addresses to have those of the recording (KASLR), modulo 2^64.
+type Moved<T> = (T, u64);
+
 /// The kernel, as the files show it.
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
     /// Ordered by address, disjoint.
     pub(crate) pieces: Vec<KernelPiece>,
-    symbols: Option<SymbolTable>,
-    /// What to add to an address of `symbols` to have the one of the recording (KASLR), modulo 2^64.
-    slide: u64,
+    /// Best first.
+    tables: Vec<Moved<SymbolTable>>,
+    lines: Option<Moved<Lines>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Kernel {
-    /// Opens what there is. `text` is the recorded mapping of the kernel's own text.
-    pub(crate) fn open(search: &SearchPath, text: Option<&Mapping>) -> Kernel {
+    /// Opens what there is.
+    pub(crate) fn open(search: &SearchPath, recorded: RecordedKernel<'_>) -> Kernel {
         let mut kernel = Kernel::default();
-        let kcore = search.kcore_dir.as_deref().map(|dir| dir.join("kcore"));
-        if let Some(file) = kcore.and_then(|path| kernel.open_file(&path)) {
-            kernel.add_code(&file, 0);
+        kernel.use_vmlinux_symbols(search, recorded);
+        if let Some(path) = &search.kallsyms {
+            kernel.use_kallsyms(path, recorded);
         }
-        if let Some(file) = search.vmlinux.as_deref().and_then(|path| kernel.open_file(path)) {
-            kernel.use_vmlinux(&file, text);
-        }
-        let listed = search.kcore_dir.as_deref().map(|dir| dir.join("kallsyms"));
-        for path in [search.kallsyms.clone(), listed].into_iter().flatten() {
-            if kernel.symbols.is_none() {
-                kernel.read_kallsyms(&path);
+        for dir in kcore_dir::candidates(search, recorded.build_id) {
+            if kernel.pieces.is_empty() {
+                kernel.use_kcore_dir(&dir, recorded);
             }
+        }
+        let cached = recorded.build_id.map(|id| search.cached(id, CacheEntry::Kallsyms)).unwrap_or_default();
+        for path in cached.iter().filter(|path| path.is_file()) {
+            if kernel.tables.is_empty() {
+                kernel.use_kallsyms(path, recorded);
+            }
+        }
+        if kernel.pieces.is_empty() {
+            kernel.use_vmlinux_code(search, recorded);
         }
         kernel
     }
@@ -64,27 +100,75 @@ impl Kernel {
         self.pieces.get(index).filter(|piece| address < piece.range.end)
     }
 
-    /// The function at `address`; the answer's ranges are actual addresses.
-    pub(crate) fn function(&self, address: u64) -> Option<Found<'_>> {
-        let mut found = self.symbols.as_ref()?.at(address.wrapping_sub(self.slide))?;
-        for range in [&mut found.range, &mut found.span] {
-            *range = range.start.wrapping_add(self.slide)..range.end.wrapping_add(self.slide);
-        }
-        Some(found)
+    /// The function at `address` and the number of its table; its ranges are actual addresses.
+    pub(crate) fn function(&self, address: u64) -> Option<(usize, Found<'_>)> {
+        self.tables.iter().enumerate().find_map(|(number, (table, slide))| {
+            let mut found = table.at(address.wrapping_sub(*slide))?;
+            for range in [&mut found.range, &mut found.span] {
+                *range = range.start.wrapping_add(*slide)..range.end.wrapping_add(*slide);
+            }
+            Some((number, found))
+        })
     }
 
-    /// The symbol table, and what to add to its addresses.
-    pub(crate) fn symbols(&self) -> Option<(&SymbolTable, u64)> {
-        self.symbols.as_ref().map(|symbols| (symbols, self.slide))
+    /// The symbol table with a number that [`Self::function`] gave.
+    pub(crate) fn table(&self, number: usize) -> Option<&SymbolTable> {
+        self.tables.get(number).map(|(table, _)| table)
+    }
+
+    /// Where functions called `name` begin.
+    pub(crate) fn addresses_of(&self, name: &str) -> Vec<u64> {
+        let in_table = |(table, slide): &Moved<SymbolTable>| -> Vec<u64> {
+            table.starts_of(name).map(|start| start.wrapping_add(*slide)).collect()
+        };
+        self.tables.iter().flat_map(in_table).collect()
+    }
+
+    /// The line tables of vmlinux, and what to add to their addresses.
+    pub(crate) fn lines(&self) -> Option<(&Lines, u64)> {
+        self.lines.as_ref().map(|(lines, slide)| (lines, *slide))
+    }
+
+    /// What to say where kernel code was needed and not there.
+    pub(crate) fn missing(&self, build_id: Option<&BuildId>) -> Diagnostic {
+        let identity = build_id.map_or_else(String::new, |id| format!(" (build ID {id})"));
+        let what = if self.pieces.is_empty() { "no copy of" } else { "not all of" };
+        Diagnostic::warning(format!(
+            "{what} the recorded kernel's code{identity} is here: its flow is a gap, sideband still tells switches and \
+             interrupts; record with `perf record --kcore`, or give the matching --vmlinux"
+        ))
+    }
+
+    fn warn(&mut self, what: String) {
+        self.diagnostics.push(Diagnostic::warning(what));
     }
 
     fn open_file(&mut self, path: &Path) -> Option<CodeFile> {
         match CodeFile::open(path) {
             Ok(file) => Some(file),
             Err(error) => {
-                self.diagnostics.push(Diagnostic::warning(format!("{error}: no kernel code from it")));
+                self.warn(format!("{error}: nothing of the kernel is read from it"));
                 None
             }
+        }
+    }
+
+    /// A copy of the running kernel: taken only if its kernel and modules lie where the recording has them.
+    fn use_kcore_dir(&mut self, dir: &Path, recorded: RecordedKernel<'_>) {
+        let path = dir.join("kallsyms");
+        let list = self.open_kallsyms(&path);
+        if let Some(why) = kcore_dir::disagreement(dir, list.as_ref().map(|(_, list)| list), recorded) {
+            self.warn(format!(
+                "{}: {why}: the copy of the kernel is of another boot, refused; kernel code is a gap",
+                dir.display()
+            ));
+            return;
+        }
+        if let Some(file) = self.open_file(&dir.join("kcore")) {
+            self.add_code(&file, 0);
+        }
+        if let Some((bytes, list)) = list {
+            self.tables.push((SymbolTable::new(bytes, list.functions), 0));
         }
     }
 
@@ -92,7 +176,7 @@ impl Kernel {
     fn add_code(&mut self, file: &CodeFile, slide: u64) {
         for segment in &file.segments {
             let range = segment.svma.start.wrapping_add(slide)..segment.svma.end.wrapping_add(slide);
-            if range.start >= KERNEL_HALF && range.start < range.end {
+            if segment.svma.start >= KERNEL_HALF && range.start >= KERNEL_HALF && range.start < range.end {
                 self.pieces.push(KernelPiece {
                     range,
                     path: Arc::clone(&file.path),
@@ -117,41 +201,84 @@ impl Kernel {
         });
     }
 
-    fn use_vmlinux(&mut self, file: &CodeFile, text: Option<&Mapping>) {
-        let slide = text.and_then(|mapping| slide_of(file, mapping)).unwrap_or(0);
-        if self.pieces.is_empty() && file.has_code {
-            self.add_code(file, slide);
+    /// The vmlinux that was named, else the one with the recorded build ID.
+    fn vmlinux(&mut self, search: &SearchPath, recorded: RecordedKernel<'_>) -> Option<CodeFile> {
+        if let Some(path) = &search.vmlinux {
+            let file = self.open_file(path)?;
+            let agrees = recorded.build_id.is_none_or(|id| file.build_id.as_ref() == Some(id));
+            if let Some(id) = recorded.build_id.filter(|_| !agrees) {
+                let error =
+                    Error::OtherBuild { path: path.clone(), recorded: id.clone(), found: file.build_id };
+                self.warn(format!("{error}; give the vmlinux of the recorded kernel"));
+                return None;
+            }
+            return Some(file);
         }
-        let table = SymbolTable::new(Arc::clone(&file.bytes), file.symbols());
-        if table.len() > 0 {
-            self.symbols = Some(table);
-            self.slide = slide;
+        let id = recorded.build_id?;
+        let cached = search.cached(id, CacheEntry::Elf);
+        let found = crate::debug_file::find_kernel(id, search);
+        let files = cached.into_iter().chain(found).filter_map(|path| CodeFile::open(&path).ok());
+        files.into_iter().find(|file| file.build_id.as_ref() == Some(id))
+    }
+
+    fn use_vmlinux_symbols(&mut self, search: &SearchPath, recorded: RecordedKernel<'_>) {
+        let Some(file) = self.vmlinux(search, recorded) else { return };
+        let slide = slide_of(recorded, |name| file.symbol(name));
+        self.lines = Lines::open(&file).map(|lines| (lines, slide));
+        let symbols = file.symbols();
+        if !symbols.is_empty() {
+            self.tables.push((SymbolTable::new(Arc::clone(&file.bytes), symbols), slide));
         }
     }
 
-    fn read_kallsyms(&mut self, path: &Path) {
+    fn use_vmlinux_code(&mut self, search: &SearchPath, recorded: RecordedKernel<'_>) {
+        let Some(file) = self.vmlinux(search, recorded).filter(|file| file.has_code) else { return };
+        let slide = slide_of(recorded, |name| file.symbol(name));
+        self.add_code(&file, slide);
+        self.warn(format!(
+            "{}: kernel code from this file lacks what the boot patched (alternatives, static calls, ftrace) and all \
+             modules: expect gaps; record with `perf record --kcore`",
+            file.path.display()
+        ));
+    }
+
+    /// A list that was named, or one by build ID: of the same kernel, but perhaps of another boot.
+    fn use_kallsyms(&mut self, path: &Path, recorded: RecordedKernel<'_>) {
+        let Some((bytes, mut list)) = self.open_kallsyms(path) else { return };
+        let slide = slide_of(recorded, |name| list.reference(name));
+        if slide != 0 {
+            self.warn(format!(
+                "{}: of another boot than the recording: the kernel's names are moved by {slide:#x}, those of modules \
+                 are left out",
+                path.display()
+            ));
+            list.functions.retain(|function| !list.in_modules.contains(&function.start));
+        }
+        self.tables.push((SymbolTable::new(bytes, list.functions), slide));
+    }
+
+    fn open_kallsyms(&mut self, path: &Path) -> Option<(Arc<FileBytes>, Kallsyms)> {
         let bytes = match FileBytes::open(path) {
             Ok(bytes) => Arc::new(bytes),
             Err(error) => {
-                let what = format!("{}: {error}: no kernel symbols from it", path.display());
-                return self.diagnostics.push(Diagnostic::warning(what));
+                self.warn(format!("{}: {error}: no kernel symbols from it", path.display()));
+                return None;
             }
         };
         let list = kallsyms::parse(&bytes);
         if list.functions.is_empty() {
             let why =
                 if list.hidden { "all addresses are hidden (kptr_restrict)" } else { "it lists no function" };
-            let what = format!("{}: {why}: no kernel symbols from it", path.display());
-            return self.diagnostics.push(Diagnostic::warning(what));
+            self.warn(format!("{}: {why}: no kernel symbols from it", path.display()));
+            return None;
         }
-        self.symbols = Some(SymbolTable::new(bytes, list.functions));
-        self.slide = 0;
+        Some((bytes, list))
     }
 }
 
-/// How far the kernel was moved at boot: perf writes the actual address of the symbol that it names behind the bracket
-/// (`[kernel.kallsyms]_text`) into the mapping's file offset.
-fn slide_of(vmlinux: &CodeFile, text: &Mapping) -> Option<u64> {
-    let symbol = text.path.rsplit_once(']').map(|(_, symbol)| symbol).filter(|symbol| !symbol.is_empty())?;
-    Some(text.file_offset.wrapping_sub(vmlinux.symbol(symbol)?))
+/// How far the kernel was moved at boot, against a file in which `address_of` finds symbols.
+fn slide_of(recorded: RecordedKernel<'_>, address_of: impl Fn(&str) -> Option<u64>) -> u64 {
+    let slide =
+        recorded.reference().and_then(|(symbol, actual)| Some(actual.wrapping_sub(address_of(symbol)?)));
+    slide.unwrap_or(0)
 }

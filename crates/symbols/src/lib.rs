@@ -3,15 +3,21 @@
 //! [`ProcessImages`] replays a recording's map events and finds the files behind them. It serves code to the decoder
 //! ([`model::CodeBytes`]) and names to everybody else. It knows neither perf.data nor Intel PT.
 
+mod debug_file;
 mod demangle;
+mod disassembly;
 mod elf;
 mod epochs;
 mod error;
 mod file_bytes;
 mod image;
 mod kallsyms;
+mod kcore_dir;
 mod kernel;
+mod lines;
 mod names;
+mod perf_map;
+mod plt;
 mod pokes;
 mod process_images;
 mod range_map;
@@ -20,7 +26,9 @@ mod symbol_table;
 mod sys;
 mod timeline;
 
+pub use disassembly::Instruction;
 pub use error::Error;
+pub use lines::Frame;
 pub use names::{Function, FunctionId, Location};
 pub use process_images::ProcessImages;
 pub use search::SearchPath;

@@ -2,6 +2,7 @@
 //!
 //! [`ProcessImages::function_at`] is asked for every block of a flow: four binary searches, no allocation.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,20 +10,25 @@ use model::{Pid, Tsc};
 
 use crate::image::ImageKind;
 use crate::process_images::ProcessImages;
-use crate::symbol_table::Found;
+use crate::symbol_table::{Found, SymbolTable};
 use crate::timeline::KERNEL_HALF;
 
 /// Names a function of one DSO within one [`ProcessImages`]; the same function mapped twice has one id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FunctionId(u64);
 
-/// The parts of an id: an image's number, or one of these, above a symbol's number.
-const KERNEL_IMAGE: u32 = u32::MAX;
-const RUN_TIME_IMAGE: u32 = u32::MAX - 1;
+/// Numbers beyond those of images: the kernel's symbol tables, and its functions of run time.
+const KERNEL_IMAGES: u32 = u32::MAX - 0xff;
+const RUN_TIME_IMAGE: u32 = KERNEL_IMAGES - 1;
 
 impl FunctionId {
     fn new(image: u32, symbol: u32) -> FunctionId {
         FunctionId(u64::from(image) << 32 | u64::from(symbol))
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // Splits what `new` joined.
+    fn parts(self) -> (u32, u32) {
+        ((self.0 >> 32) as u32, self.0 as u32)
     }
 }
 
@@ -67,6 +73,10 @@ impl ProcessImages {
             return self.kernel_function(address, at);
         }
         let piece = self.user_piece(pid, address, at)?;
+        if piece.image.kind == ImageKind::Anonymous {
+            let (number, names) = self.perf_map(pid)?;
+            return Some(function(number, names.at(address)?, 0, piece.range));
+        }
         let file = piece.image.code(&self.search)?;
         let svma = file.svma(piece.file_offset(address))?;
         let found = piece.image.symbols(&self.search)?.at(svma)?;
@@ -75,11 +85,10 @@ impl ProcessImages {
 
     /// The name of a function that [`Self::function_at`] found.
     pub fn name_of(&self, id: FunctionId) -> Option<&Arc<str>> {
-        let (image, symbol) = ((id.0 >> 32) as u32, id.0 as u32);
+        let (image, symbol) = id.parts();
         match image {
-            KERNEL_IMAGE => self.kernel().symbols()?.0.name(symbol),
             RUN_TIME_IMAGE => self.timelines.run_time_names.get(symbol as usize),
-            image => self.images.get(image as usize)?.symbols(&self.search)?.name(symbol),
+            image => self.table(image)?.name(symbol),
         }
     }
 
@@ -115,26 +124,72 @@ impl ProcessImages {
                 symbols.starts_of(name).map(|start| start.wrapping_sub(svma).wrapping_add(range.start));
             addresses.extend(here.filter(|address| range.contains(address)));
         }
-        addresses.extend(self.kernel_addresses_of(name));
+        addresses.extend(self.kernel().addresses_of(name));
         addresses.sort_unstable();
         addresses.dedup();
         addresses
     }
 
-    fn kernel_addresses_of(&self, name: &str) -> Vec<u64> {
-        let Some((symbols, slide)) = self.kernel().symbols() else { return Vec::new() };
-        symbols.starts_of(name).map(|start| start.wrapping_add(slide)).collect()
+    /// Where functions called `name` begin in any process at any time; the kernel's under [`Pid::KERNEL`].
+    pub fn addresses_of_any(&self, name: &str) -> Vec<(Pid, u64)> {
+        let candidates = self.mapped_addresses_of(name);
+        let mut found: Vec<(Pid, u64)> = Vec::new();
+        for pid in self.timelines.pids() {
+            let timeline = self.timelines.process(pid);
+            let held = |&(mapping, address): &(u32, u64)| {
+                timeline
+                    .versions()
+                    .any(|pieces| pieces.get(address).is_some_and(|(_, &here)| here == mapping))
+            };
+            found.extend(
+                candidates.iter().filter(|candidate| held(candidate)).map(|&(_, address)| (pid, address)),
+            );
+        }
+        found.extend(self.kernel().addresses_of(name).into_iter().map(|address| (Pid::KERNEL, address)));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Every mapping that shows a function called `name`, and where.
+    fn mapped_addresses_of(&self, name: &str) -> Vec<(u32, u64)> {
+        let mut stated: HashMap<u32, Vec<u64>> = HashMap::new();
+        let mut found = Vec::new();
+        for (mapping, number) in self.timelines.mappings.iter().zip(0u32..) {
+            let Some(piece) = self.piece_of(&mapping.range, number) else { continue };
+            let starts = stated.entry(piece.index).or_insert_with(|| {
+                let symbols = piece.image.symbols(&self.search);
+                symbols.map_or_else(Vec::new, |symbols| symbols.starts_of(name).collect())
+            });
+            if starts.is_empty() {
+                continue;
+            }
+            let file = piece.image.code(&self.search);
+            let Some(svma) = file.and_then(|file| file.svma(mapping.file_offset)) else { continue };
+            let here = starts.iter().map(|start| start.wrapping_sub(svma).wrapping_add(mapping.range.start));
+            found.extend(
+                here.filter(|address| mapping.range.contains(address)).map(|address| (number, address)),
+            );
+        }
+        found
     }
 
     fn raw_name(&self, id: FunctionId) -> &str {
-        let (image, symbol) = ((id.0 >> 32) as u32, id.0 as u32);
+        let (image, symbol) = id.parts();
         match image {
-            KERNEL_IMAGE => self.kernel().symbols().map_or("", |(symbols, _)| symbols.raw_name(symbol)),
             RUN_TIME_IMAGE => self.timelines.run_time_names.get(symbol as usize).map_or("", |name| &**name),
-            image => {
-                let symbols = self.images.get(image as usize).and_then(|image| image.symbols(&self.search));
-                symbols.map_or("", |symbols| symbols.raw_name(symbol))
-            }
+            image => self.table(image).map_or("", |symbols| symbols.raw_name(symbol)),
+        }
+    }
+
+    /// The symbol table with this number.
+    fn table(&self, image: u32) -> Option<&SymbolTable> {
+        if let Some(number) = image.checked_sub(KERNEL_IMAGES) {
+            return self.kernel().table(number as usize);
+        }
+        match self.images.get(image as usize) {
+            Some(image) => image.symbols(&self.search),
+            None => self.perf_map_number(image),
         }
     }
 
@@ -150,10 +205,11 @@ impl ProcessImages {
                 name,
             });
         }
-        let found = self.kernel().function(address)?;
+        let (number, found) = self.kernel().function(address)?;
+        let image = KERNEL_IMAGES.checked_add(u32::try_from(number).ok()?)?;
         let everywhere = KERNEL_HALF..u64::MAX;
         let (mapping, _) = self.timelines.kernel.at(at).pieces.get(address).unzip();
-        Some(function(KERNEL_IMAGE, found, 0, mapping.unwrap_or(&everywhere)))
+        Some(function(image, found, 0, mapping.unwrap_or(&everywhere)))
     }
 
     /// `[kernel.kallsyms]` without the symbol that perf appends, `[module]`, or `[unknown]`.

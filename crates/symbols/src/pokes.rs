@@ -49,11 +49,6 @@ impl Pokes {
         Pokes { bytes, holes }
     }
 
-    /// The poked ranges: ordered, disjoint.
-    pub(crate) fn holes(&self) -> &[Range<u64>] {
-        &self.holes
-    }
-
     /// The first hole that ends above `address`.
     pub(crate) fn hole_from(&self, address: u64) -> Option<&Range<u64>> {
         self.holes.get(self.holes.partition_point(|hole| hole.end <= address))

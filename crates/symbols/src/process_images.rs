@@ -6,14 +6,17 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{BuildId, Diagnostic, MapEvent, Mapping, Pid, Tsc};
 
 use crate::epochs::Epochs;
 use crate::image::{Image, ImageKind};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, RecordedKernel};
+use crate::perf_map;
 use crate::pokes::Pokes;
 use crate::search::SearchPath;
+use crate::symbol_table::SymbolTable;
 use crate::timeline::{KERNEL_HALF, MappingIndex, Timelines};
 
 /// All address spaces over time.
@@ -25,7 +28,12 @@ pub struct ProcessImages {
     pub(crate) images: Vec<Image>,
     /// By mapping: which image it maps.
     image_of: Vec<u32>,
+    /// Names of JIT code, by process.
+    perf_maps: Vec<(Pid, OnceLock<Option<SymbolTable>>)>,
     kernel: OnceLock<Kernel>,
+    /// Whether kernel code was asked for and not there.
+    kernel_missed: AtomicBool,
+    kernel_build_id: Option<BuildId>,
     pub(crate) epochs: Epochs,
 }
 
@@ -52,14 +60,20 @@ impl ProcessImages {
     /// the recorded identities by path, for mappings that do not carry their own. Opens no file.
     pub fn new(
         search: SearchPath,
-        events: &[(Tsc, MapEvent)],
-        build_ids: impl IntoIterator<Item = (String, BuildId)>,
+        events: Vec<(Tsc, MapEvent)>,
+        build_ids: Vec<(String, BuildId)>,
     ) -> ProcessImages {
+        let pokes = Pokes::new(&events);
         let timelines = Timelines::new(events);
-        let (images, image_of) = images_of(&timelines.mappings, &build_ids.into_iter().collect());
+        let build_ids = build_ids.into_iter().collect();
+        let (images, image_of) = images_of(&timelines.mappings, &build_ids);
+        let perf_maps = timelines.pids().into_iter().map(|pid| (pid, OnceLock::new())).collect();
         ProcessImages {
+            perf_maps,
+            kernel_missed: AtomicBool::new(false),
+            kernel_build_id: build_ids.get("[kernel.kallsyms]").cloned(),
             search,
-            pokes: Pokes::new(events),
+            pokes,
             timelines,
             images,
             image_of,
@@ -71,6 +85,9 @@ impl ProcessImages {
     /// What is wrong with the files that were needed so far, once each, with what it means and what to do.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = self.images.iter().flat_map(Image::diagnostics).collect();
+        if self.kernel_missed.load(Ordering::Relaxed) {
+            found.push(self.kernel().missing(self.kernel_build_id.as_ref()));
+        }
         found.extend(self.kernel.get().into_iter().flat_map(|kernel| kernel.diagnostics.iter().cloned()));
         found
     }
@@ -78,11 +95,11 @@ impl ProcessImages {
     /// The kernel, opened when first asked for.
     pub(crate) fn kernel(&self) -> &Kernel {
         self.kernel.get_or_init(|| {
-            let text =
-                self.timelines.mappings.iter().find(|mapping| {
-                    mapping.pid == Pid::KERNEL && mapping.path.starts_with("[kernel.kallsyms]")
-                });
-            Kernel::open(&self.search, text)
+            let mappings = &self.timelines.mappings;
+            let mappings: Vec<&Mapping> =
+                mappings.iter().filter(|mapping| mapping.pid == Pid::KERNEL).collect();
+            let build_id = self.kernel_build_id.as_ref();
+            Kernel::open(&self.search, RecordedKernel { mappings: &mappings, build_id })
         })
     }
 
@@ -90,6 +107,24 @@ impl ProcessImages {
     pub(crate) fn user_piece(&self, pid: Pid, address: u64, at: Tsc) -> Option<UserPiece<'_>> {
         let (range, &mapping) = self.timelines.process(pid).at(at).pieces.get(address)?;
         self.piece_of(range, mapping)
+    }
+
+    /// The names that `pid` wrote for its JIT code, and the number of that table.
+    pub(crate) fn perf_map(&self, pid: Pid) -> Option<(u32, &SymbolTable)> {
+        let place = self.perf_maps.binary_search_by_key(&pid, |(pid, _)| *pid).ok()?;
+        let number = u32::try_from(self.images.len() + place).ok()?;
+        Some((number, self.perf_map_number(number)?))
+    }
+
+    /// The table with a number that [`Self::perf_map`] gave.
+    pub(crate) fn perf_map_number(&self, number: u32) -> Option<&SymbolTable> {
+        let (pid, table) = self.perf_maps.get((number as usize).checked_sub(self.images.len())?)?;
+        table.get_or_init(|| perf_map::open(*pid, &self.search)).as_ref()
+    }
+
+    /// Notes that kernel code was needed and not there.
+    pub(crate) fn miss_kernel(&self) {
+        self.kernel_missed.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn piece_of<'a>(

@@ -55,35 +55,11 @@ impl<V: Clone> RangeMap<V> {
         self.floor(address).filter(|(range, _)| address < range.end)
     }
 
-    /// The first address above `address` at which a piece begins.
-    pub(crate) fn next_start(&self, address: u64) -> Option<u64> {
-        let mut found = None;
-        let mut link = &self.root;
-        while let Some(node) = link {
-            if node.range.start > address {
-                found = Some(node.range.start);
-                link = &node.left;
-            } else {
-                link = &node.right;
-            }
-        }
-        found
-    }
-
     /// All pieces, in order of address.
     pub(crate) fn iter(&self) -> Iter<'_, V> {
         let mut iter = Iter { stack: Vec::new() };
         iter.descend(&self.root);
         iter
-    }
-
-    /// Whether both are copies of one another without a change in between.
-    pub(crate) fn same_as(&self, other: &RangeMap<V>) -> bool {
-        match (&self.root, &other.root) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        }
     }
 
     fn floor(&self, address: u64) -> Option<(&Range<u64>, &V)> {

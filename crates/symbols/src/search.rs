@@ -51,6 +51,10 @@ impl SearchPath {
             None if !is_vdso => found.push(PathBuf::from(path)),
             None => {}
         }
+        // The kernel's word for a file that was removed or replaced while mapped: what has the name now may be another.
+        if let (Some(before), Some(_)) = (path.strip_suffix(" (deleted)"), build_id) {
+            found.extend(self.candidates(before, None));
+        }
         if is_vdso {
             found.extend(self.kcore_dir.as_ref().map(|dir| dir.join("[vdso]")));
         }
@@ -81,7 +85,8 @@ impl SearchPath {
         places
     }
 
-    fn cache(&self) -> Option<PathBuf> {
+    /// perf's build-ID cache.
+    pub(crate) fn cache(&self) -> Option<PathBuf> {
         let beside_home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".debug"));
         match (&self.build_id_dir, &self.symfs) {
             (Some(dir), _) => Some(dir.clone()),

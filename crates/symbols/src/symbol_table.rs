@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::demangle::demangle;
 use crate::file_bytes::FileBytes;
+use crate::plt::Stub;
 
 /// How strongly a symbol is bound; the larger is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +27,7 @@ pub(crate) struct RawSymbol {
     pub(crate) start: u64,
     /// In bytes; 0 where the file does not say.
     pub(crate) size: u64,
-    /// Where its name stands in the file.
+    /// Where its name stands in the file; behind the file's end, in the names that were made for it.
     pub(crate) name: Range<usize>,
     /// How it is bound.
     pub(crate) binding: Binding,
@@ -51,9 +52,26 @@ struct Span {
 /// Functions by address.
 #[derive(Debug)]
 pub(crate) struct SymbolTable {
-    file: Arc<FileBytes>,
+    names: Names,
     symbols: Vec<Symbol>,
     spans: Vec<Span>,
+}
+
+/// The names of a file, and behind them those that we made.
+#[derive(Debug)]
+struct Names {
+    file: Arc<FileBytes>,
+    made: String,
+}
+
+impl Names {
+    fn get(&self, range: &Range<usize>) -> &[u8] {
+        let found = match range.start.checked_sub(self.file.len()) {
+            Some(start) => self.made.as_bytes().get(start..start + range.len()),
+            None => self.file.get(range.clone()),
+        };
+        found.unwrap_or_default()
+    }
 }
 
 /// A symbol found.
@@ -74,8 +92,33 @@ const LAST_SYMBOL_PAGES: u64 = 2;
 
 impl SymbolTable {
     /// Builds the table; `symbols` refer to names in `file`.
-    pub(crate) fn new(file: Arc<FileBytes>, mut symbols: Vec<RawSymbol>) -> SymbolTable {
-        let name_at = |range: &Range<usize>| file.get(range.clone()).unwrap_or_default();
+    pub(crate) fn new(file: Arc<FileBytes>, symbols: Vec<RawSymbol>) -> SymbolTable {
+        SymbolTable::with_stubs(file, symbols, Vec::new())
+    }
+
+    /// The same with functions whose names are in no file.
+    pub(crate) fn with_stubs(
+        file: Arc<FileBytes>,
+        mut symbols: Vec<RawSymbol>,
+        stubs: Vec<Stub>,
+    ) -> SymbolTable {
+        let mut names = Names { file, made: String::new() };
+        for (range, name) in stubs {
+            let at = names.file.len() + names.made.len();
+            names.made.push_str(&name);
+            let name = at..at + name.len();
+            symbols.push(RawSymbol {
+                start: range.start,
+                size: range.end - range.start,
+                name,
+                binding: Binding::Weak,
+            });
+        }
+        SymbolTable::of(names, symbols)
+    }
+
+    fn of(names: Names, mut symbols: Vec<RawSymbol>) -> SymbolTable {
+        let name_at = |range: &Range<usize>| names.get(range);
         symbols.sort_by(|a, b| {
             let key = |symbol: &RawSymbol| preference(symbol, name_at(&symbol.name));
             a.start
@@ -93,7 +136,7 @@ impl SymbolTable {
             .map(|(raw, end)| Symbol { start: raw.start, end, name: raw.name, demangled: OnceLock::new() })
             .collect();
         let spans = flatten(&symbols);
-        SymbolTable { file, symbols, spans }
+        SymbolTable { names, symbols, spans }
     }
 
     /// How many symbols it has.
@@ -137,7 +180,7 @@ impl SymbolTable {
     }
 
     fn raw(&self, symbol: &Symbol) -> &str {
-        let bytes = self.file.get(symbol.name.clone()).unwrap_or_default();
+        let bytes = self.names.get(&symbol.name);
         match std::str::from_utf8(bytes) {
             Ok(name) => name,
             Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),

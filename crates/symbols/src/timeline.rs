@@ -4,7 +4,7 @@
 //! shares all but the changed piece with the one before it, so a million events cost a million small nodes.
 //! What perf says of MMAP, FORK, COMM (exec) and EXIT: `perf_event.h`, "enum `perf_event_type`".
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use model::{MapEvent, Mapping, Pid, Tsc};
@@ -49,6 +49,11 @@ impl<V: Clone> Timeline<V> {
         Version { number, until, pieces }
     }
 
+    /// Every version, in order of time.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = &RangeMap<V>> {
+        self.versions.iter().map(|(_, pieces)| pieces)
+    }
+
     /// The pieces of the newest version.
     fn newest(&self) -> RangeMap<V> {
         self.versions.last().map_or_else(RangeMap::default, |(_, pieces)| pieces.clone())
@@ -89,11 +94,14 @@ pub(crate) struct Timelines {
     pub(crate) run_time_names: Vec<std::sync::Arc<str>>,
     processes: HashMap<Pid, Timeline<MappingIndex>>,
     nothing: Timeline<MappingIndex>,
+    /// Processes that ended. Their mappings stay (a trace without time is decoded as of its end) until the kernel gives
+    /// the number to another process.
+    ended: HashSet<Pid>,
 }
 
 impl Timelines {
     /// Replays `events`, which are in order of time. TEXT_POKE events are not looked at here.
-    pub(crate) fn new(events: &[(Tsc, MapEvent)]) -> Timelines {
+    pub(crate) fn new(events: Vec<(Tsc, MapEvent)>) -> Timelines {
         let mut timelines = Timelines {
             mappings: Vec::new(),
             kernel: Timeline::new(),
@@ -101,9 +109,10 @@ impl Timelines {
             run_time_names: Vec::new(),
             processes: HashMap::new(),
             nothing: Timeline::new(),
+            ended: HashSet::new(),
         };
         for (at, event) in events {
-            timelines.apply(*at, event);
+            timelines.apply(at, event);
         }
         timelines
     }
@@ -120,28 +129,32 @@ impl Timelines {
         pids
     }
 
-    fn apply(&mut self, at: Tsc, event: &MapEvent) {
+    fn apply(&mut self, at: Tsc, event: MapEvent) {
         match event {
             MapEvent::Map(mapping) => self.map(at, mapping),
             MapEvent::Fork { parent, child } => {
-                let inherited = self.process(*parent).newest();
-                self.of(*child).set(at, inherited);
+                self.ended.remove(&child);
+                let inherited = self.process(parent).newest();
+                self.of(child).set(at, inherited);
             }
-            MapEvent::Exec { pid } | MapEvent::Exit { pid, .. } => self.of(*pid).set(at, RangeMap::default()),
+            MapEvent::Exec { pid } => self.of(pid).set(at, RangeMap::default()),
+            MapEvent::Exit { pid, .. } => {
+                self.ended.insert(pid);
+            }
             MapEvent::KernelSymbol { range, removed: true, .. } => {
-                self.run_time_symbols.change(at, |pieces| pieces.remove(range));
+                self.run_time_symbols.change(at, |pieces| pieces.remove(&range));
             }
             MapEvent::KernelSymbol { range, name, removed: false } => {
                 let Ok(index) = u32::try_from(self.run_time_names.len()) else { return };
                 self.run_time_names.push(name.as_str().into());
-                self.run_time_symbols.change(at, |pieces| pieces.insert(range.clone(), index));
+                self.run_time_symbols.change(at, |pieces| pieces.insert(range, index));
             }
             MapEvent::TextPoke { .. } => {}
         }
     }
 
     /// A mapping belongs to the half in which it begins; what reaches into the other half is cut off.
-    fn map(&mut self, at: Tsc, mapping: &Mapping) {
+    fn map(&mut self, at: Tsc, mapping: Mapping) {
         let kernel = mapping.pid == Pid::KERNEL;
         let half = if kernel { KERNEL_HALF..u64::MAX } else { 0..KERNEL_HALF };
         let range: Range<u64> = mapping.range.start.max(half.start)..mapping.range.end.min(half.end);
@@ -149,9 +162,12 @@ impl Timelines {
         if range.is_empty() {
             return;
         }
-        self.mappings.push(mapping.clone());
+        if self.ended.remove(&mapping.pid) {
+            self.of(mapping.pid).set(at, RangeMap::default());
+        }
         let timeline = if kernel { &mut self.kernel } else { self.of(mapping.pid) };
         timeline.change(at, |pieces| pieces.insert(range, index));
+        self.mappings.push(mapping);
     }
 
     fn of(&mut self, pid: Pid) -> &mut Timeline<MappingIndex> {

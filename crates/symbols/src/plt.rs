@@ -1,0 +1,62 @@
+//! Names for the stubs of the procedure linkage table: `malloc@plt`.
+//!
+//! Input: an x86-64 ELF file. Output: each stub's addresses and name. No symbol table lists the stubs; each is an
+//! indirect jump through a slot of the GOT, and the slot's relocation names the function. System V ABI for AMD64, 5.2.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
+
+/// A stub: where it stands (SVMA), and its name.
+pub(crate) type Stub = (Range<u64>, String);
+
+/// Sections that hold stubs, with the distance from one to the next.
+const STUB_SECTIONS: [(&str, usize); 3] = [(".plt", 16), (".plt.sec", 16), (".plt.got", 8)];
+
+/// The stubs of `parsed`, in no order.
+pub(crate) fn stubs(parsed: &object::File<'_>) -> Vec<Stub> {
+    if parsed.architecture() != object::Architecture::X86_64 {
+        return Vec::new();
+    }
+    let slots = slot_names(parsed);
+    let mut found = Vec::new();
+    for (name, stride) in STUB_SECTIONS {
+        let Some(section) = parsed.section_by_name(name) else { continue };
+        let Ok(code) = section.data() else { continue };
+        for (index, stub) in code.chunks(stride).enumerate() {
+            let at = section.address().wrapping_add((index * stride) as u64);
+            let slot = jump_target(stub, at).and_then(|target| slots.get(&target));
+            if let (Some(name), Some(end)) = (slot, at.checked_add(stride as u64)) {
+                found.push((at..end, format!("{name}@plt")));
+            }
+        }
+    }
+    found
+}
+
+/// Functions by the address of the GOT slot that leads to them.
+fn slot_names<'a>(parsed: &object::File<'a>) -> HashMap<u64, &'a str> {
+    let (Some(relocations), Some(symbols)) = (parsed.dynamic_relocations(), parsed.dynamic_symbol_table())
+    else {
+        return HashMap::new();
+    };
+    let name_of = |target| match target {
+        RelocationTarget::Symbol(index) => symbols.symbol_by_index(index).ok()?.name().ok(),
+        _ => None,
+    };
+    relocations
+        .filter_map(|(slot, relocation)| Some((slot, name_of(relocation.target())?)))
+        .filter(|(_, name)| !name.is_empty())
+        .collect()
+}
+
+/// Where `[endbr64] [bnd] jmp *offset(%rip)` at `at` reads its target from.
+fn jump_target(stub: &[u8], at: u64) -> Option<u64> {
+    let endbr = if stub.starts_with(&[0xf3, 0x0f, 0x1e, 0xfa]) { 4 } else { 0 };
+    let bnd = usize::from(stub.get(endbr) == Some(&0xf2));
+    let jump = stub.get(endbr + bnd..)?;
+    let offset = jump.strip_prefix(&[0xff, 0x25])?.first_chunk::<4>()?;
+    let next = at.wrapping_add((endbr + bnd + 6) as u64);
+    Some(next.wrapping_add_signed(i64::from(i32::from_le_bytes(*offset))))
+}

@@ -1,0 +1,221 @@
+//! Names and bytes against stock perf and the emulator's log of executed addresses.
+//!
+//! Map events come from `perf script`'s text here: the crate that reads perf.data is no dependency of this one. The
+//! tests skip where the captures or perf are not there.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use model::{CodeBytes, MapEvent, Mapping, Pid, Tid, Tsc};
+use tailtrace_symbols::{ProcessImages, SearchPath};
+
+/// A folder beside the workspace, or the one that `variable` names.
+fn folder(variable: &str, beside: &str) -> Option<PathBuf> {
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(beside);
+    let found = std::env::var_os(variable).map_or_else(default, PathBuf::from);
+    if !found.is_dir() {
+        println!("skipped: no {beside} at {}", found.display());
+        return None;
+    }
+    Some(found)
+}
+
+/// The output of perf; `None` where there is no perf.
+fn perf(arguments: &[&str], data: &Path) -> Option<String> {
+    let output =
+        Command::new("perf").arg("script").arg("-i").arg(data).args(arguments).stderr(Stdio::null()).output();
+    let Ok(output) = output else {
+        println!("skipped: no perf");
+        return None;
+    };
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn events(data: &Path) -> Option<Vec<(Tsc, MapEvent)>> {
+    let text = perf(
+        &["--ns", "--itrace=e", "--show-mmap-events", "--show-task-events", "-F", "comm,pid,tid,time,event"],
+        data,
+    )?;
+    Some(text.lines().filter_map(event).collect())
+}
+
+/// `comm 118/118 0.477: PERF_RECORD_MMAP2 118/118: [0x401000(0x184000) @ 0x1000 00:02 56 0]: r-xp /bin/busybox`
+fn event(line: &str) -> Option<(Tsc, MapEvent)> {
+    let (head, tail) = line.split_once("PERF_RECORD_")?;
+    let (seconds, nanoseconds) = head.split_whitespace().last()?.trim_end_matches(':').split_once('.')?;
+    let at = Tsc(seconds.parse::<u64>().ok()? * 1_000_000_000 + nanoseconds.parse::<u64>().ok()?);
+    let (kind, rest) = tail.split_once([' ', '('])?;
+    let pid_at =
+        |text: &str| text.split(['/', ':', '(']).next().and_then(|pid| pid.trim().parse().ok()).map(Pid);
+    let event = match kind.trim_end_matches(':') {
+        "MMAP" | "MMAP2" => MapEvent::Map(mapping(rest)?),
+        "FORK" => {
+            let (child, parent) = rest.split_once("):(")?;
+            let (child, parent) = (pid_at(child)?, pid_at(parent)?);
+            if child == parent {
+                return None;
+            }
+            MapEvent::Fork { parent, child }
+        }
+        // Of a process with threads the first one is the last to end in these captures.
+        "EXIT" => {
+            let (pid, tid) = (pid_at(rest)?, pid_at(rest.split_once(':')?.1.split(')').next()?)?);
+            return (pid == tid).then_some((at, MapEvent::Exit { pid, tid: Tid(tid.0) }));
+        }
+        "COMM" if rest.starts_with("exec:") => MapEvent::Exec { pid: pid_at(rest.rsplit_once(':')?.1)? },
+        _ => return None,
+    };
+    Some((at, event))
+}
+
+fn mapping(text: &str) -> Option<Mapping> {
+    let hex = |text: &str| u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok();
+    let pid = Pid(text.split('/').next()?.trim().parse().ok()?);
+    let (start, rest) = text.split_once('[')?.1.split_once('(')?;
+    let (size, rest) = rest.split_once(") @ ")?;
+    let (offset, rest) = rest.split_once([' ', ']'])?;
+    let (_, path) =
+        rest.rsplit_once(": ").map_or(("", rest), |(_, named)| named.split_once(' ').unwrap_or(("", "")));
+    let start = hex(start)?;
+    Some(Mapping {
+        pid,
+        range: start..start + hex(size)?,
+        file_offset: hex(offset)?,
+        path: path.to_owned(),
+        build_id: None,
+    })
+}
+
+/// Compares the name of each sampled instruction with perf's; returns how many were compared.
+fn compare_names(data: &Path, search: SearchPath, itrace: &str) -> Option<usize> {
+    let images = ProcessImages::new(search.clone(), events(data)?, Vec::new());
+    let symfs = search.symfs.clone().unwrap_or_default();
+    let symfs = format!("--symfs={}", symfs.display());
+    let ask = |fields| perf(&[&symfs, "--ns", itrace, "-F", fields], data);
+    let mut text = ask("pid,tid,time,ip,sym,symoff,dso")?;
+    if text.is_empty() {
+        // A trace without time.
+        text = ask("pid,tid,ip,sym,symoff,dso")?;
+    }
+    let aliases =
+        search.kcore_dir.map(|dir| std::fs::read_to_string(dir.join("kallsyms")).expect("kallsyms"));
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for line in text.lines() {
+        let Some((pid, at, ip, theirs)) = sample(line) else { continue };
+        let location = images.resolve(pid, ip, at);
+        let symbol =
+            location.symbol.map_or("[unknown]".to_owned(), |name| format!("{name}+{:#x}", location.offset));
+        let ours = format!("{symbol} ({})", location.dso);
+        compared += 1;
+        if ours != theirs && !is_alias(&aliases, theirs, &ours) {
+            wrong.push(format!("{pid} {ip:x}: perf {theirs}, we {ours}"));
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(
+        wrong.is_empty(),
+        "{} of {compared} differ:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(40)].join("\n")
+    );
+    Some(compared)
+}
+
+/// Whether both names stand at one address of kallsyms, at the same distance. perf prefers whichever is listed last
+/// there (it gives sizes before it weeds out duplicates), we the better name.
+fn is_alias(kallsyms: &Option<String>, theirs: &str, ours: &str) -> bool {
+    let address_of = |place: &str| {
+        let (name, offset) = place.split_once('+')?;
+        let line = kallsyms.as_deref()?.lines().find(|line| line.split(' ').nth(2) == Some(name))?;
+        Some((line.split(' ').next()?.to_owned(), offset.to_owned()))
+    };
+    address_of(theirs).is_some_and(|theirs| Some(theirs) == address_of(ours))
+}
+
+/// `117/117 0.476028123: ffffffff810d3c12 try_to_wake_up+0x2d2 ([kernel.kallsyms])`
+fn sample(line: &str) -> Option<(Pid, Tsc, u64, &str)> {
+    let (thread, rest) = line.trim().split_once(|c: char| c.is_whitespace())?;
+    let pid = Pid(thread.split('/').next()?.parse().ok()?);
+    let mut rest = rest.trim();
+    let mut at = Tsc(u64::MAX);
+    if let Some((time, tail)) = rest.split_once(": ") {
+        let (seconds, nanoseconds) = time.split_once('.')?;
+        at = Tsc(seconds.parse::<u64>().ok()? * 1_000_000_000 + nanoseconds.parse::<u64>().ok()?);
+        rest = tail.trim();
+    }
+    let (ip, name) = rest.split_once(' ')?;
+    Some((pid, at, u64::from_str_radix(ip, 16).ok()?, name.trim()))
+}
+
+fn capture(name: &str) -> Option<PathBuf> {
+    let packed = folder("TAILTRACE_EMULATED", "emulated-pt/captures")?;
+    let unpacked = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let dir = unpacked.join(name);
+    if !dir.join("perf.data").is_dir() {
+        let partial = tempfile::tempdir_in(&unpacked).expect("a folder");
+        let file = std::fs::File::open(packed.join(format!("{name}.tar.zst"))).expect("the capture");
+        let unzipped = zstd::stream::read::Decoder::new(file).expect("zstd");
+        tar::Archive::new(unzipped).unpack(partial.path()).expect("a tar file");
+        // Another test may have been faster: then its folder serves.
+        let _ = std::fs::rename(partial.path().join(name), &dir);
+    }
+    Some(dir)
+}
+
+fn search_of_capture(dir: &Path) -> SearchPath {
+    SearchPath {
+        symfs: Some(dir.join("symfs")),
+        kcore_dir: Some(dir.join("perf.data/kcore_dir")),
+        ..SearchPath::default()
+    }
+}
+
+#[test]
+fn names_in_an_emulated_capture_equal_perfs() {
+    let Some(dir) = capture("fault") else { return };
+    let compared = compare_names(&dir.join("perf.data"), search_of_capture(&dir), "--itrace=i200ns");
+    assert!(compared.is_none_or(|compared| compared > 10_000), "{compared:?} samples only");
+}
+
+#[test]
+fn names_in_real_captures_equal_perfs() {
+    let Some(corpus) = folder("TAILTRACE_CORPUS", "corpus") else { return };
+    for item in [
+        "arcus/ovf-01-ben",
+        "arcus/hello-wrongimg",
+        "xdc/unzip",
+        "lldb/multifile",
+        "hase/loopy-20180404T162955",
+    ] {
+        let dir = corpus.join(item);
+        let search = SearchPath { symfs: Some(dir.join("root")), ..SearchPath::default() };
+        let compared = compare_names(&dir.join("perf.data"), search, "--itrace=i3i");
+        assert_ne!(compared, Some(0), "{item}");
+        println!("{item}: {compared:?} names");
+    }
+}
+
+#[test]
+fn every_executed_address_has_bytes() {
+    let Some(dir) = capture("fault") else { return };
+    let Some(events) = events(&dir.join("perf.data")) else { return };
+    let mapped = events.iter().rev().find_map(|(at, event)| match event {
+        MapEvent::Map(mapping) if mapping.path == "/bin/fault" => Some((mapping.pid, *at)),
+        _ => None,
+    });
+    let (program, at) = mapped.expect("the traced program");
+    let images = ProcessImages::new(search_of_capture(&dir), events, Vec::new());
+    for cpu in 0..2 {
+        let file = std::fs::File::open(dir.join(format!("truth{cpu}.bin.zst"))).expect("the log");
+        let log = zstd::stream::decode_all(file).expect("zstd");
+        let (words, _) = log.as_chunks::<8>();
+        let mut missing = 0;
+        for address in words.iter().map(|word| u64::from_le_bytes(*word)) {
+            let mut bytes = [0; 15];
+            missing += usize::from(images.read(program, address, at, &mut bytes) == 0);
+        }
+        assert_eq!(missing, 0, "CPU {cpu}, of {} instructions", words.len());
+    }
+}
