@@ -11,9 +11,9 @@ use crate::{Block, DecodeStats, EventKind, FlowItem, FlowSink, Gap, PtEvent, Tim
 
 /// Items that may wait for a time: a trace without times must not pile up.
 const WAITING_ITEMS: usize = 1 << 16;
-/// Estimates may overshoot the next TSC packet by this much (a millisecond or less); a larger step back is a jump
-/// of the clock and is followed.
-const OVERSHOOT: u64 = 1 << 21;
+/// CYC may overshoot the next MTC or TSC by this many ticks (some microseconds); a larger step back is a jump of
+/// the clock and is followed.
+const OVERSHOOT: u64 = 1 << 14;
 
 pub(crate) struct Emitter<'s> {
     sink: &'s mut dyn FlowSink,

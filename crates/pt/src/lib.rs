@@ -5,6 +5,7 @@
 //! speaks [`model::Tsc`] and bytes only: no container, no symbol files; code comes through [`model::CodeBytes`].
 
 mod classes;
+mod clock;
 mod config;
 mod decode;
 mod emit;

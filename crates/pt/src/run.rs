@@ -1,11 +1,12 @@
 //! One run: libipt's blocks and events from one PSB to another, given to the emitter.
 
 use libipt_sys as ipt;
-use model::Tsc;
 
 use crate::classes::{INSTRUCTION_BYTES, decode_one};
+use crate::clock::Clock;
 use crate::decode::Walk;
 use crate::instructions;
+use crate::packets::{PSB, Packets};
 use crate::sys::{BlockDecoder, Fault, ImageStore, RawEvent, Status, What, empty_block};
 use crate::{Block, BlockEnd, Error, EventKind, GapReason};
 
@@ -51,7 +52,10 @@ pub(crate) struct Trouble {
 }
 
 /// What one run must remember.
-struct RunState {
+struct RunState<'b> {
+    /// The clock's walk over the same bytes.
+    packets: Packets<'b>,
+    clock: Clock,
     /// Offset of the PSB last passed.
     sync: usize,
     /// The PSB the run ends at, once its PSB+ was read, and the address it names.
@@ -66,7 +70,8 @@ impl Walk<'_> {
     pub(crate) fn run(&mut self, run: Run<'_>, images: &mut ImageStore) -> Result<RunEnd, Error> {
         let mut decoder = BlockDecoder::new(self.config, run.bytes, images, self.code)?;
         self.select(&mut decoder)?;
-        let mut state = RunState { sync: 0, border: None, packet: 0, silent: 0 };
+        let (packets, clock) = (Packets::new(run.bytes), Clock::new(self.config));
+        let mut state = RunState { packets, clock, sync: 0, border: None, packet: 0, silent: 0 };
         let end = match decoder.sync(0) {
             Ok(status) => self.drive(&mut decoder, run, &mut state, status)?,
             Err(fault) => self.fault(&decoder, &state, fault, 0),
@@ -79,18 +84,19 @@ impl Walk<'_> {
         &mut self,
         decoder: &mut BlockDecoder<'_>,
         run: Run<'_>,
-        state: &mut RunState,
+        state: &mut RunState<'_>,
         mut status: Status,
     ) -> Result<RunEnd, Error> {
         let mut raw = empty_block();
         loop {
             while status.event_pending() {
+                let at = decoder.offset();
                 let (event, next) = match decoder.event() {
                     Ok(event) => event,
                     Err(fault) => return Ok(self.fault(decoder, state, fault, raw.end_ip)),
                 };
                 status = next;
-                if let Some(end) = self.event(decoder, run, state, &event)? {
+                if let Some(end) = self.event(decoder, run, state, &event, at)? {
                     return Ok(end);
                 }
                 if self.emitter.done() {
@@ -117,7 +123,7 @@ impl Walk<'_> {
         &mut self,
         decoder: &BlockDecoder<'_>,
         run: Run<'_>,
-        state: &mut RunState,
+        state: &mut RunState<'_>,
         raw: &ipt::pt_block,
     ) -> Option<RunEnd> {
         let offset = decoder.offset();
@@ -188,8 +194,9 @@ impl Walk<'_> {
         &mut self,
         decoder: &mut BlockDecoder<'_>,
         run: Run<'_>,
-        state: &mut RunState,
+        state: &mut RunState<'_>,
         event: &RawEvent,
+        at: usize,
     ) -> Result<Option<RunEnd>, Error> {
         state.silent = 0;
         if state.border.is_some() && event.status_update {
@@ -198,7 +205,9 @@ impl Walk<'_> {
             return Ok(ends.then(|| RunEnd::Border(run.base.wrapping_add(border as u64))));
         }
         if matches!(event.what, What::SyncEnabled(_) | What::SyncDisabled) {
-            let sync = decoder.sync_offset();
+            // The event comes with PSBEND; libipt itself keeps no note of PSBs it merely passes.
+            let sync =
+                memchr::memmem::rfind(&run.bytes[..at.min(run.bytes.len())], &PSB).unwrap_or(state.sync);
             if sync != state.sync && self.is_border(run, sync) {
                 let What::SyncEnabled(ip) = event.what else {
                     return Ok(Some(RunEnd::Border(run.base.wrapping_add(sync as u64))));
@@ -208,9 +217,9 @@ impl Walk<'_> {
             }
             state.sync = sync;
         }
-        self.see_time(decoder, event)?;
+        self.see_time(decoder, state, event, at)?;
         if let What::Flow(kinds) = event.what {
-            let aux_offset = run.base.wrapping_add(decoder.offset() as u64);
+            let aux_offset = run.base.wrapping_add(at as u64);
             for kind in kinds.into_iter().flatten() {
                 self.emitter.event(kind, aux_offset);
             }
@@ -229,12 +238,20 @@ impl Walk<'_> {
     }
 
     /// Moves time, thread and code on.
-    fn see_time(&mut self, decoder: &mut BlockDecoder<'_>, event: &RawEvent) -> Result<(), Error> {
-        if let Some(tsc) = event.tsc
-            && tsc != Tsc(0)
-            && tsc != Tsc(u64::MAX)
+    fn see_time(
+        &mut self,
+        decoder: &mut BlockDecoder<'_>,
+        state: &mut RunState<'_>,
+        event: &RawEvent,
+        at: usize,
+    ) -> Result<(), Error> {
+        while state.packets.offset() <= at
+            && let Some(packet) = state.packets.next_exact()
         {
-            self.emitter.time(self.stream.full_tsc(tsc.0));
+            state.clock.apply(&packet.packet);
+        }
+        if let Some(tsc) = state.clock.now() {
+            self.emitter.time(self.stream.full_tsc(tsc));
             decoder.set_time(self.emitter.now());
         }
         if let What::Flow([Some(kind), ..]) = event.what {
@@ -258,7 +275,7 @@ impl Walk<'_> {
         decoder.select(self.presence.pid(), self.presence.epoch())
     }
 
-    fn fault(&mut self, decoder: &BlockDecoder<'_>, state: &RunState, fault: Fault, ip: u64) -> RunEnd {
+    fn fault(&mut self, decoder: &BlockDecoder<'_>, state: &RunState<'_>, fault: Fault, ip: u64) -> RunEnd {
         let reason = match fault {
             Fault::EOS => return RunEnd::Exhausted,
             Fault::NOMAP => GapReason::NoCode { ip },

@@ -216,14 +216,6 @@ impl<'t> BlockDecoder<'t> {
         usize::try_from(offset).unwrap_or(usize::MAX)
     }
 
-    /// The offset of the last PSB read.
-    pub(crate) fn sync_offset(&self) -> usize {
-        let mut offset = 0;
-        // SAFETY: as in `offset`.
-        unsafe { ipt::pt_blk_get_sync_offset(self.raw.as_ptr(), &raw mut offset) };
-        usize::try_from(offset).unwrap_or(usize::MAX)
-    }
-
     fn clear_callback(&mut self) {
         if let Some(image) = self.image.take() {
             // SAFETY: images live as long as the store, which we borrow.

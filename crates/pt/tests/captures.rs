@@ -6,8 +6,10 @@ mod support;
 use std::path::Path;
 
 use model::{Tsc, TscRange};
-use tailtrace_pt::{Engine as _, Flow, FlowItem, Gap, Libipt, Limits, PtStream, Window, decode_window, instructions};
 use support::{Capture, FileCode, corpus, emulated, expected_addresses, truth};
+use tailtrace_pt::{
+    Engine as _, Flow, FlowItem, Gap, Libipt, Limits, PtStream, Window, decode_window, instructions,
+};
 
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 

@@ -2,7 +2,6 @@
 #![allow(unsafe_code, reason = "an event is a C union; its type field says which variant was written")]
 
 use libipt_sys as ipt;
-use model::Tsc;
 
 use crate::EventKind;
 
@@ -27,17 +26,11 @@ pub(crate) struct RawEvent {
     pub(crate) what: What,
     /// Part of a PSB+: repeats what holds anyway.
     pub(crate) status_update: bool,
-    /// The time libipt estimates.
-    pub(crate) tsc: Option<Tsc>,
 }
 
 impl RawEvent {
     pub(crate) fn read(event: &ipt::pt_event) -> RawEvent {
-        RawEvent {
-            what: what(event),
-            status_update: event.status_update() != 0,
-            tsc: (event.has_tsc() != 0).then_some(Tsc(event.tsc)),
-        }
+        RawEvent { what: what(event), status_update: event.status_update() != 0 }
     }
 }
 

@@ -43,7 +43,11 @@ impl FileCode {
                 let mut sections = maps.get(&pid).cloned().unwrap_or_default();
                 sections.extend(kernel.iter().cloned());
                 sections.sort_by_key(|section| section.range.start);
-                spaces.entry(pid).or_insert(Space { epochs: Vec::new() }).epochs.push((tsc(*time), sections.into()));
+                spaces
+                    .entry(pid)
+                    .or_insert(Space { epochs: Vec::new() })
+                    .epochs
+                    .push((tsc(*time), sections.into()));
             }
         }
         FileCode { spaces, kernel: kernel.into(), pokes, files: Mutex::default() }
@@ -51,7 +55,10 @@ impl FileCode {
 
     fn file(&self, path: &Path) -> Arc<Vec<u8>> {
         let mut files = self.files.lock().expect("no panic");
-        files.entry(path.to_owned()).or_insert_with(|| Arc::new(std::fs::read(path).unwrap_or_default())).clone()
+        files
+            .entry(path.to_owned())
+            .or_insert_with(|| Arc::new(std::fs::read(path).unwrap_or_default()))
+            .clone()
     }
 }
 
@@ -64,7 +71,11 @@ fn apply(record: &MapRecord, maps: &mut BTreeMap<i32, Vec<CodeSection>>, root: &
             let sections = maps.entry(*pid).or_default();
             sections.retain(|section| section.range.end <= *start || section.range.start >= start + length);
             if end > *start {
-                sections.push(CodeSection { range: *start..end, file: Arc::new(file), file_offset: *file_offset });
+                sections.push(CodeSection {
+                    range: *start..end,
+                    file: Arc::new(file),
+                    file_offset: *file_offset,
+                });
             }
             Some(*pid)
         }

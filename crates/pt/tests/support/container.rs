@@ -224,7 +224,8 @@ impl Capture {
     }
 
     fn auxtrace_info(&mut self, record: &[u8], configs: &[(u32, u64)]) {
-        let private = |index: usize| if 16 + index * 8 < record.len() { u64_at(record, 16 + index * 8) } else { 0 };
+        let private =
+            |index: usize| if 16 + index * 8 < record.len() { u64_at(record, 16 + index * 8) } else { 0 };
         let narrow = |value: u64| u32::try_from(value).expect("a small number");
         let shift = u16::try_from(private(1)).expect("a shift");
         self.conversion = TimeConversion::new(shift, narrow(private(2)), private(3));
@@ -253,7 +254,8 @@ impl Capture {
     }
 
     fn stream(&self, (cpu, tid): (u32, i32)) -> (PtStream<'_>, Vec<Diagnostic>) {
-        let pieces: Vec<&AuxPiece> = self.pieces.iter().filter(|piece| (piece.cpu, piece.tid) == (cpu, tid)).collect();
+        let pieces: Vec<&AuxPiece> =
+            self.pieces.iter().filter(|piece| (piece.cpu, piece.tid) == (cpu, tid)).collect();
         let reference = pieces.first().map_or(0, |piece| piece.reference);
         let pieces = pieces.iter().map(|piece| Piece {
             bytes: &self.bytes[piece.start..piece.start + piece.size],
@@ -275,7 +277,8 @@ impl Capture {
             });
             return vec![Occupant { since: Tsc(0), thread: ThreadId::new(pid.unwrap_or(tid.0), tid.0) }];
         }
-        let tsc = |time| self.conversion.map_or(Tsc(0), |conversion| conversion.to_tsc(model::PerfTime(time)));
+        let tsc =
+            |time| self.conversion.map_or(Tsc(0), |conversion| conversion.to_tsc(model::PerfTime(time)));
         let on_cpu = self.switches.iter().filter(|switch| Some(Cpu(switch.cpu)) == stream.cpu());
         on_cpu.map(|switch| Occupant { since: tsc(switch.time), thread: switch.thread }).collect()
     }

@@ -41,7 +41,8 @@ pub fn emulated(name: &str) -> Option<PathBuf> {
 fn unpack(archive: &Path, into: &Path) -> Option<()> {
     // Two test processes may come here at once: each unpacks for itself, the first rename wins.
     let own = into.with_extension(std::process::id().to_string());
-    let file = std::fs::File::open(archive).map_err(|_| eprintln!("skipped: no {}", archive.display())).ok()?;
+    let file =
+        std::fs::File::open(archive).map_err(|_| eprintln!("skipped: no {}", archive.display())).ok()?;
     let decoder = zstd::stream::read::Decoder::new(file).expect("a zstd archive");
     tar::Archive::new(decoder).unpack(&own).expect("an archive");
     std::fs::write(own.join("unpacked"), []).expect("a writable folder");
@@ -56,7 +57,9 @@ pub fn expected_addresses(item: &Path) -> Vec<u64> {
     let file = std::fs::File::open(item.join("expected/insns.txt.gz")).expect("the expected list");
     let mut text = String::new();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("gzip text");
-    text.lines().map(|line| u64::from_str_radix(line.trim().trim_start_matches("0x"), 16).expect("hexadecimal")).collect()
+    text.lines()
+        .map(|line| u64::from_str_radix(line.trim().trim_start_matches("0x"), 16).expect("hexadecimal"))
+        .collect()
 }
 
 /// The addresses in a `truth<cpu>.bin.zst`.
