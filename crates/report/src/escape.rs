@@ -89,8 +89,9 @@ fn push_markdown(shown: &mut String, before: Option<char>, character: char, afte
         }
         '_' if !within_word => shown.push_str("\\_"),
         '(' if before == Some(']') => shown.push_str("\\("),
-        // At the start of a line these would make a list, a heading or a rule.
-        '#' | '+' | '-' | '=' if before.is_none() => {
+        // At the start of a line these would make a heading or a list.
+        '#' if before.is_none() => shown.push_str("\\#"),
+        '+' | '-' if before.is_none() && matches!(after, None | Some(' ')) => {
             shown.push('\\');
             shown.push(character);
         }

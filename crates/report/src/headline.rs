@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{CauseTotal, OutlierReport, TimeUnit, escape, units};
+use crate::{CauseTotal, OutlierReport, escape, units};
 
 /// `412.3 us, typical 16.3 us; +389.1 us kernel.softirq.net_rx on CPU 3, interrupting …`, safe for a terminal.
 ///
@@ -25,19 +25,24 @@ pub(crate) fn sentence(outlier: &OutlierReport) -> String {
         sentence.push_str("; no cause took longer than typical");
         return sentence;
     };
-    sentence.push_str(&format!("; {}{}", clause(first, unit), place_and_detail(outlier, first)));
+    sentence.push_str(&clause(outlier, first));
     let total: u64 =
         outlier.causes.iter().fold(0, |sum, cause| sum.saturating_add(positive(cause.excess_ns)));
     if positive(first.excess_ns) < total / 2
         && let Some(second) = exceeding.next()
     {
-        sentence.push_str(&format!("; {}{}", clause(second, unit), place_and_detail(outlier, second)));
+        sentence.push_str(&clause(outlier, second));
     }
     sentence
 }
 
-fn clause(cause: &CauseTotal, unit: TimeUnit) -> String {
-    format!("{} {}", units::signed_length(cause.excess_ns, unit), cause.cause)
+/// `; +389.1 us kernel.softirq.net_rx on CPU 3, interrupting …`; without baselines the time has no sign.
+fn clause(outlier: &OutlierReport, cause: &CauseTotal) -> String {
+    let time = match outlier.baseline_mean_ns {
+        Some(_) => units::signed_length(cause.excess_ns, outlier.time_unit),
+        None => units::length(cause.duration_ns, outlier.time_unit),
+    };
+    format!("; {time} {}{}", cause.cause, place_and_detail(outlier, cause))
 }
 
 /// ` on CPU 3, interrupting …`: the CPU where all of the cause passed on one, and the particulars.

@@ -6,7 +6,7 @@
 
 use model::{Certainty, EvidenceKind};
 
-use crate::TimeUnit;
+use crate::{TimeUnit, units};
 
 /// One explained interval.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -159,4 +159,46 @@ pub struct EvidenceReport {
     pub aux_offset: Option<u64>,
     /// What it says.
     pub text: String,
+}
+
+impl OutlierReport {
+    /// A typical length in words; a dash where the baselines lack it, or there are none.
+    pub(crate) fn typical(&self, typical_ns: u64) -> String {
+        match typical_ns {
+            0 => "-".to_owned(),
+            _ => units::length(typical_ns, self.time_unit),
+        }
+    }
+}
+
+impl CheckState {
+    /// `good`, `partial` or `missing`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CheckState::Good => "good",
+            CheckState::Partial => "partial",
+            CheckState::Missing => "missing",
+        }
+    }
+}
+
+impl EvidenceReport {
+    /// Where to look and what stands there: `record at 0x1a2b0 CPU 3: irq:softirq_entry vec=3`; not escaped.
+    pub(crate) fn words(&self) -> String {
+        let places = [
+            Some(self.kind.to_string()),
+            self.file_offset.map(|offset| format!("at {offset:#x}")),
+            self.cpu.map(|cpu| format!("CPU {cpu}")),
+            self.aux_offset.map(|offset| format!("AUX {offset:#x}")),
+        ];
+        format!("{}: {}", places.into_iter().flatten().collect::<Vec<_>>().join(" "), self.text)
+    }
+}
+
+impl ThreadName {
+    /// `engine (pid 410, tid 412)`; not escaped.
+    pub(crate) fn words(&self) -> String {
+        let name = if self.comm.is_empty() { "?" } else { &self.comm };
+        format!("{name} (pid {}, tid {})", self.pid, self.tid)
+    }
 }

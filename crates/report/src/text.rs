@@ -15,15 +15,15 @@ mod population;
 mod segments;
 mod timeline;
 
-/// Narrower terminals get this width and wrap by themselves.
-const NARROWEST: usize = 60;
+/// Narrower terminals get this width and wrap by themselves: the table of causes needs it.
+const NARROWEST: usize = 72;
 /// Wider ones get this: longer lines are hard to read.
 const WIDEST: usize = 240;
 
 /// How text may look; the caller decides by the terminal and `NO_COLOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal; below 60 counts as 60.
+    /// Columns of the terminal; below 72 counts as 72.
     pub width: usize,
     /// Whether ANSI colours are wanted.
     pub color: bool,
@@ -65,7 +65,7 @@ fn finish(lines: &[String], style: Style) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    if style.unicode { text } else { text.replace(|character: char| !character.is_ascii(), "?") }
+    if style.unicode { text } else { cells::ascii_only(&text) }
 }
 
 #[cfg(test)]

@@ -68,13 +68,18 @@ pub(crate) fn bytes(value: u64) -> String {
 
 /// `2.600 GHz`, `24.000 MHz`.
 pub(crate) fn hertz(value: u64) -> String {
-    if value >= 1_000_000_000 {
+    if value >= 999_999_500 {
         let mega = (u128::from(value) + 500_000) / 1_000_000;
         format!("{}.{:03} GHz", mega / 1000, mega % 1000)
     } else {
         let kilo = (u128::from(value) + 500) / 1000;
         format!("{}.{:03} MHz", kilo / 1000, kilo % 1000)
     }
+}
+
+/// `1 interval`, `2 intervals`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A whole percentage of `part` in `whole`, as `94 %`; `<1 %` and `>99 %` keep rounding from lying.

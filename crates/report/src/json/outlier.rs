@@ -5,9 +5,7 @@ use serde::Serialize;
 use super::unit_name;
 use crate::escape::bounded_for_json;
 use crate::headline::sentence;
-use crate::{
-    CauseTotal, Check, CheckState, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
-};
+use crate::{CauseTotal, Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
 
 /// Deeper `during` is left out, so that no report can exhaust the stack.
 const DURING_DEPTH: usize = 16;
@@ -160,11 +158,7 @@ impl CheckTwin {
     fn new(check: &Check) -> CheckTwin {
         CheckTwin {
             name: bounded_for_json(&check.name),
-            state: match check.state {
-                CheckState::Good => "good",
-                CheckState::Partial => "partial",
-                CheckState::Missing => "missing",
-            },
+            state: check.state.name(),
             detail: bounded_for_json(&check.detail),
         }
     }

@@ -51,8 +51,8 @@ pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Ve
 fn row(outlier: &OutlierReport, cause: &CauseTotal) -> Row {
     Row {
         excess: units::signed_length(cause.excess_ns, outlier.time_unit),
-        typical: units::length(cause.typical_ns, outlier.time_unit),
-        count: cause.count.to_string(),
+        typical: outlier.typical(cause.typical_ns),
+        count: if cause.count > 0 { cause.count.to_string() } else { "-".to_owned() },
         certainty: cause.certainty.to_string(),
         cause: for_terminal(&cause.cause),
         detail: for_terminal(&cause.detail),
@@ -67,7 +67,7 @@ fn remainder(outlier: &OutlierReport) -> Option<Row> {
     let typical = left_out.iter().fold(0u64, |sum, cause| sum.saturating_add(cause.typical_ns));
     Some(Row {
         excess: units::signed_length(excess, outlier.time_unit),
-        typical: units::length(typical, outlier.time_unit),
+        typical: outlier.typical(typical),
         count: String::new(),
         certainty: String::new(),
         cause: format!("{} more causes", left_out.len()),
@@ -81,7 +81,7 @@ fn total(outlier: &OutlierReport) -> Row {
     let excess = crate::causes::signed_difference(outlier.duration_ns, typical);
     Row {
         excess: units::signed_length(excess, outlier.time_unit),
-        typical: units::length(typical, outlier.time_unit),
+        typical: outlier.typical(typical),
         count: String::new(),
         certainty: String::new(),
         cause: format!("together, {}", units::length(outlier.duration_ns, outlier.time_unit)),
@@ -102,14 +102,17 @@ impl Columns {
         let widest = |least: usize, text: fn(&Row) -> &str| {
             rows.iter().chain([total]).map(|row| width(text(row))).max().unwrap_or(0).max(least)
         };
-        Columns {
+        let mut layout = Columns {
             excess: widest(6, |row| &row.excess),
             typical: widest(7, |row| &row.typical),
             count: widest(5, |row| &row.count),
-            cause: widest(5, |row| &row.cause).min(NAME_COLUMNS),
+            cause: widest(5, |row| &row.cause),
             bar: if all < 96 { 0 } else { all / 10 },
             all,
-        }
+        };
+        let room = all.saturating_sub(layout.name_column()).clamp(12, NAME_COLUMNS);
+        layout.cause = layout.cause.min(room);
+        layout
     }
 
     /// Where the causes' names begin.

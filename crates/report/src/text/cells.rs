@@ -2,11 +2,28 @@
 //!
 //! Input: escaped text without colours. Output: text of a known width. Painting comes after.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthChar;
 
-/// Columns that `text` takes.
+/// Columns that `text` takes, character by character as most terminals do.
 pub(super) fn width(text: &str) -> usize {
-    text.width()
+    text.chars().map(columns_of).sum()
+}
+
+/// `text` with a `?` in each column that a character beyond ASCII takes.
+pub(super) fn ascii_only(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii() {
+            shown.push(character);
+        } else {
+            shown.extend(std::iter::repeat_n('?', columns_of(character)));
+        }
+    }
+    shown
+}
+
+fn columns_of(character: char) -> usize {
+    character.width().unwrap_or(0)
 }
 
 /// `text` and spaces up to `columns`.
@@ -93,7 +110,7 @@ pub(super) fn flow(items: &[(usize, String)], gap: &str, columns: usize) -> Vec<
 fn split_at(text: &str, columns: usize) -> (&str, &str) {
     let mut used = 0;
     for (at, character) in text.char_indices() {
-        used += character.width().unwrap_or(0);
+        used += columns_of(character);
         if used > columns && at > 0 {
             return text.split_at(at);
         }

@@ -16,7 +16,7 @@ pub(super) struct Group {
 }
 
 /// Letters are capitals but for time that is as it should be. Tried in order; the last takes what is left.
-pub(super) const GROUPS: [Group; 14] = [
+pub(super) const GROUPS: [Group; 15] = [
     Group { letter: "·", name: "user, as expected", code: "2", prefixes: &["user.expected"] },
     Group { letter: "X", name: "user, extra work", code: "30;43", prefixes: &["user.extra-work"] },
     Group { letter: "S", name: "user, slower", code: "30;103", prefixes: &["user.slower"] },
@@ -40,6 +40,7 @@ pub(super) const GROUPS: [Group; 14] = [
     Group { letter: "G", name: "garbage collection", code: "30;42", prefixes: &["runtime."] },
     Group { letter: "Q", name: "queued behind another", code: "30;45", prefixes: &["queue."] },
     Group { letter: "H", name: "hardware gap", code: "97;41", prefixes: &["hardware."] },
+    Group { letter: "L", name: "trace lost or off", code: "97;45", prefixes: &["trace."] },
     Group { letter: "?", name: "not known", code: "30;47", prefixes: &[""] },
 ];
 

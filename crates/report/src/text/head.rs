@@ -6,7 +6,8 @@ use super::Style;
 use super::cells::{left, wrap_within};
 use super::paint::Ink;
 use crate::escape::for_terminal;
-use crate::{CaptureFacts, Report, units};
+use crate::units::{self, counted};
+use crate::{CaptureFacts, Report};
 
 /// Diagnostics shown; the others are counted.
 const MOST_DIAGNOSTICS: usize = 12;
@@ -127,9 +128,4 @@ fn perf_name(version: String) -> String {
 
 fn joined<const N: usize>(separator: &str, parts: [Option<String>; N]) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
-}
-
-/// `1 interval`, `2 intervals`.
-pub(super) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -7,7 +7,7 @@ use super::cells::{cut, flow, left, width, wrap_within};
 use super::paint::Ink;
 use super::{causes, segments, timeline};
 use crate::escape::for_terminal;
-use crate::{Check, CheckState, OutlierReport, ThreadName, TimeUnit, headline, units};
+use crate::{Check, CheckState, OutlierReport, TimeUnit, headline, units};
 
 /// Columns of a fact's name, and of the margin.
 const NAME_COLUMNS: usize = 10;
@@ -75,7 +75,7 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
     [
         ("when", when(outlier)),
         ("thread", threads(outlier)),
-        ("typical", named(baselines)),
+        ("baselines", named(baselines)),
         ("counters", named(counters)),
         ("stages", named(stages.collect())),
     ]
@@ -114,16 +114,11 @@ fn when(outlier: &OutlierReport) -> String {
 fn threads(outlier: &OutlierReport) -> String {
     match (&outlier.start_thread, &outlier.stop_thread) {
         (None, None) => String::new(),
-        (Some(start), Some(stop)) if start == stop => thread(start),
-        (Some(start), Some(stop)) => format!("from {} to {}", thread(start), thread(stop)),
-        (Some(start), None) => format!("from {} to an unknown one", thread(start)),
-        (None, Some(stop)) => format!("from an unknown one to {}", thread(stop)),
+        (Some(start), Some(stop)) if start == stop => start.words(),
+        (Some(start), Some(stop)) => format!("from {} to {}", start.words(), stop.words()),
+        (Some(start), None) => format!("from {} to an unknown one", start.words()),
+        (None, Some(stop)) => format!("from an unknown one to {}", stop.words()),
     }
-}
-
-fn thread(thread: &ThreadName) -> String {
-    let name = if thread.comm.is_empty() { "?" } else { &thread.comm };
-    format!("{name} (pid {}, tid {})", thread.pid, thread.tid)
 }
 
 /// What the capture holds for this interval: the good checks side by side, each other one on its own line.

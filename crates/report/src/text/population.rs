@@ -6,22 +6,19 @@
 use super::Style;
 use super::causes::bar;
 use super::cells::{right, width};
-use super::head::{counted, fact};
+use super::head::fact;
 use super::paint::Ink;
-use crate::{Bin, PopulationSummary, TimeUnit, units};
+use crate::units::{self, counted};
+use crate::{Bin, PopulationSummary, TimeUnit};
 
 /// Table, rule, percentiles and histogram.
 pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
     let mut lines = fact("intervals", &population.count.to_string(), Ink::Dim, style);
-    lines.extend(fact(
-        "outliers",
-        &format!("{} ({})", population.outliers, population.rule),
-        Ink::Dim,
-        style,
-    ));
     if population.count == 0 {
         return lines;
     }
+    let outliers = format!("{} ({})", population.outliers, population.rule);
+    lines.extend(fact("outliers", &outliers, Ink::Dim, style));
     let unit_line = match unit {
         TimeUnit::Nanoseconds => "microseconds",
         TimeUnit::Ticks => "ticks of the time-stamp counter: the capture does not tell its frequency",

@@ -4,7 +4,7 @@ use super::Style;
 use super::cells::{cut, left, right, width, wrap_within};
 use super::paint::Ink;
 use crate::escape::for_terminal;
-use crate::{EvidenceReport, OutlierReport, SegmentReport, TimeUnit, units};
+use crate::{OutlierReport, SegmentReport, TimeUnit, units};
 
 /// Segments shown of the interval, and of each level of `during`.
 const MOST_SEGMENTS: usize = 12;
@@ -16,45 +16,50 @@ const MOST_EVIDENCE: usize = 3;
 /// An uncertain edge is shown where it is more than one part in so many of the segment (5 %).
 const NOTABLE_PART: u64 = 20;
 
-/// Columns of offset, length, CPU, cause and certainty.
-const OFFSET: usize = 9;
-const LENGTH: usize = 9;
+/// How far `during` stands to the right of its wait, while that many columns are left.
+const STEP: usize = 4;
+const NARROWEST_LEVEL: usize = 52;
+
+/// Columns of the CPU, the cause at most, and the certainty.
 const CPU: usize = 3;
-const CAUSE: usize = 26;
+const WIDEST_CAUSE: usize = 34;
 const CERTAINTY: usize = 8;
-/// Where a segment's own lines stand below it.
-const BELOW: usize = OFFSET + 2 + LENGTH + 2 + CPU + 2;
+/// Where particulars and evidence stand below their segment: left enough for an address to fit in 80 columns.
+const BELOW: usize = 10;
 
 /// Header, segments and what was left out, without indent.
 pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
     if outlier.segments.is_empty() {
         return Vec::new();
     }
-    let header = format!("{}  {}  {}  segment", right("at", OFFSET), right("for", LENGTH), right("CPU", CPU));
-    let mut lines = vec![style.paint(Ink::Dim, &header)];
-    let listing = Listing { unit: outlier.time_unit, style };
-    lines.extend(listing.level(&outlier.segments, MOST_SEGMENTS, DURING_DEPTH, columns));
-    lines
+    let listing = Listing { offset: 0, length: 0, cause: 0, unit: outlier.time_unit, style };
+    listing.level(&outlier.segments, MOST_SEGMENTS, DURING_DEPTH, columns)
 }
 
+/// One level of segments, and how wide its columns are.
+#[derive(Clone, Copy)]
 struct Listing {
+    offset: usize,
+    length: usize,
+    cause: usize,
     unit: TimeUnit,
     style: Style,
 }
 
 impl Listing {
-    /// The `most` longest of `segments` in order of time, and a line on the others.
-    fn level(&self, segments: &[SegmentReport], most: usize, depth: usize, columns: usize) -> Vec<String> {
+    /// A header, the `most` longest of `segments` in order of time, and a line on the others.
+    fn level(self, segments: &[SegmentReport], most: usize, depth: usize, columns: usize) -> Vec<String> {
         let shown = longest(segments, most);
-        let mut lines: Vec<String> =
-            shown.iter().flat_map(|&at| self.segment(&segments[at], depth, columns)).collect();
+        let listing = self.fitting(shown.iter().map(|&at| &segments[at]));
+        let mut lines = vec![listing.header()];
+        lines.extend(shown.iter().flat_map(|&at| listing.segment(&segments[at], depth, columns)));
         if shown.len() < segments.len() {
             let all = segments.iter().fold(0u64, |sum, segment| sum.saturating_add(segment.duration_ns));
             let seen = shown.iter().fold(0u64, |sum, &at| sum.saturating_add(segments[at].duration_ns));
             let more = format!(
-                "{} {} shorter ones, {} together",
+                "{} {}, {} together",
                 self.style.glyph("…", "..."),
-                segments.len() - shown.len(),
+                units::counted((segments.len() - shown.len()) as u64, "shorter one"),
                 units::length(all.saturating_sub(seen), self.unit)
             );
             lines.push(self.style.paint(Ink::Dim, &format!("{}{more}", " ".repeat(BELOW))));
@@ -62,16 +67,39 @@ impl Listing {
         lines
     }
 
+    /// The same with columns as wide as these segments need.
+    fn fitting<'a>(self, shown: impl Iterator<Item = &'a SegmentReport>) -> Listing {
+        let (mut offset, mut length, mut cause) = (BELOW - 2, BELOW - 2, 0);
+        for segment in shown {
+            offset = offset.max(width(&units::length(segment.offset_ns, self.unit)));
+            length = length.max(width(&units::length(segment.duration_ns, self.unit)));
+            cause = cause.max(width(&for_terminal(&segment.cause)));
+        }
+        Listing { offset, length, cause: cause.min(WIDEST_CAUSE), ..self }
+    }
+
+    fn header(&self) -> String {
+        let names = format!(
+            "{}  {}  {}  segment",
+            right("at", self.offset),
+            right("for", self.length),
+            right("CPU", CPU)
+        );
+        self.style.paint(Ink::Dim, &names)
+    }
+
     fn segment(&self, segment: &SegmentReport, depth: usize, columns: usize) -> Vec<String> {
         let mut lines = self.first_lines(segment, columns);
-        let below = columns.saturating_sub(BELOW + 2).max(20);
+        let more = self.style.glyph("…", "...");
+        let below = columns.saturating_sub(BELOW).max(20);
         for evidence in segment.evidence.iter().take(MOST_EVIDENCE) {
-            let text = cut(&evidence_words(evidence), below, self.style.glyph("…", "..."));
-            lines.push(self.style.paint(Ink::Dim, &format!("{}{text}", " ".repeat(BELOW + 2))));
+            let text = cut(&for_terminal(&evidence.words()), below, more);
+            lines.push(self.style.paint(Ink::Dim, &format!("{}{text}", " ".repeat(BELOW))));
         }
         if segment.evidence.len() > MOST_EVIDENCE {
-            let more = format!("and {} more", segment.evidence.len() - MOST_EVIDENCE);
-            lines.push(self.style.paint(Ink::Dim, &format!("{}{more}", " ".repeat(BELOW + 2))));
+            let more =
+                format!("and {} more records, packets and symbols", segment.evidence.len() - MOST_EVIDENCE);
+            lines.push(self.style.paint(Ink::Dim, &format!("{}{more}", " ".repeat(BELOW))));
         }
         if depth > 0 && !segment.during.is_empty() {
             lines.extend(self.during(segment, depth, columns));
@@ -85,8 +113,8 @@ impl Listing {
         let cpu = segment.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string());
         let place = format!(
             "{}  {}  {}  ",
-            right(&units::length(segment.offset_ns, self.unit), OFFSET),
-            right(&units::length(segment.duration_ns, self.unit), LENGTH),
+            right(&units::length(segment.offset_ns, self.unit), self.offset),
+            right(&units::length(segment.duration_ns, self.unit), self.length),
             right(&cpu, CPU)
         );
         let room = columns.saturating_sub(width(&place)).max(20);
@@ -94,14 +122,14 @@ impl Listing {
         let certainty = segment.certainty.to_string();
         let words = format!("{}{}", for_terminal(&segment.detail), self.uncertainty(segment));
         let words = words.trim_start();
-        let beside = format!("{}  {}  {words}", left(&cause, CAUSE), left(&certainty, CERTAINTY));
+        let beside = format!("{}  {}  {words}", left(&cause, self.cause), left(&certainty, CERTAINTY));
         if width(&beside) <= room {
             return vec![place + beside.trim_end()];
         }
-        let indent = " ".repeat(BELOW + 2);
-        let below = wrap_within(words, columns.saturating_sub(BELOW + 2).max(20), 3, more);
+        let indent = " ".repeat(BELOW);
+        let below = wrap_within(words, columns.saturating_sub(BELOW).max(20), 3, more);
         let below = below.into_iter().filter(|line| !line.is_empty()).map(|line| format!("{indent}{line}"));
-        [format!("{place}{}  {certainty}", left(&cause, CAUSE.min(room - CERTAINTY - 2)))]
+        [format!("{place}{}  {certainty}", left(&cause, self.cause.min(room - CERTAINTY - 2)))]
             .into_iter()
             .chain(below)
             .collect()
@@ -123,10 +151,10 @@ impl Listing {
         let tid = segment.during.first().and_then(|first| first.tid);
         let who = tid.map_or_else(String::new, |tid| format!(" (tid {tid})"));
         let bend = self.style.glyph("└", "`-");
-        let title = format!("{}{bend} meanwhile, what ended the wait{who}:", " ".repeat(BELOW));
+        let title = format!("{}{bend} meanwhile, what ended the wait{who}:", " ".repeat(STEP));
         let mut lines = vec![self.style.paint(Ink::Dim, &title)];
-        let inner = columns.saturating_sub(2).max(60);
-        let level = self.level(&segment.during, MOST_DURING, depth - 1, inner);
+        let inner = columns.saturating_sub(STEP).max(NARROWEST_LEVEL);
+        let level = self.level(&segment.during, MOST_DURING, depth - 1, inner).split_off(1);
         let margin = " ".repeat(columns.saturating_sub(inner));
         lines.extend(level.into_iter().map(|line| format!("{margin}{line}")));
         lines
@@ -142,19 +170,4 @@ fn longest(segments: &[SegmentReport], most: usize) -> Vec<usize> {
         order.sort_unstable();
     }
     order
-}
-
-/// Where to look and what stands there: `perf.data 0x1a2b0, CPU 3: irq:softirq_entry vec=3`.
-pub(super) fn evidence_words(evidence: &EvidenceReport) -> String {
-    let mut places = vec![evidence.kind.to_string()];
-    if let Some(offset) = evidence.file_offset {
-        places.push(format!("at {offset:#x}"));
-    }
-    if let Some(cpu) = evidence.cpu {
-        places.push(format!("CPU {cpu}"));
-    }
-    if let Some(offset) = evidence.aux_offset {
-        places.push(format!("AUX {offset:#x}"));
-    }
-    format!("{}: {}", places.join(" "), for_terminal(&evidence.text))
 }

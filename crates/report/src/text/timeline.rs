@@ -19,25 +19,22 @@ pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Ve
     lines
 }
 
-/// `0 ├────┼────┤ 412.3 us` over the strip: the ends below their figures, a tick at each quarter.
+/// Begin, quarters and end above the strip, each quarter's mark over its cell.
 fn axis(outlier: &OutlierReport, columns: usize, style: Style) -> String {
-    let (begin, end) = ("0".to_owned(), units::length(outlier.duration_ns, outlier.time_unit));
-    let quarters: Vec<String> =
-        [1, 2, 3].map(|quarter| units::length(outlier.duration_ns / 4 * quarter, outlier.time_unit)).into();
-    let slot = columns / 4;
-    if slot < 14 {
-        return style.paint(Ink::Dim, &format!("{}{}", left(&begin, columns - width(&end)), end));
-    }
     let mark = style.glyph("╷", "|");
-    let mut axis = left(&begin, slot);
-    for quarter in &quarters[..2] {
-        axis.push_str(&left(&format!("{mark}{quarter}"), slot));
+    let end = units::length(outlier.duration_ns, outlier.time_unit);
+    let mut axis = "0".to_owned();
+    for quarter in 1..4 {
+        let at = units::length(scaled(quarter, outlier.duration_ns, 4), outlier.time_unit);
+        let label = format!("{mark}{at}");
+        let column = quarter * columns / 4;
+        let room = if quarter == 3 { columns - column - width(&end) } else { columns / 4 };
+        if width(&axis) < column && width(&label) < room {
+            axis = left(&axis, column) + &label;
+        }
     }
-    let rest = columns - 3 * slot;
-    let third = format!("{mark}{}", quarters[2]);
-    axis.push_str(&third);
-    axis.push_str(&right(&end, rest.saturating_sub(width(&third))));
-    style.paint(Ink::Dim, &axis)
+    let rest = columns.saturating_sub(width(&axis));
+    style.paint(Ink::Dim, &(axis + &right(&end, rest)))
 }
 
 fn strip(outlier: &OutlierReport, columns: usize, style: Style) -> String {

@@ -88,7 +88,7 @@ fn population() -> PopulationSummary {
         stdev_ns: 61_870.125,
         stdev_without_outliers_ns: 512.75,
         percentiles: Percentiles { p50: 16_300, p90: 17_100, p99: 398_000, p99_9: 412_300, p99_99: 412_300 },
-        histogram: [(14_000, 22), (15_000, 301), (17_000, 161), (19_000, 0), (21_000, 0), (23_000, 16)]
+        histogram: [(13_000, 22), (15_000, 301), (17_000, 161), (19_000, 0), (21_000, 0), (23_000, 16)]
             .map(|(from_ns, count)| Bin { from_ns, to_ns: from_ns + 2_000, count })
             .into(),
         modes: None,
@@ -342,5 +342,69 @@ pub fn two_modes() -> Report {
             threshold_ns: 13_800_000,
         }),
     };
+    report
+}
+
+/// Strings that try to do something: to a terminal, to a Markdown table, to HTML, to a reader's eyes.
+pub const HOSTILE: [&str; 12] = [
+    "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m",
+    "a|b`c`|d\n# heading\r\n- item",
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "[click](javascript:alert(1)) ![x](https://evil.example/x.png)",
+    "https://evil.example/ www.evil.example @everyone #1 user@evil.example",
+    "\u{202e}gnp.exe\u{202c}\u{2066}x\u{2069}\u{200b}\u{feff}",
+    "std::vector<std::pair<int, char const*>>::operator[](unsigned long) const & /* &lt; */",
+    "```\nrm -rf /\n```",
+    "\\| \\\\ *bold* __init__ ~~gone~~ $x^2$ {color:red}",
+    "表示幅の広い文字列です表示幅の広い文字列です表示幅の広い文字列です👩‍👩‍👧‍👦",
+    "e\u{301}\u{302}\u{303}\u{304}\u{305}\0\u{7f}\u{85}\u{2028}\u{2029}",
+    "    indented --- \t=== ::: 1. one",
+];
+
+/// Every string of a report replaced by those of [`HOSTILE`], and one of 10 MB.
+pub fn hostile() -> Report {
+    let mut texts = HOSTILE.iter().map(|&text| text.to_owned()).cycle();
+    let mut next = || texts.next().expect("endless");
+    let mut report = lock_wait();
+    let long = "A".repeat(10_000_000);
+    report.capture.path = Some(long.clone());
+    report.capture.hostname = Some(next());
+    report.capture.os_release = Some(next());
+    report.capture.perf_version = Some(next());
+    report.capture.cpu_desc = Some(next());
+    report.capture.cpuid = Some(next());
+    report.capture.cmdline = Some(next());
+    report.capture.pt_config = (0..HOSTILE.len()).map(|_| next()).collect();
+    report.population.rule = next();
+    report.selection.rule = next();
+    report.diagnostics = (0..HOSTILE.len()).map(|_| Diagnostic::error(next()).in_file(next())).collect();
+    report.diagnostics.push(Diagnostic::error(long.clone()));
+    let outlier = report.outliers.first_mut().expect("one outlier");
+    outlier.label = next();
+    outlier.key = Some(next());
+    for thread in [&mut outlier.start_thread, &mut outlier.stop_thread].into_iter().flatten() {
+        thread.comm = next();
+    }
+    outlier.checks.iter_mut().for_each(|check| (check.name, check.detail) = (next(), next()));
+    outlier.counters.iter_mut().for_each(|counter| counter.name = next());
+    outlier.counters[0].value = f64::NAN;
+    outlier.stages.iter_mut().for_each(|stage| stage.name = next());
+    outlier.causes.iter_mut().for_each(|cause| (cause.cause, cause.detail) = (next(), next()));
+    for segment in &mut outlier.segments {
+        (segment.cause, segment.detail) = (next(), next());
+        for piece in &mut segment.during {
+            (piece.cause, piece.detail) = (next(), next());
+        }
+        segment.evidence.iter_mut().for_each(|evidence| evidence.text = next());
+    }
+    outlier.causes[1].detail = long;
+    let mut report = report;
+    let others: Vec<OutlierReport> = (0..30).map(|_| report.outliers[0].clone()).collect();
+    for (index, mut other) in others.into_iter().enumerate() {
+        other.label = HOSTILE[index % HOSTILE.len()].to_owned();
+        other.causes[0].detail = HOSTILE[(index + 5) % HOSTILE.len()].to_owned();
+        other = other.with_perf_script(HOSTILE[(index + 7) % HOSTILE.len()]);
+        report.outliers.push(other);
+    }
     report
 }

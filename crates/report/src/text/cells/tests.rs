@@ -1,1 +1,49 @@
+use proptest::prelude::*;
 
+use super::*;
+
+#[test]
+fn wraps_at_spaces() {
+    assert_eq!(wrap("the quick brown fox", 10), ["the quick", "brown fox"]);
+    assert_eq!(wrap("", 10), [""]);
+    assert_eq!(wrap("0123456789abc de", 5), ["01234", "56789", "abc", "de"]);
+}
+
+#[test]
+fn wide_characters_take_two_columns() {
+    assert_eq!(width("表示"), 4);
+    assert_eq!(wrap("表示幅", 5), ["表示", "幅"]);
+    assert_eq!(cut("表示幅", 5, "…"), "表示…");
+    assert_eq!(left("表", 4), "表  ");
+    assert_eq!(right("表", 4), "  表");
+}
+
+#[test]
+fn says_where_it_cut() {
+    assert_eq!(wrap_within("one two three four", 7, 2, "…"), ["one two", "three…"]);
+    assert_eq!(wrap_within("one two three fourth", 5, 2, "…"), ["one", "two…"]);
+    assert_eq!(cut("abcdef", 4, "..."), "a...");
+    assert_eq!(cut("abcd", 4, "..."), "abcd");
+}
+
+#[test]
+fn flows_into_lines() {
+    let items = ["aaa", "bbb", "cc"].map(|item| (3, item.to_owned()));
+    assert_eq!(flow(&items, " ", 7), ["aaa bbb", "cc"]);
+    assert_eq!(flow(&[], " ", 7), Vec::<String>::new());
+}
+
+proptest! {
+    #[test]
+    fn wrapped_lines_fit_and_lose_nothing(text in "[a-z表 ]{0,120}", columns in 2usize..40) {
+        let lines = wrap(&text, columns);
+        prop_assert!(lines.iter().all(|line| width(line) <= columns));
+        let kept: String = lines.concat().split(' ').collect();
+        prop_assert_eq!(kept, text.split(' ').collect::<String>());
+    }
+
+    #[test]
+    fn cut_text_fits(text in any::<String>(), columns in 3usize..40) {
+        prop_assert!(width(&cut(&text, columns, "...")) <= columns.max(width(&text).min(columns)) + 2);
+    }
+}

@@ -1,0 +1,195 @@
+//! Test that no string of a capture can do anything to a terminal, a Markdown page or a JSON reader.
+
+mod reports;
+
+use proptest::prelude::*;
+use tailtrace_report::{
+    OutlierReport, Report, Style, render_json, render_markdown, render_stat_json, render_stat_text,
+    render_text,
+};
+use unicode_width::UnicodeWidthStr as _;
+
+fn all_styles() -> Vec<Style> {
+    let mut styles = Vec::new();
+    for width in [0, 72, 80, 100, 160, 1_000] {
+        for (color, unicode) in [(false, false), (false, true), (true, false), (true, true)] {
+            styles.push(Style { width, color, unicode });
+        }
+    }
+    styles
+}
+
+/// Without our own colours (`ESC [ digits ; m`, nothing else).
+fn without_colors(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (code, rest) = part.split_once('m').expect("a colour ends in m");
+        let digits = code.strip_prefix('[').expect("a colour begins with [");
+        assert!(digits.chars().all(|c| c.is_ascii_digit() || c == ';'), "{code:?}");
+        plain.push_str(rest);
+    }
+    plain
+}
+
+fn check_text(report: &Report) {
+    for style in all_styles() {
+        for text in [render_text(report, &style), render_stat_text(report, &style)] {
+            assert!(style.color || !text.contains('\u{1b}'));
+            let plain = without_colors(&text);
+            let bad = plain.chars().find(|&c| {
+                c != '\n'
+                    && (c.is_control()
+                        || ('\u{200b}'..='\u{200f}').contains(&c)
+                        || ('\u{2028}'..='\u{202e}').contains(&c))
+            });
+            assert_eq!(bad, None);
+            assert!(style.unicode || plain.is_ascii());
+            let limit = style.width.clamp(72, 240);
+            let wide = plain.lines().find(|line| !line.starts_with("perf script") && line.width() > limit);
+            assert_eq!(wide, None, "wider than {limit}");
+        }
+    }
+}
+
+/// The number of cells of a table's line, by GitHub's rule: a `|` counts unless an odd number of `\` stands before it.
+fn cells(line: &str) -> usize {
+    let bars = line.char_indices().filter(|&(at, c)| {
+        c == '|' && line[..at].bytes().rev().take_while(|&byte| byte == b'\\').count() % 2 == 0
+    });
+    bars.count().saturating_sub(1)
+}
+
+fn check_markdown(report: &Report) {
+    let markdown = render_markdown(report);
+    assert!(markdown.lines().count() < 60, "{} lines", markdown.lines().count());
+    assert!(markdown.starts_with("### "));
+    assert!(!markdown.contains("](") && !markdown.contains("<script") && !markdown.contains("\t"));
+    let mut expected = 0;
+    let mut in_code = false;
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            in_code = !in_code;
+            continue;
+        }
+        assert!(in_code || !line.contains(['<', '>']), "raw HTML in {line}");
+        assert!(!line.starts_with(' '), "indented: {line}");
+        expected = match (line.starts_with('|'), expected) {
+            (false, _) => 0,
+            (true, 0) => cells(line),
+            (true, expected) => {
+                assert_eq!(cells(line), expected, "{line}");
+                expected
+            }
+        };
+    }
+    assert!(!in_code);
+}
+
+fn check_json(report: &Report) {
+    for document in [render_json(report), render_stat_json(report)] {
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(&document);
+        assert!(parsed.is_ok(), "{parsed:?}");
+        assert!(!document.chars().any(|c| c != '\n' && c.is_control()));
+    }
+}
+
+fn check(report: &Report) {
+    check_text(report);
+    check_markdown(report);
+    check_json(report);
+}
+
+#[test]
+fn strings_of_a_stranger_stay_strings() {
+    check(&reports::hostile());
+}
+
+#[test]
+fn ordinary_reports_keep_the_same_rules() {
+    for report in [
+        reports::page_faults(),
+        reports::lock_wait(),
+        reports::bare(),
+        reports::empty(),
+        reports::two_modes(),
+    ] {
+        check(&report);
+    }
+}
+
+/// Ten megabytes of a name do not make the formats that people read large.
+#[test]
+fn size_is_bounded() {
+    let report = reports::hostile();
+    assert!(render_markdown(&report).len() < 60_000);
+    assert!(render_text(&report, &Style { width: 100, color: true, unicode: true }).len() < 400_000);
+}
+
+/// What a string is in JSON is what it was in the report.
+#[test]
+fn json_keeps_strings_exactly() {
+    let document: serde_json::Value = serde_json::from_str(&render_json(&reports::hostile())).expect("JSON");
+    let found: Vec<&str> = document["capture"]["pt_config"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|text| text.as_str().expect("a string"))
+        .collect();
+    let mut expected = reports::HOSTILE.to_vec();
+    expected.rotate_left(6);
+    assert_eq!(found, expected);
+}
+
+/// A report whose every count is beyond what any list shows.
+#[test]
+fn markdown_stays_short_whatever_the_counts() {
+    let mut report = reports::hostile();
+    let outlier = &mut report.outliers[0];
+    for _ in 0..6 {
+        outlier.causes.extend(outlier.causes.clone());
+        outlier.segments.extend(outlier.segments.clone());
+        outlier.checks.extend(outlier.checks.clone());
+        outlier.counters.extend(outlier.counters.clone());
+        outlier.stages.extend(outlier.stages.clone());
+    }
+    outlier.baselines = (0..10_000).collect();
+    *outlier = outlier.clone().with_perf_script("/plain/perf.data");
+    check(&report);
+}
+
+fn with_texts(texts: &[String]) -> Report {
+    let mut report = reports::lock_wait();
+    let mut texts = texts.iter().cycle().cloned();
+    let mut next = || texts.next().unwrap_or_default();
+    report.capture.hostname = Some(next());
+    report.population.rule = next();
+    report.selection.rule = next();
+    let outlier: &mut OutlierReport = &mut report.outliers[0];
+    outlier.label = next();
+    outlier.key = Some(next());
+    for cause in &mut outlier.causes {
+        (cause.cause, cause.detail) = (next(), next());
+    }
+    for segment in &mut outlier.segments {
+        (segment.cause, segment.detail) = (next(), next());
+        segment.evidence.iter_mut().for_each(|evidence| evidence.text = next());
+    }
+    let path = next();
+    *outlier = outlier.clone().with_perf_script(&path);
+    report
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_string_stays_a_string(texts in proptest::collection::vec(any::<String>(), 1..6)) {
+        check(&with_texts(&texts));
+    }
+
+    #[test]
+    fn markup_stays_text(texts in proptest::collection::vec("[|`<>\\[\\]()\\\\*_~#:/@.w1 \n\t-]{0,40}", 1..6)) {
+        check(&with_texts(&texts));
+    }
+}
