@@ -26,6 +26,7 @@ impl Tsc {
     }
 
     /// The reading `ticks` before this one, or zero where the counter had not started.
+    #[must_use]
     pub fn before(self, ticks: Ticks) -> Tsc {
         Tsc(self.0.saturating_sub(ticks.0))
     }
