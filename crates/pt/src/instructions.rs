@@ -4,7 +4,7 @@ use model::{CodeBytes, Pid};
 
 use crate::Block;
 use crate::classes::INSTRUCTION_BYTES;
-use iced_x86::{Decoder, DecoderOptions};
+use iced_x86::{Decoder, DecoderError, DecoderOptions};
 
 /// Calls `visit` with the address of each instruction of `block`, in order. Reads the code as it was when the
 /// block ran, in process `pid`. Where code is missing or makes no sense the walk ends early; returns how many
@@ -24,7 +24,8 @@ pub fn instructions(block: &Block, image: &dyn CodeBytes, pid: Pid, mut visit: i
     let mut visited = 1;
     while visited < block.instructions && decoder.can_decode() {
         let instruction = decoder.decode();
-        if instruction.is_invalid() {
+        // What is no instruction has a length all the same, and libipt steps over it as well.
+        if instruction.is_invalid() && decoder.last_error() == DecoderError::NoMoreBytes {
             break;
         }
         visit(instruction.next_ip());
