@@ -4,6 +4,7 @@
 //! apportioned by largest remainder (Hamilton's method): each gets its floor, and the units still missing to the
 //! rounded mean of the whole go to the largest remainders. Hence Σ excess = duration - baselines' mean, as printed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Attribution, Certainty, Segment};
@@ -40,19 +41,18 @@ pub(crate) fn cause_totals<B: std::borrow::Borrow<Attribution>>(
         .zip(typical)
         .map(|((cause, tally), typical)| tally.total(cause, typical))
         .collect();
-    totals.sort_by(|a, b| (b.excess_ns, b.duration_ns).cmp(&(a.excess_ns, a.duration_ns)));
+    totals.sort_by_key(|total| Reverse((total.excess_ns, total.duration_ns)));
     (totals, mean)
 }
 
 fn tally_of<'a>(tallies: &'a mut BTreeMap<String, Tally>, segment: &Segment) -> &'a mut Tally {
-    let tally = tallies.entry(segment.cause.to_string()).or_insert_with(|| Tally {
+    tallies.entry(segment.cause.to_string()).or_insert_with(|| Tally {
         duration_ns: 0,
         baselines_ns: 0,
         occurrences: BTreeSet::new(),
         certainty: segment.certainty,
         details: BTreeMap::new(),
-    });
-    tally
+    })
 }
 
 fn add_of_outlier(tallies: &mut BTreeMap<String, Tally>, segment: &Segment, timebase: Timebase) {
@@ -109,7 +109,7 @@ fn apportion(sums: &[u128], count: usize) -> (Vec<u64>, Option<u64>) {
     let mut shares: Vec<u128> = sums.iter().map(|sum| sum / count).collect();
     let missing = mean.saturating_sub(shares.iter().sum());
     let mut order: Vec<usize> = (0..sums.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(sums[at] % count));
+    order.sort_by_key(|&at| Reverse(sums[at] % count));
     for &at in order.iter().take(usize::try_from(missing).unwrap_or(usize::MAX)) {
         shares[at] += 1;
     }

@@ -54,9 +54,8 @@ pub(crate) fn for_json_document(document: &str) -> String {
             shown.push(character);
         } else {
             let mut units = [0; 2];
-            for unit in character.encode_utf16(&mut units) {
-                shown.push_str(&format!("\\u{unit:04x}"));
-            }
+            let escaped = character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
+            shown.extend(escaped);
         }
     }
     shown

@@ -42,6 +42,7 @@ pub fn render_text(report: &Report, style: &Style) -> String {
     let mut lines = head::capture(report, *style);
     lines.extend(head::selection(report, *style));
     lines.extend(head::diagnostics(report, *style));
+    lines.extend(head::overview(report, *style));
     for (index, outlier) in report.outliers.iter().enumerate() {
         lines.push(String::new());
         lines.extend(outlier::lines(outlier, (index + 1, report.outliers.len()), *style));

@@ -52,6 +52,13 @@ fn lock_wait() {
 }
 
 #[test]
+fn several() {
+    let report = reports::several();
+    check_text("several", &report);
+    check("several.md", &render_markdown(&report));
+}
+
+#[test]
 fn bare() {
     let report = reports::bare();
     check_text("bare", &report);

@@ -64,7 +64,7 @@ fn check_markdown(report: &Report) {
     let markdown = render_markdown(report);
     assert!(markdown.lines().count() < 60, "{} lines", markdown.lines().count());
     assert!(markdown.starts_with("### "));
-    assert!(!markdown.contains("](") && !markdown.contains("<script") && !markdown.contains("\t"));
+    assert!(!markdown.contains("](") && !markdown.contains("<script") && !markdown.contains('\t'));
     let mut expected = 0;
     let mut in_code = false;
     for line in markdown.lines() {
@@ -110,6 +110,7 @@ fn ordinary_reports_keep_the_same_rules() {
     for report in [
         reports::page_faults(),
         reports::lock_wait(),
+        reports::several(),
         reports::bare(),
         reports::empty(),
         reports::two_modes(),

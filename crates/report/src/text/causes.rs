@@ -173,8 +173,9 @@ pub(super) fn bar(thousandths: u64, columns: usize, style: Style) -> String {
     let parts = if style.unicode { 8 } else { 1 };
     let filled = usize::try_from(thousandths.min(1000)).unwrap_or(0) * columns * parts / 1000;
     let filled = if thousandths > 0 { filled.max(1) } else { 0 };
-    match style.unicode {
-        true => format!("{}{}", "█".repeat(filled / 8), EIGHTHS[filled % 8]),
-        false => "#".repeat(filled.min(columns)),
+    if style.unicode {
+        format!("{}{}", "█".repeat(filled / 8), EIGHTHS[filled % 8])
+    } else {
+        "#".repeat(filled)
     }
 }

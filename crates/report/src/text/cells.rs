@@ -50,7 +50,7 @@ pub(super) fn cut(text: &str, columns: usize, more: &str) -> String {
 pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split(' ') {
+    for word in words(text) {
         let gap = usize::from(!line.is_empty());
         if width(&line) + gap + width(word) <= columns {
             line.push_str(&" ".repeat(gap));
@@ -70,6 +70,25 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     }
     lines.push(line);
     lines
+}
+
+/// The parts of `text` that may stand on lines of their own: words, a figure and its unit being one.
+fn words(text: &str) -> Vec<&str> {
+    const UNITS: [&str; 5] = ["ns", "us", "ms", "s", "ticks"];
+    let mut words: Vec<&str> = Vec::new();
+    let mut begin = 0;
+    for word in text.split(' ') {
+        let end = begin + word.len();
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ')']));
+        match words.last_mut() {
+            Some(last) if is_unit && last.ends_with(|digit: char| digit.is_ascii_digit()) => {
+                *last = &text[begin - 1 - last.len()..end];
+            }
+            _ => words.push(word),
+        }
+        begin = end + 1;
+    }
+    words
 }
 
 /// The same, but no more than `most` lines, the last ending in `more` where text is left over.

@@ -3,14 +3,16 @@
 use model::Severity;
 
 use super::Style;
-use super::cells::{left, wrap_within};
+use super::cells::{cut, left, width, wrap_within};
 use super::paint::Ink;
 use crate::escape::for_terminal;
 use crate::units::{self, counted};
-use crate::{CaptureFacts, Report};
+use crate::{CaptureFacts, OutlierReport, Report, headline};
 
 /// Diagnostics shown; the others are counted.
 const MOST_DIAGNOSTICS: usize = 12;
+/// Outliers in the overview.
+const MOST_OVERVIEW: usize = 20;
 /// Lines of one fact or diagnostic.
 const MOST_LINES: usize = 3;
 /// Columns of a fact's name.
@@ -47,6 +49,27 @@ pub(super) fn selection(report: &Report, style: Style) -> Vec<String> {
     let chosen = format!("{} by {}", report.selection.selected, report.selection.rule);
     let mut lines = fact("population", &figures, Ink::Dim, style);
     lines.extend(fact("selected", &chosen, Ink::Dim, style));
+    lines
+}
+
+/// Where there are several outliers: each in one line.
+pub(super) fn overview(report: &Report, style: Style) -> Vec<String> {
+    if report.outliers.len() < 2 {
+        return Vec::new();
+    }
+    let name = |outlier: &OutlierReport| for_terminal(format!("{} {}", outlier.label, outlier.id).trim());
+    let more = style.glyph("…", "...");
+    let shown = || report.outliers.iter().take(MOST_OVERVIEW);
+    let names = shown().map(|outlier| width(&name(outlier))).max().unwrap_or(0).min(NAME_COLUMNS * 2);
+    let mut lines = vec![String::new()];
+    lines.extend(shown().map(|outlier| {
+        let name = left(&cut(&name(outlier), names, more), names);
+        let verdict = cut(&headline(outlier), style.columns() - names - 2, more);
+        format!("{}  {verdict}", style.paint(Ink::Dim, &name))
+    }));
+    if report.outliers.len() > MOST_OVERVIEW {
+        lines.push(style.paint(Ink::Dim, &format!("and {} more", report.outliers.len() - MOST_OVERVIEW)));
+    }
     lines
 }
 

@@ -5,6 +5,7 @@ use model::PerfTime;
 use super::Style;
 use super::cells::{cut, flow, left, width, wrap_within};
 use super::paint::Ink;
+use super::segments::Amount;
 use super::{causes, segments, timeline};
 use crate::escape::for_terminal;
 use crate::{Check, CheckState, OutlierReport, TimeUnit, headline, units};
@@ -30,7 +31,7 @@ pub(super) fn lines(outlier: &OutlierReport, place: (usize, usize), style: Style
     for block in [
         causes::lines(outlier, inner, style),
         timeline::lines(outlier, inner, style),
-        segments::lines(outlier, inner, style),
+        segments::lines(outlier, inner, if place.1 > 1 { Amount::Brief } else { Amount::Full }, style),
     ] {
         if !block.is_empty() {
             lines.push(String::new());
@@ -59,11 +60,8 @@ fn rule(outlier: &OutlierReport, (number, of): (usize, usize), style: Style) -> 
 fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
     let named = |items: Vec<String>| {
         let more = items.len().saturating_sub(MOST_NAMED);
-        let mut text = items.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
-        if more > 0 {
-            text.push_str(&format!(" and {more} more"));
-        }
-        text
+        let text = items.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
+        if more > 0 { format!("{text} and {more} more") } else { text }
     };
     let baselines = outlier.baselines.iter().map(u64::to_string).collect();
     let counters =

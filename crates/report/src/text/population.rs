@@ -37,9 +37,8 @@ pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style
 type Column = (&'static str, String);
 
 fn averages(population: &PopulationSummary, unit: TimeUnit) -> [Column; 7] {
-    let inner = |figure: f64| match population.count > population.outliers {
-        true => mean(figure, unit),
-        false => "-".to_owned(),
+    let inner = |figure: f64| {
+        if population.count > population.outliers { mean(figure, unit) } else { "-".to_owned() }
     };
     [
         ("average", mean(population.mean_ns, unit)),

@@ -6,13 +6,37 @@ use super::paint::Ink;
 use crate::escape::for_terminal;
 use crate::{OutlierReport, SegmentReport, TimeUnit, units};
 
-/// Segments shown of the interval, and of each level of `during`.
-const MOST_SEGMENTS: usize = 12;
+/// How much of an outlier is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Amount {
+    /// It is the only one.
+    Full,
+    /// It is one of several.
+    Brief,
+}
+
+impl Amount {
+    /// Segments shown of the interval.
+    fn most_segments(self) -> usize {
+        match self {
+            Amount::Full => 12,
+            Amount::Brief => 5,
+        }
+    }
+
+    /// Evidence shown of one segment.
+    fn most_evidence(self) -> usize {
+        match self {
+            Amount::Full => 3,
+            Amount::Brief => 1,
+        }
+    }
+}
+
+/// Segments shown of each level of `during`.
 const MOST_DURING: usize = 4;
 /// Levels of `during` shown.
 const DURING_DEPTH: usize = 3;
-/// Evidence shown of one segment.
-const MOST_EVIDENCE: usize = 3;
 /// An uncertain edge is shown where it is more than one part in so many of the segment (5 %).
 const NOTABLE_PART: u64 = 20;
 
@@ -28,12 +52,12 @@ const CERTAINTY: usize = 8;
 const BELOW: usize = 10;
 
 /// Header, segments and what was left out, without indent.
-pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
+pub(super) fn lines(outlier: &OutlierReport, columns: usize, amount: Amount, style: Style) -> Vec<String> {
     if outlier.segments.is_empty() {
         return Vec::new();
     }
-    let listing = Listing { offset: 0, length: 0, cause: 0, unit: outlier.time_unit, style };
-    listing.level(&outlier.segments, MOST_SEGMENTS, DURING_DEPTH, columns)
+    let listing = Listing { offset: 0, length: 0, cause: 0, amount, unit: outlier.time_unit, style };
+    listing.level(&outlier.segments, amount.most_segments(), DURING_DEPTH, columns)
 }
 
 /// One level of segments, and how wide its columns are.
@@ -42,6 +66,7 @@ struct Listing {
     offset: usize,
     length: usize,
     cause: usize,
+    amount: Amount,
     unit: TimeUnit,
     style: Style,
 }
@@ -56,11 +81,13 @@ impl Listing {
         if shown.len() < segments.len() {
             let all = segments.iter().fold(0u64, |sum, segment| sum.saturating_add(segment.duration_ns));
             let seen = shown.iter().fold(0u64, |sum, &at| sum.saturating_add(segments[at].duration_ns));
+            let left_out = segments.len() - shown.len();
             let more = format!(
-                "{} {}, {} together",
+                "{} {}, {}{}",
                 self.style.glyph("…", "..."),
-                units::counted((segments.len() - shown.len()) as u64, "shorter one"),
-                units::length(all.saturating_sub(seen), self.unit)
+                units::counted(left_out as u64, "shorter one"),
+                units::length(all.saturating_sub(seen), self.unit),
+                if left_out > 1 { " together" } else { "" }
             );
             lines.push(self.style.paint(Ink::Dim, &format!("{}{more}", " ".repeat(BELOW))));
         }
@@ -92,13 +119,13 @@ impl Listing {
         let mut lines = self.first_lines(segment, columns);
         let more = self.style.glyph("…", "...");
         let below = columns.saturating_sub(BELOW).max(20);
-        for evidence in segment.evidence.iter().take(MOST_EVIDENCE) {
+        for evidence in segment.evidence.iter().take(self.amount.most_evidence()) {
             let text = cut(&for_terminal(&evidence.words()), below, more);
             lines.push(self.style.paint(Ink::Dim, &format!("{}{text}", " ".repeat(BELOW))));
         }
-        if segment.evidence.len() > MOST_EVIDENCE {
-            let more =
-                format!("and {} more records, packets and symbols", segment.evidence.len() - MOST_EVIDENCE);
+        let left_out = segment.evidence.len().saturating_sub(self.amount.most_evidence());
+        if left_out > 0 && self.amount == Amount::Full {
+            let more = format!("and {left_out} more records, packets and symbols");
             lines.push(self.style.paint(Ink::Dim, &format!("{}{more}", " ".repeat(BELOW))));
         }
         if depth > 0 && !segment.during.is_empty() {

@@ -262,6 +262,42 @@ pub fn lock_wait() -> Report {
     report
 }
 
+/// The two outliers above, and one with more causes, segments and evidence than are shown.
+pub fn several() -> Report {
+    let syscall = |index: u64| {
+        let mut segment = segment(
+            index * 1_000,
+            index * 1_000 + 1_000 - index,
+            Cause::Syscall(format!("call_{index}")),
+            Certainty::Decoded,
+            "",
+        );
+        segment.evidence = (0..index)
+            .map(|at| {
+                Evidence::record(FileOffset(0x100 * index + at), Some(Cpu(1)), "raw_syscalls:sys_enter")
+            })
+            .collect();
+        segment
+    };
+    let between = |index: u64| {
+        segment(
+            index * 1_000 + 1_000 - index,
+            index * 1_000 + 1_000,
+            Cause::UserExpected,
+            Certainty::Decoded,
+            "",
+        )
+    };
+    let segments = (1..=15).flat_map(|index| [syscall(index), between(index)]).collect();
+    let typical = attribution(8, vec![segment(0, 300, Cause::UserExpected, Certainty::Decoded, "")]);
+    let outlier = OutlierReport::new(&attribution(77, segments), &[typical], one_to_one(), comm);
+    let mut report = lock_wait();
+    report.outliers.extend(page_faults().outliers);
+    report.outliers.push(outlier);
+    report.selection.selected = 3;
+    report
+}
+
 /// No conversion, no frequency, no baseline: ticks, and half of them lost.
 pub fn bare() -> Report {
     let outlier = attribution(
@@ -398,11 +434,10 @@ pub fn hostile() -> Report {
         segment.evidence.iter_mut().for_each(|evidence| evidence.text = next());
     }
     outlier.causes[1].detail = long;
-    let mut report = report;
     let others: Vec<OutlierReport> = (0..30).map(|_| report.outliers[0].clone()).collect();
     for (index, mut other) in others.into_iter().enumerate() {
-        other.label = HOSTILE[index % HOSTILE.len()].to_owned();
-        other.causes[0].detail = HOSTILE[(index + 5) % HOSTILE.len()].to_owned();
+        HOSTILE[index % HOSTILE.len()].clone_into(&mut other.label);
+        HOSTILE[(index + 5) % HOSTILE.len()].clone_into(&mut other.causes[0].detail);
         other = other.with_perf_script(HOSTILE[(index + 7) % HOSTILE.len()]);
         report.outliers.push(other);
     }

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 /// Everything in `value` that `schema` does not allow, each with its path.
-pub fn violations(schema: &Value, value: &Value) -> Vec<String> {
+pub(crate) fn violations(schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     check(schema, schema, value, "$", &mut found);
     found

@@ -6,6 +6,7 @@ use super::*;
 fn wraps_at_spaces() {
     assert_eq!(wrap("the quick brown fox", 10), ["the quick", "brown fox"]);
     assert_eq!(wrap("", 10), [""]);
+    assert_eq!(wrap("took 412.3 us, not 5 ms", 10), ["took", "412.3 us,", "not 5 ms"]);
     assert_eq!(wrap("0123456789abc de", 5), ["01234", "56789", "abc", "de"]);
 }
 
