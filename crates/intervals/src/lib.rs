@@ -12,6 +12,7 @@
 mod baselines;
 mod clock;
 mod error;
+pub mod events;
 mod file;
 mod filters;
 mod findings;
@@ -19,17 +20,20 @@ mod histogram;
 mod outliers;
 pub mod pairing;
 mod population;
+pub mod ptwrite;
 mod selection;
 
 pub use baselines::baselines;
 pub use clock::{Clock, ClockPair, Clocks, Join};
 pub use error::Error;
+pub use events::{EventPair, from_events};
 pub use file::{read_interval_file, read_intervals};
 pub use filters::{Filters, ThreadFacts, TimeSpan};
 pub use findings::{Findings, KEPT_PER_KIND, Origin};
 pub use histogram::{Bin, Histogram, Mode, TwoModes};
 pub use outliers::{Judgement, LabelThreshold, OutlierRule};
 pub use population::{Percentiles, Population, PopulationStatistics, Unit, nearest_rank};
+pub use ptwrite::{PtwriteOccurrence, PtwriteSpec, from_ptwrites};
 pub use selection::{DEFAULT_MOST, Selected, Selection};
 
 /// Intervals of one source, and what was wrong with it.

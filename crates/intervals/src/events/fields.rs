@@ -1,0 +1,73 @@
+//! Which fields of a tracepoint are the key and which are counters, found once per event.
+
+use model::Counter;
+use perfdata::{FieldValue, TracepointFormat};
+
+use crate::Error;
+use crate::pairing::MOST_COUNTERS;
+
+/// The longest part of a text or byte field that is used as a key.
+const LONGEST_KEY: usize = 256;
+
+/// Positions of the interesting fields in the format's list.
+pub(super) struct Fields {
+    key: Option<usize>,
+    counters: Vec<usize>,
+}
+
+impl Fields {
+    /// The fields of `format`; an error where it lacks the key's.
+    pub(super) fn of(format: &TracepointFormat, key: Option<&str>) -> Result<Fields, Error> {
+        let fields = format.fields();
+        let at = |wanted: &str| fields.iter().position(|field| field.name() == wanted);
+        let key = match key {
+            None => None,
+            Some(wanted) => Some(at(wanted).ok_or_else(|| {
+                let names: Vec<&str> =
+                    fields.iter().map(|field| field.name()).filter(|name| is_own(name)).take(40).collect();
+                Error::NoSuchEvent {
+                    event: format.name().to_owned(),
+                    why: format!("its field {wanted} is not there, its fields are: {}", names.join(", ")),
+                }
+            })?),
+        };
+        let is_counter = |&index: &usize| Some(index) != key && is_own(fields[index].name());
+        let counters = (0..fields.len()).filter(is_counter).take(MOST_COUNTERS).collect();
+        Ok(Fields { key, counters })
+    }
+
+    /// The key's value as text.
+    pub(super) fn key(&self, format: &TracepointFormat, raw: &[u8]) -> Option<Box<str>> {
+        let text = match format.fields().get(self.key?)?.value(raw)? {
+            FieldValue::Unsigned(value) => value.to_string(),
+            FieldValue::Signed(value) => value.to_string(),
+            FieldValue::Text(bytes) => {
+                String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_KEY)]).into_owned()
+            }
+            FieldValue::Bytes(bytes) => {
+                bytes.iter().take(LONGEST_KEY).map(|byte| format!("{byte:02x}")).collect()
+            }
+        };
+        Some(text.into())
+    }
+
+    /// All other fields that are numbers.
+    #[allow(clippy::cast_precision_loss)] // A counter is a number for statistics.
+    pub(super) fn counters(&self, format: &TracepointFormat, raw: &[u8]) -> Vec<Counter> {
+        let counter = |&index: &usize| {
+            let field = format.fields().get(index)?;
+            let value = match field.value(raw)? {
+                FieldValue::Unsigned(value) => value as f64,
+                FieldValue::Signed(value) => value as f64,
+                FieldValue::Text(_) | FieldValue::Bytes(_) => return None,
+            };
+            Some(Counter { name: field.name().to_owned(), value })
+        };
+        self.counters.iter().filter_map(counter).collect()
+    }
+}
+
+/// Whether a field is the program's, not the kernel's bookkeeping.
+fn is_own(name: &str) -> bool {
+    !name.starts_with("common_") && !name.starts_with("__")
+}

@@ -1,0 +1,57 @@
+//! Pairing of occurrences by hand. Real records: tests/captures.rs.
+
+use super::*;
+
+fn occurrence(is_begin: bool, time: u64, tid: i32, key: Option<&str>) -> EventOccurrence {
+    EventOccurrence {
+        is_begin,
+        time: Tsc(time),
+        thread: Some(ThreadId::new(1, tid)),
+        key: key.map(Box::from),
+        counters: vec![Counter { name: "n".to_owned(), value: f64::from(tid) }],
+        offset: FileOffset(time),
+    }
+}
+
+fn pair(begin: &str, end: &str) -> EventPair {
+    EventPair { begin: begin.to_owned(), end: end.to_owned(), key: None }
+}
+
+fn ranges(set: &IntervalSet) -> Vec<(u64, u64)> {
+    set.intervals.iter().map(|interval| (interval.range.start.0, interval.range.stop.0)).collect()
+}
+
+#[test]
+fn different_events_by_key_with_counters_of_both() {
+    let set = pair_events(
+        &pair("probe:a", "probe:b"),
+        [
+            occurrence(true, 10, 1, Some("7")),
+            occurrence(true, 11, 1, Some("8")),
+            occurrence(false, 20, 2, Some("7")),
+        ],
+        Findings::new(),
+    );
+    assert_eq!(ranges(&set), [(10, 20)]);
+    let only = &set.intervals[0];
+    assert_eq!(
+        (only.label.as_str(), only.key.as_deref(), only.record),
+        ("probe:a", Some("7"), Some(FileOffset(20)))
+    );
+    let counters: Vec<_> =
+        only.counters.iter().map(|counter| (counter.name.as_str(), counter.value)).collect();
+    assert_eq!(counters, [("n", 1.0), ("end.n", 2.0)]);
+    assert_eq!(set.diagnostics[0].place.file_offset, Some(FileOffset(11)));
+}
+
+#[test]
+fn the_same_event_is_a_chain_on_each_thread() {
+    let set = pair_events(
+        &pair("probe:frame", "probe:frame"),
+        [10, 12, 20, 21, 30].map(|time| occurrence(true, time, (time % 2) as i32, None)),
+        Findings::new(),
+    );
+    assert_eq!(ranges(&set), [(10, 12), (12, 20), (20, 30)]);
+    assert_eq!(set.intervals.iter().map(|interval| interval.id.0).collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(set.diagnostics, []);
+}
