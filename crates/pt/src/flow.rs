@@ -208,6 +208,19 @@ pub enum GapReason {
     },
 }
 
+impl std::fmt::Display for GapReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            GapReason::NoCode { ip } => write!(f, "no code bytes at {ip:#x}"),
+            GapReason::Mismatch { ip, message } => write!(f, "trace and code disagree at {ip:#x}: {message}"),
+            GapReason::BadPacket => f.write_str("bytes that are no packet"),
+            GapReason::MissingAux => f.write_str("AUX data is missing"),
+            GapReason::NoSync => f.write_str("no sync point"),
+            GapReason::EndlessLoop { ip } => write!(f, "no end of the code at {ip:#x}"),
+        }
+    }
+}
+
 /// An undecodable part of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
