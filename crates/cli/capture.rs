@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 use attribution::{Comms, Function, Functions, Whereabouts};
 use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Tid, TimeConversion, Tsc};
-use perfdata::{AuxBuffer, IntelPtConfig, PerfData};
-use pt::{CpuModel, Occupant, Piece, PtConfig, PtStream};
+use perfdata::{AuxBuffer, IntelPtConfig, PerfData, Record};
+use pt::{CpuModel, Gap, Occupant, Piece, PtConfig, PtStream};
 use report::CaptureFacts;
 use symbols::{ProcessImages, SearchPath};
 
@@ -17,6 +17,9 @@ use crate::args::InputArgs;
 /// From this time on, nothing retired between two packets is a stand-still and not a slow instruction: above what
 /// the slowest single instructions and page walks take, below what an SMI or a hypervisor's pause does.
 const STALL_NS: u64 = 10_000;
+
+/// How many undecodable parts are described one by one.
+const GAPS_SHOWN: usize = 20;
 
 /// Opens the perf.data that the arguments name.
 pub fn open(args: &InputArgs) -> Result<PerfData> {
@@ -93,7 +96,13 @@ impl<'a> Capture<'a> {
 
     /// A thread with its process, as the first record of it tells; its own process where none does.
     fn thread_of(&self, tid: Tid) -> ThreadId {
-        let known = self.perf.schedule().of_thread(tid).next().map(|run| run.thread);
+        let known = self.perf.records().find_map(|timed| {
+            let thread = match timed.record {
+                Record::Comm { thread, .. } | Record::ItraceStart { thread } | Record::Fork { thread, .. } => thread,
+                _ => timed.thread?,
+            };
+            (thread.tid == tid && thread.pid.0 > 0).then_some(thread)
+        });
         known.unwrap_or(ThreadId { pid: Pid(tid.0), tid })
     }
 
@@ -173,6 +182,16 @@ impl<'a> Capture<'a> {
         let mut kept = self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if !kept.contains(&diagnostic) {
             kept.push(diagnostic);
+        }
+    }
+
+    /// Keeps an undecodable part of a stream for [`Self::late_diagnostics`]: the first few, then a count would only
+    /// repeat them.
+    pub fn note_gap(&self, cpu: Option<Cpu>, gap: &Gap) {
+        let mut kept = self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if kept.len() < GAPS_SHOWN {
+            let what = format!("a part of the trace could not be decoded: {}", gap.reason);
+            kept.push(Diagnostic::warning(what).on_cpu(cpu).at_aux(gap.aux_offset));
         }
     }
 

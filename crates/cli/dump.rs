@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use anyhow::Result;
-use model::{Pid, Tid, Tsc, TscRange};
+use model::{Cpu, Pid, Tid, Tsc, TscRange};
 use pt::{Engine, FlowItem, FlowSink, Libipt, PtStream, Window};
 
 use crate::args::DumpArgs;
@@ -44,7 +44,7 @@ pub fn run(args: &DumpArgs) -> Result<Outcome> {
 
 /// Which instructions are asked for.
 struct Wanted {
-    cpus: Vec<model::Cpu>,
+    cpus: Vec<Cpu>,
     tids: Vec<Tid>,
     range: TscRange,
 }
@@ -89,7 +89,7 @@ fn decode_stream(capture: &Capture<'_>, stream: &PtStream<'_>, wanted: &Wanted, 
     let mut engine = Libipt::new(capture.pt_config(), pt::Limits::default());
     let occupants = capture.occupants_of(stream);
     let window = Window { stream, range: wanted.range, occupants: &occupants };
-    let mut sink = Batching { capture, wanted, sender, batch: Vec::new(), start: Tsc(0), stopped: false };
+    let mut sink = Batching { capture, wanted, cpu: stream.cpu(), sender, batch: Vec::new(), start: Tsc(0), stopped: false };
     if let Err(error) = engine.decode(&window, capture.images(), &mut sink) {
         capture.note_decode_error(stream.cpu(), &error);
     }
@@ -100,6 +100,7 @@ fn decode_stream(capture: &Capture<'_>, stream: &PtStream<'_>, wanted: &Wanted, 
 struct Batching<'a> {
     capture: &'a Capture<'a>,
     wanted: &'a Wanted,
+    cpu: Option<Cpu>,
     sender: SyncSender<Batch>,
     batch: Vec<u64>,
     start: Tsc,
@@ -120,7 +121,14 @@ impl Batching<'_> {
 
 impl FlowSink for Batching<'_> {
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
-        let FlowItem::Block(block) = item else { return ControlFlow::Continue(()) };
+        let block = match item {
+            FlowItem::Block(block) => block,
+            FlowItem::Gap(gap) => {
+                self.capture.note_gap(self.cpu, &gap);
+                return ControlFlow::Continue(());
+            }
+            FlowItem::Event(_) => return ControlFlow::Continue(()),
+        };
         let tids = &self.wanted.tids;
         let right_thread = tids.is_empty() || block.thread.is_some_and(|thread| tids.contains(&thread.tid));
         let at = block.time.not_before;

@@ -19,7 +19,9 @@ struct Use {
     ticks: u64,
     instructions: u64,
     calls: u64,
-    /// Σ ticks x ratio, to average the core:bus ratio by time.
+    /// Ticks in which the core:bus ratio was known.
+    ticks_with_ratio: u64,
+    /// Σ ticks x ratio over those, to average the ratio by time.
     ratio_ticks: u128,
 }
 
@@ -84,7 +86,10 @@ fn profile(examined: &Examined) -> Profile {
         let Some(run) = examined.run_of(piece) else { continue };
         let used = profile.entry(run_name(run.function.as_ref())).or_default();
         used.ticks += piece.range.ticks().0;
-        used.ratio_ticks += u128::from(piece.range.ticks().0) * u128::from(run.ratio);
+        if run.ratio != 0 {
+            used.ticks_with_ratio += piece.range.ticks().0;
+            used.ratio_ticks += u128::from(piece.range.ticks().0) * u128::from(run.ratio);
+        }
     }
     for run in &examined.runs {
         if examined.interval.range.contains(run.range.start) {
@@ -100,7 +105,8 @@ fn run_name(function: Option<&Arc<str>>) -> Arc<str> {
     function.cloned().unwrap_or_else(|| Arc::from("[no symbol]"))
 }
 
-/// Means over the baselines; a function that a baseline does not use counts as zero there.
+/// Means over the baselines; a function that a baseline does not use counts as zero there. What serves the average
+/// ratio stays a sum.
 fn typical(profiles: &[Profile]) -> HashMap<Arc<str>, Typical> {
     let mut typical: HashMap<Arc<str>, Typical> = HashMap::new();
     for profile in profiles {
@@ -109,6 +115,7 @@ fn typical(profiles: &[Profile]) -> HashMap<Arc<str>, Typical> {
             sum.mean.ticks += used.ticks;
             sum.mean.instructions += used.instructions;
             sum.mean.calls += used.calls;
+            sum.mean.ticks_with_ratio += used.ticks_with_ratio;
             sum.mean.ratio_ticks += used.ratio_ticks;
             sum.most_ticks = sum.most_ticks.max(used.ticks);
         }
@@ -118,7 +125,6 @@ fn typical(profiles: &[Profile]) -> HashMap<Arc<str>, Typical> {
         sum.mean.ticks /= count;
         sum.mean.instructions /= count;
         sum.mean.calls /= count;
-        sum.mean.ratio_ticks /= u128::from(count);
     }
     typical
 }
@@ -146,13 +152,16 @@ fn share(whole: u64, part: u64, of: u64) -> u64 {
 
 /// The ticks that the outlier's lower core:bus ratio cost against the baselines' average ratio.
 fn lost_to_ratio(own: Use, typical: Use) -> u64 {
-    if own.ticks == 0 || typical.ticks == 0 || own.ratio_ticks == 0 {
-        return 0;
+    let (Some(ratio), Some(usual)) = (own.milliratio(), typical.milliratio()) else { return 0 };
+    own.ticks - share(own.ticks, ratio.min(usual), usual)
+}
+
+impl Use {
+    /// The average core:bus ratio in thousandths, where it was known at all.
+    fn milliratio(self) -> Option<u64> {
+        let average = (self.ratio_ticks * 1000).checked_div(u128::from(self.ticks_with_ratio))?;
+        u64::try_from(average).ok().filter(|&ratio| ratio > 0)
     }
-    // ratio = ratio_ticks / ticks; lost = ticks * (1 - own ratio / typical ratio)
-    let at_typical_ratio =
-        own.ratio_ticks.saturating_mul(u128::from(typical.ticks)) / typical.ratio_ticks.max(1);
-    u64::try_from(u128::from(own.ticks).saturating_sub(at_typical_ratio)).unwrap_or(0)
 }
 
 /// What is said about a function's excess.

@@ -104,6 +104,8 @@ struct OpenFrame {
     symbol: Arc<str>,
     start: Tsc,
     closing: Closing,
+    /// Where its function begins.
+    function_start: u64,
     cpu: Option<Cpu>,
     aux_offset: u64,
     uncertainty: Ticks,
@@ -193,6 +195,7 @@ impl<'a> Walker<'a> {
         self.look_up(block, at);
         if block.kernel {
             self.close_run(at);
+            self.correct_call_depth();
             self.notice_landmark(block, at);
         } else {
             self.extend_run(block, at);
@@ -225,7 +228,7 @@ impl<'a> Walker<'a> {
 
     fn gap(&mut self, gap: &Gap) {
         let at = self.advance(&gap.time, gap.aux_offset);
-        self.begin_silence(at, describe(&gap.reason), true, gap.aux_offset);
+        self.begin_silence(at, gap.reason.to_string(), true, gap.aux_offset);
         // What was open may have ended inside the gap; call depths mean nothing behind it.
         while let Some(frame) = self.frames.pop() {
             self.close_frame(frame, at, Ticks(0));
@@ -303,6 +306,7 @@ impl<'a> Walker<'a> {
             symbol,
             start: at,
             closing: Closing::FarReturn,
+            function_start: 0,
             cpu: self.cpu,
             aux_offset,
             uncertainty: width(&block.time),
@@ -344,11 +348,24 @@ impl<'a> Walker<'a> {
             symbol,
             start: at,
             closing: Closing::CallDepth(self.call_depth),
+            function_start: block.ip,
             cpu: self.cpu,
             aux_offset: block.aux_offset,
             uncertainty: width(&block.time),
             began_before: false,
         });
+    }
+
+    /// In the body of the innermost landmark function the call depth is the one at which it was entered: calls and
+    /// returns that fell on the other side of a context switch are put right here.
+    fn correct_call_depth(&mut self) {
+        let Some(function) = &self.current else { return };
+        if let Some(frame) = self.frames.last()
+            && let Closing::CallDepth(depth) = frame.closing
+            && frame.function_start == function.start
+        {
+            self.call_depth = depth;
+        }
     }
 
     fn name_syscall(&mut self, call: &str) {
@@ -442,15 +459,4 @@ impl<'a> Walker<'a> {
 /// How far apart the bounds lie; zero where the far one is not known.
 fn width(time: &TimeBounds) -> Ticks {
     if time.not_after.0 == u64::MAX { Ticks(0) } else { time.not_after.since(time.not_before) }
-}
-
-fn describe(reason: &pt::GapReason) -> String {
-    match reason {
-        pt::GapReason::NoCode { ip } => format!("no code bytes at {ip:#x}"),
-        pt::GapReason::Mismatch { ip, message } => format!("trace and code disagree at {ip:#x}: {message}"),
-        pt::GapReason::BadPacket => "bytes that are no packet".into(),
-        pt::GapReason::MissingAux => "AUX data is missing".into(),
-        pt::GapReason::NoSync => "no sync point".into(),
-        pt::GapReason::EndlessLoop { ip } => format!("no end of the code at {ip:#x}"),
-    }
 }
