@@ -1,4 +1,4 @@
-//! How Intel PT was set up: the AUXTRACE_INFO record and the PT attribute's configuration.
+//! How Intel PT was set up: the `AUXTRACE_INFO` record and the PT attribute's configuration.
 //!
 //! Sources: `enum` in `tools/perf/util/intel-pt.h` for the record; `/sys/bus/event_source/devices/intel_pt/format`
 //! and the Intel SDM (`IA32_RTIT_CTL`) for the configuration.
@@ -11,8 +11,9 @@ use crate::record::time_conversion;
 /// The AUXTRACE type of Intel PT.
 const INTEL_PT: u32 = 1;
 
-/// The AUXTRACE_INFO record of Intel PT. Masks are bits of the PT attribute's `config`.
+/// The `AUXTRACE_INFO` record of Intel PT. Masks are bits of the PT attribute's `config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // A record's yes-or-no fields.
 pub struct IntelPtInfo {
     /// Event type of `intel_pt`.
     pub pmu_type: u32,

@@ -221,15 +221,10 @@ fn checked_record(rest: &[u8]) -> Result<RawRecord<'_>, String> {
             header.kind
         ));
     }
-    match rest.get(HEADER_SIZE..size) {
-        Some(body) => Ok(RawRecord { header, body }),
-        None => {
-            let (kind, available) = (header.kind, rest.len());
-            Err(format!(
-                "the file ends in the middle of a record of type {kind} ({available} bytes of {size})"
-            ))
-        }
-    }
+    rest.get(HEADER_SIZE..size).map(|body| RawRecord { header, body }).ok_or_else(|| {
+        let (kind, available) = (header.kind, rest.len());
+        format!("the file ends in the middle of a record of type {kind} ({available} bytes of {size})")
+    })
 }
 
 /// An AUXTRACE record's fields, and how many bytes it says follow it.

@@ -3,6 +3,8 @@
 //! Sources: `enum perf_event_type` in `include/uapi/linux/perf_event.h` and `enum perf_user_event_type` in
 //! `tools/lib/perf/include/perf/event.h`.
 
+use std::collections::BTreeMap;
+
 /// First number of the records that perf itself writes.
 pub(crate) const FIRST_USER_KIND: u32 = 64;
 
@@ -64,27 +66,44 @@ kinds! {
     COMPRESSED2 = 83, "COMPRESSED2";
 }
 
+/// Types below this are counted in an array: all that are known, and some.
+const COUNTED_IN_ARRAY: usize = 128;
+
 /// How many records of each type there are.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counts(std::collections::BTreeMap<u32, u64>);
+#[derive(Clone, Debug)]
+pub(crate) struct Counts {
+    usual: [u64; COUNTED_IN_ARRAY],
+    strange: BTreeMap<u32, u64>,
+}
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts { usual: [0; COUNTED_IN_ARRAY], strange: BTreeMap::new() }
+    }
+}
 
 impl Counts {
     pub(crate) fn count(&mut self, kind: u32) {
-        *self.0.entry(kind).or_insert(0) += 1;
+        match self.usual.get_mut(kind as usize) {
+            Some(count) => *count += 1,
+            None => *self.strange.entry(kind).or_insert(0) += 1,
+        }
     }
 
-    pub(crate) fn of(&self, kind: u32) -> u64 {
-        self.0.get(&kind).copied().unwrap_or(0)
+    /// (type, how many), in the order of the types.
+    fn iter(&self) -> impl Iterator<Item = (u32, u64)> {
+        let usual = (0u32..).zip(self.usual.iter().copied()).filter(|&(_, count)| count > 0);
+        usual.chain(self.strange.iter().map(|(&kind, &count)| (kind, count)))
     }
 
     /// Types that are not known: (type, how many).
     pub(crate) fn unknown(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.0.iter().filter(|&(&kind, _)| kind_name(kind).is_none()).map(|(&kind, &count)| (kind, count))
+        self.iter().filter(|&(kind, _)| kind_name(kind).is_none())
     }
 
     /// Names and counts in the order of the types.
     pub(crate) fn named(&self) -> Vec<(String, u64)> {
         let name = |kind| kind_name(kind).map_or_else(|| format!("UNKNOWN_{kind}"), str::to_owned);
-        self.0.iter().map(|(&kind, &count)| (name(kind), count)).collect()
+        self.iter().map(|(kind, count)| (name(kind), count)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Parses one record: header, kernel fields, trailer. perf's own records are in [`super::user`].
 
-use model::{Cpu, FileOffset, ThreadId};
+use model::{FileOffset, ThreadId};
 
 use super::{Layout, Mmap, Record, TimedRecord, kinds, sample, user};
 use crate::attr::Attr;
@@ -53,7 +53,7 @@ pub(crate) fn parse<'a>(schema: Schema<'a>, offset: FileOffset, bytes: &'a [u8])
     let body = bytes.get(HEADER_SIZE..usize::from(header.size))?;
     let unplaced = |record| TimedRecord { offset, time: None, cpu: None, thread: None, id: None, record };
     if header.kind >= kinds::FIRST_USER_KIND {
-        let record = user::parse(header, body, offset).unwrap_or(Record::Damaged { kind: header.kind });
+        let record = user::parse(header, body).unwrap_or(Record::Damaged { kind: header.kind });
         let time = match &record {
             Record::AuxtraceError(error) => error.time,
             _ => None,
@@ -123,11 +123,6 @@ pub(super) fn thread(fields: &mut Fields<'_>) -> Option<ThreadId> {
     Some(ThreadId::new(fields.i32()?, fields.i32()?))
 }
 
-/// A CPU number; all ones stand for none.
-pub(super) fn cpu(fields: &mut Fields<'_>) -> Option<Option<Cpu>> {
-    fields.u32().map(super::cpu_number)
-}
-
 fn mmap<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {
     Some(Mmap {
         thread: thread(fields)?,
@@ -157,8 +152,10 @@ fn mmap2<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {
 }
 
 fn fork_or_exit<'a>(header: Header, fields: &mut Fields<'_>) -> Option<Record<'a>> {
-    let (pid, parent_pid, tid, parent_tid) = (fields.i32()?, fields.i32()?, fields.i32()?, fields.i32()?);
-    let (thread, parent) = (ThreadId::new(pid, tid), ThreadId::new(parent_pid, parent_tid));
+    // Both processes stand before both threads.
+    let (child_pid, parent_pid) = (fields.i32()?, fields.i32()?);
+    let (thread, parent) =
+        (ThreadId::new(child_pid, fields.i32()?), ThreadId::new(parent_pid, fields.i32()?));
     let time = fields.u64()?;
     Some(if header.kind == kinds::FORK {
         Record::Fork { thread, parent, time }

@@ -137,7 +137,7 @@ fn parse_payload<'a>(
 ) -> Option<()> {
     let has = |bit| attr.sample_type & bit != 0;
     if has(st::READ) {
-        sample.value = read_values(attr.read_format, fields)?;
+        sample.value = Some(read_values(attr.read_format, fields)?);
     }
     if has(st::CALLCHAIN) {
         let count = fields.u64()?;
@@ -195,18 +195,18 @@ fn parse_payload<'a>(
 }
 
 /// The first value of a read, skipping the rest.
-fn read_values(format: u64, fields: &mut Fields<'_>) -> Option<Option<u64>> {
+fn read_values(format: u64, fields: &mut Fields<'_>) -> Option<u64> {
     let times = (format & (read_format::TOTAL_TIME_ENABLED | read_format::TOTAL_TIME_RUNNING)).count_ones();
     let extras = (format & (read_format::ID | read_format::LOST)).count_ones();
     if format & read_format::GROUP == 0 {
         let value = fields.u64()?;
         fields.bytes((times + extras) as usize * 8)?;
-        return Some(Some(value));
+        return Some(value);
     }
     let count = fields.u64()?;
     fields.bytes(times as usize * 8)?;
     let values = fields.counted_bytes(count.checked_mul(8 * (1 + u64::from(extras)))?)?;
-    Some(Fields::new(values).u64())
+    Some(Fields::new(values).u64().unwrap_or(0))
 }
 
 fn branch_stack<'a>(kinds: u64, fields: &mut Fields<'a>) -> Option<&'a [u8]> {

@@ -2,9 +2,9 @@
 //!
 //! Source: `tools/lib/perf/include/perf/event.h` of the Linux tree.
 
-use model::{FileOffset, Pid, ThreadId, Tid, TimeConversion};
+use model::{Pid, ThreadId, Tid, TimeConversion};
 
-use super::parse::{Header, cpu, thread};
+use super::parse::{Header, thread};
 use super::{AuxtraceError, BuildIdRecord, Record, kinds};
 use crate::bytes::{Fields, text};
 
@@ -16,7 +16,7 @@ const BUILD_ID_SIZE: u16 = 1 << 15;
 /// Bytes of an `AUXTRACE_ERROR` message.
 const MESSAGE_SIZE: usize = 64;
 
-pub(super) fn parse(header: Header, body: &[u8], _offset: FileOffset) -> Option<Record<'_>> {
+pub(super) fn parse(header: Header, body: &[u8]) -> Option<Record<'_>> {
     let mut fields = Fields::new(body);
     Some(match header.kind {
         kinds::HEADER_ATTR => Record::HeaderAttr,
@@ -43,7 +43,9 @@ pub(super) fn parse(header: Header, body: &[u8], _offset: FileOffset) -> Option<
         kinds::STAT => Record::Stat,
         kinds::STAT_ROUND => Record::StatRound,
         kinds::EVENT_UPDATE => Record::EventUpdate,
-        kinds::TIME_CONV => Record::TimeConv { conversion: time_conv(&mut fields)? },
+        kinds::TIME_CONV => {
+            Record::TimeConv { conversion: conversion(fields.u64()?, fields.u64()?, fields.u64()?) }
+        }
         kinds::COMPRESSED => Record::Compressed { bytes: body },
         kinds::COMPRESSED2 => {
             let size = fields.u64()?;
@@ -68,11 +70,6 @@ pub(crate) fn build_id(header: Header, body: &[u8]) -> Option<BuildIdRecord<'_>>
     Some(BuildIdRecord { pid, build_id: &stored[..length], path: fields.c_string(), kernel })
 }
 
-fn time_conv(fields: &mut Fields<'_>) -> Option<Option<TimeConversion>> {
-    let (shift, mult, zero) = (fields.u64()?, fields.u64()?, fields.u64()?);
-    Some(conversion(shift, mult, zero))
-}
-
 /// The conversion of three 64-bit fields; `None` where they cannot be one.
 pub(crate) fn conversion(shift: u64, mult: u64, zero: u64) -> Option<TimeConversion> {
     TimeConversion::new(u16::try_from(shift).ok()?, u32::try_from(mult).ok()?, zero)
@@ -80,7 +77,7 @@ pub(crate) fn conversion(shift: u64, mult: u64, zero: u64) -> Option<TimeConvers
 
 fn auxtrace_error<'a>(fields: &mut Fields<'a>) -> Option<AuxtraceError<'a>> {
     let (kind, code) = (fields.u32()?, fields.u32()?);
-    let cpu = cpu(fields)?;
+    let cpu = super::cpu_number(fields.u32()?);
     let thread: ThreadId = thread(fields)?;
     let format = fields.u32()?;
     let ip = fields.u64()?;

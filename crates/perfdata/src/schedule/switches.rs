@@ -109,13 +109,13 @@ impl Tracks {
             Record::Switch { out: false, .. } => self.switched_in(at, current, None),
             Record::SwitchCpuWide { out: false, other, .. } => self.switched_in(at, current, Some(*other)),
             Record::ItraceStart { thread } => {
-                self.present(at, Some(*thread).filter(|thread| thread.tid.0 >= 0))
+                self.present(at, Some(*thread).filter(|thread| thread.tid.0 >= 0));
             }
             Record::Lost { .. } => self.lost(at),
             Record::Sample(sample) => match reader.and_then(|reader| reader.read(sample)) {
                 Some((prev, next, leave)) => {
                     let (prev, next) = (self.thread(prev), self.thread(next));
-                    self.sched_switch(at, SchedSwitch { prev, next, leave, at });
+                    self.sched_switch(SchedSwitch { prev, next, leave, at });
                 }
                 None => self.present(at, current),
             },
@@ -137,7 +137,10 @@ impl Tracks {
     }
 
     pub(super) fn switched_in(&mut self, at: At, next: Option<ThreadId>, prev: Option<ThreadId>) {
-        let Some(next) = next else { return self.present(at, None) };
+        let Some(next) = next else {
+            self.present(at, None);
+            return;
+        };
         self.leave_other_cpu(at, Some(next));
         let mut runs = std::mem::take(&mut self.runs);
         self.track(at).switch_in(at, next, prev.filter(|thread| thread.tid.0 >= 0), &mut runs);
@@ -145,7 +148,8 @@ impl Tracks {
         self.settle(at);
     }
 
-    pub(super) fn sched_switch(&mut self, at: At, switch: SchedSwitch) {
+    pub(super) fn sched_switch(&mut self, switch: SchedSwitch) {
+        let at = switch.at;
         let mut runs = std::mem::take(&mut self.runs);
         self.track(at).sched_switch(switch, &mut runs);
         self.runs = runs;

@@ -24,8 +24,8 @@ fn on_cpu(cpu: u32, time: u64) -> At {
     At { cpu: Cpu(cpu), time: PerfTime(time), record: FileOffset(time) }
 }
 
-fn switch(time: u64, prev: ThreadId, next: ThreadId, leave: LeaveReason) -> (At, SchedSwitch) {
-    (at(time), SchedSwitch { prev, next, leave, at: at(time) })
+fn switch(time: u64, prev: ThreadId, next: ThreadId, leave: LeaveReason) -> SchedSwitch {
+    SchedSwitch { prev, next, leave, at: at(time) }
 }
 
 /// (tid, start, stop, leave, record of the start, record of the stop) of each run on CPU 0.
@@ -46,12 +46,10 @@ fn rows(schedule: &Schedule, cpu: u32) -> Vec<Row> {
 fn switch_out_is_the_edge_and_sched_switch_the_reason() {
     let mut tracks = Tracks::default();
     tracks.present(at(100), Some(A));
-    let (place, decided) = switch(200, A, B, LeaveReason::Slept(Some('D')));
-    tracks.sched_switch(place, decided);
+    tracks.sched_switch(switch(200, A, B, LeaveReason::Slept(Some('D'))));
     tracks.out(at(202), Some(A), Some(B), false);
     tracks.switched_in(at(203), Some(B), Some(A));
-    let (place, decided) = switch(300, B, IDLE, LeaveReason::Preempted);
-    tracks.sched_switch(place, decided);
+    tracks.sched_switch(switch(300, B, IDLE, LeaveReason::Preempted));
     tracks.out(at(301), Some(B), Some(IDLE), true);
     let schedule = tracks.finish(PerfTime(400));
     assert_eq!(
@@ -69,9 +67,8 @@ fn switch_out_is_the_edge_and_sched_switch_the_reason() {
 #[test]
 fn sched_switch_alone_is_the_edge() {
     let mut tracks = Tracks::default();
-    let (place, decided) = switch(200, A, B, LeaveReason::Slept(Some('S')));
     tracks.present(at(100), None);
-    tracks.sched_switch(place, decided);
+    tracks.sched_switch(switch(200, A, B, LeaveReason::Slept(Some('S'))));
     // Still A's side of the switch, then B.
     tracks.present(at(201), Some(A));
     tracks.present(at(205), Some(B));
@@ -175,7 +172,7 @@ fn take(tracks: &mut Tracks, at: At, step: &Step) {
         Step::In(next, prev) => tracks.switched_in(at, alive(next), prev.map(thread)),
         Step::SchedSwitch(prev, next) => {
             let (prev, next) = (thread(prev), thread(next));
-            tracks.sched_switch(at, SchedSwitch { prev, next, leave: LeaveReason::Preempted, at });
+            tracks.sched_switch(SchedSwitch { prev, next, leave: LeaveReason::Preempted, at });
         }
         Step::Present(tid) => tracks.present(at, alive(tid)),
         Step::Lost => tracks.lost(at),

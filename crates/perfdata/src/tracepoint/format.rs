@@ -62,7 +62,7 @@ impl TracepointFormat {
     }
 }
 
-/// `field:char prev_comm[16];	offset:8;	size:16;	signed:0;`
+/// `field:char prev_comm[16]; offset:8; size:16; signed:0;`, with tabs between the parts.
 fn parse_field(line: &str) -> Option<TracepointField> {
     let mut declaration = None;
     let (mut offset, mut size, mut signed) = (None, None, false);

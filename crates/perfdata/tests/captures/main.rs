@@ -3,5 +3,12 @@
 //! Captures are looked for in `TAILTRACE_CORPUS` and `TAILTRACE_EMULATED` (else beside the workspace); a test that
 //! finds none, or no `perf`, says `skipped: …`.
 
+mod aux_area;
 mod captures;
+mod damage;
+mod dump;
+mod header;
+mod peer;
+mod samples;
+mod schedule;
 mod stats;

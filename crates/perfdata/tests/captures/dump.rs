@@ -1,0 +1,121 @@
+//! Each record's offset, size, type, time, CPU and thread against `perf script -D`, and the order of time.
+
+use std::collections::BTreeMap;
+
+use tailtrace_perfdata::{PerfData, Record, TimedRecord};
+
+use crate::captures;
+
+/// What `perf script -D` prints of one record.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Printed {
+    time: u64,
+    cpu: Option<u32>,
+    name: String,
+    /// The thread of a sample, or the other thread of a switch.
+    thread: Option<(i32, i32)>,
+}
+
+#[test]
+fn records_equal_perf_script_dump() {
+    for capture in captures::all() {
+        let Some(text) = captures::perf(&["script", "-D"], &capture) else { return };
+        let printed: Vec<(u64, Printed)> = text.lines().filter_map(parse_line).collect();
+        let perf_data = PerfData::open(&capture).expect("opens");
+        let place = capture.display();
+
+        let ours: Vec<u64> = perf_data.records().map(|record| record.offset.0).collect();
+        let mut in_file_order = (ours.clone(), printed.iter().map(|(offset, _)| *offset).collect::<Vec<_>>());
+        in_file_order.0.sort_unstable();
+        in_file_order.1.sort_unstable();
+        assert!(!ours.is_empty() && in_file_order.0 == in_file_order.1, "{place}: other records than perf's");
+
+        // perf hands records with a time out in order of time; at the same time, in the order of the file.
+        let theirs = printed.iter().filter(|(_, printed)| printed.time != 0).map(|(offset, _)| *offset);
+        let timed = perf_data.records().filter(|record| record.time.is_some()).map(|record| record.offset.0);
+        assert!(timed.eq(theirs), "{place}: another order than perf's");
+
+        let printed: BTreeMap<u64, Printed> = printed.into_iter().collect();
+        for record in perf_data.records() {
+            check(&record, &printed[&record.offset.0], &place.to_string());
+        }
+    }
+}
+
+fn check(record: &TimedRecord<'_>, printed: &Printed, capture: &str) {
+    let place = format!("{capture} at {}: {record:?}", record.offset);
+    assert_eq!(record.time.map_or(0, |time| time.0), printed.time, "{place}");
+    assert_eq!(name_of(&record.record), printed.name, "{place}");
+    // perf prints CPU 0 where a sample has none, and for what it wrote itself.
+    if let (Some(cpu), Some(printed)) = (record.cpu, printed.cpu) {
+        assert_eq!(cpu.0, printed, "{place}");
+    }
+    let thread = match &record.record {
+        Record::Sample(_) => record.thread,
+        Record::SwitchCpuWide { other, .. } => Some(*other),
+        _ => None,
+    };
+    assert_eq!(thread.map(|thread| (thread.pid.0, thread.tid.0)), printed.thread, "{place}");
+}
+
+/// The name as perf's dump has it: for these captures, the kernel's.
+fn name_of(record: &Record<'_>) -> &'static str {
+    match record {
+        Record::Sample(_) => "SAMPLE",
+        Record::Mmap(_) => "MMAP",
+        Record::Mmap2(_) => "MMAP2",
+        Record::Comm { exec: false, .. } => "COMM",
+        Record::Comm { exec: true, .. } => "COMM exec",
+        Record::Fork { .. } => "FORK",
+        Record::Exit { .. } => "EXIT",
+        Record::SwitchCpuWide { out: false, .. } => "SWITCH_CPU_WIDE IN",
+        Record::SwitchCpuWide { out: true, preempt: false, .. } => "SWITCH_CPU_WIDE OUT",
+        Record::SwitchCpuWide { out: true, preempt: true, .. } => "SWITCH_CPU_WIDE OUT preempt",
+        Record::ItraceStart { .. } => "ITRACE_START",
+        Record::Aux { .. } => "AUX",
+        Record::AuxtraceInfo { .. } => "AUXTRACE_INFO",
+        Record::Auxtrace { .. } => "AUXTRACE",
+        Record::TimeConv { .. } => "TIME_CONV",
+        Record::IdIndex { .. } => "ID_INDEX",
+        Record::ThreadMap => "THREAD_MAP",
+        Record::CpuMap => "CPU_MAP",
+        Record::FinishedRound => "FINISHED_ROUND",
+        Record::FinishedInit => "FINISHED_INIT",
+        _ => "?",
+    }
+}
+
+/// `1 476836683 0x7b40 [0x60]: PERF_RECORD_SAMPLE(IP, 0x1): 117/117: 0xffffffff81a06f88 period: 1 addr: 0`; without
+/// a CPU in the samples, without the first number.
+fn parse_line(line: &str) -> Option<(u64, Printed)> {
+    let (head, tail) = line.split_once("]: PERF_RECORD_")?;
+    let mut words: Vec<&str> = head.split_whitespace().collect();
+    let _size = words.pop()?;
+    let offset = u64::from_str_radix(words.pop()?.strip_prefix("0x")?, 16).ok()?;
+    let time = words.pop()?.parse().ok()?;
+    let cpu = words.pop().and_then(|cpu| cpu.parse().ok());
+    let end =
+        tail.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_').unwrap_or(tail.len());
+    let mut name = tail[..end].to_owned();
+    let rest = tail[end..].split_whitespace().collect::<Vec<_>>();
+    let mut thread = None;
+    match name.as_str() {
+        "COMM" if rest.first() == Some(&"exec:") => name.push_str(" exec"),
+        "SWITCH_CPU_WIDE" => {
+            name = format!("{name} {}", rest[0]);
+            if rest.get(1) == Some(&"preempt") {
+                name.push_str(" preempt");
+            }
+            thread = parse_thread(&rest.concat().split_once("tid:")?.1.replace("tid:", ""));
+        }
+        "SAMPLE" => thread = rest.get(2).and_then(|thread| parse_thread(thread.trim_end_matches(':'))),
+        _ => {}
+    }
+    Some((offset, Printed { time, cpu, name, thread }))
+}
+
+/// `117/120`
+fn parse_thread(text: &str) -> Option<(i32, i32)> {
+    let (pid, tid) = text.split_once('/')?;
+    Some((pid.parse().ok()?, tid.parse().ok()?))
+}

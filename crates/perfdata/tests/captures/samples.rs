@@ -1,0 +1,113 @@
+//! Samples and tracepoint fields against what `perf script` prints of them; thread names too.
+
+use model::{Cpu, PerfTime, Tid};
+use tailtrace_perfdata::{FieldValue, PerfData, Record, Sample, TimedRecord};
+
+use crate::captures;
+
+/// A line of `perf script`.
+#[derive(Debug)]
+struct Printed<'a> {
+    comm: &'a str,
+    tid: i32,
+    cpu: Option<u32>,
+    time: &'a str,
+    event: &'a str,
+    fields: &'a str,
+}
+
+#[test]
+fn samples_equal_perf_script() {
+    for capture in captures::all() {
+        let fields = "comm,tid,cpu,time,event,trace";
+        let Some(text) = captures::perf(&["script", "--no-itrace", "--ns", "-F", fields], &capture) else {
+            return;
+        };
+        let perf_data = PerfData::open(&capture).expect("opens");
+        let place = capture.display();
+        let samples: Vec<TimedRecord<'_>> =
+            perf_data.records().filter(|record| matches!(record.record, Record::Sample(_))).collect();
+        let printed: Vec<Printed<'_>> = text.lines().filter_map(parse_line).collect();
+        assert_eq!(samples.len(), printed.len(), "{place}");
+        let mut compared_fields = 0;
+        for (record, printed) in samples.iter().zip(&printed) {
+            let Record::Sample(sample) = &record.record else { unreachable!() };
+            let time = record.time.expect("samples have a time");
+            assert_eq!(time.to_string(), printed.time, "{place}: {printed:?}");
+            assert_eq!(record.thread.map(|thread| thread.tid.0), Some(printed.tid), "{place}: {printed:?}");
+            assert_eq!(record.cpu, printed.cpu.map(Cpu), "{place}: {printed:?}");
+            assert_eq!(sample.event_name(), Some(printed.event), "{place}: {printed:?}");
+            check_comm(&perf_data, time, printed);
+            compared_fields += check_fields(sample, printed);
+        }
+        let tracepoints = perf_data.attrs().iter().any(tailtrace_perfdata::Attr::is_tracepoint);
+        assert!(
+            !tracepoints || compared_fields > samples.len(),
+            "{place}: only {compared_fields} fields compared"
+        );
+    }
+}
+
+fn check_comm(perf_data: &PerfData, time: PerfTime, printed: &Printed<'_>) {
+    if printed.tid < 0 {
+        // The thread had ended, and its number with it.
+        return;
+    }
+    let ours = perf_data.comm_at(Tid(printed.tid), time);
+    assert_eq!(ours, Some(printed.comm), "{printed:?}");
+}
+
+/// Compares each `name=value` whose name is a field; returns how many.
+fn check_fields(sample: &Sample<'_>, printed: &Printed<'_>) -> usize {
+    let mut compared = 0;
+    // A text may hold blanks, so a value ends where the next name begins.
+    let starts: Vec<usize> = printed.fields.match_indices('=').map(|(at, _)| at).collect();
+    for (index, &at) in starts.iter().enumerate() {
+        let name = printed.fields[..at].rsplit([' ', '[']).next().unwrap_or_default();
+        let end = starts
+            .get(index + 1)
+            .map_or(printed.fields.len(), |&next| printed.fields[..next].rfind(' ').unwrap_or(next));
+        let value =
+            printed.fields[at + 1..end.max(at + 1)].trim_end_matches("==>").trim_end_matches(" [").trim();
+        let Some(field) = sample.field(name).filter(|_| name != "prev_state") else { continue };
+        let value = value.trim_end_matches(" ==>").split(" [").next().unwrap_or_default();
+        match field {
+            FieldValue::Text(text) => {
+                assert_eq!(String::from_utf8_lossy(text), value, "{name} in {printed:?}")
+            }
+            // perf prints kernel addresses as symbols.
+            FieldValue::Unsigned(_) if !value.starts_with(|c: char| c.is_ascii_digit()) => continue,
+            FieldValue::Unsigned(number) => assert_eq!(number, parse_number(value), "{name} in {printed:?}"),
+            FieldValue::Signed(number) if value.starts_with('-') => {
+                assert_eq!(number.to_string(), value, "{name} in {printed:?}");
+            }
+            FieldValue::Signed(number) => {
+                assert_eq!(u64::try_from(number), Ok(parse_number(value)), "{name} in {printed:?}");
+            }
+            FieldValue::Bytes(_) => continue,
+        }
+        compared += 1;
+    }
+    compared
+}
+
+/// Hexadecimal with 0x, decimal without, leading zeros allowed.
+fn parse_number(text: &str) -> u64 {
+    match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).expect("hexadecimal"),
+        None => text.parse().unwrap_or_else(|_| panic!("{text:?} is no number")),
+    }
+}
+
+/// `     migration/0    16 [000]     0.476107023:     sched:sched_switch: prev_comm=migration/0 prev_pid=16`
+fn parse_line(line: &str) -> Option<Printed<'_>> {
+    let (head, tail) = line.split_once("]")?;
+    let (who, cpu) = head.rsplit_once('[')?;
+    let (comm, tid) = who.trim().rsplit_once(' ')?;
+    let (time, rest) = tail.trim_start().split_once(": ")?;
+    let (event, fields) =
+        rest.trim_start().split_once(": ").unwrap_or((rest.trim().trim_end_matches(':'), ""));
+    // A CPU that was not recorded is printed as -1.
+    let cpu = cpu.parse().ok();
+    Some(Printed { comm: comm.trim(), tid: tid.parse().ok()?, cpu, time, event, fields: fields.trim() })
+}

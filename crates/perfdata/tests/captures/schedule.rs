@@ -1,0 +1,72 @@
+//! The schedule against the switch records themselves, as perf prints them.
+
+use model::{Cpu, PerfTime, Tid};
+use tailtrace_perfdata::{LeaveReason, PerfData};
+
+use crate::captures;
+
+/// A `sched_switch` as perf prints it.
+struct Switch {
+    cpu: u32,
+    time: PerfTime,
+    prev: i32,
+    state: String,
+    next: i32,
+}
+
+#[test]
+fn every_sched_switch_is_an_edge() {
+    for capture in captures::emulated() {
+        let arguments = ["script", "--no-itrace", "--ns", "-F", "tid,cpu,time,event,trace"];
+        let Some(text) = captures::perf(&arguments, &capture) else { return };
+        let perf_data = PerfData::open(&capture).expect("opens");
+        let schedule = perf_data.schedule();
+        let switches: Vec<Switch> = text.lines().filter_map(parse_line).collect();
+        assert!(switches.len() > 20, "{}", capture.display());
+        for switch in &switches {
+            let place = format!("{} at {}", capture.display(), switch.time);
+            // The registers are exchanged behind the tracepoint; how long behind, an emulated CPU's host decides.
+            let later = switches.iter().filter(|other| other.cpu == switch.cpu && other.time > switch.time);
+            let after = later.map(|other| other.time).min().unwrap_or(PerfTime(u64::MAX));
+            let runs: Vec<_> = schedule.on_cpu(Cpu(switch.cpu)).collect();
+            let index = runs.partition_point(|run| run.stop < switch.time);
+            let (left, came) = (runs[index], runs[index + 1]);
+            assert!(left.stop >= switch.time && left.stop < after, "{place}: {left:?}");
+            assert_eq!((left.thread.tid, came.thread.tid), (Tid(switch.prev), Tid(switch.next)), "{place}");
+            assert_eq!(left.stop, came.start, "{place}: an edge, no hole");
+            let expected = match switch.state.as_str() {
+                "R" | "R+" => LeaveReason::Preempted,
+                "X" | "Z" => LeaveReason::Exited,
+                state => LeaveReason::Slept(state.chars().next()),
+            };
+            assert_eq!(left.leave, expected, "{place}");
+            assert_eq!(came.thread.pid, perf_process_of(&perf_data, came.thread.tid), "{place}");
+        }
+    }
+}
+
+/// The process by the thread's own COMM or FORK record.
+fn perf_process_of(perf_data: &PerfData, tid: Tid) -> model::Pid {
+    use tailtrace_perfdata::Record;
+    let named = perf_data.records().filter_map(|record| match record.record {
+        Record::Comm { thread, .. } | Record::Fork { thread, .. } if thread.tid == tid => Some(thread.pid),
+        _ => None,
+    });
+    if tid.0 == 0 { model::Pid(0) } else { named.last().expect("every thread has a COMM or FORK record") }
+}
+
+/// `    16 [000]     0.476107023:  sched:sched_switch: prev_comm=a prev_pid=16 prev_prio=0 prev_state=S ==> …`
+fn parse_line(line: &str) -> Option<Switch> {
+    let (head, fields) = line.split_once("sched:sched_switch: ")?;
+    let (_, cpu) = head.split_once('[')?;
+    let (cpu, time) = cpu.split_once(']')?;
+    let field = |name: &str| fields.split_once(name)?.1.split_whitespace().next();
+    let nanoseconds: String = time.chars().filter(char::is_ascii_digit).collect();
+    Some(Switch {
+        cpu: cpu.parse().ok()?,
+        time: PerfTime(nanoseconds.parse().ok()?),
+        prev: field("prev_pid=")?.parse().ok()?,
+        state: field("prev_state=")?.to_owned(),
+        next: field("next_pid=")?.parse().ok()?,
+    })
+}
