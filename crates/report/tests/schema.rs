@@ -79,3 +79,15 @@ fn sums_are_exact_in_the_document() {
     let document = parsed(&render_json(&reports::page_faults()));
     assert_eq!(document["outliers"][0]["start_ns"], "7000001000000");
 }
+
+/// Every field that the schema names stands in the contract's text.
+#[test]
+fn the_contract_describes_every_field() {
+    let text = include_str!("../../../docs/report-schema.md");
+    let schema = schema();
+    let definitions = schema["$defs"].as_object().expect("definitions").values();
+    let named = definitions.chain([&schema]).filter_map(|definition| definition["properties"].as_object());
+    let missing: Vec<&String> =
+        named.flat_map(|fields| fields.keys()).filter(|name| !text.contains(&format!("`{name}`"))).collect();
+    assert_eq!(missing, Vec::<&String>::new());
+}

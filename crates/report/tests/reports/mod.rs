@@ -433,7 +433,6 @@ pub fn hostile() -> Report {
         }
         segment.evidence.iter_mut().for_each(|evidence| evidence.text = next());
     }
-    outlier.causes[1].detail = long;
     let others: Vec<OutlierReport> = (0..30).map(|_| report.outliers[0].clone()).collect();
     for (index, mut other) in others.into_iter().enumerate() {
         HOSTILE[index % HOSTILE.len()].clone_into(&mut other.label);
@@ -441,5 +440,6 @@ pub fn hostile() -> Report {
         other = other.with_perf_script(HOSTILE[(index + 7) % HOSTILE.len()]);
         report.outliers.push(other);
     }
+    report.outliers[0].causes[1].detail = long;
     report
 }
