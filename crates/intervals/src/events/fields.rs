@@ -1,7 +1,7 @@
 //! Which fields of a tracepoint are the key and which are counters, found once per event.
 
 use model::Counter;
-use perfdata::{FieldValue, TracepointFormat};
+use perfdata::{FieldValue, TracepointField, TracepointFormat};
 
 use crate::Error;
 use crate::pairing::MOST_COUNTERS;
@@ -24,7 +24,7 @@ impl Fields {
             None => None,
             Some(wanted) => Some(at(wanted).ok_or_else(|| {
                 let names: Vec<&str> =
-                    fields.iter().map(|field| field.name()).filter(|name| is_own(name)).take(40).collect();
+                    fields.iter().map(TracepointField::name).filter(|name| is_own(name)).take(40).collect();
                 Error::NoSuchEvent {
                     event: format.name().to_owned(),
                     why: format!("its field {wanted} is not there, its fields are: {}", names.join(", ")),
@@ -44,9 +44,7 @@ impl Fields {
             FieldValue::Text(bytes) => {
                 String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_KEY)]).into_owned()
             }
-            FieldValue::Bytes(bytes) => {
-                bytes.iter().take(LONGEST_KEY).map(|byte| format!("{byte:02x}")).collect()
-            }
+            FieldValue::Bytes(bytes) => bytes[..bytes.len().min(LONGEST_KEY)].escape_ascii().to_string(),
         };
         Some(text.into())
     }

@@ -70,7 +70,7 @@ fn refusals_say_what_is_wrong() {
 fn a_mark_at_the_stop_leads_back() {
     let set = from_ptwrites(
         &spec("id=40..63,ticks=0..39"),
-        [at(9_000, 7, 5 << 40 | 400), at(1_000, 7, 4 << 40 | 100)],
+        [at(9_000, 7, (5 << 40) + 400), at(1_000, 7, (4 << 40) + 100)],
     );
     assert_eq!(intervals(&set), [(4, 900, 1_000), (5, 8_600, 9_000)]);
     assert_eq!(
@@ -124,7 +124,7 @@ fn without_an_id_pairs_nest_on_their_thread() {
 #[test]
 fn ids_that_wrap_stay_unique() {
     let occurrences: Vec<_> =
-        (0..6u64).map(|number| at(100 * (number + 1), 1, (number % 2) << 8 | 5)).collect();
+        (0..6u64).map(|number| at(100 * (number + 1), 1, ((number % 2) << 8) + 5)).collect();
     let set = from_ptwrites(&spec("id=8,ticks=0..7"), occurrences);
     // One bit of id: the n-th repetition adds n * 2.
     assert_eq!(set.intervals.iter().map(|one| one.id.0).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
