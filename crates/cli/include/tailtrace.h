@@ -277,20 +277,28 @@ static inline void tailtrace_line(void)
         tailtrace_flush_();
 }
 
+/* Nanoseconds of a clock; 0 if there is no such clock. */
+static inline uint64_t tailtrace_clock(long clock)
+{
+    int64_t time[2] = {0, 0};
+    if (tailtrace_call(tailtrace_sys_clock, clock, (long)(uintptr_t)time, 0) != 0)
+        return 0;
+    return (uint64_t)time[0] * 1000000000u + (uint64_t)time[1];
+}
+
 /* One reading of the TSC and of a clock: of five the one with the least time between. */
 TAILTRACE_SHARED void tailtrace_put_pair_(const char *name, long clock)
 {
     struct tailtrace_program *program = &tailtrace_program_;
     uint64_t best = UINT64_MAX, tsc = 0, ns = 0;
     for (int attempt = 0; attempt < 5; attempt++) {
-        int64_t time[2] = {0, 0};
         uint64_t before = tailtrace_now();
-        long failed = tailtrace_call(tailtrace_sys_clock, clock, (long)(uintptr_t)time, 0);
+        uint64_t reading = tailtrace_clock(clock);
         uint64_t took = tailtrace_now() - before;
-        if (failed == 0 && took < best) {
+        if (reading != 0 && took < best) {
             best = took;
             tsc = before + took / 2;
-            ns = (uint64_t)time[0] * 1000000000u + (uint64_t)time[1];
+            ns = reading;
         }
     }
     if (best == UINT64_MAX)
@@ -402,13 +410,13 @@ TAILTRACE_SHARED void tailtrace_drain_all_(void)
 TAILTRACE_SHARED void *tailtrace_write_(void *unused)
 {
     int64_t pause[2] = {0, 2000000};
-    int rounds = 0;
+    uint64_t pairs_due = tailtrace_program_.first_ns + 100000000u;
     (void)unused;
     while (__atomic_load_n(&tailtrace_program_.on, __ATOMIC_ACQUIRE)) {
         tailtrace_drain_all_();
-        if (++rounds == 50) {
+        if (tailtrace_clock(TAILTRACE_MONOTONIC_RAW) >= pairs_due) {
             tailtrace_put_pairs_();
-            rounds = 0;
+            pairs_due += 100000000u;
         }
         tailtrace_call(tailtrace_sys_nanosleep, (long)(uintptr_t)pause, 0, 0);
     }

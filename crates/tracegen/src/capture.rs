@@ -2,7 +2,7 @@
 //!
 //! Input: a perf.data file or directory. Output: header, attributes, features and records as places in its bytes.
 //! Written for this crate alone, so that a mistake here cannot agree with the readers under test.
-//! Source: tools/perf/Documentation/perf.data-file-format.txt, linux/perf_event.h.
+//! Source: tools/perf/Documentation/perf.data-file-format.txt, `linux/perf_event.h`.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -59,9 +59,9 @@ pub(crate) struct Record {
 /// What a record says about itself beside its own fields; the places count from the record's first byte.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
-    pub(crate) time_at: Option<usize>,
-    pub(crate) tid_at: Option<usize>,
-    pub(crate) cpu_at: Option<usize>,
+    pub(crate) time: Option<usize>,
+    pub(crate) tid: Option<usize>,
+    pub(crate) cpu: Option<usize>,
 }
 
 /// A perf.data file in memory.
@@ -221,11 +221,11 @@ fn front_stamp(sample_type: u64) -> Stamp {
     };
     next(sample::IDENTIFIER);
     next(sample::IP);
-    let tid_at = next(sample::TID).map(|at| at + 4);
-    Stamp { time_at: next(sample::TIME), tid_at, cpu_at: None }
+    let tid = next(sample::TID).map(|at| at + 4);
+    Stamp { time: next(sample::TIME), tid, cpu: None }
 }
 
-/// Places in the trailer of any other kernel record: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER come last.
+/// Places in the trailer of any other kernel record: TID, TIME, ID, `STREAM_ID`, CPU, IDENTIFIER come last.
 fn back_stamp(sample_type: u64, size: usize) -> Stamp {
     let mut at = size;
     let mut previous = |bit: u64| {
@@ -234,9 +234,9 @@ fn back_stamp(sample_type: u64, size: usize) -> Stamp {
         here
     };
     previous(sample::IDENTIFIER);
-    let cpu_at = previous(sample::CPU);
+    let cpu = previous(sample::CPU);
     previous(sample::STREAM_ID);
     previous(sample::ID);
-    let time_at = previous(sample::TIME);
-    Stamp { time_at, tid_at: previous(sample::TID).map(|at| at + 4), cpu_at }
+    let time = previous(sample::TIME);
+    Stamp { time, tid: previous(sample::TID).map(|at| at + 4), cpu }
 }

@@ -1,7 +1,7 @@
 //! Writes perf.data files.
 //!
 //! Input: attributes, records, features. Output: the file's bytes in perf's layout.
-//! Source: tools/perf/Documentation/perf.data-file-format.txt, linux/perf_event.h, tools/perf/util/event.h.
+//! Source: tools/perf/Documentation/perf.data-file-format.txt, `linux/perf_event.h`, tools/perf/util/event.h.
 
 mod record;
 
@@ -88,7 +88,9 @@ impl Container {
         let mut out = b"PERFILE2".to_vec();
         let sizes =
             [HEADER, ATTRIBUTE + 16, attributes_at, attributes, records_at, self.records.len() as u64, 0, 0];
-        sizes.iter().for_each(|field| out.extend(field.to_le_bytes()));
+        for field in sizes {
+            out.extend(field.to_le_bytes());
+        }
         let mut bits = [0u8; 32];
         self.features.iter().for_each(|(number, _)| bits[number / 8] |= 1 << (number % 8));
         out.extend(bits);

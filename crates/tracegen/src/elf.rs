@@ -46,7 +46,9 @@ pub(crate) fn program(segment: Segment<'_>, symbols: &[(String, u64)], bits: u32
         [23, 3, 0, 0, section_names_at, section_names.len() as u64, 0, 0, 1, 0],
         [33, 7, 2, segment.address - text_at + note_at, note_at, note.len() as u64, 0, 0, 4, 0],
     ];
-    sections.iter().for_each(|section| put_section(&mut out, section));
+    for section in &sections {
+        put_section(&mut out, section);
+    }
     let machine = if bits == 32 { 3 } else { 62 };
     let head = header(2, machine, segment.address, 2, sections_at, sections.len() as u16, 4);
     out[..HEADER as usize].copy_from_slice(&head);

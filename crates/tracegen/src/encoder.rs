@@ -14,6 +14,7 @@ const RETURN_STACK: usize = 64;
 
 /// What is switched on in the trace, and the machine's clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the hardware")]
 pub struct Settings {
     /// Near returns that match their call become one taken TNT bit.
     pub return_compression: bool,

@@ -3,6 +3,11 @@
 //! Input: a scenario (what ran where and when) or a finished capture. Output: a capture that stock perf opens, and what it must
 //! decode to. Imports nothing of the readers and shares no constant with them: a wrong number cannot agree with itself.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "packet and record fields are cut to their width on purpose; sizes are of what lies in memory already"
+)]
+
 mod assembler;
 mod capture;
 mod container;

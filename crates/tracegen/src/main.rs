@@ -44,7 +44,7 @@ struct RepeatArguments {
     /// The capture to write; of the same kind (file or directory) as the input.
     #[arg(short, long)]
     output: PathBuf,
-    /// Extend VTune's interval file IN to OUT as well.
+    /// Extend the interval file IN (the CSV that `VTune` imports) to OUT as well.
     #[arg(long, num_args = 2, value_names = ["IN", "OUT"])]
     intervals: Vec<PathBuf>,
     /// Which records are repeated.

@@ -8,7 +8,7 @@ mod walk;
 
 pub use walk::{Walk, Walked};
 
-/// How many address bytes a TIP, TIP.PGE, TIP.PGD or FUP carries (the manual's IPBytes field).
+/// How many address bytes a TIP, TIP.PGE, TIP.PGD or FUP carries (the manual's `IPBytes` field).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpBytes {
     /// 0: no address, it is out of context.
@@ -203,7 +203,7 @@ impl Packet {
             Packet::Cbr(ratio) => out.extend([0x02, 0x03, ratio, 0]),
             Packet::ModeExec { mode, interrupts } => out.extend([0x99, mode_exec(mode, interrupts)]),
             Packet::ModeTsx { in_tx, abort } => {
-                out.extend([0x99, 0x20 | u8::from(in_tx) | u8::from(abort) << 1])
+                out.extend([0x99, 0x20 | u8::from(in_tx) | u8::from(abort) << 1]);
             }
             Packet::Pip { cr3, non_root } => {
                 put_tail(out, &[0x02, 0x43], (cr3 >> 5 << 1) | u64::from(non_root), 6);
@@ -228,7 +228,7 @@ impl Packet {
                 out.extend([0x02, 0xa2, last << 4 | (deepest & 15), wake & 15, 0, 0, 0]);
             }
             Packet::Cfe { kind, vector, fup } => {
-                out.extend([0x02, 0x13, kind & 31 | u8::from(fup) << 7, vector])
+                out.extend([0x02, 0x13, kind & 31 | u8::from(fup) << 7, vector]);
             }
             Packet::Evd { kind, payload } => put_tail(out, &[0x02, 0x53, kind & 63], payload, 8),
             Packet::Vmcs(base) => put_tail(out, &[0x02, 0xc8], base >> 12, 5),

@@ -109,7 +109,7 @@ impl<'a> Repeater<'a> {
         let mut records = Vec::with_capacity(capture.records.len());
         for record in capture.records.iter().filter(|record| record.kind != kind::AUXTRACE) {
             let stamp = capture.stamp(record);
-            let time = match stamp.time_at {
+            let time = match stamp.time {
                 Some(at) if at + 8 <= record.place.len() => capture.u64(record.place.start + at)?,
                 _ => 0,
             };
@@ -182,7 +182,7 @@ impl<'a> Repeater<'a> {
     fn shift_time(&self, copy: &mut [u8], record: u32, stamp: Stamp, time: u64, turn: u64) {
         let shift = self.clock.nanoseconds(turn);
         if time != 0 && shift != 0 {
-            if let Some(at) = stamp.time_at {
+            if let Some(at) = stamp.time {
                 add(copy, at, shift);
             }
             if record == kind::FORK || record == kind::EXIT {

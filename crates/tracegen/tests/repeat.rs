@@ -1,5 +1,7 @@
 //! A repeated capture decodes, window by window, to what the original decodes to: stock perf says so.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 mod perf;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Every scenario in `fixtures/scenarios` decodes, by a decoder that is not ours, to exactly what it says happened.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 mod perf;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The records of a perf.data file, one by one, as bytes.
 //!
-//! Source: linux/perf_event.h (`enum perf_event_type`), tools/perf/util/event.h for perf's own.
+//! Source: `linux/perf_event.h` (`enum perf_event_type`), tools/perf/util/event.h for perf's own.
 
 /// IP, TID, TIME, CPU, IDENTIFIER: what each sample and each record's trailer carries.
 pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16;
@@ -46,12 +46,16 @@ impl Record {
     }
 
     fn u32s<const N: usize>(mut self, fields: [u32; N]) -> Record {
-        fields.iter().for_each(|field| self.body.extend(field.to_le_bytes()));
+        for field in fields {
+            self.body.extend(field.to_le_bytes());
+        }
         self
     }
 
     fn u64s<const N: usize>(mut self, fields: [u64; N]) -> Record {
-        fields.iter().for_each(|field| self.body.extend(field.to_le_bytes()));
+        for field in fields {
+            self.body.extend(field.to_le_bytes());
+        }
         self
     }
 

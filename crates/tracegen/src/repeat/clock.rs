@@ -7,7 +7,7 @@ use super::stream::Stream;
 use crate::Error;
 use crate::capture::{Capture, kind};
 
-/// `priv` words of an AUXTRACE_INFO record of Intel PT, counted from the record's first byte.
+/// `priv` words of an `AUXTRACE_INFO` record of Intel PT, counted from the record's first byte.
 const PMU: usize = 16;
 const TIME_SHIFT: usize = 24;
 const TIME_MULT: usize = 32;
@@ -16,7 +16,7 @@ const MTC_MASK: usize = 104;
 const TSC_NUMERATOR: usize = 112;
 const TSC_DENOMINATOR: usize = 120;
 
-/// Intel PT's number in AUXTRACE_INFO.
+/// Intel PT's number in `AUXTRACE_INFO`.
 const INTEL_PT: u32 = 1;
 
 /// The capture's clocks and the chosen period.
@@ -61,17 +61,17 @@ impl Clock {
         let by_records = u64::try_from(by_records).unwrap_or(u64::MAX);
         // A tenth more: packets after the last TSC still take time.
         let span = last.saturating_sub(first).max(by_records);
-        let least = (span / 10 * 11).div_ceil(self.unit).max(1);
+        let fewest = (span / 10 * 11).div_ceil(self.unit).max(1);
         let fraction =
             |units: u64| (u128::from(units * self.unit) * u128::from(self.mult)) % (1 << self.shift);
-        let best = (least..=least + least / 4 + 16).min_by_key(|&units| fraction(units));
-        self.period = best.unwrap_or(least) * self.unit;
+        let best = (fewest..=fewest + fewest / 4 + 16).min_by_key(|&units| fraction(units));
+        self.period = best.unwrap_or(fewest) * self.unit;
     }
 
     /// Nanoseconds that `turns` periods take, rounded down.
     pub(super) fn nanoseconds(&self, turns: u64) -> u64 {
         let ticks = u128::from(self.period) * u128::from(turns);
-        u64::try_from(ticks * u128::from(self.mult) >> self.shift).unwrap_or(u64::MAX)
+        u64::try_from((ticks * u128::from(self.mult)) >> self.shift).unwrap_or(u64::MAX)
     }
 }
 

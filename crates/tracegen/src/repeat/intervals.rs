@@ -1,6 +1,6 @@
 //! Extends an interval file to a repeated capture.
 //!
-//! Input: VTune's CSV with TSC times. Output: the same lines once per repetition, shifted; written line by line.
+//! Input: the CSV that `VTune` imports, with TSC times. Output: the same lines once per repetition, shifted; written line by line.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -35,7 +35,7 @@ pub(super) struct Stream {
 impl Stream {
     /// All streams of a capture, in the order of their index.
     pub(super) fn of(capture: &Capture) -> Result<Vec<Stream>, Error> {
-        let mut buffers: BTreeMap<(u32, u32, u32), Vec<(u64, &Record)>> = BTreeMap::new();
+        let mut buffers: BTreeMap<_, Vec<(u64, &Record)>> = BTreeMap::new();
         for record in &capture.records {
             let at = record.place.start;
             match record.kind {
@@ -164,10 +164,6 @@ impl Stream {
             let bytes = at.and_then(|at| record.get(at..at + 4)).and_then(|bytes| bytes.try_into().ok());
             bytes.map(u32::from_le_bytes)
         };
-        if self.cpu == ANY {
-            field(stamp.tid_at) == Some(self.tid)
-        } else {
-            field(stamp.cpu_at) == Some(self.cpu)
-        }
+        if self.cpu == ANY { field(stamp.tid) == Some(self.tid) } else { field(stamp.cpu) == Some(self.cpu) }
     }
 }

@@ -53,17 +53,16 @@ impl Unlinked {
     ) -> Result<(), Wrong> {
         let mut rest = text.trim();
         while let Some((label, after)) = rest.split_once(':') {
-            if !label.contains(char::is_whitespace) {
-                if labels.insert(label.to_owned(), self.end).is_some() {
-                    return Err(Wrong::new(number, format!("label `{label}` stands twice")));
-                }
-                if !label.starts_with('.') {
-                    self.image.symbols.push((label.to_owned(), self.end));
-                }
-                rest = after.trim();
-            } else {
+            if label.contains(char::is_whitespace) {
                 break;
             }
+            if labels.insert(label.to_owned(), self.end).is_some() {
+                return Err(Wrong::new(number, format!("label `{label}` stands twice")));
+            }
+            if !label.starts_with('.') {
+                self.image.symbols.push((label.to_owned(), self.end));
+            }
+            rest = after.trim();
         }
         let assembled = if rest.is_empty() {
             return Ok(());

@@ -61,7 +61,7 @@ impl Machine {
     /// perf time in nanoseconds.
     pub(super) fn nanoseconds(&self, tsc: u64) -> u64 {
         let (mult, shift) = self.mult_shift();
-        (u128::from(tsc) * u128::from(mult) >> shift) as u64
+        ((u128::from(tsc) * u128::from(mult)) >> shift) as u64
     }
 }
 

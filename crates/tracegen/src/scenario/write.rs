@@ -18,7 +18,7 @@ const PAGE: u64 = 4096;
 const SOFTWARE: u32 = 1;
 const DUMMY: u64 = 9;
 
-/// What a dynamic PMU's number may be; the file says it in PMU_MAPPINGS.
+/// What a dynamic PMU's number may be; the file says it in `PMU_MAPPINGS`.
 const INTEL_PT: u32 = 9;
 
 /// `perf_event_attr` bits.
@@ -332,7 +332,9 @@ impl Writer<'_> {
         pmus.extend(INTEL_PT.to_le_bytes());
         pmus.extend(text("intel_pt"));
         let mut command = 3u32.to_le_bytes().to_vec();
-        ["tracegen", "scenario", "made-by-hand"].iter().for_each(|word| command.extend(text(word)));
+        for word in ["tracegen", "scenario", "made-by-hand"] {
+            command.extend(text(word));
+        }
         self.out.features.extend([
             (feature::HOSTNAME, text("scenario")),
             (feature::OS_RELEASE, text("6.1.0-scenario")),

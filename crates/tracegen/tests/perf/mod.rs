@@ -1,6 +1,7 @@
 //! Stock perf as the judge of what this crate writes, and the emulated captures as input.
 
 #![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

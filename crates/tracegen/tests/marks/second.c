@@ -1,0 +1,5 @@
+#include "tailtrace.h"
+
+void other_file(void);
+
+void other_file(void) { tailtrace_end("a, \"quoted\" label", 7); }
