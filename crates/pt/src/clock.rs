@@ -6,7 +6,7 @@
 //! Trace", timing packets.
 
 use crate::PtConfig;
-use crate::packets::Packet;
+use crate::packets::{Packet, Packets};
 
 /// Estimates the low 56 bits of the TSC.
 #[derive(Clone, Debug)]
@@ -48,6 +48,27 @@ impl Clock {
             cycles: 0,
             mtc: None,
         }
+    }
+
+    /// Takes in all packets of `bytes` from the packet border `from` that begin before `upto`; returns the border
+    /// behind them. Stops early at what is no packet.
+    pub(crate) fn advance(&mut self, bytes: &[u8], from: usize, upto: usize) -> usize {
+        let mut at = from;
+        while at < upto {
+            let Some(&first) = bytes.get(at) else { break };
+            if first & 0x01 == 0 && first != 0x02 {
+                // Short TNT or padding: no time.
+                at += 1;
+            } else if first & 0x07 == 0x03 {
+                self.cycles = self.cycles.saturating_add(u64::from(first >> 3));
+                at += 1;
+            } else {
+                let Some(packet) = Packets::at(bytes, at).next_exact() else { break };
+                self.apply(&packet.packet);
+                at += packet.length;
+            }
+        }
+        at
     }
 
     /// Takes in the next packet of the stream.

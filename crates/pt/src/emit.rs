@@ -42,6 +42,7 @@ impl<'s> Emitter<'s> {
     }
 
     /// The trace says that it is `time` now.
+    #[inline]
     pub(crate) fn time(&mut self, time: Tsc) {
         if time == self.now {
             return;
@@ -53,11 +54,10 @@ impl<'s> Emitter<'s> {
         }
     }
 
-    pub(crate) fn block(&mut self, mut block: Block) {
+    #[inline]
+    pub(crate) fn block(&mut self, block: &Block) {
         self.stats.instructions += u64::from(block.instructions);
-        block.time = self.open_time();
-        block.thread = self.thread;
-        self.push(FlowItem::Block(block));
+        self.push(FlowItem::Block(*block));
     }
 
     pub(crate) fn event(&mut self, kind: EventKind, aux_offset: u64) {
@@ -78,10 +78,12 @@ impl<'s> Emitter<'s> {
         self.stats
     }
 
-    fn open_time(&self) -> TimeBounds {
+    /// Bounds of what happens now: the next time is not known yet.
+    pub(crate) fn open_time(&self) -> TimeBounds {
         TimeBounds { not_before: self.now, not_after: Tsc(u64::MAX) }
     }
 
+    #[inline]
     fn push(&mut self, item: FlowItem) {
         if self.waiting.len() >= WAITING_ITEMS {
             self.flush(Tsc(u64::MAX));

@@ -6,7 +6,7 @@ use crate::classes::{INSTRUCTION_BYTES, decode_one};
 use crate::clock::Clock;
 use crate::decode::Walk;
 use crate::instructions;
-use crate::packets::{PSB, Packets};
+use crate::packets::PSB;
 use crate::sys::{BlockDecoder, Fault, ImageStore, RawEvent, Status, What, empty_block};
 use crate::{Block, BlockEnd, Error, EventKind, GapReason};
 
@@ -52,10 +52,10 @@ pub(crate) struct Trouble {
 }
 
 /// What one run must remember.
-struct RunState<'b> {
-    /// The clock's walk over the same bytes.
-    packets: Packets<'b>,
+struct RunState {
+    /// The clock, and the packet border up to which it knows the bytes.
     clock: Clock,
+    clock_at: usize,
     /// Offset of the PSB last passed.
     sync: usize,
     /// The PSB the run ends at, once its PSB+ was read, and the address it names.
@@ -70,8 +70,14 @@ impl Walk<'_> {
     pub(crate) fn run(&mut self, run: Run<'_>, images: &mut ImageStore) -> Result<RunEnd, Error> {
         let mut decoder = BlockDecoder::new(self.config, run.bytes, images, self.code)?;
         self.select(&mut decoder)?;
-        let (packets, clock) = (Packets::new(run.bytes), Clock::new(self.config));
-        let mut state = RunState { packets, clock, sync: 0, border: None, packet: 0, silent: 0 };
+        let mut state = RunState {
+            clock: Clock::new(self.config),
+            clock_at: 0,
+            sync: 0,
+            border: None,
+            packet: 0,
+            silent: 0,
+        };
         let end = match decoder.sync(0) {
             Ok(status) => self.drive(&mut decoder, run, &mut state, status)?,
             Err(fault) => self.fault(&decoder, &state, fault, 0),
@@ -84,19 +90,21 @@ impl Walk<'_> {
         &mut self,
         decoder: &mut BlockDecoder<'_>,
         run: Run<'_>,
-        state: &mut RunState<'_>,
+        state: &mut RunState,
         mut status: Status,
     ) -> Result<RunEnd, Error> {
-        let mut raw = empty_block();
+        let (mut raw, mut event) = (empty_block(), RawEvent::empty());
         loop {
             while status.event_pending() {
                 let at = decoder.offset();
-                let (event, next) = match decoder.event() {
-                    Ok(event) => event,
+                status = match decoder.event(&mut event) {
+                    Ok(status) => status,
                     Err(fault) => return Ok(self.fault(decoder, state, fault, raw.end_ip)),
                 };
-                status = next;
-                if let Some(end) = self.event(decoder, run, state, &event, at)? {
+                state.silent = 0;
+                if event.is_tick() {
+                    self.see_time(decoder, state, run, at)?;
+                } else if let Some(end) = self.event(decoder, run, state, &event, at)? {
                     return Ok(end);
                 }
                 if self.emitter.done() {
@@ -123,7 +131,7 @@ impl Walk<'_> {
         &mut self,
         decoder: &BlockDecoder<'_>,
         run: Run<'_>,
-        state: &mut RunState<'_>,
+        state: &mut RunState,
         raw: &ipt::pt_block,
     ) -> Option<RunEnd> {
         let offset = decoder.offset();
@@ -132,12 +140,12 @@ impl Walk<'_> {
             && self.cut_at(&mut block, ip)
         {
             if block.instructions > 0 {
-                self.emitter.block(block);
+                self.emitter.block(&block);
             }
             return Some(RunEnd::Border(run.base.wrapping_add(border as u64)));
         }
         self.may_switch = block.kernel;
-        self.emitter.block(block);
+        self.emitter.block(&block);
         if offset != state.packet {
             (state.packet, state.silent) = (offset, 0);
         }
@@ -183,8 +191,8 @@ impl Walk<'_> {
             end,
             bits,
             kernel: raw.ip >> 63 != 0,
-            thread: None,
-            time: crate::TimeBounds::default(),
+            thread: self.emitter.thread,
+            time: self.emitter.open_time(),
             aux_offset,
         }
     }
@@ -194,22 +202,23 @@ impl Walk<'_> {
         &mut self,
         decoder: &mut BlockDecoder<'_>,
         run: Run<'_>,
-        state: &mut RunState<'_>,
+        state: &mut RunState,
         event: &RawEvent,
         at: usize,
     ) -> Result<Option<RunEnd>, Error> {
-        state.silent = 0;
-        if state.border.is_some() && event.status_update {
-            let (border, _) = state.border.unwrap_or_default();
-            let ends = event.what == What::ExecMode;
+        let what = event.what();
+        if let Some((border, _)) = state.border
+            && event.is_status_update()
+        {
+            let ends = what == What::ExecMode;
             return Ok(ends.then(|| RunEnd::Border(run.base.wrapping_add(border as u64))));
         }
-        if matches!(event.what, What::SyncEnabled(_) | What::SyncDisabled) {
+        if matches!(what, What::SyncEnabled(_) | What::SyncDisabled) {
             // The event comes with PSBEND; libipt itself keeps no note of PSBs it merely passes.
             let sync =
                 memchr::memmem::rfind(&run.bytes[..at.min(run.bytes.len())], &PSB).unwrap_or(state.sync);
             if sync != state.sync && self.is_border(run, sync) {
-                let What::SyncEnabled(ip) = event.what else {
+                let What::SyncEnabled(ip) = what else {
                     return Ok(Some(RunEnd::Border(run.base.wrapping_add(sync as u64))));
                 };
                 state.border = Some((sync, ip));
@@ -217,8 +226,15 @@ impl Walk<'_> {
             }
             state.sync = sync;
         }
-        self.see_time(decoder, state, event, at)?;
-        if let What::Flow(kinds) = event.what {
+        if let What::Flow([Some(kind), ..]) = what {
+            match kind {
+                EventKind::Enabled { .. } | EventKind::Disabled { .. } => self.may_switch = true,
+                EventKind::AsyncBranch { to, .. } => self.may_switch |= to >> 63 != 0,
+                _ => {}
+            }
+        }
+        self.see_time(decoder, state, run, at)?;
+        if let What::Flow(kinds) = what {
             let aux_offset = run.base.wrapping_add(at as u64);
             for kind in kinds.into_iter().flatten() {
                 self.emitter.event(kind, aux_offset);
@@ -241,25 +257,14 @@ impl Walk<'_> {
     fn see_time(
         &mut self,
         decoder: &mut BlockDecoder<'_>,
-        state: &mut RunState<'_>,
-        event: &RawEvent,
+        state: &mut RunState,
+        run: Run<'_>,
         at: usize,
     ) -> Result<(), Error> {
-        while state.packets.offset() <= at
-            && let Some(packet) = state.packets.next_exact()
-        {
-            state.clock.apply(&packet.packet);
-        }
+        state.clock_at = state.clock.advance(run.bytes, state.clock_at, at);
         if let Some(tsc) = state.clock.now() {
             self.emitter.time(self.stream.full_tsc(tsc));
             decoder.set_time(self.emitter.now());
-        }
-        if let What::Flow([Some(kind), ..]) = event.what {
-            match kind {
-                EventKind::Enabled { .. } | EventKind::Disabled { .. } => self.may_switch = true,
-                EventKind::AsyncBranch { to, .. } => self.may_switch |= to >> 63 != 0,
-                _ => {}
-            }
         }
         let now = self.emitter.now();
         if (self.may_switch || self.presence.epoch_ended(now)) && self.presence.advance(now) {
@@ -275,7 +280,7 @@ impl Walk<'_> {
         decoder.select(self.presence.pid(), self.presence.epoch())
     }
 
-    fn fault(&mut self, decoder: &BlockDecoder<'_>, state: &RunState<'_>, fault: Fault, ip: u64) -> RunEnd {
+    fn fault(&mut self, decoder: &BlockDecoder<'_>, state: &RunState, fault: Fault, ip: u64) -> RunEnd {
         let reason = match fault {
             Fault::EOS => return RunEnd::Exhausted,
             Fault::NOMAP => GapReason::NoCode { ip },

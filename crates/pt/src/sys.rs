@@ -199,13 +199,9 @@ impl<'t> BlockDecoder<'t> {
     }
 
     /// The pending event.
-    pub(crate) fn event(&mut self) -> Result<(RawEvent, Status), Fault> {
-        // SAFETY: an all-zero event is valid: integers and a union of integers.
-        let mut event: ipt::pt_event = unsafe { std::mem::zeroed() };
+    pub(crate) fn event(&mut self, event: &mut RawEvent) -> Result<Status, Fault> {
         // SAFETY: as in `next`.
-        let code =
-            unsafe { ipt::pt_blk_event(self.raw.as_ptr(), &raw mut event, size_of::<ipt::pt_event>()) };
-        status(code).map(|status| (RawEvent::read(&event), status))
+        status(unsafe { ipt::pt_blk_event(self.raw.as_ptr(), &raw mut event.0, size_of::<ipt::pt_event>()) })
     }
 
     /// The offset of the packet that decides what comes next.

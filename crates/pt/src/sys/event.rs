@@ -21,40 +21,51 @@ pub(crate) enum What {
 }
 
 /// An event as libipt tells it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawEvent {
-    pub(crate) what: What,
-    /// Part of a PSB+: repeats what holds anyway.
-    pub(crate) status_update: bool,
-}
+pub(crate) struct RawEvent(pub(super) ipt::pt_event);
 
 impl RawEvent {
-    pub(crate) fn read(event: &ipt::pt_event) -> RawEvent {
-        RawEvent { what: what(event), status_update: event.status_update() != 0 }
+    /// An event for [`super::BlockDecoder::event`] to fill.
+    pub(crate) fn empty() -> RawEvent {
+        // SAFETY: an all-zero event is valid: integers and a union of integers.
+        RawEvent(unsafe { std::mem::zeroed() })
     }
-}
 
-fn what(event: &ipt::pt_event) -> What {
-    let status = event.status_update() != 0;
-    // SAFETY (for each read below): libipt wrote the variant that `type_` names; all variants are integers.
-    let variant = &event.variant;
-    match event.type_ {
-        ipt::pt_event_type_ptev_tick => What::Tick,
-        ipt::pt_event_type_ptev_exec_mode => What::ExecMode,
-        ipt::pt_event_type_ptev_enabled if status => What::SyncEnabled(unsafe { variant.enabled.ip }),
-        ipt::pt_event_type_ptev_disabled if status => What::SyncDisabled,
-        ipt::pt_event_type_ptev_vmexit
-        | ipt::pt_event_type_ptev_interrupt
-        | ipt::pt_event_type_ptev_iret
-        | ipt::pt_event_type_ptev_smi
-        | ipt::pt_event_type_ptev_rsm
-        | ipt::pt_event_type_ptev_sipi
-        | ipt::pt_event_type_ptev_init
-        | ipt::pt_event_type_ptev_vmentry
-        | ipt::pt_event_type_ptev_shutdown
-        | ipt::pt_event_type_ptev_uintr
-        | ipt::pt_event_type_ptev_uiret => What::Flow(control_flow_event(event)),
-        _ => What::Flow([flow_event(event), None, None]),
+    /// Whether it tells nothing but that time passed: nine of ten do.
+    #[inline]
+    pub(crate) fn is_tick(&self) -> bool {
+        self.0.type_ == ipt::pt_event_type_ptev_tick
+    }
+
+    /// Whether it is part of a PSB+ and repeats what holds anyway.
+    pub(crate) fn is_status_update(&self) -> bool {
+        self.0.status_update() != 0
+    }
+
+    /// What it means.
+    pub(crate) fn what(&self) -> What {
+        let event = &self.0;
+        let status = self.is_status_update();
+        match event.type_ {
+            ipt::pt_event_type_ptev_tick => What::Tick,
+            ipt::pt_event_type_ptev_exec_mode => What::ExecMode,
+            ipt::pt_event_type_ptev_enabled if status => {
+                // SAFETY: libipt wrote the variant that `type_` names; all variants are integers.
+                What::SyncEnabled(unsafe { event.variant.enabled.ip })
+            }
+            ipt::pt_event_type_ptev_disabled if status => What::SyncDisabled,
+            ipt::pt_event_type_ptev_interrupt
+            | ipt::pt_event_type_ptev_iret
+            | ipt::pt_event_type_ptev_smi
+            | ipt::pt_event_type_ptev_rsm
+            | ipt::pt_event_type_ptev_sipi
+            | ipt::pt_event_type_ptev_init
+            | ipt::pt_event_type_ptev_vmentry
+            | ipt::pt_event_type_ptev_vmexit
+            | ipt::pt_event_type_ptev_shutdown
+            | ipt::pt_event_type_ptev_uintr
+            | ipt::pt_event_type_ptev_uiret => What::Flow(control_flow_event(event)),
+            _ => What::Flow([flow_event(event), None, None]),
+        }
     }
 }
 

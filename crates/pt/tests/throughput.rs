@@ -1,0 +1,75 @@
+//! How fast a whole capture decodes. Run with `cargo test --release --test throughput -- --ignored --nocapture`.
+
+mod support;
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use model::{Tsc, TscRange};
+use support::{Capture, FileCode, emulated};
+use tailtrace_pt::{Engine as _, FlowItem, FlowSink, Libipt, Limits, Packets, Window};
+
+#[derive(Default)]
+struct Count {
+    blocks: u64,
+    events: u64,
+    gaps: u64,
+}
+
+impl FlowSink for Count {
+    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+        match item {
+            FlowItem::Block(_) => self.blocks += 1,
+            FlowItem::Event(_) => self.events += 1,
+            FlowItem::Gap(_) => self.gaps += 1,
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn megabytes_per_second() {
+    let name = std::env::var("CAPTURE").unwrap_or("spsc_k8_150ms".into());
+    let Some(folder) = emulated(&name) else { return };
+    let capture = Capture::open(&folder.join("perf.data"));
+    let code =
+        FileCode::new(&capture, &folder.join("symfs"), Some(&folder.join("perf.data/kcore_dir/kcore")));
+    let mut engine = Libipt::new(capture.config.clone(), Limits::default());
+    for round in 0..3 {
+        for (stream, _) in capture.streams() {
+            let occupants = capture.occupants(&stream);
+            let range = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
+            let window = Window { stream: &stream, range, occupants: &occupants };
+            let mut sink = Count::default();
+            let start = Instant::now();
+            let stats = engine.decode(&window, &code, &mut sink).expect("memory");
+            let seconds = start.elapsed().as_secs_f64();
+            #[allow(clippy::cast_precision_loss)]
+            let rate = |count: u64| count as f64 / 1e6 / seconds;
+            println!(
+                "round {round}, CPU {:?}: {} bytes, {:.1} MB/s, {:.1} M blocks/s, {:.1} M instructions/s; {} blocks {} events {} gaps {} switches",
+                stream.cpu(),
+                stream.len(),
+                rate(stream.len()),
+                rate(sink.blocks),
+                rate(stats.instructions),
+                sink.blocks,
+                sink.events,
+                sink.gaps,
+                occupants.len()
+            );
+        }
+    }
+    for (stream, _) in capture.streams() {
+        let start = Instant::now();
+        let packets = stream.index().points().len();
+        println!("index: {packets} sync points in {:?}", start.elapsed());
+    }
+    let bytes = std::fs::read(folder.join("perf.data/data")).expect("the file");
+    let from = memchr::memmem::find(&bytes, b"\x02\x82\x02\x82\x02\x82\x02\x82").expect("a PSB");
+    let piece = &bytes[from..from + (1 << 17)];
+    let start = Instant::now();
+    let count: usize = (0..100).map(|_| Packets::new(piece).count()).sum();
+    println!("walk: {count} packets, {:.0} MB/s", 100.0 * 0.131 / start.elapsed().as_secs_f64());
+}
