@@ -170,13 +170,12 @@ fn population(report: &Report) -> String {
         return format!("No interval in the capture; {chosen}.");
     }
     format!(
-        "{}, p50 {}, p99 {}, longest {}; {} ({}); {chosen}.",
+        "{}, p50 {}, p99 {}, longest {}; {}; {chosen}.",
         units::counted(population.count, "interval"),
         units::length(population.percentiles.p50, unit),
         units::length(population.percentiles.p99, unit),
         units::length(population.max_ns, unit),
-        units::counted(population.outliers, "outlier"),
-        for_markdown(&population.rule)
+        for_markdown(&units::noted(&units::counted(population.outliers, "outlier"), &population.rule))
     )
 }
 
@@ -190,8 +189,7 @@ fn diagnostics(report: &Report) -> Vec<String> {
     }
     let item = |diagnostic: &&model::Diagnostic| {
         let place = diagnostic.place.to_string();
-        let place = if place.is_empty() { place } else { format!(" ({place})") };
-        for_markdown(&format!("{}: {}{place}", diagnostic.severity, diagnostic.what))
+        for_markdown(&units::noted(&format!("{}: {}", diagnostic.severity, diagnostic.what), &place))
     };
     let mut lines = vec![String::new()];
     lines.extend(found.iter().take(MOST_DIAGNOSTICS).map(|diagnostic| format!("- {}", item(diagnostic))));

@@ -82,6 +82,11 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// `text (note)`, or `text` alone where there is no note.
+pub(crate) fn noted(text: &str, note: &str) -> String {
+    if note.is_empty() { text.to_owned() } else { format!("{text} ({note})") }
+}
+
 /// A whole percentage of `part` in `whole`, as `94 %`; `<1 %` and `>99 %` keep rounding from lying.
 pub(crate) fn percentage(part: u64, whole: u64) -> String {
     if whole == 0 {

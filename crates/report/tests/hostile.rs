@@ -4,7 +4,7 @@ mod reports;
 
 use proptest::prelude::*;
 use tailtrace_report::{
-    OutlierReport, Report, Style, render_json, render_markdown, render_stat_json, render_stat_text,
+    OutlierReport, Report, Style, TimeUnit, render_json, render_markdown, render_stat_json, render_stat_text,
     render_text,
 };
 use unicode_width::UnicodeWidthStr as _;
@@ -157,6 +157,43 @@ fn markdown_stays_short_whatever_the_counts() {
     outlier.baselines = (0..10_000).collect();
     *outlier = outlier.clone().with_perf_script("/plain/perf.data");
     check(&report);
+}
+
+/// Numbers at the limits of their types, and sums that cannot be right: the renderers compute nothing that could
+/// overflow, and lose no more than alignment.
+#[test]
+fn absurd_numbers_are_only_numbers() {
+    for time_unit in [TimeUnit::Nanoseconds, TimeUnit::Ticks] {
+        let mut report = reports::several();
+        report.capture.time_unit = time_unit;
+        report.capture.duration_ns = Some(u64::MAX);
+        report.capture.trace_bytes = Some(u64::MAX);
+        report.population.max_ns = u64::MAX;
+        report.population.mean_ns = f64::INFINITY;
+        report.population.stdev_ns = f64::NAN;
+        report.population.histogram.iter_mut().for_each(|bin| (bin.to_ns, bin.count) = (0, u64::MAX));
+        for (index, outlier) in report.outliers.iter_mut().enumerate() {
+            outlier.time_unit = time_unit;
+            outlier.start_ns = Some(u64::MAX);
+            outlier.duration_ns = [u64::MAX, 1, 0][index];
+            outlier.baseline_mean_ns = [None, Some(u64::MAX), Some(0)][index];
+            for cause in &mut outlier.causes {
+                (cause.duration_ns, cause.typical_ns, cause.count) = (u64::MAX, u64::MAX, u64::MAX);
+                cause.excess_ns = [i64::MAX, i64::MIN, 0][index];
+            }
+            for segment in &mut outlier.segments {
+                (segment.offset_ns, segment.duration_ns, segment.cpu) = (u64::MAX, u64::MAX, Some(u32::MAX));
+                segment.edge_uncertainty_ns = u64::MAX;
+            }
+            *outlier = outlier.clone().with_perf_script("perf.data");
+        }
+        for style in all_styles() {
+            assert!(!render_text(&report, &style).is_empty());
+            assert!(!render_stat_text(&report, &style).is_empty());
+        }
+        check_markdown(&report);
+        check_json(&report);
+    }
 }
 
 fn with_texts(texts: &[String]) -> Report {

@@ -6,7 +6,7 @@ use super::Style;
 use super::cells::{cut, left, width, wrap_within};
 use super::paint::Ink;
 use crate::escape::for_terminal;
-use crate::units::{self, counted};
+use crate::units::{self, counted, noted};
 use crate::{CaptureFacts, OutlierReport, Report, headline};
 
 /// Diagnostics shown; the others are counted.
@@ -37,13 +37,12 @@ pub(super) fn selection(report: &Report, style: Style) -> Vec<String> {
     let figures = match population.count {
         0 => "no interval".to_owned(),
         count => format!(
-            "{}; p50 {}, p99 {}, longest {}; {} ({})",
+            "{}; p50 {}, p99 {}, longest {}; {}",
             counted(count, "interval"),
             units::length(population.percentiles.p50, unit),
             units::length(population.percentiles.p99, unit),
             units::length(population.max_ns, unit),
-            counted(population.outliers, "outlier"),
-            population.rule
+            noted(&counted(population.outliers, "outlier"), &population.rule)
         ),
     };
     let chosen = format!("{} by {}", report.selection.selected, report.selection.rule);
@@ -82,11 +81,7 @@ pub(super) fn diagnostics(report: &Report, style: Style) -> Vec<String> {
         .take(MOST_DIAGNOSTICS)
         .flat_map(|diagnostic| {
             let place = diagnostic.place.to_string();
-            let text = if place.is_empty() {
-                diagnostic.what.clone()
-            } else {
-                format!("{} ({place})", diagnostic.what)
-            };
+            let text = noted(&diagnostic.what, &place);
             let (name, ink) = match diagnostic.severity {
                 Severity::Error => ("error", Ink::Red),
                 Severity::Warning => ("warning", Ink::Yellow),

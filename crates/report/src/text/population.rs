@@ -17,7 +17,7 @@ pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style
     if population.count == 0 {
         return lines;
     }
-    let outliers = format!("{} ({})", population.outliers, population.rule);
+    let outliers = units::noted(&population.outliers.to_string(), &population.rule);
     lines.extend(fact("outliers", &outliers, Ink::Dim, style));
     let unit_line = match unit {
         TimeUnit::Nanoseconds => "microseconds",

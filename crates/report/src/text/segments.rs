@@ -178,7 +178,7 @@ impl Listing {
         let tid = segment.during.first().and_then(|first| first.tid);
         let who = tid.map_or_else(String::new, |tid| format!(" (tid {tid})"));
         let bend = self.style.glyph("└", "`-");
-        let title = format!("{}{bend} meanwhile, what ended the wait{who}:", " ".repeat(STEP));
+        let title = format!("{}{bend} meanwhile, the thread that ended the wait{who}:", " ".repeat(STEP));
         let mut lines = vec![self.style.paint(Ink::Dim, &title)];
         let inner = columns.saturating_sub(STEP).max(NARROWEST_LEVEL);
         let level = self.level(&segment.during, MOST_DURING, depth - 1, inner).split_off(1);

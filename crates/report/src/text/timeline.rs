@@ -28,7 +28,7 @@ fn axis(outlier: &OutlierReport, columns: usize, style: Style) -> String {
         let at = units::length(scaled(quarter, outlier.duration_ns, 4), outlier.time_unit);
         let label = format!("{mark}{at}");
         let column = quarter * columns / 4;
-        let room = if quarter == 3 { columns - column - width(&end) } else { columns / 4 };
+        let room = if quarter == 3 { (columns - column).saturating_sub(width(&end)) } else { columns / 4 };
         if width(&axis) < column && width(&label) < room {
             axis = left(&axis, column) + &label;
         }
@@ -61,7 +61,8 @@ fn dominant_groups(segments: &[SegmentReport], duration: u64, columns: usize) ->
             let mut times = [0u64; GROUPS.len()];
             for segment in segments[first..].iter().take_while(|segment| segment.offset_ns < to) {
                 let overlap = end_of(segment).min(to).saturating_sub(segment.offset_ns.max(from));
-                times[group_of(&segment.cause)] += overlap;
+                let time = &mut times[group_of(&segment.cause)];
+                *time = time.saturating_add(overlap);
             }
             let most = times.iter().copied().max().filter(|&time| time > 0)?;
             times.iter().position(|&time| time == most)
