@@ -49,3 +49,6 @@ impl fmt::Write for Bounded {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,7 +35,7 @@ pub(crate) struct CodeFile {
     pub(crate) path: Arc<PathBuf>,
     /// Its bytes.
     pub(crate) bytes: Arc<FileBytes>,
-    /// PT_LOADs; empty where it is no ELF file.
+    /// The loadable segments (`PT_LOAD`); empty where it is no ELF file.
     pub(crate) segments: Vec<Segment>,
     /// Its identity.
     pub(crate) build_id: Option<BuildId>,
@@ -193,3 +193,6 @@ fn function_of(symbol: &object::Symbol<'_, '_>, code: &[bool], file: &[u8]) -> O
     };
     Some(RawSymbol { start: symbol.address(), size: symbol.size(), name: at..at + name.len(), binding })
 }
+
+#[cfg(test)]
+mod tests;

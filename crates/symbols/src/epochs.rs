@@ -19,18 +19,21 @@ pub(crate) struct Epochs {
     cache: RwLock<Cache>,
 }
 
+/// A section list and its id.
+type Interned = (u64, Arc<[CodeSection]>);
+
 #[derive(Debug, Default)]
 struct Cache {
     /// By process and number of its version.
     by_version: HashMap<(Pid, usize), CodeEpoch>,
     /// Section lists by their hash: equal ones share an id.
-    by_content: HashMap<u64, Vec<(u64, Arc<[CodeSection]>)>>,
+    by_content: HashMap<u64, Vec<Interned>>,
     next_id: u64,
 }
 
 impl Cache {
     /// The id of an equal list, or a new one.
-    fn intern(&mut self, sections: Vec<CodeSection>) -> (u64, Arc<[CodeSection]>) {
+    fn intern(&mut self, sections: Vec<CodeSection>) -> Interned {
         let alike = self.by_content.entry(hash_of(&sections)).or_default();
         if let Some((id, known)) = alike.iter().find(|(_, known)| known[..] == sections[..]) {
             return (*id, Arc::clone(known));
@@ -170,3 +173,6 @@ fn copy(file: &[u8], file_offset: u64, limit: u64, into: &mut [u8]) -> usize {
     into[..length].copy_from_slice(&from[..length]);
     length
 }
+
+#[cfg(test)]
+mod tests;

@@ -159,11 +159,11 @@ impl Image {
     }
 
     fn accept(&self, file: CodeFile) -> Result<CodeFile, Error> {
-        if let Some(recorded) = &self.build_id {
-            if !file.build_id.as_ref().is_some_and(|found| same_build(found, recorded)) {
-                let path = file.path.to_path_buf();
-                return Err(Error::OtherBuild { path, recorded: recorded.clone(), found: file.build_id });
-            }
+        let differs =
+            |recorded: &&BuildId| !file.build_id.as_ref().is_some_and(|found| same_build(found, recorded));
+        if let Some(recorded) = self.build_id.as_ref().filter(differs) {
+            let path = file.path.to_path_buf();
+            return Err(Error::OtherBuild { path, recorded: recorded.clone(), found: file.build_id });
         }
         if !file.has_code {
             return Err(Error::NoCode { path: file.path.to_path_buf() });

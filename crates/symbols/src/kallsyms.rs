@@ -86,3 +86,6 @@ fn fields(line: &[u8]) -> Option<(u64, u8, Range<usize>)> {
         rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' ')).unwrap_or(rest.len());
     (length > 0).then_some((address, kind, start..start + length))
 }
+
+#[cfg(test)]
+mod tests;

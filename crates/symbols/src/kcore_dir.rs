@@ -2,7 +2,7 @@
 //!
 //! Input: the folder of a perf.data directory, or perf's cache. Output: whether the copy is of the recorded boot: an
 //! address space layout of another boot would give wrong code for every address. perf makes the same check
-//! (`tools/perf/util/symbol.c`, "validate_kcore_addresses").
+//! (`tools/perf/util/symbol.c`, `validate_kcore_addresses`).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -282,3 +282,6 @@ fn slide_of(recorded: RecordedKernel<'_>, address_of: impl Fn(&str) -> Option<u6
         recorded.reference().and_then(|(symbol, actual)| Some(actual.wrapping_sub(address_of(symbol)?)));
     slide.unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,12 +75,12 @@ impl ProcessImages {
         let piece = self.user_piece(pid, address, at)?;
         if piece.image.kind == ImageKind::Anonymous {
             let (number, names) = self.perf_map(pid)?;
-            return Some(function(number, names.at(address)?, 0, piece.range));
+            return Some(function(number, &names.at(address)?, 0, piece.range));
         }
         let file = piece.image.code(&self.search)?;
         let svma = file.svma(piece.file_offset(address))?;
         let found = piece.image.symbols(&self.search)?.at(svma)?;
-        Some(function(piece.index, found, address.wrapping_sub(svma), piece.range))
+        Some(function(piece.index, &found, address.wrapping_sub(svma), piece.range))
     }
 
     /// The name of a function that [`Self::function_at`] found.
@@ -209,7 +209,7 @@ impl ProcessImages {
         let image = KERNEL_IMAGES.checked_add(u32::try_from(number).ok()?)?;
         let everywhere = KERNEL_HALF..u64::MAX;
         let (mapping, _) = self.timelines.kernel.at(at).pieces.get(address).unzip();
-        Some(function(image, found, 0, mapping.unwrap_or(&everywhere)))
+        Some(function(image, &found, 0, mapping.unwrap_or(&everywhere)))
     }
 
     /// `[kernel.kallsyms]` without the symbol that perf appends, `[module]`, or `[unknown]`.
@@ -225,7 +225,7 @@ impl ProcessImages {
 }
 
 /// `bias` turns the table's addresses into actual ones; the range that shares the answer ends with the piece.
-fn function<'a>(image: u32, found: Found<'a>, bias: u64, piece: &Range<u64>) -> Function<'a> {
+fn function<'a>(image: u32, found: &Found<'a>, bias: u64, piece: &Range<u64>) -> Function<'a> {
     let span = found.span.start.wrapping_add(bias)..found.span.end.wrapping_add(bias);
     Function {
         id: FunctionId::new(image, found.index),

@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
+use object::{
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget, elf,
+};
 
 /// A stub: where it stands (SVMA), and its name.
 pub(crate) type Stub = (Range<u64>, String);
@@ -35,18 +37,24 @@ pub(crate) fn stubs(parsed: &object::File<'_>) -> Vec<Stub> {
     found
 }
 
-/// Functions by the address of the GOT slot that leads to them.
-fn slot_names<'a>(parsed: &object::File<'a>) -> HashMap<u64, &'a str> {
+/// Functions by the address of the GOT slot that leads to them. A slot that is filled by asking a resolver (an indirect
+/// function) gets objdump's name for it.
+fn slot_names(parsed: &object::File<'_>) -> HashMap<u64, String> {
     let (Some(relocations), Some(symbols)) = (parsed.dynamic_relocations(), parsed.dynamic_symbol_table())
     else {
         return HashMap::new();
     };
-    let name_of = |target| match target {
-        RelocationTarget::Symbol(index) => symbols.symbol_by_index(index).ok()?.name().ok(),
+    let name_of = |relocation: &object::Relocation| match (relocation.target(), relocation.flags()) {
+        (RelocationTarget::Symbol(index), _) => {
+            symbols.symbol_by_index(index).ok()?.name().ok().map(str::to_owned)
+        }
+        (_, RelocationFlags::Elf { r_type }) if r_type == elf::R_X86_64_IRELATIVE => {
+            Some(format!("*ABS*+{:#x}", relocation.addend()))
+        }
         _ => None,
     };
     relocations
-        .filter_map(|(slot, relocation)| Some((slot, name_of(relocation.target())?)))
+        .filter_map(|(slot, relocation)| Some((slot, name_of(&relocation)?)))
         .filter(|(_, name)| !name.is_empty())
         .collect()
 }

@@ -1,6 +1,6 @@
 //! The kernel's changes to its own code: what stood at a poked byte at a given time.
 //!
-//! Input: TEXT_POKE events in order of time. Output: a byte's value at a time. Before the first poke of a byte its
+//! Input: `TEXT_POKE` events in order of time. Output: a byte's value at a time. Before the first poke of a byte its
 //! `old_bytes` hold, whatever the image says: the image (kcore) is a copy of some moment.
 
 use std::ops::Range;
@@ -30,7 +30,7 @@ pub(crate) struct Pokes {
 }
 
 impl Pokes {
-    /// Gathers the TEXT_POKE events of `events`.
+    /// Gathers the `TEXT_POKE` events of `events`.
     pub(crate) fn new(events: &[(Tsc, MapEvent)]) -> Pokes {
         let mut bytes = Vec::new();
         for (at, event) in events {
@@ -75,3 +75,6 @@ fn poked_bytes<'a>(at: Tsc, address: u64, old: &'a [u8], new: &'a [u8]) -> impl 
         new: new.get(index).copied(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,7 +58,7 @@ impl<V: Clone> RangeMap<V> {
     /// All pieces, in order of address.
     pub(crate) fn iter(&self) -> Iter<'_, V> {
         let mut iter = Iter { stack: Vec::new() };
-        iter.descend(&self.root);
+        iter.descend(self.root.as_ref());
         iter
     }
 
@@ -144,10 +144,11 @@ pub(crate) struct Iter<'a, V> {
 }
 
 impl<'a, V> Iter<'a, V> {
-    fn descend(&mut self, mut link: &'a Link<V>) {
+    fn descend(&mut self, root: Option<&'a Arc<Node<V>>>) {
+        let mut link = root;
         while let Some(node) = link {
             self.stack.push(node);
-            link = &node.left;
+            link = node.left.as_ref();
         }
     }
 }
@@ -157,7 +158,10 @@ impl<'a, V> Iterator for Iter<'a, V> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let node = self.stack.pop()?;
-        self.descend(&node.right);
+        self.descend(node.right.as_ref());
         Some((&node.range, &node.value))
     }
 }
+
+#[cfg(test)]
+mod tests;

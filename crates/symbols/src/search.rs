@@ -112,3 +112,6 @@ pub(crate) fn beneath(root: &Path, path: impl AsRef<Path>) -> Option<PathBuf> {
     }
     (!is_empty).then_some(joined)
 }
+
+#[cfg(test)]
+mod tests;

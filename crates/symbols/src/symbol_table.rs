@@ -139,11 +139,6 @@ impl SymbolTable {
         SymbolTable { names, symbols, spans }
     }
 
-    /// How many symbols it has.
-    pub(crate) fn len(&self) -> usize {
-        self.symbols.len()
-    }
-
     /// The symbol that covers `address`.
     pub(crate) fn at(&self, address: u64) -> Option<Found<'_>> {
         let index = self.spans.partition_point(|span| span.start <= address).checked_sub(1)?;
@@ -244,3 +239,6 @@ fn close_until(
         open.pop();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,7 +100,7 @@ pub(crate) struct Timelines {
 }
 
 impl Timelines {
-    /// Replays `events`, which are in order of time. TEXT_POKE events are not looked at here.
+    /// Replays `events`, which are in order of time. `TEXT_POKE` events are not looked at here.
     pub(crate) fn new(events: Vec<(Tsc, MapEvent)>) -> Timelines {
         let mut timelines = Timelines {
             mappings: Vec::new(),
@@ -174,3 +174,6 @@ impl Timelines {
         self.processes.entry(pid).or_insert_with(Timeline::new)
     }
 }
+
+#[cfg(test)]
+mod tests;

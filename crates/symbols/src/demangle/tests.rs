@@ -1,0 +1,40 @@
+//! Names as `rustfilt` and `c++filt -p` print them.
+
+use super::*;
+
+#[test]
+fn takes_rust_and_cpp_names_apart() {
+    for (mangled, plain) in [
+        ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
+        ("_RNvC6_123foo3bar", "123foo::bar"),
+        ("_ZN3foo3barEi", "foo::bar"),
+        ("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back"),
+        ("_ZN3foo3barEi.isra.0", "foo::bar.isra.0"),
+        ("_ZN3fooE_not_a_name", "_ZN3fooE_not_a_name"),
+        ("asm_exc_page_fault", "asm_exc_page_fault"),
+        ("", ""),
+    ] {
+        assert_eq!(demangle(mangled), plain);
+    }
+}
+
+/// A template of pairs of pairs: each one doubles the text (`c++filt` of two steps shows it).
+fn doubling(steps: u32) -> String {
+    let doubled = (1..=steps).map(|step| {
+        let digit = char::from_digit(step, 36).expect("one digit").to_ascii_uppercase();
+        format!("S0_IS{digit}_S{digit}_E")
+    });
+    format!("_Z1fISt4pairIiiE{}Evv", doubled.collect::<String>())
+}
+
+#[test]
+fn a_name_that_unfolds_without_end_stays_mangled() {
+    assert_eq!(
+        demangle(&doubling(1)),
+        "f<std::pair<int, int>, std::pair<std::pair<int, int>, std::pair<int, int> > >"
+    );
+    let started = std::time::Instant::now();
+    assert_eq!(demangle(&doubling(34)), doubling(34));
+    assert!(demangle(&"_Z".repeat(LONGEST)).len() <= 2 * LONGEST);
+    assert!(started.elapsed().as_secs() < 5);
+}

@@ -1,0 +1,279 @@
+//! Names, lines, disassembly, PLT stubs and debug files against binutils and LLVM, on a program compiled here.
+//!
+//! Each test skips where its tool is not installed.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use model::{BuildId, MapEvent, Mapping, Pid, Tsc};
+use tailtrace_symbols::{ProcessImages, SearchPath};
+
+const PID: Pid = Pid(7);
+const AT: Tsc = Tsc(10);
+/// Where the program is mapped: its stated addresses plus this.
+const BIAS: u64 = 0x5555_0000_0000;
+
+/// The standard output of a tool; `None` where it is not there.
+fn run(tool: &str, arguments: &[&str]) -> Option<String> {
+    let Ok(output) = Command::new(tool).args(arguments).output() else {
+        println!("skipped: no {tool}");
+        return None;
+    };
+    assert!(output.status.success(), "{tool} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The test program in a folder of its own.
+struct Program {
+    dir: tempfile::TempDir,
+}
+
+impl Program {
+    fn compiled(options: &[&str]) -> Option<Program> {
+        let program = Program { dir: tempfile::tempdir().expect("a folder") };
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program.c");
+        let output = program.text();
+        let mut arguments = vec![source, "-o", &output, "-O2", "-g", "-fPIE", "-pie"];
+        arguments.extend(options);
+        run("cc", &arguments)?;
+        Some(program)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("program")
+    }
+
+    fn text(&self) -> String {
+        self.path().to_str().expect("UTF-8").to_owned()
+    }
+
+    /// The program mapped as the loader would, at [`BIAS`].
+    fn images(&self, build_id: Option<BuildId>) -> ProcessImages {
+        images_of(&self.path(), build_id, SearchPath::default())
+    }
+}
+
+fn images_of(path: &Path, build_id: Option<BuildId>, search: SearchPath) -> ProcessImages {
+    let (svma, file_offset, size) = code_segment(path);
+    let page = svma & 0xfff;
+    let start = BIAS + svma - page;
+    let mapping = Mapping {
+        pid: PID,
+        range: start..start + ((size + page + 0xfff) & !0xfff),
+        file_offset: file_offset - page,
+        path: path.to_str().expect("UTF-8").to_owned(),
+        build_id,
+    };
+    ProcessImages::new(search, vec![(Tsc(0), MapEvent::Map(mapping))], Vec::new())
+}
+
+/// Address, file offset and size of the executable segment, by readelf.
+fn code_segment(path: &Path) -> (u64, u64, u64) {
+    let text = run("readelf", &["-lW", path.to_str().expect("UTF-8")]).expect("readelf");
+    let line =
+        text.lines().find(|line| line.contains("LOAD") && line.contains("R E")).expect("a code segment");
+    let numbers: Vec<u64> = line.split_whitespace().filter_map(hex).collect();
+    (numbers[1], numbers[0], numbers[3])
+}
+
+fn hex(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+/// Functions with their stated addresses, by nm.
+fn functions(path: &str) -> Option<Vec<(Range<u64>, String)>> {
+    let text = run("nm", &["-S", "--defined-only", path])?;
+    let function = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [start, size, "T" | "t", name] = fields[..] else { return None };
+        let start = u64::from_str_radix(start, 16).ok()?;
+        Some((start..start + u64::from_str_radix(size, 16).ok()?, name.to_owned()))
+    };
+    Some(text.lines().filter_map(function).collect())
+}
+
+#[test]
+fn every_address_of_a_function_has_its_name() {
+    let Some(program) = Program::compiled(&[]) else { return };
+    let images = program.images(None);
+    let functions = functions(&program.text()).expect("nm");
+    assert!(functions.iter().any(|(_, name)| name == "local_function"));
+    for (range, name) in functions {
+        for svma in range.clone() {
+            let function = images.function_at(PID, svma + BIAS, AT).expect("a function");
+            assert_eq!((&**function.name, function.start), (name.as_str(), range.start + BIAS));
+            assert!(function.range.contains(&(svma + BIAS)));
+            assert_eq!(images.name_of(function.id), Some(function.name));
+        }
+        assert_eq!(images.addresses_of(PID, &name, AT), [range.start + BIAS], "{name}");
+        assert_eq!(images.addresses_of_any(&name), [(PID, range.start + BIAS)], "{name}");
+    }
+    let location = images.resolve(PID, BIAS + 0x10_0000, AT);
+    assert_eq!((location.symbol, &*location.dso), (None, "[unknown]"));
+}
+
+#[test]
+fn lines_and_inlines_equal_addr2lines() {
+    let Some(program) = Program::compiled(&[]) else { return };
+    let images = program.images(None);
+    let functions = functions(&program.text()).expect("nm");
+    let mut deepest = 0;
+    for (range, _) in
+        functions.iter().filter(|(_, name)| ["outermost", "local_function"].contains(&name.as_str()))
+    {
+        for svma in range.clone() {
+            let Some(theirs) = run("addr2line", &["-afi", "-e", &program.text(), &format!("{svma:#x}")])
+            else {
+                return;
+            };
+            let ours = images.lines(PID, svma + BIAS, AT);
+            let text: Vec<String> = ours
+                .iter()
+                .flat_map(|frame| {
+                    let line = frame.line.map_or("?".to_owned(), |line| line.to_string());
+                    [frame.function.clone(), format!("{}:{line}", frame.file.as_deref().unwrap_or("??"))]
+                })
+                .collect();
+            let theirs: Vec<&str> = theirs
+                .lines()
+                .skip(1)
+                .map(|line| line.split(" (discriminator").next().unwrap_or(line))
+                .collect();
+            assert_eq!(text, theirs, "{svma:#x}");
+            let inlined: Vec<bool> = ours.iter().map(|frame| frame.inlined).collect();
+            assert_eq!(
+                inlined.iter().rev().position(|&inlined| !inlined),
+                Some(0),
+                "only the last frame is not inlined"
+            );
+            deepest = deepest.max(ours.len());
+        }
+    }
+    assert_eq!(deepest, 3, "innermost in middle in outermost");
+}
+
+#[test]
+fn disassembly_equals_objdumps() {
+    let Some(program) = Program::compiled(&[]) else { return };
+    let Some(text) = run("objdump", &["-d", "--no-show-raw-insn", "--section=.text", &program.text()]) else {
+        return;
+    };
+    let images = program.images(None);
+    let lines = text.lines().filter_map(|line| line.trim().split_once(":\t"));
+    let theirs: Vec<(u64, &str)> =
+        lines.map(|(address, text)| (u64::from_str_radix(address, 16).expect("an address"), text)).collect();
+    assert!(theirs.len() > 50, "{text}");
+    for (index, &(svma, theirs_text)) in theirs.iter().enumerate() {
+        let ours = images.disassemble(PID, svma + BIAS, AT, 1);
+        let [ours] = &ours[..] else { panic!("nothing at {svma:#x}") };
+        assert_eq!(ours.address, svma + BIAS);
+        // objdump's spelling of one kind of padding.
+        if theirs_text.starts_with("xchg   %ax,%ax") {
+            continue;
+        }
+        assert_eq!(operation(&ours.text), operation(theirs_text), "{svma:#x}: {}", ours.text);
+        if let Some((next, _)) = theirs.get(index + 1) {
+            assert!(svma + ours.bytes.len() as u64 <= *next, "{svma:#x}: {} is too long", ours.text);
+        }
+    }
+}
+
+/// The mnemonic without prefixes and operand size, which the two tools spell differently.
+fn operation(text: &str) -> &str {
+    let word = text.split_whitespace().find(|word| !["bnd", "cs", "data16", "notrack"].contains(word));
+    word.unwrap_or_default().trim_end_matches(['q', 'l', 'w', 'b'])
+}
+
+#[test]
+fn stubs_have_objdumps_names() {
+    let Some(program) = Program::compiled(&[]) else { return };
+    let mut files = vec![program.path()];
+    for item in
+        ["arcus/ovf-01-ben/root/usr/lib/x86_64-linux-gnu", "arcus/ovf-01-poc/root/usr/lib/x86_64-linux-gnu"]
+    {
+        let corpus = std::env::var_os("TAILTRACE_CORPUS").map_or_else(
+            || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
+            PathBuf::from,
+        );
+        let names = ["libc-2.28.so", "ld-2.28.so"];
+        files.extend(names.iter().map(|name| corpus.join(item).join(name)).filter(|path| path.is_file()));
+    }
+    for file in files {
+        let images = images_of(&file, None, SearchPath::default());
+        let sections = ["-j.plt", "-j.plt.got", "-j.plt.sec"];
+        let path = file.to_str().expect("UTF-8");
+        let present = run("readelf", &["-SW", path]).expect("readelf");
+        let mut arguments = vec!["-d"];
+        arguments.extend(sections.iter().filter(|section| present.contains(&format!(" {} ", &section[2..]))));
+        arguments.push(path);
+        let Some(text) = run("objdump", &arguments) else { return };
+        let mut compared = 0;
+        for line in text.lines() {
+            let Some((address, name)) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) else {
+                continue;
+            };
+            let Some(name) = name.strip_suffix("@plt").map(|name| name.split("@@").next().unwrap_or(name))
+            else {
+                continue;
+            };
+            let svma = u64::from_str_radix(address, 16).expect("an address");
+            let location = images.resolve(PID, svma + BIAS, AT);
+            assert_eq!(location.symbol.as_deref(), Some(&*format!("{name}@plt")), "{path} {line}");
+            compared += 1;
+        }
+        assert!(compared >= 2, "{path}: {compared}");
+    }
+}
+
+/// The program stripped; its symbols and lines in `debug`, beside it or by build ID under a symfs.
+#[test]
+fn a_debug_file_gives_a_stripped_binary_names_and_lines() {
+    for options in [&["-Wl,--build-id=none"][..], &["-Wl,--build-id=sha1"][..]] {
+        let Some(program) = Program::compiled(options) else { return };
+        let whole = program.images(None);
+        let start = whole.addresses_of(PID, "local_function", AT)[0];
+        let lines = whole.lines(PID, start, AT);
+        let debug = program.dir.path().join("program.debug");
+        let debug_text = debug.to_str().expect("UTF-8");
+        let Some(_) = run("objcopy", &["--only-keep-debug", &program.text(), debug_text]) else { return };
+        let link = format!("--add-gnu-debuglink={debug_text}");
+        run("objcopy", &["--strip-all", &link, &program.text()]).expect("objcopy");
+        let stripped = program.images(None);
+        let name =
+            |images: &ProcessImages| images.function_at(PID, start, AT).map(|found| found.name.to_string());
+        assert_eq!(name(&stripped).as_deref(), Some("local_function"), "{options:?}");
+        assert_eq!(stripped.lines(PID, start, AT), lines, "{options:?}");
+        // Another file in its place: the CRC of the link, or the build ID, does not match.
+        std::fs::write(&debug, std::fs::read("/proc/self/exe").expect("this test")).expect("written");
+        assert_eq!(name(&program.images(None)), None, "{options:?}");
+    }
+}
+
+#[test]
+fn a_binary_with_another_build_id_is_refused() {
+    let Some(program) = Program::compiled(&["-Wl,--build-id=0x0102030405060708090a0b0c0d0e0f1011121314"])
+    else {
+        return;
+    };
+    let same = BuildId::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20])
+        .expect("an id");
+    let other = BuildId::new(&[9; 20]).expect("an id");
+    let start = program.images(None).addresses_of(PID, "main", AT)[0];
+    let accepted = program.images(Some(same));
+    assert_eq!(
+        accepted.function_at(PID, start, AT).map(|found| found.name.to_string()).as_deref(),
+        Some("main")
+    );
+    assert_eq!(accepted.diagnostics(), []);
+    let refused = program.images(Some(other));
+    assert!(refused.function_at(PID, start, AT).is_none());
+    assert_eq!(model::CodeBytes::read(&refused, PID, start, AT, &mut [0; 4]), 0);
+    assert!(model::CodeBytes::epoch(&refused, PID, AT).sections.is_empty());
+    let said: Vec<String> = refused.diagnostics().into_iter().map(|diagnostic| diagnostic.what).collect();
+    let of_build = said.iter().find(|what| what.contains("another build")).expect("a diagnostic");
+    for part in [program.text(), "0102030405060708090a0b0c0d0e0f1011121314".into(), "0909090909090909".into()]
+    {
+        assert!(of_build.contains(&part), "{of_build}");
+    }
+}

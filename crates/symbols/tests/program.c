@@ -1,0 +1,31 @@
+/* Compiled by tests: functions, an inlined call, a call through the PLT. Line numbers matter. */
+#include <stdio.h>
+#include <stdlib.h>
+
+static volatile int sink;
+
+static inline __attribute__((always_inline)) int innermost(int value) {
+    sink = value * 3;
+    return sink + 1;
+}
+
+static inline __attribute__((always_inline)) int middle(int value) {
+    sink += innermost(value);
+    return sink;
+}
+
+__attribute__((noinline)) int outermost(int value) {
+    int result = middle(value) + 7;
+    sink = result;
+    return result;
+}
+
+static __attribute__((noinline)) int local_function(int value) {
+    return outermost(value) ^ 5;
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    printf("%d\n", local_function(argc));
+    return abs(sink) > 100;
+}
