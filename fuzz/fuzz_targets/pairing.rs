@@ -1,0 +1,34 @@
+//! Any marks: none is lost, none is used twice.
+#![no_main]
+
+use intervals::pairing::{Mark, MarkKind, pair};
+use intervals::{Findings, KEPT_PER_KIND, Origin};
+use libfuzzer_sys::fuzz_target;
+use model::{ThreadId, Tsc};
+
+fuzz_target!(|input: Vec<(u8, u8, u16, Option<u8>)>| {
+    let mark = |&(what, key, at, id): &(u8, u8, u16, Option<u8>)| Mark {
+        kind: match what % 8 {
+            0..=2 => MarkKind::Begin,
+            3..=5 => MarkKind::End,
+            6 => MarkKind::Stage("stage".into()),
+            _ => MarkKind::Publish,
+        },
+        label: if what & 0x10 == 0 { "a".into() } else { "b".into() },
+        key: (what & 0x20 == 0).then(|| key.to_string().into()),
+        at: Tsc(at.into()),
+        thread: (what & 0x40 == 0).then(|| ThreadId::new(1, (what >> 7).into())),
+        id: id.map(u64::from),
+        counters: Vec::new(),
+        origin: Origin::Line(at.into()),
+    };
+    let marks: Vec<Mark> = input.iter().map(mark).collect();
+    let edges = marks.iter().filter(|mark| matches!(mark.kind, MarkKind::Begin | MarkKind::End)).count();
+    let set = pair(marks, Findings::new());
+    assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
+    if (set.diagnostics.len() as u64) < KEPT_PER_KIND {
+        let of = |what: &str| set.diagnostics.iter().filter(|diagnostic| diagnostic.what.contains(what)).count();
+        let left_over = of("begin of ") + of("end of ") + 2 * (of("before it begins") + of("occurs twice"));
+        assert_eq!(2 * set.intervals.len() + left_over, edges);
+    }
+});
