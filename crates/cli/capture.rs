@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 use attribution::{Comms, Function, Functions, Whereabouts};
-use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Tid, TimeConversion, Tsc};
+use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
 use perfdata::{AuxBuffer, IntelPtConfig, PerfData, Record};
 use pt::{CpuModel, Gap, Occupant, Piece, PtConfig, PtStream};
 use report::CaptureFacts;
@@ -55,6 +55,16 @@ impl<'a> Capture<'a> {
         capture
     }
 
+    /// The records.
+    pub fn perf(&self) -> &'a PerfData {
+        self.perf
+    }
+
+    /// The file or directory, as the user named it.
+    pub fn path(&self) -> &Path {
+        self.perf.path()
+    }
+
     /// Code and names.
     pub fn images(&self) -> &ProcessImages {
         &self.images
@@ -66,8 +76,8 @@ impl<'a> Capture<'a> {
     }
 
     /// The trace that holds what `thread` did on `cpu`: the CPU's, or the thread's own.
-    pub fn stream(&self, cpu: Cpu, thread: ThreadId) -> Option<&PtStream<'a>> {
-        self.by_cpu.get(&cpu).or_else(|| self.by_thread.get(&thread.tid))
+    pub fn stream(&self, cpu: Option<Cpu>, thread: ThreadId) -> Option<&PtStream<'a>> {
+        cpu.and_then(|cpu| self.by_cpu.get(&cpu)).or_else(|| self.by_thread.get(&thread.tid))
     }
 
     /// The streams of all CPUs, then those of threads.
@@ -108,8 +118,7 @@ impl<'a> Capture<'a> {
 
     /// The CPUs on which the interval's threads ran while it lasted.
     pub fn cpus_of(&self, interval: &Interval) -> Vec<Cpu> {
-        let Some(conversion) = self.conversion() else { return Vec::new() };
-        attribution::stays(interval, self.perf.schedule(), conversion)
+        attribution::stays(interval, self.perf.schedule(), self.conversion())
             .into_iter()
             .filter_map(|stay| match stay.place {
                 Whereabouts::OnCpu(cpu) => Some(cpu),
@@ -134,18 +143,21 @@ impl<'a> Capture<'a> {
         self.perf.intel_pt_attr().is_none_or(|attr| !attr.exclude_kernel())
     }
 
-    /// What attribution needs; `None` where the clocks cannot be joined.
-    pub fn for_attribution(&self) -> Option<attribution::Capture<'_>> {
-        let conversion = self.conversion()?;
-        Some(attribution::Capture {
+    /// What attribution needs.
+    pub fn for_attribution(&self) -> attribution::Capture<'_> {
+        let stall_threshold = match self.conversion() {
+            Some(conversion) => conversion.ns_to_ticks(STALL_NS),
+            None => Ticks(u64::MAX),
+        };
+        attribution::Capture {
             perf: self.perf,
             schedule: self.perf.schedule(),
-            conversion,
+            conversion: self.conversion(),
             functions: self,
             comms: self,
             kernel_traced: self.kernel_traced(),
-            stall_threshold: conversion.ns_to_ticks(STALL_NS),
-        })
+            stall_threshold,
+        }
     }
 
     /// What the decoder must know.

@@ -20,14 +20,14 @@ impl<'a> Decoding<'a> {
 }
 
 impl Decode for Decoding<'_> {
-    fn decode(&mut self, cpu: Cpu, thread: ThreadId, range: TscRange, sink: &mut dyn FlowSink) -> bool {
+    fn decode(&mut self, cpu: Option<Cpu>, thread: ThreadId, range: TscRange, sink: &mut dyn FlowSink) -> bool {
         let Some(stream) = self.capture.stream(cpu, thread) else { return false };
         let occupants = self.capture.occupants_of(stream);
         let window = Window { stream, range, occupants: &occupants };
         match self.engine.decode(&window, self.capture.images(), sink) {
             Ok(_) => true,
             Err(error) => {
-                self.capture.note_decode_error(Some(cpu), &error);
+                self.capture.note_decode_error(cpu, &error);
                 false
             }
         }

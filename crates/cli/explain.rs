@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use attribution::{Examined, examine};
 use intervals::{IntervalSet, Population, Selected};
 use model::{Attribution, Diagnostic, Interval};
@@ -85,7 +85,7 @@ fn examine_all(
     intervals: &[Interval],
     baselines: &BTreeMap<usize, Vec<usize>>,
 ) -> BTreeMap<usize, Examined> {
-    let Some(context) = capture.for_attribution() else { return BTreeMap::new() };
+    let context = capture.for_attribution();
     let mut wanted: Vec<usize> =
         baselines.iter().flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
     wanted.sort_unstable();
@@ -106,9 +106,7 @@ fn outlier_report(
     examined: &BTreeMap<usize, Examined>,
 ) -> Result<OutlierReport> {
     let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
-    let own = examined
-        .get(&outlier)
-        .context("the TSC cannot be joined with perf's clock, so nothing tells where its thread was")?;
+    let own = &examined[&outlier];
     let attribution = attribution::attribute(own, &typical)?;
     let baselines: Vec<Attribution> =
         typical.iter().map(|baseline| attribution::attribute_alone(baseline)).collect::<Result<_, _>>()?;

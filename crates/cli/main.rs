@@ -10,6 +10,7 @@ mod decoding;
 mod dump;
 mod explain;
 mod output;
+mod scan;
 mod source;
 mod stat;
 

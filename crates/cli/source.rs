@@ -1,11 +1,12 @@
 //! From the command line's source, filters and selection to the intervals they mean.
 
 use anyhow::{Context, Result, bail};
-use intervals::{Clocks, Filters, IntervalSet, Population, Selected, Selection, ThreadFacts, TimeSpan};
+use intervals::{Clocks, EventPair, Filters, IntervalSet, Population, PtwriteSpec, Selected, Selection, ThreadFacts, TimeSpan};
 use model::{Cpu, Interval, PerfTime, Pid, ThreadId, Tid, TimeConversion, Tsc};
 
 use crate::args::{SelectionArgs, SourceArgs};
 use crate::capture::Capture;
+use crate::scan;
 
 /// Reads the intervals that `source` names.
 pub fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
@@ -13,6 +14,17 @@ pub fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
         let clocks = Clocks { conversion: capture.conversion(), pairs: Vec::new() };
         return intervals::read_interval_file(path, &clocks)
             .with_context(|| format!("cannot read the intervals in {}", path.display()));
+    }
+    if let (Some(begin), Some(end)) = (&source.begin, &source.end) {
+        let pair = EventPair { begin: begin.clone(), end: end.clone(), key: source.key.clone() };
+        return Ok(intervals::from_events(capture.perf(), &pair, capture.conversion())?);
+    }
+    if let Some(spec) = &source.ptwrite {
+        let spec: PtwriteSpec = spec.parse().with_context(|| format!("--ptwrite {spec}"))?;
+        return Ok(scan::ptwrites(capture, &spec));
+    }
+    if let Some(symbol) = &source.function {
+        return scan::calls(capture, symbol);
     }
     bail!("say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite or --function")
 }

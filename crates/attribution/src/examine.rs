@@ -22,7 +22,8 @@ use crate::walk::{Activity, Run, Silence, Stall, Walker};
 /// Decodes the trace of a CPU, or of a thread where the capture is per thread.
 pub trait Decode {
     /// Sends what `thread` (and others) did on `cpu` during `range` into `sink`; `false` where there is no trace.
-    fn decode(&mut self, cpu: Cpu, thread: ThreadId, range: TscRange, sink: &mut dyn FlowSink) -> bool;
+    /// Without a CPU only the thread's own trace will do.
+    fn decode(&mut self, cpu: Option<Cpu>, thread: ThreadId, range: TscRange, sink: &mut dyn FlowSink) -> bool;
 }
 
 /// What examining needs of a capture.
@@ -31,8 +32,8 @@ pub struct Capture<'a> {
     pub perf: &'a PerfData,
     /// Who ran where.
     pub schedule: &'a Schedule,
-    /// The clock.
-    pub conversion: TimeConversion,
+    /// The bridge to perf's clock; without it no record can be joined with the trace.
+    pub conversion: Option<TimeConversion>,
     /// Function names.
     pub functions: &'a dyn Functions,
     /// Thread names.
@@ -87,7 +88,9 @@ fn examine_to_depth(
 ) -> Examined {
     let stays = stays(interval, capture.schedule, capture.conversion);
     let around = TscRange::new(interval.range.start.before(LOOK_BACK), interval.range.stop);
-    let events = events_within(capture.perf, around, capture.conversion);
+    let events = capture
+        .conversion
+        .map_or_else(Vec::new, |conversion| events_within(capture.perf, around, conversion));
     let (activity, uncovered) = follow(capture, &stays, decoder);
     let mut claims = claims_of_frames(&activity.frames, &events, &stays);
     claims.extend(claims_of_records(&events, &stays, claims.len() as u64 + 1));
@@ -107,14 +110,22 @@ fn follow(capture: &Capture<'_>, stays: &[Stay], decoder: &mut dyn Decode) -> (A
     let mut uncovered = Vec::new();
     let mut end = model::Tsc(0);
     for stay in stays {
-        let (Whereabouts::OnCpu(cpu), Some(thread)) = (stay.place, stay.thread) else { continue };
-        walker.switch_in(Some(cpu), stay.range.start);
+        let Some(thread) = stay.thread else { continue };
+        let cpu = match stay.place {
+            Whereabouts::OnCpu(cpu) => Some(cpu),
+            Whereabouts::Unknown => None,
+            Whereabouts::OffCpu(_) => continue,
+        };
+        walker.switch_in(cpu, stay.range.start);
         let mut sink = OfThread { walker: &mut walker, thread };
         let traced = decoder.decode(cpu, thread, stay.range, &mut sink);
         walker.switch_out(stay.range.stop);
         end = stay.range.stop;
+        if cpu.is_none() && !traced {
+            continue;
+        }
         let mut claim = Claim::new(stay.range, Rank::Uncovered, Cause::TraceLoss, Certainty::Measured);
-        claim.cpu = Some(cpu);
+        claim.cpu = cpu;
         claim.detail = if traced { "no packets here" } else { "no trace of this CPU" }.into();
         uncovered.push(claim);
     }
@@ -149,9 +160,10 @@ fn off_cpu_claims(
     decoder: &mut dyn Decode,
     depth: usize,
 ) -> Vec<Claim> {
+    let Some(conversion) = capture.conversion else { return Vec::new() };
     let context = offcpu::Context {
         schedule: capture.schedule,
-        conversion: capture.conversion,
+        conversion,
         events,
         frames: &activity.frames,
         comms: capture.comms,
@@ -216,6 +228,6 @@ fn claim_of_silence(silence: &Silence, kernel_traced: bool) -> Claim {
 fn claim_of_run(run: &Run) -> Claim {
     let mut claim = Claim::new(run.range, Rank::User, Cause::UserExpected, Certainty::Decoded);
     claim.detail = run.function.as_deref().unwrap_or("[no symbol]").to_owned();
-    claim.evidence.push(Evidence::packet(run.aux_offset, None, "first packet of the run"));
+    claim.evidence.push(Evidence::packet(run.aux_offset, run.cpu, "first packet of the run"));
     claim
 }

@@ -120,7 +120,8 @@ fn who_ran(cpu: Cpu, range: TscRange, context: &Context<'_>) -> String {
         .iter()
         .take(3)
         .map(|&(thread, ns)| {
-            format!("{} (tid {}) for {ns} ns", context.comms.comm(thread, range.start), thread.tid)
+            let microseconds = format!("{}.{} us", ns / 1000, ns / 100 % 10);
+            format!("{} (tid {}) for {microseconds}", context.comms.comm(thread, range.start), thread.tid)
         })
         .collect();
     if names.is_empty() { String::new() } else { format!("by {} on CPU {cpu}", names.join(", ")) }

@@ -37,9 +37,12 @@ pub struct Stay {
 ///
 /// With two threads the time up to the hand-off is the start thread's, and the rest the stop thread's. The hand-off
 /// is the interval's `publish` mark; without one, all of it is looked at on the stop thread.
-pub fn stays(interval: &Interval, schedule: &Schedule, conversion: TimeConversion) -> Vec<Stay> {
+///
+/// Without a conversion the schedule cannot be joined, and nothing is known of any thread's whereabouts.
+pub fn stays(interval: &Interval, schedule: &Schedule, conversion: Option<TimeConversion>) -> Vec<Stay> {
     let range = interval.range;
     let (start_thread, stop_thread) = (interval.start_thread, interval.stop_thread);
+    let Some(conversion) = conversion else { return vec![unknown(range, stop_thread.or(start_thread))] };
     match (start_thread, stop_thread, interval.publish) {
         (Some(first), Some(second), Some(publish)) if first != second && range.contains(publish) => {
             let mut stays = stays_of_thread(first, TscRange::new(range.start, publish), schedule, conversion);

@@ -47,6 +47,8 @@ pub(crate) struct Run {
     pub(crate) calls: u64,
     /// The core:bus ratio that CBR last told, 0 where none did.
     pub(crate) ratio: u32,
+    /// The CPU on which it ran.
+    pub(crate) cpu: Option<Cpu>,
     /// Where it began in the AUX stream.
     pub(crate) aux_offset: u64,
 }
@@ -424,13 +426,14 @@ impl<'a> Walker<'a> {
         if self.open_run.as_ref().is_some_and(|run| run.function != name) {
             self.close_run(at);
         }
-        let ratio = self.ratio;
+        let (ratio, cpu) = (self.ratio, self.cpu);
         let run = self.open_run.get_or_insert_with(|| Run {
             range: TscRange::new(at, at),
             function: name,
             instructions: 0,
             calls: 0,
             ratio,
+            cpu,
             aux_offset: block.aux_offset,
         });
         run.instructions += u64::from(block.instructions);
