@@ -35,6 +35,8 @@ pub struct Limits {
     pub instructions: u64,
     /// Most bytes copied where a sync period straddles two pieces of the stream.
     pub bridge_bytes: usize,
+    /// Least bytes of a chunk where one stream is decoded on several threads.
+    pub chunk_bytes: u64,
     /// Most bytes of code (and their block cache, five bytes for one) that a decoder keeps mapped.
     pub section_bytes: u64,
 }
@@ -45,6 +47,7 @@ impl Default for Limits {
             silent_instructions: 1 << 20,
             instructions: u64::MAX,
             bridge_bytes: 256 << 20,
+            chunk_bytes: 128 << 10,
             section_bytes: 8 << 30,
         }
     }

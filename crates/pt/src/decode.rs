@@ -4,7 +4,7 @@
 //! period straddles two pieces or goes on behind a fault. Runs meet at PSBs, and exactly: a run ends at the
 //! instruction that the next one's first sync point names, so that the flow is as if there were no border.
 
-use model::{CodeBytes, Tsc};
+use model::CodeBytes;
 
 use crate::classes::ClassCache;
 use crate::emit::Emitter;
@@ -14,8 +14,8 @@ use crate::recovery::{self, Resume};
 use crate::run::{Border, Run, RunEnd, Trouble};
 use crate::sys::ImageStore;
 use crate::{
-    DecodeStats, Engine, Error, FlowSink, Gap, GapReason, Libipt, Limits, PtConfig, PtStream, TimeBounds,
-    Window,
+    DecodeStats, Engine, Error, FlowSink, Gap, GapReason, Libipt, Limits, PtConfig, PtStream, SyncPoint,
+    TimeBounds, Window,
 };
 
 /// Bytes of a PSB+ copied behind a run's border, so that libipt can read it whole.
@@ -30,15 +30,17 @@ impl Engine for Libipt {
         image: &dyn CodeBytes,
         sink: &mut dyn FlowSink,
     ) -> Result<DecodeStats, Error> {
-        self.decode_span(window, u64::MAX, image, sink)
+        self.decode_span(window, None, u64::MAX, image, sink)
     }
 }
 
 impl Libipt {
-    /// Decodes `window`, but not beyond the sync point at `stop`.
+    /// Decodes `window` from the sync point `start` on, or from where it begins, and not beyond the sync point at
+    /// `stop`.
     pub(crate) fn decode_span(
         &mut self,
         window: &Window<'_>,
+        start: Option<SyncPoint>,
         stop: u64,
         image: &dyn CodeBytes,
         sink: &mut dyn FlowSink,
@@ -48,18 +50,20 @@ impl Libipt {
             None => ImageStore::new(&self.limits)?,
         };
         let images = self.images.insert(images);
+        let start = start.or_else(|| window.stream.sync_point_before(window.range.start));
+        let at = start.and_then(|start| start.tsc).unwrap_or(window.range.start);
         let mut walk = Walk {
             config: &self.config,
             limits: &self.limits,
             stream: window.stream,
             stop,
             code: image,
-            presence: Presence::new(window.occupants, image, window.range.start),
+            presence: Presence::new(window.occupants, image, at),
             emitter: Emitter::new(sink, window.range),
             classes: &mut self.classes,
             may_switch: true,
         };
-        walk.window(window.range.start, images, &mut self.scratch)?;
+        walk.window(start, images, &mut self.scratch)?;
         Ok(walk.emitter.finish())
     }
 }
@@ -90,20 +94,21 @@ enum Place {
 impl Walk<'_> {
     fn window(
         &mut self,
-        range_start: Tsc,
+        first: Option<SyncPoint>,
         images: &mut ImageStore,
         scratch: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let Some(first) = self.stream.sync_point_before(range_start) else {
+        let Some(first) = first else {
             if !self.stream.is_empty() {
                 self.gap(GapReason::NoSync, self.stream.start(), self.stream.end());
             }
             return Ok(());
         };
-        if range_start == Tsc(0)
-            && has_packets(&self.stream.bytes(self.stream.start(), 0), first.offset - self.stream.start())
+        let start = self.stream.start();
+        if Some(first.offset) == self.stream.psb_from(start)
+            && has_packets(&self.stream.bytes(start, 0), first.offset - start)
         {
-            self.gap(GapReason::NoSync, self.stream.start(), first.offset);
+            self.gap(GapReason::NoSync, start, first.offset);
         }
         let mut place = self.enter(first.offset, scratch);
         while let Some(here) = place {

@@ -7,7 +7,10 @@ use std::path::Path;
 
 use model::{Tsc, TscRange};
 use support::{Capture, FileCode, corpus, emulated, expected_addresses, truth};
-use tailtrace_pt::{Flow, FlowItem, Gap, Libipt, Limits, PtStream, Window, decode_window, instructions};
+use tailtrace_pt::{
+    EventKind, Flow, FlowItem, Gap, Libipt, Limits, PtEvent, PtStream, PtwriteMark, Window, decode_chunks,
+    decode_window, instructions, scan_ptwrites,
+};
 
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 
@@ -174,4 +177,98 @@ fn fault_is_what_ran() {
 #[test]
 fn preempt_is_what_ran() {
     check_emulated("preempt");
+}
+
+/// Chunks on two threads, put together, are the flow of one.
+fn check_chunks(folder: &Path, root: &str, kcore: Option<&Path>) {
+    let capture = Capture::open(&folder.join("perf.data"));
+    let code = FileCode::new(&capture, &folder.join(root), kcore);
+    for ((stream, _), whole) in capture.streams().iter().zip(flows(&capture, &code)) {
+        let occupants = capture.occupants(stream);
+        let window = Window { stream, range: ALL, occupants: &occupants };
+        // Some chunks for each thread, down to one for each sync point.
+        let (limits, threads) = (Limits { chunk_bytes: 1, ..Limits::default() }, 8);
+        let chunks =
+            decode_chunks(&capture.config, &limits, &window, &code, threads, Flow::default).expect("memory");
+        let points = stream.index().points().len();
+        assert!(chunks.len() * 2 > points.min(64), "{} chunks of {points}", chunks.len());
+        let joined = Flow { items: chunks.into_iter().flat_map(|chunk| chunk.items).collect() };
+        assert!(addresses(&joined, &code) == addresses(&whole, &code), "{folder:?} {:?}", stream.cpu());
+        let strip = |flow: &Flow| -> Vec<String> {
+            let other = flow.items.iter().filter_map(|item| match item {
+                FlowItem::Block(_) => None,
+                // Where tracing had stopped is not known at the start of a chunk.
+                FlowItem::Event(PtEvent { kind: EventKind::Enabled { ip, .. }, .. }) => {
+                    Some(format!("on {ip:x}"))
+                }
+                FlowItem::Event(event) => Some(format!("{:x?} {:x}", event.kind, event.time.not_before.0)),
+                FlowItem::Gap(gap) => {
+                    Some(format!("{:x?} {:x} {:x}", gap.reason, gap.aux_offset, gap.resumed_at))
+                }
+            });
+            other.collect()
+        };
+        let (joined, whole) = (strip(&joined), strip(&whole));
+        let differ = joined.iter().zip(&whole).position(|(joined, whole)| joined != whole);
+        assert_eq!(differ.map(|at| (&joined[at], &whole[at])), None);
+        assert_eq!(joined.len(), whole.len());
+    }
+}
+
+#[test]
+fn chunks_join_without_a_seam() {
+    for item in ["arcus/ovf-01-ben", "lldb/multicore", "xdc/unzip", "xdc/dyn_test"] {
+        let Some(folder) = corpus(item) else { return };
+        check_chunks(&folder, "root", None);
+    }
+    for name in ["spsc_k32_small", "preempt"] {
+        let Some(folder) = emulated(name) else { return };
+        check_chunks(&folder, "symfs", Some(&folder.join("perf.data/kcore_dir/kcore")));
+    }
+}
+
+#[test]
+fn ptwrites_lie_where_the_program_read_the_clock() {
+    let Some(folder) = emulated("fault") else { return };
+    let capture = Capture::open(&folder.join("perf.data"));
+    let code =
+        FileCode::new(&capture, &folder.join("symfs"), Some(&folder.join("perf.data/kcore_dir/kcore")));
+    let streams = capture.streams();
+    let marks: Vec<PtwriteMark> =
+        streams.iter().flat_map(|(stream, _)| scan_ptwrites(stream, &capture.config)).collect();
+    let csv = std::fs::read_to_string(folder.join("intervals.csv")).expect("the intervals");
+    let of = |tag: u64, index: u64| {
+        let found =
+            marks.iter().filter(|mark| mark.payload >> 56 == tag && mark.payload >> 32 & 0xff_ffff == index);
+        let found: Vec<_> = found.collect();
+        assert_eq!(found.len(), 1, "marks {tag:x} of interval {index}");
+        found[0].time.0
+    };
+    let hz = capture.conversion.expect("a conversion").tsc_hz();
+    let mut lags = Vec::new();
+    for (index, line) in csv.lines().skip(1).enumerate() {
+        let fields: Vec<&str> = line.split(',').collect();
+        for (tag, field) in [(0x51, 1), (0x52, 2)] {
+            let tsc: u64 = fields[field].parse().expect("a reading");
+            let lag = i128::from(of(tag, index as u64)) - i128::from(tsc);
+            lags.push(lag * 1_000_000_000 / i128::from(hz));
+        }
+    }
+    lags.sort_unstable();
+    println!("lag in ns: {} to {}, median {}", lags[0], lags[lags.len() - 1], lags[lags.len() / 2]);
+    assert_eq!(lags.len(), 1000);
+    assert!(lags[0] > -20 && lags[999] < 1500, "{} to {}", lags[0], lags[999]);
+    let mut decoded = Vec::new();
+    for flow in flows(&capture, &code) {
+        for item in flow.items {
+            if let FlowItem::Event(pt_event) = item
+                && let EventKind::Ptwrite { payload, ip } = pt_event.kind
+            {
+                decoded.push((pt_event.time.not_before, payload, ip));
+            }
+        }
+    }
+    // Without a FUP only the decoder knows the address: that aside, both see the same.
+    let scanned: Vec<_> = marks.iter().map(|mark| (mark.time, mark.payload)).collect();
+    assert_eq!(decoded.iter().map(|(time, payload, _)| (*time, *payload)).collect::<Vec<_>>(), scanned);
 }

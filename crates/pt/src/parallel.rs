@@ -1,0 +1,115 @@
+//! Decoding on several threads: many windows, or one stream cut at sync points.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use model::{CodeBytes, Tsc, TscRange};
+
+use crate::{Engine as _, Error, Flow, FlowSink, Libipt, Limits, PtConfig, SyncPoint, Window};
+
+/// Decodes `windows` on up to `threads` threads, each with an engine of its own. Flows come in the order of the
+/// windows.
+///
+/// # Errors
+/// As [`crate::Engine::decode`]; the first one ends it.
+pub fn decode_windows(
+    config: &PtConfig,
+    limits: &Limits,
+    windows: &[Window<'_>],
+    image: &dyn CodeBytes,
+    threads: usize,
+) -> Result<Vec<Flow>, Error> {
+    on_threads(config, limits, windows.len(), threads, |engine, index| {
+        let mut flow = Flow::default();
+        engine.decode(&windows[index], image, &mut flow)?;
+        Ok(flow)
+    })
+}
+
+/// Decodes one window on up to `threads` threads: its trace is cut at sync points, each chunk goes into a sink of
+/// its own, and the sinks come back in order. Put together they hold the instructions, events and gaps that
+/// [`crate::Engine::decode`] yields, in the same order. What the decoder knows from before is found anew at each
+/// chunk: who is on the CPU, and whether tracing resumed where it had stopped ([`crate::EventKind::Enabled`]).
+///
+/// # Errors
+/// As [`crate::Engine::decode`]; the first one ends it.
+pub fn decode_chunks<S: FlowSink + Send>(
+    config: &PtConfig,
+    limits: &Limits,
+    window: &Window<'_>,
+    image: &dyn CodeBytes,
+    threads: usize,
+    make_sink: impl Fn() -> S + Sync,
+) -> Result<Vec<S>, Error> {
+    let starts = chunk_starts(window, limits.chunk_bytes, threads);
+    on_threads(config, limits, starts.len(), threads, |engine, index| {
+        let mut sink = make_sink();
+        let stop = starts.get(index + 1).map_or(u64::MAX, |next| next.offset);
+        // The first chunk begins as the whole window does.
+        let start = (index > 0).then(|| starts[index]);
+        engine.decode_span(window, start, stop, image, &mut sink)?;
+        Ok(sink)
+    })
+}
+
+/// Sync points of the window at which chunks begin: at least `least` bytes apart, some for each thread.
+fn chunk_starts(window: &Window<'_>, least: u64, threads: usize) -> Vec<SyncPoint> {
+    let stream = window.stream;
+    let Some(first) = stream.sync_point_before(window.range.start) else {
+        return vec![SyncPoint { offset: 0, tsc: None }];
+    };
+    let end = end_of(window);
+    let share = end.saturating_sub(first.offset) / (threads.max(1) as u64 * 8);
+    let mut starts = vec![first];
+    let mut next = first.offset.saturating_add(share.max(least));
+    while next < end
+        && let Some(point) = stream.sync_from(next).filter(|point| point.offset < end)
+    {
+        starts.push(point);
+        next = point.offset.saturating_add(share.max(least));
+    }
+    starts
+}
+
+/// Position behind the trace that the window needs.
+fn end_of(window: &Window<'_>) -> u64 {
+    let TscRange { stop, .. } = window.range;
+    if stop == Tsc(u64::MAX) {
+        return window.stream.end();
+    }
+    let last = window.stream.sync_point_before(stop);
+    last.and_then(|last| window.stream.psb_from(last.offset + 1)).unwrap_or(window.stream.end())
+}
+
+fn on_threads<T: Send>(
+    config: &PtConfig,
+    limits: &Limits,
+    count: usize,
+    threads: usize,
+    work: impl Fn(&mut Libipt, usize) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count)));
+    let run = || {
+        let mut engine = Libipt::new(config.clone(), limits.clone());
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                return;
+            }
+            let result = work(&mut engine, index);
+            if result.is_err() {
+                next.store(count, Ordering::Relaxed);
+            }
+            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(count) {
+            scope.spawn(run);
+        }
+        run();
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
