@@ -15,6 +15,9 @@ use crate::packet::{ExecMode, Packet};
 /// The lowest address of the upper half, where kernels live.
 const UPPER_HALF: u64 = 1 << 47;
 
+/// A scenario of more steps is a mistake.
+const MOST_STEPS: u64 = 1_000_000;
+
 /// One executed instruction that the trace covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired {
@@ -111,7 +114,7 @@ impl Executed {
     /// The first statement that cannot happen.
     pub fn run(scenario: &Scenario) -> Result<Executed, Wrong> {
         let mut runner = Runner::new(scenario)?;
-        for step in &scenario.steps {
+        for step in unrolled(&scenario.steps)? {
             runner.step(step).map_err(|what| Wrong::new(step.line, what))?;
         }
         let mut executed = Executed {
@@ -137,7 +140,8 @@ impl Executed {
         for interval in &mut self.intervals {
             let stop =
                 interval.stop.ok_or_else(|| Wrong::new(0, format!("interval {} has no end", interval.id)))?;
-            let lines: Vec<_> = scenario.truth.iter().filter(|truth| truth.interval == interval.id).collect();
+            let lines: Vec<_> =
+                scenario.truth.iter().filter(|truth| truth.intervals.contains(&interval.id)).collect();
             let Some(last) = lines.last() else { continue };
             let ticks = |share| match share {
                 Share::Picoseconds(picoseconds) => scenario.machine.ticks(picoseconds),
@@ -160,8 +164,10 @@ impl Executed {
                 .collect();
         }
         let known = |id| self.intervals.iter().any(|interval| interval.id == id);
-        match scenario.truth.iter().find(|truth| !known(truth.interval)) {
-            Some(truth) => Err(Wrong::new(truth.line, format!("there is no interval {}", truth.interval))),
+        match scenario.truth.iter().find(|truth| !known(*truth.intervals.end())) {
+            Some(truth) => {
+                Err(Wrong::new(truth.line, format!("there is no interval {}", truth.intervals.end())))
+            }
             None => Ok(()),
         }
     }
@@ -333,7 +339,9 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, number: usize, label: &str, id: u64) -> Result<(), String> {
+    fn begin(&mut self, number: usize, label: &str, id: Option<u64>) -> Result<(), String> {
+        let next = self.intervals.iter().map(|interval| interval.id + 1).max().unwrap_or(0);
+        let id = id.unwrap_or(next);
         let thread = self.cpus[number].thread.ok_or("say first who `runs` here")?;
         if self.intervals.iter().any(|interval| interval.id == id) {
             return Err(format!("interval {id} has begun already"));
@@ -353,7 +361,9 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn end(&mut self, number: usize, id: u64) -> Result<(), String> {
+    fn end(&mut self, number: usize, id: Option<u64>) -> Result<(), String> {
+        let last = self.intervals.last().map(|interval| interval.id);
+        let id = id.or(last).ok_or("no interval has begun")?;
         let (tsc, thread) = (self.cpus[number].tsc, self.cpus[number].thread);
         let open =
             |interval: &&mut Interval| interval.id == id && interval.stop.is_none() && interval.start <= tsc;
@@ -388,6 +398,32 @@ impl<'a> Runner<'a> {
 
     fn is_visible(&self, ip: u64) -> bool {
         self.scenario.machine.kernel || ip < UPPER_HALF
+    }
+}
+
+/// The steps with each `repeat N … done` written out.
+fn unrolled(steps: &[Step]) -> Result<Vec<&Step>, Wrong> {
+    let mut unrolled: Vec<&Step> = Vec::new();
+    // Where the body began, how often, which line.
+    let mut open: Vec<(usize, u64, &Step)> = Vec::new();
+    for step in steps {
+        match step.statement {
+            Statement::Repeat(count) => open.push((unrolled.len(), count, step)),
+            Statement::Done => {
+                let (from, count, _) =
+                    open.pop().ok_or_else(|| Wrong::new(step.line, "`done` without `repeat`"))?;
+                let body = unrolled.split_off(from);
+                if body.len() as u64 * count > MOST_STEPS {
+                    return Err(Wrong::new(step.line, "too many repetitions"));
+                }
+                (0..count).for_each(|_| unrolled.extend(&body));
+            }
+            _ => unrolled.push(step),
+        }
+    }
+    match open.last() {
+        Some((_, _, step)) => Err(Wrong::new(step.line, "`repeat` without `done`")),
+        None => Ok(unrolled),
     }
 }
 

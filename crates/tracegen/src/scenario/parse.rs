@@ -202,14 +202,16 @@ fn megahertz(text: &str) -> Result<u64, String> {
     Ok(number(digits)?.min(1_000_000) * 1_000_000)
 }
 
-/// `ID CAUSE TIME|rest [count N]`.
+/// `ID[..ID] CAUSE TIME|rest [count N]`.
 fn parse_truth(line: usize, text: &str) -> Result<Truth, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (id, cause, share, count) = match words.as_slice() {
         [id, cause, share] => (id, cause, share, None),
         [id, cause, share, "count", count] => (id, cause, share, Some(number(count)?)),
-        _ => return Err("truth: ID CAUSE TIME|rest [count N]".to_owned()),
+        _ => return Err("truth: ID[..ID] CAUSE TIME|rest [count N]".to_owned()),
     };
     let share = if *share == "rest" { Share::Rest } else { Share::Picoseconds(picoseconds(share)?) };
-    Ok(Truth { line, interval: number(id)?, cause: (*cause).to_owned(), share, count })
+    let (first, last) = id.split_once("..").unwrap_or((id, id));
+    let intervals = number(first)?..=number(last)?;
+    Ok(Truth { line, intervals, cause: (*cause).to_owned(), share, count })
 }

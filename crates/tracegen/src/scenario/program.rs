@@ -1,6 +1,7 @@
 //! A scenario as read: machine, code, threads, timelines, truth.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use super::image::Image;
 use super::statement::Statement;
@@ -96,7 +97,8 @@ pub(super) enum Share {
 #[derive(Clone, Debug)]
 pub(super) struct Truth {
     pub(super) line: usize,
-    pub(super) interval: u64,
+    /// For these intervals alike.
+    pub(super) intervals: RangeInclusive<u64>,
     pub(super) cause: String,
     pub(super) share: Share,
     pub(super) count: Option<u64>,

@@ -110,7 +110,7 @@ impl Runner<'_> {
             },
             Class::Syscall => {
                 self.contexts[thread].interrupted.push(next);
-                self.label("syscall_entry")?
+                self.label("entry_SYSCALL_64")?
             }
             Class::SoftwareInterrupt => {
                 let to = self.label(choices.target(instruction.ip)?)?;
