@@ -49,6 +49,15 @@ fn counts_happenings_not_pieces() {
     assert_eq!(totals[0].cause, "kernel.page-fault.minor");
 }
 
+/// Occurrence 0 is inferred and the others measured: the weaker one counts, in either order.
+#[test]
+fn a_total_is_as_certain_as_its_weakest_segment() {
+    for pieces in [[(5, 1, 1), (7, 1, 0)], [(5, 1, 0), (7, 1, 1)]] {
+        let (totals, _) = cause_totals::<Attribution>(&attribution(0, &pieces), &[], Timebase::Ticks);
+        assert_eq!(totals[0].certainty, Certainty::Inferred);
+    }
+}
+
 /// Means 10/3, 7/3 and 3/3 of a whole of 20/3: floors 3, 2, 1 lack one to the rounded mean 7. Both first remainders
 /// are a third; the first by name (the page fault) gets it.
 #[test]
