@@ -5,11 +5,11 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::BuildId;
 
-use crate::elf::CodeFile;
+use crate::elf::{CodeFile, same_build};
 use crate::search::{CacheEntry, SearchPath};
 use crate::sys::{self, DebugFileQuery};
 
@@ -44,12 +44,23 @@ pub(crate) fn find_binary(build_id: &BuildId, search: &SearchPath) -> Option<Pat
     may_ask_elfutils(search).then(|| sys::find_elf(build_id.bytes(), &folders(search)?)).flatten()
 }
 
-/// The kernel's ELF file with symbols, as distributions' debug packages bring it.
-pub(crate) fn find_kernel(build_id: &BuildId, search: &SearchPath) -> Option<PathBuf> {
-    by_build_id(build_id, search).or_else(|| find_binary(build_id, search))
+/// The kernel's ELF file in perf's cache, or with symbols, as distributions' debug packages bring it.
+pub(crate) fn local_kernel(build_id: &BuildId, search: &SearchPath) -> Option<CodeFile> {
+    let cached = search.cached(build_id, CacheEntry::Elf).into_iter().filter(|path| path.is_file());
+    cached.chain(by_build_id(build_id, search)).find_map(|path| open_with_id(&path, build_id))
 }
 
-fn open_matching(path: &std::path::Path, binary: &CodeFile) -> Option<CodeFile> {
+/// The kernel's ELF file wherever elfutils finds it, servers included.
+pub(crate) fn any_kernel(build_id: &BuildId, search: &SearchPath) -> Option<CodeFile> {
+    open_with_id(&find_binary(build_id, search)?, build_id)
+}
+
+fn open_with_id(path: &Path, build_id: &BuildId) -> Option<CodeFile> {
+    let file = CodeFile::open(path).ok()?;
+    file.build_id.as_ref().is_some_and(|found| same_build(found, build_id)).then_some(file)
+}
+
+fn open_matching(path: &Path, binary: &CodeFile) -> Option<CodeFile> {
     let file = CodeFile::open(path).ok()?;
     (binary.build_id.is_none() || file.build_id == binary.build_id).then_some(file)
 }

@@ -28,6 +28,20 @@ pub(crate) struct Segment {
     pub(crate) executable: bool,
 }
 
+impl Segment {
+    /// The bytes of the file that it loads.
+    fn file_range(&self) -> Range<u64> {
+        // Clipped to the file when it was read.
+        self.file_offset..self.file_offset + (self.svma.end - self.svma.start)
+    }
+
+    /// Whether whole pages of the file, `mapped`, hold some of it.
+    fn is_shown_by(&self, mapped: &Range<u64>) -> bool {
+        let own = self.file_range();
+        own.start < mapped.end && mapped.start < own.end
+    }
+}
+
 /// A file that holds, or may hold, code.
 #[derive(Debug)]
 pub(crate) struct CodeFile {
@@ -81,15 +95,23 @@ impl CodeFile {
         self.has_code = code.peek().is_none() || code.any(|section| section.file_range().is_some());
     }
 
-    /// The stated address (SVMA) of the byte at `file_offset`; code first where several segments hold it.
-    pub(crate) fn svma(&self, file_offset: u64) -> Option<u64> {
-        let holds = |segment: &&Segment| {
-            let length = segment.svma.end - segment.svma.start;
-            file_offset.checked_sub(segment.file_offset).is_some_and(|position| position < length)
-        };
-        let holding = || self.segments.iter().filter(holds);
-        let segment = holding().find(|segment| segment.executable).or_else(|| holding().next())?;
-        Some(segment.svma.start + (file_offset - segment.file_offset))
+    /// The stated address (SVMA) of the byte at `file_offset`, seen through a mapping of the file range `mapped`.
+    ///
+    /// A byte of a page that two segments share is mapped twice, at two stated addresses (lld does so): code is meant.
+    pub(crate) fn svma(&self, file_offset: u64, mapped: &Range<u64>) -> Option<u64> {
+        let code = self.segments.iter().filter(|segment| segment.executable);
+        let meant = code.clone().find(|segment| segment.file_range().contains(&file_offset));
+        let meant = meant.or_else(|| code.clone().find(|segment| segment.is_shown_by(mapped)));
+        let segment =
+            meant.or_else(|| self.segments.iter().find(|s| s.file_range().contains(&file_offset)))?;
+        Some(file_offset.wrapping_sub(segment.file_offset).wrapping_add(segment.svma.start))
+    }
+
+    /// The inverse of [`Self::svma`]; `None` where the mapping does not show the byte.
+    pub(crate) fn file_offset(&self, svma: u64, mapped: &Range<u64>) -> Option<u64> {
+        let segment = self.segments.iter().find(|segment| segment.svma.contains(&svma))?;
+        let file_offset = svma - segment.svma.start + segment.file_offset;
+        (mapped.contains(&file_offset) && self.svma(file_offset, mapped) == Some(svma)).then_some(file_offset)
     }
 
     /// The functions of its symbol table.
@@ -131,6 +153,13 @@ impl CodeFile {
         object::File::parse(&self.bytes[..])
             .is_ok_and(|parsed| parsed.section_by_name(".debug_info").is_some())
     }
+}
+
+/// Whether two build IDs mean the same build. Old versions of perf write IDs of other lengths padded with zeros to 20 bytes.
+pub(crate) fn same_build(a: &BuildId, b: &BuildId) -> bool {
+    let (short, long) = if a.bytes().len() <= b.bytes().len() { (a, b) } else { (b, a) };
+    let (start, padding) = long.bytes().split_at(short.bytes().len());
+    start == short.bytes() && padding.iter().all(|&byte| byte == 0)
 }
 
 /// A path inside the name would leave the folders that are searched.

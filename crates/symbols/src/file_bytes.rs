@@ -1,11 +1,14 @@
 //! The bytes of a file: mapped where it is plain, owned where it had to be unpacked.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::Path;
 
 use crate::sys;
+
+/// The most that is read of a file that does not tell its size; `/proc/kallsyms` has 10 to 20 MiB.
+const LARGEST_UNSIZED: u64 = 256 << 20;
 
 /// The bytes of a file. A damaged or hostile file can hold anything; nothing is known but its length.
 #[derive(Debug)]
@@ -26,7 +29,10 @@ impl FileBytes {
         }
         let file = File::open(path)?;
         if file.metadata()?.len() == 0 {
-            return Ok(FileBytes::Owned(Vec::new()));
+            // Files under /proc say that they are empty, and cannot be mapped.
+            let mut bytes = Vec::new();
+            file.take(LARGEST_UNSIZED).read_to_end(&mut bytes)?;
+            return Ok(FileBytes::Owned(bytes));
         }
         sys::map_file(&file).map(FileBytes::Mapped)
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use model::{BuildId, Diagnostic};
 
 use crate::debug_file;
-use crate::elf::CodeFile;
+use crate::elf::{CodeFile, same_build};
 use crate::error::Error;
 use crate::lines::Lines;
 use crate::search::SearchPath;
@@ -208,11 +208,4 @@ impl Image {
             ),
         })
     }
-}
-
-/// Old versions of perf write IDs of other lengths padded with zeros to 20 bytes.
-fn same_build(a: &BuildId, b: &BuildId) -> bool {
-    let (short, long) = if a.bytes().len() <= b.bytes().len() { (a, b) } else { (b, a) };
-    let (start, padding) = long.bytes().split_at(short.bytes().len());
-    start == short.bytes() && padding.iter().all(|&byte| byte == 0)
 }

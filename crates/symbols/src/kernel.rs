@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use model::{BuildId, Diagnostic, Mapping};
 
-use crate::elf::CodeFile;
+use crate::debug_file;
+use crate::elf::{CodeFile, same_build};
 use crate::error::Error;
 use crate::file_bytes::FileBytes;
 use crate::kallsyms::{self, Kallsyms};
@@ -73,7 +74,11 @@ impl Kernel {
     /// Opens what there is.
     pub(crate) fn open(search: &SearchPath, recorded: RecordedKernel<'_>) -> Kernel {
         let mut kernel = Kernel::default();
-        kernel.use_vmlinux_symbols(search, recorded);
+        let mut vmlinux = match &search.vmlinux {
+            Some(path) => kernel.named_vmlinux(path, recorded),
+            None => recorded.build_id.and_then(|id| debug_file::local_kernel(id, search)),
+        };
+        kernel.use_vmlinux_symbols(vmlinux.as_ref(), recorded);
         if let Some(path) = &search.kallsyms {
             kernel.use_kallsyms(path, recorded);
         }
@@ -88,8 +93,13 @@ impl Kernel {
                 kernel.use_kallsyms(path, recorded);
             }
         }
-        if kernel.pieces.is_empty() {
-            kernel.use_vmlinux_code(search, recorded);
+        if kernel.pieces.is_empty() && vmlinux.is_none() {
+            // Perhaps a download: only where nothing here serves.
+            vmlinux = recorded.build_id.and_then(|id| debug_file::any_kernel(id, search));
+            kernel.use_vmlinux_symbols(vmlinux.as_ref().filter(|_| kernel.tables.is_empty()), recorded);
+        }
+        if let Some(file) = vmlinux.filter(|file| kernel.pieces.is_empty() && file.has_code) {
+            kernel.use_vmlinux_code(&file, recorded);
         }
         kernel
     }
@@ -201,40 +211,32 @@ impl Kernel {
         });
     }
 
-    /// The vmlinux that was named, else the one with the recorded build ID.
-    fn vmlinux(&mut self, search: &SearchPath, recorded: RecordedKernel<'_>) -> Option<CodeFile> {
-        if let Some(path) = &search.vmlinux {
-            let file = self.open_file(path)?;
-            let agrees = recorded.build_id.is_none_or(|id| file.build_id.as_ref() == Some(id));
-            if let Some(id) = recorded.build_id.filter(|_| !agrees) {
-                let error =
-                    Error::OtherBuild { path: path.clone(), recorded: id.clone(), found: file.build_id };
-                self.warn(format!("{error}; give the vmlinux of the recorded kernel"));
-                return None;
-            }
-            return Some(file);
+    /// The vmlinux that was named.
+    fn named_vmlinux(&mut self, path: &Path, recorded: RecordedKernel<'_>) -> Option<CodeFile> {
+        let file = self.open_file(path)?;
+        let differs = |id: &&BuildId| !file.build_id.as_ref().is_some_and(|found| same_build(found, id));
+        if let Some(id) = recorded.build_id.filter(differs) {
+            let error =
+                Error::OtherBuild { path: path.to_owned(), recorded: id.clone(), found: file.build_id };
+            self.warn(format!("{error}; give the vmlinux of the recorded kernel"));
+            return None;
         }
-        let id = recorded.build_id?;
-        let cached = search.cached(id, CacheEntry::Elf);
-        let found = crate::debug_file::find_kernel(id, search);
-        let files = cached.into_iter().chain(found).filter_map(|path| CodeFile::open(&path).ok());
-        files.into_iter().find(|file| file.build_id.as_ref() == Some(id))
+        Some(file)
     }
 
-    fn use_vmlinux_symbols(&mut self, search: &SearchPath, recorded: RecordedKernel<'_>) {
-        let Some(file) = self.vmlinux(search, recorded) else { return };
+    /// Symbols and lines of a vmlinux that was named, or lies where its build ID says.
+    fn use_vmlinux_symbols(&mut self, vmlinux: Option<&CodeFile>, recorded: RecordedKernel<'_>) {
+        let Some(file) = vmlinux else { return };
         let slide = slide_of(recorded, |name| file.symbol(name));
-        self.lines = Lines::open(&file).map(|lines| (lines, slide));
+        self.lines = Lines::open(file).map(|lines| (lines, slide));
         let symbols = file.symbols();
         if !symbols.is_empty() {
             self.tables.push((SymbolTable::new(Arc::clone(&file.bytes), symbols), slide));
         }
     }
 
-    fn use_vmlinux_code(&mut self, search: &SearchPath, recorded: RecordedKernel<'_>) {
-        let Some(file) = self.vmlinux(search, recorded).filter(|file| file.has_code) else { return };
-        let slide = slide_of(recorded, |name| file.symbol(name));
-        self.add_code(&file, slide);
+    fn use_vmlinux_code(&mut self, file: &CodeFile, recorded: RecordedKernel<'_>) {
+        self.add_code(file, slide_of(recorded, |name| file.symbol(name)));
         self.warn(format!(
             "{}: kernel code from this file lacks what the boot patched (alternatives, static calls, ftrace) and all \
              modules: expect gaps; record with `perf record --kcore`",

@@ -3,6 +3,7 @@
 //! [`ProcessImages`] replays a recording's map events and finds the files behind them. It serves code to the decoder
 //! ([`model::CodeBytes`]) and names to everybody else. It knows neither perf.data nor Intel PT.
 
+mod addresses;
 mod debug_file;
 mod demangle;
 mod disassembly;

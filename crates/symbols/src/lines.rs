@@ -119,7 +119,7 @@ impl ProcessImages {
             return Some(lines.at(address.wrapping_sub(slide)));
         }
         let piece = self.user_piece(pid, address, at)?;
-        let svma = piece.image.code(&self.search)?.svma(piece.file_offset(address))?;
+        let svma = piece.image.code(&self.search)?.svma(piece.file_offset(address), &piece.mapped())?;
         Some(piece.image.lines(&self.search)?.at(svma))
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! [`ProcessImages::function_at`] is asked for every block of a flow: four binary searches, no allocation.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -78,7 +77,7 @@ impl ProcessImages {
             return Some(function(number, &names.at(address)?, 0, piece.range));
         }
         let file = piece.image.code(&self.search)?;
-        let svma = file.svma(piece.file_offset(address))?;
+        let svma = file.svma(piece.file_offset(address), &piece.mapped())?;
         let found = piece.image.symbols(&self.search)?.at(svma)?;
         Some(function(piece.index, &found, address.wrapping_sub(svma), piece.range))
     }
@@ -108,70 +107,8 @@ impl ProcessImages {
             size: function.as_ref().map_or(0, |function| function.size),
             dso: piece.map_or_else(|| self.kernel_dso(address, at), |piece| Arc::clone(&piece.image.name)),
             file_offset,
-            svma: file.zip(file_offset).and_then(|(file, offset)| file.svma(offset)),
+            svma: piece.zip(file).and_then(|(piece, file)| file.svma(file_offset?, &piece.mapped())),
         }
-    }
-
-    /// Where functions called `name` (mangled or not) begin in `pid`'s address space at `at`, kernel included.
-    pub fn addresses_of(&self, pid: Pid, name: &str, at: Tsc) -> Vec<u64> {
-        let mut addresses = Vec::new();
-        for (range, &mapping) in self.timelines.process(pid).at(at).pieces.iter() {
-            let Some(piece) = self.piece_of(range, mapping) else { continue };
-            let Some(file) = piece.image.code(&self.search) else { continue };
-            let Some(svma) = file.svma(piece.file_offset(range.start)) else { continue };
-            let Some(symbols) = piece.image.symbols(&self.search) else { continue };
-            let here =
-                symbols.starts_of(name).map(|start| start.wrapping_sub(svma).wrapping_add(range.start));
-            addresses.extend(here.filter(|address| range.contains(address)));
-        }
-        addresses.extend(self.kernel().addresses_of(name));
-        addresses.sort_unstable();
-        addresses.dedup();
-        addresses
-    }
-
-    /// Where functions called `name` begin in any process at any time; the kernel's under [`Pid::KERNEL`].
-    pub fn addresses_of_any(&self, name: &str) -> Vec<(Pid, u64)> {
-        let candidates = self.mapped_addresses_of(name);
-        let mut found: Vec<(Pid, u64)> = Vec::new();
-        for pid in self.timelines.pids() {
-            let timeline = self.timelines.process(pid);
-            let held = |&(mapping, address): &(u32, u64)| {
-                timeline
-                    .versions()
-                    .any(|pieces| pieces.get(address).is_some_and(|(_, &here)| here == mapping))
-            };
-            found.extend(
-                candidates.iter().filter(|candidate| held(candidate)).map(|&(_, address)| (pid, address)),
-            );
-        }
-        found.extend(self.kernel().addresses_of(name).into_iter().map(|address| (Pid::KERNEL, address)));
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    /// Every mapping that shows a function called `name`, and where.
-    fn mapped_addresses_of(&self, name: &str) -> Vec<(u32, u64)> {
-        let mut stated: HashMap<u32, Vec<u64>> = HashMap::new();
-        let mut found = Vec::new();
-        for (mapping, number) in self.timelines.mappings.iter().zip(0u32..) {
-            let Some(piece) = self.piece_of(&mapping.range, number) else { continue };
-            let starts = stated.entry(piece.index).or_insert_with(|| {
-                let symbols = piece.image.symbols(&self.search);
-                symbols.map_or_else(Vec::new, |symbols| symbols.starts_of(name).collect())
-            });
-            if starts.is_empty() {
-                continue;
-            }
-            let file = piece.image.code(&self.search);
-            let Some(svma) = file.and_then(|file| file.svma(mapping.file_offset)) else { continue };
-            let here = starts.iter().map(|start| start.wrapping_sub(svma).wrapping_add(mapping.range.start));
-            found.extend(
-                here.filter(|address| mapping.range.contains(address)).map(|address| (number, address)),
-            );
-        }
-        found
     }
 
     fn raw_name(&self, id: FunctionId) -> &str {

@@ -49,6 +49,12 @@ pub(crate) struct UserPiece<'a> {
 }
 
 impl UserPiece<'_> {
+    /// The part of the file that the whole mapping shows.
+    pub(crate) fn mapped(&self) -> Range<u64> {
+        let Range { start, end } = self.mapping.range;
+        self.mapping.file_offset..self.mapping.file_offset.saturating_add(end - start)
+    }
+
     /// Position in the file of the byte at `address`, which lies in the piece.
     pub(crate) fn file_offset(&self, address: u64) -> u64 {
         self.mapping.file_offset.wrapping_add(address.wrapping_sub(self.mapping.range.start))
@@ -71,7 +77,7 @@ impl ProcessImages {
         ProcessImages {
             perf_maps,
             kernel_missed: AtomicBool::new(false),
-            kernel_build_id: build_ids.get("[kernel.kallsyms]").cloned(),
+            kernel_build_id: kernel_build_id(&timelines.mappings, &build_ids),
             search,
             pokes,
             timelines,
@@ -136,6 +142,16 @@ impl ProcessImages {
         let mapping = self.timelines.mappings.get(mapping as usize)?;
         Some(UserPiece { range, mapping, index, image: self.images.get(index as usize)? })
     }
+}
+
+/// The identity of the kernel: in its mapping, or in the list under one of perf's names for it.
+fn kernel_build_id(mappings: &[Mapping], build_ids: &HashMap<String, BuildId>) -> Option<BuildId> {
+    let of_kernel = |name: &str| name.starts_with("[kernel.");
+    let mut mapped = mappings.iter().filter(|mapping| mapping.pid == Pid::KERNEL && of_kernel(&mapping.path));
+    let mapped = mapped.find_map(|mapping| mapping.build_id.clone());
+    mapped.or_else(|| {
+        ["[kernel.kallsyms]", "[kernel.vmlinux]"].iter().find_map(|name| build_ids.get(*name).cloned())
+    })
 }
 
 /// One image per recorded name and build ID.

@@ -19,7 +19,7 @@ fn read_all(bytes: Vec<u8>) {
     for segment in &file.segments {
         assert!(segment.svma.start < segment.svma.end);
         assert!(segment.file_offset + (segment.svma.end - segment.svma.start) <= length);
-        assert!(file.svma(segment.file_offset).is_some());
+        assert!(file.svma(segment.file_offset, &(0..length)).is_some());
     }
     for symbol in file.symbols().iter().chain(&file.dynamic_symbols()) {
         assert!(symbol.name.end <= file.bytes.len());
@@ -34,8 +34,27 @@ fn a_system_program_has_code() {
     let file = file_of(this_program()).expect("test input");
     assert!(file.has_code && file.segments.iter().any(|segment| segment.executable));
     let code = file.segments.iter().find(|segment| segment.executable).expect("test input");
-    assert_eq!(file.svma(code.file_offset + 5), Some(code.svma.start + 5));
-    assert_eq!(file.svma(u64::MAX), None);
+    let mapped = code.file_offset..code.file_offset + 0x1000;
+    assert_eq!(file.svma(code.file_offset + 5, &mapped), Some(code.svma.start + 5));
+    assert_eq!(file.file_offset(code.svma.start + 5, &mapped), Some(code.file_offset + 5));
+    assert_eq!(file.svma(u64::MAX, &(u64::MAX - 1..u64::MAX)), None);
+}
+
+/// As lld lays them out: the code begins in the middle of a page that also ends the read-only segment.
+#[test]
+fn a_page_of_two_segments_is_seen_as_code() {
+    let mut file = file_of(Vec::new()).expect("plain bytes");
+    file.segments = vec![
+        Segment { svma: 0..0x1240, file_offset: 0, executable: false },
+        Segment { svma: 0x2240..0x3000, file_offset: 0x1240, executable: true },
+    ];
+    let mapped = 0x1000..0x2000;
+    assert_eq!(file.svma(0x1000, &mapped), Some(0x2000));
+    assert_eq!(file.svma(0x1240, &mapped), Some(0x2240));
+    assert_eq!(file.file_offset(0x2250, &mapped), Some(0x1250));
+    assert_eq!(file.file_offset(0x1100, &mapped), None, "shown by the other mapping only");
+    assert_eq!(file.file_offset(0x1100, &(0..0x1000)), None);
+    assert_eq!(file.svma(0x100, &(0..0x1000)), Some(0x100));
 }
 
 #[test]
