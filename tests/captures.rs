@@ -5,13 +5,13 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// A capture and the binaries that ran in it.
-pub struct Capture {
+pub(crate) struct Capture {
     /// The directory that holds it.
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
     /// The file or directory for `-i`.
-    pub perf_data: PathBuf,
+    pub(crate) perf_data: PathBuf,
     /// The directory for `--symfs`.
-    pub symfs: PathBuf,
+    pub(crate) symfs: PathBuf,
 }
 
 impl Capture {
@@ -20,49 +20,49 @@ impl Capture {
     }
 
     /// `tailtrace COMMAND -i … --symfs …` with more arguments.
-    pub fn tailtrace(&self, command: &str, arguments: &[&str]) -> Output {
+    pub(crate) fn tailtrace(&self, command: &str, arguments: &[&str]) -> Output {
         let mut process = tailtrace();
         process.arg(command).arg("-i").arg(&self.perf_data).arg("--symfs").arg(&self.symfs).args(arguments);
         process.output().expect("tailtrace runs")
     }
 
     /// The path of the capture's interval file.
-    pub fn intervals(&self) -> String {
+    pub(crate) fn intervals(&self) -> String {
         self.root.join("intervals.csv").to_string_lossy().into_owned()
     }
 
     /// The capture's truth file.
-    pub fn truth(&self) -> serde_json::Value {
+    pub(crate) fn truth(&self) -> serde_json::Value {
         let text = std::fs::read(self.root.join("truth.json")).expect("truth.json is there");
         serde_json::from_slice(&text).expect("truth.json is JSON")
     }
 }
 
 /// The binary under test.
-pub fn tailtrace() -> Command {
+pub(crate) fn tailtrace() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tailtrace"));
     command.env_remove("NO_COLOR");
     command
 }
 
 /// The repository's root.
-pub fn repository() -> &'static Path {
+pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A capture of `fixtures/captures` that lies there unpacked.
-pub fn bundled(name: &str) -> Capture {
+pub(crate) fn bundled(name: &str) -> Capture {
     Capture::at(repository().join("fixtures/captures").join(name), "perf.data", "root")
 }
 
 /// An emulated capture of `fixtures/captures`, unpacked once per test run.
-pub fn emulated(name: &'static str) -> Capture {
+pub(crate) fn emulated(name: &'static str) -> Capture {
     let archive = repository().join("fixtures/captures").join(format!("{name}.tar.zst"));
     Capture::at(unpacked(&archive, name), "perf.data", "symfs")
 }
 
 /// An emulated capture that is too large for the repository; `None`, and a line that says so, where it is not at hand.
-pub fn large_emulated(name: &'static str) -> Option<Capture> {
+pub(crate) fn large_emulated(name: &'static str) -> Option<Capture> {
     let folder = std::env::var_os("TAILTRACE_EMULATED")
         .map_or_else(|| repository().join("../shared/emulated-pt/captures"), PathBuf::from);
     let archive = folder.join(format!("{name}.tar.zst"));
@@ -75,7 +75,7 @@ pub fn large_emulated(name: &'static str) -> Option<Capture> {
 
 /// The folder of real captures that are not in the repository; `None`, and a line that says so, where it is not at
 /// hand.
-pub fn corpus() -> Option<PathBuf> {
+pub(crate) fn corpus() -> Option<PathBuf> {
     let folder = std::env::var_os("TAILTRACE_CORPUS")
         .map_or_else(|| repository().join("../shared/corpus"), PathBuf::from);
     if !folder.exists() {
@@ -86,7 +86,7 @@ pub fn corpus() -> Option<PathBuf> {
 }
 
 /// A capture of the corpus.
-pub fn of_corpus(folder: &Path, name: &str) -> Capture {
+pub(crate) fn of_corpus(folder: &Path, name: &str) -> Capture {
     Capture::at(folder.join(name), "perf.data", "root")
 }
 
@@ -112,7 +112,7 @@ fn unpacked(archive: &Path, name: &'static str) -> PathBuf {
 }
 
 /// The lines of a gzip or zstd file.
-pub fn decompressed(path: &Path) -> Vec<u8> {
+pub(crate) fn decompressed(path: &Path) -> Vec<u8> {
     let tool = if path.extension().is_some_and(|extension| extension == "zst") { "zstd" } else { "gzip" };
     let output = Command::new(tool).arg("-dc").arg(path).output().expect("the tool runs");
     assert!(output.status.success(), "cannot read {}", path.display());

@@ -9,7 +9,7 @@ use attribution::{Comms, Function, Functions, Whereabouts};
 use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
 use perfdata::{AuxBuffer, IntelPtConfig, PerfData, Record};
 use pt::{CpuModel, Gap, Occupant, Piece, PtConfig, PtStream};
-use report::CaptureFacts;
+use report::{CaptureFacts, Timebase};
 use symbols::{ProcessImages, SearchPath};
 
 use crate::args::InputArgs;
@@ -22,12 +22,12 @@ const STALL_NS: u64 = 10_000;
 const GAPS_SHOWN: usize = 20;
 
 /// Opens the perf.data that the arguments name.
-pub fn open(args: &InputArgs) -> Result<PerfData> {
+pub(crate) fn open(args: &InputArgs) -> Result<PerfData> {
     PerfData::open(&args.input).with_context(|| format!("cannot read {}", args.input.display()))
 }
 
 /// A capture, ready for questions. Borrows the mapped file.
-pub struct Capture<'a> {
+pub(crate) struct Capture<'a> {
     perf: &'a PerfData,
     path: String,
     images: ProcessImages,
@@ -40,7 +40,7 @@ pub struct Capture<'a> {
 
 impl<'a> Capture<'a> {
     /// Makes the capture in `perf` ready. Opens no binary and touches no AUX byte (but in snapshot mode).
-    pub fn new(perf: &'a PerfData, args: &InputArgs) -> Capture<'a> {
+    pub(crate) fn new(perf: &'a PerfData, args: &InputArgs) -> Capture<'a> {
         let mut capture = Capture {
             perf,
             path: args.input.to_string_lossy().into_owned(),
@@ -56,47 +56,47 @@ impl<'a> Capture<'a> {
     }
 
     /// The records.
-    pub fn perf(&self) -> &'a PerfData {
+    pub(crate) fn perf(&self) -> &'a PerfData {
         self.perf
     }
 
     /// The file or directory, as the user named it.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.perf.path()
     }
 
     /// Code and names.
-    pub fn images(&self) -> &ProcessImages {
+    pub(crate) fn images(&self) -> &ProcessImages {
         &self.images
     }
 
     /// The bridge between TSC and perf time, where the capture has one.
-    pub fn conversion(&self) -> Option<TimeConversion> {
+    pub(crate) fn conversion(&self) -> Option<TimeConversion> {
         self.perf.time_conversion()
     }
 
     /// The trace that holds what `thread` did on `cpu`: the CPU's, or the thread's own.
-    pub fn stream(&self, cpu: Option<Cpu>, thread: ThreadId) -> Option<&PtStream<'a>> {
+    pub(crate) fn stream(&self, cpu: Option<Cpu>, thread: ThreadId) -> Option<&PtStream<'a>> {
         cpu.and_then(|cpu| self.by_cpu.get(&cpu)).or_else(|| self.by_thread.get(&thread.tid))
     }
 
     /// The streams of all CPUs, then those of threads.
-    pub fn streams(&self) -> impl Iterator<Item = &PtStream<'a>> {
+    pub(crate) fn streams(&self) -> impl Iterator<Item = &PtStream<'a>> {
         self.by_cpu.values().chain(self.by_thread.values())
     }
 
     /// Whether there is any trace of `cpu`.
-    pub fn has_trace(&self, cpu: Cpu) -> bool {
+    pub(crate) fn has_trace(&self, cpu: Cpu) -> bool {
         self.by_cpu.contains_key(&cpu) || !self.by_thread.is_empty()
     }
 
     /// Who was on `cpu`, in order of time.
-    pub fn occupants(&self, cpu: Cpu) -> &[Occupant] {
+    pub(crate) fn occupants(&self, cpu: Cpu) -> &[Occupant] {
         self.occupants.get(&cpu).map_or(&[], Vec::as_slice)
     }
 
     /// Who was on what `stream` traces: its CPU's occupants, or its thread.
-    pub fn occupants_of(&self, stream: &PtStream<'_>) -> Vec<Occupant> {
+    pub(crate) fn occupants_of(&self, stream: &PtStream<'_>) -> Vec<Occupant> {
         match (stream.cpu(), stream.thread()) {
             (Some(cpu), _) => self.occupants(cpu).to_vec(),
             (None, Some(tid)) => vec![Occupant { since: Tsc(0), thread: self.thread_of(tid) }],
@@ -108,7 +108,9 @@ impl<'a> Capture<'a> {
     fn thread_of(&self, tid: Tid) -> ThreadId {
         let known = self.perf.records().find_map(|timed| {
             let thread = match timed.record {
-                Record::Comm { thread, .. } | Record::ItraceStart { thread } | Record::Fork { thread, .. } => thread,
+                Record::Comm { thread, .. }
+                | Record::ItraceStart { thread }
+                | Record::Fork { thread, .. } => thread,
                 _ => timed.thread?,
             };
             (thread.tid == tid && thread.pid.0 > 0).then_some(thread)
@@ -117,7 +119,7 @@ impl<'a> Capture<'a> {
     }
 
     /// The CPUs on which the interval's threads ran while it lasted.
-    pub fn cpus_of(&self, interval: &Interval) -> Vec<Cpu> {
+    pub(crate) fn cpus_of(&self, interval: &Interval) -> Vec<Cpu> {
         attribution::stays(interval, self.perf.schedule(), self.conversion())
             .into_iter()
             .filter_map(|stay| match stay.place {
@@ -128,23 +130,23 @@ impl<'a> Capture<'a> {
     }
 
     /// The name of `thread` at `at`, where a record tells.
-    pub fn comm(&self, thread: ThreadId, at: Tsc) -> Option<String> {
+    pub(crate) fn comm(&self, thread: ThreadId, at: Tsc) -> Option<String> {
         let time = self.conversion()?.to_perf_time(at);
         self.perf.comm_at(thread.tid, time).map(str::to_owned)
     }
 
     /// Whether core cycles were recorded.
-    pub fn has_cyc(&self) -> bool {
+    pub(crate) fn has_cyc(&self) -> bool {
         self.perf.intel_pt_config().is_some_and(|config| config.cyc)
     }
 
     /// Whether the kernel's code was traced.
-    pub fn kernel_traced(&self) -> bool {
+    pub(crate) fn kernel_traced(&self) -> bool {
         self.perf.intel_pt_attr().is_none_or(|attr| !attr.exclude_kernel())
     }
 
     /// What attribution needs.
-    pub fn for_attribution(&self) -> attribution::Capture<'_> {
+    pub(crate) fn for_attribution(&self) -> attribution::Capture<'_> {
         let stall_threshold = match self.conversion() {
             Some(conversion) => conversion.ns_to_ticks(STALL_NS),
             None => Ticks(u64::MAX),
@@ -161,7 +163,7 @@ impl<'a> Capture<'a> {
     }
 
     /// What the decoder must know.
-    pub fn pt_config(&self) -> PtConfig {
+    pub(crate) fn pt_config(&self) -> PtConfig {
         let Some(intel_pt) = self.perf.intel_pt() else { return PtConfig::default() };
         PtConfig {
             cpu: self.perf.features().cpu_id.as_deref().and_then(cpu_model),
@@ -173,14 +175,14 @@ impl<'a> Capture<'a> {
     }
 
     /// What is wrong with the file, as far as it was looked at.
-    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+    pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut all = self.perf.diagnostics().to_vec();
         all.extend(self.stream_diagnostics.iter().cloned());
         all
     }
 
     /// What came up while decoding: missing binaries, failures of the decoder.
-    pub fn late_diagnostics(&self) -> Vec<Diagnostic> {
+    pub(crate) fn late_diagnostics(&self) -> Vec<Diagnostic> {
         let mut all = self.images.diagnostics();
         all.extend(
             self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner).drain(..),
@@ -189,7 +191,7 @@ impl<'a> Capture<'a> {
     }
 
     /// Keeps a failure of the decoder for [`Self::late_diagnostics`].
-    pub fn note_decode_error(&self, cpu: Option<Cpu>, error: &pt::Error) {
+    pub(crate) fn note_decode_error(&self, cpu: Option<Cpu>, error: &pt::Error) {
         let diagnostic = Diagnostic::error(format!("a window could not be decoded: {error}")).on_cpu(cpu);
         let mut kept = self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if !kept.contains(&diagnostic) {
@@ -199,7 +201,7 @@ impl<'a> Capture<'a> {
 
     /// Keeps an undecodable part of a stream for [`Self::late_diagnostics`]: the first few, then a count would only
     /// repeat them.
-    pub fn note_gap(&self, cpu: Option<Cpu>, gap: &Gap) {
+    pub(crate) fn note_gap(&self, cpu: Option<Cpu>, gap: &Gap) {
         let mut kept = self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if kept.len() < GAPS_SHOWN {
             let what = format!("a part of the trace could not be decoded: {}", gap.reason);
@@ -208,7 +210,7 @@ impl<'a> Capture<'a> {
     }
 
     /// The circumstances of the recording.
-    pub fn facts(&self) -> CaptureFacts {
+    pub(crate) fn facts(&self) -> CaptureFacts {
         let features = self.perf.features();
         CaptureFacts {
             path: Some(self.path.clone()),
@@ -223,6 +225,7 @@ impl<'a> Capture<'a> {
             tsc_hz: self.conversion().map(TimeConversion::tsc_hz),
             pt_config: self.perf.intel_pt_config().map_or_else(Vec::new, terms),
             duration_ns: self.perf.time_range().map(|range| range.end.0.saturating_sub(range.start.0)),
+            time_unit: Timebase::new(self.conversion(), None).unit(),
             trace_bytes: Some(self.perf.aux_buffers().iter().map(|buffer| buffer.size).sum()),
             ..CaptureFacts::default()
         }

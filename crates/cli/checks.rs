@@ -7,7 +7,7 @@ use report::{Check, CheckState};
 use crate::capture::Capture;
 
 /// The checks of one interval.
-pub fn of(capture: &Capture<'_>, examined: &Examined, attribution: &Attribution) -> Vec<Check> {
+pub(crate) fn of(capture: &Capture<'_>, examined: &Examined, attribution: &Attribution) -> Vec<Check> {
     vec![
         trace(capture, examined),
         loss(attribution),

@@ -24,13 +24,13 @@ const BATCH: usize = 1 << 14;
 const WAITING: usize = 8;
 
 /// Runs the command.
-pub fn run(args: &DumpArgs) -> Result<Outcome> {
+pub(crate) fn run(args: &DumpArgs) -> Result<Outcome> {
     let perf = capture::open(&args.input)?;
     if args.what.records {
         output::print_diagnostics(perf.diagnostics());
-        let lines: String =
-            perf.record_counts().iter().map(|(name, count)| format!("{name}\t{count}\n")).collect();
-        output::print_result(&lines)?;
+        let lines: Vec<String> =
+            perf.record_counts().iter().map(|(name, count)| format!("{name}\t{count}")).collect();
+        output::print_result(&lines.join("\n"))?;
         return Ok(Outcome::Reported);
     }
     let capture = Capture::new(&perf, &args.input);
@@ -89,7 +89,15 @@ fn decode_stream(capture: &Capture<'_>, stream: &PtStream<'_>, wanted: &Wanted, 
     let mut engine = Libipt::new(capture.pt_config(), pt::Limits::default());
     let occupants = capture.occupants_of(stream);
     let window = Window { stream, range: wanted.range, occupants: &occupants };
-    let mut sink = Batching { capture, wanted, cpu: stream.cpu(), sender, batch: Vec::new(), start: Tsc(0), stopped: false };
+    let mut sink = Batching {
+        capture,
+        wanted,
+        cpu: stream.cpu(),
+        sender,
+        batch: Vec::new(),
+        start: Tsc(0),
+        stopped: false,
+    };
     if let Err(error) = engine.decode(&window, capture.images(), &mut sink) {
         capture.note_decode_error(stream.cpu(), &error);
     }

@@ -17,7 +17,7 @@ use crate::output::{self, Outcome};
 use crate::{source, stat};
 
 /// Runs the command.
-pub fn run(args: &ExplainArgs) -> Result<Outcome> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     if let Some(jobs) = args.jobs {
         rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global()?;
     }

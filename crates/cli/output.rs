@@ -7,7 +7,7 @@ use model::Diagnostic;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Every selected interval was reported.
     Reported,
     /// No interval was selected.
@@ -27,7 +27,7 @@ impl From<Outcome> for ExitCode {
 }
 
 /// Prints diagnostics, one line each, most severe first; the order of the input otherwise.
-pub fn print_diagnostics(diagnostics: &[Diagnostic]) {
+pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
     let mut stderr = io::stderr().lock();
@@ -49,7 +49,7 @@ fn printable(text: &str) -> String {
 ///
 /// # Errors
 /// What the operating system says; a broken pipe is told apart by [`is_broken_pipe`].
-pub fn print_result(text: &str) -> io::Result<()> {
+pub(crate) fn print_result(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
@@ -59,7 +59,7 @@ pub fn print_result(text: &str) -> io::Result<()> {
 }
 
 /// Whether the reader of our output went away, which is its right.
-pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
@@ -67,7 +67,7 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// How text results look here: the terminal's width, and colour where it is one and `NO_COLOR` is not set.
-pub fn style() -> report::Style {
+pub(crate) fn style() -> report::Style {
     let terminal = io::stdout().is_terminal();
     let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));

@@ -34,7 +34,7 @@ fn scan<S: FlowSink + Send>(capture: &Capture<'_>, sink: impl Fn(&PtStream<'_>) 
 }
 
 /// Intervals from PTWRITE payloads.
-pub fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec) -> IntervalSet {
+pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec) -> IntervalSet {
     let found = scan(capture, |stream| Payloads { cpu: stream.cpu(), found: Vec::new() });
     from_ptwrites(spec, found.into_iter().flat_map(|payloads| payloads.found))
 }
@@ -63,7 +63,7 @@ impl FlowSink for Payloads {
 }
 
 /// Intervals from a function's entry to its return.
-pub fn calls(capture: &Capture<'_>, symbol: &str) -> Result<IntervalSet> {
+pub(crate) fn calls(capture: &Capture<'_>, symbol: &str) -> Result<IntervalSet> {
     let found = capture.images().addresses_of_any(symbol);
     let mut entries: Vec<EntryPoint> = found
         .into_iter()

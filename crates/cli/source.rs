@@ -1,7 +1,10 @@
 //! From the command line's source, filters and selection to the intervals they mean.
 
 use anyhow::{Context, Result, bail};
-use intervals::{Clocks, EventPair, Filters, IntervalSet, Population, PtwriteSpec, Selected, Selection, ThreadFacts, TimeSpan};
+use intervals::{
+    Clocks, EventPair, Filters, IntervalSet, Population, PtwriteSpec, Selected, Selection, ThreadFacts,
+    TimeSpan,
+};
 use model::{Cpu, Interval, PerfTime, Pid, ThreadId, Tid, TimeConversion, Tsc};
 
 use crate::args::{SelectionArgs, SourceArgs};
@@ -9,7 +12,7 @@ use crate::capture::Capture;
 use crate::scan;
 
 /// Reads the intervals that `source` names.
-pub fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
+pub(crate) fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
     if let Some(path) = &source.intervals {
         let clocks = Clocks { conversion: capture.conversion(), pairs: Vec::new() };
         return intervals::read_interval_file(path, &clocks)
@@ -30,7 +33,11 @@ pub fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
 }
 
 /// Indices of the intervals that pass the filters.
-pub fn members(args: &SelectionArgs, intervals: &[Interval], capture: &Capture<'_>) -> Result<Vec<usize>> {
+pub(crate) fn members(
+    args: &SelectionArgs,
+    intervals: &[Interval],
+    capture: &Capture<'_>,
+) -> Result<Vec<usize>> {
     let filters = Filters {
         times: times(args.time.as_deref(), capture.conversion())?,
         cpus: cpus(args.cpu.as_deref())?,
@@ -43,12 +50,12 @@ pub fn members(args: &SelectionArgs, intervals: &[Interval], capture: &Capture<'
 }
 
 /// The intervals to explain.
-pub fn select(args: &SelectionArgs, population: &Population<'_>) -> Result<Selected> {
+pub(crate) fn select(args: &SelectionArgs, population: &Population<'_>) -> Result<Selected> {
     Ok(selection(args)?.select(population))
 }
 
 /// The criteria of the command line.
-pub fn selection(args: &SelectionArgs) -> Result<Selection> {
+pub(crate) fn selection(args: &SelectionArgs) -> Result<Selection> {
     Ok(Selection {
         top: args.top,
         over_ns: args.over.as_deref().map(duration_ns).transpose()?,
@@ -72,7 +79,7 @@ impl ThreadFacts for Facts<'_> {
 }
 
 /// `10us`, `1.5ms`, `800ns`, `2s`; a bare number is nanoseconds.
-pub fn duration_ns(text: &str) -> Result<u64> {
+pub(crate) fn duration_ns(text: &str) -> Result<u64> {
     let split = text.find(|c: char| c.is_ascii_alphabetic() || c == 'µ').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let decimals: u32 = match unit {
@@ -102,7 +109,7 @@ fn decimal(text: &str, decimals: u32) -> Option<u64> {
 }
 
 /// perf's `--time`: `START,STOP` in seconds, either may be left out; several ranges separated by blanks.
-pub fn times(text: Option<&str>, conversion: Option<TimeConversion>) -> Result<Vec<TimeSpan>> {
+pub(crate) fn times(text: Option<&str>, conversion: Option<TimeConversion>) -> Result<Vec<TimeSpan>> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let Some(conversion) = conversion else {
         bail!("--time needs perf's clock, and this capture cannot join it with the TSC")
@@ -124,7 +131,7 @@ pub fn times(text: Option<&str>, conversion: Option<TimeConversion>) -> Result<V
 }
 
 /// perf's `-C`: `0,2-3`.
-pub fn cpus(text: Option<&str>) -> Result<Vec<Cpu>> {
+pub(crate) fn cpus(text: Option<&str>) -> Result<Vec<Cpu>> {
     let mut cpus = Vec::new();
     for part in text.unwrap_or("").split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

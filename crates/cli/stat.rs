@@ -1,8 +1,8 @@
 //! `tailtrace stat`: the population's table, percentiles and histogram.
 
 use anyhow::Result;
-use intervals::{Population, PopulationStatistics, Selected, Unit};
-use report::{Bin, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary, TimeUnit};
+use intervals::{Population, PopulationStatistics, Selected};
+use report::{Bin, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
 
 use crate::args::{StatArgs, StatFormat};
 use crate::capture::{self, Capture};
@@ -10,7 +10,7 @@ use crate::output::{self, Outcome};
 use crate::source;
 
 /// Runs the command.
-pub fn run(args: &StatArgs) -> Result<Outcome> {
+pub(crate) fn run(args: &StatArgs) -> Result<Outcome> {
     let perf = capture::open(&args.input)?;
     let capture = Capture::new(&perf, &args.input);
     let set = source::read(&args.source, &capture)?;
@@ -37,12 +37,12 @@ pub fn run(args: &StatArgs) -> Result<Outcome> {
 }
 
 /// The selection, as the report shows it.
-pub fn selection_summary(selected: &Selected) -> SelectionSummary {
+pub(crate) fn selection_summary(selected: &Selected) -> SelectionSummary {
     SelectionSummary { rule: selected.rule.clone(), selected: selected.indices.len() as u64 }
 }
 
 /// The statistics, as the report shows them.
-pub fn population_summary(statistics: &PopulationStatistics) -> PopulationSummary {
+pub(crate) fn population_summary(statistics: &PopulationStatistics) -> PopulationSummary {
     let percentiles = statistics.percentiles;
     PopulationSummary {
         count: statistics.count,
@@ -74,12 +74,4 @@ pub fn population_summary(statistics: &PopulationStatistics) -> PopulationSummar
 fn modes(two: intervals::TwoModes) -> Modes {
     let mode = |mode: intervals::Mode| Mode { count: mode.count, mean_ns: mode.mean };
     Modes { fast: mode(two.fast), slow: mode(two.slow), threshold_ns: two.threshold }
-}
-
-/// The unit of a population's durations, as the report names it.
-pub fn time_unit(unit: Unit) -> TimeUnit {
-    match unit {
-        Unit::Nanoseconds => TimeUnit::Nanoseconds,
-        Unit::Ticks => TimeUnit::Ticks,
-    }
 }
