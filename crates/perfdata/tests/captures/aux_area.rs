@@ -6,8 +6,8 @@ use crate::captures;
 
 #[test]
 fn aux_buffers_equal_perf_script_dump() {
-    for capture in captures::all() {
-        let Some(text) = captures::perf(&["script", "-D"], &capture) else { return };
+    for capture in captures::with_pt() {
+        let Some(text) = captures::dump(&capture) else { return };
         let perf_data = PerfData::open(&capture).expect("opens");
         let place = capture.display();
         let printed: Vec<&str> =
@@ -40,8 +40,8 @@ fn aux_buffers_equal_perf_script_dump() {
 
 #[test]
 fn setup_equals_perf_script_dump() {
-    for capture in captures::all() {
-        let Some(text) = captures::perf(&["script", "-D"], &capture) else { return };
+    for capture in captures::with_pt() {
+        let Some(text) = captures::dump(&capture) else { return };
         let perf_data = PerfData::open(&capture).expect("opens");
         let place = capture.display();
         let setup = perf_data.intel_pt().expect("Intel PT");

@@ -1,21 +1,32 @@
 //! Finds the captures, and runs perf on them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Emulated captures, unpacked once for all tests of this run.
 static EMULATED: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
+/// Captures made for this run.
+static RECORDED: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
 
 /// All captures: files and directories that `perf -i` takes.
 pub(crate) fn all() -> Vec<PathBuf> {
     let mut captures = corpus();
     captures.extend(emulated());
+    captures.extend(recorded());
     if captures.is_empty() {
         println!(
             "skipped: neither TAILTRACE_CORPUS nor TAILTRACE_EMULATED, and no ../shared beside the workspace"
         );
     }
+    captures
+}
+
+/// Captures with PT.
+pub(crate) fn with_pt() -> Vec<PathBuf> {
+    let mut captures = corpus();
+    captures.extend(emulated());
     captures
 }
 
@@ -57,6 +68,42 @@ pub(crate) fn emulated() -> Vec<PathBuf> {
     found
 }
 
+/// Captures recorded now, without PT: what the others lack. None where this machine does not let perf record.
+pub(crate) fn recorded() -> Vec<PathBuf> {
+    const RECORDINGS: [(&str, &[&str]); 5] = [
+        ("compressed", &["-z", "-F", "5000", "-g", "-e", "cpu-clock"]),
+        ("directory", &["--threads", "-F", "5000", "-a", "-e", "cpu-clock"]),
+        ("clock", &["-k", "CLOCK_MONOTONIC", "-F", "5000", "-g", "--switch-events", "-a", "-e", "cpu-clock"]),
+        ("stacks", &["--call-graph", "dwarf", "-d", "-W", "--namespaces", "-F", "2000", "-e", "cpu-clock"]),
+        (
+            "tracepoints",
+            &["-a", "--switch-events", "-e", "sched:sched_switch", "-e", "raw_syscalls:sys_exit"],
+        ),
+    ];
+    let folder = RECORDED.get_or_init(|| {
+        let folder = tempfile::tempdir().ok()?;
+        for (name, arguments) in RECORDINGS {
+            let mut perf = Command::new("perf");
+            perf.arg("record").args(arguments).arg("-o").arg(folder.path().join(format!("perf.data.{name}")));
+            perf.args(["--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sh -c true; done"]);
+            // What the machine does not allow leaves no file.
+            let _ = perf.output();
+        }
+        Some(folder)
+    });
+    let mut found = Vec::new();
+    if let Some(folder) = folder {
+        collect(folder.path(), &mut found);
+    }
+    // An earlier one that perf moved out of its way.
+    found.retain(|path| path.extension().is_none_or(|extension| extension != "old"));
+    found.sort();
+    if found.is_empty() {
+        println!("skipped: perf does not record on this machine");
+    }
+    found
+}
+
 fn folder(variable: &str, name: &str) -> PathBuf {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
     std::env::var_os(variable).map_or_else(beside, PathBuf::from)
@@ -71,6 +118,20 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
             collect(&path, found);
         }
     }
+}
+
+/// `perf script -D`, without the packets and the raw bytes. Run once for all tests, for it is slow.
+pub(crate) fn dump(capture: &Path) -> Option<Arc<str>> {
+    static DUMPS: Mutex<BTreeMap<PathBuf, Arc<str>>> = Mutex::new(BTreeMap::new());
+    let mut dumps = DUMPS.lock().expect("no test panics in here");
+    if let Some(dump) = dumps.get(capture) {
+        return Some(Arc::clone(dump));
+    }
+    let text = perf(&["script", "-D"], capture)?;
+    let lines = text.lines().filter(|line| !line.starts_with('.'));
+    let dump: Arc<str> = lines.collect::<Vec<_>>().join("\n").into();
+    dumps.insert(capture.to_path_buf(), Arc::clone(&dump));
+    Some(dump)
 }
 
 /// What perf prints; `None` where there is no perf.

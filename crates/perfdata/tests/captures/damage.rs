@@ -85,7 +85,7 @@ fn a_lying_record_length_costs_only_what_lies_before_the_next_aux_record() {
             // Shorter than its own header.
             damaged[start + 6..start + 8].copy_from_slice(&[7, 0]);
             let perf_data = PerfData::from_bytes(Path::new("damaged"), damaged).expect("the header is sound");
-            let place = perf_data.diagnostics().iter().filter_map(|it| it.place.file_offset).next();
+            let place = perf_data.diagnostics().iter().find_map(|it| it.place.file_offset);
             assert_eq!(place.map(|offset| offset.0), Some(start as u64));
             let behind =
                 perf_data.aux_buffers().iter().filter(|it| it.record_offset.0 > start as u64).count();

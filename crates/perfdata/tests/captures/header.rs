@@ -89,6 +89,12 @@ fn machine_lines(features: &Features) -> Vec<String> {
             lines.push(format!("# CPU {cpu}: Core ID {core},{die} Socket ID {socket}"));
         }
     }
+    if let Some(nanoseconds) = features.clock_resolution_ns {
+        lines.push(format!("# clockid frequency: {} MHz", 1000 / nanoseconds));
+    }
+    if features.clock_data.is_some_and(|clock| clock.clock_id == 1) {
+        lines.push("# clockid: monotonic (1)".to_owned());
+    }
     for node in &features.numa_nodes {
         let (number, total, free) = (node.node, node.total_kib, node.free_kib);
         lines.push(format!("# node{number} meminfo  : total = {total} kB, free = {free} kB"));

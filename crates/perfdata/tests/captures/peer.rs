@@ -16,7 +16,8 @@ type Row = (u64, Option<i32>, Option<i32>, Option<u32>, Option<u64>);
 
 #[test]
 fn facts_equal_linux_perf_data() {
-    for capture in captures::all() {
+    // It reads one file only.
+    for capture in captures::all().into_iter().filter(|capture| !capture.join("data.0").exists()) {
         let perf_data = PerfData::open(&capture).expect("opens");
         let (theirs, rows) = read(&file_of(&capture));
         let place = capture.display();
@@ -93,5 +94,7 @@ fn is_perfs_own(record: &Record<'_>) -> bool {
             | Record::CpuMap
             | Record::FinishedRound
             | Record::FinishedInit
+            | Record::EventUpdate
+            | Record::Compressed { .. }
     )
 }

@@ -1,7 +1,7 @@
 //! The schedule against the switch records themselves, as perf prints them.
 
-use model::{Cpu, PerfTime, Tid};
-use tailtrace_perfdata::{LeaveReason, PerfData};
+use model::{Cpu, PerfTime, Pid, Tid};
+use tailtrace_perfdata::{LeaveReason, PerfData, Record};
 
 use crate::captures;
 
@@ -16,13 +16,14 @@ struct Switch {
 
 #[test]
 fn every_sched_switch_is_an_edge() {
-    for capture in captures::emulated() {
+    for capture in captures::emulated().into_iter().chain(captures::recorded()) {
         let arguments = ["script", "--no-itrace", "--ns", "-F", "tid,cpu,time,event,trace"];
         let Some(text) = captures::perf(&arguments, &capture) else { return };
         let perf_data = PerfData::open(&capture).expect("opens");
         let schedule = perf_data.schedule();
         let switches: Vec<Switch> = text.lines().filter_map(parse_line).collect();
-        assert!(switches.len() > 20, "{}", capture.display());
+        let traced = perf_data.attrs().iter().any(|attr| attr.name.as_deref() == Some("sched:sched_switch"));
+        assert!(!traced || switches.len() > 20, "{}", capture.display());
         for switch in &switches {
             let place = format!("{} at {}", capture.display(), switch.time);
             // The registers are exchanged behind the tracepoint; how long behind, an emulated CPU's host decides.
@@ -40,19 +41,20 @@ fn every_sched_switch_is_an_edge() {
                 state => LeaveReason::Slept(state.chars().next()),
             };
             assert_eq!(left.leave, expected, "{place}");
-            assert_eq!(came.thread.pid, perf_process_of(&perf_data, came.thread.tid), "{place}");
+            if let Some(pid) = process_of(&perf_data, came.thread.tid) {
+                assert_eq!(came.thread.pid, pid, "{place}");
+            }
         }
     }
 }
 
-/// The process by the thread's own COMM or FORK record.
-fn perf_process_of(perf_data: &PerfData, tid: Tid) -> model::Pid {
-    use tailtrace_perfdata::Record;
+/// The process by the thread's own COMM or FORK record; a thread born in an unlucky moment has none.
+fn process_of(perf_data: &PerfData, tid: Tid) -> Option<Pid> {
     let named = perf_data.records().filter_map(|record| match record.record {
         Record::Comm { thread, .. } | Record::Fork { thread, .. } if thread.tid == tid => Some(thread.pid),
         _ => None,
     });
-    if tid.0 == 0 { model::Pid(0) } else { named.last().expect("every thread has a COMM or FORK record") }
+    if tid.0 == 0 { Some(Pid(0)) } else { named.last() }
 }
 
 /// `    16 [000]     0.476107023:  sched:sched_switch: prev_comm=a prev_pid=16 prev_prio=0 prev_state=S ==> …`
