@@ -75,17 +75,19 @@ impl Tally {
             excess_ns: signed_difference(self.duration_ns, typical_ns),
             count: self.occurrences.len() as u64,
             certainty: self.certainty,
-            detail: foremost(&self.details),
+            detail: foremost(&self.details, self.duration_ns),
         }
     }
 }
 
-/// The detail that took most time (the first by name among equals), and how many more there are.
-fn foremost(details: &BTreeMap<String, u64>) -> String {
-    let Some((detail, _)) = details.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))) else {
+/// The detail that took most of `whole` (the first by name among equals), and how many more there are; where it is
+/// less than half, it is only an example.
+fn foremost(details: &BTreeMap<String, u64>, whole: u64) -> String {
+    let Some((detail, &time)) = details.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))) else {
         return String::new();
     };
     match details.len() - 1 {
+        others if time < whole / 2 => format!("{} different, foremost: {detail}", others + 1),
         0 => detail.clone(),
         1 => format!("{detail} (and 1 other)"),
         others => format!("{detail} (and {others} others)"),

@@ -37,9 +37,18 @@ pub(crate) fn for_markdown(raw: &str) -> String {
     let plain = for_terminal(raw);
     let mut shown = String::with_capacity(plain.len());
     let mut before = None;
+    let mut only_digits = true;
     let mut rest = plain.chars().peekable();
     while let Some(character) = rest.next() {
-        push_markdown(&mut shown, before, character, rest.peek().copied());
+        // `12. ` and `12) ` at the start of a line would make a list.
+        let ends = matches!(rest.peek(), None | Some(' '));
+        if matches!(character, '.' | ')') && only_digits && before.is_some() && ends {
+            shown.push('\\');
+            shown.push(character);
+        } else {
+            push_markdown(&mut shown, before, character, rest.peek().copied());
+        }
+        only_digits &= character.is_ascii_digit();
         before = Some(character);
     }
     shown
@@ -91,10 +100,6 @@ fn push_markdown(shown: &mut String, before: Option<char>, character: char, afte
         // At the start of a line these would make a heading or a list.
         '#' if before.is_none() => shown.push_str("\\#"),
         '+' | '-' if before.is_none() && matches!(after, None | Some(' ')) => {
-            shown.push('\\');
-            shown.push(character);
-        }
-        '.' | ')' if before.is_some_and(|last| last.is_ascii_digit()) && after == Some(' ') => {
             shown.push('\\');
             shown.push(character);
         }

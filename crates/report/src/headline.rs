@@ -1,6 +1,6 @@
 //! The one sentence that stands above everything else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{CauseTotal, OutlierReport, escape, units};
 
@@ -42,26 +42,30 @@ fn clause(outlier: &OutlierReport, cause: &CauseTotal) -> String {
         Some(_) => units::signed_length(cause.excess_ns, outlier.time_unit),
         None => units::length(cause.duration_ns, outlier.time_unit),
     };
-    format!("; {time} {}{}", cause.cause, place_and_detail(outlier, cause))
+    let times = if cause.count > 1 { format!(" ({} times)", cause.count) } else { String::new() };
+    format!("; {time} {}{times}{}", cause.cause, place_and_detail(outlier, cause))
 }
 
-/// ` on CPU 3, interrupting …`: the CPU where all of the cause passed on one, and the particulars.
+/// ` on CPU 3, interrupting …`: the CPU where all of the cause passed on one, and the particulars where most of it
+/// shares them. The address of one page fault among a hundred would only mislead.
 fn place_and_detail(outlier: &OutlierReport, cause: &CauseTotal) -> String {
-    let cpus: BTreeSet<Option<u32>> = outlier
-        .segments
-        .iter()
-        .filter(|segment| segment.cause == cause.cause)
-        .map(|segment| segment.cpu)
-        .collect();
-    let mut place = match cpus.first() {
+    let mut cpus = BTreeSet::new();
+    let mut details: BTreeMap<&str, u64> = BTreeMap::new();
+    for segment in outlier.segments.iter().filter(|segment| segment.cause == cause.cause) {
+        cpus.insert(segment.cpu);
+        let time = details.entry(&segment.detail).or_default();
+        *time = time.saturating_add(segment.duration_ns);
+    }
+    let mut words = match cpus.first() {
         Some(Some(cpu)) if cpus.len() == 1 => format!(" on CPU {cpu}"),
         _ => String::new(),
     };
-    if !cause.detail.is_empty() {
-        place.push_str(", ");
-        place.push_str(&cause.detail);
+    let shared = details.iter().find(|&(_, &time)| time > cause.duration_ns / 2);
+    if let Some((detail, _)) = shared.filter(|(detail, _)| !detail.is_empty()) {
+        words.push_str(", ");
+        words.push_str(detail);
     }
-    place
+    words
 }
 
 fn positive(excess: i64) -> u64 {

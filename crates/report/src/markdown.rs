@@ -143,7 +143,7 @@ fn other_outliers(others: &[OutlierReport]) -> Vec<String> {
     lines
 }
 
-/// What the capture lacks for the first outlier, then what is complete, in one line.
+/// What the capture lacks for the first outlier, then what is good, in one line.
 fn checks(outlier: &OutlierReport) -> Vec<String> {
     if outlier.checks.is_empty() {
         return Vec::new();
@@ -157,15 +157,14 @@ fn checks(outlier: &OutlierReport) -> Vec<String> {
         .collect();
     if !good.is_empty() {
         let names: Vec<&str> = good.iter().take(MOST_CHECKS).map(|check| check.name.as_str()).collect();
-        parts.push(for_markdown(&format!("complete: {}", names.join(", "))));
+        parts.push(for_markdown(&format!("good: {}", names.join(", "))));
     }
     vec![String::new(), format!("Capture checks: {}", parts.join("; "))]
 }
 
 fn population(report: &Report) -> String {
     let (population, unit) = (&report.population, report.capture.time_unit);
-    let chosen =
-        format!("{} selected by {}", report.selection.selected, for_markdown(&report.selection.rule));
+    let chosen = format!("{} selected: {}", report.selection.selected, for_markdown(&report.selection.rule));
     if population.count == 0 {
         return format!("No interval in the capture; {chosen}.");
     }

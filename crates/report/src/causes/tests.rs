@@ -75,6 +75,13 @@ fn apportions_means_by_largest_remainder() {
 }
 
 #[test]
+fn one_detail_among_many_is_only_an_example() {
+    let outlier = attribution(0, &[(10, 1, 1), (11, 1, 2), (10, 1, 3)]);
+    let (totals, _) = cause_totals::<Attribution>(&outlier, &[], Timebase::Ticks);
+    assert_eq!(totals[0].detail, "3 different, foremost: no. 2");
+}
+
+#[test]
 fn differences_stay_within_their_type() {
     assert_eq!(signed_difference(0, u64::MAX), i64::MIN);
     assert_eq!(signed_difference(u64::MAX, 0), i64::MAX);

@@ -44,6 +44,8 @@ fn markdown_keeps_what_symbols_look_like() {
         ("--mad 3.5", "--mad 3.5"),
         ("# x", r"\# x"),
         ("1. x", r"1\. x"),
+        ("12) x", r"12\) x"),
+        ("by comp (tid 122) on", "by comp (tid 122) on"),
         ("issue #12", "issue #\u{2060}12"),
         ("@all", "@\u{2060}all"),
         ("a\nb", r"a\\nb"),

@@ -14,14 +14,18 @@ fn cause(name: &str, excess_ns: i64, detail: &str) -> CauseTotal {
 }
 
 fn segment(name: &str, cpu: Option<u32>) -> SegmentReport {
+    detailed(name, cpu, 1, "")
+}
+
+fn detailed(name: &str, cpu: Option<u32>, duration_ns: u64, detail: &str) -> SegmentReport {
     SegmentReport {
         offset_ns: 0,
-        duration_ns: 1,
+        duration_ns,
         cpu,
         tid: None,
         cause: name.to_owned(),
         certainty: model::Certainty::Measured,
-        detail: String::new(),
+        detail: detail.to_owned(),
         edge_uncertainty_ns: 0,
         during: Vec::new(),
         evidence: Vec::new(),
@@ -46,7 +50,11 @@ fn names_the_cause_its_cpu_and_its_particulars() {
             cause(softirq, 389_100, "interrupting `consume()` at queue.c:88"),
             cause("kernel.timer", 6_900, ""),
         ],
-        vec![segment(softirq, Some(3)), segment("kernel.timer", Some(1)), segment(softirq, Some(3))],
+        vec![
+            detailed(softirq, Some(3), 389_000, "interrupting `consume()` at queue.c:88"),
+            segment("kernel.timer", Some(1)),
+            detailed(softirq, Some(3), 100, "interrupting `other()`"),
+        ],
     );
     assert_eq!(
         headline(&report),
@@ -74,6 +82,20 @@ fn names_two_causes_where_the_first_is_not_the_half() {
     );
 }
 
+/// Three faults of equal length: no address stands for most of the time.
+#[test]
+fn counts_instead_of_naming_one_of_many() {
+    let fault = "kernel.page-fault.minor";
+    let mut total = cause(fault, 300_000, "address 0x1000 (and 2 others)");
+    total.count = 3;
+    let pieces = ["address 0x1000", "address 0x2000", "address 0x3000"];
+    let report = outlier(vec![total], pieces.map(|detail| detailed(fault, Some(1), 100_000, detail)).into());
+    assert_eq!(
+        headline(&report),
+        "412.3 us, typical 16.3 us; +300.0 us kernel.page-fault.minor (3 times) on CPU 1"
+    );
+}
+
 #[test]
 fn says_when_there_is_nothing_to_say() {
     let mut report = outlier(vec![cause("user.expected", -5, "")], Vec::new());
@@ -85,6 +107,7 @@ fn says_when_there_is_nothing_to_say() {
 
 #[test]
 fn is_one_harmless_line() {
-    let report = outlier(vec![cause("user.expected", 9, "\u{1b}[2J\nrm")], Vec::new());
+    let evil = detailed("user.expected", None, 9, "\u{1b}[2J\nrm");
+    let report = outlier(vec![cause("user.expected", 9, "")], vec![evil]);
     assert!(headline(&report).ends_with(r"user.expected, \u{1b}[2J\nrm"));
 }

@@ -45,7 +45,7 @@ pub(super) fn selection(report: &Report, style: Style) -> Vec<String> {
             noted(&counted(population.outliers, "outlier"), &population.rule)
         ),
     };
-    let chosen = format!("{} by {}", report.selection.selected, report.selection.rule);
+    let chosen = format!("{}: {}", report.selection.selected, report.selection.rule);
     let mut lines = fact("population", &figures, Ink::Dim, style);
     lines.extend(fact("selected", &chosen, Ink::Dim, style));
     lines

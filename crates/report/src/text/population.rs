@@ -91,11 +91,15 @@ fn table(columns: &[Column], style: Style) -> Vec<String> {
 /// One bar per bin, runs of empty bins as one line; a bin with any interval shows at least a sliver.
 fn histogram(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
     let bins = &population.histogram;
+    if bins.is_empty() {
+        return Vec::new();
+    }
     let fullest = bins.iter().map(|bin| bin.count).max().unwrap_or(0).max(1);
     let edge = bins.iter().map(|bin| width(&units::length(bin.from_ns, unit))).max().unwrap_or(0).max(9);
-    let count = bins.iter().map(|bin| bin.count.to_string().len()).max().unwrap_or(0);
+    let count = bins.iter().map(|bin| bin.count.to_string().len()).max().unwrap_or(0).max(9);
     let room = style.columns().saturating_sub(edge + count + 6);
-    let mut lines = Vec::new();
+    let header = format!("  {}  {}", right("from", edge), right("intervals", count));
+    let mut lines = vec![style.paint(Ink::Dim, &header)];
     for run in bins.chunk_by(|a, b| a.count == 0 && b.count == 0) {
         if run[0].count == 0 && run.len() > 1 {
             let mark = style.glyph("⋮", ":");
