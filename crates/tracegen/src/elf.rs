@@ -88,7 +88,7 @@ pub(crate) fn program(segment: Segment<'_>, symbols: &Symbols, bits: u32) -> Vec
         },
         place(15, 3, names_at, names.len()),
         place(23, 3, section_names_at, section_names.len()),
-        Section { flags: 2, address: note_address, ..place(33, 7, note_at, note.len()) },
+        Section { flags: 2, address: note_address, alignment: 4, ..place(33, 7, note_at, note.len()) },
     ];
     for section in &sections {
         class.put_section(&mut out, section);

@@ -32,6 +32,8 @@ pub struct Settings {
     pub tsc_ratio: u8,
     /// TNT packets of 47 bits where they fill, as Event Trace processors write them.
     pub long_tnt: bool,
+    /// Event Trace is on: CFE and EVD packets.
+    pub event_trace: bool,
     /// A FUP after PTW, MWAIT and EXSTOP says where.
     pub event_addresses: bool,
 }
@@ -40,6 +42,7 @@ impl Settings {
     /// perf's `config` of the event: `IA32_RTIT_CTL` with bit 0 for `pt`.
     pub fn config(&self) -> u64 {
         let mut config = 1 | 1 << 10 | 1 << 13 | 1 << 4 | 1 << 12 | 1 << 24;
+        config |= u64::from(self.event_trace) << 31;
         config |= u64::from(self.cycles) << 1 | u64::from(self.event_addresses) << 5;
         config |= self.mtc_period.map_or(0, |period| 1 << 9 | u64::from(period) << 14);
         config | u64::from(!self.return_compression) << 11

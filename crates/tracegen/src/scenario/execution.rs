@@ -7,7 +7,7 @@ mod walk;
 
 use super::Wrong;
 use super::program::{Machine, Scenario, Share, Step};
-use super::statement::Statement;
+use super::statement::{Event, Statement};
 use crate::encoder::Encoder;
 use crate::instruction::{Class, Instruction};
 use crate::packet::{ExecMode, Packet};
@@ -17,6 +17,9 @@ const UPPER_HALF: u64 = 1 << 47;
 
 /// A scenario of more steps is a mistake.
 const MOST_STEPS: u64 = 1_000_000;
+
+/// Its vector.
+const PAGE_FAULT: u8 = 14;
 
 /// One executed instruction that the trace covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +240,7 @@ impl<'a> Runner<'a> {
                 let duration = duration.map_or(path.len() as u64, ticks);
                 self.retire_path(number, &path, duration);
             }
-            Statement::Interrupt(label) => self.interrupt(number, label)?,
+            Statement::Interrupt { label, event } => self.interrupt(number, label, *event)?,
             Statement::Switch { thread, preempt } => self.switch(number, thread, *preempt)?,
             Statement::Rax(value) => self.rax = *value,
             Statement::Begin { label, id } => self.begin(number, label, *id)?,
@@ -318,13 +321,18 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn interrupt(&mut self, number: usize, label: &str) -> Result<(), String> {
+    fn interrupt(&mut self, number: usize, label: &str, event: Option<Event>) -> Result<(), String> {
         let to = self.label(label)?;
         let (mode, visible) = (self.mode(to)?, self.is_visible(to));
         let cpu = &mut self.cpus[number];
         let from = cpu.ip.ok_or("nothing runs here that could be interrupted")?;
         let thread = cpu.thread.ok_or("say first who `runs` here")?;
         if cpu.encoder.is_enabled() {
+            let told = self.scenario.machine.settings.event_trace;
+            let events = event.filter(|_| told).map_or_else(Vec::new, packets_of);
+            for packet in events {
+                cpu.encoder.event(cpu.tsc, packet, None);
+            }
             cpu.encoder.asynchronous(cpu.tsc, from, visible.then_some((to, mode)));
         }
         cpu.ip = Some(to);
@@ -398,6 +406,17 @@ impl<'a> Runner<'a> {
 
     fn is_visible(&self, ip: u64) -> bool {
         self.scenario.machine.kernel || ip < UPPER_HALF
+    }
+}
+
+/// What Event Trace writes before the FUP of an interruption.
+fn packets_of(event: Event) -> Vec<Packet> {
+    // Control-flow event 1 is an interrupt or exception; event data 0 is the fault's address.
+    // Without an address of its own: the FUP of the interruption follows.
+    let interrupt = |vector| Packet::Cfe { kind: 1, vector, fup: false };
+    match event {
+        Event::Vector(vector) => vec![interrupt(vector)],
+        Event::Address(payload) => vec![Packet::Evd { kind: 0, payload }, interrupt(PAGE_FAULT)],
     }
 }
 

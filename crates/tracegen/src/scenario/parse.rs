@@ -182,6 +182,7 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["mtc", "off"] => machine.settings.mtc_period = None,
         ["mtc", period] => machine.settings.mtc_period = Some(number(period)?.min(15) as u8),
         ["psb", bytes] => machine.settings.psb_bytes = number(bytes)? as usize,
+        ["events", "on"] => machine.settings.event_trace = true,
         ["tnt", "long"] => machine.settings.long_tnt = true,
         ["buffer", bytes] => machine.buffer_bytes = number(bytes)? as usize,
         _ => return Err(format!("`{text}` is no property of a machine")),

@@ -33,6 +33,7 @@ impl Default for Machine {
             psb_bytes: 2048,
             tsc_ratio: 25,
             long_tnt: false,
+            event_trace: false,
             event_addresses: true,
         };
         Machine {

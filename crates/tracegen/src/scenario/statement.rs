@@ -13,6 +13,14 @@ pub(super) enum Until {
     Count(u64),
 }
 
+/// What Event Trace tells of an interruption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Vector(u8),
+    /// A page fault's address.
+    Address(u64),
+}
+
 /// One line of a CPU's timeline. Times are in picoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Statement {
@@ -26,7 +34,10 @@ pub(super) enum Statement {
         targets: Vec<String>,
         duration: Option<u64>,
     },
-    Interrupt(String),
+    Interrupt {
+        label: String,
+        event: Option<Event>,
+    },
     Switch {
         thread: String,
         preempt: bool,
@@ -71,7 +82,17 @@ impl Statement {
             ["trace", "on", label] => Statement::TraceOn((*label).to_owned()),
             ["trace", "off"] => Statement::TraceOff,
             ["run", rest @ ..] => parse_run(rest)?,
-            ["interrupt" | "fault", label] => Statement::Interrupt((*label).to_owned()),
+            ["interrupt" | "fault", label] => {
+                Statement::Interrupt { label: (*label).to_owned(), event: None }
+            }
+            ["interrupt", label, "vector", vector] => {
+                let vector = number(vector)?.try_into().map_err(|_| "a vector has 8 bits")?;
+                Statement::Interrupt { label: (*label).to_owned(), event: Some(Event::Vector(vector)) }
+            }
+            ["fault", label, "address", address] => {
+                let event = Some(Event::Address(number(address)?));
+                Statement::Interrupt { label: (*label).to_owned(), event }
+            }
             ["switch", thread] => Statement::Switch { thread: (*thread).to_owned(), preempt: false },
             ["switch", thread, "preempt"] => {
                 Statement::Switch { thread: (*thread).to_owned(), preempt: true }

@@ -221,8 +221,9 @@ impl Writer<'_> {
             u64::from(denominator),
             1 << 1,
             u64::from(settings.tsc_ratio),
+            // No filter.
             0,
-            0,
+            u64::from(settings.event_trace),
         ]));
         let kernel: Vec<_> =
             self.scenario.images.iter().filter(|image| image.owner == Owner::Kernel).collect();
