@@ -19,6 +19,16 @@ impl OutlierReport {
         }
         self
     }
+
+    /// Adds an option of perf's with its value, so that the line finds the files that this report was made with:
+    /// `--symfs DIR`, `--kallsyms FILE`. Without a line nothing is added.
+    #[must_use]
+    pub fn with_perf_option(mut self, option: &'static str, value: &str) -> OutlierReport {
+        if !self.perf_script.is_empty() {
+            self.perf_script = format!("{} {option} {}", self.perf_script, shell_quoted(value));
+        }
+        self
+    }
 }
 
 /// `perf script -i FILE --time A,B -C CPUS --itrace=be --ns`: branches and errors of that time on those CPUs (all
