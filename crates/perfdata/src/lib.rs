@@ -20,6 +20,8 @@ mod maps;
 mod perf_data;
 mod record;
 mod schedule;
+#[cfg(test)]
+mod test_file;
 mod thread_names;
 mod tracepoint;
 mod walk;

@@ -380,3 +380,6 @@ impl<'a> Iterator for Records<'a> {
         (0, Some(self.entries.len()))
     }
 }
+
+#[cfg(test)]
+mod tests;

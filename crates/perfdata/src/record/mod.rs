@@ -4,6 +4,8 @@ pub(crate) mod kinds;
 mod layout;
 mod parse;
 mod sample;
+#[cfg(test)]
+mod tests;
 mod user;
 
 use std::borrow::Cow;
