@@ -154,3 +154,6 @@ impl IntelPtConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

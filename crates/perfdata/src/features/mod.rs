@@ -209,3 +209,6 @@ fn name(bit: u32) -> String {
     };
     known.to_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,11 @@ use model::{Cpu, PerfTime, ThreadId};
 use crate::attr::{Attr, sample_type as st};
 use crate::bytes::{Fields, u64_at};
 
+/// What a trailer can hold.
+const TRAILER: u64 = st::TID | st::TIME | st::ID | st::STREAM_ID | st::CPU | st::IDENTIFIER;
+/// What stands in a sample before and at its time.
+const PREFIX: u64 = st::IDENTIFIER | st::IP | st::TID | st::TIME;
+
 /// The fields that samples and trailers share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -30,6 +35,8 @@ pub(crate) struct Layout {
     sample_id_at: Option<usize>,
     /// Where trailers of all attributes have their id, in bytes from the end of the record.
     trailer_id_from_end: Option<usize>,
+    /// What all attributes record, where they agree: then time needs no look at the id.
+    common_type: Option<u64>,
 }
 
 impl Layout {
@@ -39,16 +46,22 @@ impl Layout {
         let trailer_id_from_end = agreed(types.iter().map(|&bits| trailer_id_from_end(bits)));
         Layout {
             by_id: crate::attr::index_ids(attrs),
-            types,
             sample_id_all: attrs.first().is_some_and(Attr::sample_id_all),
             sample_id_at,
             trailer_id_from_end,
+            common_type: agreed(types.iter().map(|&bits| Some(bits & (PREFIX | TRAILER)))),
+            types,
         }
     }
 
     /// The attribute that a sample's body belongs to.
     pub(crate) fn attr_of_sample(&self, body: &[u8]) -> Option<usize> {
         self.attr_of(self.sample_id_at.and_then(|at| u64_at(body, at)))
+    }
+
+    /// Whether samples of an unknown id can be read all the same: all attributes record the same.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.types.windows(2).all(|pair| pair[0] == pair[1])
     }
 
     fn attr_of_trailer(&self, body: &[u8]) -> Option<usize> {
@@ -87,7 +100,8 @@ impl Layout {
         if !self.sample_id_all {
             return None;
         }
-        let bits = self.sample_type(self.attr_of_trailer(body).unwrap_or(0));
+        let bits =
+            self.common_type.unwrap_or_else(|| self.sample_type(self.attr_of_trailer(body).unwrap_or(0)));
         if bits & st::TIME == 0 {
             return None;
         }
@@ -97,14 +111,17 @@ impl Layout {
 
     /// The raw time of a sample.
     pub(crate) fn sample_time(&self, body: &[u8]) -> Option<u64> {
-        let bits = self.sample_type(self.attr_of_sample(body)?);
+        let bits = match self.common_type {
+            Some(bits) => bits,
+            None => self.sample_type(self.attr_of_sample(body)?),
+        };
         let at = trailer_width(bits & (st::IDENTIFIER | st::IP | st::TID));
         (bits & st::TIME != 0).then(|| u64_at(body, at)).flatten()
     }
 }
 
 /// What all agree on; `None` where they do not, or where nobody has it.
-fn agreed(mut positions: impl Iterator<Item = Option<usize>>) -> Option<usize> {
+fn agreed<T: Copy + PartialEq>(mut positions: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = positions.next()??;
     positions.all(|position| position == Some(first)).then_some(first)
 }
@@ -129,7 +146,7 @@ fn trailer_id_from_end(bits: u64) -> Option<usize> {
 }
 
 fn trailer_length(bits: u64) -> usize {
-    trailer_width(bits & (st::TID | st::TIME | st::ID | st::STREAM_ID | st::CPU | st::IDENTIFIER))
+    trailer_width(bits & TRAILER)
 }
 
 fn parse_trailer(trailer: &[u8], bits: u64) -> Option<Identity> {

@@ -100,11 +100,11 @@ pub(super) fn parse<'a>(
     body: &'a [u8],
     offset: FileOffset,
 ) -> Option<TimedRecord<'a>> {
-    let number = schema.layout.attr_of_sample(body)?;
-    let attr = schema.attrs.get(number)?;
+    let known = schema.layout.attr_of_sample(body).and_then(|number| schema.attrs.get(number));
+    let attr = known.or_else(|| schema.attrs.first().filter(|_| schema.layout.is_uniform()))?;
     let bits = attr.sample_type;
     let mut fields = Fields::new(body);
-    let mut sample = Sample { attr: Some(attr), cpu_mode: (misc & 7) as u8, ..Sample::default() };
+    let mut sample = Sample { attr: known, cpu_mode: (misc & 7) as u8, ..Sample::default() };
     let take = |bit, fields: &mut Fields<'a>| {
         if bits & bit == 0 { Some(None) } else { fields.u64().map(Some) }
     };
@@ -118,7 +118,8 @@ pub(super) fn parse<'a>(
     let cpu = take(st::CPU, &mut fields)?.and_then(|word| cpu(word as u32));
     sample.period = take(st::PERIOD, &mut fields)?;
     parse_payload(&mut sample, attr, &mut fields, body.len())?;
-    sample.format = attr.is_tracepoint().then(|| schema.formats.by_id(attr.config)).flatten();
+    sample.format =
+        known.filter(|attr| attr.is_tracepoint()).and_then(|attr| schema.formats.by_id(attr.config));
     let record = Record::Sample(Box::new(sample));
     Some(TimedRecord { offset, time: sample_time, cpu, thread, id, record })
 }
