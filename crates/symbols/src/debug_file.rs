@@ -11,7 +11,7 @@ use model::BuildId;
 
 use crate::elf::{CodeFile, same_build};
 use crate::search::{CacheEntry, SearchPath};
-use crate::sys::{self, DebugFileQuery};
+use crate::sys;
 
 /// Where distributions put debug files.
 const SYSTEM_FOLDER: &str = "/usr/lib/debug";
@@ -25,18 +25,10 @@ pub(crate) fn find(binary: &CodeFile, search: &SearchPath) -> Option<CodeFile> {
             return Some(file);
         }
     }
-    if build_id.is_none() && binary.debug_link.is_none() {
+    if build_id.is_none() && !binary.has_debug_link || !may_ask_elfutils(search) {
         return None;
     }
-    let query = DebugFileQuery {
-        file: &binary.path,
-        build_id: build_id.map(BuildId::bytes),
-        debug_link: binary.debug_link.as_ref().map(|(name, crc)| (name.as_path(), *crc)),
-    };
-    may_ask_elfutils(search)
-        .then(|| sys::find_debug_file(query, &folders(search)?))
-        .flatten()
-        .and_then(|path| open_matching(&path, binary))
+    open_matching(&sys::find_debug_file(&binary.path, &folders(search)?)?, binary)
 }
 
 /// The binary itself, where only its build ID is known.
@@ -94,3 +86,6 @@ fn folders(search: &SearchPath) -> Option<CString> {
     }
     CString::new(path).ok()
 }
+
+#[cfg(test)]
+mod tests;

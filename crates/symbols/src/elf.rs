@@ -53,8 +53,8 @@ pub(crate) struct CodeFile {
     pub(crate) segments: Vec<Segment>,
     /// Its identity.
     pub(crate) build_id: Option<BuildId>,
-    /// Name and CRC of the separate debug file it asks for.
-    pub(crate) debug_link: Option<(PathBuf, u32)>,
+    /// Whether it names a separate debug file.
+    pub(crate) has_debug_link: bool,
     /// `false` for a separate debug file: it has the addresses but not the bytes of the code.
     pub(crate) has_code: bool,
 }
@@ -73,8 +73,14 @@ impl CodeFile {
 
     /// The same for bytes that are there already.
     pub(crate) fn of(path: Arc<PathBuf>, bytes: Arc<FileBytes>) -> Result<CodeFile, Error> {
-        let mut file =
-            CodeFile { path, bytes, segments: Vec::new(), build_id: None, debug_link: None, has_code: true };
+        let mut file = CodeFile {
+            path,
+            bytes,
+            segments: Vec::new(),
+            build_id: None,
+            has_debug_link: false,
+            has_code: true,
+        };
         if file.bytes.starts_with(&elf::ELFMAG) {
             let bytes = Arc::clone(&file.bytes);
             let parsed = object::File::parse(&bytes[..]).map_err(|error| damaged(&file.path, error))?;
@@ -87,10 +93,7 @@ impl CodeFile {
         let length = self.bytes.len() as u64;
         self.segments = parsed.segments().filter_map(|segment| layout_of(&segment, length)).collect();
         self.build_id = parsed.build_id().ok().flatten().and_then(BuildId::new);
-        self.debug_link = parsed.gnu_debuglink().ok().flatten().and_then(|(name, crc)| {
-            let name = std::str::from_utf8(name).ok().filter(|name| is_plain_name(name))?;
-            Some((PathBuf::from(name), crc))
-        });
+        self.has_debug_link = parsed.gnu_debuglink().is_ok_and(|link| link.is_some());
         let mut code = parsed.sections().filter(|section| is_code(section.flags())).peekable();
         self.has_code = code.peek().is_none() || code.any(|section| section.file_range().is_some());
     }
@@ -160,11 +163,6 @@ pub(crate) fn same_build(a: &BuildId, b: &BuildId) -> bool {
     let (short, long) = if a.bytes().len() <= b.bytes().len() { (a, b) } else { (b, a) };
     let (start, padding) = long.bytes().split_at(short.bytes().len());
     start == short.bytes() && padding.iter().all(|&byte| byte == 0)
-}
-
-/// A path inside the name would leave the folders that are searched.
-fn is_plain_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains('/') && name != ".."
 }
 
 fn damaged(path: &Path, error: object::Error) -> Error {

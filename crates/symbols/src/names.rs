@@ -172,3 +172,6 @@ fn function<'a>(image: u32, found: &Found<'a>, bias: u64, piece: &Range<u64>) ->
         name: found.name,
     }
 }
+
+#[cfg(test)]
+mod tests;

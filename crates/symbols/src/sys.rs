@@ -1,7 +1,8 @@
 //! The crate's only `unsafe`: mapping files, and elfutils' search for files by build ID and debug link.
 //!
-//! Of elfutils (libdwfl, `elfutils/libdwfl.h`) ten functions are declared here; what they return is a path, checked
-//! again by the caller. Lines and symbols are read with other libraries.
+//! Of elfutils (libdwfl, `elfutils/libdwfl.h`) a dozen functions are declared here; what they find is a path, checked
+//! again by the caller. Lines and symbols are read with other libraries. A callback must not be asked about a module
+//! that has no file: elfutils 0.188 then takes descriptor 0 for the module's and closes it at the end.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_void};
@@ -54,12 +55,23 @@ type FindDebugFile = unsafe extern "C" fn(
     *mut *mut c_char,
 ) -> c_int;
 
+type SectionAddress = unsafe extern "C" fn(
+    *mut DwflModule,
+    *mut *mut c_void,
+    *const c_char,
+    u64,
+    *const c_char,
+    c_uint,
+    *const c_void,
+    *mut u64,
+) -> c_int;
+
 /// `Dwfl_Callbacks`.
 #[repr(C)]
 struct DwflCallbacks {
     find_elf: FindElf,
     find_debuginfo: FindDebugFile,
-    section_address: Option<unsafe extern "C" fn() -> c_int>,
+    section_address: SectionAddress,
     debuginfo_path: *mut *mut c_char,
 }
 
@@ -69,6 +81,14 @@ unsafe extern "C" {
     fn dwfl_end(dwfl: *mut Dwfl);
     fn dwfl_report_begin(dwfl: *mut Dwfl);
     fn dwfl_report_module(dwfl: *mut Dwfl, name: *const c_char, start: u64, end: u64) -> *mut DwflModule;
+    fn dwfl_report_elf(
+        dwfl: *mut Dwfl,
+        name: *const c_char,
+        file_name: *const c_char,
+        fd: c_int,
+        base: u64,
+        add_p_vaddr: bool,
+    ) -> *mut DwflModule;
     fn dwfl_report_end(
         dwfl: *mut Dwfl,
         removed: Option<unsafe extern "C" fn()>,
@@ -79,6 +99,27 @@ unsafe extern "C" {
         bits: *const c_uchar,
         len: usize,
         vaddr: u64,
+    ) -> c_int;
+    fn dwfl_module_info(
+        module: *mut DwflModule,
+        userdata: *mut *mut *mut c_void,
+        start: *mut u64,
+        end: *mut u64,
+        dwarf_bias: *mut u64,
+        symbol_bias: *mut u64,
+        main_file: *mut *const c_char,
+        debug_file: *mut *const c_char,
+    ) -> *const c_char;
+    fn dwfl_module_getdwarf(module: *mut DwflModule, bias: *mut u64) -> *mut c_void;
+    fn dwfl_offline_section_address(
+        module: *mut DwflModule,
+        userdata: *mut *mut c_void,
+        name: *const c_char,
+        base: u64,
+        section: *const c_char,
+        index: c_uint,
+        header: *const c_void,
+        address: *mut u64,
     ) -> c_int;
     fn dwfl_build_id_find_elf(
         module: *mut DwflModule,
@@ -113,107 +154,105 @@ unsafe extern "C" {
 /// `EV_CURRENT` of `elf.h`.
 const EV_CURRENT: c_uint = 1;
 
-/// What a debug file is looked for by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DebugFileQuery<'a> {
-    /// The binary on this machine.
-    pub(crate) file: &'a Path,
-    /// Its build ID.
-    pub(crate) build_id: Option<&'a [u8]>,
-    /// The name and CRC in its `.gnu_debuglink`.
-    pub(crate) debug_link: Option<(&'a Path, u32)>,
-}
-
-/// The debug file that elfutils finds in `folders` (a path as in `dwfl_standard_find_debuginfo`) or, where the
-/// environment names servers, through debuginfod.
-pub(crate) fn find_debug_file(query: DebugFileQuery<'_>, folders: &CStr) -> Option<PathBuf> {
-    let file = CString::new(query.file.as_os_str().as_bytes()).ok()?;
-    let (link, crc) = query.debug_link.unzip();
-    let link = link.and_then(|link| CString::new(link.as_os_str().as_bytes()).ok());
-    let link = link.as_ref().map_or(ptr::null(), |link| link.as_ptr());
-    with_module(query.build_id, folders, |module| {
-        let mut name = ptr::null_mut();
-        // SAFETY: `module` is live; the strings outlive the call; `name` receives an allocated string or nothing.
-        let fd = unsafe {
-            let (user, modname) = (ptr::null_mut(), c"".as_ptr());
-            dwfl_standard_find_debuginfo(
-                module,
-                user,
-                modname,
-                0,
-                file.as_ptr(),
-                link,
-                crc.unwrap_or(0),
-                &raw mut name,
-            )
-        };
-        path_of(fd, name)
+/// The debug file of `binary` that elfutils finds by build ID or debug link, in `folders` (a path as in
+/// `dwfl_standard_find_debuginfo`) or, where the environment names servers, through debuginfod.
+pub(crate) fn find_debug_file(binary: &Path, folders: &CStr) -> Option<PathBuf> {
+    let binary = CString::new(binary.as_os_str().as_bytes()).ok()?;
+    with_session(folders, |dwfl| {
+        let mut found: Option<PathBuf> = None;
+        // SAFETY: `dwfl` is live. The module belongs to it and is used before its end only. `userdata` points to the
+        // module's own slot, which receives a pointer to `found`, and `found` outlives the one call that may write it.
+        unsafe {
+            dwfl_report_begin(dwfl);
+            let module = dwfl_report_elf(dwfl, c"binary".as_ptr(), binary.as_ptr(), -1, 0, true);
+            dwfl_report_end(dwfl, None, ptr::null_mut());
+            if module.is_null() {
+                return None;
+            }
+            let (mut userdata, null, none) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+            dwfl_module_info(module, &raw mut userdata, null, null, null, null, none, none);
+            if userdata.is_null() {
+                return None;
+            }
+            *userdata = (&raw mut found).cast();
+            let mut bias = 0;
+            dwfl_module_getdwarf(module, &raw mut bias);
+            *userdata = ptr::null_mut();
+        }
+        found
     })
 }
 
-/// The binary with this build ID that elfutils finds, as [`find_debug_file`].
+/// Finds a debug file as elfutils does by default and notes where it lies: elfutils tells the name of a file in a
+/// folder, but not of one from a server.
+unsafe extern "C" fn find_and_note(
+    module: *mut DwflModule,
+    userdata: *mut *mut c_void,
+    name: *const c_char,
+    base: u64,
+    file_name: *const c_char,
+    debug_link: *const c_char,
+    crc: c_uint,
+    found: *mut *mut c_char,
+) -> c_int {
+    // SAFETY: elfutils' own arguments go on to elfutils unchanged.
+    let fd = unsafe {
+        dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, debug_link, crc, found)
+    };
+    // SAFETY: the slot holds null or the pointer that `find_debug_file` put there, alive while it waits.
+    let note = unsafe { userdata.as_ref().and_then(|slot| slot.cast::<Option<PathBuf>>().as_mut()) };
+    if let Some(note) = note.filter(|_| fd >= 0) {
+        *note = std::fs::read_link(format!("/proc/self/fd/{fd}")).ok();
+    }
+    fd
+}
+
+/// The binary with this build ID that elfutils finds, where [`find_debug_file`] looks.
 pub(crate) fn find_elf(build_id: &[u8], folders: &CStr) -> Option<PathBuf> {
-    with_module(Some(build_id), folders, |module| {
+    with_session(folders, |dwfl| {
         let (mut name, mut elf) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: `module` is live; `name` and `elf` receive owned things or nothing; `elf_end` takes null.
-        let fd = unsafe {
+        // SAFETY: as above. `name` and `elf` receive owned things or nothing; `elf_end` and `free` take null. The
+        // descriptor is opened for the caller, and elfutils keeps no copy: the module gets no file of its own.
+        unsafe {
+            dwfl_report_begin(dwfl);
+            let module = dwfl_report_module(dwfl, c"image".as_ptr(), 0x1000, 0x2000);
+            dwfl_report_end(dwfl, None, ptr::null_mut());
+            if module.is_null()
+                || dwfl_module_report_build_id(module, build_id.as_ptr(), build_id.len(), 0) != 0
+            {
+                return None;
+            }
             let (user, modname) = (ptr::null_mut(), c"".as_ptr());
             let fd = dwfl_build_id_find_elf(module, user, modname, 0, &raw mut name, &raw mut elf);
             elf_end(elf);
-            fd
-        };
-        path_of(fd, name)
+            free(name.cast());
+            let file = (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))?;
+            std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+        }
     })
 }
 
-/// Runs `ask` on a module that stands for the file with `build_id`.
-fn with_module<T>(
-    build_id: Option<&[u8]>,
-    folders: &CStr,
-    ask: impl FnOnce(*mut DwflModule) -> Option<T>,
-) -> Option<T> {
+/// Runs `ask` in a session of elfutils that searches `folders`.
+fn with_session<T>(folders: &CStr, ask: impl FnOnce(*mut Dwfl) -> Option<T>) -> Option<T> {
     /// elfutils keeps global state (ELF version, error numbers, the debuginfod client): one question at a time.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut folders = folders.as_ptr().cast_mut();
     let callbacks = DwflCallbacks {
         find_elf: dwfl_build_id_find_elf,
-        find_debuginfo: dwfl_standard_find_debuginfo,
-        section_address: None,
+        find_debuginfo: find_and_note,
+        section_address: dwfl_offline_section_address,
         debuginfo_path: &raw mut folders,
     };
-    // SAFETY: `callbacks` and what it points to live until after `dwfl_end`; elfutils only reads `debuginfo_path`. The
-    // module belongs to `dwfl` and is not used after its end. `section_address` is called for relocatable files only,
-    // and no DWARF is read here.
+    // SAFETY: `callbacks` and what it points to live until after `dwfl_end`; elfutils only reads `debuginfo_path`.
     unsafe {
         elf_version(EV_CURRENT);
         let dwfl = dwfl_begin(&raw const callbacks);
         if dwfl.is_null() {
             return None;
         }
-        dwfl_report_begin(dwfl);
-        let module = dwfl_report_module(dwfl, c"image".as_ptr(), 0x1000, 0x2000);
-        dwfl_report_end(dwfl, None, ptr::null_mut());
-        let mut answer = None;
-        if !module.is_null() {
-            if let Some(bits) = build_id {
-                dwfl_module_report_build_id(module, bits.as_ptr(), bits.len(), 0);
-            }
-            answer = ask(module);
-        }
+        let answer = ask(dwfl);
         dwfl_end(dwfl);
         answer
     }
-}
-
-/// The file behind an open descriptor; a file that came from a server has no `name`.
-fn path_of(fd: c_int, name: *mut c_char) -> Option<PathBuf> {
-    // SAFETY: `name` is null or was allocated by elfutils with malloc for its caller to free; nobody uses it.
-    unsafe { free(name.cast()) };
-    if fd < 0 {
-        return None;
-    }
-    // SAFETY: elfutils opened `fd` for its caller and keeps no copy.
-    let file = unsafe { OwnedFd::from_raw_fd(fd) };
-    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }

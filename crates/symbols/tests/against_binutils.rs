@@ -277,3 +277,58 @@ fn a_binary_with_another_build_id_is_refused() {
         assert!(of_build.contains(&part), "{of_build}");
     }
 }
+
+/// A vmlinux and a recording of a boot that moved it by 0x1c00000: KASLR.
+#[test]
+fn vmlinux_is_moved_to_where_the_kernel_ran() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("vmlinux");
+    let text = path.to_str().expect("UTF-8");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernel.c");
+    let link = [
+        "-nostdlib",
+        "-static",
+        "-no-pie",
+        "-mcmodel=kernel",
+        "-Wl,-Ttext=0xffffffff81000000",
+        "-Wl,--build-id=none",
+    ];
+    let mut arguments = vec![source, "-o", text, "-O2", "-g", "-ffreestanding", "-fno-pic"];
+    arguments.extend(link);
+    if run("cc", &arguments).is_none() {
+        return;
+    }
+    let Some((range, _)) =
+        functions(text).and_then(|all| all.into_iter().find(|(_, name)| name == "do_work"))
+    else {
+        return;
+    };
+    let slide = 0x1c0_0000;
+    let start = 0xffff_ffff_8100_0000 + slide;
+    let recorded = Mapping {
+        pid: Pid::KERNEL,
+        range: start..start + 0x1000,
+        file_offset: start,
+        path: "[kernel.kallsyms]_text".into(),
+        build_id: None,
+    };
+    let search =
+        SearchPath { vmlinux: Some(path.clone()), symfs: Some(dir.path().into()), ..SearchPath::default() };
+    let images = ProcessImages::new(search, vec![(Tsc(0), MapEvent::Map(recorded))], Vec::new());
+    let address = range.start + slide;
+    let function = images.function_at(PID, address + 1, AT).expect("do_work");
+    assert_eq!((&**function.name, function.start), ("do_work", address));
+    let names: Vec<String> = images.lines(PID, address, AT).into_iter().map(|frame| frame.function).collect();
+    assert_eq!(names.last().map(String::as_str), Some("do_work"));
+    let epoch = model::CodeBytes::epoch(&images, PID, AT);
+    let section = epoch.sections.iter().find(|section| section.range.contains(&address)).expect("a section");
+    let file = std::fs::read(&path).expect("vmlinux");
+    let at = usize::try_from(section.file_offset + (address - section.range.start)).expect("small");
+    let mut bytes = [0; 4];
+    assert_eq!(model::CodeBytes::read(&images, PID, address, AT, &mut bytes), 4);
+    assert_eq!(bytes, file[at..at + 4]);
+    assert!(
+        images.diagnostics().iter().any(|said| said.what.contains("--kcore")),
+        "it says what such code lacks"
+    );
+}
