@@ -11,6 +11,7 @@
 mod assembler;
 mod capture;
 mod container;
+pub mod damage;
 mod elf;
 pub mod encoder;
 mod error;
@@ -18,5 +19,6 @@ pub mod instruction;
 pub mod packet;
 pub mod repeat;
 pub mod scenario;
+mod tree;
 
 pub use error::Error;

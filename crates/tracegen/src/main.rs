@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
+use tailtrace_tracegen::damage::{Damage, damage, wrong_code};
 use tailtrace_tracegen::repeat::{Amount, Plan, Sideband, repeat, repeat_intervals};
 use tailtrace_tracegen::{Error, scenario};
 
@@ -21,6 +22,31 @@ struct Arguments {
 enum Command {
     /// Makes a capture of any size by repeating one with shifted times.
     Repeat(RepeatArguments),
+    /// Makes a copy of a capture with one named damage.
+    Damage {
+        /// What is damaged.
+        #[arg(value_enum)]
+        kind: Damage,
+        /// The capture: a perf.data file or directory.
+        input: PathBuf,
+        /// The damaged copy.
+        #[arg(short, long)]
+        output: PathBuf,
+        /// Decides where the damage falls; the same seed gives the same damage.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Makes a copy of a program with other code.
+    WrongCode {
+        /// The program.
+        input: PathBuf,
+        /// The wrong one.
+        #[arg(short, long)]
+        output: PathBuf,
+        /// Decides how its code is changed.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Makes the capture that a scenario file describes.
     Scenario {
         /// The scenario (docs/scenario-language.md).
@@ -49,26 +75,18 @@ struct RepeatArguments {
     intervals: Vec<PathBuf>,
     /// Which records are repeated.
     #[arg(long, value_enum, default_value = "all")]
-    sideband: SidebandArgument,
+    sideband: Sideband,
     /// Largest AUXTRACE record.
     #[arg(long, value_parser = bytes, default_value = "8M")]
     buffer: u64,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum SidebandArgument {
-    /// All records.
-    All,
-    /// Those that say which thread ran where.
-    Switches,
-    /// None: the output has the input's records.
-    Once,
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Repeat(arguments) => run_repeat(&arguments),
         Command::Scenario { file, output } => run_scenario(&file, &output),
+        Command::WrongCode { input, output, seed } => wrong_code(&input, &output, seed),
+        Command::Damage { kind, input, output, seed } => damage(kind, &input, &output, seed),
     };
     match done {
         Ok(line) => {
@@ -87,13 +105,8 @@ fn run_repeat(arguments: &RepeatArguments) -> Result<String, Error> {
         (Some(times), _) => Amount::Times(times),
         (None, size) => Amount::Bytes(size.unwrap_or(0)),
     };
-    let sideband = match arguments.sideband {
-        SidebandArgument::All => Sideband::All,
-        SidebandArgument::Switches => Sideband::Switches,
-        SidebandArgument::Once => Sideband::Once,
-    };
     let buffer_bytes = usize::try_from(arguments.buffer).unwrap_or(usize::MAX);
-    let plan = Plan { amount, sideband, buffer_bytes };
+    let plan = Plan { amount, sideband: arguments.sideband, buffer_bytes };
     let repeated = repeat(&arguments.input, &arguments.output, plan)?;
     if let [from, to] = arguments.intervals.as_slice() {
         repeat_intervals(Path::new(from), Path::new(to), &repeated)?;

@@ -277,3 +277,6 @@ fn put_ip(out: &mut Vec<u8>, packet: IpPacket, bytes: IpBytes, ip: u64) {
     };
     put_tail(out, &[bytes.field() << 5 | opcode], ip, bytes.len());
 }
+
+#[cfg(test)]
+mod tests;

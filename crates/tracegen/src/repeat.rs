@@ -20,7 +20,7 @@ use stream::Stream;
 pub use intervals::repeat_intervals;
 
 /// Which records the repetitions after the first one carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Sideband {
     /// All of them, except that no process is born or dies twice.
     All,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{Stream, add, put};
 use crate::Error;
 use crate::capture::{Capture, kind};
+use crate::tree;
 
 /// Feature bits.
 const AUXTRACE_FEATURE: usize = 18;
@@ -50,15 +51,7 @@ impl Output {
         capture: &Capture,
         buffer_bytes: usize,
     ) -> Result<Output, Error> {
-        if output.canonicalize().is_ok_and(|output| input.canonicalize().is_ok_and(|input| input == output)) {
-            return Err(Error::Usage(format!("{}: input and output are the same", output.display())));
-        }
-        let path = if input.is_dir() {
-            copy_tree(input, output)?;
-            output.join("data")
-        } else {
-            output.to_owned()
-        };
+        let path = tree::prepare(input, output)?;
         let file = File::create(&path).map_err(Error::file(&path))?;
         let mut out = Output {
             path,
@@ -189,30 +182,4 @@ fn shift_tsc(packet: &mut [u8], ticks: u64) {
     tsc[..7].copy_from_slice(&packet[1..8]);
     let later = u64::from_le_bytes(tsc).wrapping_add(ticks) & TSC_MASK;
     packet[1..8].copy_from_slice(&later.to_le_bytes()[..7]);
-}
-
-/// Copies a perf.data directory without its `data`; large files (a kcore) as hard links where the file system can.
-fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(to).map_err(Error::file(to))?;
-    for entry in std::fs::read_dir(from).map_err(Error::file(from))? {
-        let entry = entry.map_err(Error::file(from))?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        if source.is_dir() {
-            copy_tree(&source, &target)?;
-        } else if entry.file_name() != "data" {
-            link(&source, &target)?;
-        }
-    }
-    Ok(())
-}
-
-fn link(source: &Path, target: &Path) -> Result<(), Error> {
-    if target.exists() {
-        // It may be a link to the source: copying into it would empty both.
-        std::fs::remove_file(target).map_err(Error::file(target))?;
-    }
-    if std::fs::hard_link(source, target).is_err() {
-        std::fs::copy(source, target).map_err(Error::file(target))?;
-    }
-    Ok(())
 }
