@@ -49,7 +49,7 @@ pub enum Damage {
 /// # Errors
 /// [`Error::File`]; [`Error::Capture`] if the input has nothing of the kind to damage.
 pub fn damage(damage: Damage, input: &Path, output: &Path, seed: u64) -> Result<String, Error> {
-    let mut dice = Dice::new(seed);
+    let dice = Dice::new(seed);
     let capture = Capture::read(input)?;
     let path = tree::prepare(input, output)?;
     let mut hurt = Hurt { bytes: capture.bytes.clone(), capture: &capture, dice };

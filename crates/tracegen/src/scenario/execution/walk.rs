@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Retired, Runner, leaves_packet};
+use super::hardware::leaves_packet;
+use super::{Retired, Runner};
 use crate::instruction::{Class, Instruction};
 use crate::packet::{ExecMode, Packet};
 use crate::scenario::statement::Until;

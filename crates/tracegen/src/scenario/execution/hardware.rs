@@ -1,0 +1,129 @@
+//! What a CPU does by itself: starts and stops tracing, is interrupted, sleeps, changes its ratio, loses packets.
+
+use super::{Aside, Runner};
+use crate::instruction::Class;
+use crate::packet::Packet;
+use crate::scenario::statement::{Event, Statement};
+
+/// The page fault's vector.
+const PAGE_FAULT: u8 = 14;
+
+impl Runner<'_> {
+    /// What the CPU does by itself.
+    pub(super) fn hardware(&mut self, number: usize, statement: &Statement) -> Result<(), String> {
+        let machine = &self.scenario.machine;
+        let cpu = &mut self.cpus[number];
+        match statement {
+            Statement::Ratio(ratio) => cpu.encoder.change_ratio(cpu.tsc, *ratio),
+            Statement::Packet(packets) => {
+                for &packet in packets {
+                    let addressed = matches!(packet, Packet::ModeTsx { .. });
+                    cpu.encoder.event(cpu.tsc, packet, cpu.ip.filter(|_| addressed));
+                }
+            }
+            Statement::Sleep { duration, state, wake } => {
+                let (hw, state) = (false, *state);
+                cpu.encoder.event(cpu.tsc, Packet::Pwre { hw, state, sub_state: 0 }, None);
+                cpu.encoder.event(cpu.tsc, Packet::ExStop { fup: false }, None);
+                cpu.tsc += machine.ticks(*duration);
+                cpu.encoder.wake(cpu.tsc);
+                let packet = Packet::Pwrx { last: state, deepest: state, wake: *wake };
+                cpu.encoder.event(cpu.tsc, packet, None);
+            }
+            Statement::Smi(duration) => {
+                let ip = cpu.ip.filter(|_| cpu.encoder.is_enabled()).ok_or("an SMI stops a running trace")?;
+                cpu.encoder.disable_at(cpu.tsc, ip);
+                cpu.tsc += machine.ticks(*duration);
+                let mode = self.mode(ip)?;
+                let cpu = &mut self.cpus[number];
+                cpu.encoder.enable(cpu.tsc, ip, mode);
+            }
+            Statement::Overflow { duration, resume } => {
+                if !cpu.last.is_some_and(|last| leaves_packet(last.class)) {
+                    return Err("packets can only be lost right after a branch with a packet".to_owned());
+                }
+                cpu.encoder.flush_tnt();
+                cpu.tsc += machine.ticks(*duration);
+                let ip = self.label(resume)?;
+                let cpu = &mut self.cpus[number];
+                cpu.encoder.overflow(cpu.tsc, ip);
+                cpu.ip = Some(ip);
+            }
+            _ => unreachable!("step() lets all others happen"),
+        }
+        Ok(())
+    }
+
+    pub(super) fn trace_on(&mut self, number: usize, label: &str) -> Result<(), String> {
+        let ip = self.label(label)?;
+        let mode = self.mode(ip)?;
+        let thread = self.cpus[number].thread.ok_or("say first who `runs` here")?;
+        self.aside(number, Aside::TraceStart(thread));
+        let visible = self.is_visible(ip);
+        let cpu = &mut self.cpus[number];
+        (cpu.ip, cpu.tracing) = (Some(ip), true);
+        if visible {
+            cpu.encoder.start(cpu.tsc, ip, mode);
+        }
+        Ok(())
+    }
+
+    pub(super) fn trace_off(&mut self, number: usize) -> Result<(), String> {
+        let cpu = &mut self.cpus[number];
+        let ip = cpu.ip.ok_or("nothing is traced here")?;
+        cpu.tracing = false;
+        if cpu.encoder.is_enabled() {
+            cpu.encoder.disable_at(cpu.tsc, ip);
+        }
+        Ok(())
+    }
+
+    pub(super) fn interrupt(
+        &mut self,
+        number: usize,
+        label: &str,
+        event: Option<Event>,
+    ) -> Result<(), String> {
+        let to = self.label(label)?;
+        let (mode, visible) = (self.mode(to)?, self.is_visible(to));
+        let cpu = &mut self.cpus[number];
+        let from = cpu.ip.ok_or("nothing runs here that could be interrupted")?;
+        let thread = cpu.thread.ok_or("say first who `runs` here")?;
+        if cpu.encoder.is_enabled() {
+            let told = self.scenario.machine.settings.event_trace;
+            let events = event.filter(|_| told).map_or_else(Vec::new, packets_of);
+            for packet in events {
+                cpu.encoder.event(cpu.tsc, packet, None);
+            }
+            cpu.encoder.asynchronous(cpu.tsc, from, visible.then_some((to, mode)));
+        }
+        cpu.ip = Some(to);
+        self.contexts[thread].interrupted.push(from);
+        Ok(())
+    }
+}
+
+/// What Event Trace writes before the FUP of an interruption.
+fn packets_of(event: Event) -> Vec<Packet> {
+    // Control-flow event 1 is an interrupt or exception; event data 0 is the fault's address.
+    // Without an address of its own: the FUP of the interruption follows.
+    let interrupt = |vector| Packet::Cfe { kind: 1, vector, fup: false };
+    match event {
+        Event::Vector(vector) => vec![interrupt(vector)],
+        Event::Address(payload) => vec![Packet::Evd { kind: 0, payload }, interrupt(PAGE_FAULT)],
+    }
+}
+
+/// Does an instruction of this class write a packet when it retires?
+pub(super) fn leaves_packet(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Conditional
+            | Class::IndirectJump
+            | Class::IndirectCall
+            | Class::Return
+            | Class::Syscall
+            | Class::Far
+            | Class::SoftwareInterrupt
+    )
+}
