@@ -56,10 +56,11 @@ fn classify(instruction: &Instruction) -> BlockEnd {
         | Mnemonic::Vmresume => {
             return BlockEnd::FarCall;
         }
-        Mnemonic::Sysret | Mnemonic::Sysretq | Mnemonic::Sysexit | Mnemonic::Sysexitq => {
-            return BlockEnd::FarReturn;
-        }
-        Mnemonic::Iret
+        Mnemonic::Sysret
+        | Mnemonic::Sysretq
+        | Mnemonic::Sysexit
+        | Mnemonic::Sysexitq
+        | Mnemonic::Iret
         | Mnemonic::Iretd
         | Mnemonic::Iretq
         | Mnemonic::Retf

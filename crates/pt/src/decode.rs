@@ -250,3 +250,6 @@ fn has_packets(bytes: &[u8], count: u64) -> bool {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(bytes.len());
     bytes[..count].iter().any(|&byte| byte != 0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -267,7 +267,7 @@ fn unsigned(bytes: &[u8], from: usize, size: usize) -> Option<u64> {
 }
 
 fn short_tnt(byte: u8) -> Packet {
-    let stop = 7 - byte.leading_zeros();
+    let stop = byte.checked_ilog2().unwrap_or(1);
     #[allow(clippy::cast_possible_truncation, reason = "below 7")]
     let bits = stop as u8 - 1;
     Packet::Tnt { bits, taken: u64::from(byte >> 1) & ((1 << bits) - 1) }
@@ -400,3 +400,6 @@ fn ptwrite(bytes: &[u8]) -> Option<(Packet, usize)> {
     let payload = unsigned(bytes, 2, usize::from(size))?;
     Some((Packet::Ptw { payload, size, ip: second & 0x80 != 0 }, 2 + usize::from(size)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,3 +100,6 @@ pub(crate) fn expand(last: u64, ip: PacketIp) -> u64 {
         _ => last,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,9 +60,22 @@ struct RunState {
     sync: usize,
     /// The PSB the run ends at, once its PSB+ was read, and the address it names.
     border: Option<(usize, u64)>,
+    /// A PSB+ was read whose FUP execution has yet to reach: its time and events wait.
+    settling: bool,
+    held: Vec<(EventKind, u64)>,
     /// Packet offset when instructions last needed one, and the instructions since.
     packet: usize,
     silent: u64,
+}
+
+/// libipt 2.1.2 takes PWRE's hardware bit from bit 3; the SDM says bit 7. `before` ends with the packet.
+fn corrected(kind: EventKind, before: &[u8]) -> EventKind {
+    match (kind, before) {
+        (EventKind::PowerEntry { state, sub_state, .. }, [.., 0x02, 0x22, low, _]) => {
+            EventKind::PowerEntry { state, sub_state, by_hardware: low & 0x80 != 0 }
+        }
+        _ => kind,
+    }
 }
 
 impl Walk<'_> {
@@ -75,13 +88,18 @@ impl Walk<'_> {
             clock_at: 0,
             sync: 0,
             border: None,
+            settling: false,
+            held: Vec::new(),
             packet: 0,
             silent: 0,
         };
         let end = match decoder.sync(0) {
             Ok(status) => self.drive(&mut decoder, run, &mut state, status)?,
-            Err(fault) => self.fault(&decoder, &state, fault, 0),
+            Err(fault) => Self::fault(&decoder, &state, fault, 0),
         };
+        for (kind, aux_offset) in state.held {
+            self.emitter.event(kind, aux_offset);
+        }
         self.emitter.stats.bytes += decoder.offset().min(run.bytes.len()) as u64;
         Ok(end)
     }
@@ -99,10 +117,10 @@ impl Walk<'_> {
                 let at = decoder.offset();
                 status = match decoder.event(&mut event) {
                     Ok(status) => status,
-                    Err(fault) => return Ok(self.fault(decoder, state, fault, raw.end_ip)),
+                    Err(fault) => return Ok(Self::fault(decoder, state, fault, raw.end_ip)),
                 };
                 state.silent = 0;
-                if event.is_tick() {
+                if event.is_tick() && !state.settling {
                     self.see_time(decoder, state, run, at)?;
                 } else if let Some(end) = self.event(decoder, run, state, &event, at)? {
                     return Ok(end);
@@ -119,9 +137,11 @@ impl Walk<'_> {
             }
             status = match next {
                 Ok(status) => status,
+                // Behind the last packet libipt complains that a branch finds no trace.
+                Err(_) if status.at_end() => return Ok(RunEnd::Exhausted),
                 Err(fault) => {
                     let ip = self.fault_ip(&raw);
-                    return Ok(self.fault(decoder, state, fault, ip));
+                    return Ok(Self::fault(decoder, state, fault, ip));
                 }
             };
         }
@@ -224,7 +244,12 @@ impl Walk<'_> {
                 state.border = Some((sync, ip));
                 return Ok(None);
             }
+            let passed = sync != state.sync;
             state.sync = sync;
+            if passed {
+                state.settling = true;
+                return Ok(None);
+            }
         }
         if let What::Flow([Some(kind), ..]) = what {
             match kind {
@@ -233,12 +258,19 @@ impl Walk<'_> {
                 _ => {}
             }
         }
+        let kinds = if let What::Flow(kinds) = what { kinds } else { [None; 3] };
+        let aux_offset = run.base.wrapping_add(at as u64);
+        if state.settling && event.is_status_update() && what != What::ExecMode {
+            state.held.extend(kinds.into_iter().flatten().map(|kind| (kind, aux_offset)));
+            return Ok(None);
+        }
+        state.settling = false;
         self.see_time(decoder, state, run, at)?;
-        if let What::Flow(kinds) = what {
-            let aux_offset = run.base.wrapping_add(at as u64);
-            for kind in kinds.into_iter().flatten() {
-                self.emitter.event(kind, aux_offset);
-            }
+        for (kind, aux_offset) in state.held.drain(..) {
+            self.emitter.event(kind, aux_offset);
+        }
+        for kind in kinds.into_iter().flatten() {
+            self.emitter.event(corrected(kind, &run.bytes[..at.min(run.bytes.len())]), aux_offset);
         }
         Ok(None)
     }
@@ -280,7 +312,7 @@ impl Walk<'_> {
         decoder.select(self.presence.pid(), self.presence.epoch())
     }
 
-    fn fault(&mut self, decoder: &BlockDecoder<'_>, state: &RunState, fault: Fault, ip: u64) -> RunEnd {
+    fn fault(decoder: &BlockDecoder<'_>, state: &RunState, fault: Fault, ip: u64) -> RunEnd {
         let reason = match fault {
             Fault::EOS => return RunEnd::Exhausted,
             Fault::NOMAP => GapReason::NoCode { ip },

@@ -146,3 +146,6 @@ fn guess(low: SyncPoint, high: (u64, Option<Tsc>), at: Tsc, jump: usize) -> u64 
     };
     low.offset + fraction.clamp(PSB.len() as u64, bytes - 1)
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,6 +53,11 @@ impl Status {
     pub(crate) fn event_pending(self) -> bool {
         self.0 & ipt::pt_status_flag_pts_event_pending != 0
     }
+
+    /// Whether all trace was read: what follows is code that runs without needing any.
+    pub(crate) fn at_end(self) -> bool {
+        self.0 & ipt::pt_status_flag_pts_eos != 0
+    }
 }
 
 fn status(code: c_int) -> Result<Status, Fault> {

@@ -46,7 +46,7 @@ impl<'a> PtStream<'a> {
     }
 }
 
-impl<'a> StreamPackets<'a> {
+impl StreamPackets<'_> {
     /// Bytes skipped because they were no packet, up to here.
     pub fn skipped(&self) -> u64 {
         self.skipped

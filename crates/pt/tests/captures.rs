@@ -39,8 +39,13 @@ fn addresses(flow: &Flow, code: &FileCode) -> Vec<u64> {
 }
 
 fn gaps(flow: &Flow) -> Vec<&Gap> {
-    let gap = |item| if let &FlowItem::Gap(ref gap) = item { Some(gap) } else { None };
-    flow.items.iter().filter_map(gap).collect()
+    let mut gaps = Vec::new();
+    for item in &flow.items {
+        if let FlowItem::Gap(gap) = item {
+            gaps.push(gap);
+        }
+    }
+    gaps
 }
 
 #[track_caller]
@@ -68,6 +73,7 @@ fn check_corpus(item: &str) {
     let found: Vec<u64> = flows.iter().flat_map(|flow| addresses(flow, &code)).collect();
     let gaps: Vec<&Gap> = flows.iter().flat_map(gaps).collect();
     assert_same(&found, &expected_addresses(&folder), &gaps);
+    assert_eq!(gaps.len(), 0, "{gaps:x?}");
 }
 
 fn check_emulated(name: &str) {
@@ -193,9 +199,14 @@ fn check_chunks(folder: &Path, root: &str, kcore: Option<&Path>) {
         let points = stream.index().points().len();
         assert!(chunks.len() * 2 > points.min(64), "{} chunks of {points}", chunks.len());
         let joined = Flow { items: chunks.into_iter().flat_map(|chunk| chunk.items).collect() };
-        assert!(addresses(&joined, &code) == addresses(&whole, &code), "{folder:?} {:?}", stream.cpu());
+        assert!(
+            addresses(&joined, &code) == addresses(&whole, &code),
+            "{} {:?}",
+            folder.display(),
+            stream.cpu()
+        );
         let strip = |flow: &Flow| -> Vec<String> {
-            let other = flow.items.iter().filter_map(|item| match item {
+            let other = flow.items.iter().filter_map(|item: &'_ FlowItem| match item {
                 FlowItem::Block(_) => None,
                 // Where tracing had stopped is not known at the start of a chunk.
                 FlowItem::Event(PtEvent { kind: EventKind::Enabled { ip, .. }, .. }) => {
