@@ -4,7 +4,7 @@
 use intervals::pairing::{Mark, MarkKind, pair};
 use intervals::{Findings, KEPT_PER_KIND, Origin};
 use libfuzzer_sys::fuzz_target;
-use model::{ThreadId, Tsc};
+use model::{Cpu, ThreadId, Tsc};
 
 fuzz_target!(|input: Vec<(u8, u8, u16, Option<u8>)>| {
     let mark = |&(what, key, at, id): &(u8, u8, u16, Option<u8>)| Mark {
@@ -17,7 +17,8 @@ fuzz_target!(|input: Vec<(u8, u8, u16, Option<u8>)>| {
         label: if what & 0x10 == 0 { "a".into() } else { "b".into() },
         key: (what & 0x20 == 0).then(|| key.to_string().into()),
         at: Tsc(at.into()),
-        thread: (what & 0x40 == 0).then(|| ThreadId::new(1, (what >> 7).into())),
+        thread: (what & 0x40 == 0).then(|| ThreadId::new(i32::from(key & 1), (what >> 7).into())),
+        cpu: (key & 2 == 0).then_some(Cpu(0)),
         id: id.map(u64::from),
         counters: Vec::new(),
         origin: Origin::Line(at.into()),

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use model::{Counter, Interval, IntervalId, Severity, Stage, ThreadId, Tsc, TscRange};
+use model::{Counter, Cpu, Interval, IntervalId, Severity, Stage, ThreadId, Tsc, TscRange};
 
 use crate::IntervalSet;
 use crate::findings::{Findings, Origin};
@@ -50,6 +50,8 @@ pub struct Mark {
     pub at: Tsc,
     /// Who executed it.
     pub thread: Option<ThreadId>,
+    /// Where, if that is known: what tells the idle tasks apart, which all are thread 0.
+    pub cpu: Option<Cpu>,
     /// The id of the interval, where the begin states one.
     pub id: Option<u64>,
     /// Counters that came with it.
@@ -79,7 +81,7 @@ pub(crate) fn pair_beside(mut marks: Vec<Mark>, intervals: Vec<Interval>, findin
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Lane {
     Keyed(Arc<str>, Box<str>),
-    Nested(Arc<str>, Option<ThreadId>),
+    Nested(Arc<str>, Option<ThreadId>, Option<Cpu>),
 }
 
 /// An interval whose end has not come yet.
@@ -106,7 +108,10 @@ impl Lane {
     fn of(mark: &Mark) -> Lane {
         match &mark.key {
             Some(key) => Lane::Keyed(Arc::clone(&mark.label), key.clone()),
-            None => Lane::Nested(Arc::clone(&mark.label), mark.thread),
+            None => {
+                let cpu = mark.cpu.filter(|_| mark.thread.is_none_or(ThreadId::is_idle));
+                Lane::Nested(Arc::clone(&mark.label), mark.thread, cpu)
+            }
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The interval files of the emulated captures, against figures that Python's `statistics` and `fractions` modules gave
 //! for the same rows (population deviation `pstdev`, nearest rank by exact fractions), and against `truth.json`.
 
+mod support;
+
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use model::TimeConversion;
 use tailtrace_intervals::{
@@ -15,22 +17,6 @@ struct Capture {
     conversion: TimeConversion,
     planted: Vec<u64>,
     p50_not_planted: u64,
-}
-
-/// The packed capture, where there is one.
-fn archive(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = [
-        std::env::var_os("TAILTRACE_EMULATED").map(PathBuf::from),
-        Some(root.join("../shared/emulated-pt/captures")),
-        Some(root.join("fixtures/captures")),
-    ];
-    let file = format!("{name}.tar.zst");
-    let found = folders.into_iter().flatten().map(|folder| folder.join(&file)).find(|path| path.exists());
-    if found.is_none() {
-        println!("skipped: {file} is not there");
-    }
-    found
 }
 
 /// `intervals.csv` and `truth.json` of a packed capture.
@@ -52,7 +38,7 @@ fn texts(path: &Path) -> (String, serde_json::Value) {
 }
 
 fn capture(name: &str) -> Option<Capture> {
-    let (csv, truth) = texts(&archive(name)?);
+    let (csv, truth) = texts(&support::archive(name)?);
     let number = |value: &serde_json::Value| value.as_u64().expect("a number");
     let time_conv = &truth["time_conv"];
     let conversion = TimeConversion::new(

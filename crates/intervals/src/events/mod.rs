@@ -5,10 +5,12 @@
 
 mod fields;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Counter, FileOffset, Interval, IntervalId, Severity, ThreadId, TimeConversion, Tsc, TscRange};
+use model::{
+    Counter, Cpu, FileOffset, Interval, IntervalId, Severity, ThreadId, TimeConversion, Tsc, TscRange,
+};
 use perfdata::{PerfData, Record, Sample};
 
 use crate::clock::Clock;
@@ -37,6 +39,8 @@ pub struct EventOccurrence {
     pub time: Tsc,
     /// Who was on the CPU.
     pub thread: Option<ThreadId>,
+    /// Where.
+    pub cpu: Option<Cpu>,
     /// The value of the key's field.
     pub key: Option<Box<str>>,
     /// The other numeric fields.
@@ -62,7 +66,7 @@ pub fn from_events(
         });
     };
     let mut findings = Findings::new();
-    let mut reading = Reading { pair, fields: HashMap::new(), seen: [false; 2], names: BTreeSet::new() };
+    let mut reading = Reading { pair, fields: HashMap::new(), seen: [false; 2] };
     let mut occurrences = Vec::new();
     for record in capture.records() {
         let Record::Sample(sample) = &record.record else { continue };
@@ -79,6 +83,7 @@ pub fn from_events(
             is_begin,
             time,
             thread: record.thread,
+            cpu: record.cpu,
             key,
             counters,
             offset: record.offset,
@@ -93,7 +98,6 @@ struct Reading<'a> {
     pair: &'a EventPair,
     fields: HashMap<u64, Fields>,
     seen: [bool; 2],
-    names: BTreeSet<String>,
 }
 
 impl Reading<'_> {
@@ -102,9 +106,6 @@ impl Reading<'_> {
         let name = sample.event_name()?;
         let (begins, ends) = (name == self.pair.begin, name == self.pair.end);
         if !begins && !ends {
-            if self.names.len() < 200 && !self.names.contains(name) {
-                self.names.insert(name.to_owned());
-            }
             return None;
         }
         self.seen[0] |= begins;
@@ -137,14 +138,11 @@ impl Reading<'_> {
             if *seen {
                 continue;
             }
-            let recorded = capture.attrs().iter().any(|attr| attr.name.as_ref() == Some(event));
-            let why = if recorded {
+            let names: Vec<&str> = capture.attrs().iter().filter_map(|attr| attr.name.as_deref()).collect();
+            let why = if names.contains(&event.as_str()) {
                 "the event was recorded, but never occurred".to_owned()
-            } else if self.names.is_empty() {
-                "the capture holds no samples at all; record the events with -e".to_owned()
             } else {
-                let names: Vec<&str> = self.names.iter().take(30).map(String::as_str).collect();
-                format!("there are samples of {}", names.join(", "))
+                format!("the capture recorded {}", names[..names.len().min(60)].join(", "))
             };
             return Err(Error::NoSuchEvent { event: event.clone(), why });
         }
@@ -168,6 +166,7 @@ pub fn pair_events(
         key: occurrence.key,
         at: occurrence.time,
         thread: occurrence.thread,
+        cpu: occurrence.cpu,
         id: None,
         counters: if occurrence.is_begin { occurrence.counters } else { of_end(occurrence.counters) },
         origin: Origin::Record(occurrence.offset),
@@ -183,18 +182,27 @@ fn of_end(mut counters: Vec<Counter>) -> Vec<Counter> {
     counters
 }
 
+/// What an occurrence has in common with the next one of its chain.
+#[derive(PartialEq, Eq, Hash)]
+enum Lane {
+    Keyed(Box<str>),
+    Idle(Option<Cpu>),
+    Thread(Option<ThreadId>),
+}
+
 /// The time from each occurrence to the next one with its key, or on its thread. Counters are those of the begin.
 fn consecutive(
     label: &str,
     occurrences: impl IntoIterator<Item = EventOccurrence>,
     findings: Findings,
 ) -> IntervalSet {
-    let mut last: HashMap<(Option<Box<str>>, Option<ThreadId>), EventOccurrence> = HashMap::new();
+    let mut last: HashMap<Lane, EventOccurrence> = HashMap::new();
     let mut intervals = Vec::new();
     for occurrence in occurrences {
         let lane = match &occurrence.key {
-            Some(key) => (Some(key.clone()), None),
-            None => (None, occurrence.thread),
+            Some(key) => Lane::Keyed(key.clone()),
+            None if occurrence.thread.is_none_or(ThreadId::is_idle) => Lane::Idle(occurrence.cpu),
+            None => Lane::Thread(occurrence.thread),
         };
         let (stop, stop_thread, record) = (occurrence.time, occurrence.thread, occurrence.offset);
         let Some(begin) = last.insert(lane, occurrence) else { continue };

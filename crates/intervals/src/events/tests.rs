@@ -7,6 +7,7 @@ fn occurrence(is_begin: bool, time: u64, tid: i32, key: Option<&str>) -> EventOc
         is_begin,
         time: Tsc(time),
         thread: Some(ThreadId::new(1, tid)),
+        cpu: Some(Cpu(0)),
         key: key.map(Box::from),
         counters: vec![Counter { name: "n".to_owned(), value: f64::from(tid) }],
         offset: FileOffset(time),

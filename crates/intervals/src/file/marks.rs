@@ -84,6 +84,7 @@ pub(super) fn keep_mark(
         key: Some(line.key).filter(|key| !key.is_empty()).map(Box::from),
         at,
         thread: line.thread,
+        cpu: None,
         id: line.id,
         counters: line.counters,
         origin: Origin::Line(number),

@@ -10,6 +10,7 @@ fn mark(kind: MarkKind, key: Option<&str>, at: u64, tid: i32) -> Mark {
         key: key.map(Box::from),
         at: Tsc(at),
         thread: Some(ThreadId::new(1, tid)),
+        cpu: None,
         id: None,
         counters: Vec::new(),
         origin: Origin::Line(at),
@@ -63,6 +64,21 @@ fn nesting_on_each_thread() {
         Findings::new(),
     );
     assert_eq!((ranges(&set), said(&set).len()), (vec![(1, 6), (2, 4), (3, 5)], 0));
+}
+
+#[test]
+fn the_idle_tasks_of_two_cpus_are_two() {
+    let idle = |mark: Mark, cpu| Mark { thread: Some(ThreadId::new(0, 0)), cpu: Some(Cpu(cpu)), ..mark };
+    let set = pair(
+        vec![
+            idle(begin(None, 1, 0), 0),
+            idle(begin(None, 2, 0), 1),
+            idle(end(None, 3, 0), 0),
+            idle(end(None, 5, 0), 1),
+        ],
+        Findings::new(),
+    );
+    assert_eq!(ranges(&set), [(1, 3), (2, 5)]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! whose `ticks` lead back to the start, or a pair of marks told apart by a tag.
 
 mod spec;
+mod stream;
 
 use std::collections::HashMap;
 
@@ -13,6 +14,7 @@ use crate::IntervalSet;
 use crate::findings::{Findings, Origin};
 use crate::pairing::{self, Mark, MarkKind};
 pub use spec::{BitField, PtwriteForm, PtwriteSpec};
+pub use stream::occurrences;
 
 /// One PTWRITE as the trace tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,14 @@ pub fn from_ptwrites(
             "the trace holds no PTWRITE packet: record with intel_pt/ptw=1/ on a CPU that has it, or check that the program executes ptwrite".to_owned()
         });
     }
+    occurrences.retain(|occurrence| {
+        if occurrence.time == Tsc(0) {
+            findings.add(Severity::Warning, "PTWRITEs without time", occurrence.origin(), || {
+                format!("payload {:#x} lies before the first time packet: it is left out", occurrence.payload)
+            });
+        }
+        occurrence.time != Tsc(0)
+    });
     match &spec.form {
         PtwriteForm::Stop { ticks } => from_stops(spec, *ticks, &occurrences, findings),
         PtwriteForm::Pair { tag, begin, end } => {
@@ -138,6 +148,7 @@ fn from_pairs(
             key: spec.id.map(|field| field.of(occurrence.payload).to_string().into()),
             at: occurrence.time,
             thread: occurrence.thread,
+            cpu: occurrence.cpu,
             id,
             counters: counters(spec, occurrence.payload, if is_begin { "begin." } else { "" }),
             origin: occurrence.origin(),

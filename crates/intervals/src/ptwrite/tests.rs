@@ -136,6 +136,13 @@ fn ids_that_wrap_stay_unique() {
 }
 
 #[test]
+fn without_a_time_packet_there_is_no_interval() {
+    let set = from_ptwrites(&spec("ticks=0..7"), [at(0, 1, 0), at(100, 1, 5)]);
+    assert_eq!(intervals(&set), [(0, 95, 100)]);
+    assert!(set.diagnostics[0].what.contains("before the first time packet"));
+}
+
+#[test]
 fn no_ptwrite_at_all_is_said() {
     let set = from_ptwrites(&spec("ticks=0..7"), []);
     assert!(set.diagnostics[0].what.contains("ptw=1"));
