@@ -171,6 +171,11 @@ impl Image {
         Ok(file)
     }
 
+    /// Whether a file serves for it that nothing identifies as the recorded one.
+    pub(crate) fn is_unidentified(&self) -> bool {
+        self.build_id.is_none() && self.found.get().is_some_and(|search| search.file.is_some())
+    }
+
     /// What is wrong with it, as far as anybody asked.
     pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
         let Some(search) = self.found.get() else { return Vec::new() };

@@ -91,11 +91,24 @@ impl ProcessImages {
     /// What is wrong with the files that were needed so far, once each, with what it means and what to do.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = self.images.iter().flat_map(Image::diagnostics).collect();
+        found.extend(self.unidentified());
         if self.kernel_missed.load(Ordering::Relaxed) {
             found.push(self.kernel().missing(self.kernel_build_id.as_ref()));
         }
         found.extend(self.kernel.get().into_iter().flat_map(|kernel| kernel.diagnostics.iter().cloned()));
         found
+    }
+
+    /// One note on all files that are taken on trust.
+    fn unidentified(&self) -> Option<Diagnostic> {
+        let names: Vec<&str> =
+            self.images.iter().filter(|image| image.is_unidentified()).map(|image| &*image.name).collect();
+        let (first, count) = (names.first()?, names.len());
+        let others = if count == 1 { String::new() } else { format!(" and {} more", count - 1) };
+        Some(Diagnostic::note(format!(
+            "the recording has no build ID for {first}{others}: whether the file here is the recorded one is not \
+             checked; if it is not, its flow breaks off in contradictions (record with `perf record --buildid-mmap`)"
+        )))
     }
 
     /// The kernel, opened when first asked for.

@@ -134,7 +134,10 @@ impl Timelines {
             MapEvent::Map(mapping) => self.map(at, mapping),
             MapEvent::Fork { parent, child } => {
                 self.ended.remove(&child);
-                let inherited = self.process(parent).newest();
+                // What stands at zero was written by perf for processes that ran already: their own mappings follow,
+                // and those of their parents are none of theirs.
+                let inherited =
+                    if at == Tsc(0) { RangeMap::default() } else { self.process(parent).newest() };
                 self.of(child).set(at, inherited);
             }
             MapEvent::Exec { pid } => self.of(pid).set(at, RangeMap::default()),

@@ -332,3 +332,50 @@ fn vmlinux_is_moved_to_where_the_kernel_ran() {
         "it says what such code lacks"
     );
 }
+
+/// Names, lines and code of binaries with wrong bytes anywhere: other answers, or none, but an end.
+#[test]
+fn damaged_binaries_give_answers_or_none() {
+    let Some(program) = Program::compiled(&[]) else { return };
+    let whole = std::fs::read(program.path()).expect("the program");
+    let addresses: Vec<u64> =
+        functions(&program.text()).expect("nm").iter().map(|(range, _)| range.start + BIAS).collect();
+    let (svma, file_offset, _) = code_segment(&program.path());
+    // A fixed sequence (Lehmer, 1951): a failure repeats.
+    let mut state = 1u64;
+    let mut random = |below: usize| {
+        state = state * 48_271 % 0x7fff_ffff;
+        usize::try_from(state).expect("31 bits") % below
+    };
+    let rounds =
+        std::env::var("TAILTRACE_DAMAGE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(150);
+    for round in 0..rounds {
+        let mut bytes = whole.clone();
+        for _ in 0..=random(60) {
+            let at = if random(4) == 0 { random(0x400) } else { random(bytes.len()) };
+            bytes[at] = u8::try_from(random(256)).expect("a byte");
+        }
+        if round % 3 == 0 {
+            bytes.truncate(random(bytes.len()));
+        }
+        let damaged = program.dir.path().join(format!("damaged-{round}"));
+        std::fs::write(&damaged, bytes).expect("written");
+        let mapping = Mapping {
+            pid: PID,
+            range: BIAS + svma..BIAS + svma + 0x1000,
+            file_offset,
+            path: damaged.to_str().expect("UTF-8").to_owned(),
+            build_id: None,
+        };
+        let images =
+            ProcessImages::new(SearchPath::default(), vec![(Tsc(0), MapEvent::Map(mapping))], Vec::new());
+        for &address in &addresses {
+            images.resolve(PID, address, AT);
+            assert!(images.lines(PID, address, AT).len() <= 256);
+            images.disassemble(PID, address, AT, 20);
+        }
+        images.addresses_of_any("main");
+        images.diagnostics();
+        std::fs::remove_file(&damaged).expect("removed");
+    }
+}

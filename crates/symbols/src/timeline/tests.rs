@@ -43,6 +43,18 @@ fn a_child_has_what_its_parent_had_when_it_forked() {
     assert_eq!(path_at(&timelines, 1, 0x8000, 35), None);
 }
 
+/// perf writes FORK records at zero for what ran before the recording; such a child has long had its own program.
+#[test]
+fn a_fork_from_before_the_recording_inherits_nothing() {
+    let timelines = replay(vec![
+        (0, map(1, 0x1000..0x2000, "shell")),
+        (0, MapEvent::Fork { parent: Pid(1), child: Pid(2) }),
+        (0, map(2, 0x4000..0x5000, "program")),
+    ]);
+    assert_eq!(path_at(&timelines, 2, 0x1000, 5), None);
+    assert_eq!(path_at(&timelines, 2, 0x4000, 5), Some("program"));
+}
+
 #[test]
 fn exec_takes_all_mappings_away() {
     let timelines = replay(vec![
