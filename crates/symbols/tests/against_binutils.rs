@@ -278,24 +278,22 @@ fn a_binary_with_another_build_id_is_refused() {
     }
 }
 
+/// A program linked to the kernel's addresses.
+fn linked_as_kernel(path: &str) -> Option<String> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernel.c");
+    let mut arguments =
+        vec![source, "-o", path, "-O2", "-g", "-ffreestanding", "-fno-pic", "-nostdlib", "-static"];
+    arguments.extend(["-no-pie", "-mcmodel=kernel", "-Wl,-Ttext=0xffffffff81000000", "-Wl,--build-id=none"]);
+    run("cc", &arguments)
+}
+
 /// A vmlinux and a recording of a boot that moved it by 0x1c00000: KASLR.
 #[test]
 fn vmlinux_is_moved_to_where_the_kernel_ran() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("vmlinux");
     let text = path.to_str().expect("UTF-8");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernel.c");
-    let link = [
-        "-nostdlib",
-        "-static",
-        "-no-pie",
-        "-mcmodel=kernel",
-        "-Wl,-Ttext=0xffffffff81000000",
-        "-Wl,--build-id=none",
-    ];
-    let mut arguments = vec![source, "-o", text, "-O2", "-g", "-ffreestanding", "-fno-pic"];
-    arguments.extend(link);
-    if run("cc", &arguments).is_none() {
+    if linked_as_kernel(text).is_none() {
         return;
     }
     let Some((range, _)) =
