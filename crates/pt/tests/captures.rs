@@ -9,7 +9,7 @@ use model::{Tsc, TscRange};
 use support::{Capture, FileCode, corpus, emulated, expected_addresses, truth};
 use tailtrace_pt::{
     EventKind, Flow, FlowItem, Gap, Libipt, Limits, PtEvent, PtStream, PtwriteMark, Window, decode_chunks,
-    decode_window, instructions, scan_ptwrites,
+    decode_window, decode_windows, instructions, scan_ptwrites,
 };
 
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
@@ -197,7 +197,7 @@ fn check_chunks(folder: &Path, root: &str, kcore: Option<&Path>) {
         let chunks =
             decode_chunks(&capture.config, &limits, &window, &code, threads, Flow::default).expect("memory");
         let points = stream.index().points().len();
-        assert!(chunks.len() * 2 > points.min(64), "{} chunks of {points}", chunks.len());
+        assert!(chunks.len() * 4 > points.min(64), "{} chunks of {points}", chunks.len());
         let joined = Flow { items: chunks.into_iter().flat_map(|chunk| chunk.items).collect() };
         assert!(
             addresses(&joined, &code) == addresses(&whole, &code),
@@ -282,4 +282,61 @@ fn ptwrites_lie_where_the_program_read_the_clock() {
     // Without a FUP only the decoder knows the address: that aside, both see the same.
     let scanned: Vec<_> = marks.iter().map(|mark| (mark.time, mark.payload)).collect();
     assert_eq!(decoded.iter().map(|(time, payload, _)| (*time, *payload)).collect::<Vec<_>>(), scanned);
+}
+
+/// Instructions that surely ran within `range`, with the time they had begun by.
+fn clipped(flow: &Flow, range: TscRange, code: &FileCode) -> Vec<(u64, u64)> {
+    let mut inside = Vec::new();
+    for item in &flow.items {
+        if let FlowItem::Block(block) = item
+            && block.time.not_before >= range.start
+            && block.time.not_after <= range.stop
+        {
+            let pid = block.thread.map_or(model::Pid::KERNEL, |thread| thread.pid);
+            instructions(block, code, pid, |address| inside.push((address, block.time.not_before.0)));
+        }
+    }
+    inside
+}
+
+#[test]
+fn windows_are_pieces_of_the_whole() {
+    let Some(folder) = emulated("preempt") else { return };
+    let capture = Capture::open(&folder.join("perf.data"));
+    let code =
+        FileCode::new(&capture, &folder.join("symfs"), Some(&folder.join("perf.data/kcore_dir/kcore")));
+    for ((stream, _), whole) in capture.streams().iter().zip(flows(&capture, &code)) {
+        let span = stream.time_span().expect("times");
+        let occupants = capture.occupants(stream);
+        let step = span.ticks().0 / 40;
+        let windows: Vec<Window<'_>> = (0..40)
+            .map(|index| {
+                let start = Tsc(span.start.0 + index * step + index * index * 77);
+                Window {
+                    stream,
+                    range: TscRange::new(start, start + model::Ticks(100_000)),
+                    occupants: &occupants,
+                }
+            })
+            .collect();
+        let flows = decode_windows(&capture.config, &Limits::default(), &windows, &code, 2).expect("memory");
+        for (window, flow) in windows.iter().zip(&flows) {
+            let expected = clipped(&whole, window.range, &code);
+            assert!(
+                clipped(flow, window.range, &code) == expected,
+                "{:?} of CPU {:?}",
+                window.range,
+                stream.cpu()
+            );
+            assert!(expected.len() > 100 || flow.items.len() < 100, "an empty window");
+            let blocks = flow.items.len();
+            let outside = flow.items.iter().filter(|item| match item {
+                FlowItem::Block(block) => {
+                    block.time.not_after < window.range.start || block.time.not_before > window.range.stop
+                }
+                _ => false,
+            });
+            assert_eq!(outside.count(), 0, "of {blocks}");
+        }
+    }
 }
