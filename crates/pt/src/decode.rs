@@ -184,7 +184,10 @@ impl Walk<'_> {
     fn behind(&mut self, end: u64, scratch: &mut Vec<u8>) -> Option<Place> {
         let next = self.stream.psb_from(end);
         if end < self.stream.end() {
-            self.gap(GapReason::MissingAux, end, next.unwrap_or(self.stream.end()));
+            // Bytes that are there but cannot be entered have lost their sync point to an overflow.
+            let there = self.stream.piece_at(end).is_some();
+            let reason = if there { GapReason::NoSync } else { GapReason::MissingAux };
+            self.gap(reason, end, next.unwrap_or(self.stream.end()));
         }
         self.enter(next?, scratch)
     }

@@ -16,50 +16,39 @@ const CHUNK: usize = 512;
 /// A block lies in one piece mostly. libipt runs on through a direct jump or call where an event is due behind it
 /// (seen with 2.1.2: `jmp` to a `ptwrite`), so these are followed.
 pub fn instructions(block: &Block, image: &dyn CodeBytes, pid: Pid, mut visit: impl FnMut(u64)) -> u32 {
-    let mut visited = 0;
     let mut ip = block.ip;
+    let mut left = block.instructions;
     let mut bytes = [0; CHUNK];
-    while visited < block.instructions {
-        visit(ip);
-        visited += 1;
-        let left = (block.instructions - visited) as usize;
-        if left == 0 {
-            break;
-        }
-        let size = (left + 1).saturating_mul(INSTRUCTION_BYTES).min(CHUNK);
+    while left > 0 {
+        let size = (left as usize).saturating_mul(INSTRUCTION_BYTES).min(CHUNK);
         let count = image.read(pid, ip, block.time.not_before, &mut bytes[..size]).min(size);
         let mut decoder = Decoder::with_ip(u32::from(block.bits), &bytes[..count], ip, DecoderOptions::NONE);
-        let Some(next) = walk_piece(&mut decoder, left, |address| {
-            visit(address);
-            visited += 1;
-        }) else {
+        let before = left;
+        ip = walk_piece(&mut decoder, &mut left, &mut visit);
+        if left == before {
             break;
-        };
-        ip = next;
+        }
     }
-    visited
+    block.instructions - left
 }
 
-/// Walks code that lies in one piece, at most `left` instructions behind the first. Returns where the next one is
-/// when it lies elsewhere, or when the bytes read end; `None` at the end of what is known.
-fn walk_piece(decoder: &mut Decoder<'_>, left: usize, mut visit: impl FnMut(u64)) -> Option<u64> {
-    for position in 0..=left {
-        let start = decoder.ip();
+/// Visits at most `left` instructions that lie one behind the other, and counts them down. Returns where to go on:
+/// the target of a direct jump or call, or the first instruction of which not all bytes are here.
+fn walk_piece(decoder: &mut Decoder<'_>, left: &mut u32, visit: &mut impl FnMut(u64)) -> u64 {
+    while *left > 0 {
+        let at = decoder.ip();
         let instruction = decoder.decode();
         // What is no instruction has a length all the same, and libipt steps over it as well.
         if instruction.is_invalid() && decoder.last_error() == DecoderError::NoMoreBytes {
-            // Its first bytes are here, so it can be read anew: but only behind some progress.
-            return (position > 0).then_some(start);
+            return at;
         }
+        visit(at);
+        *left -= 1;
         if let Some(target) = direct_target(&instruction) {
-            return Some(target);
+            return target;
         }
-        if position == left || !decoder.can_decode() {
-            return Some(instruction.next_ip());
-        }
-        visit(instruction.next_ip());
     }
-    None
+    decoder.ip()
 }
 
 /// Where a direct near jump or call leads.

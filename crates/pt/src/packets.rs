@@ -186,12 +186,12 @@ pub struct Packets<'a> {
 }
 
 impl<'a> Packets<'a> {
-    /// Walks `bytes` from their start, which must be a packet border.
+    /// Walks `bytes` from their start, a packet border.
     pub fn new(bytes: &'a [u8]) -> Packets<'a> {
         Packets::at(bytes, 0)
     }
 
-    /// Walks `bytes` from the packet border `offset`.
+    /// Walks `bytes` from the packet border `offset` on.
     pub fn at(bytes: &'a [u8], offset: usize) -> Packets<'a> {
         Packets { bytes, at: offset.min(bytes.len()), skipped: 0, block: None }
     }

@@ -68,6 +68,16 @@ struct RunState {
     silent: u64,
 }
 
+/// What a PSB+ means to a run.
+enum AtSync {
+    /// It is the run's first: its time and events count at once.
+    Start,
+    /// Execution has yet to reach its FUP.
+    Passed,
+    /// The run ends here.
+    Border(RunEnd),
+}
+
 /// libipt 2.1.2 takes PWRE's hardware bit from bit 3; the SDM says bit 7. `before` ends with the packet.
 fn corrected(kind: EventKind, before: &[u8]) -> EventKind {
     match (kind, before) {
@@ -227,41 +237,28 @@ impl Walk<'_> {
         at: usize,
     ) -> Result<Option<RunEnd>, Error> {
         let what = event.what();
+        let place = |offset: usize| run.base.wrapping_add(offset as u64);
         if let Some((border, _)) = state.border
             && event.is_status_update()
         {
             let ends = what == What::ExecMode;
-            return Ok(ends.then(|| RunEnd::Border(run.base.wrapping_add(border as u64))));
+            return Ok(ends.then(|| RunEnd::Border(place(border))));
         }
         if matches!(what, What::SyncEnabled(_) | What::SyncDisabled) {
-            // The event comes with PSBEND; libipt itself keeps no note of PSBs it merely passes.
-            let sync =
-                memchr::memmem::rfind(&run.bytes[..at.min(run.bytes.len())], &PSB).unwrap_or(state.sync);
-            if sync != state.sync && self.is_border(run, sync) {
-                let What::SyncEnabled(ip) = what else {
-                    return Ok(Some(RunEnd::Border(run.base.wrapping_add(sync as u64))));
-                };
-                state.border = Some((sync, ip));
-                return Ok(None);
-            }
-            let passed = sync != state.sync;
-            state.sync = sync;
-            if passed {
-                state.settling = true;
-                return Ok(None);
-            }
-        }
-        if let What::Flow([Some(kind), ..]) = what {
-            match kind {
-                EventKind::Enabled { .. } | EventKind::Disabled { .. } => self.may_switch = true,
-                EventKind::AsyncBranch { to, .. } => self.may_switch |= to >> 63 != 0,
-                _ => {}
+            match self.sync_point(run, state, what, at) {
+                AtSync::Start => {}
+                AtSync::Passed => return Ok(None),
+                AtSync::Border(end) => return Ok(Some(end)),
             }
         }
         let kinds = if let What::Flow(kinds) = what { kinds } else { [None; 3] };
-        let aux_offset = run.base.wrapping_add(at as u64);
+        match kinds[0] {
+            Some(EventKind::Enabled { .. } | EventKind::Disabled { .. }) => self.may_switch = true,
+            Some(EventKind::AsyncBranch { to, .. }) => self.may_switch |= to >> 63 != 0,
+            _ => {}
+        }
         if state.settling && event.is_status_update() && what != What::ExecMode {
-            state.held.extend(kinds.into_iter().flatten().map(|kind| (kind, aux_offset)));
+            state.held.extend(kinds.into_iter().flatten().map(|kind| (kind, place(at))));
             return Ok(None);
         }
         state.settling = false;
@@ -270,9 +267,28 @@ impl Walk<'_> {
             self.emitter.event(kind, aux_offset);
         }
         for kind in kinds.into_iter().flatten() {
-            self.emitter.event(corrected(kind, &run.bytes[..at.min(run.bytes.len())]), aux_offset);
+            self.emitter.event(corrected(kind, &run.bytes[..at.min(run.bytes.len())]), place(at));
         }
         Ok(None)
+    }
+
+    /// A PSB+ was read: the run's own, one inside it, or the one it ends at.
+    fn sync_point(&self, run: Run<'_>, state: &mut RunState, what: What, at: usize) -> AtSync {
+        // The event comes with PSBEND; libipt itself keeps no note of PSBs it merely passes.
+        let before = &run.bytes[..at.min(run.bytes.len())];
+        let sync = memchr::memmem::rfind(before, &PSB).unwrap_or(state.sync);
+        if sync == state.sync {
+            return AtSync::Start;
+        }
+        if !self.is_border(run, sync) {
+            (state.sync, state.settling) = (sync, true);
+            return AtSync::Passed;
+        }
+        let What::SyncEnabled(ip) = what else {
+            return AtSync::Border(RunEnd::Border(run.base.wrapping_add(sync as u64)));
+        };
+        state.border = Some((sync, ip));
+        AtSync::Passed
     }
 
     fn is_border(&self, run: Run<'_>, sync: usize) -> bool {

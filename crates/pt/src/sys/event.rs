@@ -98,6 +98,23 @@ fn flow_event(event: &ipt::pt_event) -> Option<EventKind> {
                 EventKind::Ptwrite { payload: variant.ptwrite.payload, ip: known(variant.ptwrite.ip) }
             }
             ipt::pt_event_type_ptev_cbr => EventKind::CoreBusRatio { ratio: u32::from(variant.cbr.ratio) },
+            ipt::pt_event_type_ptev_tsx => EventKind::Transaction {
+                active: variant.tsx.speculative() != 0,
+                aborted: variant.tsx.aborted() != 0,
+            },
+            ipt::pt_event_type_ptev_stop => EventKind::TraceStop,
+            _ => return power_event(event),
+        })
+    }
+}
+
+/// An event of a power state.
+fn power_event(event: &ipt::pt_event) -> Option<EventKind> {
+    let known = |ip: u64| (event.ip_suppressed() == 0).then_some(ip);
+    let variant = &event.variant;
+    // SAFETY: libipt wrote the variant that `type_` names; all variants are integers.
+    unsafe {
+        Some(match event.type_ {
             ipt::pt_event_type_ptev_exstop => EventKind::ExecutionStopped { ip: known(variant.exstop.ip) },
             ipt::pt_event_type_ptev_mwait => {
                 EventKind::Mwait { hints: variant.mwait.hints, ext: variant.mwait.ext }
@@ -114,11 +131,6 @@ fn flow_event(event: &ipt::pt_event) -> Option<EventKind> {
                 store: variant.pwrx.store() != 0,
                 autonomous: variant.pwrx.autonomous() != 0,
             },
-            ipt::pt_event_type_ptev_tsx => EventKind::Transaction {
-                active: variant.tsx.speculative() != 0,
-                aborted: variant.tsx.aborted() != 0,
-            },
-            ipt::pt_event_type_ptev_stop => EventKind::TraceStop,
             _ => return None,
         })
     }
