@@ -35,10 +35,11 @@ pub(crate) fn unpack(file: &[u8], records: &[Range<usize>], diagnostics: &mut Ve
             .push(Diagnostic::error("no memory to unpack COMPRESSED records: what they hold is missing"));
         return unpacked;
     };
+    let mut step = vec![0; STEP];
     for record in records {
         let payload = payload_of(&file[record.clone()]);
         unpacked.origins.push((unpacked.bytes.len(), record.start as u64));
-        if let Err(reason) = unpack_piece(&mut decoder, payload, most, &mut unpacked.bytes) {
+        if let Err(reason) = unpack_piece(&mut decoder, payload, &mut step, most, &mut unpacked.bytes) {
             let what = format!(
                 "a COMPRESSED record cannot be unpacked ({reason}): what it and those behind it hold is lost"
             );
@@ -63,13 +64,13 @@ fn payload_of(record: &[u8]) -> &[u8] {
 fn unpack_piece(
     decoder: &mut Decoder<'_>,
     payload: &[u8],
+    step: &mut [u8],
     most: usize,
     bytes: &mut Vec<u8>,
 ) -> Result<(), String> {
     let mut input = InBuffer::around(payload);
-    let mut step = vec![0; STEP];
     loop {
-        let mut output = OutBuffer::around(&mut step[..]);
+        let mut output = OutBuffer::around(&mut *step);
         decoder.run(&mut input, &mut output).map_err(|error| error.to_string())?;
         let produced = output.as_slice();
         if bytes.len() + produced.len() > most {

@@ -1,8 +1,8 @@
 //! What the address spaces held over time, for finding code bytes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use model::{BuildId, MapEvent, Mapping, PerfTime, Pid};
+use model::{BuildId, MapEvent, Mapping, PerfTime, Pid, Tid};
 
 use crate::PerfData;
 use crate::record::{Mmap, Record};
@@ -15,12 +15,36 @@ impl PerfData {
     /// the kernel's own changes to its code. Time 0 stands for "before the recording".
     pub fn map_events(&self) -> Vec<(PerfTime, MapEvent)> {
         let build_ids = BuildIds::of(self);
+        let mut processes = Processes::default();
         let mut events = Vec::new();
         for record in self.records() {
             let time = record.time.unwrap_or_default();
-            events.extend(map_event(&record.record, &build_ids).map(|event| (time, event)));
+            let event = processes.follow(&record.record).or_else(|| map_event(&record.record, &build_ids));
+            events.extend(event.map(|event| (time, event)));
         }
         events
+    }
+}
+
+/// The threads of each process, so that only the end of the last one ends the process.
+#[derive(Default)]
+struct Processes(HashMap<Pid, HashSet<Tid>>);
+
+impl Processes {
+    /// Follows births and ends; the end of a process where this record is it.
+    fn follow(&mut self, record: &Record<'_>) -> Option<MapEvent> {
+        match record {
+            Record::Fork { thread, .. } | Record::Comm { thread, .. } => {
+                self.0.entry(thread.pid).or_default().insert(thread.tid);
+                None
+            }
+            Record::Exit { thread, .. } => {
+                let threads = self.0.get_mut(&thread.pid)?;
+                let was_last = threads.remove(&thread.tid) && threads.is_empty();
+                was_last.then_some(MapEvent::Exit { pid: thread.pid, tid: thread.tid })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -31,7 +55,6 @@ fn map_event(record: &Record<'_>, build_ids: &BuildIds<'_>) -> Option<MapEvent> 
             MapEvent::Fork { parent: parent.pid, child: thread.pid }
         }
         Record::Comm { thread, exec: true, .. } => MapEvent::Exec { pid: thread.pid },
-        Record::Exit { thread, .. } => MapEvent::Exit { pid: thread.pid, tid: thread.tid },
         Record::Ksymbol { address, len, flags, name, .. } => MapEvent::KernelSymbol {
             range: *address..address.saturating_add(u64::from(*len)),
             name: String::from_utf8_lossy(name).into_owned(),

@@ -1,6 +1,7 @@
 //! The names of threads over time, from COMM and FORK records.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use model::{PerfTime, Tid};
 
@@ -11,7 +12,7 @@ use crate::record::Record;
 #[derive(Clone, Debug, Default)]
 pub struct ThreadNames {
     /// In the order of time.
-    names: HashMap<Tid, Vec<(PerfTime, String)>>,
+    names: HashMap<Tid, Vec<(PerfTime, Arc<str>)>>,
 }
 
 impl ThreadNames {
@@ -21,11 +22,11 @@ impl ThreadNames {
             let time = record.time.unwrap_or_default();
             match record.record {
                 Record::Comm { thread, name, .. } => {
-                    names.add(thread.tid, time, String::from_utf8_lossy(name).into_owned());
+                    names.add(thread.tid, time, String::from_utf8_lossy(name).into());
                 }
                 // A new thread has its parent's name until it says otherwise.
                 Record::Fork { thread, parent, .. } => {
-                    if let Some(name) = names.latest(parent.tid).map(str::to_owned) {
+                    if let Some(name) = names.latest(parent.tid).cloned() {
                         names.add(thread.tid, time, name);
                     }
                 }
@@ -35,15 +36,15 @@ impl ThreadNames {
         names
     }
 
-    fn add(&mut self, tid: Tid, time: PerfTime, name: String) {
+    fn add(&mut self, tid: Tid, time: PerfTime, name: Arc<str>) {
         let names = self.names.entry(tid).or_default();
         if names.last().is_none_or(|last| last.1 != name) {
             names.push((time, name));
         }
     }
 
-    fn latest(&self, tid: Tid) -> Option<&str> {
-        self.names.get(&tid)?.last().map(|(_, name)| name.as_str())
+    fn latest(&self, tid: Tid) -> Option<&Arc<str>> {
+        self.names.get(&tid)?.last().map(|(_, name)| name)
     }
 
     /// The name that `tid` had at `time`; the first known one before that; `swapper` for the idle task.
@@ -53,12 +54,12 @@ impl ThreadNames {
         }
         let names = self.names.get(&tid)?;
         let after = names.partition_point(|(since, _)| *since <= time);
-        names.get(after.saturating_sub(1)).map(|(_, name)| name.as_str())
+        names.get(after.saturating_sub(1)).map(|(_, name)| name.as_ref())
     }
 
     /// All names of a thread: (since when, name).
     pub fn of_thread(&self, tid: Tid) -> impl Iterator<Item = (PerfTime, &str)> {
-        self.names.get(&tid).into_iter().flatten().map(|(time, name)| (*time, name.as_str()))
+        self.names.get(&tid).into_iter().flatten().map(|(time, name)| (*time, name.as_ref()))
     }
 
     /// All threads that have a name.

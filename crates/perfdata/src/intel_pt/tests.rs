@@ -48,8 +48,9 @@ fn the_setup_record() {
     assert_eq!(IntelPtInfo::parse(&other), None, "Intel BTS");
 }
 
-/// `intel_pt/cyc,mtc,mtc_period=3,tsc,ptw,fup_on_ptw,pwr_evt,psb_period=1,branch,pt/`, worked out by hand:
-/// 0x1 pt, 0x2 cyc, 0x10 pwr_evt, 0x20 fup_on_ptw, 0x200 mtc, 0x400 tsc, 0x1000 ptw, 0x2000 branch, 3 << 14, 1 << 24.
+/// Of `intel_pt/cyc,mtc,mtc_period=3,tsc,ptw,fup_on_ptw,pwr_evt,psb_period=1,branch,pt/`, worked out by hand:
+/// `pt` 0x1, `cyc` 0x2, `pwr_evt` 0x10, `fup_on_ptw` 0x20, `mtc` 0x200, `tsc` 0x400, `ptw` 0x1000, `branch` 0x2000,
+/// 3 << 14, 1 << 24.
 #[test]
 fn a_configuration() {
     let found = IntelPtInfo::parse(&setup(b"", b"")).expect("complete").config(0x100_f633);

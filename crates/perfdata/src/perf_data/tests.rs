@@ -1,5 +1,6 @@
 //! Whole files by hand-made bytes: kinds that cannot be used, order, AUX buffers, damage, several clocks.
 
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use model::{Cpu, FileOffset, MapEvent, PerfTime, Pid, Tid, TimeConversion};
@@ -207,18 +208,19 @@ fn address_spaces_change_by_map_fork_exec_exit_and_poke() {
         .timed(7, 0, &bytes![20i32, 10i32, 20i32, 10i32, 0u64], 10)
         .timed(7, 0, &bytes![20i32, 20i32, 21i32, 20i32, 0u64], 11) // a thread
         .timed(3, 0x2000, &[bytes![20i32, 20i32], name("b")].concat(), 12)
-        .timed(4, 0, &bytes![20i32, 10i32, 20i32, 10i32, 0u64], 13)
+        .timed(4, 0, &bytes![20i32, 10i32, 20i32, 10i32, 0u64], 13) // its first thread, not its last
+        .timed(4, 0, &bytes![20i32, 20i32, 21i32, 20i32, 0u64], 14)
         .feature(2, record(67, 1 << 15, &build_id))
         .open();
     let events = perf_data.map_events();
     let times: Vec<u64> = events.iter().map(|(time, _)| time.0).collect();
-    assert_eq!(times, [0, 10, 12, 13]);
+    assert_eq!(times, [0, 10, 12, 14]);
     let MapEvent::Map(mapping) = &events[0].1 else { panic!("{events:?}") };
     assert_eq!((mapping.pid, mapping.range.clone()), (Pid(10), 0x40_0000..0x40_1000));
     assert_eq!(mapping.build_id.as_ref().map(|id| id.bytes().to_vec()), Some(vec![0xab; 20]));
     assert_eq!(events[1].1, MapEvent::Fork { parent: Pid(10), child: Pid(20) });
     assert_eq!(events[2].1, MapEvent::Exec { pid: Pid(20) });
-    assert_eq!(events[3].1, MapEvent::Exit { pid: Pid(20), tid: Tid(20) });
+    assert_eq!(events[3].1, MapEvent::Exit { pid: Pid(20), tid: Tid(21) });
 }
 
 #[test]
@@ -277,7 +279,6 @@ fn opening_a_huge_file_touches_no_aux_payload() {
     file.claimed_size = Some(48 + size + 40);
     let head = file.record(71, 0, &auxtrace(size, 0)).bytes();
     let sparse = std::fs::File::create(&path).expect("created");
-    use std::os::unix::fs::FileExt;
     sparse.write_all_at(&head, 0).expect("written");
     sparse.write_all_at(&record(14, 0, &trailer(10)), payload + size).expect("a sparse file");
     let perf_data = PerfData::open(&path).expect("opens");
@@ -290,4 +291,43 @@ fn opening_a_huge_file_touches_no_aux_payload() {
 fn resident_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok())
+}
+
+/// Writes `fuzz/seeds/perfdata_open`: `cargo test -p tailtrace-perfdata -- --ignored writes_the_fuzzers_seeds`.
+#[test]
+#[ignore = "writes into the source tree"]
+fn writes_the_fuzzers_seeds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/perfdata_open");
+    std::fs::create_dir_all(&folder).expect("created");
+    let sideband = TestFile::new()
+        .timed(
+            10,
+            0,
+            &[
+                bytes![10i32, 11i32, 0x40_0000u64, 4096u64, 0u64, 0u64, 0u64, 0u64, 5u32, 2u32],
+                name("/bin/a"),
+            ]
+            .concat(),
+            0,
+        )
+        .timed(3, 0x2000, &[bytes![10i32, 11i32], name("worker")].concat(), 5)
+        .timed(12, 0, &bytes![10i32, 11i32], 10)
+        .timed(15, 0x6000, &bytes![0i32, 0i32], 20)
+        .timed(15, 0, &bytes![10i32, 11i32], 21)
+        .timed(20, 0, &bytes![0xffff_ffff_8100_0010u64, 2u16, 2u16, 0xccccu16, 0x9090u16], 30)
+        .timed(2, 0, &bytes![7u64, 5u64], 40);
+    let listed = sideband.next_offset();
+    let sideband = sideband.record(71, 0, &auxtrace(16, 3)).raw(&[0x02, 0x82].repeat(8)).record(68, 0, &[]);
+    let sideband = sideband.feature(18, bytes![1u64, listed, 48u64]);
+    let packed = zstd::stream::encode_all(&record(14, 0, &trailer(10))[..], 1).expect("packed");
+    let wide = TestFile::default().attr(attr(2, 314, 0x1_0487, SAMPLE_ID_ALL), &[7]).record(
+        9,
+        1,
+        &[bytes![7u64, 0x40_1000u64, 10i32, 11i32, 50u64, 3u32, 0u32, 12u32], vec![0; 12]].concat(),
+    );
+    for (name, file) in
+        [("sideband", sideband), ("compressed", TestFile::new().record(81, 0, &packed)), ("tracepoint", wide)]
+    {
+        std::fs::write(folder.join(name), file.bytes()).expect("written");
+    }
 }

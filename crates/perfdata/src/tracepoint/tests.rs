@@ -32,11 +32,11 @@ fn payload() -> Vec<u8> {
     payload[4..8].copy_from_slice(&(-1i32).to_le_bytes());
     payload[8..15].copy_from_slice(b"swapper");
     payload[24..28].copy_from_slice(&(-2i32).to_le_bytes());
-    payload[28..32].copy_from_slice(&(10u32 << 16 | 88).to_le_bytes());
-    payload[32..36].copy_from_slice(&(4u32 << 16 | (98 - 36)).to_le_bytes());
+    payload[28..32].copy_from_slice(&(0xa_0000u32 + 88).to_le_bytes());
+    payload[32..36].copy_from_slice(&(0x4_0000u32 + 98 - 36).to_le_bytes());
     payload[40..48].fill(0xaa);
     payload[56..64].copy_from_slice(&0xffff_ffff_8100_0000u64.to_le_bytes());
-    payload[64..68].copy_from_slice(&(8u32 << 16 | 102).to_le_bytes());
+    payload[64..68].copy_from_slice(&(0x8_0000u32 + 102).to_le_bytes());
     payload[72..80].copy_from_slice(&256i64.to_le_bytes());
     payload[80] = 200;
     payload[81..85].copy_from_slice(&[127, 0, 0, 1]);

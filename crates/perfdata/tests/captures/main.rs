@@ -7,6 +7,7 @@ mod aux_area;
 mod captures;
 mod damage;
 mod dump;
+mod fuzz_seeds;
 mod header;
 mod peer;
 mod samples;

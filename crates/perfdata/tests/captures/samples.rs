@@ -62,36 +62,45 @@ fn check_comm(perf_data: &PerfData, time: PerfTime, printed: &Printed<'_>) {
 /// Compares each `name=value` whose name is a field; returns how many.
 fn check_fields(sample: &Sample<'_>, printed: &Printed<'_>) -> usize {
     let mut compared = 0;
-    // A text may hold blanks, so a value ends where the next name begins.
-    let starts: Vec<usize> = printed.fields.match_indices('=').map(|(at, _)| at).collect();
-    for (index, &at) in starts.iter().enumerate() {
-        let name = printed.fields[..at].rsplit([' ', '[']).next().unwrap_or_default();
-        let end = starts
-            .get(index + 1)
-            .map_or(printed.fields.len(), |&next| printed.fields[..next].rfind(' ').unwrap_or(next));
-        let value =
-            printed.fields[at + 1..end.max(at + 1)].trim_end_matches("==>").trim_end_matches(" [").trim();
+    for (name, value) in named_values(printed.fields) {
+        // perf prints the state's letters.
         let Some(field) = sample.field(name).filter(|_| name != "prev_state") else { continue };
-        let value = value.trim_end_matches(" ==>").split(" [").next().unwrap_or_default();
         let is_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '-');
         match field {
-            // perf prints some numbers by name: kernel addresses, the result of an interrupt.
-            FieldValue::Unsigned(_) | FieldValue::Signed(_) if !is_number => continue,
             FieldValue::Text(text) => {
-                assert_eq!(String::from_utf8_lossy(text), value, "{name} in {printed:?}")
+                assert_eq!(String::from_utf8_lossy(text), value, "{name} in {printed:?}");
             }
-            FieldValue::Unsigned(number) => assert_eq!(number, parse_number(value), "{name} in {printed:?}"),
+            FieldValue::Unsigned(number) if is_number => {
+                assert_eq!(number, parse_number(value), "{name} in {printed:?}");
+            }
             FieldValue::Signed(number) if value.starts_with('-') => {
                 assert_eq!(number.to_string(), value, "{name} in {printed:?}");
             }
-            FieldValue::Signed(number) => {
+            FieldValue::Signed(number) if is_number => {
                 assert_eq!(u64::try_from(number), Ok(parse_number(value)), "{name} in {printed:?}");
             }
-            FieldValue::Bytes(_) => continue,
+            // perf prints some numbers by name: kernel addresses, the result of an interrupt.
+            FieldValue::Unsigned(_) | FieldValue::Signed(_) | FieldValue::Bytes(_) => continue,
         }
         compared += 1;
     }
     compared
+}
+
+/// `prev_comm=a b prev_pid=1 ==> next_comm=c` and `vec=7 [action=SCHED]`: a value, which may hold blanks, ends where
+/// the next name begins.
+fn named_values(fields: &str) -> Vec<(&str, &str)> {
+    let equals: Vec<usize> = fields.match_indices('=').map(|(at, _)| at).collect();
+    let mut values = Vec::new();
+    for (index, &at) in equals.iter().enumerate() {
+        let name = fields[..at].rsplit([' ', '[']).next().unwrap_or_default();
+        let next = equals.get(index + 1).copied().unwrap_or(fields.len());
+        let end = if next == fields.len() { next } else { fields[..next].rfind(' ').unwrap_or(next) };
+        let value = fields.get(at + 1..end).unwrap_or_default();
+        let value = value.split(" [").next().unwrap_or_default();
+        values.push((name, value.trim().trim_end_matches("==>").trim()));
+    }
+    values
 }
 
 /// Hexadecimal with 0x, decimal without, leading zeros allowed.
