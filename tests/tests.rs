@@ -5,10 +5,12 @@
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
 //! * `records`: `dump --records` against perf.
 //! * `contract`: exit codes, formats, options, bad input.
+//! * `readme`: the README shows what the tool prints.
 
 mod captures;
 mod contract;
 mod instructions;
 mod layering;
+mod readme;
 mod records;
 mod verdicts;

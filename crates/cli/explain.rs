@@ -9,7 +9,7 @@ use model::{Attribution, Diagnostic, Interval};
 use rayon::prelude::*;
 use report::{OutlierReport, Report, Timebase};
 
-use crate::args::{ExplainArgs, ExplainFormat};
+use crate::args::{ExplainArgs, ExplainFormat, InputArgs};
 use crate::capture::{self, Capture};
 use crate::checks;
 use crate::decoding::Decoding;
@@ -28,7 +28,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let population = Population::of(&set.intervals, members, capture.conversion());
     let selected = source::select(&args.selection, &population)?;
     let report = build(args, &capture, &set, &population, &selected)?;
-    output::print_diagnostics(&report.diagnostics);
+    if args.format == ExplainFormat::Json || !output::is_terminal() {
+        output::print_diagnostics(&report.diagnostics);
+    }
     output::print_result(&match args.format {
         ExplainFormat::Text => report::render_text(&report, &output::style()),
         ExplainFormat::Markdown => report::render_markdown(&report),
@@ -65,7 +67,7 @@ fn build(
     let mut outliers = Vec::new();
     for &index in &selected.indices {
         match outlier_report(capture, index, &baselines[&index], &examined) {
-            Ok(outlier) => outliers.push(outlier.with_perf_script(&args.input.input.to_string_lossy())),
+            Ok(outlier) => outliers.push(with_command(outlier, &args.input)),
             Err(error) => diagnostics.push(no_report(&set.intervals[index], &error)),
         }
     }
@@ -115,6 +117,19 @@ fn outlier_report(
         OutlierReport::new(&attribution, &baselines, timebase, |thread, at| capture.comm(thread, at));
     report.checks = checks::of(capture, own, &attribution);
     Ok(report)
+}
+
+/// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.
+fn with_command(outlier: OutlierReport, input: &InputArgs) -> OutlierReport {
+    let mut outlier = outlier.with_perf_script(&input.input.to_string_lossy());
+    let options =
+        [("--symfs", &input.symfs), ("--vmlinux", &input.vmlinux), ("--kallsyms", &input.kallsyms)];
+    for (name, value) in options {
+        if let Some(value) = value {
+            outlier = outlier.with_perf_option(name, &value.to_string_lossy());
+        }
+    }
+    outlier
 }
 
 fn no_report(interval: &Interval, error: &anyhow::Error) -> Diagnostic {

@@ -45,6 +45,11 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
+/// Whether a person reads stdout here and now: then the report itself shows its diagnostics, and once is enough.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Writes a result to stdout.
 ///
 /// # Errors
@@ -68,7 +73,7 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// How text results look here: the terminal's width, and colour where it is one and `NO_COLOR` is not set.
 pub(crate) fn style() -> report::Style {
-    let terminal = io::stdout().is_terminal();
+    let terminal = is_terminal();
     let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
     let unicode = ["LC_ALL", "LC_CTYPE", "LANG"]
