@@ -87,8 +87,9 @@ pub(crate) struct Walk<'w> {
 enum Place {
     /// In the stream, from this PSB on.
     Stream(u64),
-    /// In the scratch buffer from `start` on; `base` is the stream position of the buffer's first byte (it wraps).
-    Scratch { start: usize, base: u64 },
+    /// In the scratch buffer from `start` on, the first `synthetic` bytes made up; `base` is the stream position of
+    /// the buffer's first byte (it wraps).
+    Scratch { start: usize, base: u64, synthetic: usize },
 }
 
 impl Walk<'_> {
@@ -133,12 +134,12 @@ impl Walk<'_> {
                 let piece = self.stream.pieces[index];
                 let skip = usize::try_from(position - piece.start).unwrap_or(usize::MAX);
                 let border = if self.stream.goes_on(index) { Border::Last } else { Border::None };
-                (Run { bytes: &piece.bytes[skip..], base: position, border }, piece.end())
+                (Run { bytes: &piece.bytes[skip..], base: position, synthetic: 0, border }, piece.end())
             }
-            Place::Scratch { start, base } => {
+            Place::Scratch { start, base, synthetic } => {
                 let bytes = &scratch[start..];
                 let base = base.wrapping_add(start as u64);
-                (Run { bytes, base, border: Border::First }, base.wrapping_add(bytes.len() as u64))
+                (Run { bytes, base, synthetic, border: Border::First }, base.wrapping_add(bytes.len() as u64))
             }
         };
         let end = self.run(run, images)?;
@@ -148,7 +149,10 @@ impl Walk<'_> {
             RunEnd::Border(position) => self.enter(position, scratch),
             RunEnd::Exhausted => self.behind(piece_end, scratch),
             RunEnd::Fault(trouble) => {
-                let resume = recovery::resume(run.bytes, trouble.sync, trouble.at, trouble.sync + 1);
+                // Never at what was entered by already, which a synthetic PSB+ repeats.
+                let least = run.synthetic.max(trouble.sync + 1);
+                let trouble = Trouble { at: trouble.at.max(run.synthetic), ..trouble };
+                let resume = recovery::resume(run.bytes, trouble.sync, trouble.at, least);
                 self.recover(trouble, run.base, resume, place, scratch)
             }
         })
@@ -170,7 +174,7 @@ impl Walk<'_> {
         scratch.resize(HEADROOM, 0);
         let bytes = self.stream.bytes(position, length);
         scratch.extend_from_slice(&bytes[..bytes.len().min(length)]);
-        Some(Place::Scratch { start: HEADROOM, base: position.wrapping_sub(HEADROOM as u64) })
+        Some(Place::Scratch { start: HEADROOM, base: position.wrapping_sub(HEADROOM as u64), synthetic: 0 })
     }
 
     /// Whether the next PSB+ behind the PSB at `position` lies in the same piece.
@@ -231,7 +235,7 @@ impl Walk<'_> {
             let end = usize::try_from(after.wrapping_sub(base)).unwrap_or(usize::MAX).min(scratch.len());
             if let Some(start) = end.checked_sub(prefix.len()) {
                 scratch[start..end].copy_from_slice(prefix);
-                return Place::Scratch { start, base };
+                return Place::Scratch { start, base, synthetic: prefix.len() };
             }
         }
         let next = self.stream.psb_from(after);
@@ -244,7 +248,7 @@ impl Walk<'_> {
         let base = after.wrapping_sub(scratch.len() as u64);
         let bytes = self.stream.bytes(after, length);
         scratch.extend_from_slice(&bytes[..bytes.len().min(length)]);
-        Place::Scratch { start, base }
+        Place::Scratch { start, base, synthetic: prefix.len() }
     }
 }
 

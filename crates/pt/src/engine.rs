@@ -56,7 +56,8 @@ pub trait Engine {
     ) -> Result<DecodeStats, Error>;
 }
 
-/// The engine that uses libipt's block decoder. Holds the code images of one worker thread.
+/// The engine that uses libipt's block decoder. Holds the code images of one worker thread, by the ids of their
+/// epochs: all its windows must come with the same [`CodeBytes`].
 pub struct Libipt {
     pub(crate) config: PtConfig,
     pub(crate) limits: Limits,

@@ -16,6 +16,8 @@ pub(crate) struct Run<'b> {
     pub(crate) bytes: &'b [u8],
     /// Stream position of the first byte; wraps behind a synthetic PSB+.
     pub(crate) base: u64,
+    /// How many bytes at the front are made up.
+    pub(crate) synthetic: usize,
     pub(crate) border: Border,
 }
 
@@ -237,7 +239,7 @@ impl Walk<'_> {
         at: usize,
     ) -> Result<Option<RunEnd>, Error> {
         let what = event.what();
-        let place = |offset: usize| run.base.wrapping_add(offset as u64);
+        let place = |offset: usize| run.base.wrapping_add(offset.max(run.synthetic) as u64);
         if let Some((border, _)) = state.border
             && event.is_status_update()
         {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use model::{Tsc, TscRange};
 use support::{Capture, FileCode, emulated};
-use tailtrace_pt::{Engine as _, FlowItem, FlowSink, Libipt, Limits, Packets, Window};
+use tailtrace_pt::{Engine as _, FlowItem, FlowSink, Libipt, Limits, Packets, Window, decode_chunks};
 
 #[derive(Default)]
 struct Count {
@@ -59,6 +59,23 @@ fn megabytes_per_second() {
                 sink.gaps,
                 occupants.len()
             );
+        }
+    }
+    let none = FileCode::new(&capture, std::path::Path::new("/nowhere"), None);
+    for (stream, _) in capture.streams() {
+        let range = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
+        let window = Window { stream: &stream, range, occupants: &capture.occupants(&stream) };
+        let mut sink = Count::default();
+        let start = Instant::now();
+        // Images are kept by epoch: another image wants another engine.
+        let mut engine = Libipt::new(capture.config.clone(), Limits::default());
+        engine.decode(&window, &none, &mut sink).expect("memory");
+        println!("no code at all: {} gaps in {:?}", sink.gaps, start.elapsed());
+        for threads in [1, 2] {
+            let start = Instant::now();
+            let sinks =
+                decode_chunks(&capture.config, &Limits::default(), &window, &code, threads, Count::default);
+            println!("{threads} threads: {} chunks in {:?}", sinks.expect("memory").len(), start.elapsed());
         }
     }
     for (stream, _) in capture.streams() {
