@@ -4,6 +4,7 @@
 //! * `verdicts`: planted causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
 //! * `records`: `dump --records` against perf.
+//! * `scenarios`: hand-made captures, code patched at run time among them.
 //! * `contract`: exit codes, formats, options, bad input.
 //! * `readme`: the README shows what the tool prints.
 
@@ -13,4 +14,5 @@ mod instructions;
 mod layering;
 mod readme;
 mod records;
+mod scenarios;
 mod verdicts;

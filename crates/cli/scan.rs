@@ -1,13 +1,11 @@
-//! Marks that lie in the trace itself: PTWRITE payloads and calls of a function. They need one decode of all of it,
-//! a thread per stream; found calls are kept beside the capture.
-
-use std::ops::ControlFlow;
+//! Marks that lie in the trace itself: PTWRITE payloads, which the packets tell, and calls of a function, which need
+//! one decode of all of it. Found calls are kept beside the capture.
 
 use anyhow::{Result, bail};
 use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
 use intervals::{IntervalSet, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
-use model::{Cpu, Pid, Tsc, TscRange};
-use pt::{Engine, EventKind, FlowItem, FlowSink, Libipt, PtStream, Window};
+use model::{Pid, ThreadId, Tsc, TscRange};
+use pt::{Occupant, PtStream, Window};
 use rayon::prelude::*;
 
 use crate::capture::Capture;
@@ -15,51 +13,31 @@ use crate::capture::Capture;
 /// All of a trace.
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 
-/// Decodes every stream into a sink of its own, in parallel.
-fn scan<S: FlowSink + Send>(capture: &Capture<'_>, sink: impl Fn(&PtStream<'_>) -> S + Sync) -> Vec<S> {
+/// Intervals from PTWRITE payloads: the packets tell all, no code is needed.
+pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec) -> IntervalSet {
     let streams: Vec<&PtStream<'_>> = capture.streams().collect();
-    streams
-        .into_par_iter()
-        .map(|stream| {
-            let mut engine = Libipt::new(capture.pt_config(), pt::Limits::default());
-            let occupants = capture.occupants_of(stream);
-            let window = Window { stream, range: ALL, occupants: &occupants };
-            let mut sink = sink(stream);
-            if let Err(error) = engine.decode(&window, capture.images(), &mut sink) {
-                capture.note_decode_error(stream.cpu(), &error);
-            }
-            sink
+    let found: Vec<Vec<PtwriteOccurrence>> =
+        streams.into_par_iter().map(|stream| payloads(capture, stream)).collect();
+    from_ptwrites(spec, found.into_iter().flatten())
+}
+
+fn payloads(capture: &Capture<'_>, stream: &PtStream<'_>) -> Vec<PtwriteOccurrence> {
+    let occupants = capture.occupants_of(stream);
+    pt::scan_ptwrites(stream, &capture.pt_config())
+        .map(|mark| PtwriteOccurrence {
+            time: mark.time,
+            cpu: stream.cpu(),
+            thread: occupant_at(&occupants, mark.time),
+            payload: mark.payload,
+            aux_offset: mark.position,
         })
         .collect()
 }
 
-/// Intervals from PTWRITE payloads.
-pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec) -> IntervalSet {
-    let found = scan(capture, |stream| Payloads { cpu: stream.cpu(), found: Vec::new() });
-    from_ptwrites(spec, found.into_iter().flat_map(|payloads| payloads.found))
-}
-
-/// Collects PTWRITE payloads.
-struct Payloads {
-    cpu: Option<Cpu>,
-    found: Vec<PtwriteOccurrence>,
-}
-
-impl FlowSink for Payloads {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
-        if let FlowItem::Event(event) = item
-            && let EventKind::Ptwrite { payload, .. } = event.kind
-        {
-            self.found.push(PtwriteOccurrence {
-                time: event.time.not_before,
-                cpu: self.cpu,
-                thread: event.thread,
-                payload,
-                aux_offset: event.aux_offset,
-            });
-        }
-        ControlFlow::Continue(())
-    }
+/// Who was on the CPU at `at`.
+fn occupant_at(occupants: &[Occupant], at: Tsc) -> Option<ThreadId> {
+    let later = occupants.partition_point(|occupant| occupant.since <= at);
+    occupants[..later].last().map(|occupant| occupant.thread)
 }
 
 /// Intervals from a function's entry to its return.
@@ -77,11 +55,24 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str) -> Result<IntervalSet> 
     if let Some(known) = cache.as_ref().and_then(MarkCache::load) {
         return Ok(known.into_intervals(symbol));
     }
-    let sinks = scan(capture, |stream| FunctionCalls::new(&entries, stream.cpu(), ALL));
-    let found = join_calls(sinks.into_iter().flat_map(FunctionCalls::finish));
+    let found = join_calls(find_calls(capture, &entries)?.into_iter().flat_map(FunctionCalls::finish));
     if let Some(cache) = cache {
         // A folder one may not write into costs a second scan, no more.
         let _ = cache.store(&found);
     }
     Ok(found.into_intervals(symbol))
+}
+
+/// Decodes all streams, one after the other, each in chunks on all threads.
+fn find_calls<'e>(capture: &Capture<'_>, entries: &'e [EntryPoint]) -> Result<Vec<FunctionCalls<'e>>> {
+    let threads = rayon::current_num_threads();
+    let mut sinks = Vec::new();
+    for stream in capture.streams() {
+        let occupants = capture.occupants_of(stream);
+        let window = Window { stream, range: ALL, occupants: &occupants };
+        let sink = || FunctionCalls::new(entries, stream.cpu(), ALL);
+        let limits = pt::Limits::default();
+        sinks.extend(pt::decode_chunks(&capture.pt_config(), &limits, &window, capture.images(), threads, sink)?);
+    }
+    Ok(sinks)
 }
