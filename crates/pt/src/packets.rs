@@ -268,8 +268,7 @@ fn unsigned(bytes: &[u8], from: usize, size: usize) -> Option<u64> {
 
 fn short_tnt(byte: u8) -> Packet {
     let stop = byte.checked_ilog2().unwrap_or(1);
-    #[allow(clippy::cast_possible_truncation, reason = "below 7")]
-    let bits = stop as u8 - 1;
+    let bits = u8::try_from(stop.saturating_sub(1)).unwrap_or(0);
     Packet::Tnt { bits, taken: u64::from(byte >> 1) & ((1 << bits) - 1) }
 }
 
@@ -331,10 +330,7 @@ fn parse_extended(bytes: &[u8]) -> Option<(Packet, usize)> {
         0x23 => (Packet::PsbEnd, 2),
         0xf3 => (Packet::Ovf, 2),
         0x83 => (Packet::TraceStop, 2),
-        0x03 => {
-            bytes.get(3)?;
-            (Packet::Cbr(*bytes.get(2)?), 4)
-        }
+        0x03 => (Packet::Cbr(*bytes.get(2..4)?.first()?), 4),
         0x43 => {
             let payload = unsigned(bytes, 2, 6)?;
             (Packet::Pip { cr3: payload >> 1 << 5, non_root: payload & 1 != 0 }, 8)
@@ -364,8 +360,7 @@ fn parse_extended(bytes: &[u8]) -> Option<(Packet, usize)> {
 
 fn long_tnt(payload: u64) -> Option<Packet> {
     let stop = payload.checked_ilog2()?;
-    #[allow(clippy::cast_possible_truncation, reason = "below 48")]
-    Some(Packet::Tnt { bits: stop as u8, taken: payload & ((1 << stop) - 1) })
+    Some(Packet::Tnt { bits: u8::try_from(stop).ok()?, taken: payload & ((1 << stop) - 1) })
 }
 
 fn tma(bytes: &[u8]) -> Option<Packet> {

@@ -1,7 +1,7 @@
 //! A small perf.data reader for these tests alone: AUXTRACE payloads, mappings, switches, and code from files.
 //!
 //! Independent of the workspace's own reader and symbol crates, so that the decoder is tested by itself.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test binary uses a part")]
 
 mod code;
 mod container;
