@@ -106,13 +106,11 @@ struct Pairing {
 
 impl Lane {
     fn of(mark: &Mark) -> Lane {
-        match &mark.key {
-            Some(key) => Lane::Keyed(Arc::clone(&mark.label), key.clone()),
-            None => {
-                let cpu = mark.cpu.filter(|_| mark.thread.is_none_or(ThreadId::is_idle));
-                Lane::Nested(Arc::clone(&mark.label), mark.thread, cpu)
-            }
+        if let Some(key) = &mark.key {
+            return Lane::Keyed(Arc::clone(&mark.label), key.clone());
         }
+        let cpu = mark.cpu.filter(|_| mark.thread.is_none_or(ThreadId::is_idle));
+        Lane::Nested(Arc::clone(&mark.label), mark.thread, cpu)
     }
 }
 

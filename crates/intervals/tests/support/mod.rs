@@ -6,20 +6,20 @@
 use std::path::{Path, PathBuf};
 
 /// An unpacked capture.
-pub struct Unpacked {
+pub(crate) struct Unpacked {
     folder: tempfile::TempDir,
     name: String,
 }
 
 impl Unpacked {
     /// The folder that holds `perf.data` and `intervals.csv`.
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
     }
 }
 
 /// The packed capture, where there is one: in `TAILTRACE_EMULATED`, beside the workspace, or among its fixtures.
-pub fn archive(name: &str) -> Option<PathBuf> {
+pub(crate) fn archive(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folders = [
         std::env::var_os("TAILTRACE_EMULATED").map(PathBuf::from),
@@ -35,7 +35,7 @@ pub fn archive(name: &str) -> Option<PathBuf> {
 }
 
 /// Unpacks a capture, its binaries left out.
-pub fn unpack(name: &str) -> Option<Unpacked> {
+pub(crate) fn unpack(name: &str) -> Option<Unpacked> {
     let file = std::fs::File::open(archive(name)?).expect("the capture opens");
     let folder = tempfile::tempdir().expect("a folder");
     let mut archive = tar::Archive::new(zstd::Decoder::new(file).expect("zstd"));
