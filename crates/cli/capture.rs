@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 use attribution::{Comms, Function, Functions, Whereabouts};
 use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
-use perfdata::{AuxBuffer, IntelPtConfig, PerfData, Record};
+use perfdata::{AuxBuffer, IntelPtConfig, LossKind, PerfData, Record};
 use pt::{CpuModel, Gap, Occupant, Piece, PtConfig, PtStream};
 use report::{CaptureFacts, Timebase};
 use symbols::{ProcessImages, SearchPath};
@@ -212,7 +212,10 @@ impl<'a> Capture<'a> {
     /// The circumstances of the recording.
     pub(crate) fn facts(&self) -> CaptureFacts {
         let features = self.perf.features();
+        let (lost_records, truncated_aux) = losses(self.perf);
         CaptureFacts {
+            lost_records: Some(lost_records),
+            truncated_aux: Some(truncated_aux),
             path: Some(self.path.clone()),
             hostname: features.hostname.clone(),
             os_release: features.os_release.clone(),
@@ -227,7 +230,6 @@ impl<'a> Capture<'a> {
             duration_ns: self.perf.time_range().map(|range| range.end.0.saturating_sub(range.start.0)),
             time_unit: Timebase::new(self.conversion(), None).unit(),
             trace_bytes: Some(self.perf.aux_buffers().iter().map(|buffer| buffer.size).sum()),
-            ..CaptureFacts::default()
         }
     }
 
@@ -256,6 +258,14 @@ impl<'a> Capture<'a> {
             }
         }
     }
+}
+
+/// How many records (and samples) the kernel lost, and in how many places it lost AUX bytes.
+fn losses(perf: &PerfData) -> (u64, u64) {
+    perf.loss().iter().fold((0, 0), |(records, aux), loss| match loss.kind {
+        LossKind::Records { count } | LossKind::Samples { count } => (records.saturating_add(count), aux),
+        LossKind::Aux { .. } => (records, aux + 1),
+    })
 }
 
 /// `GenuineIntel,6,94,3` as numbers.
