@@ -76,8 +76,8 @@ struct RepeatArguments {
     /// Which records are repeated.
     #[arg(long, value_enum, default_value = "all")]
     sideband: Sideband,
-    /// Largest AUXTRACE record. `perf script --time` (6.1) loses instructions in windows of records of several megabytes.
-    #[arg(long, value_parser = bytes, default_value = "256K")]
+    /// Largest AUXTRACE record. The larger, the more instructions does `perf script --time` (6.1) lose.
+    #[arg(long, value_parser = bytes, default_value = "128K")]
     buffer: u64,
 }
 

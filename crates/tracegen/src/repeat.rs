@@ -47,8 +47,9 @@ pub struct Plan {
     pub amount: Amount,
     /// What of the sideband.
     pub sideband: Sideband,
-    /// AUXTRACE records hold at most so many bytes, unless one PSB period is longer. With 8 MiB `perf script --time` (6.1) lost
-    /// whole windows without a word, where a record held several repetitions; with 256 KiB it lost none.
+    /// AUXTRACE records hold at most so many bytes, unless one PSB period is longer. `perf script --time` (6.1) starts too late in
+    /// some windows without a word, the more often the larger they are: with 8 MiB it lost whole windows of 100 us, with
+    /// 256 KiB parts of some. With the window begun 500 us earlier it finds every instruction.
     pub buffer_bytes: usize,
 }
 
