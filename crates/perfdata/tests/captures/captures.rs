@@ -112,7 +112,8 @@ fn folder(variable: &str, name: &str) -> PathBuf {
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in folder.read_dir().into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        if name.starts_with("perf.") && (name.contains("data")) {
+        // Beside a capture may lie what tailtrace keeps of it.
+        if name.starts_with("perf.") && name.contains("data") && !name.contains(".tailtrace-") {
             found.push(path);
         } else if path.is_dir() {
             collect(&path, found);

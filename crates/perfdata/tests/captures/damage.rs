@@ -1,6 +1,7 @@
 //! Real captures cut off and altered: no panic, and what lies before the damage still comes out.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use model::Severity;
 use proptest::prelude::*;
@@ -9,7 +10,12 @@ use tailtrace_perfdata::{PerfData, Record};
 use crate::captures;
 
 /// The smallest capture, and one with tracepoints.
-fn originals() -> Vec<Vec<u8>> {
+fn originals() -> &'static [Vec<u8>] {
+    static ORIGINALS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    ORIGINALS.get_or_init(read_originals)
+}
+
+fn read_originals() -> Vec<Vec<u8>> {
     let mut files: Vec<Vec<u8>> =
         captures::corpus().iter().filter_map(|path| std::fs::read(path).ok()).collect();
     files.sort_by_key(Vec::len);

@@ -1,7 +1,9 @@
 //! The schedule against the switch records themselves, as perf prints them.
 
+use std::collections::BTreeMap;
+
 use model::{Cpu, PerfTime, Pid, Tid};
-use tailtrace_perfdata::{LeaveReason, PerfData, Record};
+use tailtrace_perfdata::{LeaveReason, PerfData, Record, Run};
 
 use crate::captures;
 
@@ -24,12 +26,14 @@ fn every_sched_switch_is_an_edge() {
         let switches: Vec<Switch> = text.lines().filter_map(parse_line).collect();
         let traced = perf_data.attrs().iter().any(|attr| attr.name.as_deref() == Some("sched:sched_switch"));
         assert!(!traced || switches.len() > 20, "{}", capture.display());
-        for switch in &switches {
+        let processes = processes(&perf_data);
+        let mut runs: BTreeMap<u32, Vec<&Run>> = BTreeMap::new();
+        let mut next_on_cpu: BTreeMap<u32, PerfTime> = BTreeMap::new();
+        for switch in switches.iter().rev() {
             let place = format!("{} at {}", capture.display(), switch.time);
             // The registers are exchanged behind the tracepoint; how long behind, an emulated CPU's host decides.
-            let later = switches.iter().filter(|other| other.cpu == switch.cpu && other.time > switch.time);
-            let after = later.map(|other| other.time).min().unwrap_or(PerfTime(u64::MAX));
-            let runs: Vec<_> = schedule.on_cpu(Cpu(switch.cpu)).collect();
+            let after = next_on_cpu.insert(switch.cpu, switch.time).unwrap_or(PerfTime(u64::MAX));
+            let runs = runs.entry(switch.cpu).or_insert_with(|| schedule.on_cpu(Cpu(switch.cpu)).collect());
             let index = runs.partition_point(|run| run.stop < switch.time);
             let (left, came) = (runs[index], runs[index + 1]);
             assert!(left.stop >= switch.time && left.stop < after, "{place}: {left:?}");
@@ -41,7 +45,7 @@ fn every_sched_switch_is_an_edge() {
                 state => LeaveReason::Slept(state.chars().next()),
             };
             assert_eq!(left.leave, expected, "{place}");
-            if let Some(pid) = process_of(&perf_data, came.thread.tid) {
+            if let Some(&pid) = processes.get(&came.thread.tid) {
                 assert_eq!(came.thread.pid, pid, "{place}");
             }
         }
@@ -49,12 +53,12 @@ fn every_sched_switch_is_an_edge() {
 }
 
 /// The process by the thread's own COMM or FORK record; a thread born in an unlucky moment has none.
-fn process_of(perf_data: &PerfData, tid: Tid) -> Option<Pid> {
+fn processes(perf_data: &PerfData) -> BTreeMap<Tid, Pid> {
     let named = perf_data.records().filter_map(|record| match record.record {
-        Record::Comm { thread, .. } | Record::Fork { thread, .. } if thread.tid == tid => Some(thread.pid),
+        Record::Comm { thread, .. } | Record::Fork { thread, .. } => Some((thread.tid, thread.pid)),
         _ => None,
     });
-    if tid.0 == 0 { Some(Pid(0)) } else { named.last() }
+    named.chain([(Tid(0), Pid(0))]).collect()
 }
 
 /// `    16 [000]     0.476107023:  sched:sched_switch: prev_comm=a prev_pid=16 prev_prio=0 prev_state=S ==> …`
