@@ -161,6 +161,20 @@ fn parse_payload<'a>(
             fields.u64()?;
         }
     }
+    parse_data_fields(sample, attr, fields)?;
+    if has(st::AUX) {
+        let size = fields.u64()?;
+        let start = HEADER_SIZE + body_len - fields.rest().len();
+        let bytes = fields.counted_bytes(size)?;
+        sample.aux = Some(bytes);
+        sample.aux_at = start..start + bytes.len();
+    }
+    Some(())
+}
+
+/// The fields about the data access, which stand between the user stack and the AUX bytes.
+fn parse_data_fields(sample: &mut Sample<'_>, attr: &Attr, fields: &mut Fields<'_>) -> Option<()> {
+    let has = |bit| attr.sample_type & bit != 0;
     if has(st::WEIGHT | st::WEIGHT_STRUCT) {
         sample.weight = Some(fields.u64()?);
     }
@@ -184,13 +198,6 @@ fn parse_payload<'a>(
     }
     if has(st::CODE_PAGE_SIZE) {
         fields.u64()?;
-    }
-    if has(st::AUX) {
-        let size = fields.u64()?;
-        let start = HEADER_SIZE + body_len - fields.rest().len();
-        let bytes = fields.counted_bytes(size)?;
-        sample.aux = Some(bytes);
-        sample.aux_at = start..start + bytes.len();
     }
     Some(())
 }

@@ -57,7 +57,7 @@ fn record_ranges(perf_data: &PerfData, file: &[u8]) -> Vec<(usize, usize)> {
 fn a_file_cut_off_anywhere_gives_all_records_before_the_cut() {
     for file in originals() {
         let whole = PerfData::from_bytes(Path::new("whole"), file.clone()).expect("sound");
-        let ranges = record_ranges(&whole, &file);
+        let ranges = record_ranges(&whole, file);
         let borders = ranges.iter().flat_map(|&(start, end)| [start, end]);
         let cuts: Vec<usize> = (0..file.len()).step_by(64).chain(borders).collect();
         for cut in cuts {
@@ -83,7 +83,7 @@ fn a_file_cut_off_anywhere_gives_all_records_before_the_cut() {
 fn a_lying_record_length_costs_only_what_lies_before_the_next_aux_record() {
     for file in originals() {
         let whole = PerfData::from_bytes(Path::new("whole"), file.clone()).expect("sound");
-        let ranges = record_ranges(&whole, &file);
+        let ranges = record_ranges(&whole, file);
         let listed =
             |from: usize| whole.aux_buffers().iter().filter(|it| it.record_offset.0 > from as u64).count();
         for &(start, _) in &ranges {
