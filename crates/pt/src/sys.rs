@@ -22,6 +22,9 @@ use crate::{Error, Limits, PtConfig};
 
 pub(crate) use event::{RawEvent, What};
 
+/// Most images kept: processes that map code all the time have an epoch for each mapping.
+const IMAGES: usize = 512;
+
 /// An error of libipt, as a positive `pt_error_code`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault(pub(crate) u32);
@@ -88,6 +91,9 @@ impl ImageStore {
         if let Some(&image) = self.images.get(&epoch.id) {
             return Ok(image);
         }
+        if self.images.len() >= IMAGES {
+            self.free_images();
+        }
         // SAFETY: a NULL name is allowed.
         let image = NonNull::new(unsafe { ipt::pt_image_alloc(null()) })
             .ok_or(Error::OutOfMemory { what: "code image" })?;
@@ -120,12 +126,19 @@ impl ImageStore {
     }
 }
 
-impl Drop for ImageStore {
-    fn drop(&mut self) {
-        for image in self.images.values() {
-            // SAFETY: allocated by us, freed once; no decoder is left, for each borrows the store.
+impl ImageStore {
+    fn free_images(&mut self) {
+        for (_, image) in self.images.drain() {
+            // SAFETY: allocated by us, freed once; no decoder uses it: each borrows the store, and gives its image
+            // back before it asks for another.
             unsafe { ipt::pt_image_free(image.as_ptr()) };
         }
+    }
+}
+
+impl Drop for ImageStore {
+    fn drop(&mut self) {
+        self.free_images();
         // SAFETY: allocated by us, freed once, after the images that refer to its sections.
         unsafe { ipt::pt_iscache_free(self.cache.as_ptr()) };
     }
@@ -142,7 +155,8 @@ struct ReadContext<'t> {
 pub(crate) struct BlockDecoder<'t> {
     raw: NonNull<ipt::pt_block_decoder>,
     images: &'t mut ImageStore,
-    image: Option<NonNull<ipt::pt_image>>,
+    /// The image in use and its epoch.
+    image: Option<(u64, NonNull<ipt::pt_image>)>,
     context: Box<ReadContext<'t>>,
     bytes: PhantomData<&'t [u8]>,
 }
@@ -177,18 +191,18 @@ impl<'t> BlockDecoder<'t> {
     /// Reads code of `pid` as it is in `epoch` from now on.
     pub(crate) fn select(&mut self, pid: Pid, epoch: &CodeEpoch) -> Result<(), Error> {
         self.context.pid.set(pid);
-        let image = self.images.image(epoch)?;
-        if self.image == Some(image) {
+        if self.image.is_some_and(|(id, _)| id == epoch.id) {
             return Ok(());
         }
-        self.clear_callback();
+        self.give_back();
+        let image = self.images.image(epoch)?;
         let context: *const ReadContext<'t> = &raw const *self.context;
-        // SAFETY: image and decoder are valid; the boxed context stays in place until `clear_callback`.
+        // SAFETY: image and decoder are valid; the boxed context stays in place until `give_back`.
         unsafe {
             ipt::pt_image_set_callback(image.as_ptr(), Some(read_code), context.cast_mut().cast::<c_void>());
             ipt::pt_blk_set_image(self.raw.as_ptr(), image.as_ptr());
         }
-        self.image = Some(image);
+        self.image = Some((epoch.id, image));
         Ok(())
     }
 
@@ -217,17 +231,21 @@ impl<'t> BlockDecoder<'t> {
         usize::try_from(offset).unwrap_or(usize::MAX)
     }
 
-    fn clear_callback(&mut self) {
-        if let Some(image) = self.image.take() {
-            // SAFETY: images live as long as the store, which we borrow.
-            unsafe { ipt::pt_image_set_callback(image.as_ptr(), None, null_mut()) };
+    /// Stops using the image.
+    fn give_back(&mut self) {
+        if let Some((_, image)) = self.image.take() {
+            // SAFETY: the store frees no image that is in use; without one libipt uses the decoder's own.
+            unsafe {
+                ipt::pt_image_set_callback(image.as_ptr(), None, null_mut());
+                ipt::pt_blk_set_image(self.raw.as_ptr(), null_mut());
+            }
         }
     }
 }
 
 impl Drop for BlockDecoder<'_> {
     fn drop(&mut self) {
-        self.clear_callback();
+        self.give_back();
         // SAFETY: allocated by us, freed once.
         unsafe { ipt::pt_blk_free_decoder(self.raw.as_ptr()) };
     }

@@ -359,3 +359,27 @@ fn blocks_and_gaps(flow: &Flow) -> BlocksAndGaps {
     let blocks = blocks(flow).iter().map(|block| (block.0, block.1, block.3)).collect();
     (blocks, gaps(flow))
 }
+
+/// Memory that is mapped anew all the time.
+struct Shifting;
+
+impl CodeBytes for Shifting {
+    fn epoch(&self, _: Pid, at: Tsc) -> CodeEpoch {
+        CodeEpoch { id: at.0 / 16, until: Tsc((at.0 / 16 + 1) * 16), sections: Arc::new([]) }
+    }
+
+    fn read(&self, pid: Pid, address: u64, at: Tsc, into: &mut [u8]) -> usize {
+        UNPATCHED.read(pid, address, at, into)
+    }
+}
+
+#[test]
+fn more_epochs_than_images_are_kept_for() {
+    let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
+    let bytes = [psb(0x10000, Some(0x1000)), turn.repeat(1000)].concat();
+    let stream = one_piece(&bytes);
+    let window = Window { stream: &stream, range: ALL, occupants: &[] };
+    let flow = decode_window(&mut engine(1000), &window, &Shifting).expect("memory");
+    // Two blocks a turn, and behind the last packet the branch that would need another.
+    assert_eq!((blocks(&flow).len(), gaps(&flow)), (2001, vec![]));
+}
