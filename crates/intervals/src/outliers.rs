@@ -89,8 +89,7 @@ impl OutlierRule {
         let median = middle(&numbers);
         let mut distances: Vec<f64> = numbers.iter().map(|value| (value - median).abs()).collect();
         let mean_distance = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
-        distances.sort_unstable_by(f64::total_cmp);
-        let mad = middle(&distances);
+        let mad = select_middle(&mut distances);
         // More than half are alike: MAD is zero and would make everything else an outlier.
         let spread = if mad > 0.0 { mad / MAD_FACTOR } else { mean_distance * MEAN_DEVIATION_FACTOR };
         let threshold = if spread > 0.0 { median + self.k * spread } else { f64::INFINITY };
@@ -161,6 +160,16 @@ fn group_by_label<'a>(labels: impl Iterator<Item = &'a str>) -> BTreeMap<Option<
         groups.insert(None, rare);
     }
     groups
+}
+
+/// The median of values in any order, which it reorders; zero for none.
+fn select_middle(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let (even, half) = (values.len().is_multiple_of(2), values.len() / 2);
+    let (below, &mut upper, _) = values.select_nth_unstable_by(half, f64::total_cmp);
+    if even { f64::midpoint(below.iter().copied().fold(0.0, f64::max), upper) } else { upper }
 }
 
 /// The median of ascending values; zero for none.
