@@ -58,8 +58,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub(crate) baselines: usize,
     /// Threads that decode.
-    #[arg(long, short = 'j', value_name = "N")]
-    pub(crate) jobs: Option<usize>,
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub(crate) jobs: Option<u16>,
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use attribution::{Comms, Function, Functions, Whereabouts};
 use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
 use perfdata::{AuxBuffer, IntelPtConfig, LossKind, PerfData, Record};
@@ -23,7 +23,7 @@ const GAPS_SHOWN: usize = 20;
 
 /// Opens the perf.data that the arguments name.
 pub(crate) fn open(args: &InputArgs) -> Result<PerfData> {
-    PerfData::open(&args.input).with_context(|| format!("cannot read {}", args.input.display()))
+    Ok(PerfData::open(&args.input)?)
 }
 
 /// A capture, ready for questions. Borrows the mapped file.

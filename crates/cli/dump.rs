@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use anyhow::Result;
-use model::{Cpu, Pid, Tid, Tsc, TscRange};
+use anyhow::{Context, Result, bail};
+use model::{Cpu, Diagnostic, Pid, Tid, Tsc, TscRange};
 use pt::{Engine, FlowItem, FlowSink, Libipt, PtStream, Window};
 
 use crate::args::DumpArgs;
@@ -22,6 +22,9 @@ const BATCH: usize = 1 << 14;
 
 /// Batches that wait for the merge, per stream.
 const WAITING: usize = 8;
+
+/// How many CPUs a message names.
+const CPUS_NAMED: usize = 32;
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<Outcome> {
@@ -36,7 +39,12 @@ pub(crate) fn run(args: &DumpArgs) -> Result<Outcome> {
     let capture = Capture::new(&perf, &args.input);
     output::print_diagnostics(&capture.diagnostics());
     let wanted = Wanted::of(args, &capture)?;
-    let result = print_instructions(&capture, &wanted);
+    let streams: Vec<&PtStream<'_>> = capture.streams().filter(|stream| wanted.includes(stream)).collect();
+    if streams.is_empty() {
+        output::print_diagnostics(&[no_trace(&capture)]);
+        return Ok(Outcome::NothingSelected);
+    }
+    let result = print_instructions(&capture, &streams, &wanted);
     output::print_diagnostics(&capture.late_diagnostics());
     result?;
     Ok(Outcome::Reported)
@@ -51,8 +59,11 @@ struct Wanted {
 
 impl Wanted {
     fn of(args: &DumpArgs, capture: &Capture<'_>) -> Result<Wanted> {
-        let span =
-            source::times(args.time.as_deref(), capture.conversion())?.first().copied().unwrap_or_default();
+        let spans = source::times(args.time.as_deref(), capture.conversion())?;
+        if spans.len() > 1 {
+            bail!("--time: dump takes one range of times");
+        }
+        let span = spans.first().copied().unwrap_or_default();
         Ok(Wanted {
             cpus: source::cpus(args.cpu.as_deref())?,
             tids: args.tid.iter().map(|&tid| Tid(tid)).collect(),
@@ -67,15 +78,31 @@ impl Wanted {
     }
 }
 
-fn print_instructions(capture: &Capture<'_>, wanted: &Wanted) -> Result<()> {
-    let streams: Vec<&PtStream<'_>> = capture.streams().filter(|stream| wanted.includes(stream)).collect();
+/// Why there is nothing to decode.
+fn no_trace(capture: &Capture<'_>) -> Diagnostic {
+    let cpus: Vec<String> =
+        capture.streams().filter_map(PtStream::cpu).map(|cpu| cpu.to_string()).take(CPUS_NAMED).collect();
+    Diagnostic::warning(if capture.streams().next().is_none() {
+        "the capture holds no Intel PT: there is nothing to decode".to_owned()
+    } else if cpus.is_empty() {
+        "no trace of these threads, and the trace of threads has no CPUs: leave out --cpu".to_owned()
+    } else {
+        format!("no trace of these CPUs: the capture has CPU {}", cpus.join(", "))
+    })
+}
+
+fn print_instructions(capture: &Capture<'_>, streams: &[&PtStream<'_>], wanted: &Wanted) -> Result<()> {
     thread::scope(|scope| {
-        let receivers = streams.iter().map(|&stream| {
+        let mut receivers = Vec::new();
+        for &stream in streams {
             let (sender, receiver) = sync_channel(WAITING);
-            scope.spawn(move || decode_stream(capture, stream, wanted, sender));
-            receiver
-        });
-        merge(receivers.collect())
+            // A damaged file can name more CPUs than there can be threads.
+            thread::Builder::new()
+                .spawn_scoped(scope, move || decode_stream(capture, stream, wanted, sender))
+                .with_context(|| format!("cannot decode {} streams at once; try --cpu", streams.len()))?;
+            receivers.push(receiver);
+        }
+        merge(receivers)
     })
 }
 

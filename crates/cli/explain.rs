@@ -19,7 +19,7 @@ use crate::{source, stat};
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     if let Some(jobs) = args.jobs {
-        rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global()?;
+        rayon::ThreadPoolBuilder::new().num_threads(usize::from(jobs)).build_global()?;
     }
     let perf = capture::open(&args.input)?;
     let capture = Capture::new(&perf, &args.input);
@@ -64,6 +64,7 @@ fn build(
     let examined = examine_all(capture, &set.intervals, &baselines);
     let mut diagnostics = capture.diagnostics();
     diagnostics.extend(set.diagnostics.iter().cloned());
+    diagnostics.extend(source::findings(selected, population, true));
     let mut outliers = Vec::new();
     for &index in &selected.indices {
         match outlier_report(capture, index, &baselines[&index], &examined) {
@@ -122,8 +123,7 @@ fn outlier_report(
 /// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.
 fn with_command(outlier: OutlierReport, input: &InputArgs) -> OutlierReport {
     let mut outlier = outlier.with_perf_script(&input.input.to_string_lossy());
-    let options =
-        [("--symfs", &input.symfs), ("--vmlinux", &input.vmlinux), ("--kallsyms", &input.kallsyms)];
+    let options = [("--symfs", &input.symfs), ("--vmlinux", &input.vmlinux), ("--kallsyms", &input.kallsyms)];
     for (name, value) in options {
         if let Some(value) = value {
             outlier = outlier.with_perf_option(name, &value.to_string_lossy());

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(error) if output::is_broken_pipe(&error) => Outcome::Reported.into(),
         Err(error) => {
-            eprintln!("tailtrace: {error:#}");
+            output::print_error(&error);
             Outcome::Failed.into()
         }
     }

@@ -40,6 +40,19 @@ pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
     }
 }
 
+/// Prints why a command failed: one line, the causes behind one another, none of them twice.
+pub(crate) fn print_error(error: &anyhow::Error) {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    let _ = writeln!(io::stderr(), "tailtrace: {}", printable(&line));
+}
+
 /// `text` without control characters: diagnostics quote names out of hostile files.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()

@@ -5,25 +5,27 @@ use intervals::{
     Clocks, EventPair, Filters, IntervalSet, Population, PtwriteSpec, Selected, Selection, ThreadFacts,
     TimeSpan,
 };
-use model::{Cpu, Interval, PerfTime, Pid, ThreadId, Tid, TimeConversion, Tsc};
+use model::{Cpu, Diagnostic, Interval, PerfTime, Pid, ThreadId, Tid, TimeConversion, Tsc};
 
 use crate::args::{SelectionArgs, SourceArgs};
 use crate::capture::Capture;
 use crate::scan;
 
+/// How many unknown ids are named.
+const IDS_NAMED: usize = 20;
+
 /// Reads the intervals that `source` names.
 pub(crate) fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
     if let Some(path) = &source.intervals {
         let clocks = Clocks { conversion: capture.conversion(), pairs: Vec::new() };
-        return intervals::read_interval_file(path, &clocks)
-            .with_context(|| format!("cannot read the intervals in {}", path.display()));
+        return Ok(intervals::read_interval_file(path, &clocks)?);
     }
     if let (Some(begin), Some(end)) = (&source.begin, &source.end) {
         let pair = EventPair { begin: begin.clone(), end: end.clone(), key: source.key.clone() };
         return Ok(intervals::from_events(capture.perf(), &pair, capture.conversion())?);
     }
     if let Some(spec) = &source.ptwrite {
-        let spec: PtwriteSpec = spec.parse().with_context(|| format!("--ptwrite {spec}"))?;
+        let spec: PtwriteSpec = spec.parse()?;
         return Ok(scan::ptwrites(capture, &spec));
     }
     if let Some(symbol) = &source.function {
@@ -54,8 +56,36 @@ pub(crate) fn select(args: &SelectionArgs, population: &Population<'_>) -> Resul
     Ok(selection(args)?.select(population))
 }
 
+/// What to say about a choice: ids that are not there, and why nothing is left where `must_choose`.
+pub(crate) fn findings(
+    selected: &Selected,
+    population: &Population<'_>,
+    must_choose: bool,
+) -> Vec<Diagnostic> {
+    let ids = selected.missing_ids.iter().take(IDS_NAMED);
+    let mut findings: Vec<Diagnostic> =
+        ids.map(|id| Diagnostic::warning(format!("no interval has the id {id}"))).collect();
+    let (all, passed) = (population.intervals().len(), population.members().len());
+    let why = match (all, passed) {
+        (0, _) => Some("the source holds no interval".to_owned()),
+        (_, 0) => Some(format!("none of the {all} intervals passes the filters")),
+        _ if must_choose && selected.indices.is_empty() => {
+            Some(format!("of {passed} intervals none is chosen by: {}", selected.rule))
+        }
+        _ => None,
+    };
+    findings.extend(why.map(|why| Diagnostic::warning(format!("nothing is selected: {why}"))));
+    findings
+}
+
 /// The criteria of the command line.
 pub(crate) fn selection(args: &SelectionArgs) -> Result<Selection> {
+    if let Some(percentile) = args.percentile.filter(|percentile| !(0.0..=100.0).contains(percentile)) {
+        bail!("--percentile {percentile}: a percentile lies between 0 and 100");
+    }
+    if let Some(mad) = args.mad.filter(|mad| !mad.is_finite() || *mad < 0.0) {
+        bail!("--mad {mad}: a limit for the robust z-score is a number from 0 on; 3.5 is usual");
+    }
     Ok(Selection {
         top: args.top,
         over_ns: args.over.as_deref().map(duration_ns).transpose()?,
@@ -125,7 +155,13 @@ pub(crate) fn times(text: Option<&str>, conversion: Option<TimeConversion>) -> R
     text.split_whitespace()
         .map(|range| {
             let (from, to) = range.split_once(',').unwrap_or((range, ""));
-            Ok(TimeSpan { from: reading(from)?, to: reading(to)? })
+            let span = TimeSpan { from: reading(from)?, to: reading(to)? };
+            if let (Some(from), Some(to)) = (span.from, span.to)
+                && to < from
+            {
+                bail!("'{range}' is no range of times: STOP lies before START");
+            }
+            Ok(span)
         })
         .collect()
 }
@@ -136,7 +172,7 @@ pub(crate) fn cpus(text: Option<&str>) -> Result<Vec<Cpu>> {
     for part in text.unwrap_or("").split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let bad = || format!("'{part}' is no CPU or range of CPUs: write 0,2-3");
-        let (first, last): (u32, u32) = (first.parse().with_context(bad)?, last.parse().with_context(bad)?);
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else { bail!(bad()) };
         if last < first || last - first > 1 << 16 {
             bail!(bad());
         }

@@ -21,6 +21,7 @@ pub(crate) fn run(args: &StatArgs) -> Result<Outcome> {
     let statistics = population.statistics(selection.outlier_rule());
     let mut diagnostics = capture.diagnostics();
     diagnostics.extend(set.diagnostics.iter().cloned());
+    diagnostics.extend(source::findings(&selected, &population, false));
     output::print_diagnostics(&diagnostics);
     let report = Report {
         capture: capture.facts(),
