@@ -8,7 +8,6 @@ pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16;
 /// `misc` bits.
 const KERNEL: u16 = 1;
 const USER: u16 = 2;
-const COMM_EXEC: u16 = 1 << 13;
 const SWITCH_OUT: u16 = 1 << 13;
 const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
@@ -95,8 +94,9 @@ impl Record {
         Record::new(2, 0).u64s([origin.id, count]).from(origin)
     }
 
+    /// A thread's name, as perf makes it up for what ran before: no exec.
     pub(crate) fn comm(name: &str, origin: Origin) -> Record {
-        Record::new(3, COMM_EXEC).u32s([origin.pid, origin.tid]).name(name).from(origin)
+        Record::new(3, 0).u32s([origin.pid, origin.tid]).name(name).from(origin)
     }
 
     pub(crate) fn fork(parent: u32, origin: Origin) -> Record {

@@ -22,9 +22,15 @@ impl Runner<'_> {
                 }
             }
             Statement::Sleep { duration, state, wake } => {
+                let mwait = cpu.last.filter(|last| last.class == Class::Mwait).map(|last| last.ip);
+                if mwait.is_some() {
+                    // Bound to the FUP of EXSTOP: libipt takes no FUP between.
+                    let packet = Packet::Mwait { hints: self.rax as u32, extensions: 1 };
+                    cpu.encoder.event(cpu.tsc, packet, None);
+                }
                 let (hw, state) = (false, *state);
                 cpu.encoder.event(cpu.tsc, Packet::Pwre { hw, state, sub_state: 0 }, None);
-                cpu.encoder.event(cpu.tsc, Packet::ExStop { fup: false }, None);
+                cpu.encoder.event(cpu.tsc, Packet::ExStop { fup: mwait.is_some() }, mwait);
                 cpu.tsc += machine.ticks(*duration);
                 cpu.encoder.wake(cpu.tsc);
                 let packet = Packet::Pwrx { last: state, deepest: state, wake: *wake };

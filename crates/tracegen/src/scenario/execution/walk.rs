@@ -150,16 +150,9 @@ impl Runner<'_> {
                 let tid = self.scenario.threads[thread].tid;
                 cpu.retired.push(Retired { tsc: cpu.tsc, ip: instruction.ip, tid });
             }
-            match instruction.class {
-                Class::PtWrite => {
-                    let packet = Packet::Ptw { payload: self.rax, wide: true, fup: true };
-                    cpu.encoder.event(cpu.tsc, packet, Some(instruction.ip));
-                }
-                Class::Mwait => {
-                    let packet = Packet::Mwait { hints: self.rax as u32, extensions: 1 };
-                    cpu.encoder.event(cpu.tsc, packet, Some(instruction.ip));
-                }
-                _ => {}
+            if instruction.class == Class::PtWrite {
+                let packet = Packet::Ptw { payload: self.rax, wide: true, fup: true };
+                cpu.encoder.event(cpu.tsc, packet, Some(instruction.ip));
             }
             cpu.encoder.retire(cpu.tsc, instruction, visible.then_some((*to, *to_mode)));
         }
