@@ -18,6 +18,7 @@ mod intel_pt;
 mod loss;
 mod maps;
 mod perf_data;
+mod read_ahead;
 mod record;
 mod schedule;
 #[cfg(test)]

@@ -17,7 +17,7 @@ impl PerfData {
         let build_ids = BuildIds::of(self);
         let mut processes = Processes::default();
         let mut events = Vec::new();
-        for record in self.records() {
+        for record in self.map_records() {
             let time = record.time.unwrap_or_default();
             let event = processes.follow(&record.record).or_else(|| map_event(&record.record, &build_ids));
             events.extend(event.map(|event| (time, event)));
@@ -54,7 +54,10 @@ fn map_event(record: &Record<'_>, build_ids: &BuildIds<'_>) -> Option<MapEvent> 
         Record::Fork { thread, parent, .. } if thread.pid != parent.pid => {
             MapEvent::Fork { parent: parent.pid, child: thread.pid }
         }
-        Record::Comm { thread, exec: true, .. } => MapEvent::Exec { pid: thread.pid },
+        // Whoever calls exec becomes the process' first thread: from another one it is a name, no new program.
+        Record::Comm { thread, exec: true, .. } if thread.pid.0 == thread.tid.0 => {
+            MapEvent::Exec { pid: thread.pid }
+        }
         Record::Ksymbol { address, len, flags, name, .. } => MapEvent::KernelSymbol {
             range: *address..address.saturating_add(u64::from(*len)),
             name: String::from_utf8_lossy(name).into_owned(),

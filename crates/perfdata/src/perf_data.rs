@@ -31,6 +31,8 @@ pub struct PerfData {
     layout: Layout,
     /// In the order of time; records of the same time in the order of the file.
     index: Vec<IndexEntry>,
+    /// The part of `index` that names threads or changes address spaces.
+    map_index: Vec<IndexEntry>,
     counts: Counts,
     aux_buffers: Vec<AuxBuffer>,
     intel_pt: Option<IntelPtInfo>,
@@ -87,6 +89,7 @@ impl PerfData {
             formats,
             layout,
             index: sorted(walked.index),
+            map_index: sorted(walked.map_index),
             counts: walked.counts,
             aux_buffers: walked.aux_buffers,
             intel_pt: None,
@@ -296,6 +299,11 @@ impl PerfData {
     /// (AUXTRACE, `FINISHED_ROUND`) stands behind the record before it in the file.
     pub fn records(&self) -> Records<'_> {
         Records { perf_data: self, entries: self.index.iter() }
+    }
+
+    /// The records that name threads or change address spaces, in the order of time.
+    pub(crate) fn map_records(&self) -> Records<'_> {
+        Records { perf_data: self, entries: self.map_index.iter() }
     }
 
     /// The records of a range of times, found by bisection.

@@ -4,8 +4,9 @@
 //!
 //! A switch from A to B leaves up to three records: `sched_switch` (in A, when the scheduler has decided), SWITCH out
 //! (in A, right before the registers are exchanged), SWITCH in (in B, right behind). They lie 1 to 3 us apart. The
-//! one edge of both runs is, best first: the SWITCH out, the SWITCH in, the `sched_switch`. The reason why A left
-//! comes from `sched_switch` where there is one, because it knows A's state.
+//! one edge of both runs is, best first: the `sched_switch`, the SWITCH out, the SWITCH in: from the decision on the
+//! time is no longer A's, and `perf sched` counts in the same way. The reason why A left comes from `sched_switch`,
+//! too, because it knows A's state.
 //!
 //! # What is not known stays unknown
 //!
@@ -69,6 +70,22 @@ impl Schedule {
     /// The runs of thread `tid`, in order of time. Not for the idle task, which is on every CPU.
     pub fn of_thread(&self, tid: Tid) -> impl DoubleEndedIterator<Item = &Run> + ExactSizeIterator {
         self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice).iter().map(|&index| &self.runs[index])
+    }
+
+    /// The runs of thread `tid` from the last one on that ended at `time` or before, in order of time; by bisection.
+    pub fn of_thread_from(&self, tid: Tid, time: PerfTime) -> impl Iterator<Item = &Run> {
+        self.from(self.by_thread.get(&tid), time)
+    }
+
+    /// The runs on `cpu` from the last one on that ended at `time` or before, in order of time; by bisection.
+    pub fn on_cpu_from(&self, cpu: Cpu, time: PerfTime) -> impl Iterator<Item = &Run> {
+        self.from(self.by_cpu.get(&cpu), time)
+    }
+
+    fn from(&self, indices: Option<&Vec<usize>>, time: PerfTime) -> impl Iterator<Item = &Run> {
+        let indices = indices.map_or(&[][..], Vec::as_slice);
+        let first = indices.partition_point(|&index| self.runs[index].stop <= time).saturating_sub(1);
+        indices[first..].iter().map(|&index| &self.runs[index])
     }
 
     /// The CPUs that have runs.

@@ -18,7 +18,7 @@ pub struct ThreadNames {
 impl ThreadNames {
     pub(crate) fn of(perf_data: &PerfData) -> ThreadNames {
         let mut names = ThreadNames::default();
-        for record in perf_data.records() {
+        for record in perf_data.map_records() {
             let time = record.time.unwrap_or_default();
             match record.record {
                 Record::Comm { thread, name, .. } => {

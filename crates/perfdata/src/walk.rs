@@ -5,18 +5,16 @@
 
 use std::ops::Range;
 
-use memmap2::Advice;
 use model::{Diagnostic, FileOffset};
 
 use crate::aux::AuxBuffer;
 use crate::bytes::{Fields, u64_at};
 use crate::file::{Pieces, offset_in};
+use crate::read_ahead::ReadAhead;
 use crate::record::{Counts, HEADER_SIZE, Header, Layout, cpu_number, kinds, thread_number};
 
-/// How many bytes of records are asked for at once, ahead of their use.
-const READ_AHEAD: usize = 1 << 20;
 /// Length of an AUXTRACE record without its payload.
-const AUXTRACE_SIZE: usize = 48;
+pub(crate) const AUXTRACE_SIZE: usize = 48;
 
 /// Where a record stands in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +28,8 @@ pub(crate) struct IndexEntry {
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     pub(crate) index: Vec<IndexEntry>,
+    /// Those of them that name threads or change address spaces, few among many.
+    pub(crate) map_index: Vec<IndexEntry>,
     pub(crate) counts: Counts,
     pub(crate) aux_buffers: Vec<AuxBuffer>,
     pub(crate) auxtrace_info: Option<FileOffset>,
@@ -77,14 +77,9 @@ impl AuxtraceIndex {
         list.get(list.partition_point(|&record| record < at)).copied()
     }
 
-    /// Up to where reading ahead from `at` meets no AUX payload; `at` itself where that is not known.
-    fn read_ahead_end(&self, at: usize) -> usize {
-        let window = at.saturating_add(READ_AHEAD);
-        match (&self.records, self.next(at)) {
-            (None, _) => at,
-            (Some(_), Some(record)) => window.min(record.saturating_add(AUXTRACE_SIZE)),
-            (Some(_), None) => window,
-        }
+    /// All of them; `None` where the file has AUX data but no usable list.
+    pub(crate) fn records(&self) -> Option<&[usize]> {
+        self.records.as_deref()
     }
 }
 
@@ -103,13 +98,10 @@ impl Walker<'_> {
     pub(crate) fn walk(&mut self, records: Range<usize>) {
         let file = self.pieces.bytes(self.piece);
         let mut at = records.start;
-        let mut read_ahead_end = at;
+        let mut read_ahead = ReadAhead::new(self.pieces, self.piece, self.auxtrace, &records);
         let mut previous_time = 0;
         while at < records.end {
-            if at >= read_ahead_end {
-                read_ahead_end = self.auxtrace.read_ahead_end(at).min(records.end);
-                self.pieces.advise(self.piece, Advice::WillNeed, at..read_ahead_end);
-            }
+            read_ahead.reach(at);
             let rest = &file[at..records.end];
             let record = match checked_record(rest) {
                 Ok(record) => record,
@@ -124,7 +116,11 @@ impl Walker<'_> {
             let offset = offset_in(self.piece, at);
             let time = self.time_of(record).unwrap_or(previous_time);
             previous_time = time;
-            self.walked.index.push(IndexEntry { time, offset });
+            let entry = IndexEntry { time, offset };
+            self.walked.index.push(entry);
+            if changes_maps(record.header.kind) {
+                self.walked.map_index.push(entry);
+            }
             self.walked.counts.count(record.header.kind);
             at = self.behind(at, record, records.end);
         }
@@ -201,6 +197,13 @@ impl Walker<'_> {
         self.diagnostics.push(diagnostic.at_offset(offset_in(self.piece, at)));
         resumed
     }
+}
+
+/// Whether records of this kind name threads or change address spaces.
+fn changes_maps(kind: u32) -> bool {
+    let (names, threads) = (kinds::COMM, [kinds::FORK, kinds::EXIT]);
+    let code = [kinds::MMAP, kinds::MMAP2, kinds::KSYMBOL, kinds::TEXT_POKE];
+    kind == names || threads.contains(&kind) || code.contains(&kind)
 }
 
 #[derive(Clone, Copy)]

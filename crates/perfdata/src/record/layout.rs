@@ -86,8 +86,7 @@ impl Layout {
         if !self.sample_id_all {
             return (body, Identity::default());
         }
-        // A record of an unknown id still has a trailer; all attributes of one file nearly always agree on it.
-        let bits = self.sample_type(self.attr_of_trailer(body).unwrap_or(0));
+        let bits = self.trailer_type(body);
         let length = trailer_length(bits);
         match body.len().checked_sub(length).map(|at| body.split_at(at)) {
             Some((own, trailer)) => (own, parse_trailer(trailer, bits).unwrap_or_default()),
@@ -95,13 +94,18 @@ impl Layout {
         }
     }
 
+    /// What the trailer of a record that is no sample holds. A record of an unknown id still has one; all attributes
+    /// of one file nearly always agree on it.
+    fn trailer_type(&self, body: &[u8]) -> u64 {
+        self.common_type.unwrap_or_else(|| self.sample_type(self.attr_of_trailer(body).unwrap_or(0)))
+    }
+
     /// The raw time of a record that is no sample.
     pub(crate) fn trailer_time(&self, body: &[u8]) -> Option<u64> {
         if !self.sample_id_all {
             return None;
         }
-        let bits =
-            self.common_type.unwrap_or_else(|| self.sample_type(self.attr_of_trailer(body).unwrap_or(0)));
+        let bits = self.trailer_type(body);
         if bits & st::TIME == 0 {
             return None;
         }

@@ -81,7 +81,7 @@ impl CpuTrack {
         self.decided = Some(switch);
     }
 
-    /// SWITCH out: the edge. `prev` is `None` where the kernel has already forgotten its number (it ended).
+    /// SWITCH out: the edge, unless a `sched_switch` came before. `prev` is `None` where the kernel has already forgotten its number (it ended).
     pub(super) fn switch_out(
         &mut self,
         at: At,
@@ -107,18 +107,19 @@ impl CpuTrack {
                 self.open = Some(Open { thread: prev, start, start_record: None, seen: start });
             }
         }
-        self.close(at.time, leave, Some(at.record), runs);
+        let edge = decided.map_or(at, |switch| switch.at);
+        self.close(edge.time, leave, Some(edge.record), runs);
         let next = next.or(decided.map(|switch| switch.next));
-        self.open = next.map(|thread| open_at(at, thread));
+        self.open = next.map(|thread| open_at(edge, thread));
     }
 
-    /// SWITCH in: the edge where no SWITCH out came before it.
+    /// SWITCH in: the edge where nothing came before it.
     pub(super) fn switch_in(&mut self, at: At, next: ThreadId, prev: Option<ThreadId>, runs: &mut Vec<Run>) {
         self.last_record = at.time;
         if let Some(switch) = self.decided.take() {
             if switch.next.tid == next.tid {
-                self.close(at.time, switch.leave, Some(switch.at.record), runs);
-                self.open = Some(open_at(at, next));
+                self.close(switch.at.time, switch.leave, Some(switch.at.record), runs);
+                self.open = Some(open_at(switch.at, next));
                 return;
             }
             self.decided = Some(switch);
@@ -169,7 +170,7 @@ impl CpuTrack {
         self.close(end, LeaveReason::Unknown, None, runs);
     }
 
-    /// No SWITCH records came: the tracepoint's own time is the edge.
+    /// No SWITCH records came.
     fn carry_out_decided(&mut self, runs: &mut Vec<Run>) {
         if let Some(switch) = self.decided.take() {
             self.close(switch.at.time, switch.leave, Some(switch.at.record), runs);

@@ -1,6 +1,6 @@
 //! Feeds the records of a capture, in the order of time, to the tracks of its CPUs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use model::{Cpu, PerfTime, Pid, ThreadId, Tid};
 
@@ -32,8 +32,8 @@ impl Schedule {
         tracks.finish(last_time)
     }
 
-    /// A schedule of runs that do not overlap on any CPU, in any order.
-    fn from_runs(mut runs: Vec<Run>) -> Schedule {
+    /// A schedule of runs that do not overlap on any CPU, in any order: for schedules that come from no file.
+    pub fn from_runs(mut runs: Vec<Run>) -> Schedule {
         runs.sort_by_key(|run| (run.start, run.cpu));
         cut_double_presence(&mut runs);
         let mut schedule = Schedule::default();
@@ -50,7 +50,7 @@ impl Schedule {
 
 /// A thread cannot be on two CPUs. Where contradictory records say so, the earlier run ends when the later begins.
 fn cut_double_presence(runs: &mut Vec<Run>) {
-    let mut latest: HashMap<Tid, usize> = HashMap::new();
+    let mut latest: BTreeMap<Tid, usize> = BTreeMap::new();
     for index in 0..runs.len() {
         let (thread, start) = (runs[index].thread, runs[index].start);
         if thread.is_idle() {
@@ -70,9 +70,9 @@ fn cut_double_presence(runs: &mut Vec<Run>) {
 pub(super) struct Tracks {
     cpus: BTreeMap<Cpu, CpuTrack>,
     /// The CPU on which a thread is, as far as is known.
-    whereabouts: HashMap<Tid, Cpu>,
+    whereabouts: BTreeMap<Tid, Cpu>,
     /// The process of each thread, the latest known.
-    processes: HashMap<Tid, Pid>,
+    processes: BTreeMap<Tid, Pid>,
     runs: Vec<Run>,
 }
 

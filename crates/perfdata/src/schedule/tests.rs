@@ -43,7 +43,7 @@ fn rows(schedule: &Schedule, cpu: u32) -> Vec<Row> {
 }
 
 #[test]
-fn switch_out_is_the_edge_and_sched_switch_the_reason() {
+fn sched_switch_is_the_edge_and_the_reason() {
     let mut tracks = Tracks::default();
     tracks.present(at(100), Some(A));
     tracks.sched_switch(switch(200, A, B, LeaveReason::Slept(Some('D'))));
@@ -55,9 +55,9 @@ fn switch_out_is_the_edge_and_sched_switch_the_reason() {
     assert_eq!(
         rows(&schedule, 0),
         [
-            (10, 100, 202, LeaveReason::Slept(Some('D')), None, Some(202)),
-            (11, 202, 301, LeaveReason::Preempted, Some(203), Some(301)),
-            (0, 301, 400, LeaveReason::Unknown, Some(301), None),
+            (10, 100, 200, LeaveReason::Slept(Some('D')), None, Some(200)),
+            (11, 200, 300, LeaveReason::Preempted, Some(203), Some(300)),
+            (0, 300, 400, LeaveReason::Unknown, Some(300), None),
         ]
     );
     assert_eq!(schedule.of_thread(B.tid).len(), 1);

@@ -28,15 +28,12 @@ fn every_sched_switch_is_an_edge() {
         assert!(!traced || switches.len() > 20, "{}", capture.display());
         let processes = processes(&perf_data);
         let mut runs: BTreeMap<u32, Vec<&Run>> = BTreeMap::new();
-        let mut next_on_cpu: BTreeMap<u32, PerfTime> = BTreeMap::new();
         for switch in switches.iter().rev() {
             let place = format!("{} at {}", capture.display(), switch.time);
-            // The registers are exchanged behind the tracepoint; how long behind, an emulated CPU's host decides.
-            let after = next_on_cpu.insert(switch.cpu, switch.time).unwrap_or(PerfTime(u64::MAX));
             let runs = runs.entry(switch.cpu).or_insert_with(|| schedule.on_cpu(Cpu(switch.cpu)).collect());
             let index = runs.partition_point(|run| run.stop < switch.time);
             let (left, came) = (runs[index], runs[index + 1]);
-            assert!(left.stop >= switch.time && left.stop < after, "{place}: {left:?}");
+            assert_eq!(left.stop, switch.time, "{place}");
             assert_eq!((left.thread.tid, came.thread.tid), (Tid(switch.prev), Tid(switch.next)), "{place}");
             assert_eq!(left.stop, came.start, "{place}: an edge, no hole");
             let expected = match switch.state.as_str() {
