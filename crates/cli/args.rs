@@ -74,9 +74,13 @@ pub(crate) struct DumpArgs {
     /// Only these threads.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) tid: Vec<i32>,
-    /// Only this time, in seconds of perf's clock: START,STOP; either may be left out.
+    /// Only this time, in seconds of perf's clock: START,STOP; either may be left out. --count takes several,
+    /// separated by blanks.
     #[arg(long, value_name = "START,STOP")]
     pub(crate) time: Option<String>,
+    /// Threads that decode for --count.
+    #[arg(long, short = 'j', value_name = "N")]
+    pub(crate) jobs: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -85,6 +89,9 @@ pub(crate) struct DumpWhat {
     /// One hexadecimal address per executed instruction, in order of time.
     #[arg(long)]
     pub(crate) insns: bool,
+    /// How many instructions were executed on each CPU.
+    #[arg(long)]
+    pub(crate) count: bool,
     /// How many records of each type, as `perf report --stats` names them.
     #[arg(long)]
     pub(crate) records: bool,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use anyhow::Result;
 use attribution::{Comms, Function, Functions, Whereabouts};
@@ -30,10 +30,12 @@ pub(crate) fn open(args: &InputArgs) -> Result<PerfData> {
 pub(crate) struct Capture<'a> {
     perf: &'a PerfData,
     path: String,
-    images: ProcessImages,
+    search: SearchPath,
+    images: OnceLock<ProcessImages>,
     by_cpu: BTreeMap<Cpu, PtStream<'a>>,
     by_thread: BTreeMap<Tid, PtStream<'a>>,
-    occupants: BTreeMap<Cpu, Vec<Occupant>>,
+    occupants: OnceLock<BTreeMap<Cpu, Vec<Occupant>>>,
+    thread_occupants: OnceLock<BTreeMap<Tid, Vec<Occupant>>>,
     stream_diagnostics: Vec<Diagnostic>,
     decode_diagnostics: Mutex<Vec<Diagnostic>>,
 }
@@ -44,10 +46,12 @@ impl<'a> Capture<'a> {
         let mut capture = Capture {
             perf,
             path: args.input.to_string_lossy().into_owned(),
-            images: images(perf, args),
+            search: search_path(perf, args),
+            images: OnceLock::new(),
             by_cpu: BTreeMap::new(),
             by_thread: BTreeMap::new(),
-            occupants: occupants(perf),
+            occupants: OnceLock::new(),
+            thread_occupants: OnceLock::new(),
             stream_diagnostics: Vec::new(),
             decode_diagnostics: Mutex::new(Vec::new()),
         };
@@ -65,9 +69,9 @@ impl<'a> Capture<'a> {
         self.perf.path()
     }
 
-    /// Code and names.
+    /// Code and names. The mappings are gathered at the first call.
     pub(crate) fn images(&self) -> &ProcessImages {
-        &self.images
+        self.images.get_or_init(|| images(self.perf, self.search.clone()))
     }
 
     /// The bridge between TSC and perf time, where the capture has one.
@@ -92,30 +96,30 @@ impl<'a> Capture<'a> {
 
     /// Who was on `cpu`, in order of time.
     pub(crate) fn occupants(&self, cpu: Cpu) -> &[Occupant] {
-        self.occupants.get(&cpu).map_or(&[], Vec::as_slice)
+        self.occupants.get_or_init(|| occupants(self.perf)).get(&cpu).map_or(&[], Vec::as_slice)
     }
 
     /// Who was on what `stream` traces: its CPU's occupants, or its thread.
-    pub(crate) fn occupants_of(&self, stream: &PtStream<'_>) -> Vec<Occupant> {
+    pub(crate) fn occupants_of(&self, stream: &PtStream<'_>) -> &[Occupant] {
         match (stream.cpu(), stream.thread()) {
-            (Some(cpu), _) => self.occupants(cpu).to_vec(),
-            (None, Some(tid)) => vec![Occupant { since: Tsc(0), thread: self.thread_of(tid) }],
-            (None, None) => Vec::new(),
+            (Some(cpu), _) => self.occupants(cpu),
+            (None, Some(tid)) => self.thread_occupants().get(&tid).map_or(&[], Vec::as_slice),
+            (None, None) => &[],
         }
     }
 
-    /// A thread with its process, as the first record of it tells; its own process where none does.
-    fn thread_of(&self, tid: Tid) -> ThreadId {
-        let known = self.perf.records().find_map(|timed| {
-            let thread = match timed.record {
-                Record::Comm { thread, .. }
-                | Record::ItraceStart { thread }
-                | Record::Fork { thread, .. } => thread,
-                _ => timed.thread?,
+    /// The threads that have a trace of their own, each the only occupant of it.
+    fn thread_occupants(&self) -> &BTreeMap<Tid, Vec<Occupant>> {
+        self.thread_occupants.get_or_init(|| {
+            let mut pids: BTreeMap<Tid, Option<Pid>> =
+                self.by_thread.keys().map(|&tid| (tid, None)).collect();
+            find_processes(self.perf, &mut pids);
+            let alone = |(tid, pid): (Tid, Option<Pid>)| {
+                let thread = ThreadId { pid: pid.unwrap_or(Pid(tid.0)), tid };
+                (tid, vec![Occupant { since: Tsc(0), thread }])
             };
-            (thread.tid == tid && thread.pid.0 > 0).then_some(thread)
-        });
-        known.unwrap_or(ThreadId { pid: Pid(tid.0), tid })
+            pids.into_iter().map(alone).collect()
+        })
     }
 
     /// The CPUs on which the interval's threads ran while it lasted.
@@ -183,7 +187,7 @@ impl<'a> Capture<'a> {
 
     /// What came up while decoding: missing binaries, failures of the decoder.
     pub(crate) fn late_diagnostics(&self) -> Vec<Diagnostic> {
-        let mut all = self.images.diagnostics();
+        let mut all = self.images.get().map_or_else(Vec::new, ProcessImages::diagnostics);
         all.extend(
             self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner).drain(..),
         );
@@ -305,15 +309,18 @@ fn terms(config: IntelPtConfig) -> Vec<String> {
     terms
 }
 
-fn images(perf: &PerfData, args: &InputArgs) -> ProcessImages {
-    let search = SearchPath {
+fn search_path(perf: &PerfData, args: &InputArgs) -> SearchPath {
+    SearchPath {
         symfs: args.symfs.clone(),
         vmlinux: args.vmlinux.clone(),
         kallsyms: args.kallsyms.clone(),
         kcore_dir: perf.kcore_dir().map(Path::to_path_buf),
         build_id_dir: None,
         debuginfod: std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.is_empty()),
-    };
+    }
+}
+
+fn images(perf: &PerfData, search: SearchPath) -> ProcessImages {
     let conversion = perf.time_conversion();
     let events: Vec<_> = perf
         .map_events()
@@ -326,6 +333,28 @@ fn images(perf: &PerfData, args: &InputArgs) -> ProcessImages {
     let build_ids =
         perf.features().build_ids.iter().map(|known| (known.path.clone(), known.build_id.clone())).collect();
     ProcessImages::new(search, events, build_ids)
+}
+
+/// Finds the processes of threads, as the first record of each tells.
+fn find_processes(perf: &PerfData, pids: &mut BTreeMap<Tid, Option<Pid>>) {
+    let mut missing = pids.len();
+    for timed in perf.records() {
+        if missing == 0 {
+            break;
+        }
+        let named = match timed.record {
+            Record::Comm { thread, .. } | Record::ItraceStart { thread } | Record::Fork { thread, .. } => {
+                Some(thread)
+            }
+            _ => timed.thread,
+        };
+        if let Some(thread) = named.filter(|thread| thread.pid.0 > 0)
+            && let Some(pid @ None) = pids.get_mut(&thread.tid)
+        {
+            *pid = Some(thread.pid);
+            missing -= 1;
+        }
+    }
 }
 
 /// Who was on each CPU from when on; between two runs whose records are missing the first is assumed to go on.
@@ -357,7 +386,7 @@ fn occupants(perf: &PerfData) -> BTreeMap<Cpu, Vec<Occupant>> {
 
 impl Functions for Capture<'_> {
     fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function> {
-        let found = self.images.function_at(pid, address, at)?;
+        let found = self.images().function_at(pid, address, at)?;
         Some(Function { start: found.start, range: found.range, name: found.name.clone() })
     }
 }

@@ -1,21 +1,57 @@
-//! One worker's decoder: from "this CPU, this time" to the items of a flow.
+//! Workers' decoders: from "this CPU, this time" to the items of a flow.
+
+use std::sync::{Mutex, PoisonError};
 
 use attribution::Decode;
 use model::{Cpu, ThreadId, TscRange};
-use pt::{Engine, FlowSink, Libipt, Window};
+use pt::{Engine, FlowSink, Libipt, PtStream, Window};
 
 use crate::capture::Capture;
 
-/// A decoder over a capture. One per thread: its caches are its own.
+/// The decoders of a capture: as many as ever worked at once. A decoder knows the code that it met, so handing it on
+/// from window to window saves more than the window costs.
+pub(crate) struct Decoders<'a> {
+    capture: &'a Capture<'a>,
+    idle: Mutex<Vec<Decoding<'a>>>,
+}
+
+impl<'a> Decoders<'a> {
+    /// None yet; they are made when needed.
+    pub(crate) fn new(capture: &'a Capture<'a>) -> Decoders<'a> {
+        Decoders { capture, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Does `work` with a decoder that nobody else uses meanwhile.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Decoding<'a>) -> T) -> T {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut decoding = idle.unwrap_or_else(|| Decoding::new(self.capture));
+        let result = work(&mut decoding);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(decoding);
+        result
+    }
+}
+
+/// A decoder over a capture, for one thread at a time: its caches are its own.
 pub(crate) struct Decoding<'a> {
     capture: &'a Capture<'a>,
     engine: Libipt,
 }
 
 impl<'a> Decoding<'a> {
-    /// A decoder for `capture`.
-    pub(crate) fn new(capture: &'a Capture<'a>) -> Decoding<'a> {
+    fn new(capture: &'a Capture<'a>) -> Decoding<'a> {
         Decoding { capture, engine: Libipt::new(capture.pt_config(), pt::Limits::default()) }
+    }
+
+    /// Decodes what `stream` holds of `range`; `false`, and a diagnostic, where that fails.
+    pub(crate) fn stream(&mut self, stream: &PtStream<'_>, range: TscRange, sink: &mut dyn FlowSink) -> bool {
+        let window = Window { stream, range, occupants: self.capture.occupants_of(stream) };
+        match self.engine.decode(&window, self.capture.images(), sink) {
+            Ok(_) => true,
+            Err(error) => {
+                self.capture.note_decode_error(stream.cpu(), &error);
+                false
+            }
+        }
     }
 }
 
@@ -27,15 +63,7 @@ impl Decode for Decoding<'_> {
         range: TscRange,
         sink: &mut dyn FlowSink,
     ) -> bool {
-        let Some(stream) = self.capture.stream(cpu, thread) else { return false };
-        let occupants = self.capture.occupants_of(stream);
-        let window = Window { stream, range, occupants: &occupants };
-        match self.engine.decode(&window, self.capture.images(), sink) {
-            Ok(_) => true,
-            Err(error) => {
-                self.capture.note_decode_error(cpu, &error);
-                false
-            }
-        }
+        let capture = self.capture;
+        capture.stream(cpu, thread).is_some_and(|stream| self.stream(stream, range, sink))
     }
 }

@@ -14,6 +14,7 @@ use pt::{Engine, FlowItem, FlowSink, Libipt, PtStream, Window};
 
 use crate::args::DumpArgs;
 use crate::capture::{self, Capture};
+use crate::count;
 use crate::output::{self, Outcome};
 use crate::source;
 
@@ -36,8 +37,17 @@ pub(crate) fn run(args: &DumpArgs) -> Result<Outcome> {
         output::print_result(&lines.join("\n"))?;
         return Ok(Outcome::Reported);
     }
+    if let Some(jobs) = args.jobs {
+        rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global()?;
+    }
     let capture = Capture::new(&perf, &args.input);
     output::print_diagnostics(&capture.diagnostics());
+    if args.what.count {
+        let result = count::run(args, &capture);
+        output::print_diagnostics(&capture.late_diagnostics());
+        result?;
+        return Ok(Outcome::Reported);
+    }
     let wanted = Wanted::of(args, &capture)?;
     let streams: Vec<&PtStream<'_>> = capture.streams().filter(|stream| wanted.includes(stream)).collect();
     if streams.is_empty() {
@@ -114,8 +124,7 @@ struct Batch {
 
 fn decode_stream(capture: &Capture<'_>, stream: &PtStream<'_>, wanted: &Wanted, sender: SyncSender<Batch>) {
     let mut engine = Libipt::new(capture.pt_config(), pt::Limits::default());
-    let occupants = capture.occupants_of(stream);
-    let window = Window { stream, range: wanted.range, occupants: &occupants };
+    let window = Window { stream, range: wanted.range, occupants: capture.occupants_of(stream) };
     let mut sink = Batching {
         capture,
         wanted,

@@ -12,7 +12,7 @@ use report::{OutlierReport, Report, Timebase};
 use crate::args::{ExplainArgs, ExplainFormat, InputArgs};
 use crate::capture::{self, Capture};
 use crate::checks;
-use crate::decoding::Decoding;
+use crate::decoding::Decoders;
 use crate::output::{self, Outcome};
 use crate::{source, stat};
 
@@ -93,12 +93,10 @@ fn examine_all(
         baselines.iter().flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
     wanted.sort_unstable();
     wanted.dedup();
+    let decoders = Decoders::new(capture);
     wanted
         .par_iter()
-        .map_init(
-            || Decoding::new(capture),
-            |decoding, &index| (index, examine(&context, &intervals[index], decoding)),
-        )
+        .map(|&index| (index, decoders.with(|decoding| examine(&context, &intervals[index], decoding))))
         .collect()
 }
 

@@ -6,6 +6,7 @@
 mod args;
 mod capture;
 mod checks;
+mod count;
 mod decoding;
 mod dump;
 mod explain;

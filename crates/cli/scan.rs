@@ -27,7 +27,7 @@ fn payloads(capture: &Capture<'_>, stream: &PtStream<'_>) -> Vec<PtwriteOccurren
         .map(|mark| PtwriteOccurrence {
             time: mark.time,
             cpu: stream.cpu(),
-            thread: occupant_at(&occupants, mark.time),
+            thread: occupant_at(occupants, mark.time),
             payload: mark.payload,
             aux_offset: mark.position,
         })
@@ -68,11 +68,17 @@ fn find_calls<'e>(capture: &Capture<'_>, entries: &'e [EntryPoint]) -> Result<Ve
     let threads = rayon::current_num_threads();
     let mut sinks = Vec::new();
     for stream in capture.streams() {
-        let occupants = capture.occupants_of(stream);
-        let window = Window { stream, range: ALL, occupants: &occupants };
+        let window = Window { stream, range: ALL, occupants: capture.occupants_of(stream) };
         let sink = || FunctionCalls::new(entries, stream.cpu(), ALL);
         let limits = pt::Limits::default();
-        sinks.extend(pt::decode_chunks(&capture.pt_config(), &limits, &window, capture.images(), threads, sink)?);
+        sinks.extend(pt::decode_chunks(
+            &capture.pt_config(),
+            &limits,
+            &window,
+            capture.images(),
+            threads,
+            sink,
+        )?);
     }
     Ok(sinks)
 }
