@@ -3,9 +3,10 @@
 
 use anyhow::{Result, bail};
 use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
-use intervals::{IntervalSet, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
-use model::{Pid, ThreadId, Tsc, TscRange};
-use pt::{Occupant, PtStream, Window};
+use intervals::ptwrite::{self, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
+use intervals::IntervalSet;
+use model::{Pid, Tsc, TscRange};
+use pt::{PtStream, Window};
 use rayon::prelude::*;
 
 use crate::capture::Capture;
@@ -16,28 +17,14 @@ const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 /// Intervals from PTWRITE payloads: the packets tell all, no code is needed.
 pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec) -> IntervalSet {
     let streams: Vec<&PtStream<'_>> = capture.streams().collect();
-    let found: Vec<Vec<PtwriteOccurrence>> =
-        streams.into_par_iter().map(|stream| payloads(capture, stream)).collect();
-    from_ptwrites(spec, found.into_iter().flatten())
-}
-
-fn payloads(capture: &Capture<'_>, stream: &PtStream<'_>) -> Vec<PtwriteOccurrence> {
-    let occupants = capture.occupants_of(stream);
-    pt::scan_ptwrites(stream, &capture.pt_config())
-        .map(|mark| PtwriteOccurrence {
-            time: mark.time,
-            cpu: stream.cpu(),
-            thread: occupant_at(occupants, mark.time),
-            payload: mark.payload,
-            aux_offset: mark.position,
+    let found: Vec<Vec<PtwriteOccurrence>> = streams
+        .into_par_iter()
+        .map(|stream| {
+            let occupants = capture.occupants_of(stream);
+            ptwrite::occurrences(stream, &capture.pt_config(), occupants).collect()
         })
-        .collect()
-}
-
-/// Who was on the CPU at `at`.
-fn occupant_at(occupants: &[Occupant], at: Tsc) -> Option<ThreadId> {
-    let later = occupants.partition_point(|occupant| occupant.since <= at);
-    occupants[..later].last().map(|occupant| occupant.thread)
+        .collect();
+    from_ptwrites(spec, found.into_iter().flatten())
 }
 
 /// Intervals from a function's entry to its return.

@@ -75,8 +75,13 @@ impl MarkCache {
     /// Keeps `found`: written beside the file first, so that a reader never sees half of it.
     ///
     /// # Errors
-    /// The operating system's; a folder that cannot be written is no reason to give up what was found.
+    /// The operating system's; a folder that cannot be written is no reason to give up what was found. [`io::ErrorKind::PermissionDenied`] where nobody may write into the folder, even if
+    /// this process (root's) could.
     pub fn store(&self, found: &FoundCalls) -> io::Result<()> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if fs::metadata(folder.unwrap_or(Path::new(".")))?.permissions().readonly() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         let mut bytes = self.identity.clone();
         bytes.extend(found.unfinished.to_le_bytes());
         bytes.reserve(found.calls.len() * CALL_SIZE + 8);
