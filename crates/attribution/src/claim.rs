@@ -2,17 +2,14 @@
 
 use model::{Cause, Certainty, Cpu, Evidence, Segment, Ticks, TscRange};
 
+use crate::partition::Bid;
 use crate::precedence::Rank;
 
 /// What one source says about a stretch of time. Claims may overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
-    /// When.
-    pub(crate) range: TscRange,
-    /// How it stands against others.
-    pub(crate) rank: Rank,
-    /// How deep it is nested among claims of its rank.
-    pub(crate) depth: usize,
+    /// When, and how it stands against others.
+    pub(crate) bid: Bid,
     /// Why.
     pub(crate) cause: Cause,
     /// How well it is known.
@@ -35,9 +32,7 @@ impl Claim {
     /// A claim without particulars.
     pub(crate) fn new(range: TscRange, rank: Rank, cause: Cause, certainty: Certainty) -> Claim {
         Claim {
-            range,
-            rank,
-            depth: 0,
+            bid: Bid { range, rank, depth: 0 },
             cause,
             certainty,
             occurrence: 0,
@@ -47,5 +42,21 @@ impl Claim {
             during: Vec::new(),
             evidence: Vec::new(),
         }
+    }
+
+    /// When.
+    pub(crate) fn range(&self) -> TscRange {
+        self.bid.range
+    }
+
+    /// Adds to the particulars.
+    pub(crate) fn say(&mut self, particular: &str) {
+        if particular.is_empty() {
+            return;
+        }
+        if !self.detail.is_empty() {
+            self.detail.push_str(", ");
+        }
+        self.detail.push_str(particular);
     }
 }

@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Attribution, Cause, Certainty, PartitionError, Segment, Slower, Ticks, TscRange};
+use model::{Attribution, Cause, PartitionError, Slower, Ticks, TscRange};
 
 use crate::examine::Examined;
-use crate::segments::{merge_neighbours, plain, segment};
+use crate::segments::{Segments, Verdict, function_name, plain};
 
 /// How much an interval used a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,29 +62,31 @@ pub fn attribute(outlier: &Examined, baselines: &[&Examined]) -> Result<Attribut
     let own = profile(outlier);
     let mut budgets: HashMap<Arc<str>, Budget> =
         own.iter().map(|(name, used)| (name.clone(), budget(*used, typical.get(name)))).collect();
-    let mut segments = Vec::new();
+    let mut segments = Segments::default();
     for piece in &outlier.pieces {
-        let whole = segment(outlier, piece);
-        match outlier.run_of(piece) {
-            Some(run) => {
-                let name = run_name(run.function.as_ref());
-                let story = Story { own: own.get(&name).copied(), typical: typical.get(&name).copied() };
-                match budgets.get_mut(&name) {
-                    Some(budget) => deal_out(&mut segments, &whole, budget, &story),
-                    None => segments.push(whole),
-                }
+        let Some(run) = outlier.run_of(piece) else {
+            segments.add(outlier, piece, piece.range, None);
+            continue;
+        };
+        let name = function_name(run);
+        if let Some(budget) = budgets.get_mut(&name) {
+            let used = own.get(&name).copied().unwrap_or_default();
+            let usual = typical.get(&name).map(|typical| typical.mean).unwrap_or_default();
+            for (range, cause) in deal_out(piece.range, budget) {
+                let verdict = (cause != Cause::UserExpected)
+                    .then(|| Verdict { cause, detail: tell(&name, used, usual) });
+                segments.add(outlier, piece, range, verdict);
             }
-            None => segments.push(whole),
         }
     }
-    Attribution::new(outlier.interval.clone(), merge_neighbours(segments))
+    Attribution::new(outlier.interval.clone(), segments.finish(outlier.hand_off.as_ref()))
 }
 
 fn profile(examined: &Examined) -> Profile {
     let mut profile = Profile::new();
     for piece in &examined.pieces {
         let Some(run) = examined.run_of(piece) else { continue };
-        let used = profile.entry(run_name(run.function.as_ref())).or_default();
+        let used = profile.entry(function_name(run)).or_default();
         used.ticks += piece.range.ticks().0;
         if run.ratio != 0 {
             used.ticks_with_ratio += piece.range.ticks().0;
@@ -93,16 +95,12 @@ fn profile(examined: &Examined) -> Profile {
     }
     for run in &examined.runs {
         if examined.interval.range.contains(run.range.start) {
-            let used = profile.entry(run_name(run.function.as_ref())).or_default();
+            let used = profile.entry(function_name(run)).or_default();
             used.instructions += run.instructions;
             used.calls += run.calls;
         }
     }
     profile
-}
-
-fn run_name(function: Option<&Arc<str>>) -> Arc<str> {
-    function.cloned().unwrap_or_else(|| Arc::from("[no symbol]"))
 }
 
 /// Means over the baselines; a function that a baseline does not use counts as zero there. What serves the average
@@ -150,10 +148,11 @@ fn share(whole: u64, part: u64, of: u64) -> u64 {
     u64::try_from(u128::from(whole) * u128::from(part) / u128::from(of)).unwrap_or(u64::MAX)
 }
 
-/// The ticks that the outlier's lower core:bus ratio cost against the baselines' average ratio.
+/// The ticks that the outlier's lower core:bus ratio cost against the baselines' average ratio: of the time in which
+/// its ratio was known, for of the rest nothing tells.
 fn lost_to_ratio(own: Use, typical: Use) -> u64 {
     let (Some(ratio), Some(usual)) = (own.milliratio(), typical.milliratio()) else { return 0 };
-    own.ticks - share(own.ticks, ratio.min(usual), usual)
+    own.ticks_with_ratio - share(own.ticks_with_ratio, ratio.min(usual), usual)
 }
 
 impl Use {
@@ -164,49 +163,30 @@ impl Use {
     }
 }
 
+/// Splits `range` at the budget's borders and takes what it used from the budget.
+fn deal_out(range: TscRange, budget: &mut Budget) -> [(TscRange, Cause); 4] {
+    let mut position = range.start;
+    let mut take = |left: &mut u64| {
+        let part = TscRange::new(position, range.stop.min(position + Ticks(*left)));
+        *left -= part.ticks().0;
+        position = part.stop;
+        part
+    };
+    [
+        (take(&mut budget.expected), Cause::UserExpected),
+        (take(&mut budget.extra), Cause::UserExtraWork),
+        (take(&mut budget.slower_frequency), Cause::UserSlower(Slower::Frequency)),
+        (take(&mut u64::MAX.clone()), Cause::UserSlower(Slower::Other)),
+    ]
+}
+
 /// What is said about a function's excess.
-struct Story {
-    own: Option<Use>,
-    typical: Option<Typical>,
+fn tell(function: &str, own: Use, typical: Use) -> String {
+    format!(
+        "{function}: {} instructions, {} calls; typical {} and {}",
+        own.instructions, own.calls, typical.instructions, typical.calls
+    )
 }
 
-/// Splits `whole` at the budget's borders and takes what it used from the budget.
-fn deal_out(segments: &mut Vec<Segment>, whole: &Segment, budget: &mut Budget, story: &Story) {
-    let mut position = whole.range.start;
-    let shares = [
-        (&mut budget.expected, Cause::UserExpected),
-        (&mut budget.extra, Cause::UserExtraWork),
-        (&mut budget.slower_frequency, Cause::UserSlower(Slower::Frequency)),
-    ];
-    for (left, cause) in shares {
-        let stop = whole.range.stop.min(position + Ticks(*left));
-        *left -= stop.since(position).0;
-        push_part(segments, whole, TscRange::new(position, stop), cause, story);
-        position = stop;
-    }
-    let rest = TscRange::new(position, whole.range.stop);
-    push_part(segments, whole, rest, Cause::UserSlower(Slower::Other), story);
-}
-
-fn push_part(segments: &mut Vec<Segment>, whole: &Segment, range: TscRange, cause: Cause, story: &Story) {
-    if range.is_empty() {
-        return;
-    }
-    let expected = cause == Cause::UserExpected;
-    let mut part = Segment { range, cause, ..whole.clone() };
-    if !expected {
-        part.certainty = Certainty::Inferred;
-        part.detail = story.tell(&whole.detail);
-    }
-    segments.push(part);
-}
-
-impl Story {
-    fn tell(&self, function: &str) -> String {
-        let (own, typical) = (self.own.unwrap_or_default(), self.typical.unwrap_or_default().mean);
-        format!(
-            "{function}: {} instructions, {} calls; typical {} and {}",
-            own.instructions, own.calls, typical.instructions, typical.calls
-        )
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,25 @@ pub(crate) fn entry_cause(stub: &str) -> Cause {
     }
 }
 
+/// Why the kernel was entered, as the vector number of an Event Trace packet tells it
+/// (`arch/x86/include/asm/irq_vectors.h`, `trapnr.h`; the numbers of Linux 5.4 to 6.x).
+pub(crate) fn vector_cause(vector: u8) -> Cause {
+    match vector {
+        2 => Cause::Nmi,
+        14 => Cause::PageFault(FaultKind::Minor),
+        0x80 => Cause::Syscall(UNNAMED_SYSCALL.into()),
+        0..=31 => Cause::KernelUnknown,
+        0xec => Cause::Timer,
+        0xf6 => Cause::Ipi("irq-work".into()),
+        0xf7 => Cause::Ipi("platform".into()),
+        0xf8 => Cause::Ipi("reboot".into()),
+        0xfb => Cause::Ipi("call-function-single".into()),
+        0xfc => Cause::Ipi("call-function".into()),
+        0xfd => Cause::Ipi("reschedule".into()),
+        _ => Cause::Irq(UNNAMED_IRQ.into()),
+    }
+}
+
 /// Stands for an interrupt whose action no record names.
 pub(crate) const UNNAMED_IRQ: &str = "device";
 
@@ -54,11 +73,21 @@ fn is_syscall_stub(name: &str) -> bool {
         name,
         "entry_SYSCALL_64"
             | "entry_SYSCALL_64_safe_stack"
+            | "entry_SYSCALL_64_after_hwframe"
             | "entry_SYSENTER_compat"
+            | "entry_SYSENTER_compat_after_hwframe"
             | "entry_SYSCALL_compat"
+            | "entry_SYSCALL_compat_after_hwframe"
             | "entry_INT80_compat"
             | "int80_emulation"
             | "exc_int80_emulation"
+            | "do_int80_emulation"
+            | "do_int80_syscall_32"
+            | "do_fast_syscall_32"
+            | "do_SYSENTER_32"
+            | "do_syscall_64"
+            | "x64_sys_call"
+            | "ia32_sys_call"
     )
 }
 

@@ -3,28 +3,21 @@
 //! Input: the capture and an interval. Output: [`Examined`], exclusive pieces over the interval's range, before
 //! comparison: all user code is one kind. Decoding is asked for by [`Decode`], so that tests can script flows.
 
-use model::{
-    Cause, Certainty, Cpu, Evidence, Interval, IntervalId, Segment, ThreadId, Ticks, TimeConversion, TscRange,
-};
+use model::{Diagnostic, Interval, Ticks, TimeConversion, TscRange};
 use perfdata::{PerfData, Schedule};
-use pt::FlowSink;
 
 use crate::claim::Claim;
+use crate::during::{During, off_cpu_claims};
+use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
 use crate::functions::Functions;
+use crate::hand_off::HandOff;
 use crate::kernel::{claims_of_frames, claims_of_records};
-use crate::offcpu::{self, Comms};
-use crate::partition::{Piece, partition};
+use crate::offcpu::Comms;
+use crate::partition::{Bid, Piece, partition};
 use crate::precedence::Rank;
-use crate::sideband::{SidebandEvent, events_within};
-use crate::timeline::{Stay, Whereabouts, stays};
-use crate::walk::{Activity, Run, Silence, Stall, Walker};
-
-/// Decodes the trace of a CPU, or of a thread where the capture is per thread.
-pub trait Decode {
-    /// Sends what `thread` (and others) did on `cpu` during `range` into `sink`; `false` where there is no trace.
-    /// Without a CPU only the thread's own trace will do.
-    fn decode(&mut self, cpu: Option<Cpu>, thread: ThreadId, range: TscRange, sink: &mut dyn FlowSink) -> bool;
-}
+use crate::sideband::{Sideband, SidebandEvent, events_within};
+use crate::timeline::{Stay, stays_with};
+use crate::walk::Run;
 
 /// What examining needs of a capture.
 pub struct Capture<'a> {
@@ -44,11 +37,19 @@ pub struct Capture<'a> {
     pub stall_threshold: Ticks,
 }
 
-/// How many wake-ups the path of who ended a wait is followed back.
-const DURING_DEPTH: usize = 2;
+/// A capture with its records behind a function, so that tests can write them by hand.
+pub(crate) struct Scene<'a> {
+    pub(crate) records: &'a dyn Fn(TscRange) -> Vec<SidebandEvent>,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) conversion: Option<TimeConversion>,
+    pub(crate) functions: &'a dyn Functions,
+    pub(crate) comms: &'a dyn Comms,
+    pub(crate) kernel_traced: bool,
+    pub(crate) stall_threshold: Ticks,
+}
 
-/// How much sideband before an interval may explain what happens in it: a begin without its end, in ticks of 1 ms
-/// at 4 GHz.
+/// How much sideband before a moment may explain what happens then: a begin without its end, in ticks of 1 ms at
+/// 4 GHz.
 const LOOK_BACK: Ticks = Ticks(4_000_000);
 
 /// An interval cut into exclusive pieces, each with its claim.
@@ -58,176 +59,107 @@ pub struct Examined {
     pub interval: Interval,
     /// Where its thread was.
     pub stays: Vec<Stay>,
-    /// All claims; pieces point into it.
+    /// With two threads, where the time changes from one's to the other's.
+    pub hand_off: Option<HandOff>,
+    /// The claims but those of user runs.
     pub(crate) claims: Vec<Claim>,
+    /// The user runs: the pieces' indices go on into them behind the claims.
+    pub(crate) runs: Vec<Run>,
     /// Exclusive pieces in order, without holes.
     pub(crate) pieces: Vec<Piece>,
-    /// The user runs; claim `first_run + i` is run `i`'s.
-    pub(crate) runs: Vec<Run>,
-    /// Index of the first user run's claim.
-    pub(crate) first_run: usize,
 }
 
 impl Examined {
     /// The user run that a piece belongs to, if it is user code.
     pub(crate) fn run_of(&self, piece: &Piece) -> Option<&Run> {
-        self.runs.get(piece.claim?.checked_sub(self.first_run)?)
+        self.runs.get(piece.claim?.checked_sub(self.claims.len())?)
+    }
+
+    /// The claim that a piece belongs to, if it is no user code.
+    pub(crate) fn claim_of(&self, piece: &Piece) -> Option<&Claim> {
+        self.claims.get(piece.claim?)
+    }
+
+    /// What a reader must know beside the segments: on whose time the interval was looked at, where that is not
+    /// plain.
+    pub fn remarks(&self) -> Vec<Diagnostic> {
+        HandOff::remark(&self.interval, self.hand_off.as_ref()).into_iter().collect()
     }
 }
 
-/// Examines `interval`.
+/// Examines `interval`, and for its longest waits what those did who ended them.
 pub fn examine(capture: &Capture<'_>, interval: &Interval, decoder: &mut dyn Decode) -> Examined {
-    examine_to_depth(capture, interval, decoder, DURING_DEPTH)
+    capture.with_scene(|scene| examine_scene(scene, interval, decoder, &mut During::of_outlier()))
 }
 
-fn examine_to_depth(
-    capture: &Capture<'_>,
+/// Examines `interval` as a baseline: like [`examine`], without following who ended its waits.
+pub fn examine_baseline(capture: &Capture<'_>, interval: &Interval, decoder: &mut dyn Decode) -> Examined {
+    capture.with_scene(|scene| examine_scene(scene, interval, decoder, &mut During::none()))
+}
+
+impl Capture<'_> {
+    fn with_scene<T>(&self, work: impl FnOnce(&Scene<'_>) -> T) -> T {
+        let records = |range| match self.conversion {
+            Some(conversion) => events_within(self.perf, range, conversion),
+            None => Vec::new(),
+        };
+        work(&Scene {
+            records: &records,
+            schedule: self.schedule,
+            conversion: self.conversion,
+            functions: self.functions,
+            comms: self.comms,
+            kernel_traced: self.kernel_traced,
+            stall_threshold: self.stall_threshold,
+        })
+    }
+}
+
+pub(crate) fn examine_scene(
+    scene: &Scene<'_>,
     interval: &Interval,
     decoder: &mut dyn Decode,
-    depth: usize,
+    during: &mut During,
 ) -> Examined {
-    let stays = stays(interval, capture.schedule, capture.conversion);
     let around = TscRange::new(interval.range.start.before(LOOK_BACK), interval.range.stop);
-    let events = capture
-        .conversion
-        .map_or_else(Vec::new, |conversion| events_within(capture.perf, around, conversion));
-    let (activity, uncovered) = follow(capture, &stays, decoder);
-    let mut claims = claims_of_frames(&activity.frames, &events, &stays);
-    claims.extend(claims_of_records(&events, &stays, claims.len() as u64 + 1));
-    claims.extend(off_cpu_claims(capture, &stays, &events, &activity, decoder, depth));
+    let mut events = (scene.records)(around);
+    let hand_off = HandOff::by_mark(interval);
+    let hand_off = hand_off.or_else(|| HandOff::of(interval, &Sideband::new(events.clone())));
+    let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
+    events.extend(events_before_waits(scene, &stays, around));
+    let sideband = Sideband::new(events);
+    let (activity, uncovered) = follow(scene, &stays, decoder);
+    let mut claims = claims_of_frames(&activity.frames, &sideband, &stays);
+    claims.extend(claims_of_records(&sideband, &stays, &claims));
+    claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity.frames, decoder, during));
     claims.extend(activity.stalls.iter().map(claim_of_stall));
-    claims.extend(activity.silences.iter().map(|silence| claim_of_silence(silence, capture.kernel_traced)));
+    claims.extend(
+        activity.silences.iter().map(|silence| claim_of_silence(silence, scene.kernel_traced, &sideband)),
+    );
     claims.extend(uncovered);
-    let first_run = claims.len();
-    claims.extend(activity.runs.iter().map(claim_of_run));
-    let pieces = partition(interval.range, &claims);
-    Examined { interval: interval.clone(), stays, claims, pieces, runs: activity.runs, first_run }
+    let pieces = cut(interval.range, &claims, &activity.runs);
+    Examined { interval: interval.clone(), stays, hand_off, claims, runs: activity.runs, pieces }
 }
 
-/// Walks the flows of all stays on CPUs; says of which there is no trace.
-fn follow(capture: &Capture<'_>, stays: &[Stay], decoder: &mut dyn Decode) -> (Activity, Vec<Claim>) {
-    let mut walker = Walker::new(capture.functions, capture.stall_threshold);
-    let mut uncovered = Vec::new();
-    let mut end = model::Tsc(0);
-    for stay in stays {
-        let Some(thread) = stay.thread else { continue };
-        let cpu = match stay.place {
-            Whereabouts::OnCpu(cpu) => Some(cpu),
-            Whereabouts::Unknown => None,
-            Whereabouts::OffCpu(_) => continue,
-        };
-        walker.switch_in(cpu, stay.range.start);
-        let mut sink = OfThread { walker: &mut walker, thread };
-        let traced = decoder.decode(cpu, thread, stay.range, &mut sink);
-        walker.switch_out(stay.range.stop);
-        end = stay.range.stop;
-        if cpu.is_none() && !traced {
-            continue;
+/// A thread that sleeps when the interval begins went to sleep long before it, maybe: what it called then.
+fn events_before_waits(scene: &Scene<'_>, stays: &[Stay], around: TscRange) -> Vec<SidebandEvent> {
+    let mut events = Vec::new();
+    let mut seen = None;
+    for left_at in stays.iter().filter_map(|stay| stay.left_at.filter(|&at| at < around.start)) {
+        if seen != Some(left_at) {
+            events.extend((scene.records)(TscRange::new(left_at.before(LOOK_BACK), left_at)));
+            events.retain(|event| event.time < around.start);
+            seen = Some(left_at);
         }
-        let mut claim = Claim::new(stay.range, Rank::Uncovered, Cause::TraceLoss, Certainty::Measured);
-        claim.cpu = cpu;
-        claim.detail = if traced { "no packets here" } else { "no trace of this CPU" }.into();
-        uncovered.push(claim);
     }
-    (walker.finish(end), uncovered)
+    events
 }
 
-/// Passes on what one thread did; what others did on the same CPU is not the interval's.
-struct OfThread<'w, 'a> {
-    walker: &'w mut Walker<'a>,
-    thread: ThreadId,
+fn cut(range: TscRange, claims: &[Claim], runs: &[Run]) -> Vec<Piece> {
+    let of_run = |run: &Run| Bid { range: run.range, rank: Rank::User, depth: 0 };
+    let bids: Vec<Bid> = claims.iter().map(|claim| claim.bid).chain(runs.iter().map(of_run)).collect();
+    partition(range, &bids)
 }
 
-impl FlowSink for OfThread<'_, '_> {
-    fn item(&mut self, item: pt::FlowItem) -> std::ops::ControlFlow<()> {
-        let thread = match &item {
-            pt::FlowItem::Block(block) => block.thread,
-            pt::FlowItem::Event(event) => event.thread,
-            pt::FlowItem::Gap(gap) => gap.thread,
-        };
-        if thread.is_none_or(|thread| thread.tid == self.thread.tid) {
-            self.walker.item(&item);
-        }
-        std::ops::ControlFlow::Continue(())
-    }
-}
-
-fn off_cpu_claims(
-    capture: &Capture<'_>,
-    stays: &[Stay],
-    events: &[SidebandEvent],
-    activity: &Activity,
-    decoder: &mut dyn Decode,
-    depth: usize,
-) -> Vec<Claim> {
-    let Some(conversion) = capture.conversion else { return Vec::new() };
-    let context = offcpu::Context {
-        schedule: capture.schedule,
-        conversion,
-        events,
-        frames: &activity.frames,
-        comms: capture.comms,
-    };
-    let mut claims = Vec::new();
-    for (index, stay) in stays.iter().enumerate() {
-        let mut of_stay = offcpu::claims_of_stay(stay, index as u64, &context);
-        let wait = of_stay.iter_mut().find(|claim| matches!(claim.cause, Cause::OffCpu(_)));
-        if let (Some(wait), Some((wakeup, _))) = (wait, offcpu::wakeup(stay, events))
-            && depth > 0
-        {
-            wait.during = during(capture, wait.range, &wakeup, decoder, depth - 1);
-        }
-        claims.append(&mut of_stay);
-    }
-    claims
-}
-
-/// What the thread that ended a wait did meanwhile.
-fn during(
-    capture: &Capture<'_>,
-    wait: TscRange,
-    wakeup: &offcpu::Wakeup,
-    decoder: &mut dyn Decode,
-    depth: usize,
-) -> Vec<Segment> {
-    let Some(waker) = wakeup.waker.filter(|waker| !waker.is_idle() && wakeup.interrupt.is_none()) else {
-        return Vec::new();
-    };
-    let interval = Interval::new(IntervalId(0), "", wait, Some(waker));
-    let examined = examine_to_depth(capture, &interval, decoder, depth);
-    crate::segments::plain(&examined)
-}
-
-fn claim_of_stall(stall: &Stall) -> Claim {
-    let (cause, what) = if stall.ratio_changed {
-        (Cause::FrequencySwitch, "the core:bus ratio changed")
-    } else {
-        (Cause::HardwareGap, "nothing retired and no record explains it")
-    };
-    let mut claim = Claim::new(stall.range, Rank::StandStill, cause, Certainty::Inferred);
-    let place = stall.function.as_deref().map_or_else(String::new, |function| format!("in {function}: "));
-    claim.detail = format!("{place}{what}");
-    claim.occurrence = stall.range.start.0;
-    claim.evidence.push(Evidence::packet(stall.aux_offset, None, "first packet behind the stand-still"));
-    claim
-}
-
-fn claim_of_silence(silence: &Silence, kernel_traced: bool) -> Claim {
-    let (rank, cause) = match (silence.lost, kernel_traced) {
-        (true, _) => (Rank::Loss, Cause::TraceLoss),
-        (false, true) => (Rank::Untraced, Cause::TraceFiltered),
-        (false, false) => (Rank::Untraced, Cause::KernelUnknown),
-    };
-    let mut claim = Claim::new(silence.range, rank, cause, Certainty::Decoded);
-    claim.detail.clone_from(&silence.why);
-    claim.occurrence = silence.range.start.0;
-    claim.evidence.push(Evidence::packet(silence.aux_offset, None, silence.why.clone()));
-    claim
-}
-
-fn claim_of_run(run: &Run) -> Claim {
-    let mut claim = Claim::new(run.range, Rank::User, Cause::UserExpected, Certainty::Decoded);
-    claim.detail = run.function.as_deref().unwrap_or("[no symbol]").to_owned();
-    claim.evidence.push(Evidence::packet(run.aux_offset, run.cpu, "first packet of the run"));
-    claim
-}
+#[cfg(test)]
+mod tests;

@@ -1,152 +1,227 @@
 //! Kernel work as claims: from the decoded flow where there is one, from pairs of records where there is none.
+//!
+//! Input: the frames of the flow and the records. Both are in order of time, so that one pass joins them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use model::{Cause, Certainty, Cpu, Evidence, FaultKind, ThreadId, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, FaultKind, Tid, Tsc, TscRange};
+use perfdata::LeaveReason;
 
 use crate::claim::Claim;
 use crate::entries::{UNNAMED_IRQ, UNNAMED_SYSCALL, softirq_name};
 use crate::precedence::Rank;
-use crate::sideband::{EventKind, Side, SidebandEvent};
+use crate::sideband::{EventKind, Side, Sideband, SidebandEvent};
 use crate::syscalls;
-use crate::timeline::{Stay, Whereabouts};
+use crate::timeline::{Stay, Whereabouts, stay_at};
 use crate::walk::Frame;
 
 /// One claim for each frame of the flow, with names and evidence from the records that fall into it.
-pub(crate) fn claims_of_frames(frames: &[Frame], events: &[SidebandEvent], stays: &[Stay]) -> Vec<Claim> {
-    frames
-        .iter()
-        .enumerate()
-        .map(|(index, frame)| {
-            let mut claim = Claim::new(frame.range, Rank::Kernel, frame.cause.clone(), Certainty::Decoded);
-            claim.depth = frame.depth;
-            claim.occurrence = index as u64 + 1;
-            claim.cpu = frame.cpu;
-            claim.uncertainty = frame.uncertainty;
-            add_records(&mut claim, frame, frames, events);
-            if slept_inside(frame.range, stays) && claim.cause == Cause::PageFault(FaultKind::Minor) {
-                claim.cause = Cause::PageFault(FaultKind::Major);
-            }
-            claim.evidence.push(Evidence::packet(frame.aux_offset, frame.cpu, "first packet of the entry"));
-            claim.evidence.push(Evidence::symbol(&*frame.symbol));
-            claim
-        })
-        .collect()
-}
-
-/// Adds what the records inside `frame` say, but for those that a deeper frame owns.
-fn add_records(claim: &mut Claim, frame: &Frame, frames: &[Frame], events: &[SidebandEvent]) {
-    let from = events.partition_point(|event| event.time < frame.range.start);
-    for event in events[from..].iter().take_while(|event| event.time < frame.range.stop) {
-        let here = event.cpu == frame.cpu && event.side == Side::Begin;
-        if !here || owned_by_deeper_frame(event, frame, frames) {
-            continue;
+pub(crate) fn claims_of_frames(frames: &[Frame], sideband: &Sideband, stays: &[Stay]) -> Vec<Claim> {
+    let mut claims: Vec<Claim> = frames.iter().map(|frame| claim_of_frame(frame, sideband, stays)).collect();
+    add_records(&mut claims, frames, sideband, stays);
+    for (claim, frame) in claims.iter_mut().zip(frames) {
+        if claim.cause == Cause::PageFault(FaultKind::Minor) && slept_inside(frame.range, stays) {
+            claim.cause = Cause::PageFault(FaultKind::Major);
         }
-        match (&event.kind, &claim.cause) {
-            (EventKind::PageFault { address }, Cause::PageFault(_)) => {
-                claim.detail = format!("address {address:#x}");
-            }
-            (EventKind::Irq { name: Some(name), .. }, Cause::Irq(known)) if known == UNNAMED_IRQ => {
-                claim.cause = Cause::Irq(name.clone());
-            }
-            (EventKind::Syscall { number, .. }, Cause::Syscall(known)) if known == UNNAMED_SYSCALL => {
-                claim.cause = Cause::Syscall(syscalls::name(*number));
-            }
-            (EventKind::Irq { .. }, Cause::Irq(_))
-            | (EventKind::Syscall { .. }, Cause::Syscall(_))
-            | (EventKind::Softirq { .. }, Cause::Softirq(_))
-            | (EventKind::Vector { .. }, Cause::Timer | Cause::Ipi(_) | Cause::Irq(_)) => {}
-            _ => continue,
-        }
-        claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
-    }
-}
-
-fn owned_by_deeper_frame(event: &SidebandEvent, frame: &Frame, frames: &[Frame]) -> bool {
-    frames.iter().any(|other| {
-        other.depth > frame.depth
-            && other.cause == frame.cause
-            && other.range.contains(event.time)
-            && other.cpu == frame.cpu
-    })
-}
-
-fn slept_inside(range: TscRange, stays: &[Stay]) -> bool {
-    stays.iter().any(|stay| {
-        matches!(stay.place, Whereabouts::OffCpu(perfdata::LeaveReason::Slept(_)))
-            && range.contains(stay.range.start)
-            && stay.range.stop <= range.stop
-    })
-}
-
-/// Claims from begin and end records on the thread's CPUs, for stretches where no flow tells.
-pub(crate) fn claims_of_records(
-    events: &[SidebandEvent],
-    stays: &[Stay],
-    first_occurrence: u64,
-) -> Vec<Claim> {
-    let mut open: HashMap<(Cpu, Source), usize> = HashMap::new();
-    let mut claims = Vec::new();
-    for (index, event) in events.iter().enumerate() {
-        let (Some(cpu), Some(source)) = (event.cpu, source(&event.kind)) else { continue };
-        match event.side {
-            Side::Begin => {
-                open.insert((cpu, source), index);
-            }
-            Side::End => {
-                let Some(begin) = open.remove(&(cpu, source)) else { continue };
-                let range = TscRange::new(events[begin].time, event.time);
-                if on_thread(cpu, range, events[begin].thread, source, stays) {
-                    let mut claim = claim_of_pair(&events[begin], event, range);
-                    claim.occurrence = first_occurrence + claims.len() as u64;
-                    claim.depth = depth(source);
-                    claims.push(claim);
-                }
-            }
-        }
+        claim.evidence.push(Evidence::packet(frame.aux_offset, frame.cpu, "first packet of the entry"));
+        claim.evidence.push(Evidence::symbol(&*frame.symbol));
     }
     claims
 }
 
-/// The families of records that pair with their own kind; each can be open once per CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Source {
-    Syscall,
-    Softirq,
-    Irq,
-    Vector,
+fn claim_of_frame(frame: &Frame, sideband: &Sideband, stays: &[Stay]) -> Claim {
+    let mut claim = Claim::new(frame.range, Rank::Kernel, frame.cause.clone(), Certainty::Decoded);
+    claim.bid.depth = frame.depth;
+    claim.occurrence = frame.occurrence;
+    claim.cpu = frame.cpu;
+    claim.uncertainty = frame.uncertainty;
+    let unnamed_call = frame.cause == Cause::Syscall(UNNAMED_SYSCALL.into());
+    if frame.began_before && (unnamed_call || frame.cause == Cause::KernelUnknown) {
+        name_by_records(&mut claim, frame, sideband, stays);
+    }
+    if frame.cause == Cause::KernelUnknown {
+        claim.say(&match frame.began_before {
+            true => format!("already in the kernel, in {}", frame.symbol),
+            false => format!("entered at {}", frame.symbol),
+        });
+    }
+    claim
 }
 
-fn source(kind: &EventKind) -> Option<Source> {
-    match kind {
-        EventKind::Syscall { .. } => Some(Source::Syscall),
-        EventKind::Softirq { .. } => Some(Source::Softirq),
-        EventKind::Irq { .. } => Some(Source::Irq),
-        EventKind::Vector { .. } => Some(Source::Vector),
+/// A frame whose entry the flow did not see is what the records say was going on when the flow began.
+fn name_by_records(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays: &[Stay]) {
+    let may_be_interrupt = frame.cause == Cause::KernelUnknown;
+    let interrupt =
+        frame.cpu.filter(|_| may_be_interrupt).and_then(|cpu| sideband.interrupt_at(cpu, frame.range.start));
+    let begun = interrupt.or_else(|| {
+        let thread = stay_at(stays, frame.range.start)?.thread?;
+        sideband.call_at(thread.tid, frame.range.start).filter(|_| frame.depth == 0)
+    });
+    if let Some(event) = begun {
+        claim.cause = cause(&event.kind);
+        claim.certainty = Certainty::Inferred;
+        claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
+    }
+}
+
+/// Gives each record to the innermost frame that it is about.
+fn add_records(claims: &mut [Claim], frames: &[Frame], sideband: &Sideband, stays: &[Stay]) {
+    let mut order: Vec<usize> = (0..frames.len()).collect();
+    order.sort_by_key(|&index| (frames[index].range.start, frames[index].depth));
+    let mut upcoming = order.into_iter().peekable();
+    let mut open: Vec<usize> = Vec::new();
+    let close = |open: &mut Vec<usize>, at: Tsc| {
+        while open.last().is_some_and(|&index| frames[index].range.stop <= at) {
+            open.pop();
+        }
+    };
+    for event in sideband.events().iter().filter(|event| event.side == Side::Begin) {
+        while let Some(index) = upcoming.next_if(|&index| frames[index].range.start <= event.time) {
+            close(&mut open, frames[index].range.start);
+            open.push(index);
+        }
+        close(&mut open, event.time);
+        if !open.is_empty() && happened_to(event, stays) {
+            let _ = open.iter().rev().find(|&&index| adopt(&mut claims[index], event));
+        }
+    }
+}
+
+/// Whether the record was made where the interval's thread was.
+fn happened_to(event: &SidebandEvent, stays: &[Stay]) -> bool {
+    stay_at(stays, event.time).is_some_and(|stay| match stay.place {
+        Whereabouts::OnCpu(cpu) => event.cpu == Some(cpu),
+        Whereabouts::OffCpu(_) => false,
+        Whereabouts::Unknown => event.thread.is_some() && event.thread == stay.thread,
+    })
+}
+
+/// Takes in what `event` says if it is about the claim's cause.
+fn adopt(claim: &mut Claim, event: &SidebandEvent) -> bool {
+    match (&event.kind, &claim.cause) {
+        (EventKind::PageFault { address }, Cause::PageFault(_)) => {
+            if claim.detail.is_empty() {
+                claim.detail = format!("address {address:#x}");
+            }
+        }
+        (EventKind::Irq { name: Some(name), .. }, Cause::Irq(known)) if known == UNNAMED_IRQ => {
+            claim.cause = Cause::Irq(name.clone());
+        }
+        (EventKind::Syscall { number, .. }, Cause::Syscall(known)) if known == UNNAMED_SYSCALL => {
+            claim.cause = Cause::Syscall(syscalls::name(*number));
+        }
+        (EventKind::Irq { .. }, Cause::Irq(_))
+        | (EventKind::Syscall { .. }, Cause::Syscall(_))
+        | (EventKind::Softirq { .. }, Cause::Softirq(_))
+        | (EventKind::Vector { .. }, Cause::Timer | Cause::Ipi(_) | Cause::Irq(_)) => {}
+        _ => return false,
+    }
+    claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
+    true
+}
+
+fn slept_inside(range: TscRange, stays: &[Stay]) -> bool {
+    let from = stays.partition_point(|stay| stay.range.start < range.start);
+    stays[from..]
+        .iter()
+        .take_while(|stay| stay.range.stop <= range.stop)
+        .any(|stay| matches!(stay.place, Whereabouts::OffCpu(LeaveReason::Slept(_))))
+}
+
+/// Claims from begin and end records of the thread's own time, for stretches where no flow tells. A pair about work
+/// that the flow knows too is the same happening as `of_frames` has it.
+pub(crate) fn claims_of_records(sideband: &Sideband, stays: &[Stay], of_frames: &[Claim]) -> Vec<Claim> {
+    let known = happenings(of_frames);
+    let mut next = of_frames.iter().map(|claim| claim.occurrence).max().unwrap_or(0);
+    let mut open: HashMap<Begun, &SidebandEvent> = HashMap::new();
+    let mut claims = Vec::new();
+    for event in sideband.events() {
+        let Some(key) = begun(event) else { continue };
+        if event.side == Side::Begin {
+            open.insert(key, event);
+            continue;
+        }
+        let Some(begin) = open.remove(&key).filter(|begin| begin.kind.same_work(&event.kind)) else {
+            continue;
+        };
+        next += 1;
+        let pair = claim_of_pair(begin, event);
+        let occurrence = same_happening(&known, &pair).unwrap_or(next);
+        claims.extend(in_own_time(&pair, key, stays).map(|mut claim| {
+            claim.occurrence = occurrence;
+            claim
+        }));
+    }
+    claims
+}
+
+/// What can be open once only: interrupt work of one family on a CPU, a thread's system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Begun {
+    Syscall(Tid),
+    Softirq(Cpu),
+    Irq(Cpu),
+    Vector(Cpu),
+}
+
+fn begun(event: &SidebandEvent) -> Option<Begun> {
+    match event.kind {
+        EventKind::Syscall { .. } => event.thread.map(|thread| Begun::Syscall(thread.tid)),
+        EventKind::Softirq { .. } => event.cpu.map(Begun::Softirq),
+        EventKind::Irq { .. } => event.cpu.map(Begun::Irq),
+        EventKind::Vector { .. } => event.cpu.map(Begun::Vector),
         EventKind::Waking { .. } | EventKind::PageFault { .. } | EventKind::Idle { .. } => None,
     }
 }
 
 /// How the families nest: an interrupt cuts into a softirq, both into a system call.
-fn depth(source: Source) -> usize {
-    match source {
-        Source::Syscall => 0,
-        Source::Softirq => 1,
-        Source::Vector => 2,
-        Source::Irq => 3,
+fn depth(begun: Begun) -> usize {
+    match begun {
+        Begun::Syscall(_) => 0,
+        Begun::Softirq(_) => 1,
+        Begun::Vector(_) => 2,
+        Begun::Irq(_) => 3,
     }
 }
 
-/// Whether the pair took time of the interval's thread: it was on that CPU, and a system call must be its own.
-fn on_thread(cpu: Cpu, range: TscRange, thread: Option<ThreadId>, source: Source, stays: &[Stay]) -> bool {
-    stays.iter().any(|stay| {
-        stay.place == Whereabouts::OnCpu(cpu)
-            && stay.range.overlaps(range)
-            && (source != Source::Syscall || thread.map(|t| t.tid) == stay.thread.map(|t| t.tid))
+/// The parts of `pair` in stays that it took time of: its own thread's for a system call, those on its CPU else.
+fn in_own_time<'a>(pair: &'a Claim, key: Begun, stays: &'a [Stay]) -> impl Iterator<Item = Claim> + 'a {
+    let from = stays.partition_point(|stay| stay.range.stop <= pair.range().start);
+    stays[from..].iter().take_while(|stay| stay.range.start < pair.range().stop).filter_map(move |stay| {
+        let own = match (key, stay.place) {
+            (_, Whereabouts::OffCpu(_)) => false,
+            (Begun::Syscall(tid), _) => stay.thread.is_some_and(|thread| thread.tid == tid),
+            (_, Whereabouts::OnCpu(cpu)) => pair.cpu == Some(cpu),
+            (_, Whereabouts::Unknown) => false,
+        };
+        let range = stay.range.intersection(pair.range()).filter(|_| own)?;
+        let mut claim = pair.clone();
+        claim.bid.range = range;
+        claim.bid.depth = depth(key);
+        Some(claim)
     })
 }
 
-fn claim_of_pair(begin: &SidebandEvent, end: &SidebandEvent, range: TscRange) -> Claim {
+/// The frames' claims by cause, each in order of time.
+fn happenings(of_frames: &[Claim]) -> BTreeMap<&Cause, Vec<(TscRange, u64)>> {
+    let mut known: BTreeMap<&Cause, Vec<(TscRange, u64)>> = BTreeMap::new();
+    for claim in of_frames {
+        known.entry(&claim.cause).or_default().push((claim.range(), claim.occurrence));
+    }
+    for happenings in known.values_mut() {
+        happenings.sort_by_key(|(range, _)| range.start);
+    }
+    known
+}
+
+fn same_happening(known: &BTreeMap<&Cause, Vec<(TscRange, u64)>>, pair: &Claim) -> Option<u64> {
+    let of_cause = known.get(&pair.cause)?;
+    let from = of_cause.partition_point(|(range, _)| range.stop <= pair.range().start);
+    of_cause.get(from).filter(|(range, _)| range.overlaps(pair.range())).map(|&(_, occurrence)| occurrence)
+}
+
+fn claim_of_pair(begin: &SidebandEvent, end: &SidebandEvent) -> Claim {
+    let range = TscRange::new(begin.time, end.time);
     let mut claim = Claim::new(range, Rank::KernelByRecord, cause(&begin.kind), Certainty::Measured);
     claim.cpu = begin.cpu;
     claim.evidence = vec![
@@ -156,15 +231,15 @@ fn claim_of_pair(begin: &SidebandEvent, end: &SidebandEvent, range: TscRange) ->
     claim
 }
 
-fn cause(kind: &EventKind) -> Cause {
+/// The cause that the work a record is about has.
+pub(crate) fn cause(kind: &EventKind) -> Cause {
     match kind {
         EventKind::Syscall { number, .. } => Cause::Syscall(syscalls::name(*number)),
         EventKind::Softirq { vector } => Cause::Softirq(softirq_name(*vector).into()),
         EventKind::Irq { name, .. } => Cause::Irq(name.clone().unwrap_or_else(|| UNNAMED_IRQ.into())),
         EventKind::Vector { name } => cause_of_vector(name),
-        EventKind::Waking { .. } | EventKind::PageFault { .. } | EventKind::Idle { .. } => {
-            Cause::KernelUnknown
-        }
+        EventKind::PageFault { .. } => Cause::PageFault(FaultKind::Minor),
+        EventKind::Waking { .. } | EventKind::Idle { .. } => Cause::KernelUnknown,
     }
 }
 
@@ -181,9 +256,10 @@ fn cause_of_vector(name: &str) -> Cause {
     }
 }
 
-fn describe(kind: &EventKind) -> String {
+/// A record in a few words.
+pub(crate) fn describe(kind: &EventKind) -> String {
     match kind {
-        EventKind::Waking { target } => format!("sched_waking of {target}"),
+        EventKind::Waking { target, .. } => format!("sched_waking of {target}"),
         EventKind::Irq { number, name } => {
             format!("irq_handler_entry irq={number} name={}", name.as_deref().unwrap_or("?"))
         }
@@ -195,3 +271,6 @@ fn describe(kind: &EventKind) -> String {
         EventKind::Idle { state: None } => "cpu_idle: awake".into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,13 +5,18 @@
 
 mod claim;
 mod compare;
+mod during;
 mod entries;
 mod examine;
+mod follow;
 mod functions;
+mod hand_off;
 mod kernel;
 mod offcpu;
 mod partition;
 mod precedence;
+#[cfg(test)]
+mod script;
 mod segments;
 mod sideband;
 mod syscalls;
@@ -19,7 +24,9 @@ mod timeline;
 mod walk;
 
 pub use compare::{attribute, attribute_alone};
-pub use examine::{Capture, Decode, Examined, examine};
+pub use examine::{Capture, Examined, examine, examine_baseline};
+pub use follow::Decode;
 pub use functions::{Function, Functions};
+pub use hand_off::HandOff;
 pub use offcpu::Comms;
 pub use timeline::{Stay, Whereabouts, stays};

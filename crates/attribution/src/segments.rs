@@ -1,77 +1,173 @@
 //! Pieces become segments: neighbours with the same story are one, and what nobody claims is called unexplained.
 
-use model::{Cause, Certainty, Segment, Ticks, TscRange};
+use std::sync::Arc;
 
+use model::{Cause, Certainty, Cpu, Evidence, Segment, ThreadId, Ticks, TscRange};
+use perfdata::LeaveReason;
+
+use crate::claim::Claim;
 use crate::examine::Examined;
+use crate::hand_off::HandOff;
 use crate::partition::Piece;
-use crate::timeline::Whereabouts;
+use crate::timeline::{Stay, Whereabouts, stay_at};
+use crate::walk::Run;
+
+/// Stands for code that no symbol covers.
+pub(crate) const NO_SYMBOL: &str = "[no symbol]";
 
 /// The segments of an interval without comparison: its user code is all `user.expected`.
 pub(crate) fn plain(examined: &Examined) -> Vec<Segment> {
-    let segments = examined.pieces.iter().map(|piece| segment(examined, piece)).collect();
-    merge_neighbours(segments)
+    let mut segments = Segments::default();
+    for piece in &examined.pieces {
+        segments.add(examined, piece, piece.range, None);
+    }
+    segments.finish(examined.hand_off.as_ref())
 }
 
-/// One piece as a segment.
-pub(crate) fn segment(examined: &Examined, piece: &Piece) -> Segment {
-    let stay = examined.stays.iter().find(|stay| stay.range.contains(piece.range.start));
-    let thread = stay.and_then(|stay| stay.thread);
-    let on_cpu = stay.and_then(|stay| match stay.place {
+/// What a comparison made of a stretch of user code.
+pub(crate) struct Verdict {
+    pub(crate) cause: Cause,
+    pub(crate) detail: String,
+}
+
+/// Segments in the making: a part that goes on with its neighbour's story costs nothing but the longer range.
+#[derive(Default)]
+pub(crate) struct Segments {
+    done: Vec<Segment>,
+}
+
+impl Segments {
+    /// Adds `range`, a part of `piece`. Where a comparison has a verdict on it, that is its cause.
+    pub(crate) fn add(
+        &mut self,
+        examined: &Examined,
+        piece: &Piece,
+        range: TscRange,
+        verdict: Option<Verdict>,
+    ) {
+        if range.is_empty() {
+            return;
+        }
+        let stay = stay_at(&examined.stays, range.start);
+        let (thread, cpu) = whereabouts(stay);
+        if let Some(run) = examined.run_of(piece) {
+            let place = Place { range, cpu: cpu.or(run.cpu), thread };
+            self.add_run(run, &place, verdict);
+        } else if let Some(claim) = examined.claim_of(piece) {
+            let place = Place { range, cpu: cpu.or(claim.cpu), thread };
+            self.add_claim(claim, &place);
+        } else {
+            self.add_unexplained(&Place { range, cpu, thread }, stay);
+        }
+    }
+
+    /// The segments; the one behind the hand-off says so.
+    pub(crate) fn finish(mut self, hand_off: Option<&HandOff>) -> Vec<Segment> {
+        if let Some(hand_off) = hand_off
+            && let Some(segment) = self.done.iter_mut().find(|segment| segment.range.start == hand_off.at)
+        {
+            let handed = format!("handed over by {} ({})", hand_off.by, hand_off.certainty);
+            segment.detail =
+                if segment.detail.is_empty() { handed } else { format!("{}; {handed}", segment.detail) };
+            segment.evidence.extend(hand_off.evidence.clone());
+        }
+        self.done
+    }
+
+    fn add_run(&mut self, run: &Run, place: &Place, verdict: Option<Verdict>) {
+        let certainty = if verdict.is_some() { Certainty::Inferred } else { Certainty::Decoded };
+        let same_detail = |segment: &Segment| verdict.as_ref().is_none_or(|v| v.detail == segment.detail);
+        let cause = verdict.as_ref().map_or(&Cause::UserExpected, |verdict| &verdict.cause);
+        if self.extend(place, |last| last.cause == *cause && same_detail(last)) {
+            return;
+        }
+        self.done.push(Segment {
+            cause: cause.clone(),
+            certainty,
+            detail: verdict.map_or_else(|| function_name(run).to_string(), |verdict| verdict.detail),
+            evidence: vec![Evidence::packet(run.aux_offset, run.cpu, "first packet of the run")],
+            ..place.segment()
+        });
+    }
+
+    fn add_claim(&mut self, claim: &Claim, place: &Place) {
+        let same = |last: &Segment| {
+            last.cause == claim.cause
+                && last.occurrence == claim.occurrence
+                && last.certainty == claim.certainty
+                && last.detail == claim.detail
+        };
+        if self.extend(place, same) {
+            return;
+        }
+        self.done.push(Segment {
+            cause: claim.cause.clone(),
+            occurrence: claim.occurrence,
+            certainty: claim.certainty,
+            detail: claim.detail.clone(),
+            edge_uncertainty: claim.uncertainty,
+            during: claim.during.clone(),
+            evidence: claim.evidence.clone(),
+            ..place.segment()
+        });
+    }
+
+    fn add_unexplained(&mut self, place: &Place, stay: Option<&Stay>) {
+        let detail = match stay.map(|stay| stay.place) {
+            Some(Whereabouts::OffCpu(LeaveReason::Exited)) => "the thread had ended",
+            _ => "no record or packet tells where the thread was",
+        };
+        if !self.extend(place, |last| last.cause == Cause::Unexplained && last.detail == detail) {
+            self.done.push(Segment { detail: detail.into(), ..place.segment() });
+        }
+    }
+
+    /// Makes the last segment longer if it tells the same story in the same place.
+    fn extend(&mut self, place: &Place, same: impl FnOnce(&Segment) -> bool) -> bool {
+        match self.done.last_mut() {
+            Some(last) if last.cpu == place.cpu && last.thread == place.thread && same(last) => {
+                last.range.stop = place.range.stop;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// When and where a segment lies.
+struct Place {
+    range: TscRange,
+    cpu: Option<Cpu>,
+    thread: Option<ThreadId>,
+}
+
+impl Place {
+    /// A segment here that nothing explains yet.
+    fn segment(&self) -> Segment {
+        Segment {
+            range: self.range,
+            cpu: self.cpu,
+            thread: self.thread,
+            cause: Cause::Unexplained,
+            occurrence: 0,
+            certainty: Certainty::Unknown,
+            detail: String::new(),
+            edge_uncertainty: Ticks(0),
+            during: Vec::new(),
+            evidence: Vec::new(),
+        }
+    }
+}
+
+fn whereabouts(stay: Option<&Stay>) -> (Option<ThreadId>, Option<Cpu>) {
+    let cpu = stay.and_then(|stay| match stay.place {
         Whereabouts::OnCpu(cpu) => Some(cpu),
         Whereabouts::OffCpu(_) | Whereabouts::Unknown => None,
     });
-    let Some(claim) = piece.claim.map(|index| &examined.claims[index]) else {
-        return unexplained(piece.range, thread, on_cpu);
-    };
-    Segment {
-        range: piece.range,
-        cpu: on_cpu.or(claim.cpu),
-        thread,
-        cause: claim.cause.clone(),
-        occurrence: claim.occurrence,
-        certainty: claim.certainty,
-        detail: claim.detail.clone(),
-        edge_uncertainty: claim.uncertainty,
-        during: claim.during.clone(),
-        evidence: claim.evidence.clone(),
-    }
+    (stay.and_then(|stay| stay.thread), cpu)
 }
 
-fn unexplained(range: TscRange, thread: Option<model::ThreadId>, cpu: Option<model::Cpu>) -> Segment {
-    Segment {
-        range,
-        cpu,
-        thread,
-        cause: Cause::Unexplained,
-        occurrence: 0,
-        certainty: Certainty::Unknown,
-        detail: "no record or packet tells where the thread was".into(),
-        edge_uncertainty: Ticks(0),
-        during: Vec::new(),
-        evidence: Vec::new(),
-    }
-}
-
-/// Joins neighbours that differ in nothing but time (and, for user code, in the function).
-pub(crate) fn merge_neighbours(segments: Vec<Segment>) -> Vec<Segment> {
-    let mut merged: Vec<Segment> = Vec::with_capacity(segments.len());
-    for segment in segments {
-        match merged.last_mut() {
-            Some(last) if same_story(last, &segment) => {
-                last.range.stop = segment.range.stop;
-                last.edge_uncertainty = last.edge_uncertainty.max(segment.edge_uncertainty);
-            }
-            _ => merged.push(segment),
-        }
-    }
-    merged
-}
-
-fn same_story(a: &Segment, b: &Segment) -> bool {
-    let user = matches!(a.cause, Cause::UserExpected);
-    a.cause == b.cause
-        && a.occurrence == b.occurrence
-        && a.cpu == b.cpu
-        && a.thread == b.thread
-        && (user || a.detail == b.detail)
+/// The function of a run, by name.
+pub(crate) fn function_name(run: &Run) -> Arc<str> {
+    run.function.clone().unwrap_or_else(|| Arc::from(NO_SYMBOL))
 }

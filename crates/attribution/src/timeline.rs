@@ -1,9 +1,12 @@
 //! Where an interval's time lies: which thread it is the time of, and on which CPU that thread was, or on none.
 //!
-//! Input: the interval and the schedule. Output: [`Stay`]s in order that cover the interval's range without holes.
+//! Input: the interval, its hand-off and the schedule. Output: [`Stay`]s in order that cover the interval's range
+//! without holes.
 
-use model::{Cpu, FileOffset, Interval, ThreadId, TimeConversion, TscRange};
-use perfdata::{LeaveReason, Schedule};
+use model::{Cpu, FileOffset, Interval, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+use perfdata::{LeaveReason, Run, Schedule};
+
+use crate::hand_off::HandOff;
 
 /// Where a thread was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub struct Stay {
     pub place: Whereabouts,
     /// The CPU the thread left, for time off-CPU.
     pub left_cpu: Option<Cpu>,
+    /// When the thread left it: before the stay's start where the interval began later.
+    pub left_at: Option<Tsc>,
     /// The record that began it.
     pub start_record: Option<FileOffset>,
     /// The record that ended it.
@@ -36,24 +41,40 @@ pub struct Stay {
 /// The stays of `interval`.
 ///
 /// With two threads the time up to the hand-off is the start thread's, and the rest the stop thread's. The hand-off
-/// is the interval's `publish` mark; without one, all of it is looked at on the stop thread.
+/// is the interval's `publish` mark; without one, all of it is looked at on the stop thread. ([`crate::examine`]
+/// knows the records too, and may find a wake-up that tells the hand-off.)
 ///
 /// Without a conversion the schedule cannot be joined, and nothing is known of any thread's whereabouts.
 pub fn stays(interval: &Interval, schedule: &Schedule, conversion: Option<TimeConversion>) -> Vec<Stay> {
+    stays_with(interval, HandOff::by_mark(interval).as_ref(), schedule, conversion)
+}
+
+/// The stays of `interval`, handed over at `hand_off`.
+pub(crate) fn stays_with(
+    interval: &Interval,
+    hand_off: Option<&HandOff>,
+    schedule: &Schedule,
+    conversion: Option<TimeConversion>,
+) -> Vec<Stay> {
     let range = interval.range;
     let (start_thread, stop_thread) = (interval.start_thread, interval.stop_thread);
     let Some(conversion) = conversion else { return vec![unknown(range, stop_thread.or(start_thread))] };
-    match (start_thread, stop_thread, interval.publish) {
-        (Some(first), Some(second), Some(publish)) if first != second && range.contains(publish) => {
-            let mut stays = stays_of_thread(first, TscRange::new(range.start, publish), schedule, conversion);
-            stays.extend(stays_of_thread(second, TscRange::new(publish, range.stop), schedule, conversion));
-            stays
-        }
-        _ => match stop_thread.or(start_thread) {
-            Some(thread) => stays_of_thread(thread, range, schedule, conversion),
-            None => vec![unknown(range, None)],
-        },
+    if let (Some(first), Some(second), Some(hand_off)) = (start_thread, stop_thread, hand_off) {
+        let before = TscRange::new(range.start, hand_off.at);
+        let mut stays = stays_of_thread(first, before, schedule, conversion);
+        stays.extend(stays_of_thread(second, TscRange::new(hand_off.at, range.stop), schedule, conversion));
+        return stays;
     }
+    match stop_thread.or(start_thread) {
+        Some(thread) => stays_of_thread(thread, range, schedule, conversion),
+        None => vec![unknown(range, None)],
+    }
+}
+
+/// The stay that holds `at`.
+pub(crate) fn stay_at(stays: &[Stay], at: Tsc) -> Option<&Stay> {
+    let index = stays.partition_point(|stay| stay.range.stop <= at);
+    stays.get(index).filter(|stay| stay.range.contains(at))
 }
 
 /// The stays of one thread within `range`.
@@ -65,47 +86,79 @@ pub(crate) fn stays_of_thread(
 ) -> Vec<Stay> {
     let mut stays = Vec::new();
     let mut position = range.start;
-    let mut left: Option<(LeaveReason, Cpu, Option<FileOffset>)> = None;
-    for run in schedule.of_thread(thread.tid) {
+    let mut left: Option<(LeaveReason, Cpu, Tsc, Option<FileOffset>)> = None;
+    for run in runs_from(schedule, thread.tid, range.start, conversion) {
         let on = TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop));
         if on.start >= range.stop {
-            break;
+            push(&mut stays, absent(TscRange::new(position, range.stop), thread, left, run.start_record));
+            return stays;
         }
         if on.stop > position {
             let before = TscRange::new(position, on.start.max(position));
             push(&mut stays, absent(before, thread, left, run.start_record));
             let inside = TscRange::new(before.stop, on.stop.min(range.stop));
-            push(
-                &mut stays,
-                Stay {
-                    range: inside,
-                    thread: Some(thread),
-                    place: Whereabouts::OnCpu(run.cpu),
-                    left_cpu: None,
-                    start_record: run.start_record,
-                    stop_record: run.stop_record,
-                },
-            );
+            push(&mut stays, present(inside, thread, run));
             position = inside.stop;
         }
-        left = Some((run.leave, run.cpu, run.stop_record));
+        left = Some((run.leave, run.cpu, on.stop, run.stop_record));
     }
     push(&mut stays, absent(TscRange::new(position, range.stop), thread, left, None));
     stays
 }
 
+/// The runs of thread `tid` from the last one that begins at or before `at`.
+fn runs_from(
+    schedule: &Schedule,
+    tid: Tid,
+    at: Tsc,
+    conversion: TimeConversion,
+) -> impl Iterator<Item = &Run> {
+    let time = conversion.to_perf_time(at);
+    let later = first_later(schedule.of_thread(tid).len(), |index| {
+        schedule.of_thread(tid).nth(index).is_some_and(|run| run.start > time)
+    });
+    schedule.of_thread(tid).skip(later.saturating_sub(1))
+}
+
+/// The first of `count` ascending things that is later; `count` where none is.
+pub(crate) fn first_later(count: usize, is_later: impl Fn(usize) -> bool) -> usize {
+    let (mut from, mut to) = (0, count);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if is_later(middle) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    from
+}
+
+fn present(range: TscRange, thread: ThreadId, run: &Run) -> Stay {
+    Stay {
+        range,
+        thread: Some(thread),
+        place: Whereabouts::OnCpu(run.cpu),
+        left_cpu: None,
+        left_at: None,
+        start_record: run.start_record,
+        stop_record: run.stop_record,
+    }
+}
+
 fn absent(
     range: TscRange,
     thread: ThreadId,
-    left: Option<(LeaveReason, Cpu, Option<FileOffset>)>,
+    left: Option<(LeaveReason, Cpu, Tsc, Option<FileOffset>)>,
     stop_record: Option<FileOffset>,
 ) -> Stay {
     match left {
-        Some((reason, cpu, start_record)) if reason != LeaveReason::Unknown => Stay {
+        Some((reason, cpu, at, start_record)) if reason != LeaveReason::Unknown => Stay {
             range,
             thread: Some(thread),
             place: Whereabouts::OffCpu(reason),
             left_cpu: Some(cpu),
+            left_at: Some(at),
             start_record,
             stop_record,
         },
@@ -114,7 +167,15 @@ fn absent(
 }
 
 fn unknown(range: TscRange, thread: Option<ThreadId>) -> Stay {
-    Stay { range, thread, place: Whereabouts::Unknown, left_cpu: None, start_record: None, stop_record: None }
+    Stay {
+        range,
+        thread,
+        place: Whereabouts::Unknown,
+        left_cpu: None,
+        left_at: None,
+        start_record: None,
+        stop_record: None,
+    }
 }
 
 fn push(stays: &mut Vec<Stay>, stay: Stay) {

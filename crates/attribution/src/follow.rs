@@ -1,0 +1,166 @@
+//! Follows the interval's threads through the flows of their stays on CPUs, and makes claims of what the flow itself
+//! says: time that stood still, time without trace.
+
+use model::{Cause, Certainty, Cpu, Evidence, FaultKind, ThreadId, Tsc, TscRange};
+use pt::FlowSink;
+
+use crate::claim::Claim;
+use crate::entries::UNNAMED_SYSCALL;
+use crate::examine::Scene;
+use crate::precedence::Rank;
+use crate::sideband::{EventKind, Sideband};
+use crate::syscalls;
+use crate::timeline::{Stay, Whereabouts};
+use crate::walk::{Activity, Silence, Stall, Walker};
+
+/// Decodes the trace of a CPU, or of a thread where the capture is per thread.
+pub trait Decode {
+    /// Sends what `thread` (and others) did on `cpu` during `range` into `sink`; `false` where there is no trace.
+    /// Without a CPU only the thread's own trace will do.
+    fn decode(
+        &mut self,
+        cpu: Option<Cpu>,
+        thread: ThreadId,
+        range: TscRange,
+        sink: &mut dyn FlowSink,
+    ) -> bool;
+}
+
+/// Walks the flows of all stays on CPUs; says of which there is no trace.
+pub(crate) fn follow(scene: &Scene<'_>, stays: &[Stay], decoder: &mut dyn Decode) -> (Activity, Vec<Claim>) {
+    let mut whole = Activity::default();
+    let mut uncovered = Vec::new();
+    for of_one in stays.chunk_by(|a, b| a.thread == b.thread) {
+        let Some(thread) = of_one[0].thread else { continue };
+        let activity = follow_thread(scene, thread, of_one, decoder, &mut uncovered);
+        append(&mut whole, activity);
+    }
+    (whole, uncovered)
+}
+
+fn follow_thread(
+    scene: &Scene<'_>,
+    thread: ThreadId,
+    stays: &[Stay],
+    decoder: &mut dyn Decode,
+    uncovered: &mut Vec<Claim>,
+) -> Activity {
+    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+    let mut end = Tsc(0);
+    for stay in stays {
+        let cpu = match stay.place {
+            Whereabouts::OnCpu(cpu) => Some(cpu),
+            Whereabouts::Unknown => None,
+            Whereabouts::OffCpu(_) => continue,
+        };
+        walker.switch_in(cpu, stay.range.start);
+        let mut sink = OfThread { walker: &mut walker, thread };
+        let traced = decoder.decode(cpu, thread, stay.range, &mut sink);
+        walker.switch_out(stay.range.stop);
+        end = stay.range.stop;
+        if cpu.is_some() || traced {
+            uncovered.push(claim_of_uncovered(stay, cpu, traced));
+        }
+    }
+    walker.finish(end)
+}
+
+/// Adds what the next thread did; its happenings are others.
+fn append(whole: &mut Activity, next: Activity) {
+    let known = whole.frames.iter().map(|frame| frame.occurrence).max().unwrap_or(0);
+    whole.frames.extend(next.frames.into_iter().map(|mut frame| {
+        frame.occurrence += known;
+        frame
+    }));
+    whole.runs.extend(next.runs);
+    whole.stalls.extend(next.stalls);
+    whole.silences.extend(next.silences);
+}
+
+/// Passes on what one thread did; what others did on the same CPU is not the interval's.
+struct OfThread<'w, 'a> {
+    walker: &'w mut Walker<'a>,
+    thread: ThreadId,
+}
+
+impl FlowSink for OfThread<'_, '_> {
+    fn item(&mut self, item: pt::FlowItem) -> std::ops::ControlFlow<()> {
+        let thread = match &item {
+            pt::FlowItem::Block(block) => block.thread,
+            pt::FlowItem::Event(event) => event.thread,
+            pt::FlowItem::Gap(gap) => gap.thread,
+        };
+        if thread.is_none_or(|thread| thread.tid == self.thread.tid) {
+            self.walker.item(&item);
+        }
+        std::ops::ControlFlow::Continue(())
+    }
+}
+
+/// The floor below all that the flow of a stay says: there is no packet for it, or no trace at all.
+fn claim_of_uncovered(stay: &Stay, cpu: Option<Cpu>, traced: bool) -> Claim {
+    let mut claim = Claim::new(stay.range, Rank::Uncovered, Cause::TraceLoss, Certainty::Measured);
+    claim.cpu = cpu;
+    claim.occurrence = stay.range.start.0;
+    claim.say(if traced { "no packets here" } else { "no trace of this CPU" });
+    claim
+}
+
+/// Time in which nothing retired.
+pub(crate) fn claim_of_stall(stall: &Stall) -> Claim {
+    let (cause, what) = if stall.ratio_changed {
+        (Cause::FrequencySwitch, "the core:bus ratio changed")
+    } else {
+        (Cause::HardwareGap, "nothing retired and no record explains it")
+    };
+    let mut claim = Claim::new(stall.range, Rank::StandStill, cause, Certainty::Inferred);
+    let place = stall.function.as_deref().map_or_else(String::new, |function| format!("in {function}: "));
+    claim.say(&format!("{place}{what}"));
+    claim.occurrence = stall.range.start.0;
+    claim.cpu = stall.cpu;
+    claim.evidence.push(Evidence::packet(stall.aux_offset, stall.cpu, "first packet behind the stand-still"));
+    claim
+}
+
+/// Time without trace. Where only user code is traced it was the kernel's, and what for tells the flow before it or
+/// a record inside it.
+pub(crate) fn claim_of_silence(silence: &Silence, kernel_traced: bool, sideband: &Sideband) -> Claim {
+    let (rank, cause) = match (silence.lost, kernel_traced) {
+        (true, _) => (Rank::Loss, Cause::TraceLoss),
+        (false, true) => (Rank::Untraced, Cause::TraceFiltered),
+        (false, false) => (Rank::Untraced, silence.entry.clone().unwrap_or(Cause::KernelUnknown)),
+    };
+    let mut claim = Claim::new(silence.range, rank, cause, Certainty::Decoded);
+    claim.say(&silence.why);
+    claim.occurrence = silence.range.start.0;
+    claim.cpu = silence.cpu;
+    if !silence.lost && !kernel_traced {
+        name_untraced(&mut claim, sideband);
+    }
+    claim.evidence.push(Evidence::packet(silence.aux_offset, silence.cpu, silence.why.clone()));
+    claim
+}
+
+/// Names an untraced kernel entry by the first record made in it.
+fn name_untraced(claim: &mut Claim, sideband: &Sideband) {
+    let unnamed = Cause::Syscall(UNNAMED_SYSCALL.into());
+    let from = sideband.events().partition_point(|event| event.time < claim.range().start);
+    let inside = sideband.events()[from..].iter().take_while(|event| event.time < claim.range().stop);
+    for event in inside.filter(|event| claim.cpu.is_none() || event.cpu == claim.cpu) {
+        match &event.kind {
+            EventKind::PageFault { address } if claim.cause == Cause::KernelUnknown => {
+                claim.cause = Cause::PageFault(FaultKind::Minor);
+                claim.say(&format!("address {address:#x}"));
+            }
+            EventKind::Syscall { number, .. } if claim.cause == unnamed => {
+                claim.cause = Cause::Syscall(syscalls::name(*number));
+            }
+            _ => continue,
+        }
+        claim.evidence.push(Evidence::record(event.offset, event.cpu, crate::kernel::describe(&event.kind)));
+        return;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Whose flow is walked, and what the flow itself says.
+
+use model::{Cause, Certainty, Cpu, Tsc, TscRange};
+use perfdata::{LeaveReason, Schedule};
+use pt::{BlockEnd, EventKind};
+
+use super::{claim_of_silence, claim_of_stall};
+use crate::precedence::Rank;
+use crate::script::{Script, Table, WORKER, WRITER, World, expected, interval, run, told};
+use crate::sideband::Sideband;
+use crate::walk::{Silence, Stall};
+
+fn table() -> Table {
+    Table::new(&["entry_SYSCALL_64", "vfs_read"], &["work", "other"])
+}
+
+/// The thread moves to another CPU in the middle of a system call: one call, one thread's time.
+#[test]
+fn a_call_goes_on_after_a_move_to_another_cpu() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::FarCall)
+        .block(100, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .block(500, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(600, "work", 0x20, BlockEnd::Jump);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 200, LeaveReason::Preempted),
+        run(WORKER, 1, 400, 1000, LeaveReason::Unknown),
+    ]);
+    let items = script.items.clone();
+    let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(0..700)).expect("a partition");
+    assert_eq!(
+        told(&attribution),
+        expected(&[
+            ("user.expected", 100),
+            ("kernel.syscall.unknown", 100),
+            ("offcpu.preempted", 200),
+            ("kernel.syscall.unknown", 200),
+            ("user.expected", 100),
+        ])
+    );
+    let segments = attribution.segments();
+    assert_eq!(segments[1].occurrence, segments[3].occurrence);
+    assert_eq!((segments[1].cpu, segments[3].cpu), (Some(Cpu(0)), Some(Cpu(1))));
+}
+
+/// A mark at 300 hands over: what the start thread left open is not the stop thread's.
+#[test]
+fn each_thread_is_walked_for_itself() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(0, "work", 0, BlockEnd::FarCall).block(100, "entry_SYSCALL_64", 0, BlockEnd::Call);
+    let mut items = script.items.clone();
+    let mut of_stop = Script::new(&table);
+    of_stop.block(300, "other", 0, BlockEnd::Jump).block(400, "other", 0x20, BlockEnd::Jump);
+    items.extend(of_stop.items.into_iter().map(|mut item| {
+        if let pt::FlowItem::Block(block) = &mut item {
+            block.thread = Some(WRITER);
+        }
+        item
+    }));
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 1000, LeaveReason::Unknown),
+        run(WRITER, 1, 0, 1000, LeaveReason::Unknown),
+    ]);
+    let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
+    let mut two = interval(0..500);
+    (two.stop_thread, two.publish) = (Some(WRITER), Some(Tsc(300)));
+    let attribution = crate::attribute_alone(&world.examine_interval(&two)).expect("a partition");
+    assert_eq!(
+        told(&attribution),
+        expected(&[("user.expected", 100), ("kernel.syscall.unknown", 200), ("user.expected", 200)])
+    );
+    assert_eq!(attribution.segments()[1].thread, Some(WORKER));
+    assert_eq!(attribution.segments()[2].thread, Some(WRITER));
+}
+
+/// A thread's own trace without a schedule: nothing says where it was, the flow says what it did.
+#[test]
+fn a_trace_per_thread_needs_no_schedule() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .event(300, EventKind::Disabled { ip: None })
+        .event(500, EventKind::Enabled { ip: 0x1020, resumed: true })
+        .block(500, "work", 0x20, BlockEnd::Jump);
+    let items = script.items.clone();
+    let schedule = Schedule::default();
+    let mut world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: false };
+    assert_eq!(
+        world.story(0..700),
+        expected(&[("user.expected", 300), ("kernel.unknown", 200), ("user.expected", 200)])
+    );
+    world.items.clear();
+    assert_eq!(world.story(0..700), expected(&[("unexplained", 700)]));
+}
+
+#[test]
+fn silence_is_loss_filter_or_the_kernel() {
+    let silence = |lost| Silence {
+        range: TscRange::new(Tsc(0), Tsc(100)),
+        why: "because".into(),
+        lost,
+        entry: None,
+        cpu: Some(Cpu(0)),
+        aux_offset: 7,
+    };
+    for (lost, kernel_traced, rank, cause) in [
+        (true, true, Rank::Loss, Cause::TraceLoss),
+        (true, false, Rank::Loss, Cause::TraceLoss),
+        (false, true, Rank::Untraced, Cause::TraceFiltered),
+        (false, false, Rank::Untraced, Cause::KernelUnknown),
+    ] {
+        let claim = claim_of_silence(&silence(lost), kernel_traced, &Sideband::default());
+        assert_eq!((claim.bid.rank, claim.cause), (rank, cause), "lost {lost}, kernel {kernel_traced}");
+        assert_eq!(claim.evidence[0].aux_offset, Some(7));
+    }
+}
+
+#[test]
+fn a_stand_still_is_a_gap_unless_it_ends_with_a_ratio() {
+    let stall = |ratio_changed| Stall {
+        range: TscRange::new(Tsc(0), Tsc(20_000)),
+        function: Some("work".into()),
+        ratio_changed,
+        cpu: None,
+        aux_offset: 0,
+    };
+    assert_eq!(claim_of_stall(&stall(false)).cause, Cause::HardwareGap);
+    let switch = claim_of_stall(&stall(true));
+    assert_eq!((switch.cause, switch.certainty), (Cause::FrequencySwitch, Certainty::Inferred));
+}

@@ -1,0 +1,214 @@
+//! Hand-made schedules: what a thread waited for, who ended it, what that one did meanwhile.
+
+use model::{Attribution, Evidence, OffCpu, Segment, Tsc};
+use perfdata::{LeaveReason, Schedule};
+
+use super::wait_kind;
+use crate::script::{IDLE, Table, WORKER, WRITER, World, expected, record, run, told};
+use crate::sideband::{EventKind, Side, SidebandEvent};
+
+fn table() -> Table {
+    Table::new(&["entry_SYSCALL_64"], &["work"])
+}
+
+/// The worker runs on CPU 0 until 100, is off until 500 and runs on CPU 1 until 1000; the writer has CPU 0 meanwhile.
+fn schedule(leave: LeaveReason) -> Schedule {
+    Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, leave),
+        run(WRITER, 0, 100, 900, LeaveReason::Slept(Some('S'))),
+        run(IDLE, 1, 0, 500, LeaveReason::Preempted),
+        run(WORKER, 1, 500, 1000, LeaveReason::Unknown),
+    ])
+}
+
+fn world(table: &Table, leave: LeaveReason, records: Vec<SidebandEvent>) -> World<'_> {
+    World { table, schedule: schedule(leave), records, items: Vec::new(), kernel_traced: true }
+}
+
+fn segments(world: &World<'_>, range: std::ops::Range<u64>) -> Attribution {
+    crate::attribute_alone(&world.examine(range)).expect("a partition")
+}
+
+fn segment<'a>(attribution: &'a Attribution, cause: &str) -> &'a Segment {
+    attribution
+        .segments()
+        .iter()
+        .find(|segment| segment.cause.to_string() == cause)
+        .unwrap_or_else(|| panic!("no {cause} in {:?}", told(attribution)))
+}
+
+fn call(time: u64, thread: model::ThreadId, number: u64, argument: u64, side: Side) -> SidebandEvent {
+    record(time, 0, thread, side, EventKind::Syscall { number, first_argument: Some(argument) })
+}
+
+fn waking(time: u64, waker: model::ThreadId) -> SidebandEvent {
+    record(time, 0, waker, Side::Begin, EventKind::Waking { target: WORKER.tid, by_waker: true })
+}
+
+#[test]
+fn preempted_names_who_ran() {
+    let table = table();
+    let world = world(&table, LeaveReason::Preempted, Vec::new());
+    let attribution = segments(&world, 50..600);
+    assert_eq!(
+        told(&attribution),
+        expected(&[("trace.loss", 50), ("offcpu.preempted", 400), ("trace.loss", 100)])
+    );
+    let preempted = segment(&attribution, "offcpu.preempted");
+    assert_eq!(preempted.detail, "by writer (tid 102) for 0.4 us on CPU 0");
+    let offsets: Vec<_> = preempted.evidence.iter().filter_map(|e: &Evidence| e.file_offset).collect();
+    assert_eq!(offsets.iter().map(|offset| offset.0).collect::<Vec<_>>(), [100, 500]);
+}
+
+/// futex(0xbeef) at 90, woken at 300 by the writer in its own futex(), in the run queue until 500.
+#[test]
+fn a_lock_has_its_address_its_waker_and_its_queue() {
+    let table = table();
+    let records = vec![
+        call(90, WORKER, 202, 0xbeef, Side::Begin),
+        call(290, WRITER, 202, 0xbeef, Side::Begin),
+        waking(300, WRITER),
+        call(310, WRITER, 202, 0xbeef, Side::End),
+        call(510, WORKER, 202, 0xbeef, Side::End),
+    ];
+    let world = world(&table, LeaveReason::Slept(Some('S')), records);
+    let attribution = segments(&world, 50..600);
+    assert_eq!(
+        told(&attribution),
+        expected(&[
+            ("trace.loss", 40),
+            ("kernel.syscall.futex", 10),
+            ("offcpu.lock", 200),
+            ("offcpu.runnable", 200),
+            ("kernel.syscall.futex", 10),
+            ("trace.loss", 90),
+        ])
+    );
+    let lock = segment(&attribution, "offcpu.lock");
+    assert_eq!(
+        lock.detail,
+        "in futex() on futex 0xbeef, woken by writer (tid 102) in futex() on futex 0xbeef"
+    );
+    // Below it: the writer's own time from 100 to 300, and not a tick beyond.
+    let during: Vec<_> = lock
+        .during
+        .iter()
+        .map(|part| (part.cause.to_string(), part.range.start.0, part.range.stop.0))
+        .collect();
+    // Its call has not ended when the wait does: whether it ends later is not this wait's story.
+    assert_eq!(during.first().map(|part| part.1), Some(100));
+    assert_eq!(during.last().map(|part| part.2), Some(300));
+    assert!(lock.during.iter().all(|part| part.thread == Some(WRITER)));
+}
+
+#[test]
+fn a_timer_that_wakes_is_named_and_followed_no_further() {
+    let table = table();
+    let vector = |time, side| record(time, 1, IDLE, side, EventKind::Vector { name: "local_timer".into() });
+    let mut wake = waking(300, IDLE);
+    wake.cpu = Some(model::Cpu(1));
+    let records =
+        vec![call(90, WORKER, 230, 0, Side::Begin), vector(295, Side::Begin), wake, vector(310, Side::End)];
+    let world = world(&table, LeaveReason::Slept(Some('S')), records);
+    let attribution = segments(&world, 50..600);
+    let sleep = segment(&attribution, "offcpu.sleep");
+    assert_eq!((sleep.range.start, sleep.range.stop), (Tsc(100), Tsc(300)));
+    assert_eq!(sleep.detail, "in clock_nanosleep(), woken by kernel.timer");
+    assert!(sleep.during.is_empty());
+}
+
+/// CPU 1 went idle (state 2) at 50 and says at 450 that it is awake; the wake-up was at 300.
+#[test]
+fn leaving_an_idle_state_is_a_part_of_the_run_queue_wait() {
+    let table = table();
+    let idle = |time, state: Option<u32>| {
+        let side = if state.is_some() { Side::Begin } else { Side::End };
+        record(time, 1, IDLE, side, EventKind::Idle { state })
+    };
+    let records = vec![idle(50, Some(2)), waking(300, WRITER), idle(450, None)];
+    let world = world(&table, LeaveReason::Slept(Some('S')), records);
+    assert_eq!(
+        world.story(100..500),
+        expected(&[("offcpu.other", 200), ("power.c-state-exit.C2", 150), ("offcpu.runnable", 50)])
+    );
+}
+
+/// The interval begins while the thread sleeps since long: the call is found where it went to sleep.
+#[test]
+fn a_wait_that_began_before_the_interval_is_known_by_its_begin() {
+    let table = table();
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(WORKER, 0, 50_000_000, 60_000_000, LeaveReason::Unknown),
+    ]);
+    let records = vec![call(90, WORKER, 232, 5, Side::Begin)];
+    let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
+    let attribution = segments(&world, 40_000_000..50_000_000);
+    let poll = segment(&attribution, "offcpu.poll");
+    assert!(poll.detail.starts_with("in epoll_wait() on fd 5"), "{}", poll.detail);
+    assert!(poll.detail.contains("no wake-up records"), "{}", poll.detail);
+}
+
+#[test]
+fn a_thread_that_ended_waits_for_nothing() {
+    let table = table();
+    let world = World {
+        table: &table,
+        schedule: Schedule::from_runs(vec![run(WORKER, 0, 0, 100, LeaveReason::Exited)]),
+        records: Vec::new(),
+        items: Vec::new(),
+        kernel_traced: true,
+    };
+    let attribution = segments(&world, 50..600);
+    assert_eq!(told(&attribution), expected(&[("trace.loss", 50), ("unexplained", 500)]));
+    assert_eq!(attribution.segments()[1].detail, "the thread had ended");
+}
+
+/// A and B wake each other by turns: the path back is bounded, each step lies inside the one above.
+#[test]
+fn a_ring_of_wakers_ends() {
+    let table = table();
+    let sleep = LeaveReason::Slept(Some('S'));
+    let mut runs = Vec::new();
+    let mut records = Vec::new();
+    for turn in 0..200u64 {
+        let (thread, other) = if turn % 2 == 0 { (WORKER, WRITER) } else { (WRITER, WORKER) };
+        runs.push(run(thread, 0, turn * 100, turn * 100 + 100, sleep));
+        let kind = EventKind::Waking { target: other.tid, by_waker: true };
+        records.push(record(turn * 100 + 90, 0, thread, Side::Begin, kind));
+    }
+    let schedule = Schedule::from_runs(runs);
+    let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
+    let attribution = segments(&world, 0..20_000);
+    let mut partitions = 0;
+    for segment in attribution.segments() {
+        partitions += count(segment, 0);
+    }
+    assert!((1..=24).contains(&partitions), "{partitions} partitions below one interval");
+}
+
+/// Counts the partitions below `segment`, and checks that each lies in order and fills the wait.
+fn count(segment: &Segment, depth: usize) -> usize {
+    assert!(depth <= 3);
+    let Some(first) = segment.during.first() else { return 0 };
+    assert_eq!(first.range.start, segment.range.start);
+    assert_eq!(segment.during.last().map(|last| last.range.stop), Some(segment.range.stop));
+    assert!(segment.during.windows(2).all(|pair| pair[0].range.stop == pair[1].range.start));
+    1 + segment.during.iter().map(|part| count(part, depth + 1)).sum::<usize>()
+}
+
+#[test]
+fn a_system_call_tells_what_kind_of_wait_it_is() {
+    for (call, state, kind) in [
+        (Some("futex"), Some('S'), OffCpu::Lock),
+        (Some("clock_nanosleep"), None, OffCpu::Sleep),
+        (Some("ppoll"), Some('S'), OffCpu::Poll),
+        (Some("recvfrom"), Some('S'), OffCpu::Socket),
+        (Some("read"), Some('D'), OffCpu::BlockIo),
+        (Some("read"), Some('S'), OffCpu::Other),
+        (None, Some('D'), OffCpu::BlockIo),
+        (None, None, OffCpu::Other),
+    ] {
+        assert_eq!(wait_kind(call, state), kind, "{call:?} in state {state:?}");
+    }
+}

@@ -1,0 +1,92 @@
+//! What a thread did, as far as its flows tell: the output of the walk.
+
+use std::sync::Arc;
+
+use model::{Cause, Cpu, Ticks, TscRange};
+
+/// A stretch of kernel work: an entry until its return, or a landmark function until it returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// When, the work that interrupted it included.
+    pub(crate) range: TscRange,
+    /// What for.
+    pub(crate) cause: Cause,
+    /// Which happening it is; two parts of one happening with a loss between them share it.
+    pub(crate) occurrence: u64,
+    /// The symbol that told: the entry stub or the landmark function.
+    pub(crate) symbol: Arc<str>,
+    /// How many frames it lies in: the deepest one is what really ran.
+    pub(crate) depth: usize,
+    /// The CPU on which it began.
+    pub(crate) cpu: Option<Cpu>,
+    /// Where its first packets stand in that CPU's AUX stream.
+    pub(crate) aux_offset: u64,
+    /// How far its edges may be off.
+    pub(crate) uncertainty: Ticks,
+    /// Whether it was open when the flow began or came back, so that its start is a lower bound only.
+    pub(crate) began_before: bool,
+}
+
+/// User code that ran in one function without leaving it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// When.
+    pub(crate) range: TscRange,
+    /// The function; `None` where no symbol covers it.
+    pub(crate) function: Option<Arc<str>>,
+    /// Instructions executed.
+    pub(crate) instructions: u64,
+    /// How often the function's first instruction was executed.
+    pub(crate) calls: u64,
+    /// The core:bus ratio that CBR last told, 0 where none did.
+    pub(crate) ratio: u32,
+    /// The CPU on which it ran.
+    pub(crate) cpu: Option<Cpu>,
+    /// Where it began in the AUX stream.
+    pub(crate) aux_offset: u64,
+}
+
+/// Time that passed between two neighbouring packets without anything retired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stall {
+    /// From the last time seen before to the first one after.
+    pub(crate) range: TscRange,
+    /// The function in which it happened.
+    pub(crate) function: Option<Arc<str>>,
+    /// Whether it ended with a new core:bus ratio.
+    pub(crate) ratio_changed: bool,
+    /// The CPU that stood still.
+    pub(crate) cpu: Option<Cpu>,
+    /// Where in the AUX stream.
+    pub(crate) aux_offset: u64,
+}
+
+/// A stretch about which the flow says nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Silence {
+    /// When.
+    pub(crate) range: TscRange,
+    /// Why, in words.
+    pub(crate) why: String,
+    /// Whether packets or code were lost; else tracing was off.
+    pub(crate) lost: bool,
+    /// Where only user code is traced: the kernel entry that turned tracing off, if the flow tells.
+    pub(crate) entry: Option<Cause>,
+    /// The CPU.
+    pub(crate) cpu: Option<Cpu>,
+    /// Where in the AUX stream.
+    pub(crate) aux_offset: u64,
+}
+
+/// What a thread did, as far as its flows tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Activity {
+    /// Kernel work, in the order in which it ended.
+    pub(crate) frames: Vec<Frame>,
+    /// User work, in order of time.
+    pub(crate) runs: Vec<Run>,
+    /// Stand-stills of at least the walker's threshold.
+    pub(crate) stalls: Vec<Stall>,
+    /// Loss, and tracing off.
+    pub(crate) silences: Vec<Silence>,
+}

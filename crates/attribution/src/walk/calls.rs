@@ -1,0 +1,97 @@
+//! Which calls of the kernel have not returned yet: what ends a landmark function's frame.
+//!
+//! Input: the address of every call instruction that executed and where every return went. Counting the two is not
+//! enough: `FILL_RETURN_BUFFER` at a context switch calls 32 times without a return, a retpoline calls once to jump,
+//! call depth tracking's return thunk calls 16 times (`arch/x86/include/asm/nospec-branch.h`, `lib/retpoline.S`).
+//! So a return is matched with the call it goes back behind, and what was called since then is forgotten.
+
+/// The longest instruction; a call's return address lies at most this far behind its first byte.
+const LONGEST_INSTRUCTION: u64 = 15;
+
+/// How far back a return is searched: the most calls that one piece of kernel code makes without returning, doubled.
+const SEARCHED: usize = 64;
+
+/// Beyond this the kernel's stack would have overflowed: the trace is damaged, and nothing more is remembered.
+const DEEPEST: usize = 4096;
+
+/// The call instructions behind which execution will come back, outermost first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallSites {
+    sites: Vec<u64>,
+}
+
+impl CallSites {
+    /// How many calls are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.sites.len()
+    }
+
+    /// The call instruction at `ip` executed.
+    pub(crate) fn call(&mut self, ip: u64) {
+        if self.sites.len() < DEEPEST {
+            self.sites.push(ip);
+        }
+    }
+
+    /// A return went to `ip`; whether the call is known that it comes back from.
+    pub(crate) fn return_to(&mut self, ip: u64) -> bool {
+        let from = self.sites.len().saturating_sub(SEARCHED);
+        let behind = |site: u64| ip > site && ip - site <= LONGEST_INSTRUCTION;
+        let found = self.sites[from..].iter().rposition(|&site| behind(site));
+        if let Some(index) = found {
+            self.sites.truncate(from + index);
+        }
+        found.is_some()
+    }
+
+    /// An entry that began at `depth` is over: what it called is, too.
+    pub(crate) fn cut_to(&mut self, depth: usize) {
+        self.sites.truncate(depth);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_return_behind_the_call_undoes_it() {
+        let mut calls = CallSites::default();
+        calls.call(0x100);
+        assert!(calls.return_to(0x105));
+        assert_eq!(calls.depth(), 0);
+        assert!(!calls.return_to(0x105));
+    }
+
+    /// `call 1f; …; 1: call 2f; …`, 32 times, then the stack pointer is put back and the function returns.
+    #[test]
+    fn stuffing_of_the_return_buffer_is_forgotten_with_the_return_of_its_caller() {
+        let mut calls = CallSites::default();
+        calls.call(0x1000);
+        for call in 0..32 {
+            calls.call(0x2000 + call * 16);
+        }
+        assert!(calls.return_to(0x1005));
+        assert_eq!(calls.depth(), 0);
+    }
+
+    /// `call __x86_indirect_thunk_rax`; in the thunk `call`, then `ret` to the function that is meant.
+    #[test]
+    fn a_retpoline_is_one_call() {
+        let mut calls = CallSites::default();
+        calls.call(0x1000);
+        calls.call(0x9000);
+        assert!(!calls.return_to(0x5000));
+        assert!(calls.return_to(0x1005));
+        assert_eq!(calls.depth(), 0);
+    }
+
+    #[test]
+    fn endless_calls_end() {
+        let mut calls = CallSites::default();
+        for call in 0..100_000 {
+            calls.call(call * 32);
+        }
+        assert_eq!(calls.depth(), DEEPEST);
+    }
+}

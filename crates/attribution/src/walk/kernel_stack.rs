@@ -1,0 +1,274 @@
+//! The kernel work that a thread has begun and not ended: entries and landmark functions, innermost last.
+//!
+//! Input: entries, returns, calls and functions as the walk meets them. Output: [`Frame`]s as they end. Invariant:
+//! frames end in the reverse order of their beginning, so that of two that overlap one lies in the other.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::{Cause, Cpu, Ticks, Tsc, TscRange};
+
+use super::activity::Frame;
+use super::calls::CallSites;
+use crate::entries::{Landmark, UNNAMED_SYSCALL, entry_cause, landmark};
+use crate::functions::Function;
+
+/// Interrupts nest a few deep; more is damage and is not followed.
+const DEEPEST: usize = 64;
+
+/// When and where something happens in the flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) at: Tsc,
+    pub(crate) uncertainty: Ticks,
+    pub(crate) cpu: Option<Cpu>,
+    pub(crate) aux_offset: u64,
+}
+
+/// How a frame ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    /// With the return from the kernel entry.
+    FarReturn,
+    /// With the return of the function that begins at this address.
+    Return(u64),
+}
+
+struct OpenFrame {
+    cause: Cause,
+    symbol: Arc<str>,
+    occurrence: u64,
+    begin: Moment,
+    closing: Closing,
+    /// How many calls were open when it began, its own included.
+    calls: usize,
+    /// Whether its function's own code ran since the thread came onto its CPU.
+    in_body: bool,
+    began_before: bool,
+}
+
+/// What a kernel function says about the work it is part of.
+#[derive(Clone, Debug)]
+struct Meaning {
+    entry: Option<Cause>,
+    landmark: Option<Landmark>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct KernelStack {
+    open: Vec<OpenFrame>,
+    calls: CallSites,
+    /// Causes and occurrences of the frames that a loss cut off, innermost last.
+    cut_off: Vec<(Cause, u64)>,
+    happenings: u64,
+    meanings: HashMap<u64, Meaning>,
+    closed: Vec<Frame>,
+}
+
+impl KernelStack {
+    /// Whether no kernel work is open.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The kernel was entered at `function` (at `ip` where no symbol covers it).
+    pub(crate) fn enter(&mut self, function: Option<&Function>, ip: u64, begin: Moment) {
+        let symbol = name_of(function, ip);
+        self.push(entry_cause(&symbol), symbol, Closing::FarReturn, begin, false);
+    }
+
+    /// The flow begins inside the kernel, or comes back there: what entered it is not known yet.
+    pub(crate) fn begin_inside(&mut self, function: Option<&Function>, ip: u64, begin: Moment) {
+        let symbol = name_of(function, ip);
+        self.push(entry_cause(&symbol), symbol, Closing::FarReturn, begin, true);
+        self.recognise_innermost();
+    }
+
+    /// An `iret` that stays in the kernel ends the innermost entry and what it called. `function` at `ip` is where it
+    /// went: into work that began before the flow where that entry was the outermost one known.
+    pub(crate) fn return_from_interrupt(&mut self, function: Option<&Function>, ip: u64, end: Moment) {
+        let Some(entry) = self.open.iter().rposition(|frame| frame.closing == Closing::FarReturn) else {
+            return;
+        };
+        if entry == 0 && !self.open[0].began_before {
+            // Came from user code and has not gone back: no return from an interrupt, whatever it was.
+            return;
+        }
+        self.close_from(entry, end.at, end.uncertainty);
+        if self.open.is_empty() {
+            self.begin_inside(function, ip, end);
+        }
+    }
+
+    /// User code runs: all kernel work is over.
+    pub(crate) fn leave(&mut self, at: Tsc, uncertainty: Ticks) {
+        self.close_from(0, at, uncertainty);
+        self.calls.cut_to(0);
+        self.cut_off.clear();
+    }
+
+    /// Packets were lost from `at` on: what was open may end unseen.
+    pub(crate) fn cut(&mut self, at: Tsc) {
+        if !self.open.is_empty() {
+            self.cut_off = self.open.iter().map(|frame| (frame.cause.clone(), frame.occurrence)).collect();
+        }
+        self.close_from(0, at, Ticks(0));
+        self.calls.cut_to(0);
+    }
+
+    /// The thread comes back onto a CPU: where in its functions it goes on is not known before they are seen.
+    pub(crate) fn switch_in(&mut self) {
+        for frame in &mut self.open {
+            frame.in_body = false;
+        }
+    }
+
+    /// The call instruction at `ip` executed.
+    pub(crate) fn call(&mut self, ip: u64) {
+        self.calls.call(ip);
+    }
+
+    /// A near return went to `ip`, in `function` where that is known.
+    pub(crate) fn return_to(&mut self, ip: u64, function: Option<&Function>, at: Tsc) {
+        let matched = self.calls.return_to(ip);
+        while let Some(frame) = self.open.last()
+            && let Closing::Return(start) = frame.closing
+        {
+            let elsewhere = function.is_some_and(|function| function.start != start);
+            let left = if matched {
+                self.calls.depth() < frame.calls
+            } else {
+                // Its caller is not known, and nothing that it called is open: it has returned itself.
+                frame.in_body && elsewhere && self.calls.depth() <= frame.calls
+            };
+            if !left {
+                return;
+            }
+            self.close_from(self.open.len() - 1, at, Ticks(0));
+        }
+    }
+
+    /// `function` runs at `ip`: opens the frame of a landmark, names the entry that is not named yet.
+    pub(crate) fn visit(&mut self, function: &Function, ip: u64, moment: Moment) {
+        if let Some(frame) = self.open.last_mut()
+            && frame.closing == Closing::Return(function.start)
+        {
+            frame.in_body = true;
+            if ip != function.start {
+                return;
+            }
+        }
+        let meaning = self.meanings.entry(function.start).or_insert_with(|| Meaning::of(&function.name));
+        if meaning.entry.is_none() && meaning.landmark.is_none() {
+            return;
+        }
+        let meaning = meaning.clone();
+        if let Some(entry) = meaning.entry {
+            self.name_entry(entry, &function.name);
+        }
+        match meaning.landmark {
+            Some(Landmark::SyscallBody(call)) => self.name_entry(Cause::Syscall(call), &function.name),
+            Some(Landmark::Softirq(name)) => self.landmark(Cause::Softirq(name.into()), function, ip, moment),
+            Some(Landmark::Schedule) => self.landmark(Cause::Schedule, function, ip, moment),
+            None => {}
+        }
+    }
+
+    /// Ends all that is open at `at` and gives the frames, in the order in which they ended.
+    pub(crate) fn finish(mut self, at: Tsc) -> Vec<Frame> {
+        self.close_from(0, at, Ticks(0));
+        self.closed
+    }
+
+    fn landmark(&mut self, cause: Cause, function: &Function, ip: u64, begin: Moment) {
+        let inside = ip != function.start;
+        self.push(cause, function.name.clone(), Closing::Return(function.start), begin, inside);
+        if let Some(frame) = self.open.last_mut() {
+            frame.in_body = true;
+        }
+        if inside {
+            self.recognise_innermost();
+        }
+    }
+
+    fn push(&mut self, cause: Cause, symbol: Arc<str>, closing: Closing, begin: Moment, began_before: bool) {
+        if self.open.len() >= DEEPEST {
+            return;
+        }
+        self.happenings += 1;
+        self.open.push(OpenFrame {
+            cause,
+            symbol,
+            occurrence: self.happenings,
+            begin,
+            closing,
+            calls: self.calls.depth(),
+            in_body: false,
+            began_before,
+        });
+    }
+
+    /// Names the innermost entry where its stub did not: it was entered before the flow began, or its stub stands
+    /// for many (system calls).
+    fn name_entry(&mut self, cause: Cause, symbol: &Arc<str>) {
+        let innermost = self.open.iter().rposition(|frame| frame.closing == Closing::FarReturn);
+        let Some(frame) = innermost.map(|index| &mut self.open[index]) else { return };
+        let unnamed_call = Cause::Syscall(UNNAMED_SYSCALL.into());
+        let is_call = matches!(cause, Cause::Syscall(_));
+        let fits = frame.cause == Cause::KernelUnknown || (frame.cause == unnamed_call && is_call);
+        if fits && frame.cause != cause {
+            frame.cause = cause;
+            frame.symbol = symbol.clone();
+            let began_before = frame.began_before;
+            if began_before && innermost == Some(self.open.len() - 1) {
+                self.recognise_innermost();
+            }
+        }
+    }
+
+    /// A frame that is met inside may be what a loss cut off: the same happening then, not a second one.
+    fn recognise_innermost(&mut self) {
+        let Some(frame) = self.open.last_mut() else { return };
+        if let Some(&(_, occurrence)) = self.cut_off.iter().rev().find(|(cause, _)| *cause == frame.cause) {
+            frame.occurrence = occurrence;
+        }
+    }
+
+    /// Closes the frame at `index` and all inside it.
+    fn close_from(&mut self, index: usize, at: Tsc, uncertainty: Ticks) {
+        while self.open.len() > index
+            && let Some(frame) = self.open.pop()
+        {
+            if frame.closing == Closing::FarReturn {
+                self.calls.cut_to(frame.calls);
+            }
+            let range = TscRange::new(frame.begin.at, at);
+            if range.is_empty() {
+                continue;
+            }
+            self.closed.push(Frame {
+                range,
+                cause: frame.cause,
+                occurrence: frame.occurrence,
+                symbol: frame.symbol,
+                depth: self.open.len(),
+                cpu: frame.begin.cpu,
+                aux_offset: frame.begin.aux_offset,
+                uncertainty: frame.begin.uncertainty.max(uncertainty),
+                began_before: frame.began_before,
+            });
+        }
+    }
+}
+
+impl Meaning {
+    fn of(function: &str) -> Meaning {
+        let entry = entry_cause(function);
+        Meaning { entry: (entry != Cause::KernelUnknown).then_some(entry), landmark: landmark(function) }
+    }
+}
+
+fn name_of(function: Option<&Function>, ip: u64) -> Arc<str> {
+    function.map_or_else(|| Arc::from(format!("{ip:#x}")), |function| function.name.clone())
+}

@@ -1,0 +1,383 @@
+//! Follows one thread through decoded flows: which kernel entries it was in, which user functions it ran, where
+//! time stood still and where the trace says nothing.
+//!
+//! Input: the flow items of the thread's stays on CPUs, in order of time. Output: an [`Activity`]. Frames nest: the
+//! kernel entry that interrupts another lies inside it and is deeper. Times are the last time packet before an edge.
+
+mod activity;
+mod calls;
+mod kernel_stack;
+
+use std::sync::Arc;
+
+use model::{Cause, Cpu, Ticks, Tsc, TscRange};
+use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, PtEvent, TimeBounds};
+
+pub(crate) use activity::{Activity, Frame, Run, Silence, Stall};
+use kernel_stack::{KernelStack, Moment};
+
+use crate::entries::{UNNAMED_SYSCALL, vector_cause};
+use crate::functions::{Function, Functions};
+
+/// No processor turns tracing off and on in less: the two writes of a model-specific register alone take longer. What
+/// seems shorter is the border between two AUX buffers.
+const SHORTEST_SILENCE: Ticks = Ticks(64);
+
+/// The slowest that code runs which is only slow: a stand-still is longer than this for each instruction retired
+/// meanwhile. Without CYC and MTC packets, thousands retire between two times.
+const SLOWEST_INSTRUCTION: u64 = 100;
+
+/// The length of `iretq`: one that goes right behind itself serialises the core and returns from nothing
+/// (`iret_to_self` in `arch/x86/include/asm/sync_core.h`).
+const IRETQ_LENGTH: u64 = 2;
+
+/// The Event Trace packet's type for interrupts and exceptions (SDM vol. 3, "CFE packet").
+const CFE_INTERRUPT: u8 = 1;
+
+/// Follows one thread. Feed it the items of its stays in order, then take the [`Activity`].
+pub(crate) struct Walker<'a> {
+    functions: &'a dyn Functions,
+    stall_threshold: Ticks,
+    out: Activity,
+    stack: KernelStack,
+    open_run: Option<Run>,
+    previous: Option<Block>,
+    /// The last block ended in a near return whose target has not been seen.
+    returning: bool,
+    pending_entry: Option<PtEvent>,
+    /// A transaction was aborted: the asynchronous branch that follows enters nothing.
+    aborted: bool,
+    /// The vector that Event Trace announced, until execution goes on.
+    vector: Option<u8>,
+    silence: Option<Silence>,
+    ratio: u32,
+    cpu: Option<Cpu>,
+    now: Tsc,
+    /// The first time known behind the last item.
+    not_after: Tsc,
+    /// Instructions retired since `now`.
+    retired: u64,
+    current: Option<Function>,
+}
+
+impl<'a> Walker<'a> {
+    /// A walker that reports stand-stills of at least `stall_threshold`.
+    pub(crate) fn new(functions: &'a dyn Functions, stall_threshold: Ticks) -> Walker<'a> {
+        Walker {
+            functions,
+            stall_threshold,
+            out: Activity::default(),
+            stack: KernelStack::default(),
+            open_run: None,
+            previous: None,
+            returning: false,
+            pending_entry: None,
+            aborted: false,
+            vector: None,
+            silence: None,
+            ratio: 0,
+            cpu: None,
+            now: Tsc(0),
+            not_after: Tsc(0),
+            retired: 0,
+            current: None,
+        }
+    }
+
+    /// The thread comes onto `cpu` at `at`. Its kernel frames stay open: they belong to the thread, not to the CPU.
+    /// The ratio may have changed unseen.
+    pub(crate) fn switch_in(&mut self, cpu: Option<Cpu>, at: Tsc) {
+        self.cpu = cpu;
+        self.now = at;
+        self.retired = 0;
+        self.ratio = 0;
+        self.forget_path();
+        self.stack.switch_in();
+    }
+
+    /// The thread leaves its CPU at `at`.
+    pub(crate) fn switch_out(&mut self, at: Tsc) {
+        if self.not_after != Tsc(u64::MAX) && self.not_after > at {
+            self.notice_stall(at, self.previous.map_or(0, |block| block.aux_offset));
+        }
+        self.end_silence(at, false);
+        self.close_run(at);
+        self.forget_path();
+    }
+
+    /// The next item of the thread's flow.
+    pub(crate) fn item(&mut self, item: &FlowItem) {
+        match item {
+            FlowItem::Block(block) => self.block(block),
+            FlowItem::Event(event) => self.event(event),
+            FlowItem::Gap(gap) => self.gap(gap),
+        }
+    }
+
+    /// Ends all that is open at `at` and returns what was seen.
+    pub(crate) fn finish(mut self, at: Tsc) -> Activity {
+        self.end_silence(at, false);
+        self.close_run(at);
+        self.out.frames = self.stack.finish(at);
+        self.out
+    }
+
+    fn block(&mut self, block: &Block) {
+        let at = self.advance(&block.time, block.aux_offset);
+        self.retired += u64::from(block.instructions);
+        // Behind a loss, time is known again from the first packet that tells it.
+        if self.silence.as_ref().is_none_or(|silence| !silence.lost || at > silence.range.start) {
+            self.end_silence(at, false);
+        }
+        self.vector = None;
+        self.look_up(block, at);
+        if block.kernel {
+            self.kernel_block(block, at);
+        } else {
+            self.user_block(block, at);
+        }
+        self.previous = Some(*block);
+    }
+
+    fn kernel_block(&mut self, block: &Block, at: Tsc) {
+        self.close_run(at);
+        let moment = self.moment(at, &block.time, block.aux_offset);
+        if std::mem::take(&mut self.returning) {
+            self.stack.return_to(block.ip, self.current.as_ref(), at);
+        }
+        self.follow_entry_or_return(block, moment);
+        if let Some(function) = &self.current {
+            self.stack.visit(function, block.ip, moment);
+        }
+        match block.end {
+            BlockEnd::Call => self.stack.call(block.end_ip),
+            BlockEnd::Return => self.returning = true,
+            _ => {}
+        }
+    }
+
+    fn user_block(&mut self, block: &Block, at: Tsc) {
+        if !self.stack.is_empty() {
+            self.stack.leave(at, width(&block.time));
+        }
+        self.pending_entry = None;
+        self.returning = false;
+        self.extend_run(block, at);
+    }
+
+    /// Opens and closes entry frames by how execution came to `block`.
+    fn follow_entry_or_return(&mut self, block: &Block, moment: Moment) {
+        let function = self.current.as_ref();
+        let entry = self.pending_entry.take();
+        let previous = self.previous.as_ref();
+        if let Some(event) = entry {
+            self.stack.enter(function, block.ip, Moment { aux_offset: event.aux_offset, ..moment });
+        } else if previous.is_some_and(|previous| !previous.kernel || previous.end == BlockEnd::FarCall) {
+            self.stack.enter(function, block.ip, moment);
+        } else if previous.is_some_and(|previous| returns_from_interrupt(previous, block)) {
+            self.stack.return_from_interrupt(function, block.ip, moment);
+        } else if self.stack.is_empty() {
+            self.stack.begin_inside(function, block.ip, moment);
+        }
+    }
+
+    fn event(&mut self, event: &PtEvent) {
+        let at = self.advance(&event.time, event.aux_offset);
+        match event.kind {
+            EventKind::AsyncBranch { from, .. } => self.async_branch(event, from, at),
+            EventKind::Transaction { aborted, .. } => self.aborted = aborted,
+            EventKind::CoreBusRatio { ratio } => self.see_ratio(ratio, at),
+            EventKind::ControlFlowEvent { kind: CFE_INTERRUPT, vector, .. } => self.vector = Some(vector),
+            EventKind::Overflow { .. } => {
+                self.lose(at, "the core's buffer overflowed".into(), event.aux_offset);
+            }
+            EventKind::Disabled { .. } | EventKind::TraceStop => {
+                let entry = self.entry_that_ends_tracing();
+                self.begin_silence(at, "tracing was off".into(), false, entry, event.aux_offset);
+            }
+            EventKind::Enabled { resumed, .. } => self.end_silence(at, resumed),
+            _ => {}
+        }
+    }
+
+    fn async_branch(&mut self, event: &PtEvent, from: u64, at: Tsc) {
+        if std::mem::take(&mut self.returning) {
+            self.stack.return_to(from, None, at);
+        }
+        if !std::mem::take(&mut self.aborted) {
+            self.pending_entry = Some(*event);
+        }
+    }
+
+    /// A stand-still that ends with a new ratio was the switch to it. CBR tells the ratio again at each sync point.
+    fn see_ratio(&mut self, ratio: u32, at: Tsc) {
+        if ratio == 0 || ratio == self.ratio {
+            return;
+        }
+        if self.ratio != 0
+            && let Some(stall) = self.out.stalls.last_mut()
+            && stall.range.stop == at
+            && stall.cpu == self.cpu
+        {
+            stall.ratio_changed = true;
+        }
+        self.close_run(at);
+        self.ratio = ratio;
+    }
+
+    /// Where only user code is traced, tracing goes off with the kernel entry.
+    fn entry_that_ends_tracing(&mut self) -> Option<Cause> {
+        let by_vector = self.vector.take().map(vector_cause);
+        let previous = self.previous.filter(|block| !block.kernel && block.end == BlockEnd::FarCall);
+        by_vector.or_else(|| previous.map(|_| Cause::Syscall(UNNAMED_SYSCALL.into())))
+    }
+
+    fn gap(&mut self, gap: &Gap) {
+        let at = self.advance(&gap.time, gap.aux_offset);
+        self.lose(at, gap.reason.to_string(), gap.aux_offset);
+    }
+
+    /// Nothing is known from `at` on. What was open may end meanwhile, and where execution goes on tells nothing.
+    fn lose(&mut self, at: Tsc, why: String, aux_offset: u64) {
+        self.begin_silence(at, why, true, None, aux_offset);
+        self.stack.cut(at);
+        self.forget_path();
+    }
+
+    fn forget_path(&mut self) {
+        self.previous = None;
+        self.pending_entry = None;
+        self.returning = false;
+        self.vector = None;
+        self.aborted = false;
+    }
+
+    /// Moves the clock to an item.
+    fn advance(&mut self, time: &TimeBounds, aux_offset: u64) -> Tsc {
+        let at = time.not_before.max(self.now);
+        if at > self.now {
+            self.notice_stall(at, aux_offset);
+            self.now = at;
+            self.retired = 0;
+        }
+        self.not_after = time.not_after;
+        at
+    }
+
+    /// A long step to `at` in which next to nothing retired becomes a [`Stall`].
+    fn notice_stall(&mut self, at: Tsc, aux_offset: u64) {
+        let step = at.since(self.now);
+        let traced = self.previous.is_some() && self.silence.is_none();
+        if traced && step >= self.stall_threshold && step.0 / SLOWEST_INSTRUCTION >= self.retired {
+            self.out.stalls.push(Stall {
+                range: TscRange::new(self.now, at),
+                function: self.current.as_ref().map(|function| function.name.clone()),
+                ratio_changed: false,
+                cpu: self.cpu,
+                aux_offset,
+            });
+        }
+    }
+
+    fn begin_silence(&mut self, at: Tsc, why: String, lost: bool, entry: Option<Cause>, aux_offset: u64) {
+        if self.silence.as_ref().is_some_and(|silence| silence.lost || !lost) {
+            // Already silent, for the reason that weighs more: it goes on.
+            return;
+        }
+        self.end_silence(at, false);
+        let range = TscRange::new(at, at);
+        self.silence = Some(Silence { range, why, lost, entry, cpu: self.cpu, aux_offset });
+    }
+
+    /// The flow goes on at `at`; `resumed` where it does exactly where it stopped.
+    fn end_silence(&mut self, at: Tsc, resumed: bool) {
+        let Some(mut silence) = self.silence.take() else { return };
+        let start = silence.range.start;
+        silence.range = TscRange::new(start, at);
+        if !silence.lost && silence.range.ticks() < SHORTEST_SILENCE {
+            if let Some(run) = self.out.runs.last_mut()
+                && run.range.stop == start
+                && self.open_run.is_none()
+                && self.stack.is_empty()
+            {
+                run.range.stop = at;
+            }
+            return;
+        }
+        self.close_run(start);
+        if !silence.lost && !resumed && !self.in_trace_driver() {
+            self.stack.cut(start);
+            self.forget_path();
+        }
+        if !silence.range.is_empty() {
+            self.out.silences.push(silence);
+        }
+    }
+
+    /// The kernel's PT driver turns tracing off and on while it serves its own interrupt: that is a part of it.
+    fn in_trace_driver(&self) -> bool {
+        let name = self.current.as_ref().map_or("", |function| &*function.name);
+        name.starts_with("pt_") || name.starts_with("intel_pt_") || name == "native_write_msr"
+    }
+
+    fn extend_run(&mut self, block: &Block, at: Tsc) {
+        let function = self.current.as_ref();
+        let starts_function = function.is_some_and(|function| function.start == block.ip);
+        let name = function.map(|function| &function.name);
+        if self.open_run.as_ref().is_some_and(|run| run.function.as_ref() != name) {
+            let name = name.cloned();
+            self.close_run(at);
+            self.open_run = Some(self.run(at, name, block));
+        } else if self.open_run.is_none() {
+            self.open_run = Some(self.run(at, name.cloned(), block));
+        }
+        if let Some(run) = &mut self.open_run {
+            run.instructions += u64::from(block.instructions);
+            run.calls += u64::from(starts_function);
+        }
+    }
+
+    fn run(&self, at: Tsc, function: Option<Arc<str>>, block: &Block) -> Run {
+        Run {
+            range: TscRange::new(at, at),
+            function,
+            instructions: 0,
+            calls: 0,
+            ratio: self.ratio,
+            cpu: self.cpu,
+            aux_offset: block.aux_offset,
+        }
+    }
+
+    fn close_run(&mut self, at: Tsc) {
+        if let Some(mut run) = self.open_run.take() {
+            let at = self.silence.as_ref().map_or(at, |silence| silence.range.start);
+            run.range = TscRange::new(run.range.start, at);
+            self.out.runs.push(run);
+        }
+    }
+
+    fn look_up(&mut self, block: &Block, at: Tsc) {
+        if !self.current.as_ref().is_some_and(|function| function.range.contains(&block.ip)) {
+            let pid = block.thread.map_or(model::Pid::KERNEL, |thread| thread.pid);
+            self.current = self.functions.function_at(pid, block.ip, at);
+        }
+    }
+
+    fn moment(&self, at: Tsc, time: &TimeBounds, aux_offset: u64) -> Moment {
+        Moment { at, uncertainty: width(time), cpu: self.cpu, aux_offset }
+    }
+}
+
+/// Whether the far return that ended `previous` ended an interrupt or exception that had cut into the kernel.
+fn returns_from_interrupt(previous: &Block, block: &Block) -> bool {
+    previous.end == BlockEnd::FarReturn && block.ip != previous.end_ip.wrapping_add(IRETQ_LENGTH)
+}
+
+/// How far apart the bounds lie; zero where the far one is not known.
+fn width(time: &TimeBounds) -> Ticks {
+    if time.not_after.0 == u64::MAX { Ticks(0) } else { time.not_after.since(time.not_before) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,420 @@
+//! Scripted flows, with frames, runs and stand-stills worked out by hand.
+
+use model::{Cause, Cpu, FaultKind, Tsc};
+use pt::{BlockEnd, EventKind};
+
+use super::{Activity, Walker};
+use crate::script::{STALL, Script, Table};
+
+const KERNEL: &[&str] = &[
+    "entry_SYSCALL_64",
+    "do_syscall_64",
+    "__x64_sys_read",
+    "asm_exc_page_fault",
+    "exc_page_fault",
+    "asm_sysvec_apic_timer_interrupt",
+    "__do_softirq",
+    "rcu_core_si",
+    "asm_exc_nmi",
+    "__schedule",
+    "schedule",
+    "__x86_return_thunk",
+    "__x86_indirect_thunk_rax",
+    "do_sync_core",
+    "finish_task_switch",
+    "asm_common_interrupt",
+    "vfs_read",
+    "asm_exc_divide_error",
+];
+const USER: &[&str] = &["work", "other"];
+
+fn table() -> Table {
+    Table::new(KERNEL, USER)
+}
+
+/// Walks `script` on CPU 0 from tick 0 to `stop`.
+fn walk(table: &Table, script: &Script<'_>, stop: u64) -> Activity {
+    let mut walker = Walker::new(table, STALL);
+    walker.switch_in(Some(Cpu(0)), Tsc(0));
+    script.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(stop));
+    walker.finish(Tsc(stop))
+}
+
+/// Frames as (cause, start, stop, depth), in the order of their start.
+fn frames(activity: &Activity) -> Vec<(String, u64, u64, usize)> {
+    let mut frames: Vec<_> = activity
+        .frames
+        .iter()
+        .map(|frame| (frame.cause.to_string(), frame.range.start.0, frame.range.stop.0, frame.depth))
+        .collect();
+    frames.sort_by_key(|frame| (frame.1, frame.3));
+    frames
+}
+
+fn frame(cause: &str, start: u64, stop: u64, depth: usize) -> (String, u64, u64, usize) {
+    (cause.to_owned(), start, stop, depth)
+}
+
+/// User runs as (function, start, stop).
+fn runs(activity: &Activity) -> Vec<(&str, u64, u64)> {
+    let name = |run: &super::Run| run.range;
+    activity
+        .runs
+        .iter()
+        .map(|run| (run.function.as_deref().unwrap_or("?"), name(run).start.0, name(run).stop.0))
+        .collect()
+}
+
+#[test]
+fn a_system_call_is_named_by_its_function_and_ends_with_sysret() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FarCall)
+        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .block(30, "do_syscall_64", 0, BlockEnd::Call)
+        .block(40, "__x64_sys_read", 0, BlockEnd::Return)
+        .block(50, "do_syscall_64", Script::BEHIND, BlockEnd::Return)
+        .block(60, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(70, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(frames(&activity), [frame("kernel.syscall.read", 20, 70, 0)]);
+    assert_eq!(runs(&activity), [("work", 10, 20), ("work", 70, 100)]);
+}
+
+#[test]
+fn an_interrupt_in_a_fault_lies_in_it_and_the_fault_is_one() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .interrupt(20, "asm_exc_page_fault")
+        .block(20, "asm_exc_page_fault", 0, BlockEnd::Call)
+        .block(30, "exc_page_fault", 0, BlockEnd::FallThrough)
+        .interrupt(40, "asm_sysvec_apic_timer_interrupt")
+        .block(40, "asm_sysvec_apic_timer_interrupt", 0, BlockEnd::FarReturn)
+        .block(60, "exc_page_fault", 0x20, BlockEnd::Return)
+        .block(70, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(
+        frames(&activity),
+        [frame("kernel.page-fault.minor", 20, 80, 0), frame("kernel.timer", 40, 60, 1)]
+    );
+}
+
+/// The interrupt's exit runs softirqs; their action is a frame in its own right.
+#[test]
+fn a_softirq_on_the_way_out_of_an_interrupt_is_its_own() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .interrupt(20, "asm_common_interrupt")
+        .block(20, "asm_common_interrupt", 0, BlockEnd::Call)
+        .block(30, "__do_softirq", 0, BlockEnd::Call)
+        .block(40, "rcu_core_si", 0, BlockEnd::Return)
+        .block(60, "__do_softirq", Script::BEHIND, BlockEnd::Return)
+        .block(70, "asm_common_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(
+        frames(&walk(&table, &script, 100)),
+        [frame("kernel.irq.device", 20, 80, 0), frame("kernel.softirq.rcu", 40, 60, 1)]
+    );
+}
+
+/// `call __x86_indirect_thunk_rax`; the thunk calls, then returns to the action; the action jumps to the return thunk.
+#[test]
+fn retpolines_and_return_thunks_move_no_edge() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .interrupt(20, "asm_common_interrupt")
+        .block(20, "asm_common_interrupt", 0, BlockEnd::Call)
+        .block(30, "__do_softirq", 0, BlockEnd::Call)
+        .block(31, "__x86_indirect_thunk_rax", 0, BlockEnd::Call)
+        .block(32, "__x86_indirect_thunk_rax", 0x20, BlockEnd::Return)
+        .block(40, "rcu_core_si", 0, BlockEnd::Call)
+        .block(45, "vfs_read", 0, BlockEnd::Jump)
+        .block(46, "__x86_return_thunk", 0, BlockEnd::Return)
+        .block(50, "rcu_core_si", Script::BEHIND, BlockEnd::Jump)
+        .block(55, "__x86_return_thunk", 0, BlockEnd::Return)
+        .block(60, "__do_softirq", Script::BEHIND, BlockEnd::Return)
+        .block(70, "asm_common_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(
+        frames(&walk(&table, &script, 100)),
+        [frame("kernel.irq.device", 20, 80, 0), frame("kernel.softirq.rcu", 40, 60, 1)]
+    );
+}
+
+/// `schedule()` from the interrupt's exit; the return buffer is stuffed at the switch; the thread comes back later.
+#[test]
+fn the_scheduler_ends_where_it_returns_though_the_switch_unbalanced_the_calls() {
+    let table = table();
+    let mut before = Script::new(&table);
+    before
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .interrupt(20, "asm_common_interrupt")
+        .block(20, "asm_common_interrupt", 0, BlockEnd::Call)
+        .block(30, "schedule", 0, BlockEnd::Call)
+        .block(40, "__schedule", 0, BlockEnd::Call);
+    for call in 0..16 {
+        before.block(45, "finish_task_switch", 0x100 + call * 0x20, BlockEnd::Call);
+    }
+    let mut after = Script::new(&table);
+    after
+        .block(1000, "finish_task_switch", 0x80, BlockEnd::Return)
+        .block(1010, "__schedule", Script::BEHIND, BlockEnd::Return)
+        .block(1020, "schedule", Script::BEHIND, BlockEnd::Return)
+        .block(1030, "asm_common_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(1040, "work", 0x20, BlockEnd::Jump);
+    let mut walker = Walker::new(&table, STALL);
+    walker.switch_in(Some(Cpu(0)), Tsc(0));
+    before.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(50));
+    walker.switch_in(Some(Cpu(1)), Tsc(1000));
+    after.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(1100));
+    let activity = walker.finish(Tsc(1100));
+    assert_eq!(
+        frames(&activity),
+        [frame("kernel.irq.device", 20, 1040, 0), frame("kernel.schedule", 40, 1020, 1)]
+    );
+    assert_eq!(runs(&activity), [("work", 10, 20), ("work", 1040, 1100)]);
+}
+
+#[test]
+fn an_iret_behind_itself_serialises_and_returns_from_nothing() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FarCall)
+        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .interrupt(30, "asm_common_interrupt")
+        .block(30, "asm_common_interrupt", 0, BlockEnd::Call)
+        .block(40, "do_sync_core", 0, BlockEnd::FarReturn)
+        .block(50, "do_sync_core", 11 + 2, BlockEnd::Return)
+        .block(60, "asm_common_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(70, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(
+        frames(&walk(&table, &script, 100)),
+        [frame("kernel.syscall.unknown", 20, 80, 0), frame("kernel.irq.device", 30, 70, 1)]
+    );
+}
+
+/// The flow begins in an interrupt that cut into a system call: both are named when execution comes to what tells.
+#[test]
+fn a_flow_that_begins_in_the_kernel_is_named_by_what_it_returns_to() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "vfs_read", 0x40, BlockEnd::Return)
+        .block(20, "asm_sysvec_apic_timer_interrupt", 0x40, BlockEnd::FarReturn)
+        .block(30, "vfs_read", 0x80, BlockEnd::Return)
+        .block(40, "__x64_sys_read", 0x40, BlockEnd::Return)
+        .block(50, "do_syscall_64", 0x40, BlockEnd::FarReturn)
+        .block(60, "work", 0, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(
+        frames(&activity),
+        [frame("kernel.timer", 10, 30, 0), frame("kernel.syscall.read", 30, 60, 0)]
+    );
+    assert!(activity.frames.iter().all(|frame| frame.began_before));
+}
+
+#[test]
+fn a_flow_that_begins_in_the_scheduler_says_so() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "finish_task_switch", 0x40, BlockEnd::Return)
+        .block(20, "__schedule", 0x40, BlockEnd::Return)
+        .block(30, "schedule", 0x40, BlockEnd::Return)
+        .block(40, "__x64_sys_read", 0x40, BlockEnd::FarReturn)
+        .block(60, "work", 0, BlockEnd::Jump);
+    assert_eq!(
+        frames(&walk(&table, &script, 100)),
+        [frame("kernel.syscall.read", 10, 60, 0), frame("kernel.schedule", 20, 30, 1)]
+    );
+}
+
+/// A loss in the middle of a fault: two stretches, one fault.
+#[test]
+fn what_a_loss_cuts_in_two_is_one_happening() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .interrupt(20, "asm_exc_page_fault")
+        .block(20, "asm_exc_page_fault", 0, BlockEnd::Call)
+        .block(25, "exc_page_fault", 0, BlockEnd::FallThrough)
+        .gap(30)
+        .block(50, "exc_page_fault", 0x40, BlockEnd::Return)
+        .block(60, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
+        .block(70, "work", 0x20, BlockEnd::FallThrough)
+        .interrupt(80, "asm_exc_page_fault")
+        .block(80, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(90, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    let fault = "kernel.page-fault.minor";
+    assert_eq!(
+        frames(&activity),
+        [frame(fault, 20, 30, 0), frame(fault, 50, 70, 0), frame(fault, 80, 90, 0)]
+    );
+    let number = |index: usize| activity.frames[index].occurrence;
+    assert_eq!(number(0), number(1));
+    assert_ne!(number(1), number(2));
+    assert_eq!(activity.silences.len(), 1);
+    assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (30, 50));
+}
+
+/// Behind an overflow execution stands in user code: nothing of the kernel is open any more.
+#[test]
+fn an_overflow_ends_what_was_open() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FarCall)
+        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .event(30, EventKind::Overflow { ip: None })
+        .block(30, "work", 0x20, BlockEnd::Jump)
+        .block(20_000, "work", 0x40, BlockEnd::Jump);
+    let activity = walk(&table, &script, 30_000);
+    assert_eq!(frames(&activity), [frame("kernel.syscall.unknown", 20, 30, 0)]);
+    // Time is known again at 20,000 only: until then it is loss and no stand-still.
+    assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (30, 20_000));
+    assert!(activity.stalls.is_empty());
+}
+
+#[test]
+fn tracing_off_for_no_time_is_the_border_of_two_buffers() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::Jump)
+        .event(20, EventKind::Disabled { ip: None })
+        .event(22, EventKind::CoreBusRatio { ratio: 26 })
+        .event(22, EventKind::Enabled { ip: 0x1020, resumed: false })
+        .block(22, "work", 0x20, BlockEnd::Jump)
+        .event(500, EventKind::Disabled { ip: None })
+        .event(700, EventKind::Enabled { ip: 0x1020, resumed: true })
+        .block(700, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 1000);
+    assert_eq!(activity.silences.len(), 1);
+    assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (500, 700));
+    assert_eq!(runs(&activity), [("work", 10, 22), ("work", 22, 500), ("work", 700, 1000)]);
+}
+
+/// Only user code is traced: what turned tracing off is told by the block before, or by Event Trace.
+#[test]
+fn user_only_traces_tell_system_calls_and_vectors() {
+    let table = table();
+    let mut script = Script::new(&table);
+    let enabled = EventKind::Enabled { ip: 0x1020, resumed: true };
+    script
+        .block(10, "work", 0, BlockEnd::FarCall)
+        .event(100, EventKind::Disabled { ip: None })
+        .event(300, enabled)
+        .block(300, "work", 0x20, BlockEnd::Jump)
+        .event(400, EventKind::ControlFlowEvent { kind: 1, vector: 14, ip: None })
+        .event(400, EventKind::Disabled { ip: None })
+        .event(600, enabled)
+        .block(600, "work", 0x40, BlockEnd::Jump)
+        .event(700, EventKind::Disabled { ip: None })
+        .event(900, enabled)
+        .block(900, "work", 0x60, BlockEnd::Jump);
+    let entries: Vec<_> = walk(&table, &script, 1000).silences.into_iter().map(|gap| gap.entry).collect();
+    let call = Cause::Syscall("unknown".into());
+    assert_eq!(entries, [Some(call), Some(Cause::PageFault(FaultKind::Minor)), None]);
+}
+
+#[test]
+fn time_in_which_nothing_retires_is_a_stand_still_and_one_that_ends_with_a_ratio_the_switch_to_it() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .event(0, EventKind::CoreBusRatio { ratio: 26 })
+        .block(10, "work", 0, BlockEnd::Jump)
+        .event(20_000, EventKind::CoreBusRatio { ratio: 26 })
+        .block(20_000, "work", 0, BlockEnd::Jump)
+        .event(40_000, EventKind::CoreBusRatio { ratio: 0 })
+        .event(40_000, EventKind::CoreBusRatio { ratio: 20 })
+        .block(40_000, "work", 0, BlockEnd::Jump);
+    let activity = walk(&table, &script, 41_000);
+    let stalls: Vec<_> = activity
+        .stalls
+        .iter()
+        .map(|stall| (stall.range.start.0, stall.range.stop.0, stall.ratio_changed))
+        .collect();
+    assert_eq!(stalls, [(10, 20_000, false), (20_000, 40_000, true)]);
+    assert_eq!(activity.runs.last().map(|run| run.ratio), Some(20));
+}
+
+/// Without CYC and MTC packets time stands for long, but not the core: 300 instructions in 20,000 ticks are slow code.
+#[test]
+fn time_packets_far_apart_are_no_stand_still() {
+    let table = table();
+    let mut script = Script::new(&table);
+    for _ in 0..30 {
+        script.block(10, "work", 0, BlockEnd::Jump);
+    }
+    script.block(20_000, "work", 0, BlockEnd::Jump);
+    assert!(walk(&table, &script, 21_000).stalls.is_empty());
+}
+
+#[test]
+fn an_exception_without_a_cause_of_its_own_is_unknown_kernel_work() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .interrupt(20, "asm_exc_divide_error")
+        .block(20, "asm_exc_divide_error", 0, BlockEnd::FarReturn)
+        .block(40, "other", 0, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(frames(&activity), [frame("kernel.unknown", 20, 40, 0)]);
+    assert_eq!(&*activity.frames[0].symbol, "asm_exc_divide_error");
+}
+
+#[test]
+fn an_nmi_in_an_interrupt_in_a_call_is_three_deep() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FarCall)
+        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .interrupt(30, "asm_common_interrupt")
+        .block(30, "asm_common_interrupt", 0, BlockEnd::Call)
+        .interrupt(40, "asm_exc_nmi")
+        .block(40, "asm_exc_nmi", 0, BlockEnd::FarReturn)
+        .block(50, "asm_common_interrupt", 0x80, BlockEnd::FarReturn)
+        .block(60, "entry_SYSCALL_64", 0x80, BlockEnd::FarReturn)
+        .block(70, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(
+        frames(&walk(&table, &script, 100)),
+        [
+            frame("kernel.syscall.unknown", 20, 70, 0),
+            frame("kernel.irq.device", 30, 60, 1),
+            frame("kernel.nmi", 40, 50, 2)
+        ]
+    );
+}
+
+/// An aborted transaction branches asynchronously and enters nothing.
+#[test]
+fn an_abort_is_no_entry() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FarCall)
+        .block(20, "entry_SYSCALL_64", 0, BlockEnd::FallThrough)
+        .event(30, EventKind::Transaction { active: false, aborted: true })
+        .event(30, EventKind::AsyncBranch { from: 1, to: 2 })
+        .block(30, "entry_SYSCALL_64", 0x40, BlockEnd::FarReturn)
+        .block(40, "work", 0, BlockEnd::Jump);
+    assert_eq!(frames(&walk(&table, &script, 100)), [frame("kernel.syscall.unknown", 20, 40, 0)]);
+}
