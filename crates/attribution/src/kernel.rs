@@ -40,10 +40,8 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, stays: &[Stay]) -> Claim {
         name_by_records(&mut claim, frame, sideband, stays);
     }
     if frame.cause == Cause::KernelUnknown {
-        claim.say(&match frame.began_before {
-            true => format!("already in the kernel, in {}", frame.symbol),
-            false => format!("entered at {}", frame.symbol),
-        });
+        let how = if frame.began_before { "already in the kernel, in" } else { "entered at" };
+        claim.say(&format!("{how} {}", frame.symbol));
     }
     claim
 }

@@ -159,7 +159,7 @@ fn item(script: &mut Script<'_>, at: u64, what: u64, choice: u64) {
         11 => script.gap(at),
         12 => script.event(at, PtKind::Overflow { ip: None }),
         13 => script.event(at, PtKind::Disabled { ip: None }),
-        14 => script.event(at, PtKind::Enabled { ip: 0x1000, resumed: choice % 2 == 0 }),
+        14 => script.event(at, PtKind::Enabled { ip: 0x1000, resumed: choice.is_multiple_of(2) }),
         _ => script.event(at, PtKind::CoreBusRatio { ratio: u32::try_from(choice % 3 * 10).expect("small") }),
     };
 }
@@ -167,7 +167,7 @@ fn item(script: &mut Script<'_>, at: u64, what: u64, choice: u64) {
 fn random_record(time: u64, what: u64, choice: u64) -> SidebandEvent {
     let thread = [WORKER, WRITER, IDLE][usize::try_from(choice % 3).expect("small")];
     let target = [WORKER.tid, WRITER.tid][usize::try_from(choice % 2).expect("small")];
-    let side = if choice / 2 % 2 == 0 { Side::Begin } else { Side::End };
+    let side = if (choice / 2).is_multiple_of(2) { Side::Begin } else { Side::End };
     let cpu = u32::try_from(choice / 4 % 2).expect("small");
     match what {
         0 => record(time, cpu, thread, Side::Begin, EventKind::Waking { target, by_waker: true }),

@@ -60,7 +60,7 @@ fn preempted_names_who_ran() {
     assert_eq!(offsets.iter().map(|offset| offset.0).collect::<Vec<_>>(), [100, 500]);
 }
 
-/// futex(0xbeef) at 90, woken at 300 by the writer in its own futex(), in the run queue until 500.
+/// `futex(0xbeef)` at 90, woken at 300 by the writer in its own `futex()`, in the run queue until 500.
 #[test]
 fn a_lock_has_its_address_its_waker_and_its_queue() {
     let table = table();

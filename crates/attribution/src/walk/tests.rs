@@ -1,6 +1,8 @@
-//! Scripted flows, with frames, runs and stand-stills worked out by hand.
+//! Scripted flows, with frames and runs worked out by hand.
 
-use model::{Cause, Cpu, FaultKind, Tsc};
+mod silences;
+
+use model::{Cpu, Tsc};
 use pt::{BlockEnd, EventKind};
 
 use super::{Activity, Walker};
@@ -243,129 +245,9 @@ fn a_flow_that_begins_in_the_scheduler_says_so() {
 }
 
 /// A loss in the middle of a fault: two stretches, one fault.
-#[test]
-fn what_a_loss_cuts_in_two_is_one_happening() {
-    let table = table();
-    let mut script = Script::new(&table);
-    script
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_exc_page_fault")
-        .block(20, "asm_exc_page_fault", 0, BlockEnd::Call)
-        .block(25, "exc_page_fault", 0, BlockEnd::FallThrough)
-        .gap(30)
-        .block(50, "exc_page_fault", 0x40, BlockEnd::Return)
-        .block(60, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
-        .block(70, "work", 0x20, BlockEnd::FallThrough)
-        .interrupt(80, "asm_exc_page_fault")
-        .block(80, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
-        .block(90, "work", 0x20, BlockEnd::Jump);
-    let activity = walk(&table, &script, 100);
-    let fault = "kernel.page-fault.minor";
-    assert_eq!(
-        frames(&activity),
-        [frame(fault, 20, 30, 0), frame(fault, 50, 70, 0), frame(fault, 80, 90, 0)]
-    );
-    let number = |index: usize| activity.frames[index].occurrence;
-    assert_eq!(number(0), number(1));
-    assert_ne!(number(1), number(2));
-    assert_eq!(activity.silences.len(), 1);
-    assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (30, 50));
-}
-
 /// Behind an overflow execution stands in user code: nothing of the kernel is open any more.
-#[test]
-fn an_overflow_ends_what_was_open() {
-    let table = table();
-    let mut script = Script::new(&table);
-    script
-        .block(10, "work", 0, BlockEnd::FarCall)
-        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
-        .event(30, EventKind::Overflow { ip: None })
-        .block(30, "work", 0x20, BlockEnd::Jump)
-        .block(20_000, "work", 0x40, BlockEnd::Jump);
-    let activity = walk(&table, &script, 30_000);
-    assert_eq!(frames(&activity), [frame("kernel.syscall.unknown", 20, 30, 0)]);
-    // Time is known again at 20,000 only: until then it is loss and no stand-still.
-    assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (30, 20_000));
-    assert!(activity.stalls.is_empty());
-}
-
-#[test]
-fn tracing_off_for_no_time_is_the_border_of_two_buffers() {
-    let table = table();
-    let mut script = Script::new(&table);
-    script
-        .block(10, "work", 0, BlockEnd::Jump)
-        .event(20, EventKind::Disabled { ip: None })
-        .event(22, EventKind::CoreBusRatio { ratio: 26 })
-        .event(22, EventKind::Enabled { ip: 0x1020, resumed: false })
-        .block(22, "work", 0x20, BlockEnd::Jump)
-        .event(500, EventKind::Disabled { ip: None })
-        .event(700, EventKind::Enabled { ip: 0x1020, resumed: true })
-        .block(700, "work", 0x20, BlockEnd::Jump);
-    let activity = walk(&table, &script, 1000);
-    assert_eq!(activity.silences.len(), 1);
-    assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (500, 700));
-    assert_eq!(runs(&activity), [("work", 10, 22), ("work", 22, 500), ("work", 700, 1000)]);
-}
-
 /// Only user code is traced: what turned tracing off is told by the block before, or by Event Trace.
-#[test]
-fn user_only_traces_tell_system_calls_and_vectors() {
-    let table = table();
-    let mut script = Script::new(&table);
-    let enabled = EventKind::Enabled { ip: 0x1020, resumed: true };
-    script
-        .block(10, "work", 0, BlockEnd::FarCall)
-        .event(100, EventKind::Disabled { ip: None })
-        .event(300, enabled)
-        .block(300, "work", 0x20, BlockEnd::Jump)
-        .event(400, EventKind::ControlFlowEvent { kind: 1, vector: 14, ip: None })
-        .event(400, EventKind::Disabled { ip: None })
-        .event(600, enabled)
-        .block(600, "work", 0x40, BlockEnd::Jump)
-        .event(700, EventKind::Disabled { ip: None })
-        .event(900, enabled)
-        .block(900, "work", 0x60, BlockEnd::Jump);
-    let entries: Vec<_> = walk(&table, &script, 1000).silences.into_iter().map(|gap| gap.entry).collect();
-    let call = Cause::Syscall("unknown".into());
-    assert_eq!(entries, [Some(call), Some(Cause::PageFault(FaultKind::Minor)), None]);
-}
-
-#[test]
-fn time_in_which_nothing_retires_is_a_stand_still_and_one_that_ends_with_a_ratio_the_switch_to_it() {
-    let table = table();
-    let mut script = Script::new(&table);
-    script
-        .event(0, EventKind::CoreBusRatio { ratio: 26 })
-        .block(10, "work", 0, BlockEnd::Jump)
-        .event(20_000, EventKind::CoreBusRatio { ratio: 26 })
-        .block(20_000, "work", 0, BlockEnd::Jump)
-        .event(40_000, EventKind::CoreBusRatio { ratio: 0 })
-        .event(40_000, EventKind::CoreBusRatio { ratio: 20 })
-        .block(40_000, "work", 0, BlockEnd::Jump);
-    let activity = walk(&table, &script, 41_000);
-    let stalls: Vec<_> = activity
-        .stalls
-        .iter()
-        .map(|stall| (stall.range.start.0, stall.range.stop.0, stall.ratio_changed))
-        .collect();
-    assert_eq!(stalls, [(10, 20_000, false), (20_000, 40_000, true)]);
-    assert_eq!(activity.runs.last().map(|run| run.ratio), Some(20));
-}
-
 /// Without CYC and MTC packets time stands for long, but not the core: 300 instructions in 20,000 ticks are slow code.
-#[test]
-fn time_packets_far_apart_are_no_stand_still() {
-    let table = table();
-    let mut script = Script::new(&table);
-    for _ in 0..30 {
-        script.block(10, "work", 0, BlockEnd::Jump);
-    }
-    script.block(20_000, "work", 0, BlockEnd::Jump);
-    assert!(walk(&table, &script, 21_000).stalls.is_empty());
-}
-
 #[test]
 fn an_exception_without_a_cause_of_its_own_is_unknown_kernel_work() {
     let table = table();
