@@ -24,7 +24,8 @@ fn check_scenario(path: &Path) {
     let executed =
         tracegen::scenario::make(path, folder.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
     for cpu in 0..executed.cpus() {
-        let truth = fs::read_to_string(folder.path().join(format!("instructions.cpu{cpu}"))).expect("the truth");
+        let truth =
+            fs::read_to_string(folder.path().join(format!("instructions.cpu{cpu}"))).expect("the truth");
         let found = dump(folder.path(), cpu);
         assert_eq!(found.lines().count(), truth.lines().count(), "{name}, CPU {cpu}: number of instructions");
         let differ = found.lines().zip(truth.lines()).position(|(ours, theirs)| ours != theirs);

@@ -2,9 +2,9 @@
 //! one decode of all of it. Found calls are kept beside the capture.
 
 use anyhow::{Result, bail};
+use intervals::IntervalSet;
 use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
 use intervals::ptwrite::{self, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
-use intervals::IntervalSet;
 use model::{Pid, Tsc, TscRange};
 use pt::{PtStream, Window};
 use rayon::prelude::*;
