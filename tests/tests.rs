@@ -6,6 +6,7 @@
 //! * `records`: `dump --records` against perf.
 //! * `scenarios`: hand-made captures, code patched at run time among them.
 //! * `contract`: exit codes, formats, options, bad input.
+//! * `robustness`: bad input of every kind.
 //! * `readme`: the README shows what the tool prints.
 
 mod captures;
@@ -14,5 +15,6 @@ mod instructions;
 mod layering;
 mod readme;
 mod records;
+mod robustness;
 mod scenarios;
 mod verdicts;
