@@ -23,7 +23,10 @@ use crate::args::{Cli, Command};
 use crate::output::Outcome;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => return output::print_usage(&usage),
+    };
     let result = match cli.command {
         Command::Stat(args) => stat::run(&args),
         Command::Explain(args) => explain::run(&args),

@@ -26,17 +26,23 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// How many diagnostics are printed: a file with more is damaged all over, and nobody reads on.
+const DIAGNOSTICS_SHOWN: usize = 100;
+
 /// Prints diagnostics, one line each, most severe first; the order of the input otherwise.
 pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
     let mut stderr = io::stderr().lock();
-    for diagnostic in sorted {
+    for diagnostic in sorted.iter().take(DIAGNOSTICS_SHOWN) {
         let place = diagnostic.place.to_string();
         let place = if place.is_empty() { place } else { format!(" ({place})") };
         let line = format!("{}: {}{place}", diagnostic.severity, diagnostic.what);
         // Nothing can be done where stderr is closed.
         let _ = writeln!(stderr, "tailtrace: {}", printable(&line));
+    }
+    if let Some(more @ 1..) = sorted.len().checked_sub(DIAGNOSTICS_SHOWN) {
+        let _ = writeln!(stderr, "tailtrace: {more} more diagnostics; a report in JSON has them all");
     }
 }
 
@@ -74,6 +80,18 @@ pub(crate) fn print_result(text: &str) -> io::Result<()> {
         stdout.write_all(b"\n")?;
     }
     stdout.flush()
+}
+
+/// Prints help (on stdout) or what is wrong with the arguments (on stderr).
+pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
+    match usage.print() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            print_error(&error.into());
+            Outcome::Failed.into()
+        }
+        _ if usage.use_stderr() => Outcome::Failed.into(),
+        _ => Outcome::Reported.into(),
+    }
 }
 
 /// Whether the reader of our output went away, which is its right.
