@@ -160,6 +160,13 @@ impl Attr {
     }
 }
 
+/// More attributes than any recording has: perf's whole list of events is shorter. A section that lies about its size
+/// would turn the rest of the file, trace and all, into attributes.
+const MOST_ATTRS: usize = 1 << 16;
+
+/// How many attributes without their ids are described one by one.
+const DESCRIBED: usize = 8;
+
 /// Reads the attribute section: attributes, each with the place of its ids.
 pub(crate) fn parse_section(
     file: &[u8],
@@ -176,23 +183,38 @@ pub(crate) fn parse_section(
         }
         return Vec::new();
     }
-    let entries = bytes.chunks_exact(entry_size).enumerate();
+    if bytes.len() / entry_size > MOST_ATTRS {
+        let what =
+            format!("more attributes than perf can open events: those from {MOST_ATTRS} on are left out");
+        diagnostics.push(Diagnostic::error(what).at_offset(FileOffset(section.start as u64)));
+    }
+    let entries = bytes.chunks_exact(entry_size).take(MOST_ATTRS).enumerate();
     // Attributes may all point at the same bytes; together they cannot have more ids than the file has room for.
     let mut budget = file.len();
-    entries
+    let mut nameless = 0_usize;
+    let attrs = entries
         .filter_map(|(index, entry)| {
             let (attr, ids) = entry.split_at_checked(entry_size - 16)?;
             let mut attr = Attr::parse(attr)?;
             attr.ids = read_ids(file, ids, &mut budget).unwrap_or_else(|| {
-                let at = section.start + index * entry_size;
-                let what =
-                    format!("the ids of attribute {index} lie outside of the file: its records have no name");
-                diagnostics.push(Diagnostic::warning(what).at_offset(FileOffset(at as u64)));
+                nameless += 1;
+                if nameless <= DESCRIBED {
+                    let at = section.start + index * entry_size;
+                    let what = format!(
+                        "the ids of attribute {index} lie outside of the file: its records have no name"
+                    );
+                    diagnostics.push(Diagnostic::warning(what).at_offset(FileOffset(at as u64)));
+                }
                 Vec::new()
             });
             Some(attr)
         })
-        .collect()
+        .collect();
+    if let Some(more @ 1..) = nameless.checked_sub(DESCRIBED) {
+        diagnostics
+            .push(Diagnostic::warning(format!("the same holds for the ids of {more} more attributes")));
+    }
+    attrs
 }
 
 fn read_ids(file: &[u8], place: &[u8], budget: &mut usize) -> Option<Vec<u64>> {

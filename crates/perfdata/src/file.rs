@@ -3,7 +3,8 @@
 //! A position in any of them is one [`FileOffset`]: the file `data` itself occupies the numbers that
 //! `perf script -D` prints, each further piece begins at a multiple of [`PIECE`].
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -126,11 +127,18 @@ pub(crate) fn split(offset: FileOffset) -> (usize, usize) {
 // The one place of this crate that cannot be written without: there is no safe way to map a file.
 #[allow(unsafe_code)]
 fn map_file(path: &Path) -> Result<Mmap, Error> {
-    let io = |source| Error::Io { path: path.to_path_buf(), source };
-    let file = File::open(path).map_err(io)?;
+    let refused = |source| Error::Io { path: path.to_path_buf(), source };
+    // Before opening: a FIFO would block until somebody writes to it, a device cannot be mapped.
+    if !fs::metadata(path).map_err(refused)?.is_file() {
+        return Err(refused(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "neither a regular file nor a directory",
+        )));
+    }
+    let file = File::open(path).map_err(refused)?;
     // SAFETY: the mapping is private and read-only, and nothing of ours writes to the file. If another process
     // truncates it while we read, the kernel ends ours with SIGBUS; perf itself has the same exposure.
-    let mapped = unsafe { MmapOptions::new().map(&file) }.map_err(io)?;
+    let mapped = unsafe { MmapOptions::new().map(&file) }.map_err(refused)?;
     // Read-ahead would drag in AUX payloads. What is read in sequence is asked for explicitly.
     mapped.advise(Advice::Random).ok();
     Ok(mapped)
