@@ -20,11 +20,13 @@ pub(super) struct Lines<R> {
     reader: R,
     buffer: Vec<u8>,
     number: u64,
+    /// The line before was too long, and its rest is not read yet: a device without line ends has no end either.
+    rest_of_line: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(reader: R) -> Lines<R> {
-        Lines { reader, buffer: Vec::new(), number: 0 }
+        Lines { reader, buffer: Vec::new(), number: 0, rest_of_line: false }
     }
 
     /// Number of the line that was read last, from 1.
@@ -35,13 +37,16 @@ impl<R: BufRead> Lines<R> {
     /// The next line; `None` at the end of the file.
     pub(super) fn read(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
+        if std::mem::take(&mut self.rest_of_line) {
+            self.skip_to_line_end()?;
+        }
         let taken = (&mut self.reader).take(LONGEST_LINE + 1).read_until(b'\n', &mut self.buffer)?;
         if taken == 0 {
             return Ok(None);
         }
         self.number += 1;
         if self.buffer.last() != Some(&b'\n') && self.buffer.len() as u64 > LONGEST_LINE {
-            self.skip_to_line_end()?;
+            self.rest_of_line = true;
             return Ok(Some(Line::TooLong));
         }
         let mut text = self.buffer.as_slice();
