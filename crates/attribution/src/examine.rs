@@ -122,12 +122,10 @@ pub(crate) fn examine_scene(
     during: &mut During,
 ) -> Examined {
     let around = TscRange::new(interval.range.start.before(LOOK_BACK), interval.range.stop);
-    let mut events = (scene.records)(around);
-    let hand_off = HandOff::by_mark(interval);
-    let hand_off = hand_off.or_else(|| HandOff::of(interval, &Sideband::new(events.clone())));
+    let sideband = Sideband::new((scene.records)(around));
+    let hand_off = HandOff::of(interval, &sideband);
     let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
-    events.extend(events_before_waits(scene, &stays, around));
-    let sideband = Sideband::new(events);
+    let sideband = sideband.with(events_before_waits(scene, &stays, around));
     let (activity, uncovered) = follow(scene, &stays, decoder);
     let mut claims = claims_of_frames(&activity.frames, &sideband, &stays);
     claims.extend(claims_of_records(&sideband, &stays, &claims));

@@ -112,6 +112,15 @@ impl Sideband {
         sideband
     }
 
+    /// These, and `more`.
+    pub(crate) fn with(mut self, more: Vec<SidebandEvent>) -> Sideband {
+        if more.is_empty() {
+            return self;
+        }
+        self.events.extend(more);
+        Sideband::new(self.events)
+    }
+
     /// All, in order of time.
     pub(crate) fn events(&self) -> &[SidebandEvent] {
         &self.events

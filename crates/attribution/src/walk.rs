@@ -239,6 +239,7 @@ impl<'a> Walker<'a> {
 
     /// Nothing is known from `at` on. What was open may end meanwhile, and where execution goes on tells nothing.
     fn lose(&mut self, at: Tsc, why: String, aux_offset: u64) {
+        self.close_run(at);
         self.begin_silence(at, why, true, None, aux_offset);
         self.stack.cut(at);
         self.forget_path();
@@ -304,13 +305,25 @@ impl<'a> Walker<'a> {
             }
             return;
         }
-        self.close_run(start);
-        if !silence.lost && !resumed && !self.in_trace_driver() {
-            self.stack.cut(start);
-            self.forget_path();
+        if silence.lost {
+            self.postpone(start, at);
+        } else {
+            self.close_run(start);
+            if !resumed && !self.in_trace_driver() {
+                self.stack.cut(start);
+                self.forget_path();
+            }
         }
         if !silence.range.is_empty() {
             self.out.silences.push(silence);
+        }
+    }
+
+    /// What began behind a loss before any time was told began when it was.
+    fn postpone(&mut self, from: Tsc, to: Tsc) {
+        self.stack.postpone(from, to);
+        if let Some(run) = &mut self.open_run {
+            run.range.start = run.range.start.max(to);
         }
     }
 

@@ -117,6 +117,13 @@ impl KernelStack {
         self.calls.cut_to(0);
     }
 
+    /// Frames that began at `from`, where time was not known, began at `to`.
+    pub(crate) fn postpone(&mut self, from: Tsc, to: Tsc) {
+        for frame in self.open.iter_mut().rev().take_while(|frame| frame.begin.at == from) {
+            frame.begin.at = to;
+        }
+    }
+
     /// The thread comes back onto a CPU: where in its functions it goes on is not known before they are seen.
     pub(crate) fn switch_in(&mut self) {
         for frame in &mut self.open {

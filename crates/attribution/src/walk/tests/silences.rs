@@ -125,3 +125,25 @@ fn time_packets_far_apart_are_no_stand_still() {
     script.block(20_000, "work", 0, BlockEnd::Jump);
     assert!(walk(&table, &script, 21_000).stalls.is_empty());
 }
+
+/// Behind the overflow kernel code runs, and time is known again at 500: the loss lasts until then, and no frame
+/// covers it.
+#[test]
+fn kernel_work_behind_a_loss_begins_when_time_is_known() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FarCall)
+        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .event(30, EventKind::Overflow { ip: None })
+        .block(30, "vfs_read", 0x20, BlockEnd::Jump)
+        .block(500, "vfs_read", 0x40, BlockEnd::Return)
+        .block(550, "__x64_sys_read", 0x40, BlockEnd::FarReturn)
+        .block(600, "work", 0x40, BlockEnd::Jump);
+    let activity = walk(&table, &script, 1000);
+    assert_eq!(
+        frames(&activity),
+        [frame("kernel.syscall.unknown", 20, 30, 0), frame("kernel.syscall.read", 500, 600, 0)]
+    );
+    assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (30, 500));
+}
