@@ -38,7 +38,7 @@ pub use intel_pt::{IntelPtConfig, IntelPtInfo};
 pub use loss::{Loss, LossKind};
 pub use perf_data::{PerfData, Records};
 pub use record::{AuxtraceError, BuildIdRecord, Mmap, Record, Sample, TimedRecord, kind_name};
-pub use schedule::{LeaveReason, Run, Schedule};
+pub use schedule::{LeaveReason, Run, Runs, Schedule};
 pub use thread_names::ThreadNames;
 #[doc(hidden)]
 pub use tracepoint::fuzz_formats;

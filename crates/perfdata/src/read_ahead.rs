@@ -2,9 +2,12 @@
 //!
 //! Input: the file's own list of AUXTRACE records. Between two of them lie a payload, whose length only the first
 //! one's header tells, and then records. So headers are asked for first, then, when they have come, the records behind
-//! the payloads: a file that is not cached costs the device's throughput and not a wait per AUXTRACE record.
+//! the payloads: a file that is not cached costs the device's throughput and not a wait per AUXTRACE record. Nothing is
+//! asked for until a page proves not to be cached.
 
+use std::hint::black_box;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use memmap2::Advice;
 
@@ -19,6 +22,8 @@ const CHUNK: usize = 1 << 20;
 const HEADERS: usize = 512;
 /// For how many of them the records behind their payloads are asked for.
 const STRETCHES: usize = 128;
+/// Touching a page takes longer only if it must be read first.
+const TOUCH: Duration = Duration::from_micros(30);
 /// Fewer bytes than this come with the AUXTRACE header behind them, or nearly so.
 const SHORT: usize = 512;
 
@@ -28,8 +33,10 @@ pub(crate) struct ReadAhead<'a> {
     piece: usize,
     auxtrace: &'a AuxtraceIndex,
     end: usize,
-    /// Up to here all was asked for.
+    /// Nothing to do before the walk is here.
     asked: usize,
+    /// Whether the file's pages were in memory so far.
+    cached: bool,
     /// How many headers, and the records behind how many payloads.
     headers: usize,
     stretches: usize,
@@ -44,7 +51,7 @@ impl<'a> ReadAhead<'a> {
         records: &Range<usize>,
     ) -> ReadAhead<'a> {
         let (asked, end) = (records.start, records.end);
-        ReadAhead { pieces, piece, auxtrace, end, asked, headers: 0, stretches: 0 }
+        ReadAhead { pieces, piece, auxtrace, end, asked, cached: true, headers: 0, stretches: 0 }
     }
 
     /// The walk is at `at`.
@@ -62,13 +69,25 @@ impl<'a> ReadAhead<'a> {
             return;
         };
         let here = list.partition_point(|&record| record < at);
-        self.ask_headers(list, here.saturating_add(HEADERS));
-        self.ask_stretches(list, here.saturating_add(STRETCHES));
         let next = list.get(here).map_or(self.end, |&record| record.saturating_add(AUXTRACE_SIZE));
         self.asked = at.saturating_add(CHUNK).min(next);
+        self.cached &= self.is_quick(at) && list.get(here).is_none_or(|&record| self.is_quick(record));
+        if self.cached {
+            return;
+        }
+        (self.headers, self.stretches) = (self.headers.max(here), self.stretches.max(here));
+        self.ask_headers(list, here.saturating_add(HEADERS));
+        self.ask_stretches(list, here.saturating_add(STRETCHES));
         if self.asked - at > SHORT {
             self.advise(at..self.asked);
         }
+    }
+
+    /// Whether the page at `at` can be touched without waiting for the device.
+    fn is_quick(&self, at: usize) -> bool {
+        let start = Instant::now();
+        black_box(self.pieces.bytes(self.piece).get(at).copied());
+        start.elapsed() < TOUCH
     }
 
     fn ask_headers(&mut self, list: &[usize], up_to: usize) {

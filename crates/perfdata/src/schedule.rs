@@ -63,29 +63,17 @@ pub struct Schedule {
 
 impl Schedule {
     /// The runs on `cpu`, idle task included, in order of time.
-    pub fn on_cpu(&self, cpu: Cpu) -> impl DoubleEndedIterator<Item = &Run> + ExactSizeIterator {
-        self.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice).iter().map(|&index| &self.runs[index])
+    pub fn on_cpu(&self, cpu: Cpu) -> Runs<'_> {
+        self.select(self.by_cpu.get(&cpu))
     }
 
     /// The runs of thread `tid`, in order of time. Not for the idle task, which is on every CPU.
-    pub fn of_thread(&self, tid: Tid) -> impl DoubleEndedIterator<Item = &Run> + ExactSizeIterator {
-        self.by_thread.get(&tid).map_or(&[][..], Vec::as_slice).iter().map(|&index| &self.runs[index])
+    pub fn of_thread(&self, tid: Tid) -> Runs<'_> {
+        self.select(self.by_thread.get(&tid))
     }
 
-    /// The runs of thread `tid` from the last one on that ended at `time` or before, in order of time; by bisection.
-    pub fn of_thread_from(&self, tid: Tid, time: PerfTime) -> impl Iterator<Item = &Run> {
-        self.from(self.by_thread.get(&tid), time)
-    }
-
-    /// The runs on `cpu` from the last one on that ended at `time` or before, in order of time; by bisection.
-    pub fn on_cpu_from(&self, cpu: Cpu, time: PerfTime) -> impl Iterator<Item = &Run> {
-        self.from(self.by_cpu.get(&cpu), time)
-    }
-
-    fn from(&self, indices: Option<&Vec<usize>>, time: PerfTime) -> impl Iterator<Item = &Run> {
-        let indices = indices.map_or(&[][..], Vec::as_slice);
-        let first = indices.partition_point(|&index| self.runs[index].stop <= time).saturating_sub(1);
-        indices[first..].iter().map(|&index| &self.runs[index])
+    fn select<'a>(&'a self, indices: Option<&'a Vec<usize>>) -> Runs<'a> {
+        Runs { runs: &self.runs, indices: indices.map_or(&[][..], Vec::as_slice).iter() }
     }
 
     /// The CPUs that have runs.
@@ -93,6 +81,38 @@ impl Schedule {
         self.by_cpu.keys().copied()
     }
 }
+
+/// Runs in order of time. `nth` and what is built on it (`skip`) cost the same wherever they lead, so a bisection over
+/// millions of runs is one.
+#[derive(Clone, Debug)]
+pub struct Runs<'a> {
+    runs: &'a [Run],
+    indices: std::slice::Iter<'a, usize>,
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = &'a Run;
+
+    fn next(&mut self) -> Option<&'a Run> {
+        self.nth(0)
+    }
+
+    fn nth(&mut self, n: usize) -> Option<&'a Run> {
+        self.runs.get(*self.indices.nth(n)?)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.indices.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Runs<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.runs.get(*self.indices.next_back()?)
+    }
+}
+
+impl ExactSizeIterator for Runs<'_> {}
 
 #[cfg(test)]
 mod tests;
