@@ -1,6 +1,6 @@
 //! `tailtrace explain`: selected intervals, each cut into causes and compared with typical ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use attribution::{Examined, examine};
@@ -52,15 +52,13 @@ fn build(
 ) -> Result<Report> {
     let rule = source::selection(&args.selection)?.outlier_rule();
     let judgement = population.judge(rule);
-    let baselines: BTreeMap<usize, Vec<usize>> = selected
-        .indices
-        .iter()
-        .map(|&outlier| {
-            let typical = intervals::baselines(population, &judgement.is_outlier, outlier, args.baselines);
-            let typical = typical.into_iter().filter(|index| !selected.indices.contains(index));
-            (outlier, typical.collect())
-        })
-        .collect();
+    let chosen: BTreeSet<usize> = selected.indices.iter().copied().collect();
+    let typical =
+        intervals::baselines_of_all(population, &judgement.is_outlier, &selected.indices, args.baselines);
+    let not_chosen =
+        |typical: Vec<usize>| typical.into_iter().filter(|index| !chosen.contains(index)).collect();
+    let baselines: BTreeMap<usize, Vec<usize>> =
+        selected.indices.iter().copied().zip(typical.into_iter().map(not_chosen)).collect();
     let examined = examine_all(capture, &set.intervals, &baselines);
     let mut diagnostics = capture.diagnostics();
     diagnostics.extend(set.diagnostics.iter().cloned());

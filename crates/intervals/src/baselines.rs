@@ -2,6 +2,8 @@
 //!
 //! Input: intervals and the outliers among them. Output: indices, the most typical first; the same for the same input.
 
+use std::collections::HashMap;
+
 use model::Interval;
 
 use crate::population::Population;
@@ -17,14 +19,36 @@ pub fn baselines(
     outlier: usize,
     count: usize,
 ) -> Vec<usize> {
+    baselines_of_all(population, is_outlier, &[outlier], count).pop().unwrap_or_default()
+}
+
+/// [`baselines`] of each of `outliers`, in their order. Outliers of the same label and threads have the same typical
+/// intervals, which are looked for once.
+pub fn baselines_of_all(
+    population: &Population<'_>,
+    is_outlier: &[bool],
+    outliers: &[usize],
+    count: usize,
+) -> Vec<Vec<usize>> {
+    let mut known = HashMap::new();
     let intervals = population.intervals();
-    let Some(slow) = intervals.get(outlier) else { return Vec::new() };
+    let of_one = |&outlier: &usize| {
+        let Some(slow) = intervals.get(outlier) else { return Vec::new() };
+        let typical = known
+            .entry((slow.label.as_str(), slow.start_thread, slow.stop_thread))
+            // One more, for the outlier can be among them: the user may choose what no rule names.
+            .or_insert_with(|| typical(population, is_outlier, slow, count.saturating_add(1)));
+        typical.iter().copied().filter(|&index| index != outlier).take(count).collect()
+    };
+    outliers.iter().map(of_one).collect()
+}
+
+/// Up to `count` typical intervals like `slow`, the most typical first.
+fn typical(population: &Population<'_>, is_outlier: &[bool], slow: &Interval, count: usize) -> Vec<usize> {
+    let intervals = population.intervals();
     let candidate = |&(position, &index): &(usize, &usize)| {
         let typical = !is_outlier.get(position).copied().unwrap_or(false);
-        typical
-            && index != outlier
-            && intervals[index].label == slow.label
-            && population.durations()[position] > 0
+        typical && intervals[index].label == slow.label && population.durations()[position] > 0
     };
     let mut candidates: Vec<(u64, usize)> = population
         .members()
@@ -47,7 +71,8 @@ pub fn baselines(
     }
     candidates.truncate(count);
     candidates.sort_unstable_by_key(order);
-    candidates.into_iter().map(|candidate| candidate.1).collect()
+    // Not `into_iter`: that would keep the room of all candidates.
+    candidates.iter().map(|candidate| candidate.1).collect()
 }
 
 fn same_threads(one: &Interval, other: &Interval) -> bool {

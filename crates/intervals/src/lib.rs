@@ -24,7 +24,7 @@ mod population;
 pub mod ptwrite;
 mod selection;
 
-pub use baselines::baselines;
+pub use baselines::{baselines, baselines_of_all};
 pub use clock::{Clock, ClockPair, Clocks, Join};
 pub use error::Error;
 pub use events::{EventPair, from_events};
