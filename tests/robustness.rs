@@ -62,7 +62,7 @@ impl Ending {
 
     /// The exit code is `code`, and stderr says `text`.
     #[track_caller]
-    fn is(self, code: i32, text: &str) -> Ending {
+    fn ends_with(self, code: i32, text: &str) -> Ending {
         assert_eq!(self.code, Some(code), "{}: {}", self.what, self.stderr);
         assert!(self.stderr.contains(text), "{}: `{text}` is not said: {}", self.what, self.stderr);
         self
@@ -70,8 +70,8 @@ impl Ending {
 
     /// Nothing but one line on stderr that says `text`.
     #[track_caller]
-    fn is_unusable(self, text: &str) {
-        let ending = self.is(2, text);
+    fn fails_in_one_line(self, text: &str) {
+        let ending = self.ends_with(2, text);
         assert_eq!(ending.stderr.lines().count(), 1, "{}: {}", ending.what, ending.stderr);
         assert_eq!(ending.stdout, "", "{}", ending.what);
     }

@@ -30,7 +30,7 @@ fn meaningless_arguments_are_refused_by_name() {
     ] {
         let mut arguments = vec!["explain", "-i", &*perf_data, "--symfs", &*symfs, "--intervals", &intervals];
         arguments.extend(words.split(' '));
-        Ending::of(words, &arguments).is(code, says);
+        Ending::of(words, &arguments).ends_with(code, says);
     }
 }
 
@@ -49,7 +49,7 @@ fn sources_that_are_not_there_are_named() {
     ] {
         let mut arguments = vec!["stat", "-i", &*perf_data, "--symfs", &*symfs];
         arguments.extend(words.split(' ').filter(|word| !word.is_empty()));
-        Ending::of(words, &arguments).is_unusable(says);
+        Ending::of(words, &arguments).fails_in_one_line(says);
     }
 }
 
@@ -64,7 +64,7 @@ fn a_dump_of_nothing_says_what_there_is() {
     ] {
         let mut arguments = vec!["dump", "--insns", "-i", &*perf_data, "--symfs", &*symfs];
         arguments.extend(words.split(' '));
-        let ending = Ending::of(words, &arguments).is(code, says);
+        let ending = Ending::of(words, &arguments).ends_with(code, says);
         assert_eq!(ending.stdout, "", "{words}");
     }
 }

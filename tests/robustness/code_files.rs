@@ -46,7 +46,8 @@ impl Copy {
     fn instructions(&self, what: &str) -> (Ending, usize) {
         let (perf_data, symfs) = (self.perf_data.to_string_lossy(), self.folder.path().join("root"));
         let symfs = symfs.to_string_lossy();
-        let ending = Ending::of(what, &["dump", "--insns", "-i", &perf_data, "--symfs", &symfs]).is(0, "");
+        let ending =
+            Ending::of(what, &["dump", "--insns", "-i", &perf_data, "--symfs", &symfs]).ends_with(0, "");
         let count = ending.stdout.lines().count();
         (ending, count)
     }
@@ -231,16 +232,16 @@ fn a_damaged_copy_of_the_kernel_leaves_a_report() {
     for (name, to) in
         [("kcore", 0), ("kcore", 63), ("kcore", 5000), ("kallsyms", 0), ("kallsyms", 777), ("modules", 3)]
     {
-        let ending = report(&format!("{name} of {to} bytes"), &with_kcore(name, cut(to))).is(0, "");
+        let ending = report(&format!("{name} of {to} bytes"), &with_kcore(name, cut(to))).ends_with(0, "");
         assert_eq!(ending.report()["outliers"].as_array().map(Vec::len), Some(1));
     }
     for name in ["kcore", "kallsyms", "modules"] {
-        let _ = report(&format!("no {name}"), &with_kcore(name, |_, _| ())).is(0, "");
+        let _ = report(&format!("no {name}"), &with_kcore(name, |_, _| ())).ends_with(0, "");
         let fifo = |_: &Path, into: &Path| make_fifo(into);
-        let _ = report(&format!("{name} is a FIFO"), &with_kcore(name, fifo)).is(0, "");
+        let _ = report(&format!("{name} is a FIFO"), &with_kcore(name, fifo)).ends_with(0, "");
         let foreign = |_: &Path, into: &Path| {
             symlink(repository().join("Cargo.toml"), into).expect("linked");
         };
-        let _ = report(&format!("{name} is another file"), &with_kcore(name, foreign)).is(0, "");
+        let _ = report(&format!("{name} is another file"), &with_kcore(name, foreign)).ends_with(0, "");
     }
 }

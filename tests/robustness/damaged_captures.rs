@@ -13,13 +13,13 @@ use super::Ending;
 use crate::captures::{Capture, bundled, emulated};
 
 /// `PERF_RECORD_AUXTRACE`: its PT bytes follow the record.
-const AUXTRACE: u32 = 71;
+const AUXTRACE: usize = 71;
 
 /// Where a record lies, and its type.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     at: usize,
-    kind: u32,
+    kind: usize,
     /// Where the next record begins: behind the PT bytes of an AUXTRACE record.
     next: usize,
 }
@@ -38,7 +38,7 @@ fn places(bytes: &[u8]) -> Vec<Place> {
     let mut places = Vec::new();
     let mut at = start;
     while at < start + size {
-        let kind = number(bytes, at, 4) as u32;
+        let kind = number(bytes, at, 4);
         let trace = if kind == AUXTRACE { number(bytes, at + 8, 8) } else { 0 };
         let next = at + number(bytes, at + 6, 2) + trace;
         places.push(Place { at, kind, next });
@@ -74,7 +74,7 @@ impl Bench {
     /// How many records `dump --records` counts.
     #[track_caller]
     fn records(&self, what: &str, bytes: &[u8]) -> (Ending, usize) {
-        let ending = self.run(what, bytes, &["dump", "--records"]).is(0, "");
+        let ending = self.run(what, bytes, &["dump", "--records"]).ends_with(0, "");
         let count = |line: &str| line.split_once('\t').and_then(|(_, count)| count.parse::<usize>().ok());
         let sum = ending.stdout.lines().filter_map(count).sum();
         (ending, sum)
@@ -107,7 +107,7 @@ fn a_file_cut_at_any_record_keeps_all_records_before() {
 #[test]
 fn a_file_cut_in_its_trace_decodes_up_to_there() {
     let bench = Bench::of("multicore");
-    let whole = bench.run("whole", &bench.sound, &["dump", "--insns", "--cpu", "45"]).is(0, "").stdout;
+    let whole = bench.run("whole", &bench.sound, &["dump", "--insns", "--cpu", "45"]).ends_with(0, "").stdout;
     let trace =
         places(&bench.sound).into_iter().find(|place| place.kind == AUXTRACE).expect("trace of CPU 45");
     let start = trace.at + 48;
@@ -179,7 +179,7 @@ fn aux_ranges_may_overlap_lie_outside_or_come_out_of_order() {
         bytes.copy_within(one + 32..one + 48, traces[0].at + 32);
         put(&mut bytes, traces[0].at + 16, offset);
         let what = format!("both buffers on CPU 51, the first at {offset:#x}");
-        let ending = bench.run(&what, &bytes, &["dump", "--insns"]).is(0, "AUX offset");
+        let ending = bench.run(&what, &bytes, &["dump", "--insns"]).ends_with(0, "AUX offset");
         assert!(ending.stdout.lines().count() < 1_000_000, "{what}");
     }
 }
@@ -265,7 +265,7 @@ fn what_is_no_file_is_unusable() {
         for command in [&["dump", "--records"][..], &["dump", "--insns"], &["stat", "--function", "main"]] {
             let mut arguments = command.to_vec();
             arguments.extend(["-i", &path]);
-            Ending::of(&path, &arguments).is_unusable(says);
+            Ending::of(&path, &arguments).fails_in_one_line(says);
         }
     }
 }

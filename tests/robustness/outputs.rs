@@ -38,7 +38,7 @@ fn a_reader_that_leaves_after_a_line_is_no_failure() {
         let mut process =
             limited(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sh runs");
         process.stdout.take().expect("piped").read_exact(&mut [0]).expect("a first byte");
-        Ending::judged(command, process.wait_with_output().expect("ends")).is(0, "");
+        Ending::judged(command, process.wait_with_output().expect("ends")).ends_with(0, "");
     }
 }
 
@@ -50,7 +50,7 @@ fn a_full_disk_is_said() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let full = OpenOptions::new().write(true).open("/dev/full").expect("/dev/full is there");
         let output = limited(&words).stdout(full).output().expect("sh runs");
-        Ending::judged(command, output).is(2, "No space left on device");
+        Ending::judged(command, output).ends_with(2, "No space left on device");
     }
 }
 
@@ -62,7 +62,7 @@ fn a_full_disk_for_diagnostics_does_not_spoil_the_results() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let full = OpenOptions::new().write(true).open("/dev/full").expect("/dev/full is there");
         let output = limited(&words).stderr(full).output().expect("sh runs");
-        let ending = Ending::judged(command, output).is(0, "");
+        let ending = Ending::judged(command, output).ends_with(0, "");
         assert!(!ending.stdout.is_empty(), "{command}");
     }
 }
