@@ -50,9 +50,15 @@ impl Clock {
         }
     }
 
-    /// Takes in all packets of `bytes` from the packet border `from` that begin before `upto`; returns the border
-    /// behind them. Stops early at what is no packet.
-    pub(crate) fn advance(&mut self, bytes: &[u8], from: usize, upto: usize) -> usize {
+    /// Takes in all packets of `bytes` from the packet border `from` that begin before `upto`, except TSC packets that
+    /// are not `credible`; returns the border behind them. Stops early at what is no packet.
+    pub(crate) fn advance(
+        &mut self,
+        bytes: &[u8],
+        from: usize,
+        upto: usize,
+        mut credible: impl FnMut(u64) -> bool,
+    ) -> usize {
         let mut at = from;
         while at < upto {
             let Some(&first) = bytes.get(at) else { break };
@@ -64,8 +70,11 @@ impl Clock {
                 at += 1;
             } else {
                 let Some(packet) = Packets::at(bytes, at).next_exact() else { break };
-                self.apply(&packet.packet);
                 at += packet.length;
+                match packet.packet {
+                    Packet::Tsc(tsc) if !credible(tsc) => {}
+                    packet => self.apply(&packet),
+                }
             }
         }
         at

@@ -6,6 +6,7 @@
 
 use model::CodeBytes;
 
+use crate::blocks;
 use crate::classes::ClassCache;
 use crate::emit::Emitter;
 use crate::packets::PSB;
@@ -62,6 +63,7 @@ impl Libipt {
             emitter: Emitter::new(sink, window.range),
             classes: &mut self.classes,
             may_switch: true,
+            stand_ins: Vec::new(),
         };
         walk.window(start, images, &mut self.scratch)?;
         Ok(walk.emitter.finish())
@@ -81,6 +83,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) classes: &'w mut ClassCache,
     /// The last thing executed lies in the kernel, or nothing is traced: a thread switch may have happened.
     pub(crate) may_switch: bool,
+    /// Positions of the EXSTOPs in the scratch buffer that no processor wrote.
+    pub(crate) stand_ins: Vec<u64>,
 }
 
 /// Where the next run's bytes lie.
@@ -158,23 +162,43 @@ impl Walk<'_> {
         })
     }
 
-    /// Where to decode from the PSB at `position`: in the stream, or copied where its period straddles two pieces.
-    fn enter(&self, position: u64, scratch: &mut Vec<u8>) -> Option<Place> {
+    /// Where to decode from the PSB at `position`: in the stream, or copied where its period straddles two pieces or
+    /// holds what libipt cannot read.
+    fn enter(&mut self, position: u64, scratch: &mut Vec<u8>) -> Option<Place> {
         if position >= self.stop {
             return None;
         }
         let index = self.stream.piece_at(position)?;
-        if !self.stream.goes_on(index) || self.period_in_piece(position) {
+        let in_piece = !self.stream.goes_on(index) || self.period_in_piece(position);
+        if in_piece && !self.holds_blocks(position) {
             return Some(Place::Stream(position));
         }
-        let next = self.stream.psb_from(position + PSB.len() as u64);
-        let length = next.map_or(u64::MAX, |next| next - position + PSB_PLUS_BYTES as u64);
+        Some(self.copy(position, &[], scratch))
+    }
+
+    /// Copies `prefix` and the period's bytes from `from` on, up to and with the next PSB+.
+    fn copy(&mut self, from: u64, prefix: &[u8], scratch: &mut Vec<u8>) -> Place {
+        let own = if prefix.is_empty() { PSB.len() as u64 } else { 0 };
+        let next = self.stream.psb_from(from + own);
+        let length = next.map_or(u64::MAX, |next| next - from + PSB_PLUS_BYTES as u64);
         let length = usize::try_from(length).unwrap_or(usize::MAX).min(self.limits.bridge_bytes);
         scratch.clear();
         scratch.resize(HEADROOM, 0);
-        let bytes = self.stream.bytes(position, length);
+        scratch.extend_from_slice(prefix);
+        let (start, copied) = (HEADROOM, scratch.len());
+        let bytes = self.stream.bytes(from, length);
         scratch.extend_from_slice(&bytes[..bytes.len().min(length)]);
-        Some(Place::Scratch { start: HEADROOM, base: position.wrapping_sub(HEADROOM as u64), synthetic: 0 })
+        let stand_ins = blocks::blank(&mut scratch[copied..]);
+        self.stand_ins = stand_ins.into_iter().map(|offset| from + offset as u64).collect();
+        Place::Scratch { start, base: from.wrapping_sub(copied as u64), synthetic: prefix.len() }
+    }
+
+    /// Whether the period that begins with the PSB at `position` holds packets that libipt cannot read. Looks at the
+    /// part of it that lies in one piece: a period that straddles pieces is copied anyway.
+    pub(crate) fn holds_blocks(&self, position: u64) -> bool {
+        let period = self.stream.bytes(position, 0);
+        let length = memchr::memmem::find(period.get(PSB.len()..).unwrap_or_default(), &PSB);
+        blocks::holds_blocks(&period[..length.map_or(period.len(), |length| length + PSB.len())])
     }
 
     /// Whether the next PSB+ behind the PSB at `position` lies in the same piece.
@@ -229,7 +253,7 @@ impl Walk<'_> {
     }
 
     /// Puts `prefix` before the trace from `after` on, up to the next PSB.
-    fn splice(&self, after: u64, prefix: &[u8], place: &Place, scratch: &mut Vec<u8>) -> Place {
+    fn splice(&mut self, after: u64, prefix: &[u8], place: &Place, scratch: &mut Vec<u8>) -> Place {
         if let Place::Scratch { base, .. } = *place {
             // What stood before is behind us: there is room, in place.
             let end = usize::try_from(after.wrapping_sub(base)).unwrap_or(usize::MAX).min(scratch.len());
@@ -238,17 +262,7 @@ impl Walk<'_> {
                 return Place::Scratch { start, base, synthetic: prefix.len() };
             }
         }
-        let next = self.stream.psb_from(after);
-        let length = next.map_or(u64::MAX, |next| next - after + PSB_PLUS_BYTES as u64);
-        let length = usize::try_from(length).unwrap_or(usize::MAX).min(self.limits.bridge_bytes);
-        scratch.clear();
-        scratch.resize(HEADROOM, 0);
-        scratch.extend_from_slice(prefix);
-        let start = scratch.len() - prefix.len();
-        let base = after.wrapping_sub(scratch.len() as u64);
-        let bytes = self.stream.bytes(after, length);
-        scratch.extend_from_slice(&bytes[..bytes.len().min(length)]);
-        Place::Scratch { start, base, synthetic: prefix.len() }
+        self.copy(after, prefix, scratch)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Puts time bounds on what the decoder yields and passes on what may lie in the window.
 //!
 //! Items wait until the next time is known: that is their `not_after`. Invariant: items leave in the order they
-//! came, times never run backwards, and an item is left out only if it surely lies before the window.
-
-use std::ops::ControlFlow;
+//! came, times never run backwards, and an item is left out only if it surely lies before the window. The core:bus
+//! ratio that holds where the window begins is told first.
 
 use model::{ThreadId, Tsc, TscRange};
 
@@ -21,6 +20,8 @@ pub(crate) struct Emitter<'s> {
     waiting: Vec<FlowItem>,
     now: Tsc,
     broken_off: bool,
+    /// The last core:bus ratio told before the window, until the window begins.
+    ratio: Option<PtEvent>,
     pub(crate) thread: Option<ThreadId>,
     pub(crate) stats: DecodeStats,
 }
@@ -28,7 +29,8 @@ pub(crate) struct Emitter<'s> {
 impl<'s> Emitter<'s> {
     pub(crate) fn new(sink: &'s mut dyn FlowSink, range: TscRange) -> Emitter<'s> {
         let stats = DecodeStats::default();
-        Emitter { sink, range, waiting: Vec::new(), now: Tsc(0), broken_off: false, thread: None, stats }
+        let (waiting, now) = (Vec::new(), Tsc(0));
+        Emitter { sink, range, waiting, now, broken_off: false, ratio: None, thread: None, stats }
     }
 
     /// The last time seen.
@@ -93,21 +95,42 @@ impl<'s> Emitter<'s> {
 
     fn flush(&mut self, not_after: Tsc) {
         if not_after < self.range.start || self.broken_off {
-            self.waiting.clear();
+            self.leave_out();
             return;
         }
-        for mut item in self.waiting.drain(..) {
+        if let Some(mut event) = self.ratio.take_if(|_| !self.waiting.is_empty()) {
+            event.time = TimeBounds { not_before: self.now, not_after };
+            self.give(FlowItem::Event(event));
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for mut item in waiting.drain(..) {
+            if self.broken_off {
+                break;
+            }
             match &mut item {
                 FlowItem::Block(block) => block.time.not_after = not_after,
                 FlowItem::Event(event) => event.time.not_after = not_after,
                 FlowItem::Gap(gap) => gap.time.not_after = not_after,
             }
-            self.stats.items += 1;
-            if let ControlFlow::Break(()) = self.sink.item(item) {
-                self.broken_off = true;
-                break;
+            self.give(item);
+        }
+        self.waiting = waiting;
+    }
+
+    #[inline]
+    fn give(&mut self, item: FlowItem) {
+        self.stats.items += 1;
+        self.broken_off |= self.sink.item(item).is_break();
+    }
+
+    /// What waits lies before the window; of it only the ratio still counts in the window.
+    fn leave_out(&mut self) {
+        for item in self.waiting.drain(..) {
+            if let FlowItem::Event(event) = item
+                && matches!(event.kind, EventKind::CoreBusRatio { .. })
+            {
+                self.ratio = Some(event);
             }
         }
-        self.waiting.clear();
     }
 }

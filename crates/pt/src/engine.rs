@@ -37,6 +37,8 @@ pub struct DecodeStats {
     pub gaps: u64,
     /// Bytes of PT walked.
     pub bytes: u64,
+    /// TSC packets left out: later than the next sync points, so damaged. The time goes on by MTC and CYC.
+    pub ignored_times: u64,
     /// Whether [`Limits::instructions`] ended it early.
     pub limited: bool,
 }

@@ -101,7 +101,8 @@ pub enum EventKind {
         /// The instruction, where the trace tells it.
         ip: Option<u64>,
     },
-    /// The core:bus ratio is now `ratio` (CBR): at each change, and repeated at each sync point.
+    /// The core:bus ratio is now `ratio` (CBR): at each change, and repeated at each sync point and where
+    /// a window begins.
     CoreBusRatio {
         /// Core frequency in units of the bus clock.
         ratio: u32,

@@ -4,6 +4,7 @@
 //! interpolation. [`Libipt`] decodes a [`Window`] of it into blocks, events and gaps with time bounds. The crate
 //! speaks [`model::Tsc`] and bytes only: no container, no symbol files; code comes through [`model::CodeBytes`].
 
+mod blocks;
 mod classes;
 mod clock;
 mod config;

@@ -3,6 +3,12 @@
 //! Input: bytes that begin at a packet border. Output: packets with their offsets, in order; bytes that are no
 //! packet are skipped up to the next PSB. Source: Intel SDM vol. 3, "Intel Processor Trace", packet definitions.
 
+mod parse;
+
+use std::ops::Range;
+
+use parse::parse;
+
 /// The 16 bytes of a PSB, which nothing else in a stream can look like.
 pub(crate) const PSB: [u8; 16] =
     [0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82];
@@ -71,8 +77,6 @@ pub enum Packet {
         /// It was aborted.
         aborted: bool,
     },
-    /// MODE with a leaf not known here.
-    Mode(u8),
     /// Page table.
     Pip {
         /// CR3, bits 51:5.
@@ -179,10 +183,51 @@ pub struct PacketAt {
 #[derive(Clone, Debug)]
 pub struct Packets<'a> {
     bytes: &'a [u8],
-    at: usize,
+    walking: Walking,
     skipped: usize,
+}
+
+/// Where a walk stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Walking {
+    at: usize,
     /// Size of the items of the PEBS block we are in.
     block: Option<u8>,
+}
+
+impl Walking {
+    /// The packet here and where it lies, or `None` where there is none; does not skip.
+    pub(crate) fn step(&mut self, bytes: &[u8]) -> Option<(Packet, Range<usize>)> {
+        let (packet, length) = parse(bytes.get(self.at..)?, self.block)?;
+        let start = self.at;
+        self.at += length;
+        match packet {
+            Packet::Bbp { size, .. } => self.block = Some(size),
+            _ if self.block.is_some() && !stays_in_block(packet) => self.block = None,
+            _ => {}
+        }
+        Some((packet, start..self.at))
+    }
+}
+
+/// Whether a packet may stand between the items of a block: time, padding and what binds to no branch.
+fn stays_in_block(packet: Packet) -> bool {
+    use Packet::{Bip, Cbr, Cyc, ExStop, Fup, Mnt, Mtc, Pad, Pwre, Pwrx, Tma, Tsc};
+    matches!(
+        packet,
+        Bip { .. }
+            | Pad
+            | Tsc(_)
+            | Tma { .. }
+            | Mtc(_)
+            | Cyc(_)
+            | Cbr(_)
+            | Fup(_)
+            | Mnt(_)
+            | ExStop { .. }
+            | Pwre { .. }
+            | Pwrx { .. }
+    )
 }
 
 impl<'a> Packets<'a> {
@@ -193,7 +238,8 @@ impl<'a> Packets<'a> {
 
     /// Walks `bytes` from the packet border `offset` on.
     pub fn at(bytes: &'a [u8], offset: usize) -> Packets<'a> {
-        Packets { bytes, at: offset.min(bytes.len()), skipped: 0, block: None }
+        let walking = Walking { at: offset.min(bytes.len()), block: None };
+        Packets { bytes, walking, skipped: 0 }
     }
 
     /// Bytes skipped so far because they were no packet.
@@ -203,20 +249,13 @@ impl<'a> Packets<'a> {
 
     /// Offset behind the last packet.
     pub fn offset(&self) -> usize {
-        self.at
+        self.walking.at
     }
 
     /// The packet here, or `None` where there is none; does not skip.
     pub fn next_exact(&mut self) -> Option<PacketAt> {
-        let (packet, length) = parse(self.bytes.get(self.at..)?, self.block)?;
-        let offset = self.at;
-        self.at += length;
-        match packet {
-            Packet::Bbp { size, .. } => self.block = Some(size),
-            Packet::Bip { .. } => {}
-            _ => self.block = None,
-        }
-        Some(PacketAt { offset, length, packet })
+        let (packet, Range { start, end }) = self.walking.step(self.bytes)?;
+        Some(PacketAt { offset: start, length: end - start, packet })
     }
 }
 
@@ -227,173 +266,15 @@ impl Iterator for Packets<'_> {
         if let Some(packet) = self.next_exact() {
             return Some(packet);
         }
-        let rest = self.bytes.get(self.at..)?;
+        let rest = self.bytes.get(self.walking.at..)?;
         let skip = rest
             .get(1..)
             .and_then(|rest| memchr::memmem::find(rest, &PSB))
             .map_or(rest.len(), |found| found + 1);
         self.skipped += skip;
-        self.at += skip;
-        self.block = None;
+        self.walking = Walking { at: self.walking.at + skip, block: None };
         self.next_exact()
     }
-}
-
-/// The packet at the start of `bytes` and its length; `None` where they are none or end within it.
-fn parse(bytes: &[u8], block: Option<u8>) -> Option<(Packet, usize)> {
-    let &first = bytes.first()?;
-    if let Some(size) = block
-        && first & 0x07 == 0x04
-    {
-        let size = usize::from(size);
-        return Some((Packet::Bip { id: first >> 3, payload: unsigned(bytes, 1, size)? }, 1 + size));
-    }
-    match first {
-        0x00 => Some((Packet::Pad, 1)),
-        0x02 => parse_extended(bytes),
-        _ if first & 0x01 == 0 => Some((short_tnt(first), 1)),
-        _ if first & 0x03 == 0x03 => parse_cyc(bytes),
-        0x19 => Some((Packet::Tsc(unsigned(bytes, 1, 7)?), 8)),
-        0x59 => Some((Packet::Mtc(*bytes.get(1)?), 2)),
-        0x99 => Some((mode(*bytes.get(1)?), 2)),
-        _ => parse_ip(bytes),
-    }
-}
-
-/// `size` bytes at `from`, little endian.
-fn unsigned(bytes: &[u8], from: usize, size: usize) -> Option<u64> {
-    let bytes = bytes.get(from..from + size)?;
-    Some(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
-}
-
-fn short_tnt(byte: u8) -> Packet {
-    let stop = byte.checked_ilog2().unwrap_or(1);
-    let bits = u8::try_from(stop.saturating_sub(1)).unwrap_or(0);
-    Packet::Tnt { bits, taken: u64::from(byte >> 1) & ((1 << bits) - 1) }
-}
-
-fn mode(byte: u8) -> Packet {
-    match byte >> 5 {
-        0 => Packet::ModeExec { long: byte & 1 != 0, default_32: byte & 2 != 0, interrupts: byte & 4 != 0 },
-        1 => Packet::ModeTsx { active: byte & 1 != 0, aborted: byte & 2 != 0 },
-        _ => Packet::Mode(byte),
-    }
-}
-
-fn parse_ip(bytes: &[u8]) -> Option<(Packet, usize)> {
-    let &first = bytes.first()?;
-    let compression = first >> 5;
-    let size = match compression {
-        0 => 0,
-        1 => 2,
-        2 => 4,
-        3 | 4 => 6,
-        6 => 8,
-        _ => return None,
-    };
-    let ip = PacketIp { compression, payload: unsigned(bytes, 1, size)? };
-    let packet = match first & 0x1f {
-        0x0d => Packet::Tip(ip),
-        0x11 => Packet::TipPge(ip),
-        0x01 => Packet::TipPgd(ip),
-        0x1d => Packet::Fup(ip),
-        _ => return None,
-    };
-    Some((packet, 1 + size))
-}
-
-fn parse_cyc(bytes: &[u8]) -> Option<(Packet, usize)> {
-    let &first = bytes.first()?;
-    let mut value = u64::from(first >> 3);
-    if first & 0x04 == 0 {
-        return Some((Packet::Cyc(value), 1));
-    }
-    let mut shift = 5;
-    for (index, &byte) in bytes.iter().enumerate().skip(1) {
-        if shift >= 64 {
-            return None;
-        }
-        value |= u64::from(byte >> 1) << shift;
-        shift += 7;
-        if byte & 1 == 0 {
-            return Some((Packet::Cyc(value), index + 1));
-        }
-    }
-    None
-}
-
-/// Packets that begin with 0x02.
-fn parse_extended(bytes: &[u8]) -> Option<(Packet, usize)> {
-    let &second = bytes.get(1)?;
-    Some(match second {
-        0x82 => (bytes.get(..16)? == PSB).then_some((Packet::Psb, 16))?,
-        0x23 => (Packet::PsbEnd, 2),
-        0xf3 => (Packet::Ovf, 2),
-        0x83 => (Packet::TraceStop, 2),
-        0x03 => (Packet::Cbr(*bytes.get(2..4)?.first()?), 4),
-        0x43 => {
-            let payload = unsigned(bytes, 2, 6)?;
-            (Packet::Pip { cr3: payload >> 1 << 5, non_root: payload & 1 != 0 }, 8)
-        }
-        0xa3 => (long_tnt(unsigned(bytes, 2, 6)?)?, 8),
-        0x73 => (tma(bytes)?, 7),
-        0xc8 => (Packet::Vmcs(unsigned(bytes, 2, 5)? << 12), 7),
-        0xc3 => (*bytes.get(2)? == 0x88).then_some((Packet::Mnt(unsigned(bytes, 3, 8)?), 11))?,
-        0xc2 => (mwait(bytes)?, 10),
-        0x22 => (pwre(bytes)?, 4),
-        0xa2 => (pwrx(bytes)?, 7),
-        0x62 | 0xe2 => (Packet::ExStop { ip: second & 0x80 != 0 }, 2),
-        0x63 => {
-            let byte = *bytes.get(2)?;
-            (Packet::Bbp { kind: byte & 0x1f, size: if byte & 0x80 == 0 { 8 } else { 4 } }, 3)
-        }
-        0x33 | 0xb3 => (Packet::Bep { ip: second & 0x80 != 0 }, 2),
-        0x13 => {
-            let (kind, vector) = (*bytes.get(2)?, *bytes.get(3)?);
-            (Packet::Cfe { kind: kind & 0x1f, vector, ip: kind & 0x80 != 0 }, 4)
-        }
-        0x53 => (Packet::Evd { kind: *bytes.get(2)? & 0x3f, payload: unsigned(bytes, 3, 8)? }, 11),
-        _ if second & 0x1f == 0x12 => ptwrite(bytes)?,
-        _ => return None,
-    })
-}
-
-fn long_tnt(payload: u64) -> Option<Packet> {
-    let stop = payload.checked_ilog2()?;
-    Some(Packet::Tnt { bits: u8::try_from(stop).ok()?, taken: payload & ((1 << stop) - 1) })
-}
-
-fn tma(bytes: &[u8]) -> Option<Packet> {
-    let ctc = u16::from_le_bytes([*bytes.get(2)?, *bytes.get(3)?]);
-    let fast = u16::from_le_bytes([*bytes.get(5)?, *bytes.get(6)? & 1]);
-    Some(Packet::Tma { ctc, fast })
-}
-
-fn mwait(bytes: &[u8]) -> Option<Packet> {
-    let half = |from| unsigned(bytes, from, 4).and_then(|value| u32::try_from(value).ok());
-    Some(Packet::Mwait { hints: half(2)?, ext: half(6)? })
-}
-
-fn pwre(bytes: &[u8]) -> Option<Packet> {
-    let (low, high) = (*bytes.get(2)?, *bytes.get(3)?);
-    Some(Packet::Pwre { state: high >> 4, sub_state: high & 0x0f, by_hardware: low & 0x80 != 0 })
-}
-
-fn pwrx(bytes: &[u8]) -> Option<Packet> {
-    let (states, reason) = (*bytes.get(2)?, *bytes.get(3)? & 0x0f);
-    bytes.get(6)?;
-    Some(Packet::Pwrx { last: states >> 4, deepest: states & 0x0f, reason })
-}
-
-fn ptwrite(bytes: &[u8]) -> Option<(Packet, usize)> {
-    let &second = bytes.get(1)?;
-    let size = match (second >> 5) & 0x03 {
-        0 => 4u8,
-        1 => 8,
-        _ => return None,
-    };
-    let payload = unsigned(bytes, 2, usize::from(size))?;
-    Some((Packet::Ptw { payload, size, ip: second & 0x80 != 0 }, 2 + usize::from(size)))
 }
 
 #[cfg(test)]

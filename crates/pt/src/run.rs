@@ -1,7 +1,11 @@
 //! One run: libipt's blocks and events from one PSB to another, given to the emitter.
 
-use libipt_sys as ipt;
+mod timing;
 
+use libipt_sys as ipt;
+use model::Tsc;
+
+use crate::blocks::EXSTOP_IP;
 use crate::classes::{INSTRUCTION_BYTES, decode_one};
 use crate::clock::Clock;
 use crate::decode::Walk;
@@ -9,6 +13,9 @@ use crate::instructions;
 use crate::packets::PSB;
 use crate::sys::{BlockDecoder, Fault, ImageStore, RawEvent, Status, What, empty_block};
 use crate::{Block, BlockEnd, Error, EventKind, GapReason};
+
+/// Most bytes from a packet to behind the FUP that it binds.
+const BOUND_BYTES: usize = 32;
 
 /// Trace in one place, beginning with a PSB.
 #[derive(Clone, Copy)]
@@ -58,6 +65,9 @@ struct RunState {
     /// The clock, and the packet border up to which it knows the bytes.
     clock: Clock,
     clock_at: usize,
+    /// The next PSB's offset, up to which no time can be later than `latest`.
+    period_end: usize,
+    latest: Tsc,
     /// Offset of the PSB last passed.
     sync: usize,
     /// The PSB the run ends at, once its PSB+ was read, and the address it names.
@@ -98,6 +108,8 @@ impl Walk<'_> {
         let mut state = RunState {
             clock: Clock::new(self.config),
             clock_at: 0,
+            period_end: 0,
+            latest: Tsc(u64::MAX),
             sync: 0,
             border: None,
             settling: false,
@@ -269,9 +281,25 @@ impl Walk<'_> {
             self.emitter.event(kind, aux_offset);
         }
         for kind in kinds.into_iter().flatten() {
-            self.emitter.event(corrected(kind, &run.bytes[..at.min(run.bytes.len())]), place(at));
+            if !self.is_stand_in(kind, run, at) {
+                self.emitter.event(corrected(kind, &run.bytes[..at.min(run.bytes.len())]), place(at));
+            }
         }
         Ok(None)
+    }
+
+    /// Whether an event before offset `at` comes from an EXSTOP that stands for another packet.
+    fn is_stand_in(&self, kind: EventKind, run: Run<'_>, at: usize) -> bool {
+        if !matches!(kind, EventKind::ExecutionStopped { .. }) {
+            return false;
+        }
+        let end = run.base.wrapping_add(at as u64);
+        let before = self.stand_ins.partition_point(|&position| position < end);
+        let Some(behind) = before.checked_sub(1).map(|last| end - self.stand_ins[last]) else { return false };
+        // The FUP follows at once, or behind the time; an EXSTOP between them would be the processor's.
+        let between = usize::try_from(behind).ok().filter(|&behind| behind <= BOUND_BYTES);
+        let between = between.and_then(|behind| run.bytes.get(at.checked_sub(behind)? + EXSTOP_IP.len()..at));
+        between.is_some_and(|bytes| memchr::memmem::find(bytes, &EXSTOP_IP).is_none())
     }
 
     /// A PSB+ was read: the run's own, one inside it, or the one it ends at.
@@ -297,31 +325,10 @@ impl Walk<'_> {
         let position = run.base.wrapping_add(sync as u64);
         position >= self.stop
             || match run.border {
-                Border::None => false,
                 Border::First => true,
-                Border::Last => !self.period_in_piece(position),
+                Border::None => self.holds_blocks(position),
+                Border::Last => !self.period_in_piece(position) || self.holds_blocks(position),
             }
-    }
-
-    /// Moves time, thread and code on.
-    fn see_time(
-        &mut self,
-        decoder: &mut BlockDecoder<'_>,
-        state: &mut RunState,
-        run: Run<'_>,
-        at: usize,
-    ) -> Result<(), Error> {
-        state.clock_at = state.clock.advance(run.bytes, state.clock_at, at);
-        if let Some(tsc) = state.clock.now() {
-            self.emitter.time(self.stream.full_tsc(tsc));
-            decoder.set_time(self.emitter.now());
-        }
-        let now = self.emitter.now();
-        if (self.may_switch || self.presence.epoch_ended(now)) && self.presence.advance(now) {
-            self.select(decoder)?;
-        }
-        self.emitter.thread = self.presence.thread();
-        Ok(())
     }
 
     fn select(&mut self, decoder: &mut BlockDecoder<'_>) -> Result<(), Error> {

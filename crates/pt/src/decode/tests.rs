@@ -6,6 +6,7 @@ use super::*;
 use crate::{Block, BlockEnd, EventKind, Flow, FlowItem, Occupant, Piece, decode_window};
 use model::{CodeEpoch, FileOffset, Pid, ThreadId, Tsc, TscRange};
 
+mod blocks;
 mod damage;
 
 /// ```text
@@ -153,6 +154,24 @@ fn a_window_leaves_out_what_lies_before_and_behind() {
     let flow = decode(&one_piece(&bytes), range, &[], &UNPATCHED);
     let times: Vec<_> = blocks(&flow).iter().map(|block| (block.3 - 0x10000, block.4 - 0x10000)).collect();
     assert_eq!(times, [(50, 60), (60, 70), (70, 80), (80, 90), (90, 100)]);
+}
+
+#[test]
+fn a_window_begins_with_the_ratio_that_holds() {
+    let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
+    let slower = vec![0x02, 0x03, 12, 0];
+    let bytes = [psb(0x10000, Some(0x1000)), turn.clone(), slower, turn.repeat(10)].concat();
+    let ratios = |from: u64| {
+        let range = TscRange::new(Tsc(0x10000 + from), Tsc(0x10000 + 200));
+        let flow = decode(&one_piece(&bytes), range, &[], &UNPATCHED);
+        let told = flow.items.iter().position(|item| matches!(item, FlowItem::Event(_)));
+        (told, events(&flow))
+    };
+    let [full, half] = [24, 12].map(|ratio| EventKind::CoreBusRatio { ratio });
+    assert_eq!(ratios(0), (Some(0), vec![full, half]));
+    // Ten ticks in, the first ratio is past but holds; at 100 only the second does.
+    assert_eq!(ratios(15), (Some(0), vec![full, half]));
+    assert_eq!(ratios(100), (Some(0), vec![half]));
 }
 
 #[test]

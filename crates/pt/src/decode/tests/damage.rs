@@ -72,3 +72,35 @@ proptest! {
         check_any(&bytes, cut.index(bytes.len()))?;
     }
 }
+
+/// Sync periods of 100 ticks, in each a turn of the loop that tells the time by CYC.
+fn timed_periods() -> Vec<u8> {
+    let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
+    let period = |index| [psb(0x10000 + index * 100, Some(0x1000)), turn.repeat(5)].concat();
+    (0..8u64).flat_map(period).collect()
+}
+
+#[test]
+fn a_time_far_in_the_future_ends_no_window() {
+    let whole = timed_periods();
+    let range = TscRange::new(Tsc(0x10000), Tsc(0x10000 + 650));
+    let expected = decode(&one_piece(&whole), range, &[], &UNPATCHED);
+    let length = whole.len() / 8;
+    // Any bit from the tenth on, in any TSC packet but the last two, behind which too little follows to tell.
+    for period in 0..6 {
+        for bit in 10..56 {
+            let mut bytes = whole.clone();
+            let at = period * length + PSB.len() + 1 + bit / 8;
+            if bytes[at] & 1 << (bit % 8) != 0 {
+                continue;
+            }
+            bytes[at] ^= 1 << (bit % 8);
+            let flow = decode(&one_piece(&bytes), range, &[], &UNPATCHED);
+            let count =
+                |flow: &Flow| flow.items.iter().filter(|item| matches!(item, FlowItem::Block(_))).count();
+            assert_eq!(count(&flow), count(&expected), "bit {bit} of period {period}");
+            let latest = blocks(&flow).iter().map(|block| block.3).max();
+            assert!(latest <= Some(0x10000 + 700), "{latest:x?}, bit {bit} of period {period}");
+        }
+    }
+}
