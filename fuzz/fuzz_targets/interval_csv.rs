@@ -24,7 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
         conversion: TimeConversion::new(31, 825_959_061, 18_446_744_073_673_297_304),
         pairs: vec![pair(Clock::Realtime, 0, 0), pair(Clock::Realtime, u64::MAX, u64::MAX / 3)],
     };
-    if let Ok(set) = read_intervals(Path::new("fuzz"), [header.as_bytes(), rows].concat().as_slice(), &clocks) {
+    if let Ok(set) = read_intervals(Path::new("fuzz"), [header.as_bytes(), rows].concat().as_slice(), &clocks)
+    {
         assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
         assert!(set.intervals.windows(2).all(|two| two[0].range.start <= two[1].range.start));
     }

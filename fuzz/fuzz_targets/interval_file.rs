@@ -15,7 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
         let statistics = population.statistics(OutlierRule::default());
         assert_eq!(statistics.histogram.bins.iter().map(|bin| bin.count).sum::<u64>(), statistics.count);
         let judgement = population.judge(OutlierRule::default());
-        let selection = Selection { percentile: Some(50.0), slow_mode: bytes.len() % 2 == 0, ..Selection::default() };
+        let selection =
+            Selection { percentile: Some(50.0), slow_mode: bytes.len() % 2 == 0, ..Selection::default() };
         for index in selection.select(&population).indices {
             assert!(!baselines(&population, &judgement.is_outlier, index, 4).contains(&index));
         }

@@ -28,7 +28,8 @@ fuzz_target!(|input: Vec<(u8, u8, u16, Option<u8>)>| {
     let set = pair(marks, Findings::new());
     assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
     if (set.diagnostics.len() as u64) < KEPT_PER_KIND {
-        let of = |what: &str| set.diagnostics.iter().filter(|diagnostic| diagnostic.what.contains(what)).count();
+        let of =
+            |what: &str| set.diagnostics.iter().filter(|diagnostic| diagnostic.what.contains(what)).count();
         let left_over = of("begin of ") + of("end of ") + 2 * (of("before it begins") + of("occurs twice"));
         assert_eq!(2 * set.intervals.len() + left_over, edges);
     }

@@ -24,7 +24,11 @@ fuzz_target!(|input: (Vec<u8>, Vec<(u16, u8)>, bool, u64)| {
         pieces.push(Piece { bytes: &bytes[from..to], aux_offset, file_offset: FileOffset(from as u64) });
         from = to;
     }
-    pieces.push(Piece { bytes: &bytes[from..], aux_offset: from as u64, file_offset: FileOffset(from as u64) });
+    pieces.push(Piece {
+        bytes: &bytes[from..],
+        aux_offset: from as u64,
+        file_offset: FileOffset(from as u64),
+    });
     let (stream, _) = PtStream::new(None, None, pieces, snapshot);
     let stream = stream.with_reference(Tsc(at));
     let mut last = None;

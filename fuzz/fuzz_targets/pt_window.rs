@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use libfuzzer_sys::fuzz_target;
 use model::{CodeBytes, CodeEpoch, CodeSection, FileOffset, Pid, ThreadId, Tsc, TscRange};
 use pt::{
-    CpuModel, Engine as _, FlowItem, FlowSink, Libipt, Limits, Occupant, Piece, PtConfig, PtStream, Window, instructions,
+    CpuModel, Engine as _, FlowItem, FlowSink, Libipt, Limits, Occupant, Piece, PtConfig, PtStream, Window,
+    instructions,
 };
 
 /// Mapped at 0x1000 and, as the kernel, at its last addresses but 4096.
@@ -33,11 +34,16 @@ struct Image {
 
 impl CodeBytes for Image {
     fn epoch(&self, pid: Pid, at: Tsc) -> CodeEpoch {
-        let section = |start| CodeSection { range: start..start + 64, file: self.file.clone(), file_offset: 0 };
+        let section =
+            |start| CodeSection { range: start..start + 64, file: self.file.clone(), file_offset: 0 };
         // Process 1 has files behind its code, others only what `read` tells.
         let sections: Vec<CodeSection> =
             if pid == Pid(1) { [0x1000, KERNEL].map(section).into() } else { Vec::new() };
-        CodeEpoch { id: u64::from(pid == Pid(1)), until: Tsc((at.0 | 0xffff).saturating_add(1)), sections: sections.into() }
+        CodeEpoch {
+            id: u64::from(pid == Pid(1)),
+            until: Tsc((at.0 | 0xffff).saturating_add(1)),
+            sections: sections.into(),
+        }
     }
 
     fn read(&self, _: Pid, address: u64, _: Tsc, into: &mut [u8]) -> usize {
@@ -88,7 +94,9 @@ fn image() -> &'static Image {
 fuzz_target!(|input: (Vec<u8>, u16, bool, u8)| {
     let (data, cut, joined, kind) = input;
     let mut bytes = [0x02, 0x82].repeat(8);
-    bytes.extend([0x19, 0, 0, 1, 0, 0, 0, 0, 0x02, 0x03, 24, 0, 0x99, 0x01, 0x7d, 0x00, 0x10, 0, 0, 0, 0, 0x02, 0x23]);
+    bytes.extend([
+        0x19, 0, 0, 1, 0, 0, 0, 0, 0x02, 0x03, 24, 0, 0x99, 0x01, 0x7d, 0x00, 0x10, 0, 0, 0, 0, 0x02, 0x23,
+    ]);
     bytes.extend(data);
     let cut = usize::from(cut).min(bytes.len());
     let hole = u64::from(!joined) * 64;
@@ -101,7 +109,11 @@ fuzz_target!(|input: (Vec<u8>, u16, bool, u8)| {
     let stop = if kind & 1 == 0 { u64::MAX } else { 0x3_0000 };
     let window = Window { stream: &stream, range: TscRange::new(Tsc(0), Tsc(stop)), occupants: &occupants };
     let config = PtConfig {
-        cpu: (kind & 2 != 0).then_some(CpuModel { family: 6, model: if kind & 4 == 0 { 94 } else { 61 }, stepping: 3 }),
+        cpu: (kind & 2 != 0).then_some(CpuModel {
+            family: 6,
+            model: if kind & 4 == 0 { 94 } else { 61 },
+            stepping: 3,
+        }),
         mtc_freq: 3,
         nom_freq: 24,
         tsc_ctc_ratio: Some((200, 2)),
