@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use attribution::{Examined, examine};
+use attribution::{Examined, examine, examine_baseline};
 use intervals::{IntervalSet, Population, Selected};
 use model::{Attribution, Diagnostic, Interval};
 use rayon::prelude::*;
@@ -65,6 +65,7 @@ fn build(
     diagnostics.extend(source::findings(selected, population, true));
     let mut outliers = Vec::new();
     for &index in &selected.indices {
+        diagnostics.extend(examined[&index].remarks());
         match outlier_report(capture, index, &baselines[&index], &examined) {
             Ok(outlier) => outliers.push(with_command(outlier, &args.input)),
             Err(error) => diagnostics.push(no_report(&set.intervals[index], &error)),
@@ -94,7 +95,10 @@ fn examine_all(
     let decoders = Decoders::new(capture);
     wanted
         .par_iter()
-        .map(|&index| (index, decoders.with(|decoding| examine(&context, &intervals[index], decoding))))
+        .map(|&index| {
+            let examine = if baselines.contains_key(&index) { examine } else { examine_baseline };
+            (index, decoders.with(|decoding| examine(&context, &intervals[index], decoding)))
+        })
         .collect()
 }
 

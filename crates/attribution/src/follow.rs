@@ -123,14 +123,17 @@ pub(crate) fn claim_of_stall(stall: &Stall) -> Claim {
 }
 
 /// Time without trace. Where only user code is traced it was the kernel's, and what for tells the flow before it or
-/// a record inside it.
+/// a record inside it. Where the kernel is traced, too, and execution went on exactly where it had stopped, something
+/// below the kernel took the time: an SMI turns tracing off and on.
 pub(crate) fn claim_of_silence(silence: &Silence, kernel_traced: bool, sideband: &Sideband) -> Claim {
     let (rank, cause) = match (silence.lost, kernel_traced) {
         (true, _) => (Rank::Loss, Cause::TraceLoss),
+        (false, true) if silence.resumed => (Rank::StandStill, Cause::HardwareGap),
         (false, true) => (Rank::Untraced, Cause::TraceFiltered),
         (false, false) => (Rank::Untraced, silence.entry.clone().unwrap_or(Cause::KernelUnknown)),
     };
-    let mut claim = Claim::new(silence.range, rank, cause, Certainty::Decoded);
+    let certainty = if cause == Cause::HardwareGap { Certainty::Inferred } else { Certainty::Decoded };
+    let mut claim = Claim::new(silence.range, rank, cause, certainty);
     claim.say(&silence.why);
     claim.occurrence = silence.range.start.0;
     claim.cpu = silence.cpu;

@@ -119,6 +119,8 @@ impl<'a> Walker<'a> {
         self.end_silence(at, false);
         self.close_run(at);
         self.out.frames = self.stack.finish(at);
+        let threshold = self.stall_threshold;
+        self.out.stalls.retain(|stall| stall.ratio_changed || stall.range.ticks() >= threshold);
         self.out
     }
 
@@ -269,7 +271,7 @@ impl<'a> Walker<'a> {
     fn notice_stall(&mut self, at: Tsc, aux_offset: u64) {
         let step = at.since(self.now);
         let traced = self.previous.is_some() && self.silence.is_none();
-        if traced && step >= self.stall_threshold && step.0 / SLOWEST_INSTRUCTION >= self.retired {
+        if traced && step >= self.shortest_stall() && step.0 / SLOWEST_INSTRUCTION >= self.retired {
             self.out.stalls.push(Stall {
                 range: TscRange::new(self.now, at),
                 function: self.current.as_ref().map(|function| function.name.clone()),
@@ -280,6 +282,11 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// A switch of the ratio takes a few microseconds and says itself what it is: shorter steps may be one.
+    fn shortest_stall(&self) -> Ticks {
+        Ticks(self.stall_threshold.0 / 8)
+    }
+
     fn begin_silence(&mut self, at: Tsc, why: String, lost: bool, entry: Option<Cause>, aux_offset: u64) {
         if self.silence.as_ref().is_some_and(|silence| silence.lost || !lost) {
             // Already silent, for the reason that weighs more: it goes on.
@@ -287,7 +294,8 @@ impl<'a> Walker<'a> {
         }
         self.end_silence(at, false);
         let range = TscRange::new(at, at);
-        self.silence = Some(Silence { range, why, lost, entry, cpu: self.cpu, aux_offset });
+        let resumed = false;
+        self.silence = Some(Silence { range, why, lost, resumed, entry, cpu: self.cpu, aux_offset });
     }
 
     /// The flow goes on at `at`; `resumed` where it does exactly where it stopped.
@@ -295,6 +303,7 @@ impl<'a> Walker<'a> {
         let Some(mut silence) = self.silence.take() else { return };
         let start = silence.range.start;
         silence.range = TscRange::new(start, at);
+        silence.resumed = resumed;
         if !silence.lost && silence.range.ticks() < SHORTEST_SILENCE {
             if let Some(run) = self.out.runs.last_mut()
                 && run.range.stop == start

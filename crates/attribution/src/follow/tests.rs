@@ -100,7 +100,8 @@ fn a_trace_per_thread_needs_no_schedule() {
 
 #[test]
 fn silence_is_loss_filter_or_the_kernel() {
-    let silence = |lost| Silence {
+    let silence = |lost, resumed| Silence {
+        resumed,
         range: TscRange::new(Tsc(0), Tsc(100)),
         why: "because".into(),
         lost,
@@ -108,13 +109,14 @@ fn silence_is_loss_filter_or_the_kernel() {
         cpu: Some(Cpu(0)),
         aux_offset: 7,
     };
-    for (lost, kernel_traced, rank, cause) in [
-        (true, true, Rank::Loss, Cause::TraceLoss),
-        (true, false, Rank::Loss, Cause::TraceLoss),
-        (false, true, Rank::Untraced, Cause::TraceFiltered),
-        (false, false, Rank::Untraced, Cause::KernelUnknown),
+    for (lost, resumed, kernel_traced, rank, cause) in [
+        (true, false, true, Rank::Loss, Cause::TraceLoss),
+        (true, true, false, Rank::Loss, Cause::TraceLoss),
+        (false, false, true, Rank::Untraced, Cause::TraceFiltered),
+        (false, true, true, Rank::StandStill, Cause::HardwareGap),
+        (false, true, false, Rank::Untraced, Cause::KernelUnknown),
     ] {
-        let claim = claim_of_silence(&silence(lost), kernel_traced, &Sideband::default());
+        let claim = claim_of_silence(&silence(lost, resumed), kernel_traced, &Sideband::default());
         assert_eq!((claim.bid.rank, claim.cause), (rank, cause), "lost {lost}, kernel {kernel_traced}");
         assert_eq!(claim.evidence[0].aux_offset, Some(7));
     }

@@ -70,6 +70,8 @@ pub(crate) struct Silence {
     pub(crate) why: String,
     /// Whether packets or code were lost; else tracing was off.
     pub(crate) lost: bool,
+    /// Whether execution went on exactly where it had stopped.
+    pub(crate) resumed: bool,
     /// Where only user code is traced: the kernel entry that turned tracing off, if the flow tells.
     pub(crate) entry: Option<Cause>,
     /// The CPU.
