@@ -142,16 +142,20 @@ fn sections_that_lie_are_said() {
 }
 
 #[test]
-fn records_that_lie_about_their_size_cost_none_before_them() {
+fn records_that_lie_about_their_size_cost_only_themselves() {
     let bench = Bench::of("multicore");
-    for (before, place) in places(&bench.sound).into_iter().enumerate().skip(5).step_by(23) {
+    let places = places(&bench.sound);
+    for place in places.iter().skip(5).step_by(23) {
         for size in [0_u16, 1, 7, 8, 9, 65535, 65528] {
             let mut bytes = bench.sound.clone();
             bytes[place.at + 6..place.at + 8].copy_from_slice(&size.to_le_bytes());
             let what = format!("the record at {:#x} says {size} bytes", place.at);
             let (ending, count) = bench.records(&what, &bytes);
             assert!(ending.stderr.contains("file offset"), "{what}: {}", ending.stderr);
-            assert!(count >= before, "{what}: {count} records");
+            // Behind a record of 8 bytes its body is taken for records of unknown types.
+            if size != 8 {
+                assert_eq!(count, places.len() - 1, "{what}: {}", ending.stderr);
+            }
         }
     }
 }

@@ -20,6 +20,7 @@ mod maps;
 mod perf_data;
 mod read_ahead;
 mod record;
+mod resync;
 mod schedule;
 #[cfg(test)]
 mod test_file;

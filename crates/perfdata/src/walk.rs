@@ -1,7 +1,8 @@
 //! Walks the records of one piece of the file once: headers and times are read, AUX payloads are stepped over.
 //!
 //! Output: an index by time, counts, AUX buffers. Where a record's header lies about its length nothing behind it
-//! can be trusted, except what the file's own list of AUXTRACE records names: the walk resumes there.
+//! can be trusted, except where records follow one another again, and what the file's own list of AUXTRACE records
+//! names: the walk resumes at the nearer of the two.
 
 use std::ops::Range;
 
@@ -12,6 +13,7 @@ use crate::bytes::{Fields, u64_at};
 use crate::file::{Pieces, offset_in};
 use crate::read_ahead::ReadAhead;
 use crate::record::{Counts, HEADER_SIZE, Header, Layout, cpu_number, kinds, thread_number};
+use crate::resync;
 
 /// Length of an AUXTRACE record without its payload.
 pub(crate) const AUXTRACE_SIZE: usize = 48;
@@ -105,7 +107,7 @@ impl Walker<'_> {
             let rest = &file[at..records.end];
             let record = match checked_record(rest) {
                 Ok(record) => record,
-                Err(damage) => match self.resume_behind(at, &damage) {
+                Err(damage) => match self.resume_behind(at, &damage, records.end) {
                     Some(resumed) => {
                         at = resumed;
                         continue;
@@ -187,11 +189,18 @@ impl Walker<'_> {
     }
 
     /// Reports damage at `at`; the place where the walk can go on, if there is one.
-    fn resume_behind(&mut self, at: usize, damage: &str) -> Option<usize> {
-        let resumed = self.auxtrace.next(at + 1);
-        let rest = match resumed {
-            Some(next) => format!("records up to the next AUXTRACE record at {next:#x} are lost"),
-            None => "the records behind it are lost".to_owned(),
+    fn resume_behind(&mut self, at: usize, damage: &str, end: usize) -> Option<usize> {
+        let listed = self.auxtrace.next(at + 1).filter(|&next| next < end);
+        let rest = &self.pieces.bytes(self.piece)[at..end];
+        let chained = resync::distance(rest).map(|distance| at + distance);
+        let (resumed, rest) = match (chained, listed) {
+            (Some(next), listed) if listed.is_none_or(|listed| next <= listed) => {
+                (Some(next), format!("what lies before the record at {next:#x} is lost"))
+            }
+            (_, Some(next)) => {
+                (Some(next), format!("records up to the next AUXTRACE record at {next:#x} are lost"))
+            }
+            (_, None) => (None, "the records behind it are lost".to_owned()),
         };
         let diagnostic = Diagnostic::error(format!("{damage}: {rest}"));
         self.diagnostics.push(diagnostic.at_offset(offset_in(self.piece, at)));
@@ -223,6 +232,10 @@ fn checked_record(rest: &[u8]) -> Result<RawRecord<'_>, String> {
             "a record of type {} says it has {size} bytes, its header alone has 8",
             header.kind
         ));
+    }
+    if resync::is_misaligned(header) {
+        let kind = header.kind;
+        return Err(format!("a record of type {kind} says it has {size} bytes, which is no multiple of 8"));
     }
     rest.get(HEADER_SIZE..size).map(|body| RawRecord { header, body }).ok_or_else(|| {
         let (kind, available) = (header.kind, rest.len());

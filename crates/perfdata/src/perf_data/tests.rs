@@ -121,11 +121,34 @@ fn an_aux_payload_that_runs_over_the_next_listed_one_is_cut_there() {
 }
 
 #[test]
+fn a_record_that_lies_about_its_length_costs_itself_where_others_follow() {
+    for size in [0u16, 7, 9, 47, 4096, u16::MAX] {
+        let mut file = TestFile::new();
+        for time in 10..15 {
+            file = file.timed(14, 0, &[], time);
+        }
+        let bad = file.next_offset();
+        let mut lying = record(14, 0, &trailer(15));
+        lying[6..8].copy_from_slice(&size.to_le_bytes());
+        file = file.raw(&lying);
+        for time in 16..20 {
+            file = file.timed(14, 0, &[], time);
+        }
+        let perf_data = file.open();
+        let times: Vec<_> = perf_data.records().filter_map(|record| record.time).map(|time| time.0).collect();
+        assert_eq!(times, [10, 11, 12, 13, 14, 16, 17, 18, 19], "{size}");
+        assert_eq!(findings(&perf_data)[0].1, Some(FileOffset(bad)), "{size}");
+    }
+}
+
+#[test]
 fn a_damaged_record_costs_what_lies_before_the_next_listed_aux_record() {
     let file = TestFile::new().timed(14, 0, &[], 10);
-    let (bad, listed) = (file.next_offset(), file.next_offset() + 8 + 40);
+    let (bad, listed) = (file.next_offset(), file.next_offset() + 8 + 40 + 8);
     let list = bytes![1u64, listed, 48u64];
-    let file = file.raw(&bytes![14u32, 0u16, 7u16]).timed(14, 0, &[], 20).record(71, 0, &auxtrace(0, 1));
+    let file = file.raw(&bytes![14u32, 0u16, 7u16]).timed(14, 0, &[], 20);
+    // Damaged once more, so that no chain of records begins before the listed one.
+    let file = file.raw(&bytes![14u32, 0u16, 7u16]).record(71, 0, &auxtrace(0, 1));
     let perf_data = file.timed(14, 0, &[], 30).feature(18, list).open();
     let times: Vec<_> = perf_data.records().filter_map(|record| record.time).collect();
     assert_eq!(times, [PerfTime(10), PerfTime(30)]);
