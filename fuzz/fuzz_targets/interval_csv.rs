@@ -1,4 +1,4 @@
-//! Any rows below VTune's header and below that of our own CSV; the clock by the first byte.
+//! Any rows below `VTune`'s header and below that of our own CSV; the clock by the first byte.
 #![no_main]
 
 use std::path::Path;
