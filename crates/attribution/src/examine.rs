@@ -92,7 +92,7 @@ pub fn examine(capture: &Capture<'_>, interval: &Interval, decoder: &mut dyn Dec
     capture.with_scene(|scene| examine_scene(scene, interval, decoder, &mut During::of_outlier()))
 }
 
-/// Examines `interval` as a baseline: like [`examine`], without following who ended its waits.
+/// Examines `interval` as a baseline: like [`examine()`], without following who ended its waits.
 pub fn examine_baseline(capture: &Capture<'_>, interval: &Interval, decoder: &mut dyn Decode) -> Examined {
     capture.with_scene(|scene| examine_scene(scene, interval, decoder, &mut During::none()))
 }

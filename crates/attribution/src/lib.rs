@@ -1,6 +1,6 @@
 //! One interval becomes exclusive segments with causes.
 //!
-//! [`examine`] follows the interval's threads through schedule, records and decoded flow and lets precedence decide
+//! [`examine()`] follows the interval's threads through schedule, records and decoded flow and lets precedence decide
 //! each tick; [`attribute`] compares an outlier's user code with its baselines'. The model: `docs/attribution.md`.
 
 mod claim;

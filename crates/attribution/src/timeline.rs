@@ -41,7 +41,7 @@ pub struct Stay {
 /// The stays of `interval`.
 ///
 /// With two threads the time up to the hand-off is the start thread's, and the rest the stop thread's. The hand-off
-/// is the interval's `publish` mark; without one, all of it is looked at on the stop thread. ([`crate::examine`]
+/// is the interval's `publish` mark; without one, all of it is looked at on the stop thread. ([`crate::examine()`]
 /// knows the records too, and may find a wake-up that tells the hand-off.)
 ///
 /// Without a conversion the schedule cannot be joined, and nothing is known of any thread's whereabouts.
