@@ -1,0 +1,146 @@
+"""Judges what tailtrace says of a capture against its truth, and prints the verdicts.
+
+The bars: the dominant cause is named first in 99 % of the planted intervals; each cause of the truth above 5 % of its
+interval is in the list; its time is right within max(2 %, 200 ns, the truth's own uncertainty); in 99 % of the quiet
+intervals no cause but `user.expected` exceeds max(5 % of the duration, 200 ns, 3 x its MAD over the baselines).
+"""
+
+import statistics
+from collections import Counter
+
+NAMED_FIRST, QUIET = 0.99, 0.99
+SMALLEST_SHARE = 0.05
+TIME_SHARE, TIME_NS = 0.02, 200
+EXPECTED = "user.expected"
+
+
+class Score:
+    """One capture's verdicts."""
+
+    def __init__(self, name, truth, planted, quiet):
+        self.name, self.planted, self.quiet = name, len(truth.planted), len(quiet)
+        self.right = self.present = self.in_time = self.shares = self.invented = 0
+        self.first_named, self.remarks = Counter(), []
+        for id, known in truth.planted.items():
+            self.judge_planted(id, known, planted.get(id))
+        reports = {**planted, **quiet}
+        for id, outlier in quiet.items():
+            self.judge_quiet(id, outlier, reports, truth.records.get(id))
+
+    def judge_planted(self, id, known, outlier):
+        dominant = known.shares[0].cause
+        if outlier is None:
+            self.first_named[dominant, "(no report)"] += 1
+            self.shares += 1
+            return self.remark(id, "no report")
+        first = first_cause(outlier)
+        right = is_cause(first["cause"], dominant) and known.by in first["detail"]
+        self.right += right
+        self.first_named[dominant, first["cause"]] += 1
+        if not right:
+            self.remark(id, f"{first['cause']} ({first['detail']}) is named first, the truth is {dominant} {known.by}")
+        for share in known.shares:
+            if share.ns >= SMALLEST_SHARE * known.ns:
+                self.judge_share(id, share, outlier)
+
+    def judge_share(self, id, share, outlier):
+        found = [cause for cause in outlier["causes"] if is_cause(cause["cause"], share.cause) and cause["duration_ns"]]
+        ns = sum(cause["duration_ns"] for cause in found)
+        allowed = max(TIME_SHARE * share.ns, TIME_NS, share.uncertainty)
+        self.shares += 1
+        self.present += bool(found)
+        self.in_time += abs(ns - share.ns) <= allowed
+        if abs(ns - share.ns) > allowed:
+            self.remark(id, f"{share.cause} {ns} ns, the truth is {share.ns:.0f} ns (+- {allowed:.0f})")
+
+    def judge_quiet(self, id, outlier, reports, record):
+        """Counts an interval in which something is blamed though nothing was planted."""
+        baselines = [reports[other] for other in outlier["baselines"] if other in reports]
+        for cause in outlier["causes"]:
+            if cause["cause"] == EXPECTED or cause["excess_ns"] <= allowed_excess(cause["cause"], outlier, baselines):
+                continue
+            self.invented += 1
+            known = f"; the records: {record['sideband'] or record['note']}" if record else ""
+            self.remark(id, f"quiet, but {cause['cause']} +{cause['excess_ns']} ns ({cause['detail']}){known}")
+            return
+
+    def remark(self, id, what):
+        self.remarks.append(f"{self.name} {id}: {what}")
+
+    def good(self):
+        """Whether every bar is met."""
+        named = self.right >= NAMED_FIRST * self.planted
+        timed = self.present == self.shares and self.in_time == self.shares
+        return named and timed and self.quiet - self.invented >= QUIET * self.quiet
+
+
+def is_cause(found, known):
+    """Whether the cause `found` is the `known` one or a kind of it. That a call was made says more than nothing."""
+    return found == known or found.startswith(known + ".") or (known, found) == ("kernel.unknown", "kernel.syscall.unknown")
+
+
+def first_cause(outlier):
+    """The headline: the cause with the largest excess."""
+    return outlier["causes"][0]
+
+
+def allowed_excess(name, outlier, baselines):
+    """How much more than typical a cause may take without meaning anything."""
+    took = [sum(cause["duration_ns"] for cause in other["causes"] if cause["cause"] == name) for other in baselines]
+    return max(SMALLEST_SHARE * outlier["duration_ns"], TIME_NS, 3 * mad(took))
+
+
+def mad(values):
+    """The median absolute deviation."""
+    if not values:
+        return 0
+    middle = statistics.median(values)
+    return statistics.median(abs(value - middle) for value in values)
+
+
+# Printing.
+
+def print_all(scores, out):
+    print_table(scores, out)
+    print_confusion(sum((score.first_named for score in scores), Counter()), out)
+    for score in scores:
+        for remark in score.remarks:
+            print(f"  {remark}", file=out)
+
+
+def print_table(scores, out):
+    columns = ("capture", "planted", "named first", "share", "causes", "times", "quiet", "nothing invented", "share")
+    rows = [columns, *(row(score) for score in scores)]
+    widths = [max(len(line[column]) for line in rows) for column in range(len(columns))]
+    for number, line in enumerate(rows):
+        verdict = "      " if number == 0 else "pass  " if scores[number - 1].good() else "FAIL  "
+        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
+        print(verdict + "  ".join(cells), file=out)
+
+
+def row(score):
+    causes, times = (f"{part}/{score.shares}" for part in (score.present, score.in_time))
+    honest = score.quiet - score.invented
+    shares = (percent(score.right, score.planted), percent(honest, score.quiet))
+    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, str(score.quiet), str(honest), shares[1])
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def print_confusion(first_named, out):
+    """Who was taken for whom: a row per truth, a column per cause named first."""
+    truths = sorted({truth for truth, _ in first_named})
+    named = sorted({named for _, named in first_named})
+    if not truths:
+        return
+    print("\nnamed first (columns) for each truth (rows)", file=out)
+    for number, name in enumerate(named, 1):
+        print(f"  [{number}] {name}", file=out)
+    width = max(map(len, truths))
+    print("  " + " " * width + "".join(f"{f'[{number}]':>6}" for number in range(1, len(named) + 1)), file=out)
+    for truth in truths:
+        cells = "".join(f"{first_named[truth, name] or '.':>6}" for name in named)
+        print(f"  {truth:<{width}}{cells}", file=out)
+    print(file=out)
