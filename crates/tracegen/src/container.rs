@@ -5,18 +5,22 @@
 
 mod record;
 
-use record::SAMPLE_TYPE;
 pub(crate) use record::{Mapping, Origin, Record};
+use record::{SAMPLE_RAW, SAMPLE_TYPE};
 
 /// Size of the file header and of one attribute.
 const HEADER: u64 = 104;
 const ATTRIBUTE: u64 = 128;
 
+/// perf's number for tracepoints: their samples carry raw bytes.
+pub(crate) const TRACEPOINT: u32 = 2;
+
 /// One configured event.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) name: &'static str,
-    pub(crate) pmu: u32,
+    /// The number of its PMU.
+    pub(crate) kind: u32,
     pub(crate) config: u64,
     /// `perf_event_attr`'s bit field.
     pub(crate) flags: u64,
@@ -26,10 +30,11 @@ pub(crate) struct Event {
 impl Event {
     fn attribute(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(ATTRIBUTE as usize);
-        out.extend(self.pmu.to_le_bytes());
+        out.extend(self.kind.to_le_bytes());
         out.extend((ATTRIBUTE as u32).to_le_bytes());
+        let raw = if self.kind == TRACEPOINT { SAMPLE_RAW } else { 0 };
         // config, sample_period, sample_type, read_format (ID), flags
-        for field in [self.config, 1, SAMPLE_TYPE, 4, self.flags] {
+        for field in [self.config, 1, SAMPLE_TYPE | raw, 4, self.flags] {
             out.extend(field.to_le_bytes());
         }
         out.resize(ATTRIBUTE as usize, 0);
@@ -39,6 +44,7 @@ impl Event {
 
 /// Number of a feature section.
 pub(crate) mod feature {
+    pub(crate) const TRACING_DATA: usize = 1;
     pub(crate) const HOSTNAME: usize = 3;
     pub(crate) const OS_RELEASE: usize = 4;
     pub(crate) const VERSION: usize = 5;

@@ -19,6 +19,7 @@ pub mod instruction;
 pub mod packet;
 pub mod repeat;
 pub mod scenario;
+mod tracepoint;
 mod tree;
 
 pub use error::Error;

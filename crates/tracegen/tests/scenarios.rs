@@ -25,7 +25,7 @@ fn made(file: &Path, output: &Path) -> Executed {
 
 /// Addresses per CPU as perf decodes them.
 fn decoded(capture: &Path) -> Vec<Vec<u64>> {
-    let options = ["--itrace=i0ns", "-F", "cpu,event,ip"];
+    let options = ["--itrace=i0nse-o-l", "-F", "cpu,event,ip"];
     let script = perf::script(&capture.join("perf.data"), &capture.join("symfs"), &options);
     assert_eq!(script.errors, Vec::<String>::new(), "{}", capture.display());
     let mut cpus = Vec::new();
@@ -115,9 +115,26 @@ fn a_poke_shows_in_perfs_decoding() {
         bytes[at] = 5;
     }
     std::fs::write(&path, bytes).unwrap();
-    let options = ["--itrace=i0ns", "-F", "cpu,event,ip"];
+    let options = ["--itrace=i0nse-o-l", "-F", "cpu,event,ip"];
     let wrong = perf::script(&folder.path().join("perf.data"), &folder.path().join("symfs"), &options);
     let instructions = wrong.lines.iter().filter(|line| line.contains("instructions")).count();
     let expected: usize = right.iter().map(Vec::len).sum();
     assert!(!wrong.errors.is_empty() || instructions != expected, "{instructions}");
+}
+
+#[test]
+fn perf_prints_the_records_of_tracepoints() {
+    if !perf::is_installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenarios().into_iter().find(|file| file.ends_with("tracepoints.scenario")).unwrap();
+    made(&file, folder.path());
+    let options = ["--no-itrace", "-F", "comm,tid,cpu,event,trace"];
+    let script = perf::script(&folder.path().join("perf.data"), &folder.path().join("symfs"), &options);
+    let printed: Vec<String> =
+        script.lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    // Written by hand: the scenario's values in the kernel's print formats.
+    let expected: Vec<&str> = include_str!("tracepoints.expected").lines().collect();
+    assert_eq!(printed, expected);
 }

@@ -5,6 +5,12 @@
 /// IP, TID, TIME, CPU, IDENTIFIER: what each sample and each record's trailer carries.
 pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16;
 
+/// RAW: what the samples of tracepoints carry besides.
+pub(crate) const SAMPLE_RAW: u64 = 1 << 10;
+
+/// The lowest address of the upper half, where kernels live.
+const UPPER_HALF: u64 = 1 << 47;
+
 /// `misc` bits.
 const KERNEL: u16 = 1;
 const USER: u16 = 2;
@@ -114,6 +120,18 @@ impl Record {
         record.body.extend(build_id);
         // PROT_READ | PROT_EXEC, MAP_PRIVATE
         record.u32s([5, 2]).name(path).from(origin)
+    }
+
+    /// A tracepoint met at `ip`: IDENTIFIER, IP, TID, TIME, CPU, RAW.
+    pub(crate) fn sample(ip: u64, raw: &[u8], origin: Origin) -> Record {
+        let Origin { pid, tid, time, cpu, id } = origin;
+        let record = Record::new(9, if ip < UPPER_HALF { USER } else { KERNEL });
+        let record = record.u64s([id, ip]).u32s([pid, tid]).u64s([time]).u32s([cpu, 0]);
+        // The size and the bytes together fill words of 8 bytes; the padding counts as raw bytes.
+        let size = (raw.len() + 4).next_multiple_of(8) - 4;
+        let mut record = record.u32s([size as u32]);
+        record.body.extend(raw);
+        record.padded()
     }
 
     pub(crate) fn aux(offset: u64, size: u64, flags: u64, origin: Origin) -> Record {

@@ -4,6 +4,7 @@
 //! Invariant: an instruction is in the list exactly if tracing covers it; each statement of a timeline either happens or is refused.
 
 mod hardware;
+mod record;
 mod walk;
 
 use super::Wrong;
@@ -12,6 +13,7 @@ use super::statement::Statement;
 use crate::encoder::Encoder;
 use crate::instruction::Instruction;
 use crate::packet::ExecMode;
+use crate::tracepoint::Tracepoint;
 
 /// The lowest address of the upper half, where kernels live.
 const UPPER_HALF: u64 = 1 << 47;
@@ -31,7 +33,7 @@ pub struct Retired {
 }
 
 /// A sideband record to be written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Aside {
     /// Index of the thread that tracing began with.
     TraceStart(usize),
@@ -43,6 +45,13 @@ pub(super) enum Aside {
     Lost(u64),
     /// For the AUX record whose bytes end behind this time.
     AuxFlags(u64),
+    /// A tracepoint was met at `ip` by a thread.
+    Sample {
+        point: &'static Tracepoint,
+        thread: usize,
+        ip: u64,
+        raw: Vec<u8>,
+    },
 }
 
 /// One interval, with its two threads.
@@ -245,6 +254,7 @@ impl<'a> Runner<'a> {
             Statement::End { id } => self.end(number, *id)?,
             Statement::AuxFlags(flags) => self.aside(number, Aside::AuxFlags(*flags)),
             Statement::Lost(count) => self.aside(number, Aside::Lost(*count)),
+            Statement::Record { point, values } => self.record(number, point, values)?,
             other => self.hardware(number, other)?,
         }
         Ok(())

@@ -1,6 +1,9 @@
 //! One line of a CPU's timeline, and how it is read.
 
+use std::collections::BTreeMap;
+
 use crate::packet::Packet;
+use crate::tracepoint::Tracepoint;
 
 /// Where a run ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,11 @@ pub(super) enum Statement {
     Packet(Vec<Packet>),
     AuxFlags(u64),
     Lost(u64),
+    /// A sample of a tracepoint, with its fields' values as written.
+    Record {
+        point: &'static Tracepoint,
+        values: BTreeMap<String, String>,
+    },
 }
 
 impl Statement {
@@ -118,6 +126,7 @@ impl Statement {
             ["aux", "truncated"] => Statement::AuxFlags(1),
             ["aux", "overwrite"] => Statement::AuxFlags(2),
             ["lost", count] => Statement::Lost(number(count)?),
+            ["record", name, values @ ..] => parse_record(name, values)?,
             _ => return Err(format!("`{text}` is no statement of a cpu")),
         };
         Ok(statement)
@@ -146,6 +155,17 @@ fn parse_run(words: &[&str]) -> Result<Statement, String> {
     } else {
         Err(format!("`{}` lacks its value", rest[0]))
     }
+}
+
+/// `group:event field=value …`.
+fn parse_record(name: &str, words: &[&str]) -> Result<Statement, String> {
+    let point = Tracepoint::find(name).ok_or_else(|| format!("`{name}` is no tracepoint known here"))?;
+    let mut values = BTreeMap::new();
+    for word in words {
+        let (field, value) = word.split_once('=').ok_or_else(|| format!("`{word}`: write FIELD=VALUE"))?;
+        values.insert(field.to_owned(), value.to_owned());
+    }
+    Ok(Statement::Record { point, values })
 }
 
 /// `T3N` is taken three times, then not.

@@ -9,8 +9,9 @@ use super::execution::{Aside, Executed, Finished};
 use super::image::{Image, Owner};
 use super::program::Scenario;
 use crate::Error;
-use crate::container::{Container, Event, Mapping, Origin, Record, feature, text};
+use crate::container::{Container, Event, Mapping, Origin, Record, TRACEPOINT, feature, text};
 use crate::elf::{self, Segment};
+use crate::tracepoint::{Tracepoint, tracing_section};
 
 const PAGE: u64 = 4096;
 
@@ -125,16 +126,31 @@ fn truth(executed: &Executed) -> String {
     format!("{{\"intervals\": [\n{}\n]}}\n", rows.join(",\n"))
 }
 
+/// The tracepoints that were met, each once, in the order of CPUs and times.
+fn points(executed: &Executed) -> Vec<&'static Tracepoint> {
+    let mut points = Vec::new();
+    for (_, aside) in executed.cpus.iter().flat_map(|cpu| &cpu.asides) {
+        match aside {
+            Aside::Sample { point, .. } if !points.contains(point) => points.push(*point),
+            _ => {}
+        }
+    }
+    points
+}
+
 /// The file itself.
 struct Writer<'a> {
     scenario: &'a Scenario,
     out: Container,
     /// Records with their perf time.
     timed: Vec<(u64, Record)>,
+    /// Tracepoints of which there are samples: events number 2 and on.
+    points: Vec<&'static Tracepoint>,
 }
 
 fn perf_data(scenario: &Scenario, executed: &Executed) -> Vec<u8> {
-    let mut writer = Writer { scenario, out: Container::default(), timed: Vec::new() };
+    let mut writer =
+        Writer { scenario, out: Container::default(), timed: Vec::new(), points: points(executed) };
     writer.put_events();
     writer.put_head();
     let mut buffers = Vec::new();
@@ -175,19 +191,24 @@ impl Writer<'_> {
         let exclude = if machine.kernel { 0 } else { EXCLUDE_KERNEL };
         let pt = Event {
             name: "intel_pt//",
-            pmu: INTEL_PT,
+            kind: INTEL_PT,
             config: machine.settings.config(),
             flags: flags | exclude,
             ids: ids(0),
         };
         let dummy = Event {
             name: "dummy:u",
-            pmu: SOFTWARE,
+            kind: SOFTWARE,
             config: DUMMY,
             flags: flags | sideband | EXCLUDE_KERNEL,
             ids: ids(1),
         };
-        self.out.events = vec![pt, dummy];
+        let mut all = vec![pt, dummy];
+        for (event, point) in (2..).zip(&self.points) {
+            let (name, config) = (point.name, u64::from(point.id));
+            all.push(Event { name, kind: TRACEPOINT, config, flags, ids: ids(event) });
+        }
+        self.out.events = all;
     }
 
     /// What perf writes before the first kernel record.
@@ -196,7 +217,8 @@ impl Writer<'_> {
         let settings = machine.settings;
         let (mult, shift) = machine.mult_shift();
         self.out.push(&Record::time_conversion(u64::from(shift), mult, 0));
-        let events = (0..2).flat_map(|event| (0..self.cpus()).map(move |cpu| (event, cpu)));
+        let events =
+            (0..self.out.events.len() as u32).flat_map(|event| (0..self.cpus()).map(move |cpu| (event, cpu)));
         let index: Vec<_> = events
             .map(|(event, cpu)| [self.id(event, cpu), u64::from(event), u64::from(cpu), u64::MAX])
             .collect();
@@ -265,9 +287,10 @@ impl Writer<'_> {
     }
 
     fn put_asides(&mut self, cpu: u32, finished: &Finished) {
-        for &(tsc, aside) in &finished.asides {
+        for (tsc, aside) in &finished.asides {
+            let tsc = *tsc;
             let time = self.scenario.machine.nanoseconds(tsc);
-            match aside {
+            match *aside {
                 Aside::TraceStart(thread) => {
                     let origin = self.origin(thread, cpu, tsc, 0);
                     self.timed.push((time, Record::itrace_start(origin)));
@@ -282,6 +305,11 @@ impl Writer<'_> {
                     let origin = Origin { time, cpu, id: self.id(0, cpu), ..Origin::default() };
                     self.timed.push((time, Record::lost(count, origin)));
                 }
+                Aside::Sample { point, thread, ip, ref raw } => {
+                    let event = self.points.iter().position(|used| *used == point).unwrap_or_default();
+                    let origin = self.origin(thread, cpu, tsc, 2 + event as u32);
+                    self.timed.push((time, Record::sample(ip, raw, origin)));
+                }
                 Aside::AuxFlags(_) => {}
             }
         }
@@ -291,8 +319,8 @@ impl Writer<'_> {
     fn put_aux<'a>(&mut self, cpu: u32, finished: &'a Finished) -> Vec<(Record, &'a [u8])> {
         let mut buffers = Vec::new();
         let machine = &self.scenario.machine;
-        let mut flags = finished.asides.iter().filter_map(|&(tsc, aside)| match aside {
-            Aside::AuxFlags(flags) => Some((tsc, flags)),
+        let mut flags = finished.asides.iter().filter_map(|(tsc, aside)| match aside {
+            Aside::AuxFlags(flags) => Some((*tsc, *flags)),
             _ => None,
         });
         let mut next_flags = flags.next();
@@ -348,6 +376,9 @@ impl Writer<'_> {
             (feature::PMU_MAPPINGS, pmus),
             (feature::SAMPLE_TIME, [first.to_le_bytes(), last.to_le_bytes()].concat()),
         ]);
+        if !self.points.is_empty() {
+            self.out.features.push((feature::TRACING_DATA, tracing_section(&self.points)));
+        }
         self.out.describe_events();
     }
 }
