@@ -445,7 +445,8 @@ TAILTRACE_SHARED struct tailtrace_ring *tailtrace_thread(void)
         ring = (struct tailtrace_ring *)malloc(sizeof *ring);
         if (ring == NULL)
             return NULL;
-        memset(ring, 0, sizeof *ring); /* touches every page now, not in the hot path */
+        __asm__ volatile("" : "+r"(ring)); /* else compilers make calloc of it, which touches no page */
+        memset(ring, 0, sizeof *ring);     /* touches every page now, not in the hot path */
         ring->state = tailtrace_used;
         ring->next = __atomic_load_n(&program->rings, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(&program->rings, &ring->next, ring, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
