@@ -19,7 +19,7 @@ class Score:
 
     def __init__(self, name, truth, planted, quiet):
         self.name, self.planted, self.quiet = name, len(truth.planted), len(quiet)
-        self.right = self.present = self.in_time = self.shares = self.invented = 0
+        self.right = self.present = self.in_time = self.shares = self.invented = self.recorded = 0
         self.first_named, self.remarks = Counter(), []
         for id, known in truth.planted.items():
             self.judge_planted(id, known, planted.get(id))
@@ -53,14 +53,16 @@ class Score:
         if abs(ns - share.ns) > allowed:
             self.remark(id, f"{share.cause} {ns} ns, the truth is {share.ns:.0f} ns (+- {allowed:.0f})")
 
-    def judge_quiet(self, id, outlier, reports, record):
+    def judge_quiet(self, id, outlier, reports, records):
         """Counts an interval in which something is blamed though nothing was planted."""
         baselines = [reports[other] for other in outlier["baselines"] if other in reports]
         for cause in outlier["causes"]:
             if cause["cause"] == EXPECTED or cause["excess_ns"] <= allowed_excess(cause["cause"], outlier, baselines):
                 continue
-            self.invented += 1
-            known = f"; the records: {record['sideband'] or record['note']}" if record else ""
+            told = is_recorded(cause["cause"], records)
+            self.invented += not told
+            self.recorded += told
+            known = f"; the records: {records.text}" if records else ""
             self.remark(id, f"quiet, but {cause['cause']} +{cause['excess_ns']} ns ({cause['detail']}){known}")
             return
 
@@ -77,6 +79,11 @@ class Score:
 def is_cause(found, known):
     """Whether the cause `found` is the `known` one or a kind of it. That a call was made says more than nothing."""
     return found == known or found.startswith(known + ".") or (known, found) == ("kernel.unknown", "kernel.syscall.unknown")
+
+
+def is_recorded(name, records):
+    """Whether the records of a quiet interval bear out the cause `name`."""
+    return records is not None and any(is_cause(name, known) for known in records.causes)
 
 
 def first_cause(outlier):
@@ -109,7 +116,7 @@ def print_all(scores, out):
 
 
 def print_table(scores, out):
-    columns = ("capture", "planted", "named first", "share", "causes", "times", "quiet", "nothing invented", "share")
+    columns = ("capture", "planted", "named first", "share", "causes", "times", "quiet", "blamed", "in records", "invented nothing")
     rows = [columns, *(row(score) for score in scores)]
     widths = [max(len(line[column]) for line in rows) for column in range(len(columns))]
     for number, line in enumerate(rows):
@@ -122,7 +129,9 @@ def row(score):
     causes, times = (f"{part}/{score.shares}" for part in (score.present, score.in_time))
     honest = score.quiet - score.invented
     shares = (percent(score.right, score.planted), percent(honest, score.quiet))
-    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, str(score.quiet), str(honest), shares[1])
+    blamed = str(score.invented + score.recorded)
+    quiet = (str(score.quiet), blamed, str(score.recorded), shares[1])
+    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, *quiet)
 
 
 def percent(part, whole):

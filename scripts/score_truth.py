@@ -4,12 +4,11 @@ Output: a `Truth`: for each planted interval its causes with their times and how
 the others what the records say of them. Times in nanoseconds.
 """
 
-import csv
 import json
 from dataclasses import dataclass, field
 
-# TSC of scenarios that name no other clock (docs/scenario-language.md).
-SCENARIO_MHZ = 2500
+# Of scenarios, which name no other clock (docs/scenario-language.md).
+TICKS_PER_NS = 2.5
 
 
 @dataclass
@@ -29,10 +28,16 @@ class Planted:
 
 
 @dataclass
+class Records:
+    """What the records and the log say of an interval in which nothing was planted: causes that are real there."""
+    causes: set
+    text: str
+
+
+@dataclass
 class Truth:
     """All that is known of a capture's intervals."""
     planted: dict = field(default_factory=dict)
-    # What the records say of intervals in which nothing was planted.
     records: dict = field(default_factory=dict)
 
     def quiet(self, ids):
@@ -43,16 +48,63 @@ class Truth:
 def read(folder):
     """The truth of the capture in `folder`."""
     truth = json.loads((folder / "truth.json").read_text())
+    if "format" in truth:
+        return of_log(truth)
     if "truth" in truth:
         return of_program(truth)
-    return of_scenario(truth, ticks_per_ns(folder))
+    return of_scenario(truth)
 
+
+# Emulated captures, with all causes of an interval known from the log of instructions and the records.
+
+def of_log(truth):
+    """Of the format `tailtrace-truth/1` (docs/known-truth.md)."""
+    if truth["format"] != "tailtrace-truth/1":
+        raise ValueError(f"a truth of the format {truth['format']}, which this score does not know")
+    planted = {entry["id"]: planted_causes(entry) for entry in truth["explained"] if entry["planted"]}
+    records = {entry["id"]: recorded_causes(entry) for entry in truth["explained"] if not entry["planted"]}
+    return Truth(planted, records)
+
+
+def planted_causes(entry):
+    """An interval with its causes, the dominant one first."""
+    shares, user = [], Share("user.expected", 0)
+    for cause in entry["causes"]:
+        share = Share(cause["cause"], cause["ns"], cause["uncertainty_ns"])
+        # Slower than typical without being planted is the truth's own comparison, no fact of the log.
+        if cause["cause"] == "user.expected" or (cause["cause"].startswith("user.slower.") and "role" not in cause):
+            user.ns, user.uncertainty = user.ns + share.ns, max(user.uncertainty, share.uncertainty)
+        else:
+            shares.append(share)
+    shares.append(user)
+    shares.sort(key=lambda share: share.cause != entry["dominant"])
+    dominant = next((cause for cause in entry["causes"] if cause["cause"] == entry["dominant"]), None)
+    names_who = entry["dominant"] in ("offcpu.preempted", "offcpu.lock") and dominant and dominant["by"]
+    return Planted(entry["ns"], shares, dominant["by"][0] if names_who else "")
+
+
+def recorded_causes(entry):
+    causes = {cause["cause"]: cause["ns"] for cause in entry["causes"] if cause["cause"] != "user.expected"}
+    return Records(set(causes), json.dumps(causes))
+
+
+# The first emulated captures: the planted cause alone is known, by the program's own clock and the records.
 
 def of_program(truth):
-    """Of an emulated program that planted causes and measured them itself."""
     planted = {entry["index"]: planted_interval(entry) for entry in truth["truth"]}
-    records = {entry["index"]: entry for entry in truth["not_planted_but_slow_or_dirty"]}
+    records = {entry["index"]: recorded(entry) for entry in truth["not_planted_but_slow_or_dirty"]}
     return Truth(planted, records)
+
+
+def recorded(entry):
+    causes = set()
+    if entry["sideband"].get("irq_ns"):
+        causes |= {"kernel.timer", "kernel.softirq", "kernel.ipi", "kernel.irq"}
+    if entry["note"].startswith("no kernel event: time passes in user code"):
+        causes.add("user.slower")
+    if entry["largest_gap_between_instructions_ns"] * 2 >= entry["latency_ns"]:
+        causes.add("hardware.gap")
+    return Records(causes, entry["note"] or json.dumps(entry["sideband"]))
 
 
 def planted_interval(entry):
@@ -71,24 +123,22 @@ def planted_time(entry):
     interrupted = sum(ns for _, ns in sideband.get("irq_ns", {}).values())
     # The program's clock runs around its loop: its own code before the first fault and between the faults is in it.
     # Stock perf's instruction times put up to 2 us before and, for lack of a time packet, 0.1 us between them there.
-    # An interrupt's records lie inside it: entry, exit and what it ticks on the way out take as long again.
+    # An interrupt's records lie inside it: entry, exit and what it does on the way out take as long again.
     own_code = 2000 + 125 * sideband.get("page_faults", 0)
     return measured - interrupted, own_code + interrupted
 
 
-def of_scenario(truth, per_ns):
+# Scenarios.
+
+def of_scenario(truth):
     """Of a scenario, which says how long each cause took; an interval that only has the expected is not planted."""
     planted = {}
     for interval in truth["intervals"]:
-        shares = [Share(cause["cause"], cause["ticks"] / per_ns) for cause in interval["causes"]]
+        shares = [Share(cause["cause"], cause["ticks"] / TICKS_PER_NS) for cause in interval["causes"]]
         unexpected = [share for share in shares if share.cause != "user.expected"]
         if unexpected:
             unexpected.sort(key=lambda share: -share.ns)
             expected = [share for share in shares if share.cause == "user.expected"]
-            planted[interval["id"]] = Planted(interval["ticks"] / per_ns, unexpected + expected)
+            planted[interval["id"]] = Planted(interval["ticks"] / TICKS_PER_NS, unexpected + expected)
     return Truth(planted)
 
-
-def ticks_per_ns(folder):
-    """TSC ticks per nanosecond, as the scenario's machine has them."""
-    return SCENARIO_MHZ / 1000
