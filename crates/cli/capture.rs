@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::Result;
 use attribution::{Comms, Function, Functions, Whereabouts};
@@ -388,6 +388,13 @@ impl Functions for Capture<'_> {
     fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function> {
         let found = self.images().function_at(pid, address, at)?;
         Some(Function { start: found.start, range: found.range, name: found.name.clone() })
+    }
+
+    fn line_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Arc<str>> {
+        let frame = self.images().lines(pid, address, at).into_iter().find(|frame| frame.line.is_some())?;
+        let file = frame.file?;
+        let name = file.rsplit('/').next().unwrap_or(&file);
+        Some(format!("{name}:{}", frame.line?).into())
     }
 }
 

@@ -6,6 +6,7 @@
 use model::{Diagnostic, Interval, Ticks, TimeConversion, TscRange};
 use perfdata::{PerfData, Schedule};
 
+use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::during::{During, off_cpu_claims};
 use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
@@ -67,9 +68,18 @@ pub struct Examined {
     pub(crate) runs: Vec<Run>,
     /// Exclusive pieces in order, without holes.
     pub(crate) pieces: Vec<Piece>,
+    /// Where the thread stood at the end of each of its stays on a CPU.
+    pub(crate) paths: Vec<CallPath>,
 }
 
 impl Examined {
+    /// Nothing is known of `interval` yet.
+    pub(crate) fn empty(interval: Interval) -> Examined {
+        let (stays, claims, runs, pieces, paths) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Examined { interval, stays, hand_off: None, claims, runs, pieces, paths }
+    }
+
     /// The user run that a piece belongs to, if it is user code.
     pub(crate) fn run_of(&self, piece: &Piece) -> Option<&Run> {
         self.runs.get(piece.claim?.checked_sub(self.claims.len())?)
@@ -129,14 +139,22 @@ pub(crate) fn examine_scene(
     let (activity, uncovered) = follow(scene, &stays, decoder);
     let mut claims = claims_of_frames(&activity.frames, &sideband, &stays);
     claims.extend(claims_of_records(&sideband, &stays, &claims));
-    claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity.frames, decoder, during));
+    claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity, decoder, during));
     claims.extend(activity.stalls.iter().map(claim_of_stall));
     claims.extend(
         activity.silences.iter().map(|silence| claim_of_silence(silence, scene.kernel_traced, &sideband)),
     );
     claims.extend(uncovered);
     let pieces = cut(interval.range, &claims, &activity.runs);
-    Examined { interval: interval.clone(), stays, hand_off, claims, runs: activity.runs, pieces }
+    Examined {
+        interval: interval.clone(),
+        stays,
+        hand_off,
+        claims,
+        runs: activity.runs,
+        pieces,
+        paths: activity.paths,
+    }
 }
 
 /// A thread that sleeps when the interval begins went to sleep long before it, maybe: what it called then.

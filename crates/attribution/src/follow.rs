@@ -1,9 +1,10 @@
 //! Follows the interval's threads through the flows of their stays on CPUs, and makes claims of what the flow itself
 //! says: time that stood still, time without trace.
 
-use model::{Cause, Certainty, Cpu, Evidence, FaultKind, ThreadId, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, FaultKind, ThreadId, Ticks, Tsc, TscRange};
 use pt::FlowSink;
 
+use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::entries::UNNAMED_SYSCALL;
 use crate::examine::Scene;
@@ -11,7 +12,7 @@ use crate::precedence::Rank;
 use crate::sideband::{EventKind, Sideband};
 use crate::syscalls;
 use crate::timeline::{Stay, Whereabouts};
-use crate::walk::{Activity, Silence, Stall, Walker};
+use crate::walk::{Activity, Frame, Silence, Stall, Walker};
 
 /// Decodes the trace of a CPU, or of a thread where the capture is per thread.
 pub trait Decode {
@@ -36,6 +37,41 @@ pub(crate) fn follow(scene: &Scene<'_>, stays: &[Stay], decoder: &mut dyn Decode
         append(&mut whole, activity);
     }
     (whole, uncovered)
+}
+
+/// How much flow before a moment tells where a thread stands then: a system call from its entry to the scheduler.
+const ON_THE_WAY: Ticks = Ticks(200_000);
+
+/// Where `thread` stood on `cpu` at `at`, by a short piece of its flow before.
+pub(crate) fn path_at(
+    scene: &Scene<'_>,
+    thread: ThreadId,
+    cpu: Option<Cpu>,
+    at: Tsc,
+    decoder: &mut dyn Decode,
+) -> Option<CallPath> {
+    let before = TscRange::new(at.before(ON_THE_WAY), at);
+    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+    walker.switch_in(cpu, before.start);
+    let traced = decoder.decode(cpu, thread, before, &mut OfThread { walker: &mut walker, thread });
+    walker.switch_out(at);
+    walker.finish(at).paths.pop().filter(|_| traced)
+}
+
+/// What `cpu`, where `thread` is, was doing in the kernel up to `at`, by a short piece of its flow before.
+pub(crate) fn work_at(
+    scene: &Scene<'_>,
+    cpu: Cpu,
+    thread: ThreadId,
+    at: Tsc,
+    decoder: &mut dyn Decode,
+) -> Vec<Frame> {
+    let before = TscRange::new(at.before(ON_THE_WAY), at);
+    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+    walker.switch_in(Some(cpu), before.start);
+    decoder.decode(Some(cpu), thread, before, &mut OfThread { walker: &mut walker, thread });
+    walker.switch_out(at);
+    walker.finish(at).frames
 }
 
 fn follow_thread(
@@ -75,6 +111,7 @@ fn append(whole: &mut Activity, next: Activity) {
     whole.runs.extend(next.runs);
     whole.stalls.extend(next.stalls);
     whole.silences.extend(next.silences);
+    whole.paths.extend(next.paths);
 }
 
 /// Passes on what one thread did; what others did on the same CPU is not the interval's.

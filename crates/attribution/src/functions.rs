@@ -20,4 +20,9 @@ pub struct Function {
 pub trait Functions: Sync {
     /// The function that holds `address` in process `pid` at time `at`; `None` where no symbol covers it.
     fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function>;
+
+    /// The source line of `address`, as `queue.c:88`; `None` where no line table covers it.
+    fn line_at(&self, _pid: Pid, _address: u64, _at: Tsc) -> Option<Arc<str>> {
+        None
+    }
 }

@@ -168,7 +168,7 @@ fn begun(event: &SidebandEvent) -> Option<Begun> {
         EventKind::Softirq { .. } => event.cpu.map(Begun::Softirq),
         EventKind::Irq { .. } => event.cpu.map(Begun::Irq),
         EventKind::Vector { .. } => event.cpu.map(Begun::Vector),
-        EventKind::Waking { .. } | EventKind::PageFault { .. } | EventKind::Idle { .. } => None,
+        _ => None,
     }
 }
 
@@ -237,7 +237,7 @@ pub(crate) fn cause(kind: &EventKind) -> Cause {
         EventKind::Irq { name, .. } => Cause::Irq(name.clone().unwrap_or_else(|| UNNAMED_IRQ.into())),
         EventKind::Vector { name } => cause_of_vector(name),
         EventKind::PageFault { .. } => Cause::PageFault(FaultKind::Minor),
-        EventKind::Waking { .. } | EventKind::Idle { .. } => Cause::KernelUnknown,
+        _ => Cause::KernelUnknown,
     }
 }
 
@@ -267,6 +267,9 @@ pub(crate) fn describe(kind: &EventKind) -> String {
         EventKind::PageFault { address } => format!("page fault at {address:#x}"),
         EventKind::Idle { state: Some(state) } => format!("cpu_idle state={state}"),
         EventKind::Idle { state: None } => "cpu_idle: awake".into(),
+        EventKind::SwitchOut => "sched_switch".into(),
+        EventKind::Block { step, request } => format!("block request {step:?}: {request}"),
+        EventKind::Socket { connection } => connection.clone(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`examine()`] follows the interval's threads through schedule, records and decoded flow and lets precedence decide
 //! each tick; [`attribute`] compares an outlier's user code with its baselines'. The model: `docs/attribution.md`.
 
+mod call_path;
 mod claim;
 mod compare;
 mod during;
@@ -21,6 +22,8 @@ mod segments;
 mod sideband;
 mod syscalls;
 mod timeline;
+mod waits;
+mod waker;
 mod walk;
 
 pub use compare::{attribute, attribute_alone};

@@ -1,39 +1,30 @@
 //! Time off the CPU as claims: preempted by whom, waiting for what and woken by whom, runnable until switched in.
 //!
-//! Input: the stays of the interval's thread, the schedule and the sched records. Edges are those of the switch and
-//! wake-up records, so these claims are measured.
+//! Input: the stays of the interval's thread, the schedule, the sched records, and what is known of the end of each
+//! wait. Edges are those of the switch and wake-up records.
 
 use std::cmp::Reverse;
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::{LeaveReason, Schedule};
 
+use crate::call_path::CallPath;
 use crate::claim::Claim;
-use crate::entries::UNNAMED_SYSCALL;
 use crate::kernel;
 use crate::precedence::Rank;
-use crate::sideband::{EventKind, Sideband, SidebandEvent};
-use crate::syscalls::{self, Object};
+use crate::sideband::{EventKind, Sideband};
 use crate::timeline::{Stay, Whereabouts, first_later};
+use crate::waits::{Call, Wait, wait_of, was_held};
+use crate::waker::Wakeup;
 use crate::walk::Frame;
+
+/// How many threads are named that ran meanwhile.
+const NAMED: usize = 3;
 
 /// Names threads.
 pub trait Comms: Sync {
     /// The command name of `thread` at `at`, or its number.
     fn comm(&self, thread: ThreadId, at: Tsc) -> String;
-}
-
-/// A wake-up found for a wait: who did it and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wakeup {
-    /// When.
-    pub(crate) at: Tsc,
-    /// The thread in whose context it happened; unknown where only the woken CPU tells of it.
-    pub(crate) waker: Option<ThreadId>,
-    /// What that context was serving, where it was an interrupt.
-    pub(crate) interrupt: Option<Cause>,
-    /// The record.
-    pub(crate) evidence: Evidence,
 }
 
 /// What the claims need to know.
@@ -50,6 +41,30 @@ pub(crate) struct Context<'a> {
     pub(crate) comms: &'a dyn Comms,
 }
 
+/// How a stay off the CPU began and ended, as far as flows and records tell.
+#[derive(Default)]
+pub(crate) struct Story {
+    /// Where the thread stood when it left.
+    pub(crate) left: Option<CallPath>,
+    /// Who ended its wait.
+    pub(crate) wakeup: Option<Wakeup>,
+    /// Where that one stood.
+    pub(crate) waker: Option<CallPath>,
+    /// What happened during the wait.
+    pub(crate) during: Vec<Segment>,
+}
+
+impl Context<'_> {
+    /// "12.3 us".
+    pub(crate) fn microseconds(&self, range: TscRange) -> String {
+        tell_ns(self.conversion.duration_ns(range))
+    }
+}
+
+fn tell_ns(ns: u64) -> String {
+    format!("{}.{} us", ns / 1000, ns / 100 % 10)
+}
+
 /// The system calls among `frames`, in order of time.
 pub(crate) fn calls_of(frames: &[Frame]) -> Vec<&Frame> {
     let is_call = |frame: &&Frame| matches!(&frame.cause, Cause::Syscall(_));
@@ -59,11 +74,16 @@ pub(crate) fn calls_of(frames: &[Frame]) -> Vec<&Frame> {
 }
 
 /// The claims of one stay off the CPU; empty for any other stay. `occurrence` numbers the stay.
-pub(crate) fn claims_of_stay(stay: &Stay, occurrence: u64, context: &Context<'_>) -> Vec<Claim> {
+pub(crate) fn claims_of_stay(
+    stay: &Stay,
+    occurrence: u64,
+    story: Story,
+    context: &Context<'_>,
+) -> Vec<Claim> {
     let Whereabouts::OffCpu(reason) = stay.place else { return Vec::new() };
     let mut claims = match reason {
-        LeaveReason::Preempted => vec![preempted(stay, context)],
-        LeaveReason::Slept(state) => waited(stay, state, context),
+        LeaveReason::Preempted => vec![preempted(stay, &story, context)],
+        LeaveReason::Slept(state) => waited(stay, state, story, context),
         LeaveReason::Exited | LeaveReason::Unknown => Vec::new(),
     };
     claims.retain(|claim| !claim.range().is_empty());
@@ -74,110 +94,148 @@ pub(crate) fn claims_of_stay(stay: &Stay, occurrence: u64, context: &Context<'_>
     claims
 }
 
-/// The wake-up that ended the wait of `stay`, if a record tells.
-pub(crate) fn wakeup(stay: &Stay, sideband: &Sideband) -> Option<Wakeup> {
-    let event = sideband.wakings(stay.thread?.tid, stay.range).next()?;
-    let by_waker = matches!(event.kind, EventKind::Waking { by_waker: true, .. });
-    let interrupt = event.cpu.and_then(|cpu| sideband.interrupt_at(cpu, event.time));
-    Some(Wakeup {
-        at: event.time,
-        waker: event.thread.filter(|thread| by_waker || !thread.is_idle()),
-        interrupt: interrupt.filter(|_| by_waker).map(|begun| kernel::cause(&begun.kind)),
-        evidence: Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)),
-    })
-}
-
-fn preempted(stay: &Stay, context: &Context<'_>) -> Claim {
+fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
     let cause = Cause::OffCpu(OffCpu::Preempted);
     let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, Certainty::Measured);
     if let Some(cpu) = stay.left_cpu {
-        claim.say(&who_ran(cpu, stay.range, context));
+        claim.say(&who_ran(cpu, stay.range, context).map_or_else(String::new, |who| format!("by {who}")));
+    }
+    if let Some(user) = story.left.as_ref().and_then(CallPath::tell_user) {
+        claim.say(&format!("while in {user}"));
     }
     claim
 }
 
-/// "by comp-cfs (tid 122) for 1024.0 us, …": the threads that ran on `cpu` during `range`, longest first.
-fn who_ran(cpu: Cpu, range: TscRange, context: &Context<'_>) -> String {
+/// "comp-cfs (tid 122) for 1024.0 us, … on CPU 1": the threads that ran on `cpu` during `range`, longest first.
+fn who_ran(cpu: Cpu, range: TscRange, context: &Context<'_>) -> Option<String> {
+    let mut ran: Vec<(ThreadId, u64)> = Vec::new();
+    for (thread, ns) in runs_within(cpu, range, context) {
+        match ran.iter_mut().find(|(known, _)| *known == thread) {
+            Some((_, total)) => *total += ns,
+            None => ran.push((thread, ns)),
+        }
+    }
+    ran.sort_by_key(|&(thread, ns)| (Reverse(ns), thread));
+    let tell = |&(thread, ns): &(ThreadId, u64)| {
+        let who = if thread.is_idle() { "the idle task".into() } else { named(thread, range.start, context) };
+        format!("{who} for {}", tell_ns(ns))
+    };
+    let mut names: Vec<String> = ran.iter().take(NAMED).map(tell).collect();
+    if ran.len() > NAMED {
+        let rest: u64 = ran[NAMED..].iter().map(|(_, ns)| ns).sum();
+        names.push(format!("{} more threads for {}", ran.len() - NAMED, tell_ns(rest)));
+    }
+    (!names.is_empty()).then(|| format!("{} on CPU {cpu}", names.join(", ")))
+}
+
+/// Who ran on `cpu` within `range`, and for how many nanoseconds of it.
+fn runs_within<'a>(
+    cpu: Cpu,
+    range: TscRange,
+    context: &'a Context<'_>,
+) -> impl Iterator<Item = (ThreadId, u64)> + 'a {
     let (schedule, conversion) = (context.schedule, context.conversion);
     let from = conversion.to_perf_time(range.start);
     let later = first_later(schedule.on_cpu(cpu).len(), |index| {
         schedule.on_cpu(cpu).nth(index).is_some_and(|run| run.start > from)
     });
-    let mut ran: Vec<(ThreadId, u64)> = Vec::new();
-    for run in schedule.on_cpu(cpu).skip(later.saturating_sub(1)) {
-        let on = TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop));
-        if on.start >= range.stop {
-            break;
-        }
-        let Some(inside) = on.intersection(range) else { continue };
-        let ns = conversion.duration_ns(inside);
-        match ran.iter_mut().find(|(thread, _)| *thread == run.thread) {
-            Some((_, total)) => *total += ns,
-            None => ran.push((run.thread, ns)),
-        }
-    }
-    ran.sort_by_key(|&(thread, ns)| (Reverse(ns), thread));
-    let names: Vec<String> = ran
-        .iter()
-        .take(3)
-        .map(|&(thread, ns)| {
-            let who = named(thread, range.start, context);
-            format!("{who} for {}.{} us", ns / 1000, ns / 100 % 10)
+    schedule
+        .on_cpu(cpu)
+        .skip(later.saturating_sub(1))
+        .map(move |run| {
+            (run.thread, TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop)))
         })
-        .collect();
-    if names.is_empty() { String::new() } else { format!("by {} on CPU {cpu}", names.join(", ")) }
+        .take_while(move |(_, on)| on.start < range.stop)
+        .filter_map(move |(thread, on)| Some((thread, conversion.duration_ns(on.intersection(range)?))))
 }
 
 fn named(thread: ThreadId, at: Tsc, context: &Context<'_>) -> String {
     format!("{} (tid {})", context.comms.comm(thread, at), thread.tid)
 }
 
-fn waited(stay: &Stay, state: Option<char>, context: &Context<'_>) -> Vec<Claim> {
-    let call = call_of(stay, context);
-    let kind = wait_kind(call.as_ref().map(|call| call.name.as_str()), state);
-    let found = wakeup(stay, context.sideband);
-    let woken_at = found.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
-    let wait = TscRange::new(stay.range.start, woken_at);
-    let mut claim = Claim::new(wait, Rank::OffCpu, Cause::OffCpu(kind), Certainty::Measured);
-    if let Some(call) = &call {
-        claim.say(&call.tell());
-        claim.evidence.extend(call.record.clone());
+fn waited(stay: &Stay, state: Option<char>, story: Story, context: &Context<'_>) -> Vec<Claim> {
+    let wait = wait_of(stay, state, story.left.as_ref(), story.wakeup.as_ref(), context);
+    let woken_at = story.wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
+    let range = TscRange::new(stay.range.start, woken_at);
+    let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), wait.certainty);
+    for particular in &wait.particulars {
+        claim.say(particular);
     }
+    claim.evidence.extend(wait.evidence.iter().cloned());
     let mut claims = Vec::new();
-    if let Some(wakeup) = found {
-        let by = woken_by(&wakeup, context);
-        claim.say(&by);
+    if let Some(wakeup) = &story.wakeup {
+        claim.say(&ended_by(wakeup, &wait, &story, context));
         claim.evidence.push(wakeup.evidence.clone());
-        let queue = TscRange::new(woken_at, stay.range.stop);
-        let cause = Cause::OffCpu(OffCpu::Runnable);
-        let mut runnable = Claim::new(queue, Rank::OffCpu, cause, Certainty::Measured);
-        runnable.say(&by);
-        runnable.evidence.push(wakeup.evidence);
-        claims.extend(idle_exit(stay, queue, context));
-        claims.push(runnable);
+        claims.extend(queued(stay, wakeup, context));
+    } else if stay.stop_record.is_none() {
+        claim.say("not woken before the interval ended");
     } else if context.sideband.events().iter().all(|event| !matches!(event.kind, EventKind::Waking { .. })) {
         claim.say("the capture has no wake-up records: waiting and run-queue time together");
     }
+    claim.during = story.during;
     claims.push(claim);
     claims
 }
 
-fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
-    match (&wakeup.interrupt, wakeup.waker) {
-        (Some(interrupt), _) => format!("woken by {interrupt}"),
-        (None, Some(thread)) if thread.is_idle() => "woken from the idle task".into(),
-        (None, Some(thread)) => {
-            let who = named(thread, wakeup.at, context);
-            let call = context.sideband.call_at(thread.tid, wakeup.at).and_then(Call::of_record);
-            call.map_or_else(|| format!("woken by {who}"), |call| format!("woken by {who} {}", call.tell()))
+/// From the wake-up until the thread runs: behind whom, and out of which idle state.
+fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
+    let queue = TscRange::new(wakeup.at, stay.range.stop);
+    let cause = Cause::OffCpu(OffCpu::Runnable);
+    let mut runnable = Claim::new(queue, Rank::OffCpu, cause, Certainty::Measured);
+    runnable.say(&woken_by(wakeup, context));
+    runnable.evidence.push(wakeup.evidence.clone());
+    let next = stay.thread.and_then(|thread| next_cpu(thread.tid, queue.start, context));
+    let busy = next.filter(|&cpu| runs_within(cpu, queue, context).any(|(thread, _)| !thread.is_idle()));
+    if let Some(ran) = busy.and_then(|cpu| who_ran(cpu, queue, context)) {
+        runnable.say(&format!("behind {ran}"));
+    }
+    let mut claims: Vec<Claim> = next.and_then(|cpu| idle_exit(cpu, queue, context)).into_iter().collect();
+    claims.push(runnable);
+    claims
+}
+
+/// Who ended a wait, whether it held what was waited for, and where it stood.
+fn ended_by(wakeup: &Wakeup, wait: &Wait, story: &Story, context: &Context<'_>) -> String {
+    let by = woken_by(wakeup, context);
+    let place = story.waker.as_ref().and_then(CallPath::tell_user).filter(|_| wakeup.thread().is_some());
+    let place = place.map_or_else(String::new, |user| format!(", called by {user}"));
+    let call = wakeup.thread().and_then(|thread| waker_call(thread, wakeup.at, context));
+    let was_held =
+        wait.kind == OffCpu::Lock && was_held(wait.call.as_ref(), story.left.as_ref(), call.as_ref());
+    match wakeup.thread().filter(|_| was_held) {
+        Some(thread) => {
+            let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
+            format!("held by {}, who woke it{call}{place}", named(thread, wakeup.at, context))
         }
+        None => format!("{by}{place}"),
+    }
+}
+
+fn waker_call(thread: ThreadId, at: Tsc, context: &Context<'_>) -> Option<Call> {
+    context.sideband.call_at(thread.tid, at).and_then(Call::of_record)
+}
+
+fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
+    match (&wakeup.interrupt, wakeup.thread()) {
+        (interrupt, Some(thread)) => {
+            let who = named(thread, wakeup.at, context);
+            let call = waker_call(thread, wakeup.at, context);
+            let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
+            let through =
+                interrupt.as_ref().map_or_else(String::new, |softirq| format!(", through {softirq}"));
+            format!("woken by {who}{call}{through}")
+        }
+        (Some(interrupt), None) => {
+            let place = wakeup.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+            format!("woken by {interrupt}{place}")
+        }
+        (None, None) if wakeup.waker.is_some() => "woken from the idle task".into(),
         (None, None) => String::new(),
     }
 }
 
 /// From the wake-up to the `cpu_idle` record by which the woken CPU says that it is awake.
-fn idle_exit(stay: &Stay, queue: TscRange, context: &Context<'_>) -> Option<Claim> {
-    let cpu = next_cpu(stay.thread?.tid, queue.start, context)?;
+fn idle_exit(cpu: Cpu, queue: TscRange, context: &Context<'_>) -> Option<Claim> {
     let (entered, awake) = context.sideband.idle_exit(cpu, queue)?;
     let EventKind::Idle { state: Some(state) } = entered.kind else { return None };
     let range = TscRange::new(queue.start.max(entered.time), awake.time);
@@ -204,66 +262,6 @@ fn next_cpu(tid: Tid, at: Tsc, context: &Context<'_>) -> Option<Cpu> {
 /// The cpuidle state's index as a name: the deeper states' real names are the driver's and not in the record.
 fn state_name(state: u32) -> String {
     if state == 0 { "POLL".into() } else { format!("C{state}") }
-}
-
-/// A system call in which a thread was.
-struct Call {
-    name: String,
-    object: Option<Object>,
-    record: Option<Evidence>,
-}
-
-impl Call {
-    fn of_record(event: &SidebandEvent) -> Option<Call> {
-        let EventKind::Syscall { number, first_argument } = event.kind else { return None };
-        let name = syscalls::name(number);
-        let object = first_argument.and_then(|argument| syscalls::object(&name, argument));
-        let record = Some(Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)));
-        Some(Call { name, object, record })
-    }
-
-    fn tell(&self) -> String {
-        match &self.object {
-            Some(object) => format!("in {}() on {object}", self.name),
-            None => format!("in {}()", self.name),
-        }
-    }
-}
-
-/// The system call the thread was in when it left: by its last `sys_enter`, which tells the object too, else by the
-/// flow's frame. Where the two contradict each other, a record is missing and the flow is right.
-fn call_of(stay: &Stay, context: &Context<'_>) -> Option<Call> {
-    let left_at = stay.left_at.unwrap_or(stay.range.start);
-    let by_record = stay.thread.and_then(|thread| context.sideband.call_at(thread.tid, left_at));
-    let by_record = by_record.and_then(Call::of_record);
-    let later = context.calls.partition_point(|frame| frame.range.start < stay.range.start);
-    let open = context.calls[..later].last().filter(|frame| frame.range.stop >= stay.range.start);
-    match open.map(|frame| &frame.cause) {
-        Some(Cause::Syscall(name)) if name != UNNAMED_SYSCALL => by_record
-            .filter(|call| call.name == *name)
-            .or_else(|| Some(Call { name: name.clone(), object: None, record: None })),
-        _ => by_record,
-    }
-}
-
-/// What a thread waits for that sleeps in `call` with task state `state`.
-fn wait_kind(call: Option<&str>, state: Option<char>) -> OffCpu {
-    match call {
-        _ if state == Some('D') => OffCpu::BlockIo,
-        Some("futex" | "futex_wait" | "futex_waitv" | "futex_requeue") => OffCpu::Lock,
-        Some("nanosleep" | "clock_nanosleep") => OffCpu::Sleep,
-        Some("poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2") => {
-            OffCpu::Poll
-        }
-        Some(
-            "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "accept" | "accept4"
-            | "connect",
-        ) => OffCpu::Socket,
-        Some("fsync" | "fdatasync" | "syncfs" | "sync" | "sync_file_range" | "msync" | "io_getevents") => {
-            OffCpu::BlockIo
-        }
-        _ => OffCpu::Other,
-    }
 }
 
 fn switch_records(stay: &Stay) -> impl Iterator<Item = Evidence> {

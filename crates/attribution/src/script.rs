@@ -154,7 +154,15 @@ pub(crate) fn run(thread: ThreadId, cpu: u32, start: u64, stop: u64, leave: Leav
 /// A record on CPU `cpu` in `thread`'s context.
 pub(crate) fn record(time: u64, cpu: u32, thread: ThreadId, side: Side, kind: EventKind) -> SidebandEvent {
     let offset = FileOffset(time);
-    SidebandEvent { time: Tsc(time), cpu: Some(Cpu(cpu)), thread: Some(thread), offset, side, kind }
+    SidebandEvent {
+        time: Tsc(time),
+        cpu: Some(Cpu(cpu)),
+        thread: Some(thread),
+        offset,
+        side,
+        kind,
+        chain: Vec::new(),
+    }
 }
 
 /// All that a test's capture holds.

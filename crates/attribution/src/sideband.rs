@@ -1,10 +1,15 @@
 //! The records that explain time, as typed events: what attribution reads of sched, irq, `irq_vectors`, exceptions,
 //! `raw_syscalls` and power tracepoints. Field names: the kernel's `include/trace/events/*.h`.
 
+mod classify;
+
 use std::collections::HashMap;
+use std::fmt;
 
 use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid, TimeConversion, Tsc, TscRange};
-use perfdata::{FieldValue, PerfData, Record, Sample};
+use perfdata::{PerfData, Record};
+
+use classify::{classify, number};
 
 /// How many records back an open interrupt is looked for: it begins shortly before what happens in it.
 const INTERRUPT_SEARCHED: usize = 4096;
@@ -53,6 +58,45 @@ pub(crate) enum EventKind {
         /// The state's index.
         state: Option<u32>,
     },
+    /// The record's thread leaves its CPU; kept where it has a callchain.
+    SwitchOut,
+    /// A request to a block device.
+    Block {
+        /// How far it came.
+        step: BlockStep,
+        /// Which.
+        request: Request,
+    },
+    /// Something happened to a connection that the record's context works on.
+    Socket {
+        /// Protocol and both ends: "TCP 10.0.0.1:40000 to 10.0.0.2:80".
+        connection: String,
+    },
+}
+
+/// How far a request to a block device came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockStep {
+    /// Into the queue.
+    Insert,
+    /// To the device.
+    Issue,
+    /// Done.
+    Complete,
+}
+
+/// A request to a block device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The device's number as the kernel keeps it: major << 20 | minor.
+    pub(crate) device: u64,
+    /// First sector, of 512 bytes.
+    pub(crate) sector: u64,
+    /// How many sectors.
+    pub(crate) sectors: u64,
+    /// What it is, in the kernel's letters (`blk_fill_rwbs`): R read, W write, D discard, F flush, S synchronous, M
+    /// metadata, A read ahead.
+    pub(crate) letters: String,
 }
 
 /// Whether a record marks a begin or an end.
@@ -79,6 +123,8 @@ pub(crate) struct SidebandEvent {
     pub(crate) side: Side,
     /// What.
     pub(crate) kind: EventKind,
+    /// Return addresses, innermost first, where the record has them.
+    pub(crate) chain: Vec<u64>,
 }
 
 /// The explaining records around an interval, found by what they are about.
@@ -119,6 +165,16 @@ impl Sideband {
         }
         self.events.extend(more);
         Sideband::new(self.events)
+    }
+
+    /// The callchain of the record at `offset`, made when a thread left its CPU at `at`.
+    pub(crate) fn callchain(&self, offset: FileOffset, at: Tsc) -> Option<&[u64]> {
+        let from = self.events.partition_point(|event| event.time < at);
+        let same_time = self.events[from..].iter().take_while(|event| event.time == at);
+        same_time
+            .into_iter()
+            .find(|event| event.offset == offset && event.kind == EventKind::SwitchOut)
+            .map(|event| &*event.chain)
     }
 
     /// All, in order of time.
@@ -191,6 +247,28 @@ impl EventKind {
     }
 }
 
+impl Request {
+    /// What identifies it while it is under way.
+    pub(crate) fn key(&self) -> (u64, u64) {
+        (self.device, self.sector)
+    }
+}
+
+impl fmt::Display for Request {
+    /// "read of 8 sectors at 2048 on device 254:0".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.letters.trim_start_matches('F').chars().next() {
+            Some('R') => "read",
+            Some('W') => "write",
+            Some('D') => "discard",
+            _ if self.letters.starts_with('F') => "flush",
+            _ => "request",
+        };
+        let (major, minor) = (self.device >> 20, self.device & 0xf_ffff);
+        write!(f, "{what} of {} sectors at {} on device {major}:{minor}", self.sectors, self.sector)
+    }
+}
+
 /// The explaining records within `range`, in order of time.
 pub(crate) fn events_within(
     perf: &PerfData,
@@ -203,6 +281,10 @@ pub(crate) fn events_within(
         .filter_map(|timed| {
             let Record::Sample(sample) = &timed.record else { return None };
             let (side, kind) = classify(sample)?;
+            let chain: Vec<u64> = match kind {
+                EventKind::SwitchOut | EventKind::Waking { .. } => sample.callchain_addresses().collect(),
+                _ => Vec::new(),
+            };
             let cpu = match kind {
                 EventKind::Idle { .. } => {
                     number(sample, "cpu_id").and_then(|id| u32::try_from(id).ok()).map(Cpu)
@@ -210,63 +292,7 @@ pub(crate) fn events_within(
                 _ => timed.cpu,
             };
             let time = conversion.to_tsc(timed.time?);
-            Some(SidebandEvent { time, cpu, thread: timed.thread, offset: timed.offset, side, kind })
+            Some(SidebandEvent { time, cpu, thread: timed.thread, offset: timed.offset, side, kind, chain })
         })
         .collect()
-}
-
-fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
-    let (group, event) = sample.event_name()?.split_once(':')?;
-    let begin = |kind| Some((Side::Begin, kind));
-    let end = |kind| Some((Side::End, kind));
-    match (group, event) {
-        ("sched", "sched_waking" | "sched_wakeup" | "sched_wakeup_new") => begin(EventKind::Waking {
-            target: Tid(i32::try_from(number(sample, "pid")?).ok()?),
-            by_waker: event == "sched_waking",
-        }),
-        ("irq", "irq_handler_entry") => {
-            begin(EventKind::Irq { number: number(sample, "irq")?, name: text(sample, "name") })
-        }
-        ("irq", "irq_handler_exit") => end(EventKind::Irq { number: number(sample, "irq")?, name: None }),
-        ("irq", "softirq_entry") => begin(EventKind::Softirq { vector: number(sample, "vec")? }),
-        ("irq", "softirq_exit") => end(EventKind::Softirq { vector: number(sample, "vec")? }),
-        ("raw_syscalls", "sys_enter") => begin(EventKind::Syscall {
-            number: number(sample, "id")?,
-            first_argument: first_of_array(sample, "args"),
-        }),
-        ("raw_syscalls", "sys_exit") => {
-            end(EventKind::Syscall { number: number(sample, "id")?, first_argument: None })
-        }
-        ("exceptions", "page_fault_user" | "page_fault_kernel") => {
-            begin(EventKind::PageFault { address: number(sample, "address")? })
-        }
-        ("power", "cpu_idle") => {
-            let state = u32::try_from(number(sample, "state")?).ok().filter(|&state| state != u32::MAX);
-            Some((if state.is_some() { Side::Begin } else { Side::End }, EventKind::Idle { state }))
-        }
-        ("irq_vectors", _) => {
-            let vector = |name: &str| EventKind::Vector { name: name.to_owned() };
-            match event.strip_suffix("_entry") {
-                Some(name) => begin(vector(name)),
-                None => end(vector(event.strip_suffix("_exit")?)),
-            }
-        }
-        _ => None,
-    }
-}
-
-fn number(sample: &Sample<'_>, field: &str) -> Option<u64> {
-    sample.field(field)?.as_u64()
-}
-
-fn text(sample: &Sample<'_>, field: &str) -> Option<String> {
-    sample.field(field)?.as_text()
-}
-
-/// The first of an array of 64-bit numbers.
-fn first_of_array(sample: &Sample<'_>, field: &str) -> Option<u64> {
-    match sample.field(field)? {
-        FieldValue::Bytes(bytes) => bytes.first_chunk::<8>().copied().map(u64::from_le_bytes),
-        _ => None,
-    }
 }

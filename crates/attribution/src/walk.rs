@@ -7,6 +7,7 @@
 mod activity;
 mod calls;
 mod kernel_stack;
+mod user_calls;
 
 use std::sync::Arc;
 
@@ -15,7 +16,9 @@ use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, PtEvent, TimeBounds};
 
 pub(crate) use activity::{Activity, Frame, Run, Silence, Stall};
 use kernel_stack::{KernelStack, Moment};
+use user_calls::UserCalls;
 
+use crate::call_path::CallPath;
 use crate::entries::{UNNAMED_SYSCALL, vector_cause};
 use crate::functions::{Function, Functions};
 
@@ -40,6 +43,7 @@ pub(crate) struct Walker<'a> {
     stall_threshold: Ticks,
     out: Activity,
     stack: KernelStack,
+    user_calls: UserCalls,
     open_run: Option<Run>,
     previous: Option<Block>,
     /// The last block ended in a near return whose target has not been seen.
@@ -58,6 +62,7 @@ pub(crate) struct Walker<'a> {
     /// Instructions retired since `now`.
     retired: u64,
     current: Option<Function>,
+    pid: model::Pid,
 }
 
 impl<'a> Walker<'a> {
@@ -68,6 +73,7 @@ impl<'a> Walker<'a> {
             stall_threshold,
             out: Activity::default(),
             stack: KernelStack::default(),
+            user_calls: UserCalls::default(),
             open_run: None,
             previous: None,
             returning: false,
@@ -81,6 +87,7 @@ impl<'a> Walker<'a> {
             not_after: Tsc(0),
             retired: 0,
             current: None,
+            pid: model::Pid::KERNEL,
         }
     }
 
@@ -100,9 +107,20 @@ impl<'a> Walker<'a> {
         if self.not_after != Tsc(u64::MAX) && self.not_after > at {
             self.notice_stall(at, self.previous.map_or(0, |block| block.aux_offset));
         }
+        self.note_path(at);
         self.end_silence(at, false);
         self.close_run(at);
         self.forget_path();
+    }
+
+    /// Where the thread stands at `at`, the end of a stay.
+    fn note_path(&mut self, at: Tsc) {
+        let kernel = if self.stack.is_empty() { &[][..] } else { self.stack.call_sites() };
+        let last = self.previous.filter(|block| block.kernel && block.end != BlockEnd::Call);
+        let last = last.map(|block| block.end_ip);
+        let ips = self.user_calls.sites().chain(kernel.iter().copied()).chain(last);
+        let path = CallPath::of(ips, self.pid, at, self.functions);
+        self.out.paths.push(path);
     }
 
     /// The next item of the thread's flow.
@@ -164,6 +182,7 @@ impl<'a> Walker<'a> {
         }
         self.pending_entry = None;
         self.returning = false;
+        self.user_calls.block(block);
         self.extend_run(block, at);
     }
 
@@ -245,6 +264,7 @@ impl<'a> Walker<'a> {
         self.begin_silence(at, why, true, None, aux_offset);
         self.stack.cut(at);
         self.forget_path();
+        self.user_calls.forget();
     }
 
     fn forget_path(&mut self) {
@@ -381,8 +401,8 @@ impl<'a> Walker<'a> {
 
     fn look_up(&mut self, block: &Block, at: Tsc) {
         if !self.current.as_ref().is_some_and(|function| function.range.contains(&block.ip)) {
-            let pid = block.thread.map_or(model::Pid::KERNEL, |thread| thread.pid);
-            self.current = self.functions.function_at(pid, block.ip, at);
+            self.pid = block.thread.map_or(model::Pid::KERNEL, |thread| thread.pid);
+            self.current = self.functions.function_at(self.pid, block.ip, at);
         }
     }
 

@@ -1,9 +1,8 @@
 //! Hand-made schedules: what a thread waited for, who ended it, what that one did meanwhile.
 
-use model::{Attribution, Evidence, OffCpu, Segment, Tsc};
+use model::{Attribution, Evidence, Segment, Tsc};
 use perfdata::{LeaveReason, Schedule};
 
-use super::wait_kind;
 use crate::script::{IDLE, Table, WORKER, WRITER, World, expected, record, run, told};
 use crate::sideband::{EventKind, Side, SidebandEvent};
 
@@ -87,7 +86,7 @@ fn a_lock_has_its_address_its_waker_and_its_queue() {
     let lock = segment(&attribution, "offcpu.lock");
     assert_eq!(
         lock.detail,
-        "in futex() on futex 0xbeef, woken by writer (tid 102) in futex() on futex 0xbeef"
+        "in futex() on futex 0xbeef, held by writer (tid 102), who woke it in futex() on futex 0xbeef"
     );
     // Below it: the writer's own time from 100 to 300, and not a tick beyond.
     let during: Vec<_> = lock
@@ -102,7 +101,7 @@ fn a_lock_has_its_address_its_waker_and_its_queue() {
 }
 
 #[test]
-fn a_timer_that_wakes_is_named_and_followed_no_further() {
+fn a_timer_that_wakes_is_named_and_stands_below_the_sleep() {
     let table = table();
     let vector = |time, side| record(time, 1, IDLE, side, EventKind::Vector { name: "local_timer".into() });
     let mut wake = waking(300, IDLE);
@@ -113,8 +112,11 @@ fn a_timer_that_wakes_is_named_and_followed_no_further() {
     let attribution = segments(&world, 50..600);
     let sleep = segment(&attribution, "offcpu.sleep");
     assert_eq!((sleep.range.start, sleep.range.stop), (Tsc(100), Tsc(300)));
-    assert_eq!(sleep.detail, "in clock_nanosleep(), woken by kernel.timer");
-    assert!(sleep.during.is_empty());
+    assert_eq!(sleep.detail, "in clock_nanosleep(), woken by kernel.timer on CPU 1");
+    let below: Vec<_> =
+        sleep.during.iter().map(|part| (part.cause.to_string(), part.range.ticks().0)).collect();
+    assert_eq!(below, expected(&[("offcpu.sleep", 195), ("kernel.timer", 5)]));
+    assert_eq!(sleep.during[0].detail, "its timer had not expired");
 }
 
 /// CPU 1 went idle (state 2) at 50 and says at 450 that it is awake; the wake-up was at 300.
@@ -195,20 +197,4 @@ fn count(segment: &Segment, depth: usize) -> usize {
     assert_eq!(segment.during.last().map(|last| last.range.stop), Some(segment.range.stop));
     assert!(segment.during.windows(2).all(|pair| pair[0].range.stop == pair[1].range.start));
     1 + segment.during.iter().map(|part| count(part, depth + 1)).sum::<usize>()
-}
-
-#[test]
-fn a_system_call_tells_what_kind_of_wait_it_is() {
-    for (call, state, kind) in [
-        (Some("futex"), Some('S'), OffCpu::Lock),
-        (Some("clock_nanosleep"), None, OffCpu::Sleep),
-        (Some("ppoll"), Some('S'), OffCpu::Poll),
-        (Some("recvfrom"), Some('S'), OffCpu::Socket),
-        (Some("read"), Some('D'), OffCpu::BlockIo),
-        (Some("read"), Some('S'), OffCpu::Other),
-        (None, Some('D'), OffCpu::BlockIo),
-        (None, None, OffCpu::Other),
-    ] {
-        assert_eq!(wait_kind(call, state), kind, "{call:?} in state {state:?}");
-    }
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use model::{Cause, Cpu, Ticks, TscRange};
 
+use crate::call_path::CallPath;
+
 /// A stretch of kernel work: an entry until its return, or a landmark function until it returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
@@ -91,4 +93,6 @@ pub(crate) struct Activity {
     pub(crate) stalls: Vec<Stall>,
     /// Loss, and tracing off.
     pub(crate) silences: Vec<Silence>,
+    /// Where the thread stood at the end of each of its stays on a CPU.
+    pub(crate) paths: Vec<CallPath>,
 }

@@ -5,6 +5,8 @@
 //! call depth tracking's return thunk calls 16 times (`arch/x86/include/asm/nospec-branch.h`, `lib/retpoline.S`).
 //! So a return is matched with the call it goes back behind, and what was called since then is forgotten.
 
+use crate::call_path::innermost;
+
 /// The longest instruction; a call's return address lies at most this far behind its first byte.
 const LONGEST_INSTRUCTION: u64 = 15;
 
@@ -24,6 +26,11 @@ impl CallSites {
     /// How many calls are open.
     pub(crate) fn depth(&self) -> usize {
         self.sites.len()
+    }
+
+    /// The innermost open calls, outermost of them first.
+    pub(crate) fn innermost(&self) -> &[u64] {
+        innermost(&self.sites)
     }
 
     /// The call instruction at `ip` executed.

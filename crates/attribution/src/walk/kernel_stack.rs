@@ -72,6 +72,11 @@ impl KernelStack {
         self.open.is_empty()
     }
 
+    /// The kernel's calls that have not returned, outermost first.
+    pub(crate) fn call_sites(&self) -> &[u64] {
+        self.calls.innermost()
+    }
+
     /// The kernel was entered at `function` (at `ip` where no symbol covers it).
     pub(crate) fn enter(&mut self, function: Option<&Function>, ip: u64, begin: Moment) {
         let symbol = name_of(function, ip);

@@ -1,0 +1,120 @@
+//! The calls that had not returned at some moment: where a thread stood when it left its CPU, or woke another one.
+//!
+//! Input: call instructions that the flow has not come back behind, or the callchain of a record. Output: functions
+//! with addresses, outermost first, user and kernel code apart. What was called before the flow began is not in it.
+
+use std::sync::Arc;
+
+use model::{Pid, Tsc};
+
+use crate::functions::Functions;
+
+/// First address of the kernel's half.
+const KERNEL_HALF: u64 = 1 << 63;
+
+/// How many calls of each half are kept: the innermost ones.
+const DEEPEST: usize = 48;
+
+/// How many user functions are told.
+const TOLD: usize = 3;
+
+/// A function that had not returned, and how far it had come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    /// The call instruction, or the last instruction that ran.
+    pub(crate) ip: u64,
+    /// The function.
+    pub(crate) function: Arc<str>,
+    /// Its source line, as `queue.c:88`, where that is known.
+    pub(crate) line: Option<Arc<str>>,
+}
+
+/// Where a thread stood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CallPath {
+    /// When.
+    pub(crate) at: Tsc,
+    /// User functions, outermost first.
+    pub(crate) user: Vec<Site>,
+    /// Kernel functions, outermost first; empty where the thread ran user code or the kernel was not traced.
+    pub(crate) kernel: Vec<Site>,
+}
+
+impl CallPath {
+    /// The path through the instructions at `ips`, outermost first, in process `pid` at time `at`.
+    pub(crate) fn of(
+        ips: impl Iterator<Item = u64>,
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> CallPath {
+        let mut path = CallPath { at, ..CallPath::default() };
+        for ip in ips {
+            let Some(function) = functions.function_at(pid, ip, at) else { continue };
+            let half = if ip >= KERNEL_HALF { &mut path.kernel } else { &mut path.user };
+            if !is_thunk(&function.name) && half.last().is_none_or(|last| last.function != function.name) {
+                let line = if ip < KERNEL_HALF { functions.line_at(pid, ip, at) } else { None };
+                half.push(Site { ip, function: function.name, line });
+            }
+        }
+        path
+    }
+
+    /// The path of a callchain: addresses innermost first, of which all but the first one of each half are return
+    /// addresses.
+    pub(crate) fn of_callchain(chain: &[u64], pid: Pid, at: Tsc, functions: &dyn Functions) -> CallPath {
+        let kernel = chain.iter().take_while(|&&ip| ip >= KERNEL_HALF).count();
+        let own = |index: usize, ip: u64| if index == 0 || index == kernel { ip } else { ip.wrapping_sub(1) };
+        let ips = chain.iter().enumerate().take(2 * DEEPEST).map(|(index, &ip)| own(index, ip));
+        CallPath::of(ips.collect::<Vec<_>>().into_iter().rev(), pid, at, functions)
+    }
+
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.user.is_empty() && self.kernel.is_empty()
+    }
+
+    /// The kernel's functions, innermost first.
+    pub(crate) fn kernel_functions(&self) -> impl Iterator<Item = &str> {
+        self.kernel.iter().rev().map(|site| &*site.function)
+    }
+
+    /// Whether a user function's name holds `part`.
+    pub(crate) fn passes_user(&self, part: &str) -> bool {
+        self.user.iter().any(|site| site.function.contains(part))
+    }
+
+    /// The innermost user functions, and the innermost line that is known: `mutex_lock() < take() < consume() at
+    /// queue.c:88`.
+    pub(crate) fn tell_user(&self) -> Option<String> {
+        let innermost = self.user.len().checked_sub(1)?;
+        let lined = self.user.iter().rposition(|site| site.line.is_some());
+        let last = lined.unwrap_or(0).min(innermost).max((innermost + 1).saturating_sub(TOLD));
+        let mut told: Vec<String> =
+            self.user[last..].iter().rev().map(|site| format!("{}()", site.function)).collect();
+        if let Some(site) = lined.and_then(|index| self.user.get(index)) {
+            let line = site.line.as_deref().unwrap_or_default();
+            let at = format!("{}() at {line}", site.function);
+            match told.iter_mut().rev().find(|name| **name == format!("{}()", site.function)) {
+                Some(name) => *name = at,
+                None => told.push(at),
+            }
+        }
+        Some(told.join(" < "))
+    }
+}
+
+/// The innermost of `sites`, as many as are kept.
+pub(crate) fn innermost(sites: &[u64]) -> &[u64] {
+    &sites[sites.len().saturating_sub(DEEPEST)..]
+}
+
+/// Code that stands between a call and the function it calls (`arch/x86/lib/retpoline.S`).
+fn is_thunk(function: &str) -> bool {
+    ["__x86_indirect_", "__x86_return_", "srso_", "retbleed_"]
+        .iter()
+        .any(|prefix| function.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! What happened during a wait that an interrupt ended: the interrupt's work on the CPU that woke the thread, and
+//! before it the device, the timer or the network that it came from.
+
+use model::{Cause, Certainty, Interval, IntervalId, OffCpu, Segment, TscRange};
+
+use crate::claim::Claim;
+use crate::examine::{Examined, Scene};
+use crate::follow::{Decode, work_at};
+use crate::kernel::claims_of_records;
+use crate::partition::partition;
+use crate::precedence::Rank;
+use crate::segments::plain;
+use crate::sideband::Sideband;
+use crate::timeline::{Stay, Whereabouts};
+use crate::waits::Wait;
+use crate::waker::{Wakeup, interrupts_before};
+
+/// What the waking CPU was serving, by its flow, where no record tells.
+pub(super) fn by_flow(scene: &Scene<'_>, wakeup: &Wakeup, decoder: &mut dyn Decode) -> Option<Cause> {
+    let frames = work_at(scene, wakeup.cpu?, wakeup.waker?, wakeup.at, decoder);
+    let open = frames.into_iter().filter(|frame| frame.range.stop == wakeup.at);
+    open.filter(|frame| is_interrupt(&frame.cause)).max_by_key(|frame| frame.depth).map(|frame| frame.cause)
+}
+
+fn is_interrupt(cause: &Cause) -> bool {
+    matches!(cause, Cause::Irq(_) | Cause::Softirq(_) | Cause::Timer | Cause::Ipi(_) | Cause::Nmi)
+}
+
+/// The partition of `range`, the wait that `wakeup` ended.
+pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: &Sideband) -> Vec<Segment> {
+    let Some(cpu) = wakeup.cpu else { return Vec::new() };
+    let work = interrupts_before(cpu, wakeup.at, range, sideband);
+    let work = work.unwrap_or(TscRange::new(range.stop, range.stop));
+    let stay = |range, place| Stay {
+        range,
+        thread: None,
+        place,
+        left_cpu: None,
+        left_at: None,
+        start_record: None,
+        stop_record: None,
+    };
+    let before = TscRange::new(range.start, work.start);
+    let stays: Vec<Stay> = [stay(before, Whereabouts::Unknown), stay(work, Whereabouts::OnCpu(cpu))]
+        .into_iter()
+        .filter(|stay| !stay.range.is_empty())
+        .collect();
+    let mut claims = claims_of_records(sideband, &stays, &[]);
+    claims.extend(sources(before, wakeup, wait));
+    let mut rest = Claim::new(
+        work,
+        Rank::Uncovered,
+        wakeup.interrupt.clone().unwrap_or(Cause::KernelUnknown),
+        Certainty::Inferred,
+    );
+    rest.occurrence = u64::MAX;
+    rest.cpu = Some(cpu);
+    claims.push(rest);
+    let bids: Vec<_> = claims.iter().map(|claim| claim.bid).collect();
+    let pieces = partition(range, &bids);
+    let interval = Interval::new(IntervalId(0), "", range, None);
+    plain(&Examined { stays, claims, pieces, ..Examined::empty(interval) })
+}
+
+/// What the interrupt came from, up to its begin: the request in its queue and in its device, else whatever the wait
+/// was for.
+fn sources(before: TscRange, wakeup: &Wakeup, wait: &Wait) -> Vec<Claim> {
+    let claim = |range: TscRange, occurrence: u64, detail: &str, certainty| {
+        let range = range.intersection(before)?;
+        let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), certainty);
+        claim.bid.depth = usize::from(occurrence != 0);
+        claim.occurrence = occurrence;
+        claim.say(detail);
+        Some(claim)
+    };
+    let mut claims = Vec::new();
+    claims.extend(claim(before, 0, nothing_yet(wait.kind, wakeup), Certainty::Inferred));
+    if let Some(served) = &wait.request {
+        let issued = served.issued.unwrap_or(served.completed);
+        if let Some(inserted) = served.inserted {
+            claims.extend(claim(
+                TscRange::new(inserted, issued),
+                1,
+                "in the device's queue",
+                Certainty::Measured,
+            ));
+        }
+        let device = format!("the device served the {}", served.request);
+        claims.extend(claim(TscRange::new(issued, served.completed), 2, &device, Certainty::Measured));
+        for (claim, record) in claims.iter_mut().skip(1).zip(served.evidence.iter().rev()) {
+            claim.evidence.push(record.clone());
+        }
+    }
+    claims
+}
+
+/// Why nothing woke the thread before.
+fn nothing_yet(kind: OffCpu, wakeup: &Wakeup) -> &'static str {
+    match (kind, &wakeup.interrupt) {
+        (OffCpu::Sleep, _) | (_, Some(Cause::Timer)) => "its timer had not expired",
+        (OffCpu::Socket, _) => "nothing had come for it",
+        (OffCpu::BlockIo, _) => "before the request was handed to the device",
+        (_, Some(Cause::Softirq(name))) if name == "net_rx" => "nothing had come for it",
+        (_, Some(Cause::Softirq(name))) if name == "timer" || name == "hrtimer" => {
+            "its timer had not expired"
+        }
+        _ => "nothing had ended it",
+    }
+}

@@ -1,0 +1,95 @@
+//! The system call in which a thread waits: by its last `sys_enter` record, which tells the object too, else by the
+//! flow.
+
+use model::{Cause, Evidence, OffCpu};
+
+use crate::entries::UNNAMED_SYSCALL;
+use crate::kernel;
+use crate::offcpu::Context;
+use crate::sideband::{EventKind, SidebandEvent};
+use crate::syscalls::{self, Object};
+use crate::timeline::Stay;
+
+/// A system call in which a thread was.
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) object: Option<Object>,
+    pub(crate) record: Option<Evidence>,
+}
+
+impl Call {
+    /// The call that a `sys_enter` record began.
+    pub(crate) fn of_record(event: &SidebandEvent) -> Option<Call> {
+        let EventKind::Syscall { number, first_argument } = event.kind else { return None };
+        let name = syscalls::name(number);
+        let object = first_argument.and_then(|argument| syscalls::object(&name, argument));
+        let record = Some(Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)));
+        Some(Call { name, object, record })
+    }
+
+    /// `in futex() on futex 0xbeef`.
+    pub(crate) fn tell(&self) -> String {
+        match &self.object {
+            Some(object) => format!("in {}() on {object}", self.name),
+            None => format!("in {}()", self.name),
+        }
+    }
+
+    /// What a thread waits for that sleeps in this call; `None` where the name does not tell.
+    pub(crate) fn kind(&self) -> Option<OffCpu> {
+        kind_of(&self.name)
+    }
+}
+
+/// The system call the thread was in when it left. Where record and flow contradict each other, a record is missing
+/// and the flow is right.
+pub(crate) fn call_of(stay: &Stay, context: &Context<'_>) -> Option<Call> {
+    let left_at = stay.left_at.unwrap_or(stay.range.start);
+    let by_record = stay.thread.and_then(|thread| context.sideband.call_at(thread.tid, left_at));
+    let by_record = by_record.and_then(Call::of_record);
+    let later = context.calls.partition_point(|frame| frame.range.start < stay.range.start);
+    let open = context.calls[..later].last().filter(|frame| frame.range.stop >= stay.range.start);
+    match open.map(|frame| &frame.cause) {
+        Some(Cause::Syscall(name)) if name != UNNAMED_SYSCALL => by_record
+            .filter(|call| call.name == *name)
+            .or_else(|| Some(Call { name: name.clone(), object: None, record: None })),
+        _ => by_record,
+    }
+}
+
+fn kind_of(call: &str) -> Option<OffCpu> {
+    Some(match call {
+        "futex" | "futex_wait" | "futex_waitv" | "futex_requeue" | "semop" | "semtimedop" | "flock" => {
+            OffCpu::Lock
+        }
+        "nanosleep" | "clock_nanosleep" => OffCpu::Sleep,
+        "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
+            OffCpu::Poll
+        }
+        "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "accept" | "accept4"
+        | "connect" => OffCpu::Socket,
+        "fsync" | "fdatasync" | "syncfs" | "sync" | "sync_file_range" | "msync" | "io_getevents" => {
+            OffCpu::BlockIo
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_call_tells_what_kind_of_wait_it_is() {
+        for (call, kind) in [
+            ("futex", Some(OffCpu::Lock)),
+            ("clock_nanosleep", Some(OffCpu::Sleep)),
+            ("ppoll", Some(OffCpu::Poll)),
+            ("recvfrom", Some(OffCpu::Socket)),
+            ("fsync", Some(OffCpu::BlockIo)),
+            ("read", None),
+        ] {
+            assert_eq!(kind_of(call), kind, "{call}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Who ended a wait: the thread or the interrupt in whose context the wake-up was recorded.
+//!
+//! Input: the `sched_waking` record (or `sched_wakeup`, which may be in the woken CPU's context) and what its CPU was
+//! doing then. A softirq that a thread runs at the end of its own system call is that thread's doing.
+
+use model::{Cause, Cpu, Evidence, ThreadId, Ticks, Tsc, TscRange};
+
+use crate::call_path::CallPath;
+use crate::kernel;
+use crate::sideband::{EventKind, Side, Sideband, SidebandEvent};
+use crate::timeline::Stay;
+
+/// Interrupts that lie further apart have nothing to do with each other: about 20 us.
+const APART: Ticks = Ticks(50_000);
+
+/// How many records back from a softirq it is looked for what raised it.
+const SEARCHED: usize = 64;
+
+/// A wake-up found for a wait: who did it and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wakeup {
+    /// When.
+    pub(crate) at: Tsc,
+    /// Where; the waking CPU where the record is in the waker's context.
+    pub(crate) cpu: Option<Cpu>,
+    /// The thread in whose context it happened; unknown where only the woken CPU tells of it.
+    pub(crate) waker: Option<ThreadId>,
+    /// What that context was serving, where it was an interrupt.
+    pub(crate) interrupt: Option<Cause>,
+    /// Whether the interrupt is a softirq that the thread's own system call raised and ran.
+    pub(crate) own_softirq: bool,
+    /// Where the waker stood, by the record's callchain.
+    pub(crate) chain: Vec<u64>,
+    /// The record.
+    pub(crate) evidence: Evidence,
+}
+
+impl Wakeup {
+    /// The wake-up that ended the wait of `stay`, if a record tells.
+    pub(crate) fn of(stay: &Stay, sideband: &Sideband) -> Option<Wakeup> {
+        let event = sideband.wakings(stay.thread?.tid, stay.range).next()?;
+        let by_waker = matches!(event.kind, EventKind::Waking { by_waker: true, .. });
+        let interrupt = event.cpu.and_then(|cpu| sideband.interrupt_at(cpu, event.time)).filter(|_| by_waker);
+        Some(Wakeup {
+            at: event.time,
+            cpu: event.cpu.filter(|_| by_waker),
+            waker: event.thread.filter(|thread| by_waker || !thread.is_idle()),
+            interrupt: interrupt.map(|begun| kernel::cause(&begun.kind)),
+            own_softirq: interrupt.is_some_and(|begun| is_own_doing(begun, event.thread, sideband)),
+            chain: event.chain.clone(),
+            evidence: Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)),
+        })
+    }
+
+    /// The thread whose doing it was.
+    pub(crate) fn thread(&self) -> Option<ThreadId> {
+        let by_thread = self.interrupt.is_none() || self.own_softirq;
+        self.waker.filter(|thread| by_thread && !thread.is_idle())
+    }
+
+    /// Whether received packets led to it.
+    pub(crate) fn came_by_network(&self) -> bool {
+        self.interrupt == Some(Cause::Softirq("net_rx".into()))
+    }
+
+    /// Where the waker stood, by `flow` or by the record's callchain.
+    pub(crate) fn path(
+        &self,
+        flow: Option<CallPath>,
+        functions: &dyn crate::functions::Functions,
+    ) -> Option<CallPath> {
+        flow.filter(|path| !path.is_empty()).or_else(|| {
+            let pid = self.waker.map_or(model::Pid::KERNEL, |thread| thread.pid);
+            let path = CallPath::of_callchain(&self.chain, pid, self.at, functions);
+            (!path.is_empty()).then_some(path)
+        })
+    }
+}
+
+/// A softirq runs behind the interrupt that raised it, or at the end of the critical section in which a system call
+/// raised it (`__local_bh_enable_ip`). Which of the two began last on its CPU, or ended last, tells.
+fn is_own_doing(begun: &SidebandEvent, thread: Option<ThreadId>, sideband: &Sideband) -> bool {
+    let (EventKind::Softirq { .. }, Some(thread)) = (&begun.kind, thread) else { return false };
+    let events = sideband.events();
+    let until = events.partition_point(|event| event.time < begun.time);
+    let earlier = events[until.saturating_sub(SEARCHED)..until].iter().rev();
+    let of_cpu = earlier.filter(|event| event.cpu == begun.cpu);
+    let raised_by = of_cpu.into_iter().find(|event| match event.kind {
+        EventKind::Irq { .. } | EventKind::Vector { .. } => true,
+        EventKind::Syscall { .. } => event.thread.is_some_and(|other| other.tid == thread.tid),
+        _ => false,
+    });
+    raised_by
+        .is_some_and(|event| matches!(event.kind, EventKind::Syscall { .. }) && event.side == Side::Begin)
+}
+
+/// The interrupt work that led to a wake-up on `cpu` at `at`: from the begin of the interrupt that raised the softirq,
+/// or of whatever was served then.
+pub(crate) fn interrupts_before(
+    cpu: Cpu,
+    at: Tsc,
+    longest: TscRange,
+    sideband: &Sideband,
+) -> Option<TscRange> {
+    let open = sideband.interrupt_at(cpu, at)?;
+    let events = sideband.events();
+    let until = events.partition_point(|event| event.time < open.time);
+    let mut start = open.time;
+    // Interrupts that ended right before are what raised it: nothing else of that CPU was recorded in between.
+    let of_cpu =
+        events[until.saturating_sub(SEARCHED)..until].iter().rev().filter(|event| event.cpu == Some(cpu));
+    for event in of_cpu.take_while(|event| event.time >= open.time.before(APART)) {
+        match event.kind {
+            EventKind::Irq { .. } | EventKind::Vector { .. } | EventKind::Softirq { .. } => {
+                start = event.time;
+            }
+            EventKind::Waking { .. } | EventKind::Block { .. } | EventKind::Socket { .. } => {}
+            _ => break,
+        }
+    }
+    TscRange::new(start, at).intersection(longest)
+}

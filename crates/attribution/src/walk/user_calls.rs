@@ -1,0 +1,74 @@
+//! Which calls of user code have not returned, as far back as the flow tells.
+//!
+//! Input: the blocks of user code in order. Like the kernel's, returns are matched with the calls they come back
+//! behind, so that `longjmp` and exceptions only leave calls open until an outer one returns.
+
+use pt::{Block, BlockEnd};
+
+use super::calls::CallSites;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct UserCalls {
+    calls: CallSites,
+    returning: bool,
+    last: Option<Block>,
+}
+
+impl UserCalls {
+    /// The next block of user code.
+    pub(crate) fn block(&mut self, block: &Block) {
+        if std::mem::take(&mut self.returning) {
+            self.calls.return_to(block.ip);
+        }
+        match block.end {
+            BlockEnd::Call => self.calls.call(block.end_ip),
+            BlockEnd::Return => self.returning = true,
+            _ => {}
+        }
+        self.last = Some(*block);
+    }
+
+    /// Execution went on unseen.
+    pub(crate) fn forget(&mut self) {
+        *self = UserCalls::default();
+    }
+
+    /// The open calls, outermost first, then the last instruction that ran.
+    pub(crate) fn sites(&self) -> impl Iterator<Item = u64> {
+        let called = self.last.is_some_and(|block| block.end == BlockEnd::Call);
+        let last = self.last.filter(|_| !called).map(|block| block.end_ip);
+        self.calls.innermost().iter().copied().chain(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Tsc;
+    use pt::TimeBounds;
+
+    use super::*;
+
+    fn block(ip: u64, end: BlockEnd) -> Block {
+        let time = TimeBounds { not_before: Tsc(0), not_after: Tsc(0) };
+        let (bits, kernel, thread, aux_offset) = (64, false, None, 0);
+        Block { ip, end_ip: ip + 11, instructions: 10, end, bits, kernel, thread, time, aux_offset }
+    }
+
+    /// `main` calls `work`, which calls `lock`; `lock` returns, `work` makes a system call.
+    #[test]
+    fn what_returned_is_not_on_the_way() {
+        let mut calls = UserCalls::default();
+        for (ip, end) in [
+            (0x1000, BlockEnd::Call),
+            (0x2000, BlockEnd::Call),
+            (0x3000, BlockEnd::Return),
+            (0x2010, BlockEnd::FarCall),
+        ] {
+            calls.block(&block(ip, end));
+        }
+        assert_eq!(calls.sites().collect::<Vec<_>>(), [0x100b, 0x201b]);
+        calls.forget();
+        assert_eq!(calls.sites().count(), 0);
+    }
+}
