@@ -2,24 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 use attribution::{Comms, Function, Functions, Whereabouts};
 use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
 use perfdata::{AuxBuffer, IntelPtConfig, LossKind, PerfData, Record};
-use pt::{CpuModel, Gap, Occupant, Piece, PtConfig, PtStream};
+use pt::{CpuModel, Occupant, Piece, PtConfig, PtStream};
 use report::{CaptureFacts, Timebase};
 use symbols::{ProcessImages, SearchPath};
 
 use crate::args::InputArgs;
+use crate::decode_findings::DecodeFindings;
 
 /// From this time on, nothing retired between two packets is a stand-still and not a slow instruction: above what
 /// the slowest single instructions and page walks take, below what an SMI or a hypervisor's pause does.
 const STALL_NS: u64 = 10_000;
-
-/// How many undecodable parts are described one by one.
-const GAPS_SHOWN: usize = 20;
 
 /// Opens the perf.data that the arguments name.
 pub(crate) fn open(args: &InputArgs) -> Result<PerfData> {
@@ -37,7 +35,7 @@ pub(crate) struct Capture<'a> {
     occupants: OnceLock<BTreeMap<Cpu, Vec<Occupant>>>,
     thread_occupants: OnceLock<BTreeMap<Tid, Vec<Occupant>>>,
     stream_diagnostics: Vec<Diagnostic>,
-    decode_diagnostics: Mutex<Vec<Diagnostic>>,
+    decode_findings: DecodeFindings,
 }
 
 impl<'a> Capture<'a> {
@@ -53,7 +51,7 @@ impl<'a> Capture<'a> {
             occupants: OnceLock::new(),
             thread_occupants: OnceLock::new(),
             stream_diagnostics: Vec::new(),
-            decode_diagnostics: Mutex::new(Vec::new()),
+            decode_findings: DecodeFindings::default(),
         };
         capture.join_buffers();
         capture
@@ -188,29 +186,13 @@ impl<'a> Capture<'a> {
     /// What came up while decoding: missing binaries, failures of the decoder.
     pub(crate) fn late_diagnostics(&self) -> Vec<Diagnostic> {
         let mut all = self.images.get().map_or_else(Vec::new, ProcessImages::diagnostics);
-        all.extend(
-            self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner).drain(..),
-        );
+        all.extend(self.decode_findings.take());
         all
     }
 
-    /// Keeps a failure of the decoder for [`Self::late_diagnostics`].
-    pub(crate) fn note_decode_error(&self, cpu: Option<Cpu>, error: &pt::Error) {
-        let diagnostic = Diagnostic::error(format!("a window could not be decoded: {error}")).on_cpu(cpu);
-        let mut kept = self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if !kept.contains(&diagnostic) {
-            kept.push(diagnostic);
-        }
-    }
-
-    /// Keeps an undecodable part of a stream for [`Self::late_diagnostics`]: the first few, then a count would only
-    /// repeat them.
-    pub(crate) fn note_gap(&self, cpu: Option<Cpu>, gap: &Gap) {
-        let mut kept = self.decode_diagnostics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if kept.len() < GAPS_SHOWN {
-            let what = format!("a part of the trace could not be decoded: {}", gap.reason);
-            kept.push(Diagnostic::warning(what).on_cpu(cpu).at_aux(gap.aux_offset));
-        }
+    /// What the decoder meets goes here, for [`Self::late_diagnostics`].
+    pub(crate) fn decode_findings(&self) -> &DecodeFindings {
+        &self.decode_findings
     }
 
     /// The circumstances of the recording.

@@ -46,9 +46,12 @@ impl<'a> Decoding<'a> {
     pub(crate) fn stream(&mut self, stream: &PtStream<'_>, range: TscRange, sink: &mut dyn FlowSink) -> bool {
         let window = Window { stream, range, occupants: self.capture.occupants_of(stream) };
         match self.engine.decode(&window, self.capture.images(), sink) {
-            Ok(_) => true,
+            Ok(stats) => {
+                self.capture.decode_findings().window(stream.cpu(), &stats);
+                true
+            }
             Err(error) => {
-                self.capture.note_decode_error(stream.cpu(), &error);
+                self.capture.decode_findings().failure(stream.cpu(), &error);
                 false
             }
         }

@@ -134,8 +134,9 @@ fn decode_stream(capture: &Capture<'_>, stream: &PtStream<'_>, wanted: &Wanted, 
         start: Tsc(0),
         stopped: false,
     };
-    if let Err(error) = engine.decode(&window, capture.images(), &mut sink) {
-        capture.note_decode_error(stream.cpu(), &error);
+    match engine.decode(&window, capture.images(), &mut sink) {
+        Ok(stats) => capture.decode_findings().window(stream.cpu(), &stats),
+        Err(error) => capture.decode_findings().failure(stream.cpu(), &error),
     }
     let _ = sink.flush();
 }
@@ -168,7 +169,7 @@ impl FlowSink for Batching<'_> {
         let block = match item {
             FlowItem::Block(block) => block,
             FlowItem::Gap(gap) => {
-                self.capture.note_gap(self.cpu, &gap);
+                self.capture.decode_findings().gap(self.cpu, &gap);
                 return ControlFlow::Continue(());
             }
             FlowItem::Event(_) => return ControlFlow::Continue(()),

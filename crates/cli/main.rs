@@ -7,6 +7,7 @@ mod args;
 mod capture;
 mod checks;
 mod count;
+mod decode_findings;
 mod decoding;
 mod dump;
 mod explain;

@@ -39,6 +39,8 @@ pub struct DecodeStats {
     pub bytes: u64,
     /// TSC packets left out: later than the next sync points, so damaged. The time goes on by MTC and CYC.
     pub ignored_times: u64,
+    /// AUX offset in front of the first of them, to within the packets between two decoded blocks.
+    pub first_ignored_time: Option<u64>,
     /// Whether [`Limits::instructions`] ended it early.
     pub limited: bool,
 }

@@ -37,13 +37,18 @@ impl Walk<'_> {
                 self.enter_period(state, run);
             }
             let (before, latest) = (state.clock_at, state.latest);
-            let ignored = &mut self.emitter.stats.ignored_times;
+            let mut ignored = 0;
             let credible = |low| {
                 let credible = self.stream.full_tsc(low) <= latest;
-                *ignored += u64::from(!credible);
+                ignored += u64::from(!credible);
                 credible
             };
             state.clock_at = state.clock.advance(run.bytes, before, at.min(state.period_end), credible);
+            if ignored > 0 {
+                let met = &mut self.emitter.stats;
+                met.ignored_times += ignored;
+                met.first_ignored_time.get_or_insert(run.base.wrapping_add(before as u64));
+            }
             if state.clock_at == before {
                 break;
             }
