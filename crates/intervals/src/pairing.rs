@@ -89,7 +89,7 @@ enum Lane {
 struct Open {
     begin: Mark,
     /// An end of the same key that came before the begin: if no other follows, the interval is negative.
-    early_end: Option<Mark>,
+    early_end: Option<Box<Mark>>,
     publish: Option<Tsc>,
     stages: Vec<Stage>,
     counters: Vec<Counter>,
@@ -125,9 +125,10 @@ impl Pairing {
     }
 
     fn begin(&mut self, lane: Lane, mark: Mark) {
-        let early_end = self.early_ends.remove(&lane);
+        let early_end = self.early_ends.remove(&lane).map(Box::new);
         let keyed = matches!(lane, Lane::Keyed(..));
-        let stack = self.open.entry(lane).or_default();
+        // A million lanes with one open begin each: a first push would make room for four.
+        let stack = self.open.entry(lane).or_insert_with(|| Vec::with_capacity(1));
         let displaced = match stack.len() {
             1.. if keyed => stack.pop(),
             DEEPEST_NESTING.. => Some(stack.remove(0)),
@@ -208,7 +209,7 @@ impl Pairing {
     /// A begin without end: alone, or with an end that came too early.
     fn never_ended(&mut self, mut open: Open, kind: &'static str, what: &str) {
         match open.early_end.take() {
-            Some(end) if end.at == open.begin.at => self.close(open, end),
+            Some(end) if end.at == open.begin.at => self.close(open, *end),
             Some(end) => self.findings.add(Severity::Error, "negative intervals", open.begin.origin, || {
                 let ticks = open.begin.at.since(end.at).0;
                 format!("{} ends {ticks} ticks before it begins: it is left out", name(&open.begin))
@@ -248,7 +249,7 @@ fn order(mark: &Mark) -> (Tsc, &str, Option<&str>, Option<ThreadId>) {
 }
 
 impl Open {
-    fn new(mut begin: Mark, early_end: Option<Mark>) -> Open {
+    fn new(mut begin: Mark, early_end: Option<Box<Mark>>) -> Open {
         let counters = std::mem::take(&mut begin.counters);
         Open { begin, early_end, publish: None, stages: Vec::new(), counters }
     }
