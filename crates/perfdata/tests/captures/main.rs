@@ -7,7 +7,6 @@ mod aux_area;
 mod captures;
 mod damage;
 mod dump;
-mod fuzz_seeds;
 mod header;
 mod peer;
 mod samples;
