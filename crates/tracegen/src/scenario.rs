@@ -13,7 +13,7 @@ mod write;
 use std::path::Path;
 
 use crate::Error;
-pub use execution::{Executed, Retired};
+pub use execution::{Caused, Executed, Happened, Interval, Retired};
 pub use program::Scenario;
 pub use write::write;
 
@@ -26,7 +26,8 @@ pub use write::write;
 pub fn make(file: &Path, output: &Path) -> Result<Executed, Error> {
     let text = std::fs::read_to_string(file).map_err(Error::file(file))?;
     let placed = |wrong: Wrong| Error::Scenario { path: file.to_owned(), line: wrong.line, what: wrong.what };
-    let scenario = Scenario::parse(&text).map_err(placed)?;
+    let beside = |name: &str| std::fs::read_to_string(file.with_file_name(name));
+    let scenario = Scenario::parse(&text, &beside).map_err(placed)?;
     let executed = Executed::run(&scenario).map_err(placed)?;
     write(&scenario, &executed, output)?;
     Ok(executed)

@@ -4,16 +4,18 @@
 //! Invariant: an instruction is in the list exactly if tracing covers it; each statement of a timeline either happens or is refused.
 
 mod hardware;
+mod interval;
 mod record;
 mod walk;
 
 use super::Wrong;
-use super::program::{Machine, Scenario, Share, Step};
+use super::program::{Machine, Scenario, Step};
 use super::statement::Statement;
 use crate::encoder::Encoder;
 use crate::instruction::Instruction;
 use crate::packet::ExecMode;
 use crate::tracepoint::Tracepoint;
+pub use interval::{Caused, Interval};
 
 /// The lowest address of the upper half, where kernels live.
 const UPPER_HALF: u64 = 1 << 47;
@@ -30,6 +32,17 @@ pub struct Retired {
     pub ip: u64,
     /// Who ran it.
     pub tid: u32,
+}
+
+/// A line of the scenario happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Happened {
+    /// When it began, in TSC ticks.
+    pub tsc: u64,
+    /// On which CPU.
+    pub cpu: usize,
+    /// Its line in the file, from 1.
+    pub line: usize,
 }
 
 /// A sideband record to be written.
@@ -54,19 +67,6 @@ pub(super) enum Aside {
     },
 }
 
-/// One interval, with its two threads.
-#[derive(Clone, Debug)]
-pub(super) struct Interval {
-    pub(super) id: u64,
-    pub(super) label: String,
-    pub(super) start: u64,
-    pub(super) stop: Option<u64>,
-    pub(super) start_thread: usize,
-    pub(super) stop_thread: usize,
-    /// Cause, ticks, number of happenings.
-    pub(super) causes: Vec<(String, u64, Option<u64>)>,
-}
-
 /// One CPU while the scenario runs, and what it leaves.
 #[derive(Debug)]
 pub(super) struct Cpu {
@@ -86,6 +86,7 @@ pub(super) struct Cpu {
 pub struct Executed {
     pub(super) cpus: Vec<Finished>,
     pub(super) intervals: Vec<Interval>,
+    happened: Vec<Happened>,
 }
 
 /// One CPU at the end.
@@ -124,12 +125,16 @@ impl Executed {
     /// The first statement that cannot happen.
     pub fn run(scenario: &Scenario) -> Result<Executed, Wrong> {
         let mut runner = Runner::new(scenario)?;
+        let mut happened = Vec::new();
         for step in unrolled(&scenario.steps)? {
+            let cpu = step.cpu as usize;
+            happened.push(Happened { tsc: runner.cpus[cpu].tsc, cpu, line: step.line });
             runner.step(step).map_err(|what| Wrong::new(step.line, what))?;
         }
         let mut executed = Executed {
             cpus: runner.cpus.into_iter().map(Cpu::finish).collect(),
             intervals: runner.intervals,
+            happened,
         };
         executed.add_causes(scenario)?;
         Ok(executed)
@@ -140,46 +145,19 @@ impl Executed {
         self.cpus.get(cpu).map_or(&[], |cpu| &cpu.retired)
     }
 
+    /// The intervals, in the order in which the scenario begins them.
+    pub fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    /// Each line of a CPU's timeline that happened, in the order of the file.
+    pub fn happened(&self) -> &[Happened] {
+        &self.happened
+    }
+
     /// Number of CPUs.
     pub fn cpus(&self) -> usize {
         self.cpus.len()
-    }
-
-    /// Gives each interval its causes; they must add up to it.
-    fn add_causes(&mut self, scenario: &Scenario) -> Result<(), Wrong> {
-        for interval in &mut self.intervals {
-            let stop =
-                interval.stop.ok_or_else(|| Wrong::new(0, format!("interval {} has no end", interval.id)))?;
-            let lines: Vec<_> =
-                scenario.truth.iter().filter(|truth| truth.intervals.contains(&interval.id)).collect();
-            let Some(last) = lines.last() else { continue };
-            let ticks = |share| match share {
-                Share::Picoseconds(picoseconds) => scenario.machine.ticks(picoseconds),
-                Share::Rest => 0,
-            };
-            let duration = stop - interval.start;
-            let named: u64 = lines.iter().map(|truth| ticks(truth.share)).sum();
-            let rests = lines.iter().filter(|truth| truth.share == Share::Rest).count();
-            if rests > 1 || named > duration || (rests == 0 && named != duration) {
-                let what = format!("the causes name {named} ticks, interval {} has {duration}", interval.id);
-                return Err(Wrong::new(last.line, what));
-            }
-            interval.causes = lines
-                .iter()
-                .map(|truth| {
-                    let rest = truth.share == Share::Rest;
-                    let ticks = if rest { duration - named } else { ticks(truth.share) };
-                    (truth.cause.clone(), ticks, truth.count)
-                })
-                .collect();
-        }
-        let known = |id| self.intervals.iter().any(|interval| interval.id == id);
-        match scenario.truth.iter().find(|truth| !known(*truth.intervals.end())) {
-            Some(truth) => {
-                Err(Wrong::new(truth.line, format!("there is no interval {}", truth.intervals.end())))
-            }
-            None => Ok(()),
-        }
     }
 }
 
@@ -249,6 +227,7 @@ impl<'a> Runner<'a> {
             }
             Statement::Interrupt { label, event } => self.interrupt(number, label, *event)?,
             Statement::Switch { thread, preempt } => self.switch(number, thread, *preempt)?,
+            Statement::Goes(label) => self.redirect(number, label)?,
             Statement::Rax(value) => self.rax = *value,
             Statement::Begin { label, id } => self.begin(number, label, *id)?,
             Statement::End { id } => self.end(number, *id)?,
@@ -267,38 +246,12 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, number: usize, label: &str, id: Option<u64>) -> Result<(), String> {
-        let next = self.intervals.iter().map(|interval| interval.id + 1).max().unwrap_or(0);
-        let id = id.unwrap_or(next);
+    /// The kernel was entered from elsewhere than it returns to: a signal.
+    fn redirect(&mut self, number: usize, label: &str) -> Result<(), String> {
+        let to = self.label(label)?;
         let thread = self.cpus[number].thread.ok_or("say first who `runs` here")?;
-        if self.intervals.iter().any(|interval| interval.id == id) {
-            return Err(format!("interval {id} has begun already"));
-        }
-        let start = self.cpus[number].tsc;
-        let label = label.to_owned();
-        let (start_thread, stop_thread) = (thread, thread);
-        self.intervals.push(Interval {
-            id,
-            label,
-            start,
-            stop: None,
-            start_thread,
-            stop_thread,
-            causes: vec![],
-        });
-        Ok(())
-    }
-
-    fn end(&mut self, number: usize, id: Option<u64>) -> Result<(), String> {
-        let last = self.intervals.last().map(|interval| interval.id);
-        let id = id.or(last).ok_or("no interval has begun")?;
-        let (tsc, thread) = (self.cpus[number].tsc, self.cpus[number].thread);
-        let open =
-            |interval: &&mut Interval| interval.id == id && interval.stop.is_none() && interval.start <= tsc;
-        let interval = self.intervals.iter_mut().find(open);
-        let interval = interval.ok_or_else(|| format!("no interval {id} is open at this time"))?;
-        interval.stop = Some(tsc);
-        interval.stop_thread = thread.unwrap_or(interval.start_thread);
+        let entered = self.contexts[thread].interrupted.last_mut();
+        *entered.ok_or("this thread is not in the kernel")? = to;
         Ok(())
     }
 

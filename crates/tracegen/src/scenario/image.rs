@@ -44,7 +44,7 @@ impl Unlinked {
         Unlinked { image, statements: Vec::new(), end: address }
     }
 
-    /// Takes one line: labels, an instruction, `skip N` (a hole of int3).
+    /// Takes one line: labels; an instruction, `skip N` (a hole of int3), or `times N` and instructions between semicolons.
     pub(super) fn line(
         &mut self,
         number: usize,
@@ -64,13 +64,25 @@ impl Unlinked {
             }
             rest = after.trim();
         }
-        let assembled = if rest.is_empty() {
+        if rest.is_empty() {
             return Ok(());
-        } else if let Some(count) = rest.strip_prefix("skip ") {
+        }
+        if let Some((count, body)) = rest.strip_prefix("times ").and_then(|rest| rest.split_once(' ')) {
+            let count: u16 = count.parse().map_err(|_| Wrong::new(number, "`times` needs a number"))?;
+            return (0..count)
+                .flat_map(|_| body.split(';'))
+                .try_for_each(|text| self.put(number, text.trim()));
+        }
+        self.put(number, rest)
+    }
+
+    /// Appends an instruction or a hole.
+    fn put(&mut self, number: usize, text: &str) -> Result<(), Wrong> {
+        let assembled = if let Some(count) = text.strip_prefix("skip ") {
             let count: u16 = count.trim().parse().map_err(|_| Wrong::new(number, "`skip` needs a number"))?;
             Assembled::filler(usize::from(count))
         } else {
-            Assembled::parse(rest).map_err(|what| Wrong::new(number, what))?
+            Assembled::parse(text).map_err(|what| Wrong::new(number, what))?
         };
         let size = assembled.bytes.len() as u64;
         self.statements.push((number, self.end, assembled));

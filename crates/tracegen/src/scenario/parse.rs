@@ -35,11 +35,11 @@ struct Reader {
 }
 
 impl Scenario {
-    /// Reads the text of a scenario file.
+    /// Reads the text of a scenario file; `beside` reads the files that it includes.
     ///
     /// # Errors
     /// The first line that is not understood.
-    pub fn parse(text: &str) -> Result<Scenario, Wrong> {
+    pub fn parse(text: &str, beside: &dyn Fn(&str) -> std::io::Result<String>) -> Result<Scenario, Wrong> {
         let mut reader = Reader {
             scenario: Scenario::default(),
             images: Vec::new(),
@@ -48,14 +48,9 @@ impl Scenario {
         };
         for (number, line) in (1..).zip(text.lines()) {
             reader.scenario.lines.push(line.to_owned());
-            let code = line.split('#').next().unwrap_or_default().trim_end();
-            if code.trim().is_empty() {
-                continue;
-            }
-            let read = if code.starts_with(' ') {
-                reader.inner(number, code.trim())
-            } else {
-                reader.head(number, code)
+            let read = match line.strip_prefix("include ") {
+                Some(name) => reader.include(number, name.trim(), beside),
+                None => reader.line(number, line),
             };
             read.map_err(|what| Wrong::new(number, what))?;
         }
@@ -68,6 +63,29 @@ impl Reader {
     fn close_section(&mut self) {
         if let Section::Code(image) = std::mem::replace(&mut self.section, Section::None) {
             self.images.push(*image);
+        }
+    }
+
+    /// Takes the lines of the file `name` as if they stood here; they include nothing themselves.
+    fn include(
+        &mut self,
+        number: usize,
+        name: &str,
+        beside: &dyn Fn(&str) -> std::io::Result<String>,
+    ) -> Result<(), String> {
+        let text = beside(name).map_err(|error| format!("{name}: {error}"))?;
+        for (line, text) in (1..).zip(text.lines()) {
+            self.line(number, text).map_err(|what| format!("{name}:{line}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
+        let code = line.split('#').next().unwrap_or_default().trim_end();
+        match code.trim() {
+            "" => Ok(()),
+            inner if code.starts_with(' ') => self.inner(number, inner),
+            _ => self.head(number, code),
         }
     }
 
@@ -159,13 +177,20 @@ fn parse_code(owner: &str, address: &str, bits: u32) -> Result<Section, String> 
 }
 
 fn parse_thread(words: &[&str]) -> Result<Thread, String> {
-    let (name, ids, entry) = match words {
-        [name, ids] => (*name, *ids, None),
-        [name, ids, "enters", entry] => (*name, *ids, Some((*entry).to_owned())),
-        _ => return Err("thread NAME PID/TID [enters LABEL]".to_owned()),
+    const FORM: &str = "thread NAME PID/TID [enters LABEL] [named COMM]";
+    let [name, ids, rest @ ..] = words else { return Err(FORM.to_owned()) };
+    let (entry, rest) = match rest {
+        ["enters", entry, rest @ ..] => (Some((*entry).to_owned()), rest),
+        _ => (None, rest),
+    };
+    let comm = match rest {
+        [] => (*name).to_owned(),
+        ["named", words @ ..] => words.join(" "),
+        _ => return Err(FORM.to_owned()),
     };
     let (pid, tid) = ids.split_once('/').ok_or("a thread has a PID/TID")?;
-    Ok(Thread { name: name.to_owned(), pid: number(pid)? as u32, tid: number(tid)? as u32, entry })
+    let (pid, tid) = (number(pid)? as u32, number(tid)? as u32);
+    Ok(Thread { name: (*name).to_owned(), comm, pid, tid, entry })
 }
 
 fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
@@ -175,6 +200,7 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["crystal", mhz] => machine.crystal_hz = megahertz(mhz)?,
         ["base", ticks] => machine.base = number(ticks)?,
         ["cpus", cpus] => machine.cpus = number(cpus)?.min(64) as u32,
+        ["node", node, cpus] => machine.nodes.push((number(node)? as u32, (*cpus).to_owned())),
         ["trace", "user"] => machine.kernel = false,
         ["returns", "plain"] => machine.settings.return_compression = false,
         ["returns", "compressed"] => machine.settings.return_compression = true,
@@ -184,6 +210,7 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["psb", bytes] => machine.settings.psb_bytes = number(bytes)? as usize,
         ["events", "on"] => machine.settings.event_trace = true,
         ["tnt", "long"] => machine.settings.long_tnt = true,
+        ["power", "off"] => machine.power = false,
         ["buffer", bytes] => machine.buffer_bytes = number(bytes)? as usize,
         _ => return Err(format!("`{text}` is no property of a machine")),
     }
@@ -203,16 +230,22 @@ fn megahertz(text: &str) -> Result<u64, String> {
     Ok(number(digits)?.min(1_000_000) * 1_000_000)
 }
 
-/// `ID[..ID] CAUSE TIME|rest [count N]`.
+/// `ID[..ID] CAUSE TIME|rest [count N] [says TEXT]`.
 fn parse_truth(line: usize, text: &str) -> Result<Truth, String> {
+    const FORM: &str = "truth: ID[..ID] CAUSE TIME|rest [count N] [says TEXT]";
     let words: Vec<&str> = text.split_whitespace().collect();
-    let (id, cause, share, count) = match words.as_slice() {
-        [id, cause, share] => (id, cause, share, None),
-        [id, cause, share, "count", count] => (id, cause, share, Some(number(count)?)),
-        _ => return Err("truth: ID[..ID] CAUSE TIME|rest [count N]".to_owned()),
+    let [id, cause, share, rest @ ..] = words.as_slice() else { return Err(FORM.to_owned()) };
+    let (count, rest) = match rest {
+        ["count", count, rest @ ..] => (Some(number(count)?), rest),
+        _ => (None, rest),
+    };
+    let says = match rest {
+        [] => None,
+        ["says", words @ ..] => Some(words.join(" ")),
+        _ => return Err(FORM.to_owned()),
     };
     let share = if *share == "rest" { Share::Rest } else { Share::Picoseconds(picoseconds(share)?) };
     let (first, last) = id.split_once("..").unwrap_or((id, id));
     let intervals = number(first)?..=number(last)?;
-    Ok(Truth { line, intervals, cause: (*cause).to_owned(), share, count })
+    Ok(Truth { line, intervals, cause: (*cause).to_owned(), share, count, says })
 }

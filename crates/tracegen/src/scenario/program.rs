@@ -15,9 +15,13 @@ pub(super) struct Machine {
     /// TSC at time 0 of the scenario.
     pub(super) base: u64,
     pub(super) cpus: u32,
+    /// NUMA nodes: number, and its CPUs as `lscpu` lists them.
+    pub(super) nodes: Vec<(u32, String)>,
     pub(super) settings: Settings,
     /// Kernel code is traced, too.
     pub(super) kernel: bool,
+    /// Power packets are written.
+    pub(super) power: bool,
     /// AUX records and AUXTRACE buffers hold about so many bytes.
     pub(super) buffer_bytes: usize,
 }
@@ -41,8 +45,10 @@ impl Default for Machine {
             crystal_hz: 25_000_000,
             base: 1 << 32,
             cpus: 1,
+            nodes: Vec::new(),
             settings,
             kernel: true,
+            power: true,
             buffer_bytes: 64 << 10,
         }
     }
@@ -52,6 +58,12 @@ impl Machine {
     /// TSC ticks of so many picoseconds, rounded down.
     pub(super) fn ticks(&self, picoseconds: u64) -> u64 {
         (u128::from(picoseconds) * u128::from(self.tsc_hz) / 1_000_000_000_000) as u64
+    }
+
+    /// The PT event's `config`.
+    pub(super) fn config(&self) -> u64 {
+        let power_events = if self.power { 0 } else { 1 << 4 };
+        self.settings.config() & !power_events
     }
 
     /// The kernel's conversion: nanoseconds = ticks × mult >> shift.
@@ -70,7 +82,10 @@ impl Machine {
 /// A thread and where it first runs.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
+    /// What the scenario calls it.
     pub(super) name: String,
+    /// Its name in the kernel.
+    pub(super) comm: String,
     pub(super) pid: u32,
     pub(super) tid: u32,
     /// Where it goes when the kernel first returns to it.
@@ -103,6 +118,8 @@ pub(super) struct Truth {
     pub(super) cause: String,
     pub(super) share: Share,
     pub(super) count: Option<u64>,
+    /// What the particulars must name.
+    pub(super) says: Option<String>,
 }
 
 /// One line of a CPU's timeline.

@@ -45,6 +45,8 @@ pub(super) enum Statement {
         thread: String,
         preempt: bool,
     },
+    /// The kernel returns to this label instead of where it was entered.
+    Goes(String),
     Ratio(u8),
     Sleep {
         duration: u64,
@@ -105,6 +107,7 @@ impl Statement {
             ["switch", thread, "preempt"] => {
                 Statement::Switch { thread: (*thread).to_owned(), preempt: true }
             }
+            ["goes", label] => Statement::Goes((*label).to_owned()),
             ["ratio", ratio] => {
                 Statement::Ratio(number(ratio)?.try_into().map_err(|_| "a ratio has 8 bits")?)
             }

@@ -5,13 +5,19 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::execution::{Aside, Executed, Finished};
+use super::execution::{Aside, Caused, Executed, Finished};
 use super::image::{Image, Owner};
 use super::program::Scenario;
 use crate::Error;
 use crate::container::{Container, Event, Mapping, Origin, Record, TRACEPOINT, feature, text};
 use crate::elf::{self, Segment};
 use crate::tracepoint::{Tracepoint, tracing_section};
+
+/// Number of the feature section that lists NUMA nodes.
+const NUMA_TOPOLOGY: usize = 14;
+
+/// Memory of a node, and what of it is free, in KiB.
+const NODE_MEMORY: [u64; 2] = [16 << 20, 8 << 20];
 
 const PAGE: u64 = 4096;
 
@@ -112,10 +118,11 @@ fn intervals(scenario: &Scenario, executed: &Executed) -> String {
 fn truth(executed: &Executed) -> String {
     let mut rows = Vec::new();
     for interval in &executed.intervals {
-        let ticks = interval.stop.unwrap_or(interval.start) - interval.start;
-        let causes = interval.causes.iter().map(|(cause, ticks, count)| {
+        let ticks = interval.ticks();
+        let causes = interval.causes.iter().map(|Caused { cause, ticks, count, says }| {
             let count = count.map(|count| format!(", \"count\": {count}")).unwrap_or_default();
-            format!("{{\"cause\": \"{cause}\", \"ticks\": {ticks}{count}}}")
+            let says = says.as_ref().map(|says| format!(", \"says\": \"{says}\"")).unwrap_or_default();
+            format!("{{\"cause\": \"{cause}\", \"ticks\": {ticks}{count}{says}}}")
         });
         let causes = causes.collect::<Vec<_>>().join(", ");
         let (id, label) = (interval.id, &interval.label);
@@ -136,6 +143,17 @@ fn points(executed: &Executed) -> Vec<&'static Tracepoint> {
         }
     }
     points
+}
+
+/// The section of NUMA nodes: number, memory, CPUs.
+fn numa(nodes: &[(u32, String)]) -> Vec<u8> {
+    let mut out = (nodes.len() as u32).to_le_bytes().to_vec();
+    for (node, cpus) in nodes {
+        out.extend(node.to_le_bytes());
+        NODE_MEMORY.iter().for_each(|size| out.extend(size.to_le_bytes()));
+        out.extend(text(cpus));
+    }
+    out
 }
 
 /// The file itself.
@@ -192,7 +210,7 @@ impl Writer<'_> {
         let pt = Event {
             name: "intel_pt//",
             kind: INTEL_PT,
-            config: machine.settings.config(),
+            config: machine.config(),
             flags: flags | exclude,
             ids: ids(0),
         };
@@ -263,7 +281,7 @@ impl Writer<'_> {
             if thread.pid != thread.tid {
                 self.out.push(&Record::fork(thread.pid, origin));
             }
-            self.out.push(&Record::comm(&thread.name, origin));
+            self.out.push(&Record::comm(&thread.comm, origin));
             if seen.contains(&thread.pid) {
                 continue;
             }
@@ -376,6 +394,10 @@ impl Writer<'_> {
             (feature::PMU_MAPPINGS, pmus),
             (feature::SAMPLE_TIME, [first.to_le_bytes(), last.to_le_bytes()].concat()),
         ]);
+        let nodes = &self.scenario.machine.nodes;
+        if !nodes.is_empty() {
+            self.out.features.push((NUMA_TOPOLOGY, numa(nodes)));
+        }
         if !self.points.is_empty() {
             self.out.features.push((feature::TRACING_DATA, tracing_section(&self.points)));
         }

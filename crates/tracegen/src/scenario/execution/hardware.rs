@@ -22,19 +22,13 @@ impl Runner<'_> {
                 }
             }
             Statement::Sleep { duration, state, wake } => {
-                let mwait = cpu.last.filter(|last| last.class == Class::Mwait).map(|last| last.ip);
-                if mwait.is_some() {
-                    // Bound to the FUP of EXSTOP: libipt takes no FUP between.
-                    let packet = Packet::Mwait { hints: self.rax as u32, extensions: 1 };
-                    cpu.encoder.event(cpu.tsc, packet, None);
+                let ticks = machine.ticks(*duration);
+                if machine.power {
+                    self.sleep(number, ticks, (*state, *wake));
+                } else {
+                    cpu.tsc += ticks;
+                    cpu.encoder.wake(cpu.tsc);
                 }
-                let (hw, state) = (false, *state);
-                cpu.encoder.event(cpu.tsc, Packet::Pwre { hw, state, sub_state: 0 }, None);
-                cpu.encoder.event(cpu.tsc, Packet::ExStop { fup: mwait.is_some() }, mwait);
-                cpu.tsc += machine.ticks(*duration);
-                cpu.encoder.wake(cpu.tsc);
-                let packet = Packet::Pwrx { last: state, deepest: state, wake: *wake };
-                cpu.encoder.event(cpu.tsc, packet, None);
             }
             Statement::Smi(duration) => {
                 let ip = cpu.ip.filter(|_| cpu.encoder.is_enabled()).ok_or("an SMI stops a running trace")?;
@@ -58,6 +52,22 @@ impl Runner<'_> {
             _ => return Err("this is no act of the hardware".to_owned()),
         }
         Ok(())
+    }
+
+    /// The CPU sleeps in `state` until it is woken by `wake`, and says so.
+    fn sleep(&mut self, number: usize, ticks: u64, (state, wake): (u8, u8)) {
+        let cpu = &mut self.cpus[number];
+        let mwait = cpu.last.filter(|last| last.class == Class::Mwait).map(|last| last.ip);
+        if mwait.is_some() {
+            // Bound to the FUP of EXSTOP: libipt takes no FUP between.
+            let packet = Packet::Mwait { hints: self.rax as u32, extensions: 1 };
+            cpu.encoder.event(cpu.tsc, packet, None);
+        }
+        cpu.encoder.event(cpu.tsc, Packet::Pwre { hw: false, state, sub_state: 0 }, None);
+        cpu.encoder.event(cpu.tsc, Packet::ExStop { fup: mwait.is_some() }, mwait);
+        cpu.tsc += ticks;
+        cpu.encoder.wake(cpu.tsc);
+        cpu.encoder.event(cpu.tsc, Packet::Pwrx { last: state, deepest: state, wake }, None);
     }
 
     pub(super) fn trace_on(&mut self, number: usize, label: &str) -> Result<(), String> {

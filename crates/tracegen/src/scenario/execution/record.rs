@@ -25,7 +25,7 @@ impl Runner<'_> {
             let own = prefix == "prev_" || (prefix.is_empty() && !point.has("pid"));
             let Some(meant) = named.or(own.then_some(thread)) else { continue };
             let meant = &self.scenario.threads[meant];
-            for (field, value) in [("comm", meant.name.clone()), ("pid", meant.tid.to_string())] {
+            for (field, value) in [("comm", meant.comm.clone()), ("pid", meant.tid.to_string())] {
                 let field = format!("{prefix}{field}");
                 if point.has(&field) {
                     values.entry(field).or_insert(value);
