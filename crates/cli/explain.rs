@@ -110,7 +110,7 @@ fn outlier_report(
 ) -> Result<OutlierReport> {
     let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
     let own = &examined[&outlier];
-    let attribution = attribution::attribute(own, &typical)?;
+    let attribution = attribution::attribute(own, &typical, capture)?;
     let baselines: Vec<Attribution> =
         typical.iter().map(|baseline| attribution::attribute_alone(baseline)).collect::<Result<_, _>>()?;
     let timebase = Timebase::new(capture.conversion(), None);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use model::{Pid, Tsc};
 
+use crate::entries::is_thunk;
 use crate::functions::Functions;
 
 /// First address of the kernel's half.
@@ -107,13 +108,6 @@ impl CallPath {
 /// The innermost of `sites`, as many as are kept.
 pub(crate) fn innermost(sites: &[u64]) -> &[u64] {
     &sites[sites.len().saturating_sub(DEEPEST)..]
-}
-
-/// Code that stands between a call and the function it calls (`arch/x86/lib/retpoline.S`).
-fn is_thunk(function: &str) -> bool {
-    ["__x86_indirect_", "__x86_return_", "srso_", "retbleed_"]
-        .iter()
-        .any(|prefix| function.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use perfdata::{PerfData, Schedule};
 
 use crate::call_path::CallPath;
 use crate::claim::Claim;
+use crate::cpu_models::CodeCaches;
 use crate::during::{During, off_cpu_claims};
 use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
 use crate::functions::Functions;
@@ -18,7 +19,7 @@ use crate::partition::{Bid, Piece, partition};
 use crate::precedence::Rank;
 use crate::sideband::{Sideband, SidebandEvent, events_within};
 use crate::timeline::{Stay, stays_with};
-use crate::walk::Run;
+use crate::walk::{Run, UserCode};
 
 /// What examining needs of a capture.
 pub struct Capture<'a> {
@@ -47,6 +48,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) comms: &'a dyn Comms,
     pub(crate) kernel_traced: bool,
     pub(crate) stall_threshold: Ticks,
+    pub(crate) caches: Option<CodeCaches>,
 }
 
 /// How much sideband before a moment may explain what happens then: a begin without its end, in ticks of 1 ms at
@@ -66,6 +68,12 @@ pub struct Examined {
     pub(crate) claims: Vec<Claim>,
     /// The user runs: the pieces' indices go on into them behind the claims.
     pub(crate) runs: Vec<Run>,
+    /// The user code that ran.
+    pub(crate) code: UserCode,
+    /// What the CPU's front end holds, where its model is known.
+    pub(crate) caches: Option<CodeCaches>,
+    /// The clock, to say lengths in words.
+    pub(crate) conversion: Option<TimeConversion>,
     /// Exclusive pieces in order, without holes.
     pub(crate) pieces: Vec<Piece>,
     /// Where the thread stood at the end of each of its stays on a CPU.
@@ -75,9 +83,18 @@ pub struct Examined {
 impl Examined {
     /// Nothing is known of `interval` yet.
     pub(crate) fn empty(interval: Interval) -> Examined {
-        let (stays, claims, runs, pieces, paths) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Examined { interval, stays, hand_off: None, claims, runs, pieces, paths }
+        Examined {
+            interval,
+            stays: Vec::new(),
+            hand_off: None,
+            claims: Vec::new(),
+            runs: Vec::new(),
+            code: UserCode::default(),
+            caches: None,
+            conversion: None,
+            pieces: Vec::new(),
+            paths: Vec::new(),
+        }
     }
 
     /// The user run that a piece belongs to, if it is user code.
@@ -121,6 +138,7 @@ impl Capture<'_> {
             comms: self.comms,
             kernel_traced: self.kernel_traced,
             stall_threshold: self.stall_threshold,
+            caches: self.perf.features().cpu_id.as_deref().and_then(CodeCaches::of),
         })
     }
 }
@@ -137,7 +155,7 @@ pub(crate) fn examine_scene(
     let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
     let (activity, uncovered) = follow(scene, &stays, decoder);
-    let mut claims = claims_of_frames(&activity.frames, &sideband, &stays);
+    let mut claims = claims_of_frames(&activity.frames, &sideband, &stays, scene.comms);
     claims.extend(claims_of_records(&sideband, &stays, &claims));
     claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity, decoder, during));
     claims.extend(activity.stalls.iter().map(claim_of_stall));
@@ -152,6 +170,9 @@ pub(crate) fn examine_scene(
         hand_off,
         claims,
         runs: activity.runs,
+        code: activity.code,
+        caches: scene.caches,
+        conversion: scene.conversion,
         pieces,
         paths: activity.paths,
     }

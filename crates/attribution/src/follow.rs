@@ -109,6 +109,7 @@ fn append(whole: &mut Activity, next: Activity) {
         frame
     }));
     whole.runs.extend(next.runs);
+    whole.code.add(next.code);
     whole.stalls.extend(next.stalls);
     whole.silences.extend(next.silences);
     whole.paths.extend(next.paths);
@@ -172,6 +173,9 @@ pub(crate) fn claim_of_silence(silence: &Silence, kernel_traced: bool, sideband:
     let certainty = if cause == Cause::HardwareGap { Certainty::Inferred } else { Certainty::Decoded };
     let mut claim = Claim::new(silence.range, rank, cause, certainty);
     claim.say(&silence.why);
+    if let Some(address) = silence.address {
+        claim.say(&format!("address {address:#x}"));
+    }
     claim.occurrence = silence.range.start.0;
     claim.cpu = silence.cpu;
     if !silence.lost && !kernel_traced {

@@ -8,7 +8,8 @@ use model::{Cause, Certainty, Cpu, Evidence, FaultKind, Tid, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claim::Claim;
-use crate::entries::{UNNAMED_IRQ, UNNAMED_SYSCALL, softirq_name};
+use crate::entries::{UNNAMED_IRQ, UNNAMED_SYSCALL, kernel_thread_called, record_cause, softirq_name};
+use crate::offcpu::Comms;
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Side, Sideband, SidebandEvent};
 use crate::syscalls;
@@ -16,8 +17,14 @@ use crate::timeline::{Stay, Whereabouts, stay_at};
 use crate::walk::Frame;
 
 /// One claim for each frame of the flow, with names and evidence from the records that fall into it.
-pub(crate) fn claims_of_frames(frames: &[Frame], sideband: &Sideband, stays: &[Stay]) -> Vec<Claim> {
-    let mut claims: Vec<Claim> = frames.iter().map(|frame| claim_of_frame(frame, sideband, stays)).collect();
+pub(crate) fn claims_of_frames(
+    frames: &[Frame],
+    sideband: &Sideband,
+    stays: &[Stay],
+    comms: &dyn Comms,
+) -> Vec<Claim> {
+    let mut claims: Vec<Claim> =
+        frames.iter().map(|frame| claim_of_frame(frame, sideband, stays, comms)).collect();
     add_records(&mut claims, frames, sideband, stays);
     for (claim, frame) in claims.iter_mut().zip(frames) {
         if claim.cause == Cause::PageFault(FaultKind::Minor) && slept_inside(frame.range, stays) {
@@ -29,7 +36,7 @@ pub(crate) fn claims_of_frames(frames: &[Frame], sideband: &Sideband, stays: &[S
     claims
 }
 
-fn claim_of_frame(frame: &Frame, sideband: &Sideband, stays: &[Stay]) -> Claim {
+fn claim_of_frame(frame: &Frame, sideband: &Sideband, stays: &[Stay], comms: &dyn Comms) -> Claim {
     let mut claim = Claim::new(frame.range, Rank::Kernel, frame.cause.clone(), Certainty::Decoded);
     claim.bid.depth = frame.depth;
     claim.occurrence = frame.occurrence;
@@ -38,6 +45,12 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, stays: &[Stay]) -> Claim {
     let unnamed_call = frame.cause == Cause::Syscall(UNNAMED_SYSCALL.into());
     if frame.began_before && (unnamed_call || frame.cause == Cause::KernelUnknown) {
         name_by_records(&mut claim, frame, sideband, stays);
+    }
+    if claim.cause == Cause::KernelUnknown && frame.began_before && frame.depth == 0 {
+        name_by_thread(&mut claim, stays, comms);
+    }
+    for particular in &frame.particulars {
+        claim.say(particular);
     }
     if frame.cause == Cause::KernelUnknown {
         let how = if frame.began_before { "already in the kernel, in" } else { "entered at" };
@@ -59,6 +72,16 @@ fn name_by_records(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays:
         claim.cause = cause(&event.kind);
         claim.certainty = Certainty::Inferred;
         claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
+    }
+}
+
+/// A kernel thread never enters the kernel: its name tells what it is for.
+fn name_by_thread(claim: &mut Claim, stays: &[Stay], comms: &dyn Comms) {
+    let at = claim.range().start;
+    let Some(thread) = stay_at(stays, at).and_then(|stay| stay.thread) else { return };
+    if let Some(cause) = kernel_thread_called(&comms.comm(thread, at)) {
+        claim.cause = cause;
+        claim.certainty = Certainty::Inferred;
     }
 }
 
@@ -235,22 +258,9 @@ pub(crate) fn cause(kind: &EventKind) -> Cause {
         EventKind::Syscall { number, .. } => Cause::Syscall(syscalls::name(*number)),
         EventKind::Softirq { vector } => Cause::Softirq(softirq_name(*vector).into()),
         EventKind::Irq { name, .. } => Cause::Irq(name.clone().unwrap_or_else(|| UNNAMED_IRQ.into())),
-        EventKind::Vector { name } => cause_of_vector(name),
+        EventKind::Vector { name } => record_cause(name),
         EventKind::PageFault { .. } => Cause::PageFault(FaultKind::Minor),
         _ => Cause::KernelUnknown,
-    }
-}
-
-/// Names of the tracepoints in `arch/x86/include/asm/trace/irq_vectors.h`.
-fn cause_of_vector(name: &str) -> Cause {
-    match name {
-        "local_timer" => Cause::Timer,
-        "reschedule" => Cause::Ipi("reschedule".into()),
-        "call_function" => Cause::Ipi("call-function".into()),
-        "call_function_single" => Cause::Ipi("call-function-single".into()),
-        "irq_work" => Cause::Ipi("irq-work".into()),
-        "x86_platform_ipi" => Cause::Ipi("platform".into()),
-        other => Cause::Irq(other.replace('_', "-").replace("-apic", "")),
     }
 }
 

@@ -6,6 +6,7 @@
 mod call_path;
 mod claim;
 mod compare;
+mod cpu_models;
 mod during;
 mod entries;
 mod examine;
@@ -27,6 +28,7 @@ mod waker;
 mod walk;
 
 pub use compare::{attribute, attribute_alone};
+pub use cpu_models::CodeCaches;
 pub use examine::{Capture, Examined, examine, examine_baseline};
 pub use follow::Decode;
 pub use functions::{Function, Functions};

@@ -192,6 +192,7 @@ impl World<'_> {
             comms: self.table,
             kernel_traced: self.kernel_traced,
             stall_threshold: STALL,
+            caches: None,
         };
         examine_scene(&scene, interval, &mut Replay(&self.items), &mut During::of_outlier())
     }

@@ -28,6 +28,7 @@ pub(crate) fn plain(examined: &Examined) -> Vec<Segment> {
 pub(crate) struct Verdict {
     pub(crate) cause: Cause,
     pub(crate) detail: String,
+    pub(crate) certainty: Certainty,
 }
 
 /// Segments in the making: a part that goes on with its neighbour's story costs nothing but the longer range.
@@ -75,7 +76,7 @@ impl Segments {
     }
 
     fn add_run(&mut self, run: &Run, place: &Place, verdict: Option<Verdict>) {
-        let certainty = if verdict.is_some() { Certainty::Inferred } else { Certainty::Decoded };
+        let certainty = verdict.as_ref().map_or(Certainty::Decoded, |verdict| verdict.certainty);
         let same_detail = |segment: &Segment| verdict.as_ref().is_none_or(|v| v.detail == segment.detail);
         let cause = verdict.as_ref().map_or(&Cause::UserExpected, |verdict| &verdict.cause);
         if self.extend(place, |last| last.cause == *cause && same_detail(last)) {

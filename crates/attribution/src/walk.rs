@@ -8,15 +8,16 @@ mod activity;
 mod calls;
 mod kernel_stack;
 mod user_calls;
+mod user_code;
+mod user_runs;
 
-use std::sync::Arc;
-
-use model::{Cause, Cpu, Ticks, Tsc, TscRange};
+use model::{Cause, Cpu, FaultKind, Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, PtEvent, TimeBounds};
 
 pub(crate) use activity::{Activity, Frame, Run, Silence, Stall};
 use kernel_stack::{KernelStack, Moment};
-use user_calls::UserCalls;
+pub(crate) use user_code::{BlockUse, ByAddress, NodeKey, UserCode};
+use user_runs::UserRuns;
 
 use crate::call_path::CallPath;
 use crate::entries::{UNNAMED_SYSCALL, vector_cause};
@@ -37,14 +38,16 @@ const IRETQ_LENGTH: u64 = 2;
 /// The Event Trace packet's type for interrupts and exceptions (SDM vol. 3, "CFE packet").
 const CFE_INTERRUPT: u8 = 1;
 
+/// The type of the packet that tells a page fault's address, CR2 (SDM vol. 3, "EVD packet").
+const EVD_FAULT_ADDRESS: u8 = 0;
+
 /// Follows one thread. Feed it the items of its stays in order, then take the [`Activity`].
 pub(crate) struct Walker<'a> {
     functions: &'a dyn Functions,
     stall_threshold: Ticks,
     out: Activity,
     stack: KernelStack,
-    user_calls: UserCalls,
-    open_run: Option<Run>,
+    user: UserRuns,
     previous: Option<Block>,
     /// The last block ended in a near return whose target has not been seen.
     returning: bool,
@@ -53,6 +56,8 @@ pub(crate) struct Walker<'a> {
     aborted: bool,
     /// The vector that Event Trace announced, until execution goes on.
     vector: Option<u8>,
+    /// The address of the page fault that Event Trace announced, until execution goes on.
+    address: Option<u64>,
     silence: Option<Silence>,
     ratio: u32,
     cpu: Option<Cpu>,
@@ -73,13 +78,13 @@ impl<'a> Walker<'a> {
             stall_threshold,
             out: Activity::default(),
             stack: KernelStack::default(),
-            user_calls: UserCalls::default(),
-            open_run: None,
+            user: UserRuns::default(),
             previous: None,
             returning: false,
             pending_entry: None,
             aborted: false,
             vector: None,
+            address: None,
             silence: None,
             ratio: 0,
             cpu: None,
@@ -118,7 +123,7 @@ impl<'a> Walker<'a> {
         let kernel = if self.stack.is_empty() { &[][..] } else { self.stack.call_sites() };
         let last = self.previous.filter(|block| block.kernel && block.end != BlockEnd::Call);
         let last = last.map(|block| block.end_ip);
-        let ips = self.user_calls.sites().chain(kernel.iter().copied()).chain(last);
+        let ips = self.user.sites().chain(kernel.iter().copied()).chain(last);
         let path = CallPath::of(ips, self.pid, at, self.functions);
         self.out.paths.push(path);
     }
@@ -137,6 +142,8 @@ impl<'a> Walker<'a> {
         self.end_silence(at, false);
         self.close_run(at);
         self.out.frames = self.stack.finish(at);
+        self.out.runs = self.user.done;
+        self.out.code = self.user.code;
         let threshold = self.stall_threshold;
         self.out.stalls.retain(|stall| stall.ratio_changed || stall.range.ticks() >= threshold);
         self.out
@@ -157,6 +164,7 @@ impl<'a> Walker<'a> {
             self.user_block(block, at);
         }
         self.previous = Some(*block);
+        self.address = None;
     }
 
     fn kernel_block(&mut self, block: &Block, at: Tsc) {
@@ -182,8 +190,7 @@ impl<'a> Walker<'a> {
         }
         self.pending_entry = None;
         self.returning = false;
-        self.user_calls.block(block);
-        self.extend_run(block, at);
+        self.user.block(block, self.current.as_ref(), at, self.ratio, self.cpu);
     }
 
     /// Opens and closes entry frames by how execution came to `block`.
@@ -193,6 +200,9 @@ impl<'a> Walker<'a> {
         let previous = self.previous.as_ref();
         if let Some(event) = entry {
             self.stack.enter(function, block.ip, Moment { aux_offset: event.aux_offset, ..moment });
+            if let Some(address) = self.address.take() {
+                self.stack.say(format!("address {address:#x}").into());
+            }
         } else if previous.is_some_and(|previous| !previous.kernel || previous.end == BlockEnd::FarCall) {
             self.stack.enter(function, block.ip, moment);
         } else if previous.is_some_and(|previous| returns_from_interrupt(previous, block)) {
@@ -209,6 +219,7 @@ impl<'a> Walker<'a> {
             EventKind::Transaction { aborted, .. } => self.aborted = aborted,
             EventKind::CoreBusRatio { ratio } => self.see_ratio(ratio, at),
             EventKind::ControlFlowEvent { kind: CFE_INTERRUPT, vector, .. } => self.vector = Some(vector),
+            EventKind::EventData { kind: EVD_FAULT_ADDRESS, payload } => self.address = Some(payload),
             EventKind::Overflow { .. } => {
                 self.lose(at, "the core's buffer overflowed".into(), event.aux_offset);
             }
@@ -264,7 +275,7 @@ impl<'a> Walker<'a> {
         self.begin_silence(at, why, true, None, aux_offset);
         self.stack.cut(at);
         self.forget_path();
-        self.user_calls.forget();
+        self.user.forget();
     }
 
     fn forget_path(&mut self) {
@@ -272,6 +283,7 @@ impl<'a> Walker<'a> {
         self.pending_entry = None;
         self.returning = false;
         self.vector = None;
+        self.address = None;
         self.aborted = false;
     }
 
@@ -280,6 +292,7 @@ impl<'a> Walker<'a> {
         let at = time.not_before.max(self.now);
         if at > self.now {
             self.notice_stall(at, aux_offset);
+            self.user.step(at.since(self.now));
             self.now = at;
             self.retired = 0;
         }
@@ -315,7 +328,9 @@ impl<'a> Walker<'a> {
         self.end_silence(at, false);
         let range = TscRange::new(at, at);
         let resumed = false;
-        self.silence = Some(Silence { range, why, lost, resumed, entry, cpu: self.cpu, aux_offset });
+        let address = self.address.take().filter(|_| entry == Some(Cause::PageFault(FaultKind::Minor)));
+        let cpu = self.cpu;
+        self.silence = Some(Silence { range, why, lost, resumed, entry, address, cpu, aux_offset });
     }
 
     /// The flow goes on at `at`; `resumed` where it does exactly where it stopped.
@@ -325,12 +340,8 @@ impl<'a> Walker<'a> {
         silence.range = TscRange::new(start, at);
         silence.resumed = resumed;
         if !silence.lost && silence.range.ticks() < SHORTEST_SILENCE {
-            if let Some(run) = self.out.runs.last_mut()
-                && run.range.stop == start
-                && self.open_run.is_none()
-                && self.stack.is_empty()
-            {
-                run.range.stop = at;
+            if self.stack.is_empty() {
+                self.user.bridge(start, at);
             }
             return;
         }
@@ -351,9 +362,7 @@ impl<'a> Walker<'a> {
     /// What began behind a loss before any time was told began when it was.
     fn postpone(&mut self, from: Tsc, to: Tsc) {
         self.stack.postpone(from, to);
-        if let Some(run) = &mut self.open_run {
-            run.range.start = run.range.start.max(to);
-        }
+        self.user.postpone(to);
     }
 
     /// The kernel's PT driver turns tracing off and on while it serves its own interrupt: that is a part of it.
@@ -362,41 +371,8 @@ impl<'a> Walker<'a> {
         name.starts_with("pt_") || name.starts_with("intel_pt_") || name == "native_write_msr"
     }
 
-    fn extend_run(&mut self, block: &Block, at: Tsc) {
-        let function = self.current.as_ref();
-        let starts_function = function.is_some_and(|function| function.start == block.ip);
-        let name = function.map(|function| &function.name);
-        if self.open_run.as_ref().is_some_and(|run| run.function.as_ref() != name) {
-            let name = name.cloned();
-            self.close_run(at);
-            self.open_run = Some(self.run(at, name, block));
-        } else if self.open_run.is_none() {
-            self.open_run = Some(self.run(at, name.cloned(), block));
-        }
-        if let Some(run) = &mut self.open_run {
-            run.instructions += u64::from(block.instructions);
-            run.calls += u64::from(starts_function);
-        }
-    }
-
-    fn run(&self, at: Tsc, function: Option<Arc<str>>, block: &Block) -> Run {
-        Run {
-            range: TscRange::new(at, at),
-            function,
-            instructions: 0,
-            calls: 0,
-            ratio: self.ratio,
-            cpu: self.cpu,
-            aux_offset: block.aux_offset,
-        }
-    }
-
     fn close_run(&mut self, at: Tsc) {
-        if let Some(mut run) = self.open_run.take() {
-            let at = self.silence.as_ref().map_or(at, |silence| silence.range.start);
-            run.range = TscRange::new(run.range.start, at);
-            self.out.runs.push(run);
-        }
+        self.user.close(self.silence.as_ref().map_or(at, |silence| silence.range.start));
     }
 
     fn look_up(&mut self, block: &Block, at: Tsc) {

@@ -72,6 +72,8 @@ pub enum Cause {
     Nmi,
     /// The scheduler switched threads.
     Schedule,
+    /// A kernel thread did its own work, by its kind (`kworker`).
+    KernelThread(String),
     /// In the kernel, and nothing tells why.
     KernelUnknown,
     /// Not on a CPU.
@@ -113,6 +115,7 @@ impl fmt::Display for Cause {
             Cause::Softirq(name) => write!(f, "kernel.softirq.{name}"),
             Cause::Nmi => f.write_str("kernel.nmi"),
             Cause::Schedule => f.write_str("kernel.schedule"),
+            Cause::KernelThread(kind) => write!(f, "kernel.thread.{kind}"),
             Cause::KernelUnknown => f.write_str("kernel.unknown"),
             Cause::OffCpu(kind) => write!(f, "offcpu.{}", kind.name()),
             Cause::CStateExit(state) => write!(f, "power.c-state-exit.{state}"),

@@ -18,6 +18,7 @@ fn all() -> Vec<Cause> {
         Cause::Softirq(named("name")),
         Cause::Nmi,
         Cause::Schedule,
+        Cause::KernelThread(named("kind")),
         Cause::KernelUnknown,
         Cause::CStateExit(named("state")),
         Cause::FrequencySwitch,
@@ -50,6 +51,7 @@ fn is_listed(cause: &Cause) -> bool {
         | Cause::Softirq(_)
         | Cause::Nmi
         | Cause::Schedule
+        | Cause::KernelThread(_)
         | Cause::KernelUnknown
         | Cause::OffCpu(
             OffCpu::Preempted

@@ -1,82 +1,22 @@
-//! Budgets by hand: how the ticks of one function are split.
+//! Outliers against baselines, from end to end.
 
-use model::{Cpu, TscRange};
+use model::Cpu;
 use perfdata::{LeaveReason, Schedule};
-use pt::{BlockEnd, EventKind};
+use pt::{BlockEnd, EventKind, FlowItem};
 
 use super::*;
-use crate::script::{Script, Table, WORKER, World, expected, run, told};
+use crate::script::{Script, Table, WORKER, World, conversion, run, told};
 
-fn used(ticks: u64, instructions: u64) -> Use {
-    Use { ticks, instructions, calls: 1, ticks_with_ratio: 0, ratio_ticks: 0 }
-}
-
-fn at_ratio(ticks: u64, instructions: u64, ratio: u64) -> Use {
-    let ratio_ticks = u128::from(ticks) * u128::from(ratio);
-    Use { ticks_with_ratio: ticks, ratio_ticks, ..used(ticks, instructions) }
-}
-
-fn against(mean: Use, most_ticks: u64) -> Typical {
-    Typical { mean, most_ticks }
-}
-
-#[test]
-fn what_a_baseline_took_too_is_expected() {
-    let typical = against(used(100, 1000), 130);
-    assert_eq!(
-        budget(used(130, 2000), Some(&typical)),
-        Budget { expected: 130, extra: 0, slower_frequency: 0 }
-    );
-}
-
-/// 300 ticks for 2000 instructions, typical 100 for 1000: the second thousand costs half of 300, the rest is slower.
-#[test]
-fn more_instructions_cost_what_they_cost_here() {
-    let typical = against(used(100, 1000), 100);
-    let split = budget(used(300, 2000), Some(&typical));
-    assert_eq!(split, Budget { expected: 100, extra: 150, slower_frequency: 0 });
-}
-
-#[test]
-fn a_function_that_no_baseline_runs_is_extra_work() {
-    assert_eq!(budget(used(300, 50), None), Budget { expected: 0, extra: 300, slower_frequency: 0 });
-}
-
-/// The same work at ratio 20 instead of 25: of 125 ticks a fifth is owed to the ratio.
-#[test]
-fn a_lower_ratio_costs_its_share_and_no_more_than_the_excess() {
-    let typical = against(at_ratio(100, 1000, 25), 100);
-    let split = budget(at_ratio(125, 1000, 20), Some(&typical));
-    assert_eq!(split, Budget { expected: 100, extra: 0, slower_frequency: 25 });
-    let memory_too = budget(at_ratio(200, 1000, 20), Some(&typical));
-    assert_eq!(memory_too, Budget { expected: 100, extra: 0, slower_frequency: 40 });
-}
-
-#[test]
-fn an_unknown_or_equal_or_higher_ratio_explains_nothing() {
-    let slower = |own: Use, usual: Use| budget(own, Some(&against(usual, 100))).slower_frequency;
-    assert_eq!(slower(used(200, 1000), at_ratio(100, 1000, 25)), 0);
-    assert_eq!(slower(at_ratio(200, 1000, 20), used(100, 1000)), 0);
-    assert_eq!(slower(at_ratio(200, 1000, 25), at_ratio(100, 1000, 25)), 0);
-    assert_eq!(slower(at_ratio(200, 1000, 30), at_ratio(100, 1000, 25)), 0);
-}
-
-/// The ratio was known for half of the time only: of the other half nothing is said.
-#[test]
-fn a_ratio_speaks_for_the_time_it_was_known_in() {
-    let mut own = at_ratio(100, 1000, 20);
-    own.ticks = 200;
-    let typical = against(at_ratio(100, 1000, 25), 100);
-    assert_eq!(budget(own, Some(&typical)).slower_frequency, 20);
-}
+const KERNEL: &[&str] = &["entry_SYSCALL_64"];
+const USER: &[&str] = &["work", "rehash", "copy", "insert"];
 
 #[test]
 fn a_budget_is_dealt_out_in_order_and_once() {
-    let mut budget = Budget { expected: 10, extra: 5, slower_frequency: 0 };
+    let mut budget = Budget { expected: 10, extra: 5, slower_other: 14, ..Budget::default() };
     let parts = |budget: &mut Budget, start: u64, stop: u64| -> Vec<(u64, String)> {
-        deal_out(TscRange::new(model::Tsc(start), model::Tsc(stop)), budget)
+        let range = TscRange::new(model::Tsc(start), model::Tsc(stop));
+        deal_out(range, budget)
             .into_iter()
-            .filter(|(range, _)| !range.is_empty())
             .map(|(range, cause)| (range.ticks().0, cause.to_string()))
             .collect()
     };
@@ -87,30 +27,121 @@ fn a_budget_is_dealt_out_in_order_and_once() {
         [named(2, "user.expected"), named(5, "user.extra-work"), named(13, "user.slower.other")]
     );
     assert_eq!(parts(&mut budget, 200, 201), [named(1, "user.slower.other")]);
+    assert_eq!(parts(&mut budget, 300, 302), [named(2, "user.expected")]);
 }
 
-/// From end to end: `other` runs in the outlier only, `work` takes longer at a lower ratio.
+/// The items of `script`, whose time on CPU 0 lasts until `stop`.
+fn world(table: &Table, items: Vec<FlowItem>, stop: u64) -> World<'_> {
+    let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, stop, LeaveReason::Unknown)]);
+    World { table, schedule, records: Vec::new(), items, kernel_traced: true }
+}
+
+/// Cause, ticks and particulars of the user segments that are not as expected.
+fn unexpected(attribution: &Attribution) -> Vec<(String, u64, String)> {
+    let segments = attribution.segments().iter().filter(|segment| segment.cause != Cause::UserExpected);
+    segments
+        .map(|segment| (segment.cause.to_string(), segment.range.ticks().0, segment.detail.clone()))
+        .collect()
+}
+
+/// `insert` runs in the outlier only, `work` takes longer at a lower ratio.
 #[test]
 fn an_outlier_against_its_baseline() {
-    let table = Table::new(&["entry_SYSCALL_64"], &["work", "other"]);
+    let table = Table::new(KERNEL, USER);
     let mut script = Script::new(&table);
     script
         .event(0, EventKind::CoreBusRatio { ratio: 25 })
         .block(0, "work", 0, BlockEnd::Jump)
-        .block(100, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
-        .block(1000, "work", 0, BlockEnd::Jump)
-        .event(1000, EventKind::CoreBusRatio { ratio: 20 })
-        .block(1000, "work", 0, BlockEnd::Jump)
-        .block(1125, "other", 0, BlockEnd::Jump);
-    let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, 2000, LeaveReason::Unknown)]);
-    let items = script.items.clone();
-    let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
-    let baseline = world.examine(0..100);
-    let outlier = world.examine(1000..1165);
+        .block(1_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .event(10_000, EventKind::CoreBusRatio { ratio: 20 })
+        .block(10_000, "work", 0, BlockEnd::Jump)
+        .block(11_250, "insert", 0, BlockEnd::Jump);
+    let world = world(&table, script.items.clone(), 20_000);
+    let (baseline, outlier) = (world.examine(0..1_000), world.examine(10_000..11_650));
     assert!(outlier.stays.iter().all(|stay| stay.place == crate::Whereabouts::OnCpu(Cpu(0))));
-    let attribution = attribute(&outlier, &[&baseline]).expect("a partition");
-    let story = told(&attribution);
-    assert_eq!(story.first(), expected(&[("user.expected", 100)]).first());
-    assert_eq!(story.last(), expected(&[("user.extra-work", 40)]).last());
-    assert_eq!(attribution.ticks().0, 165);
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    assert_eq!(told(&attribution)[0], ("user.expected".to_owned(), 1_000));
+    let named = |cause: &str| -> u64 {
+        unexpected(&attribution).iter().filter(|segment| segment.0 == cause).map(|segment| segment.1).sum()
+    };
+    assert_eq!((named("user.slower.frequency"), named("user.extra-work")), (250, 400));
+    assert_eq!(attribution.ticks().0, 1_650);
+}
+
+/// `work` calls `copy`; `count` times it calls `rehash`, which calls `copy` too. From `start` on, a step per block.
+fn insertion(script: &mut Script<'_>, start: u64, step: u64, rehashes: u64) -> u64 {
+    let mut at = start;
+    let mut block = |function: &str, from: u64, end: BlockEnd| {
+        script.block(at, function, from, end);
+        at += step;
+    };
+    block("work", 0x20, BlockEnd::Call);
+    block("copy", 0, BlockEnd::Return);
+    block("work", 0x20 + Script::BEHIND, BlockEnd::Jump);
+    for _ in 0..rehashes {
+        block("work", 0x40, BlockEnd::Call);
+        block("rehash", 0, BlockEnd::Call);
+        block("copy", 0, BlockEnd::Return);
+        block("rehash", Script::BEHIND, BlockEnd::Return);
+        block("work", 0x40 + Script::BEHIND, BlockEnd::Jump);
+    }
+    at
+}
+
+/// The call is named with what it called, whatever its place in the interval; what the baselines do, too, is expected.
+#[test]
+fn a_call_that_the_baseline_lacks_is_named_with_all_that_it_called() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    let quiet = insertion(&mut script, 0, 1_000, 0);
+    let slow = insertion(&mut script, 10_000, 1_000, 1);
+    let world = world(&table, script.items.clone(), 50_000);
+    let (baseline, outlier) = (world.examine(0..quiet), world.examine(10_000..slow));
+    assert_eq!(outlier.conversion, Some(conversion()));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    // Five blocks more of 1,000 ticks, which are nanoseconds here: two in `work`, two in `rehash`, one in its `copy`.
+    let rehash = "rehash() called 1 time, 3.0 us; typical 0".to_owned();
+    let of_rehash: u64 =
+        unexpected(&attribution).iter().filter(|(_, _, detail)| *detail == rehash).map(|part| part.1).sum();
+    assert_eq!(of_rehash, 3_000, "{:?}", unexpected(&attribution));
+    assert!(unexpected(&attribution).iter().all(|(cause, ..)| cause == "user.extra-work"));
+    let total: u64 = unexpected(&attribution).iter().map(|part| part.1).sum();
+    assert_eq!(total, 5_000, "{:?}", unexpected(&attribution));
+}
+
+/// Nine rehashes instead of three: the calls say it, and a third of them is expected.
+#[test]
+fn more_calls_of_the_same_are_counted() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    let quiet = insertion(&mut script, 0, 1_000, 3);
+    let slow = insertion(&mut script, 100_000, 1_000, 9);
+    let world = world(&table, script.items.clone(), 500_000);
+    let (baseline, outlier) = (world.examine(0..quiet), world.examine(100_000..slow));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let extra: u64 = unexpected(&attribution).iter().map(|part| part.1).sum();
+    assert_eq!(extra, 6 * 5_000, "{:?}", unexpected(&attribution));
+    let told: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
+    assert!(told.contains(&"rehash() called 9 times; typical 3".to_owned()), "{told:?}");
+    assert!(told.contains(&"copy() called 9 times; typical 3".to_owned()), "{told:?}");
+    assert!(told.contains(&"work() ran 9 times; typical up to 3".to_owned()), "{told:?}");
+}
+
+/// The same work, called from another function: not extra.
+#[test]
+fn work_that_another_caller_does_is_no_extra_work() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Call)
+        .block(1_000, "copy", 0, BlockEnd::Return)
+        .block(6_000, "work", Script::BEHIND, BlockEnd::Jump)
+        .block(10_000, "insert", 0, BlockEnd::Call)
+        .block(11_000, "copy", 0, BlockEnd::Return)
+        .block(16_000, "insert", Script::BEHIND, BlockEnd::Jump);
+    let world = world(&table, script.items.clone(), 50_000);
+    let (baseline, outlier) = (world.examine(0..7_000), world.examine(10_000..17_000));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let copied = unexpected(&attribution).iter().any(|(_, _, detail)| detail.contains("copy"));
+    assert!(!copied, "{:?}", unexpected(&attribution));
 }

@@ -266,7 +266,7 @@ proptest! {
         prop_assert_eq!(alone.ticks().0, length);
         // Against a baseline of the same capture, too.
         let baseline = world.examine(start + length..start + length + 700);
-        let compared = crate::attribute(&examined, &[&baseline]).expect("a partition");
+        let compared = crate::attribute(&examined, &[&baseline], &table).expect("a partition");
         assert_partition(compared.segments(), start, start + length);
         // A comparison moves user time only.
         let kernel = |attribution: &model::Attribution| -> u64 {

@@ -108,6 +108,7 @@ fn silence_is_loss_filter_or_the_kernel() {
         entry: None,
         cpu: Some(Cpu(0)),
         aux_offset: 7,
+        address: None,
     };
     for (lost, resumed, kernel_traced, rank, cause) in [
         (true, false, true, Rank::Loss, Cause::TraceLoss),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use model::{Cause, Cpu, Ticks, TscRange};
 
+use super::user_code::{NodeKey, UserCode};
 use crate::call_path::CallPath;
 
 /// A stretch of kernel work: an entry until its return, or a landmark function until it returns.
@@ -27,19 +28,25 @@ pub(crate) struct Frame {
     pub(crate) uncertainty: Ticks,
     /// Whether it was open when the flow began or came back, so that its start is a lower bound only.
     pub(crate) began_before: bool,
+    /// What else the flow tells of it: the faulting address, what was asked for.
+    pub(crate) particulars: Vec<Arc<str>>,
 }
 
-/// User code that ran in one function without leaving it.
+/// User code that ran in one node of the call tree without leaving it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     /// When.
     pub(crate) range: TscRange,
     /// The function; `None` where no symbol covers it.
     pub(crate) function: Option<Arc<str>>,
+    /// The function as called by those above it.
+    pub(crate) node: NodeKey,
     /// Instructions executed.
     pub(crate) instructions: u64,
     /// How often the function's first instruction was executed.
     pub(crate) calls: u64,
+    /// How much of it passed between time packets with a code line in between that had not run before.
+    pub(crate) cold: Ticks,
     /// The core:bus ratio that CBR last told, 0 where none did.
     pub(crate) ratio: u32,
     /// The CPU on which it ran.
@@ -76,6 +83,8 @@ pub(crate) struct Silence {
     pub(crate) resumed: bool,
     /// Where only user code is traced: the kernel entry that turned tracing off, if the flow tells.
     pub(crate) entry: Option<Cause>,
+    /// For a page fault, its address, if Event Trace tells it.
+    pub(crate) address: Option<u64>,
     /// The CPU.
     pub(crate) cpu: Option<Cpu>,
     /// Where in the AUX stream.
@@ -89,6 +98,8 @@ pub(crate) struct Activity {
     pub(crate) frames: Vec<Frame>,
     /// User work, in order of time.
     pub(crate) runs: Vec<Run>,
+    /// The code that the runs are made of.
+    pub(crate) code: UserCode,
     /// Stand-stills of at least the walker's threshold.
     pub(crate) stalls: Vec<Stall>,
     /// Loss, and tracing off.

@@ -10,11 +10,17 @@ use model::{Cause, Cpu, Ticks, Tsc, TscRange};
 
 use super::activity::Frame;
 use super::calls::CallSites;
-use crate::entries::{Landmark, UNNAMED_SYSCALL, entry_cause, landmark};
+use crate::entries::{
+    Landmark, UNNAMED_SYSCALL, calls_for_others, drops_translations, entry_cause, is_bookkeeping, is_thunk,
+    kernel_thread, landmark, serves_the_recording,
+};
 use crate::functions::Function;
 
 /// Interrupts nest a few deep; more is damage and is not followed.
 const DEEPEST: usize = 64;
+
+/// How many particulars of one frame are kept: a CPU may be asked for many things at once.
+const MOST_PARTICULARS: usize = 3;
 
 /// When and where something happens in the flow.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +51,7 @@ struct OpenFrame {
     /// Whether its function's own code ran since the thread came onto its CPU.
     in_body: bool,
     began_before: bool,
+    particulars: Vec<Arc<str>>,
 }
 
 /// What a kernel function says about the work it is part of.
@@ -52,6 +59,11 @@ struct OpenFrame {
 struct Meaning {
     entry: Option<Cause>,
     landmark: Option<Landmark>,
+    /// It calls what others asked for.
+    calls_for_others: bool,
+    is_thunk: bool,
+    /// Recording itself takes this time.
+    serves_the_recording: bool,
 }
 
 /// See the module.
@@ -64,6 +76,10 @@ pub(crate) struct KernelStack {
     happenings: u64,
     meanings: HashMap<u64, Meaning>,
     closed: Vec<Frame>,
+    /// The function that runs calls what others asked for.
+    in_caller: bool,
+    /// It has just called something.
+    called: bool,
 }
 
 impl KernelStack {
@@ -139,6 +155,17 @@ impl KernelStack {
     /// The call instruction at `ip` executed.
     pub(crate) fn call(&mut self, ip: u64) {
         self.calls.call(ip);
+        self.called = self.in_caller;
+    }
+
+    /// Adds to the particulars of the innermost entry.
+    pub(crate) fn say(&mut self, particular: Arc<str>) {
+        if let Some(frame) = self.open.iter_mut().rev().find(|frame| frame.closing == Closing::FarReturn)
+            && frame.particulars.len() < MOST_PARTICULARS
+            && !frame.particulars.contains(&particular)
+        {
+            frame.particulars.push(particular);
+        }
     }
 
     /// A near return went to `ip`, in `function` where that is known.
@@ -163,6 +190,18 @@ impl KernelStack {
 
     /// `function` runs at `ip`: opens the frame of a landmark, names the entry that is not named yet.
     pub(crate) fn visit(&mut self, function: &Function, ip: u64, moment: Moment) {
+        let meaning =
+            self.meanings.entry(function.start).or_insert_with(|| Meaning::of(&function.name)).clone();
+        if meaning.is_thunk {
+            return;
+        }
+        self.in_caller = meaning.calls_for_others;
+        if std::mem::take(&mut self.called) && ip == function.start {
+            self.see_asked_for(&function.name);
+        }
+        if meaning.serves_the_recording {
+            self.say(Arc::from("perf itself: it serves the recording"));
+        }
         if let Some(frame) = self.open.last_mut()
             && frame.closing == Closing::Return(function.start)
         {
@@ -171,11 +210,6 @@ impl KernelStack {
                 return;
             }
         }
-        let meaning = self.meanings.entry(function.start).or_insert_with(|| Meaning::of(&function.name));
-        if meaning.entry.is_none() && meaning.landmark.is_none() {
-            return;
-        }
-        let meaning = meaning.clone();
         if let Some(entry) = meaning.entry {
             self.name_entry(entry, &function.name);
         }
@@ -184,6 +218,21 @@ impl KernelStack {
             Some(Landmark::Softirq(name)) => self.landmark(Cause::Softirq(name.into()), function, ip, moment),
             Some(Landmark::Schedule) => self.landmark(Cause::Schedule, function, ip, moment),
             None => {}
+        }
+    }
+
+    /// `function` runs because somebody asked for it.
+    fn see_asked_for(&mut self, function: &str) {
+        if is_bookkeeping(function) || calls_for_others(function) {
+            return;
+        }
+        self.say(format!("{function}()").into());
+        let innermost = self.open.iter_mut().rev().find(|frame| frame.closing == Closing::FarReturn);
+        if let Some(frame) = innermost
+            && drops_translations(function)
+            && matches!(&frame.cause, Cause::Ipi(what) if what.starts_with("call-function"))
+        {
+            frame.cause = Cause::Ipi("tlb-shootdown".into());
         }
     }
 
@@ -218,6 +267,7 @@ impl KernelStack {
             calls: self.calls.depth(),
             in_body: false,
             began_before,
+            particulars: Vec::new(),
         });
     }
 
@@ -269,6 +319,7 @@ impl KernelStack {
                 aux_offset: frame.begin.aux_offset,
                 uncertainty: frame.begin.uncertainty.max(uncertainty),
                 began_before: frame.began_before,
+                particulars: frame.particulars,
             });
         }
     }
@@ -276,8 +327,14 @@ impl KernelStack {
 
 impl Meaning {
     fn of(function: &str) -> Meaning {
-        let entry = entry_cause(function);
-        Meaning { entry: (entry != Cause::KernelUnknown).then_some(entry), landmark: landmark(function) }
+        let entry = Some(entry_cause(function)).filter(|entry| *entry != Cause::KernelUnknown);
+        Meaning {
+            entry: entry.or_else(|| kernel_thread(function)),
+            landmark: landmark(function),
+            calls_for_others: calls_for_others(function),
+            is_thunk: is_thunk(function),
+            serves_the_recording: serves_the_recording(function),
+        }
     }
 }
 

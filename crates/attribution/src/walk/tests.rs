@@ -1,5 +1,6 @@
 //! Scripted flows, with frames and runs worked out by hand.
 
+mod entries;
 mod silences;
 
 use model::{Cpu, Tsc};
@@ -27,6 +28,15 @@ const KERNEL: &[&str] = &[
     "asm_common_interrupt",
     "vfs_read",
     "asm_exc_divide_error",
+    "asm_sysvec_call_function",
+    "__flush_smp_call_function_queue",
+    "llist_reverse_order",
+    "flush_tlb_func",
+    "remote_function",
+    "intel_pt_interrupt",
+    "process_one_work",
+    "worker_thread",
+    "blk_mq_run_work_fn",
 ];
 const USER: &[&str] = &["work", "other"];
 
@@ -244,10 +254,6 @@ fn a_flow_that_begins_in_the_scheduler_says_so() {
     );
 }
 
-/// A loss in the middle of a fault: two stretches, one fault.
-/// Behind an overflow execution stands in user code: nothing of the kernel is open any more.
-/// Only user code is traced: what turned tracing off is told by the block before, or by Event Trace.
-/// Without CYC and MTC packets time stands for long, but not the core: 300 instructions in 20,000 ticks are slow code.
 #[test]
 fn an_exception_without_a_cause_of_its_own_is_unknown_kernel_work() {
     let table = table();

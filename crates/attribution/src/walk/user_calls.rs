@@ -29,6 +29,11 @@ impl UserCalls {
         self.last = Some(*block);
     }
 
+    /// How many calls are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.calls.depth()
+    }
+
     /// Execution went on unseen.
     pub(crate) fn forget(&mut self) {
         *self = UserCalls::default();

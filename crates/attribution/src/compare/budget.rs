@@ -1,0 +1,164 @@
+//! Splits the time of each node of an outlier's calls: expected, extra work, slower for which reason.
+
+use model::Cause;
+use model::Slower;
+
+use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, share, whole, with_jitter};
+use crate::walk::{ByAddress, NodeKey, UserCode};
+
+/// How the ticks of one node are split, in the order in which they are dealt out; the rest is slower for no known
+/// reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Budget {
+    pub(super) expected: u64,
+    pub(super) extra: u64,
+    pub(super) slower_frequency: u64,
+    pub(super) slower_front_end: u64,
+    pub(super) slower_other: u64,
+}
+
+impl Budget {
+    /// Everything is as expected.
+    fn expected(ticks: u64) -> Budget {
+        Budget { expected: ticks, ..Budget::default() }
+    }
+
+    /// Keeps `of` in `whole` of one part; the rest of it is as expected.
+    fn keep(&mut self, part: impl Fn(&mut Budget) -> &mut u64, of: u64, whole: u64) {
+        let claimed = *part(self);
+        *part(self) = share(claimed, of, whole);
+        self.expected += claimed - *part(self);
+    }
+
+    /// The parts with their causes, in order.
+    pub(super) fn parts(&mut self) -> [(&mut u64, Cause); 5] {
+        [
+            (&mut self.expected, Cause::UserExpected),
+            (&mut self.extra, Cause::UserExtraWork),
+            (&mut self.slower_frequency, Cause::UserSlower(Slower::Frequency)),
+            (&mut self.slower_front_end, Cause::UserSlower(Slower::FrontEnd)),
+            (&mut self.slower_other, Cause::UserSlower(Slower::Other)),
+        ]
+    }
+}
+
+/// What instructions a node ran beyond what any baseline did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extra {
+    pub(super) instructions: u64,
+    /// The block that ran the most of them, and how often.
+    pub(super) block: u64,
+    pub(super) executions: u64,
+    pub(super) typical_executions: u64,
+}
+
+/// The extra instructions by node, block by block: of code that the baselines run, too, only what exceeds the most.
+pub(super) fn extras(code: &UserCode, baselines: &Baselines) -> ByAddress<NodeKey, Extra> {
+    let mut extras: ByAddress<NodeKey, Extra> = ByAddress::default();
+    let mut largest: ByAddress<NodeKey, u64> = ByAddress::default();
+    for (&(node, block), used) in &code.blocks {
+        let most = baselines.blocks.get(&(node, block)).copied().unwrap_or_default();
+        let more = used.instructions.saturating_sub(most.instructions);
+        if more == 0 {
+            continue;
+        }
+        let extra = extras.entry(node).or_default();
+        extra.instructions += more;
+        let known = largest.entry(node).or_default();
+        // Equal ones: the first address, so that the same capture gives the same words.
+        if more > *known || (more == *known && block < extra.block) {
+            *known = more;
+            extra.block = block;
+            extra.executions = used.executions;
+            extra.typical_executions = most.executions;
+        }
+    }
+    extras
+}
+
+/// The split of every node. `twin` tells for a node that no baseline has the one that its time is compared with.
+pub(super) fn budgets(
+    own: &Profile,
+    baselines: &Baselines,
+    extras: &ByAddress<NodeKey, Extra>,
+    twin: &ByAddress<NodeKey, Typical>,
+) -> ByAddress<NodeKey, Budget> {
+    let typical = |node: &NodeKey| baselines.nodes.get(node).or_else(|| twin.get(node));
+    let mut budgets: ByAddress<NodeKey, Budget> = own
+        .iter()
+        .map(|(node, used)| {
+            let extra = extras.get(node).map_or(0, |extra| extra.instructions);
+            (*node, budget(used, typical(node), extra))
+        })
+        .collect();
+    let front_end = has_cold_start(&whole(own), &baselines.whole.mean);
+    for (node, budget) in &mut budgets {
+        if let (true, Some(used), Some(typical)) = (front_end, own.get(node), typical(node)) {
+            let cold = used.cold_ticks.saturating_sub(typical.mean.cold_ticks);
+            budget.slower_front_end = budget.slower_other.min(cold);
+            budget.slower_other -= budget.slower_front_end;
+        }
+    }
+    settle(&mut budgets, &whole(own), baselines);
+    budgets
+}
+
+/// The split of one node that ran `extra` instructions more than the baselines.
+pub(super) fn budget(own: &Use, typical: Option<&Typical>, extra: u64) -> Budget {
+    let Some(typical) = typical else { return Budget { extra: own.ticks, ..Budget::default() } };
+    if own.ticks <= typical.most_ticks {
+        return Budget::expected(own.ticks);
+    }
+    let expected = typical.mean.ticks.min(own.ticks);
+    let excess = own.ticks - expected;
+    // Items differ in size: a tenth more iterations is the same work.
+    let other_work = extra > typical.mean.instructions / 10 * 3;
+    let extra = if other_work { share(own.ticks, extra, own.instructions).min(excess) } else { 0 };
+    let slower_frequency = (excess - extra).min(lost_to_ratio(own, &typical.mean));
+    let slower_other = excess - extra - slower_frequency;
+    Budget { expected, extra, slower_frequency, slower_front_end: 0, slower_other }
+}
+
+/// The ticks that the outlier's lower core:bus ratio cost against the baselines' average ratio: of the time in which
+/// its ratio was known, for of the rest nothing tells.
+fn lost_to_ratio(own: &Use, typical: &Use) -> u64 {
+    let (Some(ratio), Some(usual)) = (own.milliratio(), typical.milliratio()) else { return 0 };
+    own.ticks_with_ratio - share(own.ticks_with_ratio, ratio.min(usual), usual)
+}
+
+/// Whether the interval is slow where it runs code for the first time, and not where it runs code again: then the
+/// code had to be fetched. Where nothing runs twice, cold data would look the same and nothing is said.
+fn has_cold_start(own: &Use, typical: &Use) -> bool {
+    let cold = own.cold_ticks.saturating_sub(typical.cold_ticks);
+    let warm = own.warm_ticks().saturating_sub(typical.warm_ticks());
+    let comparable = typical.warm_ticks() >= typical.ticks / 4 && typical.warm_ticks() > SMALLEST.0;
+    comparable && cold >= SMALLEST.0 && cold / 4 >= warm
+}
+
+/// Takes back what is more only in parts: time moved from one function to its neighbour by a late time packet, and
+/// slowness within jitter for the whole interval. Calls that no baseline makes and what a ratio explains stay.
+fn settle(budgets: &mut ByAddress<NodeKey, Budget>, own: &Use, baselines: &Baselines) {
+    let is_known = |node: &NodeKey| baselines.nodes.contains_key(node);
+    let total = |part: &dyn Fn(&NodeKey, &Budget) -> u64| -> u64 {
+        budgets.iter().map(|(node, budget)| part(node, budget)).sum()
+    };
+    let owed = total(&|node, budget| budget.slower_frequency + if is_known(node) { 0 } else { budget.extra });
+    let extra = total(&|node, budget| if is_known(node) { budget.extra } else { 0 });
+    let slower = total(&|_, budget| budget.slower_front_end + budget.slower_other);
+    let typical = baselines.whole;
+    let net = own.ticks.saturating_sub(owed).saturating_sub(typical.mean.ticks);
+    let real_extra = extra.min(net);
+    let rest = own.ticks.saturating_sub(owed + real_extra);
+    let usual = rest <= typical.most_ticks.max(with_jitter(typical.mean.ticks));
+    let real_slower = if usual { 0 } else { slower.min(net - real_extra) };
+    for (node, budget) in budgets {
+        if is_known(node) {
+            budget.keep(|budget| &mut budget.extra, real_extra, extra);
+        }
+        budget.keep(|budget| &mut budget.slower_front_end, real_slower, slower);
+        budget.keep(|budget| &mut budget.slower_other, real_slower, slower);
+    }
+}
+
+#[cfg(test)]
+mod tests;

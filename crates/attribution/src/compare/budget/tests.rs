@@ -1,0 +1,122 @@
+//! Budgets by hand: how the ticks of one node are split.
+
+use super::*;
+
+fn used(ticks: u64, instructions: u64) -> Use {
+    Use { ticks, instructions, calls: 1, ..Use::default() }
+}
+
+fn at_ratio(ticks: u64, instructions: u64, ratio: u64) -> Use {
+    let ratio_ticks = u128::from(ticks) * u128::from(ratio);
+    Use { ticks_with_ratio: ticks, ratio_ticks, ..used(ticks, instructions) }
+}
+
+fn against(mean: Use, most_ticks: u64) -> Typical {
+    Typical { mean, most_ticks, most_calls: mean.calls }
+}
+
+#[test]
+fn what_a_baseline_took_too_is_expected() {
+    let typical = against(used(10_000, 1000), 13_000);
+    assert_eq!(budget(&used(13_000, 2000), Some(&typical), 1000), Budget::expected(13_000));
+}
+
+/// 30,000 ticks for 2000 instructions, typical 10,000 for 1000: the second thousand costs half of 30,000, the rest is
+/// slower.
+#[test]
+fn more_instructions_cost_what_they_cost_here() {
+    let typical = against(used(10_000, 1000), 10_000);
+    let split = budget(&used(30_000, 2000), Some(&typical), 1000);
+    assert_eq!(split, Budget { expected: 10_000, extra: 15_000, slower_other: 5_000, ..Budget::default() });
+}
+
+/// A tenth more iterations is an item of another size, not other work.
+#[test]
+fn a_few_more_iterations_are_no_extra_work() {
+    let typical = against(used(10_000, 10_000), 10_000);
+    assert_eq!(budget(&used(20_000, 11_000), Some(&typical), 1000).extra, 0);
+}
+
+#[test]
+fn a_call_that_no_baseline_makes_is_extra_work() {
+    assert_eq!(budget(&used(300, 50), None, 50), Budget { extra: 300, ..Budget::default() });
+}
+
+/// The same work at ratio 20 instead of 25: of 12,500 ticks a fifth is owed to the ratio.
+#[test]
+fn a_lower_ratio_costs_its_share_and_no_more_than_the_excess() {
+    let typical = against(at_ratio(10_000, 1000, 25), 10_000);
+    let split = |own| {
+        let split = budget(&own, Some(&typical), 0);
+        (split.expected, split.slower_frequency, split.slower_other)
+    };
+    assert_eq!(split(at_ratio(12_500, 1000, 20)), (10_000, 2_500, 0));
+    assert_eq!(split(at_ratio(20_000, 1000, 20)), (10_000, 4_000, 6_000));
+}
+
+#[test]
+fn an_unknown_or_equal_or_higher_ratio_explains_nothing() {
+    let slower = |own: Use, usual: Use| budget(&own, Some(&against(usual, 100)), 0).slower_frequency;
+    assert_eq!(slower(used(200, 1000), at_ratio(100, 1000, 25)), 0);
+    assert_eq!(slower(at_ratio(200, 1000, 20), used(100, 1000)), 0);
+    assert_eq!(slower(at_ratio(200, 1000, 25), at_ratio(100, 1000, 25)), 0);
+    assert_eq!(slower(at_ratio(200, 1000, 30), at_ratio(100, 1000, 25)), 0);
+}
+
+/// The ratio was known for half of the time only: of the other half nothing is said.
+#[test]
+fn a_ratio_speaks_for_the_time_it_was_known_in() {
+    let own = Use { ticks: 20_000, ..at_ratio(10_000, 1000, 20) };
+    let typical = against(at_ratio(10_000, 1000, 25), 10_000);
+    assert_eq!(budget(&own, Some(&typical), 0).slower_frequency, 2_000);
+}
+
+fn compared(own: &[Use], typical: &[Use]) -> Vec<Budget> {
+    let mut code = UserCode::default();
+    let nodes: Vec<NodeKey> = (0..own.len())
+        .map(|index| {
+            let start = 0x1000 * (index as u64 + 1);
+            let name = format!("f{index}").into();
+            code.node(NodeKey::default(), Some(&crate::Function { start, range: start..start + 16, name }))
+        })
+        .collect();
+    let mut baselines = Baselines::default();
+    for (node, used) in nodes.iter().zip(typical) {
+        baselines.nodes.insert(*node, against(*used, used.ticks));
+    }
+    baselines.whole = against(whole(&nodes.iter().copied().zip(typical.iter().copied()).collect()), 0);
+    let own: Profile = nodes.iter().copied().zip(own.iter().copied()).collect();
+    let budgets = budgets(&own, &baselines, &ByAddress::default(), &ByAddress::default());
+    nodes.iter().map(|node| budgets[node]).collect()
+}
+
+/// 5,000 ticks moved from one function to its neighbour: the time packet between them came late.
+#[test]
+fn what_only_moved_is_not_slower() {
+    let split = compared(&[used(15_000, 100), used(5_000, 100)], &[used(10_000, 100), used(10_000, 100)]);
+    assert_eq!(split, [Budget::expected(15_000), Budget::expected(5_000)]);
+}
+
+/// 30 % more than typical happens without a reason; 100 % does not.
+#[test]
+fn jitter_is_expected() {
+    assert_eq!(compared(&[used(13_000, 100)], &[used(10_000, 100)]), [Budget::expected(13_000)]);
+    let slower = Budget { expected: 10_000, slower_other: 10_000, ..Budget::default() };
+    assert_eq!(compared(&[used(20_000, 100)], &[used(10_000, 100)]), [slower]);
+}
+
+/// 10,000 ticks more, 9,000 of them where lines are touched for the first time.
+#[test]
+fn time_lost_at_new_lines_is_the_front_ends() {
+    let cold = |ticks, cold_ticks| Use { cold_ticks, ..used(ticks, 100) };
+    let split = compared(&[cold(20_000, 11_000)], &[cold(10_000, 2_000)]);
+    let front_end =
+        Budget { expected: 10_000, slower_front_end: 9_000, slower_other: 1_000, ..Budget::default() };
+    assert_eq!(split, [front_end]);
+    // As much of it where code ran again: it was not the fetching.
+    let split = compared(&[cold(20_000, 7_000)], &[cold(10_000, 2_000)]);
+    assert_eq!(split[0].slower_front_end, 0);
+    // Nothing runs again: cold data would look the same.
+    let split = compared(&[cold(20_000, 20_000)], &[cold(10_000, 10_000)]);
+    assert_eq!(split[0].slower_front_end, 0);
+}

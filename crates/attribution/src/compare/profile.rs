@@ -1,0 +1,167 @@
+//! How much an interval used each node of its calls, and what its baselines typically use.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::Ticks;
+
+use crate::examine::Examined;
+use crate::walk::{BlockUse, ByAddress, NodeKey};
+
+/// How much of something was used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Use {
+    pub(super) ticks: u64,
+    pub(super) instructions: u64,
+    pub(super) calls: u64,
+    /// Ticks between time packets with a code line in between that had not run before in the interval.
+    pub(super) cold_ticks: u64,
+    /// Ticks in which the core:bus ratio was known.
+    pub(super) ticks_with_ratio: u64,
+    /// Σ ticks x ratio over those, to average the ratio by time.
+    pub(super) ratio_ticks: u128,
+}
+
+impl Use {
+    fn add(&mut self, other: &Use) {
+        self.ticks += other.ticks;
+        self.instructions += other.instructions;
+        self.calls += other.calls;
+        self.cold_ticks += other.cold_ticks;
+        self.ticks_with_ratio += other.ticks_with_ratio;
+        self.ratio_ticks += other.ratio_ticks;
+    }
+
+    /// The average core:bus ratio in thousandths, where it was known at all.
+    pub(super) fn milliratio(&self) -> Option<u64> {
+        let average = (self.ratio_ticks * 1000).checked_div(u128::from(self.ticks_with_ratio))?;
+        u64::try_from(average).ok().filter(|&ratio| ratio > 0)
+    }
+
+    /// Ticks in which all code had run before.
+    pub(super) fn warm_ticks(&self) -> u64 {
+        self.ticks.saturating_sub(self.cold_ticks)
+    }
+}
+
+/// What an interval used, by node.
+pub(super) type Profile = ByAddress<NodeKey, Use>;
+
+/// The profile of an interval's own user code.
+pub(super) fn profile(examined: &Examined) -> Profile {
+    let mut profile = Profile::default();
+    for piece in &examined.pieces {
+        let Some(run) = examined.run_of(piece) else { continue };
+        let ticks = piece.range.ticks().0;
+        let used = profile.entry(run.node).or_default();
+        used.ticks += ticks;
+        used.cold_ticks += share(ticks, run.cold.0, run.range.ticks().0);
+        if run.ratio != 0 {
+            used.ticks_with_ratio += ticks;
+            used.ratio_ticks += u128::from(ticks) * u128::from(run.ratio);
+        }
+    }
+    for run in examined.runs.iter().filter(|run| examined.interval.range.contains(run.range.start)) {
+        let used = profile.entry(run.node).or_default();
+        used.instructions += run.instructions;
+        used.calls += run.calls;
+    }
+    profile
+}
+
+/// What baselines use of one node, or of all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Typical {
+    /// The mean; what serves the average ratio stays a sum. A baseline that does not use it counts as zero.
+    pub(super) mean: Use,
+    /// The most that one of them took.
+    pub(super) most_ticks: u64,
+    /// The most calls in one of them.
+    pub(super) most_calls: u64,
+}
+
+impl Typical {
+    fn see(&mut self, used: &Use) {
+        self.mean.add(used);
+        self.most_ticks = self.most_ticks.max(used.ticks);
+        self.most_calls = self.most_calls.max(used.calls);
+    }
+
+    fn divide(&mut self, count: u64) {
+        let mean = &mut self.mean;
+        for value in [&mut mean.ticks, &mut mean.instructions, &mut mean.calls, &mut mean.cold_ticks] {
+            *value /= count;
+        }
+    }
+}
+
+/// What the baselines use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Baselines {
+    /// By node.
+    pub(super) nodes: ByAddress<NodeKey, Typical>,
+    /// The nodes of a function.
+    pub(super) names: HashMap<Arc<str>, Vec<NodeKey>>,
+    /// All user code together.
+    pub(super) whole: Typical,
+    /// The most often that one of them ran a block.
+    pub(super) blocks: ByAddress<(NodeKey, u64), BlockUse>,
+    /// The most 64-byte lines that one of them touched.
+    pub(super) most_lines: u64,
+}
+
+impl Baselines {
+    /// Of at least one baseline.
+    pub(super) fn of(baselines: &[&Examined]) -> Baselines {
+        let mut all = Baselines::default();
+        for baseline in baselines {
+            let mut whole = Use::default();
+            for (node, used) in &profile(baseline) {
+                all.nodes.entry(*node).or_insert_with(|| {
+                    if let Some(known) = baseline.code.nodes.get(node) {
+                        all.names.entry(known.function.clone()).or_default().push(*node);
+                    }
+                    Typical::default()
+                });
+                all.nodes.entry(*node).and_modify(|typical| typical.see(used));
+                whole.add(used);
+            }
+            all.whole.see(&whole);
+            for (block, used) in &baseline.code.blocks {
+                let most = all.blocks.entry(*block).or_default();
+                *most = if used.executions > most.executions { *used } else { *most };
+            }
+            all.most_lines = all.most_lines.max(baseline.code.footprint.lines());
+        }
+        let count = (baselines.len() as u64).max(1);
+        all.nodes.values_mut().for_each(|typical| typical.divide(count));
+        all.whole.divide(count);
+        all
+    }
+}
+
+/// All that `profile` holds.
+pub(super) fn whole(profile: &Profile) -> Use {
+    let mut whole = Use::default();
+    for used in profile.values() {
+        whole.add(used);
+    }
+    whole
+}
+
+/// `whole * part / of`, without overflow and no more than `whole`; nothing where `of` is zero.
+pub(super) fn share(whole: u64, part: u64, of: u64) -> u64 {
+    if of == 0 {
+        return 0;
+    }
+    u64::try_from(u128::from(whole) * u128::from(part.min(of)) / u128::from(of)).unwrap_or(whole)
+}
+
+/// Differences below this mean nothing: a few hundred cycles are a few mispredicted branches and cache misses.
+pub(super) const SMALLEST: Ticks = Ticks(300);
+
+/// `typical` and what the same code takes now and then without any reason that a trace could tell: memory, the other
+/// hyperthread. Unplanted intervals of the stored captures stay within 30 % in more than 99 of 100 cases.
+pub(super) fn with_jitter(typical: u64) -> u64 {
+    typical.saturating_add((typical / 10 * 3).max(SMALLEST.0))
+}

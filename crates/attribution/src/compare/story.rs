@@ -1,0 +1,160 @@
+//! What is said about user code that an outlier ran more of, or more slowly, than its baselines.
+
+use model::{Cause, Pid, Slower, Ticks};
+
+use super::budget::Extra;
+use super::profile::{Baselines, Profile, Use};
+use crate::examine::Examined;
+use crate::functions::Functions;
+use crate::walk::{ByAddress, NodeKey};
+
+/// Callers are looked for no further up than this: the tree of a damaged trace may be deep.
+const FURTHEST: usize = 4096;
+
+/// What there is to tell from.
+pub(super) struct Story<'a> {
+    pub(super) outlier: &'a Examined,
+    pub(super) own: &'a Profile,
+    pub(super) baselines: &'a Baselines,
+    pub(super) extras: &'a ByAddress<NodeKey, Extra>,
+    pub(super) functions: &'a dyn Functions,
+}
+
+impl Story<'_> {
+    /// Of `node`'s time with `cause`, in a few words.
+    pub(super) fn tell(&self, node: NodeKey, cause: &Cause) -> String {
+        match cause {
+            Cause::UserExtraWork if !self.baselines.nodes.contains_key(&node) => {
+                self.new_call(self.topmost_new(node))
+            }
+            Cause::UserExtraWork => self.more_of_the_same(node),
+            Cause::UserSlower(Slower::FrontEnd) => format!("{}; {}", self.slower(node), self.footprint()),
+            _ => self.slower(node),
+        }
+    }
+
+    /// `rehash() at table.c:88 called 1 time, 41.2 us; typical 0`: with all that it called.
+    fn new_call(&self, node: NodeKey) -> String {
+        let used = self.own.get(&node).copied().unwrap_or_default();
+        let time = self.length(self.with_callees(node));
+        let called = match used.calls {
+            // The flow begins inside it, or comes back to it.
+            0 => "ran".to_owned(),
+            calls => format!("called {}", times(calls)),
+        };
+        let entry = self.outlier.code.nodes.get(&node).map_or(0, |node| node.start);
+        format!("{} {called}, {time}; typical 0", self.place(node, entry))
+    }
+
+    /// `consume() called 12 times; typical 2`, or which loop ran how often.
+    fn more_of_the_same(&self, node: NodeKey) -> String {
+        let used = self.own.get(&node).copied().unwrap_or_default();
+        let typical = self.baselines.nodes.get(&node).copied().unwrap_or_default();
+        if used.calls > typical.most_calls && typical.most_calls > 0 {
+            let entry = self.outlier.code.nodes.get(&node).map_or(0, |node| node.start);
+            return format!(
+                "{} called {}; typical {}",
+                self.place(node, entry),
+                times(used.calls),
+                typical.mean.calls
+            );
+        }
+        let Some(extra) = self.extras.get(&node) else { return self.slower(node) };
+        let typical = match extra.typical_executions {
+            0 => "typical 0".to_owned(),
+            most => format!("typical up to {most}"),
+        };
+        format!("{} ran {}; {typical}", self.place(node, extra.block), times(extra.executions))
+    }
+
+    /// `consume: 13002 instructions, 12 calls; typical 12900 and 12`
+    fn slower(&self, node: NodeKey) -> String {
+        let own = self.own.get(&node).copied().unwrap_or_default();
+        let typical = self.baselines.nodes.get(&node).map_or(Use::default(), |typical| typical.mean);
+        let (calls, instructions) = (own.calls, own.instructions);
+        let (usual_calls, usual) = (typical.calls, typical.instructions);
+        let what = self.name(node);
+        format!("{what}: {instructions} instructions, {calls} calls; typical {usual} and {usual_calls}")
+    }
+
+    /// How much code ran, beside what the core's caches hold.
+    fn footprint(&self) -> String {
+        let footprint = &self.outlier.code.footprint;
+        let (lines, windows) = (footprint.lines(), footprint.windows());
+        let uops = self.outlier.code.distinct_instructions();
+        let caches = self
+            .outlier
+            .caches
+            .map_or_else(|| "this CPU's caches are not known".to_owned(), |caches| caches.to_string());
+        let typical = self.baselines.most_lines;
+        format!(
+            "slow where code runs for the first time; {lines} code lines (typical up to {typical}), {windows} windows, \
+             about {uops} uops; {caches}"
+        )
+    }
+
+    /// The outermost caller of `node` that no baseline has.
+    fn topmost_new(&self, node: NodeKey) -> NodeKey {
+        let mut top = node;
+        for _ in 0..FURTHEST {
+            let Some(known) = self.outlier.code.nodes.get(&top) else { break };
+            let is_new = |key: &NodeKey| !self.baselines.nodes.contains_key(key);
+            if !self.own.contains_key(&known.parent) || !is_new(&known.parent) || known.parent == top {
+                break;
+            }
+            top = known.parent;
+        }
+        top
+    }
+
+    /// The time of `top` with all that it called.
+    fn with_callees(&self, top: NodeKey) -> Ticks {
+        let below = |node: &NodeKey| {
+            let mut at = *node;
+            for _ in 0..FURTHEST {
+                if at == top {
+                    return true;
+                }
+                match self.outlier.code.nodes.get(&at) {
+                    Some(known) if known.parent != at => at = known.parent,
+                    _ => return false,
+                }
+            }
+            false
+        };
+        Ticks(self.own.iter().filter(|(node, _)| below(node)).map(|(_, used)| used.ticks).sum())
+    }
+
+    fn name(&self, node: NodeKey) -> String {
+        self.outlier
+            .code
+            .nodes
+            .get(&node)
+            .map_or_else(|| "[unknown]".to_owned(), |node| node.function.to_string())
+    }
+
+    /// `rehash() at table.c:88`, without the line where no line table covers `address`.
+    fn place(&self, node: NodeKey, address: u64) -> String {
+        let thread = self.outlier.interval.stop_thread.or(self.outlier.interval.start_thread);
+        let pid = thread.map_or(Pid::KERNEL, |thread| thread.pid);
+        let line = self.functions.line_at(pid, address, self.outlier.interval.range.start);
+        let name = self.name(node);
+        let call = if name.ends_with([')', ']']) { name } else { format!("{name}()") };
+        line.map_or_else(|| call.clone(), |line| format!("{call} at {line}"))
+    }
+
+    /// In microseconds where the capture joins ticks with time.
+    fn length(&self, ticks: Ticks) -> String {
+        match self.outlier.conversion {
+            Some(conversion) => {
+                let ns = conversion.ticks_to_ns(ticks);
+                format!("{}.{} us", ns / 1000, ns % 1000 / 100)
+            }
+            None => format!("{} ticks", ticks.0),
+        }
+    }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "1 time".into() } else { format!("{count} times") }
+}

@@ -1,0 +1,90 @@
+//! What the flow tells of an entry beside its stub: what another CPU asked for, an address, a kernel thread's work.
+
+use pt::{BlockEnd, EventKind};
+
+use super::{frame, frames, table, walk};
+use crate::script::Script;
+
+/// A CPU is asked by IPI for `function`: the queue is turned round first, and the call goes through a thunk.
+fn asked_for<'t>(table: &'t crate::script::Table, function: &str) -> Script<'t> {
+    let mut script = Script::new(table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .interrupt(20, "asm_sysvec_call_function")
+        .block(20, "asm_sysvec_call_function", 0, BlockEnd::Call)
+        .block(30, "__flush_smp_call_function_queue", 0, BlockEnd::Call)
+        .block(32, "llist_reverse_order", 0, BlockEnd::Return)
+        .block(34, "__flush_smp_call_function_queue", 0x20, BlockEnd::Call)
+        .block(36, "__x86_indirect_thunk_rax", 0, BlockEnd::Jump)
+        .block(40, function, 0, BlockEnd::Call)
+        .block(45, "vfs_read", 0, BlockEnd::Return)
+        .block(50, function, Script::BEHIND, BlockEnd::Return)
+        .block(60, "__flush_smp_call_function_queue", 0x40, BlockEnd::Return)
+        .block(70, "asm_sysvec_call_function", Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, "work", 0x20, BlockEnd::Jump);
+    script
+}
+
+#[test]
+fn an_ipi_tells_what_was_asked_for() {
+    let table = table();
+    let activity = walk(&table, &asked_for(&table, "remote_function"), 100);
+    assert_eq!(frames(&activity), [frame("kernel.ipi.call-function", 20, 80, 0)]);
+    assert_eq!(activity.frames[0].particulars, ["remote_function()".into()]);
+}
+
+#[test]
+fn dropping_translations_is_a_shootdown() {
+    let table = table();
+    let activity = walk(&table, &asked_for(&table, "flush_tlb_func"), 100);
+    assert_eq!(frames(&activity), [frame("kernel.ipi.tlb-shootdown", 20, 80, 0)]);
+}
+
+#[test]
+fn event_trace_tells_the_address_of_a_fault() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .event(20, EventKind::EventData { kind: 0, payload: 0x7000_1234 })
+        .event(20, EventKind::ControlFlowEvent { kind: 1, vector: 14, ip: None })
+        .interrupt(20, "asm_exc_page_fault")
+        .block(20, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(40, "work", 0x20, BlockEnd::FallThrough)
+        .interrupt(50, "asm_exc_page_fault")
+        .block(50, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(60, "work", 0x20, BlockEnd::Jump);
+    let told: Vec<_> = walk(&table, &script, 100).frames.into_iter().map(|frame| frame.particulars).collect();
+    assert_eq!(told, [vec!["address 0x70001234".into()], vec![]]);
+}
+
+#[test]
+fn a_kernel_thread_is_told_by_its_main_function_and_its_work() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "worker_thread", 0x40, BlockEnd::Call)
+        .block(20, "process_one_work", 0, BlockEnd::Call)
+        .block(30, "blk_mq_run_work_fn", 0, BlockEnd::Return)
+        .block(60, "process_one_work", Script::BEHIND, BlockEnd::Return)
+        .block(70, "worker_thread", 0x40 + Script::BEHIND, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(frames(&activity), [frame("kernel.thread.kworker", 10, 100, 0)]);
+    assert_eq!(activity.frames[0].particulars, ["blk_mq_run_work_fn()".into()]);
+}
+
+#[test]
+fn what_recording_itself_takes_is_said() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .interrupt(20, "asm_exc_nmi")
+        .block(20, "asm_exc_nmi", 0, BlockEnd::Call)
+        .block(30, "intel_pt_interrupt", 0, BlockEnd::Return)
+        .block(70, "asm_exc_nmi", Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(frames(&activity), [frame("kernel.nmi", 20, 80, 0)]);
+    assert_eq!(activity.frames[0].particulars, ["perf itself: it serves the recording".into()]);
+}

@@ -1,0 +1,160 @@
+//! What of the user's code ran: a tree of calls, how often each block of it ran, and which code lines were touched.
+//!
+//! Input: blocks of user code with the node that called them. Output: the same node for the same chain of functions
+//! in every interval, whatever the counts of calls and iterations, so that two intervals can be compared.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::Arc;
+
+use pt::Block;
+
+use crate::functions::Function;
+use crate::segments::NO_SYMBOL;
+
+/// A node's identity: the hash of the functions' names from the outermost one known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NodeKey(u64);
+
+/// A function as called by the functions above it. Direct recursion is one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// Who called it; the default key where the flow began in it.
+    pub(crate) parent: NodeKey,
+    /// Its name.
+    pub(crate) function: Arc<str>,
+    /// Its first address, 0 where no symbol covers it.
+    pub(crate) start: u64,
+}
+
+/// How often a block ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockUse {
+    pub(crate) executions: u64,
+    /// Instructions in all of them together.
+    pub(crate) instructions: u64,
+}
+
+/// Keyed by address, a node's or not: the keys are spread by one multiplication.
+pub(crate) type ByAddress<K, V> = HashMap<K, V, BuildHasherDefault<AddressHasher>>;
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UserCode {
+    /// The tree.
+    pub(crate) nodes: ByAddress<NodeKey, Node>,
+    /// Blocks by node and first address.
+    pub(crate) blocks: ByAddress<(NodeKey, u64), BlockUse>,
+    /// The lines touched.
+    pub(crate) footprint: Footprint,
+}
+
+impl UserCode {
+    /// `function` runs, called by `parent`.
+    pub(crate) fn node(&mut self, parent: NodeKey, function: Option<&Function>) -> NodeKey {
+        let name = function.map_or(NO_SYMBOL, |function| &*function.name);
+        if self.nodes.get(&parent).is_some_and(|caller| &*caller.function == name) {
+            return parent;
+        }
+        let mut hasher = AddressHasher::default();
+        parent.hash(&mut hasher);
+        name.hash(&mut hasher);
+        let key = NodeKey(hasher.finish());
+        self.nodes.entry(key).or_insert_with(|| Node {
+            parent,
+            function: function.map_or_else(|| Arc::from(NO_SYMBOL), |function| function.name.clone()),
+            start: function.map_or(0, |function| function.start),
+        });
+        key
+    }
+
+    /// `block` of `node` runs; whether it touches a line that did not run before.
+    pub(crate) fn run(&mut self, node: NodeKey, block: &Block) -> bool {
+        let used = self.blocks.entry((node, block.ip)).or_default();
+        used.executions += 1;
+        used.instructions += u64::from(block.instructions);
+        used.executions == 1 && self.footprint.touch(block)
+    }
+
+    /// How many instructions ran at least once: about as many micro-operations, fused as the front end counts them.
+    pub(crate) fn distinct_instructions(&self) -> u64 {
+        let by_block: ByAddress<u64, u64> = self
+            .blocks
+            .iter()
+            .map(|(&(_, ip), used)| (ip, used.instructions / used.executions.max(1)))
+            .collect();
+        by_block.values().sum()
+    }
+
+    /// Adds what another thread ran.
+    pub(crate) fn add(&mut self, other: UserCode) {
+        self.nodes.extend(other.nodes);
+        for (key, more) in other.blocks {
+            let used = self.blocks.entry(key).or_default();
+            used.executions += more.executions;
+            used.instructions += more.instructions;
+        }
+        for (line, windows) in other.footprint.lines {
+            *self.footprint.lines.entry(line).or_default() |= windows;
+        }
+    }
+}
+
+/// Which code lines ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    /// Address / 64 → a bit for each of its two 32-byte windows.
+    lines: ByAddress<u64, u8>,
+}
+
+impl Footprint {
+    /// The code of `block` runs; whether a line of it did not run before.
+    pub(crate) fn touch(&mut self, block: &Block) -> bool {
+        let mut is_new = false;
+        // A block reaches at most as far as its instructions can: a damaged end costs no endless loop.
+        let last = block.end_ip.min(block.ip.saturating_add(u64::from(block.instructions) * 15));
+        for window in block.ip >> 5..=last.max(block.ip) >> 5 {
+            let windows = self.lines.entry(window >> 1).or_default();
+            is_new |= *windows == 0;
+            *windows |= 1 << (window & 1);
+        }
+        is_new
+    }
+
+    /// 64-byte lines.
+    pub(crate) fn lines(&self) -> u64 {
+        self.lines.len() as u64
+    }
+
+    /// 32-byte windows.
+    pub(crate) fn windows(&self) -> u64 {
+        self.lines.values().map(|windows| u64::from(windows.count_ones())).sum()
+    }
+}
+
+/// Hashes short keys of few words: what is hashed here comes from a decoder and cannot be chosen freely.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // Fibonacci hashing; the shift brings the high bits, which are mixed best, down to where tables look.
+        let mixed = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

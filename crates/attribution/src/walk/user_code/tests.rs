@@ -1,0 +1,54 @@
+//! Nodes that stay the same whatever the counts, and footprints by hand.
+
+use model::Tsc;
+use pt::{BlockEnd, TimeBounds};
+
+use super::*;
+
+fn function(name: &str, start: u64) -> Function {
+    Function { start, range: start..start + 0x100, name: Arc::from(name) }
+}
+
+fn block(ip: u64, end_ip: u64) -> Block {
+    let time = TimeBounds { not_before: Tsc(0), not_after: Tsc(0) };
+    let (end, bits, kernel, thread, aux_offset) = (BlockEnd::Jump, 64, false, None, 0);
+    Block { ip, end_ip, instructions: 10, end, bits, kernel, thread, time, aux_offset }
+}
+
+#[test]
+fn a_function_is_known_by_who_called_it() {
+    let mut code = UserCode::default();
+    let (work, copy) = (function("work", 0x1000), function("copy", 0x2000));
+    let root = code.node(NodeKey::default(), Some(&work));
+    let below = code.node(root, Some(&copy));
+    assert_ne!(below, code.node(NodeKey::default(), Some(&copy)));
+    assert_eq!(code.node(below, Some(&copy)), below, "recursion is one node");
+    // At other addresses and in another capture it is the same.
+    let mut other = UserCode::default();
+    let root = other.node(NodeKey::default(), Some(&function("work", 0x7000)));
+    assert_eq!(other.node(root, Some(&function("copy", 0x8000))), below);
+}
+
+/// Bytes 0x1010 to 0x1043: windows 0x1000, 0x1020 and 0x1040 in lines 0x1000 and 0x1040.
+#[test]
+fn a_footprint_counts_lines_and_windows_once() {
+    let mut code = UserCode::default();
+    let node = code.node(NodeKey::default(), None);
+    assert!(code.run(node, &block(0x1010, 0x1043)));
+    assert!(!code.run(node, &block(0x1010, 0x1043)));
+    assert!(!code.run(node, &block(0x1030, 0x1038)));
+    assert_eq!((code.footprint.lines(), code.footprint.windows()), (2, 3));
+    assert_eq!(code.blocks[&(node, 0x1010)], BlockUse { executions: 2, instructions: 20 });
+    assert!(!code.run(node, &block(0x1060, 0x1061)), "its line ran already");
+    assert_eq!(code.footprint.windows(), 4);
+}
+
+/// Ten instructions cannot be longer than 150 bytes, whatever the end says.
+#[test]
+fn a_damaged_end_is_no_endless_footprint() {
+    let mut footprint = Footprint::default();
+    footprint.touch(&block(0x1000, u64::MAX));
+    assert!(footprint.lines() <= 4);
+    footprint.touch(&block(u64::MAX - 3, 5));
+    assert!(footprint.lines() <= 5);
+}

@@ -1,0 +1,110 @@
+//! User code as runs: stretches in one node of the call tree, in order of time.
+//!
+//! Input: blocks of user code, and when time moves on. Output: [`Run`]s and the [`UserCode`] they ran.
+
+use model::{Cpu, Ticks, Tsc, TscRange};
+use pt::{Block, BlockEnd};
+
+use super::activity::Run;
+use super::user_calls::UserCalls;
+use super::user_code::{NodeKey, UserCode};
+use crate::functions::Function;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct UserRuns {
+    calls: UserCalls,
+    /// The node of each open call, outermost first.
+    callers: Vec<NodeKey>,
+    open: Option<Run>,
+    /// Code ran for the first time since the last time packet.
+    is_cold: bool,
+    /// The runs that ended.
+    pub(super) done: Vec<Run>,
+    /// What they ran.
+    pub(super) code: UserCode,
+}
+
+impl UserRuns {
+    /// `block` of `function` runs at `at`.
+    pub(super) fn block(
+        &mut self,
+        block: &Block,
+        function: Option<&Function>,
+        at: Tsc,
+        ratio: u32,
+        cpu: Option<Cpu>,
+    ) {
+        self.calls.block(block);
+        // A call that this block makes is open already and none of its own callers.
+        let depth = self.calls.depth();
+        self.callers.truncate(if block.end == BlockEnd::Call { depth.saturating_sub(1) } else { depth });
+        let parent = self.callers.last().copied().unwrap_or_default();
+        let node = self.code.node(parent, function);
+        if depth > self.callers.len() {
+            self.callers.push(node);
+        }
+        if self.open.as_ref().is_none_or(|run| run.node != node) {
+            self.close(at);
+            self.open = Some(Run {
+                range: TscRange::new(at, at),
+                function: function.map(|function| function.name.clone()),
+                node,
+                instructions: 0,
+                calls: 0,
+                cold: Ticks(0),
+                ratio,
+                cpu,
+                aux_offset: block.aux_offset,
+            });
+        }
+        self.is_cold |= self.code.run(node, block);
+        if let Some(run) = &mut self.open {
+            run.instructions += u64::from(block.instructions);
+            run.calls += u64::from(function.is_some_and(|function| function.start == block.ip));
+        }
+    }
+
+    /// Time moved on by `step`.
+    pub(super) fn step(&mut self, step: Ticks) {
+        if std::mem::take(&mut self.is_cold)
+            && let Some(run) = &mut self.open
+        {
+            run.cold.0 += step.0;
+        }
+    }
+
+    /// The open run ends at `at`.
+    pub(super) fn close(&mut self, at: Tsc) {
+        if let Some(mut run) = self.open.take() {
+            run.range = TscRange::new(run.range.start, at);
+            run.cold = run.cold.min(run.range.ticks());
+            self.done.push(run);
+        }
+    }
+
+    /// The run that is open began no earlier than `at`.
+    pub(super) fn postpone(&mut self, at: Tsc) {
+        if let Some(run) = &mut self.open {
+            run.range.start = run.range.start.max(at);
+        }
+    }
+
+    /// The run that ended at `from` went on until `to`.
+    pub(super) fn bridge(&mut self, from: Tsc, to: Tsc) {
+        if let Some(run) = self.done.last_mut().filter(|run| run.range.stop == from && self.open.is_none()) {
+            run.range.stop = to;
+        }
+    }
+
+    /// Execution went on unseen.
+    pub(super) fn forget(&mut self) {
+        self.calls.forget();
+        self.callers.clear();
+    }
+
+    /// The open calls, outermost first, then the last instruction that ran.
+    pub(super) fn sites(&self) -> impl Iterator<Item = u64> {
+        self.calls.sites()
+    }
+}
