@@ -1,46 +1,111 @@
-//! Every scenario of `fixtures/scenarios` decodes to the instructions it was made of. `tracegen` makes the captures and
-//! shares nothing with the readers; among them: code that is patched while the trace runs (`text_poke`).
+//! Every scenario of `fixtures/scenarios`: its instructions, its causes, and how they follow from its lines.
+//!
+//! `tracegen` makes the captures and shares nothing with the readers; what a scenario says is what must be found.
+//!
+//! * here: the decoded instructions are those that ran, code patched at run time included (`text_poke`).
+//! * `truth`: each cause takes the time that the scenario says, or is on the list of those that are not told yet.
+//! * `golden`: each line with the segments that it causes, in `fixtures/scenarios/golden`, for readers.
 
+mod golden;
+mod truth;
+
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tracegen::scenario::{Executed, Interval};
 
 use crate::captures::{repository, tailtrace};
 
+/// A scenario whose capture was made.
+struct Made {
+    name: String,
+    /// The scenario's own text.
+    text: String,
+    folder: tempfile::TempDir,
+    executed: Executed,
+}
+
+/// Makes each scenario's capture in turn and lets `check` look at it.
+fn each(mut check: impl FnMut(&Made)) {
+    let folder = repository().join("fixtures/scenarios");
+    let entries =
+        fs::read_dir(folder).expect("scenarios are there").map(|entry| entry.expect("an entry").path());
+    let is_scenario = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "scenario");
+    let mut files: Vec<PathBuf> = entries.filter(is_scenario).collect();
+    files.sort();
+    assert!(files.len() >= 30, "only {} scenarios were found", files.len());
+    files.iter().for_each(|file| check(&Made::of(file)));
+}
+
+impl Made {
+    fn of(file: &Path) -> Made {
+        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = tracegen::scenario::make(file, folder.path());
+        let executed = made.unwrap_or_else(|error| panic!("{name}: {error}"));
+        Made { name, text: fs::read_to_string(file).expect("the scenario"), folder, executed }
+    }
+
+    /// What `tailtrace COMMAND` with these arguments prints of the capture.
+    fn tailtrace(&self, command: &str, arguments: &[&str]) -> String {
+        let mut process = tailtrace();
+        process.arg(command).arg("-i").arg(self.folder.path().join("perf.data"));
+        process.arg("--symfs").arg(self.folder.path().join("symfs")).args(arguments);
+        let output = process.output().expect("tailtrace runs");
+        assert!(output.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// The intervals whose truth is another than that of most intervals of their label.
+    fn odd(&self) -> Vec<&Interval> {
+        let truth = |interval: &Interval| (interval.label.clone(), format!("{:?}", interval.causes));
+        let mut count = BTreeMap::new();
+        for interval in self.executed.intervals() {
+            *count.entry(truth(interval)).or_insert(0) += 1;
+        }
+        let most = |interval: &Interval| {
+            count.iter().filter(|(key, _)| key.0 == interval.label).map(|(_, n)| *n).max()
+        };
+        let odd = |interval: &&Interval| {
+            count[&truth(interval)] == 1 || Some(count[&truth(interval)]) < most(interval)
+        };
+        self.executed.intervals().iter().filter(|interval| !interval.causes.is_empty()).filter(odd).collect()
+    }
+
+    /// What `tailtrace explain` says of the odd intervals, by id.
+    fn explained(&self) -> BTreeMap<u64, Value> {
+        let ids: Vec<String> = self.odd().iter().map(|interval| interval.id.to_string()).collect();
+        if ids.is_empty() {
+            return BTreeMap::new();
+        }
+        let intervals = self.folder.path().join("intervals.csv");
+        let intervals = intervals.to_str().expect("UTF-8");
+        let mut arguments = vec!["--intervals", intervals, "--format", "json", "--id"];
+        arguments.extend(ids.iter().map(String::as_str));
+        let report: Value =
+            serde_json::from_str(&self.tailtrace("explain", &arguments)).expect("the report is JSON");
+        let outliers = report["outliers"].as_array().expect("outliers");
+        outliers.iter().map(|outlier| (outlier["id"].as_u64().expect("id"), outlier.clone())).collect()
+    }
+}
+
 #[test]
 fn instructions_are_those_that_ran() {
-    let mut seen = 0;
-    for entry in fs::read_dir(repository().join("fixtures/scenarios")).expect("scenarios are there") {
-        let path = entry.expect("an entry").path();
-        check_scenario(&path);
-        seen += 1;
-    }
-    assert!(seen >= 14, "only {seen} scenarios were found");
-}
-
-#[track_caller]
-fn check_scenario(path: &Path) {
-    let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-    let folder = tempfile::tempdir().expect("a folder");
-    let executed =
-        tracegen::scenario::make(path, folder.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    for cpu in 0..executed.cpus() {
-        let truth =
-            fs::read_to_string(folder.path().join(format!("instructions.cpu{cpu}"))).expect("the truth");
-        let found = dump(folder.path(), cpu);
-        assert_eq!(found.lines().count(), truth.lines().count(), "{name}, CPU {cpu}: number of instructions");
-        let differ = found.lines().zip(truth.lines()).position(|(ours, theirs)| ours != theirs);
-        assert_eq!(differ, None, "{name}, CPU {cpu}: the first instruction that differs");
-    }
-}
-
-fn dump(folder: &Path, cpu: usize) -> String {
-    let output = tailtrace()
-        .args(["dump", "--insns", "--cpu", &cpu.to_string(), "-i"])
-        .arg(folder.join("perf.data"))
-        .arg("--symfs")
-        .arg(folder.join("symfs"))
-        .output()
-        .expect("tailtrace runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("addresses are ASCII")
+    each(|made| {
+        for cpu in 0..made.executed.cpus() {
+            let truth = made.folder.path().join(format!("instructions.cpu{cpu}"));
+            let truth = fs::read_to_string(truth).expect("the truth");
+            let found = made.tailtrace("dump", &["--insns", "--cpu", &cpu.to_string()]);
+            let name = &made.name;
+            assert_eq!(
+                found.lines().count(),
+                truth.lines().count(),
+                "{name}, CPU {cpu}: number of instructions"
+            );
+            let differ = found.lines().zip(truth.lines()).position(|(ours, theirs)| ours != theirs);
+            assert_eq!(differ, None, "{name}, CPU {cpu}: the first instruction that differs");
+        }
+    });
 }
