@@ -5,6 +5,7 @@ the others what the records say of them. Times in nanoseconds.
 """
 
 import json
+import statistics
 from dataclasses import dataclass, field
 
 # Of scenarios, which name no other clock (docs/scenario-language.md).
@@ -131,14 +132,21 @@ def planted_time(entry):
 # Scenarios.
 
 def of_scenario(truth):
-    """Of a scenario, which says how long each cause took; an interval that only has the expected is not planted."""
+    """Of a scenario, which says how long each cause took; planted is what exceeds the other intervals' median."""
+    ns = {interval["id"]: {cause["cause"]: cause["ticks"] / TICKS_PER_NS for cause in interval["causes"]}
+          for interval in truth["intervals"]}
+    labels = {interval["id"]: interval["label"] for interval in truth["intervals"]}
     planted = {}
-    for interval in truth["intervals"]:
-        shares = [Share(cause["cause"], cause["ticks"] / TICKS_PER_NS) for cause in interval["causes"]]
-        unexpected = [share for share in shares if share.cause != "user.expected"]
-        if unexpected:
-            unexpected.sort(key=lambda share: -share.ns)
-            expected = [share for share in shares if share.cause == "user.expected"]
-            planted[interval["id"]] = Planted(interval["ticks"] / TICKS_PER_NS, unexpected + expected)
+    for id, causes in ns.items():
+        others = [ns[other] for other in ns if other != id and labels[other] == labels[id]]
+        excess = {cause: took - typical(cause, others) for cause, took in causes.items() if cause != "user.expected"}
+        dominant = max(excess, key=excess.get, default=None)
+        length = sum(causes.values())
+        if dominant and excess[dominant] > max(0.05 * length, 200):
+            shares = [Share(cause, took) for cause, took in causes.items()]
+            planted[id] = Planted(length, sorted(shares, key=lambda share: share.cause != dominant))
     return Truth(planted)
 
+
+def typical(cause, others):
+    return statistics.median(other.get(cause, 0) for other in others) if others else 0

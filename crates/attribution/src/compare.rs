@@ -15,7 +15,7 @@ use crate::examine::Examined;
 use crate::functions::Functions;
 use crate::segments::{Segments, Verdict, plain};
 use crate::walk::{ByAddress, NodeKey};
-use budget::{Budget, Extra, budgets, extras};
+use budget::{Budget, Extra, Outgrows, budgets, extras};
 use profile::{Baselines, Profile, SMALLEST, Typical, profile};
 use story::Story;
 
@@ -42,7 +42,9 @@ pub fn attribute(
     let mut comparison = Comparison::new(outlier, baselines);
     let mut segments = Segments::default();
     for piece in &outlier.pieces {
-        let Some(run) = outlier.run_of(piece) else {
+        // A collector's time is its own, whatever the baselines collected.
+        let of_program = outlier.run_of(piece).filter(|run| outlier.code.collector(run.node).is_none());
+        let Some(run) = of_program else {
             segments.add(outlier, piece, piece.range, None);
             continue;
         };
@@ -70,7 +72,8 @@ impl<'a> Comparison<'a> {
         let (own, baselines) = (profile(outlier), Baselines::of(baselines));
         let extras = extras(&outlier.code, &baselines);
         let twins = twins(outlier, &own, &baselines);
-        let budgets = budgets(&own, &baselines, &extras, &twins);
+        let outgrows = Outgrows::of(&outlier.code, outlier.caches);
+        let budgets = budgets(&own, &baselines, &extras, &twins, outgrows);
         Comparison { outlier, own, baselines, extras, budgets, told: Vec::new() }
     }
 

@@ -8,6 +8,7 @@ use perfdata::{PerfData, Schedule};
 
 use crate::call_path::CallPath;
 use crate::claim::Claim;
+use crate::collectors;
 use crate::cpu_models::CodeCaches;
 use crate::during::{During, off_cpu_claims};
 use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
@@ -16,6 +17,7 @@ use crate::hand_off::HandOff;
 use crate::kernel::{claims_of_frames, claims_of_records};
 use crate::offcpu::Comms;
 use crate::partition::{Bid, Piece, partition};
+use crate::power;
 use crate::precedence::Rank;
 use crate::sideband::{Sideband, SidebandEvent, events_within};
 use crate::timeline::{Stay, stays_with};
@@ -158,6 +160,8 @@ pub(crate) fn examine_scene(
     let mut claims = claims_of_frames(&activity.frames, &sideband, &stays, scene.comms);
     claims.extend(claims_of_records(&sideband, &stays, &claims));
     claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity, decoder, during));
+    collectors::name_waits(&mut claims, &stays, &activity.paths, &sideband, scene);
+    power::add_exits(&mut claims, &stays, &sideband, decoder);
     claims.extend(activity.stalls.iter().map(claim_of_stall));
     claims.extend(
         activity.silences.iter().map(|silence| claim_of_silence(silence, scene.kernel_traced, &sideband)),

@@ -5,6 +5,7 @@
 
 mod call_path;
 mod claim;
+mod collectors;
 mod compare;
 mod cpu_models;
 mod during;
@@ -16,6 +17,7 @@ mod hand_off;
 mod kernel;
 mod offcpu;
 mod partition;
+mod power;
 mod precedence;
 #[cfg(test)]
 mod script;

@@ -40,11 +40,21 @@ pub(crate) fn conversion() -> TimeConversion {
 pub(crate) struct Table {
     kernel: &'static [&'static str],
     user: &'static [&'static str],
+    writer: &'static str,
 }
 
 impl Table {
     pub(crate) fn new(kernel: &'static [&'static str], user: &'static [&'static str]) -> Table {
-        Table { kernel, user }
+        Table::named(kernel, user, "writer")
+    }
+
+    /// The same, with a name for the other thread.
+    pub(crate) fn named(
+        kernel: &'static [&'static str],
+        user: &'static [&'static str],
+        writer: &'static str,
+    ) -> Table {
+        Table { kernel, user, writer }
     }
 
     /// The address of the function.
@@ -70,7 +80,7 @@ impl Functions for Table {
 
 impl Comms for Table {
     fn comm(&self, thread: ThreadId, _: Tsc) -> String {
-        if thread == WORKER { "worker".into() } else { "writer".into() }
+        if thread == WORKER { "worker".into() } else { self.writer.into() }
     }
 }
 

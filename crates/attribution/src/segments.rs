@@ -53,7 +53,7 @@ impl Segments {
         let (thread, cpu) = whereabouts(stay);
         if let Some(run) = examined.run_of(piece) {
             let place = Place { range, cpu: cpu.or(run.cpu), thread };
-            self.add_run(run, &place, verdict);
+            self.add_run(run, &place, verdict, examined.code.collector(run.node));
         } else if let Some(claim) = examined.claim_of(piece) {
             let place = Place { range, cpu: cpu.or(claim.cpu), thread };
             self.add_claim(claim, &place);
@@ -75,15 +75,16 @@ impl Segments {
         self.done
     }
 
-    fn add_run(&mut self, run: &Run, place: &Place, verdict: Option<Verdict>) {
+    fn add_run(&mut self, run: &Run, place: &Place, verdict: Option<Verdict>, collector: Option<&str>) {
         let certainty = verdict.as_ref().map_or(Certainty::Decoded, |verdict| verdict.certainty);
         let same_detail = |segment: &Segment| verdict.as_ref().is_none_or(|v| v.detail == segment.detail);
-        let cause = verdict.as_ref().map_or(&Cause::UserExpected, |verdict| &verdict.cause);
-        if self.extend(place, |last| last.cause == *cause && same_detail(last)) {
+        let plain = || collector.map_or(Cause::UserExpected, |runtime| Cause::Gc(runtime.into()));
+        let cause = verdict.as_ref().map_or_else(plain, |verdict| verdict.cause.clone());
+        if self.extend(place, |last| last.cause == cause && same_detail(last)) {
             return;
         }
         self.done.push(Segment {
-            cause: cause.clone(),
+            cause,
             certainty,
             detail: verdict.map_or_else(|| function_name(run).to_string(), |verdict| verdict.detail),
             evidence: vec![Evidence::packet(run.aux_offset, run.cpu, "first packet of the run")],

@@ -1,9 +1,9 @@
 //! Splits the time of each node of an outlier's calls: expected, extra work, slower for which reason.
 
-use model::Cause;
-use model::Slower;
+use model::{Cause, Slower};
 
 use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, share, whole, with_jitter};
+use crate::cpu_models::CodeCaches;
 use crate::walk::{ByAddress, NodeKey, UserCode};
 
 /// How the ticks of one node are split, in the order in which they are dealt out; the rest is slower for no known
@@ -76,12 +76,32 @@ pub(super) fn extras(code: &UserCode, baselines: &Baselines) -> ByAddress<NodeKe
     extras
 }
 
+/// Whether an interval's code is more than what its core's front end holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outgrows {
+    Yes,
+    /// It fits, or the core's caches are not known.
+    NotKnown,
+}
+
+impl Outgrows {
+    /// Of `code` on a core with `caches`.
+    pub(super) fn of(code: &UserCode, caches: Option<CodeCaches>) -> Outgrows {
+        let more = caches.is_some_and(|caches| {
+            let uops = code.distinct_instructions();
+            code.footprint.lines() > caches.l1i_lines || caches.uop_cache.is_some_and(|most| uops > most)
+        });
+        if more { Outgrows::Yes } else { Outgrows::NotKnown }
+    }
+}
+
 /// The split of every node. `twin` tells for a node that no baseline has the one that its time is compared with.
 pub(super) fn budgets(
     own: &Profile,
     baselines: &Baselines,
     extras: &ByAddress<NodeKey, Extra>,
     twin: &ByAddress<NodeKey, Typical>,
+    outgrows: Outgrows,
 ) -> ByAddress<NodeKey, Budget> {
     let typical = |node: &NodeKey| baselines.nodes.get(node).or_else(|| twin.get(node));
     let mut budgets: ByAddress<NodeKey, Budget> = own
@@ -91,7 +111,7 @@ pub(super) fn budgets(
             (*node, budget(used, typical(node), extra))
         })
         .collect();
-    let front_end = has_cold_start(&whole(own), &baselines.whole.mean);
+    let front_end = has_cold_start(&whole(own), &baselines.whole.mean, outgrows);
     for (node, budget) in &mut budgets {
         if let (true, Some(used), Some(typical)) = (front_end, own.get(node), typical(node)) {
             let cold = used.cold_ticks.saturating_sub(typical.mean.cold_ticks);
@@ -127,12 +147,13 @@ fn lost_to_ratio(own: &Use, typical: &Use) -> u64 {
 }
 
 /// Whether the interval is slow where it runs code for the first time, and not where it runs code again: then the
-/// code had to be fetched. Where nothing runs twice, cold data would look the same and nothing is said.
-fn has_cold_start(own: &Use, typical: &Use) -> bool {
+/// code had to be fetched. Where next to nothing runs twice, cold data would look the same, and nothing is said unless
+/// the code is more than the caches hold.
+fn has_cold_start(own: &Use, typical: &Use, outgrows: Outgrows) -> bool {
     let cold = own.cold_ticks.saturating_sub(typical.cold_ticks);
     let warm = own.warm_ticks().saturating_sub(typical.warm_ticks());
     let comparable = typical.warm_ticks() >= typical.ticks / 4 && typical.warm_ticks() > SMALLEST.0;
-    comparable && cold >= SMALLEST.0 && cold / 4 >= warm
+    (comparable || outgrows == Outgrows::Yes) && cold >= SMALLEST.0 && cold / 4 >= warm
 }
 
 /// Takes back what is more only in parts: time moved from one function to its neighbour by a late time packet, and

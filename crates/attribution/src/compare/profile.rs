@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::Ticks;
 
 use crate::examine::Examined;
-use crate::walk::{BlockUse, ByAddress, NodeKey};
+use crate::walk::{BlockUse, ByAddress, NodeKey, Run};
 
 /// How much of something was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,11 +47,12 @@ impl Use {
 /// What an interval used, by node.
 pub(super) type Profile = ByAddress<NodeKey, Use>;
 
-/// The profile of an interval's own user code.
+/// The profile of an interval's own user code, without collectors.
 pub(super) fn profile(examined: &Examined) -> Profile {
     let mut profile = Profile::default();
+    let of_program = |run: &&Run| examined.code.collector(run.node).is_none();
     for piece in &examined.pieces {
-        let Some(run) = examined.run_of(piece) else { continue };
+        let Some(run) = examined.run_of(piece).filter(of_program) else { continue };
         let ticks = piece.range.ticks().0;
         let used = profile.entry(run.node).or_default();
         used.ticks += ticks;
@@ -61,7 +62,8 @@ pub(super) fn profile(examined: &Examined) -> Profile {
             used.ratio_ticks += u128::from(ticks) * u128::from(run.ratio);
         }
     }
-    for run in examined.runs.iter().filter(|run| examined.interval.range.contains(run.range.start)) {
+    let within = |run: &&Run| examined.interval.range.contains(run.range.start);
+    for run in examined.runs.iter().filter(within).filter(of_program) {
         let used = profile.entry(run.node).or_default();
         used.instructions += run.instructions;
         used.calls += run.calls;

@@ -28,6 +28,7 @@ impl Story<'_> {
                 self.new_call(self.topmost_new(node))
             }
             Cause::UserExtraWork => self.more_of_the_same(node),
+            Cause::UserSlower(Slower::Frequency) => format!("{}; {}", self.slower(node), self.ratio(node)),
             Cause::UserSlower(Slower::FrontEnd) => format!("{}; {}", self.slower(node), self.footprint()),
             _ => self.slower(node),
         }
@@ -75,6 +76,15 @@ impl Story<'_> {
         let (usual_calls, usual) = (typical.calls, typical.instructions);
         let what = self.name(node);
         format!("{what}: {instructions} instructions, {calls} calls; typical {usual} and {usual_calls}")
+    }
+
+    /// `core:bus ratio 10.0, typical 30.0`
+    fn ratio(&self, node: NodeKey) -> String {
+        let own = self.own.get(&node).and_then(Use::milliratio).unwrap_or(0);
+        let typical =
+            self.baselines.nodes.get(&node).and_then(|typical| typical.mean.milliratio()).unwrap_or(0);
+        let ratio = |milli: u64| format!("{}.{}", milli / 1000, milli % 1000 / 100);
+        format!("core:bus ratio {}, typical {}", ratio(own), ratio(typical))
     }
 
     /// How much code ran, beside what the core's caches hold.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use pt::Block;
 
+use crate::collectors::runtime_of;
 use crate::functions::Function;
 use crate::segments::NO_SYMBOL;
 
@@ -25,6 +26,8 @@ pub(crate) struct Node {
     pub(crate) function: Arc<str>,
     /// Its first address, 0 where no symbol covers it.
     pub(crate) start: u64,
+    /// The runtime whose garbage collector it is, or is called by.
+    pub(crate) collector: Option<&'static str>,
 }
 
 /// How often a block ran.
@@ -60,12 +63,19 @@ impl UserCode {
         parent.hash(&mut hasher);
         name.hash(&mut hasher);
         let key = NodeKey(hasher.finish());
+        let inherited = self.nodes.get(&parent).and_then(|caller| caller.collector);
         self.nodes.entry(key).or_insert_with(|| Node {
+            collector: inherited.or_else(|| runtime_of(name)),
             parent,
             function: function.map_or_else(|| Arc::from(NO_SYMBOL), |function| function.name.clone()),
             start: function.map_or(0, |function| function.start),
         });
         key
+    }
+
+    /// The runtime whose garbage collector `node` is a part of.
+    pub(crate) fn collector(&self, node: NodeKey) -> Option<&'static str> {
+        self.nodes.get(&node).and_then(|node| node.collector)
     }
 
     /// `block` of `node` runs; whether it touches a line that did not run before.

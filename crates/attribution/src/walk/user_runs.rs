@@ -16,6 +16,8 @@ pub(super) struct UserRuns {
     calls: UserCalls,
     /// The node of each open call, outermost first.
     callers: Vec<NodeKey>,
+    /// Caller, function and node of the last block.
+    last: Option<(NodeKey, u64, NodeKey)>,
     open: Option<Run>,
     /// Code ran for the first time since the last time packet.
     is_cold: bool,
@@ -40,7 +42,12 @@ impl UserRuns {
         let depth = self.calls.depth();
         self.callers.truncate(if block.end == BlockEnd::Call { depth.saturating_sub(1) } else { depth });
         let parent = self.callers.last().copied().unwrap_or_default();
-        let node = self.code.node(parent, function);
+        let start = function.map_or(0, |function| function.start);
+        let node = match self.last {
+            Some((of, at, node)) if (of, at) == (parent, start) => node,
+            _ => self.code.node(parent, function),
+        };
+        self.last = Some((parent, start, node));
         if depth > self.callers.len() {
             self.callers.push(node);
         }
@@ -100,6 +107,7 @@ impl UserRuns {
     /// Execution went on unseen.
     pub(super) fn forget(&mut self) {
         self.calls.forget();
+        self.last = None;
         self.callers.clear();
     }
 

@@ -72,6 +72,10 @@ fn a_ratio_speaks_for_the_time_it_was_known_in() {
 }
 
 fn compared(own: &[Use], typical: &[Use]) -> Vec<Budget> {
+    compared_where(Outgrows::NotKnown, own, typical)
+}
+
+fn compared_where(outgrows: Outgrows, own: &[Use], typical: &[Use]) -> Vec<Budget> {
     let mut code = UserCode::default();
     let nodes: Vec<NodeKey> = (0..own.len())
         .map(|index| {
@@ -86,7 +90,7 @@ fn compared(own: &[Use], typical: &[Use]) -> Vec<Budget> {
     }
     baselines.whole = against(whole(&nodes.iter().copied().zip(typical.iter().copied()).collect()), 0);
     let own: Profile = nodes.iter().copied().zip(own.iter().copied()).collect();
-    let budgets = budgets(&own, &baselines, &ByAddress::default(), &ByAddress::default());
+    let budgets = budgets(&own, &baselines, &ByAddress::default(), &ByAddress::default(), outgrows);
     nodes.iter().map(|node| budgets[node]).collect()
 }
 
@@ -116,7 +120,38 @@ fn time_lost_at_new_lines_is_the_front_ends() {
     // As much of it where code ran again: it was not the fetching.
     let split = compared(&[cold(20_000, 7_000)], &[cold(10_000, 2_000)]);
     assert_eq!(split[0].slower_front_end, 0);
-    // Nothing runs again: cold data would look the same.
-    let split = compared(&[cold(20_000, 20_000)], &[cold(10_000, 10_000)]);
-    assert_eq!(split[0].slower_front_end, 0);
+    // Nothing runs again: cold data would look the same, unless the code does not fit.
+    let (slow, usual) = ([cold(20_000, 20_000)], [cold(10_000, 10_000)]);
+    assert_eq!(compared(&slow, &usual)[0].slower_front_end, 0);
+    assert_eq!(compared_where(Outgrows::Yes, &slow, &usual)[0].slower_front_end, 10_000);
+}
+
+/// 513 lines of 64 bytes are more than the 512 of a Skylake's L1 instruction cache; half of them are not.
+#[test]
+fn code_that_does_not_fit_is_known_by_the_cpus_model() {
+    use pt::{Block, BlockEnd, TimeBounds};
+    let code = |lines: u64| {
+        let mut code = UserCode::default();
+        for line in 0..lines {
+            let (ip, end_ip, end) = (line * 64, line * 64 + 8, BlockEnd::Jump);
+            let (time, instructions, aux_offset) = (TimeBounds::default(), 2, 0);
+            let block = Block {
+                ip,
+                end_ip,
+                instructions,
+                end,
+                bits: 64,
+                kernel: false,
+                thread: None,
+                time,
+                aux_offset,
+            };
+            code.run(NodeKey::default(), &block);
+        }
+        code
+    };
+    let skylake = CodeCaches::of("GenuineIntel,6,94,3");
+    assert_eq!(Outgrows::of(&code(513), skylake), Outgrows::Yes);
+    assert_eq!(Outgrows::of(&code(256), skylake), Outgrows::NotKnown);
+    assert_eq!(Outgrows::of(&code(513), None), Outgrows::NotKnown);
 }

@@ -1,0 +1,122 @@
+//! Leaving an idle state, as the packets of the woken CPU tell it: from the wake-up to the first instruction.
+//!
+//! Input: waits with their wake-ups, and the flow of the CPU on which the thread runs next. PWRX names the state and
+//! stands before the first instruction (SDM vol. 3, "PWRX packet"). Where the trace holds none, the claims from
+//! `cpu_idle` records stand.
+
+use std::ops::ControlFlow;
+
+use model::{Cause, Certainty, Cpu, Evidence, Tsc, TscRange};
+use perfdata::LeaveReason;
+use pt::{EventKind, FlowItem, FlowSink};
+
+use crate::claim::Claim;
+use crate::follow::Decode;
+use crate::precedence::Rank;
+use crate::sideband::Sideband;
+use crate::timeline::{Stay, Whereabouts};
+use crate::waker::Wakeup;
+
+/// How many wake-ups of one interval are looked at: each asks for a decoded window.
+const MOST: usize = 64;
+
+/// Adds the exits from idle states that packets tell to `claims`, in place of those that records tell.
+pub(crate) fn add_exits(
+    claims: &mut Vec<Claim>,
+    stays: &[Stay],
+    sideband: &Sideband,
+    decoder: &mut dyn Decode,
+) {
+    let mut left = MOST;
+    for pair in stays.windows(2) {
+        let [wait, next] = pair else { continue };
+        let (Whereabouts::OffCpu(LeaveReason::Slept(_)), Whereabouts::OnCpu(cpu)) = (wait.place, next.place)
+        else {
+            continue;
+        };
+        let Some(wakeup) = Wakeup::of(wait, sideband) else { continue };
+        let queue = TscRange::new(wakeup.at, wait.range.stop);
+        if queue.is_empty() || left == 0 {
+            continue;
+        }
+        left -= 1;
+        let mut waking = Waking::default();
+        let Some(thread) = wait.thread else { continue };
+        decoder.decode(Some(cpu), thread, queue, &mut waking);
+        if let Some(mut claim) = waking.claim(cpu, queue) {
+            claims.retain(|other| other.bid.rank != Rank::IdleExit || !other.range().overlaps(queue));
+            claim.evidence.push(wakeup.evidence);
+            claims.push(claim);
+        }
+    }
+}
+
+/// What the flow of a CPU tells of its waking.
+#[derive(Default)]
+struct Waking {
+    exit: Option<Exit>,
+    first_instruction: Option<Tsc>,
+}
+
+struct Exit {
+    at: Tsc,
+    last: u8,
+    deepest: u8,
+    why: &'static str,
+    aux_offset: u64,
+}
+
+impl FlowSink for Waking {
+    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+        match item {
+            FlowItem::Event(event) => {
+                if let EventKind::PowerExit { last, deepest, interrupt, store, autonomous } = event.kind {
+                    let why = match (interrupt, store, autonomous) {
+                        (true, ..) => "an interrupt",
+                        (_, true, _) => "a store",
+                        (.., true) => "itself",
+                        _ => "no told reason",
+                    };
+                    let at = event.time.not_before;
+                    self.exit = Some(Exit { at, last, deepest, why, aux_offset: event.aux_offset });
+                }
+            }
+            FlowItem::Block(block) if self.exit.is_some() => {
+                self.first_instruction = Some(block.time.not_before);
+                return ControlFlow::Break(());
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Waking {
+    /// From the wake-up to the first instruction, if the CPU came out of an idle state within `queue`.
+    fn claim(self, cpu: Cpu, queue: TscRange) -> Option<Claim> {
+        let exit = self.exit.filter(|exit| exit.at > queue.start && exit.at <= queue.stop)?;
+        let state = if exit.last > 0 { exit.last } else { exit.deepest };
+        if state == 0 {
+            return None;
+        }
+        let awake = self.first_instruction.unwrap_or(exit.at).max(exit.at).min(queue.stop);
+        let range = TscRange::new(queue.start, awake);
+        let mut claim =
+            Claim::new(range, Rank::IdleExit, Cause::CStateExit(format!("C{state}")), Certainty::Measured);
+        claim.cpu = Some(cpu);
+        claim.occurrence = range.start.0;
+        claim.say(&format!("CPU {cpu} was woken by {}", exit.why));
+        if exit.deepest > state {
+            claim.say(&format!("deepest C{}", exit.deepest));
+        }
+        claim.evidence.push(Evidence::packet(
+            exit.aux_offset,
+            Some(cpu),
+            format!("PWRX: back from C{state}"),
+        ));
+        Some(claim)
+    }
+}
+
+#[cfg(test)]
+mod tests;
