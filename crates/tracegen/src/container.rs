@@ -10,7 +10,7 @@ use record::{SAMPLE_RAW, SAMPLE_TYPE};
 
 /// Size of the file header and of one attribute.
 const HEADER: u64 = 104;
-const ATTRIBUTE: u64 = 128;
+pub(crate) const ATTRIBUTE: u64 = 128;
 
 /// perf's number for tracepoints: their samples carry raw bytes.
 pub(crate) const TRACEPOINT: u32 = 2;
@@ -40,7 +40,19 @@ impl Event {
         out.resize(ATTRIBUTE as usize, 0);
         out
     }
+
+    /// Its entry in the section that names the events.
+    pub(crate) fn description(&self) -> Vec<u8> {
+        let mut out = self.attribute();
+        out.extend((self.ids.len() as u32).to_le_bytes());
+        out.extend(text(self.name));
+        self.ids.iter().for_each(|id| out.extend(id.to_le_bytes()));
+        out
+    }
 }
+
+/// An event of another file: attribute and ids.
+pub(crate) type Taken = (Vec<u8>, Vec<u64>);
 
 /// Number of a feature section.
 pub(crate) mod feature {
@@ -62,6 +74,8 @@ pub(crate) mod feature {
 /// A perf.data file that is being put together.
 #[derive(Debug, Default)]
 pub(crate) struct Container {
+    /// Events taken over from another file; they come before `events`.
+    pub(crate) taken: Vec<Taken>,
     pub(crate) events: Vec<Event>,
     pub(crate) features: Vec<(usize, Vec<u8>)>,
     records: Vec<u8>,
@@ -72,7 +86,12 @@ pub(crate) struct Container {
 impl Container {
     /// Appends a record.
     pub(crate) fn push(&mut self, record: &Record) {
-        self.records.extend(record.bytes());
+        self.push_bytes(&record.bytes());
+    }
+
+    /// Appends a record taken over from another file.
+    pub(crate) fn push_bytes(&mut self, record: &[u8]) {
+        self.records.extend(record);
     }
 
     /// Appends an AUXTRACE record and its AUX bytes.
@@ -85,9 +104,11 @@ impl Container {
 
     /// The file: header, ids, attributes, records, features.
     pub(crate) fn finish(mut self) -> Vec<u8> {
-        let ids: u64 = self.events.iter().map(|event| event.ids.len() as u64 * 8).sum();
+        let mut events = std::mem::take(&mut self.taken);
+        events.extend(self.events.iter().map(|event| (event.attribute(), event.ids.clone())));
+        let ids: u64 = events.iter().map(|(_, ids)| ids.len() as u64 * 8).sum();
         let attributes_at = HEADER + ids;
-        let attributes = (ATTRIBUTE + 16) * self.events.len() as u64;
+        let attributes = (ATTRIBUTE + 16) * events.len() as u64;
         let records_at = attributes_at + attributes;
         self.add_index(records_at);
         self.features.sort_by_key(|&(number, _)| number);
@@ -100,13 +121,11 @@ impl Container {
         let mut bits = [0u8; 32];
         self.features.iter().for_each(|(number, _)| bits[number / 8] |= 1 << (number % 8));
         out.extend(bits);
-        for event in &self.events {
-            event.ids.iter().for_each(|id| out.extend(id.to_le_bytes()));
-        }
+        events.iter().flat_map(|(_, ids)| ids).for_each(|id| out.extend(id.to_le_bytes()));
         let mut ids_at = HEADER;
-        for event in &self.events {
-            out.extend(event.attribute());
-            let size = event.ids.len() as u64 * 8;
+        for (attribute, ids) in events {
+            out.extend(attribute);
+            let size = ids.len() as u64 * 8;
             out.extend([ids_at.to_le_bytes(), size.to_le_bytes()].concat());
             ids_at += size;
         }
@@ -137,12 +156,7 @@ impl Container {
     pub(crate) fn describe_events(&mut self) {
         let mut out = (self.events.len() as u32).to_le_bytes().to_vec();
         out.extend((ATTRIBUTE as u32).to_le_bytes());
-        for event in &self.events {
-            out.extend(event.attribute());
-            out.extend((event.ids.len() as u32).to_le_bytes());
-            out.extend(text(event.name));
-            event.ids.iter().for_each(|id| out.extend(id.to_le_bytes()));
-        }
+        self.events.iter().for_each(|event| out.extend(event.description()));
         self.features.push((feature::EVENT_DESCRIPTION, out));
     }
 }

@@ -17,6 +17,7 @@ pub mod encoder;
 mod error;
 pub mod instruction;
 pub mod packet;
+pub mod recorded;
 pub mod repeat;
 pub mod scenario;
 mod tracepoint;

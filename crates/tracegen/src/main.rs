@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tailtrace_tracegen::damage::{Damage, damage, wrong_code};
+use tailtrace_tracegen::recorded::{Request, Scope, encode};
 use tailtrace_tracegen::repeat::{Amount, Plan, Sideband, repeat, repeat_intervals};
 use tailtrace_tracegen::{Error, scenario};
 
@@ -47,6 +48,8 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Makes a capture from an emulator's log of executed instructions (fixtures/emulator).
+    EncodeLog(EncodeLogArguments),
     /// Makes the capture that a scenario file describes.
     Scenario {
         /// The scenario (docs/scenario-language.md).
@@ -55,6 +58,36 @@ enum Command {
         #[arg(short, long)]
         output: PathBuf,
     },
+}
+
+#[derive(clap::Args)]
+struct EncodeLogArguments {
+    /// The directory with the log of each CPU and blocks.bin.
+    log: PathBuf,
+    /// Where the guest's kernel is entered: lines of address, F or I, name.
+    #[arg(long)]
+    entries: PathBuf,
+    /// The guest's perf.data directory.
+    #[arg(long)]
+    guest: PathBuf,
+    /// The capture's directory.
+    #[arg(short, long)]
+    output: PathBuf,
+    /// How many times slower than the host the guest's clock ran.
+    #[arg(long, default_value_t = 1)]
+    dilation: u64,
+    /// A stand-still of the host lasts more than so many nanoseconds of the guest.
+    #[arg(long, default_value_t = 10_000)]
+    gap_ns: u64,
+    /// With packets for power events.
+    #[arg(long)]
+    power: bool,
+    /// A trace of user code only, too.
+    #[arg(long)]
+    user: bool,
+    /// A trace of each thread of the program that wrote PTWRITEs, too.
+    #[arg(long)]
+    thread: bool,
 }
 
 #[derive(clap::Args)]
@@ -84,6 +117,7 @@ struct RepeatArguments {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Repeat(arguments) => run_repeat(&arguments),
+        Command::EncodeLog(arguments) => run_encode_log(&arguments),
         Command::Scenario { file, output } => run_scenario(&file, &output),
         Command::WrongCode { input, output, seed } => wrong_code(&input, &output, seed),
         Command::Damage { kind, input, output, seed } => damage(kind, &input, &output, seed),
@@ -114,6 +148,22 @@ fn run_repeat(arguments: &RepeatArguments) -> Result<String, Error> {
     Ok(format!(
         "{} repetitions, {} bytes, period {} ticks = {} ns",
         repeated.times, repeated.bytes, repeated.period_ticks, repeated.period_ns
+    ))
+}
+
+fn run_encode_log(arguments: &EncodeLogArguments) -> Result<String, Error> {
+    let EncodeLogArguments { log, entries, guest, output, dilation, gap_ns, power, user, thread } = arguments;
+    let (dilation, gap_ns, power) = (*dilation, *gap_ns, *power);
+    let request = Request { log, entries, guest, output, dilation, power, gap_ns };
+    let scopes = [(true, Scope::Everything), (*user, Scope::User), (*thread, Scope::Threads)];
+    let scopes: Vec<Scope> =
+        scopes.into_iter().filter(|(wanted, _)| *wanted).map(|(_, scope)| scope).collect();
+    let recorded = encode(&request, &scopes)?;
+    let stalls: u64 = recorded.gaps.iter().map(|gap| gap.to - gap.from).sum();
+    let (executed, gaps) = (recorded.executed, recorded.gaps.len());
+    Ok(format!(
+        "instructions per CPU {executed:?}, trace {:?}, {gaps} gaps of {stalls} ticks",
+        recorded.trace_bytes
     ))
 }
 

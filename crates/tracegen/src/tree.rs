@@ -36,7 +36,11 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn link(source: &Path, target: &Path) -> Result<(), Error> {
+/// Makes `target` the same file as `source`, or a copy where the file system cannot.
+///
+/// # Errors
+/// [`Error::File`].
+pub(crate) fn link(source: &Path, target: &Path) -> Result<(), Error> {
     if target.exists() {
         // It may be a link to the source: copying into it would empty both.
         std::fs::remove_file(target).map_err(Error::file(target))?;

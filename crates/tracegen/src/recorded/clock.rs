@@ -5,6 +5,9 @@
 
 use super::log::{Entry, Log};
 
+/// Reading a pair takes less than so many ticks of the guest, most times.
+const FAR: u64 = 500;
+
 /// Host TSC to guest TSC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
@@ -14,15 +17,19 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The clock that the pairs in `logs` tell; `None` where there is none. A pair's host time is read a little after its guest
-    /// time, so that the smallest difference is the nearest.
+    /// The clock that the pairs in `logs` tell. A pair's host time is read a little after its guest time, so that the smallest
+    /// difference is the nearest; `None` where there is no pair, or where half of them are far from it: the clocks drift.
     pub(super) fn of(logs: &[Log], dilation: u64) -> Option<Clock> {
         let entries = logs.iter().flat_map(Log::entries);
-        let differences = entries.filter_map(|entry| match entry {
+        let difference = |entry| match entry {
             Entry::Clock { guest, at } => Some((at / dilation).wrapping_sub(guest).cast_signed()),
             _ => None,
-        });
-        differences.min().map(|offset| Clock { dilation, offset: offset.cast_unsigned() })
+        };
+        let mut differences: Vec<i64> = entries.filter_map(difference).collect();
+        differences.sort_unstable();
+        let (&least, &median) = (differences.first()?, differences.get(differences.len() / 2)?);
+        let offset = least.cast_unsigned();
+        (median.abs_diff(least) <= FAR).then_some(Clock { dilation, offset })
     }
 
     pub(super) fn guest(&self, host: u64) -> u64 {
@@ -43,6 +50,12 @@ impl PerfTime {
     pub(super) fn nanoseconds(&self, tsc: u64) -> u64 {
         let product = u128::from(tsc) * u128::from(self.mult);
         self.zero.wrapping_add((product >> self.shift.min(127)) as u64)
+    }
+
+    /// The first TSC with this perf time.
+    pub(super) fn ticks(&self, nanoseconds: u64) -> u64 {
+        let product = u128::from(nanoseconds.wrapping_sub(self.zero)) << self.shift.min(64);
+        product.div_ceil(u128::from(self.mult.max(1))) as u64
     }
 
     /// Ticks per second.

@@ -25,21 +25,42 @@ pub(super) struct Step<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event<'a> {
     /// The log begins before the instruction at `ip`.
-    Begin { ip: u64 },
+    Begin {
+        ip: u64,
+    },
     /// Execution reaches a block's first instruction.
-    Block { ip: u64 },
+    Block {
+        ip: u64,
+    },
     /// These retired, one after the other, since `began`.
-    Ran { instructions: &'a [Instruction], began: u64 },
+    Ran {
+        instructions: &'a [Instruction],
+        began: u64,
+    },
     /// `instruction`, the last of those that ran, handed control to `to`.
-    Branch { instruction: &'a Instruction, to: u64 },
-    Interrupt { from: u64, to: u64, entry: &'a EntryPoint },
+    Branch {
+        instruction: &'a Instruction,
+        to: u64,
+    },
+    Interrupt {
+        from: u64,
+        to: u64,
+        entry: &'a EntryPoint,
+    },
     PageTable(u64),
-    PtWrite { ip: u64, value: u64 },
+    PtWrite {
+        ip: u64,
+        value: u64,
+    },
     /// The CPU halts; `ip` is what comes behind the `hlt`.
-    Idle { ip: u64 },
+    Idle {
+        ip: u64,
+    },
     Resume,
     /// The log ends before the instruction at `ip`.
-    End { ip: u64 },
+    End {
+        ip: u64,
+    },
 }
 
 /// Where the CPU stands.

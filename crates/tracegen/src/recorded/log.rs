@@ -14,14 +14,28 @@ const EVENTS: u32 = 0xffff_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// The block with this number begins.
-    Block { number: usize, at: u64 },
+    Block {
+        number: usize,
+        at: u64,
+    },
     /// An interrupt or exception at `from`; the kernel's `entry` comes next.
-    Interrupt { from: u64, entry: u64, at: u64 },
+    Interrupt {
+        from: u64,
+        entry: u64,
+        at: u64,
+    },
     /// The guest read its TSC shortly before `at`.
-    Clock { guest: u64, at: u64 },
+    Clock {
+        guest: u64,
+        at: u64,
+    },
     /// CR3 gets this value.
     PageTable(u64),
-    PtWrite { ip: u64, value: u64, at: u64 },
+    PtWrite {
+        ip: u64,
+        value: u64,
+        at: u64,
+    },
     /// The CPU halts.
     Idle(u64),
     /// The halted CPU has something to do.

@@ -1,0 +1,261 @@
+//! A log made by hand becomes a trace in which perf finds exactly the instructions that the log says were executed.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::path::Path;
+use std::process::Command;
+
+use super::*;
+use crate::container::{Container, Event as Configured, Mapping, Origin, Record, feature};
+use crate::elf::{self, Segment};
+
+const USER: u64 = 0x40_1000;
+const KERNEL: u64 = 0xffff_ffff_8100_0000;
+const FAULT_ENTRY: u64 = KERNEL + 0x100;
+
+/// nop; dec rax; jnz USER; ptwrite rax; syscall; jmp USER
+const USER_CODE: [u8; 15] =
+    [0x90, 0x48, 0xff, 0xc8, 0x75, 0xfa, 0xf3, 0x48, 0x0f, 0xae, 0xe0, 0x0f, 0x05, 0xeb, 0xf1];
+
+/// nop; sysretq, and at 0x100: nop; iretq
+const SYSCALL_CODE: [u8; 4] = [0x90, 0x48, 0x0f, 0x07];
+const FAULT_CODE: [u8; 3] = [0x90, 0x48, 0xcf];
+
+/// What the processor would take for a PTWRITE, and what the emulator runs in its place.
+const NOP: [u8; 5] = [0xf3, 0x48, 0x0f, 0x1f, 0xc0];
+
+/// The blocks by number: address, number of instructions, bytes.
+fn blocks() -> Vec<(u64, u32, Vec<u8>)> {
+    let marked = [&NOP[..], &[0x0f, 0x05]].concat();
+    vec![
+        (USER, 3, USER_CODE[..6].to_vec()),
+        (USER + 6, 2, marked),
+        (KERNEL, 2, SYSCALL_CODE.to_vec()),
+        (USER + 13, 1, USER_CODE[13..].to_vec()),
+        (FAULT_ENTRY, 2, FAULT_CODE.to_vec()),
+        (USER + 1, 2, USER_CODE[1..6].to_vec()),
+    ]
+}
+
+/// The addresses that the log below says were executed, by hand.
+const EXECUTED: [u64; 15] = [
+    // Twice round the loop, then out of it: PTWRITE and syscall.
+    USER,
+    USER + 1,
+    USER + 4,
+    USER,
+    USER + 1,
+    USER + 4,
+    USER + 6,
+    USER + 11,
+    KERNEL,
+    KERNEL + 1,
+    USER + 13,
+    // A fault at the second instruction of the loop: only the first one retires; then it goes on there, into another fault.
+    USER,
+    FAULT_ENTRY,
+    FAULT_ENTRY + 1,
+    USER + 1,
+];
+
+/// Words of a log: host TSC = 2 x guest TSC + 2000.
+fn log() -> Vec<u64> {
+    let event = |kind: u64, words: &[u64]| {
+        let mut out = vec![0xffff_0000 | kind | (words.len() as u64) << 32];
+        out.extend(words);
+        out
+    };
+    let block = |number: u64, later: u64| vec![number | later << 32];
+    [
+        event(4, &[202_000]),
+        block(0, 0),
+        event(2, &[100_020, 202_040]),
+        block(0, 200),
+        block(1, 200),
+        event(5, &[USER + 6, 0x1234, 202_500]),
+        block(2, 200),
+        block(3, 200),
+        block(0, 200),
+        event(1, &[USER + 1, FAULT_ENTRY, 203_100]),
+        block(4, 200),
+        block(5, 200),
+        // Another fault, at the block's second instruction; the log ends before its handler has run.
+        event(1, &[USER + 4, FAULT_ENTRY, 203_600]),
+        event(8, &[204_000]),
+    ]
+    .concat()
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// A guest's perf.data: one CPU, one thread, its program and the kernel.
+fn guest() -> Vec<u8> {
+    let mut out = Container::default();
+    // MMAP, COMM, TASK, sample_id_all, MMAP2, context_switch
+    let flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 26;
+    out.events = vec![Configured { name: "dummy:u", kind: 1, config: 9, flags, ids: vec![7] }];
+    out.push(&Record::time_conversion(0, 1, 0));
+    out.push(&Record::kernel_mapping(KERNEL, 0x1000, Origin::default()));
+    let origin = |time| Origin { pid: 100, tid: 100, time, cpu: 0, id: 7 };
+    out.push(&Record::comm("loop", origin(0)));
+    let mapping = Mapping { address: USER, size: 0x1000, file_offset: 0x1000, path: "/bin/loop".to_owned() };
+    out.push(&Record::mapping(&mapping, elf::build_id(&USER_CODE), origin(0)));
+    out.push(&Record::switch_in((0, 0), origin(90_000)));
+    out.push(&Record::finished_round());
+    out.features.push((feature::PMU_MAPPINGS, 0u32.to_le_bytes().to_vec()));
+    out.features.push((feature::ARCH, crate::container::text("x86_64")));
+    out.describe_events();
+    out.finish()
+}
+
+/// Writes log, guest and program below `root`, and encodes in all scopes.
+fn encoded(root: &Path, words: &[u64]) -> Result<Recorded, Error> {
+    let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    write(&root.join("log/vcpu0.log"), &words);
+    let mut listed = Vec::new();
+    for (address, count, code) in blocks() {
+        listed.extend(address.to_le_bytes());
+        listed.extend([count.to_le_bytes(), (code.len() as u32).to_le_bytes()].concat());
+        listed.extend(code);
+    }
+    write(&root.join("log/blocks.bin"), &listed);
+    write(&root.join("entries"), format!("{FAULT_ENTRY:x} F asm_exc_page_fault\n").as_bytes());
+    let mut kernel = SYSCALL_CODE.to_vec();
+    kernel.resize(0x100, 0);
+    kernel.extend(FAULT_CODE);
+    let kcore = elf::kcore(&[Segment { address: KERNEL, bytes: &kernel }]);
+    let end = KERNEL + 0x1000;
+    let symbols = format!(
+        "{KERNEL:x} T _stext\n{KERNEL:x} T _text\n{FAULT_ENTRY:x} T asm_exc_page_fault\n{end:x} T _etext\n"
+    );
+    write(&root.join("guest/data"), &guest());
+    write(&root.join("guest/kcore_dir/kcore"), &kcore);
+    write(&root.join("guest/kcore_dir/kallsyms"), symbols.as_bytes());
+    write(&root.join("guest/kcore_dir/modules"), b"");
+    let symbols = vec![("main".to_owned(), USER)];
+    let program = elf::program(Segment { address: USER, bytes: &USER_CODE }, &symbols, 64);
+    write(&root.join("out/symfs/bin/loop"), &program);
+    let (log, entries, guest, output) =
+        (root.join("log"), root.join("entries"), root.join("guest"), root.join("out"));
+    let (log, entries, guest, output) = (&*log, &*entries, &*guest, &*output);
+    let request = Request { log, entries, guest, output, dilation: 2, power: false, gap_ns: 300 };
+    encode(&request, &[Scope::Everything, Scope::User, Scope::Threads])
+}
+
+/// The lines that perf prints of a trace, or nothing where there is no perf.
+fn perf(root: &Path, capture: &str, options: &[&str]) -> Option<Vec<String>> {
+    let mut command = Command::new("perf");
+    command.args(["script", "-i"]).arg(root.join("out").join(capture));
+    command.arg("--symfs").arg(root.join("out/symfs")).args(options).env("HOME", root);
+    let output = command.output().ok()?;
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(!complaints.contains("error"), "{complaints}");
+    Some(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+}
+
+fn addresses(lines: &[String]) -> Vec<u64> {
+    let instructions = lines.iter().filter(|line| line.contains("instructions"));
+    let address = |line: &String| u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
+    instructions.map(address).collect()
+}
+
+#[test]
+fn perf_decodes_what_the_log_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    encoded(root, &log()).unwrap();
+    let user: Vec<u64> = EXECUTED.into_iter().filter(|&ip| ip < KERNEL).collect();
+    let expected =
+        [("perf.data", EXECUTED.to_vec()), ("user/perf.data", user), ("thread/perf.data", EXECUTED.to_vec())];
+    for (capture, expected) in expected {
+        let Some(lines) = perf(root, capture, &["--itrace=i0ns", "-F", "event,ip"]) else {
+            return eprintln!("skipped: no perf (Debian: linux-perf)");
+        };
+        assert_eq!(addresses(&lines), expected, "{capture}");
+        let marks = perf(root, capture, &["--itrace=w", "-F", "event,ip,synth"]).unwrap();
+        let marks: Vec<&String> = marks.iter().filter(|line| line.contains("ptwrite")).collect();
+        assert!(marks.len() == 1 && marks[0].contains("0x1234"), "{capture}: {marks:?}");
+    }
+}
+
+#[test]
+fn a_trace_of_user_code_alone_has_no_address_of_the_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    encoded(folder.path(), &log()).unwrap();
+    let Some(lines) = perf(folder.path(), "user/perf.data", &["-D"]) else { return };
+    let packets: Vec<&String> =
+        lines.iter().filter(|line| line.contains("TIP") || line.contains("FUP")).collect();
+    // On at the begin, behind the system call, behind the fault; off at both, and at the second fault.
+    for (name, count) in [("TIP.PGE", 3), ("TIP.PGD", 3)] {
+        assert_eq!(packets.iter().filter(|line| line.contains(name)).count(), count, "{name}: {packets:?}");
+    }
+    assert!(!packets.iter().any(|line| line.contains("0xffffffff81")), "{packets:?}");
+}
+
+#[test]
+fn the_ledger_has_every_instruction_with_the_guests_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = encoded(folder.path(), &log()).unwrap();
+    let words = |name: &str| {
+        let bytes = std::fs::read(folder.path().join("out/log").join(name)).unwrap();
+        let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        words.collect::<Vec<_>>()
+    };
+    assert_eq!(recorded.executed, [15]);
+    assert_eq!(words("instructions0.bin"), EXECUTED);
+    // Host 202 000 is guest 100 000; the second block came 200 host ticks later.
+    assert_eq!(words("times0.bin")[..4], [100_000, 100_000, 100_000, 100_100]);
+    // From the last fault to the log's end: 200 guest ticks, at 1 GHz; the bound is 300.
+    assert_eq!(recorded.gaps, []);
+}
+
+#[test]
+fn a_stand_still_of_the_host_is_a_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut words = log();
+    // The second block comes 2000 host ticks later, 1000 guest ticks.
+    let second = words.iter().position(|&word| word == 200 << 32).unwrap();
+    words[second] = 2000 << 32;
+    let recorded = encoded(folder.path(), &words).unwrap();
+    assert_eq!(recorded.gaps, [Gap { cpu: 0, from: 100_000, to: 101_000, ip: USER }]);
+}
+
+#[test]
+fn a_log_in_which_a_block_cannot_follow_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut words = log();
+    // The fault's entry right after the loop, without an interrupt.
+    let second = words.iter().position(|&word| word == 200 << 32).unwrap();
+    words[second] |= 4;
+    let error = encoded(folder.path(), &words).unwrap_err();
+    let offset = second * 8;
+    assert!(matches!(error, Error::Capture { offset: at, .. } if at == offset as u64), "{error}");
+}
+
+#[test]
+fn with_one_event_of_the_log_altered_perf_does_not_find_what_was_executed() {
+    let altered = |words: &mut Vec<u64>, from: u64, to: u64| {
+        let at = words.iter().rposition(|&word| word == from).unwrap();
+        words[at] = to;
+    };
+    let mutations = [
+        ("the loop once more instead of the fault's handler", 4 | 200 << 32, 200 << 32),
+        ("a fault one instruction later", USER + 1, USER + 4),
+        ("the way out of the loop missed", 1 | 200 << 32, 200 << 32),
+    ];
+    for (what, from, to) in mutations {
+        let folder = tempfile::tempdir().unwrap();
+        let mut words = log();
+        altered(&mut words, from, to);
+        if encoded(folder.path(), &words).is_err() {
+            continue;
+        }
+        let Some(lines) = perf(folder.path(), "perf.data", &["--itrace=i0ns", "-F", "event,ip"]) else {
+            return;
+        };
+        assert_ne!(addresses(&lines), EXECUTED, "{what} was not noticed");
+    }
+}
