@@ -62,9 +62,16 @@ def of_log(truth):
     """Of the format `tailtrace-truth/1` (docs/known-truth.md)."""
     if truth["format"] != "tailtrace-truth/1":
         raise ValueError(f"a truth of the format {truth['format']}, which this score does not know")
-    planted = {entry["id"]: planted_causes(entry) for entry in truth["explained"] if entry["planted"]}
-    records = {entry["id"]: recorded_causes(entry) for entry in truth["explained"] if not entry["planted"]}
+    entries = truth["explained"]
+    planted = {entry["id"]: planted_causes(entry) for entry in entries if entry["planted"] and stands_out(entry)}
+    records = {entry["id"]: recorded_causes(entry) for entry in entries if entry["id"] not in planted}
     return Truth(planted, records)
+
+
+def stands_out(entry):
+    """Whether anything but the user code's own jitter exceeds what is typical: what was planted may have missed."""
+    by_comparison = entry["dominant"] in ("user.expected", "user.slower.other")
+    return not by_comparison and entry["dominant_excess_ns"] > max(0.05 * entry["ns"], 200)
 
 
 def planted_causes(entry):

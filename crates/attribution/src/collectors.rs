@@ -95,7 +95,7 @@ const COLLECTORS: [Collector; 8] = [
             "runtime.(*sweepLocked).sweep",
             "runtime.(*mspan).sweep",
         ],
-        stops: &[],
+        stops: &["runtime.gcstopm", "runtime.stopTheWorld"],
         threads: &[],
     },
     // src/coreclr/gc/gc.cpp, src/coreclr/vm/threadsuspend.cpp, gcenv.ee.cpp
@@ -205,14 +205,18 @@ pub(crate) fn name_waits(
         let path = paths.iter().find(|path| path.at == stay.range.start);
         let user = path.map_or(&[][..], |path| &path.user[..]);
         let own = user.iter().find_map(|site| runtime_of(&site.function));
-        let ran = || collector_threads(claim.range(), scene);
         let stopped = user.iter().find_map(|site| find(|row| row.stops, &site.function));
         let waker = Wakeup::of(stay, sideband).and_then(|wakeup| wakeup.waker);
         let by_thread =
             waker.and_then(|thread| find(|row| row.threads, &scene.comms.comm(thread, stay.range.stop)));
         let named = match (own, stopped.or(by_thread)) {
             (Some(runtime), _) => Some((runtime, "in its own collection".to_owned())),
-            (None, Some(runtime)) => ran().filter(|ran| ran.0 == runtime).map(|(_, said)| (runtime, said)),
+            (None, Some(runtime)) => {
+                let by_waker =
+                    collected_meanwhile(claim, runtime).then(|| "who ended it was collecting".to_owned());
+                let ran = || collector_threads(claim.range(), scene).filter(|ran| ran.0 == runtime);
+                by_waker.or_else(|| ran().map(|ran| ran.1)).map(|how| (runtime, how))
+            }
             (None, None) => None,
         };
         if let Some((runtime, how)) = named {
@@ -221,6 +225,11 @@ pub(crate) fn name_waits(
             claim.say(&how);
         }
     }
+}
+
+/// Whether the thread that ended the wait ran the collector of `runtime` meanwhile.
+fn collected_meanwhile(claim: &Claim, runtime: &str) -> bool {
+    claim.during.iter().any(|segment| matches!(&segment.cause, Cause::Gc(of) if of == runtime))
 }
 
 fn is_wait(cause: &Cause) -> bool {

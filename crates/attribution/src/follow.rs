@@ -178,6 +178,7 @@ pub(crate) fn claim_of_silence(silence: &Silence, kernel_traced: bool, sideband:
     }
     claim.occurrence = silence.range.start.0;
     claim.cpu = silence.cpu;
+    claim.uncertainty = silence.uncertainty;
     if !silence.lost && !kernel_traced {
         name_untraced(&mut claim, sideband);
     }

@@ -125,6 +125,14 @@ impl<'t> Script<'t> {
         self
     }
 
+    /// A PT event between two time packets that lie apart.
+    pub(crate) fn event_between(&mut self, from: u64, to: u64, kind: PtKind) -> &mut Script<'t> {
+        let time = TimeBounds { not_before: Tsc(from), not_after: Tsc(to) };
+        let thread = Some(self.thread);
+        self.items.push(FlowItem::Event(PtEvent { kind, thread, time, aux_offset: from }));
+        self
+    }
+
     /// An interrupt or exception on its way to `stub`.
     pub(crate) fn interrupt(&mut self, at: u64, stub: &str) -> &mut Script<'t> {
         let to = self.table.start(stub);

@@ -35,6 +35,8 @@ pub(crate) struct Verdict {
 #[derive(Default)]
 pub(crate) struct Segments {
     done: Vec<Segment>,
+    /// How far off the start of the last one may be, where it is a run.
+    run_start: Ticks,
 }
 
 impl Segments {
@@ -81,12 +83,18 @@ impl Segments {
         let plain = || collector.map_or(Cause::UserExpected, |runtime| Cause::Gc(runtime.into()));
         let cause = verdict.as_ref().map_or_else(plain, |verdict| verdict.cause.clone());
         if self.extend(place, |last| last.cause == cause && same_detail(last)) {
+            let start = self.run_start;
+            if let Some(last) = self.done.last_mut() {
+                last.edge_uncertainty = start.max(run.uncertainty);
+            }
             return;
         }
+        self.run_start = run.uncertainty;
         self.done.push(Segment {
             cause,
             certainty,
             detail: verdict.map_or_else(|| function_name(run).to_string(), |verdict| verdict.detail),
+            edge_uncertainty: run.uncertainty,
             evidence: vec![Evidence::packet(run.aux_offset, run.cpu, "first packet of the run")],
             ..place.segment()
         });

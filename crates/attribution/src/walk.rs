@@ -7,29 +7,21 @@
 mod activity;
 mod calls;
 mod kernel_stack;
+mod silences;
 mod user_calls;
 mod user_code;
 mod user_runs;
 
-use model::{Cause, Cpu, FaultKind, Ticks, Tsc, TscRange};
-use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, PtEvent, TimeBounds};
+use model::{Cpu, Ticks, Tsc};
+use pt::{Block, BlockEnd, EventKind, FlowItem, PtEvent, TimeBounds};
 
 pub(crate) use activity::{Activity, Frame, Run, Silence, Stall};
 use kernel_stack::{KernelStack, Moment};
 pub(crate) use user_code::{BlockUse, ByAddress, NodeKey, UserCode};
-use user_runs::UserRuns;
+use user_runs::{Place, UserRuns};
 
 use crate::call_path::CallPath;
-use crate::entries::{UNNAMED_SYSCALL, vector_cause};
 use crate::functions::{Function, Functions};
-
-/// No processor turns tracing off and on in less: the two writes of a model-specific register alone take longer. What
-/// seems shorter is the border between two AUX buffers.
-const SHORTEST_SILENCE: Ticks = Ticks(64);
-
-/// The slowest that code runs which is only slow: a stand-still is longer than this for each instruction retired
-/// meanwhile. Without CYC and MTC packets, thousands retire between two times.
-const SLOWEST_INSTRUCTION: u64 = 100;
 
 /// The length of `iretq`: one that goes right behind itself serialises the core and returns from nothing
 /// (`iret_to_self` in `arch/x86/include/asm/sync_core.h`).
@@ -64,6 +56,8 @@ pub(crate) struct Walker<'a> {
     now: Tsc,
     /// The first time known behind the last item.
     not_after: Tsc,
+    /// How far off the last item's time may be.
+    edge: Ticks,
     /// Instructions retired since `now`.
     retired: u64,
     current: Option<Function>,
@@ -90,6 +84,7 @@ impl<'a> Walker<'a> {
             cpu: None,
             now: Tsc(0),
             not_after: Tsc(0),
+            edge: Ticks(0),
             retired: 0,
             current: None,
             pid: model::Pid::KERNEL,
@@ -101,6 +96,7 @@ impl<'a> Walker<'a> {
     pub(crate) fn switch_in(&mut self, cpu: Option<Cpu>, at: Tsc) {
         self.cpu = cpu;
         self.now = at;
+        self.edge = Ticks(0);
         self.retired = 0;
         self.ratio = 0;
         self.forget_path();
@@ -113,6 +109,8 @@ impl<'a> Walker<'a> {
             self.notice_stall(at, self.previous.map_or(0, |block| block.aux_offset));
         }
         self.note_path(at);
+        // The switch record tells this edge.
+        self.edge = Ticks(0);
         self.end_silence(at, false);
         self.close_run(at);
         self.forget_path();
@@ -186,11 +184,12 @@ impl<'a> Walker<'a> {
 
     fn user_block(&mut self, block: &Block, at: Tsc) {
         if !self.stack.is_empty() {
-            self.stack.leave(at, width(&block.time));
+            self.stack.leave(at, self.edge);
         }
         self.pending_entry = None;
         self.returning = false;
-        self.user.block(block, self.current.as_ref(), at, self.ratio, self.cpu);
+        let place = Place { at, uncertainty: self.edge, ratio: self.ratio, cpu: self.cpu };
+        self.user.block(block, self.current.as_ref(), place);
     }
 
     /// Opens and closes entry frames by how execution came to `block`.
@@ -241,43 +240,6 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// A stand-still that ends with a new ratio was the switch to it. CBR tells the ratio again at each sync point.
-    fn see_ratio(&mut self, ratio: u32, at: Tsc) {
-        if ratio == 0 || ratio == self.ratio {
-            return;
-        }
-        if self.ratio != 0
-            && let Some(stall) = self.out.stalls.last_mut()
-            && stall.range.stop == at
-            && stall.cpu == self.cpu
-        {
-            stall.ratio_changed = true;
-        }
-        self.close_run(at);
-        self.ratio = ratio;
-    }
-
-    /// Where only user code is traced, tracing goes off with the kernel entry.
-    fn entry_that_ends_tracing(&mut self) -> Option<Cause> {
-        let by_vector = self.vector.take().map(vector_cause);
-        let previous = self.previous.filter(|block| !block.kernel && block.end == BlockEnd::FarCall);
-        by_vector.or_else(|| previous.map(|_| Cause::Syscall(UNNAMED_SYSCALL.into())))
-    }
-
-    fn gap(&mut self, gap: &Gap) {
-        let at = self.advance(&gap.time, gap.aux_offset);
-        self.lose(at, gap.reason.to_string(), gap.aux_offset);
-    }
-
-    /// Nothing is known from `at` on. What was open may end meanwhile, and where execution goes on tells nothing.
-    fn lose(&mut self, at: Tsc, why: String, aux_offset: u64) {
-        self.close_run(at);
-        self.begin_silence(at, why, true, None, aux_offset);
-        self.stack.cut(at);
-        self.forget_path();
-        self.user.forget();
-    }
-
     fn forget_path(&mut self) {
         self.previous = None;
         self.pending_entry = None;
@@ -297,82 +259,14 @@ impl<'a> Walker<'a> {
             self.retired = 0;
         }
         self.not_after = time.not_after;
+        self.edge = width(time);
         at
     }
 
-    /// A long step to `at` in which next to nothing retired becomes a [`Stall`].
-    fn notice_stall(&mut self, at: Tsc, aux_offset: u64) {
-        let step = at.since(self.now);
-        let traced = self.previous.is_some() && self.silence.is_none();
-        if traced && step >= self.shortest_stall() && step.0 / SLOWEST_INSTRUCTION >= self.retired {
-            self.out.stalls.push(Stall {
-                range: TscRange::new(self.now, at),
-                function: self.current.as_ref().map(|function| function.name.clone()),
-                ratio_changed: false,
-                cpu: self.cpu,
-                aux_offset,
-            });
-        }
-    }
-
-    /// A switch of the ratio takes a few microseconds and says itself what it is: shorter steps may be one.
-    fn shortest_stall(&self) -> Ticks {
-        Ticks(self.stall_threshold.0 / 8)
-    }
-
-    fn begin_silence(&mut self, at: Tsc, why: String, lost: bool, entry: Option<Cause>, aux_offset: u64) {
-        if self.silence.as_ref().is_some_and(|silence| silence.lost || !lost) {
-            // Already silent, for the reason that weighs more: it goes on.
-            return;
-        }
-        self.end_silence(at, false);
-        let range = TscRange::new(at, at);
-        let resumed = false;
-        let address = self.address.take().filter(|_| entry == Some(Cause::PageFault(FaultKind::Minor)));
-        let cpu = self.cpu;
-        self.silence = Some(Silence { range, why, lost, resumed, entry, address, cpu, aux_offset });
-    }
-
-    /// The flow goes on at `at`; `resumed` where it does exactly where it stopped.
-    fn end_silence(&mut self, at: Tsc, resumed: bool) {
-        let Some(mut silence) = self.silence.take() else { return };
-        let start = silence.range.start;
-        silence.range = TscRange::new(start, at);
-        silence.resumed = resumed;
-        if !silence.lost && silence.range.ticks() < SHORTEST_SILENCE {
-            if self.stack.is_empty() {
-                self.user.bridge(start, at);
-            }
-            return;
-        }
-        if silence.lost {
-            self.postpone(start, at);
-        } else {
-            self.close_run(start);
-            if !resumed && !self.in_trace_driver() {
-                self.stack.cut(start);
-                self.forget_path();
-            }
-        }
-        if !silence.range.is_empty() {
-            self.out.silences.push(silence);
-        }
-    }
-
-    /// What began behind a loss before any time was told began when it was.
-    fn postpone(&mut self, from: Tsc, to: Tsc) {
-        self.stack.postpone(from, to);
-        self.user.postpone(to);
-    }
-
-    /// The kernel's PT driver turns tracing off and on while it serves its own interrupt: that is a part of it.
-    fn in_trace_driver(&self) -> bool {
-        let name = self.current.as_ref().map_or("", |function| &*function.name);
-        name.starts_with("pt_") || name.starts_with("intel_pt_") || name == "native_write_msr"
-    }
-
     fn close_run(&mut self, at: Tsc) {
-        self.user.close(self.silence.as_ref().map_or(at, |silence| silence.range.start));
+        let silence = self.silence.as_ref().map(|silence| (silence.range.start, silence.uncertainty));
+        let (at, uncertainty) = silence.unwrap_or((at, self.edge));
+        self.user.close(at, uncertainty);
     }
 
     fn look_up(&mut self, block: &Block, at: Tsc) {

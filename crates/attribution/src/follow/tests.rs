@@ -109,6 +109,7 @@ fn silence_is_loss_filter_or_the_kernel() {
         cpu: Some(Cpu(0)),
         aux_offset: 7,
         address: None,
+        uncertainty: model::Ticks(0),
     };
     for (lost, resumed, kernel_traced, rank, cause) in [
         (true, false, true, Rank::Loss, Cause::TraceLoss),

@@ -51,6 +51,8 @@ pub(crate) struct Run {
     pub(crate) ratio: u32,
     /// The CPU on which it ran.
     pub(crate) cpu: Option<Cpu>,
+    /// How far its edges may be off.
+    pub(crate) uncertainty: Ticks,
     /// Where it began in the AUX stream.
     pub(crate) aux_offset: u64,
 }
@@ -87,6 +89,8 @@ pub(crate) struct Silence {
     pub(crate) address: Option<u64>,
     /// The CPU.
     pub(crate) cpu: Option<Cpu>,
+    /// How far its edges may be off.
+    pub(crate) uncertainty: Ticks,
     /// Where in the AUX stream.
     pub(crate) aux_offset: u64,
 }

@@ -27,16 +27,19 @@ pub(super) struct UserRuns {
     pub(super) code: UserCode,
 }
 
+/// When and where user code runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) at: Tsc,
+    pub(super) uncertainty: Ticks,
+    /// The core:bus ratio, 0 where it is not known.
+    pub(super) ratio: u32,
+    pub(super) cpu: Option<Cpu>,
+}
+
 impl UserRuns {
-    /// `block` of `function` runs at `at`.
-    pub(super) fn block(
-        &mut self,
-        block: &Block,
-        function: Option<&Function>,
-        at: Tsc,
-        ratio: u32,
-        cpu: Option<Cpu>,
-    ) {
+    /// `block` of `function` runs at `place`.
+    pub(super) fn block(&mut self, block: &Block, function: Option<&Function>, place: Place) {
         self.calls.block(block);
         // A call that this block makes is open already and none of its own callers.
         let depth = self.calls.depth();
@@ -52,16 +55,17 @@ impl UserRuns {
             self.callers.push(node);
         }
         if self.open.as_ref().is_none_or(|run| run.node != node) {
-            self.close(at);
+            self.close(place.at, place.uncertainty);
             self.open = Some(Run {
-                range: TscRange::new(at, at),
+                range: TscRange::new(place.at, place.at),
                 function: function.map(|function| function.name.clone()),
                 node,
                 instructions: 0,
                 calls: 0,
                 cold: Ticks(0),
-                ratio,
-                cpu,
+                ratio: place.ratio,
+                cpu: place.cpu,
+                uncertainty: place.uncertainty,
                 aux_offset: block.aux_offset,
             });
         }
@@ -81,10 +85,11 @@ impl UserRuns {
         }
     }
 
-    /// The open run ends at `at`.
-    pub(super) fn close(&mut self, at: Tsc) {
+    /// The open run ends at `at`, give or take `uncertainty`.
+    pub(super) fn close(&mut self, at: Tsc, uncertainty: Ticks) {
         if let Some(mut run) = self.open.take() {
             run.range = TscRange::new(run.range.start, at);
+            run.uncertainty = run.uncertainty.max(uncertainty);
             run.cold = run.cold.min(run.range.ticks());
             self.done.push(run);
         }

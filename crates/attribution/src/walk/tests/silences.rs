@@ -147,3 +147,20 @@ fn kernel_work_behind_a_loss_begins_when_time_is_known() {
     );
     assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (30, 500));
 }
+
+/// Without CYC and MTC the next time behind tracing going off is when it comes back: where between the two the thread
+/// left its code is not known, and both stretches say so.
+#[test]
+fn an_edge_between_two_times_is_as_uncertain_as_they_lie_apart() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FarCall)
+        .event_between(10, 700, EventKind::Disabled { ip: None })
+        .event(700, EventKind::Enabled { ip: 0x1020, resumed: false })
+        .block(700, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 1000);
+    assert_eq!(activity.silences[0].uncertainty.0, 690);
+    let uncertain: Vec<u64> = activity.runs.iter().map(|run| run.uncertainty.0).collect();
+    assert_eq!(uncertain, [690, 0]);
+}

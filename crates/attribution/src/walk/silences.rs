@@ -1,0 +1,136 @@
+//! The walk's view of time in which nothing retires or nothing is told: losses, tracing off, stand-stills, ratios.
+//!
+//! An edge that a packet without time marks lies between the time packets around it: where tracing goes off in a trace
+//! without CYC and MTC, the run before and the silence share one time, and both say how far it may be off.
+
+use model::{Cause, FaultKind, Ticks, Tsc, TscRange};
+use pt::{BlockEnd, Gap};
+
+use super::{Silence, Stall, Walker};
+use crate::entries::{UNNAMED_SYSCALL, vector_cause};
+
+/// No processor turns tracing off and on in less: the two writes of a model-specific register alone take longer. What
+/// seems shorter is the border between two AUX buffers.
+const SHORTEST_SILENCE: Ticks = Ticks(64);
+
+/// The slowest that code runs which is only slow: a stand-still is longer than this for each instruction retired
+/// meanwhile. Without CYC and MTC packets, thousands retire between two times.
+const SLOWEST_INSTRUCTION: u64 = 100;
+
+impl Walker<'_> {
+    /// A stand-still that ends with a new ratio was the switch to it. CBR tells the ratio again at each sync point.
+    pub(super) fn see_ratio(&mut self, ratio: u32, at: Tsc) {
+        if ratio == 0 || ratio == self.ratio {
+            return;
+        }
+        if self.ratio != 0
+            && let Some(stall) = self.out.stalls.last_mut()
+            && stall.range.stop == at
+            && stall.cpu == self.cpu
+        {
+            stall.ratio_changed = true;
+        }
+        self.close_run(at);
+        self.ratio = ratio;
+    }
+
+    /// Where only user code is traced, tracing goes off with the kernel entry.
+    pub(super) fn entry_that_ends_tracing(&mut self) -> Option<Cause> {
+        let by_vector = self.vector.take().map(vector_cause);
+        let previous = self.previous.filter(|block| !block.kernel && block.end == BlockEnd::FarCall);
+        by_vector.or_else(|| previous.map(|_| Cause::Syscall(UNNAMED_SYSCALL.into())))
+    }
+
+    pub(super) fn gap(&mut self, gap: &Gap) {
+        let at = self.advance(&gap.time, gap.aux_offset);
+        self.lose(at, gap.reason.to_string(), gap.aux_offset);
+    }
+
+    /// Nothing is known from `at` on. What was open may end meanwhile, and where execution goes on tells nothing.
+    pub(super) fn lose(&mut self, at: Tsc, why: String, aux_offset: u64) {
+        self.close_run(at);
+        self.begin_silence(at, why, true, None, aux_offset);
+        self.stack.cut(at);
+        self.forget_path();
+        self.user.forget();
+    }
+
+    /// A long step to `at` in which next to nothing retired becomes a [`Stall`].
+    pub(super) fn notice_stall(&mut self, at: Tsc, aux_offset: u64) {
+        let step = at.since(self.now);
+        let traced = self.previous.is_some() && self.silence.is_none();
+        if traced && step >= self.shortest_stall() && step.0 / SLOWEST_INSTRUCTION >= self.retired {
+            self.out.stalls.push(Stall {
+                range: TscRange::new(self.now, at),
+                function: self.current.as_ref().map(|function| function.name.clone()),
+                ratio_changed: false,
+                cpu: self.cpu,
+                aux_offset,
+            });
+        }
+    }
+
+    /// A switch of the ratio takes a few microseconds and says itself what it is: shorter steps may be one.
+    fn shortest_stall(&self) -> Ticks {
+        Ticks(self.stall_threshold.0 / 8)
+    }
+
+    pub(super) fn begin_silence(
+        &mut self,
+        at: Tsc,
+        why: String,
+        lost: bool,
+        entry: Option<Cause>,
+        aux_offset: u64,
+    ) {
+        if self.silence.as_ref().is_some_and(|silence| silence.lost || !lost) {
+            // Already silent, for the reason that weighs more: it goes on.
+            return;
+        }
+        self.end_silence(at, false);
+        let (range, resumed, uncertainty) = (TscRange::new(at, at), false, self.edge);
+        let address = self.address.take().filter(|_| entry == Some(Cause::PageFault(FaultKind::Minor)));
+        let cpu = self.cpu;
+        self.silence =
+            Some(Silence { range, why, lost, resumed, entry, address, cpu, uncertainty, aux_offset });
+    }
+
+    /// The flow goes on at `at`; `resumed` where it does exactly where it stopped.
+    pub(super) fn end_silence(&mut self, at: Tsc, resumed: bool) {
+        let Some(mut silence) = self.silence.take() else { return };
+        let start = silence.range.start;
+        silence.range = TscRange::new(start, at);
+        silence.resumed = resumed;
+        silence.uncertainty = silence.uncertainty.max(self.edge);
+        if !silence.lost && silence.range.ticks() < SHORTEST_SILENCE {
+            if self.stack.is_empty() {
+                self.user.bridge(start, at);
+            }
+            return;
+        }
+        if silence.lost {
+            self.postpone(start, at);
+        } else {
+            self.user.close(start, silence.uncertainty);
+            if !resumed && !self.in_trace_driver() {
+                self.stack.cut(start);
+                self.forget_path();
+            }
+        }
+        if !silence.range.is_empty() {
+            self.out.silences.push(silence);
+        }
+    }
+
+    /// What began behind a loss before any time was told began when it was.
+    fn postpone(&mut self, from: Tsc, to: Tsc) {
+        self.stack.postpone(from, to);
+        self.user.postpone(to);
+    }
+
+    /// The kernel's PT driver turns tracing off and on while it serves its own interrupt: that is a part of it.
+    fn in_trace_driver(&self) -> bool {
+        let name = self.current.as_ref().map_or("", |function| &*function.name);
+        name.starts_with("pt_") || name.starts_with("intel_pt_") || name == "native_write_msr"
+    }
+}
