@@ -9,13 +9,13 @@ mod budget;
 mod profile;
 mod story;
 
-use model::{Attribution, Cause, Certainty, PartitionError, Ticks, TscRange};
+use model::{Attribution, Cause, Certainty, PartitionError, Slower, Ticks, TscRange};
 
 use crate::examine::Examined;
 use crate::functions::Functions;
 use crate::segments::{Segments, Verdict, plain};
 use crate::walk::{ByAddress, NodeKey};
-use budget::{Budget, Extra, Outgrows, budgets, extras};
+use budget::{Budget, Extra, FrontEnd, budgets, extras};
 use profile::{Baselines, Profile, SMALLEST, Typical, profile};
 use story::Story;
 
@@ -63,6 +63,7 @@ struct Comparison<'a> {
     baselines: Baselines,
     extras: ByAddress<NodeKey, Extra>,
     budgets: ByAddress<NodeKey, Budget>,
+    front_end: FrontEnd,
     /// What was said, by node and cause: the words are the same for all its pieces.
     told: Vec<(NodeKey, Cause, String)>,
 }
@@ -72,9 +73,9 @@ impl<'a> Comparison<'a> {
         let (own, baselines) = (profile(outlier), Baselines::of(baselines));
         let extras = extras(&outlier.code, &baselines);
         let twins = twins(outlier, &own, &baselines);
-        let outgrows = Outgrows::of(&outlier.code, outlier.caches);
-        let budgets = budgets(&own, &baselines, &extras, &twins, outgrows);
-        Comparison { outlier, own, baselines, extras, budgets, told: Vec::new() }
+        let front_end = FrontEnd::of(outlier, baselines.most_front_end_samples);
+        let budgets = budgets(&own, &baselines, &extras, &twins, front_end);
+        Comparison { outlier, own, baselines, extras, budgets, front_end, told: Vec::new() }
     }
 
     /// Splits `range` at the borders of the node's budget and takes what it used from the budget.
@@ -90,7 +91,12 @@ impl<'a> Comparison<'a> {
             return None;
         }
         let is_new = !self.baselines.nodes.contains_key(&node);
-        let certainty = if is_new { Certainty::Decoded } else { Certainty::Inferred };
+        let is_sampled = cause == Cause::UserSlower(Slower::FrontEnd) && self.front_end == FrontEnd::Starved;
+        let certainty = match (is_new, is_sampled) {
+            (_, true) => Certainty::Measured,
+            (true, false) => Certainty::Decoded,
+            (false, false) => Certainty::Inferred,
+        };
         let told = self.told.iter().position(|(of, why, _)| *of == node && *why == cause);
         let told = told.unwrap_or_else(|| {
             let (outlier, functions) = (self.outlier, functions);

@@ -12,6 +12,7 @@ use crate::collectors;
 use crate::cpu_models::CodeCaches;
 use crate::during::{During, off_cpu_claims};
 use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
+use crate::front_end;
 use crate::functions::Functions;
 use crate::hand_off::HandOff;
 use crate::kernel::{claims_of_frames, claims_of_records};
@@ -74,6 +75,8 @@ pub struct Examined {
     pub(crate) code: UserCode,
     /// What the CPU's front end holds, where its model is known.
     pub(crate) caches: Option<CodeCaches>,
+    /// How many samples of front-end events its threads took.
+    pub(crate) front_end_samples: u64,
     /// The clock, to say lengths in words.
     pub(crate) conversion: Option<TimeConversion>,
     /// Exclusive pieces in order, without holes.
@@ -93,6 +96,7 @@ impl Examined {
             runs: Vec::new(),
             code: UserCode::default(),
             caches: None,
+            front_end_samples: 0,
             conversion: None,
             pieces: Vec::new(),
             paths: Vec::new(),
@@ -118,15 +122,20 @@ impl Examined {
 
 /// Examines `interval`, and for its longest waits what those did who ended them.
 pub fn examine(capture: &Capture<'_>, interval: &Interval, decoder: &mut dyn Decode) -> Examined {
-    capture.with_scene(|scene| examine_scene(scene, interval, decoder, &mut During::of_outlier()))
+    capture.examine(interval, decoder, During::of_outlier())
 }
 
 /// Examines `interval` as a baseline: like [`examine()`], without following who ended its waits.
 pub fn examine_baseline(capture: &Capture<'_>, interval: &Interval, decoder: &mut dyn Decode) -> Examined {
-    capture.with_scene(|scene| examine_scene(scene, interval, decoder, &mut During::none()))
+    capture.examine(interval, decoder, During::none())
 }
 
 impl Capture<'_> {
+    fn examine(&self, interval: &Interval, decoder: &mut dyn Decode, mut during: During) -> Examined {
+        let examined = self.with_scene(|scene| examine_scene(scene, interval, decoder, &mut during));
+        Examined { front_end_samples: front_end::samples(self.perf, interval, self.conversion), ..examined }
+    }
+
     fn with_scene<T>(&self, work: impl FnOnce(&Scene<'_>) -> T) -> T {
         let records = |range| match self.conversion {
             Some(conversion) => events_within(self.perf, range, conversion),
@@ -176,6 +185,7 @@ pub(crate) fn examine_scene(
         runs: activity.runs,
         code: activity.code,
         caches: scene.caches,
+        front_end_samples: 0,
         conversion: scene.conversion,
         pieces,
         paths: activity.paths,

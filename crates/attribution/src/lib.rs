@@ -12,6 +12,7 @@ mod during;
 mod entries;
 mod examine;
 mod follow;
+mod front_end;
 mod functions;
 mod hand_off;
 mod kernel;

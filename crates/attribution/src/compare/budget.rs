@@ -3,7 +3,7 @@
 use model::{Cause, Slower};
 
 use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, share, whole, with_jitter};
-use crate::cpu_models::CodeCaches;
+use crate::examine::Examined;
 use crate::walk::{ByAddress, NodeKey, UserCode};
 
 /// How the ticks of one node are split, in the order in which they are dealt out; the rest is slower for no known
@@ -76,22 +76,32 @@ pub(super) fn extras(code: &UserCode, baselines: &Baselines) -> ByAddress<NodeKe
     extras
 }
 
-/// Whether an interval's code is more than what its core's front end holds.
+/// What is known of an interval's front end beside its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outgrows {
-    Yes,
-    /// It fits, or the core's caches are not known.
+pub(super) enum FrontEnd {
+    /// Samples say that it starved, more often than in any baseline.
+    Starved,
+    /// The code is more than what the core's caches hold.
+    Outgrown,
+    /// Nothing.
     NotKnown,
 }
 
-impl Outgrows {
-    /// Of `code` on a core with `caches`.
-    pub(super) fn of(code: &UserCode, caches: Option<CodeCaches>) -> Outgrows {
-        let more = caches.is_some_and(|caches| {
-            let uops = code.distinct_instructions();
-            code.footprint.lines() > caches.l1i_lines || caches.uop_cache.is_some_and(|most| uops > most)
+/// So many samples of front-end events more than twice the most of a baseline are no accident.
+const TELLING_SAMPLES: u64 = 4;
+
+impl FrontEnd {
+    /// Of `outlier`, against the most samples of one baseline.
+    pub(super) fn of(outlier: &Examined, most_samples: u64) -> FrontEnd {
+        if outlier.front_end_samples >= TELLING_SAMPLES.saturating_add(most_samples.saturating_mul(2)) {
+            return FrontEnd::Starved;
+        }
+        let more = outlier.caches.is_some_and(|caches| {
+            let uops = outlier.code.distinct_instructions();
+            outlier.code.footprint.lines() > caches.l1i_lines
+                || caches.uop_cache.is_some_and(|most| uops > most)
         });
-        if more { Outgrows::Yes } else { Outgrows::NotKnown }
+        if more { FrontEnd::Outgrown } else { FrontEnd::NotKnown }
     }
 }
 
@@ -101,7 +111,7 @@ pub(super) fn budgets(
     baselines: &Baselines,
     extras: &ByAddress<NodeKey, Extra>,
     twin: &ByAddress<NodeKey, Typical>,
-    outgrows: Outgrows,
+    front_end: FrontEnd,
 ) -> ByAddress<NodeKey, Budget> {
     let typical = |node: &NodeKey| baselines.nodes.get(node).or_else(|| twin.get(node));
     let mut budgets: ByAddress<NodeKey, Budget> = own
@@ -111,13 +121,17 @@ pub(super) fn budgets(
             (*node, budget(used, typical(node), extra))
         })
         .collect();
-    let front_end = has_cold_start(&whole(own), &baselines.whole.mean, outgrows);
+    let cold_start = has_cold_start(&whole(own), &baselines.whole.mean, front_end);
     for (node, budget) in &mut budgets {
-        if let (true, Some(used), Some(typical)) = (front_end, own.get(node), typical(node)) {
-            let cold = used.cold_ticks.saturating_sub(typical.mean.cold_ticks);
-            budget.slower_front_end = budget.slower_other.min(cold);
-            budget.slower_other -= budget.slower_front_end;
-        }
+        let owed = match (front_end, own.get(node), typical(node)) {
+            (FrontEnd::Starved, ..) => budget.slower_other,
+            (_, Some(used), Some(typical)) if cold_start => {
+                used.cold_ticks.saturating_sub(typical.mean.cold_ticks)
+            }
+            _ => 0,
+        };
+        budget.slower_front_end = budget.slower_other.min(owed);
+        budget.slower_other -= budget.slower_front_end;
     }
     settle(&mut budgets, &whole(own), baselines);
     budgets
@@ -149,11 +163,11 @@ fn lost_to_ratio(own: &Use, typical: &Use) -> u64 {
 /// Whether the interval is slow where it runs code for the first time, and not where it runs code again: then the
 /// code had to be fetched. Where next to nothing runs twice, cold data would look the same, and nothing is said unless
 /// the code is more than the caches hold.
-fn has_cold_start(own: &Use, typical: &Use, outgrows: Outgrows) -> bool {
+fn has_cold_start(own: &Use, typical: &Use, front_end: FrontEnd) -> bool {
     let cold = own.cold_ticks.saturating_sub(typical.cold_ticks);
     let warm = own.warm_ticks().saturating_sub(typical.warm_ticks());
     let comparable = typical.warm_ticks() >= typical.ticks / 4 && typical.warm_ticks() > SMALLEST.0;
-    (comparable || outgrows == Outgrows::Yes) && cold >= SMALLEST.0 && cold / 4 >= warm
+    (comparable || front_end == FrontEnd::Outgrown) && cold >= SMALLEST.0 && cold / 4 >= warm
 }
 
 /// Takes back what is more only in parts: time moved from one function to its neighbour by a late time packet, and

@@ -110,6 +110,8 @@ pub(super) struct Baselines {
     pub(super) blocks: ByAddress<(NodeKey, u64), BlockUse>,
     /// The most 64-byte lines that one of them touched.
     pub(super) most_lines: u64,
+    /// The most samples of front-end events that one of them took.
+    pub(super) most_front_end_samples: u64,
 }
 
 impl Baselines {
@@ -134,6 +136,7 @@ impl Baselines {
                 *most = if used.executions > most.executions { *used } else { *most };
             }
             all.most_lines = all.most_lines.max(baseline.code.footprint.lines());
+            all.most_front_end_samples = all.most_front_end_samples.max(baseline.front_end_samples);
         }
         let count = (baselines.len() as u64).max(1);
         all.nodes.values_mut().for_each(|typical| typical.divide(count));

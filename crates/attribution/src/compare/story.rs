@@ -97,8 +97,12 @@ impl Story<'_> {
             .caches
             .map_or_else(|| "this CPU's caches are not known".to_owned(), |caches| caches.to_string());
         let typical = self.baselines.most_lines;
+        let how = match (self.outlier.front_end_samples, self.baselines.most_front_end_samples) {
+            (0, _) => "slow where code runs for the first time".to_owned(),
+            (own, most) => format!("{own} samples of front-end events, typical up to {most}"),
+        };
         format!(
-            "slow where code runs for the first time; {lines} code lines (typical up to {typical}), {windows} windows, \
+            "{how}; {lines} code lines (typical up to {typical}), {windows} windows, \
              about {uops} uops; {caches}"
         )
     }

@@ -231,6 +231,25 @@ impl During for Segment {
     }
 }
 
+/// By cause, the outlier's ticks once for each baseline, less theirs.
+fn excesses(
+    outlier: &model::Attribution,
+    baselines: &[model::Attribution],
+) -> std::collections::BTreeMap<String, i128> {
+    let mut excesses = std::collections::BTreeMap::new();
+    let mut add = |attribution: &model::Attribution, weight: i128| {
+        for segment in attribution.segments() {
+            *excesses.entry(segment.cause.to_string()).or_default() +=
+                weight * i128::from(segment.range.ticks().0);
+        }
+    };
+    add(outlier, i128::try_from(baselines.len()).expect("few"));
+    for baseline in baselines {
+        add(baseline, -1);
+    }
+    excesses
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
@@ -264,10 +283,15 @@ proptest! {
         let alone = crate::attribute_alone(&examined).expect("a partition");
         assert_partition(alone.segments(), start, start + length);
         prop_assert_eq!(alone.ticks().0, length);
-        // Against a baseline of the same capture, too.
-        let baseline = world.examine(start + length..start + length + 700);
-        let compared = crate::attribute(&examined, &[&baseline], &table).expect("a partition");
+        // Against baselines of the same capture, too.
+        let behind = start + length;
+        let baselines = [world.examine(behind..behind + 700), world.examine(behind + 700..behind + 1600)];
+        let compared = crate::attribute(&examined, &[&baselines[0], &baselines[1]], &table).expect("a partition");
         assert_partition(compared.segments(), start, start + length);
+        let typical = baselines.each_ref().map(|one| crate::attribute_alone(one).expect("a partition"));
+        // Twice the excess of each cause adds up to twice the length less both baselines' lengths.
+        let excess: i128 = excesses(&compared, &typical).values().sum();
+        prop_assert_eq!(excess, 2 * i128::from(length) - 1600);
         // A comparison moves user time only.
         let kernel = |attribution: &model::Attribution| -> u64 {
             let segments = attribution.segments().iter();

@@ -72,10 +72,10 @@ fn a_ratio_speaks_for_the_time_it_was_known_in() {
 }
 
 fn compared(own: &[Use], typical: &[Use]) -> Vec<Budget> {
-    compared_where(Outgrows::NotKnown, own, typical)
+    compared_where(FrontEnd::NotKnown, own, typical)
 }
 
-fn compared_where(outgrows: Outgrows, own: &[Use], typical: &[Use]) -> Vec<Budget> {
+fn compared_where(front_end: FrontEnd, own: &[Use], typical: &[Use]) -> Vec<Budget> {
     let mut code = UserCode::default();
     let nodes: Vec<NodeKey> = (0..own.len())
         .map(|index| {
@@ -90,7 +90,7 @@ fn compared_where(outgrows: Outgrows, own: &[Use], typical: &[Use]) -> Vec<Budge
     }
     baselines.whole = against(whole(&nodes.iter().copied().zip(typical.iter().copied()).collect()), 0);
     let own: Profile = nodes.iter().copied().zip(own.iter().copied()).collect();
-    let budgets = budgets(&own, &baselines, &ByAddress::default(), &ByAddress::default(), outgrows);
+    let budgets = budgets(&own, &baselines, &ByAddress::default(), &ByAddress::default(), front_end);
     nodes.iter().map(|node| budgets[node]).collect()
 }
 
@@ -123,7 +123,10 @@ fn time_lost_at_new_lines_is_the_front_ends() {
     // Nothing runs again: cold data would look the same, unless the code does not fit.
     let (slow, usual) = ([cold(20_000, 20_000)], [cold(10_000, 10_000)]);
     assert_eq!(compared(&slow, &usual)[0].slower_front_end, 0);
-    assert_eq!(compared_where(Outgrows::Yes, &slow, &usual)[0].slower_front_end, 10_000);
+    assert_eq!(compared_where(FrontEnd::Outgrown, &slow, &usual)[0].slower_front_end, 10_000);
+    // Samples say it, whatever ran again.
+    let starved = compared_where(FrontEnd::Starved, &[used(20_000, 100)], &[used(10_000, 100)]);
+    assert_eq!(starved[0].slower_front_end, 10_000);
 }
 
 /// 513 lines of 64 bytes are more than the 512 of a Skylake's L1 instruction cache; half of them are not.
@@ -150,8 +153,23 @@ fn code_that_does_not_fit_is_known_by_the_cpus_model() {
         }
         code
     };
-    let skylake = CodeCaches::of("GenuineIntel,6,94,3");
-    assert_eq!(Outgrows::of(&code(513), skylake), Outgrows::Yes);
-    assert_eq!(Outgrows::of(&code(256), skylake), Outgrows::NotKnown);
-    assert_eq!(Outgrows::of(&code(513), None), Outgrows::NotKnown);
+    let of = |code, caches| {
+        let empty = Examined::empty(crate::script::interval(0..10));
+        FrontEnd::of(&Examined { code, caches, ..empty }, 0)
+    };
+    let skylake = crate::CodeCaches::of("GenuineIntel,6,94,3");
+    assert_eq!(of(code(513), skylake), FrontEnd::Outgrown);
+    assert_eq!(of(code(256), skylake), FrontEnd::NotKnown);
+    assert_eq!(of(code(513), None), FrontEnd::NotKnown);
+}
+
+/// Eight samples are twice two and four more; seven are not, nor are three where the baselines have none.
+#[test]
+fn a_few_samples_more_say_nothing() {
+    let of = |front_end_samples, most| {
+        let empty = Examined::empty(crate::script::interval(0..10));
+        FrontEnd::of(&Examined { front_end_samples, ..empty }, most)
+    };
+    assert_eq!((of(8, 2), of(7, 2)), (FrontEnd::Starved, FrontEnd::NotKnown));
+    assert_eq!(of(3, 0), FrontEnd::NotKnown);
 }
