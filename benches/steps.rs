@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use attribution::{Comms, Decode, Function, Functions, examine};
+use attribution::{Comms, Decode, Function, Functions, Queues, examine};
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
 use model::{Cpu, Interval, IntervalId, Pid, ThreadId, Ticks, Tsc, TscRange};
@@ -140,6 +140,7 @@ fn partition_by_records(bencher: Bencher<'_, '_>) {
         conversion: perf.time_conversion(),
         functions: &Nothing,
         comms: &Nothing,
+        queues: &Queues::default(),
         kernel_traced: true,
         stall_threshold: Ticks(u64::MAX),
     };

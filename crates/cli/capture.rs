@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
-use attribution::{Comms, Function, Functions, Whereabouts};
-use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
+use attribution::{Comms, Function, Functions, Queues, Whereabouts};
+use model::{CodeBytes, Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
 use perfdata::{AuxBuffer, IntelPtConfig, LossKind, PerfData, Record};
 use pt::{CpuModel, Occupant, Piece, PtConfig, PtStream};
 use report::{CaptureFacts, Timebase};
@@ -148,7 +148,7 @@ impl<'a> Capture<'a> {
     }
 
     /// What attribution needs.
-    pub(crate) fn for_attribution(&self) -> attribution::Capture<'_> {
+    pub(crate) fn for_attribution<'q>(&'q self, queues: &'q Queues) -> attribution::Capture<'q> {
         let stall_threshold = match self.conversion() {
             Some(conversion) => conversion.ns_to_ticks(STALL_NS),
             None => Ticks(u64::MAX),
@@ -159,6 +159,7 @@ impl<'a> Capture<'a> {
             conversion: self.conversion(),
             functions: self,
             comms: self,
+            queues,
             kernel_traced: self.kernel_traced(),
             stall_threshold,
         }
@@ -377,6 +378,10 @@ impl Functions for Capture<'_> {
         let file = frame.file?;
         let name = file.rsplit('/').next().unwrap_or(&file);
         Some(format!("{name}:{}", frame.line?).into())
+    }
+
+    fn code_at(&self, pid: Pid, address: u64, at: Tsc, into: &mut [u8]) -> usize {
+        self.images().read(pid, address, at, into)
     }
 }
 

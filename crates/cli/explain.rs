@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use attribution::{Examined, examine, examine_baseline};
+use attribution::{Examined, Queues, examine, examine_baseline};
 use intervals::{IntervalSet, Population, Selected};
 use model::{Attribution, Diagnostic, Interval};
 use rayon::prelude::*;
@@ -87,7 +87,8 @@ fn examine_all(
     intervals: &[Interval],
     baselines: &BTreeMap<usize, Vec<usize>>,
 ) -> BTreeMap<usize, Examined> {
-    let context = capture.for_attribution();
+    let queues = Queues::new(intervals);
+    let context = capture.for_attribution(&queues);
     let mut wanted: Vec<usize> =
         baselines.iter().flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
     wanted.sort_unstable();

@@ -14,6 +14,7 @@ use model::{Attribution, Cause, Certainty, PartitionError, Slower, Ticks, TscRan
 use crate::examine::Examined;
 use crate::functions::Functions;
 use crate::segments::{Segments, Verdict, plain};
+use crate::spin::SpinBudget;
 use crate::walk::{ByAddress, NodeKey};
 use budget::{Budget, Extra, FrontEnd, budgets, extras};
 use profile::{Baselines, Profile, SMALLEST, Typical, profile};
@@ -40,7 +41,8 @@ pub fn attribute(
         return attribute_alone(outlier);
     }
     let mut comparison = Comparison::new(outlier, baselines);
-    let mut segments = Segments::default();
+    let spins: Vec<_> = baselines.iter().map(|baseline| baseline.spins()).collect();
+    let mut segments = Segments::comparing(SpinBudget::new(&outlier.spins(), &spins));
     for piece in &outlier.pieces {
         // A collector's time is its own, whatever the baselines collected.
         let of_program = outlier.run_of(piece).filter(|run| outlier.code.collector(run.node).is_none());

@@ -3,7 +3,7 @@
 //! Input: the capture and an interval. Output: [`Examined`], exclusive pieces over the interval's range, before
 //! comparison: all user code is one kind. Decoding is asked for by [`Decode`], so that tests can script flows.
 
-use model::{Diagnostic, Interval, Ticks, TimeConversion, TscRange};
+use model::{Cause, Diagnostic, Interval, Ticks, TimeConversion, TscRange};
 use perfdata::{PerfData, Schedule};
 
 use crate::call_path::CallPath;
@@ -20,7 +20,9 @@ use crate::offcpu::Comms;
 use crate::partition::{Bid, Piece, partition};
 use crate::power;
 use crate::precedence::Rank;
+use crate::queue::{Queues, claims_of_queue};
 use crate::sideband::{Sideband, SidebandEvent, events_within};
+use crate::spin::claims_of_spins;
 use crate::timeline::{Stay, stays_with};
 use crate::walk::{Run, UserCode};
 
@@ -36,6 +38,8 @@ pub struct Capture<'a> {
     pub functions: &'a dyn Functions,
     /// Thread names.
     pub comms: &'a dyn Comms,
+    /// When which thread was done with which interval.
+    pub queues: &'a Queues,
     /// Whether the kernel's code was traced, by the PT event's configuration.
     pub kernel_traced: bool,
     /// Time between two neighbouring packets from which on it counts as a stand-still.
@@ -49,6 +53,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) conversion: Option<TimeConversion>,
     pub(crate) functions: &'a dyn Functions,
     pub(crate) comms: &'a dyn Comms,
+    pub(crate) queues: &'a Queues,
     pub(crate) kernel_traced: bool,
     pub(crate) stall_threshold: Ticks,
     pub(crate) caches: Option<CodeCaches>,
@@ -113,6 +118,15 @@ impl Examined {
         self.claims.get(piece.claim?)
     }
 
+    /// The waiting loops with their ticks, piece by piece.
+    pub(crate) fn spins(&self) -> Vec<(&str, u64)> {
+        let of_piece = |piece: &Piece| {
+            let claim = self.claim_of(piece).filter(|claim| claim.cause == Cause::UserSpin)?;
+            Some((&*claim.detail, piece.range.ticks().0))
+        };
+        self.pieces.iter().filter_map(of_piece).collect()
+    }
+
     /// What a reader must know beside the segments: on whose time the interval was looked at, where that is not
     /// plain.
     pub fn remarks(&self) -> Vec<Diagnostic> {
@@ -147,6 +161,7 @@ impl Capture<'_> {
             conversion: self.conversion,
             functions: self.functions,
             comms: self.comms,
+            queues: self.queues,
             kernel_traced: self.kernel_traced,
             stall_threshold: self.stall_threshold,
             caches: self.perf.features().cpu_id.as_deref().and_then(CodeCaches::of),
@@ -162,10 +177,21 @@ pub(crate) fn examine_scene(
 ) -> Examined {
     let around = TscRange::new(interval.range.start.before(LOOK_BACK), interval.range.stop);
     let sideband = Sideband::new((scene.records)(around));
+    let queue = scene.queues.before(interval);
     let hand_off = HandOff::of(interval, &sideband);
     let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
+    let followed = follow(scene, &stays, decoder);
+    let idle = hand_off.is_none() && queue.is_empty();
+    let by_spin = idle.then(|| HandOff::by_spin(interval, &followed.0.spins)).flatten();
+    let (hand_off, stays, (activity, uncovered)) = match by_spin {
+        Some(by_spin) => {
+            let stays = stays_with(interval, Some(&by_spin), scene.schedule, scene.conversion);
+            let followed = follow(scene, &stays, decoder);
+            (Some(by_spin), stays, followed)
+        }
+        None => (hand_off, stays, followed),
+    };
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
-    let (activity, uncovered) = follow(scene, &stays, decoder);
     let mut claims = claims_of_frames(&activity.frames, &sideband, &stays, scene.comms);
     claims.extend(claims_of_records(&sideband, &stays, &claims));
     claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity, decoder, during));
@@ -176,6 +202,11 @@ pub(crate) fn examine_scene(
         activity.silences.iter().map(|silence| claim_of_silence(silence, scene.kernel_traced, &sideband)),
     );
     claims.extend(uncovered);
+    claims.extend(claims_of_spins(&activity.spins));
+    let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
+    let mut behind = claims_of_queue(interval, from, &queue, &stays, &activity.spins);
+    follow_queue(scene, interval, &mut behind, decoder, during);
+    claims.extend(behind);
     let pieces = cut(interval.range, &claims, &activity.runs);
     Examined {
         interval: interval.clone(),
@@ -189,6 +220,22 @@ pub(crate) fn examine_scene(
         conversion: scene.conversion,
         pieces,
         paths: activity.paths,
+    }
+}
+
+/// Below the longest time behind another interval: what the stop thread did then.
+fn follow_queue(
+    scene: &Scene<'_>,
+    interval: &Interval,
+    behind: &mut [Claim],
+    decoder: &mut dyn Decode,
+    during: &mut During,
+) {
+    let longest = behind.iter_mut().max_by_key(|claim| claim.range().ticks());
+    if let (Some(claim), Some(thread)) = (longest, interval.stop_thread)
+        && let Some((segments, _)) = during.of_thread(scene, claim.range(), thread, decoder)
+    {
+        claim.during = segments;
     }
 }
 

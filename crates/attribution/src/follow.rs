@@ -113,6 +113,7 @@ fn append(whole: &mut Activity, next: Activity) {
     whole.stalls.extend(next.stalls);
     whole.silences.extend(next.silences);
     whole.paths.extend(next.paths);
+    whole.spins.extend(next.spins);
 }
 
 /// Passes on what one thread did; what others did on the same CPU is not the interval's.

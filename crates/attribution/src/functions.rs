@@ -25,4 +25,9 @@ pub trait Functions: Sync {
     fn line_at(&self, _pid: Pid, _address: u64, _at: Tsc) -> Option<Arc<str>> {
         None
     }
+
+    /// Copies code bytes at `address` into `into`; returns how many are known.
+    fn code_at(&self, _pid: Pid, _address: u64, _at: Tsc, _into: &mut [u8]) -> usize {
+        0
+    }
 }

@@ -1,12 +1,13 @@
 //! Where an interval of two threads changes from the start thread's time to the stop thread's.
 //!
-//! Best first: the interval's `publish` mark; the last wake-up of the stop thread by the start thread. Packets carry
-//! no data addresses, so a hand-off through memory to a thread that is awake cannot be decoded: without either, all
-//! of the time is looked at on the stop thread, and that is said.
+//! Best first: the interval's `publish` mark; the last wake-up of the stop thread by the start thread; the stop thread's
+//! leaving of the loop in which it waits for work. Packets carry no data addresses, so who wrote what that loop read
+//! cannot be decoded. Without any of them all of the time is looked at on the stop thread, and that is said.
 
 use model::{Certainty, Diagnostic, Evidence, Interval, Tsc};
 
 use crate::sideband::Sideband;
+use crate::walk::Spin;
 
 /// A hand-off between the threads of an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,20 @@ impl HandOff {
         })
     }
 
+    /// By the first time that the stop thread leaves a loop in which it waits: the start thread published shortly
+    /// before. Not for a thread that is busy with other intervals meanwhile: it has no need to wait for this one.
+    pub(crate) fn by_spin(interval: &Interval, spins: &[Spin]) -> Option<HandOff> {
+        let stop = interval.stop_thread.filter(|_| two_threads(interval))?;
+        let mut left = spins.iter().filter(|spin| spin.left && spin.range.stop > interval.range.start);
+        let spin = left.find(|spin| interval.range.contains(spin.range.stop))?;
+        Some(HandOff {
+            at: spin.range.stop,
+            certainty: Certainty::Inferred,
+            by: format!("tid {} leaving its {}", stop.tid, spin.name()),
+            evidence: Some(Evidence::symbol(spin.name())),
+        })
+    }
+
     /// What a reader must know about whose time the interval's is.
     pub(crate) fn remark(interval: &Interval, hand_off: Option<&HandOff>) -> Option<Diagnostic> {
         let id = interval.id;
@@ -64,8 +79,8 @@ impl HandOff {
                 stop.tid
             ))),
             (Some(start), Some(stop), None) if start.tid != stop.tid => Some(Diagnostic::note(format!(
-                "interval {id}: neither a publish mark nor a wake-up tells when tid {} handed over to tid {}: all \
-                 of its time is looked at on the latter",
+                "interval {id}: neither a publish mark nor a wake-up tells when tid {} handed over to tid {}, nor \
+                 does the latter leave a waiting loop: all of its time is looked at on the latter",
                 start.tid, stop.tid
             ))),
             (Some(_), Some(_), Some(hand_off)) if hand_off.certainty < Certainty::Measured => {

@@ -20,10 +20,12 @@ mod offcpu;
 mod partition;
 mod power;
 mod precedence;
+mod queue;
 #[cfg(test)]
 mod script;
 mod segments;
 mod sideband;
+mod spin;
 mod syscalls;
 mod timeline;
 mod waits;
@@ -37,4 +39,5 @@ pub use follow::Decode;
 pub use functions::{Function, Functions};
 pub use hand_off::HandOff;
 pub use offcpu::Comms;
+pub use queue::Queues;
 pub use timeline::{Stay, Whereabouts, stays};

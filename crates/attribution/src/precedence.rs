@@ -3,6 +3,8 @@
 /// The order of claims, strongest first. Within [`Rank::Kernel`] the deepest frame wins; otherwise the later start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Rank {
+    /// What the stop thread does while it is busy with another interval is that one's, whatever it is.
+    Queue,
     /// Leaving an idle state is a part of the run-queue wait, with a better name.
     IdleExit,
     /// A thread that is switched out does nothing else; the switch record knows even where packets were lost.
@@ -17,6 +19,8 @@ pub(crate) enum Rank {
     Loss,
     /// Tracing was off: the kernel ran, or a filter asked for it.
     Untraced,
+    /// A loop that waits in place is user code with a better name.
+    Spin,
     /// User code is what runs when nothing above does.
     User,
     /// On a CPU, and no packet tells anything.

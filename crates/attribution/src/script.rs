@@ -15,6 +15,7 @@ use crate::examine::{Examined, Scene, examine_scene};
 use crate::follow::Decode;
 use crate::functions::{Function, Functions};
 use crate::offcpu::Comms;
+use crate::queue::Queues;
 use crate::sideband::{EventKind, Side, SidebandEvent};
 
 /// The thread whose intervals are looked at.
@@ -41,11 +42,18 @@ pub(crate) struct Table {
     kernel: &'static [&'static str],
     user: &'static [&'static str],
     writer: &'static str,
+    code: Vec<(&'static str, &'static [u8])>,
 }
 
 impl Table {
     pub(crate) fn new(kernel: &'static [&'static str], user: &'static [&'static str]) -> Table {
         Table::named(kernel, user, "writer")
+    }
+
+    /// The bytes that `function` begins with.
+    pub(crate) fn with_code(mut self, function: &'static str, code: &'static [u8]) -> Table {
+        self.code.push((function, code));
+        self
     }
 
     /// The same, with a name for the other thread.
@@ -54,7 +62,7 @@ impl Table {
         user: &'static [&'static str],
         writer: &'static str,
     ) -> Table {
-        Table { kernel, user, writer }
+        Table { kernel, user, writer, code: Vec::new() }
     }
 
     /// The address of the function.
@@ -75,6 +83,14 @@ impl Functions for Table {
         let name = names.get(usize::try_from(index).ok()?)?;
         let start = base + index * SIZE;
         Some(Function { start, range: start..start + SIZE, name: Arc::from(*name) })
+    }
+
+    fn code_at(&self, _: Pid, address: u64, _: Tsc, into: &mut [u8]) -> usize {
+        let found = self.code.iter().find(|(name, _)| self.start(name) == address);
+        let code = found.map_or(&[][..], |(_, code)| code);
+        let known = code.len().min(into.len());
+        into[..known].copy_from_slice(&code[..known]);
+        known
     }
 }
 
@@ -199,11 +215,18 @@ impl World<'_> {
     }
 
     pub(crate) fn examine_interval(&self, interval: &Interval) -> Examined {
+        self.examine_among(interval, &[])
+    }
+
+    /// The interval, where `others` are known.
+    pub(crate) fn examine_among(&self, interval: &Interval, others: &[Interval]) -> Examined {
         let records = |range: TscRange| {
             self.records.iter().filter(|event| range.contains(event.time)).cloned().collect::<Vec<_>>()
         };
+        let queues = Queues::new(others);
         let scene = Scene {
             records: &records,
+            queues: &queues,
             schedule: &self.schedule,
             conversion: Some(conversion()),
             functions: self.table,

@@ -9,6 +9,7 @@ use crate::claim::Claim;
 use crate::examine::Examined;
 use crate::hand_off::HandOff;
 use crate::partition::Piece;
+use crate::spin::SpinBudget;
 use crate::timeline::{Stay, Whereabouts, stay_at};
 use crate::walk::Run;
 
@@ -35,11 +36,18 @@ pub(crate) struct Verdict {
 #[derive(Default)]
 pub(crate) struct Segments {
     done: Vec<Segment>,
+    /// What of the time in waiting loops is as expected; all of it where nothing is compared.
+    spins: Option<SpinBudget>,
     /// How far off the start of the last one may be, where it is a run.
     run_start: Ticks,
 }
 
 impl Segments {
+    /// None yet; time in waiting loops is as expected as far as `spins` goes.
+    pub(crate) fn comparing(spins: SpinBudget) -> Segments {
+        Segments { spins: Some(spins), ..Segments::default() }
+    }
+
     /// Adds `range`, a part of `piece`. Where a comparison has a verdict on it, that is its cause.
     pub(crate) fn add(
         &mut self,
@@ -58,7 +66,11 @@ impl Segments {
             self.add_run(run, &place, verdict, examined.code.collector(run.node));
         } else if let Some(claim) = examined.claim_of(piece) {
             let place = Place { range, cpu: cpu.or(claim.cpu), thread };
-            self.add_claim(claim, &place);
+            if claim.cause == Cause::UserSpin {
+                self.add_spin(claim, &place);
+            } else {
+                self.add_claim(claim, &place);
+            }
         } else {
             self.add_unexplained(&Place { range, cpu, thread }, stay);
         }
@@ -120,6 +132,24 @@ impl Segments {
             evidence: claim.evidence.clone(),
             ..place.segment()
         });
+    }
+
+    /// A waiting loop: as expected at first, too long from then on.
+    fn add_spin(&mut self, claim: &Claim, place: &Place) {
+        let ticks = place.range.ticks();
+        let spins = self.spins.as_mut();
+        let expected = spins.map_or(ticks, |spins| Ticks(spins.expected(&claim.detail, ticks.0)));
+        let edge = place.range.start + expected;
+        let parts = [
+            (TscRange::new(place.range.start, edge), Cause::UserExpected, Certainty::Decoded),
+            (TscRange::new(edge, place.range.stop), Cause::UserSpin, Certainty::Inferred),
+        ];
+        for (range, cause, certainty) in parts {
+            if !range.is_empty() {
+                let claim = Claim { cause, certainty, ..claim.clone() };
+                self.add_claim(&claim, &Place { range, ..*place });
+            }
+        }
     }
 
     fn add_unexplained(&mut self, place: &Place, stay: Option<&Stay>) {

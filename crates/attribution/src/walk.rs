@@ -8,6 +8,7 @@ mod activity;
 mod calls;
 mod kernel_stack;
 mod silences;
+mod spins;
 mod user_calls;
 mod user_code;
 mod user_runs;
@@ -15,8 +16,9 @@ mod user_runs;
 use model::{Cpu, Ticks, Tsc};
 use pt::{Block, BlockEnd, EventKind, FlowItem, PtEvent, TimeBounds};
 
-pub(crate) use activity::{Activity, Frame, Run, Silence, Stall};
+pub(crate) use activity::{Activity, Frame, Run, Silence, Spin, Stall};
 use kernel_stack::{KernelStack, Moment};
+use spins::Spins;
 pub(crate) use user_code::{BlockUse, ByAddress, NodeKey, UserCode};
 use user_runs::{Place, UserRuns};
 
@@ -40,6 +42,7 @@ pub(crate) struct Walker<'a> {
     out: Activity,
     stack: KernelStack,
     user: UserRuns,
+    spins: Spins,
     previous: Option<Block>,
     /// The last block ended in a near return whose target has not been seen.
     returning: bool,
@@ -73,6 +76,7 @@ impl<'a> Walker<'a> {
             out: Activity::default(),
             stack: KernelStack::default(),
             user: UserRuns::default(),
+            spins: Spins::default(),
             previous: None,
             returning: false,
             pending_entry: None,
@@ -109,6 +113,7 @@ impl<'a> Walker<'a> {
             self.notice_stall(at, self.previous.map_or(0, |block| block.aux_offset));
         }
         self.note_path(at);
+        self.spins.interrupt(at);
         // The switch record tells this edge.
         self.edge = Ticks(0);
         self.end_silence(at, false);
@@ -140,6 +145,8 @@ impl<'a> Walker<'a> {
         self.end_silence(at, false);
         self.close_run(at);
         self.out.frames = self.stack.finish(at);
+        self.spins.interrupt(at);
+        self.out.spins = self.spins.done;
         self.out.runs = self.user.done;
         self.out.code = self.user.code;
         let threshold = self.stall_threshold;
@@ -188,6 +195,7 @@ impl<'a> Walker<'a> {
         }
         self.pending_entry = None;
         self.returning = false;
+        self.spins.block(block, self.current.as_ref(), self.pid, at, self.functions);
         let place = Place { at, uncertainty: self.edge, ratio: self.ratio, cpu: self.cpu };
         self.user.block(block, self.current.as_ref(), place);
     }

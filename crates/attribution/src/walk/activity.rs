@@ -72,6 +72,31 @@ pub(crate) struct Stall {
     pub(crate) aux_offset: u64,
 }
 
+/// Time in a loop that waits in place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spin {
+    /// When.
+    pub(crate) range: TscRange,
+    /// The function that the loop is in.
+    pub(crate) function: Option<Arc<str>>,
+    /// Where the loop begins.
+    pub(crate) address: u64,
+    /// How often it went round.
+    pub(crate) rounds: u64,
+    /// Whether the thread was seen to leave it.
+    pub(crate) left: bool,
+}
+
+impl Spin {
+    /// The loop by its function, or by its address.
+    pub(crate) fn name(&self) -> String {
+        match &self.function {
+            Some(function) => format!("waiting loop in {function}()"),
+            None => format!("waiting loop at {:#x}", self.address),
+        }
+    }
+}
+
 /// A stretch about which the flow says nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Silence {
@@ -108,6 +133,8 @@ pub(crate) struct Activity {
     pub(crate) stalls: Vec<Stall>,
     /// Loss, and tracing off.
     pub(crate) silences: Vec<Silence>,
+    /// Loops that wait in place, in order of time.
+    pub(crate) spins: Vec<Spin>,
     /// Where the thread stood at the end of each of its stays on a CPU.
     pub(crate) paths: Vec<CallPath>,
 }

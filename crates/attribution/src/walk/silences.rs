@@ -53,6 +53,7 @@ impl Walker<'_> {
         self.stack.cut(at);
         self.forget_path();
         self.user.forget();
+        self.spins.interrupt(at);
     }
 
     /// A long step to `at` in which next to nothing retired becomes a [`Stall`].

@@ -1,0 +1,66 @@
+//! Items of a queue that wait for their turn.
+
+use model::{Interval, IntervalId, Tsc, TscRange};
+use perfdata::{LeaveReason, Schedule};
+
+use super::Queues;
+use crate::script::{Table, WORKER, WRITER, World, expected, told};
+
+/// An item that the writer gives the worker.
+fn item(id: u64, start: u64, stop: u64) -> Interval {
+    let range = TscRange::new(Tsc(start), Tsc(stop));
+    let mut item = Interval::new(IntervalId(id), "item", range, Some(WORKER));
+    item.start_thread = Some(WRITER);
+    item
+}
+
+/// Item 3 came at 100; items 1 and 2 were done at 300 and 500, item 3 at 600.
+#[test]
+fn each_item_before_has_its_own_time() {
+    let table = Table::new(&[], &["work"]);
+    let schedule = Schedule::from_runs(vec![crate::script::run(WORKER, 0, 0, 1000, LeaveReason::Unknown)]);
+    let world =
+        World { table: &table, schedule, records: Vec::new(), items: Vec::new(), kernel_traced: true };
+    let items = [item(1, 50, 300), item(2, 90, 500), item(3, 100, 600)];
+    let attribution = crate::attribute_alone(&world.examine_among(&items[2], &items)).expect("a partition");
+    assert_eq!(
+        told(&attribution),
+        expected(&[("queue.behind", 200), ("queue.behind", 200), ("trace.loss", 100)])
+    );
+    assert_eq!(attribution.segments()[0].detail, "behind item 1");
+    assert_eq!(attribution.segments()[1].detail, "behind item 2");
+    // What the worker did for the first of the longest: here nothing is traced.
+    let during: Vec<_> = attribution.segments().iter().map(|segment| segment.during.len()).collect();
+    assert_eq!(during.iter().sum::<usize>(), 1);
+}
+
+/// The worker slept until 250: that is not yet being busy.
+#[test]
+fn a_thread_that_sleeps_is_not_busy_yet() {
+    let table = Table::new(&[], &["work"]);
+    let schedule = Schedule::from_runs(vec![
+        crate::script::run(WORKER, 0, 0, 50, LeaveReason::Slept(Some('S'))),
+        crate::script::run(WORKER, 0, 250, 1000, LeaveReason::Unknown),
+    ]);
+    let world =
+        World { table: &table, schedule, records: Vec::new(), items: Vec::new(), kernel_traced: true };
+    let items = [item(1, 90, 400), item(2, 100, 600)];
+    let attribution = crate::attribute_alone(&world.examine_among(&items[1], &items)).expect("a partition");
+    assert_eq!(
+        told(&attribution),
+        expected(&[("offcpu.other", 150), ("queue.behind", 150), ("trace.loss", 200)])
+    );
+}
+
+/// Only what another thread hands over can queue; only items of the same kind are in the same queue.
+#[test]
+fn a_thread_does_not_queue_behind_itself() {
+    let mut own = [item(1, 50, 300), item(2, 100, 600)];
+    for item in &mut own {
+        item.start_thread = Some(WORKER);
+    }
+    assert!(Queues::new(&own).before(&own[1]).is_empty());
+    let mut other_label = [item(1, 50, 300), item(2, 100, 600)];
+    other_label[0].label = "other".into();
+    assert!(Queues::new(&other_label).before(&other_label[1]).is_empty());
+}

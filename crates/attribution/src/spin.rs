@@ -1,0 +1,163 @@
+//! `user.spin`: a loop that waits in place for another thread (a spin lock, a busy poll) ran longer than in the
+//! baselines.
+//!
+//! A loop that neither changes memory nor carries a register from one round into the next can end only by what comes
+//! from outside: it waits. One with a `pause` in it waits too, though it may count its rounds. Evidence: the flow (which
+//! loop, how long) and the code of its body. Certainty: that it spun is decoded, that it was too long is inferred.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use iced_x86::{
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register,
+};
+use model::{Cause, Certainty, Evidence, Pid, Tsc};
+
+use crate::claim::Claim;
+use crate::functions::Functions;
+use crate::precedence::Rank;
+use crate::walk::Spin;
+
+/// What a round may remember: a register, or a word of the stack frame by its base and displacement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cell {
+    Register(Register),
+    Slot(Register, u64),
+}
+
+/// Whether the loop whose instructions lie in `body` waits for something from outside.
+pub(crate) fn waits_in_place(body: &Range<u64>, pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+    // The last instruction begins at the end of the range: its own bytes come on top.
+    const LONGEST_INSTRUCTION: u64 = 15;
+    let mut code = [0u8; 256];
+    let wanted = usize::try_from(body.end - body.start + LONGEST_INSTRUCTION).unwrap_or(usize::MAX);
+    let Some(into) = code.get_mut(..wanted) else { return false };
+    let known = functions.code_at(pid, body.start, at, into);
+    judge(into.get(..known).unwrap_or_default(), body)
+}
+
+fn judge(code: &[u8], body: &Range<u64>) -> bool {
+    let mut decoder = Decoder::with_ip(64, code, body.start, DecoderOptions::NONE);
+    let mut round = Round::default();
+    while decoder.can_decode() && decoder.ip() < body.end {
+        let instruction = decoder.decode();
+        if instruction.is_invalid() || !round.take(&instruction) {
+            return false;
+        }
+    }
+    decoder.ip() >= body.end && round.waits()
+}
+
+/// One round of a loop, instruction by instruction.
+#[derive(Default)]
+struct Round {
+    read_first: Vec<Cell>,
+    written: Vec<Cell>,
+    reads_memory: bool,
+    pauses: bool,
+}
+
+impl Round {
+    /// Takes in the next instruction; `false` where a waiting loop has no such one.
+    fn take(&mut self, instruction: &Instruction) -> bool {
+        match instruction.flow_control() {
+            FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {}
+            _ => return false,
+        }
+        self.pauses |= matches!(instruction.code(), Code::Pause | Code::Tpause_r32 | Code::Tpause_r64);
+        let mut factory = InstructionInfoFactory::new();
+        let info = factory.info(instruction);
+        let atomic = instruction.has_lock_prefix() || instruction.mnemonic() == iced_x86::Mnemonic::Xchg;
+        let mut writes = Vec::new();
+        for memory in info.used_memory() {
+            let frame = matches!(memory.base(), Register::RBP | Register::RSP);
+            let slot = (frame && memory.index() == Register::None)
+                .then(|| Cell::Slot(memory.base(), memory.displacement()));
+            if reads(memory.access()) {
+                self.reads_memory = true;
+                self.read_first.extend(slot.filter(|slot| !self.written.contains(slot)));
+            }
+            if stores(memory.access()) && !atomic {
+                let Some(slot) = slot else { return false };
+                writes.push(slot);
+            }
+        }
+        for register in info.used_registers() {
+            let cell = Cell::Register(register.register().full_register());
+            if reads(register.access()) && !self.written.contains(&cell) {
+                self.read_first.push(cell);
+            }
+            if stores(register.access()) {
+                writes.push(cell);
+            }
+        }
+        self.written.extend(writes);
+        true
+    }
+
+    fn waits(&self) -> bool {
+        let carries = self.read_first.iter().any(|cell| self.written.contains(cell));
+        self.reads_memory && (self.pauses || !carries)
+    }
+}
+
+fn reads(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+fn stores(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+/// The time in waiting loops, as claims that the comparison decides about.
+pub(crate) fn claims_of_spins(spins: &[Spin]) -> impl Iterator<Item = Claim> + '_ {
+    spins.iter().map(|spin| {
+        let mut claim = Claim::new(spin.range, Rank::Spin, Cause::UserSpin, Certainty::Decoded);
+        claim.occurrence = spin.range.start.0;
+        claim.say(&spin.name());
+        claim.evidence.push(Evidence::symbol(spin.name()));
+        claim
+    })
+}
+
+/// How much of an outlier's time in each waiting loop is as expected: all of it where a baseline was in there as long,
+/// else the baselines' mean.
+#[derive(Debug, Default)]
+pub(crate) struct SpinBudget {
+    left: HashMap<String, u64>,
+}
+
+impl SpinBudget {
+    /// Of the loops and ticks of the outlier and of each baseline.
+    pub(crate) fn new(own: &[(&str, u64)], baselines: &[Vec<(&str, u64)>]) -> SpinBudget {
+        let own = sums(own);
+        let baselines: Vec<_> = baselines.iter().map(|spins| sums(spins)).collect();
+        let of_loop = |name: &str, ticks: u64| {
+            let usual = || baselines.iter().map(|sums| sums.get(name).copied().unwrap_or(0));
+            let most = usual().max().unwrap_or(0);
+            if ticks <= most { ticks } else { usual().sum::<u64>() / baselines.len().max(1) as u64 }
+        };
+        SpinBudget {
+            left: own.iter().map(|(&name, &ticks)| (name.to_owned(), of_loop(name, ticks))).collect(),
+        }
+    }
+
+    /// Takes `ticks` of the loop `name` from the budget; returns how many of them are as expected.
+    pub(crate) fn expected(&mut self, name: &str, ticks: u64) -> u64 {
+        let Some(left) = self.left.get_mut(name) else { return 0 };
+        let taken = ticks.min(*left);
+        *left -= taken;
+        taken
+    }
+}
+
+fn sums<'a>(spins: &[(&'a str, u64)]) -> HashMap<&'a str, u64> {
+    let mut sums = HashMap::new();
+    for &(name, ticks) in spins {
+        *sums.entry(name).or_default() += ticks;
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests;
