@@ -127,6 +127,29 @@ fn more_calls_of_the_same_are_counted() {
     assert!(told.contains(&"work() ran 9 times; typical up to 3".to_owned()), "{told:?}");
 }
 
+/// A function whose first instruction is a loop's: one call, however often the loop runs.
+#[test]
+fn a_loop_to_the_first_instruction_is_no_call() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    let mut looped = |start: u64, count: u64| {
+        script.block(start, "work", 0x20, BlockEnd::Call);
+        for turn in 0..count {
+            script.block(start + 100 + turn * 100, "copy", 0, BlockEnd::ConditionalBranch);
+        }
+        script.block(start + 100 + count * 100, "copy", 0x20, BlockEnd::Return);
+        script.block(start + 200 + count * 100, "work", 0x20 + Script::BEHIND, BlockEnd::Jump);
+    };
+    looped(0, 10);
+    looped(10_000, 90);
+    let world = world(&table, script.items.clone(), 50_000);
+    let (baseline, outlier) = (world.examine(0..1_300), world.examine(10_000..19_300));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let told = unexpected(&attribution);
+    assert!(told.iter().all(|part| part.2 == "copy() ran 90 times; typical up to 10"), "{told:?}");
+    assert_eq!(told.iter().map(|part| part.1).sum::<u64>(), 8_000, "{told:?}");
+}
+
 /// The same work, called from another function: not extra.
 #[test]
 fn work_that_another_caller_does_is_no_extra_work() {

@@ -18,6 +18,8 @@ pub(super) struct UserRuns {
     callers: Vec<NodeKey>,
     /// Caller, function and node of the last block.
     last: Option<(NodeKey, u64, NodeKey)>,
+    /// How it ended.
+    last_end: Option<BlockEnd>,
     open: Option<Run>,
     /// Code ran for the first time since the last time packet.
     is_cold: bool,
@@ -50,7 +52,6 @@ impl UserRuns {
             Some((of, at, node)) if (of, at) == (parent, start) => node,
             _ => self.code.node(parent, function),
         };
-        self.last = Some((parent, start, node));
         if depth > self.callers.len() {
             self.callers.push(node);
         }
@@ -70,10 +71,16 @@ impl UserRuns {
             });
         }
         self.is_cold |= self.code.run(node, block);
+        // A loop may go back to the function's first instruction: only who comes from elsewhere calls it.
+        let from_elsewhere =
+            self.last.is_none_or(|last| last.2 != node) || self.last_end == Some(BlockEnd::Call);
+        let is_call = from_elsewhere && function.is_some_and(|function| function.start == block.ip);
         if let Some(run) = &mut self.open {
             run.instructions += u64::from(block.instructions);
-            run.calls += u64::from(function.is_some_and(|function| function.start == block.ip));
+            run.calls += u64::from(is_call);
         }
+        self.last = Some((parent, start, node));
+        self.last_end = Some(block.end);
     }
 
     /// Time moved on by `step`.
@@ -113,6 +120,7 @@ impl UserRuns {
     pub(super) fn forget(&mut self) {
         self.calls.forget();
         self.last = None;
+        self.last_end = None;
         self.callers.clear();
     }
 
