@@ -5,7 +5,7 @@
 
 mod record;
 
-pub(crate) use record::{Mapping, Origin, Record};
+pub(crate) use record::{IntelPt, Mapping, Origin, Record};
 use record::{SAMPLE_RAW, SAMPLE_TYPE};
 
 /// Size of the file header and of one attribute.
@@ -14,6 +14,25 @@ pub(crate) const ATTRIBUTE: u64 = 128;
 
 /// perf's number for tracepoints: their samples carry raw bytes.
 pub(crate) const TRACEPOINT: u32 = 2;
+
+/// What a dynamic PMU's number may be; the file says it in `PMU_MAPPINGS`.
+pub(crate) const INTEL_PT: u32 = 9;
+
+/// `perf_event_attr` bits.
+pub(crate) mod flag {
+    pub(crate) const DISABLED: u64 = 1;
+    pub(crate) const INHERIT: u64 = 1 << 1;
+    pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
+    pub(crate) const MMAP: u64 = 1 << 8;
+    pub(crate) const COMM: u64 = 1 << 9;
+    pub(crate) const TASK: u64 = 1 << 13;
+    pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
+    pub(crate) const EXCLUDE_GUEST: u64 = 1 << 20;
+    pub(crate) const MMAP2: u64 = 1 << 23;
+    pub(crate) const COMM_EXEC: u64 = 1 << 24;
+    pub(crate) const CONTEXT_SWITCH: u64 = 1 << 26;
+    pub(crate) const TEXT_POKE: u64 = 1 << 33;
+}
 
 /// One configured event.
 #[derive(Clone, Debug)]

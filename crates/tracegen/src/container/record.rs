@@ -2,6 +2,8 @@
 //!
 //! Source: `linux/perf_event.h` (`enum perf_event_type`), tools/perf/util/event.h for perf's own.
 
+use crate::encoder::Settings;
+
 /// IP, TID, TIME, CPU, IDENTIFIER: what each sample and each record's trailer carries.
 pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16;
 
@@ -35,6 +37,19 @@ pub(crate) struct Mapping {
     pub(crate) size: u64,
     pub(crate) file_offset: u64,
     pub(crate) path: String,
+}
+
+/// What an `AUXTRACE_INFO` record says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IntelPt {
+    pub(crate) pmu: u32,
+    /// perf time = zero + (TSC x mult >> shift)
+    pub(crate) shift: u64,
+    pub(crate) mult: u64,
+    pub(crate) zero: u64,
+    pub(crate) settings: Settings,
+    /// Buffers belong to CPUs, not to threads.
+    pub(crate) is_per_cpu: bool,
 }
 
 /// One record.
@@ -173,8 +188,25 @@ impl Record {
     }
 
     /// What a decoder must know of Intel PT on this machine; the order is perf's (`intel_pt_info_fill`).
-    pub(crate) fn auxtrace_info(fields: [u64; 18]) -> Record {
-        Record::new(70, 0).u32s([1, 0]).u64s(fields)
+    pub(crate) fn intel_pt(machine: IntelPt) -> Record {
+        let IntelPt { pmu, shift, mult, zero, settings, is_per_cpu } = machine;
+        let is_per_cpu = u64::from(is_per_cpu);
+        let ratio = [settings.tsc_numerator, settings.tsc_denominator].map(u64::from);
+        Record::new(70, 0)
+            .u32s([1, 0])
+            // Time can be converted.
+            .u64s([u64::from(pmu), shift, mult, zero, 1])
+            // TSC, no return compression: bits of `config`.
+            .u64s([1 << 10, 1 << 11])
+            // Switches come from SWITCH_CPU_WIDE records (per thread from none); no snapshot.
+            .u64s([3 * is_per_cpu, 0, is_per_cpu])
+            // MTC and its period: bits of `config`.
+            .u64s([1 << 9, 0xf << 14])
+            .u64s(ratio)
+            // CYC: a bit of `config`.
+            .u64s([1 << 1, u64::from(settings.tsc_ratio)])
+            // No filter.
+            .u64s([0, u64::from(settings.event_trace)])
     }
 
     /// Announces `size` AUX bytes that follow it.

@@ -12,18 +12,8 @@ use super::schedule::Schedule;
 use super::tracer::{Finished, Owner, Scope};
 use crate::Error;
 use crate::capture::Capture;
-use crate::container::{Container, Event, Origin, Record, feature, text};
+use crate::container::{Container, Event, INTEL_PT, IntelPt, Origin, Record, feature, flag, text};
 use crate::encoder::Settings;
-
-/// What a dynamic PMU's number may be; the file says it in `PMU_MAPPINGS`.
-const INTEL_PT: u32 = 9;
-
-/// `perf_event_attr` bits.
-const DISABLED: u64 = 1;
-const INHERIT: u64 = 1 << 1;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const SAMPLE_ID_ALL: u64 = 1 << 18;
-const EXCLUDE_GUEST: u64 = 1 << 20;
 
 /// An AUX record announces at least so many bytes.
 const AUX_BYTES: usize = 128 << 10;
@@ -89,13 +79,13 @@ impl Splice<'_> {
 
     fn event(&self, owners: &Ownership<'_>) -> Event {
         let is_user = self.scope == Scope::User;
-        let inherit = if self.scope == Scope::Threads { 0 } else { INHERIT };
-        let exclude = if is_user { EXCLUDE_KERNEL } else { 0 };
+        let inherit = if self.scope == Scope::Threads { 0 } else { flag::INHERIT };
+        let exclude = if is_user { flag::EXCLUDE_KERNEL } else { 0 };
         Event {
             name: if is_user { "intel_pt//u" } else { "intel_pt//" },
             kind: INTEL_PT,
             config: self.settings.config(),
-            flags: DISABLED | inherit | exclude | SAMPLE_ID_ALL | EXCLUDE_GUEST,
+            flags: flag::DISABLED | inherit | exclude | flag::SAMPLE_ID_ALL | flag::EXCLUDE_GUEST,
             ids: (0..self.streams.len()).map(|stream| owners.trace_id(stream)).collect(),
         }
     }
@@ -104,31 +94,8 @@ impl Splice<'_> {
     fn put_head(&self, out: &mut Container, owners: &Ownership<'_>) {
         out.push(&Record::id_index(&owners.index()));
         let PerfTime { shift, mult, zero } = self.time;
-        let settings = self.settings;
-        let is_per_cpu = u64::from(self.scope != Scope::Threads);
-        out.push(&Record::auxtrace_info([
-            u64::from(INTEL_PT),
-            shift,
-            mult,
-            zero,
-            1,
-            // TSC, no return compression: bits of `config`.
-            1 << 10,
-            1 << 11,
-            // Switches come from SWITCH_CPU_WIDE records; per thread from none.
-            3 * is_per_cpu,
-            0,
-            is_per_cpu,
-            1 << 9,
-            0xf << 14,
-            u64::from(settings.tsc_numerator),
-            u64::from(settings.tsc_denominator),
-            1 << 1,
-            u64::from(settings.tsc_ratio),
-            // No filter, no Event Trace.
-            0,
-            0,
-        ]));
+        let (pmu, settings, is_per_cpu) = (INTEL_PT, self.settings, self.scope != Scope::Threads);
+        out.push(&Record::intel_pt(IntelPt { pmu, shift, mult, zero, settings, is_per_cpu }));
     }
 
     /// `ITRACE_START` and AUX records with their perf time.

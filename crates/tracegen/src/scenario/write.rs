@@ -9,7 +9,9 @@ use super::execution::{Aside, Caused, Executed, Finished};
 use super::image::{Image, Owner};
 use super::program::Scenario;
 use crate::Error;
-use crate::container::{Container, Event, Mapping, Origin, Record, TRACEPOINT, feature, text};
+use crate::container::{
+    Container, Event, INTEL_PT, IntelPt, Mapping, Origin, Record, TRACEPOINT, feature, flag, text,
+};
 use crate::elf::{self, Segment};
 use crate::tracepoint::{Tracepoint, tracing_section};
 
@@ -24,21 +26,6 @@ const PAGE: u64 = 4096;
 /// perf's number for software events, and the dummy among them.
 const SOFTWARE: u32 = 1;
 const DUMMY: u64 = 9;
-
-/// What a dynamic PMU's number may be; the file says it in `PMU_MAPPINGS`.
-const INTEL_PT: u32 = 9;
-
-/// `perf_event_attr` bits.
-const INHERIT: u64 = 1 << 1;
-const MMAP: u64 = 1 << 8;
-const COMM: u64 = 1 << 9;
-const TASK: u64 = 1 << 13;
-const SAMPLE_ID_ALL: u64 = 1 << 18;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const MMAP2: u64 = 1 << 23;
-const COMM_EXEC: u64 = 1 << 24;
-const CONTEXT_SWITCH: u64 = 1 << 26;
-const TEXT_POKE: u64 = 1 << 33;
 
 /// Writes `executed` into the directory `output`; see [`make`](super::make) for what it holds.
 ///
@@ -150,7 +137,7 @@ fn numa(nodes: &[(u32, String)]) -> Vec<u8> {
     let mut out = (nodes.len() as u32).to_le_bytes().to_vec();
     for (node, cpus) in nodes {
         out.extend(node.to_le_bytes());
-        NODE_MEMORY.iter().for_each(|size| out.extend(size.to_le_bytes()));
+        out.extend(NODE_MEMORY.iter().flat_map(|size| size.to_le_bytes()));
         out.extend(text(cpus));
     }
     out
@@ -204,9 +191,15 @@ impl Writer<'_> {
     fn put_events(&mut self) {
         let ids = |event| (0..self.cpus()).map(|cpu| self.id(event, cpu)).collect();
         let machine = &self.scenario.machine;
-        let sideband = MMAP | COMM | TASK | MMAP2 | COMM_EXEC | CONTEXT_SWITCH | TEXT_POKE;
-        let flags = INHERIT | SAMPLE_ID_ALL;
-        let exclude = if machine.kernel { 0 } else { EXCLUDE_KERNEL };
+        let sideband = flag::MMAP
+            | flag::COMM
+            | flag::TASK
+            | flag::MMAP2
+            | flag::COMM_EXEC
+            | flag::CONTEXT_SWITCH
+            | flag::TEXT_POKE;
+        let flags = flag::INHERIT | flag::SAMPLE_ID_ALL;
+        let exclude = if machine.kernel { 0 } else { flag::EXCLUDE_KERNEL };
         let pt = Event {
             name: "intel_pt//",
             kind: INTEL_PT,
@@ -218,7 +211,7 @@ impl Writer<'_> {
             name: "dummy:u",
             kind: SOFTWARE,
             config: DUMMY,
-            flags: flags | sideband | EXCLUDE_KERNEL,
+            flags: flags | sideband | flag::EXCLUDE_KERNEL,
             ids: ids(1),
         };
         let mut all = vec![pt, dummy];
@@ -241,30 +234,9 @@ impl Writer<'_> {
             .map(|(event, cpu)| [self.id(event, cpu), u64::from(event), u64::from(cpu), u64::MAX])
             .collect();
         self.out.push(&Record::id_index(&index));
-        let (numerator, denominator) = (settings.tsc_numerator, settings.tsc_denominator);
-        self.out.push(&Record::auxtrace_info([
-            u64::from(INTEL_PT),
-            u64::from(shift),
-            mult,
-            0,
-            1,
-            // TSC, no return compression: bits of `config`.
-            1 << 10,
-            1 << 11,
-            // Switches come from SWITCH_CPU_WIDE records.
-            3,
-            0,
-            1,
-            1 << 9,
-            0xf << 14,
-            u64::from(numerator),
-            u64::from(denominator),
-            1 << 1,
-            u64::from(settings.tsc_ratio),
-            // No filter.
-            0,
-            u64::from(settings.event_trace),
-        ]));
+        let (pmu, shift) = (INTEL_PT, u64::from(shift));
+        let machine = IntelPt { pmu, shift, mult, zero: 0, settings, is_per_cpu: true };
+        self.out.push(&Record::intel_pt(machine));
         let kernel: Vec<_> =
             self.scenario.images.iter().filter(|image| image.owner == Owner::Kernel).collect();
         if let Some((first, last)) = span(&kernel) {
