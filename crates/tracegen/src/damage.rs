@@ -38,8 +38,14 @@ pub enum Damage {
     Swap,
     /// No record says who ran where.
     LoseSwitches,
+    /// No record says which code was mapped where.
+    LoseMappings,
+    /// Every other sample is gone.
+    LoseSamples,
     /// From some record on the clock is a second ahead.
     ClockStep,
+    /// From some record on the clock is a second behind.
+    ClockBack,
     /// A section lies elsewhere than the header says.
     Header,
 }
@@ -63,8 +69,13 @@ pub fn damage(damage: Damage, input: &Path, output: &Path, seed: u64) -> Result<
         Damage::AuxRange => hurt.lie_about_aux()?,
         Damage::AuxtraceSize => hurt.lie_about_auxtrace()?,
         Damage::Swap => hurt.swap(),
-        Damage::LoseSwitches => hurt.lose_switches()?,
-        Damage::ClockStep => hurt.step_clock()?,
+        Damage::LoseSwitches => {
+            hurt.lose(1, |kind| matches!(kind, kind::SWITCH | kind::SWITCH_CPU_WIDE | kind::ITRACE_START))?
+        }
+        Damage::LoseMappings => hurt.lose(1, |kind| kind == kind::MMAP2)?,
+        Damage::LoseSamples => hurt.lose(2, |kind| kind == kind::SAMPLE)?,
+        Damage::ClockStep => hurt.step_clock(1_000_000_000)?,
+        Damage::ClockBack => hurt.step_clock(-1_000_000_000)?,
         Damage::Header => hurt.move_section(),
     };
     std::fs::write(&path, &hurt.bytes).map_err(Error::file(&path))?;
@@ -202,18 +213,20 @@ impl<'a> Hurt<'a> {
         format!("swapped with the next: the records at {}", places.join(" "))
     }
 
-    /// Gives each switch record the type of one that says nothing (THROTTLE).
-    fn lose_switches(&mut self) -> Result<String, Error> {
-        let switches = |kind| matches!(kind, kind::SWITCH | kind::SWITCH_CPU_WIDE | kind::ITRACE_START);
-        self.record(switches)?;
-        let lost: Vec<_> = self.capture.records.iter().filter(|record| switches(record.kind)).collect();
-        for record in &lost {
+    /// Gives every `nth` record of a kind the type of one that says nothing (THROTTLE).
+    fn lose(&mut self, nth: usize, of_kind: impl Fn(u32) -> bool) -> Result<String, Error> {
+        self.record(&of_kind)?;
+        let lost = self.capture.records.iter().filter(|record| of_kind(record.kind)).step_by(nth);
+        let mut count = 0;
+        for record in lost {
             self.bytes[record.place.start..record.place.start + 4].copy_from_slice(&5u32.to_le_bytes());
+            count += 1;
         }
-        Ok(format!("{} switch and start records are gone", lost.len()))
+        Ok(format!("{count} records are gone"))
     }
 
-    fn step_clock(&mut self) -> Result<String, Error> {
+    /// Moves the times of all later records by so many nanoseconds.
+    fn step_clock(&mut self, by: i64) -> Result<String, Error> {
         let from = self.record(|kind| kind < kind::FIRST_OF_PERF)?.place.start;
         let later = self.capture.records.iter().filter(|record| record.place.start >= from);
         for record in later {
@@ -222,10 +235,10 @@ impl<'a> Hurt<'a> {
             };
             let time = self.capture.u64(at)?;
             if time != 0 {
-                self.put(at, time.wrapping_add(1_000_000_000));
+                self.put(at, time.wrapping_add_signed(by));
             }
         }
-        Ok(format!("a second ahead from {from:#x} on"))
+        Ok(format!("{by} ns from {from:#x} on"))
     }
 
     /// Attributes, data or event types: offset or size.

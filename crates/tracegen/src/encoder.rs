@@ -49,6 +49,17 @@ impl Settings {
     }
 }
 
+/// A rule of the manual that an encoder may be told to break, so that tests see whether anybody notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// The oldest branch of a TNT packet stands in the highest bit.
+    TntOrder,
+    /// An address is compressed only against one whose upper bits it shares.
+    IpCompression,
+    /// A return is compressed only if its call came behind the last PSB.
+    ReturnsBehindPsb,
+}
+
 /// The state of one CPU's trace.
 #[derive(Debug)]
 pub struct Encoder {
@@ -65,6 +76,7 @@ pub struct Encoder {
     cr3: u64,
     mode: ExecMode,
     enabled: bool,
+    broken: Option<Rule>,
 }
 
 impl Encoder {
@@ -83,7 +95,13 @@ impl Encoder {
             cr3: 0,
             mode: ExecMode::Bits64,
             enabled: false,
+            broken: None,
         }
+    }
+
+    /// From here on `rule` is broken.
+    pub fn break_rule(&mut self, rule: Rule) {
+        self.broken = Some(rule);
     }
 
     /// Is tracing on?
@@ -230,7 +248,10 @@ impl Encoder {
             return;
         }
         self.put_cycles();
-        let (bits, count) = (self.tnt_bits, self.tnt_count);
+        let (mut bits, count) = (self.tnt_bits, self.tnt_count);
+        if self.broken == Some(Rule::TntOrder) {
+            bits = bits.reverse_bits() >> (64 - count);
+        }
         let packet = match u8::try_from(bits) {
             Ok(bits) if count <= 6 => Packet::TntShort { bits, count },
             _ => Packet::TntLong { bits, count },
@@ -282,7 +303,9 @@ impl Encoder {
         self.align();
         self.sync_points.push((self.bytes.len(), self.clock.now));
         Packet::Psb.put(&mut self.bytes);
-        self.calls.clear();
+        if self.broken != Some(Rule::ReturnsBehindPsb) {
+            self.calls.clear();
+        }
         Packet::ModeTsx { in_tx: false, abort: false }.put(&mut self.bytes);
         self.mode_exec();
         if let Some(ip) = ip {
@@ -300,7 +323,7 @@ impl Encoder {
 
     fn put_ip(&mut self, packet: IpPacket, ip: u64) {
         let bytes = match ip ^ self.last_ip {
-            change if change >> 16 == 0 => IpBytes::Update16,
+            change if change >> 16 == 0 || self.broken == Some(Rule::IpCompression) => IpBytes::Update16,
             change if change >> 32 == 0 => IpBytes::Update32,
             _ => IpBytes::SignExtended48,
         };

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use tailtrace_tracegen::damage::{Damage, damage, wrong_code};
 use tailtrace_tracegen::recorded::{Request, Scope, encode};
 use tailtrace_tracegen::repeat::{Amount, Plan, Sideband, repeat, repeat_intervals};
@@ -25,14 +25,18 @@ enum Command {
     Repeat(RepeatArguments),
     /// Makes a copy of a capture with one named damage.
     Damage {
+        /// Lists the damages and ends.
+        #[arg(long)]
+        list: bool,
         /// What is damaged.
-        #[arg(value_enum)]
-        kind: Damage,
+        #[arg(value_enum, required_unless_present = "list")]
+        kind: Option<Damage>,
         /// The capture: a perf.data file or directory.
-        input: PathBuf,
+        #[arg(required_unless_present = "list")]
+        input: Option<PathBuf>,
         /// The damaged copy.
-        #[arg(short, long)]
-        output: PathBuf,
+        #[arg(short, long, required_unless_present = "list")]
+        output: Option<PathBuf>,
         /// Decides where the damage falls; the same seed gives the same damage.
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -120,7 +124,10 @@ fn main() -> ExitCode {
         Command::EncodeLog(arguments) => run_encode_log(&arguments),
         Command::Scenario { file, output } => run_scenario(&file, &output),
         Command::WrongCode { input, output, seed } => wrong_code(&input, &output, seed),
-        Command::Damage { kind, input, output, seed } => damage(kind, &input, &output, seed),
+        Command::Damage { kind: Some(kind), input: Some(input), output: Some(output), seed, list: false } => {
+            damage(kind, &input, &output, seed)
+        }
+        Command::Damage { .. } => Ok(list_damages()),
     };
     match done {
         Ok(line) => {
@@ -165,6 +172,18 @@ fn run_encode_log(arguments: &EncodeLogArguments) -> Result<String, Error> {
         "instructions per CPU {executed:?}, trace {:?}, {gaps} gaps of {stalls} ticks",
         recorded.trace_bytes
     ))
+}
+
+/// Each damage and what it does, and where wrong programs come from.
+fn list_damages() -> String {
+    let kinds = Damage::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let mut lines: Vec<String> = kinds
+        .map(|kind| format!("{:16}{}", kind.get_name(), kind.get_help().cloned().unwrap_or_default()))
+        .collect();
+    lines.push(
+        "wrong-code      A program has other code: a command of its own, `tracegen wrong-code`".to_owned(),
+    );
+    lines.join("\n")
 }
 
 fn run_scenario(file: &Path, output: &Path) -> Result<String, Error> {

@@ -4,7 +4,7 @@
 
 mod perf;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tailtrace_tracegen::packet::{Walk, Walked};
 use tailtrace_tracegen::scenario::make;
@@ -12,10 +12,14 @@ use tailtrace_tracegen::scenario::make;
 /// A change of the AUX bytes that begin at offset `.1` of the file.
 type Mutation = fn(&mut [u8], usize);
 
-/// Does perf find the instructions of the scenario after `mutation`?
-fn verifies(folder: &Path, scenario: &str, mutation: Option<Mutation>) -> bool {
+fn fixture(scenario: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/scenarios");
-    let executed = make(&root.join(format!("{scenario}.scenario")), folder).unwrap();
+    root.join(scenario).with_extension("scenario")
+}
+
+/// Does perf find the instructions of the scenario after `mutation`?
+fn verifies(folder: &Path, scenario: &Path, mutation: Option<Mutation>) -> bool {
+    let executed = make(scenario, folder).unwrap();
     let path = folder.join("perf.data/data");
     let mut bytes = std::fs::read(&path).unwrap();
     let aux = first_psb(&bytes);
@@ -23,7 +27,7 @@ fn verifies(folder: &Path, scenario: &str, mutation: Option<Mutation>) -> bool {
         mutation(&mut bytes, aux);
     }
     std::fs::write(&path, bytes).unwrap();
-    let options = ["--itrace=i0ns", "-F", "event,ip"];
+    let options = ["--itrace=i0nse", "-F", "event,ip"];
     let script = perf::script(&folder.join("perf.data"), &folder.join("symfs"), &options);
     let found = script.lines.iter().filter(|line| line.contains("instructions"));
     let found: Vec<u64> =
@@ -49,7 +53,7 @@ fn verification_fails_where_the_encoder_would_be_wrong() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    assert!(verifies(folder.path(), "page_fault", None));
+    assert!(verifies(folder.path(), &fixture("page_fault"), None));
     let mutations: [(&str, Mutation); 4] = [
         ("one branch turned round", |bytes, aux| {
             // A short TNT of six branches: bit 7 set, bit 0 clear.
@@ -72,6 +76,25 @@ fn verification_fails_where_the_encoder_would_be_wrong() {
     ];
     for (what, mutation) in mutations {
         let folder = tempfile::tempdir().unwrap();
-        assert!(!verifies(folder.path(), "page_fault", Some(mutation)), "{what} was not noticed");
+        assert!(!verifies(folder.path(), &fixture("page_fault"), Some(mutation)), "{what} was not noticed");
+    }
+}
+
+#[test]
+fn verification_fails_where_a_rule_of_the_encoder_is_broken() {
+    if !perf::is_installed() {
+        return;
+    }
+    let text = std::fs::read_to_string(fixture("interrupt_timer")).unwrap();
+    let verified = |rule: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = folder.path().join("broken.scenario");
+        // Many PSBs: calls before one return behind it.
+        std::fs::write(&scenario, format!("machine\n  psb 80\n{rule}\n{text}")).unwrap();
+        verifies(folder.path(), &scenario, None)
+    };
+    assert!(verified(""));
+    for rule in ["tnt-order", "ip-compression", "returns-behind-psb"] {
+        assert!(!verified(&format!("  breaks {rule}\n")), "{rule} was not noticed");
     }
 }

@@ -8,7 +8,8 @@ use super::*;
 use crate::scenario;
 
 fn sound(folder: &Path) -> std::path::PathBuf {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/scenarios/migration.scenario");
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/scenarios/lock_wait-waker.scenario");
     scenario::make(&file, folder).unwrap();
     folder.join("perf.data")
 }

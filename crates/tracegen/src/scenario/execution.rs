@@ -163,11 +163,15 @@ impl Executed {
 
 impl Cpu {
     fn new(machine: &Machine) -> Cpu {
+        let mut encoder = Encoder::new(machine.settings);
+        if let Some(rule) = machine.broken {
+            encoder.break_rule(rule);
+        }
         Cpu {
             tsc: machine.base,
             ip: None,
             thread: None,
-            encoder: Encoder::new(machine.settings),
+            encoder,
             last: None,
             tracing: false,
             retired: Vec::new(),

@@ -8,6 +8,7 @@ use super::image::{Owner, Unlinked};
 use super::program::{Machine, Poke, Scenario, Share, Step, Thread, Truth};
 use super::statement::{Statement, number, picoseconds};
 use crate::assembler::Assembled;
+use crate::encoder::Rule;
 
 /// Which section the next indented line belongs to.
 enum Section {
@@ -210,6 +211,7 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["psb", bytes] => machine.settings.psb_bytes = number(bytes)? as usize,
         ["events", "on"] => machine.settings.event_trace = true,
         ["tnt", "long"] => machine.settings.long_tnt = true,
+        ["breaks", rule] => machine.broken = Some(parse_rule(rule)?),
         ["power", "off"] => machine.power = false,
         ["buffer", bytes] => machine.buffer_bytes = number(bytes)? as usize,
         _ => return Err(format!("`{text}` is no property of a machine")),
@@ -223,6 +225,15 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err("a crystal has at least 1MHz".to_owned())
+}
+
+fn parse_rule(rule: &str) -> Result<Rule, String> {
+    match rule {
+        "tnt-order" => Ok(Rule::TntOrder),
+        "ip-compression" => Ok(Rule::IpCompression),
+        "returns-behind-psb" => Ok(Rule::ReturnsBehindPsb),
+        _ => Err(format!("`{rule}`: tnt-order, ip-compression, returns-behind-psb")),
+    }
 }
 
 fn megahertz(text: &str) -> Result<u64, String> {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::image::Image;
 use super::statement::Statement;
-use crate::encoder::Settings;
+use crate::encoder::{Rule, Settings};
 
 /// The machine that the scenario runs on.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Machine {
     pub(super) settings: Settings,
     /// Kernel code is traced, too.
     pub(super) kernel: bool,
+    /// A rule that the encoder breaks.
+    pub(super) broken: Option<Rule>,
     /// Power packets are written.
     pub(super) power: bool,
     /// AUX records and AUXTRACE buffers hold about so many bytes.
@@ -48,6 +50,7 @@ impl Default for Machine {
             nodes: Vec::new(),
             settings,
             kernel: true,
+            broken: None,
             power: true,
             buffer_bytes: 64 << 10,
         }
