@@ -41,11 +41,18 @@ fn judge(code: &[u8], body: &Range<u64>) -> bool {
     let mut round = Round::default();
     while decoder.can_decode() && decoder.ip() < body.end {
         let instruction = decoder.decode();
-        if instruction.is_invalid() || !round.take(&instruction) {
+        let inner = is_jump_back(&instruction) && instruction.near_branch_target() != body.start;
+        if instruction.is_invalid() || inner || !round.take(&instruction) {
             return false;
         }
     }
     decoder.ip() >= body.end && round.waits()
+}
+
+/// A loop with another one in it does more than wait.
+fn is_jump_back(instruction: &Instruction) -> bool {
+    let target = instruction.near_branch_target();
+    target != 0 && target <= instruction.ip()
 }
 
 /// One round of a loop, instruction by instruction.

@@ -121,6 +121,8 @@ fn a_loop_waits_that_only_looks() {
         ("counter on the stack", &[0x83, 0x45, 0xfc, 1, 0x83, 0x7d, 0xfc, 9, 0x75, 0xf6], false),
         // 1: call +0; cmp %eax,(%rsi); jne 1b
         ("calls", &[0xe8, 0, 0, 0, 0, 0x39, 0x06, 0x75, 0xf7], false),
+        // 1: mov $99,%ecx; 2: dec %ecx; jne 2b; cmp %eax,(%rsi); je 1b
+        ("works between looks", &[0xb9, 99, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc, 0x39, 0x06, 0x74, 0xf3], false),
         // 1: jmp 1b
         ("reads nothing", &[0xeb, 0xfe], false),
     ];
