@@ -44,6 +44,20 @@ fn table() -> Table {
     Table::new(KERNEL, USER)
 }
 
+/// `work` runs from 10 on; at 20 an interrupt or exception leads to `stub`, whose first block ends as `end` says.
+fn interrupted<'t>(table: &'t Table, stub: &str, end: BlockEnd) -> Script<'t> {
+    let mut script = Script::new(table);
+    script.block(10, "work", 0, BlockEnd::FallThrough).interrupt(20, stub).block(20, stub, 0, end);
+    script
+}
+
+/// `work` runs from 10 on; at 20 it makes a system call, whose stub's first block ends as `end` says.
+fn called(table: &Table, end: BlockEnd) -> Script<'_> {
+    let mut script = Script::new(table);
+    script.block(10, "work", 0, BlockEnd::FarCall).block(20, "entry_SYSCALL_64", 0, end);
+    script
+}
+
 /// Walks `script` on CPU 0 from tick 0 to `stop`.
 fn walk(table: &Table, script: &Script<'_>, stop: u64) -> Activity {
     let mut walker = Walker::new(table, STALL);
@@ -81,10 +95,8 @@ fn runs(activity: &Activity) -> Vec<(&str, u64, u64)> {
 #[test]
 fn a_system_call_is_named_by_its_function_and_ends_with_sysret() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = called(&table, BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FarCall)
-        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .block(30, "do_syscall_64", 0, BlockEnd::Call)
         .block(40, "__x64_sys_read", 0, BlockEnd::Return)
         .block(50, "do_syscall_64", Script::BEHIND, BlockEnd::Return)
@@ -98,11 +110,8 @@ fn a_system_call_is_named_by_its_function_and_ends_with_sysret() {
 #[test]
 fn an_interrupt_in_a_fault_lies_in_it_and_the_fault_is_one() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = interrupted(&table, "asm_exc_page_fault", BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_exc_page_fault")
-        .block(20, "asm_exc_page_fault", 0, BlockEnd::Call)
         .block(30, "exc_page_fault", 0, BlockEnd::FallThrough)
         .interrupt(40, "asm_sysvec_apic_timer_interrupt")
         .block(40, "asm_sysvec_apic_timer_interrupt", 0, BlockEnd::FarReturn)
@@ -120,11 +129,8 @@ fn an_interrupt_in_a_fault_lies_in_it_and_the_fault_is_one() {
 #[test]
 fn a_softirq_on_the_way_out_of_an_interrupt_is_its_own() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = interrupted(&table, "asm_common_interrupt", BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_common_interrupt")
-        .block(20, "asm_common_interrupt", 0, BlockEnd::Call)
         .block(30, "__do_softirq", 0, BlockEnd::Call)
         .block(40, "rcu_core_si", 0, BlockEnd::Return)
         .block(60, "__do_softirq", Script::BEHIND, BlockEnd::Return)
@@ -140,11 +146,8 @@ fn a_softirq_on_the_way_out_of_an_interrupt_is_its_own() {
 #[test]
 fn retpolines_and_return_thunks_move_no_edge() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = interrupted(&table, "asm_common_interrupt", BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_common_interrupt")
-        .block(20, "asm_common_interrupt", 0, BlockEnd::Call)
         .block(30, "__do_softirq", 0, BlockEnd::Call)
         .block(31, "__x86_indirect_thunk_rax", 0, BlockEnd::Call)
         .block(32, "__x86_indirect_thunk_rax", 0x20, BlockEnd::Return)
@@ -166,13 +169,8 @@ fn retpolines_and_return_thunks_move_no_edge() {
 #[test]
 fn the_scheduler_ends_where_it_returns_though_the_switch_unbalanced_the_calls() {
     let table = table();
-    let mut before = Script::new(&table);
-    before
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_common_interrupt")
-        .block(20, "asm_common_interrupt", 0, BlockEnd::Call)
-        .block(30, "schedule", 0, BlockEnd::Call)
-        .block(40, "__schedule", 0, BlockEnd::Call);
+    let mut before = interrupted(&table, "asm_common_interrupt", BlockEnd::Call);
+    before.block(30, "schedule", 0, BlockEnd::Call).block(40, "__schedule", 0, BlockEnd::Call);
     for call in 0..16 {
         before.block(45, "finish_task_switch", 0x100 + call * 0x20, BlockEnd::Call);
     }
@@ -201,10 +199,8 @@ fn the_scheduler_ends_where_it_returns_though_the_switch_unbalanced_the_calls() 
 #[test]
 fn an_iret_behind_itself_serialises_and_returns_from_nothing() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = called(&table, BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FarCall)
-        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .interrupt(30, "asm_common_interrupt")
         .block(30, "asm_common_interrupt", 0, BlockEnd::Call)
         .block(40, "do_sync_core", 0, BlockEnd::FarReturn)
@@ -257,12 +253,8 @@ fn a_flow_that_begins_in_the_scheduler_says_so() {
 #[test]
 fn an_exception_without_a_cause_of_its_own_is_unknown_kernel_work() {
     let table = table();
-    let mut script = Script::new(&table);
-    script
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_exc_divide_error")
-        .block(20, "asm_exc_divide_error", 0, BlockEnd::FarReturn)
-        .block(40, "other", 0, BlockEnd::Jump);
+    let mut script = interrupted(&table, "asm_exc_divide_error", BlockEnd::FarReturn);
+    script.block(40, "other", 0, BlockEnd::Jump);
     let activity = walk(&table, &script, 100);
     assert_eq!(frames(&activity), [frame("kernel.unknown", 20, 40, 0)]);
     assert_eq!(&*activity.frames[0].symbol, "asm_exc_divide_error");
@@ -271,10 +263,8 @@ fn an_exception_without_a_cause_of_its_own_is_unknown_kernel_work() {
 #[test]
 fn an_nmi_in_an_interrupt_in_a_call_is_three_deep() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = called(&table, BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FarCall)
-        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .interrupt(30, "asm_common_interrupt")
         .block(30, "asm_common_interrupt", 0, BlockEnd::Call)
         .interrupt(40, "asm_exc_nmi")
@@ -296,10 +286,8 @@ fn an_nmi_in_an_interrupt_in_a_call_is_three_deep() {
 #[test]
 fn an_abort_is_no_entry() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = called(&table, BlockEnd::FallThrough);
     script
-        .block(10, "work", 0, BlockEnd::FarCall)
-        .block(20, "entry_SYSCALL_64", 0, BlockEnd::FallThrough)
         .event(30, EventKind::Transaction { active: false, aborted: true })
         .event(30, EventKind::AsyncBranch { from: 1, to: 2 })
         .block(30, "entry_SYSCALL_64", 0x40, BlockEnd::FarReturn)

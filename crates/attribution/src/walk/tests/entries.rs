@@ -2,16 +2,13 @@
 
 use pt::{BlockEnd, EventKind};
 
-use super::{frame, frames, table, walk};
+use super::{frame, frames, interrupted, table, walk};
 use crate::script::Script;
 
 /// A CPU is asked by IPI for `function`: the queue is turned round first, and the call goes through a thunk.
 fn asked_for<'t>(table: &'t crate::script::Table, function: &str) -> Script<'t> {
-    let mut script = Script::new(table);
+    let mut script = interrupted(table, "asm_sysvec_call_function", BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_sysvec_call_function")
-        .block(20, "asm_sysvec_call_function", 0, BlockEnd::Call)
         .block(30, "__flush_smp_call_function_queue", 0, BlockEnd::Call)
         .block(32, "llist_reverse_order", 0, BlockEnd::Return)
         .block(34, "__flush_smp_call_function_queue", 0x20, BlockEnd::Call)
@@ -76,11 +73,8 @@ fn a_kernel_thread_is_told_by_its_main_function_and_its_work() {
 #[test]
 fn what_recording_itself_takes_is_said() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = interrupted(&table, "asm_exc_nmi", BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_exc_nmi")
-        .block(20, "asm_exc_nmi", 0, BlockEnd::Call)
         .block(30, "intel_pt_interrupt", 0, BlockEnd::Return)
         .block(70, "asm_exc_nmi", Script::BEHIND, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);

@@ -3,17 +3,14 @@
 use model::{Cause, FaultKind};
 use pt::{BlockEnd, EventKind};
 
-use super::{frame, frames, runs, table, walk};
+use super::{called, frame, frames, interrupted, runs, table, walk};
 use crate::script::Script;
 
 #[test]
 fn what_a_loss_cuts_in_two_is_one_happening() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = interrupted(&table, "asm_exc_page_fault", BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FallThrough)
-        .interrupt(20, "asm_exc_page_fault")
-        .block(20, "asm_exc_page_fault", 0, BlockEnd::Call)
         .block(25, "exc_page_fault", 0, BlockEnd::FallThrough)
         .gap(30)
         .block(50, "exc_page_fault", 0x40, BlockEnd::Return)
@@ -38,13 +35,13 @@ fn what_a_loss_cuts_in_two_is_one_happening() {
 #[test]
 fn an_overflow_ends_what_was_open() {
     let table = table();
-    let mut script = Script::new(&table);
-    script
-        .block(10, "work", 0, BlockEnd::FarCall)
-        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
-        .event(30, EventKind::Overflow { ip: None })
-        .block(30, "work", 0x20, BlockEnd::Jump)
-        .block(20_000, "work", 0x40, BlockEnd::Jump);
+    let mut script = called(&table, BlockEnd::Call);
+    script.event(30, EventKind::Overflow { ip: None }).block(30, "work", 0x20, BlockEnd::Jump).block(
+        20_000,
+        "work",
+        0x40,
+        BlockEnd::Jump,
+    );
     let activity = walk(&table, &script, 30_000);
     assert_eq!(frames(&activity), [frame("kernel.syscall.unknown", 20, 30, 0)]);
     // Time is known again at 20,000 only: until then it is loss and no stand-still.
@@ -131,10 +128,8 @@ fn time_packets_far_apart_are_no_stand_still() {
 #[test]
 fn kernel_work_behind_a_loss_begins_when_time_is_known() {
     let table = table();
-    let mut script = Script::new(&table);
+    let mut script = called(&table, BlockEnd::Call);
     script
-        .block(10, "work", 0, BlockEnd::FarCall)
-        .block(20, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .event(30, EventKind::Overflow { ip: None })
         .block(30, "vfs_read", 0x20, BlockEnd::Jump)
         .block(500, "vfs_read", 0x40, BlockEnd::Return)
