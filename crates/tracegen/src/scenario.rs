@@ -17,6 +17,16 @@ pub use execution::{Caused, Executed, Happened, Interval, Retired};
 pub use program::Scenario;
 pub use write::write;
 
+/// Reads the scenario in `file`, and what it includes.
+///
+/// # Errors
+/// [`Error::File`]; [`Error::Scenario`] for a line that is not understood.
+pub fn read(file: &Path) -> Result<Scenario, Error> {
+    let text = std::fs::read_to_string(file).map_err(Error::file(file))?;
+    let beside = |name: &str| std::fs::read_to_string(file.with_file_name(name));
+    Scenario::parse(&text, &beside).map_err(|wrong| wrong.placed(file))
+}
+
 /// Reads and runs the scenario in `file` and writes its capture into the directory `output`: `perf.data/`, `symfs/`,
 /// `intervals.csv`, `instructions.cpuN` (one address per executed and traced instruction) and `truth.json`.
 ///
@@ -24,11 +34,8 @@ pub use write::write;
 /// [`Error::File`]; [`Error::Scenario`] for a line that is not understood, an execution that cannot happen, or causes whose
 /// times do not add up to their interval.
 pub fn make(file: &Path, output: &Path) -> Result<Executed, Error> {
-    let text = std::fs::read_to_string(file).map_err(Error::file(file))?;
-    let placed = |wrong: Wrong| Error::Scenario { path: file.to_owned(), line: wrong.line, what: wrong.what };
-    let beside = |name: &str| std::fs::read_to_string(file.with_file_name(name));
-    let scenario = Scenario::parse(&text, &beside).map_err(placed)?;
-    let executed = Executed::run(&scenario).map_err(placed)?;
+    let scenario = read(file)?;
+    let executed = Executed::run(&scenario).map_err(|wrong| wrong.placed(file))?;
     write(&scenario, &executed, output)?;
     Ok(executed)
 }
@@ -45,5 +52,9 @@ pub struct Wrong {
 impl Wrong {
     fn new(line: usize, what: impl Into<String>) -> Wrong {
         Wrong { line, what: what.into() }
+    }
+
+    fn placed(self, file: &Path) -> Error {
+        Error::Scenario { path: file.to_owned(), line: self.line, what: self.what }
     }
 }

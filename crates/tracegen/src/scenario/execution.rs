@@ -145,6 +145,11 @@ impl Executed {
         self.cpus.get(cpu).map_or(&[], |cpu| &cpu.retired)
     }
 
+    /// The PT bytes of CPU `cpu`.
+    pub fn trace(&self, cpu: usize) -> &[u8] {
+        self.cpus.get(cpu).map_or(&[], |cpu| &cpu.bytes)
+    }
+
     /// The intervals, in the order in which the scenario begins them.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals

@@ -48,7 +48,6 @@ impl Scenario {
             section: Section::None,
         };
         for (number, line) in (1..).zip(text.lines()) {
-            reader.scenario.lines.push(line.to_owned());
             let read = match line.strip_prefix("include ") {
                 Some(name) => reader.include(number, name.trim(), beside),
                 None => reader.line(number, line),

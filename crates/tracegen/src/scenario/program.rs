@@ -143,18 +143,16 @@ pub struct Scenario {
     pub(super) pokes: Vec<Poke>,
     pub(super) steps: Vec<Step>,
     pub(super) truth: Vec<Truth>,
-    /// The file's lines, for goldens that interleave them with what they cause.
-    pub(super) lines: Vec<String>,
 }
 
 impl Scenario {
-    /// The scenario's lines as written.
-    pub fn lines(&self) -> &[String] {
-        &self.lines
+    /// What is switched on in the trace, and the machine's clocks.
+    pub fn settings(&self) -> Settings {
+        self.machine.settings
     }
 
     /// The bytes at `address` at time `tsc`, at most 15 of them, and the mode of the code there.
-    pub(super) fn code_at(&self, address: u64, tsc: u64) -> Option<(Vec<u8>, u32)> {
+    pub fn code_at(&self, address: u64, tsc: u64) -> Option<(Vec<u8>, u32)> {
         let image = self.images.iter().find(|image| image.holds(address))?;
         let start = usize::try_from(address - image.address).ok()?;
         let mut bytes: Vec<u8> = image.bytes[start..].iter().take(15).copied().collect();
