@@ -210,9 +210,10 @@ pub(crate) fn is_bookkeeping(function: &str) -> bool {
         || BEGINNINGS.iter().any(|beginning| function.starts_with(beginning))
 }
 
-/// Code that stands between a call and the function it calls (`arch/x86/lib/retpoline.S`).
+/// Code that stands between a call and the function it calls, or a return and where it goes
+/// (`arch/x86/lib/retpoline.S`).
 pub(crate) fn is_thunk(function: &str) -> bool {
-    ["__x86_indirect_", "__x86_return_", "srso_", "retbleed_"]
+    ["__x86_indirect_", "__x86_return_", "its_return_thunk", "srso_", "retbleed_"]
         .iter()
         .any(|prefix| function.starts_with(prefix))
 }

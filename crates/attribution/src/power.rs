@@ -2,7 +2,7 @@
 //!
 //! Input: waits with their wake-ups, and the flow of the CPU on which the thread runs next. PWRX names the state and
 //! stands before the first instruction (SDM vol. 3, "PWRX packet"). Where the trace holds none, the claims from
-//! `cpu_idle` records stand.
+//! `cpu_idle` records stand, but end with the first instruction: the record comes after the interrupt that woke the CPU.
 
 use std::ops::ControlFlow;
 
@@ -40,22 +40,43 @@ pub(crate) fn add_exits(
             continue;
         }
         left -= 1;
-        let mut waking = Waking::default();
+        let mut waking = Waking { asleep_at: queue.start, exit: None, first: None };
         let Some(thread) = wait.thread else { continue };
         decoder.decode(Some(cpu), thread, queue, &mut waking);
+        let of_records = |claim: &Claim| claim.bid.rank == Rank::IdleExit && claim.range().overlaps(queue);
         if let Some(mut claim) = waking.claim(cpu, queue) {
-            claims.retain(|other| other.bid.rank != Rank::IdleExit || !other.range().overlaps(queue));
+            claims.retain(|other| !of_records(other));
             claim.evidence.push(wakeup.evidence);
             claims.push(claim);
+        } else if let Some(first) = waking.first {
+            claims.iter_mut().filter(|claim| of_records(claim)).for_each(|claim| first.end(claim, cpu));
         }
     }
 }
 
 /// What the flow of a CPU tells of its waking.
-#[derive(Default)]
 struct Waking {
+    /// It slept then.
+    asleep_at: Tsc,
     exit: Option<Exit>,
-    first_instruction: Option<Tsc>,
+    first: Option<First>,
+}
+
+/// The first instruction of a CPU that slept.
+struct First {
+    at: Tsc,
+    aux_offset: u64,
+}
+
+impl First {
+    /// The exit from idle that a record tells of ends here.
+    fn end(&self, claim: &mut Claim, cpu: Cpu) {
+        let range = claim.range();
+        if range.contains(self.at) {
+            claim.bid.range = TscRange::new(range.start, self.at);
+            claim.evidence.push(Evidence::packet(self.aux_offset, Some(cpu), "first instruction of the CPU"));
+        }
+    }
 }
 
 struct Exit {
@@ -81,8 +102,8 @@ impl FlowSink for Waking {
                     self.exit = Some(Exit { at, last, deepest, why, aux_offset: event.aux_offset });
                 }
             }
-            FlowItem::Block(block) if self.exit.is_some() => {
-                self.first_instruction = Some(block.time.not_before);
+            FlowItem::Block(block) if block.time.not_before > self.asleep_at => {
+                self.first = Some(First { at: block.time.not_before, aux_offset: block.aux_offset });
                 return ControlFlow::Break(());
             }
             _ => {}
@@ -93,13 +114,13 @@ impl FlowSink for Waking {
 
 impl Waking {
     /// From the wake-up to the first instruction, if the CPU came out of an idle state within `queue`.
-    fn claim(self, cpu: Cpu, queue: TscRange) -> Option<Claim> {
-        let exit = self.exit.filter(|exit| exit.at > queue.start && exit.at <= queue.stop)?;
+    fn claim(&self, cpu: Cpu, queue: TscRange) -> Option<Claim> {
+        let exit = self.exit.as_ref().filter(|exit| exit.at > queue.start && exit.at <= queue.stop)?;
         let state = if exit.last > 0 { exit.last } else { exit.deepest };
         if state == 0 {
             return None;
         }
-        let awake = self.first_instruction.unwrap_or(exit.at).max(exit.at).min(queue.stop);
+        let awake = self.first.as_ref().map_or(exit.at, |first| first.at).max(exit.at).min(queue.stop);
         let range = TscRange::new(queue.start, awake);
         let mut claim =
             Claim::new(range, Rank::IdleExit, Cause::CStateExit(format!("C{state}")), Certainty::Measured);

@@ -59,6 +59,23 @@ fn the_exit_lasts_from_the_wake_up_to_the_first_instruction() {
     }
 }
 
+/// Without PWRX the records name the state; the exit ends with the first instruction at 920, not with the record at 950.
+#[test]
+fn without_packets_of_power_the_flow_still_tells_the_end() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .block(150, "do_idle", 0, BlockEnd::Jump)
+        .block(920, "do_idle", 0x20, BlockEnd::Jump)
+        .block(1000, "__schedule", 0x40, BlockEnd::FarReturn)
+        .block(1100, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(
+        causes(&world(&table, &script, true)),
+        expected(&[("offcpu.other", 300), ("power.c-state-exit.C3", 520), ("offcpu.runnable", 80)])
+    );
+}
+
 #[test]
 fn a_state_of_zero_is_none() {
     let table = table();
