@@ -1,0 +1,148 @@
+//! The programs with planted outliers run anywhere, plant what their seed says, and mark each interval; the builder of their
+//! truth passes its own tests. What they do in the emulator is checked when a capture is made.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// These need a device or a port of their own: they are compiled only.
+const COMPILED_ONLY: [&str; 2] = ["block", "tcp"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Whether a program can be started; says so if not.
+fn installed(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: no {program}");
+    }
+    found
+}
+
+/// The programs that plant something, by name.
+fn programs() -> Vec<String> {
+    let folder = fs::read_dir(root().join("fixtures/programs")).unwrap();
+    let paths = folder
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "c"));
+    let planting = paths.filter(|path| fs::read_to_string(path).unwrap().contains("#include \"planted.h\""));
+    let mut names: Vec<String> =
+        planting.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+fn compile(name: &str, folder: &Path) -> PathBuf {
+    let program = folder.join(name);
+    let mut command = Command::new("cc");
+    command.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]);
+    for include in ["fixtures/emulator/guest", "crates/cli/include"] {
+        command.arg("-I").arg(root().join(include));
+    }
+    command.arg(root().join("fixtures/programs").join(name).with_extension("c"));
+    let output = command.args(["-lpthread", "-o"]).arg(&program).output().unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// Runs a program; its results are in `results`.
+fn run(program: &Path, seed: u32, intervals: usize, results: &Path) {
+    fs::create_dir_all(results).unwrap();
+    let mut command = Command::new(program);
+    let output =
+        command.args([seed.to_string(), intervals.to_string()]).env("RESULTS", results).output().unwrap();
+    assert!(output.status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains(&format!("seed={seed} ")), "{told}");
+}
+
+/// The lines of a results file that are neither comments nor column names, by cells.
+fn rows(file: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(file).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+    lines.map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// What was planted, without its times: key, cause, role, by, count.
+fn plan(results: &Path) -> Vec<Vec<String>> {
+    let rows = rows(&results.join("planted.csv")).into_iter();
+    rows.map(|row| [0, 1, 2, 3, 6].map(|cell| row[cell].clone()).to_vec()).collect()
+}
+
+fn check_results(name: &str, results: &Path, intervals: usize) {
+    let mut ends: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+    for mark in rows(&results.join("intervals.csv")) {
+        let (at, key): (u64, u64) = (mark[2].parse().unwrap(), mark[3].parse().unwrap());
+        match mark[0].as_str() {
+            "begin" => ends.entry(key).or_default()[0] = at,
+            "end" => ends.entry(key).or_default()[1] = at,
+            _ => {}
+        }
+    }
+    assert_eq!(ends.len(), intervals, "{name}");
+    for row in rows(&results.join("planted.csv")) {
+        let (key, start, stop): (u64, u64, u64) =
+            (row[0].parse().unwrap(), row[4].parse().unwrap(), row[5].parse().unwrap());
+        let [begin, end] = ends[&key];
+        assert!(begin < end, "{name}: interval {key} has both marks");
+        assert!(start < stop, "{name}: {row:?}");
+        // Another thread may have come too late, or be at it still.
+        if row[3] == "worker" {
+            assert!(begin <= start && stop <= end, "{name}: {row:?} lies in its interval, {begin}..{end}");
+        }
+    }
+}
+
+#[test]
+fn every_program_marks_its_intervals_and_lists_what_it_planted() {
+    if !installed("cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let names = programs();
+    assert!(names.len() >= 10, "{names:?}");
+    for name in names {
+        let program = compile(&name, folder.path());
+        if !COMPILED_ONLY.contains(&name.as_str()) {
+            let results = folder.path().join(format!("{name}.results"));
+            run(&program, 3, 60, &results);
+            check_results(&name, &results, 60);
+        }
+    }
+}
+
+#[test]
+fn the_seed_decides_what_is_planted() {
+    if !installed("cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile("rehash", folder.path());
+    let [first, again, other] = [(5, "first"), (5, "again"), (6, "other")].map(|(seed, name)| {
+        let results = folder.path().join(name);
+        run(&program, seed, 100, &results);
+        plan(&results)
+    });
+    assert!(first.len() >= 20, "{first:?}");
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+}
+
+#[test]
+fn the_truth_builder_passes_its_own_tests() {
+    if !installed("python3") {
+        return;
+    }
+    let mut command = Command::new("python3");
+    command
+        .args(["-B", "-W", "error", "-m", "unittest", "discover", "-s"])
+        .arg(root().join("fixtures/emulator/truth"));
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("Ran "), "{told}");
+}
