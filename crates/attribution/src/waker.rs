@@ -38,11 +38,12 @@ pub(crate) struct Wakeup {
 impl Wakeup {
     /// The wake-up that ended the wait of `stay`, if a record tells.
     pub(crate) fn of(stay: &Stay, sideband: &Sideband) -> Option<Wakeup> {
-        let event = sideband.wakings(stay.thread?.tid, stay.range).next()?;
+        let first = sideband.wakings(stay.thread?.tid, stay.range).next()?;
+        let event = waking_before(first, stay, sideband).unwrap_or(first);
         let by_waker = matches!(event.kind, EventKind::Waking { by_waker: true, .. });
         let interrupt = event.cpu.and_then(|cpu| sideband.interrupt_at(cpu, event.time)).filter(|_| by_waker);
         Some(Wakeup {
-            at: event.time,
+            at: event.time.max(stay.range.start),
             cpu: event.cpu.filter(|_| by_waker),
             waker: event.thread.filter(|thread| by_waker || !thread.is_idle()),
             interrupt: interrupt.map(|begun| kernel::cause(&begun.kind)),
@@ -77,6 +78,19 @@ impl Wakeup {
     }
 }
 
+/// A waker may come while the thread is on its way out: `sched_waking` then stands before the switch and `sched_wakeup`,
+/// which is `completed`, behind it. The thread waited for nothing any more.
+fn waking_before<'a>(
+    completed: &SidebandEvent,
+    stay: &Stay,
+    sideband: &'a Sideband,
+) -> Option<&'a SidebandEvent> {
+    let by_waker = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { by_waker: true, .. });
+    let before = TscRange::new(stay.range.start.before(APART), stay.range.start);
+    let last = sideband.wakings(stay.thread?.tid, before).last()?;
+    (by_waker(last) && !by_waker(completed)).then_some(last)
+}
+
 /// A softirq runs behind the interrupt that raised it, or at the end of the critical section in which a system call
 /// raised it (`__local_bh_enable_ip`). Which of the two began last on its CPU, or ended last, tells.
 fn is_own_doing(begun: &SidebandEvent, thread: Option<ThreadId>, sideband: &Sideband) -> bool {
@@ -94,14 +108,14 @@ fn is_own_doing(begun: &SidebandEvent, thread: Option<ThreadId>, sideband: &Side
         .is_some_and(|event| matches!(event.kind, EventKind::Syscall { .. }) && event.side == Side::Begin)
 }
 
-/// The interrupt work that led to a wake-up on `cpu` at `at`: from the begin of the interrupt that raised the softirq,
-/// or of whatever was served then.
+/// The interrupt work that led to a wake-up on `cpu` at `at`, from the begin of the interrupt that raised the softirq;
+/// and the begin of what was served then.
 pub(crate) fn interrupts_before(
     cpu: Cpu,
     at: Tsc,
     longest: TscRange,
     sideband: &Sideband,
-) -> Option<TscRange> {
+) -> Option<(TscRange, Tsc)> {
     let open = sideband.interrupt_at(cpu, at)?;
     let events = sideband.events();
     let until = events.partition_point(|event| event.time < open.time);
@@ -118,5 +132,5 @@ pub(crate) fn interrupts_before(
             _ => break,
         }
     }
-    TscRange::new(start, at).intersection(longest)
+    Some((TscRange::new(start, at).intersection(longest)?, open.time))
 }

@@ -29,8 +29,8 @@ fn is_interrupt(cause: &Cause) -> bool {
 /// The partition of `range`, the wait that `wakeup` ended.
 pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: &Sideband) -> Vec<Segment> {
     let Some(cpu) = wakeup.cpu else { return Vec::new() };
-    let work = interrupts_before(cpu, wakeup.at, range, sideband);
-    let work = work.unwrap_or(TscRange::new(range.stop, range.stop));
+    let nothing = (TscRange::new(range.stop, range.stop), range.stop);
+    let (work, last) = interrupts_before(cpu, wakeup.at, range, sideband).unwrap_or(nothing);
     let stay = |range, place| Stay {
         range,
         thread: None,
@@ -47,15 +47,15 @@ pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: 
         .collect();
     let mut claims = claims_of_records(sideband, &stays, &[]);
     claims.extend(sources(before, wakeup, wait));
-    let mut rest = Claim::new(
-        work,
-        Rank::Uncovered,
-        wakeup.interrupt.clone().unwrap_or(Cause::KernelUnknown),
-        Certainty::Inferred,
-    );
-    rest.occurrence = u64::MAX;
-    rest.cpu = Some(cpu);
-    claims.push(rest);
+    let cause = wakeup.interrupt.clone().unwrap_or(Cause::KernelUnknown);
+    let rests = [(work.start, last, Cause::KernelUnknown), (last.max(work.start), work.stop, cause)];
+    for (occurrence, (start, stop, cause)) in (0..).zip(rests) {
+        let rest = TscRange::new(start, stop);
+        let mut rest = Claim::new(rest, Rank::Uncovered, cause, Certainty::Inferred);
+        rest.occurrence = u64::MAX - occurrence;
+        rest.cpu = Some(cpu);
+        claims.push(rest);
+    }
     let bids: Vec<_> = claims.iter().map(|claim| claim.bid).collect();
     let pieces = partition(range, &bids);
     let interval = Interval::new(IntervalId(0), "", range, None);

@@ -100,6 +100,19 @@ fn a_lock_has_its_address_its_waker_and_its_queue() {
     assert!(lock.during.iter().all(|part| part.thread == Some(WRITER)));
 }
 
+/// The writer wakes the worker at 95, when it is about to leave; `sched_wakeup` follows on the CPU that it comes to.
+#[test]
+fn who_is_woken_on_the_way_out_waits_for_nothing() {
+    let table = table();
+    let mut wakeup = waking(120, IDLE);
+    wakeup.kind = EventKind::Waking { target: WORKER.tid, by_waker: false };
+    let world = world(&table, LeaveReason::Slept(Some('S')), vec![waking(95, WRITER), wakeup]);
+    let attribution = segments(&world, 100..500);
+    assert_eq!(told(&attribution), expected(&[("offcpu.runnable", 400)]));
+    let runnable = segment(&attribution, "offcpu.runnable");
+    assert!(runnable.detail.starts_with("woken by writer (tid 102)"), "{}", runnable.detail);
+}
+
 #[test]
 fn a_timer_that_wakes_is_named_and_stands_below_the_sleep() {
     let table = table();
