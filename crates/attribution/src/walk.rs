@@ -29,6 +29,9 @@ use crate::functions::{Function, Functions};
 /// (`iret_to_self` in `arch/x86/include/asm/sync_core.h`).
 const IRETQ_LENGTH: u64 = 2;
 
+/// First address of the kernel's half.
+const KERNEL_HALF: u64 = 1 << 63;
+
 /// The Event Trace packet's type for interrupts and exceptions (SDM vol. 3, "CFE packet").
 const CFE_INTERRUPT: u8 = 1;
 
@@ -220,9 +223,13 @@ impl<'a> Walker<'a> {
     }
 
     fn event(&mut self, event: &PtEvent) {
+        let before = (self.now, self.edge);
         let at = self.advance(&event.time, event.aux_offset);
         match event.kind {
-            EventKind::AsyncBranch { from, .. } => self.async_branch(event, from, at),
+            EventKind::AsyncBranch { from, .. } => {
+                self.see_unretired(event, from, before);
+                self.async_branch(event, from, at);
+            }
             EventKind::Transaction { aborted, .. } => self.aborted = aborted,
             EventKind::CoreBusRatio { ratio } => self.see_ratio(ratio, at),
             EventKind::ControlFlowEvent { kind: CFE_INTERRUPT, vector, .. } => self.vector = Some(vector),
@@ -237,6 +244,21 @@ impl<'a> Walker<'a> {
             EventKind::Enabled { resumed, .. } => self.end_silence(at, resumed),
             _ => {}
         }
+    }
+
+    /// Between a return to user code and an entry from there nothing may have retired: a `rep stos` that faults page by
+    /// page runs on without an end. The time between is the user's, from the last time known `before` the entry.
+    fn see_unretired(&mut self, event: &PtEvent, from: u64, before: (Tsc, Ticks)) {
+        let returned = self.previous.is_some_and(|block| block.kernel && block.end == BlockEnd::FarReturn);
+        if from >= KERNEL_HALF || !returned || self.aborted {
+            return;
+        }
+        let (at, uncertainty) = before;
+        self.stack.leave(at, uncertainty);
+        let pid = event.thread.map_or(self.pid, |thread| thread.pid);
+        let function = self.functions.function_at(pid, from, at);
+        let place = Place { at, uncertainty, ratio: self.ratio, cpu: self.cpu };
+        self.user.stand(function.as_ref(), place, event.aux_offset);
     }
 
     fn async_branch(&mut self, event: &PtEvent, from: u64, at: Tsc) {

@@ -55,6 +55,28 @@ impl UserRuns {
         if depth > self.callers.len() {
             self.callers.push(node);
         }
+        self.open_in(node, function, place, block.aux_offset);
+        self.is_cold |= self.code.run(node, block);
+        // A loop may go back to the function's first instruction: only who comes from elsewhere calls it.
+        let from_elsewhere =
+            self.last.is_none_or(|last| last.2 != node) || self.last_end == Some(BlockEnd::Call);
+        let is_call = from_elsewhere && function.is_some_and(|function| function.start == block.ip);
+        if let Some(run) = &mut self.open {
+            run.instructions += u64::from(block.instructions);
+            run.calls += u64::from(is_call);
+        }
+        self.last = Some((parent, start, node));
+        self.last_end = Some(block.end);
+    }
+
+    /// The thread is in `function`, where nothing retires.
+    pub(super) fn stand(&mut self, function: Option<&Function>, place: Place, aux_offset: u64) {
+        let node = self.code.node(self.callers.last().copied().unwrap_or_default(), function);
+        self.open_in(node, function, place, aux_offset);
+    }
+
+    /// The open run is one in `node`.
+    fn open_in(&mut self, node: NodeKey, function: Option<&Function>, place: Place, aux_offset: u64) {
         if self.open.as_ref().is_none_or(|run| run.node != node) {
             self.close(place.at, place.uncertainty);
             self.open = Some(Run {
@@ -67,20 +89,9 @@ impl UserRuns {
                 ratio: place.ratio,
                 cpu: place.cpu,
                 uncertainty: place.uncertainty,
-                aux_offset: block.aux_offset,
+                aux_offset,
             });
         }
-        self.is_cold |= self.code.run(node, block);
-        // A loop may go back to the function's first instruction: only who comes from elsewhere calls it.
-        let from_elsewhere =
-            self.last.is_none_or(|last| last.2 != node) || self.last_end == Some(BlockEnd::Call);
-        let is_call = from_elsewhere && function.is_some_and(|function| function.start == block.ip);
-        if let Some(run) = &mut self.open {
-            run.instructions += u64::from(block.instructions);
-            run.calls += u64::from(is_call);
-        }
-        self.last = Some((parent, start, node));
-        self.last_end = Some(block.end);
     }
 
     /// Time moved on by `step`.

@@ -2,7 +2,7 @@
 
 use pt::{BlockEnd, EventKind};
 
-use super::{frame, frames, interrupted, table, walk};
+use super::{frame, frames, interrupted, runs, table, walk};
 use crate::script::Script;
 
 /// A CPU is asked by IPI for `function`: the queue is turned round first, and the call goes through a thunk.
@@ -81,4 +81,20 @@ fn what_recording_itself_takes_is_said() {
     let activity = walk(&table, &script, 100);
     assert_eq!(frames(&activity), [frame("kernel.nmi", 20, 80, 0)]);
     assert_eq!(activity.frames[0].particulars, ["perf itself: it serves the recording".into()]);
+}
+
+/// `rep stos` over two fresh pages: it faults, is resumed, and faults again before it retires. Between the faults it ran.
+#[test]
+fn an_instruction_that_faults_again_and_again_runs_in_between() {
+    let table = table();
+    let mut script = interrupted(&table, "asm_exc_page_fault", BlockEnd::FarReturn);
+    script
+        .block(40, "asm_exc_page_fault", 0x20, BlockEnd::FarReturn)
+        .interrupt(90, "asm_exc_page_fault")
+        .block(90, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(120, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 200);
+    let fault = "kernel.page-fault.minor";
+    assert_eq!(frames(&activity), [frame(fault, 20, 40, 0), frame(fault, 90, 120, 0)]);
+    assert_eq!(runs(&activity), [("work", 10, 20), ("work", 40, 90), ("work", 120, 200)]);
 }
