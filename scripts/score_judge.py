@@ -25,7 +25,7 @@ class Score:
             self.judge_planted(id, known, planted.get(id))
         reports = {**planted, **quiet}
         for id, outlier in quiet.items():
-            self.judge_quiet(id, outlier, reports, truth.records.get(id))
+            self.judge_quiet(id, outlier, reports, truth)
 
     def judge_planted(self, id, known, outlier):
         dominant = known.shares[0].cause
@@ -53,13 +53,14 @@ class Score:
         if abs(ns - share.ns) > allowed:
             self.remark(id, f"{share.cause} {ns} ns, the truth is {share.ns:.0f} ns (+- {allowed:.0f})")
 
-    def judge_quiet(self, id, outlier, reports, records):
+    def judge_quiet(self, id, outlier, reports, truth):
         """Counts an interval in which something is blamed though nothing was planted."""
         baselines = [reports[other] for other in outlier["baselines"] if other in reports]
         for cause in outlier["causes"]:
             if cause["cause"] == EXPECTED or cause["excess_ns"] <= allowed_excess(cause["cause"], outlier, baselines):
                 continue
-            told = is_recorded(cause["cause"], records)
+            records = truth.records.get(id)
+            told = is_recorded(cause, outlier, truth, records)
             self.invented += not told
             self.recorded += told
             known = f"; the records: {records.text}" if records else ""
@@ -81,9 +82,13 @@ def is_cause(found, known):
     return found == known or found.startswith(known + ".") or (known, found) == ("kernel.unknown", "kernel.syscall.unknown")
 
 
-def is_recorded(name, records):
-    """Whether the records of a quiet interval bear out the cause `name`."""
-    return records is not None and any(is_cause(name, known) for known in records.causes)
+def is_recorded(cause, outlier, truth, records):
+    """Whether what a quiet interval is blamed on is real: by its records; or, where these say that only the usual
+    happened, because a usual cause must have taken what the interval is longer than typical."""
+    if records is not None:
+        return any(is_cause(cause["cause"], known) for known in records.causes)
+    surplus = outlier["duration_ns"] - truth.typical_ns
+    return cause["cause"] in truth.usual and surplus >= 0.8 * cause["excess_ns"]
 
 
 def first_cause(outlier):

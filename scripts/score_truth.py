@@ -40,6 +40,9 @@ class Truth:
     """All that is known of a capture's intervals."""
     planted: dict = field(default_factory=dict)
     records: dict = field(default_factory=dict)
+    # Of the intervals that are in neither: the only causes there, and how long such an interval typically is.
+    usual: set = field(default_factory=set)
+    typical_ns: float = 0
 
     def quiet(self, ids):
         """The intervals in which nothing was planted."""
@@ -65,7 +68,7 @@ def of_log(truth):
     entries = truth["explained"]
     planted = {entry["id"]: planted_causes(entry) for entry in entries if entry["planted"] and stands_out(entry)}
     records = {entry["id"]: recorded_causes(entry) for entry in entries if entry["id"] not in planted}
-    return Truth(planted, records)
+    return Truth(planted, records, {"user.slower.other", *truth["typical"]}, sum(truth["typical"].values()))
 
 
 def stands_out(entry):
@@ -76,11 +79,12 @@ def stands_out(entry):
 
 def planted_causes(entry):
     """An interval with its causes, the dominant one first."""
-    shares, user = [], Share("user.expected", 0)
+    # How user code divides without a planted cause of its own is the truth's own comparison, no fact of the log.
+    planted = any(cause["cause"].startswith("user.") and "role" in cause for cause in entry["causes"])
+    shares, user = [], Share("user", 0)
     for cause in entry["causes"]:
         share = Share(cause["cause"], cause["ns"], cause["uncertainty_ns"])
-        # Slower than typical without being planted is the truth's own comparison, no fact of the log.
-        if cause["cause"] == "user.expected" or (cause["cause"].startswith("user.slower.") and "role" not in cause):
+        if cause["cause"].startswith("user.") and not planted:
             user.ns, user.uncertainty = user.ns + share.ns, max(user.uncertainty, share.uncertainty)
         else:
             shares.append(share)
@@ -101,7 +105,7 @@ def recorded_causes(entry):
 def of_program(truth):
     planted = {entry["index"]: planted_interval(entry) for entry in truth["truth"]}
     records = {entry["index"]: recorded(entry) for entry in truth["not_planted_but_slow_or_dirty"]}
-    return Truth(planted, records)
+    return Truth(planted, records, {"user.slower.other"}, truth["population_not_planted_ns"]["p50"])
 
 
 def recorded(entry):
