@@ -109,6 +109,17 @@ impl Encoder {
         self.enabled
     }
 
+    /// Offset and time of each PSB so far.
+    pub fn sync_points(&self) -> &[(usize, u64)] {
+        &self.sync_points
+    }
+
+    /// The buffer is full: nothing more is written until tracing starts anew.
+    pub fn stall(&mut self) {
+        self.flush_tnt();
+        self.enabled = false;
+    }
+
     /// The AUX bytes, padded to a multiple of 8, and offset and time of each PSB.
     pub fn finish(mut self) -> (Vec<u8>, Vec<(usize, u64)>) {
         self.flush_tnt();

@@ -41,7 +41,11 @@ fn check(file: &PathBuf) {
     let name = file.file_stem().unwrap().to_string_lossy();
     let decodable = !NOT_DECODABLE.iter().any(|(known, _)| *known == name);
     for cpu in 0..executed.cpus() {
-        let (found, faults) = decoded(executed.trace(cpu), &scenario);
+        let pieces = executed.trace(cpu);
+        let last = pieces.len() - 1;
+        let pieces = pieces.iter().enumerate().map(|(at, piece)| decoded(piece, &scenario, at < last));
+        let (found, faults): (Vec<_>, Vec<_>) = pieces.unzip();
+        let (found, faults) = (found.concat(), faults.concat());
         let expected: Vec<u64> = executed.instructions(cpu).iter().map(|retired| retired.ip).collect();
         let alike = expected.iter().zip(&found).take_while(|(expected, found)| expected == found).count();
         let same = found == expected && faults.is_empty();
@@ -55,8 +59,9 @@ fn check(file: &PathBuf) {
     }
 }
 
-/// The addresses of all instructions in `trace`, and libipt's errors.
-fn decoded(trace: &[u8], scenario: &Scenario) -> (Vec<u64>, Vec<Fault>) {
+/// The addresses of all instructions in `trace`, and libipt's errors. `is_cut`: it ends in the middle of execution, and code
+/// that may have run behind its last packet does not count.
+fn decoded(trace: &[u8], scenario: &Scenario, is_cut: bool) -> (Vec<u64>, Vec<Fault>) {
     let code = Code { scenario, now: Cell::new(0) };
     let context: *const Code<'_> = &raw const code;
     let config = config(trace, scenario);
@@ -68,7 +73,7 @@ fn decoded(trace: &[u8], scenario: &Scenario) -> (Vec<u64>, Vec<Fault>) {
         ipt::pt_image_set_callback(image, Some(read_code), context.cast_mut().cast::<c_void>());
         let mut status = ipt::pt_insn_sync_forward(decoder);
         while status >= 0 {
-            status = piece(decoder, status, &code, &mut found);
+            status = piece(decoder, status, (&code, is_cut), &mut found);
             if status == -ipt::pt_error_code_pte_eos.cast_signed() {
                 break;
             }
@@ -86,9 +91,10 @@ fn decoded(trace: &[u8], scenario: &Scenario) -> (Vec<u64>, Vec<Fault>) {
 unsafe fn piece(
     decoder: *mut ipt::pt_insn_decoder,
     mut status: c_int,
-    code: &Code<'_>,
+    (code, is_cut): (&Code<'_>, bool),
     found: &mut Vec<u64>,
 ) -> c_int {
+    let end = ipt::pt_status_flag_pts_eos;
     // SAFETY: the decoder is valid, both structures are plain integers, and their sizes are given.
     unsafe {
         let (mut event, mut instruction): (ipt::pt_event, ipt::pt_insn) = std::mem::zeroed();
@@ -99,6 +105,9 @@ unsafe fn piece(
             if status.cast_unsigned() & ipt::pt_status_flag_pts_event_pending != 0 {
                 status = ipt::pt_insn_event(decoder, &raw mut event, size_of::<ipt::pt_event>());
                 continue;
+            }
+            if is_cut && status.cast_unsigned() & end != 0 {
+                return -ipt::pt_error_code_pte_eos.cast_signed();
             }
             status = ipt::pt_insn_next(decoder, &raw mut instruction, size_of::<ipt::pt_insn>());
             if status >= 0 {

@@ -50,6 +50,8 @@ pub(crate) struct IntelPt {
     pub(crate) settings: Settings,
     /// Buffers belong to CPUs, not to threads.
     pub(crate) is_per_cpu: bool,
+    /// A ring was kept until it was asked for.
+    pub(crate) is_snapshot: bool,
 }
 
 /// One record.
@@ -189,7 +191,7 @@ impl Record {
 
     /// What a decoder must know of Intel PT on this machine; the order is perf's (`intel_pt_info_fill`).
     pub(crate) fn intel_pt(machine: IntelPt) -> Record {
-        let IntelPt { pmu, shift, mult, zero, settings, is_per_cpu } = machine;
+        let IntelPt { pmu, shift, mult, zero, settings, is_per_cpu, is_snapshot } = machine;
         let is_per_cpu = u64::from(is_per_cpu);
         let ratio = [settings.tsc_numerator, settings.tsc_denominator].map(u64::from);
         Record::new(70, 0)
@@ -198,8 +200,8 @@ impl Record {
             .u64s([u64::from(pmu), shift, mult, zero, 1])
             // TSC, no return compression: bits of `config`.
             .u64s([1 << 10, 1 << 11])
-            // Switches come from SWITCH_CPU_WIDE records (per thread from none); no snapshot.
-            .u64s([3 * is_per_cpu, 0, is_per_cpu])
+            // Switches come from SWITCH_CPU_WIDE records (per thread from none).
+            .u64s([3 * is_per_cpu, u64::from(is_snapshot), is_per_cpu])
             // MTC and its period: bits of `config`.
             .u64s([1 << 9, 0xf << 14])
             .u64s(ratio)

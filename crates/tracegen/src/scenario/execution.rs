@@ -13,7 +13,7 @@ use super::program::{Machine, Scenario, Step};
 use super::statement::Statement;
 use crate::encoder::Encoder;
 use crate::instruction::Instruction;
-use crate::packet::ExecMode;
+use crate::packet::{ExecMode, Packet};
 use crate::tracepoint::Tracepoint;
 pub use interval::{Caused, Interval};
 
@@ -78,6 +78,10 @@ pub(super) struct Cpu {
     last: Option<Instruction>,
     tracing: bool,
     retired: Vec<Retired>,
+    /// For each sync point: how many instructions had retired.
+    synced: Vec<usize>,
+    /// Offsets at which tracing began anew because the buffer had been full.
+    full: Vec<usize>,
     pub(super) asides: Vec<(u64, Aside)>,
 }
 
@@ -93,8 +97,12 @@ pub struct Executed {
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) bytes: Vec<u8>,
+    /// What stands before was overwritten.
+    pub(super) kept_from: usize,
     pub(super) sync_points: Vec<(usize, u64)>,
     pub(super) retired: Vec<Retired>,
+    /// Sync points before which the buffer had been full.
+    pub(super) full: Vec<usize>,
     pub(super) asides: Vec<(u64, Aside)>,
     pub(super) end: u64,
 }
@@ -132,7 +140,7 @@ impl Executed {
             runner.step(step).map_err(|what| Wrong::new(step.line, what))?;
         }
         let mut executed = Executed {
-            cpus: runner.cpus.into_iter().map(Cpu::finish).collect(),
+            cpus: runner.cpus.into_iter().map(|cpu| cpu.finish(&scenario.machine)).collect(),
             intervals: runner.intervals,
             happened,
         };
@@ -145,9 +153,13 @@ impl Executed {
         self.cpus.get(cpu).map_or(&[], |cpu| &cpu.retired)
     }
 
-    /// The PT bytes of CPU `cpu`.
-    pub fn trace(&self, cpu: usize) -> &[u8] {
-        self.cpus.get(cpu).map_or(&[], |cpu| &cpu.bytes)
+    /// The PT bytes of CPU `cpu`, in the pieces that a decoder must take one by one: cut where the buffer was full.
+    pub fn trace(&self, cpu: usize) -> Vec<&[u8]> {
+        let Some(cpu) = self.cpus.get(cpu) else { return Vec::new() };
+        let mut edges = vec![cpu.kept_from];
+        edges.extend(cpu.full.iter().filter(|&&at| at > cpu.kept_from));
+        edges.push(cpu.bytes.len());
+        edges.windows(2).map(|edge| &cpu.bytes[edge[0]..edge[1]]).collect()
     }
 
     /// The intervals, in the order in which the scenario begins them.
@@ -180,16 +192,30 @@ impl Cpu {
             last: None,
             tracing: false,
             retired: Vec::new(),
+            synced: Vec::new(),
+            full: Vec::new(),
             asides: Vec::new(),
         }
     }
 
-    fn finish(mut self) -> Finished {
+    /// Notes how many instructions stand before a sync point that was just written.
+    fn note_sync_points(&mut self) {
+        self.synced.resize(self.encoder.sync_points().len(), self.retired.len());
+    }
+
+    fn finish(mut self, machine: &Machine) -> Finished {
         if let (true, Some(ip)) = (self.encoder.is_enabled(), self.ip) {
             self.encoder.disable_at(self.tsc, ip);
         }
         let (bytes, sync_points) = self.encoder.finish();
-        Finished { bytes, sync_points, retired: self.retired, asides: self.asides, end: self.tsc }
+        let (asides, full, end) = (self.asides, self.full, self.tsc);
+        let mut retired = self.retired;
+        let kept_from = machine.snapshot.map_or(0, |ring| bytes.len().saturating_sub(ring));
+        if kept_from > 0 {
+            let first = sync_points.iter().position(|&(offset, _)| offset >= kept_from);
+            retired.drain(..first.map_or(retired.len(), |first| self.synced[first]));
+        }
+        Finished { bytes, kept_from, sync_points, retired, full, asides, end }
     }
 }
 
@@ -229,6 +255,11 @@ impl<'a> Runner<'a> {
             }
             Statement::TraceOn(label) => self.trace_on(number, label)?,
             Statement::TraceOff => self.trace_off(number)?,
+            Statement::TraceStop => {
+                self.trace_off(number)?;
+                let cpu = &mut self.cpus[number];
+                cpu.encoder.event(cpu.tsc, Packet::TraceStop, None);
+            }
             Statement::Run { until, branches, targets, duration } => {
                 let path = self.walk(number, until, branches, targets)?;
                 let duration = duration.map_or(path.len() as u64, ticks);

@@ -210,6 +210,7 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["psb", bytes] => machine.settings.psb_bytes = number(bytes)? as usize,
         ["events", "on"] => machine.settings.event_trace = true,
         ["tnt", "long"] => machine.settings.long_tnt = true,
+        ["snapshot", bytes] => machine.snapshot = Some(number(bytes)? as usize),
         ["breaks", rule] => machine.broken = Some(parse_rule(rule)?),
         ["power", "off"] => machine.power = false,
         ["buffer", bytes] => machine.buffer_bytes = number(bytes)? as usize,

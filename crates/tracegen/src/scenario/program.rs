@@ -20,6 +20,8 @@ pub(super) struct Machine {
     pub(super) settings: Settings,
     /// Kernel code is traced, too.
     pub(super) kernel: bool,
+    /// Only the last so many bytes of each CPU's trace are kept.
+    pub(super) snapshot: Option<usize>,
     /// A rule that the encoder breaks.
     pub(super) broken: Option<Rule>,
     /// Power packets are written.
@@ -50,6 +52,7 @@ impl Default for Machine {
             nodes: Vec::new(),
             settings,
             kernel: true,
+            snapshot: None,
             broken: None,
             power: true,
             buffer_bytes: 64 << 10,

@@ -31,6 +31,15 @@ pub(super) enum Statement {
     Runs(String),
     TraceOn(String),
     TraceOff,
+    /// The trace stops for good, by a region that says so.
+    TraceStop,
+    /// A transaction aborts; control goes to this label.
+    Abort(String),
+    /// The AUX buffer is full for that long.
+    Full {
+        duration: u64,
+        resume: String,
+    },
     Run {
         until: Until,
         branches: Vec<bool>,
@@ -91,6 +100,11 @@ impl Statement {
             ["runs", thread] => Statement::Runs((*thread).to_owned()),
             ["trace", "on", label] => Statement::TraceOn((*label).to_owned()),
             ["trace", "off"] => Statement::TraceOff,
+            ["trace", "stop"] => Statement::TraceStop,
+            ["abort", label] => Statement::Abort((*label).to_owned()),
+            ["full", time, "at", label] => {
+                Statement::Full { duration: picoseconds(time)?, resume: (*label).to_owned() }
+            }
             ["run", rest @ ..] => parse_run(rest)?,
             ["interrupt" | "fault", label] => {
                 Statement::Interrupt { label: (*label).to_owned(), event: None }

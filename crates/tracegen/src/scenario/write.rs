@@ -2,8 +2,12 @@
 //!
 //! Input: a scenario and its execution. Output: a directory that stock perf and tailtrace read. The same bytes each time.
 
+mod aux;
+
 use std::fmt::Write as _;
 use std::path::Path;
+
+use aux::{Piece, pieces};
 
 use super::execution::{Aside, Caused, Executed, Finished};
 use super::image::{Image, Owner};
@@ -235,7 +239,8 @@ impl Writer<'_> {
             .collect();
         self.out.push(&Record::id_index(&index));
         let (pmu, shift) = (INTEL_PT, u64::from(shift));
-        let machine = IntelPt { pmu, shift, mult, zero: 0, settings, is_per_cpu: true };
+        let is_snapshot = machine.snapshot.is_some();
+        let machine = IntelPt { pmu, shift, mult, zero: 0, settings, is_per_cpu: true, is_snapshot };
         self.out.push(&Record::intel_pt(machine));
         let kernel: Vec<_> =
             self.scenario.images.iter().filter(|image| image.owner == Owner::Kernel).collect();
@@ -305,34 +310,16 @@ impl Writer<'_> {
         }
     }
 
-    /// AUX records of one CPU, and its AUXTRACE records with their bytes. Cut at PSBs: perf wants whole packets.
+    /// AUX records of one CPU, and its AUXTRACE records with their bytes.
     fn put_aux<'a>(&mut self, cpu: u32, finished: &'a Finished) -> Vec<(Record, &'a [u8])> {
         let mut buffers = Vec::new();
-        let machine = &self.scenario.machine;
-        let mut flags = finished.asides.iter().filter_map(|(tsc, aside)| match aside {
-            Aside::AuxFlags(flags) => Some((*tsc, *flags)),
-            _ => None,
-        });
-        let mut next_flags = flags.next();
-        let mut start = finished.sync_points.first().copied();
-        while let Some((begin, tsc)) = start {
-            let next = finished
-                .sync_points
-                .iter()
-                .find(|&&(offset, _)| offset >= begin + machine.buffer_bytes.max(1));
-            let (end, end_tsc) = next.copied().unwrap_or((finished.bytes.len(), finished.end));
-            let mut bits = 0;
-            while let Some((_, more)) = next_flags.filter(|&(at, _)| at <= end_tsc) {
-                bits |= more;
-                next_flags = flags.next();
-            }
-            let (offset, size) = (begin as u64, (end - begin) as u64);
-            let time = machine.nanoseconds(end_tsc) + 1;
+        for Piece { bytes, begin, end, flags } in pieces(finished, &self.scenario.machine) {
+            let (offset, size) = (bytes.start as u64, bytes.len() as u64);
+            let time = self.scenario.machine.nanoseconds(end) + 1;
             let origin = Origin { time, cpu, id: self.id(0, cpu), ..Origin::default() };
-            self.timed.push((time, Record::aux(offset, size, bits, origin)));
-            let record = Record::auxtrace(size, offset, tsc, (cpu, u32::MAX, cpu));
-            buffers.push((record, &finished.bytes[begin..end]));
-            start = next.copied();
+            self.timed.push((time, Record::aux(offset, size, flags, origin)));
+            let record = Record::auxtrace(size, offset, begin, (cpu, u32::MAX, cpu));
+            buffers.push((record, &finished.bytes[bytes]));
         }
         buffers
     }

@@ -5,6 +5,9 @@ use crate::instruction::Class;
 use crate::packet::Packet;
 use crate::scenario::statement::{Event, Statement};
 
+/// Flag of an AUX record: the buffer was full (`PERF_AUX_FLAG_TRUNCATED`).
+const TRUNCATED: u64 = 1;
+
 /// The page fault's vector.
 const PAGE_FAULT: u8 = 14;
 
@@ -38,19 +41,55 @@ impl Runner<'_> {
                 let cpu = &mut self.cpus[number];
                 cpu.encoder.enable(cpu.tsc, ip, mode);
             }
+            Statement::Abort(label) => self.abort(number, label)?,
+            Statement::Full { duration, resume } => self.fill(number, machine.ticks(*duration), resume)?,
             Statement::Overflow { duration, resume } => {
-                if !cpu.last.is_some_and(|last| leaves_packet(last.class)) {
-                    return Err("packets can only be lost right after a branch with a packet".to_owned());
-                }
-                cpu.encoder.flush_tnt();
-                cpu.tsc += machine.ticks(*duration);
-                let ip = self.label(resume)?;
-                let cpu = &mut self.cpus[number];
-                cpu.encoder.overflow(cpu.tsc, ip);
-                cpu.ip = Some(ip);
+                self.overflow(number, machine.ticks(*duration), resume)?;
             }
             _ => return Err("this is no act of the hardware".to_owned()),
         }
+        Ok(())
+    }
+
+    /// A transaction aborts: MODE.TSX, FUP, TIP.
+    fn abort(&mut self, number: usize, fallback: &str) -> Result<(), String> {
+        let to = self.label(fallback)?;
+        let mode = self.mode(to)?;
+        let cpu = &mut self.cpus[number];
+        let from = cpu.ip.filter(|_| cpu.encoder.is_enabled()).ok_or("nothing is traced here")?;
+        cpu.encoder.event(cpu.tsc, Packet::ModeTsx { in_tx: false, abort: true }, None);
+        cpu.encoder.asynchronous(cpu.tsc, from, Some((to, mode)));
+        cpu.ip = Some(to);
+        Ok(())
+    }
+
+    /// The AUX buffer is full for so many ticks; tracing begins anew at `resume`.
+    fn fill(&mut self, number: usize, ticks: u64, resume: &str) -> Result<(), String> {
+        let ip = self.label(resume)?;
+        let mode = self.mode(ip)?;
+        let cpu = &mut self.cpus[number];
+        cpu.encoder.stall();
+        cpu.asides.push((cpu.tsc, Aside::AuxFlags(TRUNCATED)));
+        cpu.tsc += ticks;
+        cpu.encoder.start(cpu.tsc, ip, mode);
+        cpu.note_sync_points();
+        cpu.full.extend(cpu.encoder.sync_points().last().map(|&(offset, _)| offset));
+        cpu.ip = Some(ip);
+        Ok(())
+    }
+
+    /// The core's own buffer overflows for so many ticks; packets begin again at `resume`.
+    fn overflow(&mut self, number: usize, ticks: u64, resume: &str) -> Result<(), String> {
+        let ip = self.label(resume)?;
+        let cpu = &mut self.cpus[number];
+        if !cpu.last.is_some_and(|last| leaves_packet(last.class)) {
+            return Err("packets can only be lost right after a branch with a packet".to_owned());
+        }
+        cpu.encoder.flush_tnt();
+        cpu.tsc += ticks;
+        cpu.encoder.overflow(cpu.tsc, ip);
+        cpu.note_sync_points();
+        cpu.ip = Some(ip);
         Ok(())
     }
 
@@ -80,6 +119,7 @@ impl Runner<'_> {
         (cpu.ip, cpu.tracing) = (Some(ip), true);
         if visible {
             cpu.encoder.start(cpu.tsc, ip, mode);
+            cpu.note_sync_points();
         }
         Ok(())
     }

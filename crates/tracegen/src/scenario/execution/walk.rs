@@ -137,9 +137,16 @@ impl Runner<'_> {
         self.cpus[number].encoder.flush_tnt();
     }
 
+    fn is_iret(&self, ip: u64) -> bool {
+        let code = self.scenario.code_at(ip, 0).map(|(bytes, _)| bytes);
+        code.is_some_and(|bytes| matches!(bytes.as_slice(), [0xcf, ..] | [0x48, 0xcf, ..]))
+    }
+
     fn retire(&mut self, number: usize, hop: &Hop) {
         let Hop { instruction, to, to_mode } = hop;
         let visible = self.is_visible(*to);
+        let told = self.scenario.machine.settings.event_trace;
+        let is_iret = instruction.class == Class::Far && self.is_iret(instruction.ip);
         let cpu = &mut self.cpus[number];
         let thread = cpu.thread.unwrap_or_default();
         cpu.ip = Some(*to);
@@ -149,6 +156,11 @@ impl Runner<'_> {
                 // An int never retires: its own address is where the interruption is reported.
                 let tid = self.scenario.threads[thread].tid;
                 cpu.retired.push(Retired { tsc: cpu.tsc, ip: instruction.ip, tid });
+            }
+            if told && is_iret {
+                // Control-flow event 2: the FUP says where the iret stands.
+                let packet = Packet::Cfe { kind: 2, vector: 0, fup: true };
+                cpu.encoder.event(cpu.tsc, packet, Some(instruction.ip));
             }
             if instruction.class == Class::PtWrite {
                 let packet = Packet::Ptw { payload: self.rax, wide: true, fup: true };
@@ -164,6 +176,7 @@ impl Runner<'_> {
             cpu.encoder.enable(cpu.tsc, *to, *to_mode);
         } else if leaves_packet(instruction.class) {
             cpu.encoder.psb_if_due(*to);
+            cpu.note_sync_points();
         }
     }
 }
