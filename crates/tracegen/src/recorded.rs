@@ -122,6 +122,10 @@ impl Recording {
         let guest = Capture::read(request.guest)?;
         let schedule = Schedule::of(&guest)?;
         let time = perf_time(&guest)?;
+        if !clock::agrees(time, &logs, &schedule) {
+            let what = "switch records at times that no RDTSC in the log gave: the guest's kernel refined its TSC meanwhile";
+            return Err(guest.wrong(0, what));
+        }
         Ok(Recording { logs, blocks, entry_points, clock, guest, schedule, time })
     }
 

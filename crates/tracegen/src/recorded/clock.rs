@@ -4,9 +4,13 @@
 //! Source: `fixtures/emulator/qemu-dilate.patch`; tools/perf/util/tsc.c for perf time.
 
 use super::log::{Entry, Log};
+use super::schedule::Schedule;
 
-/// Reading a pair takes less than so many ticks of the guest, most times.
-const FAR: u64 = 500;
+/// The middle half of all pairs lies within so many ticks.
+const FAR: u64 = 100;
+
+/// The kernel's and our conversion of a TSC to nanoseconds differ by no more.
+const ROUNDING: u64 = 2;
 
 /// Host TSC to guest TSC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +21,9 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The clock that the pairs in `logs` tell. A pair's host time is read a little after its guest time, so that the smallest
-    /// difference is the nearest; `None` where there is no pair, or where half of them are far from it: the clocks drift.
+    /// The clock that the pairs in `logs` tell. Most pairs differ by the constant and a few ticks for reading the host's TSC behind the
+    /// guest's; where an interrupt falls between both, by more. The lower quartile is taken. `None` where there is no pair, or where the
+    /// middle half of them is wide: the clocks drift.
     pub(super) fn of(logs: &[Log], dilation: u64) -> Option<Clock> {
         let entries = logs.iter().flat_map(Log::entries);
         let difference = |entry| match entry {
@@ -27,9 +32,10 @@ impl Clock {
         };
         let mut differences: Vec<i64> = entries.filter_map(difference).collect();
         differences.sort_unstable();
-        let (&least, &median) = (differences.first()?, differences.get(differences.len() / 2)?);
-        let offset = least.cast_unsigned();
-        (median.abs_diff(least) <= FAR).then_some(Clock { dilation, offset })
+        let quarter = differences.len() / 4;
+        let (&low, &high) = (differences.get(quarter)?, differences.get(3 * quarter)?);
+        let offset = low.cast_unsigned();
+        (high.abs_diff(low) <= FAR).then_some(Clock { dilation, offset })
     }
 
     pub(super) fn guest(&self, host: u64) -> u64 {
@@ -62,4 +68,23 @@ impl PerfTime {
     pub(super) fn hertz(&self) -> u64 {
         ((1_000_000_000u128 << self.shift.min(64)) / u128::from(self.mult.max(1))) as u64
     }
+}
+
+/// Does perf's time follow from the TSC as `time` says? A record's time comes from an RDTSC that the log knows, so that it must be that of
+/// one of them; after the kernel has changed what it takes for the TSC's frequency it is not.
+pub(super) fn agrees(time: PerfTime, logs: &[Log], schedule: &Schedule) -> bool {
+    let read = logs.iter().flat_map(Log::entries).filter_map(|entry| match entry {
+        Entry::Clock { guest, .. } => Some(time.nanoseconds(guest)),
+        _ => None,
+    });
+    let mut read: Vec<u64> = read.collect();
+    read.sort_unstable();
+    let (Some(&first), Some(&last)) = (read.first(), read.last()) else { return true };
+    let recorded = schedule.times().filter(|time| (first..=last).contains(time));
+    let is_read = |time: u64| {
+        let at = read.partition_point(|&read| read + ROUNDING < time);
+        read.get(at).is_some_and(|&read| read <= time + ROUNDING)
+    };
+    let (known, unknown): (Vec<u64>, Vec<u64>) = recorded.partition(|&time| is_read(time));
+    unknown.len() <= known.len()
 }

@@ -55,6 +55,11 @@ impl Schedule {
         self.0.iter().rev().find(came).map_or(Thread::default(), |switch| switch.thread)
     }
 
+    /// Perf times of all switches.
+    pub(super) fn times(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|switch| switch.time)
+    }
+
     /// All switches on `cpu`.
     pub(super) fn on(&self, cpu: u32) -> impl Iterator<Item = &Switch> {
         self.0.iter().filter(move |switch| switch.cpu == cpu)

@@ -81,6 +81,7 @@ fn log() -> Vec<u64> {
         block(5, 200),
         // Another fault, at the block's second instruction; the log ends before its handler has run.
         event(1, &[USER + 4, FAULT_ENTRY, 203_600]),
+        event(2, &[100_900, 203_800]),
         event(8, &[204_000]),
     ]
     .concat()
@@ -91,8 +92,8 @@ fn write(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A guest's perf.data: one CPU, one thread, its program and the kernel.
-fn guest() -> Vec<u8> {
+/// A guest's perf.data: one CPU, one thread that came to it at `switched`, its program and the kernel.
+fn guest(switched: u64) -> Vec<u8> {
     let mut out = Container::default();
     // MMAP, COMM, TASK, sample_id_all, MMAP2, context_switch
     let flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 26;
@@ -103,7 +104,7 @@ fn guest() -> Vec<u8> {
     out.push(&Record::comm("loop", origin(0)));
     let mapping = Mapping { address: USER, size: 0x1000, file_offset: 0x1000, path: "/bin/loop".to_owned() };
     out.push(&Record::mapping(&mapping, elf::build_id(&USER_CODE), origin(0)));
-    out.push(&Record::switch_in((0, 0), origin(90_000)));
+    out.push(&Record::switch_in((0, 0), origin(switched)));
     out.push(&Record::finished_round());
     out.features.push((feature::PMU_MAPPINGS, 0u32.to_le_bytes().to_vec()));
     out.features.push((feature::ARCH, crate::container::text("x86_64")));
@@ -111,8 +112,12 @@ fn guest() -> Vec<u8> {
     out.finish()
 }
 
-/// Writes log, guest and program below `root`, and encodes in all scopes.
+/// Writes log, guest and program below `root`, and encodes in all scopes; the thread came before the log began.
 fn encoded(root: &Path, words: &[u64]) -> Result<Recorded, Error> {
+    encoded_with_switch(root, words, 90_000)
+}
+
+fn encoded_with_switch(root: &Path, words: &[u64], switched: u64) -> Result<Recorded, Error> {
     let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     write(&root.join("log/vcpu0.log"), &words);
     let mut listed = Vec::new();
@@ -131,7 +136,7 @@ fn encoded(root: &Path, words: &[u64]) -> Result<Recorded, Error> {
     let symbols = format!(
         "{KERNEL:x} T _stext\n{KERNEL:x} T _text\n{FAULT_ENTRY:x} T asm_exc_page_fault\n{end:x} T _etext\n"
     );
-    write(&root.join("guest/data"), &guest());
+    write(&root.join("guest/data"), &guest(switched));
     write(&root.join("guest/kcore_dir/kcore"), &kcore);
     write(&root.join("guest/kcore_dir/kallsyms"), symbols.as_bytes());
     write(&root.join("guest/kcore_dir/modules"), b"");
@@ -233,6 +238,15 @@ fn a_log_in_which_a_block_cannot_follow_is_refused_with_its_place() {
     let error = encoded(folder.path(), &words).unwrap_err();
     let offset = second * 8;
     assert!(matches!(error, Error::Capture { offset: at, .. } if at == offset as u64), "{error}");
+}
+
+#[test]
+fn a_guest_whose_clock_is_not_its_tsc_is_refused() {
+    // Records get their time from an RDTSC: the log knows those at 100 020 and 100 900 ticks, which are nanoseconds here.
+    let folder = tempfile::tempdir().unwrap();
+    assert!(encoded_with_switch(folder.path(), &log(), 100_021).is_ok());
+    let error = encoded_with_switch(folder.path(), &log(), 100_040).unwrap_err();
+    assert!(error.to_string().contains("refined its TSC"), "{error}");
 }
 
 #[test]
