@@ -95,7 +95,15 @@ impl Splice<'_> {
         out.push(&Record::id_index(&owners.index()));
         let PerfTime { shift, mult, zero } = self.time;
         let (pmu, settings, is_per_cpu) = (INTEL_PT, self.settings, self.scope != Scope::Threads);
-        out.push(&Record::intel_pt(IntelPt { pmu, shift, mult, zero, settings, is_per_cpu, is_snapshot: false }));
+        out.push(&Record::intel_pt(IntelPt {
+            pmu,
+            shift,
+            mult,
+            zero,
+            settings,
+            is_per_cpu,
+            is_snapshot: false,
+        }));
     }
 
     /// `ITRACE_START` and AUX records with their perf time.
