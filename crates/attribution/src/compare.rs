@@ -76,7 +76,8 @@ impl<'a> Comparison<'a> {
         let extras = extras(&outlier.code, &baselines);
         let twins = twins(outlier, &own, &baselines);
         let front_end = FrontEnd::of(outlier, baselines.most_front_end_samples);
-        let budgets = budgets(&own, &baselines, &extras, &twins, front_end);
+        let lines = outlier.code.footprint.lines();
+        let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, lines));
         Comparison { outlier, own, baselines, extras, budgets, front_end, told: Vec::new() }
     }
 

@@ -83,13 +83,20 @@ fn follow_thread(
 ) -> Activity {
     let mut walker = Walker::new(scene.functions, scene.stall_threshold);
     let mut end = Tsc(0);
+    let mut was_off = false;
     for stay in stays {
         let cpu = match stay.place {
             Whereabouts::OnCpu(cpu) => Some(cpu),
             Whereabouts::Unknown => None,
-            Whereabouts::OffCpu(_) => continue,
+            Whereabouts::OffCpu(_) => {
+                was_off = true;
+                continue;
+            }
         };
         walker.switch_in(cpu, stay.range.start);
+        if std::mem::take(&mut was_off) {
+            walker.scheduled(stay.range.start);
+        }
         let mut sink = OfThread { walker: &mut walker, thread };
         let traced = decoder.decode(cpu, thread, stay.range, &mut sink);
         walker.switch_out(stay.range.stop);

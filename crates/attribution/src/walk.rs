@@ -110,6 +110,11 @@ impl<'a> Walker<'a> {
         self.stack.switch_in();
     }
 
+    /// The thread has come onto its CPU by a switch, at `at`.
+    pub(crate) fn scheduled(&mut self, at: Tsc) {
+        self.stack.scheduled(at);
+    }
+
     /// The thread leaves its CPU at `at`.
     pub(crate) fn switch_out(&mut self, at: Tsc) {
         if self.not_after != Tsc(u64::MAX) && self.not_after > at {

@@ -76,6 +76,8 @@ pub(crate) struct KernelStack {
     happenings: u64,
     meanings: HashMap<u64, Meaning>,
     closed: Vec<Frame>,
+    /// The thread came back onto a CPU then, and has not left the scheduler as far as is known.
+    scheduled_at: Option<Tsc>,
     /// The function that runs calls what others asked for.
     in_caller: bool,
     /// It has just called something.
@@ -152,6 +154,11 @@ impl KernelStack {
         }
     }
 
+    /// It does so at `at` by a switch: it is in the scheduler until that returns.
+    pub(crate) fn scheduled(&mut self, at: Tsc) {
+        self.scheduled_at = Some(at);
+    }
+
     /// The call instruction at `ip` executed.
     pub(crate) fn call(&mut self, ip: u64) {
         self.calls.call(ip);
@@ -226,14 +233,8 @@ impl KernelStack {
         if is_bookkeeping(function) || calls_for_others(function) {
             return;
         }
-        self.say(format!("{function}()").into());
-        let innermost = self.open.iter_mut().rev().find(|frame| frame.closing == Closing::FarReturn);
-        if let Some(frame) = innermost
-            && drops_translations(function)
-            && matches!(&frame.cause, Cause::Ipi(what) if what.starts_with("call-function"))
-        {
-            frame.cause = Cause::Ipi("tlb-shootdown".into());
-        }
+        let what = if drops_translations(function) { "TLB shootdown, " } else { "" };
+        self.say(format!("{what}{function}()").into());
     }
 
     /// Ends all that is open at `at` and gives the frames, in the order in which they ended.
@@ -244,6 +245,12 @@ impl KernelStack {
 
     fn landmark(&mut self, cause: Cause, function: &Function, ip: u64, begin: Moment) {
         let inside = ip != function.start;
+        let since = self.scheduled_at.take().filter(|_| inside && cause == Cause::Schedule);
+        // A flow that begins with the switch does so in the scheduler, before its own function is seen.
+        let begin = match self.open.last() {
+            Some(entry) if entry.began_before && since == Some(entry.begin.at) => entry.begin,
+            _ => begin,
+        };
         self.push(cause, function.name.clone(), Closing::Return(function.start), begin, inside);
         if let Some(frame) = self.open.last_mut() {
             frame.in_body = true;

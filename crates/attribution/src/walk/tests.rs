@@ -234,6 +234,29 @@ fn a_flow_that_begins_in_the_kernel_is_named_by_what_it_returns_to() {
     assert!(activity.frames.iter().all(|frame| frame.began_before));
 }
 
+/// The thread slept when the interval began: from the switch on it is in the scheduler, though `__schedule` itself is
+/// seen later.
+#[test]
+fn a_flow_that_begins_with_a_switch_begins_in_the_scheduler() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "finish_task_switch", 0x40, BlockEnd::Return)
+        .block(20, "__schedule", 0x40, BlockEnd::Return)
+        .block(30, "schedule", 0x40, BlockEnd::Return)
+        .block(40, "__x64_sys_read", 0x40, BlockEnd::FarReturn)
+        .block(60, "work", 0, BlockEnd::Jump);
+    let mut walker = Walker::new(&table, STALL);
+    walker.switch_in(Some(Cpu(0)), Tsc(10));
+    walker.scheduled(Tsc(10));
+    script.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(100));
+    assert_eq!(
+        frames(&walker.finish(Tsc(100))),
+        [frame("kernel.syscall.read", 10, 60, 0), frame("kernel.schedule", 10, 30, 1)]
+    );
+}
+
 #[test]
 fn a_flow_that_begins_in_the_scheduler_says_so() {
     let table = table();

@@ -72,10 +72,11 @@ fn a_ratio_speaks_for_the_time_it_was_known_in() {
 }
 
 fn compared(own: &[Use], typical: &[Use]) -> Vec<Budget> {
-    compared_where(FrontEnd::NotKnown, own, typical)
+    compared_where((FrontEnd::NotKnown, 100), own, typical)
 }
 
-fn compared_where(front_end: FrontEnd, own: &[Use], typical: &[Use]) -> Vec<Budget> {
+/// With what is known of the front end, and how many lines ran.
+fn compared_where(front_end: (FrontEnd, u64), own: &[Use], typical: &[Use]) -> Vec<Budget> {
     let mut code = UserCode::default();
     let nodes: Vec<NodeKey> = (0..own.len())
         .map(|index| {
@@ -117,15 +118,18 @@ fn time_lost_at_new_lines_is_the_front_ends() {
     let front_end =
         Budget { expected: 10_000, slower_front_end: 9_000, slower_other: 1_000, ..Budget::default() };
     assert_eq!(split, [front_end]);
+    // Twenty lines cannot have taken that long: 450 ticks each.
+    let few = compared_where((FrontEnd::NotKnown, 20), &[cold(20_000, 11_000)], &[cold(10_000, 2_000)]);
+    assert_eq!(few[0].slower_front_end, 0);
     // As much of it where code ran again: it was not the fetching.
     let split = compared(&[cold(20_000, 7_000)], &[cold(10_000, 2_000)]);
     assert_eq!(split[0].slower_front_end, 0);
     // Nothing runs again: cold data would look the same, unless the code does not fit.
     let (slow, usual) = ([cold(20_000, 20_000)], [cold(10_000, 10_000)]);
     assert_eq!(compared(&slow, &usual)[0].slower_front_end, 0);
-    assert_eq!(compared_where(FrontEnd::Outgrown, &slow, &usual)[0].slower_front_end, 10_000);
+    assert_eq!(compared_where((FrontEnd::Outgrown, 100), &slow, &usual)[0].slower_front_end, 10_000);
     // Samples say it, whatever ran again.
-    let starved = compared_where(FrontEnd::Starved, &[used(20_000, 100)], &[used(10_000, 100)]);
+    let starved = compared_where((FrontEnd::Starved, 100), &[used(20_000, 100)], &[used(10_000, 100)]);
     assert_eq!(starved[0].slower_front_end, 10_000);
 }
 

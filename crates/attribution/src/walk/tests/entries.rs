@@ -34,7 +34,8 @@ fn an_ipi_tells_what_was_asked_for() {
 fn dropping_translations_is_a_shootdown() {
     let table = table();
     let activity = walk(&table, &asked_for(&table, "flush_tlb_func"), 100);
-    assert_eq!(frames(&activity), [frame("kernel.ipi.tlb-shootdown", 20, 80, 0)]);
+    assert_eq!(frames(&activity), [frame("kernel.ipi.call-function", 20, 80, 0)]);
+    assert_eq!(activity.frames[0].particulars, ["TLB shootdown, flush_tlb_func()".into()]);
 }
 
 #[test]
