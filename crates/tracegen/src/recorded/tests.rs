@@ -12,14 +12,16 @@ use crate::elf::{self, Segment};
 const USER: u64 = 0x40_1000;
 const KERNEL: u64 = 0xffff_ffff_8100_0000;
 const FAULT_ENTRY: u64 = KERNEL + 0x100;
+const IDLE: u64 = KERNEL + 0x200;
 
 /// nop; dec rax; jnz USER; ptwrite rax; syscall; jmp USER
 const USER_CODE: [u8; 15] =
     [0x90, 0x48, 0xff, 0xc8, 0x75, 0xfa, 0xf3, 0x48, 0x0f, 0xae, 0xe0, 0x0f, 0x05, 0xeb, 0xf1];
 
-/// nop; sysretq, and at 0x100: nop; iretq
+/// nop; sysretq, at 0x100: nop; iretq, at 0x200: hlt
 const SYSCALL_CODE: [u8; 4] = [0x90, 0x48, 0x0f, 0x07];
 const FAULT_CODE: [u8; 3] = [0x90, 0x48, 0xcf];
+const IDLE_CODE: [u8; 1] = [0xf4];
 
 /// What the processor would take for a PTWRITE, and what the emulator runs in its place.
 const NOP: [u8; 5] = [0xf3, 0x48, 0x0f, 0x1f, 0xc0];
@@ -34,6 +36,7 @@ fn blocks() -> Vec<(u64, u32, Vec<u8>)> {
         (USER + 13, 1, USER_CODE[13..].to_vec()),
         (FAULT_ENTRY, 2, FAULT_CODE.to_vec()),
         (USER + 1, 2, USER_CODE[1..6].to_vec()),
+        (IDLE, 1, IDLE_CODE.to_vec()),
     ]
 }
 
@@ -58,14 +61,18 @@ const EXECUTED: [u64; 15] = [
     USER + 1,
 ];
 
+fn event(kind: u64, words: &[u64]) -> Vec<u64> {
+    let mut out = vec![0xffff_0000 | kind | (words.len() as u64) << 32];
+    out.extend(words);
+    out
+}
+
+fn block(number: u64, later: u64) -> Vec<u64> {
+    vec![number | later << 32]
+}
+
 /// Words of a log: host TSC = 2 x guest TSC + 2000.
 fn log() -> Vec<u64> {
-    let event = |kind: u64, words: &[u64]| {
-        let mut out = vec![0xffff_0000 | kind | (words.len() as u64) << 32];
-        out.extend(words);
-        out
-    };
-    let block = |number: u64, later: u64| vec![number | later << 32];
     [
         event(4, &[202_000]),
         block(0, 0),
@@ -131,6 +138,8 @@ fn encoded_with_switch(root: &Path, words: &[u64], switched: u64) -> Result<Reco
     let mut kernel = SYSCALL_CODE.to_vec();
     kernel.resize(0x100, 0);
     kernel.extend(FAULT_CODE);
+    kernel.resize(0x200, 0);
+    kernel.extend(IDLE_CODE);
     let kcore = elf::kcore(&[Segment { address: KERNEL, bytes: &kernel }]);
     let end = KERNEL + 0x1000;
     let symbols = format!(
@@ -146,7 +155,7 @@ fn encoded_with_switch(root: &Path, words: &[u64], switched: u64) -> Result<Reco
     let (log, entries, guest, output) =
         (root.join("log"), root.join("entries"), root.join("guest"), root.join("out"));
     let (log, entries, guest, output) = (&*log, &*entries, &*guest, &*output);
-    let request = Request { log, entries, guest, output, dilation: 2, power: false, gap_ns: 300 };
+    let request = Request { log, entries, guest, output, dilation: 2, power: true, gap_ns: 300 };
     encode(&request, &[Scope::Everything, Scope::User, Scope::Threads])
 }
 
@@ -226,6 +235,38 @@ fn a_stand_still_of_the_host_is_a_gap() {
     words[second] = 2000 << 32;
     let recorded = encoded(folder.path(), &words).unwrap();
     assert_eq!(recorded.gaps, [Gap { cpu: 0, from: 100_000, to: 101_000, ip: USER }]);
+}
+
+#[test]
+fn a_halted_cpu_writes_power_packets_and_is_no_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    // The fault's handler returns to the idle loop; an interrupt ends the sleep 5 us later; its handler returns to the program.
+    let words = [
+        event(4, &[202_000]),
+        block(4, 0),
+        event(2, &[100_020, 202_040]),
+        block(6, 200),
+        event(6, &[202_300]),
+        event(7, &[212_300]),
+        event(1, &[IDLE + 1, FAULT_ENTRY, 212_400]),
+        block(4, 10_210),
+        block(5, 200),
+        block(1, 200),
+        event(5, &[USER + 6, 0x1234, 213_000]),
+        block(2, 200),
+        event(8, &[213_100]),
+    ];
+    let recorded = encoded(root, &words.concat()).unwrap();
+    assert_eq!(recorded.gaps, []);
+    let Some(lines) = perf(root, "perf.data", &["--itrace=i0ns", "-F", "event,ip"]) else { return };
+    let handler = [FAULT_ENTRY, FAULT_ENTRY + 1];
+    let program = [USER + 1, USER + 4, USER + 6, USER + 11];
+    assert_eq!(addresses(&lines), [&handler[..], &[IDLE], &handler, &program].concat());
+    let packets = perf(root, "perf.data", &["-D"]).unwrap();
+    for name in ["PWRE", "EXSTOP", "PWRX"] {
+        assert_eq!(packets.iter().filter(|line| line.contains(name)).count(), 1, "{name}");
+    }
 }
 
 #[test]
