@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use libipt_sys as ipt;
 use tailtrace_tracegen::scenario::{Executed, Scenario, read};
@@ -35,7 +35,7 @@ fn libipt_finds_exactly_the_instructions_of_each_scenario() {
     assert!(seen >= 30, "only {seen} scenarios");
 }
 
-fn check(file: &PathBuf) {
+fn check(file: &Path) {
     let scenario = read(file).unwrap();
     let executed = Executed::run(&scenario).unwrap();
     let name = file.file_stem().unwrap().to_string_lossy();
