@@ -40,9 +40,8 @@ class Truth:
     """All that is known of a capture's intervals."""
     planted: dict = field(default_factory=dict)
     records: dict = field(default_factory=dict)
-    # Of the intervals that are in neither: the only causes there, and how long such an interval typically is.
-    usual: set = field(default_factory=set)
-    typical_ns: float = 0
+    # Of the intervals that are in neither: the only causes there, and how long these typically are.
+    usual: dict = field(default_factory=dict)
 
     def quiet(self, ids):
         """The intervals in which nothing was planted."""
@@ -68,7 +67,7 @@ def of_log(truth):
     entries = truth["explained"]
     planted = {entry["id"]: planted_causes(entry) for entry in entries if entry["planted"] and stands_out(entry)}
     records = {entry["id"]: recorded_causes(entry) for entry in entries if entry["id"] not in planted}
-    return Truth(planted, records, {"user.slower.other", *truth["typical"]}, sum(truth["typical"].values()))
+    return Truth(planted, records, {"user.slower.other": 0, **truth["typical"]})
 
 
 def stands_out(entry):
@@ -105,7 +104,7 @@ def recorded_causes(entry):
 def of_program(truth):
     planted = {entry["index"]: planted_interval(entry) for entry in truth["truth"]}
     records = {entry["index"]: recorded(entry) for entry in truth["not_planted_but_slow_or_dirty"]}
-    return Truth(planted, records, {"user.slower.other"}, truth["population_not_planted_ns"]["p50"])
+    return Truth(planted, records, {"user.slower.other": 0, "user.expected": truth["population_not_planted_ns"]["p50"]})
 
 
 def recorded(entry):
