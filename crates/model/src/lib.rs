@@ -5,6 +5,7 @@
 //! about it ([`Cause`], [`Segment`], [`Attribution`]). No I/O, no formats, no policy.
 
 mod attribution;
+mod calls;
 mod cause;
 mod code;
 mod diagnostic;
@@ -14,6 +15,7 @@ mod segment;
 mod time;
 
 pub use attribution::{Attribution, PartitionError};
+pub use calls::{CallLayer, CallNode, CallStretch, Calls};
 pub use cause::{Cause, FaultKind, OffCpu, Slower};
 pub use code::{BuildId, CodeBytes, CodeEpoch, CodeSection, MapEvent, Mapping};
 pub use diagnostic::{Diagnostic, Place, Severity};

@@ -102,7 +102,7 @@ pub(crate) fn signed_difference(a: u64, b: u64) -> i64 {
 
 /// Each of `sums` divided by `count` to a whole number, so that they add up to the total's rounded quotient, which
 /// is returned beside them; zeros and `None` where `count` is zero.
-fn apportion(sums: &[u128], count: usize) -> (Vec<u64>, Option<u64>) {
+pub(crate) fn apportion(sums: &[u128], count: usize) -> (Vec<u64>, Option<u64>) {
     if count == 0 {
         return (vec![0; sums.len()], None);
     }

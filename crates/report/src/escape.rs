@@ -54,6 +54,34 @@ pub(crate) fn for_markdown(raw: &str) -> String {
     shown
 }
 
+/// For HTML, in text and in quoted attributes: like [`for_terminal`], and no character keeps a meaning in HTML.
+pub(crate) fn for_html(raw: &str) -> String {
+    for_html_up_to(raw, MAX_CHARS)
+}
+
+/// The same with at most `most` characters of `raw`.
+pub(crate) fn for_html_up_to(raw: &str, most: usize) -> String {
+    let plain = for_terminal_up_to(raw, most);
+    let mut shown = String::with_capacity(plain.len());
+    for character in plain.chars() {
+        match character {
+            '<' => shown.push_str("&lt;"),
+            '>' => shown.push_str("&gt;"),
+            '&' => shown.push_str("&amp;"),
+            '"' => shown.push_str("&quot;"),
+            '\'' => shown.push_str("&#39;"),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// For a JSON document within a `<script>` block of HTML: no tag can begin or end in it, and any parser of JSON turns
+/// the escapes back. Its strings are escaped by [`for_terminal`] before.
+pub(crate) fn for_script_block(document: &str) -> String {
+    document.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
 /// For a JSON document made elsewhere: characters that only occur within its strings and could still disturb a
 /// terminal become `\uXXXX`, which any parser turns back.
 pub(crate) fn for_json_document(document: &str) -> String {

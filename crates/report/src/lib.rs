@@ -1,12 +1,15 @@
 //! One plain [`Report`], and pure functions from it to every format.
 //!
 //! [`OutlierReport::new`] resolves an [`Attribution`](model::Attribution) once: names, nanoseconds that add up,
-//! evidence. The renderers ([`render_text`], [`render_markdown`], [`render_json`], and their `stat` forms) only lay
-//! it out; they neither compute nor open files, and every string of the capture passes through one escaping module.
+//! evidence. The renderers ([`render_text`], [`render_markdown`], [`render_html`], [`render_json`], the `stat`
+//! forms and the `export`s for other tools) only lay it out; they neither compute nor open files, and every string of the capture passes through one escaping module.
 
+mod calls;
 mod causes;
 mod escape;
+mod export;
 mod headline;
+mod html;
 mod json;
 mod markdown;
 mod outlier;
@@ -17,7 +20,10 @@ mod text;
 mod timebase;
 mod units;
 
+pub use calls::{CallReport, CallTree, StretchReport};
+pub use export::{export_csv, export_firefox, export_folded, export_perfetto};
 pub use headline::headline;
+pub use html::render_html;
 pub use json::{SCHEMA, render_json, render_stat_json};
 pub use markdown::render_markdown;
 pub use outlier::{

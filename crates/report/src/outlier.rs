@@ -6,7 +6,7 @@
 
 use model::{Certainty, EvidenceKind};
 
-use crate::{TimeUnit, units};
+use crate::{CallTree, TimeUnit, units};
 
 /// One explained interval.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +43,8 @@ pub struct OutlierReport {
     pub causes: Vec<CauseTotal>,
     /// Its time in order.
     pub segments: Vec<SegmentReport>,
+    /// Its functions, and what the baselines spend in each.
+    pub calls: CallTree,
     /// The unit of its lengths.
     pub time_unit: TimeUnit,
     /// A shell command that shows this time with stock perf; empty where the clocks are not joined.

@@ -8,7 +8,9 @@ use std::borrow::Borrow;
 use model::{Attribution, Evidence, Interval, Segment, ThreadId, Tsc, TscRange};
 
 use crate::causes::cause_totals;
-use crate::{CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName, Timebase};
+use crate::{
+    CallTree, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName, Timebase,
+};
 
 /// How deep `during` is followed: deeper than any critical path a person reads.
 const DURING_DEPTH: usize = 8;
@@ -16,8 +18,8 @@ const DURING_DEPTH: usize = 8;
 impl OutlierReport {
     /// Resolves `attribution`, compared with `baselines`.
     ///
-    /// `comm` names a thread at a time; `None` where no record tells. `checks` and `perf_script` stay empty: they
-    /// need the capture, which this crate does not know.
+    /// `comm` names a thread at a time; `None` where no record tells. `checks`, `calls` and `perf_script`
+    /// stay empty: they need the capture, which this crate does not know.
     pub fn new<B: Borrow<Attribution>>(
         attribution: &Attribution,
         baselines: &[B],
@@ -56,6 +58,7 @@ impl OutlierReport {
                 timebase,
                 DURING_DEPTH,
             ),
+            calls: CallTree::default(),
             time_unit: timebase.unit(),
             perf_script: String::new(),
         }

@@ -7,7 +7,8 @@ mod reports;
 use std::path::PathBuf;
 
 use tailtrace_report::{
-    Report, Style, render_json, render_markdown, render_stat_json, render_stat_text, render_text,
+    Report, Style, export_csv, export_folded, render_json, render_markdown, render_stat_json,
+    render_stat_text, render_text,
 };
 
 /// Compares `found` with the golden file `name`, or writes it.
@@ -85,4 +86,11 @@ fn two_modes() {
     }
     check("two-modes.md", &render_markdown(&report));
     check("two-modes.json", &render_stat_json(&report));
+}
+
+#[test]
+fn tables_for_other_tools() {
+    check("with-calls.folded", &export_folded(&reports::with_calls()));
+    check("lock-wait.folded", &export_folded(&reports::lock_wait()));
+    check("lock-wait.csv", &export_csv(&reports::lock_wait()));
 }

@@ -4,8 +4,8 @@ mod reports;
 
 use proptest::prelude::*;
 use tailtrace_report::{
-    OutlierReport, Report, Style, TimeUnit, render_json, render_markdown, render_stat_json, render_stat_text,
-    render_text,
+    OutlierReport, Report, Style, TimeUnit, export_csv, export_firefox, export_folded, export_perfetto,
+    render_html, render_json, render_markdown, render_stat_json, render_stat_text, render_text,
 };
 use unicode_width::UnicodeWidthStr as _;
 
@@ -94,15 +94,105 @@ fn check_json(report: &Report) {
     }
 }
 
+/// Whatever the names, the same elements: markup is ours alone. Within the payload no tag can begin.
+fn check_html(report: &Report) {
+    let page = render_html(report);
+    assert!(!page.chars().any(|c| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c))));
+    let (markup, scripts) = page.split_once("<script type=\"application/json\"").expect("a payload");
+    let payload = scripts.split_once("</script>").expect("its end").0;
+    assert!(!payload.contains('<') && !payload.contains('&'));
+    let payload: serde_json::Value =
+        serde_json::from_str(payload.split_once('>').expect("its begin").1).expect("JSON");
+    assert!(payload["texts"].is_array());
+    let body = markup.split_once("</style>").expect("a style sheet").1;
+    for tag in body.split('<').skip(1) {
+        let name = tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next();
+        assert!(KNOWN_TAGS.contains(&name.unwrap_or_default()), "<{tag}");
+        let inside = tag.split_once('>').expect("every tag ends").0;
+        let names: String = inside.split('"').step_by(2).collect();
+        assert!(
+            !names.contains(" on") && !names.contains(" style=") && !inside.contains("javascript:"),
+            "<{tag}"
+        );
+    }
+}
+
+const KNOWN_TAGS: [&str; 38] = [
+    "head",
+    "body",
+    "header",
+    "main",
+    "section",
+    "p",
+    "b",
+    "i",
+    "span",
+    "h1",
+    "h2",
+    "h3",
+    "div",
+    "svg",
+    "rect",
+    "title",
+    "path",
+    "figure",
+    "figcaption",
+    "table",
+    "thead",
+    "tbody",
+    "tfoot",
+    "tr",
+    "th",
+    "td",
+    "dl",
+    "dt",
+    "dd",
+    "ul",
+    "li",
+    "pre",
+    "code",
+    "a",
+    "html",
+    "meta",
+    "style",
+    "script",
+];
+
+/// One line per stack, ending in a number; one record per segment, each of as many fields as the header has.
+fn check_exports(report: &Report) {
+    let folded = export_folded(report);
+    for line in folded.lines() {
+        let (stack, number) = line.rsplit_once(' ').expect("a number");
+        assert!(number.parse::<u64>().is_ok() && stack.split(';').all(|frame| !frame.is_empty()), "{line}");
+        assert!(!line.chars().any(char::is_control));
+    }
+    let table = export_csv(report);
+    for line in table.lines() {
+        assert_eq!(fields(line), 15, "{line}");
+        assert!(!line.contains(",\"=") && !line.contains(",\"@"), "{line}");
+    }
+    let profile: Result<serde_json::Value, _> = serde_json::from_str(&export_firefox(report));
+    assert!(profile.is_ok());
+    assert_eq!(export_perfetto(report).is_empty(), report.outliers.is_empty());
+}
+
+/// How many fields a record has: commas within quotes do not count.
+fn fields(record: &str) -> usize {
+    record.split('"').step_by(2).map(|outside| outside.matches(',').count()).sum::<usize>() + 1
+}
+
 fn check(report: &Report) {
     check_text(report);
     check_markdown(report);
     check_json(report);
+    check_html(report);
+    check_exports(report);
 }
 
 #[test]
 fn strings_of_a_stranger_stay_strings() {
     check(&reports::hostile());
+    check(&reports::hostile_with_calls());
 }
 
 #[test]
@@ -114,6 +204,7 @@ fn ordinary_reports_keep_the_same_rules() {
         reports::bare(),
         reports::empty(),
         reports::two_modes(),
+        reports::with_calls(),
     ] {
         check(&report);
     }
@@ -122,7 +213,9 @@ fn ordinary_reports_keep_the_same_rules() {
 /// Ten megabytes of a name do not make the formats that people read large.
 #[test]
 fn size_is_bounded() {
-    let report = reports::hostile();
+    let report = reports::hostile_with_calls();
+    assert!(render_html(&report).len() < 2_000_000);
+    assert!(render_html(&reports::twenty()).len() < 2_000_000);
     assert!(render_markdown(&report).len() < 60_000);
     assert!(render_text(&report, &Style { width: 100, color: true, unicode: true }).len() < 400_000);
 }
@@ -193,6 +286,8 @@ fn absurd_numbers_are_only_numbers() {
         }
         check_markdown(&report);
         check_json(&report);
+        check_html(&report);
+        check_exports(&report);
     }
 }
 

@@ -1,11 +1,14 @@
 //! The JSON of one outlier.
 
+use model::CallLayer;
 use serde::Serialize;
 
 use super::unit_name;
 use crate::escape::bounded_for_json;
 use crate::headline::sentence;
-use crate::{CauseTotal, Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
+use crate::{
+    CallReport, CauseTotal, Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
+};
 
 /// Deeper `during` is left out, so that no report can exhaust the stack.
 const DURING_DEPTH: usize = 16;
@@ -30,6 +33,7 @@ pub(super) struct OutlierTwin {
     stages: Vec<StageTwin>,
     causes: Vec<CauseTwin>,
     segments: Vec<SegmentTwin>,
+    calls: Vec<CallTwin>,
     perf_script: Option<String>,
 }
 
@@ -86,6 +90,16 @@ struct SegmentTwin {
 }
 
 #[derive(Serialize)]
+struct CallTwin {
+    function: String,
+    caller: Option<usize>,
+    layer: &'static str,
+    self_ns: u64,
+    typical_self_ns: u64,
+    calls: u64,
+}
+
+#[derive(Serialize)]
 struct EvidenceTwin {
     kind: String,
     file_offset: Option<u64>,
@@ -119,6 +133,7 @@ impl OutlierTwin {
             stages: outlier.stages.iter().map(StageTwin::new).collect(),
             causes: outlier.causes.iter().map(CauseTwin::new).collect(),
             segments: segment_twins(&outlier.segments, DURING_DEPTH),
+            calls: outlier.calls.nodes.iter().map(CallTwin::new).collect(),
             perf_script: (!outlier.perf_script.is_empty()).then(|| bounded_for_json(&outlier.perf_script)),
         }
     }
@@ -196,6 +211,23 @@ impl EvidenceTwin {
             cpu: evidence.cpu,
             aux_offset: evidence.aux_offset,
             text: bounded_for_json(&evidence.text),
+        }
+    }
+}
+
+impl CallTwin {
+    fn new(node: &CallReport) -> CallTwin {
+        CallTwin {
+            function: bounded_for_json(&node.name),
+            caller: node.parent,
+            layer: match node.layer {
+                CallLayer::User => "user",
+                CallLayer::Kernel => "kernel",
+                CallLayer::Waiting => "waiting",
+            },
+            self_ns: node.self_ns,
+            typical_self_ns: node.typical_self_ns,
+            calls: node.calls,
         }
     }
 }

@@ -14,6 +14,11 @@ use tailtrace_report::{
     SelectionSummary, Timebase,
 };
 
+mod calls;
+
+#[allow(unused_imports)]
+pub use calls::{hostile_with_calls, twenty, with_calls};
+
 const WORKER: ThreadId = ThreadId { pid: model::Pid(410), tid: model::Tid(412) };
 const SINK: ThreadId = ThreadId { pid: model::Pid(410), tid: model::Tid(413) };
 

@@ -1,0 +1,45 @@
+// Fills the empty places of the page when they come near the screen, and lets the reader choose the theme.
+
+function build(place) {
+  const outlier = payload.outliers[Number(place.dataset.outlier)];
+  if (!outlier) return;
+  if (place.classList.contains("timeline")) {
+    const timeline = new Timeline(place, outlier);
+    const table = place.parentElement.querySelector("table.segments");
+    if (table) offerAllSegments(table, timeline);
+  } else if (outlier.calls.name.length) {
+    const flame = new Flame(place, outlier);
+    new CallTable(place, outlier, flame.tree);
+  }
+}
+
+function offerThemes() {
+  const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches
+    ? "dark" : "light")) === "dark";
+  const toggle = button("", "Light or dark", () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    name();
+  });
+  const name = () => { toggle.textContent = dark() ? "Light theme" : "Dark theme"; };
+  name();
+  document.querySelector(".brand").append(toggle);
+}
+
+// A place that prints must be there, seen or not.
+function start() {
+  offerThemes();
+  const places = [...document.querySelectorAll(".timeline, .calls")];
+  const watch = new IntersectionObserver((entries) => {
+    for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
+      watch.unobserve(target);
+      build(target);
+      places.splice(places.indexOf(target), 1);
+    }
+  }, { rootMargin: "400px" });
+  places.forEach((place) => watch.observe(place));
+  addEventListener("beforeprint", () => {
+    places.splice(0).forEach((place) => { watch.unobserve(place); build(place); });
+  });
+}
+
+start();

@@ -1,0 +1,40 @@
+// What is known of one segment in words, and the table of all of them.
+
+const MOST_ROWS = 1000;
+
+// The lines of the panel below the time line.
+function describe(outlier, bar) {
+  const { ticks } = outlier;
+  const when = `from ${length(bar.at, ticks)}`;
+  const head = make("p", {}, make("b", {}, bar.cause), ` ${length(bar.duration, ticks)}, ${when}`);
+  if (bar.code) return [head, make("p", { class: "note" }, `function, ${bar.code} code`)];
+  if (bar.family === "stage") return [head, make("p", { class: "note" }, "stage that the program marked")];
+  const place = [bar.certainty, bar.cpu === null ? "on no CPU" : `CPU ${bar.cpu}`, threadName(outlier, bar.tid)];
+  if (bar.level > 0) place.push("while the interval waited; not part of its sum");
+  if (bar.edge > 0) place.push(`edges within ${length(bar.edge, ticks)}`);
+  if (bar.count > 1) place.unshift(`${bar.count} short segments, named by their longest`);
+  const lines = [head, make("p", { class: "note" }, place.join(" · "))];
+  if (bar.detail) lines.push(make("p", {}, bar.detail));
+  if (bar.evidence.length) lines.push(make("ul", {}, ...bar.evidence.map((words) => make("li", {}, words))));
+  return lines;
+}
+
+// Below the server's table of the longest: a button that puts all in their place.
+function offerAllSegments(table, timeline) {
+  const { outlier, own } = timeline;
+  if (own.length <= table.tBodies[0].rows.length) return;
+  const rest = own.length > MOST_ROWS ? `first ${MOST_ROWS} of ${own.length}` : `all ${own.length}`;
+  const more = button(`Show ${rest} segments`, "In order of time", () => {
+    table.tBodies[0].replaceChildren(...own.slice(0, MOST_ROWS).map((bar) => segmentRow(outlier, bar)));
+    more.remove();
+  });
+  table.parentElement.after(make("p", {}, more));
+}
+
+function segmentRow(outlier, bar) {
+  const number = (value, strong = "") => make("td", { class: `number${strong}` }, value);
+  const detail = bar.count > 1 ? `${bar.count} short segments; ${bar.detail}` : bar.detail;
+  return make("tr", {}, number(length(bar.at, outlier.ticks)), number(length(bar.duration, outlier.ticks), " strong"),
+    number(bar.cpu === null ? "-" : String(bar.cpu)), make("td", {}, bar.certainty),
+    make("th", { scope: "row" }, bar.cause), make("td", {}, detail), make("td", {}, bar.evidence[0] ?? ""));
+}

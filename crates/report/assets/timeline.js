@@ -1,0 +1,267 @@
+// The time line of one outlier: a lane per thread and per CPU, stages above, functions below. A view is a range of
+// time; everything drawn is a function of it and of the chosen bar.
+
+const LANE = 20;
+const GUTTER = 128;
+const DEEPEST_LANES = 14;
+
+// One object per bar of the payload.
+function barsOf(outlier) {
+  return outlier.bars.map(([at, duration, cause, certainty, detail, cpu, tid, edge, count, level, evidence], index) => ({
+    index, at, duration, cause: text(outlier.causes[cause][0]), family: outlier.causes[cause][1],
+    certainty: CERTAINTIES[certainty], detail: text(detail), cpu, tid, edge, count, level,
+    evidence: evidence.map(text),
+  }));
+}
+
+function threadName(outlier, tid) {
+  if (tid === null) return "unknown thread";
+  const name = outlier.threads[tid];
+  return name === undefined ? `tid ${tid}` : `${text(name)} ${tid}`;
+}
+
+// Threads of the interval first, then those that acted while it waited, then CPUs.
+function lanesOf(outlier, bars) {
+  const lanes = new Map();
+  const lane = (key, title) => lanes.get(key) ?? lanes.set(key, { title, bars: [] }).get(key);
+  for (const bar of bars.filter((bar) => bar.level === 0)) {
+    lane(`own ${bar.tid}`, threadName(outlier, bar.tid)).bars.push(bar);
+  }
+  for (const bar of bars.filter((bar) => bar.level > 0)) {
+    lane(`during ${bar.level} ${bar.tid}`, `${"↳".repeat(bar.level)} ${threadName(outlier, bar.tid)}`).bars.push(bar);
+  }
+  const onCpu = bars.filter((bar) => bar.cpu !== null && !bar.cause.startsWith("offcpu."));
+  for (const cpu of [...new Set(onCpu.map((bar) => bar.cpu))].sort((a, b) => a - b)) {
+    const there = onCpu.filter((bar) => bar.cpu === cpu).sort((a, b) => a.at - b.at);
+    lane(`cpu ${cpu}`, `CPU ${cpu}`).bars = there;
+  }
+  const stages = outlier.stages.map(([at, duration, name], index) => (
+    { index: -1 - index, at, duration, cause: text(name), family: "stage" }));
+  return [...(stages.length ? [{ title: "stages", bars: stages }] : []), ...lanes.values(), ...codeLanes(outlier)];
+}
+
+// The call stack over time, a lane per depth; neighbours under the same caller are one bar.
+function codeLanes(outlier) {
+  const { parent, name, layer, stretches } = outlier.calls;
+  const lanes = [];
+  for (const [at, duration, node] of stretches) {
+    const chain = [];
+    for (let up = node; up !== null; up = parent[up]) chain.push(up);
+    chain.reverse().slice(0, DEEPEST_LANES).forEach((node, depth) => {
+      lanes[depth] ??= { title: depth ? "" : "functions", bars: [], tight: true };
+      const last = lanes[depth].bars.at(-1);
+      if (last && last.node === node && last.at + last.duration === at) last.duration += duration;
+      else lanes[depth].bars.push({ at, duration, node, cause: text(name[node]), code: LAYERS[layer[node]] });
+    });
+  }
+  return lanes;
+}
+
+class Timeline {
+  constructor(place, outlier) {
+    this.outlier = outlier;
+    this.bars = barsOf(outlier);
+    this.own = this.bars.filter((bar) => bar.level === 0);
+    this.lanes = lanesOf(outlier, this.bars);
+    this.whole = Math.max(outlier.duration, 1);
+    this.from = 0;
+    this.to = this.whole;
+    this.chosen = null;
+    this.draw = eachFrame(() => this.redraw());
+    this.build(place);
+    this.listen();
+    new ResizeObserver(this.draw).observe(this.canvas);
+  }
+
+  build(place) {
+    const zoom = (factor) => () => this.zoom(factor, (this.from + this.to) / 2);
+    this.range = make("span", { class: "note push" });
+    this.canvas = make("div", { class: "canvas", tabindex: "0", role: "application", "aria-roledescription": "time line",
+      "aria-label": "Time line: plus and minus zoom, left and right pan, n and p choose the next and previous segment, " +
+      "0 shows everything" });
+    this.details = make("div", { class: "details", "aria-live": "polite" });
+    place.append(make("div", { class: "bench" },
+      make("div", { class: "tools" }, make("h3", {}, "Time line"), button("+", "Zoom in", zoom(0.5)),
+        button("−", "Zoom out", zoom(2)), button("All", "Show everything", () => this.show(0, this.whole)), this.range),
+      this.canvas, this.legend(), this.details));
+    this.details.append(make("p", { class: "note" }, "Click a bar for its evidence. Click, then use the wheel or ",
+      make("kbd", {}, "+"), " ", make("kbd", {}, "−"), " to zoom, drag or ", make("kbd", {}, "←"), " ",
+      make("kbd", {}, "→"), " to pan, ", make("kbd", {}, "n"), " ", make("kbd", {}, "p"),
+      " for the next and previous segment, ", make("kbd", {}, "0"), " for everything."));
+    this.redraw();
+  }
+
+  legend() {
+    const entries = this.outlier.causes.slice(0, 24).map(([name, family]) => make("span", {},
+      draw("svg", { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" },
+        draw("rect", { class: `bar ${family}`, width: 10, height: 10 })), text(name)));
+    return make("div", { class: "legend" }, ...entries);
+  }
+
+  // The pixels that time has.
+  width() { return Math.max(this.canvas.clientWidth - GUTTER, 50); }
+  x(time) { return GUTTER + (time - this.from) / (this.to - this.from) * this.width(); }
+  timeAt(x) { return this.from + (x - GUTTER) / this.width() * (this.to - this.from); }
+
+  show(from, to) {
+    const least = Math.min(10, this.whole);
+    const span = Math.min(Math.max(to - from, least), this.whole);
+    this.from = Math.min(Math.max(from, 0), this.whole - span);
+    this.to = this.from + span;
+    this.draw();
+  }
+
+  zoom(factor, around) { this.show(around - (around - this.from) * factor, around + (this.to - around) * factor); }
+
+  pan(share) {
+    const by = (this.to - this.from) * share;
+    this.show(this.from + by, this.to + by);
+  }
+
+  // Chooses a bar, shows what is known of it, and brings it into view.
+  choose(bar) {
+    this.chosen = bar;
+    this.details.replaceChildren(...(bar ? describe(this.outlier, bar) : []));
+    if (bar && (bar.at + bar.duration < this.from || bar.at > this.to)) {
+      const half = (this.to - this.from) / 2;
+      this.show(bar.at + bar.duration / 2 - half, bar.at + bar.duration / 2 + half);
+    }
+    this.draw();
+  }
+
+  step(by) {
+    if (!this.own.length) return;
+    const at = this.own.indexOf(this.chosen);
+    this.choose(this.own[Math.min(Math.max(at < 0 ? 0 : at + by, 0), this.own.length - 1)]);
+  }
+
+  listen() {
+    const keys = {
+      "+": () => this.zoom(0.5, (this.from + this.to) / 2), "=": () => this.zoom(0.5, (this.from + this.to) / 2),
+      "-": () => this.zoom(2, (this.from + this.to) / 2), "0": () => this.show(0, this.whole),
+      ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), Home: () => this.show(0, this.to - this.from),
+      End: () => this.show(this.whole - (this.to - this.from), this.whole), n: () => this.step(1), p: () => this.step(-1),
+      Enter: () => this.chosen && this.show(this.chosen.at, this.chosen.at + this.chosen.duration),
+      Escape: () => this.choose(null),
+    };
+    this.canvas.addEventListener("keydown", (event) => {
+      if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+    // The page scrolls until one has clicked here: a wheel that is caught on its way down a page only annoys.
+    this.canvas.addEventListener("wheel", (event) => {
+      if (document.activeElement !== this.canvas && !event.ctrlKey) return;
+      event.preventDefault();
+      const x = event.clientX - this.canvas.getBoundingClientRect().left;
+      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan(Math.sign(event.deltaX) * 0.1);
+      else this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.timeAt(x));
+    }, { passive: false });
+    this.listenToDrags();
+  }
+
+  listenToDrags() {
+    let drag = null;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) drag = { x: event.clientX, from: this.from, to: this.to, moved: false };
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (!drag || (!drag.moved && Math.abs(event.clientX - drag.x) < 4)) return;
+      // Captured only now: a captured pointer's click would no longer belong to the bar beneath it.
+      if (!drag.moved) this.canvas.setPointerCapture(event.pointerId);
+      drag.moved = true;
+      this.canvas.classList.add("dragging");
+      const by = (drag.x - event.clientX) / this.width() * (drag.to - drag.from);
+      this.show(drag.from + by, drag.to + by);
+    });
+    this.canvas.addEventListener("pointerup", (event) => {
+      const clicked = drag && !drag.moved && event.target.bar;
+      this.canvas.classList.remove("dragging");
+      drag = null;
+      if (clicked) this.choose(clicked);
+    });
+    this.canvas.addEventListener("pointercancel", () => { drag = null; this.canvas.classList.remove("dragging"); });
+    this.canvas.addEventListener("dblclick", (event) => {
+      const bar = event.target.bar;
+      if (bar) this.show(bar.at - bar.duration * 0.1, bar.at + bar.duration * 1.1);
+    });
+  }
+
+  redraw() {
+    const parts = [hatchPattern(), ...this.axis()];
+    let y = 20;
+    for (const lane of this.lanes) {
+      const height = lane.tight ? 15 : LANE;
+      parts.push(draw("text", { class: "dim", x: 0, y: y + height - 6 }, fitting(lane.title, GUTTER)));
+      if (!lane.tight) parts.push(draw("rect", { class: "lane", x: GUTTER, y, width: this.width(), height: height - 2 }));
+      for (const bar of this.visible(lane.bars)) parts.push(...this.bar(bar, y, height - 2));
+      y += height + (lane.tight ? 0 : 2);
+    }
+    const svg = draw("svg", { height: y, "aria-hidden": "true" }, ...parts);
+    this.canvas.replaceChildren(svg);
+    const { ticks } = this.outlier;
+    this.range.textContent = this.to - this.from >= this.whole ? `all of ${length(this.whole, ticks)}`
+      : `${length(this.from, ticks)} to ${length(this.to, ticks)} of ${length(this.whole, ticks)}`;
+  }
+
+  // The bars of a lane within the view; of those that share a pixel the longest.
+  visible(bars) {
+    const shown = [];
+    let pixel = -1;
+    for (const bar of bars) {
+      const end = bar.at + bar.duration;
+      if (end < this.from || bar.at > this.to) continue;
+      const x = Math.floor(this.x(bar.at));
+      const tiny = this.x(end) - this.x(bar.at) < 1;
+      if (tiny && x === pixel && shown.length) {
+        if (bar.duration > shown.at(-1).duration) shown[shown.length - 1] = bar;
+      } else {
+        shown.push(bar);
+      }
+      pixel = tiny ? x : -1;
+    }
+    return shown;
+  }
+
+  bar(bar, y, height) {
+    const left = Math.max(this.x(bar.at), GUTTER);
+    const right = Math.min(this.x(bar.at + bar.duration), GUTTER + this.width());
+    const width = Math.max(right - left, 0.8);
+    const kind = bar.code ? `code ${bar.code}` : `bar ${bar.family}`;
+    const chosen = bar === this.chosen ? " chosen" : "";
+    const place = { x: left, y, width: Math.max(width - (width > 3 ? 0.6 : 0), 0.8), height };
+    const rect = draw("rect", { class: kind + chosen, ...place },
+      draw("title", {}, `${bar.cause}, ${length(bar.duration, this.outlier.ticks)}`));
+    rect.bar = bar;
+    const parts = [rect];
+    if (bar.family === "unknown") parts.push(draw("rect", { class: "hatch", ...place }));
+    const label = fitting(bar.count > 1 ? `${bar.count} short ones, longest ${bar.cause}` : bar.cause, width);
+    const ink = bar.code || bar.family === "stage" ? "plain" : barText(bar.family);
+    if (label) parts.push(draw("text", { class: ink, x: left + 4, y: y + height - 5 }, label));
+    return parts;
+  }
+
+  axis() {
+    const step = roundStep((this.to - this.from) / Math.max(this.width() / 110, 1));
+    const parts = [];
+    for (let at = Math.ceil(this.from / step) * step; at <= this.to; at += step) {
+      const x = this.x(at);
+      parts.push(draw("line", { x1: x, x2: x, y1: 14, y2: 2000 }));
+      const room = GUTTER + this.width() - x;
+      if (room > 46) parts.push(draw("text", { class: "dim", x: x + 3, y: 11 }, length(at, this.outlier.ticks)));
+    }
+    return parts;
+  }
+}
+
+// 1, 2 or 5 times a power of ten, not below `least`.
+function roundStep(least) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least) ?? 10 * power;
+}
+
+// Time that nobody explains is striped, so that it is not taken for a cause.
+function hatchPattern() {
+  return draw("defs", {}, draw("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse",
+    patternTransform: "rotate(45)" }, draw("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 6 })));
+}

@@ -1,0 +1,179 @@
+//! The call tree of an outlier, each node beside what its baselines spend there.
+//!
+//! Input: the [`Calls`] of the outlier and of its baselines. Output: one merged [`CallTree`]. Invariants: callers stand
+//! before what they call; Σ `self_ns` is the time of the outlier's stretches, Σ `typical_self_ns` the mean of the
+//! baselines', rounded as the causes are.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::{CallLayer, CallNode, Calls, TscRange};
+
+use crate::causes::apportion;
+use crate::{OutlierReport, Timebase};
+
+/// Deeper calls count as their caller's own time: deeper than any person reads, and no recursion can exhaust a
+/// browser.
+const DEEPEST: usize = 200;
+
+/// The calls of an outlier beside its baselines'. Empty where the capture has no control flow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallTree {
+    /// Callers before what they call.
+    pub nodes: Vec<CallReport>,
+    /// Which of them ran in the outlier, in order of time.
+    pub stretches: Vec<StretchReport>,
+}
+
+/// A function as called by those above it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallReport {
+    /// The index of its caller.
+    pub parent: Option<usize>,
+    /// Its name.
+    pub name: String,
+    /// Where it belongs.
+    pub layer: CallLayer,
+    /// The outlier's time in it, without what it called.
+    pub self_ns: u64,
+    /// The mean of the baselines' time in it, without what it called.
+    pub typical_self_ns: u64,
+    /// How often the outlier entered it.
+    pub calls: u64,
+}
+
+/// Time of the outlier in one node itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StretchReport {
+    /// From the interval's start.
+    pub offset_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+    /// The index of its node.
+    pub node: usize,
+}
+
+impl OutlierReport {
+    /// Adds the call tree: the outlier's `calls`, compared with those of its `baselines`. `interval` is the outlier's.
+    #[must_use]
+    pub fn with_calls(
+        mut self,
+        calls: &Calls,
+        baselines: &[Calls],
+        interval: TscRange,
+        timebase: Timebase,
+    ) -> OutlierReport {
+        self.calls = CallTree::new(calls, baselines, interval, timebase);
+        self
+    }
+}
+
+impl CallTree {
+    /// Merges `calls` with those of `baselines` by the chains of names.
+    fn new(calls: &Calls, baselines: &[Calls], interval: TscRange, timebase: Timebase) -> CallTree {
+        let mut merge = Merge::default();
+        let places = merge.places(&calls.nodes);
+        for stretch in &calls.stretches {
+            let Some(&node) = places.get(stretch.node as usize) else { continue };
+            let Some(range) = stretch.range.intersection(interval) else { continue };
+            merge.outlier(node, range, stretch.calls, interval, timebase);
+        }
+        for baseline in baselines {
+            let places = merge.places(&baseline.nodes);
+            for stretch in &baseline.stretches {
+                let Some(&node) = places.get(stretch.node as usize) else { continue };
+                merge.sums[node] += u128::from(timebase.duration(stretch.range));
+            }
+        }
+        let (typical, _) = apportion(&merge.sums, baselines.len());
+        for (node, typical) in merge.tree.nodes.iter_mut().zip(typical) {
+            node.typical_self_ns = typical;
+        }
+        merge.tree
+    }
+
+    /// For each node the times of the outlier and of the baselines in it and all that it called.
+    pub(crate) fn totals(&self) -> Vec<(u64, u64)> {
+        let mut totals: Vec<(u64, u64)> =
+            self.nodes.iter().map(|node| (node.self_ns, node.typical_self_ns)).collect();
+        for index in (0..self.nodes.len()).rev() {
+            if let Some(parent) = self.nodes[index].parent.filter(|&parent| parent < index) {
+                let (own, typical) = totals[index];
+                totals[parent].0 = totals[parent].0.saturating_add(own);
+                totals[parent].1 = totals[parent].1.saturating_add(typical);
+            }
+        }
+        totals
+    }
+
+    /// The chain of nodes down to `node`, outermost first.
+    pub(crate) fn chain(&self, node: usize) -> Vec<usize> {
+        let mut chain = Vec::new();
+        let mut next = Some(node);
+        while let Some(at) = next.filter(|&at| at < self.nodes.len()) {
+            chain.push(at);
+            next = self.nodes[at].parent.filter(|&parent| parent < at);
+        }
+        chain.reverse();
+        chain
+    }
+}
+
+/// The tree in the making.
+#[derive(Default)]
+struct Merge {
+    tree: CallTree,
+    /// The depth of each node.
+    depths: Vec<usize>,
+    /// The baselines' times in each node.
+    sums: Vec<u128>,
+    known: HashMap<(Option<usize>, CallLayer, Arc<str>), usize>,
+}
+
+impl Merge {
+    /// The merged node of each of `nodes`.
+    fn places(&mut self, nodes: &[CallNode]) -> Vec<usize> {
+        let mut places: Vec<usize> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let parent = node.parent.and_then(|parent| places.get(parent as usize)).copied();
+            let place = self.place(parent, node);
+            places.push(place);
+        }
+        places
+    }
+
+    fn place(&mut self, parent: Option<usize>, node: &CallNode) -> usize {
+        let depth = parent.map_or(0, |parent| self.depths[parent] + 1);
+        if let Some(parent) = parent.filter(|_| depth > DEEPEST) {
+            return parent;
+        }
+        let next = self.tree.nodes.len();
+        let place = *self.known.entry((parent, node.layer, node.name.clone())).or_insert(next);
+        if place == next {
+            let name = node.name.to_string();
+            self.tree.nodes.push(CallReport { parent, name, layer: node.layer, ..CallReport::default() });
+            self.depths.push(depth);
+            self.sums.push(0);
+        }
+        place
+    }
+
+    fn outlier(&mut self, node: usize, range: TscRange, calls: u64, interval: TscRange, timebase: Timebase) {
+        let duration_ns = timebase.duration(range);
+        let own = &mut self.tree.nodes[node];
+        own.self_ns = own.self_ns.saturating_add(duration_ns);
+        own.calls = own.calls.saturating_add(calls);
+        let offset_ns = timebase.duration(TscRange::new(interval.start, range.start));
+        match self.tree.stretches.last_mut() {
+            Some(last)
+                if last.node == node && calls == 0 && last.offset_ns + last.duration_ns == offset_ns =>
+            {
+                last.duration_ns += duration_ns;
+            }
+            _ => self.tree.stretches.push(StretchReport { offset_ns, duration_ns, node }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! What the page's script draws, as JSON: the segments and call trees of all outliers.
+//!
+//! Strings stand once, in `texts`, escaped for a screen; everything refers to them by index. Bounded in bars,
+//! functions and bytes of text, so that twenty outliers stay well below 2 MB; what has no room is left out visibly.
+
+use std::collections::{BTreeMap, HashMap};
+
+use model::Certainty;
+use serde::Serialize;
+
+use super::condense::{bars, shown_calls};
+use super::family::family;
+use super::verdict::MOST_OUTLIERS;
+use crate::escape::{for_script_block, for_terminal};
+use crate::{CallTree, OutlierReport, Report, SegmentReport, TimeUnit};
+
+/// Bars of the whole page, and of one outlier at most.
+const MOST_BARS: usize = 9000;
+const MOST_BARS_OF_ONE: usize = 3000;
+/// Functions of the whole page, and of one outlier at most.
+const MOST_CALLS: usize = 10_000;
+const MOST_CALLS_OF_ONE: usize = 1500;
+/// Stretches of the whole page that the time line of functions draws.
+const MOST_STRETCHES: usize = 24_000;
+/// Bytes of text.
+const MOST_TEXT: usize = 600_000;
+/// Pieces of evidence of one segment.
+const MOST_EVIDENCE: usize = 4;
+/// Levels of `during`.
+const DEEPEST: usize = 8;
+
+/// The document, ready to stand in a `<script>` block.
+pub(super) fn of(report: &Report) -> String {
+    let mut texts = Texts::default();
+    let count = report.outliers.len().clamp(1, MOST_OUTLIERS);
+    let shown = report.outliers.iter().take(MOST_OUTLIERS);
+    let outliers = shown.map(|outlier| OutlierTwin::new(outlier, count, &mut texts)).collect();
+    let payload = Payload { outliers, texts: texts.all };
+    for_script_block(&serde_json::to_string(&payload).unwrap_or_default())
+}
+
+#[derive(Serialize)]
+struct Payload {
+    outliers: Vec<OutlierTwin>,
+    texts: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct OutlierTwin {
+    duration: u64,
+    ticks: bool,
+    /// Name and colour class of each cause.
+    causes: Vec<(usize, &'static str)>,
+    threads: BTreeMap<i32, usize>,
+    stages: Vec<(u64, u64, usize)>,
+    bars: Vec<BarTwin>,
+    calls: CallsTwin,
+}
+
+/// Offset, duration, cause, certainty, detail, CPU, tid, edge uncertainty, how many segments, level, evidence.
+#[derive(Serialize)]
+struct BarTwin(u64, u64, usize, u8, usize, Option<u32>, Option<i32>, u64, usize, usize, Vec<usize>);
+
+/// One list per column; `stretches` are triples of offset, duration, node.
+#[derive(Default, Serialize)]
+struct CallsTwin {
+    parent: Vec<Option<usize>>,
+    name: Vec<usize>,
+    layer: Vec<u8>,
+    #[serde(rename = "self")]
+    own: Vec<u64>,
+    typical: Vec<u64>,
+    calls: Vec<u64>,
+    stretches: Vec<(u64, u64, usize)>,
+}
+
+/// All strings, each once.
+#[derive(Default)]
+struct Texts {
+    all: Vec<String>,
+    known: HashMap<String, usize>,
+    bytes: usize,
+}
+
+impl Texts {
+    fn index(&mut self, raw: &str) -> usize {
+        let mut text = for_terminal(raw);
+        if !self.known.contains_key(&text) && self.bytes.saturating_add(text.len()) > MOST_TEXT {
+            "[no room in this file]".clone_into(&mut text);
+        }
+        if let Some(&index) = self.known.get(&text) {
+            return index;
+        }
+        let index = self.all.len();
+        self.bytes += text.len();
+        self.all.push(text.clone());
+        self.known.insert(text, index);
+        index
+    }
+}
+
+impl OutlierTwin {
+    fn new(outlier: &OutlierReport, outliers: usize, texts: &mut Texts) -> OutlierTwin {
+        let mut bars = Bars { room: (MOST_BARS / outliers).min(MOST_BARS_OF_ONE), ..Bars::default() };
+        bars.add(&outlier.segments, 0, texts);
+        let threads = [&outlier.start_thread, &outlier.stop_thread].into_iter().flatten();
+        let name = |name: &str, texts: &mut Texts| texts.index(if name.is_empty() { "?" } else { name });
+        OutlierTwin {
+            duration: outlier.duration_ns,
+            ticks: outlier.time_unit == TimeUnit::Ticks,
+            threads: threads.map(|thread| (thread.tid, name(&thread.comm, texts))).collect(),
+            stages: outlier
+                .stages
+                .iter()
+                .take(MOST_BARS / 10 / outliers)
+                .map(|stage| (stage.offset_ns, stage.duration_ns, texts.index(&stage.name)))
+                .collect(),
+            calls: CallsTwin::new(&outlier.calls, outliers, texts),
+            bars: bars.done,
+            causes: bars.causes,
+        }
+    }
+}
+
+/// The bars of one outlier in the making.
+#[derive(Default)]
+struct Bars {
+    room: usize,
+    done: Vec<BarTwin>,
+    causes: Vec<(usize, &'static str)>,
+    known: HashMap<String, usize>,
+}
+
+impl Bars {
+    fn add(&mut self, segments: &[SegmentReport], level: usize, texts: &mut Texts) {
+        let condensed = bars(segments, if level == 0 { self.room / 2 } else { self.room / 4 });
+        self.room = self.room.saturating_sub(condensed.len());
+        for bar in &condensed {
+            let evidence = bar.segment.evidence.iter().take(MOST_EVIDENCE);
+            let evidence = evidence.map(|evidence| texts.index(&evidence.words())).collect();
+            let cause = self.cause(&bar.segment.cause, texts);
+            let segment = bar.segment;
+            self.done.push(BarTwin(
+                bar.offset_ns,
+                bar.duration_ns,
+                cause,
+                certainty(segment.certainty),
+                texts.index(&segment.detail),
+                segment.cpu,
+                segment.tid,
+                segment.edge_uncertainty_ns,
+                bar.segments,
+                level,
+                evidence,
+            ));
+            if level < DEEPEST && self.room > 0 && !segment.during.is_empty() {
+                self.add(&segment.during, level + 1, texts);
+            }
+        }
+    }
+
+    fn cause(&mut self, name: &str, texts: &mut Texts) -> usize {
+        if let Some(&index) = self.known.get(name) {
+            return index;
+        }
+        let index = self.causes.len();
+        self.causes.push((texts.index(name), family(name)));
+        self.known.insert(name.to_owned(), index);
+        index
+    }
+}
+
+impl CallsTwin {
+    fn new(tree: &CallTree, outliers: usize, texts: &mut Texts) -> CallsTwin {
+        let (stands, shown) = shown_calls(tree, (MOST_CALLS / outliers).min(MOST_CALLS_OF_ONE));
+        let mut twin = CallsTwin::default();
+        for &at in &shown {
+            let node = &tree.nodes[at];
+            twin.parent.push(node.parent.and_then(|parent| stands.get(parent).copied().flatten()));
+            twin.name.push(texts.index(&node.name));
+            twin.layer.push(node.layer as u8);
+            twin.calls.push(node.calls);
+        }
+        (twin.own, twin.typical) = (vec![0; shown.len()], vec![0; shown.len()]);
+        for (node, stands) in tree.nodes.iter().zip(&stands) {
+            let Some(stands) = *stands else { continue };
+            twin.own[stands] = twin.own[stands].saturating_add(node.self_ns);
+            twin.typical[stands] = twin.typical[stands].saturating_add(node.typical_self_ns);
+        }
+        twin.stretches = stretches(tree, &stands, MOST_STRETCHES / outliers);
+        twin
+    }
+}
+
+/// Neighbours in the same shown function are one; none at all where they are still too many to draw.
+fn stretches(tree: &CallTree, stands: &[Option<usize>], most: usize) -> Vec<(u64, u64, usize)> {
+    let mut merged: Vec<(u64, u64, usize)> = Vec::new();
+    for stretch in &tree.stretches {
+        let Some(node) = stands.get(stretch.node).copied().flatten() else { continue };
+        let goes_on = |last: &&mut (u64, u64, usize)| {
+            last.2 == node && last.0.saturating_add(last.1) == stretch.offset_ns
+        };
+        if let Some(last) = merged.last_mut().filter(goes_on) {
+            last.1 = last.1.saturating_add(stretch.duration_ns);
+        } else if merged.len() < most {
+            merged.push((stretch.offset_ns, stretch.duration_ns, node));
+        } else {
+            return Vec::new();
+        }
+    }
+    merged
+}
+
+fn certainty(certainty: Certainty) -> u8 {
+    match certainty {
+        Certainty::Unknown => 0,
+        Certainty::Inferred => 1,
+        Certainty::Decoded => 2,
+        Certainty::Measured => 3,
+    }
+}

@@ -1,0 +1,287 @@
+//! The part of the page that needs no script: the verdicts, where the time went, what it rests on, how to repeat it.
+
+use model::PerfTime;
+
+use super::family::family;
+use super::figures::comparison;
+use crate::causes::signed_difference;
+use crate::escape::{for_html, for_html_up_to};
+use crate::headline::sentence;
+use crate::{CauseTotal, CheckState, OutlierReport, Report, SegmentReport, units};
+
+/// Outliers with a section of their own; the others have their line in the overview.
+pub(super) const MOST_OUTLIERS: usize = 50;
+const MOST_OVERVIEW: usize = 500;
+const MOST_CAUSES: usize = 40;
+const MOST_SEGMENTS: usize = 5;
+const MOST_NAMED: usize = 40;
+/// Characters of a command: long enough for any real path.
+const MOST_COMMAND: usize = 4096;
+
+/// What this is, and the first verdict.
+pub(super) fn header(report: &Report) -> String {
+    let verdict = match report.outliers.first() {
+        Some(first) => for_html(&sentence(first)),
+        None => "No interval was selected".to_owned(),
+    };
+    let named = [&report.capture.hostname, &report.capture.path].into_iter().flatten();
+    let of = named.map(|name| for_html(name)).collect::<Vec<_>>().join(" · ");
+    format!(
+        "<header>\n<p class=\"brand\"><b>tailtrace</b> <span>{of}</span></p>\n<h1>{verdict}</h1>\n<p class=\"sub\">{}</p>\n\
+         </header>\n",
+        for_html(&population_line(report)),
+    )
+}
+
+/// The population in one line, not escaped.
+fn population_line(report: &Report) -> String {
+    let (population, unit) = (&report.population, report.capture.time_unit);
+    if population.count == 0 {
+        return "no interval in the capture".to_owned();
+    }
+    format!(
+        "{}, p50 {}, p99 {}, longest {}; {}; explained here: {} ({})",
+        units::counted(population.count, "interval"),
+        units::length(population.percentiles.p50, unit),
+        units::length(population.percentiles.p99, unit),
+        units::length(population.max_ns, unit),
+        units::noted(&units::counted(population.outliers, "outlier"), &population.rule),
+        report.selection.selected,
+        report.selection.rule,
+    )
+}
+
+/// Where there are several outliers: one line each.
+pub(super) fn overview(report: &Report) -> String {
+    if report.outliers.len() < 2 {
+        return String::new();
+    }
+    let longest = report.outliers.iter().map(|outlier| outlier.duration_ns).max().unwrap_or(1).max(1);
+    let rows: String = report
+        .outliers
+        .iter()
+        .take(MOST_OVERVIEW)
+        .enumerate()
+        .map(|(index, outlier)| overview_row(outlier, index, longest))
+        .collect();
+    let rest = report.outliers.len().saturating_sub(MOST_OVERVIEW);
+    let more = if rest > 0 { format!("<p class=\"note\">and {rest} more</p>\n") } else { String::new() };
+    format!(
+        "<section class=\"overview\" aria-labelledby=\"overview\">\n<h2 id=\"overview\">All {} explained intervals</h2>\n\
+         <div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Explained intervals\"><table>\n<thead><tr>\
+         <th>interval</th><th class=\"number\">took</th><th class=\"number\">typical</th><th>share</th><th>verdict</th>\
+         </tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{more}</section>\n",
+        report.outliers.len(),
+    )
+}
+
+fn overview_row(outlier: &OutlierReport, index: usize, longest: u64) -> String {
+    let unit = outlier.time_unit;
+    let typical = outlier.baseline_mean_ns.map_or_else(|| "-".to_owned(), |mean| units::length(mean, unit));
+    let name = for_html(&name(outlier));
+    let name = match index {
+        0..MOST_OUTLIERS => format!("<a href=\"#outlier-{}\">{name}</a>", index + 1),
+        _ => name,
+    };
+    let percent = u128::from(outlier.duration_ns) * 100 / u128::from(longest);
+    let main = outlier.causes.first().map_or("unknown", |cause| family(&cause.cause));
+    format!(
+        "<tr><th scope=\"row\">{name}</th><td class=\"number\">{}</td><td class=\"number\">{typical}</td><td>\
+         <svg class=\"share\" viewBox=\"0 0 100 8\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
+         <rect class=\"bar {main}\" width=\"{percent}\" height=\"8\"/></svg></td><td>{}</td></tr>\n",
+        units::length(outlier.duration_ns, unit),
+        for_html(&reasons(outlier)),
+    )
+}
+
+/// The sentence without its lengths, which stand in columns of their own.
+fn reasons(outlier: &OutlierReport) -> String {
+    let sentence = sentence(outlier);
+    sentence.split_once("; ").map_or(sentence.clone(), |(_, reasons)| reasons.to_owned())
+}
+
+fn name(outlier: &OutlierReport) -> String {
+    format!("{} {}", outlier.label, outlier.id).trim().to_owned()
+}
+
+/// The sections of the outliers.
+pub(super) fn outliers(report: &Report) -> String {
+    let shown = report.outliers.iter().take(MOST_OUTLIERS).enumerate();
+    let several = report.outliers.len() > 1;
+    let sections: String = shown.map(|(index, outlier)| section(outlier, index, several)).collect();
+    match report.outliers.len().saturating_sub(MOST_OUTLIERS) {
+        0 => sections,
+        rest => format!("{sections}<p class=\"note\">{rest} more have no section here</p>\n"),
+    }
+}
+
+/// One outlier. The empty elements are filled by the script.
+fn section(outlier: &OutlierReport, index: usize, several: bool) -> String {
+    let number = index + 1;
+    let title = if several { for_html(&sentence(outlier)) } else { "Where the time went".to_owned() };
+    let parts = [
+        format!(
+            "<section class=\"outlier\" id=\"outlier-{number}\" aria-labelledby=\"name-{number} title-{number}\">\n"
+        ),
+        format!(
+            "<p class=\"eyebrow\" id=\"name-{number}\">{}</p>\n<h2 id=\"title-{number}\">{title}</h2>\n",
+            for_html(&name(outlier))
+        ),
+        format!("<p class=\"sub\">{}</p>\n", identity(outlier)),
+        comparison(outlier),
+        causes(outlier),
+        format!("<div class=\"timeline\" data-outlier=\"{index}\"></div>\n"),
+        segments(outlier, number),
+        format!("<div class=\"calls\" data-outlier=\"{index}\"></div>\n"),
+        particulars(outlier),
+        checks(outlier),
+        command(outlier),
+        "</section>\n".to_owned(),
+    ];
+    parts.concat()
+}
+
+/// Which interval it is, when and on which threads.
+fn identity(outlier: &OutlierReport) -> String {
+    let mut parts: Vec<String> = outlier.key.iter().map(|key| format!("key {key}")).collect();
+    match outlier.start_ns {
+        Some(start) => parts.push(format!("perf time {}", PerfTime(start))),
+        None => parts.push(format!("TSC {}", outlier.start_tsc)),
+    }
+    match (&outlier.start_thread, &outlier.stop_thread) {
+        (Some(start), Some(stop)) if start != stop => {
+            parts.push(format!("from {} to {}", start.words(), stop.words()));
+        }
+        (start, stop) => {
+            parts.extend(start.as_ref().or(stop.as_ref()).map(|on| format!("on {}", on.words())));
+        }
+    }
+    if !outlier.baselines.is_empty() {
+        let typical = units::counted(outlier.baselines.len() as u64, "typical interval");
+        parts.push(format!("compared with {typical}"));
+    }
+    parts.iter().map(|part| for_html(part)).collect::<Vec<_>>().join(" · ")
+}
+
+fn causes(outlier: &OutlierReport) -> String {
+    let rows: String =
+        outlier.causes.iter().take(MOST_CAUSES).map(|cause| cause_row(outlier, cause)).collect();
+    let rest = outlier.causes.len().saturating_sub(MOST_CAUSES);
+    let more = if rest > 0 { format!(", {rest} more causes among them") } else { String::new() };
+    let typical = outlier.baseline_mean_ns.unwrap_or(0);
+    let unit = outlier.time_unit;
+    format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Causes\"><table class=\"causes\">\n<thead><tr>\
+         <th class=\"number\">excess</th><th class=\"number\">took</th><th class=\"number\">typical</th>\
+         <th class=\"number\">count</th><th>known</th><th>cause</th><th>particulars</th></tr></thead>\n<tbody>\n{rows}\
+         </tbody>\n<tfoot><tr><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td></td>\
+         <td></td><th scope=\"row\">together{more}</th><td></td></tr></tfoot></table></div>\n",
+        units::signed_length(signed_difference(outlier.duration_ns, typical), unit),
+        units::length(outlier.duration_ns, unit),
+        outlier.typical(typical),
+    )
+}
+
+fn cause_row(outlier: &OutlierReport, cause: &CauseTotal) -> String {
+    let unit = outlier.time_unit;
+    format!(
+        "<tr><td class=\"number strong\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+         <td class=\"number\">{}</td><td>{}</td><th scope=\"row\"><svg class=\"swatch\" viewBox=\"0 0 10 10\" \
+         aria-hidden=\"true\"><rect class=\"bar {}\" width=\"10\" height=\"10\"/></svg>{}</th><td>{}</td></tr>\n",
+        units::signed_length(cause.excess_ns, unit),
+        units::length(cause.duration_ns, unit),
+        outlier.typical(cause.typical_ns),
+        cause.count,
+        cause.certainty,
+        family(&cause.cause),
+        for_html(&cause.cause),
+        for_html(&cause.detail),
+    )
+}
+
+/// The longest segments in order of time, each with its first evidence.
+fn segments(outlier: &OutlierReport, number: usize) -> String {
+    let mut order: Vec<usize> = (0..outlier.segments.len()).collect();
+    order.sort_by_key(|&at| (std::cmp::Reverse(outlier.segments[at].duration_ns), at));
+    order.truncate(MOST_SEGMENTS);
+    order.sort_unstable();
+    let rows: String = order.iter().map(|&at| segment_row(outlier, &outlier.segments[at])).collect();
+    let title = match outlier.segments.len() {
+        0 => return String::new(),
+        count if count > MOST_SEGMENTS => format!("The {MOST_SEGMENTS} longest of {count} segments"),
+        _ => "Its segments".to_owned(),
+    };
+    format!(
+        "<h3 id=\"segments-{number}\">{title}</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" \
+         aria-labelledby=\"segments-{number}\"><table class=\"segments\" data-outlier=\"{}\">\n<thead><tr>\
+         <th class=\"number\">at</th><th class=\"number\">for</th><th class=\"number\">CPU</th><th>known</th><th>cause</th>\
+         <th>particulars</th><th>evidence</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n",
+        number - 1,
+    )
+}
+
+fn segment_row(outlier: &OutlierReport, segment: &SegmentReport) -> String {
+    format!(
+        "<tr><td class=\"number\">{}</td><td class=\"number strong\">{}</td><td class=\"number\">{}</td><td>{}</td>\
+         <th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n",
+        units::length(segment.offset_ns, outlier.time_unit),
+        units::length(segment.duration_ns, outlier.time_unit),
+        segment.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string()),
+        segment.certainty,
+        for_html(&segment.cause),
+        for_html(&segment.detail),
+        segment.evidence.first().map(|evidence| for_html(&evidence.words())).unwrap_or_default(),
+    )
+}
+
+/// Counters, stages and baselines, where there are any.
+fn particulars(outlier: &OutlierReport) -> String {
+    let counters = outlier.counters.iter().map(|counter| format!("{} {}", counter.name, counter.value));
+    let stage = |length| units::length(length, outlier.time_unit);
+    let stages = outlier.stages.iter().map(|part| format!("{} {}", part.name, stage(part.duration_ns)));
+    let baselines = outlier.baselines.iter().map(u64::to_string);
+    let lines =
+        [("counters", named(counters)), ("stages", named(stages)), ("typical intervals", named(baselines))];
+    let items = lines.iter().filter(|(_, text)| !text.is_empty());
+    let items: Vec<String> = items.map(|(what, text)| format!("<dt>{what}</dt><dd>{text}</dd>\n")).collect();
+    if items.is_empty() { String::new() } else { format!("<dl>\n{}</dl>\n", items.concat()) }
+}
+
+/// The first ones, escaped, and how many more there are.
+fn named(texts: impl ExactSizeIterator<Item = String>) -> String {
+    let rest = texts.len().saturating_sub(MOST_NAMED);
+    let mut all: Vec<String> = texts.take(MOST_NAMED).map(|text| for_html(&text)).collect();
+    if rest > 0 {
+        all.push(format!("{rest} more"));
+    }
+    all.join(", ")
+}
+
+/// What the capture holds for this interval; what is missing first.
+fn checks(outlier: &OutlierReport) -> String {
+    let mut checks: Vec<_> = outlier.checks.iter().take(MOST_NAMED).collect();
+    checks.sort_by_key(|check| check.state == CheckState::Good);
+    let items = checks
+        .iter()
+        .map(|check| {
+            let (state, name, detail) = (check.state.name(), for_html(&check.name), for_html(&check.detail));
+            format!("<li class=\"{state}\"><b>{name}</b> <i>{state}</i> {detail}</li>\n")
+        })
+        .collect::<Vec<_>>()
+        .concat();
+    match items.as_str() {
+        "" => items,
+        _ => format!("<h3>What the capture holds for it</h3>\n<ul class=\"checks\">\n{items}</ul>\n"),
+    }
+}
+
+/// How to see the same with stock perf.
+fn command(outlier: &OutlierReport) -> String {
+    match outlier.perf_script.as_str() {
+        "" => String::new(),
+        line => format!(
+            "<h3>How to check this with stock perf</h3>\n<pre class=\"command\" tabindex=\"0\"><code>{}</code></pre>\n",
+            for_html_up_to(line, MOST_COMMAND)
+        ),
+    }
+}

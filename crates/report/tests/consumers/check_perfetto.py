@@ -1,0 +1,52 @@
+"""Reads a Perfetto trace with Perfetto's own classes and prints its tracks and slices.
+
+Argument: the trace. Output: a line per track, `NAME slices=N sum=NS`, in the order of the file, indented below its
+parent. Fails where a slice ends before it begins, is never ended, or is not within the one around it.
+"""
+
+import sys
+
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
+
+
+def read(path):
+    """The tracks by uuid, and each track's events in order."""
+    trace = proto.Trace()
+    with open(path, "rb") as file:
+        trace.ParseFromString(file.read())
+    tracks, events = {}, {}
+    for packet in trace.packet:
+        assert packet.trusted_packet_sequence_id == 1
+        if packet.HasField("track_descriptor"):
+            tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+        else:
+            events.setdefault(packet.track_event.track_uuid, []).append(packet)
+    return tracks, events
+
+
+def outermost(packets):
+    """The number of slices, and the time in outermost ones."""
+    stack, count, total, last = [], 0, 0, 0
+    for packet in packets:
+        assert packet.timestamp >= last, "time runs backwards"
+        last = packet.timestamp
+        if packet.track_event.type == proto.TrackEvent.TYPE_SLICE_BEGIN:
+            assert packet.track_event.name
+            stack.append(packet.timestamp)
+            count += 1
+        elif packet.track_event.type == proto.TrackEvent.TYPE_SLICE_END:
+            begin = stack.pop()
+            total += 0 if stack else packet.timestamp - begin
+    assert not stack, "a slice never ends"
+    return count, total
+
+
+def main():
+    tracks, events = read(sys.argv[1])
+    for uuid, track in tracks.items():
+        count, total = outermost(events.get(uuid, []))
+        indent = "  " if track.parent_uuid in tracks else ""
+        print(f"{indent}{track.name} slices={count} sum={total}")
+
+
+main()
