@@ -16,6 +16,7 @@ use crate::front_end;
 use crate::functions::Functions;
 use crate::hand_off::HandOff;
 use crate::kernel::{claims_of_frames, claims_of_records};
+use crate::losses::add_losses;
 use crate::offcpu::Comms;
 use crate::partition::{Bid, Piece, partition};
 use crate::power;
@@ -202,6 +203,7 @@ pub(crate) fn examine_scene(
         activity.silences.iter().map(|silence| claim_of_silence(silence, scene.kernel_traced, &sideband)),
     );
     claims.extend(uncovered);
+    add_losses(&mut claims, &stays, &sideband);
     claims.extend(claims_of_spins(&activity.spins));
     let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
     let mut behind = claims_of_queue(interval, from, &queue, &stays, &activity.spins);

@@ -280,6 +280,8 @@ pub(crate) fn describe(kind: &EventKind) -> String {
         EventKind::SwitchOut => "sched_switch".into(),
         EventKind::Block { step, request } => format!("block request {step:?}: {request}"),
         EventKind::Socket { connection } => connection.clone(),
+        EventKind::TraceLost { how } => format!("AUX record: {how}"),
+        EventKind::RecordsLost { count } => format!("LOST record: {count} records"),
     }
 }
 

@@ -16,6 +16,7 @@ mod front_end;
 mod functions;
 mod hand_off;
 mod kernel;
+mod losses;
 mod offcpu;
 mod partition;
 mod power;

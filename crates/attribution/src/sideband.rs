@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid, TimeConversion, Tsc, TscRange};
-use perfdata::{PerfData, Record};
+use perfdata::{AuxFlags, PerfData, Record};
 
 use classify::{classify, number};
 
@@ -71,6 +71,16 @@ pub(crate) enum EventKind {
     Socket {
         /// Protocol and both ends: "TCP 10.0.0.1:40000 to 10.0.0.2:80".
         connection: String,
+    },
+    /// PT bytes were lost about here.
+    TraceLost {
+        /// The flags of the AUX record.
+        how: String,
+    },
+    /// Records were lost before here.
+    RecordsLost {
+        /// How many.
+        count: u64,
     },
 }
 
@@ -269,6 +279,27 @@ impl fmt::Display for Request {
     }
 }
 
+/// What a record says was lost. An overwritten snapshot ring is no loss.
+fn loss(record: &Record<'_>) -> Option<EventKind> {
+    match record {
+        Record::Aux { flags, .. } if flags.means_loss() => Some(EventKind::TraceLost { how: how(*flags) }),
+        Record::Lost { lost, .. } | Record::LostSamples { lost } => {
+            Some(EventKind::RecordsLost { count: *lost })
+        }
+        _ => None,
+    }
+}
+
+fn how(flags: AuxFlags) -> String {
+    let words = [
+        (AuxFlags::TRUNCATED, "truncated, the buffer was full"),
+        (AuxFlags::PARTIAL, "partial, tracing paused"),
+        (AuxFlags::COLLISION, "a sample collided with another one"),
+    ];
+    let told = words.iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, words)| *words);
+    told.collect::<Vec<_>>().join("; ")
+}
+
 /// The explaining records within `range`, in order of time.
 pub(crate) fn events_within(
     perf: &PerfData,
@@ -279,17 +310,19 @@ pub(crate) fn events_within(
     let to = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
     perf.records_in(from..to)
         .filter_map(|timed| {
-            let Record::Sample(sample) = &timed.record else { return None };
-            let (side, kind) = classify(sample)?;
-            let chain: Vec<u64> = match kind {
-                EventKind::SwitchOut | EventKind::Waking { .. } => sample.callchain_addresses().collect(),
-                _ => Vec::new(),
+            let (side, kind) = match &timed.record {
+                Record::Sample(sample) => classify(sample)?,
+                record => (Side::Begin, loss(record)?),
             };
-            let cpu = match kind {
-                EventKind::Idle { .. } => {
-                    number(sample, "cpu_id").and_then(|id| u32::try_from(id).ok()).map(Cpu)
+            let (cpu, chain) = match (&timed.record, &kind) {
+                (Record::Sample(sample), EventKind::Idle { .. }) => {
+                    let cpu = number(sample, "cpu_id").and_then(|id| u32::try_from(id).ok()).map(Cpu);
+                    (cpu, Vec::new())
                 }
-                _ => timed.cpu,
+                (Record::Sample(sample), EventKind::SwitchOut | EventKind::Waking { .. }) => {
+                    (timed.cpu, sample.callchain_addresses().collect())
+                }
+                _ => (timed.cpu, Vec::new()),
             };
             let time = conversion.to_tsc(timed.time?);
             Some(SidebandEvent { time, cpu, thread: timed.thread, offset: timed.offset, side, kind, chain })
