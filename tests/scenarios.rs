@@ -93,8 +93,9 @@ impl Made {
 
 #[test]
 fn instructions_are_those_that_ran() {
+    // Of code that no file holds there are only names.
     each(|made| {
-        for cpu in 0..made.executed.cpus() {
+        for cpu in (0..made.executed.cpus()).filter(|_| made.name != "jit_perf-map") {
             let truth = made.folder.path().join(format!("instructions.cpu{cpu}"));
             let truth = fs::read_to_string(truth).expect("the truth");
             let found = made.tailtrace("dump", &["--insns", "--cpu", &cpu.to_string()]);

@@ -13,8 +13,10 @@ const TOLERANCE_PERCENT: u64 = 5;
 const TOLERANCE_NS: u64 = 20;
 
 /// Truths that are not told yet: scenario, interval, what is missing. One that begins to be told must go from here.
-const NOT_TOLD_YET: &[(&str, u64, &str)] =
-    &[("snapshot_wrap", 40, "typical intervals whose trace was overwritten are compared with")];
+const NOT_TOLD_YET: &[(&str, u64, &str)] = &[
+    ("jit_perf-map", 8, "the name of the function whose bytes are missing"),
+    ("snapshot_wrap", 40, "typical intervals whose trace was overwritten are compared with"),
+];
 
 #[test]
 fn causes_are_those_of_the_scenario() {

@@ -129,14 +129,14 @@ impl Record {
 
     /// A file mapped as code, with the program's build ID.
     pub(crate) fn mapping(mapping: &Mapping, build_id: [u8; 20], origin: Origin) -> Record {
-        let Mapping { address, size, file_offset, path } = mapping;
-        // Bit 14 of misc: a build ID stands where the inode would.
-        let record = Record::new(10, USER | 1 << 14).u32s([origin.pid, origin.tid]);
-        let mut record = record.u64s([*address, *size, *file_offset]);
-        record.body.extend([20, 0, 0, 0]);
-        record.body.extend(build_id);
-        // PROT_READ | PROT_EXEC, MAP_PRIVATE
-        record.u32s([5, 2]).name(path).from(origin)
+        // Bit 14 of misc: a build ID stands where device and inode would.
+        mapped(USER | 1 << 14, mapping, &[&[20, 0, 0, 0], build_id.as_slice()].concat(), origin)
+    }
+
+    /// Memory without a file that holds code.
+    pub(crate) fn anonymous_mapping(address: u64, size: u64, origin: Origin) -> Record {
+        let mapping = Mapping { address, size, file_offset: 0, path: "//anon".to_owned() };
+        mapped(USER, &mapping, &[0; 24], origin)
     }
 
     /// A tracepoint met at `ip`: IDENTIFIER, IP, TID, TIME, CPU, RAW.
@@ -220,4 +220,14 @@ impl Record {
     pub(crate) fn time_conversion(shift: u64, mult: u64, zero: u64) -> Record {
         Record::new(79, 0).u64s([shift, mult, zero, 0, 0]).u32s([1, 0])
     }
+}
+
+/// MMAP2; `identity` is 24 bytes: device and inode, or a build ID.
+fn mapped(misc: u16, mapping: &Mapping, identity: &[u8], origin: Origin) -> Record {
+    let Mapping { address, size, file_offset, path } = mapping;
+    let record = Record::new(10, misc).u32s([origin.pid, origin.tid]);
+    let mut record = record.u64s([*address, *size, *file_offset]);
+    record.body.extend(identity);
+    // PROT_READ | PROT_EXEC, MAP_PRIVATE
+    record.u32s([5, 2]).name(path).from(origin)
 }

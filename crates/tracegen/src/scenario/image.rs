@@ -9,6 +9,8 @@ use crate::assembler::Assembled;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Kernel,
+    /// Memory without a file, mapped into every process: code made at run time, of which only the names are written down.
+    Jit,
     /// A file at this path, mapped into every process.
     File(String),
 }

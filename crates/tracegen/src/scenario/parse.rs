@@ -166,13 +166,17 @@ fn link_change(scenario: &Scenario, change: &Change) -> Result<Poke, String> {
     Ok(Poke { tsc, address, old, new })
 }
 
-/// The kernel's code, or a program's at its path.
+/// The kernel's code, a program's at its path, or code made at run time.
 fn parse_code(owner: &str, address: &str, bits: u32) -> Result<Section, String> {
     let address = number(address)?;
     if address % 4096 != 0 || address < 4096 {
         return Err("code begins at a page: a multiple of 0x1000, not 0".to_owned());
     }
-    let owner = if owner == "kernel" { Owner::Kernel } else { Owner::File(owner.to_owned()) };
+    let owner = match owner {
+        "kernel" => Owner::Kernel,
+        "jit" => Owner::Jit,
+        path => Owner::File(path.to_owned()),
+    };
     Ok(Section::Code(Box::new(Unlinked::new(owner, address, bits))))
 }
 

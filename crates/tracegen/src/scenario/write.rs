@@ -4,6 +4,7 @@
 
 mod aux;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -51,6 +52,7 @@ pub fn write(scenario: &Scenario, executed: &Executed, output: &Path) -> Result<
             put(&output.join("symfs").join(path.trim_start_matches('/')), &program)?;
         }
     }
+    write_jit_names(scenario, &output.join("symfs/tmp"))?;
     for (number, cpu) in executed.cpus.iter().enumerate() {
         let mut list = String::new();
         for retired in &cpu.retired {
@@ -60,6 +62,26 @@ pub fn write(scenario: &Scenario, executed: &Executed, output: &Path) -> Result<
     }
     put(&output.join("intervals.csv"), intervals(scenario, executed).as_bytes())?;
     put(&output.join("truth.json"), truth(executed).as_bytes())
+}
+
+/// Writes each process's `perf-PID.map`: start, size and name of the functions made at run time.
+fn write_jit_names(scenario: &Scenario, folder: &Path) -> Result<(), Error> {
+    let mut map = String::new();
+    for image in scenario.images.iter().filter(|image| image.owner == Owner::Jit) {
+        let end = image.address + image.bytes.len() as u64;
+        for (number, (name, address)) in image.symbols.iter().enumerate() {
+            let next = image.symbols.get(number + 1).map_or(end, |(_, next)| *next);
+            let _ = writeln!(map, "{address:x} {:x} {name}", next - address);
+        }
+    }
+    if map.is_empty() {
+        return Ok(());
+    }
+    let processes: BTreeSet<u32> = scenario.threads.iter().map(|thread| thread.pid).collect();
+    for pid in processes.into_iter().filter(|&pid| pid != 0) {
+        put(&folder.join(format!("perf-{pid}.map")), map.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -263,14 +285,18 @@ impl Writer<'_> {
                 continue;
             }
             seen.push(thread.pid);
+            let origin = Origin { tid: thread.pid, ..origin };
             for image in &self.scenario.images {
-                if let Owner::File(path) = &image.owner {
-                    let size = (image.bytes.len() as u64).next_multiple_of(PAGE);
-                    let mapping =
-                        Mapping { address: image.address, size, file_offset: PAGE, path: path.clone() };
-                    let origin = Origin { tid: thread.pid, ..origin };
-                    self.out.push(&Record::mapping(&mapping, elf::build_id(&image.bytes), origin));
-                }
+                let (address, size) = (image.address, (image.bytes.len() as u64).next_multiple_of(PAGE));
+                let record = match &image.owner {
+                    Owner::Kernel => continue,
+                    Owner::Jit => Record::anonymous_mapping(address, size, origin),
+                    Owner::File(path) => {
+                        let mapping = Mapping { address, size, file_offset: PAGE, path: path.clone() };
+                        Record::mapping(&mapping, elf::build_id(&image.bytes), origin)
+                    }
+                };
+                self.out.push(&record);
             }
         }
     }
