@@ -5,6 +5,7 @@
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
 //! * `records`: `dump --records` against perf.
 //! * `scenarios`: hand-made captures, code patched at run time among them.
+//! * `score`: verdicts against known truth, on all stored captures.
 //! * `contract`: exit codes, formats, options, bad input.
 //! * `robustness`: bad input of every kind.
 //! * `readme`: the README shows what the tool prints.
@@ -17,4 +18,5 @@ mod readme;
 mod records;
 mod robustness;
 mod scenarios;
+mod score;
 mod verdicts;
