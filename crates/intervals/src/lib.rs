@@ -11,6 +11,7 @@
 
 mod baselines;
 mod clock;
+mod counters;
 mod error;
 pub mod events;
 mod file;
@@ -26,6 +27,7 @@ mod selection;
 
 pub use baselines::{baselines, baselines_of_all};
 pub use clock::{Clock, ClockPair, Clocks, Join};
+pub use counters::{CounterStatistics, RankCorrelation, Side, Split};
 pub use error::Error;
 pub use events::{EventPair, from_events};
 pub use file::{read_interval_file, read_intervals};
