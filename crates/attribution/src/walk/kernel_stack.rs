@@ -129,6 +129,7 @@ impl KernelStack {
         self.close_from(0, at, uncertainty);
         self.calls.cut_to(0);
         self.cut_off.clear();
+        self.scheduled_at = None;
     }
 
     /// Packets were lost from `at` on: what was open may end unseen.
@@ -138,6 +139,7 @@ impl KernelStack {
         }
         self.close_from(0, at, Ticks(0));
         self.calls.cut_to(0);
+        self.scheduled_at = None;
     }
 
     /// Frames that began at `from`, where time was not known, began at `to`.
@@ -248,7 +250,7 @@ impl KernelStack {
         let since = self.scheduled_at.take().filter(|_| inside && cause == Cause::Schedule);
         // A flow that begins with the switch does so in the scheduler, before its own function is seen.
         let begin = match self.open.last() {
-            Some(entry) if entry.began_before && since == Some(entry.begin.at) => entry.begin,
+            Some(entry) if entry.began_before && since.is_some_and(|at| at <= entry.begin.at) => entry.begin,
             _ => begin,
         };
         self.push(cause, function.name.clone(), Closing::Return(function.start), begin, inside);

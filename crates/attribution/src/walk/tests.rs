@@ -247,8 +247,9 @@ fn a_flow_that_begins_with_a_switch_begins_in_the_scheduler() {
         .block(40, "__x64_sys_read", 0x40, BlockEnd::FarReturn)
         .block(60, "work", 0, BlockEnd::Jump);
     let mut walker = Walker::new(&table, STALL);
-    walker.switch_in(Some(Cpu(0)), Tsc(10));
-    walker.scheduled(Tsc(10));
+    // The record is a little earlier than the first packet.
+    walker.switch_in(Some(Cpu(0)), Tsc(8));
+    walker.scheduled(Tsc(8));
     script.items.iter().for_each(|item| walker.item(item));
     walker.switch_out(Tsc(100));
     assert_eq!(
