@@ -25,7 +25,7 @@ use crate::queue::{Queues, claims_of_queue};
 use crate::sideband::{Sideband, SidebandEvent, events_within};
 use crate::spin::claims_of_spins;
 use crate::timeline::{Stay, stays_with};
-use crate::walk::{Run, UserCode};
+use crate::walk::{Activity, Run, UserCode};
 
 /// What examining needs of a capture.
 pub struct Capture<'a> {
@@ -179,19 +179,9 @@ pub(crate) fn examine_scene(
     let around = TscRange::new(interval.range.start.before(LOOK_BACK), interval.range.stop);
     let sideband = Sideband::new((scene.records)(around));
     let queue = scene.queues.before(interval);
-    let hand_off = HandOff::of(interval, &sideband);
-    let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
-    let followed = follow(scene, &stays, decoder);
-    let idle = hand_off.is_none() && queue.is_empty();
-    let by_spin = idle.then(|| HandOff::by_spin(interval, &followed.0.spins)).flatten();
-    let (hand_off, stays, (activity, uncovered)) = match by_spin {
-        Some(by_spin) => {
-            let stays = stays_with(interval, Some(&by_spin), scene.schedule, scene.conversion);
-            let followed = follow(scene, &stays, decoder);
-            (Some(by_spin), stays, followed)
-        }
-        None => (hand_off, stays, followed),
-    };
+    let by_records = HandOff::of(interval, &sideband);
+    let Time { hand_off, stays, activity, uncovered } =
+        follow_interval(scene, interval, by_records, queue.is_empty(), decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
     let mut claims = claims_of_frames(&activity.frames, &sideband, &stays, scene.comms);
     claims.extend(claims_of_records(&sideband, &stays, &claims));
@@ -222,6 +212,38 @@ pub(crate) fn examine_scene(
         conversion: scene.conversion,
         pieces,
         paths: activity.paths,
+    }
+}
+
+/// Whose time an interval is, and what they did.
+struct Time {
+    hand_off: Option<HandOff>,
+    stays: Vec<Stay>,
+    activity: Activity,
+    uncovered: Vec<Claim>,
+}
+
+/// Follows the interval's threads. Where no record tells the hand-off and the stop thread `is_free` to wait, its flow
+/// may, and the threads are followed once more.
+fn follow_interval(
+    scene: &Scene<'_>,
+    interval: &Interval,
+    hand_off: Option<HandOff>,
+    is_free: bool,
+    decoder: &mut dyn Decode,
+) -> Time {
+    let mut follow_with = |hand_off: Option<HandOff>| {
+        let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
+        let (activity, uncovered) = follow(scene, &stays, decoder);
+        Time { hand_off, stays, activity, uncovered }
+    };
+    let time = follow_with(hand_off);
+    if time.hand_off.is_some() || !is_free {
+        return time;
+    }
+    match HandOff::by_spin(interval, &time.activity.spins) {
+        Some(by_spin) => follow_with(Some(by_spin)),
+        None => time,
     }
 }
 
