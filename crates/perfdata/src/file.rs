@@ -4,14 +4,17 @@
 //! `perf script -D` prints, each further piece begins at a multiple of [`PIECE`].
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, Mmap, MmapOptions};
 use model::FileOffset;
+use rustix::io::{ReadWriteFlags, preadv2};
 
 use crate::Error;
+use crate::stretches::Stretches;
 
 /// Distance between the first offsets of two pieces: more than any file has.
 const PIECE: u64 = 1 << 48;
@@ -27,14 +30,14 @@ pub struct FilePosition {
 
 #[derive(Debug)]
 enum Backing {
-    Mapped(Mmap),
+    Mapped(Mmap, File),
     Owned(Vec<u8>),
 }
 
 impl Backing {
     fn bytes(&self) -> &[u8] {
         match self {
-            Backing::Mapped(mapped) => mapped,
+            Backing::Mapped(mapped, _) => mapped,
             Backing::Owned(bytes) => bytes,
         }
     }
@@ -46,6 +49,8 @@ struct Piece {
     backing: Backing,
     /// Decompressed records: (first byte in this piece, offset of the COMPRESSED record it came from).
     origins: Vec<(usize, u64)>,
+    /// Copies of records.
+    stretches: Stretches,
 }
 
 /// All pieces; the first is the file `data`, further ones follow in the order of their addition.
@@ -57,16 +62,17 @@ pub(crate) struct Pieces {
 impl Pieces {
     /// Maps a file and returns the number of its piece.
     pub(crate) fn map(&mut self, path: &Path) -> Result<usize, Error> {
-        let backing = Backing::Mapped(map_file(path)?);
-        Ok(self.add(Piece { path: path.to_path_buf(), backing, origins: Vec::new() }))
+        let (mapped, file) = map_file(path)?;
+        Ok(self.add(path, Backing::Mapped(mapped, file), Vec::new()))
     }
 
     pub(crate) fn own(&mut self, path: &Path, bytes: Vec<u8>, origins: Vec<(usize, u64)>) -> usize {
-        self.add(Piece { path: path.to_path_buf(), backing: Backing::Owned(bytes), origins })
+        self.add(path, Backing::Owned(bytes), origins)
     }
 
-    fn add(&mut self, piece: Piece) -> usize {
-        self.pieces.push(piece);
+    fn add(&mut self, path: &Path, backing: Backing, origins: Vec<(usize, u64)>) -> usize {
+        let stretches = Stretches::default();
+        self.pieces.push(Piece { path: path.to_path_buf(), backing, origins, stretches });
         self.pieces.len() - 1
     }
 
@@ -90,6 +96,51 @@ impl Pieces {
         self.bytes(piece).get(at..).unwrap_or(&[])
     }
 
+    /// The bytes from the record at `offset` on; the record is whole if it is so in the file.
+    pub(crate) fn record(&self, offset: FileOffset) -> &[u8] {
+        let (piece, at) = split(offset);
+        let copied = self.pieces.get(piece).and_then(|piece| piece.stretches.record(at));
+        copied.unwrap_or_else(|| self.from(offset))
+    }
+
+    /// Keeps copies of records of a piece.
+    pub(crate) fn keep(&mut self, piece: usize, stretches: Stretches) {
+        if let Some(piece) = self.pieces.get_mut(piece) {
+            piece.stretches = stretches;
+        }
+    }
+
+    /// Fills `bytes` from byte `at` of a piece on, without touching the mapping; false where that fails.
+    pub(crate) fn read(&self, piece: usize, at: usize, bytes: &mut [u8]) -> bool {
+        self.read_by(piece, at, bytes, |file, at, bytes| file.read_exact_at(bytes, at).is_ok())
+    }
+
+    /// The same without waiting for a device: false where the bytes are not in memory, or where that is not known.
+    pub(crate) fn read_cached(&self, piece: usize, at: usize, bytes: &mut [u8]) -> bool {
+        self.read_by(piece, at, bytes, |file, at, bytes| {
+            let wanted = bytes.len();
+            let buffers = &mut [IoSliceMut::new(bytes)];
+            preadv2(file, buffers, at, ReadWriteFlags::NOWAIT).is_ok_and(|read| read == wanted)
+        })
+    }
+
+    fn read_by(
+        &self,
+        piece: usize,
+        at: usize,
+        bytes: &mut [u8],
+        of_file: impl FnOnce(&File, u64, &mut [u8]) -> bool,
+    ) -> bool {
+        match self.pieces.get(piece).map(|piece| &piece.backing) {
+            Some(Backing::Mapped(_, file)) => of_file(file, at as u64, bytes),
+            Some(Backing::Owned(all)) => {
+                let wanted = at.checked_add(bytes.len()).and_then(|end| all.get(at..end));
+                wanted.map(|wanted| bytes.copy_from_slice(wanted)).is_some()
+            }
+            None => false,
+        }
+    }
+
     pub(crate) fn slice(&self, offset: FileOffset, length: u64) -> Option<&[u8]> {
         self.from(offset).get(..usize::try_from(length).ok()?)
     }
@@ -104,7 +155,7 @@ impl Pieces {
 
     /// Tells the kernel how a range of a mapped piece will be read. Advice only: a refusal changes nothing.
     pub(crate) fn advise(&self, piece: usize, advice: Advice, range: Range<usize>) {
-        if let Some(Piece { backing: Backing::Mapped(mapped), .. }) = self.pieces.get(piece) {
+        if let Some(Piece { backing: Backing::Mapped(mapped, _), .. }) = self.pieces.get(piece) {
             let end = range.end.min(mapped.len());
             if range.start < end {
                 mapped.advise_range(advice, range.start, end - range.start).ok();
@@ -126,7 +177,7 @@ pub(crate) fn split(offset: FileOffset) -> (usize, usize) {
 
 // The one place of this crate that cannot be written without: there is no safe way to map a file.
 #[allow(unsafe_code)]
-fn map_file(path: &Path) -> Result<Mmap, Error> {
+fn map_file(path: &Path) -> Result<(Mmap, File), Error> {
     let refused = |source| Error::Io { path: path.to_path_buf(), source };
     // Before opening: a FIFO would block until somebody writes to it, a device cannot be mapped.
     if !fs::metadata(path).map_err(refused)?.is_file() {
@@ -141,5 +192,5 @@ fn map_file(path: &Path) -> Result<Mmap, Error> {
     let mapped = unsafe { MmapOptions::new().map(&file) }.map_err(refused)?;
     // Read-ahead would drag in AUX payloads. What is read in sequence is asked for explicitly.
     mapped.advise(Advice::Random).ok();
-    Ok(mapped)
+    Ok((mapped, file))
 }

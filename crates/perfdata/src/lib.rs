@@ -22,6 +22,7 @@ mod read_ahead;
 mod record;
 mod resync;
 mod schedule;
+mod stretches;
 #[cfg(test)]
 mod test_file;
 mod thread_names;

@@ -137,7 +137,9 @@ fn walk_all(
         } else {
             (0..pieces.bytes(piece).len(), &AuxtraceIndex::default())
         };
-        Walker { pieces, piece, layout, auxtrace: list, walked: &mut walked, diagnostics }.walk(records);
+        let walk = Walker { pieces, piece, layout, auxtrace: list, walked: &mut walked, diagnostics };
+        let copies = walk.walk(records);
+        pieces.keep(piece, copies);
         let compressed = std::mem::take(&mut walked.compressed);
         if compressed.is_empty() {
             continue;
@@ -176,7 +178,7 @@ impl PerfData {
     }
 
     fn body_at(&self, offset: FileOffset) -> Option<&[u8]> {
-        let bytes = self.pieces.from(offset);
+        let bytes = self.pieces.record(offset);
         let size = crate::record::Header::read(bytes)?.size;
         bytes.get(HEADER_SIZE..usize::from(size))
     }
@@ -315,7 +317,7 @@ impl PerfData {
 
     /// The record that begins at `offset`; `None` where none can.
     pub fn record_at(&self, offset: FileOffset) -> Option<TimedRecord<'_>> {
-        crate::record::parse(self.schema(), offset, self.pieces.from(offset))
+        crate::record::parse(self.schema(), offset, self.pieces.record(offset))
     }
 
     /// Times of the first and the last record that have one.

@@ -1,19 +1,18 @@
-//! Asks the kernel for the pages of records ahead of the walk over them, and never for AUX payloads.
+//! Brings the bytes of records ahead of the walk over them, and never those of AUX payloads.
 //!
 //! Input: the file's own list of AUXTRACE records. Between two of them lie a payload, whose length only the first
-//! one's header tells, and then records. So headers are asked for first, then, when they have come, the records behind
-//! the payloads: a file that is not cached costs the device's throughput and not a wait per AUXTRACE record. Nothing is
-//! asked for until a page proves not to be cached.
+//! one's header tells, and then records: a stretch, which is copied where it is short (see [`Stretches`]). Where one is not in
+//! memory, headers further on are asked for, then, when they have come, the records behind their payloads: a file that is
+//! not cached costs the device's throughput and not a wait per AUXTRACE record.
 
-use std::hint::black_box;
 use std::ops::Range;
-use std::time::{Duration, Instant};
 
 use memmap2::Advice;
 
 use crate::bytes::u64_at;
 use crate::file::Pieces;
 use crate::record::HEADER_SIZE;
+use crate::stretches::Stretches;
 use crate::walk::{AUXTRACE_SIZE, AuxtraceIndex};
 
 /// How many bytes of records are asked for at once.
@@ -22,8 +21,6 @@ const CHUNK: usize = 1 << 20;
 const HEADERS: usize = 512;
 /// For how many of them the records behind their payloads are asked for.
 const STRETCHES: usize = 128;
-/// Touching a page takes longer only if it must be read first.
-const TOUCH: Duration = Duration::from_micros(30);
 /// Fewer bytes than this come with the AUXTRACE header behind them, or nearly so.
 const SHORT: usize = 512;
 
@@ -35,11 +32,10 @@ pub(crate) struct ReadAhead<'a> {
     end: usize,
     /// Nothing to do before the walk is here.
     asked: usize,
-    /// Whether the file's pages were in memory so far.
-    cached: bool,
     /// How many headers, and the records behind how many payloads.
     headers: usize,
     stretches: usize,
+    copies: Stretches,
 }
 
 impl<'a> ReadAhead<'a> {
@@ -51,7 +47,8 @@ impl<'a> ReadAhead<'a> {
         records: &Range<usize>,
     ) -> ReadAhead<'a> {
         let (asked, end) = (records.start, records.end);
-        ReadAhead { pieces, piece, auxtrace, end, asked, cached: true, headers: 0, stretches: 0 }
+        let copies = Stretches::default();
+        ReadAhead { pieces, piece, auxtrace, end, asked, headers: 0, stretches: 0, copies }
     }
 
     /// The walk is at `at`.
@@ -71,10 +68,28 @@ impl<'a> ReadAhead<'a> {
         let here = list.partition_point(|&record| record < at);
         let next = list.get(here).map_or(self.end, |&record| record.saturating_add(AUXTRACE_SIZE));
         self.asked = at.saturating_add(CHUNK).min(next);
-        self.cached &= self.is_quick(at) && list.get(here).is_none_or(|&record| self.is_quick(record));
-        if self.cached {
+        self.bring(at..self.asked, list, here);
+    }
+
+    /// Copies the records in `stretch`, or makes sure that its first and its last one come. `here` is the number of the
+    /// AUXTRACE record that ends it.
+    fn bring(&mut self, stretch: Range<usize>, list: &[usize], here: usize) {
+        let (pieces, piece, at) = (self.pieces, self.piece, stretch.start);
+        let ends_here = list.get(here).copied();
+        if ends_here.is_some() && self.copies.would_take(stretch.len()) {
+            if !self.copies.copy(at, stretch.len(), |bytes| pieces.read_cached(piece, at, bytes)) {
+                self.ask_from(list, here, at);
+                self.copies.copy(at, stretch.len(), |bytes| pieces.read(piece, at, bytes));
+            }
             return;
         }
+        let is_cached = |at| pieces.read_cached(piece, at, &mut [0]);
+        if !is_cached(at) || !ends_here.is_none_or(is_cached) {
+            self.ask_from(list, here, at);
+        }
+    }
+
+    fn ask_from(&mut self, list: &[usize], here: usize, at: usize) {
         (self.headers, self.stretches) = (self.headers.max(here), self.stretches.max(here));
         self.ask_headers(list, here.saturating_add(HEADERS));
         self.ask_stretches(list, here.saturating_add(STRETCHES));
@@ -83,11 +98,15 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// Whether the page at `at` can be touched without waiting for the device.
-    fn is_quick(&self, at: usize) -> bool {
-        let start = Instant::now();
-        black_box(self.pieces.bytes(self.piece).get(at).copied());
-        start.elapsed() < TOUCH
+    /// The record at `at` and some behind it, where they were copied.
+    #[inline]
+    pub(crate) fn record(&self, at: usize) -> Option<&[u8]> {
+        self.copies.record(at)
+    }
+
+    /// The copies made.
+    pub(crate) fn into_copies(self) -> Stretches {
+        self.copies
     }
 
     fn ask_headers(&mut self, list: &[usize], up_to: usize) {

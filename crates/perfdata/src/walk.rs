@@ -14,6 +14,7 @@ use crate::file::{Pieces, offset_in};
 use crate::read_ahead::ReadAhead;
 use crate::record::{Counts, HEADER_SIZE, Header, Layout, cpu_number, kinds, thread_number};
 use crate::resync;
+use crate::stretches::Stretches;
 
 /// Length of an AUXTRACE record without its payload.
 pub(crate) const AUXTRACE_SIZE: usize = 48;
@@ -96,15 +97,15 @@ pub(crate) struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    /// Walks the records in `records`, which lies inside the piece.
-    pub(crate) fn walk(&mut self, records: Range<usize>) {
+    /// Walks the records in `records`, which lies inside the piece. Returns copies of some, to be read instead.
+    pub(crate) fn walk(mut self, records: Range<usize>) -> Stretches {
         let file = self.pieces.bytes(self.piece);
         let mut at = records.start;
         let mut read_ahead = ReadAhead::new(self.pieces, self.piece, self.auxtrace, &records);
         let mut previous_time = 0;
         while at < records.end {
             read_ahead.reach(at);
-            let rest = &file[at..records.end];
+            let rest = read_ahead.record(at).unwrap_or_else(|| &file[at..records.end]);
             let record = match checked_record(rest) {
                 Ok(record) => record,
                 Err(damage) => match self.resume_behind(at, &damage, records.end) {
@@ -112,7 +113,7 @@ impl Walker<'_> {
                         at = resumed;
                         continue;
                     }
-                    None => return,
+                    None => break,
                 },
             };
             let offset = offset_in(self.piece, at);
@@ -126,6 +127,7 @@ impl Walker<'_> {
             self.walked.counts.count(record.header.kind);
             at = self.behind(at, record, records.end);
         }
+        read_ahead.into_copies()
     }
 
     /// The record's sort key, where it has a time of its own.

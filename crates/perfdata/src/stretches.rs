@@ -1,0 +1,103 @@
+//! Copies of the short stretches of records that lie between AUX payloads.
+//!
+//! A file written in many AUXTRACE records holds its other records in thousands of places, each on pages of its own. To
+//! read them through the mapping costs a page fault for each, which also maps the payload's pages around; one
+//! positioned read costs a fraction of it. Copies are looked at instead of the mapping wherever a record lies in one as a
+//! whole; nothing else depends on them.
+
+use crate::record::{HEADER_SIZE, Header};
+
+/// Longer stretches are as well read through the mapping.
+const LONGEST: usize = 64 << 10;
+/// So much memory copies may take; what comes later in the file is read through the mapping.
+const MOST: usize = 128 << 20;
+
+/// The copies from one piece, in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Stretches {
+    bytes: Vec<u8>,
+    /// (first byte in the piece, first byte in `bytes`): each lasts until the next one's.
+    starts: Vec<(usize, usize)>,
+}
+
+impl Stretches {
+    /// Whether a copy of `length` more bytes is worth making.
+    pub(crate) fn would_take(&self, length: usize) -> bool {
+        length <= LONGEST && self.bytes.len() + length <= MOST
+    }
+
+    /// Copies `length` bytes from `at` on, by `read`; false, and nothing is kept, where that fails. Must come in the
+    /// order of the file.
+    pub(crate) fn copy(&mut self, at: usize, length: usize, read: impl FnOnce(&mut [u8]) -> bool) -> bool {
+        let here = self.bytes.len();
+        self.bytes.resize(here + length, 0);
+        if read(&mut self.bytes[here..]) {
+            self.starts.push((at, here));
+            true
+        } else {
+            self.bytes.truncate(here);
+            false
+        }
+    }
+
+    /// The record at `at` and what is copied behind it; `None` where it does not lie in a copy as a whole.
+    pub(crate) fn record(&self, at: usize) -> Option<&[u8]> {
+        // A walk asks for the stretch that was copied last.
+        let behind = match self.starts.last() {
+            Some(&(last, _)) if last <= at => self.starts.len(),
+            _ => self.starts.partition_point(|&(start, _)| start <= at),
+        };
+        let &(start, here) = self.starts.get(behind.checked_sub(1)?)?;
+        let end = self.starts.get(behind).map_or(self.bytes.len(), |&(_, next)| next);
+        let rest = self.bytes.get(here..end)?.get(at - start..)?;
+        let size = usize::from(Header::read(rest)?.size);
+        (size >= HEADER_SIZE && size <= rest.len()).then_some(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of type 14 (SWITCH) and this size.
+    fn record(size: u16) -> Vec<u8> {
+        let mut bytes = vec![0; usize::from(size)];
+        bytes[0] = 14;
+        bytes[6..8].copy_from_slice(&size.to_le_bytes());
+        bytes
+    }
+
+    fn copied(stretches: &mut Stretches, at: usize, from: &[u8]) -> bool {
+        stretches.copy(at, from.len(), |bytes| {
+            bytes.copy_from_slice(from);
+            true
+        })
+    }
+
+    #[test]
+    fn a_record_is_found_where_it_lies_in_the_file() {
+        let mut stretches = Stretches::default();
+        assert!(copied(&mut stretches, 1000, &[record(16), record(24)].concat()));
+        assert!(copied(&mut stretches, 5000, &record(32)));
+        let size = |at| stretches.record(at).map(<[u8]>::len);
+        // The rest of the stretch comes with it.
+        assert_eq!([size(1000), size(1016), size(5000)], [Some(40), Some(24), Some(32)]);
+        // In front of all, behind a stretch, in its last bytes.
+        assert_eq!([size(992), size(1040), size(5032), size(5028)], [None; 4]);
+    }
+
+    #[test]
+    fn a_record_that_reaches_over_the_end_is_not_in_the_copy() {
+        let mut stretches = Stretches::default();
+        assert!(copied(&mut stretches, 0, &record(64)[..40]));
+        assert!(stretches.record(0).is_none());
+    }
+
+    #[test]
+    fn what_could_not_be_read_leaves_nothing() {
+        let mut stretches = Stretches::default();
+        assert!(!stretches.copy(0, 16, |_| false));
+        assert!(stretches.record(0).is_none() && stretches.bytes.is_empty());
+        assert!(!stretches.would_take(LONGEST + 1));
+    }
+}
