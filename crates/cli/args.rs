@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Stat(StatArgs),
     /// Explains the slowest intervals: every nanosecond, with its cause.
     Explain(ExplainArgs),
+    /// Writes the explained intervals for other tools.
+    Export(ExportArgs),
     /// Prints what the capture holds, for people who debug traces.
     Dump(DumpArgs),
 }
@@ -46,20 +48,42 @@ pub(crate) struct StatArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
+    pub(crate) analysis: AnalysisArgs,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
+    pub(crate) format: ExplainFormat,
+    /// Also writes the report as one HTML file that needs nothing else: for a ticket.
+    #[arg(long, value_name = "OUT.html")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// Which intervals are explained, and against what.
+#[derive(Debug, Args)]
+pub(crate) struct AnalysisArgs {
+    #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Output format.
-    #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
-    pub(crate) format: ExplainFormat,
     /// How many typical intervals each outlier is compared with.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub(crate) baselines: usize,
     /// Threads that decode.
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArgs,
+    /// For whom: flamegraph tools, a spreadsheet, profiler.firefox.com, ui.perfetto.dev.
+    #[arg(long, value_enum)]
+    pub(crate) to: ExportFormat,
+    /// The file to write.
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -189,4 +213,12 @@ pub(crate) enum ExplainFormat {
     Text,
     Markdown,
     Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    Folded,
+    Csv,
+    Firefox,
+    Perfetto,
 }

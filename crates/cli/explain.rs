@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use attribution::{Examined, Queues, examine, examine_baseline};
 use intervals::{IntervalSet, Population, Selected};
-use model::{Attribution, Diagnostic, Interval};
+use model::{Attribution, Calls, Diagnostic, Interval};
 use rayon::prelude::*;
 use report::{OutlierReport, Report, Timebase};
 
-use crate::args::{ExplainArgs, ExplainFormat, InputArgs};
+use crate::args::{AnalysisArgs, ExplainArgs, ExplainFormat, InputArgs};
 use crate::capture::{self, Capture};
 use crate::checks;
 use crate::decoding::Decoders;
@@ -18,6 +18,23 @@ use crate::{source, stat};
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
+    let (report, outcome) = analyse(&args.analysis)?;
+    if args.format == ExplainFormat::Json || !output::is_terminal() {
+        output::print_diagnostics(&report.diagnostics);
+    }
+    if let Some(path) = &args.html {
+        output::write_file(path, report::render_html(&report).as_bytes())?;
+    }
+    output::print_result(&match args.format {
+        ExplainFormat::Text => report::render_text(&report, &output::style()),
+        ExplainFormat::Markdown => report::render_markdown(&report),
+        ExplainFormat::Json => report::render_json(&report),
+    })?;
+    Ok(outcome)
+}
+
+/// The report on the intervals that the arguments choose, and how well that went.
+pub(crate) fn analyse(args: &AnalysisArgs) -> Result<(Report, Outcome)> {
     if let Some(jobs) = args.jobs {
         rayon::ThreadPoolBuilder::new().num_threads(usize::from(jobs)).build_global()?;
     }
@@ -28,23 +45,16 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let population = Population::of(&set.intervals, members, capture.conversion());
     let selected = source::select(&args.selection, &population)?;
     let report = build(args, &capture, &set, &population, &selected)?;
-    if args.format == ExplainFormat::Json || !output::is_terminal() {
-        output::print_diagnostics(&report.diagnostics);
-    }
-    output::print_result(&match args.format {
-        ExplainFormat::Text => report::render_text(&report, &output::style()),
-        ExplainFormat::Markdown => report::render_markdown(&report),
-        ExplainFormat::Json => report::render_json(&report),
-    })?;
-    Ok(match (selected.indices.len(), report.outliers.len()) {
+    let outcome = match (selected.indices.len(), report.outliers.len()) {
         (0, _) => Outcome::NothingSelected,
         (wanted, given) if wanted == given => Outcome::Reported,
         _ => Outcome::Failed,
-    })
+    };
+    Ok((report, outcome))
 }
 
 fn build(
-    args: &ExplainArgs,
+    args: &AnalysisArgs,
     capture: &Capture<'_>,
     set: &IntervalSet,
     population: &Population<'_>,
@@ -118,7 +128,8 @@ fn outlier_report(
     let mut report =
         OutlierReport::new(&attribution, &baselines, timebase, |thread, at| capture.comm(thread, at));
     report.checks = checks::of(capture, own, &attribution);
-    Ok(report)
+    let calls: Vec<Calls> = typical.iter().map(|baseline| attribution::calls(baseline)).collect();
+    Ok(report.with_calls(&attribution::calls(own), &calls, own.interval.range, timebase))
 }
 
 /// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.

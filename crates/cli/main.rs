@@ -11,6 +11,7 @@ mod decode_findings;
 mod decoding;
 mod dump;
 mod explain;
+mod export;
 mod output;
 mod scan;
 mod source;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Stat(args) => stat::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Dump(args) => dump::run(&args),
     };
     match result {

@@ -1,8 +1,10 @@
 //! What the process says besides its results: the exit code, and diagnostics on stderr.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use model::Diagnostic;
 
 /// How a command ended.
@@ -80,6 +82,14 @@ pub(crate) fn print_result(text: &str) -> io::Result<()> {
         stdout.write_all(b"\n")?;
     }
     stdout.flush()
+}
+
+/// Writes a result to the file at `path`, over what was there.
+///
+/// # Errors
+/// What the operating system says, with the path.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(path, bytes).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// Prints help (on stdout) or what is wrong with the arguments (on stderr).

@@ -4,6 +4,7 @@
 //! each tick; [`attribute`] compares an outlier's user code with its baselines'. The model: `docs/attribution.md`.
 
 mod call_path;
+mod calls;
 mod claim;
 mod collectors;
 mod compare;
@@ -33,6 +34,7 @@ mod waits;
 mod waker;
 mod walk;
 
+pub use calls::calls;
 pub use compare::{attribute, attribute_alone};
 pub use cpu_models::CodeCaches;
 pub use examine::{Capture, Examined, examine, examine_baseline};
