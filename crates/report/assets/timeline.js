@@ -237,7 +237,7 @@ class Timeline {
     if (bar.family === "unknown") parts.push(draw("rect", { class: "hatch", ...place }));
     const label = fitting(bar.count > 1 ? `${bar.count} short ones, longest ${bar.cause}` : bar.cause, width);
     const ink = bar.code || bar.family === "stage" ? "plain" : barText(bar.family);
-    if (label) parts.push(draw("text", { class: ink, x: left + 4, y: y + height - 5 }, label));
+    if (label) parts.push(draw("text", { class: ink, x: left + 4, y: y + height - (height < 15 ? 3 : 5) }, label));
     return parts;
   }
 
