@@ -89,3 +89,5 @@ impl Tree<'_> {
     }
 }
 
+#[cfg(test)]
+mod tests;
