@@ -34,7 +34,8 @@ class Score:
             self.shares += 1
             return self.remark(id, "no report")
         first = first_cause(outlier)
-        right = is_cause(first["cause"], dominant) and known.by in first["detail"]
+        # Several threads one behind the other are all to be named.
+        right = is_cause(first["cause"], dominant) and all(name in first["detail"] for name in known.by.split())
         right = right or any(is_cause(first["cause"], tie) for tie in ties(known.shares))
         self.right += right
         self.first_named[dominant, first["cause"]] += 1
