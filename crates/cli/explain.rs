@@ -14,7 +14,7 @@ use crate::capture::{self, Capture};
 use crate::checks;
 use crate::decoding::Decoders;
 use crate::output::{self, Outcome};
-use crate::{source, stat};
+use crate::{source, stat, view};
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
@@ -84,8 +84,9 @@ fn build(
     diagnostics.extend(capture.late_diagnostics());
     Ok(Report {
         capture: capture.facts(),
-        population: stat::population_summary(&population.statistics(rule)),
+        population: stat::population_summary(&population.statistics(rule), view::counters(population)),
         selection: stat::selection_summary(selected),
+        view: view::of(capture, population, rule, &outliers),
         outliers,
         diagnostics,
     })

@@ -16,6 +16,8 @@ mod output;
 mod scan;
 mod source;
 mod stat;
+mod topology;
+mod view;
 
 use std::process::ExitCode;
 

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use intervals::{Population, PopulationStatistics, Selected};
-use report::{Bin, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
+use report::{Bin, CounterView, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
 
 use crate::args::{StatArgs, StatFormat};
 use crate::capture::{self, Capture};
 use crate::output::{self, Outcome};
-use crate::source;
+use crate::{source, view};
 
 /// Runs the command.
 pub(crate) fn run(args: &StatArgs) -> Result<Outcome> {
@@ -25,10 +25,10 @@ pub(crate) fn run(args: &StatArgs) -> Result<Outcome> {
     output::print_diagnostics(&diagnostics);
     let report = Report {
         capture: capture.facts(),
-        population: population_summary(&statistics),
+        population: population_summary(&statistics, view::counters(&population)),
         selection: selection_summary(&selected),
-        outliers: Vec::new(),
         diagnostics,
+        ..Report::default()
     };
     output::print_result(&match args.format {
         StatFormat::Text => report::render_stat_text(&report, &output::style()),
@@ -43,7 +43,10 @@ pub(crate) fn selection_summary(selected: &Selected) -> SelectionSummary {
 }
 
 /// The statistics, as the report shows them.
-pub(crate) fn population_summary(statistics: &PopulationStatistics) -> PopulationSummary {
+pub(crate) fn population_summary(
+    statistics: &PopulationStatistics,
+    counters: Vec<CounterView>,
+) -> PopulationSummary {
     let percentiles = statistics.percentiles;
     PopulationSummary {
         count: statistics.count,
@@ -69,10 +72,12 @@ pub(crate) fn population_summary(statistics: &PopulationStatistics) -> Populatio
             .map(|bin| Bin { from_ns: bin.from, to_ns: bin.to, count: bin.count })
             .collect(),
         modes: statistics.modes.map(modes),
+        counters,
     }
 }
 
-fn modes(two: intervals::TwoModes) -> Modes {
+/// Two modes, as the report shows them.
+pub(crate) fn modes(two: intervals::TwoModes) -> Modes {
     let mode = |mode: intervals::Mode| Mode { count: mode.count, mean_ns: mode.mean };
     Modes { fast: mode(two.fast), slow: mode(two.slow), threshold_ns: two.threshold }
 }

@@ -129,7 +129,7 @@ fn who_ran(cpu: Cpu, range: TscRange, context: &Context<'_>) -> Option<String> {
 }
 
 /// Who ran on `cpu` within `range`, and for how many nanoseconds of it.
-fn runs_within<'a>(
+pub(crate) fn runs_within<'a>(
     cpu: Cpu,
     range: TscRange,
     context: &'a Context<'_>,

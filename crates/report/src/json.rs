@@ -10,6 +10,7 @@ use crate::escape::{bounded_for_json, for_json_document};
 use crate::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, TimeUnit};
 
 mod outlier;
+mod view;
 
 /// The schema's name and major version, the first field of every document.
 pub const SCHEMA: &str = "tailtrace-report/1";
@@ -22,6 +23,7 @@ pub fn render_json(report: &Report) -> String {
             selected: report.selection.selected,
         }),
         outliers: Some(report.outliers.iter().map(outlier::OutlierTwin::new).collect()),
+        view: Some(view::ViewTwin::new(&report.view)),
         ..ReportTwin::of_population(report)
     })
 }
@@ -47,6 +49,8 @@ struct ReportTwin {
     selection: Option<SelectionTwin>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outliers: Option<Vec<outlier::OutlierTwin>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    view: Option<view::ViewTwin>,
     diagnostics: Vec<DiagnosticTwin>,
 }
 
@@ -85,6 +89,7 @@ struct PopulationTwin {
     percentiles: PercentilesTwin,
     histogram: Vec<BinTwin>,
     modes: Option<ModesTwin>,
+    counters: Vec<view::CounterTwin>,
 }
 
 #[derive(Serialize)]
@@ -138,6 +143,7 @@ impl ReportTwin {
             population: PopulationTwin::new(&report.population),
             selection: None,
             outliers: None,
+            view: None,
             diagnostics: report.diagnostics.iter().map(DiagnosticTwin::new).collect(),
         }
     }
@@ -185,6 +191,7 @@ impl PopulationTwin {
             percentiles: PercentilesTwin::new(&population.percentiles, population.count > 0),
             histogram: population.histogram.iter().map(BinTwin::new).collect(),
             modes: population.modes.as_ref().map(ModesTwin::new),
+            counters: population.counters.iter().map(view::CounterTwin::new).collect(),
         }
     }
 }

@@ -19,6 +19,7 @@ mod resolve;
 mod text;
 mod timebase;
 mod units;
+mod view;
 
 pub use calls::{CallReport, CallTree, StretchReport};
 pub use export::{export_csv, export_firefox, export_folded, export_perfetto};
@@ -34,3 +35,4 @@ pub use perf_script::perf_script_line;
 pub use report::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
 pub use text::{Style, render_stat_text, render_text};
 pub use timebase::{TimeUnit, Timebase};
+pub use view::{CauseShare, CounterView, DeviceView, Lengths, SplitView, Story, View, WaitView};

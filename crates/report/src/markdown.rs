@@ -12,7 +12,9 @@ use crate::{
     CaptureFacts, CauseTotal, Check, CheckState, OutlierReport, Report, SegmentReport, TimeUnit, units,
 };
 
-/// Rows of each table and list. With headings they come to 53 lines at most; the test counts.
+mod view;
+
+/// Rows of each table and list. With headings they come to 59 lines at most; the test counts.
 const MOST_CAUSES: usize = 8;
 const MOST_SEGMENTS: usize = 5;
 const MOST_OTHERS: usize = 8;
@@ -30,6 +32,7 @@ pub fn render_markdown(report: &Report) -> String {
             lines.extend(causes(first));
             lines.extend(segments(first));
             lines.extend(other_outliers(others));
+            lines.extend(view::view(report));
             lines.extend(checks(first));
         }
         None => lines.push("### No interval was selected".to_owned()),

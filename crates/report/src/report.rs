@@ -4,7 +4,7 @@
 
 use model::Diagnostic;
 
-use crate::{OutlierReport, TimeUnit};
+use crate::{CounterView, OutlierReport, TimeUnit, View};
 
 /// What tailtrace has to say about one capture.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Report {
     pub selection: SelectionSummary,
     /// The explained ones, in the order of the selection.
     pub outliers: Vec<OutlierReport>,
+    /// The explained ones together.
+    pub view: View,
     /// What is wrong with the input.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -86,6 +88,8 @@ pub struct PopulationSummary {
     pub histogram: Vec<Bin>,
     /// The two kinds of intervals, where there are two.
     pub modes: Option<Modes>,
+    /// What the program's counters tell of slowness, the most telling first.
+    pub counters: Vec<CounterView>,
 }
 
 /// Percentiles of the durations.

@@ -14,6 +14,7 @@ mod paint;
 mod population;
 mod segments;
 mod timeline;
+mod view;
 
 /// Narrower terminals get this width and wrap by themselves: the table of causes needs it.
 const NARROWEST: usize = 72;
@@ -43,6 +44,7 @@ pub fn render_text(report: &Report, style: &Style) -> String {
     lines.extend(head::selection(report, *style));
     lines.extend(head::diagnostics(report, *style));
     lines.extend(head::overview(report, *style));
+    lines.extend(view::lines(report, *style));
     for (index, outlier) in report.outliers.iter().enumerate() {
         lines.push(String::new());
         lines.extend(outlier::lines(outlier, (index + 1, report.outliers.len()), *style));
@@ -55,6 +57,7 @@ pub fn render_stat_text(report: &Report, style: &Style) -> String {
     let mut lines = head::capture(report, *style);
     lines.push(String::new());
     lines.extend(population::lines(&report.population, report.capture.time_unit, *style));
+    lines.extend(view::counters(&report.population.counters, *style));
     lines.extend(head::diagnostics(report, *style));
     finish(&lines, *style)
 }

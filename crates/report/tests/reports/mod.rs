@@ -10,8 +10,8 @@ use model::{
     IntervalId, OffCpu, Segment, Slower, Stage, ThreadId, Ticks, TimeConversion, Tsc, TscRange,
 };
 use tailtrace_report::{
-    Bin, CaptureFacts, Check, CheckState, Mode, Modes, OutlierReport, Percentiles, PopulationSummary, Report,
-    SelectionSummary, Timebase,
+    Bin, CaptureFacts, Check, CheckState, CounterView, Mode, Modes, OutlierReport, Percentiles,
+    PopulationSummary, Report, SelectionSummary, SplitView, Timebase, View,
 };
 
 mod calls;
@@ -97,6 +97,7 @@ fn population() -> PopulationSummary {
             .map(|(from_ns, count)| Bin { from_ns, to_ns: from_ns + 2_000, count })
             .into(),
         modes: None,
+        counters: Vec::new(),
     }
 }
 
@@ -108,6 +109,7 @@ fn report(outliers: Vec<OutlierReport>) -> Report {
             rule: "--mad 3.5, at most the 10 longest".to_owned(),
             selected: outliers.len() as u64,
         },
+        view: View::of(&outliers),
         outliers,
         diagnostics: Vec::new(),
     }
@@ -300,6 +302,7 @@ pub fn several() -> Report {
     report.outliers.extend(page_faults().outliers);
     report.outliers.push(outlier);
     report.selection.selected = 3;
+    report.view = View::of(&report.outliers);
     report
 }
 
@@ -333,6 +336,7 @@ pub fn bare() -> Report {
             ..PopulationSummary::default()
         },
         selection: SelectionSummary { rule: "--top 1".to_owned(), selected: 1 },
+        view: View::default(),
         outliers: vec![outlier],
         diagnostics: vec![
             Diagnostic::error("the capture ends in the middle of a record").at_offset(FileOffset(0xfff0)),
@@ -345,6 +349,28 @@ pub fn empty() -> Report {
     Report {
         selection: SelectionSummary { rule: "--mad 3.5, at most the 10 longest".to_owned(), selected: 0 },
         ..Report::default()
+    }
+}
+
+/// A counter of which small values go with slow waits.
+fn send_bytes() -> CounterView {
+    CounterView {
+        label: "send".to_owned(),
+        name: "send_bytes".to_owned(),
+        count: 5_992,
+        rho: Some(-0.077),
+        confidence: Some((-0.102, -0.052)),
+        p: Some(2.5e-9),
+        split: Some(SplitView {
+            is_below: true,
+            threshold: 1_448.0,
+            slow_matched: 11,
+            slow: 12,
+            fast_matched: 3,
+            fast: 5_980,
+            p: 1e-8,
+        }),
+        is_significant: true,
     }
 }
 
@@ -382,6 +408,7 @@ pub fn two_modes() -> Report {
             slow: Mode { count: 12, mean_ns: 200_025_000.0 },
             threshold_ns: 13_800_000,
         }),
+        counters: vec![send_bytes()],
     };
     report
 }

@@ -89,6 +89,7 @@ fn has_type(value: &Value, name: &str) -> bool {
         "string" => value.is_string(),
         "array" => value.is_array(),
         "object" => value.is_object(),
+        "boolean" => value.is_boolean(),
         "number" => value.is_number(),
         "integer" => value.is_u64() || value.is_i64(),
         other => panic!("unknown type {other}"),

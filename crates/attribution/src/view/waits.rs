@@ -1,0 +1,144 @@
+//! One wait by its object: which futex, file descriptor, device, or which call where there is no more.
+
+use std::fmt;
+
+use model::{Cpu, OffCpu, Pid, ThreadId, Ticks, TimeConversion, TscRange};
+use perfdata::{LeaveReason, PerfData, Schedule};
+
+use super::{Device, Nameless};
+use crate::offcpu::Context;
+use crate::sideband::{EventKind, Sideband, events_within};
+use crate::syscalls::Object;
+use crate::timeline::{Stay, Whereabouts};
+use crate::waits::{Wait, wait_of};
+use crate::waker::Wakeup;
+
+/// How long before a wait the call may have begun in which it is, in ticks of 1 ms at 4 GHz.
+const BEFORE: Ticks = Ticks(4_000_000);
+/// How long behind it the thread may tell of its socket.
+const BEHIND: Ticks = Ticks(400_000);
+
+/// What a thread waited for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitObject {
+    /// A futex word.
+    Futex {
+        /// The process in whose memory it lies.
+        pid: Pid,
+        /// Where.
+        address: u64,
+    },
+    /// A file descriptor.
+    Descriptor {
+        /// The process it belongs to.
+        pid: Pid,
+        /// Its number.
+        number: u32,
+        /// Protocol and both ends, where it is a socket and a record tells: "TCP 10.0.0.1:40000 to 10.0.0.2:80".
+        connection: Option<String>,
+    },
+    /// A connection on a descriptor that no record tells.
+    Connection(String),
+    /// A block device.
+    Device(Device),
+    /// Nothing that has a name, within this system call.
+    Call(String),
+    /// Nothing the records tell.
+    Unknown,
+}
+
+/// A wait and its object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectWait {
+    /// What was waited for.
+    pub object: WaitObject,
+    /// What kind of wait it was.
+    pub kind: OffCpu,
+    /// Who waited.
+    pub thread: ThreadId,
+    /// Until the wake-up; where no record tells of one, until the thread ran again. Cut to the interval.
+    pub range: TscRange,
+    /// The CPU it had left.
+    pub cpu: Option<Cpu>,
+    /// Where the interrupt or the thread ran that ended it.
+    pub ended_on: Option<Cpu>,
+}
+
+/// The wait of `stay`; `None` where the thread did not sleep.
+pub fn wait_of_stay(
+    perf: &PerfData,
+    schedule: &Schedule,
+    conversion: TimeConversion,
+    stay: &Stay,
+) -> Option<ObjectWait> {
+    let from = stay.left_at.unwrap_or(stay.range.start).before(BEFORE);
+    let around = TscRange::new(from, stay.range.stop + BEHIND);
+    let sideband = Sideband::new(events_within(perf, around, conversion));
+    wait_within(&sideband, schedule, conversion, stay)
+}
+
+/// The same by these records.
+pub(super) fn wait_within(
+    sideband: &Sideband,
+    schedule: &Schedule,
+    conversion: TimeConversion,
+    stay: &Stay,
+) -> Option<ObjectWait> {
+    let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return None };
+    let thread = stay.thread?;
+    let context = Context { schedule, conversion, sideband, calls: Vec::new(), comms: &Nameless };
+    let wakeup = Wakeup::of(stay, sideband);
+    let wait = wait_of(stay, state, None, wakeup.as_ref(), &context);
+    let until = wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
+    Some(ObjectWait {
+        object: object(&wait, thread, sideband),
+        kind: wait.kind,
+        thread,
+        range: TscRange::new(stay.range.start, until),
+        cpu: stay.left_cpu,
+        ended_on: wakeup.and_then(|wakeup| wakeup.cpu),
+    })
+}
+
+fn object(wait: &Wait, thread: ThreadId, sideband: &Sideband) -> WaitObject {
+    if let Some(served) = &wait.request {
+        return WaitObject::Device(Device(served.request.device));
+    }
+    let connection = connection(wait, sideband);
+    match (wait.call.as_ref().and_then(|call| call.object), connection, &wait.call) {
+        (Some(Object::Futex(address)), ..) => WaitObject::Futex { pid: thread.pid, address },
+        (Some(Object::FileDescriptor(number)), connection, _) => {
+            WaitObject::Descriptor { pid: thread.pid, number, connection }
+        }
+        (None, Some(connection), _) => WaitObject::Connection(connection),
+        (None, None, Some(call)) => WaitObject::Call(call.name.clone()),
+        (None, None, None) => WaitObject::Unknown,
+    }
+}
+
+/// The connection that one of the wait's records tells.
+fn connection(wait: &Wait, sideband: &Sideband) -> Option<String> {
+    let events = sideband.events();
+    wait.evidence.iter().filter_map(|evidence| evidence.file_offset).find_map(|offset| {
+        events.iter().filter(|event| event.offset == offset).find_map(|event| match &event.kind {
+            EventKind::Socket { connection } => Some(connection.clone()),
+            _ => None,
+        })
+    })
+}
+
+impl fmt::Display for WaitObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WaitObject::Futex { pid, address } => write!(f, "futex {address:#x} of pid {pid}"),
+            WaitObject::Descriptor { pid, number, connection: None } => write!(f, "fd {number} of pid {pid}"),
+            WaitObject::Descriptor { pid, number, connection: Some(connection) } => {
+                write!(f, "fd {number} of pid {pid} ({connection})")
+            }
+            WaitObject::Connection(connection) => f.write_str(connection),
+            WaitObject::Device(device) => write!(f, "device {device}"),
+            WaitObject::Call(name) => write!(f, "{name}()"),
+            WaitObject::Unknown => f.write_str("not known"),
+        }
+    }
+}

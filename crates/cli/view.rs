@@ -1,0 +1,225 @@
+//! The population behind the outliers: its counters, its waits by object, the devices' access times, NUMA nodes.
+//!
+//! Input: the population and the capture's records. Output: the report's [`View`]. Slow intervals are those of the slow
+//! mode, or the outliers where there are not two modes. Waits are known by records alone, so all intervals are looked
+//! at and not only the examined ones.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, wait_of_stay};
+use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, TwoModes};
+use model::{Cause, OffCpu, TimeConversion, TscRange};
+use perfdata::LeaveReason;
+use rayon::prelude::*;
+use report::{Bin, CounterView, DeviceView, Lengths, OutlierReport, SplitView, View, WaitView};
+
+use crate::capture::Capture;
+use crate::stat;
+use crate::topology::Topology;
+
+/// Waits that are looked at, the longest of the population.
+const MOST_WAITS: usize = 20_000;
+/// Objects that are told.
+const MOST_OBJECTS: usize = 100;
+
+/// A stay off the CPU, and whether its interval is slow.
+struct Sleep {
+    stay: Stay,
+    is_slow: bool,
+}
+
+/// The waits for one object, in nanoseconds.
+#[derive(Default)]
+struct Waits {
+    fast: Vec<u64>,
+    slow: Vec<u64>,
+}
+
+/// The view of `outliers` and of the population they come from.
+pub(crate) fn of(
+    capture: &Capture<'_>,
+    population: &Population<'_>,
+    rule: OutlierRule,
+    outliers: &[OutlierReport],
+) -> View {
+    let mut view = View::of(outliers);
+    let Some(conversion) = capture.conversion() else {
+        view.remarks.push("the clocks cannot be joined: waits and devices cannot be told".to_owned());
+        return view;
+    };
+    let is_slow = slow_ones(population, rule);
+    let mut sleeps = sleeps(capture, population, &is_slow, conversion);
+    if sleeps.len() > MOST_WAITS {
+        view.remarks.push(format!("of {} waits the {MOST_WAITS} longest are looked at", sleeps.len()));
+        sleeps.truncate(MOST_WAITS);
+    }
+    let waits: Vec<(bool, ObjectWait)> = sleeps
+        .par_iter()
+        .filter_map(|sleep| {
+            let wait = wait_of_stay(capture.perf(), capture.perf().schedule(), conversion, &sleep.stay)?;
+            Some((sleep.is_slow, wait))
+        })
+        .collect();
+    view.waits = by_object(&waits, population, &is_slow, conversion);
+    if view.waits.len() > MOST_OBJECTS {
+        view.remarks.push(format!("of {} objects waited for {MOST_OBJECTS} are told", view.waits.len()));
+        view.waits.truncate(MOST_OBJECTS);
+    }
+    view.devices = devices(capture, population, conversion);
+    view.nodes = nodes(&Topology::new(capture.perf().features()), &waits);
+    view
+}
+
+/// The population's counters, as the report shows them.
+pub(crate) fn counters(population: &Population<'_>) -> Vec<CounterView> {
+    population.counters().iter().map(counter).collect()
+}
+
+fn counter(found: &CounterStatistics) -> CounterView {
+    CounterView {
+        label: found.label.clone(),
+        name: found.name.clone(),
+        count: found.count,
+        rho: found.correlation.map(|correlation| correlation.rho),
+        confidence: found.correlation.and_then(|correlation| correlation.confidence),
+        p: found.correlation.and_then(|correlation| correlation.p),
+        split: found.split.map(|split| SplitView {
+            is_below: split.side == Side::Below,
+            threshold: split.threshold,
+            slow_matched: split.slow_matched,
+            slow: split.slow,
+            fast_matched: split.fast_matched,
+            fast: split.fast,
+            p: split.p,
+        }),
+        is_significant: found.is_significant(),
+    }
+}
+
+/// Which members are slow.
+fn slow_ones(population: &Population<'_>, rule: OutlierRule) -> Vec<bool> {
+    let mut sorted = population.durations().to_vec();
+    sorted.sort_unstable();
+    match TwoModes::find(&sorted) {
+        Some(modes) => population.durations().iter().map(|&duration| duration > modes.threshold).collect(),
+        None => population.judge(rule).is_outlier,
+    }
+}
+
+/// All waits of the population, the longest first.
+fn sleeps(
+    capture: &Capture<'_>,
+    population: &Population<'_>,
+    is_slow: &[bool],
+    conversion: TimeConversion,
+) -> Vec<Sleep> {
+    let schedule = capture.perf().schedule();
+    let members: Vec<(&usize, &bool)> = population.members().iter().zip(is_slow).collect();
+    let of_member = |&(&index, &is_slow): &(&usize, &bool)| {
+        let stays = attribution::stays(&population.intervals()[index], schedule, Some(conversion));
+        let slept = |stay: &Stay| matches!(stay.place, Whereabouts::OffCpu(LeaveReason::Slept(_)));
+        stays.into_iter().filter(slept).map(|stay| Sleep { stay, is_slow }).collect::<Vec<Sleep>>()
+    };
+    let mut all: Vec<Sleep> = members.par_iter().flat_map_iter(of_member).collect();
+    all.sort_by_key(|sleep| (Reverse(sleep.stay.range.ticks()), sleep.stay.range.start));
+    all
+}
+
+fn by_object(
+    waits: &[(bool, ObjectWait)],
+    population: &Population<'_>,
+    is_slow: &[bool],
+    conversion: TimeConversion,
+) -> Vec<WaitView> {
+    let mut objects: BTreeMap<(&WaitObject, OffCpu), Waits> = BTreeMap::new();
+    for (is_slow, wait) in waits {
+        let of_object = objects.entry((&wait.object, wait.kind)).or_default();
+        let side = if *is_slow { &mut of_object.slow } else { &mut of_object.fast };
+        side.push(conversion.duration_ns(wait.range));
+    }
+    let time_of = |slow: bool| {
+        let own = population.durations().iter().zip(is_slow).filter(|(_, is_slow)| **is_slow == slow);
+        own.map(|(&duration, _)| u128::from(duration)).sum::<u128>()
+    };
+    let (slow_time, fast_time) = (time_of(true), time_of(false));
+    let mut views: Vec<WaitView> = objects
+        .into_iter()
+        .map(|((object, kind), waits)| {
+            let mut all: Vec<u64> = waits.fast.iter().chain(&waits.slow).copied().collect();
+            all.sort_unstable();
+            let (fast, slow) = (Lengths::of(waits.fast), Lengths::of(waits.slow));
+            WaitView {
+                object: object.to_string(),
+                cause: Cause::OffCpu(kind).to_string(),
+                slow_share: share(slow.total_ns, slow_time),
+                fast_share: share(fast.total_ns, fast_time),
+                modes: TwoModes::find(&all).map(stat::modes),
+                fast,
+                slow,
+            }
+        })
+        .collect();
+    views.sort_by_key(|view| Reverse((view.slow.total_ns, view.fast.total_ns)));
+    views
+}
+
+#[allow(clippy::cast_precision_loss)] // a share to be shown
+fn share(part: u64, whole: u128) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The access times of all devices, from the first interval's start to the last one's end.
+fn devices(
+    capture: &Capture<'_>,
+    population: &Population<'_>,
+    conversion: TimeConversion,
+) -> Vec<DeviceView> {
+    let ranges = || population.members().iter().map(|&index| population.intervals()[index].range);
+    let (Some(start), Some(stop)) =
+        (ranges().map(|range| range.start).min(), ranges().map(|range| range.stop).max())
+    else {
+        return Vec::new();
+    };
+    let mut by_device: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    for access in attribution::accesses(capture.perf(), TscRange::new(start, stop), conversion) {
+        let of_device = by_device.entry((access.device, access.direction)).or_default();
+        of_device.push(conversion.duration_ns(access.range));
+    }
+    let mut views: Vec<DeviceView> = by_device
+        .into_iter()
+        .map(|((device, direction), mut lengths)| {
+            lengths.sort_unstable();
+            let bin = |bin: &intervals::Bin| Bin { from_ns: bin.from, to_ns: bin.to, count: bin.count };
+            DeviceView {
+                device: device.to_string(),
+                direction: direction.to_string(),
+                histogram: Histogram::of(&lengths).bins.iter().map(bin).collect(),
+                modes: TwoModes::find(&lengths).map(stat::modes),
+                accesses: Lengths::of(lengths),
+            }
+        })
+        .collect();
+    views.sort_by_key(|view| Reverse(view.accesses.total_ns));
+    views
+}
+
+/// Per device: how many waits for it ended by a CPU of another node than the one the thread had left.
+fn nodes(topology: &Topology, waits: &[(bool, ObjectWait)]) -> Vec<String> {
+    let mut by_device: BTreeMap<&WaitObject, (u64, u64)> = BTreeMap::new();
+    for (_, wait) in waits.iter().filter(|(_, wait)| matches!(wait.object, WaitObject::Device(_))) {
+        let node = |cpu: Option<model::Cpu>| cpu.and_then(|cpu| topology.node(cpu));
+        if let (Some(own), Some(other)) = (node(wait.cpu), node(wait.ended_on)) {
+            let (all, remote) = by_device.entry(&wait.object).or_default();
+            *all += 1;
+            *remote += u64::from(own != other);
+        }
+    }
+    let tell = |(device, (all, remote)): (&WaitObject, (u64, u64))| {
+        format!(
+            "{device}: {remote} of {all} waits ended by an interrupt on another node than the thread's; the nodes of \
+             the device and of the memory are not in the capture"
+        )
+    };
+    by_device.into_iter().map(tell).collect()
+}

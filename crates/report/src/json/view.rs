@@ -1,0 +1,203 @@
+//! The view of all outliers, and the population's counters.
+
+use serde::Serialize;
+
+use super::{BinTwin, ModesTwin};
+use crate::escape::bounded_for_json;
+use crate::{CauseShare, CounterView, DeviceView, Lengths, SplitView, Story, View, WaitView};
+
+#[derive(Serialize)]
+pub(super) struct ViewTwin {
+    causes: Vec<ShareTwin>,
+    stories: Vec<StoryTwin>,
+    devices: Vec<DeviceTwin>,
+    waits: Vec<WaitTwin>,
+    nodes: Vec<String>,
+    remarks: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ShareTwin {
+    cause: String,
+    dominates: u64,
+    outliers: u64,
+    duration_ns: u64,
+    excess_ns: u64,
+    share: f64,
+}
+
+#[derive(Serialize)]
+struct StoryTwin {
+    words: String,
+    causes: Vec<String>,
+    ids: Vec<u64>,
+    excess_ns: u64,
+    share: f64,
+    shortest_ns: u64,
+    longest_ns: u64,
+}
+
+#[derive(Serialize)]
+struct DeviceTwin {
+    device: String,
+    direction: String,
+    accesses: LengthsTwin,
+    histogram: Vec<BinTwin>,
+    modes: Option<ModesTwin>,
+}
+
+#[derive(Serialize)]
+struct WaitTwin {
+    object: String,
+    cause: String,
+    fast: LengthsTwin,
+    slow: LengthsTwin,
+    fast_share: f64,
+    slow_share: f64,
+    modes: Option<ModesTwin>,
+}
+
+#[derive(Serialize)]
+struct LengthsTwin {
+    count: u64,
+    total_ns: u64,
+    p50_ns: u64,
+    p99_ns: u64,
+    max_ns: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct CounterTwin {
+    label: String,
+    name: String,
+    count: u64,
+    rho: Option<f64>,
+    confidence: Option<[f64; 2]>,
+    p: Option<f64>,
+    split: Option<SplitTwin>,
+    significant: bool,
+}
+
+#[derive(Serialize)]
+struct SplitTwin {
+    side: &'static str,
+    threshold: f64,
+    slow_matched: u64,
+    slow: u64,
+    fast_matched: u64,
+    fast: u64,
+    p: f64,
+}
+
+impl ViewTwin {
+    pub(super) fn new(view: &View) -> ViewTwin {
+        let bounded = |texts: &[String]| texts.iter().map(|text| bounded_for_json(text)).collect();
+        ViewTwin {
+            causes: view.causes.iter().map(ShareTwin::new).collect(),
+            stories: view.stories.iter().map(StoryTwin::new).collect(),
+            devices: view.devices.iter().map(DeviceTwin::new).collect(),
+            waits: view.waits.iter().map(WaitTwin::new).collect(),
+            nodes: bounded(&view.nodes),
+            remarks: bounded(&view.remarks),
+        }
+    }
+}
+
+impl ShareTwin {
+    fn new(share: &CauseShare) -> ShareTwin {
+        ShareTwin {
+            cause: bounded_for_json(&share.cause),
+            dominates: share.dominates,
+            outliers: share.outliers,
+            duration_ns: share.duration_ns,
+            excess_ns: share.excess_ns,
+            share: millionths(share.share),
+        }
+    }
+}
+
+impl StoryTwin {
+    fn new(story: &Story) -> StoryTwin {
+        StoryTwin {
+            words: bounded_for_json(&story.words),
+            causes: story.causes.iter().map(|cause| bounded_for_json(cause)).collect(),
+            ids: story.ids.clone(),
+            excess_ns: story.excess_ns,
+            share: millionths(story.share),
+            shortest_ns: story.shortest_ns,
+            longest_ns: story.longest_ns,
+        }
+    }
+}
+
+impl DeviceTwin {
+    fn new(device: &DeviceView) -> DeviceTwin {
+        DeviceTwin {
+            device: bounded_for_json(&device.device),
+            direction: bounded_for_json(&device.direction),
+            accesses: LengthsTwin::new(&device.accesses),
+            histogram: device.histogram.iter().map(BinTwin::new).collect(),
+            modes: device.modes.as_ref().map(ModesTwin::new),
+        }
+    }
+}
+
+impl WaitTwin {
+    fn new(wait: &WaitView) -> WaitTwin {
+        WaitTwin {
+            object: bounded_for_json(&wait.object),
+            cause: bounded_for_json(&wait.cause),
+            fast: LengthsTwin::new(&wait.fast),
+            slow: LengthsTwin::new(&wait.slow),
+            fast_share: millionths(wait.fast_share),
+            slow_share: millionths(wait.slow_share),
+            modes: wait.modes.as_ref().map(ModesTwin::new),
+        }
+    }
+}
+
+impl LengthsTwin {
+    fn new(lengths: &Lengths) -> LengthsTwin {
+        LengthsTwin {
+            count: lengths.count,
+            total_ns: lengths.total_ns,
+            p50_ns: lengths.p50_ns,
+            p99_ns: lengths.p99_ns,
+            max_ns: lengths.max_ns,
+        }
+    }
+}
+
+impl CounterTwin {
+    pub(super) fn new(counter: &CounterView) -> CounterTwin {
+        CounterTwin {
+            label: bounded_for_json(&counter.label),
+            name: bounded_for_json(&counter.name),
+            count: counter.count,
+            rho: counter.rho.map(millionths),
+            confidence: counter.confidence.map(|(low, high)| [millionths(low), millionths(high)]),
+            p: counter.p,
+            split: counter.split.as_ref().map(SplitTwin::new),
+            significant: counter.is_significant,
+        }
+    }
+}
+
+impl SplitTwin {
+    fn new(split: &SplitView) -> SplitTwin {
+        SplitTwin {
+            side: if split.is_below { "below" } else { "above" },
+            threshold: split.threshold,
+            slow_matched: split.slow_matched,
+            slow: split.slow,
+            fast_matched: split.fast_matched,
+            fast: split.fast,
+            p: split.p,
+        }
+    }
+}
+
+/// A share or coefficient to a millionth: more digits would only show how floating point was summed.
+fn millionths(figure: f64) -> f64 {
+    (figure * 1e6).round() / 1e6
+}

@@ -1,0 +1,39 @@
+//! The outliers as a whole, in at most three paragraphs of one line: stories, counters, waits.
+
+use crate::escape::for_markdown;
+use crate::view::words;
+use crate::{CounterView, Report, Story};
+
+/// Stories, counters and waits that are named.
+const MOST: usize = 3;
+
+/// Empty where there is one outlier, no counter and no wait.
+pub(super) fn view(report: &Report) -> Vec<String> {
+    let (view, unit) = (&report.view, report.capture.time_unit);
+    let tell = |story: &Story| {
+        let lengths = words::lengths_of(story, unit);
+        format!("{} of {} {} ({lengths})", story.ids.len(), report.outliers.len(), story.words)
+    };
+    let told = view.stories.iter().filter(|_| report.outliers.len() > 1).take(MOST);
+    let telling = report.population.counters.iter().filter(|counter: &&CounterView| counter.is_significant);
+    let wait = |wait: &crate::WaitView| {
+        let (slow, fast) = (words::percent(wait.slow_share), words::percent(wait.fast_share));
+        let lengths = words::lengths(&wait.slow, unit);
+        format!(
+            "{} on {} takes {slow} of slow ones ({lengths}), {fast} of fast ones",
+            wait.cause, wait.object
+        )
+    };
+    let waits = view.waits.iter().filter(|wait| wait.slow.count > 0);
+    [
+        paragraph("All outliers", told.map(tell)),
+        paragraph("Counters", telling.take(MOST).map(words::counter)),
+        paragraph("Waits", waits.take(MOST).map(wait)),
+    ]
+    .concat()
+}
+
+fn paragraph(name: &str, items: impl Iterator<Item = String>) -> Vec<String> {
+    let items: Vec<String> = items.map(|item| for_markdown(&item)).collect();
+    if items.is_empty() { Vec::new() } else { vec![String::new(), format!("{name}: {}", items.join("; "))] }
+}

@@ -1,0 +1,91 @@
+//! All chosen outliers together, and what the population waited for; counters for `stat`, too.
+
+use super::Style;
+use super::cells::{cut, left, right, width};
+use super::head::fact;
+use super::paint::Ink;
+use crate::escape::for_terminal;
+use crate::units::{self, counted};
+use crate::view::words;
+use crate::{CauseShare, CounterView, DeviceView, Report, Story, TimeUnit, WaitView};
+
+/// Lines of each list.
+const MOST_LINES: usize = 8;
+
+/// Everything but the counters: for `explain`. One outlier alone has no view of causes.
+pub(super) fn lines(report: &Report, style: Style) -> Vec<String> {
+    let (view, unit) = (&report.view, report.capture.time_unit);
+    let mut lines = Vec::new();
+    if report.outliers.len() > 1 {
+        let exceeding: Vec<&CauseShare> = view.causes.iter().filter(|share| share.excess_ns > 0).collect();
+        lines.extend(list("causes", &exceeding, |share| cause(share, report.outliers.len(), unit), style));
+        lines.extend(list("stories", &view.stories, |told| story(told, unit), style));
+    }
+    lines.extend(counters(&report.population.counters, style));
+    lines.extend(list("devices", &view.devices, |one| device(one, unit), style));
+    lines.extend(list("waits", &view.waits, |one| wait(one, unit), style));
+    lines.extend(list("NUMA", &view.nodes, Clone::clone, style));
+    lines.extend(view.remarks.iter().flat_map(|remark| fact("", remark, Ink::Dim, style)));
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
+    }
+    lines
+}
+
+/// The counters that go with slowness; how many were looked at where none does.
+pub(super) fn counters(counters: &[CounterView], style: Style) -> Vec<String> {
+    let telling: Vec<&CounterView> = counters.iter().filter(|counter| counter.is_significant).collect();
+    if telling.is_empty() && !counters.is_empty() {
+        let none = format!("{}: none goes with slowness", counted(counters.len() as u64, "counter"));
+        return fact("counters", &none, Ink::Dim, style);
+    }
+    list("counters", &telling, |counter| words::counter(counter), style)
+}
+
+/// Each item on a line, cut to the width, the first beside the list's name.
+fn list<T>(name: &str, items: &[T], tell: impl Fn(&T) -> String, style: Style) -> Vec<String> {
+    let names = [name].into_iter().chain(std::iter::repeat(""));
+    let more = style.glyph("…", "...");
+    let shown = names.zip(items.iter().take(MOST_LINES)).map(|(name, item)| {
+        let text = cut(&for_terminal(&tell(item)), style.columns() - 12, more);
+        format!("{}{text}", style.paint(Ink::Dim, &left(name, 12)))
+    });
+    let mut lines: Vec<String> = shown.collect();
+    if items.len() > MOST_LINES {
+        lines.extend(fact(
+            "",
+            &format!("and {} more; JSON has all", items.len() - MOST_LINES),
+            Ink::Dim,
+            style,
+        ));
+    }
+    lines
+}
+
+fn cause(share: &CauseShare, outliers: usize, unit: TimeUnit) -> String {
+    let percent = right(&words::percent(share.share), 6);
+    let excess = right(&units::length(share.excess_ns, unit), 9);
+    let cause = left(&share.cause, 28.max(width(&share.cause)));
+    format!("{percent} {excess}  {cause} first in {} of {outliers}, in {}", share.dominates, share.outliers)
+}
+
+fn story(story: &Story, unit: TimeUnit) -> String {
+    format!("{} x {} ({})", story.ids.len(), story.words, words::lengths_of(story, unit))
+}
+
+fn device(device: &DeviceView, unit: TimeUnit) -> String {
+    let modes = device.modes.as_ref().map_or_else(String::new, |modes| {
+        let (fast, slow) = (modes.fast.count, modes.slow.count);
+        format!("; two kinds: {fast} up to {}, {slow} longer", units::length(modes.threshold_ns, unit))
+    });
+    format!("{} {}: {}{modes}", device.device, device.direction, words::lengths(&device.accesses, unit))
+}
+
+fn wait(wait: &WaitView, unit: TimeUnit) -> String {
+    let side = |name: &str, lengths: &crate::Lengths, share: f64| {
+        format!("{name} {} ({} of their time)", words::lengths(lengths, unit), words::percent(share))
+    };
+    let slow = side("slow", &wait.slow, wait.slow_share);
+    let fast = side("fast", &wait.fast, wait.fast_share);
+    format!("{} on {}: {slow}; {fast}", wait.cause, wait.object)
+}

@@ -1,0 +1,68 @@
+//! The view's figures in words, not yet escaped for any format.
+
+use super::{CounterView, Lengths, SplitView, Story};
+use crate::{TimeUnit, units};
+
+/// `slow when send_bytes < 1448: 97 of 98 slow ones, 2 of 4000 fast ones; rho -0.63 (-0.66 to -0.60), p < 0.001`.
+pub(crate) fn counter(counter: &CounterView) -> String {
+    let mut parts = Vec::new();
+    match &counter.split {
+        Some(found) => parts.push(split(&counter.name, found)),
+        None => parts.push(format!("{} over {}", counter.name, units::counted(counter.count, "interval"))),
+    }
+    if let Some(rho) = counter.rho {
+        let confidence =
+            counter.confidence.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
+        let p = counter.p.map_or_else(String::new, |p| format!(", {}", chance(p)));
+        parts.push(format!("rank correlation {rho:.2}{confidence}{p}"));
+    }
+    parts.join("; ")
+}
+
+fn split(name: &str, split: &SplitView) -> String {
+    let sign = if split.is_below { '<' } else { '>' };
+    let (slow, fast) = (split.slow, split.fast);
+    format!(
+        "slow when {name} {sign} {}: {} of {slow} slow ones, {} of {fast} fast ones, {}",
+        split.threshold,
+        split.slow_matched,
+        split.fast_matched,
+        chance(split.p)
+    )
+}
+
+/// `p 0.012`, `p < 0.001`.
+fn chance(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p {p:.3}") }
+}
+
+/// `94 %`; `<1 %` and `>99 %` keep rounding from lying.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        part if part > 0.0 && part < 0.5 => "<1 %".to_owned(),
+        part if part >= 99.5 && part < 100.0 => ">99 %".to_owned(),
+        part => format!("{part:.0} %"),
+    }
+}
+
+/// `12 of p50 84.0 us, p99 1.20 ms, longest 1.20 ms`; `none` of nothing.
+pub(crate) fn lengths(lengths: &Lengths, unit: TimeUnit) -> String {
+    let length = |ns| units::length(ns, unit);
+    match lengths.count {
+        0 => "none".to_owned(),
+        1 => format!("1 of {}", length(lengths.max_ns)),
+        count => format!(
+            "{count}, p50 {}, p99 {}, longest {}",
+            length(lengths.p50_ns),
+            length(lengths.p99_ns),
+            length(lengths.max_ns)
+        ),
+    }
+}
+
+/// `41.2 us to 1.02 ms, 94 % of all excess`.
+pub(crate) fn lengths_of(story: &Story, unit: TimeUnit) -> String {
+    let (shortest, longest) = (units::length(story.shortest_ns, unit), units::length(story.longest_ns, unit));
+    let range = if shortest == longest { longest } else { format!("{shortest} to {longest}") };
+    format!("{range}, {} of all excess", percent(story.share))
+}
