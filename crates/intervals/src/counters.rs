@@ -19,6 +19,9 @@ pub use split::{Side, Split};
 /// Below this p a counter is said to go with slowness.
 const SIGNIFICANT: f64 = 0.05;
 
+/// Values of a counter, each with its interval's duration.
+type Pairs = Vec<(f64, u64)>;
+
 /// What one counter tells about the durations of one label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterStatistics {
@@ -96,13 +99,13 @@ impl Population<'_> {
     }
 
     /// Values and durations by label and counter.
-    fn gather_counters(&self) -> BTreeMap<(&str, &str), Vec<(f64, u64)>> {
-        let mut gathered: BTreeMap<(&str, &str), (usize, Vec<(f64, u64)>)> = BTreeMap::new();
+    fn gather_counters(&self) -> BTreeMap<(&str, &str), Pairs> {
+        let mut gathered: BTreeMap<(&str, &str), (usize, Pairs)> = BTreeMap::new();
         for (position, (&index, &duration)) in self.members().iter().zip(self.durations()).enumerate() {
             let interval = &self.intervals()[index];
             for counter in interval.counters.iter().filter(|counter| counter.value.is_finite()) {
                 let key = (interval.label.as_str(), counter.name.as_str());
-                let (seen_at, values) = gathered.entry(key).or_insert((usize::MAX, Vec::new()));
+                let (seen_at, values) = gathered.entry(key).or_insert((usize::MAX, Pairs::new()));
                 if *seen_at != position {
                     *seen_at = position;
                     values.push((counter.value + 0.0, duration)); // -0 becomes 0

@@ -40,7 +40,7 @@ fn chance(p: f64) -> String {
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         part if part > 0.0 && part < 0.5 => "<1 %".to_owned(),
-        part if part >= 99.5 && part < 100.0 => ">99 %".to_owned(),
+        part if (99.5..100.0).contains(&part) => ">99 %".to_owned(),
         part => format!("{part:.0} %"),
     }
 }
