@@ -36,7 +36,9 @@ fn each(mut check: impl FnMut(&Made)) {
     let mut files: Vec<PathBuf> = entries.filter(is_scenario).collect();
     files.sort();
     assert!(files.len() >= 30, "only {} scenarios were found", files.len());
-    files.iter().for_each(|file| check(&Made::of(file)));
+    for file in &files {
+        check(&Made::of(file));
+    }
 }
 
 impl Made {

@@ -102,7 +102,7 @@ fn of_many_counters_chance_makes_none_significant() {
     let mut state = 1u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f64
+        f64::from(u32::try_from(state >> 40).expect("24 bits"))
     };
     let names: Vec<String> = (0..40).map(|n| format!("c{n}")).collect();
     let intervals: Vec<Interval> = (0..300)
@@ -157,10 +157,11 @@ proptest! {
     #[test]
     fn no_threshold_is_better(pairs in some_pairs(), slow_from in 0u64..2_000) {
         let Some(split) = Split::best(&pairs, slow_from) else { return Ok(()) };
+        let number = |count: usize| f64::from(u32::try_from(count).expect("few pairs"));
         let share = |matches: &dyn Fn(f64) -> bool, slow: bool| {
             let of_kind = pairs.iter().filter(|pair| (pair.1 > slow_from) == slow);
-            let all = of_kind.clone().count() as f64;
-            of_kind.filter(|pair| matches(pair.0)).count() as f64 / all
+            let all = number(of_kind.clone().count());
+            number(of_kind.filter(|pair| matches(pair.0)).count()) / all
         };
         let separation = |matches: &dyn Fn(f64) -> bool| share(matches, true) - share(matches, false);
         for &(border, _) in &pairs {
