@@ -21,6 +21,8 @@ const CHUNK: usize = 1 << 20;
 const HEADERS: usize = 512;
 /// For how many of them the records behind their payloads are asked for.
 const STRETCHES: usize = 128;
+/// After a stretch that was not in memory, so many are asked for without a look.
+const ASKED_AFTER_MISS: u32 = 1024;
 /// Fewer bytes than this come with the AUXTRACE header behind them, or nearly so.
 const SHORT: usize = 512;
 
@@ -32,6 +34,8 @@ pub(crate) struct ReadAhead<'a> {
     end: usize,
     /// Nothing to do before the walk is here.
     asked: usize,
+    /// For how many more stretches pages are asked for without a look.
+    asking: u32,
     /// How many headers, and the records behind how many payloads.
     headers: usize,
     stretches: usize,
@@ -48,7 +52,7 @@ impl<'a> ReadAhead<'a> {
     ) -> ReadAhead<'a> {
         let (asked, end) = (records.start, records.end);
         let copies = Stretches::default();
-        ReadAhead { pieces, piece, auxtrace, end, asked, headers: 0, stretches: 0, copies }
+        ReadAhead { pieces, piece, auxtrace, end, asked, asking: 0, headers: 0, stretches: 0, copies }
     }
 
     /// The walk is at `at`.
@@ -68,6 +72,10 @@ impl<'a> ReadAhead<'a> {
         let here = list.partition_point(|&record| record < at);
         let next = list.get(here).map_or(self.end, |&record| record.saturating_add(AUXTRACE_SIZE));
         self.asked = at.saturating_add(CHUNK).min(next);
+        if self.asking > 0 {
+            self.asking -= 1;
+            self.ask_from(list, here, at);
+        }
         self.bring(at..self.asked, list, here);
     }
 
@@ -78,13 +86,20 @@ impl<'a> ReadAhead<'a> {
         let ends_here = list.get(here).copied();
         if ends_here.is_some() && self.copies.would_take(stretch.len()) {
             if !self.copies.copy(at, stretch.len(), |bytes| pieces.read_cached(piece, at, bytes)) {
-                self.ask_from(list, here, at);
+                self.missed(list, here, at);
                 self.copies.copy(at, stretch.len(), |bytes| pieces.read(piece, at, bytes));
             }
             return;
         }
         let is_cached = |at| pieces.read_cached(piece, at, &mut [0]);
         if !is_cached(at) || !ends_here.is_none_or(is_cached) {
+            self.missed(list, here, at);
+        }
+    }
+
+    fn missed(&mut self, list: &[usize], here: usize, at: usize) {
+        if self.asking == 0 {
+            self.asking = ASKED_AFTER_MISS;
             self.ask_from(list, here, at);
         }
     }

@@ -7,8 +7,8 @@
 
 use crate::record::{HEADER_SIZE, Header};
 
-/// Longer stretches are as well read through the mapping.
-const LONGEST: usize = 64 << 10;
+/// Longer stretches are as well read through the mapping: a copy costs page faults of its own, one for 4 KiB.
+const LONGEST: usize = 8 << 10;
 /// So much memory copies may take; what comes later in the file is read through the mapping.
 const MOST: usize = 128 << 20;
 
