@@ -234,18 +234,24 @@ fn a_flow_that_begins_in_the_kernel_is_named_by_what_it_returns_to() {
     assert!(activity.frames.iter().all(|frame| frame.began_before));
 }
 
-/// The thread slept when the interval began: from the switch on it is in the scheduler, though `__schedule` itself is
-/// seen later.
-#[test]
-fn a_flow_that_begins_with_a_switch_begins_in_the_scheduler() {
-    let table = table();
-    let mut script = Script::new(&table);
+/// A thread comes back from the switch in which its `read` slept, and works from 60 on.
+fn switched_in(table: &Table) -> Script<'_> {
+    let mut script = Script::new(table);
     script
         .block(10, "finish_task_switch", 0x40, BlockEnd::Return)
         .block(20, "__schedule", 0x40, BlockEnd::Return)
         .block(30, "schedule", 0x40, BlockEnd::Return)
         .block(40, "__x64_sys_read", 0x40, BlockEnd::FarReturn)
         .block(60, "work", 0, BlockEnd::Jump);
+    script
+}
+
+/// The thread slept when the interval began: from the switch on it is in the scheduler, though `__schedule` itself is
+/// seen later.
+#[test]
+fn a_flow_that_begins_with_a_switch_begins_in_the_scheduler() {
+    let table = table();
+    let script = switched_in(&table);
     let mut walker = Walker::new(&table, STALL);
     // The record is a little earlier than the first packet.
     walker.switch_in(Some(Cpu(0)), Tsc(8));
@@ -261,13 +267,7 @@ fn a_flow_that_begins_with_a_switch_begins_in_the_scheduler() {
 #[test]
 fn a_flow_that_begins_in_the_scheduler_says_so() {
     let table = table();
-    let mut script = Script::new(&table);
-    script
-        .block(10, "finish_task_switch", 0x40, BlockEnd::Return)
-        .block(20, "__schedule", 0x40, BlockEnd::Return)
-        .block(30, "schedule", 0x40, BlockEnd::Return)
-        .block(40, "__x64_sys_read", 0x40, BlockEnd::FarReturn)
-        .block(60, "work", 0, BlockEnd::Jump);
+    let script = switched_in(&table);
     assert_eq!(
         frames(&walk(&table, &script, 100)),
         [frame("kernel.syscall.read", 10, 60, 0), frame("kernel.schedule", 20, 30, 1)]
