@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{CauseTotal, OutlierReport, escape, units};
+use crate::{CauseTotal, OutlierReport, Report, escape, units};
 
 /// `412.3 us, typical 16.3 us; +389.1 us kernel.softirq.net_rx on CPU 3, interrupting …`, safe for a terminal.
 ///
@@ -70,6 +70,22 @@ fn place_and_detail(outlier: &OutlierReport, cause: &CauseTotal) -> String {
 
 fn positive(excess: i64) -> u64 {
     u64::try_from(excess).unwrap_or(0)
+}
+
+/// The population in one line, not escaped; `None` where it is empty.
+pub(crate) fn population(report: &Report) -> Option<String> {
+    let (population, unit) = (&report.population, report.capture.time_unit);
+    let length = |ns| units::length(ns, unit);
+    (population.count > 0).then(|| {
+        format!(
+            "{}, p50 {}, p99 {}, longest {}; {}",
+            units::counted(population.count, "interval"),
+            length(population.percentiles.p50),
+            length(population.percentiles.p99),
+            length(population.max_ns),
+            units::noted(&units::counted(population.outliers, "outlier"), &population.rule),
+        )
+    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use model::{PerfTime, Severity};
 
 use crate::causes::signed_difference;
 use crate::escape::for_markdown;
-use crate::headline::sentence;
+use crate::headline::{self, sentence};
 use crate::{
     CaptureFacts, CauseTotal, Check, CheckState, OutlierReport, Report, SegmentReport, TimeUnit, units,
 };
@@ -166,19 +166,11 @@ fn checks(outlier: &OutlierReport) -> Vec<String> {
 }
 
 fn population(report: &Report) -> String {
-    let (population, unit) = (&report.population, report.capture.time_unit);
     let chosen = format!("{} selected: {}", report.selection.selected, for_markdown(&report.selection.rule));
-    if population.count == 0 {
-        return format!("No interval in the capture; {chosen}.");
+    match headline::population(report) {
+        Some(figures) => format!("{}; {chosen}.", for_markdown(&figures)),
+        None => format!("No interval in the capture; {chosen}."),
     }
-    format!(
-        "{}, p50 {}, p99 {}, longest {}; {}; {chosen}.",
-        units::counted(population.count, "interval"),
-        units::length(population.percentiles.p50, unit),
-        units::length(population.percentiles.p99, unit),
-        units::length(population.max_ns, unit),
-        for_markdown(&units::noted(&units::counted(population.outliers, "outlier"), &population.rule))
-    )
 }
 
 /// The worst diagnostics; notes are left to the other formats.

@@ -6,7 +6,7 @@ use super::family::family;
 use super::figures::comparison;
 use crate::causes::signed_difference;
 use crate::escape::{for_html, for_html_up_to};
-use crate::headline::sentence;
+use crate::headline::{self, sentence};
 use crate::{CauseTotal, CheckState, OutlierReport, Report, SegmentReport, units};
 
 /// Outliers with a section of their own; the others have their line in the overview.
@@ -35,20 +35,12 @@ pub(super) fn header(report: &Report) -> String {
 
 /// The population in one line, not escaped.
 fn population_line(report: &Report) -> String {
-    let (population, unit) = (&report.population, report.capture.time_unit);
-    if population.count == 0 {
-        return "no interval in the capture".to_owned();
+    match headline::population(report) {
+        Some(figures) => {
+            format!("{figures}; explained here: {} ({})", report.selection.selected, report.selection.rule)
+        }
+        None => "no interval in the capture".to_owned(),
     }
-    format!(
-        "{}, p50 {}, p99 {}, longest {}; {}; explained here: {} ({})",
-        units::counted(population.count, "interval"),
-        units::length(population.percentiles.p50, unit),
-        units::length(population.percentiles.p99, unit),
-        units::length(population.max_ns, unit),
-        units::noted(&units::counted(population.outliers, "outlier"), &population.rule),
-        report.selection.selected,
-        report.selection.rule,
-    )
 }
 
 /// Where there are several outliers: one line each.
