@@ -16,6 +16,7 @@ mod output;
 mod scan;
 mod source;
 mod stat;
+mod study;
 mod topology;
 mod view;
 

@@ -51,11 +51,6 @@ pub(crate) fn members(
     Ok(filters.members(intervals, &Facts(capture)))
 }
 
-/// The intervals to explain.
-pub(crate) fn select(args: &SelectionArgs, population: &Population<'_>) -> Result<Selected> {
-    Ok(selection(args)?.select(population))
-}
-
 /// What to say about a choice: ids that are not there, and why nothing is left where `must_choose`.
 pub(crate) fn findings(
     selected: &Selected,

@@ -1,0 +1,178 @@
+//! An opened capture with its population and the chosen intervals; each interval's explanation comes on demand.
+//!
+//! Input: the command line's source, filters and selection. Opening decodes nothing (but where the marks lie in the
+//! trace itself). [`Study::baselines`] names whom an interval is compared with, [`Study::examine`] decodes, and
+//! [`Study::outlier_report`] joins both: the same whether all chosen intervals are wanted at once or one of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use attribution::{Examined, Queues, examine, examine_baseline};
+use intervals::{IntervalSet, OutlierRule, Population, Selected};
+use model::{Attribution, Calls, Diagnostic, Interval};
+use rayon::prelude::*;
+use report::{OutlierReport, Report, Timebase};
+
+use crate::args::{AnalysisArgs, InputArgs};
+use crate::capture::{self, Capture};
+use crate::checks;
+use crate::decoding::Decoders;
+use crate::{source, stat, view};
+
+/// The capture, all its intervals, and those that were chosen.
+pub(crate) struct Study<'a> {
+    args: &'a AnalysisArgs,
+    capture: &'a Capture<'a>,
+    set: &'a IntervalSet,
+    population: &'a Population<'a>,
+    selected: Selected,
+    rule: OutlierRule,
+    is_outlier: Vec<bool>,
+    queues: Queues,
+    decoders: Decoders<'a>,
+}
+
+/// By interval: the typical ones it is compared with.
+pub(crate) type Baselines = BTreeMap<usize, Vec<usize>>;
+
+/// Opens what the arguments name and does `work` with it.
+///
+/// # Errors
+/// What opening finds unusable, and what `work` fails with.
+pub(crate) fn with<T>(args: &AnalysisArgs, work: impl FnOnce(&Study<'_>) -> Result<T>) -> Result<T> {
+    if let Some(jobs) = args.jobs {
+        rayon::ThreadPoolBuilder::new().num_threads(usize::from(jobs)).build_global()?;
+    }
+    let perf = capture::open(&args.input)?;
+    let capture = Capture::new(&perf, &args.input);
+    let set = source::read(&args.source, &capture)?;
+    let members = source::members(&args.selection, &set.intervals, &capture)?;
+    let population = Population::of(&set.intervals, members, capture.conversion());
+    let selection = source::selection(&args.selection)?;
+    let rule = selection.outlier_rule();
+    work(&Study {
+        args,
+        capture: &capture,
+        set: &set,
+        selected: selection.select(&population),
+        rule,
+        is_outlier: population.judge(rule).is_outlier,
+        queues: Queues::new(&set.intervals),
+        decoders: Decoders::new(&capture),
+        population: &population,
+    })
+}
+
+impl<'a> Study<'a> {
+    /// All intervals of the source.
+    pub(crate) fn intervals(&self) -> &'a [Interval] {
+        &self.set.intervals
+    }
+
+    /// The chosen ones.
+    pub(crate) fn selected(&self) -> &Selected {
+        &self.selected
+    }
+
+    /// The population and the choice, and what is wrong with the input so far; no outlier yet.
+    pub(crate) fn overview(&self) -> Report {
+        let mut diagnostics = self.capture.diagnostics();
+        diagnostics.extend(self.set.diagnostics.iter().cloned());
+        diagnostics.extend(source::findings(&self.selected, self.population, true));
+        let statistics = self.population.statistics(self.rule);
+        Report {
+            capture: self.capture.facts(),
+            population: stat::population_summary(&statistics, view::counters(self.population)),
+            selection: stat::selection_summary(&self.selected),
+            diagnostics,
+            ..Report::default()
+        }
+    }
+
+    /// The chosen intervals explained, added to the overview.
+    pub(crate) fn report(&self) -> Report {
+        let wanted = &self.selected.indices;
+        let baselines = self.baselines(wanted);
+        let examined = self.examine(&baselines);
+        let mut report = self.overview();
+        for index in wanted {
+            report.diagnostics.extend(examined[index].remarks());
+            match self.outlier_report(*index, &baselines[index], &examined) {
+                Ok(outlier) => report.outliers.push(outlier),
+                Err(error) => report.diagnostics.push(no_report(&self.intervals()[*index], &error)),
+            }
+        }
+        report.view = view::of(self.capture, self.population, self.rule, &report.outliers);
+        report.diagnostics.extend(self.capture.late_diagnostics());
+        report
+    }
+
+    /// Whom each of `wanted` is compared with: typical intervals, none of them chosen.
+    pub(crate) fn baselines(&self, wanted: &[usize]) -> Baselines {
+        let chosen: BTreeSet<usize> = self.selected.indices.iter().chain(wanted).copied().collect();
+        let count = self.args.baselines;
+        let typical = intervals::baselines_of_all(self.population, &self.is_outlier, wanted, count);
+        let not_chosen =
+            |typical: Vec<usize>| typical.into_iter().filter(|index| !chosen.contains(index)).collect();
+        wanted.iter().copied().zip(typical.into_iter().map(not_chosen)).collect()
+    }
+
+    /// Examines every outlier and every baseline once, in parallel.
+    pub(crate) fn examine(&self, baselines: &Baselines) -> BTreeMap<usize, Examined> {
+        let context = self.capture.for_attribution(&self.queues);
+        let pairs = baselines.iter();
+        let mut wanted: Vec<usize> =
+            pairs.flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let one = |&index: &usize| {
+            let examine = if baselines.contains_key(&index) { examine } else { examine_baseline };
+            let interval = &self.intervals()[index];
+            (index, self.decoders.with(|decoding| examine(&context, interval, decoding)))
+        };
+        wanted.par_iter().map(one).collect()
+    }
+
+    /// The report on one examined outlier against its examined baselines.
+    ///
+    /// # Errors
+    /// Where attribution yields no partition of the interval, which is a bug and says so.
+    pub(crate) fn outlier_report(
+        &self,
+        outlier: usize,
+        baselines: &[usize],
+        examined: &BTreeMap<usize, Examined>,
+    ) -> Result<OutlierReport> {
+        let capture = self.capture;
+        let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
+        let own = &examined[&outlier];
+        let attribution = attribution::attribute(own, &typical, capture)?;
+        let baselines: Vec<Attribution> = typical
+            .iter()
+            .map(|baseline| attribution::attribute_alone(baseline))
+            .collect::<Result<_, _>>()?;
+        let timebase = Timebase::new(capture.conversion(), None);
+        let mut report =
+            OutlierReport::new(&attribution, &baselines, timebase, |thread, at| capture.comm(thread, at));
+        report.checks = checks::of(capture, own, &attribution);
+        let calls: Vec<Calls> = typical.iter().map(|baseline| attribution::calls(baseline)).collect();
+        let report = report.with_calls(&attribution::calls(own), &calls, own.interval.range, timebase);
+        Ok(with_command(report, &self.args.input))
+    }
+}
+
+/// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.
+fn with_command(outlier: OutlierReport, input: &InputArgs) -> OutlierReport {
+    let mut outlier = outlier.with_perf_script(&input.input.to_string_lossy());
+    let options = [("--symfs", &input.symfs), ("--vmlinux", &input.vmlinux), ("--kallsyms", &input.kallsyms)];
+    for (name, value) in options {
+        if let Some(value) = value {
+            outlier = outlier.with_perf_option(name, &value.to_string_lossy());
+        }
+    }
+    outlier
+}
+
+fn no_report(interval: &Interval, error: &anyhow::Error) -> Diagnostic {
+    Diagnostic::error(format!("interval {} has no report: {error:#}", interval.id))
+}
