@@ -14,6 +14,7 @@ use symbols::{ProcessImages, SearchPath};
 
 use crate::args::InputArgs;
 use crate::decode_findings::DecodeFindings;
+use crate::read_ahead::Stretch;
 
 /// From this time on, nothing retired between two packets is a stand-still and not a slow instruction: above what
 /// the slowest single instructions and page walks take, below what an SMI or a hypervisor's pause does.
@@ -129,6 +130,20 @@ impl<'a> Capture<'a> {
                 Whereabouts::OffCpu(_) | Whereabouts::Unknown => None,
             })
             .collect()
+    }
+
+    /// The trace of the interval's threads while it lasted.
+    pub(crate) fn stretches_of(&self, interval: &Interval) -> Vec<Stretch<'_>> {
+        let stretch = |stay: attribution::Stay| {
+            let cpu = match stay.place {
+                Whereabouts::OnCpu(cpu) => Some(cpu),
+                Whereabouts::OffCpu(_) => return None,
+                Whereabouts::Unknown => None,
+            };
+            Some((self.stream(cpu, stay.thread?)?, stay.range))
+        };
+        let stays = attribution::stays(interval, self.perf.schedule(), self.conversion());
+        stays.into_iter().filter_map(stretch).collect()
     }
 
     /// The name of `thread` at `at`, where a record tells.

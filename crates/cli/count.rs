@@ -15,6 +15,7 @@ use crate::args::DumpArgs;
 use crate::capture::Capture;
 use crate::decoding::Decoders;
 use crate::output;
+use crate::read_ahead::{self, Stretch};
 use crate::source;
 
 /// Prints one line per CPU (or thread, in a capture of single threads): its number, a tab, instructions.
@@ -26,18 +27,20 @@ pub(crate) fn run(args: &DumpArgs, capture: &Capture<'_>) -> Result<()> {
         .streams()
         .filter(|stream| cpus.is_empty() || stream.cpu().is_some_and(|cpu| cpus.contains(&cpu)))
         .collect();
-    let windows: Vec<(&PtStream<'_>, TscRange)> =
-        streams.iter().flat_map(|&stream| ranges.iter().map(move |&range| (stream, range))).collect();
+    let windows: Vec<[Stretch<'_>; 1]> =
+        streams.iter().flat_map(|&stream| ranges.iter().map(move |&range| [(stream, range)])).collect();
     let decoders = Decoders::new(capture);
-    let counts: Vec<(Place, u64)> = windows
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|(stream, range)| {
-            let mut sink = Counting { range, tids: &tids, instructions: 0 };
-            decoders.with(|decoding| decoding.stream(stream, range, &mut sink));
-            ((stream.cpu(), stream.thread()), sink.instructions)
-        })
-        .collect();
+    let counts: Vec<(Place, u64)> = read_ahead::during(capture.perf(), &windows, |progress| {
+        let windows = windows.par_iter().with_max_len(1);
+        windows
+            .map(|&[(stream, range)]| {
+                let mut sink = Counting { range, tids: &tids, instructions: 0 };
+                decoders.with(|decoding| decoding.stream(stream, range, &mut sink));
+                progress.finished();
+                ((stream.cpu(), stream.thread()), sink.instructions)
+            })
+            .collect()
+    });
     let mut by_place: BTreeMap<Place, u64> = BTreeMap::new();
     for (place, instructions) in counts {
         *by_place.entry(place).or_default() += instructions;

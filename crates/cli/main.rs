@@ -13,6 +13,7 @@ mod dump;
 mod explain;
 mod export;
 mod output;
+mod read_ahead;
 mod scan;
 mod source;
 mod stat;

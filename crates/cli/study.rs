@@ -17,6 +17,7 @@ use crate::args::{AnalysisArgs, InputArgs};
 use crate::capture::{self, Capture};
 use crate::checks;
 use crate::decoding::Decoders;
+use crate::read_ahead::{self, Stretch};
 use crate::{source, stat, view};
 
 /// The capture, all its intervals, and those that were chosen.
@@ -125,12 +126,18 @@ impl<'a> Study<'a> {
             pairs.flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let one = |&index: &usize| {
-            let examine = if baselines.contains_key(&index) { examine } else { examine_baseline };
-            let interval = &self.intervals()[index];
-            (index, self.decoders.with(|decoding| examine(&context, interval, decoding)))
-        };
-        wanted.par_iter().map(one).collect()
+        let stretches: Vec<Vec<Stretch<'_>>> =
+            wanted.iter().map(|&index| self.capture.stretches_of(&self.intervals()[index])).collect();
+        read_ahead::during(self.capture.perf(), &stretches, |progress| {
+            let one = |&index: &usize| {
+                let examine = if baselines.contains_key(&index) { examine } else { examine_baseline };
+                let interval = &self.intervals()[index];
+                let examined = self.decoders.with(|decoding| examine(&context, interval, decoding));
+                progress.finished();
+                (index, examined)
+            };
+            wanted.par_iter().with_max_len(1).map(one).collect()
+        })
     }
 
     /// The report on one examined outlier against its examined baselines.

@@ -354,11 +354,12 @@ impl PerfData {
         self.pieces.slice(buffer.file_offset, buffer.size).unwrap_or(&[])
     }
 
-    /// Asks the kernel to read a part of a buffer ahead, before it is decoded from one end to the other.
-    pub fn will_need(&self, buffer: &AuxBuffer, range: Range<u64>) {
-        let (piece, start) = split(buffer.file_offset);
-        let byte = |at: u64| start.saturating_add(usize::try_from(at.min(buffer.size)).unwrap_or(0));
-        self.pieces.advise(piece, Advice::WillNeed, byte(range.start)..byte(range.end));
+    /// Asks the kernel to bring these bytes of the file into memory, before they are read from one end to the other.
+    pub fn will_need(&self, bytes: Range<FileOffset>) {
+        let ((piece, start), (last, end)) = (split(bytes.start), split(bytes.end));
+        if piece == last {
+            self.pieces.advise(piece, Advice::WillNeed, start..end);
+        }
     }
 
     /// PT bytes that were taken together with samples (`--aux-sample`), in the order of time. Built at the first call.

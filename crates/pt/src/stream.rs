@@ -5,6 +5,7 @@
 //! except in snapshot mode, where only the bytes tell what repeats.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::memmem;
 use model::{Cpu, Diagnostic, FileOffset, Tid, Tsc};
@@ -129,6 +130,16 @@ impl<'a> PtStream<'a> {
     pub fn file_offset(&self, position: u64) -> Option<FileOffset> {
         let piece = self.pieces.get(self.piece_at(position)?)?;
         Some(FileOffset(piece.file_offset.0 + (position - piece.start)))
+    }
+
+    /// Where the bytes of a range of stream positions lie in the file, holes left out.
+    pub fn file_ranges(&self, range: Range<u64>) -> impl Iterator<Item = Range<FileOffset>> + '_ {
+        let first = self.pieces.partition_point(|piece| piece.end() <= range.start);
+        self.pieces[first..].iter().take_while(move |piece| piece.start < range.end).map(move |piece| {
+            let skipped = range.start.saturating_sub(piece.start);
+            let end = piece.end().min(range.end) - piece.start;
+            FileOffset(piece.file_offset.0 + skipped)..FileOffset(piece.file_offset.0 + end)
+        })
     }
 
     /// The full reading for the low 56 bits of one: the one nearest to the reference.

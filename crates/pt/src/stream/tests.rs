@@ -23,6 +23,21 @@ fn orders_pieces_and_names_what_is_missing() {
 }
 
 #[test]
+fn a_range_lies_in_as_many_places_as_pieces() {
+    let bytes = [0; 30];
+    let pieces = [piece(&bytes[..10], 0, 100), piece(&bytes[..10], 10, 200), piece(&bytes[..6], 24, 300)];
+    let (stream, _) = PtStream::new(None, None, pieces, false);
+    let places =
+        |range| stream.file_ranges(range).map(|place| (place.start.0, place.end.0)).collect::<Vec<_>>();
+    assert_eq!(places(4..7), [(104, 107)]);
+    assert_eq!(places(8..26), [(108, 110), (200, 210), (300, 302)]);
+    // In the hole, and far behind the end.
+    assert_eq!(places(20..24), []);
+    assert_eq!(places(29..u64::MAX), [(305, 306)]);
+    assert_eq!(places(30..40), []);
+}
+
+#[test]
 fn cuts_overlaps() {
     let bytes = [0; 30];
     let pieces = [piece(&bytes[..20], 0, 100), piece(&bytes[..5], 3, 150), piece(&bytes[..20], 12, 200)];
