@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tracegen::scenario::{Executed, Interval};
+use tracegen::scenario::{Executed, Interval, Owner};
 
 use crate::captures::{repository, tailtrace};
 
@@ -97,18 +97,18 @@ impl Made {
 fn instructions_are_those_that_ran() {
     // Of code that no file holds there are only names.
     each(|made| {
-        for cpu in (0..made.executed.cpus()).filter(|_| made.name != "jit_perf-map") {
-            let truth = made.folder.path().join(format!("instructions.cpu{cpu}"));
+        for buffer in (0..made.executed.buffers()).filter(|_| made.name != "jit_perf-map") {
+            let (option, whose, number) = match made.executed.owner(buffer).expect("a buffer") {
+                Owner::Cpu(cpu) => ("--cpu", "cpu", cpu),
+                Owner::Thread(tid) => ("--tid", "thread", tid),
+            };
+            let truth = made.folder.path().join(format!("instructions.{whose}{number}"));
             let truth = fs::read_to_string(truth).expect("the truth");
-            let found = made.tailtrace("dump", &["--insns", "--cpu", &cpu.to_string()]);
-            let name = &made.name;
-            assert_eq!(
-                found.lines().count(),
-                truth.lines().count(),
-                "{name}, CPU {cpu}: number of instructions"
-            );
+            let found = made.tailtrace("dump", &["--insns", option, &number.to_string()]);
+            let place = format!("{}, {whose} {number}", made.name);
+            assert_eq!(found.lines().count(), truth.lines().count(), "{place}: number of instructions");
             let differ = found.lines().zip(truth.lines()).position(|(ours, theirs)| ours != theirs);
-            assert_eq!(differ, None, "{name}, CPU {cpu}: the first instruction that differs");
+            assert_eq!(differ, None, "{place}: the first instruction that differs");
         }
     });
 }

@@ -1,5 +1,7 @@
 //! An opened capture with all that the commands ask of it: streams, code images, schedule, clocks, names.
 
+mod join;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -7,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Result;
 use attribution::{Comms, Function, Functions, Queues, Whereabouts};
 use model::{CodeBytes, Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
-use perfdata::{AuxBuffer, IntelPtConfig, LossKind, PerfData, Record};
-use pt::{CpuModel, Occupant, Piece, PtConfig, PtStream};
+use perfdata::{IntelPtConfig, LossKind, PerfData, Record};
+use pt::{CpuModel, Occupant, PtConfig, PtStream};
 use report::{CaptureFacts, Timebase};
 use symbols::{ProcessImages, SearchPath};
 
@@ -55,6 +57,7 @@ impl<'a> Capture<'a> {
             decode_findings: DecodeFindings::default(),
         };
         capture.join_buffers();
+        capture.join_samples();
         capture
     }
 
@@ -232,32 +235,6 @@ impl<'a> Capture<'a> {
             duration_ns: self.perf.time_range().map(|range| range.end.0.saturating_sub(range.start.0)),
             time_unit: Timebase::new(self.conversion(), None).unit(),
             trace_bytes: Some(self.perf.aux_buffers().iter().map(|buffer| buffer.size).sum()),
-        }
-    }
-
-    /// Groups the AUX buffers by who wrote them.
-    fn join_buffers(&mut self) {
-        let snapshot = self.perf.intel_pt().is_some_and(|intel_pt| intel_pt.snapshot_mode);
-        let mut groups: BTreeMap<(Option<Cpu>, Option<Tid>), Vec<&AuxBuffer>> = BTreeMap::new();
-        for buffer in self.perf.aux_buffers() {
-            let key = if buffer.cpu.is_some() { (buffer.cpu, None) } else { (None, buffer.tid) };
-            groups.entry(key).or_default().push(buffer);
-        }
-        for ((cpu, thread), buffers) in groups {
-            let reference = buffers.first().map_or(Tsc(0), |buffer| Tsc(buffer.reference));
-            let pieces = buffers.into_iter().map(|buffer| Piece {
-                bytes: self.perf.aux_bytes(buffer),
-                aux_offset: buffer.aux_offset,
-                file_offset: buffer.file_offset,
-            });
-            let (stream, diagnostics) = PtStream::new(cpu, thread, pieces, snapshot);
-            let stream = stream.with_reference(reference);
-            self.stream_diagnostics.extend(diagnostics);
-            match (cpu, thread) {
-                (Some(cpu), _) => drop(self.by_cpu.insert(cpu, stream)),
-                (None, Some(thread)) => drop(self.by_thread.insert(thread, stream)),
-                (None, None) => {}
-            }
         }
     }
 }

@@ -5,14 +5,16 @@
 
 mod record;
 
-pub(crate) use record::{IntelPt, Mapping, Origin, Record};
-use record::{SAMPLE_RAW, SAMPLE_TYPE};
+pub(crate) use record::{IntelPt, Mapping, Origin, Record, carries};
 
 /// Size of the file header and of one attribute.
 const HEADER: u64 = 104;
 pub(crate) const ATTRIBUTE: u64 = 128;
 
-/// perf's number for tracepoints: their samples carry raw bytes.
+/// Where `aux_sample_size` stands in an attribute.
+const AUX_SAMPLE_SIZE: usize = 112;
+
+/// perf's number for tracepoints.
 pub(crate) const TRACEPOINT: u32 = 2;
 
 /// What a dynamic PMU's number may be; the file says it in `PMU_MAPPINGS`.
@@ -43,6 +45,10 @@ pub(crate) struct Event {
     pub(crate) config: u64,
     /// `perf_event_attr`'s bit field.
     pub(crate) flags: u64,
+    /// What its samples, and the trailers of its records, carry.
+    pub(crate) sample_type: u64,
+    /// Bytes of trace beside each of its samples.
+    pub(crate) aux_sample_size: u32,
     pub(crate) ids: Vec<u64>,
 }
 
@@ -51,11 +57,12 @@ impl Event {
         let mut out = Vec::with_capacity(ATTRIBUTE as usize);
         out.extend(self.kind.to_le_bytes());
         out.extend((ATTRIBUTE as u32).to_le_bytes());
-        let raw = if self.kind == TRACEPOINT { SAMPLE_RAW } else { 0 };
         // config, sample_period, sample_type, read_format (ID), flags
-        for field in [self.config, 1, SAMPLE_TYPE | raw, 4, self.flags] {
+        for field in [self.config, 1, self.sample_type, 4, self.flags] {
             out.extend(field.to_le_bytes());
         }
+        out.resize(AUX_SAMPLE_SIZE, 0);
+        out.extend(self.aux_sample_size.to_le_bytes());
         out.resize(ATTRIBUTE as usize, 0);
         out
     }

@@ -114,6 +114,16 @@ impl Encoder {
         &self.sync_points
     }
 
+    /// How many bytes are written.
+    pub(crate) fn written(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// TSC of the last thing that happened.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now
+    }
+
     /// The buffer is full: nothing more is written until tracing starts anew.
     pub fn stall(&mut self) {
         self.flush_tnt();
@@ -129,9 +139,14 @@ impl Encoder {
 
     /// Tracing begins at `ip`: PSB+ (tracing off), MODE.Exec, TIP.PGE.
     pub fn start(&mut self, tsc: u64, ip: u64, mode: ExecMode) {
+        self.switch_on(tsc);
+        self.enable(tsc, ip, mode);
+    }
+
+    /// Tracing is switched on in code that is filtered out: PSB+ alone.
+    pub fn switch_on(&mut self, tsc: u64) {
         self.clock.jump(tsc);
         self.psb(None);
-        self.enable(tsc, ip, mode);
     }
 
     /// Tracing comes back at `ip`: MODE.Exec, TIP.PGE.

@@ -188,7 +188,7 @@ fn list_damages() -> String {
 
 fn run_scenario(file: &Path, output: &Path) -> Result<String, Error> {
     let executed = scenario::make(file, output)?;
-    let instructions: usize = (0..executed.cpus()).map(|cpu| executed.instructions(cpu).len()).sum();
+    let instructions: usize = (0..executed.buffers()).map(|buffer| executed.instructions(buffer).len()).sum();
     Ok(format!("{} CPUs, {instructions} instructions", executed.cpus()))
 }
 

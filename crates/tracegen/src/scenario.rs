@@ -13,7 +13,7 @@ mod write;
 use std::path::Path;
 
 use crate::Error;
-pub use execution::{Caused, Executed, Happened, Interval, Retired};
+pub use execution::{Caused, Executed, Happened, Interval, Owner, Retired};
 pub use program::Scenario;
 pub use write::write;
 
@@ -28,7 +28,7 @@ pub fn read(file: &Path) -> Result<Scenario, Error> {
 }
 
 /// Reads and runs the scenario in `file` and writes its capture into the directory `output`: `perf.data/`, `symfs/`,
-/// `intervals.csv`, `instructions.cpuN` (one address per executed and traced instruction) and `truth.json`.
+/// `intervals.csv`, `instructions.cpuN` or `.threadN` (one address per executed and traced instruction) and `truth.json`.
 ///
 /// # Errors
 /// [`Error::File`]; [`Error::Scenario`] for a line that is not understood, an execution that cannot happen, or causes whose

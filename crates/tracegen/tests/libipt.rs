@@ -40,19 +40,20 @@ fn check(file: &Path) {
     let executed = Executed::run(&scenario).unwrap();
     let name = file.file_stem().unwrap().to_string_lossy();
     let decodable = !NOT_DECODABLE.iter().any(|(known, _)| *known == name);
-    for cpu in 0..executed.cpus() {
-        let pieces = executed.trace(cpu);
+    for buffer in 0..executed.buffers() {
+        let owner = executed.owner(buffer).unwrap();
+        let pieces = executed.trace(buffer);
         let last = pieces.len() - 1;
         let pieces = pieces.iter().enumerate().map(|(at, piece)| decoded(piece, &scenario, at < last));
         let (found, faults): (Vec<_>, Vec<_>) = pieces.unzip();
         let (found, faults) = (found.concat(), faults.concat());
-        let expected: Vec<u64> = executed.instructions(cpu).iter().map(|retired| retired.ip).collect();
+        let expected: Vec<u64> = executed.instructions(buffer).iter().map(|retired| retired.ip).collect();
         let alike = expected.iter().zip(&found).take_while(|(expected, found)| expected == found).count();
         let same = found == expected && faults.is_empty();
         assert_eq!(
             same,
             decodable,
-            "{name} CPU {cpu}: {alike} of {} alike, {} found, faults {faults:?}",
+            "{name} {owner:?}: {alike} of {} alike, {} found, faults {faults:?}",
             expected.len(),
             found.len()
         );

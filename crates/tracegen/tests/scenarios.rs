@@ -7,7 +7,7 @@ mod perf;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tailtrace_tracegen::scenario::{Executed, make};
+use tailtrace_tracegen::scenario::{Executed, Owner, make};
 
 /// Runs code that no file holds: only libipt's check, which reads it from the scenario, decodes it.
 const NO_CODE: &str = "jit_perf-map.scenario";
@@ -26,19 +26,20 @@ fn made(file: &Path, output: &Path) -> Executed {
     make(file, output).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Addresses per CPU as perf decodes them.
-fn decoded(capture: &Path) -> Vec<Vec<u64>> {
-    let options = ["--itrace=i0nse-o-l", "-F", "cpu,event,ip"];
+/// Addresses per CPU, or per thread, as perf decodes them.
+fn decoded(capture: &Path, per_thread: bool) -> BTreeMap<u32, Vec<u64>> {
+    let whose = if per_thread { "tid,event,ip" } else { "cpu,event,ip" };
+    let options = ["--itrace=i0nse-o-l", "-F", whose];
     let script = perf::script(&capture.join("perf.data"), &capture.join("symfs"), &options);
     assert_eq!(script.errors, Vec::<String>::new(), "{}", capture.display());
-    let mut cpus = Vec::new();
+    let mut found: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for line in script.lines.iter().filter(|line| line.contains("instructions")) {
-        let cpu: usize = line.trim()[1..4].parse().unwrap();
-        let address = u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
-        cpus.resize(cpus.len().max(cpu + 1), Vec::new());
-        cpus[cpu].push(address);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = words[0].trim_matches(['[', ']']).parse().unwrap();
+        let address = u64::from_str_radix(words[words.len() - 1], 16).unwrap();
+        found.entry(number).or_default().push(address);
     }
-    cpus
+    found
 }
 
 #[test]
@@ -56,15 +57,19 @@ fn perf_finds_exactly_the_instructions_of_each_scenario() {
             assert!(!script.errors.is_empty(), "{} has code that no file holds", file.display());
             continue;
         }
-        let decoded = decoded(&output);
-        assert_eq!(decoded.len(), executed.cpus(), "{}", file.display());
-        for (cpu, decoded) in decoded.iter().enumerate() {
-            let expected: Vec<u64> = executed.instructions(cpu).iter().map(|retired| retired.ip).collect();
+        let per_thread = matches!(executed.owner(0), Some(Owner::Thread(_)));
+        let mut decoded = decoded(&output, per_thread);
+        for buffer in 0..executed.buffers() {
+            let owner = executed.owner(buffer).unwrap();
+            let (Owner::Cpu(number) | Owner::Thread(number)) = owner;
+            let decoded = decoded.remove(&number).unwrap_or_default();
+            let expected: Vec<u64> = executed.instructions(buffer).iter().map(|retired| retired.ip).collect();
             let same =
-                expected.iter().zip(decoded).take_while(|(expected, decoded)| expected == decoded).count();
-            let place = format!("{} CPU {cpu}: {same} alike", file.display());
+                expected.iter().zip(&decoded).take_while(|(expected, decoded)| expected == decoded).count();
+            let place = format!("{} {owner:?}: {same} alike", file.display());
             assert_eq!(hex(&expected[same..]), hex(&decoded[same..]), "{place}");
         }
+        assert!(decoded.is_empty(), "{}: {:?} is no buffer", file.display(), decoded.keys());
     }
 }
 
@@ -112,7 +117,7 @@ fn a_poke_shows_in_perfs_decoding() {
     let folder = tempfile::tempdir().unwrap();
     let file = scenarios().into_iter().find(|file| file.ends_with("text_poke.scenario")).unwrap();
     made(&file, folder.path());
-    let right = decoded(folder.path());
+    let right = decoded(folder.path(), false);
     let path = folder.path().join("perf.data/data");
     let mut bytes = std::fs::read(&path).unwrap();
     let header: Vec<u8> = [20u32.to_le_bytes().as_slice(), &1u16.to_le_bytes()].concat();
@@ -127,7 +132,7 @@ fn a_poke_shows_in_perfs_decoding() {
     let options = ["--itrace=i0nse-o-l", "-F", "cpu,event,ip"];
     let wrong = perf::script(&folder.path().join("perf.data"), &folder.path().join("symfs"), &options);
     let instructions = wrong.lines.iter().filter(|line| line.contains("instructions")).count();
-    let expected: usize = right.iter().map(Vec::len).sum();
+    let expected: usize = right.values().map(Vec::len).sum();
     assert!(!wrong.errors.is_empty() || instructions != expected, "{instructions}");
 }
 

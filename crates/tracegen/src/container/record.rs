@@ -4,11 +4,15 @@
 
 use crate::encoder::Settings;
 
-/// IP, TID, TIME, CPU, IDENTIFIER: what each sample and each record's trailer carries.
-pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16;
-
-/// RAW: what the samples of tracepoints carry besides.
-pub(crate) const SAMPLE_RAW: u64 = 1 << 10;
+/// What samples, and the trailers of records, carry: sums of `PERF_SAMPLE_…`.
+pub(crate) mod carries {
+    /// IP, TID, TIME, CPU, IDENTIFIER: all of them.
+    pub(crate) const ORIGIN: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16;
+    /// Raw bytes, of a tracepoint.
+    pub(crate) const RAW: u64 = 1 << 10;
+    /// A piece of the trace.
+    pub(crate) const AUX: u64 = 1 << 20;
+}
 
 /// The lowest address of the upper half, where kernels live.
 const UPPER_HALF: u64 = 1 << 47;
@@ -141,14 +145,24 @@ impl Record {
 
     /// A tracepoint met at `ip`: IDENTIFIER, IP, TID, TIME, CPU, RAW.
     pub(crate) fn sample(ip: u64, raw: &[u8], origin: Origin) -> Record {
-        let Origin { pid, tid, time, cpu, id } = origin;
-        let record = Record::new(9, if ip < UPPER_HALF { USER } else { KERNEL });
-        let record = record.u64s([id, ip]).u32s([pid, tid]).u64s([time]).u32s([cpu, 0]);
+        let record = Record::sampled(ip, origin);
         // The size and the bytes together fill words of 8 bytes; the padding counts as raw bytes.
         let size = (raw.len() + 4).next_multiple_of(8) - 4;
         let mut record = record.u32s([size as u32]);
         record.body.extend(raw);
         record.padded()
+    }
+
+    /// A sample at `ip` with the bytes of the trace before it: IDENTIFIER, IP, TID, TIME, CPU, AUX.
+    pub(crate) fn sample_with_trace(ip: u64, trace: &[u8], origin: Origin) -> Record {
+        let mut record = Record::sampled(ip, origin).u64s([trace.len() as u64]);
+        record.body.extend(trace);
+        record
+    }
+
+    fn sampled(ip: u64, Origin { pid, tid, time, cpu, id }: Origin) -> Record {
+        let record = Record::new(9, if ip < UPPER_HALF { USER } else { KERNEL });
+        record.u64s([id, ip]).u32s([pid, tid]).u64s([time]).u32s([cpu, 0])
     }
 
     pub(crate) fn aux(offset: u64, size: u64, flags: u64, origin: Origin) -> Record {
@@ -168,6 +182,12 @@ impl Record {
     /// The thread in `origin` gets its CPU from `previous`.
     pub(crate) fn switch_in(previous: (u32, u32), origin: Origin) -> Record {
         Record::new(15, 0).u32s([previous.0, previous.1]).from(origin)
+    }
+
+    /// The thread in `origin` leaves its CPU, or gets one: what an event of a thread tells of it.
+    pub(crate) fn switch(out: bool, preempt: bool, origin: Origin) -> Record {
+        let preempt = if preempt { SWITCH_OUT_PREEMPT } else { 0 };
+        Record::new(14, if out { SWITCH_OUT | preempt } else { 0 }).from(origin)
     }
 
     /// Code at `address` changes.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::*;
-use crate::container::{Container, Event as Configured, Mapping, Origin, Record, feature};
+use crate::container::{Container, Event as Configured, Mapping, Origin, Record, carries, feature};
 use crate::elf::{self, Segment};
 
 const USER: u64 = 0x40_1000;
@@ -104,7 +104,15 @@ fn guest(switched: u64) -> Vec<u8> {
     let mut out = Container::default();
     // MMAP, COMM, TASK, sample_id_all, MMAP2, context_switch
     let flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 26;
-    out.events = vec![Configured { name: "dummy:u", kind: 1, config: 9, flags, ids: vec![7] }];
+    out.events = vec![Configured {
+        name: "dummy:u",
+        kind: 1,
+        config: 9,
+        flags,
+        sample_type: carries::ORIGIN,
+        aux_sample_size: 0,
+        ids: vec![7],
+    }];
     out.push(&Record::time_conversion(0, 1, 0));
     out.push(&Record::kernel_mapping(KERNEL, 0x1000, Origin::default()));
     let origin = |time| Origin { pid: 100, tid: 100, time, cpu: 0, id: 7 };

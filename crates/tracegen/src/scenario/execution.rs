@@ -3,18 +3,22 @@
 //! Input: a [`Scenario`]. Output: PT bytes per CPU, sideband, intervals, and every retired instruction.
 //! Invariant: an instruction is in the list exactly if tracing covers it; each statement of a timeline either happens or is refused.
 
+mod buffer;
 mod hardware;
 mod interval;
+mod ownership;
 mod record;
 mod walk;
 
 use super::Wrong;
-use super::program::{Machine, Scenario, Step};
+use super::program::{Ring, Scenario, Step};
 use super::statement::Statement;
-use crate::encoder::Encoder;
 use crate::instruction::Instruction;
 use crate::packet::{ExecMode, Packet};
 use crate::tracepoint::Tracepoint;
+use buffer::Buffer;
+pub use buffer::Owner;
+pub(super) use buffer::{Copied, Finished};
 pub use interval::{Caused, Interval};
 
 /// The lowest address of the upper half, where kernels live.
@@ -55,9 +59,11 @@ pub(super) enum Aside {
         to: usize,
         preempt: bool,
     },
-    Lost(u64),
-    /// For the AUX record whose bytes end behind this time.
-    AuxFlags(u64),
+    /// So many records, of the thread that ran.
+    Lost {
+        count: u64,
+        thread: Option<usize>,
+    },
     /// A tracepoint was met at `ip` by a thread.
     Sample {
         point: &'static Tracepoint,
@@ -74,37 +80,21 @@ pub(super) struct Cpu {
     /// The next instruction.
     ip: Option<u64>,
     pub(super) thread: Option<usize>,
-    encoder: Encoder,
+    /// Where its trace goes: its own buffer, or that of the thread on it.
+    buffer: Buffer,
     last: Option<Instruction>,
     tracing: bool,
-    retired: Vec<Retired>,
-    /// For each sync point: how many instructions had retired.
-    synced: Vec<usize>,
-    /// Offsets at which tracing began anew because the buffer had been full.
-    full: Vec<usize>,
     pub(super) asides: Vec<(u64, Aside)>,
 }
 
 /// What a scenario's execution left.
 #[derive(Debug)]
 pub struct Executed {
-    pub(super) cpus: Vec<Finished>,
+    pub(super) buffers: Vec<Finished>,
+    /// What happened beside the trace, per CPU, with its TSC.
+    pub(super) asides: Vec<Vec<(u64, Aside)>>,
     pub(super) intervals: Vec<Interval>,
     happened: Vec<Happened>,
-}
-
-/// One CPU at the end.
-#[derive(Debug)]
-pub(super) struct Finished {
-    pub(super) bytes: Vec<u8>,
-    /// What stands before was overwritten.
-    pub(super) kept_from: usize,
-    pub(super) sync_points: Vec<(usize, u64)>,
-    pub(super) retired: Vec<Retired>,
-    /// Sync points before which the buffer had been full.
-    pub(super) full: Vec<usize>,
-    pub(super) asides: Vec<(u64, Aside)>,
-    pub(super) end: u64,
 }
 
 /// What a thread does when it runs again.
@@ -120,6 +110,8 @@ struct Context {
 struct Runner<'a> {
     scenario: &'a Scenario,
     cpus: Vec<Cpu>,
+    /// Of a trace per thread: the buffer of each thread that is on no CPU.
+    parked: Vec<Buffer>,
     contexts: Vec<Context>,
     intervals: Vec<Interval>,
     /// Operand of the next `ptwrite rax`.
@@ -139,27 +131,31 @@ impl Executed {
             happened.push(Happened { tsc: runner.cpus[cpu].tsc, cpu, line: step.line });
             runner.step(step).map_err(|what| Wrong::new(step.line, what))?;
         }
-        let mut executed = Executed {
-            cpus: runner.cpus.into_iter().map(|cpu| cpu.finish(&scenario.machine)).collect(),
-            intervals: runner.intervals,
-            happened,
-        };
+        let mut executed = runner.finish(happened);
         executed.add_causes(scenario)?;
         Ok(executed)
     }
 
-    /// The instructions that CPU `cpu` retired under trace, in order.
-    pub fn instructions(&self, cpu: usize) -> &[Retired] {
-        self.cpus.get(cpu).map_or(&[], |cpu| &cpu.retired)
+    /// Number of AUX buffers: one per CPU, or per thread.
+    pub fn buffers(&self) -> usize {
+        self.buffers.len()
     }
 
-    /// The PT bytes of CPU `cpu`, in the pieces that a decoder must take one by one: cut where the buffer was full.
-    pub fn trace(&self, cpu: usize) -> Vec<&[u8]> {
-        let Some(cpu) = self.cpus.get(cpu) else { return Vec::new() };
-        let mut edges = vec![cpu.kept_from];
-        edges.extend(cpu.full.iter().filter(|&&at| at > cpu.kept_from));
-        edges.push(cpu.bytes.len());
-        edges.windows(2).map(|edge| &cpu.bytes[edge[0]..edge[1]]).collect()
+    /// Whose trace the buffer holds.
+    pub fn owner(&self, buffer: usize) -> Option<Owner> {
+        self.buffers.get(buffer).map(|buffer| buffer.owner)
+    }
+
+    /// The instructions that a decoder must find in the buffer, in order.
+    pub fn instructions(&self, buffer: usize) -> &[Retired] {
+        self.buffers.get(buffer).map_or(&[], |buffer| &buffer.retired)
+    }
+
+    /// The PT bytes of the buffer, in the stretches that a decoder must take one by one: cut where it had been full, or where
+    /// a ring was overwritten between two copies.
+    pub fn trace(&self, buffer: usize) -> Vec<&[u8]> {
+        let Some(buffer) = self.buffers.get(buffer) else { return Vec::new() };
+        buffer.stretches().into_iter().map(|stretch| &buffer.bytes[stretch]).collect()
     }
 
     /// The intervals, in the order in which the scenario begins them.
@@ -174,48 +170,13 @@ impl Executed {
 
     /// Number of CPUs.
     pub fn cpus(&self) -> usize {
-        self.cpus.len()
+        self.asides.len()
     }
 }
 
 impl Cpu {
-    fn new(machine: &Machine) -> Cpu {
-        let mut encoder = Encoder::new(machine.settings);
-        if let Some(rule) = machine.broken {
-            encoder.break_rule(rule);
-        }
-        Cpu {
-            tsc: machine.base,
-            ip: None,
-            thread: None,
-            encoder,
-            last: None,
-            tracing: false,
-            retired: Vec::new(),
-            synced: Vec::new(),
-            full: Vec::new(),
-            asides: Vec::new(),
-        }
-    }
-
-    /// Notes how many instructions stand before a sync point that was just written.
-    fn note_sync_points(&mut self) {
-        self.synced.resize(self.encoder.sync_points().len(), self.retired.len());
-    }
-
-    fn finish(mut self, machine: &Machine) -> Finished {
-        if let (true, Some(ip)) = (self.encoder.is_enabled(), self.ip) {
-            self.encoder.disable_at(self.tsc, ip);
-        }
-        let (bytes, sync_points) = self.encoder.finish();
-        let (asides, full, end) = (self.asides, self.full, self.tsc);
-        let mut retired = self.retired;
-        let kept_from = machine.snapshot.map_or(0, |ring| bytes.len().saturating_sub(ring));
-        if kept_from > 0 {
-            let first = sync_points.iter().position(|&(offset, _)| offset >= kept_from);
-            retired.drain(..first.map_or(retired.len(), |first| self.synced[first]));
-        }
-        Finished { bytes, kept_from, sync_points, retired, full, asides, end }
+    fn new(tsc: u64, buffer: Buffer) -> Cpu {
+        Cpu { tsc, ip: None, thread: None, buffer, last: None, tracing: false, asides: Vec::new() }
     }
 }
 
@@ -230,8 +191,11 @@ impl<'a> Runner<'a> {
             let interrupted = entry.flatten().into_iter().collect();
             contexts.push(Context { calls: Vec::new(), interrupted });
         }
-        let cpus = (0..scenario.machine.cpus).map(|_| Cpu::new(&scenario.machine)).collect();
-        Ok(Runner { scenario, cpus, contexts, intervals: Vec::new(), rax: 0 })
+        let machine = &scenario.machine;
+        let cpus = (0..machine.cpus).map(|_| Cpu::new(machine.base, Buffer::new(machine))).collect();
+        let threads = if machine.per_thread { scenario.threads.as_slice() } else { &[] };
+        let parked = threads.iter().map(|_| Buffer::new(machine)).collect();
+        Ok(Runner { scenario, cpus, parked, contexts, intervals: Vec::new(), rax: 0 })
     }
 
     /// Lets one statement happen.
@@ -251,14 +215,14 @@ impl<'a> Runner<'a> {
             Statement::Runs(thread) => {
                 let thread = self.thread(thread)?;
                 self.contexts[thread] = Context::default();
-                self.cpus[number].thread = Some(thread);
+                self.put_on(number, thread)?;
             }
             Statement::TraceOn(label) => self.trace_on(number, label)?,
             Statement::TraceOff => self.trace_off(number)?,
             Statement::TraceStop => {
                 self.trace_off(number)?;
                 let cpu = &mut self.cpus[number];
-                cpu.encoder.event(cpu.tsc, Packet::TraceStop, None);
+                cpu.buffer.encoder.event(cpu.tsc, Packet::TraceStop, None);
             }
             Statement::Run { until, branches, targets, duration } => {
                 let path = self.walk(number, until, branches, targets)?;
@@ -271,8 +235,18 @@ impl<'a> Runner<'a> {
             Statement::Rax(value) => self.rax = *value,
             Statement::Begin { label, id } => self.begin(number, label, *id)?,
             Statement::End { id } => self.end(number, *id)?,
-            Statement::AuxFlags(flags) => self.aside(number, Aside::AuxFlags(*flags)),
-            Statement::Lost(count) => self.aside(number, Aside::Lost(*count)),
+            Statement::AuxFlags(flags) => {
+                let cpu = &mut self.cpus[number];
+                cpu.buffer.flags.push((cpu.tsc, *flags));
+            }
+            Statement::Lost(count) => {
+                let thread = self.cpus[number].thread;
+                self.aside(number, Aside::Lost { count: *count, thread });
+            }
+            Statement::Snapshot => {
+                self.copy(number, matches!(self.scenario.machine.ring, Ring::Snapshots(_)))?;
+            }
+            Statement::Sample => self.copy(number, matches!(self.scenario.machine.ring, Ring::Samples(_)))?,
             Statement::Record { point, values } => self.record(number, point, values)?,
             other => self.hardware(number, other)?,
         }
@@ -281,9 +255,9 @@ impl<'a> Runner<'a> {
 
     fn switch(&mut self, number: usize, thread: &str, preempt: bool) -> Result<(), String> {
         let to = self.thread(thread)?;
-        let from = self.cpus[number].thread.replace(to).ok_or("say first who `runs` here")?;
+        let from = self.cpus[number].thread.ok_or("say first who `runs` here")?;
         self.aside(number, Aside::Switch { from, to, preempt });
-        Ok(())
+        self.put_on(number, to)
     }
 
     /// The kernel was entered from elsewhere than it returns to: a signal.

@@ -7,7 +7,7 @@ use crate::assembler::Assembled;
 
 /// Whose code it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum Backing {
     Kernel,
     /// Memory without a file, mapped into every process: code made at run time, of which only the names are written down.
     Jit,
@@ -18,7 +18,7 @@ pub(super) enum Owner {
 /// One block of code at a fixed address.
 #[derive(Clone, Debug)]
 pub(super) struct Image {
-    pub(super) owner: Owner,
+    pub(super) backing: Backing,
     pub(super) address: u64,
     pub(super) bits: u32,
     pub(super) bytes: Vec<u8>,
@@ -41,8 +41,8 @@ pub(super) struct Unlinked {
 }
 
 impl Unlinked {
-    pub(super) fn new(owner: Owner, address: u64, bits: u32) -> Unlinked {
-        let image = Image { owner, address, bits, bytes: Vec::new(), symbols: Vec::new() };
+    pub(super) fn new(backing: Backing, address: u64, bits: u32) -> Unlinked {
+        let image = Image { backing, address, bits, bytes: Vec::new(), symbols: Vec::new() };
         Unlinked { image, statements: Vec::new(), end: address }
     }
 

@@ -4,8 +4,8 @@
 //! `#` begins a comment.
 
 use super::Wrong;
-use super::image::{Owner, Unlinked};
-use super::program::{Machine, Poke, Scenario, Share, Step, Thread, Truth};
+use super::image::{Backing, Unlinked};
+use super::program::{Machine, Poke, Ring, Scenario, Share, Step, Thread, Truth};
 use super::statement::{Statement, number, picoseconds};
 use crate::assembler::Assembled;
 use crate::encoder::Rule;
@@ -104,8 +104,8 @@ impl Reader {
                 self.scenario.machine.cpus = self.scenario.machine.cpus.max(cpu + 1);
                 Section::Cpu(cpu)
             }
-            ["code", owner, address] => parse_code(owner, address, 64)?,
-            ["code", owner, address, "bits", "32"] => parse_code(owner, address, 32)?,
+            ["code", backing, address] => parse_code(backing, address, 64)?,
+            ["code", backing, address, "bits", "32"] => parse_code(backing, address, 32)?,
             ["thread", rest @ ..] => {
                 self.scenario.threads.push(parse_thread(rest)?);
                 Section::None
@@ -167,17 +167,17 @@ fn link_change(scenario: &Scenario, change: &Change) -> Result<Poke, String> {
 }
 
 /// The kernel's code, a program's at its path, or code made at run time.
-fn parse_code(owner: &str, address: &str, bits: u32) -> Result<Section, String> {
+fn parse_code(backing: &str, address: &str, bits: u32) -> Result<Section, String> {
     let address = number(address)?;
     if address % 4096 != 0 || address < 4096 {
         return Err("code begins at a page: a multiple of 0x1000, not 0".to_owned());
     }
-    let owner = match owner {
-        "kernel" => Owner::Kernel,
-        "jit" => Owner::Jit,
-        path => Owner::File(path.to_owned()),
+    let backing = match backing {
+        "kernel" => Backing::Kernel,
+        "jit" => Backing::Jit,
+        path => Backing::File(path.to_owned()),
     };
-    Ok(Section::Code(Box::new(Unlinked::new(owner, address, bits))))
+    Ok(Section::Code(Box::new(Unlinked::new(backing, address, bits))))
 }
 
 fn parse_thread(words: &[&str]) -> Result<Thread, String> {
@@ -214,7 +214,9 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["psb", bytes] => machine.settings.psb_bytes = number(bytes)? as usize,
         ["events", "on"] => machine.settings.event_trace = true,
         ["tnt", "long"] => machine.settings.long_tnt = true,
-        ["snapshot", bytes] => machine.snapshot = Some(number(bytes)? as usize),
+        ["snapshot", bytes] => machine.ring = Ring::Snapshots(ring_bytes(bytes)?),
+        ["aux-samples", bytes] => machine.ring = Ring::Samples(ring_bytes(bytes)?),
+        ["buffers", "per-thread"] => machine.per_thread = true,
         ["breaks", rule] => machine.broken = Some(parse_rule(rule)?),
         ["power", "off"] => machine.power = false,
         ["buffer", bytes] => machine.buffer_bytes = number(bytes)? as usize,
@@ -229,6 +231,14 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err("a crystal has at least 1MHz".to_owned())
+}
+
+/// The size of a ring, or of the trace beside a sample: words of 8 bytes, at most what fits into a record.
+fn ring_bytes(text: &str) -> Result<usize, String> {
+    match number(text)? {
+        bytes @ 8..=0xf000 if bytes % 8 == 0 => Ok(bytes as usize),
+        _ => Err(format!("`{text}`: a multiple of 8, up to 0xf000")),
+    }
 }
 
 fn parse_rule(rule: &str) -> Result<Rule, String> {

@@ -20,14 +20,27 @@ pub(super) struct Machine {
     pub(super) settings: Settings,
     /// Kernel code is traced, too.
     pub(super) kernel: bool,
-    /// Only the last so many bytes of each CPU's trace are kept.
-    pub(super) snapshot: Option<usize>,
+    /// Whether a ring is all that is kept of the trace.
+    pub(super) ring: Ring,
+    /// A buffer belongs to a thread, not to a CPU.
+    pub(super) per_thread: bool,
     /// A rule that the encoder breaks.
     pub(super) broken: Option<Rule>,
     /// Power packets are written.
     pub(super) power: bool,
     /// AUX records and AUXTRACE buffers hold about so many bytes.
     pub(super) buffer_bytes: usize,
+}
+
+/// A ring that is overwritten: of how many bytes, and when perf copies it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ring {
+    /// All of the trace is written.
+    None,
+    /// At each `snapshot`; where there is none, at the end.
+    Snapshots(usize),
+    /// The last so many bytes beside each `sample`.
+    Samples(usize),
 }
 
 impl Default for Machine {
@@ -52,7 +65,8 @@ impl Default for Machine {
             nodes: Vec::new(),
             settings,
             kernel: true,
-            snapshot: None,
+            ring: Ring::None,
+            per_thread: false,
             broken: None,
             power: true,
             buffer_bytes: 64 << 10,

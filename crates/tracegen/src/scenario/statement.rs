@@ -83,6 +83,10 @@ pub(super) enum Statement {
     Done,
     Packet(Vec<Packet>),
     AuxFlags(u64),
+    /// perf copies the ring of this CPU, or of the thread on it.
+    Snapshot,
+    /// A sample with the last bytes of the trace.
+    Sample,
     Lost(u64),
     /// A sample of a tracepoint, with its fields' values as written.
     Record {
@@ -142,6 +146,8 @@ impl Statement {
             ["packet", rest @ ..] => Statement::Packet(parse_packets(rest)?),
             ["aux", "truncated"] => Statement::AuxFlags(1),
             ["aux", "overwrite"] => Statement::AuxFlags(2),
+            ["snapshot"] => Statement::Snapshot,
+            ["sample"] => Statement::Sample,
             ["lost", count] => Statement::Lost(number(count)?),
             ["record", name, values @ ..] => parse_record(name, values)?,
             _ => return Err(format!("`{text}` is no statement of a cpu")),

@@ -1,6 +1,6 @@
 //! What a CPU does by itself: starts and stops tracing, is interrupted, sleeps, changes its ratio, loses packets.
 
-use super::{Aside, Runner};
+use super::Runner;
 use crate::instruction::Class;
 use crate::packet::Packet;
 use crate::scenario::statement::{Event, Statement};
@@ -17,11 +17,11 @@ impl Runner<'_> {
         let machine = &self.scenario.machine;
         let cpu = &mut self.cpus[number];
         match statement {
-            Statement::Ratio(ratio) => cpu.encoder.change_ratio(cpu.tsc, *ratio),
+            Statement::Ratio(ratio) => cpu.buffer.encoder.change_ratio(cpu.tsc, *ratio),
             Statement::Packet(packets) => {
                 for &packet in packets {
                     let addressed = matches!(packet, Packet::ModeTsx { .. });
-                    cpu.encoder.event(cpu.tsc, packet, cpu.ip.filter(|_| addressed));
+                    cpu.buffer.encoder.event(cpu.tsc, packet, cpu.ip.filter(|_| addressed));
                 }
             }
             Statement::Sleep { duration, state, wake } => {
@@ -30,16 +30,19 @@ impl Runner<'_> {
                     self.sleep(number, ticks, (*state, *wake));
                 } else {
                     cpu.tsc += ticks;
-                    cpu.encoder.wake(cpu.tsc);
+                    cpu.buffer.encoder.wake(cpu.tsc);
                 }
             }
             Statement::Smi(duration) => {
-                let ip = cpu.ip.filter(|_| cpu.encoder.is_enabled()).ok_or("an SMI stops a running trace")?;
-                cpu.encoder.disable_at(cpu.tsc, ip);
+                let ip = cpu
+                    .ip
+                    .filter(|_| cpu.buffer.encoder.is_enabled())
+                    .ok_or("an SMI stops a running trace")?;
+                cpu.buffer.encoder.disable_at(cpu.tsc, ip);
                 cpu.tsc += machine.ticks(*duration);
                 let mode = self.mode(ip)?;
                 let cpu = &mut self.cpus[number];
-                cpu.encoder.enable(cpu.tsc, ip, mode);
+                cpu.buffer.encoder.enable(cpu.tsc, ip, mode);
             }
             Statement::Abort(label) => self.abort(number, label)?,
             Statement::Full { duration, resume } => self.fill(number, machine.ticks(*duration), resume)?,
@@ -56,10 +59,23 @@ impl Runner<'_> {
         let to = self.label(fallback)?;
         let mode = self.mode(to)?;
         let cpu = &mut self.cpus[number];
-        let from = cpu.ip.filter(|_| cpu.encoder.is_enabled()).ok_or("nothing is traced here")?;
-        cpu.encoder.event(cpu.tsc, Packet::ModeTsx { in_tx: false, abort: true }, None);
-        cpu.encoder.asynchronous(cpu.tsc, from, Some((to, mode)));
+        let from = cpu.ip.filter(|_| cpu.buffer.encoder.is_enabled()).ok_or("nothing is traced here")?;
+        cpu.buffer.encoder.event(cpu.tsc, Packet::ModeTsx { in_tx: false, abort: true }, None);
+        cpu.buffer.encoder.asynchronous(cpu.tsc, from, Some((to, mode)));
         cpu.ip = Some(to);
+        Ok(())
+    }
+
+    /// perf copies what the ring of CPU `number`, or of the thread on it, holds now.
+    pub(super) fn copy(&mut self, number: usize, is_such_a_ring: bool) -> Result<(), String> {
+        if !is_such_a_ring {
+            return Err("say first of the machine: `snapshot N`, or `aux-samples N`".to_owned());
+        }
+        let cpu = &self.cpus[number];
+        let (ip, thread) = cpu.ip.zip(cpu.thread).ok_or("nothing is traced here")?;
+        let mode = self.mode(ip)?;
+        let cpu = &mut self.cpus[number];
+        cpu.buffer.copy(cpu.tsc, self.scenario.machine.ring, thread, (ip, mode));
         Ok(())
     }
 
@@ -68,12 +84,11 @@ impl Runner<'_> {
         let ip = self.label(resume)?;
         let mode = self.mode(ip)?;
         let cpu = &mut self.cpus[number];
-        cpu.encoder.stall();
-        cpu.asides.push((cpu.tsc, Aside::AuxFlags(TRUNCATED)));
+        cpu.buffer.encoder.stall();
+        cpu.buffer.flags.push((cpu.tsc, TRUNCATED));
         cpu.tsc += ticks;
-        cpu.encoder.start(cpu.tsc, ip, mode);
-        cpu.note_sync_points();
-        cpu.full.extend(cpu.encoder.sync_points().last().map(|&(offset, _)| offset));
+        cpu.buffer.encoder.start(cpu.tsc, ip, mode);
+        cpu.buffer.note_full();
         cpu.ip = Some(ip);
         Ok(())
     }
@@ -85,10 +100,10 @@ impl Runner<'_> {
         if !cpu.last.is_some_and(|last| leaves_packet(last.class)) {
             return Err("packets can only be lost right after a branch with a packet".to_owned());
         }
-        cpu.encoder.flush_tnt();
+        cpu.buffer.encoder.flush_tnt();
         cpu.tsc += ticks;
-        cpu.encoder.overflow(cpu.tsc, ip);
-        cpu.note_sync_points();
+        cpu.buffer.encoder.overflow(cpu.tsc, ip);
+        cpu.buffer.note_sync_points();
         cpu.ip = Some(ip);
         Ok(())
     }
@@ -100,36 +115,29 @@ impl Runner<'_> {
         if mwait.is_some() {
             // Bound to the FUP of EXSTOP: libipt takes no FUP between.
             let packet = Packet::Mwait { hints: self.rax as u32, extensions: 1 };
-            cpu.encoder.event(cpu.tsc, packet, None);
+            cpu.buffer.encoder.event(cpu.tsc, packet, None);
         }
-        cpu.encoder.event(cpu.tsc, Packet::Pwre { hw: false, state, sub_state: 0 }, None);
-        cpu.encoder.event(cpu.tsc, Packet::ExStop { fup: mwait.is_some() }, mwait);
+        cpu.buffer.encoder.event(cpu.tsc, Packet::Pwre { hw: false, state, sub_state: 0 }, None);
+        cpu.buffer.encoder.event(cpu.tsc, Packet::ExStop { fup: mwait.is_some() }, mwait);
         cpu.tsc += ticks;
-        cpu.encoder.wake(cpu.tsc);
-        cpu.encoder.event(cpu.tsc, Packet::Pwrx { last: state, deepest: state, wake }, None);
+        cpu.buffer.encoder.wake(cpu.tsc);
+        cpu.buffer.encoder.event(cpu.tsc, Packet::Pwrx { last: state, deepest: state, wake }, None);
     }
 
     pub(super) fn trace_on(&mut self, number: usize, label: &str) -> Result<(), String> {
         let ip = self.label(label)?;
         let mode = self.mode(ip)?;
-        let thread = self.cpus[number].thread.ok_or("say first who `runs` here")?;
-        self.aside(number, Aside::TraceStart(thread));
-        let visible = self.is_visible(ip);
         let cpu = &mut self.cpus[number];
         (cpu.ip, cpu.tracing) = (Some(ip), true);
-        if visible {
-            cpu.encoder.start(cpu.tsc, ip, mode);
-            cpu.note_sync_points();
-        }
-        Ok(())
+        self.start(number, (ip, mode))
     }
 
     pub(super) fn trace_off(&mut self, number: usize) -> Result<(), String> {
         let cpu = &mut self.cpus[number];
         let ip = cpu.ip.ok_or("nothing is traced here")?;
         cpu.tracing = false;
-        if cpu.encoder.is_enabled() {
-            cpu.encoder.disable_at(cpu.tsc, ip);
+        if cpu.buffer.encoder.is_enabled() {
+            cpu.buffer.encoder.disable_at(cpu.tsc, ip);
         }
         Ok(())
     }
@@ -145,13 +153,13 @@ impl Runner<'_> {
         let cpu = &mut self.cpus[number];
         let from = cpu.ip.ok_or("nothing runs here that could be interrupted")?;
         let thread = cpu.thread.ok_or("say first who `runs` here")?;
-        if cpu.encoder.is_enabled() {
+        if cpu.buffer.encoder.is_enabled() {
             let told = self.scenario.machine.settings.event_trace;
             let events = event.filter(|_| told).map_or_else(Vec::new, packets_of);
             for packet in events {
-                cpu.encoder.event(cpu.tsc, packet, None);
+                cpu.buffer.encoder.event(cpu.tsc, packet, None);
             }
-            cpu.encoder.asynchronous(cpu.tsc, from, visible.then_some((to, mode)));
+            cpu.buffer.encoder.asynchronous(cpu.tsc, from, visible.then_some((to, mode)));
         }
         cpu.ip = Some(to);
         self.contexts[thread].interrupted.push(from);

@@ -134,7 +134,7 @@ impl Runner<'_> {
             self.cpus[number].tsc = begin + part as u64;
             self.retire(number, hop);
         }
-        self.cpus[number].encoder.flush_tnt();
+        self.cpus[number].buffer.encoder.flush_tnt();
     }
 
     fn is_iret(&self, ip: u64) -> bool {
@@ -145,38 +145,39 @@ impl Runner<'_> {
     fn retire(&mut self, number: usize, hop: &Hop) {
         let Hop { instruction, to, to_mode } = hop;
         let visible = self.is_visible(*to);
+        let covered = self.cpus[number].thread.is_none_or(|thread| self.covers(thread));
         let told = self.scenario.machine.settings.event_trace;
         let is_iret = instruction.class == Class::Far && self.is_iret(instruction.ip);
         let cpu = &mut self.cpus[number];
         let thread = cpu.thread.unwrap_or_default();
         cpu.ip = Some(*to);
         cpu.last = Some(*instruction);
-        if cpu.encoder.is_enabled() {
+        if cpu.buffer.encoder.is_enabled() {
             if instruction.class != Class::SoftwareInterrupt {
                 // An int never retires: its own address is where the interruption is reported.
                 let tid = self.scenario.threads[thread].tid;
-                cpu.retired.push(Retired { tsc: cpu.tsc, ip: instruction.ip, tid });
+                cpu.buffer.retired.push(Retired { tsc: cpu.tsc, ip: instruction.ip, tid });
             }
             if told && is_iret {
                 // Control-flow event 2: the FUP says where the iret stands.
                 let packet = Packet::Cfe { kind: 2, vector: 0, fup: true };
-                cpu.encoder.event(cpu.tsc, packet, Some(instruction.ip));
+                cpu.buffer.encoder.event(cpu.tsc, packet, Some(instruction.ip));
             }
             if instruction.class == Class::PtWrite {
                 let packet = Packet::Ptw { payload: self.rax, wide: true, fup: true };
-                cpu.encoder.event(cpu.tsc, packet, Some(instruction.ip));
+                cpu.buffer.encoder.event(cpu.tsc, packet, Some(instruction.ip));
             }
-            cpu.encoder.retire(cpu.tsc, instruction, visible.then_some((*to, *to_mode)));
+            cpu.buffer.encoder.retire(cpu.tsc, instruction, visible.then_some((*to, *to_mode)));
         }
         if instruction.class == Class::PageTable {
             let pid = self.scenario.threads[thread].pid;
-            cpu.encoder.page_table(u64::from(pid) << 12);
+            cpu.buffer.encoder.page_table(u64::from(pid) << 12);
         }
-        if cpu.tracing && visible && !cpu.encoder.is_enabled() {
-            cpu.encoder.enable(cpu.tsc, *to, *to_mode);
+        if cpu.tracing && covered && visible && !cpu.buffer.encoder.is_enabled() {
+            cpu.buffer.encoder.enable(cpu.tsc, *to, *to_mode);
         } else if leaves_packet(instruction.class) {
-            cpu.encoder.psb_if_due(*to);
-            cpu.note_sync_points();
+            cpu.buffer.encoder.psb_if_due(*to);
+            cpu.buffer.note_sync_points();
         }
     }
 }

@@ -1,17 +1,22 @@
-//! How one CPU's PT bytes are cut into AUX records and AUXTRACE buffers.
+//! How the PT bytes of one buffer are cut into AUX records and AUXTRACE records.
 //!
 //! Invariant: a cut lies before a PSB, for perf wants whole packets; only a snapshot begins where its ring does.
+//! Source: `tools/perf/util/auxtrace.c` (`__auxtrace_mmap__read`); Linux 6.1 `arch/x86/events/intel/pt.c` (`pt_event_stop`).
 
 use std::ops::Range;
 
-use crate::scenario::execution::{Aside, Finished};
-use crate::scenario::program::Machine;
+use crate::scenario::execution::Finished;
+use crate::scenario::program::{Machine, Ring};
 
-/// One AUX record and its bytes.
+/// The bytes of one AUXTRACE record, and what the AUX record says of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Which bytes of the CPU's trace.
+    /// Which bytes of the trace.
     pub(super) bytes: Range<usize>,
+    /// Their offset as the AUXTRACE record says it.
+    pub(super) offset: u64,
+    /// Offset and size as the AUX record says them.
+    pub(super) told: (u64, u64),
     /// TSC at its first sync point.
     pub(super) begin: u64,
     /// TSC at its end.
@@ -25,17 +30,10 @@ const OVERWRITE: u64 = 2;
 
 /// Cuts at the first PSB behind each so many bytes, and where the buffer was full.
 pub(super) fn pieces(finished: &Finished, machine: &Machine) -> Vec<Piece> {
-    if machine.snapshot.is_some() {
-        return snapshot(finished).into_iter().collect();
+    if let Ring::Snapshots(size) = machine.ring {
+        return snapshots(finished, size);
     }
-    let mut flags: Vec<(u64, u64)> = finished
-        .asides
-        .iter()
-        .filter_map(|(tsc, aside)| match aside {
-            Aside::AuxFlags(flags) => Some((*tsc, *flags)),
-            _ => None,
-        })
-        .collect();
+    let mut flags = finished.flags.clone();
     let mut pieces = Vec::new();
     let mut start = finished.sync_points.first().copied();
     while let Some((offset, begin)) = start {
@@ -45,17 +43,28 @@ pub(super) fn pieces(finished: &Finished, machine: &Machine) -> Vec<Piece> {
         let next = finished.sync_points.iter().find(is_cut).copied();
         let (stop, end) = next.unwrap_or((finished.bytes.len(), finished.end));
         let later = flags.iter().take_while(|&&(tsc, _)| tsc <= end).count();
-        let bits = flags.drain(..later).fold(0, |bits, (_, more)| bits | more);
-        pieces.push(Piece { bytes: offset..stop, begin, end, flags: bits });
+        let flags = flags.drain(..later).fold(0, |bits, (_, more)| bits | more);
+        let told = (offset as u64, (stop - offset) as u64);
+        pieces.push(Piece { bytes: offset..stop, offset: told.0, told, begin, end, flags });
         start = next;
     }
     pieces
 }
 
-/// What the ring still holds at the end.
-fn snapshot(finished: &Finished) -> Option<Piece> {
-    let from = finished.kept_from;
-    let first = finished.sync_points.iter().find(|&&(offset, _)| offset >= from)?;
-    let flags = if from > 0 { OVERWRITE } else { 0 };
-    Some(Piece { bytes: from..finished.bytes.len(), begin: first.1, end: finished.end, flags })
+/// What each copy of the ring of `size` bytes holds. An AUX record tells where the ring's newest byte lies; an AUXTRACE
+/// record counts as if the ring had been filled once before.
+fn snapshots(finished: &Finished, size: usize) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut has_wrapped = false;
+    for copy in &finished.copied {
+        let bytes = copy.bytes.clone();
+        has_wrapped |= bytes.end > size;
+        let newest = (bytes.end % size) as u64;
+        let offset = if has_wrapped { newest } else { bytes.start as u64 };
+        let begin =
+            finished.sync_points.iter().find(|(at, _)| bytes.contains(at)).map_or(copy.tsc, |point| point.1);
+        let told = (newest, size as u64);
+        pieces.push(Piece { bytes, offset, told, begin, end: copy.tsc, flags: OVERWRITE });
+    }
+    pieces
 }
