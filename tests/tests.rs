@@ -6,11 +6,13 @@
 //! * `records`: `dump --records` against perf.
 //! * `scenarios`: hand-made captures, code patched at run time among them.
 //! * `score`: verdicts against known truth, on all stored captures.
+//! * `code`: the code that took longest is counted and timed.
 //! * `contract`: exit codes, formats, options, bad input.
 //! * `robustness`: bad input of every kind.
 //! * `readme`: the README shows what the tool prints.
 
 mod captures;
+mod code;
 mod contract;
 mod instructions;
 mod layering;

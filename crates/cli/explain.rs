@@ -5,11 +5,12 @@ use report::Report;
 
 use crate::args::{AnalysisArgs, ExplainArgs, ExplainFormat};
 use crate::output::{self, Outcome};
-use crate::study;
+use crate::study::{self, Listing};
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
-    let (report, outcome) = analyse(&args.analysis)?;
+    let listing = if args.html.is_some() { Listing::Wanted } else { Listing::None };
+    let (report, outcome) = analyse(&args.analysis, listing)?;
     if args.format == ExplainFormat::Json || !output::is_terminal() {
         output::print_diagnostics(&report.diagnostics);
     }
@@ -25,9 +26,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
 }
 
 /// The report on the intervals that the arguments choose, and how well that went.
-pub(crate) fn analyse(args: &AnalysisArgs) -> Result<(Report, Outcome)> {
+pub(crate) fn analyse(args: &AnalysisArgs, listing: Listing) -> Result<(Report, Outcome)> {
     study::with(args, |study| {
-        let report = study.report();
+        let report = study.report(listing);
         let outcome = match (study.selected().indices.len(), report.outliers.len()) {
             (0, _) => Outcome::NothingSelected,
             (wanted, given) if wanted == given => Outcome::Reported,

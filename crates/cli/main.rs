@@ -12,6 +12,7 @@ mod decoding;
 mod dump;
 mod explain;
 mod export;
+mod hot_code;
 mod output;
 mod read_ahead;
 mod scan;

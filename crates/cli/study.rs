@@ -11,14 +11,14 @@ use attribution::{Examined, Queues, examine, examine_baseline};
 use intervals::{IntervalSet, OutlierRule, Population, Selected};
 use model::{Attribution, Calls, Diagnostic, Interval};
 use rayon::prelude::*;
-use report::{OutlierReport, Report, Timebase};
+use report::{HotRange, OutlierReport, Report, Timebase};
 
 use crate::args::{AnalysisArgs, InputArgs};
 use crate::capture::{self, Capture};
 use crate::checks;
 use crate::decoding::Decoders;
 use crate::read_ahead::{self, Stretch};
-use crate::{source, stat, view};
+use crate::{hot_code, source, stat, view};
 
 /// The capture, all its intervals, and those that were chosen.
 pub(crate) struct Study<'a> {
@@ -31,6 +31,15 @@ pub(crate) struct Study<'a> {
     is_outlier: Vec<bool>,
     queues: Queues,
     decoders: Decoders<'a>,
+}
+
+/// Whether the code in which the time went is wanted, too: that takes decoding once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// The report shows no code.
+    None,
+    /// The report shows disassembly and source.
+    Wanted,
 }
 
 /// By interval: the typical ones it is compared with.
@@ -91,7 +100,7 @@ impl<'a> Study<'a> {
     }
 
     /// The chosen intervals explained, added to the overview.
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self, listing: Listing) -> Report {
         let wanted = &self.selected.indices;
         let baselines = self.baselines(wanted);
         let examined = self.examine(&baselines);
@@ -99,7 +108,12 @@ impl<'a> Study<'a> {
         for index in wanted {
             report.diagnostics.extend(examined[index].remarks());
             match self.outlier_report(*index, &baselines[index], &examined) {
-                Ok(outlier) => report.outliers.push(outlier),
+                Ok(mut outlier) => {
+                    if listing == Listing::Wanted {
+                        outlier.code = self.code(*index, &baselines[index], &examined);
+                    }
+                    report.outliers.push(outlier);
+                }
                 Err(error) => report.diagnostics.push(no_report(&self.intervals()[*index], &error)),
             }
         }
@@ -165,6 +179,18 @@ impl<'a> Study<'a> {
         let calls: Vec<Calls> = typical.iter().map(|baseline| attribution::calls(baseline)).collect();
         let report = report.with_calls(&attribution::calls(own), &calls, own.interval.range, timebase);
         Ok(with_command(report, &self.args.input))
+    }
+
+    /// The code in which most of an examined outlier's time went, beside its examined baselines.
+    pub(crate) fn code(
+        &self,
+        outlier: usize,
+        baselines: &[usize],
+        examined: &BTreeMap<usize, Examined>,
+    ) -> Vec<HotRange> {
+        let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
+        let symfs = self.args.input.symfs.as_deref();
+        hot_code::ranges(self.capture, &self.decoders, symfs, (&examined[&outlier], &typical))
     }
 }
 

@@ -7,6 +7,8 @@ function build(place) {
     const timeline = new Timeline(place, outlier);
     const table = place.parentElement.querySelector("table.segments");
     if (table) offerAllSegments(table, timeline);
+  } else if (place.classList.contains("listing")) {
+    new Listing(place, outlier);
   } else if (outlier.calls.name.length) {
     const flame = new Flame(place, outlier);
     new CallTable(place, outlier, flame.tree);
@@ -28,7 +30,7 @@ function offerThemes() {
 // A place that prints must be there, seen or not.
 function start() {
   offerThemes();
-  const places = [...document.querySelectorAll(".timeline, .calls")];
+  const places = [...document.querySelectorAll(".timeline, .calls, .listing")];
   const watch = new IntersectionObserver((entries) => {
     for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
       watch.unobserve(target);

@@ -10,12 +10,14 @@ use crate::Report;
 use crate::escape::for_html;
 use crate::headline::sentence;
 
+mod code;
 mod condense;
 mod facts;
 mod family;
 mod figures;
 mod payload;
 mod verdict;
+mod view;
 
 const STYLE: &str = include_str!("../assets/report.css");
 
@@ -27,6 +29,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/segments.js"),
     include_str!("../assets/flame.js"),
     include_str!("../assets/call_table.js"),
+    include_str!("../assets/listing.js"),
     include_str!("../assets/page.js"),
     "})();\n"
 );
@@ -49,6 +52,7 @@ pub fn render_html(report: &Report) -> String {
         &verdict::header(report),
         "<main id=\"main\">\n",
         &verdict::overview(report),
+        &view::together(report),
         &verdict::outliers(report),
         &facts::population(report),
         &facts::capture(&report.capture),

@@ -6,7 +6,7 @@
 
 use model::{Certainty, EvidenceKind};
 
-use crate::{CallTree, TimeUnit, units};
+use crate::{CallTree, HotRange, TimeUnit, units};
 
 /// One explained interval.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +45,8 @@ pub struct OutlierReport {
     pub segments: Vec<SegmentReport>,
     /// Its functions, and what the baselines spend in each.
     pub calls: CallTree,
+    /// The code in which most of its time went; empty where nobody asked for it, or there is no control flow.
+    pub code: Vec<HotRange>,
     /// The unit of its lengths.
     pub time_unit: TimeUnit,
     /// A shell command that shows this time with stock perf; empty where the clocks are not joined.

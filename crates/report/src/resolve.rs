@@ -18,8 +18,8 @@ const DURING_DEPTH: usize = 8;
 impl OutlierReport {
     /// Resolves `attribution`, compared with `baselines`.
     ///
-    /// `comm` names a thread at a time; `None` where no record tells. `checks`, `calls` and `perf_script`
-    /// stay empty: they need the capture, which this crate does not know.
+    /// `comm` names a thread at a time; `None` where no record tells. `checks`, `calls`, `code` and
+    /// `perf_script` stay empty: they need the capture, which this crate does not know.
     pub fn new<B: Borrow<Attribution>>(
         attribution: &Attribution,
         baselines: &[B],
@@ -59,6 +59,7 @@ impl OutlierReport {
                 DURING_DEPTH,
             ),
             calls: CallTree::default(),
+            code: Vec::new(),
             time_unit: timebase.unit(),
             perf_script: String::new(),
         }

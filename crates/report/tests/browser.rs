@@ -56,7 +56,12 @@ fn unroll(browser: &mut Chromium) {
 fn opens_in_both_themes_without_a_complaint() {
     let folder = Folder::new("opens");
     let Some(mut browser) = browser(&folder) else { return };
-    let pages = [("twenty", reports::twenty()), ("empty", reports::empty()), ("bare", reports::bare())];
+    let pages = [
+        ("twenty", reports::twenty()),
+        ("view", reports::with_view()),
+        ("empty", reports::empty()),
+        ("bare", reports::bare()),
+    ];
     for (name, report) in pages {
         let page = folder.page(&report);
         for theme in ["light", "dark"] {
@@ -189,6 +194,38 @@ fn the_flame_graph_and_the_table_answer() {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
+/// Two blocks of three instructions; the first instructions of both are of line 88 (see `reports::with_code`).
+#[test]
+fn the_listing_opens_on_demand() {
+    let folder = Folder::new("listing");
+    let Some(mut browser) = browser(&folder) else { return };
+    browser.open(&folder.page(&reports::with_code()), "light");
+    unroll(&mut browser);
+    assert_eq!(browser.value("document.querySelectorAll('.asm').length"), json!(0));
+    browser.click("document.querySelector('.listing summary')");
+    let rows = "[...document.querySelectorAll('.asm tbody tr')].map((it) => [...it.cells].map((cell) => \
+                cell.textContent).join(' '))";
+    let expected = json!([
+        "queue.c:88    sum += *at++; // <b>",
+        "2.00 us 1.90 us 6000 5700 1 1 401a30 movq (%rdi), %rax",
+        " 401a33 addq $8, %rdi",
+        "queue.c:89    while (at < end)",
+        " 401a37 jne 0x401a30",
+        "queue.c:88",
+        "60.0 us 600 ns 180000 1800 96 2 401a40 movq (%rdi), %rax",
+        " 401a43 addq $8, %rdi",
+        "queue.c:89",
+        " 401a47 jne 0x401a30",
+    ]);
+    assert_eq!(browser.value(rows), expected);
+    assert_eq!(
+        browser
+            .text("document.querySelector('.listing details .note + *, .listing details > p').textContent"),
+        "7 colder instructions are left out"
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
 /// The names of `reports::HOSTILE` hold tags, entities, terminal escapes and ten megabytes.
 #[test]
 fn hostile_names_stay_text() {
@@ -203,6 +240,7 @@ fn hostile_names_stay_text() {
     }
     browser.click("document.querySelector('.flame rect.code')");
     browser.value("document.querySelectorAll('button').forEach((it) => it.click())");
+    browser.value("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
     browser.settle();
     let counts = browser.value(
         "['script', 'style', 'img', 'iframe', 'object', 'embed', 'link', 'form', 'base', '[onerror]', '[onload]']\
@@ -223,11 +261,15 @@ fn axe_finds_nothing_serious() {
     let Some(axe) = place::of("node_modules/axe-core/axe.min.js") else { return };
     let Some(mut browser) = browser(&folder) else { return };
     let axe = std::fs::read_to_string(axe).expect("axe-core");
-    for (name, report) in [("calls", reports::with_calls()), ("several", reports::several())] {
+    let pages =
+        [("code", reports::with_code()), ("several", reports::several()), ("view", reports::with_view())];
+    for (name, report) in pages {
         let page = folder.page(&report);
         for theme in ["light", "dark"] {
             browser.open(&page, theme);
             unroll(&mut browser);
+            browser.value("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
+            browser.settle();
             browser.value(&format!("{axe};0"));
             let found = browser.value(
                 "axe.run().then((found) => found.violations.map((it) => \

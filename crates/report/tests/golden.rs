@@ -60,6 +60,13 @@ fn several() {
 }
 
 #[test]
+fn view() {
+    let report = reports::with_view();
+    check("view-100.txt", &render_text(&report, &plain(100)));
+    check("view.md", &render_markdown(&report));
+}
+
+#[test]
 fn bare() {
     let report = reports::bare();
     check_text("bare", &report);

@@ -204,7 +204,8 @@ fn ordinary_reports_keep_the_same_rules() {
         reports::bare(),
         reports::empty(),
         reports::two_modes(),
-        reports::with_calls(),
+        reports::with_code(),
+        reports::with_view(),
     ] {
         check(&report);
     }

@@ -26,6 +26,7 @@ fn every_document_follows_the_schema() {
         reports::two_modes(),
         reports::hostile(),
         reports::with_calls(),
+        reports::with_view(),
     ] {
         for document in [render_json(&report), render_stat_json(&report)] {
             assert_eq!(violations(&schema(), &parsed(&document)), Vec::<String>::new());

@@ -2,6 +2,7 @@
 
 use crate::escape::{for_html, for_html_up_to};
 use crate::html::figures::histogram;
+use crate::html::view;
 use crate::{CaptureFacts, PopulationSummary, Report, TimeUnit, units};
 
 /// Diagnostics shown; the others are counted.
@@ -24,10 +25,11 @@ pub(super) fn population(report: &Report) -> String {
     format!(
         "<section aria-labelledby=\"population\">\n<h2 id=\"population\">All {}</h2>\n{}<div class=\"wide\" tabindex=\"0\" \
          role=\"group\" aria-label=\"Statistics\"><table><thead><tr>{head}</tr></thead>\n<tbody><tr>{figures}</tr></tbody>\
-         </table></div>\n{}</section>\n",
+         </table></div>\n{}{}</section>\n",
         units::counted(population.count, "interval"),
         histogram(report),
         modes(population, report.capture.time_unit),
+        view::of_population(report),
     )
 }
 

@@ -53,13 +53,20 @@ fn parts<'a>(causes: impl Iterator<Item = (&'a str, u64)>, scale: u64, unit: Tim
     drawn
 }
 
-/// The distribution of all durations, its heights logarithmic, with a mark at each outlier. Empty without bins.
+/// The distribution of all durations with a mark at each outlier. Empty without bins.
 pub(super) fn histogram(report: &Report) -> String {
     let bins = &report.population.histogram;
+    let step = 1000.0 / count(bins.len().max(1));
+    let marks: String = report.outliers.iter().map(|outlier| mark(outlier, bins, step)).collect();
+    distribution(bins, report.capture.time_unit, ("interval", "all durations"), &marks)
+}
+
+/// How many things of a kind, by one name and as `all` of them, fall into each of `bins`, in logarithmic heights, with
+/// `marks` above. Empty without bins.
+pub(super) fn distribution(bins: &[Bin], unit: TimeUnit, (noun, all): (&str, &str), marks: &str) -> String {
     let (Some(first), Some(last)) = (bins.first(), bins.last()) else { return String::new() };
     let highest = bins.iter().map(|bin| height(bin.count)).fold(1.0, f64::max);
     let step = 1000.0 / count(bins.len());
-    let unit = report.capture.time_unit;
     let mut drawn = String::new();
     for (index, bin) in bins.iter().enumerate().filter(|(_, bin)| bin.count > 0) {
         let tall = height(bin.count) / highest * 120.0;
@@ -69,17 +76,16 @@ pub(super) fn histogram(report: &Report) -> String {
             count(index) * step,
             140.0 - tall,
             (step - 1.0).max(0.5),
-            bin_words(bin, unit),
+            bin_words(bin, unit, noun),
         );
     }
-    for outlier in &report.outliers {
-        drawn.push_str(&mark(outlier, bins, step));
-    }
+    let (explained, marked) =
+        if marks.is_empty() { ("", "") } else { ("; ▼ explained here", "; the explained ones are marked") };
     format!(
         "<figure class=\"histogram\"><svg viewBox=\"0 0 1000 142\" preserveAspectRatio=\"none\" role=\"img\" \
-         aria-label=\"Histogram of all durations, from {from} to {to}; the explained ones are marked\">{drawn}\
+         aria-label=\"Histogram of {all}, from {from} to {to}{marked}\">{drawn}{marks}\
          <path class=\"axis\" d=\"M0 140.5H1000\"/></svg><figcaption><span>{from}</span>\
-         <span>number of intervals, logarithmic; ▼ explained here</span><span>{to}</span></figcaption></figure>\n",
+         <span>number, logarithmic{explained}</span><span>{to}</span></figcaption></figure>\n",
         from = units::length(first.from_ns, unit),
         to = units::length(last.to_ns, unit),
     )
@@ -100,9 +106,9 @@ fn mark(outlier: &OutlierReport, bins: &[Bin], step: f64) -> String {
     )
 }
 
-fn bin_words(bin: &Bin, unit: TimeUnit) -> String {
+fn bin_words(bin: &Bin, unit: TimeUnit, noun: &str) -> String {
     let (from, to) = (units::length(bin.from_ns, unit), units::length(bin.to_ns, unit));
-    format!("{from} to {to}: {}", units::counted(bin.count, "interval"))
+    format!("{from} to {to}: {}", units::counted(bin.count, noun))
 }
 
 /// Twice as high for a hundred as for ten; one is visible.

@@ -3,6 +3,8 @@
 //! Strings stand once, in `texts`, escaped for a screen; everything refers to them by index. Bounded in bars,
 //! functions and bytes of text, so that twenty outliers stay well below 2 MB; what has no room is left out visibly.
 
+mod code;
+
 use std::collections::{BTreeMap, HashMap};
 
 use model::Certainty;
@@ -55,6 +57,7 @@ struct OutlierTwin {
     stages: Vec<(u64, u64, usize)>,
     bars: Vec<BarTwin>,
     calls: CallsTwin,
+    code: Vec<code::RangeTwin>,
 }
 
 /// Offset, duration, cause, certainty, detail, CPU, tid, edge uncertainty, how many segments, level, evidence.
@@ -116,6 +119,7 @@ impl OutlierTwin {
                 .map(|stage| (stage.offset_ns, stage.duration_ns, texts.index(&stage.name)))
                 .collect(),
             calls: CallsTwin::new(&outlier.calls, outliers, texts),
+            code: code::ranges(&outlier.code, outliers, texts),
             bars: bars.done,
             causes: bars.causes,
         }

@@ -2,6 +2,7 @@
 
 use model::PerfTime;
 
+use super::code;
 use super::family::family;
 use super::figures::comparison;
 use crate::causes::signed_difference;
@@ -125,6 +126,7 @@ fn section(outlier: &OutlierReport, index: usize, several: bool) -> String {
         format!("<div class=\"timeline\" data-outlier=\"{index}\"></div>\n"),
         segments(outlier, number),
         format!("<div class=\"calls\" data-outlier=\"{index}\"></div>\n"),
+        code::hottest(outlier, number),
         particulars(outlier),
         checks(outlier),
         command(outlier),

@@ -1,13 +1,13 @@
-//! The outliers as a whole, in at most three paragraphs of one line: stories, counters, waits.
+//! The outliers as a whole, in at most four paragraphs of one line: stories, counters, waits, devices.
 
 use crate::escape::for_markdown;
 use crate::view::words;
 use crate::{CounterView, Report, Story};
 
-/// Stories, counters and waits that are named.
+/// Stories, counters, waits and devices that are named.
 const MOST: usize = 3;
 
-/// Empty where there is one outlier, no counter and no wait.
+/// Empty where there is one outlier, no counter, no wait and no device.
 pub(super) fn view(report: &Report) -> Vec<String> {
     let (view, unit) = (&report.view, report.capture.time_unit);
     let tell = |story: &Story| {
@@ -24,11 +24,19 @@ pub(super) fn view(report: &Report) -> Vec<String> {
             wait.cause, wait.object
         )
     };
+    let device = |device: &crate::DeviceView| {
+        let modes = device.modes.as_ref().map_or_else(String::new, |modes| words::modes(modes, unit));
+        let (lengths, drawn) =
+            (words::lengths(&device.accesses, unit), words::sparkline(&device.histogram, unit));
+        let drawn = if drawn.is_empty() { drawn } else { format!(": {drawn}") };
+        format!("{} {} {lengths}{modes}{drawn}", device.device, device.direction)
+    };
     let waits = view.waits.iter().filter(|wait| wait.slow.count > 0);
     [
         paragraph("All outliers", told.map(tell)),
         paragraph("Counters", telling.take(MOST).map(words::counter)),
         paragraph("Waits", waits.take(MOST).map(wait)),
+        paragraph("Devices", view.devices.iter().take(MOST).map(device)),
     ]
     .concat()
 }

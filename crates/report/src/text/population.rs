@@ -29,7 +29,7 @@ pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style
     lines.push(String::new());
     lines.extend(table(&percentiles(population, unit), style));
     lines.push(String::new());
-    lines.extend(histogram(population, unit, style));
+    lines.extend(histogram(&population.histogram, "intervals", unit, style));
     lines.extend(modes(population, unit, style));
     lines
 }
@@ -88,9 +88,9 @@ fn table(columns: &[Column], style: Style) -> Vec<String> {
     lines
 }
 
-/// One bar per bin, runs of empty bins as one line; a bin with any interval shows at least a sliver.
-fn histogram(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
-    let bins = &population.histogram;
+/// One bar per bin, runs of empty bins as one line; a bin with anything in it shows at least a sliver. `counted` says
+/// what the bins count, in the plural.
+pub(super) fn histogram(bins: &[Bin], counted: &str, unit: TimeUnit, style: Style) -> Vec<String> {
     if bins.is_empty() {
         return Vec::new();
     }
@@ -98,7 +98,7 @@ fn histogram(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Ve
     let edge = bins.iter().map(|bin| width(&units::length(bin.from_ns, unit))).max().unwrap_or(0).max(9);
     let count = bins.iter().map(|bin| bin.count.to_string().len()).max().unwrap_or(0).max(9);
     let room = style.columns().saturating_sub(edge + count + 6);
-    let header = format!("  {}  {}", right("from", edge), right("intervals", count));
+    let header = format!("  {}  {}", right("from", edge), right(counted, count));
     let mut lines = vec![style.paint(Ink::Dim, &header)];
     for run in bins.chunk_by(|a, b| a.count == 0 && b.count == 0) {
         if run[0].count == 0 && run.len() > 1 {

@@ -4,6 +4,7 @@ use super::Style;
 use super::cells::{cut, left, right, width};
 use super::head::fact;
 use super::paint::Ink;
+use super::population::histogram;
 use crate::escape::for_terminal;
 use crate::units::{self, counted};
 use crate::view::words;
@@ -11,6 +12,8 @@ use crate::{CauseShare, CounterView, DeviceView, Report, Story, TimeUnit, WaitVi
 
 /// Lines of each list.
 const MOST_LINES: usize = 8;
+/// Devices with a histogram.
+const MOST_HISTOGRAMS: usize = 2;
 
 /// Everything but the counters: for `explain`. One outlier alone has no view of causes.
 pub(super) fn lines(report: &Report, style: Style) -> Vec<String> {
@@ -29,6 +32,7 @@ pub(super) fn lines(report: &Report, style: Style) -> Vec<String> {
     if !lines.is_empty() {
         lines.insert(0, String::new());
     }
+    lines.extend(histograms(&view.devices, unit, style));
     lines
 }
 
@@ -74,11 +78,22 @@ fn story(story: &Story, unit: TimeUnit) -> String {
 }
 
 fn device(device: &DeviceView, unit: TimeUnit) -> String {
-    let modes = device.modes.as_ref().map_or_else(String::new, |modes| {
-        let (fast, slow) = (modes.fast.count, modes.slow.count);
-        format!("; two kinds: {fast} up to {}, {slow} longer", units::length(modes.threshold_ns, unit))
-    });
+    let modes = device.modes.as_ref().map_or_else(String::new, |modes| words::modes(modes, unit));
     format!("{} {}: {}{modes}", device.device, device.direction, words::lengths(&device.accesses, unit))
+}
+
+/// The distributions of the busiest devices' access times.
+fn histograms(devices: &[DeviceView], unit: TimeUnit, style: Style) -> Vec<String> {
+    let drawn = devices.iter().filter(|device| device.histogram.len() > 1).take(MOST_HISTOGRAMS);
+    drawn
+        .flat_map(|device| {
+            let name = format!("{} {}", device.device, device.direction);
+            let mut lines = vec![String::new()];
+            lines.extend(fact("accesses", &name, Ink::Dim, style));
+            lines.extend(histogram(&device.histogram, "accesses", unit, style));
+            lines
+        })
+        .collect()
 }
 
 fn wait(wait: &WaitView, unit: TimeUnit) -> String {

@@ -1,6 +1,7 @@
 //! Reports with call trees, made by hand.
 
 use model::{CallLayer, CallNode, CallStretch, Calls};
+use tailtrace_report::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};
 
 use super::*;
 
@@ -43,13 +44,21 @@ pub fn with_calls() -> Report {
     report
 }
 
-/// Twenty outliers, each of 1 600 segments.
+/// Twenty outliers, each of 1 600 segments, with as much code as the page holds.
 pub fn twenty() -> Report {
-    let mut report = with_calls();
+    let mut report = with_code();
     let outlier = report.outliers.remove(0);
     for id in 0..20 {
         let mut outlier = outlier.clone();
         outlier.id = id;
+        for (at, range) in outlier.code.iter_mut().enumerate() {
+            let blocks = range.blocks.clone();
+            range.blocks = (0..27u64).flat_map(|_| blocks.clone()).collect();
+            for (number, one) in range.blocks.iter_mut().flat_map(|block| &mut block.instructions).enumerate()
+            {
+                one.address += (id << 32) + ((at * 1000 + number) as u64 * 4);
+            }
+        }
         let part = outlier.duration_ns;
         let pieces = outlier.segments.clone();
         for round in 1..180 {
@@ -83,6 +92,68 @@ pub fn hostile_with_calls() -> Report {
     let range = TscRange::new(Tsc(0), Tsc(1_200_000));
     for outlier in &mut report.outliers {
         *outlier = outlier.clone().with_calls(&calls, std::slice::from_ref(&calls), range, one_to_one());
+        outlier.code = hostile_code(&long);
     }
     report
+}
+
+/// One instruction of [`with_code`].
+fn instruction(address: u64, text: &str, line: u32, source: Option<&str>) -> HotInstruction {
+    let file = "/build/engine/queue.c".to_owned();
+    let line = Some(SourceLine { file, number: line, text: source.map(str::to_owned) });
+    HotInstruction { address, text: text.to_owned(), line }
+}
+
+/// [`with_calls`] with two blocks of `touch`, three instructions each: the second one ran 96 times instead of twice.
+pub fn with_code() -> Report {
+    let mut report = with_calls();
+    let block = |spent: (u64, u64, u64, u64), first: u64, source: Option<&str>| HotBlock {
+        spent: Spent {
+            duration_ns: spent.0,
+            typical_ns: spent.1,
+            cycles: Some(spent.0 * 3),
+            typical_cycles: Some(spent.1 * 3),
+            executions: spent.2,
+            typical_executions: spent.3,
+        },
+        instructions: vec![
+            instruction(first, "movq (%rdi), %rax", 88, source),
+            instruction(first + 3, "addq $8, %rdi", 88, source),
+            instruction(first + 7, "jne 0x401a30", 89, source.map(|_| "    while (at < end)")),
+        ],
+    };
+    let blocks = vec![
+        block((2_000, 1_900, 1, 1), 0x40_1a30, Some("    sum += *at++; // <b>")),
+        block((60_000, 600, 96, 2), 0x40_1a40, None),
+    ];
+    let spent = blocks.iter().map(|block| block.spent).reduce(Spent::and).expect("two blocks");
+    let range = HotRange {
+        function: "touch".to_owned(),
+        dso: "/opt/engine/bin/engine".to_owned(),
+        spent,
+        blocks,
+        left_out: 7,
+    };
+    let rest = HotRange {
+        function: "its_return_thunk".to_owned(),
+        dso: "[kernel.kallsyms]".to_owned(),
+        ..range.clone()
+    };
+    report.outliers[0].code = vec![range, rest];
+    report
+}
+
+/// Names and lines of hostile code.
+fn hostile_code(long: &str) -> Vec<HotRange> {
+    let mut texts = HOSTILE.iter().copied().chain([long]).cycle();
+    let mut next = || texts.next().expect("endless").to_owned();
+    let mut code = with_code().outliers.remove(0).code;
+    for range in &mut code {
+        (range.function, range.dso) = (next(), next());
+        for one in range.blocks.iter_mut().flat_map(|block| &mut block.instructions) {
+            one.text = next();
+            one.line = Some(SourceLine { file: next(), number: u32::MAX, text: Some(next()) });
+        }
+    }
+    code
 }

@@ -15,9 +15,12 @@ use tailtrace_report::{
 };
 
 mod calls;
+mod views;
 
 #[allow(unused_imports)]
-pub use calls::{hostile_with_calls, twenty, with_calls};
+pub use calls::{hostile_with_calls, twenty, with_calls, with_code};
+#[allow(unused_imports)]
+pub use views::with_view;
 
 const WORKER: ThreadId = ThreadId { pid: model::Pid(410), tid: model::Tid(412) };
 const SINK: ThreadId = ThreadId { pid: model::Pid(410), tid: model::Tid(413) };
@@ -465,6 +468,7 @@ pub fn hostile() -> Report {
         }
         segment.evidence.iter_mut().for_each(|evidence| evidence.text = next());
     }
+    views::make_hostile(&mut report, &long);
     let others: Vec<OutlierReport> = (0..30).map(|_| report.outliers[0].clone()).collect();
     for (index, mut other) in others.into_iter().enumerate() {
         HOSTILE[index % HOSTILE.len()].clone_into(&mut other.label);

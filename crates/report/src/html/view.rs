@@ -1,0 +1,161 @@
+//! What is true of many intervals: why the explained ones are slow together, and what counters, waits and devices of the
+//! whole population tell.
+
+use super::family::family;
+use super::figures::distribution;
+use crate::escape::for_html;
+use crate::units;
+use crate::view::words;
+use crate::{CauseShare, CounterView, DeviceView, Lengths, Report, Story, TimeUnit, WaitView};
+
+/// Rows of each table.
+const MOST_ROWS: usize = 20;
+/// Devices with a picture.
+const MOST_DEVICES: usize = 8;
+
+/// Causes and stories of the explained intervals; empty where there is only one.
+pub(super) fn together(report: &Report) -> String {
+    let (view, unit) = (&report.view, report.capture.time_unit);
+    let exceeding: Vec<&CauseShare> = view.causes.iter().filter(|share| share.excess_ns > 0).collect();
+    if report.outliers.len() < 2 || exceeding.is_empty() {
+        return String::new();
+    }
+    let heads = ["share of all excess", "", "excess", "first in", "cause"];
+    let causes =
+        table("Dominant causes", &heads, &exceeding, |share| cause(share, report.outliers.len(), unit));
+    let stories =
+        table("The same story", &["intervals", "share", "lengths", "what happened"], &view.stories, |one| {
+            story(one, unit)
+        });
+    format!(
+        "<section aria-labelledby=\"together\">\n<h2 id=\"together\">Why they are slow, together</h2>\n{causes}{stories}\
+         </section>\n"
+    )
+}
+
+/// What the whole population tells beside its durations, as parts of its section.
+pub(super) fn of_population(report: &Report) -> String {
+    let (view, unit) = (&report.view, report.capture.time_unit);
+    let heads = ["in slow ones", "of their time", "in fast ones", "of their time", "cause", "object"];
+    [
+        counters(&report.population.counters),
+        table("What they waited for", &heads, &view.waits, |one| wait(one, unit)),
+        view.devices.iter().take(MOST_DEVICES).map(|one| device(one, unit)).collect(),
+        paragraphs(&view.nodes),
+        paragraphs(&view.remarks),
+    ]
+    .concat()
+}
+
+/// A cell's class and its text, which is escaped.
+type Cell = (&'static str, String);
+
+fn number(text: &str) -> Cell {
+    ("number", for_html(text))
+}
+
+fn words(text: &str) -> Cell {
+    ("", for_html(text))
+}
+
+/// A table below a title; empty without items. The last cell of a row names it.
+fn table<T>(title: &str, heads: &[&str], items: &[T], cells: impl Fn(&T) -> Vec<Cell>) -> String {
+    let Some(first) = items.first() else { return String::new() };
+    let classes: Vec<&str> = cells(first).iter().map(|(class, _)| *class).collect();
+    let head = |(name, class): (&&str, &str)| match *name {
+        "" => "<td></td>".to_owned(),
+        name => format!("<th class=\"{class}\">{name}</th>"),
+    };
+    let heads: String = heads.iter().zip(classes).map(head).collect();
+    let row = |item: &T| {
+        let mut cells = cells(item);
+        let name = cells.pop().map(|(_, text)| text).unwrap_or_default();
+        let cells: Vec<String> =
+            cells.iter().map(|(class, text)| format!("<td class=\"{class}\">{text}</td>")).collect();
+        format!("<tr>{}<th scope=\"row\" class=\"long\">{name}</th></tr>\n", cells.concat())
+    };
+    let rows: String = items.iter().take(MOST_ROWS).map(row).collect();
+    let more = match items.len().saturating_sub(MOST_ROWS) {
+        0 => String::new(),
+        rest => format!("<p class=\"note\">and {rest} more</p>\n"),
+    };
+    format!(
+        "<h3>{title}</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{title}\"><table>\n<thead><tr>\
+         {heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{more}"
+    )
+}
+
+fn cause(share: &CauseShare, outliers: usize, unit: TimeUnit) -> Vec<Cell> {
+    let color = family(&share.cause);
+    let bar = format!(
+        "<svg class=\"share\" viewBox=\"0 0 100 8\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
+         <rect class=\"bar {color}\" width=\"{:.1}\" height=\"8\"/></svg>",
+        (share.share * 100.0).clamp(0.0, 100.0),
+    );
+    vec![
+        number(&words::percent(share.share)),
+        ("", bar),
+        number(&units::length(share.excess_ns, unit)),
+        number(&format!("{} of {outliers}", share.dominates)),
+        words(&share.cause),
+    ]
+}
+
+fn story(story: &Story, unit: TimeUnit) -> Vec<Cell> {
+    let (shortest, longest) = (units::length(story.shortest_ns, unit), units::length(story.longest_ns, unit));
+    let lengths = if shortest == longest { longest } else { format!("{shortest} to {longest}") };
+    vec![
+        number(&story.ids.len().to_string()),
+        number(&words::percent(story.share)),
+        number(&lengths),
+        words(&story.words),
+    ]
+}
+
+/// Those that go with slowness, each in a sentence; how many there are where none does.
+fn counters(counters: &[CounterView]) -> String {
+    let telling: Vec<&CounterView> = counters.iter().filter(|counter| counter.is_significant).collect();
+    let items: String = match telling.as_slice() {
+        [] if counters.is_empty() => return String::new(),
+        [] => format!(
+            "<li>none of {} goes with slowness</li>\n",
+            units::counted(counters.len() as u64, "counter")
+        ),
+        telling => {
+            let told = telling.iter().take(MOST_ROWS);
+            let told = told.map(|counter| format!("<li>{}</li>\n", for_html(&words::counter(counter))));
+            told.collect::<Vec<_>>().concat()
+        }
+    };
+    format!("<h3>Counters that go with slowness</h3>\n<ul>\n{items}</ul>\n")
+}
+
+fn wait(wait: &WaitView, unit: TimeUnit) -> Vec<Cell> {
+    let side = |lengths: &Lengths| number(&words::lengths(lengths, unit));
+    vec![
+        side(&wait.slow),
+        number(&words::percent(wait.slow_share)),
+        side(&wait.fast),
+        number(&words::percent(wait.fast_share)),
+        words(&wait.cause),
+        words(&wait.object),
+    ]
+}
+
+fn device(device: &DeviceView, unit: TimeUnit) -> String {
+    let title = format!("Device {}, {}", device.device, device.direction);
+    let modes = device.modes.as_ref().map_or_else(String::new, |modes| words::modes(modes, unit));
+    format!(
+        "<h3>{}</h3>\n<p>{}{}</p>\n{}",
+        for_html(&title),
+        for_html(&words::lengths(&device.accesses, unit)),
+        for_html(&modes),
+        distribution(&device.histogram, unit, ("access", "access times"), ""),
+    )
+}
+
+fn paragraphs(texts: &[String]) -> String {
+    let shown =
+        texts.iter().take(MOST_ROWS).map(|text| format!("<p class=\"note\">{}</p>\n", for_html(text)));
+    shown.collect::<Vec<_>>().concat()
+}

@@ -1,0 +1,51 @@
+//! The hottest code in the HTML report, held against perf and against the interval's own length.
+
+use serde_json::Value;
+
+use crate::captures::{Capture, emulated};
+
+/// What the page's script draws of the longest interval.
+fn first_outlier(capture: &Capture) -> (Value, Vec<String>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("report.html");
+    let path = page.to_string_lossy().into_owned();
+    let output =
+        capture.tailtrace("explain", &["--intervals", &capture.intervals(), "--top", "1", "--html", &path]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(page).expect("the page");
+    let (_, payload) = page.split_once("id=\"payload\">").expect("a payload");
+    let (payload, _) = payload.split_once("</script>").expect("its end");
+    let payload: Value = serde_json::from_str(payload).expect("JSON");
+    let texts = payload["texts"].as_array().expect("texts");
+    let texts = texts.iter().map(|text| text.as_str().expect("text").to_owned()).collect();
+    (payload["outliers"][0].clone(), texts)
+}
+
+/// `perf script -i rehash/perf.data --time 1.796043127,1.796169888 -C 1 --itrace=i0ns -F ip --symfs rehash/symfs`
+/// prints 401900, the first instruction of the probing loop, 6702 times and 401923, its condition, 6710 times.
+#[test]
+fn executions_are_those_that_perf_counts() {
+    let (outlier, texts) = first_outlier(&emulated("rehash"));
+    let blocks: Vec<&Value> = outlier["code"]
+        .as_array()
+        .expect("code")
+        .iter()
+        .flat_map(|range| range["blocks"].as_array().expect("blocks"))
+        .collect();
+    let text = |index: &Value| &*texts[usize::try_from(index.as_u64().expect("an index")).expect("small")];
+    let block_at = |address: &str| {
+        let found = blocks.iter().find(|block| text(&block[6][0][0]) == address);
+        found.unwrap_or_else(|| panic!("no block at {address}"))
+    };
+    assert_eq!(block_at("401900")[4], 6702);
+    assert_eq!(block_at("401923")[4], 6710);
+    assert_eq!(text(&block_at("401900")[6][0][1]), "fld1");
+    assert_eq!(block_at("401923")[6][0][2][1], 32, "while (table->slots[at] != 0 … of rehash.c");
+    let spent: u64 = blocks.iter().map(|block| block[0].as_u64().expect("a time")).sum();
+    let duration = outlier["duration"].as_u64().expect("a length");
+    assert!(spent <= duration && spent * 10 > duration * 8, "{spent} of {duration}");
+    // The emulated core runs at one ratio: cycles are the TSC's ticks, 2596.14 MHz.
+    let (time, cycles) =
+        (block_at("401900")[0].as_u64().unwrap_or(0), block_at("401900")[2].as_u64().unwrap_or(0));
+    assert!((time * 259_614 / 100_000).abs_diff(cycles) <= 3, "{time} ns, {cycles} cycles");
+}
