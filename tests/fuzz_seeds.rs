@@ -47,6 +47,7 @@ targets!(
     function_calls,
     interval_csv,
     interval_file,
+    jitdump,
     pairing,
     perfdata_open,
     pt_packets,

@@ -89,6 +89,13 @@ impl CodeFile {
         Ok(file)
     }
 
+    /// The same file, whose stated addresses are the offsets in it.
+    pub(crate) fn flat(mut self) -> CodeFile {
+        let svma = 0..self.bytes.len() as u64;
+        self.segments = vec![Segment { svma, file_offset: 0, executable: true }];
+        self
+    }
+
     fn read_layout(&mut self, parsed: &object::File<'_>) {
         let length = self.bytes.len() as u64;
         self.segments = parsed.segments().filter_map(|segment| layout_of(&segment, length)).collect();

@@ -39,6 +39,14 @@ pub enum Error {
         /// The build ID of the file.
         found: Option<BuildId>,
     },
+    /// The file is named like a jitdump.
+    #[error("{}: {source}", path.display())]
+    NoJitDump {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        source: crate::jitdump::NoDump,
+    },
     /// The file has symbols only.
     #[error("{}: a separate debug file, it holds no code", path.display())]
     NoCode {

@@ -11,6 +11,7 @@ use model::{BuildId, Diagnostic};
 use crate::debug_file;
 use crate::elf::{CodeFile, same_build};
 use crate::error::Error;
+use crate::jitdump::{self, Dump};
 use crate::lines::Lines;
 use crate::search::SearchPath;
 use crate::symbol_table::SymbolTable;
@@ -24,6 +25,8 @@ pub(crate) enum ImageKind {
     Vdso,
     /// Memory without a file: heap, stack, JIT code.
     Anonymous,
+    /// JIT code that its runtime wrote into a dump.
+    JitDump,
     /// The kernel or a module of it.
     Kernel,
 }
@@ -51,6 +54,8 @@ impl ImageKind {
             || anonymous.iter().any(|start| path.starts_with(start))
         {
             ImageKind::Anonymous
+        } else if jitdump::is_path(path) {
+            ImageKind::JitDump
         } else {
             ImageKind::File
         }
@@ -117,6 +122,10 @@ impl Image {
 
     fn read_symbols(&self, search: &SearchPath) -> Option<SymbolTable> {
         let file = self.code(search)?;
+        if self.kind == ImageKind::JitDump {
+            let functions = jitdump::functions(&file.bytes);
+            return (!functions.is_empty()).then(|| SymbolTable::new(Arc::clone(&file.bytes), functions));
+        }
         let mut source = file;
         let mut symbols = file.symbols();
         if let Some(debug_file) = symbols.is_empty().then(|| self.debug_file(search)).flatten() {
@@ -141,7 +150,7 @@ impl Image {
 
     fn find(&self, search: &SearchPath) -> Search {
         let mut refused = Vec::new();
-        if !matches!(self.kind, ImageKind::File | ImageKind::Vdso) {
+        if !matches!(self.kind, ImageKind::File | ImageKind::Vdso | ImageKind::JitDump) {
             return Search { file: None, refused };
         }
         for path in search.candidates(&self.name, self.build_id.as_ref()) {
@@ -159,6 +168,12 @@ impl Image {
     }
 
     fn accept(&self, file: CodeFile) -> Result<CodeFile, Error> {
+        if self.kind == ImageKind::JitDump {
+            return match Dump::parse(&file.bytes) {
+                Ok(_) => Ok(file.flat()),
+                Err(source) => Err(Error::NoJitDump { path: file.path.to_path_buf(), source }),
+            };
+        }
         let differs =
             |recorded: &&BuildId| !file.build_id.as_ref().is_some_and(|found| same_build(found, recorded));
         if let Some(recorded) = self.build_id.as_ref().filter(differs) {
@@ -173,7 +188,9 @@ impl Image {
 
     /// Whether a file serves for it that nothing identifies as the recorded one.
     pub(crate) fn is_unidentified(&self) -> bool {
-        self.build_id.is_none() && self.found.get().is_some_and(|search| search.file.is_some())
+        self.kind != ImageKind::JitDump
+            && self.build_id.is_none()
+            && self.found.get().is_some_and(|search| search.file.is_some())
     }
 
     /// What is wrong with it, as far as anybody asked.
@@ -207,7 +224,7 @@ impl Image {
                 "{name} is memory without a file (JIT code?): its code is a gap; names come from a perf-PID.map \
                  where there is one"
             ),
-            ImageKind::File | ImageKind::Kernel => format!(
+            ImageKind::File | ImageKind::JitDump | ImageKind::Kernel => format!(
                 "the recorded file {name}{identity} is missing: its code is a gap; copy it from the recorded machine \
                  and give --symfs, or fill perf's build-ID cache with `perf archive`"
             ),

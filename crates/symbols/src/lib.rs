@@ -12,6 +12,8 @@ mod epochs;
 mod error;
 mod file_bytes;
 mod image;
+mod jit_code;
+pub mod jitdump;
 mod kallsyms;
 mod kcore_dir;
 mod kernel;

@@ -12,6 +12,7 @@ use model::{BuildId, Diagnostic, MapEvent, Mapping, Pid, Tsc};
 
 use crate::epochs::Epochs;
 use crate::image::{Image, ImageKind};
+use crate::jit_code;
 use crate::kernel::{Kernel, RecordedKernel};
 use crate::perf_map;
 use crate::pokes::Pokes;
@@ -35,6 +36,8 @@ pub struct ProcessImages {
     kernel_missed: AtomicBool,
     kernel_build_id: Option<BuildId>,
     pub(crate) epochs: Epochs,
+    /// What is wrong with the jitdumps.
+    jit_notes: Vec<Diagnostic>,
 }
 
 /// A piece of user memory: part of a mapping that nothing newer hides.
@@ -63,12 +66,14 @@ impl UserPiece<'_> {
 
 impl ProcessImages {
     /// Replays `events`, which are in order of time (what perf synthesised at the start stands at zero). `build_ids` are
-    /// the recorded identities by path, for mappings that do not carry their own. Opens no file.
+    /// the recorded identities by path, for mappings that do not carry their own. Opens no file but jitdumps, which tell
+    /// of further mappings.
     pub fn new(
         search: SearchPath,
-        events: Vec<(Tsc, MapEvent)>,
+        mut events: Vec<(Tsc, MapEvent)>,
         build_ids: Vec<(String, BuildId)>,
     ) -> ProcessImages {
+        let jit_notes = jit_code::add(&mut events, &search);
         let pokes = Pokes::new(&events);
         let timelines = Timelines::new(events);
         let build_ids = build_ids.into_iter().collect();
@@ -85,12 +90,14 @@ impl ProcessImages {
             image_of,
             kernel: OnceLock::new(),
             epochs: Epochs::default(),
+            jit_notes,
         }
     }
 
     /// What is wrong with the files that were needed so far, once each, with what it means and what to do.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = self.images.iter().flat_map(Image::diagnostics).collect();
+        found.extend(self.jit_notes.iter().cloned());
         found.extend(self.unidentified());
         if self.kernel_missed.load(Ordering::Relaxed) {
             found.push(self.kernel().missing(self.kernel_build_id.as_ref()));

@@ -6,6 +6,7 @@ mod perf;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tailtrace_tracegen::scenario::{Executed, Owner, make};
 
@@ -30,7 +31,7 @@ fn made(file: &Path, output: &Path) -> Executed {
 fn decoded(capture: &Path, per_thread: bool) -> BTreeMap<u32, Vec<u64>> {
     let whose = if per_thread { "tid,event,ip" } else { "cpu,event,ip" };
     let options = ["--itrace=i0nse-o-l", "-F", whose];
-    let script = perf::script(&capture.join("perf.data"), &capture.join("symfs"), &options);
+    let script = perf::script(&with_jit_code(capture), &capture.join("symfs"), &options);
     assert_eq!(script.errors, Vec::<String>::new(), "{}", capture.display());
     let mut found: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for line in script.lines.iter().filter(|line| line.contains("instructions")) {
@@ -40,6 +41,35 @@ fn decoded(capture: &Path, per_thread: bool) -> BTreeMap<u32, Vec<u64>> {
         found.entry(number).or_default().push(address);
     }
     found
+}
+
+/// The perf.data of a capture; where it has a jitdump, the one that `perf inject --jit` makes of both.
+fn with_jit_code(capture: &Path) -> PathBuf {
+    // perf opens the dump where the recording says, and writes what it makes of it beside it.
+    let there = Path::new("/tmp/tailtrace-scenario");
+    let copied = capture.join("symfs").join(there.strip_prefix("/").unwrap());
+    if !copied.is_dir() {
+        return capture.join("perf.data");
+    }
+    std::fs::create_dir_all(there).unwrap();
+    // One test at a time, of whichever working copy.
+    let alone = std::fs::File::create(there.with_extension("lock")).unwrap();
+    alone.lock().unwrap();
+    copy_files(&copied, there);
+    let injected = capture.join("injected");
+    let mut perf = Command::new("perf");
+    perf.args(["inject", "--jit", "-i"]).arg(capture.join("perf.data/data")).arg("-o").arg(&injected);
+    let output = perf.env("HOME", capture).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    copy_files(there, &copied);
+    injected
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
 }
 
 #[test]

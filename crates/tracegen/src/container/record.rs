@@ -137,10 +137,15 @@ impl Record {
         mapped(USER | 1 << 14, mapping, &[&[20, 0, 0, 0], build_id.as_slice()].concat(), origin)
     }
 
+    /// A file mapped as code, of which no build ID is known.
+    pub(crate) fn mapping_by_inode(mapping: &Mapping, origin: Origin) -> Record {
+        mapped(USER, mapping, &[0; 24], origin)
+    }
+
     /// Memory without a file that holds code.
     pub(crate) fn anonymous_mapping(address: u64, size: u64, origin: Origin) -> Record {
         let mapping = Mapping { address, size, file_offset: 0, path: "//anon".to_owned() };
-        mapped(USER, &mapping, &[0; 24], origin)
+        Record::mapping_by_inode(&mapping, origin)
     }
 
     /// A tracepoint met at `ip`: IDENTIFIER, IP, TID, TIME, CPU, RAW.

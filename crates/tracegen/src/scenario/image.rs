@@ -11,6 +11,8 @@ pub(super) enum Backing {
     Kernel,
     /// Memory without a file, mapped into every process: code made at run time, of which only the names are written down.
     Jit,
+    /// The same, with its bytes in a jitdump.
+    JitDump,
     /// A file at this path, mapped into every process.
     File(String),
 }
@@ -22,11 +24,20 @@ pub(super) struct Image {
     pub(super) address: u64,
     pub(super) bits: u32,
     pub(super) bytes: Vec<u8>,
+    /// When it comes to be there, in TSC ticks; what lay there before goes.
+    pub(super) from: u64,
     /// Labels that do not begin with a dot, in order of address: the symbols.
     pub(super) symbols: Vec<(String, u64)>,
 }
 
 impl Image {
+    /// Each symbol with the address of the next one.
+    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        let end = self.address + self.bytes.len() as u64;
+        let ends = self.symbols.iter().skip(1).map(|(_, next)| *next).chain([end]);
+        self.symbols.iter().zip(ends).map(|((name, address), end)| (name.as_str(), *address, end))
+    }
+
     pub(super) fn holds(&self, address: u64) -> bool {
         (self.address..self.address + self.bytes.len() as u64).contains(&address)
     }
@@ -36,14 +47,16 @@ impl Image {
 #[derive(Debug)]
 pub(super) struct Unlinked {
     pub(super) image: Image,
+    pub(super) picoseconds: u64,
     statements: Vec<(usize, u64, Assembled)>,
     end: u64,
 }
 
 impl Unlinked {
-    pub(super) fn new(backing: Backing, address: u64, bits: u32) -> Unlinked {
-        let image = Image { backing, address, bits, bytes: Vec::new(), symbols: Vec::new() };
-        Unlinked { image, statements: Vec::new(), end: address }
+    /// An image that is there from `picoseconds` on.
+    pub(super) fn new(backing: Backing, address: u64, bits: u32, picoseconds: u64) -> Unlinked {
+        let image = Image { backing, address, bits, bytes: Vec::new(), from: 0, symbols: Vec::new() };
+        Unlinked { image, picoseconds, statements: Vec::new(), end: address }
     }
 
     /// Takes one line: labels; an instruction, `skip N` (a hole of int3), or `times N` and instructions between semicolons.

@@ -4,7 +4,7 @@
 //! `#` begins a comment.
 
 use super::Wrong;
-use super::image::{Backing, Unlinked};
+use super::image::{Backing, Image, Unlinked};
 use super::program::{Machine, Poke, Ring, Scenario, Share, Step, Thread, Truth};
 use super::statement::{Statement, number, picoseconds};
 use crate::assembler::Assembled;
@@ -104,8 +104,11 @@ impl Reader {
                 self.scenario.machine.cpus = self.scenario.machine.cpus.max(cpu + 1);
                 Section::Cpu(cpu)
             }
-            ["code", backing, address] => parse_code(backing, address, 64)?,
-            ["code", backing, address, "bits", "32"] => parse_code(backing, address, 32)?,
+            ["code", backing, address] => parse_code(backing, address, 64, 0)?,
+            ["code", backing, address, "bits", "32"] => parse_code(backing, address, 32, 0)?,
+            ["code", "jitdump", address, "at", time] => {
+                parse_code("jitdump", address, 64, picoseconds(time)?)?
+            }
             ["thread", rest @ ..] => {
                 self.scenario.threads.push(parse_thread(rest)?);
                 Section::None
@@ -144,7 +147,10 @@ impl Reader {
 
     fn link(mut self) -> Result<Scenario, Wrong> {
         for image in std::mem::take(&mut self.images) {
-            let image = image.link(&self.scenario.labels)?;
+            let machine = &self.scenario.machine;
+            let from =
+                if image.picoseconds == 0 { 0 } else { machine.base + machine.ticks(image.picoseconds) };
+            let image = Image { from, ..image.link(&self.scenario.labels)? };
             self.scenario.images.push(image);
         }
         self.changes.sort_by_key(|change| change.picoseconds);
@@ -167,7 +173,7 @@ fn link_change(scenario: &Scenario, change: &Change) -> Result<Poke, String> {
 }
 
 /// The kernel's code, a program's at its path, or code made at run time.
-fn parse_code(backing: &str, address: &str, bits: u32) -> Result<Section, String> {
+fn parse_code(backing: &str, address: &str, bits: u32, since: u64) -> Result<Section, String> {
     let address = number(address)?;
     if address % 4096 != 0 || address < 4096 {
         return Err("code begins at a page: a multiple of 0x1000, not 0".to_owned());
@@ -175,9 +181,10 @@ fn parse_code(backing: &str, address: &str, bits: u32) -> Result<Section, String
     let backing = match backing {
         "kernel" => Backing::Kernel,
         "jit" => Backing::Jit,
+        "jitdump" => Backing::JitDump,
         path => Backing::File(path.to_owned()),
     };
-    Ok(Section::Code(Box::new(Unlinked::new(backing, address, bits))))
+    Ok(Section::Code(Box::new(Unlinked::new(backing, address, bits, since))))
 }
 
 fn parse_thread(words: &[&str]) -> Result<Thread, String> {

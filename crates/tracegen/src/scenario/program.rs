@@ -170,7 +170,10 @@ impl Scenario {
 
     /// The bytes at `address` at time `tsc`, at most 15 of them, and the mode of the code there.
     pub fn code_at(&self, address: u64, tsc: u64) -> Option<(Vec<u8>, u32)> {
-        let image = self.images.iter().find(|image| image.holds(address))?;
+        let mut there = self.images.iter().filter(|image| image.holds(address)).peekable();
+        // Of code that is written over other code, what was written last; before anything was, what will be first.
+        let first = there.peek().copied();
+        let image = there.filter(|image| image.from <= tsc).max_by_key(|image| image.from).or(first)?;
         let start = usize::try_from(address - image.address).ok()?;
         let mut bytes: Vec<u8> = image.bytes[start..].iter().take(15).copied().collect();
         for poke in self.pokes.iter().filter(|poke| poke.tsc <= tsc) {

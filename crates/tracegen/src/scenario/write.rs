@@ -3,6 +3,7 @@
 //! Input: a scenario and its execution. Output: a directory that stock perf and tailtrace read. The same bytes each time.
 
 mod aux;
+mod jitdump;
 mod perf_data;
 mod sideband;
 
@@ -42,6 +43,9 @@ pub fn write(scenario: &Scenario, executed: &Executed, output: &Path) -> Result<
         }
     }
     write_jit_names(scenario, &output.join("symfs/tmp"))?;
+    for (pid, dump) in jitdump::dumps(scenario) {
+        put(&output.join("symfs").join(jitdump::path(pid).trim_start_matches('/')), &dump)?;
+    }
     for buffer in &executed.buffers {
         let mut list = String::new();
         for retired in &buffer.retired {
@@ -61,10 +65,8 @@ pub fn write(scenario: &Scenario, executed: &Executed, output: &Path) -> Result<
 fn write_jit_names(scenario: &Scenario, folder: &Path) -> Result<(), Error> {
     let mut map = String::new();
     for image in scenario.images.iter().filter(|image| image.backing == Backing::Jit) {
-        let end = image.address + image.bytes.len() as u64;
-        for (number, (name, address)) in image.symbols.iter().enumerate() {
-            let next = image.symbols.get(number + 1).map_or(end, |(_, next)| *next);
-            let _ = writeln!(map, "{address:x} {:x} {name}", next - address);
+        for (name, address, end) in image.functions() {
+            let _ = writeln!(map, "{address:x} {:x} {name}", end - address);
         }
     }
     if map.is_empty() {

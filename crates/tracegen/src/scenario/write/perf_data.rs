@@ -6,7 +6,7 @@
 use super::super::execution::{Aside, Executed, Owner};
 use super::super::image::Backing;
 use super::super::program::{Ring, Scenario};
-use super::{PAGE, span};
+use super::{PAGE, jitdump, span};
 use crate::container::{
     Container, Event, INTEL_PT, IntelPt, Mapping, Origin, Record, TRACEPOINT, carries, feature, flag, text,
 };
@@ -24,6 +24,9 @@ const HARDWARE: u32 = 0;
 const CYCLES: u64 = 0;
 const SOFTWARE: u32 = 1;
 const DUMMY: u64 = 9;
+
+/// Where a runtime maps the page of its jitdump.
+const JIT_MARK: u64 = 0x7ffe_0000_0000;
 
 /// Places of the events that each file has.
 pub(super) const PT: u32 = 0;
@@ -182,11 +185,21 @@ impl Writer<'_> {
             }
             seen.push(thread.pid);
             let origin = Origin { tid: thread.pid, ..origin };
+            if self.scenario.images.iter().any(|image| image.backing == Backing::JitDump) {
+                // The runtime maps a page of its dump as code, so that perf knows of it.
+                let mapping = Mapping {
+                    address: JIT_MARK,
+                    size: PAGE,
+                    file_offset: 0,
+                    path: jitdump::path(thread.pid),
+                };
+                self.out.push(&Record::mapping_by_inode(&mapping, origin));
+            }
             for image in &self.scenario.images {
                 let (address, size) = (image.address, (image.bytes.len() as u64).next_multiple_of(PAGE));
                 let record = match &image.backing {
                     Backing::Kernel => continue,
-                    Backing::Jit => Record::anonymous_mapping(address, size, origin),
+                    Backing::Jit | Backing::JitDump => Record::anonymous_mapping(address, size, origin),
                     Backing::File(path) => {
                         let mapping = Mapping { address, size, file_offset: PAGE, path: path.clone() };
                         Record::mapping(&mapping, elf::build_id(&image.bytes), origin)
