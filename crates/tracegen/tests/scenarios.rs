@@ -43,29 +43,38 @@ fn decoded(capture: &Path, per_thread: bool) -> BTreeMap<u32, Vec<u64>> {
     found
 }
 
+/// Where scenarios say that their jitdumps lie.
+const DUMPS: &str = "/tmp/tailtrace-scenario";
+
 /// The perf.data of a capture; where it has a jitdump, the one that `perf inject --jit` makes of both.
 fn with_jit_code(capture: &Path) -> PathBuf {
-    // perf opens the dump where the recording says, and writes what it makes of it beside it.
-    let there = Path::new("/tmp/tailtrace-scenario");
-    let copied = capture.join("symfs").join(there.strip_prefix("/").unwrap());
-    if !copied.is_dir() {
+    let symfs = capture.join("symfs");
+    let dumps = symfs.join(&DUMPS[1..]);
+    if !dumps.is_dir() {
         return capture.join("perf.data");
     }
-    std::fs::create_dir_all(there).unwrap();
-    // One test at a time, of whichever working copy.
-    let alone = std::fs::File::create(there.with_extension("lock")).unwrap();
-    alone.lock().unwrap();
-    copy_files(&copied, there);
-    let injected = capture.join("injected");
+    // perf opens the dump where the recording says, and writes what it makes of it beside it: a folder of this test's own, of
+    // a name as long.
+    let own = format!("/tmp/tailtrace-{:08}", std::process::id());
+    assert_eq!(own.len(), DUMPS.len());
+    let mut bytes = std::fs::read(capture.join("perf.data/data")).unwrap();
+    while let Some(at) = bytes.windows(DUMPS.len()).position(|window| window == DUMPS.as_bytes()) {
+        bytes[at..at + own.len()].copy_from_slice(own.as_bytes());
+    }
+    let (moved, injected) = (capture.join("moved"), capture.join("injected"));
+    std::fs::write(&moved, bytes).unwrap();
+    copy_files(&dumps, Path::new(&own));
     let mut perf = Command::new("perf");
-    perf.args(["inject", "--jit", "-i"]).arg(capture.join("perf.data/data")).arg("-o").arg(&injected);
+    perf.args(["inject", "--jit", "-i"]).arg(&moved).arg("-o").arg(&injected);
     let output = perf.env("HOME", capture).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    copy_files(there, &copied);
+    copy_files(Path::new(&own), &symfs.join(&own[1..]));
+    std::fs::remove_dir_all(&own).unwrap();
     injected
 }
 
 fn copy_files(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
