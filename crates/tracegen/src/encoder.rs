@@ -32,10 +32,23 @@ pub struct Settings {
     pub tsc_ratio: u8,
     /// TNT packets of 47 bits where they fill, as Event Trace processors write them.
     pub long_tnt: bool,
+    /// How much of an address a packet holds.
+    pub addresses: Addresses,
     /// Event Trace is on: CFE and EVD packets.
     pub event_trace: bool,
     /// A FUP after PTW, MWAIT and EXSTOP says where.
     pub event_addresses: bool,
+}
+
+/// How addresses are compressed. Hardware decides; decoders must take all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// As short as can be: 16, 32, or 48 bits with the sign extended.
+    Short,
+    /// Never less than 48 bits; all 64 where the upper ones change.
+    Wide,
+    /// Always all 64 bits.
+    Full,
 }
 
 impl Settings {
@@ -349,6 +362,8 @@ impl Encoder {
 
     fn put_ip(&mut self, packet: IpPacket, ip: u64) {
         let bytes = match ip ^ self.last_ip {
+            change if change >> 48 == 0 && self.settings.addresses == Addresses::Wide => IpBytes::Update48,
+            _ if self.settings.addresses != Addresses::Short => IpBytes::Full,
             change if change >> 16 == 0 || self.broken == Some(Rule::IpCompression) => IpBytes::Update16,
             change if change >> 32 == 0 => IpBytes::Update32,
             _ => IpBytes::SignExtended48,
@@ -359,7 +374,9 @@ impl Encoder {
 
     fn put_full_ip(&mut self, packet: IpPacket, ip: u64) {
         self.last_ip = ip;
-        Packet::Ip { packet, bytes: IpBytes::SignExtended48, ip }.put(&mut self.bytes);
+        let is_short = self.settings.addresses == Addresses::Short;
+        let bytes = if is_short { IpBytes::SignExtended48 } else { IpBytes::Full };
+        Packet::Ip { packet, bytes, ip }.put(&mut self.bytes);
     }
 
     fn align(&mut self) {

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use crate::Error;
 use crate::capture::Capture;
-use crate::encoder::Settings;
+use crate::encoder::{Addresses, Settings};
 use block::{Blocks, EntryPoints, read_entry_points};
 use clock::{Clock, PerfTime};
 use flow::{Event, Flow};
@@ -241,6 +241,7 @@ impl Recording {
             psb_bytes: PSB_BYTES,
             tsc_ratio: ((hertz + BUS_HERTZ / 2) / BUS_HERTZ).clamp(1, 255) as u8,
             long_tnt: false,
+            addresses: Addresses::Short,
             event_trace: false,
             event_addresses: true,
         }

@@ -4,7 +4,7 @@
 
 mod perf;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -190,4 +190,83 @@ fn perf_prints_the_records_of_tracepoints() {
     // Written by hand: the scenario's values in the kernel's print formats.
     let expected: Vec<&str> = include_str!("tracepoints.expected").lines().collect();
     assert_eq!(printed, expected);
+}
+
+/// Packets that the scenarios must hold, each at least once, as perf calls them.
+const PACKETS: [&str; 30] = [
+    "PAD",
+    "PSB",
+    "PSBEND",
+    "TSC",
+    "TMA",
+    "MTC",
+    "CYC",
+    "CBR",
+    "MODE.Exec",
+    "MODE.TSX",
+    "PIP",
+    "TNT",
+    "TIP",
+    "TIP.PGE",
+    "TIP.PGD",
+    "FUP",
+    "OVF",
+    "PTWRITE",
+    "EXSTOP",
+    "MWAIT",
+    "PWRE",
+    "PWRX",
+    "CFE",
+    "EVD",
+    "VMCS",
+    "BBP",
+    "BIP",
+    "BEP",
+    "TraceSTOP",
+    "MNT",
+];
+
+/// The packets of a capture as perf names them, each with its first two bytes.
+fn packets(capture: &Path) -> Vec<(String, Vec<u8>)> {
+    let dump = perf::script(&capture.join("perf.data"), &capture.join("symfs"), &["-D"]);
+    let packet = |line: &String| {
+        // `.  0000003c:  fe      TNT TTTTTT (6)`
+        let (_, rest) = line.strip_prefix(".  ")?.split_once(':')?;
+        let mut words = rest.split_whitespace().peekable();
+        let mut bytes = Vec::new();
+        while let Some(byte) = words.peek().filter(|word| word.len() == 2) {
+            bytes.push(u8::from_str_radix(byte, 16).ok()?);
+            words.next();
+        }
+        Some((words.next()?.to_owned(), bytes))
+    };
+    dump.lines.iter().filter_map(packet).collect()
+}
+
+#[test]
+fn the_scenarios_hold_every_packet_and_every_width_of_an_address() {
+    if !perf::is_installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (mut names, mut widths, mut long_tnt) = (BTreeSet::new(), BTreeSet::new(), false);
+    for file in scenarios() {
+        let output = folder.path().join(file.file_stem().unwrap());
+        made(&file, &output);
+        for (name, bytes) in packets(&output) {
+            if name == "FUP" || name == "TIP" {
+                widths.insert((name.clone(), bytes[0] >> 5));
+            }
+            long_tnt |= name == "TNT" && bytes[0] == 0x02;
+            names.insert(name);
+        }
+    }
+    let missing: Vec<_> = PACKETS.iter().filter(|&&name| !names.contains(name)).collect();
+    assert!(missing.is_empty() && long_tnt, "{missing:?}, long TNT: {long_tnt}");
+    // IPBytes of the manual: 16, 32, 48 sign-extended, 48, 64 bits.
+    for name in ["FUP", "TIP"] {
+        for width in [1, 2, 3, 4, 6] {
+            assert!(widths.contains(&(name.to_owned(), width)), "{name} with IPBytes {width}: {widths:?}");
+        }
+    }
 }

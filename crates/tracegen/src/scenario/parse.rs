@@ -8,7 +8,7 @@ use super::image::{Backing, Image, Unlinked};
 use super::program::{Machine, Poke, Ring, Scenario, Share, Step, Thread, Truth};
 use super::statement::{Statement, number, picoseconds};
 use crate::assembler::Assembled;
-use crate::encoder::Rule;
+use crate::encoder::{Addresses, Rule};
 
 /// Which section the next indented line belongs to.
 enum Section {
@@ -220,6 +220,8 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["mtc", period] => machine.settings.mtc_period = Some(number(period)?.min(15) as u8),
         ["psb", bytes] => machine.settings.psb_bytes = number(bytes)? as usize,
         ["events", "on"] => machine.settings.event_trace = true,
+        ["addresses", "wide"] => machine.settings.addresses = Addresses::Wide,
+        ["addresses", "full"] => machine.settings.addresses = Addresses::Full,
         ["tnt", "long"] => machine.settings.long_tnt = true,
         ["snapshot", bytes] => machine.ring = Ring::Snapshots(ring_bytes(bytes)?),
         ["aux-samples", bytes] => machine.ring = Ring::Samples(ring_bytes(bytes)?),

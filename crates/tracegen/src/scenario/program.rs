@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::image::Image;
 use super::statement::Statement;
-use crate::encoder::{Rule, Settings};
+use crate::encoder::{Addresses, Rule, Settings};
 
 /// The machine that the scenario runs on.
 #[derive(Clone, Debug)]
@@ -54,6 +54,7 @@ impl Default for Machine {
             psb_bytes: 2048,
             tsc_ratio: 25,
             long_tnt: false,
+            addresses: Addresses::Short,
             event_trace: false,
             event_addresses: true,
         };
