@@ -1,5 +1,6 @@
 //! Tests of the whole: the binary on captures, and the house rules.
 //!
+//! * `diff`: two captures against each other.
 //! * `layering`: which crate may import which.
 //! * `verdicts`: planted causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
@@ -14,6 +15,7 @@
 mod captures;
 mod code;
 mod contract;
+mod diff;
 mod instructions;
 mod layering;
 mod readme;

@@ -18,6 +18,7 @@ Examples:
   tailtrace explain -i perf.data --intervals intervals.csv --top 3
   tailtrace explain -i perf.data --begin probe_app:start --end probe_app:stop --key id --over 50us
   tailtrace explain -i perf.data --ptwrite id=40..63,ticks=0..39 --format markdown
+  tailtrace diff    before/perf.data after/perf.data --intervals before.csv --intervals-b after.csv
   tailtrace dump    -i perf.data --insns --cpu 1 --time 12.5,12.6";
 
 #[derive(Debug, Subcommand)]
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Writes the explained intervals for other tools.
     Export(ExportArgs),
+    /// Compares the intervals of two captures: before and after a change, fast and slow host.
+    Diff(DiffArgs),
     /// Prints what the capture holds, for people who debug traces.
     Dump(DumpArgs),
 }
@@ -86,6 +89,51 @@ pub(crate) struct ExportArgs {
     pub(crate) output: PathBuf,
 }
 
+/// All options count for both captures, but those that end in `-b`: they stand in for their namesakes.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// Before, or the host to compare with: a perf.data file or directory.
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// After, or the other host.
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    /// Look for binaries beneath this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) symfs: Option<PathBuf>,
+    /// The kernel's ELF file.
+    #[arg(short = 'k', long, value_name = "FILE")]
+    pub(crate) vmlinux: Option<PathBuf>,
+    /// The kernel's symbols, in the format of /proc/kallsyms.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kallsyms: Option<PathBuf>,
+    /// Look for B's binaries beneath this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) symfs_b: Option<PathBuf>,
+    /// B's kernel.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vmlinux_b: Option<PathBuf>,
+    /// B's kernel symbols.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kallsyms_b: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// B's interval file.
+    #[arg(long, value_name = "FILE", requires = "intervals")]
+    pub(crate) intervals_b: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// How many typical intervals of each capture are compared.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(crate) baselines: usize,
+    /// Threads that decode.
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct DumpArgs {
     #[command(flatten)]
@@ -139,7 +187,7 @@ pub(crate) struct InputArgs {
 }
 
 /// Where the intervals come from: one of these.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct SourceArgs {
     /// An interval file: `VTune`'s CSV or tailtrace's own format.
     #[arg(long, value_name = "FILE", group = "source")]
@@ -162,7 +210,7 @@ pub(crate) struct SourceArgs {
 }
 
 /// Which intervals are chosen.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct SelectionArgs {
     /// The N longest.
     #[arg(long, value_name = "N")]
@@ -213,6 +261,14 @@ pub(crate) enum ExplainFormat {
     Text,
     Markdown,
     Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    Text,
+    Markdown,
+    Json,
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

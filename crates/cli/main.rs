@@ -9,6 +9,7 @@ mod checks;
 mod count;
 mod decode_findings;
 mod decoding;
+mod diff;
 mod dump;
 mod explain;
 mod export;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Stat(args) => stat::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Dump(args) => dump::run(&args),
     };
     match result {

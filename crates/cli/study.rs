@@ -99,6 +99,19 @@ impl<'a> Study<'a> {
         }
     }
 
+    /// The population's durations, in its own order.
+    pub(crate) fn durations(&self) -> &[u64] {
+        self.population.durations()
+    }
+
+    /// The interval of median length; `None` where there is none.
+    pub(crate) fn median(&self) -> Option<usize> {
+        let mut order: Vec<(u64, usize)> =
+            self.durations().iter().copied().zip(self.population.members().iter().copied()).collect();
+        order.sort_unstable();
+        order.get(order.len() / 2).map(|&(_, index)| index)
+    }
+
     /// The chosen intervals explained, added to the overview.
     pub(crate) fn report(&self, listing: Listing) -> Report {
         let wanted = &self.selected.indices;
@@ -118,8 +131,13 @@ impl<'a> Study<'a> {
             }
         }
         report.view = view::of(self.capture, self.population, self.rule, &report.outliers);
-        report.diagnostics.extend(self.capture.late_diagnostics());
+        report.diagnostics.extend(self.late_diagnostics());
         report
+    }
+
+    /// What came up while decoding so far.
+    pub(crate) fn late_diagnostics(&self) -> Vec<Diagnostic> {
+        self.capture.late_diagnostics()
     }
 
     /// Whom each of `wanted` is compared with: typical intervals, none of them chosen.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use crate::histogram::TwoModes;
 use crate::population::Population;
 
+pub(crate) use normal::two_sided;
 pub use rank::RankCorrelation;
 pub use split::{Side, Split};
 

@@ -10,6 +10,7 @@
 //! joined is an error. `docs/interval-file.md` and `docs/statistics.md` are the contract.
 
 mod baselines;
+mod change;
 mod clock;
 mod counters;
 mod error;
@@ -26,6 +27,7 @@ pub mod ptwrite;
 mod selection;
 
 pub use baselines::{baselines, baselines_of_all};
+pub use change::{Change, QuantileChange};
 pub use clock::{Clock, ClockPair, Clocks, Join};
 pub use counters::{CounterStatistics, RankCorrelation, Side, Split};
 pub use error::Error;

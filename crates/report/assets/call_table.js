@@ -7,7 +7,8 @@ const OPEN_AT_FIRST = 5;
 class CallTable {
   constructor(place, outlier, tree) {
     this.outlier = outlier;
-    const head = ["function", "total", "typical", "excess", "itself", "entered"];
+    const { own, other, excess } = payload.sides;
+    const head = ["function", own, other, excess, "itself", "entered"];
     const heads = head.map((name, at) => make("th", at ? { class: "number" } : {}, name));
     this.body = make("tbody");
     const table = make("table", { class: "tree" }, make("thead", {}, make("tr", {}, ...heads)), this.body);

@@ -24,6 +24,8 @@ function fill(element, attributes, children) {
   return element;
 }
 
+const capital = (words) => words[0].toUpperCase() + words.slice(1);
+
 function button(label, title, click) {
   return make("button", { type: "button", title, click }, label);
 }

@@ -4,7 +4,8 @@
 
 const LAYERS = ["user", "kernel", "waiting"];
 const ROW = 18;
-const VIEWS = [["outlier", "This one"], ["typical", "Typical"], ["difference", "Difference"]];
+const VIEWS = [["outlier", capital(payload.sides.own)], ["typical", capital(payload.sides.other)],
+  ["difference", "Difference"]];
 
 // The tree with totals and children; `width` is what the view draws.
 function treeOf(outlier) {
@@ -41,7 +42,7 @@ class Flame {
     this.wanted = "";
     this.draw = eachFrame(() => this.redraw());
     this.build(place);
-    this.view("outlier");
+    this.view(place.dataset.view ?? "outlier");
     this.listen();
     new ResizeObserver(this.draw).observe(this.canvas);
   }
@@ -82,10 +83,10 @@ class Flame {
   words(node) {
     const { ticks } = this.outlier;
     const difference = signed(node.total - node.typical, ticks);
-    const own = `itself ${length(node.self, ticks)}, typical ${length(node.typicalSelf, ticks)}`;
+    const own = `itself ${length(node.self, ticks)}, ${payload.sides.other} ${length(node.typicalSelf, ticks)}`;
     const calls = node.calls ? ` · entered ${node.calls} times` : "";
-    return [make("p", {}, make("b", {}, node.name), ` ${length(node.total, ticks)}, typical ` +
-      `${length(node.typical, ticks)}, ${difference}`), make("p", { class: "note" }, `${node.layer} · ${own}${calls}`)];
+    return [make("p", {}, make("b", {}, node.name), ` ${length(node.total, ticks)}, ` +
+      `${payload.sides.other} ${length(node.typical, ticks)}, ${difference}`), make("p", { class: "note" }, `${node.layer} · ${own}${calls}`)];
   }
 
   listen() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{CauseTotal, OutlierReport, Report, escape, units};
+use crate::{CauseTotal, OutlierReport, PopulationSummary, Report, TimeUnit, escape, units};
 
 /// `412.3 us, typical 16.3 us; +389.1 us kernel.softirq.net_rx on CPU 3, interrupting …`, safe for a terminal.
 ///
@@ -72,9 +72,13 @@ fn positive(excess: i64) -> u64 {
     u64::try_from(excess).unwrap_or(0)
 }
 
-/// The population in one line, not escaped; `None` where it is empty.
+/// The report's population in one line, not escaped; `None` where it is empty.
 pub(crate) fn population(report: &Report) -> Option<String> {
-    let (population, unit) = (&report.population, report.capture.time_unit);
+    figures(&report.population, report.capture.time_unit)
+}
+
+/// A population in one line, not escaped; `None` where it is empty.
+pub(crate) fn figures(population: &PopulationSummary, unit: TimeUnit) -> Option<String> {
     let length = |ns| units::length(ns, unit);
     (population.count > 0).then(|| {
         format!(

@@ -15,9 +15,11 @@ mod condense;
 mod facts;
 mod family;
 mod figures;
-mod payload;
+pub(crate) mod payload;
 mod verdict;
 mod view;
+
+pub(crate) use payload::Sides;
 
 const STYLE: &str = include_str!("../assets/report.css");
 
@@ -40,30 +42,35 @@ pub fn render_html(report: &Report) -> String {
         Some(first) => sentence(first),
         None => "no interval was selected".to_owned(),
     };
-    let mut page = String::with_capacity(256 * 1024);
-    for part in [
+    let parts = [
+        verdict::header(report),
+        "<main id=\"main\">\n".to_owned(),
+        verdict::overview(report),
+        view::together(report),
+        verdict::outliers(report),
+        facts::population(report),
+        facts::capture(&report.capture),
+        facts::diagnostics(report),
+    ];
+    page(&for_html(&title), &parts.concat(), &payload::of(report, &Sides::OUTLIER))
+}
+
+/// A page of an escaped `title`, a body up to the end of its `<main>`, and what the script draws.
+pub(crate) fn page(title: &str, body: &str, payload: &str) -> String {
+    [
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
         &format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy()),
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
         "<meta name=\"color-scheme\" content=\"light dark\">\n",
         "<meta name=\"referrer\" content=\"no-referrer\">\n",
-        &format!("<title>{} - tailtrace</title>\n", for_html(&title)),
+        &format!("<title>{title} - tailtrace</title>\n"),
         &format!("<style>{STYLE}</style>\n</head>\n<body>\n"),
-        &verdict::header(report),
-        "<main id=\"main\">\n",
-        &verdict::overview(report),
-        &view::together(report),
-        &verdict::outliers(report),
-        &facts::population(report),
-        &facts::capture(&report.capture),
-        &facts::diagnostics(report),
+        body,
         "</main>\n",
-        &format!("<script type=\"application/json\" id=\"payload\">{}</script>\n", payload::of(report)),
+        &format!("<script type=\"application/json\" id=\"payload\">{payload}</script>\n"),
         &format!("<script>{SCRIPT}</script>\n</body>\n</html>\n"),
-    ] {
-        page.push_str(part);
-    }
-    page
+    ]
+    .concat()
 }
 
 /// Nothing may load or run but what stands in the page; nothing may turn text into markup.

@@ -7,10 +7,14 @@ use model::Diagnostic;
 use serde::Serialize;
 
 use crate::escape::{bounded_for_json, for_json_document};
-use crate::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, TimeUnit};
+use crate::{
+    Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary, TimeUnit,
+};
 
 mod outlier;
 mod view;
+
+pub(crate) use outlier::CallTwin;
 
 /// The schema's name and major version, the first field of every document.
 pub const SCHEMA: &str = "tailtrace-report/1";
@@ -18,10 +22,7 @@ pub const SCHEMA: &str = "tailtrace-report/1";
 /// The whole report, for `explain --format json`.
 pub fn render_json(report: &Report) -> String {
     document(&ReportTwin {
-        selection: Some(SelectionTwin {
-            rule: bounded_for_json(&report.selection.rule),
-            selected: report.selection.selected,
-        }),
+        selection: Some(SelectionTwin::new(&report.selection)),
         outliers: Some(report.outliers.iter().map(outlier::OutlierTwin::new).collect()),
         view: Some(view::ViewTwin::new(&report.view)),
         ..ReportTwin::of_population(report)
@@ -34,7 +35,7 @@ pub fn render_stat_json(report: &Report) -> String {
 }
 
 /// One document and a newline. Writing to memory fails only for maps whose keys are no strings; there are none.
-fn document(twin: &ReportTwin) -> String {
+pub(crate) fn document(twin: &impl Serialize) -> String {
     let mut document = for_json_document(&serde_json::to_string_pretty(twin).unwrap_or_default());
     document.push('\n');
     document
@@ -55,7 +56,7 @@ struct ReportTwin {
 }
 
 #[derive(Serialize)]
-struct CaptureTwin {
+pub(crate) struct CaptureTwin {
     path: Option<String>,
     hostname: Option<String>,
     os_release: Option<String>,
@@ -76,7 +77,7 @@ struct CaptureTwin {
 
 /// Figures are null where the population has none.
 #[derive(Serialize)]
-struct PopulationTwin {
+pub(crate) struct PopulationTwin {
     count: u64,
     rule: String,
     outliers: u64,
@@ -122,13 +123,13 @@ struct ModeTwin {
 }
 
 #[derive(Serialize)]
-struct SelectionTwin {
+pub(crate) struct SelectionTwin {
     rule: String,
     selected: u64,
 }
 
 #[derive(Serialize)]
-struct DiagnosticTwin {
+pub(crate) struct DiagnosticTwin {
     severity: String,
     what: String,
     #[serde(rename = "where")]
@@ -149,8 +150,14 @@ impl ReportTwin {
     }
 }
 
+impl SelectionTwin {
+    pub(crate) fn new(selection: &SelectionSummary) -> SelectionTwin {
+        SelectionTwin { rule: bounded_for_json(&selection.rule), selected: selection.selected }
+    }
+}
+
 impl CaptureTwin {
-    fn new(capture: &CaptureFacts) -> CaptureTwin {
+    pub(crate) fn new(capture: &CaptureFacts) -> CaptureTwin {
         let bounded = |text: &Option<String>| text.as_deref().map(bounded_for_json);
         CaptureTwin {
             path: bounded(&capture.path),
@@ -174,7 +181,7 @@ impl CaptureTwin {
 }
 
 impl PopulationTwin {
-    fn new(population: &PopulationSummary) -> PopulationTwin {
+    pub(crate) fn new(population: &PopulationSummary) -> PopulationTwin {
         let known = |figure: u64| (population.count > 0).then_some(figure);
         let mean = |figure: f64| picoseconds(figure).filter(|_| population.count > 0);
         let inner = |figure: f64| picoseconds(figure).filter(|_| population.count > population.outliers);
@@ -227,7 +234,7 @@ fn picoseconds(figure: f64) -> Option<f64> {
 }
 
 impl DiagnosticTwin {
-    fn new(diagnostic: &Diagnostic) -> DiagnosticTwin {
+    pub(crate) fn new(diagnostic: &Diagnostic) -> DiagnosticTwin {
         DiagnosticTwin {
             severity: diagnostic.severity.to_string(),
             what: bounded_for_json(&diagnostic.what),
@@ -236,7 +243,7 @@ impl DiagnosticTwin {
     }
 }
 
-fn unit_name(unit: TimeUnit) -> &'static str {
+pub(crate) fn unit_name(unit: TimeUnit) -> &'static str {
     match unit {
         TimeUnit::Nanoseconds => "ns",
         TimeUnit::Ticks => "ticks",

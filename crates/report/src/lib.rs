@@ -6,6 +6,7 @@
 
 mod calls;
 mod causes;
+mod difference;
 mod escape;
 mod export;
 mod headline;
@@ -23,6 +24,10 @@ mod units;
 mod view;
 
 pub use calls::{CallReport, CallTree, StretchReport};
+pub use difference::{
+    CauseChange, Contrast, DIFFERENCE_SCHEMA, Difference, DurationChange, QuantileShift, Side, Spread,
+    render_difference_html, render_difference_json, render_difference_markdown, render_difference_text,
+};
 pub use export::{export_csv, export_firefox, export_folded, export_perfetto};
 pub use headline::headline;
 pub use hot_code::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};

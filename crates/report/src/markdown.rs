@@ -230,14 +230,14 @@ fn perf_script(outlier: &OutlierReport) -> Vec<String> {
 }
 
 /// An empty line, the head of a table and its rule; a name that ends in a colon has its column aligned right.
-fn table(names: &[&str]) -> Vec<String> {
+pub(crate) fn table(names: &[&str]) -> Vec<String> {
     let head: Vec<String> = names.iter().map(|name| name.trim_end_matches(':').to_owned()).collect();
     let rule: Vec<&str> = names.iter().map(|name| if name.ends_with(':') { "---:" } else { "---" }).collect();
     vec![String::new(), row(&head), format!("| {} |", rule.join(" | "))]
 }
 
 /// One line of a table; the cells are escaped already.
-fn row(cells: &[String]) -> String {
+pub(crate) fn row(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 

@@ -16,6 +16,10 @@ mod segments;
 mod timeline;
 mod view;
 
+pub(crate) use cells::{cut, right, width, wrap};
+pub(crate) use head::fact;
+pub(crate) use paint::Ink;
+
 /// Narrower terminals get this width and wrap by themselves: the table of causes needs it.
 const NARROWEST: usize = 72;
 /// Wider ones get this: longer lines are hard to read.
@@ -33,7 +37,7 @@ pub struct Style {
 }
 
 impl Style {
-    fn columns(self) -> usize {
+    pub(crate) fn columns(self) -> usize {
         self.width.clamp(NARROWEST, WIDEST)
     }
 }
@@ -63,7 +67,7 @@ pub fn render_stat_text(report: &Report, style: &Style) -> String {
 }
 
 /// Joins the lines; without characters beyond ASCII, those of names become `?`.
-fn finish(lines: &[String], style: Style) -> String {
+pub(crate) fn finish(lines: &[String], style: Style) -> String {
     let mut text = String::new();
     for line in lines {
         text.push_str(line.trim_end());

@@ -7,8 +7,8 @@ mod reports;
 use std::path::PathBuf;
 
 use tailtrace_report::{
-    Report, Style, export_csv, export_folded, render_json, render_markdown, render_stat_json,
-    render_stat_text, render_text,
+    Report, Style, export_csv, export_folded, render_difference_json, render_difference_markdown,
+    render_difference_text, render_json, render_markdown, render_stat_json, render_stat_text, render_text,
 };
 
 /// Compares `found` with the golden file `name`, or writes it.
@@ -64,6 +64,14 @@ fn view() {
     let report = reports::with_view();
     check("view-100.txt", &render_text(&report, &plain(100)));
     check("view.md", &render_markdown(&report));
+}
+
+#[test]
+fn difference() {
+    let difference = reports::difference();
+    check("difference-100.txt", &render_difference_text(&difference, &plain(100)));
+    check("difference.md", &render_difference_markdown(&difference));
+    check("difference.json", &render_difference_json(&difference));
 }
 
 #[test]

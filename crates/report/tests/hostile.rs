@@ -5,6 +5,7 @@ mod reports;
 use proptest::prelude::*;
 use tailtrace_report::{
     OutlierReport, Report, Style, TimeUnit, export_csv, export_firefox, export_folded, export_perfetto,
+    render_difference_html, render_difference_json, render_difference_markdown, render_difference_text,
     render_html, render_json, render_markdown, render_stat_json, render_stat_text, render_text,
 };
 use unicode_width::UnicodeWidthStr as _;
@@ -35,21 +36,25 @@ fn without_colors(text: &str) -> String {
 fn check_text(report: &Report) {
     for style in all_styles() {
         for text in [render_text(report, &style), render_stat_text(report, &style)] {
-            assert!(style.color || !text.contains('\u{1b}'));
-            let plain = without_colors(&text);
-            let bad = plain.chars().find(|&c| {
-                c != '\n'
-                    && (c.is_control()
-                        || ('\u{200b}'..='\u{200f}').contains(&c)
-                        || ('\u{2028}'..='\u{202e}').contains(&c))
-            });
-            assert_eq!(bad, None);
-            assert!(style.unicode || plain.is_ascii());
-            let limit = style.width.clamp(72, 240);
-            let wide = plain.lines().find(|line| !line.starts_with("perf script") && line.width() > limit);
-            assert_eq!(wide, None, "wider than {limit}");
+            check_lines(&text, style);
         }
     }
+}
+
+fn check_lines(text: &str, style: Style) {
+    assert!(style.color || !text.contains('\u{1b}'));
+    let plain = without_colors(text);
+    let bad = plain.chars().find(|&c| {
+        c != '\n'
+            && (c.is_control()
+                || ('\u{200b}'..='\u{200f}').contains(&c)
+                || ('\u{2028}'..='\u{202e}').contains(&c))
+    });
+    assert_eq!(bad, None);
+    assert!(style.unicode || plain.is_ascii());
+    let limit = style.width.clamp(72, 240);
+    let wide = plain.lines().find(|line| !line.starts_with("perf script") && line.width() > limit);
+    assert_eq!(wide, None, "wider than {limit}");
 }
 
 /// The number of cells of a table's line, by GitHub's rule: a `|` counts unless an odd number of `\` stands before it.
@@ -61,7 +66,10 @@ fn cells(line: &str) -> usize {
 }
 
 fn check_markdown(report: &Report) {
-    let markdown = render_markdown(report);
+    check_ticket(&render_markdown(report));
+}
+
+fn check_ticket(markdown: &str) {
     assert!(markdown.lines().count() < 60, "{} lines", markdown.lines().count());
     assert!(markdown.starts_with("### "));
     assert!(!markdown.contains("](") && !markdown.contains("<script") && !markdown.contains('\t'));
@@ -87,16 +95,22 @@ fn check_markdown(report: &Report) {
 }
 
 fn check_json(report: &Report) {
-    for document in [render_json(report), render_stat_json(report)] {
-        let parsed: Result<serde_json::Value, _> = serde_json::from_str(&document);
-        assert!(parsed.is_ok(), "{parsed:?}");
-        assert!(!document.chars().any(|c| c != '\n' && c.is_control()));
-    }
+    check_document(&render_json(report));
+    check_document(&render_stat_json(report));
+}
+
+fn check_document(document: &str) {
+    let parsed: Result<serde_json::Value, _> = serde_json::from_str(document);
+    assert!(parsed.is_ok(), "{parsed:?}");
+    assert!(!document.chars().any(|c| c != '\n' && c.is_control()));
 }
 
 /// Whatever the names, the same elements: markup is ours alone. Within the payload no tag can begin.
 fn check_html(report: &Report) {
-    let page = render_html(report);
+    check_page(&render_html(report));
+}
+
+fn check_page(page: &str) {
     assert!(!page.chars().any(|c| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c))));
     let (markup, scripts) = page.split_once("<script type=\"application/json\"").expect("a payload");
     let payload = scripts.split_once("</script>").expect("its end").0;
@@ -193,6 +207,21 @@ fn check(report: &Report) {
 fn strings_of_a_stranger_stay_strings() {
     check(&reports::hostile());
     check(&reports::hostile_with_calls());
+}
+
+/// The same rules for two captures side by side.
+#[test]
+fn strings_of_two_strangers_stay_strings() {
+    for difference in [reports::hostile_difference(), reports::difference()] {
+        for style in all_styles() {
+            check_lines(&render_difference_text(&difference, &style), style);
+        }
+        check_ticket(&render_difference_markdown(&difference));
+        check_document(&render_difference_json(&difference));
+        let page = render_difference_html(&difference);
+        check_page(&page);
+        assert!(page.len() < 2_000_000);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::f64::consts::{PI, SQRT_2};
 const FRACTION_FROM: f64 = 3.0;
 
 /// The probability that a standard normal variable lies further from zero than `z`, to either side.
-pub(super) fn two_sided(z: f64) -> f64 {
+pub(crate) fn two_sided(z: f64) -> f64 {
     let x = z.abs() / SQRT_2;
     if x < FRACTION_FROM { 1.0 - erf_series(x) } else { erfc_fraction(x) }
 }

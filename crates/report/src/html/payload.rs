@@ -31,18 +31,35 @@ const MOST_EVIDENCE: usize = 4;
 /// Levels of `during`.
 const DEEPEST: usize = 8;
 
+/// What the two are called that flame graphs and call tables compare.
+#[derive(Serialize)]
+pub(crate) struct Sides {
+    /// The report's own times.
+    pub(crate) own: &'static str,
+    /// Those they are compared with.
+    pub(crate) other: &'static str,
+    /// The difference.
+    pub(crate) excess: &'static str,
+}
+
+impl Sides {
+    /// An outlier against its baselines.
+    pub(super) const OUTLIER: Sides = Sides { own: "this one", other: "typical", excess: "excess" };
+}
+
 /// The document, ready to stand in a `<script>` block.
-pub(super) fn of(report: &Report) -> String {
+pub(crate) fn of(report: &Report, sides: &Sides) -> String {
     let mut texts = Texts::default();
     let count = report.outliers.len().clamp(1, MOST_OUTLIERS);
     let shown = report.outliers.iter().take(MOST_OUTLIERS);
     let outliers = shown.map(|outlier| OutlierTwin::new(outlier, count, &mut texts)).collect();
-    let payload = Payload { outliers, texts: texts.all };
+    let payload = Payload { sides, outliers, texts: texts.all };
     for_script_block(&serde_json::to_string(&payload).unwrap_or_default())
 }
 
 #[derive(Serialize)]
-struct Payload {
+struct Payload<'a> {
+    sides: &'a Sides,
     outliers: Vec<OutlierTwin>,
     texts: Vec<String>,
 }

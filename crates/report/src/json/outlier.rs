@@ -90,7 +90,7 @@ struct SegmentTwin {
 }
 
 #[derive(Serialize)]
-struct CallTwin {
+pub(crate) struct CallTwin {
     function: String,
     caller: Option<usize>,
     layer: &'static str,
@@ -216,7 +216,7 @@ impl EvidenceTwin {
 }
 
 impl CallTwin {
-    fn new(node: &CallReport) -> CallTwin {
+    pub(crate) fn new(node: &CallReport) -> CallTwin {
         CallTwin {
             function: bounded_for_json(&node.name),
             caller: node.parent,

@@ -5,7 +5,7 @@
 use unicode_width::UnicodeWidthChar;
 
 /// Columns that `text` takes, character by character as most terminals do.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
@@ -27,17 +27,17 @@ fn columns_of(character: char) -> usize {
 }
 
 /// `text` and spaces up to `columns`.
-pub(super) fn left(text: &str, columns: usize) -> String {
+pub(crate) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// Spaces and `text`, `columns` together.
-pub(super) fn right(text: &str, columns: usize) -> String {
+pub(crate) fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// `text` in at most `columns`, its end replaced by `more` where it is longer.
-pub(super) fn cut(text: &str, columns: usize, more: &str) -> String {
+pub(crate) fn cut(text: &str, columns: usize, more: &str) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -47,7 +47,7 @@ pub(super) fn cut(text: &str, columns: usize, more: &str) -> String {
 }
 
 /// `text` in lines of at most `columns`, broken at spaces where there are any.
-pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in words(text) {

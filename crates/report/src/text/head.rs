@@ -98,7 +98,7 @@ pub(super) fn diagnostics(report: &Report, style: Style) -> Vec<String> {
 }
 
 /// `name` and `text` beside it, wrapped; nothing where `text` is empty.
-pub(super) fn fact(name: &str, text: &str, ink: Ink, style: Style) -> Vec<String> {
+pub(crate) fn fact(name: &str, text: &str, ink: Ink, style: Style) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();
     }

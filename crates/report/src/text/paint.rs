@@ -4,7 +4,7 @@ use super::Style;
 
 /// How a piece of text stands out. The sixteen colours only, so that it follows the terminal's theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(crate) enum Ink {
     /// What is read first.
     Bold,
     /// What can be skipped.
@@ -21,7 +21,7 @@ pub(super) enum Ink {
 
 impl Style {
     /// `text`, in `ink` where colours are on. `text` must be escaped already.
-    pub(super) fn paint(self, ink: Ink, text: &str) -> String {
+    pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
         if !self.color || text.is_empty() {
             return text.to_owned();
         }
@@ -37,7 +37,7 @@ impl Style {
     }
 
     /// `fine` where characters beyond ASCII are wanted, else `plain`.
-    pub(super) fn glyph<'a>(self, fine: &'a str, plain: &'a str) -> &'a str {
+    pub(crate) fn glyph<'a>(self, fine: &'a str, plain: &'a str) -> &'a str {
         if self.unicode { fine } else { plain }
     }
 }

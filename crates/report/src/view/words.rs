@@ -32,7 +32,7 @@ fn split(name: &str, split: &SplitView) -> String {
 }
 
 /// `p 0.012`, `p < 0.001`.
-fn chance(p: f64) -> String {
+pub(crate) fn chance(p: f64) -> String {
     if p < 0.001 { "p < 0.001".to_owned() } else { format!("p {p:.3}") }
 }
 

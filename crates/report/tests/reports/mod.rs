@@ -15,10 +15,13 @@ use tailtrace_report::{
 };
 
 mod calls;
+mod differences;
 mod views;
 
 #[allow(unused_imports)]
 pub use calls::{hostile_with_calls, twenty, with_calls, with_code};
+#[allow(unused_imports)]
+pub use differences::{difference, hostile_difference};
 #[allow(unused_imports)]
 pub use views::with_view;
 
