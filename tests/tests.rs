@@ -1,6 +1,7 @@
 //! Tests of the whole: the binary on captures, and the house rules.
 //!
 //! * `diff`: two captures against each other.
+//! * `generated`: help, completions, man pages, the progress bar.
 //! * `layering`: which crate may import which.
 //! * `verdicts`: planted causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
@@ -16,6 +17,7 @@ mod captures;
 mod code;
 mod contract;
 mod diff;
+mod generated;
 mod instructions;
 mod layering;
 mod readme;

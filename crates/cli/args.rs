@@ -4,35 +4,36 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::examples;
+
 /// Explains single slow requests with Intel Processor Trace.
 #[derive(Debug, Parser)]
-#[command(name = "tailtrace", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "tailtrace", version, max_term_width = 100, after_help = examples::ALL)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  tailtrace stat    -i perf.data --intervals intervals.csv
-  tailtrace explain -i perf.data --intervals intervals.csv --top 3
-  tailtrace explain -i perf.data --begin probe_app:start --end probe_app:stop --key id --over 50us
-  tailtrace explain -i perf.data --ptwrite id=40..63,ticks=0..39 --format markdown
-  tailtrace diff    before/perf.data after/perf.data --intervals before.csv --intervals-b after.csv
-  tailtrace dump    -i perf.data --insns --cpu 1 --time 12.5,12.6";
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Statistics of all intervals: the table, percentiles and a histogram.
+    #[command(after_help = examples::STAT)]
     Stat(StatArgs),
     /// Explains the slowest intervals: every nanosecond, with its cause.
+    #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Writes the explained intervals for other tools.
+    #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
     /// Compares the intervals of two captures: before and after a change, fast and slow host.
+    #[command(after_help = examples::DIFF)]
     Diff(DiffArgs),
     /// Prints what the capture holds, for people who debug traces.
+    #[command(after_help = examples::DUMP)]
     Dump(DumpArgs),
+    /// Writes shell completions and man pages.
+    #[command(after_help = examples::GENERATE)]
+    Generate(GenerateArgs),
 }
 
 #[derive(Debug, Args)]
@@ -153,6 +154,27 @@ pub(crate) struct DumpArgs {
     /// Threads that decode for --count.
     #[arg(long, short = 'j', value_name = "N")]
     pub(crate) jobs: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArgs {
+    #[command(subcommand)]
+    pub(crate) what: Generated,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generated {
+    /// Prints a script that completes commands and options in a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Writes a man page for each command.
+    Man {
+        /// The directory to write to; it is made where it is missing.
+        #[arg(long, short, value_name = "DIR")]
+        output: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ use intervals::Change;
 use report::{Contrast, Difference, DurationChange, OutlierReport, QuantileShift, Side, TimeUnit};
 
 use crate::args::{AnalysisArgs, DiffArgs, DiffFormat, InputArgs};
+use crate::meter::Meter;
 use crate::output::{self, Outcome};
 use crate::study::{self, Study};
 
@@ -80,7 +81,9 @@ fn studied(study: &Study<'_>) -> Result<Studied> {
         baselines = study.median().map(|index| study.baselines(&[index])).unwrap_or_default();
     }
     let typical: BTreeSet<usize> = baselines.values().flatten().copied().collect();
+    let meter = Meter::busy(format!("decoding {} intervals and typical ones", chosen.len()));
     let examined: BTreeMap<usize, Examined> = study.examine(&baselines);
+    drop(meter);
     let report = |index: usize| study.outlier_report(index, &[], &examined);
     let mut overview = study.overview();
     let outliers = chosen.iter().map(|&index| report(index)).collect::<Result<_>>()?;

@@ -4,6 +4,7 @@ use anyhow::Result;
 use report::Report;
 
 use crate::args::{AnalysisArgs, ExplainArgs, ExplainFormat};
+use crate::meter::Meter;
 use crate::output::{self, Outcome};
 use crate::study::{self, Listing};
 
@@ -28,7 +29,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
 /// The report on the intervals that the arguments choose, and how well that went.
 pub(crate) fn analyse(args: &AnalysisArgs, listing: Listing) -> Result<(Report, Outcome)> {
     study::with(args, |study| {
+        let meter =
+            Meter::busy(format!("decoding {} intervals and typical ones", study.selected().indices.len()));
         let report = study.report(listing);
+        drop(meter);
         let outcome = match (study.selected().indices.len(), report.outliers.len()) {
             (0, _) => Outcome::NothingSelected,
             (wanted, given) if wanted == given => Outcome::Reported,

@@ -11,9 +11,12 @@ mod decode_findings;
 mod decoding;
 mod diff;
 mod dump;
+mod examples;
 mod explain;
 mod export;
+mod generate;
 mod hot_code;
+mod meter;
 mod output;
 mod read_ahead;
 mod scan;
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Dump(args) => dump::run(&args),
+        Command::Generate(args) => generate::run(&args),
     };
     match result {
         Ok(outcome) => outcome.into(),

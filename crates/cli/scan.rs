@@ -10,6 +10,7 @@ use pt::{PtStream, Window};
 use rayon::prelude::*;
 
 use crate::capture::Capture;
+use crate::meter::Meter;
 
 /// All of a trace.
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
@@ -54,6 +55,7 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str) -> Result<IntervalSet> 
 fn find_calls<'e>(capture: &Capture<'_>, entries: &'e [EntryPoint]) -> Result<Vec<FunctionCalls<'e>>> {
     let threads = rayon::current_num_threads();
     let mut sinks = Vec::new();
+    let meter = Meter::new("scanning the whole trace".to_owned(), capture.streams().count());
     for stream in capture.streams() {
         let window = Window { stream, range: ALL, occupants: capture.occupants_of(stream) };
         let sink = || FunctionCalls::new(entries, stream.cpu(), ALL);
@@ -66,6 +68,7 @@ fn find_calls<'e>(capture: &Capture<'_>, entries: &'e [EntryPoint]) -> Result<Ve
             threads,
             sink,
         )?);
+        meter.step();
     }
     Ok(sinks)
 }

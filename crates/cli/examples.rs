@@ -1,0 +1,53 @@
+//! Examples for the help of each command: what people paste first.
+
+pub(crate) const ALL: &str = "\
+Examples:
+  tailtrace stat    -i perf.data --intervals intervals.csv
+  tailtrace explain -i perf.data --intervals intervals.csv --top 3
+  tailtrace explain -i perf.data --begin probe_app:start --end probe_app:stop --key id --over 50us
+  tailtrace explain -i perf.data --ptwrite id=40..63,ticks=0..39 --format markdown
+  tailtrace diff    before.data after.data --intervals before.csv --intervals-b after.csv
+  tailtrace dump    -i perf.data --insns --cpu 1 --time 12.5,12.6
+
+Each command's --help has more.";
+
+pub(crate) const STAT: &str = "\
+Examples:
+  tailtrace stat -i perf.data --intervals intervals.csv
+  tailtrace stat --function handle_order                        # every call in the trace
+  tailtrace stat --intervals intervals.csv --cpu 2,3 --format json | jq .population.percentiles";
+
+pub(crate) const EXPLAIN: &str = "\
+Examples:
+  tailtrace explain --intervals intervals.csv                   # the outliers, at most ten
+  tailtrace explain --intervals intervals.csv --id 4711         # this one
+  tailtrace explain --intervals intervals.csv --top 20 --html ticket.html
+  tailtrace explain --begin probe_app:start --end probe_app:stop --key id --over 50us
+  tailtrace explain -i perf.data --symfs ./rootfs -k vmlinux --ptwrite id=40..63,ticks=0..39
+  tailtrace explain --intervals intervals.csv --format markdown | wl-copy";
+
+pub(crate) const EXPORT: &str = "\
+Examples:
+  tailtrace export --intervals intervals.csv --to perfetto -o slow.pftrace # ui.perfetto.dev
+  tailtrace export --intervals intervals.csv --to firefox -o slow.json    # profiler.firefox.com
+  tailtrace export --intervals intervals.csv --top 1 --to folded -o slow.folded
+  tailtrace export --intervals intervals.csv --over 1ms --to csv -o segments.csv";
+
+pub(crate) const DIFF: &str = "\
+Examples:
+  tailtrace diff before.data after.data --intervals before.csv --intervals-b after.csv
+  tailtrace diff fast.data slow.data --begin probe_app:start --end probe_app:stop --key id
+  tailtrace diff fast.data slow.data --function handle_order --symfs fast-root --symfs-b slow-root
+  tailtrace diff before.data after.data --function handle_order --format html > difference.html";
+
+pub(crate) const DUMP: &str = "\
+Examples:
+  tailtrace dump --records                                      # as perf report --stats
+  tailtrace dump --count                                        # instructions per CPU
+  tailtrace dump --insns --cpu 1 --time 12.5,12.6 | head";
+
+pub(crate) const GENERATE: &str = "\
+Examples:
+  tailtrace generate completions bash > ~/.local/share/bash-completion/completions/tailtrace
+  tailtrace generate completions zsh > \"${fpath[1]}/_tailtrace\"
+  tailtrace generate man -o ~/.local/share/man/man1";

@@ -1,0 +1,24 @@
+//! `tailtrace generate`: shell completions and man pages, made from the very description that parses the arguments.
+
+use anyhow::{Context as _, Result};
+use clap::CommandFactory as _;
+
+use crate::args::{Cli, GenerateArgs, Generated};
+use crate::output::{self, Outcome};
+
+/// Runs the command.
+pub(crate) fn run(args: &GenerateArgs) -> Result<Outcome> {
+    match &args.what {
+        Generated::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "tailtrace", &mut script);
+            output::print_result(&String::from_utf8_lossy(&script))?;
+        }
+        Generated::Man { output } => {
+            std::fs::create_dir_all(output)
+                .and_then(|()| clap_mangen::generate_to(Cli::command(), output))
+                .with_context(|| format!("man pages cannot be written to {}", output.display()))?;
+        }
+    }
+    Ok(Outcome::Reported)
+}
