@@ -143,11 +143,13 @@ impl<'a> Study<'a> {
     /// Whom each of `wanted` is compared with: typical intervals, none of them chosen.
     pub(crate) fn baselines(&self, wanted: &[usize]) -> Baselines {
         let chosen: BTreeSet<usize> = self.selected.indices.iter().chain(wanted).copied().collect();
+        // What is to be explained is no baseline of anything, whether a rule names it or not.
+        let verdicts = self.is_outlier.iter().zip(self.population.members());
+        let is_outlier: Vec<bool> =
+            verdicts.map(|(is_outlier, index)| *is_outlier || chosen.contains(index)).collect();
         let count = self.args.baselines;
-        let typical = intervals::baselines_of_all(self.population, &self.is_outlier, wanted, count);
-        let not_chosen =
-            |typical: Vec<usize>| typical.into_iter().filter(|index| !chosen.contains(index)).collect();
-        wanted.iter().copied().zip(typical.into_iter().map(not_chosen)).collect()
+        let typical = intervals::baselines_of_all(self.population, &is_outlier, wanted, count);
+        wanted.iter().copied().zip(typical).collect()
     }
 
     /// Examines every outlier and every baseline once, in parallel.

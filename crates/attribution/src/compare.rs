@@ -40,9 +40,9 @@ pub fn attribute(
     if baselines.is_empty() {
         return attribute_alone(outlier);
     }
-    let mut comparison = Comparison::new(outlier, baselines);
-    let spins: Vec<_> = baselines.iter().map(|baseline| baseline.spins()).collect();
-    let mut segments = Segments::comparing(SpinBudget::new(&outlier.spins(), &spins));
+    let spins = SpinBudget::of(outlier, baselines);
+    let mut comparison = Comparison::new(outlier, baselines, spins.total());
+    let mut segments = Segments::comparing(spins);
     for piece in &outlier.pieces {
         // A collector's time is its own, whatever the baselines collected.
         let of_program = outlier.run_of(piece).filter(|run| outlier.code.collector(run.node).is_none());
@@ -71,13 +71,13 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(outlier: &'a Examined, baselines: &[&Examined]) -> Comparison<'a> {
+    /// `spun` ticks of its waiting loops are as expected.
+    fn new(outlier: &'a Examined, baselines: &[&Examined], spun: u64) -> Comparison<'a> {
         let (own, baselines) = (profile(outlier), Baselines::of(baselines));
         let extras = extras(&outlier.code, &baselines);
         let twins = twins(outlier, &own, &baselines);
         let front_end = FrontEnd::of(outlier, baselines.most_front_end_samples);
-        let lines = outlier.code.footprint.lines();
-        let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, lines));
+        let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, spun));
         Comparison { outlier, own, baselines, extras, budgets, front_end, told: Vec::new() }
     }
 

@@ -3,7 +3,9 @@
 //! Input: the capture and an interval. Output: [`Examined`], exclusive pieces over the interval's range, before
 //! comparison: all user code is one kind. Decoding is asked for by [`Decode`], so that tests can script flows.
 
-use model::{Cause, Diagnostic, Interval, Ticks, TimeConversion, TscRange};
+use std::collections::HashMap;
+
+use model::{Cause, Diagnostic, Interval, Ticks, TimeConversion, Tsc, TscRange};
 use perfdata::{PerfData, Schedule};
 
 use crate::call_path::CallPath;
@@ -23,7 +25,7 @@ use crate::power;
 use crate::precedence::Rank;
 use crate::queue::{Queues, claims_of_queue};
 use crate::sideband::{Sideband, SidebandEvent, events_within};
-use crate::spin::claims_of_spins;
+use crate::spin::{claims_of_spins, rounds_of_spins};
 use crate::timeline::{Stay, stays_with};
 use crate::walk::{Activity, Run, UserCode};
 
@@ -89,6 +91,8 @@ pub struct Examined {
     pub(crate) pieces: Vec<Piece>,
     /// Where the thread stood at the end of each of its stays on a CPU.
     pub(crate) paths: Vec<CallPath>,
+    /// How often each of its waiting loops went round.
+    pub(crate) rounds: HashMap<String, u64>,
 }
 
 impl Examined {
@@ -106,6 +110,7 @@ impl Examined {
             conversion: None,
             pieces: Vec::new(),
             paths: Vec::new(),
+            rounds: HashMap::new(),
         }
     }
 
@@ -181,7 +186,7 @@ pub(crate) fn examine_scene(
     let queue = scene.queues.before(interval);
     let by_records = HandOff::of(interval, &sideband);
     let Time { hand_off, stays, activity, uncovered } =
-        follow_interval(scene, interval, by_records, queue.is_empty(), decoder);
+        follow_interval(scene, interval, by_records, queue.last().map(|&(until, _)| until), decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
     let mut claims = claims_of_frames(&activity.frames, &sideband, &stays, scene.comms);
     claims.extend(claims_of_records(&sideband, &stays, &claims));
@@ -200,6 +205,7 @@ pub(crate) fn examine_scene(
     follow_queue(scene, interval, &mut behind, decoder, during);
     claims.extend(behind);
     let pieces = cut(interval.range, &claims, &activity.runs);
+    let rounds = rounds_of_spins(&activity.spins);
     Examined {
         interval: interval.clone(),
         stays,
@@ -212,6 +218,7 @@ pub(crate) fn examine_scene(
         conversion: scene.conversion,
         pieces,
         paths: activity.paths,
+        rounds,
     }
 }
 
@@ -223,22 +230,23 @@ struct Time {
     uncovered: Vec<Claim>,
 }
 
-/// Follows the interval's threads. Where no record tells the hand-off and the stop thread `is_free` to wait, its flow
-/// may, and the threads are followed once more.
+/// Follows the interval's threads. The stop thread was `busy` with others until then; where it was not, so that it could
+/// wait, and no record tells the hand-off, its flow may, and the threads are followed once more.
 fn follow_interval(
     scene: &Scene<'_>,
     interval: &Interval,
     hand_off: Option<HandOff>,
-    is_free: bool,
+    busy: Option<Tsc>,
     decoder: &mut dyn Decode,
 ) -> Time {
+    let busy = interval.stop_thread.zip(busy);
     let mut follow_with = |hand_off: Option<HandOff>| {
         let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
-        let (activity, uncovered) = follow(scene, &stays, decoder);
+        let (activity, uncovered) = follow(scene, &stays, busy, decoder);
         Time { hand_off, stays, activity, uncovered }
     };
     let time = follow_with(hand_off);
-    if time.hand_off.is_some() || !is_free {
+    if time.hand_off.is_some() || busy.is_some() {
         return time;
     }
     match HandOff::by_spin(interval, &time.activity.spins) {

@@ -27,13 +27,23 @@ pub trait Decode {
     ) -> bool;
 }
 
-/// Walks the flows of all stays on CPUs; says of which there is no trace.
-pub(crate) fn follow(scene: &Scene<'_>, stays: &[Stay], decoder: &mut dyn Decode) -> (Activity, Vec<Claim>) {
+/// Walks the flows of all stays on CPUs; says of which there is no trace. What a thread ran while it was `busy` with
+/// other intervals is not counted.
+pub(crate) fn follow(
+    scene: &Scene<'_>,
+    stays: &[Stay],
+    busy: Option<(ThreadId, Tsc)>,
+    decoder: &mut dyn Decode,
+) -> (Activity, Vec<Claim>) {
     let mut whole = Activity::default();
     let mut uncovered = Vec::new();
     for of_one in stays.chunk_by(|a, b| a.thread == b.thread) {
         let Some(thread) = of_one[0].thread else { continue };
-        let activity = follow_thread(scene, thread, of_one, decoder, &mut uncovered);
+        let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+        if let Some((_, until)) = busy.filter(|(who, _)| who.tid == thread.tid) {
+            walker.counts_from(until);
+        }
+        let activity = follow_thread(walker, thread, of_one, decoder, &mut uncovered);
         append(&mut whole, activity);
     }
     (whole, uncovered)
@@ -75,13 +85,12 @@ pub(crate) fn work_at(
 }
 
 fn follow_thread(
-    scene: &Scene<'_>,
+    mut walker: Walker<'_>,
     thread: ThreadId,
     stays: &[Stay],
     decoder: &mut dyn Decode,
     uncovered: &mut Vec<Claim>,
 ) -> Activity {
-    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
     let mut end = Tsc(0);
     let mut was_off = false;
     for stay in stays {

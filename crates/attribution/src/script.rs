@@ -155,6 +155,19 @@ impl<'t> Script<'t> {
         self.event(at, PtKind::AsyncBranch { from: 0x1001, to })
     }
 
+    /// The same, of `function` at its byte `offset`.
+    pub(crate) fn interrupt_of(
+        &mut self,
+        at: u64,
+        function: &str,
+        offset: u64,
+        stub: &str,
+    ) -> &mut Script<'t> {
+        let from = self.table.start(function) + offset;
+        let to = self.table.start(stub);
+        self.event(at, PtKind::AsyncBranch { from, to })
+    }
+
     /// A part that could not be decoded.
     pub(crate) fn gap(&mut self, at: u64) -> &mut Script<'t> {
         self.items.push(FlowItem::Gap(Gap {

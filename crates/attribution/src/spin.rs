@@ -14,6 +14,7 @@ use iced_x86::{
 use model::{Cause, Certainty, Evidence, Pid, Tsc};
 
 use crate::claim::Claim;
+use crate::examine::Examined;
 use crate::functions::Functions;
 use crate::precedence::Rank;
 use crate::walk::Spin;
@@ -25,28 +26,43 @@ enum Cell {
     Slot(Register, u64),
 }
 
-/// Whether the loop whose instructions lie in `body` waits for something from outside.
-pub(crate) fn waits_in_place(body: &Range<u64>, pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+/// How a loop waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// It looks again and again.
+    Looks,
+    /// It lets the core doze in between (`tpause`): a round may take long.
+    Dozes,
+}
+
+/// Whether and how the loop whose instructions lie in `body` waits for something from outside.
+pub(crate) fn waits_in_place(
+    body: &Range<u64>,
+    pid: Pid,
+    at: Tsc,
+    functions: &dyn Functions,
+) -> Option<Waiting> {
     // The last instruction begins at the end of the range: its own bytes come on top.
     const LONGEST_INSTRUCTION: u64 = 15;
     let mut code = [0u8; 256];
     let wanted = usize::try_from(body.end - body.start + LONGEST_INSTRUCTION).unwrap_or(usize::MAX);
-    let Some(into) = code.get_mut(..wanted) else { return false };
+    let into = code.get_mut(..wanted)?;
     let known = functions.code_at(pid, body.start, at, into);
     judge(into.get(..known).unwrap_or_default(), body)
 }
 
-fn judge(code: &[u8], body: &Range<u64>) -> bool {
+fn judge(code: &[u8], body: &Range<u64>) -> Option<Waiting> {
     let mut decoder = Decoder::with_ip(64, code, body.start, DecoderOptions::NONE);
     let mut round = Round::default();
     while decoder.can_decode() && decoder.ip() < body.end {
         let instruction = decoder.decode();
         let inner = is_jump_back(&instruction) && instruction.near_branch_target() != body.start;
         if instruction.is_invalid() || inner || !round.take(&instruction) {
-            return false;
+            return None;
         }
     }
-    decoder.ip() >= body.end && round.waits()
+    let how = if round.dozes { Waiting::Dozes } else { Waiting::Looks };
+    (decoder.ip() >= body.end && round.waits()).then_some(how)
 }
 
 /// A loop with another one in it does more than wait.
@@ -62,6 +78,7 @@ struct Round {
     written: Vec<Cell>,
     reads_memory: bool,
     pauses: bool,
+    dozes: bool,
 }
 
 impl Round {
@@ -71,7 +88,8 @@ impl Round {
             FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {}
             _ => return false,
         }
-        self.pauses |= matches!(instruction.code(), Code::Pause | Code::Tpause_r32 | Code::Tpause_r64);
+        self.dozes |= matches!(instruction.code(), Code::Tpause_r32 | Code::Tpause_r64);
+        self.pauses |= self.dozes || instruction.code() == Code::Pause;
         let mut factory = InstructionInfoFactory::new();
         let info = factory.info(instruction);
         let atomic = instruction.has_lock_prefix() || instruction.mnemonic() == iced_x86::Mnemonic::Xchg;
@@ -127,8 +145,20 @@ pub(crate) fn claims_of_spins(spins: &[Spin]) -> impl Iterator<Item = Claim> + '
     })
 }
 
+/// How often each waiting loop went round.
+pub(crate) fn rounds_of_spins(spins: &[Spin]) -> HashMap<String, u64> {
+    let mut rounds = HashMap::new();
+    for spin in spins.iter().filter(|spin| !spin.dozes) {
+        *rounds.entry(spin.name()).or_default() += spin.rounds;
+    }
+    rounds
+}
+
+/// So many rounds more than in any baseline are no accident. With `pause` they take half a microsecond.
+const TELLING_ROUNDS: u64 = 8;
+
 /// How much of an outlier's time in each waiting loop is as expected: all of it where a baseline was in there as long,
-/// else the baselines' mean.
+/// or where it looked no more often than they do (then it was slow, but waited for nobody), else the baselines' mean.
 #[derive(Debug, Default)]
 pub(crate) struct SpinBudget {
     left: HashMap<String, u64>,
@@ -147,6 +177,26 @@ impl SpinBudget {
         SpinBudget {
             left: own.iter().map(|(&name, &ticks)| (name.to_owned(), of_loop(name, ticks))).collect(),
         }
+    }
+
+    /// Of the outlier and its baselines.
+    pub(crate) fn of(outlier: &Examined, baselines: &[&Examined]) -> SpinBudget {
+        let spins: Vec<_> = baselines.iter().map(|baseline| baseline.spins()).collect();
+        let own = outlier.spins();
+        let mut budget = SpinBudget::new(&own, &spins);
+        for (name, ticks) in sums(&own) {
+            let most = baselines.iter().filter_map(|baseline| baseline.rounds.get(name)).max();
+            let looked = outlier.rounds.get(name).copied().unwrap_or(u64::MAX);
+            if most.is_some_and(|&most| looked < most.saturating_add(TELLING_ROUNDS)) {
+                budget.left.insert(name.to_owned(), ticks);
+            }
+        }
+        budget
+    }
+
+    /// How much in all is as expected.
+    pub(crate) fn total(&self) -> u64 {
+        self.left.values().sum()
     }
 
     /// Takes `ticks` of the loop `name` from the budget; returns how many of them are as expected.

@@ -13,7 +13,7 @@ mod user_calls;
 mod user_code;
 mod user_runs;
 
-use model::{Cpu, Ticks, Tsc};
+use model::{Cpu, Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd, EventKind, FlowItem, PtEvent, TimeBounds};
 
 pub(crate) use activity::{Activity, Frame, Run, Silence, Spin, Stall};
@@ -60,12 +60,16 @@ pub(crate) struct Walker<'a> {
     ratio: u32,
     cpu: Option<Cpu>,
     now: Tsc,
+    /// The last time known before the last item: before the stay, too.
+    seen: Tsc,
     /// The first time known behind the last item.
     not_after: Tsc,
     /// How far off the last item's time may be.
     edge: Ticks,
     /// Instructions retired since `now`.
     retired: u64,
+    /// The last step of time in which next to nothing retired.
+    stood: TscRange,
     current: Option<Function>,
     pid: model::Pid,
 }
@@ -90,19 +94,26 @@ impl<'a> Walker<'a> {
             ratio: 0,
             cpu: None,
             now: Tsc(0),
+            seen: Tsc(0),
             not_after: Tsc(0),
             edge: Ticks(0),
             retired: 0,
+            stood: TscRange::new(Tsc(0), Tsc(0)),
             current: None,
             pid: model::Pid::KERNEL,
         }
+    }
+
+    /// User code before `at` is another interval's: its time is told, and what it ran is not counted.
+    pub(crate) fn counts_from(&mut self, at: Tsc) {
+        self.user.counts_from = at;
     }
 
     /// The thread comes onto `cpu` at `at`. Its kernel frames stay open: they belong to the thread, not to the CPU.
     /// The ratio may have changed unseen.
     pub(crate) fn switch_in(&mut self, cpu: Option<Cpu>, at: Tsc) {
         self.cpu = cpu;
-        self.now = at;
+        (self.now, self.seen) = (at, at);
         self.edge = Ticks(0);
         self.retired = 0;
         self.ratio = 0;
@@ -118,7 +129,7 @@ impl<'a> Walker<'a> {
     /// The thread leaves its CPU at `at`.
     pub(crate) fn switch_out(&mut self, at: Tsc) {
         if self.not_after != Tsc(u64::MAX) && self.not_after > at {
-            self.notice_stall(at, self.previous.map_or(0, |block| block.aux_offset));
+            self.notice_stall(at, self.not_after, self.previous.map_or(0, |block| block.aux_offset));
         }
         self.note_path(at);
         self.spins.interrupt(at);
@@ -158,7 +169,7 @@ impl<'a> Walker<'a> {
         self.out.runs = self.user.done;
         self.out.code = self.user.code;
         let threshold = self.stall_threshold;
-        self.out.stalls.retain(|stall| stall.ratio_changed || stall.range.ticks() >= threshold);
+        self.out.stalls.retain(|stall| stall.ratio_changed || stall.length >= threshold);
         self.out
     }
 
@@ -198,13 +209,15 @@ impl<'a> Walker<'a> {
     }
 
     fn user_block(&mut self, block: &Block, at: Tsc) {
+        let (mut begin, mut uncertainty) = (at, self.edge);
         if !self.stack.is_empty() {
-            self.stack.leave(at, self.edge);
+            (begin, uncertainty) = self.returned(at);
+            self.stack.leave(begin, uncertainty);
         }
         self.pending_entry = None;
         self.returning = false;
         self.spins.block(block, self.current.as_ref(), self.pid, at, self.functions);
-        let place = Place { at, uncertainty: self.edge, ratio: self.ratio, cpu: self.cpu };
+        let place = Place { at: begin, uncertainty, ratio: self.ratio, cpu: self.cpu };
         self.user.block(block, self.current.as_ref(), place);
     }
 
@@ -220,19 +233,19 @@ impl<'a> Walker<'a> {
             }
         } else if previous.is_some_and(|previous| !previous.kernel || previous.end == BlockEnd::FarCall) {
             self.stack.enter(function, block.ip, moment);
-        } else if previous.is_some_and(|previous| returns_from_interrupt(previous, block)) {
-            self.stack.return_from_interrupt(function, block.ip, moment);
+        } else if previous.is_some_and(|previous| returns_from_interrupt(previous, block.ip)) {
+            let (at, uncertainty) = self.returned(moment.at);
+            self.stack.return_from_interrupt(function, block.ip, Moment { at, uncertainty, ..moment });
         } else if self.stack.is_empty() {
             self.stack.begin_inside(function, block.ip, moment);
         }
     }
 
     fn event(&mut self, event: &PtEvent) {
-        let before = (self.now, self.edge);
         let at = self.advance(&event.time, event.aux_offset);
         match event.kind {
             EventKind::AsyncBranch { from, .. } => {
-                self.see_unretired(event, from, before);
+                self.see_unretired(event, from);
                 self.async_branch(event, from, at);
             }
             EventKind::Transaction { aborted, .. } => self.aborted = aborted,
@@ -251,19 +264,36 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Between a return to user code and an entry from there nothing may have retired: a `rep stos` that faults page by
-    /// page runs on without an end. The time between is the user's, from the last time known `before` the entry.
-    fn see_unretired(&mut self, event: &PtEvent, from: u64, before: (Tsc, Ticks)) {
-        let returned = self.previous.is_some_and(|block| block.kernel && block.end == BlockEnd::FarReturn);
-        if from >= KERNEL_HALF || !returned || self.aborted {
+    /// Between a return from the kernel's entry and the next entry nothing may have retired: an interrupt waited for the
+    /// return, or a `rep stos` that faults page by page runs on without an end. The entry before is over all the same,
+    /// with the packet of its return; the time behind that is the user's.
+    fn see_unretired(&mut self, event: &PtEvent, from: u64) {
+        let Some(last) = self.previous.filter(|last| returns_from_interrupt(last, from) && !self.aborted)
+        else {
             return;
-        }
-        let (at, uncertainty) = before;
-        self.stack.leave(at, uncertainty);
+        };
+        let (at, uncertainty) = self.returned(last.time.not_after.clamp(last.time.not_before, self.now));
         let pid = event.thread.map_or(self.pid, |thread| thread.pid);
         let function = self.functions.function_at(pid, from, at);
-        let place = Place { at, uncertainty, ratio: self.ratio, cpu: self.cpu };
-        self.user.stand(function.as_ref(), place, event.aux_offset);
+        if from >= KERNEL_HALF {
+            let moment = Moment { at, uncertainty, cpu: self.cpu, aux_offset: event.aux_offset };
+            self.stack.return_from_interrupt(function.as_ref(), from, moment);
+        } else {
+            self.stack.leave(at, uncertainty);
+            let place = Place { at, uncertainty, ratio: self.ratio, cpu: self.cpu };
+            self.user.stand(function.as_ref(), place, event.aux_offset);
+        }
+    }
+
+    /// When an entry that is over at `at` had done its work, and how far off that may be. Where time stood still around
+    /// the return, no packet tells on which side; what the entry had left to do was next to nothing.
+    fn returned(&self, at: Tsc) -> (Tsc, Ticks) {
+        let stood = self.stood.stop == at && !self.stood.is_empty();
+        if stood && self.stack.interrupted_before(self.stood.start) {
+            (self.stood.start, self.stood.ticks())
+        } else {
+            (at, self.edge)
+        }
     }
 
     fn async_branch(&mut self, event: &PtEvent, from: u64, at: Tsc) {
@@ -288,11 +318,12 @@ impl<'a> Walker<'a> {
     fn advance(&mut self, time: &TimeBounds, aux_offset: u64) -> Tsc {
         let at = time.not_before.max(self.now);
         if at > self.now {
-            self.notice_stall(at, aux_offset);
+            self.notice_stall(at, at, aux_offset);
             self.user.step(at.since(self.now));
             self.now = at;
             self.retired = 0;
         }
+        self.seen = time.not_before;
         self.not_after = time.not_after;
         self.edge = width(time);
         at
@@ -316,9 +347,10 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Whether the far return that ended `previous` ended an interrupt or exception that had cut into the kernel.
-fn returns_from_interrupt(previous: &Block, block: &Block) -> bool {
-    previous.end == BlockEnd::FarReturn && block.ip != previous.end_ip.wrapping_add(IRETQ_LENGTH)
+/// Whether `previous` ended in a far return that ended an interrupt or exception: what it had cut into goes on at `ip`.
+fn returns_from_interrupt(previous: &Block, ip: u64) -> bool {
+    let returns = previous.kernel && previous.end == BlockEnd::FarReturn;
+    returns && ip != previous.end_ip.wrapping_add(IRETQ_LENGTH)
 }
 
 /// How far apart the bounds lie; zero where the far one is not known.

@@ -133,13 +133,15 @@ fn baselines_are_typical() {
         let slowest = Selection { top: Some(1), ..Selection::default() }.select(&population).indices[0];
         let found = baselines(&population, &judgement.is_outlier, slowest, 8);
         assert_eq!(found.len(), 8);
+        let of = |bound: fn(&u64, &u64) -> bool| {
+            found
+                .iter()
+                .filter(|&&index| bound(&population.durations()[index], &capture.p50_not_planted))
+                .count()
+        };
+        assert_eq!((of(u64::lt), of(u64::gt)), (4, 4), "{name}: spread around the typical duration");
         for index in found {
             assert!(!capture.planted.contains(&capture.set.intervals[index].id.0), "{name}: planted");
-            let distance = population.durations()[index].abs_diff(capture.p50_not_planted);
-            assert!(
-                distance * 50 < capture.p50_not_planted,
-                "{name}: {distance} ns off the typical duration"
-            );
         }
     }
 }

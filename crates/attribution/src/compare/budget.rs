@@ -1,6 +1,6 @@
 //! Splits the time of each node of an outlier's calls: expected, extra work, slower for which reason.
 
-use model::{Cause, Slower, Ticks};
+use model::{Cause, Slower};
 
 use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, share, whole, with_jitter};
 use crate::examine::Examined;
@@ -105,16 +105,14 @@ impl FrontEnd {
     }
 }
 
-/// A line of code that comes from memory takes 50 to 100 ns; at 4 GHz these are no more ticks than this.
-const COSTLIEST_LINE: Ticks = Ticks(400);
-
-/// The split of every node. `twin` tells for a node that no baseline has the one that its time is compared with.
+/// The split of every node. `twin` tells for a node that no baseline has the one that its time is compared with. In the
+/// whole there are `spun` ticks more, of waiting loops.
 pub(super) fn budgets(
     own: &Profile,
     baselines: &Baselines,
     extras: &ByAddress<NodeKey, Extra>,
     twin: &ByAddress<NodeKey, Typical>,
-    (front_end, lines): (FrontEnd, u64),
+    (front_end, spun): (FrontEnd, u64),
 ) -> ByAddress<NodeKey, Budget> {
     let typical = |node: &NodeKey| baselines.nodes.get(node).or_else(|| twin.get(node));
     let mut budgets: ByAddress<NodeKey, Budget> = own
@@ -124,7 +122,8 @@ pub(super) fn budgets(
             (*node, budget(used, typical(node), extra))
         })
         .collect();
-    let cold_start = has_cold_start(&whole(own), &baselines.whole.mean, lines, front_end);
+    let all = Use { ticks: whole(own).ticks + spun, ..whole(own) };
+    let cold_start = has_cold_start(&all, &baselines.whole.mean, front_end);
     for (node, budget) in &mut budgets {
         let owed = match (front_end, own.get(node), typical(node)) {
             (FrontEnd::Starved, ..) => budget.slower_other,
@@ -136,7 +135,8 @@ pub(super) fn budgets(
         budget.slower_front_end = budget.slower_other.min(owed);
         budget.slower_other -= budget.slower_front_end;
     }
-    settle(&mut budgets, &whole(own), baselines);
+    settle(&mut budgets, &all, baselines);
+    add_what_extra_work_costs(&mut budgets, own, baselines);
     budgets
 }
 
@@ -166,14 +166,11 @@ fn lost_to_ratio(own: &Use, typical: &Use) -> u64 {
 /// Whether the interval is slow where it runs code for the first time, and not where it runs code again: then the
 /// code had to be fetched. Where next to nothing runs twice, cold data would look the same, and nothing is said unless
 /// the code is more than the caches hold.
-///
-/// Nor where it would have taken longer than fetching each of its `lines` from memory.
-fn has_cold_start(own: &Use, typical: &Use, lines: u64, front_end: FrontEnd) -> bool {
+fn has_cold_start(own: &Use, typical: &Use, front_end: FrontEnd) -> bool {
     let cold = own.cold_ticks.saturating_sub(typical.cold_ticks);
     let warm = own.warm_ticks().saturating_sub(typical.warm_ticks());
     let comparable = typical.warm_ticks() >= typical.ticks / 4 && typical.warm_ticks() > SMALLEST.0;
-    let fetched = cold >= SMALLEST.0 && cold <= lines.saturating_mul(COSTLIEST_LINE.0);
-    (comparable || front_end == FrontEnd::Outgrown) && fetched && cold / 4 >= warm
+    (comparable || front_end == FrontEnd::Outgrown) && cold >= SMALLEST.0 && cold / 4 >= warm
 }
 
 /// Takes back what is more only in parts: time moved from one function to its neighbour by a late time packet, and
@@ -190,7 +187,7 @@ fn settle(budgets: &mut ByAddress<NodeKey, Budget>, own: &Use, baselines: &Basel
     let net = own.ticks.saturating_sub(owed).saturating_sub(typical.mean.ticks);
     let real_extra = extra.min(net);
     let rest = own.ticks.saturating_sub(owed + real_extra);
-    let usual = rest <= typical.most_ticks.max(with_jitter(typical.mean.ticks));
+    let usual = rest <= with_jitter(&typical);
     let real_slower = if usual { 0 } else { slower.min(net - real_extra) };
     for (node, budget) in budgets {
         if is_known(node) {
@@ -198,6 +195,36 @@ fn settle(budgets: &mut ByAddress<NodeKey, Budget>, own: &Use, baselines: &Basel
         }
         budget.keep(|budget| &mut budget.slower_front_end, real_slower, slower);
         budget.keep(|budget| &mut budget.slower_other, real_slower, slower);
+    }
+}
+
+/// What the usual code took beyond its mean, without a better reason, in an interval most of whose surplus is extra
+/// work: that work took the caches and predictors from it, and so cost that, too.
+fn add_what_extra_work_costs(budgets: &mut ByAddress<NodeKey, Budget>, own: &Profile, baselines: &Baselines) {
+    let unexplained = |node: &NodeKey, budget: &Budget| {
+        let usual = baselines.nodes.get(node)?.mean.ticks;
+        let known = budget.extra + budget.slower_frequency + budget.slower_front_end;
+        Some((own.get(node)?.ticks.saturating_sub(known), usual))
+    };
+    let (mut above, mut below) = (0u64, 0u64);
+    for (node, budget) in budgets.iter() {
+        let Some((took, usual)) = unexplained(node, budget) else { continue };
+        above += took.saturating_sub(usual);
+        below += usual.saturating_sub(took);
+    }
+    let extra: u64 = budgets.values().map(|budget| budget.extra).sum();
+    let cost = above.saturating_sub(below);
+    if cost < SMALLEST.0 || extra < cost.saturating_mul(2) {
+        return;
+    }
+    for (node, budget) in budgets {
+        let Some((took, usual)) = unexplained(node, budget) else { continue };
+        let owed = share(took.saturating_sub(usual), cost, above);
+        let slower = owed.min(budget.slower_other);
+        let rest = (owed - slower).min(budget.expected);
+        budget.slower_other -= slower;
+        budget.expected -= rest;
+        budget.extra += slower + rest;
     }
 }
 

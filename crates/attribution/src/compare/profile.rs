@@ -104,7 +104,7 @@ pub(super) struct Baselines {
     pub(super) nodes: ByAddress<NodeKey, Typical>,
     /// The nodes of a function.
     pub(super) names: HashMap<Arc<str>, Vec<NodeKey>>,
-    /// All user code together.
+    /// All user code together, with its waiting loops.
     pub(super) whole: Typical,
     /// The most often that one of them ran a block.
     pub(super) blocks: ByAddress<(NodeKey, u64), BlockUse>,
@@ -119,7 +119,8 @@ impl Baselines {
     pub(super) fn of(baselines: &[&Examined]) -> Baselines {
         let mut all = Baselines::default();
         for baseline in baselines {
-            let mut whole = Use::default();
+            let spun = baseline.spins().iter().map(|(_, ticks)| ticks).sum();
+            let mut whole = Use { ticks: spun, ..Use::default() };
             for (node, used) in &profile(baseline) {
                 all.nodes.entry(*node).or_insert_with(|| {
                     if let Some(known) = baseline.code.nodes.get(node) {
@@ -165,8 +166,12 @@ pub(super) fn share(whole: u64, part: u64, of: u64) -> u64 {
 /// Differences below this mean nothing: a few hundred cycles are a few mispredicted branches and cache misses.
 pub(super) const SMALLEST: Ticks = Ticks(300);
 
-/// `typical` and what the same code takes now and then without any reason that a trace could tell: memory, the other
-/// hyperthread. Unplanted intervals of the stored captures stay within 30 % in more than 99 of 100 cases.
-pub(super) fn with_jitter(typical: u64) -> u64 {
-    typical.saturating_add((typical / 10 * 3).max(SMALLEST.0))
+/// The longest that the same code takes now and then without any reason that a trace could tell: memory, the other
+/// hyperthread. The baselines are a few of many, so what exceeds their mean by up to three times as much as the slowest
+/// of them does is nothing new, within 30 to 70 %: so much more the unplanted intervals of the stored captures take, the
+/// steadiest and the least steady, in one of 100 cases.
+pub(super) fn with_jitter(typical: &Typical) -> u64 {
+    let mean = typical.mean.ticks;
+    let seen = typical.most_ticks.saturating_sub(mean).saturating_mul(3);
+    mean.saturating_add(seen.clamp(mean / 10 * 3, mean / 10 * 7).max(SMALLEST.0))
 }

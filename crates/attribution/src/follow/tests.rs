@@ -1,6 +1,6 @@
 //! Whose flow is walked, and what the flow itself says.
 
-use model::{Cause, Certainty, Cpu, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Ticks, Tsc, TscRange};
 use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind};
 
@@ -109,7 +109,7 @@ fn silence_is_loss_filter_or_the_kernel() {
         cpu: Some(Cpu(0)),
         aux_offset: 7,
         address: None,
-        uncertainty: model::Ticks(0),
+        uncertainty: Ticks(0),
     };
     for (lost, resumed, kernel_traced, rank, cause) in [
         (true, false, true, Rank::Loss, Cause::TraceLoss),
@@ -128,6 +128,7 @@ fn silence_is_loss_filter_or_the_kernel() {
 fn a_stand_still_is_a_gap_unless_it_ends_with_a_ratio() {
     let stall = |ratio_changed| Stall {
         range: TscRange::new(Tsc(0), Tsc(20_000)),
+        length: Ticks(20_000),
         function: Some("work".into()),
         ratio_changed,
         cpu: None,

@@ -1,10 +1,14 @@
 //! Loops by their machine code, and how long they may take.
 
-use model::{Certainty, Tsc};
+use model::{Cause, Certainty, Tsc, TscRange};
 use perfdata::{LeaveReason, Schedule};
 use pt::BlockEnd;
 
-use super::{SpinBudget, judge};
+use super::{SpinBudget, Waiting, judge};
+use crate::claim::Claim;
+use crate::examine::Examined;
+use crate::partition::Piece;
+use crate::precedence::Rank;
 use crate::script::{Script, Table, WORKER, WRITER, World, expected, interval, run, told};
 
 /// Twelve bytes, the last two a jump back: `1: mov (%rdi),%eax; cmp %esi,%eax; pause; nop x4; je 1b`.
@@ -129,14 +133,14 @@ fn a_loop_waits_that_only_looks() {
     for (name, code, waits) in cases {
         // The range ends one byte into the last instruction: the jump of two bytes.
         let body = 0x1000..0x1000 + code.len() as u64 - 1;
-        assert_eq!(judge(code, &body), *waits, "{name}");
+        assert_eq!(judge(code, &body).is_some(), *waits, "{name}");
     }
 }
 
 #[test]
 fn code_that_is_not_known_does_not_wait() {
-    assert!(!judge(&[0x8b, 0x07, 0x39], &(0x1000..0x1005)));
-    assert!(!judge(&[], &(0x1000..0x1001)));
+    assert_eq!(judge(&[0x8b, 0x07, 0x39], &(0x1000..0x1005)), None);
+    assert_eq!(judge(&[], &(0x1000..0x1001)), None);
 }
 
 #[test]
@@ -148,4 +152,32 @@ fn as_long_as_a_baseline_is_as_expected() {
     let mut beyond = SpinBudget::new(&[("a", 30), ("a", 30), ("b", 5)], &baselines);
     assert_eq!((beyond.expected("a", 30), beyond.expected("a", 30), beyond.expected("b", 5)), (30, 10, 0));
     assert_eq!(SpinBudget::new(&[("a", 7)], &[]).expected("a", 7), 0);
+}
+
+/// `tpause` lets the core doze: a round may take as long as it likes.
+#[test]
+fn a_loop_that_dozes_is_told_from_one_that_looks() {
+    // 1: cmp %eax,(%rsi); tpause %ecx (or pause); je 1b
+    let dozes = [0x39, 0x06, 0x66, 0x0f, 0xae, 0xf1, 0x74, 0xf8];
+    let looks = [0x39, 0x06, 0xf3, 0x90, 0x74, 0xfa];
+    assert_eq!(judge(&dozes, &(0x1000..0x1007)), Some(Waiting::Dozes));
+    assert_eq!(judge(&looks, &(0x1000..0x1005)), Some(Waiting::Looks));
+}
+
+/// In the loop for 900 ticks, 50 in the baseline: it went round 17 times where the baseline did ten times, or 18 times.
+#[test]
+fn a_loop_that_looked_as_often_as_usual_was_slow_and_waited_for_nobody() {
+    let spinning = |ticks: u64, rounds: u64| {
+        let mut claim =
+            Claim::new(TscRange::new(Tsc(0), Tsc(ticks)), Rank::Spin, Cause::UserSpin, Certainty::Decoded);
+        claim.say("loop");
+        let mut examined = Examined::empty(interval(0..ticks));
+        examined.pieces = vec![Piece { range: claim.range(), claim: Some(0) }];
+        examined.claims = vec![claim];
+        examined.rounds = [("loop".to_owned(), rounds)].into();
+        examined
+    };
+    let usual = spinning(50, 10);
+    let expected = |rounds| SpinBudget::of(&spinning(900, rounds), &[&usual]).expected("loop", 900);
+    assert_eq!((expected(17), expected(18)), (900, 50));
 }

@@ -60,8 +60,10 @@ pub(crate) struct Run {
 /// Time that passed between two neighbouring packets without anything retired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stall {
-    /// From the last time seen before to the first one after.
+    /// From the last time seen before to the first one after, as far as the thread was there.
     pub(crate) range: TscRange,
+    /// How long it was in all.
+    pub(crate) length: Ticks,
     /// The function in which it happened.
     pub(crate) function: Option<Arc<str>>,
     /// Whether it ended with a new core:bus ratio.
@@ -83,6 +85,8 @@ pub(crate) struct Spin {
     pub(crate) address: u64,
     /// How often it went round.
     pub(crate) rounds: u64,
+    /// Whether it lets the core doze between its rounds.
+    pub(crate) dozes: bool,
     /// Whether the thread was seen to leave it.
     pub(crate) left: bool,
 }

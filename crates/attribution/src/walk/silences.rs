@@ -17,6 +17,9 @@ const SHORTEST_SILENCE: Ticks = Ticks(64);
 /// meanwhile. Without CYC and MTC packets, thousands retire between two times.
 const SLOWEST_INSTRUCTION: u64 = 100;
 
+/// Ticks for an instruction of ordinary code: a few to one where caches miss now and then.
+const USUAL_INSTRUCTION: u64 = 4;
+
 impl Walker<'_> {
     /// A stand-still that ends with a new ratio was the switch to it. CBR tells the ratio again at each sync point.
     pub(super) fn see_ratio(&mut self, ratio: u32, at: Tsc) {
@@ -56,13 +59,19 @@ impl Walker<'_> {
         self.spins.interrupt(at);
     }
 
-    /// A long step to `at` in which next to nothing retired becomes a [`Stall`].
-    pub(super) fn notice_stall(&mut self, at: Tsc, aux_offset: u64) {
-        let step = at.since(self.now);
+    /// A long step to `at`, which ends at `until`, in which next to nothing retired becomes a [`Stall`].
+    pub(super) fn notice_stall(&mut self, at: Tsc, until: Tsc, aux_offset: u64) {
+        // What retired took its time, too.
+        let worked = Ticks(self.retired.saturating_mul(USUAL_INSTRUCTION));
+        let length = Ticks(until.since(self.seen.min(self.now)).0.saturating_sub(worked.0));
+        // What retired before the thread was looked at is not known: the part that was seen must tell by itself.
+        let seen = at.since(self.now);
         let traced = self.previous.is_some() && self.silence.is_none();
-        if traced && step >= self.shortest_stall() && step.0 / SLOWEST_INSTRUCTION >= self.retired {
+        if traced && seen >= self.shortest_stall() && seen.0 / SLOWEST_INSTRUCTION >= self.retired {
+            self.stood = TscRange::new(self.now, at);
             self.out.stalls.push(Stall {
                 range: TscRange::new(self.now, at),
+                length,
                 function: self.current.as_ref().map(|function| function.name.clone()),
                 ratio_changed: false,
                 cpu: self.cpu,

@@ -12,7 +12,7 @@ use pt::{Block, BlockEnd};
 
 use super::activity::Spin;
 use crate::functions::{Function, Functions};
-use crate::spin::waits_in_place;
+use crate::spin::{Waiting, waits_in_place};
 
 /// The longest loop that is looked at, in bytes: a load, a comparison, `pause`, a bound.
 const LONGEST: u64 = 128;
@@ -22,7 +22,7 @@ const LONGEST: u64 = 128;
 pub(super) struct Spins {
     previous: Option<(Block, Tsc)>,
     open: Option<Open>,
-    known: HashMap<(Pid, u64, u64), bool>,
+    known: HashMap<(Pid, u64, u64), Option<Waiting>>,
     /// The loops that the thread was in.
     pub(super) done: Vec<Spin>,
 }
@@ -32,6 +32,7 @@ struct Open {
     since: Tsc,
     rounds: u64,
     function: Option<Arc<str>>,
+    dozes: bool,
 }
 
 impl Spins {
@@ -55,9 +56,10 @@ impl Spins {
         let Some((last, since)) = previous.filter(|(last, _)| jumps_back(last, block)) else { return };
         let body = block.ip..last.end_ip + 1;
         let key = (pid, body.start, body.end);
-        if *self.known.entry(key).or_insert_with(|| waits_in_place(&body, pid, at, functions)) {
-            let function = function.map(|function| function.name.clone());
-            self.open = Some(Open { body, since, rounds: 1, function });
+        let how = *self.known.entry(key).or_insert_with(|| waits_in_place(&body, pid, at, functions));
+        if let Some(how) = how {
+            let (function, dozes) = (function.map(|known| known.name.clone()), how == Waiting::Dozes);
+            self.open = Some(Open { body, since, rounds: 1, function, dozes });
         }
     }
 
@@ -76,6 +78,7 @@ impl Spins {
                 function: open.function,
                 address: open.body.start,
                 rounds: open.rounds,
+                dozes: open.dozes,
                 left,
             });
         }

@@ -78,12 +78,12 @@ impl UserCode {
         self.nodes.get(&node).and_then(|node| node.collector)
     }
 
-    /// `block` of `node` runs; whether it touches a line that did not run before.
-    pub(crate) fn run(&mut self, node: NodeKey, block: &Block) -> bool {
+    /// `block` of `node` runs; how many lines it touches that did not run before.
+    pub(crate) fn run(&mut self, node: NodeKey, block: &Block) -> u64 {
         let used = self.blocks.entry((node, block.ip)).or_default();
         used.executions += 1;
         used.instructions += u64::from(block.instructions);
-        used.executions == 1 && self.footprint.touch(block)
+        if used.executions == 1 { self.footprint.touch(block) } else { 0 }
     }
 
     /// How many instructions ran at least once: about as many micro-operations, fused as the front end counts them.
@@ -118,17 +118,17 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// The code of `block` runs; whether a line of it did not run before.
-    pub(crate) fn touch(&mut self, block: &Block) -> bool {
-        let mut is_new = false;
+    /// The code of `block` runs; how many lines of it did not run before.
+    pub(crate) fn touch(&mut self, block: &Block) -> u64 {
+        let mut new_lines = 0;
         // A block reaches at most as far as its instructions can: a damaged end costs no endless loop.
         let last = block.end_ip.min(block.ip.saturating_add(u64::from(block.instructions) * 15));
         for window in block.ip >> 5..=last.max(block.ip) >> 5 {
             let windows = self.lines.entry(window >> 1).or_default();
-            is_new |= *windows == 0;
+            new_lines += u64::from(*windows == 0);
             *windows |= 1 << (window & 1);
         }
-        is_new
+        new_lines
     }
 
     /// 64-byte lines.

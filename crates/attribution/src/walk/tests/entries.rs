@@ -1,9 +1,11 @@
 //! What the flow tells of an entry beside its stub: what another CPU asked for, an address, a kernel thread's work.
 
+use model::Tsc;
 use pt::{BlockEnd, EventKind};
 
-use super::{frame, frames, interrupted, runs, table, walk};
-use crate::script::Script;
+use super::{called, frame, frames, interrupted, runs, table, walk};
+use crate::script::{STALL, Script};
+use crate::walk::Walker;
 
 /// A CPU is asked by IPI for `function`: the queue is turned round first, and the call goes through a thunk.
 fn asked_for<'t>(table: &'t crate::script::Table, function: &str) -> Script<'t> {
@@ -98,4 +100,73 @@ fn an_instruction_that_faults_again_and_again_runs_in_between() {
     let fault = "kernel.page-fault.minor";
     assert_eq!(frames(&activity), [frame(fault, 20, 40, 0), frame(fault, 90, 120, 0)]);
     assert_eq!(runs(&activity), [("work", 10, 20), ("work", 40, 90), ("work", 120, 200)]);
+}
+
+/// Two interrupts that both waited while a fault was handled: the second begins where the first one returns to.
+#[test]
+fn an_interrupt_right_behind_another_lies_beside_it() {
+    let table = table();
+    let (fault, timer, ipi) =
+        ("asm_exc_page_fault", "asm_sysvec_apic_timer_interrupt", "asm_sysvec_call_function");
+    let mut script = interrupted(&table, fault, BlockEnd::Call);
+    script
+        .block(30, "exc_page_fault", 0, BlockEnd::FallThrough)
+        .interrupt_of(40, "exc_page_fault", 0x20, timer)
+        .block(40, timer, 0, BlockEnd::Jump)
+        .block(55, timer, 0x20, BlockEnd::FarReturn)
+        .interrupt_of(60, "exc_page_fault", 0x20, ipi)
+        .block(60, ipi, 0, BlockEnd::FarReturn)
+        .block(75, "exc_page_fault", 0x20, BlockEnd::Return)
+        .block(80, fault, Script::BEHIND, BlockEnd::FarReturn)
+        .block(90, "work", 0x20, BlockEnd::Jump);
+    let expected = [
+        frame("kernel.page-fault.minor", 20, 90, 0),
+        frame("kernel.timer", 40, 55, 1),
+        frame("kernel.ipi.call-function", 60, 75, 1),
+    ];
+    assert_eq!(frames(&walk(&table, &script, 100)), expected);
+}
+
+/// 5,000 ticks between the last packet of a fault's handler and the packet of its return: what it had left to do, an
+/// `iretq`, takes no such time.
+#[test]
+fn time_that_stands_still_around_a_return_is_not_the_entrys() {
+    let table = table();
+    let mut script = interrupted(&table, "asm_exc_page_fault", BlockEnd::Jump);
+    script.block(50, "asm_exc_page_fault", 0x20, BlockEnd::FarReturn).block(
+        5050,
+        "work",
+        0x20,
+        BlockEnd::Jump,
+    );
+    let activity = walk(&table, &script, 6000);
+    assert_eq!(frames(&activity), [frame("kernel.page-fault.minor", 20, 50, 0)]);
+    assert_eq!(runs(&activity), [("work", 10, 20), ("work", 50, 6000)]);
+    // Without a packet in between, all of it may be the handler's; and a system call may have waited, whatever for.
+    let mut script = interrupted(&table, "asm_exc_page_fault", BlockEnd::FarReturn);
+    script.block(5050, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(frames(&walk(&table, &script, 6000)), [frame("kernel.page-fault.minor", 20, 5050, 0)]);
+    let mut script = called(&table, BlockEnd::Jump);
+    script.block(50, "entry_SYSCALL_64", 0x20, BlockEnd::FarReturn).block(5050, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(frames(&walk(&table, &script, 6000)), [frame("kernel.syscall.unknown", 20, 5050, 0)]);
+}
+
+/// Until 30 the thread works on something else: that its code ran then says nothing of this interval.
+#[test]
+fn code_that_ran_for_others_is_not_counted() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(10, "work", 0, BlockEnd::Jump).block(20, "work", 0, BlockEnd::Jump).block(
+        30,
+        "work",
+        0,
+        BlockEnd::Jump,
+    );
+    let mut walker = Walker::new(&table, STALL);
+    walker.counts_from(Tsc(30));
+    walker.switch_in(None, Tsc(0));
+    script.items.iter().for_each(|item| walker.item(item));
+    let activity = walker.finish(Tsc(40));
+    let executions: Vec<u64> = activity.code.blocks.values().map(|used| used.executions).collect();
+    assert_eq!((executions, runs(&activity)), (vec![1], vec![("work", 10, 40)]));
 }

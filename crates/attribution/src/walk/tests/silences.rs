@@ -1,10 +1,11 @@
 //! Losses, tracing off, and time in which nothing retires.
 
-use model::{Cause, FaultKind};
+use model::{Cause, Cpu, FaultKind, Ticks, Tsc};
 use pt::{BlockEnd, EventKind};
 
 use super::{called, frame, frames, interrupted, runs, table, walk};
-use crate::script::Script;
+use crate::script::{STALL, Script};
+use crate::walk::Walker;
 
 #[test]
 fn what_a_loss_cuts_in_two_is_one_happening() {
@@ -110,6 +111,23 @@ fn time_in_which_nothing_retires_is_a_stand_still_and_one_that_ends_with_a_ratio
         .collect();
     assert_eq!(stalls, [(10, 20_000, false), (20_000, 40_000, true)]);
     assert_eq!(activity.runs.last().map(|run| run.ratio), Some(20));
+}
+
+/// The core stood still from 1,000 to 20,000; the thread was there from 12,000 on, and until 15,000 the next time.
+#[test]
+fn a_stand_still_is_as_long_as_it_was_in_all() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(1000, "work", 0, BlockEnd::Jump).block(20_000, "work", 0, BlockEnd::Jump);
+    let mut walker = Walker::new(&table, STALL);
+    walker.switch_in(Some(Cpu(0)), Tsc(12_000));
+    script.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(21_000));
+    let stalls = walker.finish(Tsc(21_000)).stalls;
+    let told: Vec<_> = stalls.iter().map(|stall| (stall.range.start.0, stall.range.stop.0)).collect();
+    assert_eq!(told, [(12_000, 20_000)]);
+    // Ten instructions of 4 ticks ran meanwhile.
+    assert_eq!(stalls[0].length, Ticks(18_960));
 }
 
 #[test]

@@ -34,12 +34,12 @@ fn a_function_is_known_by_who_called_it() {
 fn a_footprint_counts_lines_and_windows_once() {
     let mut code = UserCode::default();
     let node = code.node(NodeKey::default(), None);
-    assert!(code.run(node, &block(0x1010, 0x1043)));
-    assert!(!code.run(node, &block(0x1010, 0x1043)));
-    assert!(!code.run(node, &block(0x1030, 0x1038)));
+    assert_eq!(code.run(node, &block(0x1010, 0x1043)), 2);
+    assert_eq!(code.run(node, &block(0x1010, 0x1043)), 0);
+    assert_eq!(code.run(node, &block(0x1030, 0x1038)), 0);
     assert_eq!((code.footprint.lines(), code.footprint.windows()), (2, 3));
     assert_eq!(code.blocks[&(node, 0x1010)], BlockUse { executions: 2, instructions: 20 });
-    assert!(!code.run(node, &block(0x1060, 0x1061)), "its line ran already");
+    assert_eq!(code.run(node, &block(0x1060, 0x1061)), 0, "its line ran already");
     assert_eq!(code.footprint.windows(), 4);
 }
 
