@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use crate::captures::{emulated, tailtrace};
 
-const COMMANDS: [&str; 6] = ["stat", "explain", "export", "diff", "dump", "generate"];
+const COMMANDS: [&str; 7] = ["stat", "explain", "tui", "export", "diff", "dump", "generate"];
 
 fn printed(arguments: &[&str]) -> String {
     let output = tailtrace().args(arguments).output().expect("tailtrace runs");

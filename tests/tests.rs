@@ -12,6 +12,7 @@
 //! * `contract`: exit codes, formats, options, bad input.
 //! * `robustness`: bad input of every kind.
 //! * `readme`: the README shows what the tool prints.
+//! * `tui`: the drilldown in a real terminal.
 
 mod captures;
 mod code;
@@ -25,4 +26,5 @@ mod records;
 mod robustness;
 mod scenarios;
 mod score;
+mod tui;
 mod verdicts;

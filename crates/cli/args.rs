@@ -22,6 +22,9 @@ pub(crate) enum Command {
     /// Explains the slowest intervals: every nanosecond, with its cause.
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
+    /// Walks from the population to a single block, on the terminal.
+    #[command(after_help = examples::TUI)]
+    Tui(AnalysisArgs),
     /// Writes the explained intervals for other tools.
     #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
@@ -62,7 +65,7 @@ pub(crate) struct ExplainArgs {
 }
 
 /// Which intervals are explained, and against what.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct AnalysisArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
@@ -192,7 +195,7 @@ pub(crate) struct DumpWhat {
 }
 
 /// Which capture, and where its code is.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
     /// The perf.data file or directory.
     #[arg(short, long, value_name = "FILE", default_value = "perf.data")]

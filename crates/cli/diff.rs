@@ -82,7 +82,7 @@ fn studied(study: &Study<'_>) -> Result<Studied> {
     }
     let typical: BTreeSet<usize> = baselines.values().flatten().copied().collect();
     let meter = Meter::busy(format!("decoding {} intervals and typical ones", chosen.len()));
-    let examined: BTreeMap<usize, Examined> = study.examine(&baselines);
+    let examined: BTreeMap<usize, Examined> = study.examine(&baselines, None);
     drop(meter);
     let report = |index: usize| study.outlier_report(index, &[], &examined);
     let mut overview = study.overview();

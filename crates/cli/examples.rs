@@ -7,6 +7,7 @@ Examples:
   tailtrace explain -i perf.data --begin probe_app:start --end probe_app:stop --key id --over 50us
   tailtrace explain -i perf.data --ptwrite id=40..63,ticks=0..39 --format markdown
   tailtrace diff    before.data after.data --intervals before.csv --intervals-b after.csv
+  tailtrace tui     -i perf.data --intervals intervals.csv
   tailtrace dump    -i perf.data --insns --cpu 1 --time 12.5,12.6
 
 Each command's --help has more.";
@@ -25,6 +26,11 @@ Examples:
   tailtrace explain --begin probe_app:start --end probe_app:stop --key id --over 50us
   tailtrace explain -i perf.data --symfs ./rootfs -k vmlinux --ptwrite id=40..63,ticks=0..39
   tailtrace explain --intervals intervals.csv --format markdown | wl-copy";
+
+pub(crate) const TUI: &str = "\
+Examples:
+  tailtrace tui --intervals intervals.csv                       # ? shows the keys
+  tailtrace tui --intervals intervals.csv --label order --over 50us";
 
 pub(crate) const EXPORT: &str = "\
 Examples:

@@ -4,7 +4,7 @@
 //! between intervals by function and offset, so that the baselines may be other processes of the same program.
 
 mod cut;
-mod sources;
+pub(crate) mod sources;
 mod stopwatch;
 
 use std::collections::BTreeMap;

@@ -24,7 +24,9 @@ mod source;
 mod stat;
 mod study;
 mod topology;
+mod tui;
 mod view;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Tui(args) => tui::run(args),
         Command::Dump(args) => dump::run(&args),
         Command::Generate(args) => generate::run(&args),
     };

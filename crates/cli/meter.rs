@@ -2,6 +2,7 @@
 //! nothing is drawn, so that logs stay clean.
 
 use std::io::{self, IsTerminal as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,6 +13,14 @@ const BAR: &str = "{msg} {bar:30} {pos}/{len}, {eta} left";
 const SIGN: &str = "{spinner} {msg}, {elapsed}";
 /// How often the sign turns.
 const TURN: Duration = Duration::from_millis(100);
+
+/// Whether the terminal belongs to somebody else.
+static IS_SILENT: AtomicBool = AtomicBool::new(false);
+
+/// From now on nothing is drawn: who takes the whole terminal over shows progress itself.
+pub(crate) fn silence() {
+    IS_SILENT.store(true, Ordering::Relaxed);
+}
 
 /// Gone from the screen when dropped.
 pub(crate) struct Meter(ProgressBar);
@@ -45,7 +54,11 @@ impl Meter {
 }
 
 fn target() -> ProgressDrawTarget {
-    if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+    if io::stderr().is_terminal() && !IS_SILENT.load(Ordering::Relaxed) {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    }
 }
 
 impl Drop for Meter {

@@ -18,6 +18,7 @@ use crate::capture::{self, Capture};
 use crate::checks;
 use crate::decoding::Decoders;
 use crate::read_ahead::{self, Stretch};
+use crate::watch::Watch;
 use crate::{hot_code, source, stat, view};
 
 /// The capture, all its intervals, and those that were chosen.
@@ -74,14 +75,34 @@ pub(crate) fn with<T>(args: &AnalysisArgs, work: impl FnOnce(&Study<'_>) -> Resu
 }
 
 impl<'a> Study<'a> {
+    /// The capture.
+    pub(crate) fn capture(&self) -> &'a Capture<'a> {
+        self.capture
+    }
+
+    /// The decoders, with what they know of the code already.
+    pub(crate) fn decoders(&self) -> &Decoders<'a> {
+        &self.decoders
+    }
+
     /// All intervals of the source.
     pub(crate) fn intervals(&self) -> &'a [Interval] {
         &self.set.intervals
     }
 
+    /// Those that pass the filters.
+    pub(crate) fn population(&self) -> &'a Population<'a> {
+        self.population
+    }
+
     /// The chosen ones.
     pub(crate) fn selected(&self) -> &Selected {
         &self.selected
+    }
+
+    /// By member of the population: whether the rule calls it an outlier.
+    pub(crate) fn is_outlier(&self) -> &[bool] {
+        &self.is_outlier
     }
 
     /// The population and the choice, and what is wrong with the input so far; no outlier yet.
@@ -116,7 +137,7 @@ impl<'a> Study<'a> {
     pub(crate) fn report(&self, listing: Listing) -> Report {
         let wanted = &self.selected.indices;
         let baselines = self.baselines(wanted);
-        let examined = self.examine(&baselines);
+        let examined = self.examine(&baselines, None);
         let mut report = self.overview();
         for index in wanted {
             report.diagnostics.extend(examined[index].remarks());
@@ -152,21 +173,29 @@ impl<'a> Study<'a> {
         wanted.iter().copied().zip(typical).collect()
     }
 
-    /// Examines every outlier and every baseline once, in parallel.
-    pub(crate) fn examine(&self, baselines: &Baselines) -> BTreeMap<usize, Examined> {
+    /// Examines every outlier and every baseline once, in parallel. Where `watch` stops the work, what is left out is
+    /// explained as lost: the caller drops it.
+    pub(crate) fn examine(&self, baselines: &Baselines, watch: Option<&Watch>) -> BTreeMap<usize, Examined> {
         let context = self.capture.for_attribution(&self.queues);
         let pairs = baselines.iter();
         let mut wanted: Vec<usize> =
             pairs.flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
         wanted.sort_unstable();
         wanted.dedup();
+        if let Some(watch) = watch {
+            watch.expect(wanted.len());
+        }
         let stretches: Vec<Vec<Stretch<'_>>> =
             wanted.iter().map(|&index| self.capture.stretches_of(&self.intervals()[index])).collect();
         read_ahead::during(self.capture.perf(), &stretches, |progress| {
             let one = |&index: &usize| {
                 let examine = if baselines.contains_key(&index) { examine } else { examine_baseline };
                 let interval = &self.intervals()[index];
-                let examined = self.decoders.with(|decoding| examine(&context, interval, decoding));
+                let examined = self.decoders.with(|decoding| match watch {
+                    Some(watch) => examine(&context, interval, &mut watch.over(decoding)),
+                    None => examine(&context, interval, decoding),
+                });
+                watch.inspect(|watch| watch.done());
                 progress.finished();
                 (index, examined)
             };
@@ -211,6 +240,19 @@ impl<'a> Study<'a> {
         let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
         let symfs = self.args.input.symfs.as_deref();
         hot_code::ranges(self.capture, &self.decoders, symfs, (&examined[&outlier], &typical))
+    }
+}
+
+impl Study<'_> {
+    /// The report on an examined interval alone.
+    ///
+    /// # Errors
+    /// As [`Self::outlier_report`].
+    pub(crate) fn baseline_report(&self, examined: &Examined) -> Result<OutlierReport> {
+        let attribution = attribution::attribute_alone(examined)?;
+        let timebase = Timebase::new(self.capture.conversion(), None);
+        let comm = |thread, at| self.capture.comm(thread, at);
+        Ok(OutlierReport::new::<Attribution>(&attribution, &[], timebase, comm))
     }
 }
 

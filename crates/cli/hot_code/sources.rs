@@ -45,7 +45,7 @@ impl Sources {
 }
 
 /// The lines of `file`, as a line table names it.
-fn read(file: &str, symfs: Option<&Path>) -> Option<Vec<String>> {
+pub(crate) fn read(file: &str, symfs: Option<&Path>) -> Option<Vec<String>> {
     let path = without_steps(Path::new(file))?;
     let ending = path.extension()?.to_str()?;
     if !ENDINGS.contains(&ending) {

@@ -4,6 +4,7 @@
 //! packet are skipped up to the next PSB. Source: Intel SDM vol. 3, "Intel Processor Trace", packet definitions.
 
 mod parse;
+mod text;
 
 use std::ops::Range;
 

@@ -93,7 +93,7 @@ impl CallTree {
     }
 
     /// For each node the times of the outlier and of the baselines in it and all that it called.
-    pub(crate) fn totals(&self) -> Vec<(u64, u64)> {
+    pub fn totals(&self) -> Vec<(u64, u64)> {
         let mut totals: Vec<(u64, u64)> =
             self.nodes.iter().map(|node| (node.self_ns, node.typical_self_ns)).collect();
         for index in (0..self.nodes.len()).rev() {

@@ -10,7 +10,7 @@ pub(crate) const MAX_JSON_CHARS: usize = 16 * 1024;
 
 /// For a terminal: control, bidirectional and invisible characters are spelled out (`\u{1b}`), so the result is one
 /// line and changes neither colour nor order.
-pub(crate) fn for_terminal(raw: &str) -> String {
+pub fn for_terminal(raw: &str) -> String {
     for_terminal_up_to(raw, MAX_CHARS)
 }
 

@@ -73,7 +73,7 @@ fn positive(excess: i64) -> u64 {
 }
 
 /// The report's population in one line, not escaped; `None` where it is empty.
-pub(crate) fn population(report: &Report) -> Option<String> {
+pub fn population(report: &Report) -> Option<String> {
     figures(&report.population, report.capture.time_unit)
 }
 

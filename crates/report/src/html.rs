@@ -13,7 +13,7 @@ use crate::headline::sentence;
 mod code;
 mod condense;
 mod facts;
-mod family;
+pub(crate) mod family;
 mod figures;
 pub(crate) mod payload;
 mod verdict;

@@ -9,6 +9,7 @@ mod causes;
 mod difference;
 mod escape;
 mod export;
+mod family;
 mod headline;
 mod hot_code;
 mod html;
@@ -28,8 +29,10 @@ pub use difference::{
     CauseChange, Contrast, DIFFERENCE_SCHEMA, Difference, DurationChange, QuantileShift, Side, Spread,
     render_difference_html, render_difference_json, render_difference_markdown, render_difference_text,
 };
+pub use escape::for_terminal;
 pub use export::{export_csv, export_firefox, export_folded, export_perfetto};
-pub use headline::headline;
+pub use family::{Colour, Family, strip};
+pub use headline::{headline, population};
 pub use hot_code::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};
 pub use html::render_html;
 pub use json::{SCHEMA, render_json, render_stat_json};
@@ -38,8 +41,9 @@ pub use outlier::{
     CauseTotal, Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport,
     ThreadName,
 };
-pub use perf_script::perf_script_line;
+pub use perf_script::{perf_script_line, shell_quoted};
 pub use report::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
-pub use text::{Style, render_stat_text, render_text};
+pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
 pub use timebase::{TimeUnit, Timebase};
+pub use units::{counted, length, percentage, signed_length};
 pub use view::{CauseShare, CounterView, DeviceView, Lengths, SplitView, Story, View, WaitView};

@@ -188,7 +188,7 @@ impl CheckState {
 
 impl EvidenceReport {
     /// Where to look and what stands there: `record at 0x1a2b0 CPU 3: irq:softirq_entry vec=3`; not escaped.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let places = [
             Some(self.kind.to_string()),
             self.file_offset.map(|offset| format!("at {offset:#x}")),
@@ -201,7 +201,7 @@ impl EvidenceReport {
 
 impl ThreadName {
     /// `engine (pid 410, tid 412)`; not escaped.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let name = if self.comm.is_empty() { "?" } else { &self.comm };
         format!("{name} (pid {}, tid {})", self.pid, self.tid)
     }

@@ -40,7 +40,7 @@ pub fn perf_script_line(path: &str, start: PerfTime, stop: PerfTime, cpus: &BTre
 }
 
 /// `path` as one word of a POSIX shell.
-fn shell_quoted(path: &str) -> String {
+pub fn shell_quoted(path: &str) -> String {
     let plain = |character: char| character.is_ascii_alphanumeric() || "/._-+=:,@%".contains(character);
     let quoted = match path {
         "" => "''".to_owned(),

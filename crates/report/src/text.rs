@@ -3,17 +3,19 @@
 //! Input: a report and a [`Style`]. Output: lines no wider than the style says (except the command to paste, which
 //! must stay whole), with colours only where asked for, and no other control character but the newline.
 
-use crate::Report;
+use crate::{OutlierReport, Report};
+
+pub use timeline::axis;
 
 mod causes;
-mod cells;
-mod group;
+pub mod cells;
+pub(crate) mod group;
 mod head;
 mod outlier;
 mod paint;
 mod population;
 mod segments;
-mod timeline;
+pub(crate) mod timeline;
 mod view;
 
 pub(crate) use cells::{cut, right, width, wrap};
@@ -54,6 +56,11 @@ pub fn render_text(report: &Report, style: &Style) -> String {
         lines.extend(outlier::lines(outlier, (index + 1, report.outliers.len()), *style));
     }
     finish(&lines, *style)
+}
+
+/// One outlier's causes, facts and checks: its verdict without the headline, the most telling first.
+pub fn render_verdict(outlier: &OutlierReport, style: &Style) -> String {
+    finish(&outlier::verdict(outlier, *style), *style)
 }
 
 /// The population alone, for `stat`: the table, percentiles and histogram.

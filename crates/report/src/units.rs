@@ -22,7 +22,7 @@ const SCALES: [Scale; 7] = [
 ];
 
 /// `412.3 us`, `45 ns`; `1234 ticks` where the unit is ticks.
-pub(crate) fn length(value: u64, unit: TimeUnit) -> String {
+pub fn length(value: u64, unit: TimeUnit) -> String {
     match unit {
         TimeUnit::Ticks => format!("{value} ticks"),
         TimeUnit::Nanoseconds => SCALES
@@ -33,7 +33,7 @@ pub(crate) fn length(value: u64, unit: TimeUnit) -> String {
 }
 
 /// The same with its sign: `+389.1 us`, `-20 ns`; zero has none.
-pub(crate) fn signed_length(value: i64, unit: TimeUnit) -> String {
+pub fn signed_length(value: i64, unit: TimeUnit) -> String {
     let sign = match value {
         0 => "",
         1.. => "+",
@@ -78,7 +78,7 @@ pub(crate) fn hertz(value: u64) -> String {
 }
 
 /// `1 interval`, `2 intervals`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn noted(text: &str, note: &str) -> String {
 }
 
 /// A whole percentage of `part` in `whole`, as `94 %`; `<1 %` and `>99 %` keep rounding from lying.
-pub(crate) fn percentage(part: u64, whole: u64) -> String {
+pub fn percentage(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }

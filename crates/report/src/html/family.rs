@@ -28,7 +28,7 @@ const FAMILIES: [(&str, &str); 21] = [
 ];
 
 /// The colour class of the cause with this dotted name.
-pub(super) fn family(cause: &str) -> &'static str {
+pub(crate) fn family(cause: &str) -> &'static str {
     let found = FAMILIES.iter().find(|(prefix, _)| cause.starts_with(prefix));
     found.map_or("unknown", |(_, family)| family)
 }

@@ -1,11 +1,11 @@
 //! Words and columns: everything that depends on how wide a character stands on a terminal.
 //!
-//! Input: escaped text without colours. Output: text of a known width. Painting comes after.
+//! Input: text escaped by [`crate::for_terminal`], without colours. Output: text of a known width. Painting comes after.
 
 use unicode_width::UnicodeWidthChar;
 
 /// Columns that `text` takes, character by character as most terminals do.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
@@ -27,17 +27,17 @@ fn columns_of(character: char) -> usize {
 }
 
 /// `text` and spaces up to `columns`.
-pub(crate) fn left(text: &str, columns: usize) -> String {
+pub fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// Spaces and `text`, `columns` together.
-pub(crate) fn right(text: &str, columns: usize) -> String {
+pub fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// `text` in at most `columns`, its end replaced by `more` where it is longer.
-pub(crate) fn cut(text: &str, columns: usize, more: &str) -> String {
+pub fn cut(text: &str, columns: usize, more: &str) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -47,7 +47,7 @@ pub(crate) fn cut(text: &str, columns: usize, more: &str) -> String {
 }
 
 /// `text` in lines of at most `columns`, broken at spaces where there are any.
-pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in words(text) {

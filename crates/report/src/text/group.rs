@@ -4,11 +4,13 @@ use super::Style;
 use super::paint::Ink;
 
 /// A family of causes.
-pub(super) struct Group {
+pub(crate) struct Group {
     /// Its letter in the timeline.
-    pub(super) letter: &'static str,
+    pub(crate) letter: &'static str,
     /// Its name in the legend.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
+    /// The class of its colour on the HTML page.
+    pub(crate) class: &'static str,
     /// ANSI parameters of its cells.
     code: &'static str,
     /// The beginnings of its causes' dotted names.
@@ -16,36 +18,68 @@ pub(super) struct Group {
 }
 
 /// Letters are capitals but for time that is as it should be. Tried in order; the last takes what is left.
-pub(super) const GROUPS: [Group; 15] = [
-    Group { letter: "·", name: "user, as expected", code: "2", prefixes: &["user.expected"] },
-    Group { letter: "X", name: "user, extra work", code: "30;43", prefixes: &["user.extra-work"] },
-    Group { letter: "S", name: "user, slower", code: "30;103", prefixes: &["user.slower"] },
-    Group { letter: "B", name: "user, spinning", code: "30;103", prefixes: &["user."] },
-    Group { letter: "F", name: "page fault", code: "30;105", prefixes: &["kernel.page-fault"] },
+pub(crate) const GROUPS: [Group; 15] = [
+    Group {
+        letter: "·",
+        class: "expected",
+        name: "user, as expected",
+        code: "2",
+        prefixes: &["user.expected"],
+    },
+    Group {
+        letter: "X",
+        class: "extra",
+        name: "user, extra work",
+        code: "30;43",
+        prefixes: &["user.extra-work"],
+    },
+    Group { letter: "S", class: "slower", name: "user, slower", code: "30;103", prefixes: &["user.slower"] },
+    Group { letter: "B", class: "spin", name: "user, spinning", code: "30;103", prefixes: &["user."] },
+    Group {
+        letter: "F",
+        class: "fault",
+        name: "page fault",
+        code: "30;105",
+        prefixes: &["kernel.page-fault"],
+    },
     Group {
         letter: "I",
+        class: "interrupt",
         name: "interrupt",
         code: "30;101",
         prefixes: &["kernel.irq", "kernel.timer", "kernel.ipi", "kernel.nmi", "kernel.softirq"],
     },
-    Group { letter: "K", name: "kernel", code: "30;104", prefixes: &["kernel."] },
+    Group { letter: "K", class: "kernel", name: "kernel", code: "30;104", prefixes: &["kernel."] },
     Group {
         letter: "P",
+        class: "queued",
         name: "off-CPU, runnable",
         code: "30;46",
         prefixes: &["offcpu.preempted", "offcpu.runnable"],
     },
-    Group { letter: "W", name: "off-CPU, waiting", code: "30;106", prefixes: &["offcpu."] },
-    Group { letter: "C", name: "power", code: "30;102", prefixes: &["power."] },
-    Group { letter: "G", name: "garbage collection", code: "30;42", prefixes: &["runtime."] },
-    Group { letter: "Q", name: "queued behind another", code: "30;45", prefixes: &["queue."] },
-    Group { letter: "H", name: "hardware gap", code: "97;41", prefixes: &["hardware."] },
-    Group { letter: "L", name: "trace lost or off", code: "97;45", prefixes: &["trace."] },
-    Group { letter: "?", name: "not known", code: "30;47", prefixes: &[""] },
+    Group { letter: "W", class: "wait", name: "off-CPU, waiting", code: "30;106", prefixes: &["offcpu."] },
+    Group { letter: "C", class: "power", name: "power", code: "30;102", prefixes: &["power."] },
+    Group {
+        letter: "G",
+        class: "collector",
+        name: "garbage collection",
+        code: "30;42",
+        prefixes: &["runtime."],
+    },
+    Group {
+        letter: "Q",
+        class: "queued",
+        name: "queued behind another",
+        code: "30;45",
+        prefixes: &["queue."],
+    },
+    Group { letter: "H", class: "gap", name: "hardware gap", code: "97;41", prefixes: &["hardware."] },
+    Group { letter: "L", class: "unknown", name: "trace lost or off", code: "97;45", prefixes: &["trace."] },
+    Group { letter: "?", class: "unknown", name: "not known", code: "30;47", prefixes: &[""] },
 ];
 
 /// The index in [`GROUPS`] of a cause's family.
-pub(super) fn group_of(cause: &str) -> usize {
+pub(crate) fn group_of(cause: &str) -> usize {
     GROUPS
         .iter()
         .position(|group| group.prefixes.iter().any(|prefix| cause.starts_with(prefix)))

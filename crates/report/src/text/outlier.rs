@@ -46,6 +46,16 @@ pub(super) fn lines(outlier: &OutlierReport, place: (usize, usize), style: Style
     lines
 }
 
+/// Causes, facts and checks.
+pub(super) fn verdict(outlier: &OutlierReport, style: Style) -> Vec<String> {
+    let inner = style.columns() - 2 * MARGIN;
+    let mut lines = indented(&causes::lines(outlier, inner, style));
+    lines.push(String::new());
+    lines.extend(facts(outlier, style));
+    lines.extend(indented(&checks(outlier, inner, style)));
+    lines
+}
+
 /// A rule with the outlier's number and name: `── 1 of 16 ── order 412 ─────`.
 fn rule(outlier: &OutlierReport, (number, of): (usize, usize), style: Style) -> String {
     let dash = style.glyph("─", "-");

@@ -7,25 +7,27 @@ use super::Style;
 use super::cells::{flow, left, right, width};
 use super::group::{GROUPS, group_of};
 use super::paint::Ink;
-use crate::{OutlierReport, SegmentReport, units};
+use crate::{OutlierReport, SegmentReport, TimeUnit, units};
 
 /// Axis, strip and legend, without indent; nothing where the interval has no time.
 pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
     if outlier.duration_ns == 0 || outlier.segments.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![axis(outlier, columns, style), strip(outlier, columns, style)];
+    let axis = axis((0, outlier.duration_ns), outlier.time_unit, columns, style);
+    let mut lines = vec![style.paint(Ink::Dim, &axis), strip(outlier, columns, style)];
     lines.extend(flow(&legend(outlier, style), "   ", columns));
     lines
 }
 
-/// Begin, quarters and end above the strip, each quarter's mark over its cell.
-fn axis(outlier: &OutlierReport, columns: usize, style: Style) -> String {
+/// Begin, quarters and end above a strip of `columns`, each quarter's mark over its cell.
+pub fn axis((begin, end): (u64, u64), unit: TimeUnit, columns: usize, style: Style) -> String {
     let mark = style.glyph("╷", "|");
-    let end = units::length(outlier.duration_ns, outlier.time_unit);
-    let mut axis = "0".to_owned();
+    let length = end.saturating_sub(begin);
+    let mut axis = if begin == 0 { "0".to_owned() } else { units::length(begin, unit) };
+    let end = units::length(end, unit);
     for quarter in 1..4 {
-        let at = units::length(scaled(quarter, outlier.duration_ns, 4), outlier.time_unit);
+        let at = units::length(begin.saturating_add(scaled(quarter, length, 4)), unit);
         let label = format!("{mark}{at}");
         let column = quarter * columns / 4;
         let room = if quarter == 3 { (columns - column).saturating_sub(width(&end)) } else { columns / 4 };
@@ -34,11 +36,11 @@ fn axis(outlier: &OutlierReport, columns: usize, style: Style) -> String {
         }
     }
     let rest = columns.saturating_sub(width(&axis));
-    style.paint(Ink::Dim, &(axis + &right(&end, rest)))
+    axis + &right(&end, rest)
 }
 
 fn strip(outlier: &OutlierReport, columns: usize, style: Style) -> String {
-    let cells = dominant_groups(&outlier.segments, outlier.duration_ns, columns);
+    let cells = dominant_groups(&outlier.segments, (0, outlier.duration_ns), columns);
     let runs = cells.chunk_by(|a, b| a == b);
     runs.map(|run| match run[0] {
         Some(group) => GROUPS[group].cells(run.len(), style),
@@ -47,10 +49,16 @@ fn strip(outlier: &OutlierReport, columns: usize, style: Style) -> String {
     .collect()
 }
 
-/// For each of `columns` equal parts of `duration`, the family with most time in it (the first among equals).
-fn dominant_groups(segments: &[SegmentReport], duration: u64, columns: usize) -> Vec<Option<usize>> {
-    let mut first = 0;
-    let edge = |column: usize| scaled(column, duration, columns);
+/// For each of `columns` equal parts of the time from `begin` to `end`, the family with most time in it (the first
+/// among equals).
+pub(crate) fn dominant_groups(
+    segments: &[SegmentReport],
+    (begin, end): (u64, u64),
+    columns: usize,
+) -> Vec<Option<usize>> {
+    let mut first = segments.partition_point(|segment| end_of(segment) <= begin);
+    let length = end.saturating_sub(begin);
+    let edge = |column: usize| begin.saturating_add(scaled(column, length, columns));
     (0..columns)
         .map(|column| {
             let from = edge(column);

@@ -1,0 +1,94 @@
+//! What several pages are made of: cells of a width, marks of causes, selected lines.
+
+use model::Diagnostic;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use report::cells::{cut, left, right, width};
+use report::{Family, for_terminal};
+
+/// Dark letters for light cells, light ones for dark cells.
+const DARK: Color = Color::Rgb(0x14, 0x17, 0x1a);
+const LIGHT: Color = Color::Rgb(0xf4, 0xf6, 0xf8);
+
+/// What can be skipped.
+pub(super) fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}
+
+/// What is read first.
+pub(super) fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+/// `text` of the capture in exactly `columns`.
+pub(super) fn cell(text: &str, columns: usize) -> String {
+    left(&fitting(text, columns), columns)
+}
+
+/// `text` of the capture in at most `columns`.
+pub(super) fn fitting(text: &str, columns: usize) -> String {
+    cut(&for_terminal(text), columns, "…")
+}
+
+/// A figure in `columns`, to the right.
+pub(super) fn figure(text: &str, columns: usize) -> String {
+    right(text, columns)
+}
+
+/// The colours of a family's cells.
+pub(super) fn family_style(family: Family) -> Style {
+    let (red, green, blue) = family.colour();
+    // Relative luminance as sRGB weighs the parts, without its curve: it only tells light from dark.
+    let luminance = 2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue);
+    let ink = if luminance > 10_000 * 115 { DARK } else { LIGHT };
+    Style::new().bg(Color::Rgb(red, green, blue)).fg(ink)
+}
+
+/// A family's letter in its colours.
+pub(super) fn family_mark(family: Family) -> Span<'static> {
+    Span::styled(family.letter(), family_style(family))
+}
+
+/// A strip of `columns` over the time in view.
+pub(super) fn strip(segments: &[report::SegmentReport], view: (u64, u64), columns: usize) -> Line<'static> {
+    let cells = report::strip(segments, view, columns);
+    let runs = cells.chunk_by(|a, b| a == b);
+    let spans = runs.map(|run| match run[0] {
+        Some(family) => Span::styled(family.letter().repeat(run.len()), family_style(family)),
+        None => Span::raw(" ".repeat(run.len())),
+    });
+    Line::from(spans.collect::<Vec<_>>())
+}
+
+/// The line under the cursor stands out over the whole width, with colours or without.
+pub(super) fn selected(mut line: Line<'static>, is_selected: bool, columns: u16) -> Line<'static> {
+    if !is_selected {
+        return line;
+    }
+    let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    line.spans.push(Span::raw(" ".repeat(usize::from(columns).saturating_sub(used))));
+    let plain = line.spans.into_iter().map(|span| {
+        let has_ground = span.style.bg.is_some();
+        let style = if has_ground { span.style } else { Style::new().add_modifier(Modifier::REVERSED) };
+        Span::styled(span.content, style)
+    });
+    Line::from(plain.collect::<Vec<_>>())
+}
+
+/// Names of parts, the one in view marked: ` 1 Verdict │ 2 Timeline `.
+pub(super) fn tabs<'n>(names: impl Iterator<Item = &'n str>, at: usize) -> Line<'static> {
+    let mut spans = Vec::new();
+    for (index, name) in names.enumerate() {
+        let text = format!(" {} {name} ", index + 1);
+        let style = if index == at { bold().add_modifier(Modifier::REVERSED) } else { dim() };
+        spans.push(Span::styled(text, style));
+        spans.push(Span::raw(" "));
+    }
+    Line::from(spans)
+}
+
+/// What the reader must know beside the figures.
+pub(super) fn remark(remark: &Diagnostic, columns: u16) -> Line<'static> {
+    let text = format!("  {}: {}", remark.severity, remark.what);
+    Line::styled(fitting(&text, usize::from(columns)), dim())
+}

@@ -1,0 +1,76 @@
+//! The report's text with its colours, as lines of the screen.
+//!
+//! Input: what `report` renders: escaped text, in which only its own colours stand, each `ESC [ codes m`, text, reset.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+/// How `report` shall render for this screen; what the terminal lacks is taken away when all is drawn.
+pub(crate) fn style(width: u16) -> report::Style {
+    report::Style { width: usize::from(width), color: true, unicode: true }
+}
+
+/// The lines of `text`.
+pub(crate) fn lines(text: &str) -> Vec<Line<'static>> {
+    text.lines().map(line).collect()
+}
+
+fn line(text: &str) -> Line<'static> {
+    let mut spans = Vec::new();
+    let mut style = Style::new();
+    for (index, part) in text.split("\u{1b}[").enumerate() {
+        let shown = match part.split_once('m').filter(|_| index > 0) {
+            Some((codes, rest)) => {
+                style = style_of(codes);
+                rest
+            }
+            None => part,
+        };
+        if !shown.is_empty() {
+            spans.push(Span::styled(shown.to_owned(), style));
+        }
+    }
+    Line::from(spans)
+}
+
+/// The sixteen colours and the attributes that `report` uses.
+fn style_of(codes: &str) -> Style {
+    codes.split(';').filter_map(|code| code.parse::<u8>().ok()).fold(Style::new(), |style, code| match code {
+        1 => style.add_modifier(Modifier::BOLD),
+        2 => style.add_modifier(Modifier::DIM),
+        30..=37 => style.fg(Color::Indexed(code - 30)),
+        40..=47 => style.bg(Color::Indexed(code - 40)),
+        90..=97 => style.fg(Color::Indexed(code - 90 + 8)),
+        100..=107 => style.bg(Color::Indexed(code - 100 + 8)),
+        _ => Style::new(),
+    })
+}
+
+/// The text of a line.
+pub(crate) fn plain(line: &Line<'_>) -> String {
+    line.spans.iter().map(|span| &*span.content).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_become_styles() {
+        let shown = line("a \u{1b}[1mb\u{1b}[0m \u{1b}[97;45mL\u{1b}[0m.");
+        let expected = Line::from(vec![
+            Span::raw("a "),
+            Span::styled("b", Style::new().add_modifier(Modifier::BOLD)),
+            Span::raw(" "),
+            Span::styled("L", Style::new().fg(Color::Indexed(15)).bg(Color::Indexed(5))),
+            Span::raw("."),
+        ]);
+        assert_eq!(shown, expected);
+        assert_eq!(plain(&shown), "a b L.");
+    }
+
+    #[test]
+    fn text_without_colours_stays() {
+        assert_eq!(plain(&line("[m no escape")), "[m no escape");
+    }
+}

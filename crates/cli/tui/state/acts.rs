@@ -1,0 +1,274 @@
+//! What each action does, page by page.
+
+use report::OutlierReport;
+
+use super::{Effect, Overlay, Prompt, State};
+use crate::tui::commands;
+use crate::tui::cursor::Cursor;
+use crate::tui::draw;
+use crate::tui::flow_list::FlowPart;
+use crate::tui::intervals::IntervalsPage;
+use crate::tui::keys::Action;
+use crate::tui::page::{BlockPage, BlockPart, OutlierPage, OutlierPart, Page};
+use crate::tui::segments::SegmentsPart;
+use crate::tui::worker::{Ask, Explained};
+
+impl State {
+    pub(super) fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Quit => return vec![Effect::Quit],
+            Action::Suspend => return vec![Effect::Suspend],
+            Action::Redraw => return vec![Effect::Redraw],
+            Action::Back => self.back(),
+            Action::Help => self.overlay = Some(Overlay::Help(Cursor::default())),
+            Action::Search => self.overlay = Some(Overlay::Prompt(Prompt::Search, String::new())),
+            Action::Yank => self.offer_commands(),
+            Action::SearchNext => self.search(true),
+            Action::SearchPrevious => self.search(false),
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
+            Action::PageUp => self.step(-self.page_length()),
+            Action::PageDown => self.step(self.page_length()),
+            Action::First => self.step(isize::MIN),
+            Action::Last => self.step(isize::MAX),
+            _ => return self.act_on_page(action),
+        }
+        Vec::new()
+    }
+
+    fn act_on_page(&mut self, action: Action) -> Vec<Effect> {
+        if self.overview.is_none() {
+            return Vec::new();
+        }
+        match self.pages.last() {
+            Some(Page::Population(_)) => self.open_intervals(),
+            Some(Page::Intervals(_)) => return self.act_on_intervals(action),
+            Some(Page::Outlier(_)) => return self.act_on_outlier(action),
+            Some(Page::Block(_)) => self.act_on_block(action),
+            None => {}
+        }
+        Vec::new()
+    }
+
+    /// Cancels what is decoded; else goes up one page. What was opened for the cancelled task closes with it.
+    fn back(&mut self) {
+        let was_waiting = self.overview.is_some() && self.cancel();
+        let is_empty = match self.page() {
+            Page::Outlier(page) => !self.known.contains_key(&page.index),
+            Page::Block(page) => page.listing.is_none(),
+            Page::Population(_) | Page::Intervals(_) => false,
+        };
+        if was_waiting {
+            self.queue.clear();
+            self.notice = Some("cancelled".to_owned());
+        }
+        if (!was_waiting || is_empty) && self.pages.len() > 1 {
+            self.pages.pop();
+        }
+    }
+
+    fn open_intervals(&mut self) {
+        let Some(overview) = &self.overview else { return };
+        let is_everything = overview.report.selection.selected == 0;
+        let mut page = IntervalsPage { is_everything, ..IntervalsPage::default() };
+        page.list(overview, &self.known);
+        self.pages.push(Page::Intervals(page));
+    }
+
+    fn act_on_intervals(&mut self, action: Action) -> Vec<Effect> {
+        let (Some(Page::Intervals(page)), Some(overview)) = (self.pages.last_mut(), &self.overview) else {
+            return Vec::new();
+        };
+        match action {
+            Action::Sort => page.sort(overview, &self.known),
+            Action::Reverse => {
+                page.is_reversed = !page.is_reversed;
+                page.list(overview, &self.known);
+            }
+            Action::Everything => {
+                page.is_everything = !page.is_everything;
+                page.list(overview, &self.known);
+            }
+            Action::ExplainAll => {
+                let listed = page.listed.iter().rev();
+                self.queue = listed.filter_map(|&row| Some(overview.rows.get(row)?.index)).collect();
+                return self.ask_next();
+            }
+            Action::Filter => {
+                let filter = page.filter.clone();
+                self.overlay = Some(Overlay::Prompt(Prompt::Filter, filter));
+            }
+            Action::Open => {
+                let row = page.current().and_then(|row| overview.rows.get(row));
+                if let Some((index, id)) = row.map(|row| (row.index, row.id)) {
+                    return self.open_outlier(index, id);
+                }
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn open_outlier(&mut self, index: usize, id: u64) -> Vec<Effect> {
+        self.pages.push(Page::Outlier(Box::new(OutlierPage::new(index))));
+        if self.known.contains_key(&index) {
+            self.show_explained(index);
+            return Vec::new();
+        }
+        self.ask(format!("decoding interval {id} and its typical ones"), Ask::Explain { index })
+    }
+
+    fn act_on_outlier(&mut self, action: Action) -> Vec<Effect> {
+        let Some(Page::Outlier(page)) = self.pages.last_mut() else { return Vec::new() };
+        let parts = OutlierPart::ALL;
+        let turn = |by: usize| parts[(page.part as usize + by) % parts.len()];
+        page.part = match action {
+            Action::NextPart => turn(1),
+            Action::PreviousPart => turn(parts.len() - 1),
+            Action::Part(part) => parts[part.min(parts.len() - 1)],
+            Action::Open if page.part == OutlierPart::Verdict => OutlierPart::Timeline,
+            _ => {
+                let explained = self.known.get(&page.index).cloned();
+                return explained.map_or_else(Vec::new, |explained| self.act_in_part(action, &explained));
+            }
+        };
+        self.ask_part_in_view()
+    }
+
+    /// What the part in view needs and nobody decoded yet: the flow of the whole interval, its hottest code.
+    pub(super) fn ask_part_in_view(&mut self) -> Vec<Effect> {
+        let Some(Page::Outlier(page)) = self.pages.last() else { return Vec::new() };
+        let index = page.index;
+        let Some(duration) = self.explained(index).map(|explained| explained.outlier.duration_ns) else {
+            return Vec::new();
+        };
+        match page.part {
+            OutlierPart::Flow if page.flow.flow.is_none() => self.open_flow((0, duration)),
+            OutlierPart::Code if page.ranges.is_none() => {
+                self.ask("timing the code, block by block".to_owned(), Ask::Code { index })
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn act_in_part(&mut self, action: Action, explained: &Explained) -> Vec<Effect> {
+        let Some(Page::Outlier(page)) = self.pages.last_mut() else { return Vec::new() };
+        let calls = &explained.outlier.calls;
+        match (page.part, action) {
+            (OutlierPart::Timeline, Action::Open) => {
+                let line = page.segments.current(&explained.outlier);
+                let range = line
+                    .map(|line| (line.segment.offset_ns, line.segment.offset_ns + line.segment.duration_ns));
+                page.part = OutlierPart::Flow;
+                return range.map_or_else(Vec::new, |range| self.open_flow(range));
+            }
+            (OutlierPart::Timeline, action) => {
+                self.notice = act_on_timeline(&mut page.segments, action, &explained.outlier);
+            }
+            (OutlierPart::Calls, Action::Open | Action::Unfold) => page.calls.toggle(calls),
+            (OutlierPart::Calls, Action::Left) => page.calls.close(calls),
+            (OutlierPart::Calls, Action::Right) => page.calls.open(calls),
+            (OutlierPart::Flow, Action::Unfold) => page.flow.toggle(),
+            (OutlierPart::Flow, Action::Left) => page.flow.set_unfolded(false),
+            (OutlierPart::Flow, Action::Right) => page.flow.set_unfolded(true),
+            (OutlierPart::Flow, Action::Open) => return self.open_block(),
+            (OutlierPart::Baseline, Action::NextBaseline) => {
+                page.baseline = (page.baseline + 1).min(explained.baselines.len().saturating_sub(1));
+            }
+            (OutlierPart::Baseline, Action::PreviousBaseline) => {
+                page.baseline = page.baseline.saturating_sub(1);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn open_flow(&mut self, range: (u64, u64)) -> Vec<Effect> {
+        let Some(Page::Outlier(page)) = self.pages.last_mut() else { return Vec::new() };
+        let index = page.index;
+        if page.flow.flow.as_ref().is_some_and(|flow| flow.asked == range) {
+            return Vec::new();
+        }
+        page.flow = FlowPart::default();
+        self.ask("decoding the flow".to_owned(), Ask::Flow { index, range })
+    }
+
+    fn open_block(&mut self) -> Vec<Effect> {
+        let Some(Page::Outlier(page)) = self.pages.last() else { return Vec::new() };
+        let (index, used) = (page.index, page.flow.block());
+        let Some(used) = used else {
+            self.notice = Some("there is no block on this line".to_owned());
+            return Vec::new();
+        };
+        self.pages.push(Page::Block(Box::new(BlockPage::new(index, used))));
+        self.ask("looking up code and packets".to_owned(), Ask::Block { index, used })
+    }
+
+    fn act_on_block(&mut self, action: Action) {
+        let Some(Page::Block(page)) = self.pages.last_mut() else { return };
+        let parts = BlockPart::ALL;
+        let turn = |by: usize| parts[(page.part as usize + by) % parts.len()];
+        page.part = match action {
+            Action::NextPart => turn(1),
+            Action::PreviousPart => turn(parts.len() - 1),
+            Action::Part(part) => parts[part.min(parts.len() - 1)],
+            _ => page.part,
+        };
+    }
+
+    fn offer_commands(&mut self) {
+        let commands = commands::of(self);
+        if commands.is_empty() {
+            self.notice = Some("there is no command for this page".to_owned());
+        } else {
+            self.overlay = Some(Overlay::Yank(commands, Cursor::default()));
+        }
+    }
+
+    /// Lines that a page key goes.
+    fn page_length(&self) -> isize {
+        isize::try_from(draw::body_height(self).saturating_sub(1).max(1)).unwrap_or(1)
+    }
+
+    /// Moves the cursor of the page in view.
+    pub(super) fn step(&mut self, lines: isize) {
+        let count = draw::extent(self);
+        let Some(page) = self.pages.last_mut() else { return };
+        match page {
+            Page::Population(cursor) => cursor.step(lines, count),
+            Page::Intervals(page) => page.cursor.step(lines, count),
+            Page::Block(page) => page.cursors[page.part as usize].step(lines, count),
+            Page::Outlier(page) => match page.part {
+                OutlierPart::Verdict => page.verdict.step(lines, count),
+                OutlierPart::Baseline => page.comparison.step(lines, count),
+                OutlierPart::Code => page.code.step(lines, count),
+                OutlierPart::Calls => page.calls.cursor.step(lines, count),
+                OutlierPart::Flow => page.flow.cursor.step(lines, count),
+                OutlierPart::Timeline => {
+                    page.segments.cursor.step(lines, count);
+                    if let Some(explained) = self.known.get(&page.index) {
+                        page.segments.follow(&explained.outlier);
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// Zooms, moves and unfolds; says why not, where it cannot.
+fn act_on_timeline(part: &mut SegmentsPart, action: Action, outlier: &OutlierReport) -> Option<String> {
+    match action {
+        Action::Unfold => {
+            let is_known = part.unfold(outlier);
+            return (!is_known).then(|| "nothing is known of what happened meanwhile".to_owned());
+        }
+        Action::ZoomIn => part.zoom(outlier, true),
+        Action::ZoomOut => part.zoom(outlier, false),
+        Action::ZoomToSegment => part.zoom_to_segment(outlier),
+        Action::ZoomToAll => part.zoom_to_all(),
+        Action::Left => part.pan(outlier, false),
+        Action::Right => part.pan(outlier, true),
+        _ => {}
+    }
+    None
+}

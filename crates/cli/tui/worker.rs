@@ -1,0 +1,189 @@
+//! The thread that opens the capture and decodes, so that the screen never waits.
+//!
+//! Input: [`Request`]s. Output: [`Answer`]s, one per request, in order, after the first one: the population. A request
+//! whose [`Watch`] is stopped is answered by [`Answer::Stopped`] soon. The capture never leaves this thread.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use anyhow::{Context as _, Result};
+use attribution::Stay;
+use model::{Diagnostic, TscRange};
+use report::{HotRange, OutlierReport, Timebase};
+
+use super::flow::{BlockUse, Flow, Wanted};
+use super::listing::{self, BlockListing};
+use super::overview::Overview;
+use crate::args::AnalysisArgs;
+use crate::study::{self, Study};
+use crate::watch::Watch;
+
+/// Something to decode.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// What.
+    pub(crate) ask: Ask,
+    /// Where to say how far it is, and whether it is still wanted.
+    pub(crate) watch: Arc<Watch>,
+}
+
+/// What there is to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// Why this interval took its time.
+    Explain {
+        /// Its index in the source.
+        index: usize,
+    },
+    /// What ran in a stretch of it.
+    Flow {
+        /// Its index in the source.
+        index: usize,
+        /// The stretch, from the interval's start, in the report's unit.
+        range: (u64, u64),
+    },
+    /// The code in which most of its time went.
+    Code {
+        /// Its index in the source.
+        index: usize,
+    },
+    /// A block of its flow in full.
+    Block {
+        /// Its index in the source.
+        index: usize,
+        /// The block.
+        used: BlockUse,
+    },
+}
+
+/// What comes back.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The capture is open.
+    Opened(Box<Overview>),
+    /// An interval is explained.
+    Explained(usize, Box<Explained>),
+    /// A stretch is decoded.
+    Flow(usize, Box<Flow>),
+    /// Its hottest code is timed.
+    Code(usize, Vec<HotRange>),
+    /// A block is looked up.
+    Block(Box<BlockListing>),
+    /// The request's watch was stopped.
+    Stopped,
+    /// The request cannot be met: why.
+    Failed(String),
+}
+
+/// An interval and those it is compared with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Explained {
+    /// The interval.
+    pub(crate) outlier: OutlierReport,
+    /// The typical ones, each on its own.
+    pub(crate) baselines: Vec<OutlierReport>,
+    /// What the reader must know beside it.
+    pub(crate) remarks: Vec<Diagnostic>,
+}
+
+/// Opens the capture, then answers until nobody asks any more.
+///
+/// # Errors
+/// What makes the capture unusable.
+pub(crate) fn run(args: &AnalysisArgs, requests: &Receiver<Request>, answer: &dyn Fn(Answer)) -> Result<()> {
+    study::with(args, |study| {
+        answer(Answer::Opened(Box::new(Overview::of(study))));
+        let symfs = args.input.symfs.clone();
+        let mut worker = Worker { study, symfs, stays: BTreeMap::new() };
+        for request in requests {
+            let found = worker.answer(&request);
+            answer(match found {
+                _ if request.watch.is_stopped() => Answer::Stopped,
+                Ok(found) => found,
+                Err(error) => Answer::Failed(format!("{error:#}")),
+            });
+        }
+        Ok(())
+    })
+}
+
+struct Worker<'s, 'a> {
+    study: &'s Study<'a>,
+    symfs: Option<PathBuf>,
+    /// Where the threads of explained intervals were.
+    stays: BTreeMap<usize, Vec<Stay>>,
+}
+
+impl Worker<'_, '_> {
+    fn answer(&mut self, request: &Request) -> Result<Answer> {
+        match request.ask {
+            Ask::Explain { index } => {
+                Ok(Answer::Explained(index, Box::new(self.explain(index, &request.watch)?)))
+            }
+            Ask::Code { index } => Ok(Answer::Code(index, self.code(index, &request.watch))),
+            Ask::Flow { index, range } => {
+                Ok(Answer::Flow(index, Box::new(self.flow(index, range, &request.watch)?)))
+            }
+            Ask::Block { index, used } => Ok(Answer::Block(Box::new(self.listing(index, &used)?))),
+        }
+    }
+
+    fn explain(&mut self, index: usize, watch: &Watch) -> Result<Explained> {
+        let baselines = self.study.baselines(&[index]);
+        let typical = &baselines[&index];
+        let examined = self.study.examine(&baselines, Some(watch));
+        if watch.is_stopped() {
+            return Ok(Explained::default());
+        }
+        let mut remarks = examined[&index].remarks();
+        let alone = |index: &usize| self.study.baseline_report(&examined[index]);
+        let explained = Explained {
+            outlier: self.study.outlier_report(index, typical, &examined)?,
+            baselines: typical.iter().map(alone).collect::<Result<_>>()?,
+            remarks: {
+                remarks.extend(self.study.capture().late_diagnostics());
+                remarks
+            },
+        };
+        self.stays.insert(index, examined[&index].stays.clone());
+        Ok(explained)
+    }
+
+    /// The code of an interval that was explained before; its flows are decoded once more.
+    fn code(&self, index: usize, watch: &Watch) -> Vec<HotRange> {
+        let baselines = self.study.baselines(&[index]);
+        let examined = self.study.examine(&baselines, Some(watch));
+        if watch.is_stopped() {
+            return Vec::new();
+        }
+        self.study.code(index, &baselines[&index], &examined)
+    }
+
+    fn flow(&self, index: usize, (from, to): (u64, u64), watch: &Watch) -> Result<Flow> {
+        let capture = self.study.capture();
+        let interval = self.study.intervals().get(index).context("there is no such interval")?;
+        let stays = self.stays.get(&index).context("the interval is not explained yet")?;
+        let tsc = |offset: u64| match capture.conversion() {
+            Some(conversion) => interval.range.start + conversion.ns_to_ticks(offset),
+            None => interval.range.start + model::Ticks(offset),
+        };
+        // Nanoseconds are rounded down: one more, and no tick of the stretch is missing.
+        let range = TscRange::new(tsc(from), tsc(to.saturating_add(1)).min(interval.range.stop));
+        let wanted = Wanted {
+            interval: interval.range,
+            range,
+            functions: capture,
+            timebase: Timebase::new(capture.conversion(), None),
+        };
+        Ok(self.study.decoders().with(|decoding| wanted.decode((from, to), stays, &mut watch.over(decoding))))
+    }
+
+    fn listing(&self, index: usize, used: &BlockUse) -> Result<BlockListing> {
+        let interval = self.study.intervals().get(index).context("there is no such interval")?;
+        let thread = used.block.thread.or(interval.stop_thread).or(interval.start_thread);
+        let thread = thread.context("whose block it is, no record tells")?;
+        Ok(listing::of(self.study.capture(), self.symfs.as_deref(), used, thread))
+    }
+}
