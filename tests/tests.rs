@@ -10,10 +10,13 @@
 //! * `score`: verdicts against known truth, on all stored captures.
 //! * `code`: the code that took longest is counted and timed.
 //! * `contract`: exit codes, formats, options, bad input.
+//! * `bundles`: a bundle against its recording, what redaction leaves, and bundles from strangers.
+//! * `slices`: a slice against its recording, by our report and by perf's instructions.
 //! * `robustness`: bad input of every kind.
 //! * `readme`: the README shows what the tool prints.
 //! * `tui`: the drilldown in a real terminal.
 
+mod bundles;
 mod captures;
 mod code;
 mod contract;
@@ -26,5 +29,6 @@ mod records;
 mod robustness;
 mod scenarios;
 mod score;
+mod slices;
 mod tui;
 mod verdicts;

@@ -31,6 +31,12 @@ pub(crate) enum Command {
     /// Compares the intervals of two captures: before and after a change, fast and slow host.
     #[command(after_help = examples::DIFF)]
     Diff(DiffArgs),
+    /// Cuts out what some outliers need: a small perf.data that perf and tailtrace read as the large one.
+    #[command(after_help = examples::SLICE)]
+    Slice(SliceArgs),
+    /// Packs some outliers for a ticket: reports, slice, binaries; `tailtrace explain` opens it anywhere.
+    #[command(after_help = examples::BUNDLE)]
+    Bundle(BundleArgs),
     /// Prints what the capture holds, for people who debug traces.
     #[command(after_help = examples::DUMP)]
     Dump(DumpArgs),
@@ -54,6 +60,9 @@ pub(crate) struct StatArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
+    /// A bundle, as `tailtrace bundle` makes it: a folder or an archive. It brings its intervals along.
+    #[arg(value_name = "BUNDLE", conflicts_with = "input")]
+    pub(crate) bundle: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) analysis: AnalysisArgs,
     /// Output format.
@@ -136,6 +145,30 @@ pub(crate) struct DiffArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SliceArgs {
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArgs,
+    /// The perf.data to write; a directory, with the kernel's code in it, where the kernel was traced.
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BundleArgs {
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArgs,
+    /// The bundle to write: an archive where the name ends in .tar.zst, else a folder.
+    #[arg(long, short, value_name = "OUT[.tar.zst]")]
+    pub(crate) output: PathBuf,
+    /// Replaces host names, user names, command lines and paths, and says what remains.
+    #[arg(long)]
+    pub(crate) redact: bool,
+    /// Leaves the binaries and debug files out.
+    #[arg(long)]
+    pub(crate) no_binaries: bool,
 }
 
 #[derive(Debug, Args)]

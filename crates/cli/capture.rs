@@ -17,6 +17,7 @@ use symbols::{ProcessImages, SearchPath};
 use crate::args::InputArgs;
 use crate::decode_findings::DecodeFindings;
 use crate::read_ahead::Stretch;
+use crate::slice::WindowNotes;
 
 /// From this time on, nothing retired between two packets is a stand-still and not a slow instruction: above what
 /// the slowest single instructions and page walks take, below what an SMI or a hypervisor's pause does.
@@ -39,6 +40,7 @@ pub(crate) struct Capture<'a> {
     thread_occupants: OnceLock<BTreeMap<Tid, Vec<Occupant>>>,
     stream_diagnostics: Vec<Diagnostic>,
     decode_findings: DecodeFindings,
+    windows: WindowNotes,
 }
 
 impl<'a> Capture<'a> {
@@ -55,6 +57,7 @@ impl<'a> Capture<'a> {
             thread_occupants: OnceLock::new(),
             stream_diagnostics: Vec::new(),
             decode_findings: DecodeFindings::default(),
+            windows: WindowNotes::default(),
         };
         capture.join_buffers();
         capture.join_samples();
@@ -212,6 +215,11 @@ impl<'a> Capture<'a> {
     /// What the decoder meets goes here, for [`Self::late_diagnostics`].
     pub(crate) fn decode_findings(&self) -> &DecodeFindings {
         &self.decode_findings
+    }
+
+    /// Which windows are decoded, for who wants to know.
+    pub(crate) fn windows(&self) -> &WindowNotes {
+        &self.windows
     }
 
     /// The circumstances of the recording.

@@ -44,6 +44,7 @@ impl<'a> Decoding<'a> {
 
     /// Decodes what `stream` holds of `range`; `false`, and a diagnostic, where that fails.
     pub(crate) fn stream(&mut self, stream: &PtStream<'_>, range: TscRange, sink: &mut dyn FlowSink) -> bool {
+        self.capture.windows().note(stream, range);
         let window = Window { stream, range, occupants: self.capture.occupants_of(stream) };
         match self.engine.decode(&window, self.capture.images(), sink) {
             Ok(stats) => {

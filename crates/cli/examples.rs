@@ -12,6 +12,16 @@ Examples:
 
 Each command's --help has more.";
 
+pub(crate) const SLICE: &str = "\
+Examples:
+  tailtrace slice -i perf.data --intervals intervals.csv --id 23 -o slow.data
+  tailtrace slice -i perf.data --intervals intervals.csv --top 3 -o slow.data";
+
+pub(crate) const BUNDLE: &str = "\
+Examples:
+  tailtrace bundle -i perf.data --intervals intervals.csv --id 23 -o slow.tar.zst
+  tailtrace bundle -i perf.data --intervals intervals.csv --top 1 --redact --no-binaries -o slow";
+
 pub(crate) const STAT: &str = "\
 Examples:
   tailtrace stat -i perf.data --intervals intervals.csv

@@ -4,14 +4,18 @@ use anyhow::Result;
 use report::Report;
 
 use crate::args::{AnalysisArgs, ExplainArgs, ExplainFormat};
+use crate::bundle::Opened;
 use crate::meter::Meter;
 use crate::output::{self, Outcome};
-use crate::study::{self, Listing};
+use crate::study::{self, Listing, Study};
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let listing = if args.html.is_some() { Listing::Wanted } else { Listing::None };
-    let (report, outcome) = analyse(&args.analysis, listing)?;
+    let (report, outcome) = match &args.bundle {
+        Some(bundle) => Opened::open(bundle)?.explain(&args.analysis, listing)?,
+        None => analyse(&args.analysis, listing)?,
+    };
     if args.format == ExplainFormat::Json || !output::is_terminal() {
         output::print_diagnostics(&report.diagnostics);
     }
@@ -33,11 +37,16 @@ pub(crate) fn analyse(args: &AnalysisArgs, listing: Listing) -> Result<(Report, 
             Meter::busy(format!("decoding {} intervals and typical ones", study.selected().indices.len()));
         let report = study.report(listing);
         drop(meter);
-        let outcome = match (study.selected().indices.len(), report.outliers.len()) {
-            (0, _) => Outcome::NothingSelected,
-            (wanted, given) if wanted == given => Outcome::Reported,
-            _ => Outcome::Failed,
-        };
+        let outcome = outcome(study, &report);
         Ok((report, outcome))
     })
+}
+
+/// How well explaining went.
+pub(crate) fn outcome(study: &Study<'_>, report: &Report) -> Outcome {
+    match (study.selected().indices.len(), report.outliers.len()) {
+        (0, _) => Outcome::NothingSelected,
+        (wanted, given) if wanted == given => Outcome::Reported,
+        _ => Outcome::Failed,
+    }
 }

@@ -4,6 +4,7 @@
 //! selected interval has no report. Results go to stdout, diagnostics to stderr; a broken pipe is success.
 
 mod args;
+mod bundle;
 mod capture;
 mod checks;
 mod count;
@@ -18,8 +19,10 @@ mod generate;
 mod hot_code;
 mod meter;
 mod output;
+mod places;
 mod read_ahead;
 mod scan;
+mod slice;
 mod source;
 mod stat;
 mod study;
@@ -46,6 +49,8 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Tui(args) => tui::run(args),
+        Command::Slice(args) => slice::run(&args),
+        Command::Bundle(args) => bundle::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Generate(args) => generate::run(&args),
     };

@@ -14,6 +14,12 @@ use crate::scan;
 /// How many unknown ids are named.
 const IDS_NAMED: usize = 20;
 
+/// Whether the command line says where intervals come from.
+pub(crate) fn is_given(source: &SourceArgs) -> bool {
+    let SourceArgs { intervals, begin, ptwrite, function, .. } = source;
+    intervals.is_some() || [begin, ptwrite, function].into_iter().any(Option::is_some)
+}
+
 /// Reads the intervals that `source` names.
 pub(crate) fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
     if let Some(path) = &source.intervals {

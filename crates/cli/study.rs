@@ -11,15 +11,16 @@ use attribution::{Examined, Queues, examine, examine_baseline};
 use intervals::{IntervalSet, OutlierRule, Population, Selected};
 use model::{Attribution, Calls, Diagnostic, Interval};
 use rayon::prelude::*;
-use report::{HotRange, OutlierReport, Report, Timebase};
+use report::{HotRange, OutlierReport, Report, Timebase, View};
 
 use crate::args::{AnalysisArgs, InputArgs};
 use crate::capture::{self, Capture};
 use crate::checks;
 use crate::decoding::Decoders;
 use crate::read_ahead::{self, Stretch};
+use crate::slice::{Carried, Note};
 use crate::watch::Watch;
-use crate::{hot_code, source, stat, view};
+use crate::{hot_code, places, source, stat, view};
 
 /// The capture, all its intervals, and those that were chosen.
 pub(crate) struct Study<'a> {
@@ -32,6 +33,8 @@ pub(crate) struct Study<'a> {
     is_outlier: Vec<bool>,
     queues: Queues,
     decoders: Decoders<'a>,
+    /// What the capture carries where it is a slice.
+    carried: Option<Carried>,
 }
 
 /// Whether the code in which the time went is wanted, too: that takes decoding once more.
@@ -56,21 +59,29 @@ pub(crate) fn with<T>(args: &AnalysisArgs, work: impl FnOnce(&Study<'_>) -> Resu
     }
     let perf = capture::open(&args.input)?;
     let capture = Capture::new(&perf, &args.input);
-    let set = source::read(&args.source, &capture)?;
-    let members = source::members(&args.selection, &set.intervals, &capture)?;
+    let (set, carried) = match Note::of(&perf)? {
+        Some(note) if !source::is_given(&args.source) => note.into_parts(),
+        _ => (source::read(&args.source, &capture)?, None),
+    };
+    let members = match &carried {
+        Some(_) => (0..set.intervals.len()).collect(),
+        None => source::members(&args.selection, &set.intervals, &capture)?,
+    };
     let population = Population::of(&set.intervals, members, capture.conversion());
     let selection = source::selection(&args.selection)?;
     let rule = selection.outlier_rule();
+    let selected = carried.as_ref().map(Carried::selected);
     work(&Study {
         args,
         capture: &capture,
         set: &set,
-        selected: selection.select(&population),
+        selected: selected.unwrap_or_else(|| selection.select(&population)),
         rule,
         is_outlier: population.judge(rule).is_outlier,
         queues: Queues::new(&set.intervals),
         decoders: Decoders::new(&capture),
         population: &population,
+        carried,
     })
 }
 
@@ -95,6 +106,11 @@ impl<'a> Study<'a> {
         self.population
     }
 
+    /// When which thread was done with which interval.
+    pub(crate) fn queues(&self) -> &Queues {
+        &self.queues
+    }
+
     /// The chosen ones.
     pub(crate) fn selected(&self) -> &Selected {
         &self.selected
@@ -107,17 +123,28 @@ impl<'a> Study<'a> {
 
     /// The population and the choice, and what is wrong with the input so far; no outlier yet.
     pub(crate) fn overview(&self) -> Report {
-        let mut diagnostics = self.capture.diagnostics();
-        diagnostics.extend(self.set.diagnostics.iter().cloned());
-        diagnostics.extend(source::findings(&self.selected, self.population, true));
+        if let Some(carried) = &self.carried {
+            return carried.overview(self.capture.facts());
+        }
         let statistics = self.population.statistics(self.rule);
         Report {
             capture: self.capture.facts(),
             population: stat::population_summary(&statistics, view::counters(self.population)),
             selection: stat::selection_summary(&self.selected),
-            diagnostics,
+            diagnostics: self.input_diagnostics(),
             ..Report::default()
         }
+    }
+
+    /// What is wrong with the capture, the source and the choice.
+    pub(crate) fn input_diagnostics(&self) -> Vec<Diagnostic> {
+        if let Some(carried) = &self.carried {
+            return carried.diagnostics().to_vec();
+        }
+        let mut diagnostics = self.capture.diagnostics();
+        diagnostics.extend(self.set.diagnostics.iter().cloned());
+        diagnostics.extend(source::findings(&self.selected, self.population, true));
+        diagnostics
     }
 
     /// The population's durations, in its own order.
@@ -133,8 +160,23 @@ impl<'a> Study<'a> {
         order.get(order.len() / 2).map(|&(_, index)| index)
     }
 
-    /// The chosen intervals explained, added to the overview.
+    /// The chosen intervals explained, added to the overview, and their view.
     pub(crate) fn report(&self, listing: Listing) -> Report {
+        let mut report = self.explained(listing);
+        report.view = self.view(&report.outliers);
+        report
+    }
+
+    /// The view of `outliers` and of the population they come from.
+    pub(crate) fn view(&self, outliers: &[OutlierReport]) -> View {
+        match &self.carried {
+            Some(carried) => carried.view(outliers),
+            None => view::of(self.capture, self.population, self.rule, outliers),
+        }
+    }
+
+    /// The chosen intervals explained, added to the overview: all that needs trace and records of their own time.
+    pub(crate) fn explained(&self, listing: Listing) -> Report {
         let wanted = &self.selected.indices;
         let baselines = self.baselines(wanted);
         let examined = self.examine(&baselines, None);
@@ -151,8 +193,8 @@ impl<'a> Study<'a> {
                 Err(error) => report.diagnostics.push(no_report(&self.intervals()[*index], &error)),
             }
         }
-        report.view = view::of(self.capture, self.population, self.rule, &report.outliers);
         report.diagnostics.extend(self.late_diagnostics());
+        places::of_recording(self.capture.perf(), &mut report);
         report
     }
 
@@ -163,6 +205,9 @@ impl<'a> Study<'a> {
 
     /// Whom each of `wanted` is compared with: typical intervals, none of them chosen.
     pub(crate) fn baselines(&self, wanted: &[usize]) -> Baselines {
+        if let Some(carried) = &self.carried {
+            return wanted.iter().map(|&index| (index, carried.baselines(index))).collect();
+        }
         let chosen: BTreeSet<usize> = self.selected.indices.iter().chain(wanted).copied().collect();
         // What is to be explained is no baseline of anything, whether a rule names it or not.
         let verdicts = self.is_outlier.iter().zip(self.population.members());

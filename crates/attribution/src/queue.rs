@@ -39,7 +39,7 @@ impl Queues {
     }
 
     /// The other intervals that the stop thread of `interval` ended while it lasted, in order of time.
-    pub(crate) fn before(&self, interval: &Interval) -> Vec<(Tsc, IntervalId)> {
+    pub fn before(&self, interval: &Interval) -> Vec<(Tsc, IntervalId)> {
         let Some(thread) = interval.stop_thread.filter(|_| is_handed_over(interval)) else {
             return Vec::new();
         };

@@ -58,7 +58,10 @@ impl<'a> Capture<'a> {
         stream: PtStream<'a>,
         diagnostics: Vec<Diagnostic>,
     ) {
-        self.stream_diagnostics.extend(diagnostics);
+        // A slice is meant to have holes; those of its recording it tells itself.
+        if self.perf.slice_note().is_none() {
+            self.stream_diagnostics.extend(diagnostics);
+        }
         match owner {
             (Some(cpu), _) => drop(self.by_cpu.insert(cpu, stream)),
             (None, Some(thread)) => drop(self.by_thread.insert(thread, stream)),

@@ -218,12 +218,17 @@ pub(crate) fn parse_section(
 }
 
 fn read_ids(file: &[u8], place: &[u8], budget: &mut usize) -> Option<Vec<u64>> {
+    let bytes = ids_at(file, place, budget)?;
+    Some(bytes.chunks_exact(8).filter_map(|chunk| u64_at(chunk, 0)).collect())
+}
+
+/// The ids of an attribute, as the {offset, size} behind it says; takes their bytes from `budget`.
+pub(crate) fn ids_at<'a>(file: &'a [u8], place: &[u8], budget: &mut usize) -> Option<&'a [u8]> {
     let mut place = Fields::new(place);
     let start = usize::try_from(place.u64()?).ok()?;
     let size = usize::try_from(place.u64()?).ok()?;
     *budget = budget.checked_sub(size)?;
-    let bytes = file.get(start..start.checked_add(size)?)?;
-    Some(bytes.chunks_exact(8).filter_map(|chunk| u64_at(chunk, 0)).collect())
+    file.get(start..start.checked_add(size)?)
 }
 
 /// Which attribute a record's id belongs to.

@@ -1,4 +1,4 @@
-//! Reads perf.data files with Intel PT.
+//! Reads perf.data files with Intel PT, and writes slices of them.
 //!
 //! [`PerfData::open`] maps the file, reads its header, attributes and feature sections, and walks the headers of
 //! its records once. Records then come out in the order of time ([`PerfData::records`]); AUX payloads are located
@@ -19,9 +19,11 @@ mod loss;
 mod maps;
 mod perf_data;
 mod read_ahead;
+mod reads;
 mod record;
 mod resync;
 mod schedule;
+mod slice;
 mod stretches;
 #[cfg(test)]
 mod test_file;
@@ -41,6 +43,7 @@ pub use loss::{Loss, LossKind};
 pub use perf_data::{PerfData, Records};
 pub use record::{AuxtraceError, BuildIdRecord, Mmap, Record, Sample, TimedRecord, kind_name};
 pub use schedule::{LeaveReason, Run, Runs, Schedule};
+pub use slice::{AuxPart, CpuTimes, Renames, SliceNote, SlicePlan};
 pub use thread_names::ThreadNames;
 #[doc(hidden)]
 pub use tracepoint::fuzz_formats;

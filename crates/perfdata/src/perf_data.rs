@@ -1,5 +1,6 @@
 //! A capture: everything that is known after one pass over the headers of its records.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -14,33 +15,39 @@ use crate::features::{self, Features};
 use crate::file::{FilePosition, Pieces, split};
 use crate::header::Header;
 use crate::intel_pt::{IntelPtConfig, IntelPtInfo};
+use crate::reads::ReadNotes;
 use crate::record::{Counts, HEADER_SIZE, Layout, Record, Schema, TimedRecord};
+use crate::slice::SliceNote;
 use crate::thread_names::ThreadNames;
 use crate::tracepoint::{self, Formats, TracepointFormat};
-use crate::walk::{AuxtraceIndex, IndexEntry, Walked, Walker};
+use crate::walk::{AuxtraceIndex, IndexEntry, Walked, Walker, sorted};
 use crate::{Error, Schedule};
 
 /// An opened perf.data.
 #[derive(Debug)]
 pub struct PerfData {
-    directory: Directory,
-    pieces: Pieces,
+    pub(crate) directory: Directory,
+    pub(crate) pieces: Pieces,
     attrs: Vec<Attr>,
     features: Features,
     formats: Formats,
-    layout: Layout,
+    pub(crate) layout: Layout,
     /// In the order of time; records of the same time in the order of the file.
-    index: Vec<IndexEntry>,
+    pub(crate) index: Vec<IndexEntry>,
     /// The part of `index` that names threads or changes address spaces.
     map_index: Vec<IndexEntry>,
     counts: Counts,
-    aux_buffers: Vec<AuxBuffer>,
+    pub(crate) aux_buffers: Vec<AuxBuffer>,
     intel_pt: Option<IntelPtInfo>,
     time_conversion: Option<TimeConversion>,
     diagnostics: Vec<Diagnostic>,
     schedule: OnceLock<Schedule>,
     thread_names: OnceLock<ThreadNames>,
     aux_samples: OnceLock<Vec<AuxSample>>,
+    pub(crate) reads: ReadNotes,
+    pub(crate) slice_note: Option<SliceNote>,
+    /// Where the records of a slice stood in the recording.
+    pub(crate) origins: OnceLock<HashMap<FileOffset, FileOffset>>,
 }
 
 impl PerfData {
@@ -78,8 +85,9 @@ impl PerfData {
         let mut attrs = attr::parse_section(file, &header.attrs, header.attr_size, &mut diagnostics);
         let features = Features::parse(file, &header, &mut attrs, &mut diagnostics);
         let formats = tracing_data(file, &header, &mut diagnostics);
-        name_tracepoints(&mut attrs, &formats);
+        tracepoint::name_attrs(&mut attrs, &formats);
         let layout = Layout::new(&attrs);
+        let slice_note = SliceNote::of(file, &header);
         let walked = walk_all(&mut pieces, &header, &layout, &mut diagnostics);
         let mut perf_data = PerfData {
             directory,
@@ -98,6 +106,9 @@ impl PerfData {
             schedule: OnceLock::new(),
             thread_names: OnceLock::new(),
             aux_samples: OnceLock::new(),
+            reads: ReadNotes::default(),
+            slice_note,
+            origins: OnceLock::new(),
         };
         perf_data.finish(walked.auxtrace_info, walked.time_conv);
         Ok(perf_data)
@@ -109,13 +120,6 @@ fn tracing_data(file: &[u8], header: &Header, diagnostics: &mut Vec<Diagnostic>)
     section.map_or_else(Formats::default, |(_, section)| {
         tracepoint::parse_tracing_data(&file[section.clone()], section.start, diagnostics)
     })
-}
-
-/// Gives tracepoints that have no name the one of their format.
-fn name_tracepoints(attrs: &mut [Attr], formats: &Formats) {
-    for attr in attrs.iter_mut().filter(|attr| attr.is_tracepoint() && attr.name.is_none()) {
-        attr.name = formats.by_id(attr.config).map(|format| format.name().to_owned());
-    }
 }
 
 /// Walks the main file, the further files of a directory, and what comes out of COMPRESSED records.
@@ -154,18 +158,13 @@ fn walk_all(
     walked
 }
 
-/// Stable, so that records of the same time keep the order of the file.
-fn sorted(mut index: Vec<IndexEntry>) -> Vec<IndexEntry> {
-    if !index.is_sorted_by_key(|entry| entry.time) {
-        index.sort_by_key(|entry| entry.time);
-    }
-    index
-}
-
 impl PerfData {
     /// The last step of opening: what needs single records, and the checks.
     fn finish(&mut self, auxtrace_info: Option<FileOffset>, time_conv: Option<FileOffset>) {
         self.intel_pt = auxtrace_info.and_then(|offset| IntelPtInfo::parse(self.body_at(offset)?));
+        if let (Some(intel_pt), Some(slice)) = (&mut self.intel_pt, &self.slice_note) {
+            intel_pt.snapshot_mode = slice.was_snapshot;
+        }
         if let Some(offset) = auxtrace_info.filter(|_| self.intel_pt.is_none()) {
             let what = "AUXTRACE_INFO is damaged or not of Intel PT: how the trace was set up is unknown";
             self.diagnostics.push(Diagnostic::error(what).at_offset(offset));
@@ -310,6 +309,7 @@ impl PerfData {
 
     /// The records of a range of times, found by bisection.
     pub fn records_in(&self, range: Range<PerfTime>) -> Records<'_> {
+        self.reads.note(&range);
         let start = self.index.partition_point(|entry| entry.time < range.start.0);
         let end = self.index.partition_point(|entry| entry.time < range.end.0);
         Records { perf_data: self, entries: self.index.get(start..end).unwrap_or(&[]).iter() }

@@ -27,6 +27,14 @@ pub(crate) struct IndexEntry {
     pub(crate) offset: FileOffset,
 }
 
+/// Stable, so that records of the same time keep the order of the file.
+pub(crate) fn sorted(mut index: Vec<IndexEntry>) -> Vec<IndexEntry> {
+    if !index.is_sorted_by_key(|entry| entry.time) {
+        index.sort_by_key(|entry| entry.time);
+    }
+    index
+}
+
 /// What a walk over all pieces finds.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {

@@ -19,6 +19,7 @@ mod parallel;
 mod presence;
 mod recovery;
 mod run;
+mod span;
 mod stream;
 mod sync;
 mod sys;
@@ -31,6 +32,7 @@ pub use flow::{Block, BlockEnd, EventKind, Flow, FlowItem, FlowSink, Gap, GapRea
 pub use instructions::instructions;
 pub use packets::{Packet, PacketAt, PacketIp, Packets};
 pub use parallel::{decode_chunks, decode_windows};
+pub use span::StreamSpan;
 pub use stream::{Piece, PtStream};
 pub use sync::{PsbIndex, SyncPoint};
 pub use walk::{PtwriteMark, Ptwrites, StreamPacket, StreamPackets, scan_ptwrites, scan_ptwrites_between};

@@ -20,6 +20,7 @@ mod perf_script;
 mod report;
 mod resolve;
 mod text;
+mod texts;
 mod timebase;
 mod units;
 mod view;

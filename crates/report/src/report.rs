@@ -3,6 +3,7 @@
 //! Lengths named `_ns` are in the report's [`TimeUnit`]: nanoseconds, or ticks where `capture.time_unit` says so.
 
 use model::Diagnostic;
+use serde::{Deserialize, Serialize};
 
 use crate::{CounterView, OutlierReport, TimeUnit, View};
 
@@ -62,7 +63,7 @@ pub struct CaptureFacts {
 
 /// The population's figures. Where `count` is zero the others mean nothing and are not shown; likewise those
 /// without outliers where all are outliers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PopulationSummary {
     /// How many intervals there are.
     pub count: u64,
@@ -93,7 +94,7 @@ pub struct PopulationSummary {
 }
 
 /// Percentiles of the durations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Percentiles {
     /// The median.
     pub p50: u64,
@@ -108,7 +109,7 @@ pub struct Percentiles {
 }
 
 /// One bin of the histogram: durations from `from_ns` to below `to_ns`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// The shortest duration in it.
     pub from_ns: u64,
@@ -119,7 +120,7 @@ pub struct Bin {
 }
 
 /// Two kinds of intervals: two hills of the histogram.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Modes {
     /// Those up to the threshold.
     pub fast: Mode,
@@ -130,7 +131,7 @@ pub struct Modes {
 }
 
 /// One kind of intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mode {
     /// How many intervals.
     pub count: u64,
@@ -139,7 +140,7 @@ pub struct Mode {
 }
 
 /// Which intervals were chosen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelectionSummary {
     /// The rule, as the user can repeat it: `--mad 3.5, at most the 10 longest`.
     pub rule: String,

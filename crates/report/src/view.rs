@@ -9,12 +9,14 @@ pub(crate) mod words;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Bin, Modes, OutlierReport};
 
 pub use stories::Story;
 
 /// The outliers as a whole.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// What the outliers' excess went into, the largest share first.
     pub causes: Vec<CauseShare>,
@@ -31,7 +33,7 @@ pub struct View {
 }
 
 /// What one cause took in all outliers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CauseShare {
     /// Its dotted name.
     pub cause: String,
@@ -48,7 +50,7 @@ pub struct CauseShare {
 }
 
 /// What a counter of the program tells, over the whole population.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CounterView {
     /// The label of the intervals.
     pub label: String,
@@ -69,7 +71,7 @@ pub struct CounterView {
 }
 
 /// A threshold of a counter that separates slow from fast intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SplitView {
     /// Whether slow ones lie below it (above it otherwise); the value itself is fast.
     pub is_below: bool,
@@ -88,7 +90,7 @@ pub struct SplitView {
 }
 
 /// Lengths of one kind of thing, summed up.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lengths {
     /// How many.
     pub count: u64,
@@ -103,7 +105,7 @@ pub struct Lengths {
 }
 
 /// A block device and one direction: its access times, from issue to completion.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceView {
     /// `254:0`: major and minor number.
     pub device: String,
@@ -118,7 +120,7 @@ pub struct DeviceView {
 }
 
 /// What intervals waited for: one object.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitView {
     /// Its name: `futex 0x7f… of pid 120`.
     pub object: String,

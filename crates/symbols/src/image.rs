@@ -3,6 +3,7 @@
 //! Input: recorded path and build ID. Output: code bytes, symbols and lines, each looked for when first asked for.
 //! A file whose build ID is not the recorded one is refused: a wrong binary decodes into nonsense.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -102,6 +103,18 @@ impl Image {
     /// The file that holds its code.
     pub(crate) fn code(&self, search: &SearchPath) -> Option<&CodeFile> {
         self.found.get_or_init(|| self.find(search)).file.as_ref()
+    }
+
+    /// As recorded.
+    pub(crate) fn build_id(&self) -> Option<&BuildId> {
+        self.build_id.as_ref()
+    }
+
+    /// The files that were opened for it so far: its own, and its debug file.
+    pub(crate) fn opened(&self) -> Option<(PathBuf, Option<PathBuf>)> {
+        let own = self.found.get()?.file.as_ref()?;
+        let debug_file = self.debug_file.get().and_then(Option::as_ref);
+        Some((own.path.to_path_buf(), debug_file.map(|file| file.path.to_path_buf())))
     }
 
     /// Notes that its code was needed.

@@ -47,6 +47,14 @@ mod bit {
 pub(crate) const TRACING_DATA: u32 = 1;
 /// The section that lists the AUXTRACE records.
 pub(crate) const AUXTRACE: u32 = 18;
+/// The sections that name files, the machine and the command line.
+pub(crate) const BUILD_ID_SECTION: u32 = 2;
+pub(crate) const HOSTNAME_SECTION: u32 = 3;
+pub(crate) const COMMAND_LINE_SECTION: u32 = 11;
+/// The section that says that the file is `data` of a directory.
+pub(crate) const DIR_FORMAT: u32 = 24;
+/// The section that says how COMPRESSED records are packed.
+pub(crate) const COMPRESSED: u32 = 27;
 
 /// What the feature sections say; `None` or empty where a section is missing or damaged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

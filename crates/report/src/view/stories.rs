@@ -6,6 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::share;
 use crate::OutlierReport;
 
@@ -15,7 +17,7 @@ const SMALLEST_PART: u128 = 5;
 const MOST_CAUSES: usize = 3;
 
 /// Outliers with the same story.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Story {
     /// What happened, in words.
     pub words: String,

@@ -1,0 +1,173 @@
+//! `--redact`: other names for the machine, its users, command lines and paths, the same everywhere in a bundle.
+//!
+//! Input: what the recording and the command line name. Output: the names to write into the slice, and a way to replace
+//! them in texts. What has a name of its own beneath a replaced path (thread names, functions) stays, and is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perfdata::{PerfData, Renames};
+use report::Report;
+
+use crate::args::AnalysisArgs;
+
+/// Beginnings of what the recording names like a file but is memory of another kind; code is found by these names.
+const NO_FILES: [&str; 7] = ["[", "//anon", "/anon_hugepage", "/dev/zero", "/SYSV", "anon_inode:", "/i915"];
+/// Folders whose names are people's.
+const HOMES: [&str; 3] = ["/home/", "/Users/", "/var/home/"];
+/// What stands for a machine and a command line.
+const HOST: &str = "host-1";
+const COMMAND_LINE: [&str; 2] = ["perf", "redacted"];
+
+/// The names and what stands for them.
+#[derive(Clone, Debug)]
+pub(crate) struct Redaction {
+    renames: Renames,
+    /// (name, what stands for it), longest names first.
+    texts: Vec<(String, String)>,
+}
+
+impl Redaction {
+    /// Of all that `perf` and `args` name.
+    pub(crate) fn new(perf: &PerfData, args: &AnalysisArgs) -> Redaction {
+        let mut paths = BTreeMap::new();
+        let mut texts = BTreeMap::new();
+        let mut users = BTreeSet::new();
+        for path in perf.recorded_paths() {
+            let text = String::from_utf8_lossy(&path).into_owned();
+            if text.is_empty() || text == "/" || NO_FILES.iter().any(|start| text.starts_with(start)) {
+                continue;
+            }
+            // What the beginning says stays: shared memory is no file.
+            let folder = if text.starts_with("/memfd:") { "/memfd:" } else { "/redacted/file-" };
+            let name = format!("{folder}{}", paths.len() + 1);
+            users.extend(user_of(&text));
+            paths.insert(path, name.clone().into_bytes());
+            texts.insert(text, name);
+        }
+        for (number, local) in local_paths(perf, args).into_iter().enumerate() {
+            users.extend(user_of(&local));
+            texts.entry(local).or_insert_with(|| format!("/local/path-{}", number + 1));
+        }
+        users.extend(["USER", "LOGNAME"].iter().filter_map(|name| std::env::var(name).ok()));
+        for (number, user) in users.into_iter().filter(|user| user.len() > 2).enumerate() {
+            texts.entry(user).or_insert_with(|| format!("user-{}", number + 1));
+        }
+        if let Some(host) = perf.features().hostname.clone().filter(|host| !host.is_empty()) {
+            texts.insert(host, HOST.to_owned());
+        }
+        let command_line = COMMAND_LINE.map(str::to_owned).to_vec();
+        let mut texts: Vec<(String, String)> = texts.into_iter().collect();
+        texts.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        Redaction { renames: Renames { hostname: HOST.to_owned(), command_line, paths }, texts }
+    }
+
+    /// For the slice.
+    pub(crate) fn renames(&self) -> &Renames {
+        &self.renames
+    }
+
+    /// What stands for the recorded path `name`.
+    pub(crate) fn path(&self, name: &str) -> Option<String> {
+        let new = self.renames.paths.get(name.as_bytes())?;
+        Some(String::from_utf8_lossy(new).into_owned())
+    }
+
+    /// `text` with every name replaced; a name within a longer word is another word.
+    pub(crate) fn text(&self, text: &str) -> String {
+        self.texts.iter().fold(text.to_owned(), |text, (name, new)| replace_words(&text, name, new))
+    }
+
+    /// Replaces the names in all texts of `report`.
+    pub(crate) fn apply(&self, report: &mut Report) {
+        report.capture.hostname = report.capture.hostname.as_ref().map(|_| HOST.to_owned());
+        report.capture.cmdline = report.capture.cmdline.as_ref().map(|_| COMMAND_LINE.join(" "));
+        report.replace_texts(&|text| self.text(text));
+    }
+
+    /// What a redacted bundle still tells.
+    pub(crate) fn remains(&self, has_binaries: bool) -> String {
+        let binaries = if has_binaries {
+            "* the binaries and debug files themselves, with source paths in them: --no-binaries leaves them out\n"
+        } else {
+            ""
+        };
+        format!(
+            "Replaced: the host's name, perf's command line, {} recorded paths, paths and user names of this machine.\n\
+             Still told:\n\
+             {binaries}\
+             * names of threads (comm), functions, source files, tracepoints and kernel modules\n\
+             * labels, keys and counters of the intervals, as the program wrote them\n\
+             * payloads of tracepoint records: addresses, ports, file names where a tracepoint records them\n\
+             * names of threads in the saved list of the tracepoint formats and in the list of recorded threads\n\
+             * build IDs, the kernel's release and symbols, the processor, times, process and thread numbers\n",
+            self.renames.paths.len()
+        )
+    }
+}
+
+/// `alice` of `/home/alice/bin/server`.
+fn user_of(path: &str) -> Option<String> {
+    let behind = HOMES.iter().find_map(|home| path.strip_prefix(home))?;
+    let user = behind.split('/').next().filter(|user| !user.is_empty())?;
+    Some(user.to_owned())
+}
+
+/// Paths of this machine that messages may name.
+fn local_paths(perf: &PerfData, args: &AnalysisArgs) -> BTreeSet<String> {
+    let input = &args.input;
+    let named = [Some(&input.input), input.symfs.as_ref(), input.vmlinux.as_ref(), input.kallsyms.as_ref()];
+    let named = named.into_iter().chain([args.source.intervals.as_ref()]).flatten();
+    let mut paths: BTreeSet<String> = named
+        .flat_map(|path| [Some(path.clone()), path.canonicalize().ok()])
+        .flatten()
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect();
+    paths.extend(std::env::var("HOME").ok());
+    paths.extend(perf.kcore_dir().map(|path| path.to_string_lossy().into_owned()));
+    // A path of a letter or two would be found everywhere.
+    paths.retain(|path| path.len() > 2);
+    paths
+}
+
+/// Replaces `name` where neither neighbour goes on with a letter, a digit or an underscore.
+fn replace_words(text: &str, name: &str, new: &str) -> String {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let (before, behind) = (&rest[..at], &rest[at + name.len()..]);
+        let last = before.chars().next_back().or_else(|| replaced.chars().next_back());
+        let is_part = is_word(last) && is_word(name.chars().next());
+        let goes_on = is_word(name.chars().next_back()) && is_word(behind.chars().next());
+        replaced.push_str(before);
+        replaced.push_str(if is_part || goes_on { name } else { new });
+        rest = behind;
+    }
+    replaced + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_words_are_replaced() {
+        for (text, expected) in [
+            ("/home/al/bin/x of al", "/home/N/bin/x of N"),
+            ("malloc and al_x and xal", "malloc and al_x and xal"),
+            ("al", "N"),
+            ("", ""),
+            ("alal al", "alal N"),
+        ] {
+            assert_eq!(replace_words(text, "al", "N"), expected);
+        }
+        assert_eq!(replace_words("in /a/b: /a/bc", "/a/b", "/x"), "in /x: /a/bc");
+    }
+
+    #[test]
+    fn users_are_known_by_their_homes() {
+        assert_eq!(user_of("/home/alice/bin/server").as_deref(), Some("alice"));
+        assert_eq!(user_of("/usr/bin/server"), None);
+        assert_eq!(user_of("/home/"), None);
+    }
+}

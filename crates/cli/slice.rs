@@ -1,0 +1,97 @@
+//! `tailtrace slice`: a perf.data that holds just what some outliers need.
+//!
+//! Explaining them notes which trace and which records it looks at; that, and what decoding it needs, is cut out. So a
+//! slice answers as its recording does, whatever explaining comes to look at. `docs/slice-and-bundle.md` is the contract.
+
+mod cut;
+mod note;
+mod notes;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use report::Report;
+use symbols::{KernelCopy, UsedFile};
+
+use crate::args::{AnalysisArgs, SliceArgs};
+use crate::bundle::Redaction;
+use crate::explain;
+use crate::output::{self, Outcome};
+use crate::study::{self, Listing};
+
+pub(crate) use note::{Carried, Note};
+pub(crate) use notes::WindowNotes;
+
+/// A slice in memory, and the report on what it holds.
+pub(crate) struct Slice {
+    /// The perf.data file.
+    pub(crate) perf_data: Vec<u8>,
+    /// The kernel's code, where any was traced: then the slice is a directory.
+    pub(crate) kernel: Option<KernelCopy>,
+    /// The report on the recording.
+    pub(crate) report: Report,
+    /// The files that served for code and names.
+    pub(crate) files: Vec<UsedFile>,
+    /// The names that were replaced, where that was wanted.
+    pub(crate) redaction: Option<Redaction>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &SliceArgs) -> Result<Outcome> {
+    let (slice, outcome) = make(&args.analysis, Listing::None, false)?;
+    output::print_diagnostics(&slice.report.diagnostics);
+    if outcome != Outcome::NothingSelected {
+        slice.write(&args.output)?;
+    }
+    Ok(outcome)
+}
+
+/// Explains what the arguments choose, and cuts out what that took; `redact` replaces names in both.
+pub(crate) fn make(args: &AnalysisArgs, listing: Listing, redact: bool) -> Result<(Slice, Outcome)> {
+    study::with(args, |study| {
+        let (capture, perf) = (study.capture(), study.capture().perf());
+        perf.note_reads();
+        capture.windows().start();
+        let mut report = study.explained(listing);
+        let looked = cut::Looked { windows: capture.windows().take(), times: perf.take_reads() };
+        report.view = study.view(&report.outliers);
+        let baselines = study.baselines(&study.selected().indices);
+        let cut::Cut { mut plan, kernel } = cut::cut(study, &baselines, &looked);
+        let redaction = redact.then(|| Redaction::new(perf, args));
+        let mut note = Note::new(study, &baselines, &report);
+        if let Some(redaction) = &redaction {
+            note.redact(redaction);
+            redaction.apply(&mut report);
+            plan.renames = Some(redaction.renames().clone());
+        }
+        plan.note = note.bytes()?;
+        let outcome = explain::outcome(study, &report);
+        let files = capture.images().used_files();
+        Ok((Slice { perf_data: perf.slice(&plan), kernel, report, files, redaction }, outcome))
+    })
+}
+
+impl Slice {
+    /// What the slice calls the file that was recorded as `name`.
+    pub(crate) fn name_in_slice(&self, name: &str) -> String {
+        let replaced = self.redaction.as_ref().and_then(|redaction| redaction.path(name));
+        replaced.unwrap_or_else(|| name.to_owned())
+    }
+
+    /// Writes it to `path`: a file, or a perf.data directory where kernel code belongs to it.
+    ///
+    /// # Errors
+    /// Where something is there already, or what the operating system says, with the path.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        ensure!(!path.exists(), "{} is there already: name another place", path.display());
+        let Some(kernel) = &self.kernel else { return output::write_file(path, &self.perf_data) };
+        let kcore_dir = path.join("kcore_dir");
+        fs::create_dir_all(&kcore_dir).with_context(|| format!("{} cannot be made", kcore_dir.display()))?;
+        output::write_file(&path.join("data"), &self.perf_data)?;
+        for (name, bytes) in kernel.files() {
+            output::write_file(&kcore_dir.join(name), bytes)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Notes of which times records were read: what a slice must hold so that the same questions get the same answers.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use model::PerfTime;
+
+/// The notes; off until somebody wants them.
+#[derive(Debug, Default)]
+pub(crate) struct ReadNotes {
+    is_on: AtomicBool,
+    times: Mutex<Vec<Range<PerfTime>>>,
+}
+
+impl ReadNotes {
+    /// From now on every range is noted.
+    pub(crate) fn start(&self) {
+        self.is_on.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes `range`, where that is wanted.
+    pub(crate) fn note(&self, range: &Range<PerfTime>) {
+        if self.is_on.load(Ordering::Relaxed) && range.start < range.end {
+            self.times.lock().unwrap_or_else(PoisonError::into_inner).push(range.clone());
+        }
+    }
+
+    /// Ends it: the noted ranges in order, those that touch joined.
+    pub(crate) fn take(&self) -> Vec<Range<PerfTime>> {
+        self.is_on.store(false, Ordering::Relaxed);
+        joined(std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+/// `ranges` in order; those that overlap or touch are one.
+pub(crate) fn joined<T: Ord + Copy>(mut ranges: Vec<Range<T>>) -> Vec<Range<T>> {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<T>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_are_one() {
+        assert_eq!(joined(vec![7..9, 1..3, 3..4, 2..3, 12..13]), [1..4, 7..9, 12..13]);
+    }
+
+    #[test]
+    fn only_what_was_read_meanwhile_is_noted() {
+        let (notes, time) = (ReadNotes::default(), |from, to| PerfTime(from)..PerfTime(to));
+        notes.note(&time(1, 2));
+        notes.start();
+        notes.note(&time(5, 6));
+        notes.note(&time(6, 6));
+        assert_eq!(notes.take(), [time(5, 6)]);
+        notes.note(&time(8, 9));
+        assert!(notes.take().is_empty());
+    }
+}

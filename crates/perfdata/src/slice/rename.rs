@@ -1,0 +1,123 @@
+//! Other names for what a slice must not tell: the machine, the command line, the paths of files and cgroups.
+//!
+//! Records grow or shrink with their names; all else in them stays. A path that is not listed stays as it is.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::PerfData;
+use crate::bytes::Fields;
+use crate::features::{BUILD_ID_SECTION, COMMAND_LINE_SECTION, HOSTNAME_SECTION};
+use crate::record::{HEADER_SIZE, Header, Record, kinds};
+
+/// Bytes of a record in front of its path, header included (`struct perf_record_mmap`, `_mmap2`, `_cgroup`).
+const PATH_IN_MMAP: usize = 40;
+const PATH_IN_MMAP2: usize = 72;
+const PATH_IN_CGROUP: usize = 16;
+/// Bytes of an entry of the section of build ids in front of its path: header, pid, build ID.
+const PATH_IN_BUILD_ID: usize = 36;
+/// perf pads names to this many bytes.
+const NAME_ALIGNMENT: usize = 64;
+/// Word of an `AUXTRACE_INFO` record of Intel PT that says how long the address filters behind it are.
+const FILTER_LENGTH: usize = 8 + 8 + 16 * 8;
+
+/// The names to write instead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renames {
+    /// The machine's name.
+    pub hostname: String,
+    /// perf's command line.
+    pub command_line: Vec<String>,
+    /// By recorded path.
+    pub paths: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl PerfData {
+    /// All paths that records and the section of build ids name.
+    pub fn recorded_paths(&self) -> BTreeSet<Vec<u8>> {
+        let of_record = |record: &Record<'_>| match record {
+            Record::Mmap(mmap) | Record::Mmap2(mmap) => Some(mmap.path.to_vec()),
+            Record::Cgroup { path, .. } => Some(path.to_vec()),
+            _ => None,
+        };
+        let mut paths: BTreeSet<Vec<u8>> =
+            self.records().filter_map(|timed| of_record(&timed.record)).collect();
+        paths.extend(self.features().build_ids.iter().map(|known| known.path.clone().into_bytes()));
+        paths
+    }
+
+    /// A record with its path replaced.
+    pub(super) fn renamed<'a>(&self, record: &'a [u8], renames: &Renames) -> Cow<'a, [u8]> {
+        let Some(header) = Header::read(record) else { return Cow::Borrowed(record) };
+        let at = match header.kind {
+            kinds::MMAP => PATH_IN_MMAP,
+            kinds::MMAP2 => PATH_IN_MMAP2,
+            kinds::CGROUP => PATH_IN_CGROUP,
+            kinds::AUXTRACE_INFO => return without_filter(record),
+            _ => return Cow::Borrowed(record),
+        };
+        let own = HEADER_SIZE + self.own_length(&record[HEADER_SIZE..]);
+        with_new_path(record, at, own, renames, 8).map_or(Cow::Borrowed(record), Cow::Owned)
+    }
+}
+
+/// `record` with the path at byte `at`, which ends before byte `own`, replaced; `None` where it stays.
+fn with_new_path(record: &[u8], at: usize, own: usize, renames: &Renames, padding: usize) -> Option<Vec<u8>> {
+    let path = Fields::new(record.get(at..own)?).c_string();
+    let name = renames.paths.get(path)?;
+    let mut new = record[..at].to_vec();
+    new.extend_from_slice(name);
+    new.resize(at + (name.len() + 1).next_multiple_of(padding), 0);
+    new.extend_from_slice(&record[own..]);
+    let size = u16::try_from(new.len()).ok()?;
+    new[6..8].copy_from_slice(&size.to_le_bytes());
+    Some(new)
+}
+
+/// An `AUXTRACE_INFO` record whose address filters, which name files, are gone.
+fn without_filter(record: &[u8]) -> Cow<'_, [u8]> {
+    let length = record.get(FILTER_LENGTH..).and_then(|words| Fields::new(words).u64());
+    let Some(length @ 1..) = length else { return Cow::Borrowed(record) };
+    let behind = usize::try_from(length).ok().and_then(|length| length.checked_next_multiple_of(8));
+    let rest =
+        behind.and_then(|behind| record.get((FILTER_LENGTH + 8).checked_add(behind)?..)).unwrap_or(&[]);
+    let mut new = [&record[..FILTER_LENGTH], &[0; 8], rest].concat();
+    let size = u16::try_from(new.len()).unwrap_or(u16::MAX);
+    new[6..8].copy_from_slice(&size.to_le_bytes());
+    Cow::Owned(new)
+}
+
+/// A feature section with its names replaced.
+pub(super) fn section(bit: u32, section: &[u8], renames: &Renames) -> Vec<u8> {
+    match bit {
+        HOSTNAME_SECTION => text(&renames.hostname),
+        COMMAND_LINE_SECTION => {
+            let count = u32::try_from(renames.command_line.len()).unwrap_or(0);
+            let words = renames.command_line.iter().flat_map(|word| text(word));
+            count.to_le_bytes().into_iter().chain(words).collect()
+        }
+        BUILD_ID_SECTION => build_ids(section, renames),
+        _ => section.to_vec(),
+    }
+}
+
+/// A string of the feature sections: its padded length, then its bytes.
+fn text(text: &str) -> Vec<u8> {
+    let length = (text.len() + 1).next_multiple_of(NAME_ALIGNMENT);
+    let mut bytes = u32::try_from(length).unwrap_or(0).to_le_bytes().to_vec();
+    bytes.extend_from_slice(text.as_bytes());
+    bytes.resize(4 + length, 0);
+    bytes
+}
+
+fn build_ids(mut section: &[u8], renames: &Renames) -> Vec<u8> {
+    let mut new = Vec::new();
+    while let Some(header) = Header::read(section) {
+        let size = usize::from(header.size);
+        let Some(entry) = section.get(..size).filter(|_| size >= HEADER_SIZE) else { break };
+        let replaced = with_new_path(entry, PATH_IN_BUILD_ID, size, renames, NAME_ALIGNMENT);
+        new.extend(replaced.unwrap_or_else(|| entry.to_vec()));
+        section = &section[size..];
+    }
+    new
+}

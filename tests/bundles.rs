@@ -1,0 +1,268 @@
+//! Bundles: they explain as their recording does, tell no name that was to be replaced, and do no harm when opened.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::Value;
+use tar::{EntryType, Header};
+
+use crate::captures::{Capture, emulated, tailtrace};
+use crate::slices::{assert_done, run, without_capture};
+
+/// Makes a bundle of the capture's slowest interval.
+fn bundle(capture: &Capture, out: &Path, more: &[&str]) -> Output {
+    let (intervals, out) = (capture.intervals(), out.to_string_lossy());
+    let arguments = [&["--intervals", &intervals, "--top", "1", "-o", &out], more].concat();
+    let output = run("bundle", &capture.perf_data, &capture.symfs, &arguments);
+    assert_done(&output);
+    output
+}
+
+/// `tailtrace explain BUNDLE`, in a folder where nothing else is.
+fn explain(bundle: &Path, more: &[&str]) -> Output {
+    let elsewhere = tempfile::tempdir().expect("a temporary folder");
+    let mut process = tailtrace();
+    process.current_dir(elsewhere.path()).env("HOME", elsewhere.path());
+    process.arg("explain").arg(bundle).args(["--format", "json"]).args(more).output().expect("tailtrace runs")
+}
+
+/// The report on the recording.
+fn original(capture: &Capture) -> Value {
+    let arguments = ["--intervals", &capture.intervals(), "--top", "1", "--format", "json"];
+    without_capture(&run("explain", &capture.perf_data, &capture.symfs, &arguments))
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+#[test]
+fn folders_and_archives_explain_as_the_recording() {
+    for name in ["fault", "lock"] {
+        let (capture, folder) = (emulated(name), folder());
+        for out in ["ticket", "ticket.tar.zst"] {
+            let out = folder.path().join(out);
+            bundle(&capture, &out, &[]);
+            let again = explain(&out, &[]);
+            assert_done(&again);
+            assert_eq!(without_capture(&again), original(&capture), "{}", out.display());
+        }
+        let report = fs::read(folder.path().join("ticket/report.json")).expect("the report");
+        let report: Value = serde_json::from_slice(&report).expect("JSON");
+        assert_eq!(report["outliers"][0]["segments"], original(&capture)["outliers"][0]["segments"]);
+    }
+}
+
+#[test]
+fn without_binaries_they_are_named() {
+    let (capture, folder) = (emulated("fault"), folder());
+    let out = folder.path().join("ticket.tar.zst");
+    bundle(&capture, &out, &["--no-binaries"]);
+    let again = explain(&out, &["--symfs", &capture.symfs.to_string_lossy()]);
+    assert_done(&again);
+    assert_eq!(without_capture(&again), original(&capture));
+}
+
+/// All files of a folder with their contents.
+fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("readable") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push((path.clone(), fs::read(&path).expect("readable")));
+            }
+        }
+    }
+    found
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// The host, the recorded command line and the program's path are in the recording, and nowhere in the bundle.
+#[test]
+fn redaction_leaves_no_name() {
+    let (capture, folder) = (emulated("fault"), folder());
+    let recording = fs::read(capture.perf_data.join("data")).expect("the recording");
+    let facts = run(
+        "explain",
+        &capture.perf_data,
+        &capture.symfs,
+        &["--intervals", &capture.intervals(), "--top", "1", "--format", "json"],
+    );
+    let facts: Value = serde_json::from_slice(&facts.stdout).expect("JSON");
+    let host = facts["capture"]["hostname"].as_str().expect("a host").to_owned();
+    let root = capture.root.to_string_lossy().into_owned();
+    let out = folder.path().join("ticket");
+    let output = bundle(&capture, &out, &["--redact"]);
+    for word in ["/bin/fault", "intel_pt/", &host] {
+        assert!(contains(&recording, word), "the recording has no {word}: the test is blind");
+    }
+    for (path, bytes) in files(&out) {
+        let is_program = path.starts_with(out.join("symfs"));
+        for word in ["/bin/fault", &root, "--kcore"].into_iter().filter(|_| !is_program) {
+            assert!(!contains(&bytes, word), "{} tells {word}", path.display());
+        }
+    }
+    let slice = fs::read(out.join("slice/data")).expect("the slice");
+    assert!(contains(&slice, "host-1") && contains(&slice, "/redacted/file-"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("Still told:") && said.contains("names of threads"), "{said}");
+    // Names apart, it explains as the recording does: the program was found under its new name.
+    let again = explain(&out, &[]);
+    assert_done(&again);
+    let (mut again, mut original) = (without_capture(&again), original(&capture));
+    for report in [&mut again, &mut original] {
+        report.as_object_mut().expect("an object").remove("diagnostics");
+    }
+    assert_eq!(again, original);
+}
+
+#[test]
+fn a_changed_file_is_noticed() {
+    let (capture, folder) = (emulated("fault"), folder());
+    let out = folder.path().join("ticket");
+    bundle(&capture, &out, &["--no-binaries"]);
+    let report = out.join("report.md");
+    fs::write(&report, fs::read(&report).expect("read").split_last().expect("text").1).expect("written");
+    refused(&out, "report.md is not as it was");
+    fs::remove_file(&report).expect("removed");
+    refused(&out, "report.md cannot be read");
+}
+
+/// Opening fails in one line that says `why`.
+#[track_caller]
+fn refused(bundle: &Path, why: &str) {
+    let output = explain(bundle, &[]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(why) && said.lines().count() == 1, "{said}");
+}
+
+/// Kind, name, link or contents.
+type Entry<'a> = (EntryType, &'a str, &'a [u8]);
+
+/// An archive of these entries.
+fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for &(kind, name, bytes) in entries {
+        let mut header = Header::new_ustar();
+        // Not by `set_path`, which refuses what must be tested.
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(kind);
+        let is_link = matches!(kind, EntryType::Symlink | EntryType::Link);
+        if is_link {
+            header.as_mut_bytes()[157..157 + bytes.len()].copy_from_slice(bytes);
+        }
+        let contents = if is_link { &[][..] } else { bytes };
+        header.set_size(contents.len() as u64);
+        header.set_cksum();
+        tar.append(&header, contents).expect("in memory");
+    }
+    zstd::encode_all(&tar.into_inner().expect("in memory")[..], 3).expect("in memory")
+}
+
+#[test]
+fn hostile_archives_are_refused() {
+    use EntryType::{Block, Char, Directory, Fifo, GNULongName, Link, Regular, Symlink, XHeader};
+    let zeros = vec![0; 400 << 20];
+    let many: Vec<String> = (0..10_001).map(|number| format!("b/{number}")).collect();
+    let many: Vec<_> = many.iter().map(|name| (Regular, name.as_str(), &b""[..])).collect();
+    let cases: [(&str, Vec<Entry<'_>>, &str); 12] = [
+        ("a path upwards", vec![(Regular, "b/../../evil", b"x")], "lies outside"),
+        ("a folder upwards", vec![(Directory, "../evil/", b"")], "lies outside"),
+        ("an absolute path", vec![(Regular, "/tmp/tailtrace-evil", b"x")], "lies outside"),
+        (
+            "a symlink",
+            vec![(Symlink, "b/l", b"/etc"), (Regular, "b/l/evil", b"x")],
+            "neither a file nor a folder",
+        ),
+        ("a hard link", vec![(Link, "b/l", b"/etc/passwd")], "neither a file nor a folder"),
+        ("a device", vec![(Char, "b/null", b"")], "neither a file nor a folder"),
+        ("a disk", vec![(Block, "b/sda", b"")], "neither a file nor a folder"),
+        ("a pipe", vec![(Fifo, "b/pipe", b"")], "neither a file nor a folder"),
+        ("a long name", vec![(GNULongName, "././@LongLink", b"b/x"), (Regular, "b", b"")], ""),
+        ("an extension", vec![(XHeader, "b/pax", b"20 path=../../evil\n")], "neither a file nor a folder"),
+        ("the same file twice", vec![(Regular, "b/x", b"1"), (Regular, "b/x", b"2")], "twice"),
+        ("zeros without end", vec![(Regular, "b/z", &zeros)], "bytes come out of each of its bytes"),
+    ];
+    let folder = folder();
+    let path = folder.path().join("hostile.tar.zst");
+    for (what, entries, why) in cases {
+        println!("{what}");
+        fs::write(&path, archive(&entries)).expect("written");
+        refused(&path, why);
+    }
+    fs::write(&path, archive(&many)).expect("written");
+    refused(&path, "more than 10000 files");
+    assert!(!Path::new("/tmp/tailtrace-evil").exists());
+}
+
+/// A size that the header only claims, a stream that ends, and what is no archive at all.
+#[test]
+fn broken_archives_are_refused() {
+    let whole = archive(&[(EntryType::Regular, "b/x", &[7; 4096])]);
+    let mut tar = Vec::new();
+    zstd::Decoder::new(&whole[..]).expect("zstd").read_to_end(&mut tar).expect("in memory");
+    let claims = |size: &[u8; 12]| {
+        let mut lying = tar.clone();
+        lying[124..136].copy_from_slice(size);
+        let header = Header::from_byte_slice(&lying[..512]);
+        let mut header = header.clone();
+        header.set_cksum();
+        lying[..512].copy_from_slice(header.as_bytes());
+        zstd::encode_all(&lying[..], 3).expect("in memory")
+    };
+    let folder = folder();
+    let path = folder.path().join("broken.tar.zst");
+    for (bytes, why) in [
+        (claims(b"77777777777\0"), ""),
+        (claims(b"00777777777\0"), ""),
+        (whole[..whole.len() / 2].to_vec(), "cannot be unpacked"),
+        (b"no archive".to_vec(), "cannot be unpacked"),
+        (Vec::new(), ""),
+        (whole, "manifest.json cannot be read"),
+    ] {
+        fs::write(&path, bytes).expect("written");
+        refused(&path, why);
+    }
+}
+
+#[test]
+fn folders_with_links_are_refused() {
+    let (capture, folder) = (emulated("fault"), folder());
+    let out = folder.path().join("ticket");
+    bundle(&capture, &out, &["--no-binaries"]);
+    fs::create_dir(out.join("symfs")).expect("a folder");
+    std::os::unix::fs::symlink("/etc/passwd", out.join("symfs/fault")).expect("a link");
+    refused(&out, "neither a file nor a folder");
+}
+
+/// A manifest that names files elsewhere.
+#[test]
+fn manifests_stay_inside() {
+    let folder = folder();
+    for (what, why) in [
+        (r#""slice":"../x","files":[]"#, "lies outside"),
+        (r#""slice":"/etc/passwd","files":[]"#, "lies outside"),
+        (r#""slice":"s","files":[{"path":"../x","bytes":1,"sha256":""}]"#, "lies outside"),
+        (r#""slice":"s","files":[{"path":"x","bytes":18446744073709551615,"sha256":""}]"#, "cannot be read"),
+        (r#""slice":7"#, "is damaged"),
+    ] {
+        let text = format!(
+            r#"{{"format":"tailtrace-bundle/1","tool":"","recorded_with":[],"symfs":null,"redacted":false,{what}}}"#
+        );
+        fs::write(folder.path().join("manifest.json"), text).expect("written");
+        refused(folder.path(), why);
+    }
+    let later = r#"{"format":"tailtrace-bundle/2","tool":"","recorded_with":[],"symfs":null,"redacted":false,"slice":"s","files":[]}"#;
+    fs::write(folder.path().join("manifest.json"), later).expect("written");
+    refused(folder.path(), "this tailtrace knows tailtrace-bundle/1");
+}

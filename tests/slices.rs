@@ -1,0 +1,151 @@
+//! A slice answers as its recording does: `tailtrace explain` gives the same report, stock perf the same instructions.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::captures::{Capture, bundled, emulated, large_emulated, tailtrace};
+
+/// `tailtrace COMMAND -i … --symfs …` with more arguments.
+pub(crate) fn run(command: &str, input: &Path, symfs: &Path, arguments: &[&str]) -> Output {
+    let mut process = tailtrace();
+    process.arg(command).arg("-i").arg(input).arg("--symfs").arg(symfs).args(arguments);
+    process.output().expect("tailtrace runs")
+}
+
+#[track_caller]
+pub(crate) fn assert_done(output: &Output) {
+    assert!(output.status.success(), "{} {}", output.status, String::from_utf8_lossy(&output.stderr));
+}
+
+/// A report without the facts about the file it was made from; perf's command line names that file, too.
+pub(crate) fn without_capture(output: &Output) -> Value {
+    let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    report.as_object_mut().expect("an object").remove("capture");
+    for outlier in report["outliers"].as_array_mut().expect("outliers") {
+        outlier.as_object_mut().expect("an object").remove("perf_script");
+    }
+    report
+}
+
+/// Slices what `arguments` choose; the slice must explain to the same report. Returns the slice and the report.
+#[track_caller]
+fn slice(capture: &Capture, arguments: &[&str], folder: &Path) -> (std::path::PathBuf, Value) {
+    let path = folder.join("slice");
+    let out = path.to_string_lossy().into_owned();
+    let made = run("slice", &capture.perf_data, &capture.symfs, &[arguments, &["-o", &out]].concat());
+    assert_done(&made);
+    let json = [arguments, &["--format", "json"]].concat();
+    let original = without_capture(&run("explain", &capture.perf_data, &capture.symfs, &json));
+    let again = run("explain", &path, &capture.symfs, &["--format", "json"]);
+    assert_done(&again);
+    assert_eq!(without_capture(&again), original);
+    assert_ne!(original["outliers"].as_array().expect("outliers").len(), 0);
+    (path, original)
+}
+
+/// `perf script`'s instructions of the outliers' time, with address, time, CPU and thread.
+fn instructions(input: &Path, symfs: &Path, report: &Value) -> Vec<Vec<u8>> {
+    let outliers = report["outliers"].as_array().expect("outliers");
+    let times = outliers.iter().map(|outlier| {
+        let start: u64 = outlier["start_ns"].as_str().and_then(|ns| ns.parse().ok()).expect("a time");
+        let stop = start + outlier["duration_ns"].as_u64().expect("a duration");
+        [start, stop].map(|ns| format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)).join(",")
+    });
+    let of_time = |time: String| {
+        let mut perf = Command::new("perf");
+        perf.args(["script", "--itrace=i0ns", "--ns", "-F", "cpu,tid,time,ip", "--time", &time, "-i"]);
+        let output = perf.arg(input).arg("--symfs").arg(symfs).output().expect("perf runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    times.map(of_time).collect()
+}
+
+#[track_caller]
+fn assert_slices(capture: &Capture, arguments: &[&str]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (path, report) = slice(capture, arguments, folder.path());
+    let original = instructions(&capture.perf_data, &capture.symfs, &report);
+    let sliced = instructions(&path, &capture.symfs, &report);
+    for (original, sliced) in original.iter().zip(&sliced) {
+        assert!(!original.is_empty());
+        assert!(
+            original == sliced,
+            "{} bytes of instructions, {} of the slice",
+            original.len(),
+            sliced.len()
+        );
+    }
+}
+
+/// The kernel's and the program's code, waits, preemption, interrupts, idle CPUs, block devices, sockets.
+#[test]
+fn emulated_captures() {
+    for name in [
+        "fault",
+        "noise",
+        "preempt",
+        "block",
+        "lock",
+        "page_faults",
+        "queue",
+        "rehash",
+        "syscall",
+        "tcp",
+        "wakeup",
+    ] {
+        println!("{name}");
+        let capture = emulated(name);
+        assert_slices(&capture, &["--intervals", &capture.intervals(), "--top", "1"]);
+    }
+}
+
+/// User code alone, and a trace for each thread.
+#[test]
+fn traces_of_user_code_and_of_threads() {
+    let lock = emulated("lock");
+    for kind in ["user", "thread"] {
+        println!("{kind}");
+        let perf_data = lock.root.join(kind).join("perf.data");
+        let capture = Capture { perf_data, symfs: lock.symfs.clone(), root: lock.root.clone() };
+        assert_slices(&capture, &["--intervals", &lock.intervals(), "--top", "2"]);
+    }
+}
+
+/// Several outliers in one slice: many holes.
+#[test]
+fn several_outliers() {
+    let capture = emulated("noise");
+    assert_slices(&capture, &["--intervals", &capture.intervals(), "--top", "3"]);
+}
+
+#[test]
+fn a_hardware_trace() {
+    let capture = bundled("multicore");
+    assert_slices(&capture, &["--intervals", &capture.intervals(), "--top", "2"]);
+}
+
+/// Marks that lie in the trace itself: the slice carries what was found.
+#[test]
+fn marks_in_the_trace() {
+    for name in ["spsc_k32_small", "spsc_k8_150ms"] {
+        let Some(capture) = large_emulated(name) else { return };
+        assert_slices(&capture, &["--ptwrite", "id=40..63,ticks=0..39", "--top", "1"]);
+    }
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let capture = bundled("multicore");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("there");
+    std::fs::write(&out, "mine").expect("written");
+    let intervals = capture.intervals();
+    let arguments = ["--intervals", &intervals, "--top", "1", "-o", &out.to_string_lossy()];
+    let output = run("slice", &capture.perf_data, &capture.symfs, &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is there already"));
+    assert_eq!(std::fs::read(&out).expect("read"), b"mine");
+}
