@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
-use attribution::{Comms, Function, Functions, Queues, Whereabouts};
+use attribution::{Comms, Function, Functions, Queues};
 use model::{CodeBytes, Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
 use perfdata::{IntelPtConfig, LossKind, PerfData, Record};
 use pt::{CpuModel, Occupant, PtConfig, PtStream};
@@ -131,22 +131,15 @@ impl<'a> Capture<'a> {
     pub(crate) fn cpus_of(&self, interval: &Interval) -> Vec<Cpu> {
         attribution::stays(interval, self.perf.schedule(), self.conversion())
             .into_iter()
-            .filter_map(|stay| match stay.place {
-                Whereabouts::OnCpu(cpu) => Some(cpu),
-                Whereabouts::OffCpu(_) | Whereabouts::Unknown => None,
-            })
+            .filter_map(|stay| stay.place.cpu())
             .collect()
     }
 
     /// The trace of the interval's threads while it lasted.
     pub(crate) fn stretches_of(&self, interval: &Interval) -> Vec<Stretch<'_>> {
         let stretch = |stay: attribution::Stay| {
-            let cpu = match stay.place {
-                Whereabouts::OnCpu(cpu) => Some(cpu),
-                Whereabouts::OffCpu(_) => return None,
-                Whereabouts::Unknown => None,
-            };
-            Some((self.stream(cpu, stay.thread?)?, stay.range))
+            let (cpu, thread) = stay.traced_by()?;
+            Some((self.stream(cpu, thread)?, stay.range))
         };
         let stays = attribution::stays(interval, self.perf.schedule(), self.conversion());
         stays.into_iter().filter_map(stretch).collect()

@@ -34,14 +34,7 @@ fn check(name: &str, state: CheckState, detail: impl Into<String>) -> Check {
 }
 
 fn trace(capture: &Capture<'_>, examined: &Examined) -> Check {
-    let mut cpus: Vec<_> = examined
-        .stays
-        .iter()
-        .filter_map(|stay| match stay.place {
-            Whereabouts::OnCpu(cpu) => Some(cpu),
-            Whereabouts::OffCpu(_) | Whereabouts::Unknown => None,
-        })
-        .collect();
+    let mut cpus: Vec<_> = examined.stays.iter().filter_map(|stay| stay.place.cpu()).collect();
     cpus.sort_unstable();
     cpus.dedup();
     let missing: Vec<String> =

@@ -1,7 +1,7 @@
 //! `tailtrace diff`: the intervals of two captures side by side.
 //!
 //! Each capture is studied for itself, with the same options but for those of B; then only durations, causes and calls
-//! meet. Typical intervals are those around the median of each side.
+//! meet. Typical intervals are the baselines of each side.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,7 @@ mod stopwatch;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use attribution::{Decode as _, Examined, Whereabouts};
+use attribution::{Decode as _, Examined};
 use model::{Pid, Ticks, Tsc, TscRange};
 use rayon::prelude::*;
 use report::{HotBlock, HotInstruction, HotRange, Spent, Timebase};
@@ -57,12 +57,7 @@ pub(crate) fn ranges(
 fn times(examined: &Examined, decoding: &mut Decoding<'_>) -> Costs {
     let mut costs = Costs::new();
     for stay in &examined.stays {
-        let cpu = match stay.place {
-            Whereabouts::OnCpu(cpu) => Some(cpu),
-            Whereabouts::Unknown => None,
-            Whereabouts::OffCpu(_) => continue,
-        };
-        let Some(thread) = stay.thread else { continue };
+        let Some((cpu, thread)) = stay.traced_by() else { continue };
         let mut stopwatch = Stopwatch::new(&mut costs, thread, stay.range);
         decoding.decode(cpu, thread, stay.range, &mut stopwatch);
         stopwatch.finish();

@@ -200,11 +200,7 @@ impl Place {
 }
 
 fn whereabouts(stay: Option<&Stay>) -> (Option<ThreadId>, Option<Cpu>) {
-    let cpu = stay.and_then(|stay| match stay.place {
-        Whereabouts::OnCpu(cpu) => Some(cpu),
-        Whereabouts::OffCpu(_) | Whereabouts::Unknown => None,
-    });
-    (stay.and_then(|stay| stay.thread), cpu)
+    (stay.and_then(|stay| stay.thread), stay.and_then(|stay| stay.place.cpu()))
 }
 
 /// The function of a run, by name.

@@ -19,6 +19,16 @@ pub enum Whereabouts {
     Unknown,
 }
 
+impl Whereabouts {
+    /// The CPU, for time on one.
+    pub fn cpu(self) -> Option<Cpu> {
+        match self {
+            Whereabouts::OnCpu(cpu) => Some(cpu),
+            Whereabouts::OffCpu(_) | Whereabouts::Unknown => None,
+        }
+    }
+}
+
 /// A stretch in which the interval's thread stayed where it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
@@ -36,6 +46,15 @@ pub struct Stay {
     pub start_record: Option<FileOffset>,
     /// The record that ended it.
     pub stop_record: Option<FileOffset>,
+}
+
+impl Stay {
+    /// Whose trace may hold it: that of the CPU, where one is known, or the thread's own. `None` for time off-CPU and
+    /// where no thread is known.
+    pub fn traced_by(&self) -> Option<(Option<Cpu>, ThreadId)> {
+        let is_off = matches!(self.place, Whereabouts::OffCpu(_));
+        self.thread.filter(|_| !is_off).map(|thread| (self.place.cpu(), thread))
+    }
 }
 
 /// The stays of `interval`.

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use report::{OutlierReport, length, percentage};
 
-use super::pieces::{dim, figure, fitting, selected};
+use super::pieces::{dim, figure, fitting, in_view};
 use crate::tui::call_list::CallLine;
 use crate::tui::page::OutlierPage;
 
@@ -26,16 +26,7 @@ pub(super) fn draw(page: &OutlierPage, outlier: &OutlierReport, frame: &mut Fram
     if rows.is_empty() {
         lines.push(Line::raw("   no control flow was decoded for this interval"));
     }
-    let height = usize::from(area.height).saturating_sub(1);
-    let at = page.calls.cursor.at(rows.len());
-    let top = page.calls.cursor.top(rows.len(), height);
-    lines.extend(
-        rows.iter()
-            .enumerate()
-            .skip(top)
-            .take(height)
-            .map(|(place, row)| selected(line(row, outlier, area.width), place == at, area.width)),
-    );
+    lines.extend(in_view(&rows, page.calls.cursor, area, |row| line(row, outlier, area.width)));
     frame.render_widget(Paragraph::new(lines), area);
 }
 

@@ -1,10 +1,13 @@
 //! What several pages are made of: cells of a width, marks of causes, selected lines.
 
 use model::Diagnostic;
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use report::cells::{cut, left, right, width};
 use report::{Family, for_terminal};
+
+use crate::tui::cursor::Cursor;
 
 /// Dark letters for light cells, light ones for dark cells.
 const DARK: Color = Color::Rgb(0x14, 0x17, 0x1a);
@@ -58,6 +61,19 @@ pub(super) fn strip(segments: &[report::SegmentReport], view: (u64, u64), column
         None => Span::raw(" ".repeat(run.len())),
     });
     Line::from(spans.collect::<Vec<_>>())
+}
+
+/// The lines of a list below its heading, as far as `area` shows them, the one under the cursor standing out.
+pub(super) fn in_view<T>(
+    rows: &[T],
+    cursor: Cursor,
+    area: Rect,
+    line: impl Fn(&T) -> Line<'static>,
+) -> impl Iterator<Item = Line<'static>> {
+    let height = usize::from(area.height).saturating_sub(1);
+    let (at, top) = (cursor.at(rows.len()), cursor.top(rows.len(), height));
+    let shown = rows.iter().enumerate().skip(top).take(height);
+    shown.map(move |(place, row)| selected(line(row), place == at, area.width))
 }
 
 /// The line under the cursor stands out over the whole width, with colours or without.

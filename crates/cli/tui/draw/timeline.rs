@@ -11,7 +11,7 @@ use ratatui::widgets::Paragraph;
 use report::cells::wrap;
 use report::{Family, OutlierReport, SegmentReport, for_terminal, length, percentage};
 
-use super::pieces::{bold, cell, dim, family_mark, figure, fitting, selected, strip};
+use super::pieces::{bold, cell, dim, family_mark, figure, fitting, in_view, strip};
 use crate::tui::page::OutlierPage;
 use crate::tui::painted;
 use crate::tui::segments::Line as Row;
@@ -113,16 +113,7 @@ fn legend(outlier: &OutlierReport, columns: usize) -> Line<'static> {
 fn listing(page: &OutlierPage, rows: &[Row<'_>], outlier: &OutlierReport, area: Rect) -> Vec<Line<'static>> {
     let names = format!("  {} {}  CPU  {} segment", figure("at", 9), figure("for", 9), figure("share", 5));
     let mut lines = vec![Line::styled(names, dim())];
-    let height = usize::from(area.height).saturating_sub(1);
-    let at = page.segments.cursor.at(rows.len());
-    let top = page.segments.cursor.top(rows.len(), height);
-    lines.extend(
-        rows.iter()
-            .enumerate()
-            .skip(top)
-            .take(height)
-            .map(|(place, row)| selected(line(row, outlier, area.width), place == at, area.width)),
-    );
+    lines.extend(in_view(rows, page.segments.cursor, area, |row| line(row, outlier, area.width)));
     lines
 }
 
