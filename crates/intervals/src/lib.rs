@@ -25,6 +25,7 @@ pub mod pairing;
 mod population;
 pub mod ptwrite;
 mod selection;
+mod unit;
 
 pub use baselines::{baselines, baselines_of_all};
 pub use change::{Change, QuantileChange};
@@ -38,9 +39,10 @@ pub use findings::{Findings, KEPT_PER_KIND, Origin};
 pub use functions::{EntryPoint, FoundCalls, FunctionCalls, MarkCache, join_calls};
 pub use histogram::{Bin, Histogram, Mode, TwoModes};
 pub use outliers::{Judgement, LabelThreshold, OutlierRule};
-pub use population::{Percentiles, Population, PopulationStatistics, Unit, nearest_rank};
+pub use population::{Percentiles, Population, PopulationStatistics, nearest_rank};
 pub use ptwrite::{PtwriteOccurrence, PtwriteSpec, from_ptwrites};
 pub use selection::{DEFAULT_MOST, Selected, Selection};
+pub use unit::Unit;
 
 /// Intervals of one source, and what was wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]

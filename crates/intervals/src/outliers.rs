@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::population::Unit;
+use crate::unit::Unit;
 
 /// 0.6745 · MAD estimates the standard deviation of normal data by its quartiles.
 const MAD_FACTOR: f64 = 0.6745;
@@ -109,9 +109,9 @@ impl OutlierRule {
             }
             format!(
                 "longer than {} (median {}, MAD {})",
-                show(threshold.threshold, unit),
-                show(threshold.median, unit),
-                show(threshold.mad, unit)
+                unit.show_floor(threshold.threshold),
+                unit.show_floor(threshold.median),
+                unit.show_floor(threshold.mad)
             )
         };
         let start = format!("robust z-score above {}", self.k);
@@ -130,12 +130,6 @@ impl OutlierRule {
             }
         }
     }
-}
-
-/// `value`, which is not negative, cut to a whole unit, for people.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub(crate) fn show(value: f64, unit: Unit) -> String {
-    unit.show(value as u64)
 }
 
 /// Positions by label; those of rare labels together under `None`. One label is one group, however rare.

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use crate::histogram::TwoModes;
 use crate::outliers::OutlierRule;
-use crate::population::{Population, Unit, nearest_rank};
+use crate::population::{Population, nearest_rank};
+use crate::unit::Unit;
 
 /// How many the default selection takes at most.
 pub const DEFAULT_MOST: usize = 10;

@@ -194,7 +194,7 @@ impl Columns {
                 [] => {}
                 cell => match cells::decimal(cell) {
                     Some(value) => counters.push(Counter { name: name.clone(), value }),
-                    None => wrong_counter(draft, line, name, &cells::text(cell)),
+                    None => draft.refuse_counter(line, name, &cells::text(cell)),
                 },
             }
         }
@@ -209,7 +209,7 @@ impl Columns {
         if !value.is_empty() {
             match cells::decimal(value) {
                 Some(value) => counters.push(Counter { name: cells::text(name).into_owned(), value }),
-                None => wrong_counter(draft, line, &cells::text(name), &cells::text(value)),
+                None => draft.refuse_counter(line, &cells::text(name), &cells::text(value)),
             }
         }
         let mark = MarkLine {
@@ -224,13 +224,6 @@ impl Columns {
         };
         keep_mark(mark, draft, line)
     }
-}
-
-pub(super) fn wrong_counter(draft: &mut Draft, line: u64, name: &str, value: &str) {
-    let (name, value): (String, String) = (name.chars().take(40).collect(), value.chars().take(40).collect());
-    draft.findings.add(Severity::Warning, "wrong counters", Origin::Line(line), || {
-        format!("counter {name:?}: {value:?} is no finite number: the counter is left out")
-    });
 }
 
 fn required_time(cell: &[u8], column: &str) -> Result<u64, Refusal> {

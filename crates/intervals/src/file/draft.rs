@@ -10,7 +10,10 @@ use crate::findings::{Findings, Origin};
 use crate::pairing::{self, Mark};
 use crate::{Error, IntervalSet};
 
-use super::marks::MarkContext;
+use super::mark_context::MarkContext;
+
+/// The most pairs that are kept of one file: a pair each millisecond for half an hour.
+const MOST_PAIRS: usize = 2_000_000;
 
 /// One line that holds a whole interval; its times are still the file's clock.
 pub(super) struct Row {
@@ -45,6 +48,27 @@ impl Draft {
     /// A line that is left out, and why.
     pub(super) fn refuse(&mut self, line: u64, kind: &'static str, what: String) {
         self.findings.add(Severity::Error, kind, Origin::Line(line), || what);
+    }
+
+    /// A counter that is left out of what it belongs to; names and values are shown cut.
+    pub(super) fn refuse_counter(&mut self, line: u64, name: &str, value: &str) {
+        let cut = |text: &str| text.chars().take(40).collect::<String>();
+        self.findings.add(Severity::Warning, "wrong counters", Origin::Line(line), || {
+            format!("counter {:?}: {:?} is no finite number: the counter is left out", cut(name), cut(value))
+        });
+    }
+
+    /// Keeps a clock pair, up to a limit.
+    pub(super) fn keep_pair(&mut self, pair: ClockPair, line: u64) {
+        if self.pairs.len() < MOST_PAIRS {
+            self.pairs.push(pair);
+        } else {
+            self.refuse(
+                line,
+                "clock pairs beyond the limit",
+                "2 million are kept: it is left out".to_owned(),
+            );
+        }
     }
 
     /// Keeps a row, unless it runs backwards.

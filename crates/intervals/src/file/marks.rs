@@ -1,8 +1,5 @@
 //! Lines that hold one mark each, of either form of our own file.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use model::{Counter, ThreadId, Tsc};
 
 use super::draft::Draft;
@@ -24,29 +21,6 @@ pub(super) struct MarkLine<'a> {
     pub(super) counters: Vec<Counter>,
 }
 
-/// What is remembered from line to line.
-#[derive(Default)]
-pub(super) struct MarkContext {
-    labels: HashMap<Box<str>, Arc<str>>,
-    /// The time of each thread's last mark: that of its counters which state none.
-    last: HashMap<Option<ThreadId>, Tsc>,
-}
-
-impl MarkContext {
-    fn label(&mut self, label: &str) -> Arc<str> {
-        let label = if label.is_empty() { "interval" } else { label };
-        if let Some(known) = self.labels.get(label) {
-            return Arc::clone(known);
-        }
-        let new: Arc<str> = label.into();
-        // Labels are few; a file that has a new one in each line shares nothing and costs no more than that.
-        if self.labels.len() < 4096 {
-            self.labels.insert(label.into(), Arc::clone(&new));
-        }
-        new
-    }
-}
-
 /// Keeps a mark in `draft`, or says why not.
 pub(super) fn keep_mark(
     line: MarkLine<'_>,
@@ -60,7 +34,7 @@ pub(super) fn keep_mark(
             format!("mark {shown:?} is none of begin, end, stage, counter, publish: the line is left out"),
         ));
     };
-    let last = draft.context.last.get(&line.thread).copied().filter(|_| kind == MarkKind::Counter);
+    let last = draft.context.last_mark(line.thread).filter(|_| kind == MarkKind::Counter);
     let Some(at) = line.at.or(last) else {
         return Err(("wrong times", "the mark has no time: the line is left out".to_owned()));
     };
@@ -76,8 +50,7 @@ pub(super) fn keep_mark(
             "100 million marks are kept: the rest is left out".to_owned(),
         ));
     }
-    draft.context.last.insert(line.thread, at);
-    let label = draft.context.label(line.label);
+    let label = draft.context.enter(line.label, line.thread, at);
     draft.marks.push(Mark {
         kind,
         label,

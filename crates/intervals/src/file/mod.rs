@@ -7,6 +7,7 @@ mod cells;
 mod columns;
 mod draft;
 mod lines;
+mod mark_context;
 mod marks;
 mod objects;
 mod pairs;

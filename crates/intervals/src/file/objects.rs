@@ -7,11 +7,9 @@ use model::{Counter, Interval, IntervalId, Stage, ThreadId, Tsc, TscRange};
 use serde::Deserialize;
 
 use super::cells::unsigned;
-use super::columns::wrong_counter;
 use super::draft::Draft;
 use super::lines::{Line, Lines};
 use super::marks::{MarkLine, keep_mark};
-use super::pairs;
 use crate::clock::ClockPair;
 use crate::pairing::{MOST_COUNTERS, MOST_STAGES};
 
@@ -97,7 +95,7 @@ impl Object {
     fn keep(self, draft: &mut Draft, line: u64, row: u64) -> Result<(), Refusal> {
         match self {
             Object { clock_pair: Some(pair), .. } => {
-                pairs::keep(pair.read()?, draft, line);
+                draft.keep_pair(pair.read()?, line);
                 Ok(())
             }
             Object { mark: Some(_), .. } => self.keep_mark(draft, line),
@@ -211,7 +209,7 @@ fn counters(values: BTreeMap<String, serde_json::Value>, draft: &mut Draft, line
         };
         match number {
             Some(value) => counters.push(Counter { name, value }),
-            None => wrong_counter(draft, line, &name, &value.to_string()),
+            None => draft.refuse_counter(line, &name, &value.to_string()),
         }
     }
     counters

@@ -10,9 +10,6 @@ use super::lines::{Line, Lines};
 use super::objects;
 use crate::clock::{Clock, ClockPair};
 
-/// The most pairs that are kept of one file: a pair each millisecond for half an hour.
-const MOST_PAIRS: usize = 2_000_000;
-
 /// Takes a comment line (without its `#`): a pair if it says so, else nothing.
 pub(super) fn keep_comment(comment: &[u8], draft: &mut Draft, line: u64) {
     let comment = String::from_utf8_lossy(comment);
@@ -21,17 +18,8 @@ pub(super) fn keep_comment(comment: &[u8], draft: &mut Draft, line: u64) {
         return;
     }
     match pair(words) {
-        Ok(pair) => keep(pair, draft, line),
+        Ok(pair) => draft.keep_pair(pair, line),
         Err(what) => draft.refuse(line, "wrong clock pairs", format!("{what}: the clock pair is left out")),
-    }
-}
-
-/// Keeps a pair, up to a limit.
-pub(super) fn keep(pair: ClockPair, draft: &mut Draft, line: u64) {
-    if draft.pairs.len() < MOST_PAIRS {
-        draft.pairs.push(pair);
-    } else {
-        draft.refuse(line, "clock pairs beyond the limit", "2 million are kept: it is left out".to_owned());
     }
 }
 

@@ -1,0 +1,40 @@
+//! What is remembered of marks from line to line.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::{ThreadId, Tsc};
+
+/// Labels and last times; grows with the threads of the file and its first labels.
+#[derive(Default)]
+pub(super) struct MarkContext {
+    labels: HashMap<Box<str>, Arc<str>>,
+    /// The time of each thread's last mark: that of its counters which state none.
+    last: HashMap<Option<ThreadId>, Tsc>,
+}
+
+impl MarkContext {
+    /// The time of `thread`'s last mark.
+    pub(super) fn last_mark(&self, thread: Option<ThreadId>) -> Option<Tsc> {
+        self.last.get(&thread).copied()
+    }
+
+    /// Remembers a mark of `thread` at `at`; its label, shared with those before.
+    pub(super) fn enter(&mut self, label: &str, thread: Option<ThreadId>, at: Tsc) -> Arc<str> {
+        self.last.insert(thread, at);
+        self.label(label)
+    }
+
+    fn label(&mut self, label: &str) -> Arc<str> {
+        let label = if label.is_empty() { "interval" } else { label };
+        if let Some(known) = self.labels.get(label) {
+            return Arc::clone(known);
+        }
+        let new: Arc<str> = label.into();
+        // Labels are few; a file that has a new one in each line shares nothing and costs no more than that.
+        if self.labels.len() < 4096 {
+            self.labels.insert(label.into(), Arc::clone(&new));
+        }
+        new
+    }
+}
