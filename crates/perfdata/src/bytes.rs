@@ -81,6 +81,12 @@ impl<'a> Fields<'a> {
         let padded = self.counted_bytes(length.into())?;
         Some(text(padded))
     }
+
+    /// A counted list of such strings.
+    pub(crate) fn strings(&mut self) -> Option<Vec<String>> {
+        let count = self.u32()?;
+        (0..self.count(count.into(), 4)?).map(|_| self.string()).collect()
+    }
 }
 
 /// Bytes up to the first NUL as text; what is not UTF-8 becomes U+FFFD.

@@ -7,6 +7,7 @@
 mod attr;
 mod aux;
 mod aux_sample;
+mod auxtrace_index;
 mod bytes;
 mod compressed;
 mod directory;

@@ -10,6 +10,7 @@ use model::{Diagnostic, FileOffset, PerfTime, TimeConversion};
 
 use crate::attr::{self, Attr};
 use crate::aux::{AuxBuffer, AuxSample};
+use crate::auxtrace_index::AuxtraceIndex;
 use crate::directory::{self, Directory};
 use crate::features::{self, Features};
 use crate::file::{FilePosition, Pieces, split};
@@ -20,7 +21,7 @@ use crate::record::{Counts, HEADER_SIZE, Layout, Record, Schema, TimedRecord};
 use crate::slice::SliceNote;
 use crate::thread_names::ThreadNames;
 use crate::tracepoint::{self, Formats, TracepointFormat};
-use crate::walk::{AuxtraceIndex, IndexEntry, Walked, Walker, sorted};
+use crate::walk::{IndexEntry, Walked, Walker, sorted};
 use crate::{Error, Schedule};
 
 /// An opened perf.data.

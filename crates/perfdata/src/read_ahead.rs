@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use memmap2::Advice;
 
+use crate::auxtrace_index::{AUXTRACE_SIZE, AuxtraceIndex};
 use crate::bytes::u64_at;
 use crate::file::Pieces;
 use crate::record::HEADER_SIZE;
 use crate::stretches::Stretches;
-use crate::walk::{AUXTRACE_SIZE, AuxtraceIndex};
 
 /// How many bytes of records are asked for at once.
 const CHUNK: usize = 1 << 20;

@@ -9,15 +9,13 @@ use std::ops::Range;
 use model::{Diagnostic, FileOffset};
 
 use crate::aux::AuxBuffer;
+use crate::auxtrace_index::AuxtraceIndex;
 use crate::bytes::{Fields, u64_at};
 use crate::file::{Pieces, offset_in};
 use crate::read_ahead::ReadAhead;
 use crate::record::{Counts, HEADER_SIZE, Header, Layout, cpu_number, kinds, thread_number};
 use crate::resync;
 use crate::stretches::Stretches;
-
-/// Length of an AUXTRACE record without its payload.
-pub(crate) const AUXTRACE_SIZE: usize = 48;
 
 /// Where a record stands in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,51 +45,6 @@ pub(crate) struct Walked {
     pub(crate) time_conv: Option<FileOffset>,
     /// COMPRESSED records: (byte in the piece, bytes with the header).
     pub(crate) compressed: Vec<Range<usize>>,
-}
-
-/// The list of AUXTRACE records in the feature section of that name: where they begin, in order.
-#[derive(Debug, Default)]
-pub(crate) struct AuxtraceIndex {
-    /// `None` where the file has AUX data but no usable list.
-    records: Option<Vec<usize>>,
-}
-
-impl AuxtraceIndex {
-    /// For a file without AUX data.
-    pub(crate) fn empty() -> AuxtraceIndex {
-        AuxtraceIndex { records: Some(Vec::new()) }
-    }
-
-    /// Reads the section; the list is used only if it lies inside `records` and in order.
-    pub(crate) fn parse(section: &[u8], records: &Range<usize>) -> AuxtraceIndex {
-        let list = || {
-            let mut fields = Fields::new(section);
-            let count = fields.u64()?;
-            let count = fields.count(count, 16)?;
-            let mut list: Vec<usize> = Vec::with_capacity(count);
-            for _ in 0..count {
-                let offset = usize::try_from(fields.u64()?).ok()?;
-                let _size = fields.u64()?;
-                if !records.contains(&offset) || list.last().is_some_and(|&last| last >= offset) {
-                    return None;
-                }
-                list.push(offset);
-            }
-            Some(list)
-        };
-        AuxtraceIndex { records: list() }
-    }
-
-    /// The first listed record at or behind `at`.
-    fn next(&self, at: usize) -> Option<usize> {
-        let list = self.records.as_ref()?;
-        list.get(list.partition_point(|&record| record < at)).copied()
-    }
-
-    /// All of them; `None` where the file has AUX data but no usable list.
-    pub(crate) fn records(&self) -> Option<&[usize]> {
-        self.records.as_deref()
-    }
 }
 
 /// A walk over one piece.

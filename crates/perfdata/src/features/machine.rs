@@ -1,6 +1,5 @@
 //! Sections about the machine: which CPUs share what, NUMA nodes, caches.
 
-use super::sections::parse_strings;
 use crate::bytes::Fields;
 
 /// Which CPUs share a core, a die, a socket. CPU lists are the kernel's: `0-3,8`.
@@ -61,7 +60,7 @@ pub struct CpuCache {
 
 pub(super) fn parse_topology(fields: &mut Fields<'_>, cpus: Option<u32>) -> Option<CpuTopology> {
     let mut topology =
-        CpuTopology { sockets: parse_strings(fields)?, cores: parse_strings(fields)?, ..Default::default() };
+        CpuTopology { sockets: fields.strings()?, cores: fields.strings()?, ..Default::default() };
     // Old versions of perf end here; the next ones before the dies.
     let Some(cpus) = fields.count(cpus.unwrap_or(0).into(), 8).filter(|_| !fields.is_empty()) else {
         return Some(topology);
@@ -70,7 +69,7 @@ pub(super) fn parse_topology(fields: &mut Fields<'_>, cpus: Option<u32>) -> Opti
         topology.cpus.push(CpuLocation { core: fields.u32()?, socket: fields.u32()?, die: None });
     }
     if !fields.is_empty() {
-        topology.dies = parse_strings(fields)?;
+        topology.dies = fields.strings()?;
         for cpu in &mut topology.cpus {
             cpu.die = Some(fields.u32()?);
         }

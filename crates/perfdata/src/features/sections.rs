@@ -24,7 +24,7 @@ impl Features {
             bit::CPU_DESC => self.cpu_description = Some(fields.string()?),
             bit::CPU_ID => self.cpu_id = Some(fields.string()?),
             bit::TOTAL_MEM => self.total_memory_kib = Some(fields.u64()?),
-            bit::COMMAND_LINE => self.command_line = Some(parse_strings(fields)?),
+            bit::COMMAND_LINE => self.command_line = Some(fields.strings()?),
             bit::EVENT_DESC => return parse_event_descriptions(fields, attrs),
             bit::CPU_TOPOLOGY => self.topology = Some(machine::parse_topology(fields, self.cpus_available)?),
             bit::NUMA_TOPOLOGY => return machine::parse_numa(fields, &mut self.numa_nodes),
@@ -43,11 +43,6 @@ impl Features {
         }
         Some(())
     }
-}
-
-pub(super) fn parse_strings(fields: &mut Fields<'_>) -> Option<Vec<String>> {
-    let count = fields.u32()?;
-    (0..fields.count(count.into(), 4)?).map(|_| fields.string()).collect()
 }
 
 /// Entries like the `HEADER_BUILD_ID` record, one behind the other.

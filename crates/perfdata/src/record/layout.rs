@@ -9,6 +9,7 @@ use model::{Cpu, PerfTime, ThreadId};
 
 use crate::attr::{Attr, sample_type as st};
 use crate::bytes::{Fields, u64_at};
+use crate::tracepoint::Formats;
 
 /// What a trailer can hold.
 const TRAILER: u64 = st::TID | st::TIME | st::ID | st::STREAM_ID | st::CPU | st::IDENTIFIER;
@@ -22,6 +23,14 @@ pub(crate) struct Identity {
     pub(crate) time: Option<PerfTime>,
     pub(crate) cpu: Option<Cpu>,
     pub(crate) id: Option<u64>,
+}
+
+/// What a file says about its records.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schema<'a> {
+    pub(crate) attrs: &'a [Attr],
+    pub(crate) layout: &'a Layout,
+    pub(crate) formats: &'a Formats,
 }
 
 /// How to find the attribute and the time of any record.
@@ -190,4 +199,9 @@ pub(crate) fn time(raw: u64) -> Option<PerfTime> {
 /// A CPU out of a record; all ones stand for none.
 pub(crate) fn cpu(raw: u32) -> Option<Cpu> {
     (raw != u32::MAX).then_some(Cpu(raw))
+}
+
+/// A pid followed by a tid.
+pub(super) fn thread(fields: &mut Fields<'_>) -> Option<ThreadId> {
+    Some(ThreadId::new(fields.i32()?, fields.i32()?))
 }

@@ -1,5 +1,6 @@
 //! Records: what each one says, borrowed from the file and parsed when it is looked at.
 
+mod header;
 pub(crate) mod kinds;
 mod layout;
 mod parse;
@@ -12,10 +13,11 @@ use std::borrow::Cow;
 
 use model::{Cpu, FileOffset, PerfTime, Pid, ThreadId, TimeConversion};
 
+pub(crate) use header::{HEADER_SIZE, Header};
 pub(crate) use kinds::Counts;
 pub use kinds::kind_name;
-pub(crate) use layout::{Layout, cpu as cpu_number, time as time_of};
-pub(crate) use parse::{HEADER_SIZE, Header, Schema, parse};
+pub(crate) use layout::{Layout, Schema, cpu as cpu_number, time as time_of};
+pub(crate) use parse::parse;
 pub use sample::Sample;
 pub(crate) use user::{build_id as build_id_record, conversion as time_conversion, tid as thread_number};
 

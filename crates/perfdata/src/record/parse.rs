@@ -2,14 +2,11 @@
 
 use model::{FileOffset, ThreadId};
 
-use super::{Layout, Mmap, Record, TimedRecord, kinds, sample, user};
-use crate::attr::Attr;
+use super::header::{HEADER_SIZE, Header};
+use super::layout::{Schema, thread};
+use super::{Mmap, Record, TimedRecord, kinds, sample, user};
 use crate::aux::AuxFlags;
 use crate::bytes::Fields;
-use crate::tracepoint::Formats;
-
-/// Length of a record's header in bytes.
-pub(crate) const HEADER_SIZE: usize = 8;
 
 /// `PERF_RECORD_MISC_*` bits; 12 to 15 mean different things in different records.
 mod misc {
@@ -22,30 +19,6 @@ mod misc {
 
 /// `PROT_EXEC` of MMAP2's protection bits.
 const PROT_EXEC: u32 = 4;
-
-/// What every record begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
-    pub(crate) kind: u32,
-    pub(crate) misc: u16,
-    /// Length with this header.
-    pub(crate) size: u16,
-}
-
-impl Header {
-    pub(crate) fn read(bytes: &[u8]) -> Option<Header> {
-        let mut fields = Fields::new(bytes);
-        Some(Header { kind: fields.u32()?, misc: fields.u16()?, size: fields.u16()? })
-    }
-}
-
-/// What a file says about its records.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Schema<'a> {
-    pub(crate) attrs: &'a [Attr],
-    pub(crate) layout: &'a Layout,
-    pub(crate) formats: &'a Formats,
-}
 
 /// The record at the start of `bytes`; `None` where not even its header says a length that fits.
 pub(crate) fn parse<'a>(schema: Schema<'a>, offset: FileOffset, bytes: &'a [u8]) -> Option<TimedRecord<'a>> {
@@ -116,11 +89,6 @@ fn parse_kernel<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Record<'a
         kinds::TEXT_POKE => text_poke(fields)?,
         kind => Record::Unknown { kind },
     })
-}
-
-/// A pid followed by a tid.
-pub(super) fn thread(fields: &mut Fields<'_>) -> Option<ThreadId> {
-    Some(ThreadId::new(fields.i32()?, fields.i32()?))
 }
 
 fn mmap<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {

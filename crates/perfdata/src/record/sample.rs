@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use model::{FileOffset, ThreadId};
 
-use super::layout::{cpu, time};
-use super::parse::{HEADER_SIZE, Schema};
+use super::header::HEADER_SIZE;
+use super::layout::{Schema, cpu, time};
 use super::{Record, TimedRecord};
 use crate::attr::{Attr, sample_type as st};
 use crate::bytes::Fields;

@@ -4,7 +4,8 @@
 
 use model::{Pid, ThreadId, Tid, TimeConversion};
 
-use super::parse::{Header, thread};
+use super::header::Header;
+use super::layout::thread;
 use super::{AuxtraceError, BuildIdRecord, Record, kinds};
 use crate::bytes::{Fields, text};
 
