@@ -286,7 +286,7 @@ impl Encoder {
         if self.tnt_count == 0 {
             return;
         }
-        self.put_cycles();
+        self.put_cycles_to(self.clock.first_branch);
         let (mut bits, count) = (self.tnt_bits, self.tnt_count);
         if self.broken == Some(Rule::TntOrder) {
             bits = bits.reverse_bits() >> (64 - count);
@@ -300,6 +300,9 @@ impl Encoder {
     }
 
     fn tnt(&mut self, taken: bool) {
+        if self.tnt_count == 0 {
+            self.clock.first_branch = self.clock.now;
+        }
         self.tnt_bits = self.tnt_bits << 1 | u64::from(taken);
         self.tnt_count += 1;
         if self.tnt_count == if self.settings.long_tnt { 47 } else { 6 } {
@@ -383,3 +386,6 @@ impl Encoder {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
     }
 }
+
+#[cfg(test)]
+mod tests;

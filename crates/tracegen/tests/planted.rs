@@ -45,7 +45,7 @@ fn compile(name: &str, folder: &Path) -> PathBuf {
         command.arg("-I").arg(root().join(include));
     }
     command.arg(root().join("fixtures/programs").join(name).with_extension("c"));
-    let output = command.args(["-lpthread", "-o"]).arg(&program).output().unwrap();
+    let output = command.args(["-lpthread", "-lm", "-o"]).arg(&program).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     program
 }

@@ -1,6 +1,8 @@
 //! Time packets: TSC and TMA, MTC, CYC, CBR.
 //!
 //! Invariant: MTC counters follow each other without a hole, or a TSC stands between; CYC counts core cycles since the last one.
+//! What stands before a CYC happened before its time, what stands behind it then or later, and the packet behind it then; of a TNT,
+//! its first branch. So no branch is held back across another packet that tells time (SDM vol. 3, "Cycle Packet Semantics").
 
 use super::Encoder;
 use crate::packet::Packet;
@@ -12,6 +14,8 @@ const MTC_HOLE: u64 = 128;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     pub(super) now: u64,
+    /// When the first of the branches that are held back retired.
+    pub(super) first_branch: u64,
     /// Time of the last CYC or TSC.
     cycles_from: u64,
     /// Crystal ticks of the last MTC, in MTC periods.
@@ -36,6 +40,7 @@ impl Encoder {
                 self.put_tsc();
             }
             while self.clock.last_mtc < due {
+                self.flush_tnt();
                 self.clock.last_mtc += 1;
                 let edge = self.tsc_of(self.clock.last_mtc << period);
                 self.clock.jump(edge);
@@ -54,10 +59,15 @@ impl Encoder {
 
     /// The core cycles since the last CYC, if there are any.
     pub(super) fn put_cycles(&mut self) {
-        let ticks = self.clock.now - self.clock.cycles_from;
+        self.put_cycles_to(self.clock.now);
+    }
+
+    /// The core cycles from the last CYC to the TSC `to`, if there are any.
+    pub(super) fn put_cycles_to(&mut self, to: u64) {
+        let ticks = to.saturating_sub(self.clock.cycles_from);
         let cycles = ticks * u64::from(self.ratio) / u64::from(self.settings.tsc_ratio.max(1));
         if self.settings.cycles && cycles != 0 {
-            self.clock.cycles_from = self.clock.now;
+            self.clock.cycles_from = to;
             Packet::Cyc(cycles).put(&mut self.bytes);
         }
     }

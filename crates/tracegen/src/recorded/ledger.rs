@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::flow::{Event, Step};
 use crate::Error;
+use crate::instruction::Class;
 
 /// Buffer size of the large files.
 const BUFFER: usize = 1 << 20;
@@ -113,6 +114,10 @@ impl Ledger {
             Event::PtWrite { ip, value } => self.event(step.tsc, "ptwrite", "", ip, value),
             Event::Idle { ip } => self.event(step.tsc, "idle", "", ip, 0),
             Event::Resume => self.event(step.tsc, "resume", "", 0, 0),
+            // `iretq` and its kin: what comes behind may be a string instruction, which stands in the ledger as of its end.
+            Event::Branch { instruction, to } if instruction.class == Class::Far => {
+                self.event(step.tsc, "return", "", instruction.ip, to)
+            }
             Event::Begin { .. } | Event::Block { .. } | Event::Branch { .. } | Event::End { .. } => Ok(()),
         }
     }

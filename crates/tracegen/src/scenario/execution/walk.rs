@@ -18,6 +18,13 @@ pub(super) struct Hop {
     to_mode: ExecMode,
 }
 
+impl Hop {
+    /// Whether it is a branch that a TNT packet may tell of.
+    fn may_have_a_bit(&self) -> bool {
+        matches!(self.instruction.class, Class::Conditional | Class::Return)
+    }
+}
+
 /// What a `run` statement decides in advance.
 struct Choices<'a> {
     branches: VecDeque<bool>,
@@ -126,11 +133,16 @@ impl Runner<'_> {
         Ok(to)
     }
 
-    /// Executes `path` on CPU `number` within `duration` ticks.
+    /// Executes `path` on CPU `number` within `duration` ticks. Its last branch gets a TNT packet of its own, so that the trace's
+    /// time shows the end of the path: a packet tells when the first of its branches retired.
     pub(super) fn retire_path(&mut self, number: usize, path: &[Hop], duration: u64) {
         let begin = self.cpus[number].tsc;
-        for (done, hop) in (1..).zip(path) {
-            let part = u128::from(duration) * done / path.len() as u128;
+        let last = path.iter().rposition(Hop::may_have_a_bit);
+        for (index, hop) in path.iter().enumerate() {
+            if last == Some(index) {
+                self.cpus[number].buffer.encoder.flush_tnt();
+            }
+            let part = u128::from(duration) * (index as u128 + 1) / path.len() as u128;
             self.cpus[number].tsc = begin + part as u64;
             self.retire(number, hop);
         }
