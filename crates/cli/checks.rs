@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use attribution::{Examined, Whereabouts};
 use intervals::Unit;
 use model::{Attribution, Cause, ThreadId, Tsc};
+use pt::GapReason;
 use report::{Check, CheckState};
 
 use crate::capture::Capture;
@@ -21,7 +22,7 @@ pub(crate) fn of(capture: &Capture<'_>, examined: &Examined, attribution: &Attri
         trace(capture, examined),
         loss(attribution),
         cycles(capture),
-        code(attribution),
+        code(examined),
         kernel(capture),
         schedule(examined),
         clock(capture),
@@ -74,13 +75,9 @@ fn cycles(capture: &Capture<'_>) -> Check {
     }
 }
 
-/// Without code bytes a stretch cannot be decoded, and the decoder says so where its gap is.
-fn code(attribution: &Attribution) -> Check {
-    let is_missing = |segment: &&model::Segment| {
-        let said = |text: &str| text.contains("no code bytes");
-        said(&segment.detail) || segment.evidence.iter().any(|evidence| said(&evidence.text))
-    };
-    match attribution.segments().iter().filter(is_missing).count() {
+/// Without code bytes a stretch cannot be decoded.
+fn code(examined: &Examined) -> Check {
+    match examined.gaps().filter(|reason| matches!(reason, GapReason::NoCode { .. })).count() {
         0 => check("code bytes", CheckState::Good, "none missing where decoded"),
         count => {
             let detail = format!("missing in {count} places: name the binaries with --symfs or --vmlinux");
@@ -108,6 +105,11 @@ fn schedule(examined: &Examined) -> Check {
 
 fn clock(capture: &Capture<'_>) -> Check {
     match capture.conversion() {
+        Some(_) if !capture.clock_findings().is_empty() => check(
+            "clock",
+            CheckState::Partial,
+            "TSC and perf time joined, but clocks disagree: see the diagnostics",
+        ),
         Some(_) => check("clock", CheckState::Good, "TSC and perf time joined"),
         None => check("clock", CheckState::Missing, "TSC and perf time cannot be joined"),
     }

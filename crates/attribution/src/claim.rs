@@ -1,6 +1,7 @@
 //! A claim: "these ticks went to this cause", made by one source, before precedence decides.
 
 use model::{Cause, Certainty, Cpu, Evidence, Segment, Ticks, TscRange};
+use pt::GapReason;
 
 use crate::partition::Bid;
 use crate::precedence::Rank;
@@ -24,6 +25,8 @@ pub(crate) struct Claim {
     pub(crate) uncertainty: Ticks,
     /// For waits: what the thread that ended it did.
     pub(crate) during: Vec<Segment>,
+    /// For trace that is lost: what the decoder could not get past.
+    pub(crate) gap: Option<GapReason>,
     /// What supports it.
     pub(crate) evidence: Vec<Evidence>,
 }
@@ -40,6 +43,7 @@ impl Claim {
             detail: String::new(),
             uncertainty: Ticks(0),
             during: Vec::new(),
+            gap: None,
             evidence: Vec::new(),
         }
     }

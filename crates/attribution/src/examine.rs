@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use model::{Cause, Diagnostic, Interval, Ticks, TimeConversion, Tsc, TscRange};
 use perfdata::{PerfData, Schedule};
+use pt::GapReason;
 
 use crate::call_path::CallPath;
 use crate::claim::Claim;
@@ -122,6 +123,14 @@ impl Examined {
     /// The claim that a piece belongs to, if it is no user code.
     pub(crate) fn claim_of(&self, piece: &Piece) -> Option<&Claim> {
         self.claims.get(piece.claim?)
+    }
+
+    /// What the decoder could not get past, where that cost the interval time.
+    pub fn gaps(&self) -> impl Iterator<Item = &GapReason> {
+        let mut won: Vec<usize> = self.pieces.iter().filter_map(|piece| piece.claim).collect();
+        won.sort_unstable();
+        won.dedup();
+        won.into_iter().filter_map(|claim| self.claims.get(claim)?.gap.as_ref())
     }
 
     /// The waiting loops with their ticks, piece by piece.

@@ -152,9 +152,10 @@ impl FlowSink for OfThread<'_, '_> {
     }
 }
 
-/// The floor below all that the flow of a stay says: there is no packet for it, or no trace at all.
+/// The floor below all that the flow of a stay says: there is no packet for it, or no trace at all. No record says why,
+/// so nothing supports it but that nothing else does.
 fn claim_of_uncovered(stay: &Stay, cpu: Option<Cpu>, traced: bool) -> Claim {
-    let mut claim = Claim::new(stay.range, Rank::Uncovered, Cause::TraceLoss, Certainty::Measured);
+    let mut claim = Claim::new(stay.range, Rank::Uncovered, Cause::TraceLoss, Certainty::Unknown);
     claim.cpu = cpu;
     claim.occurrence = stay.range.start.0;
     claim.say(if traced { "no packets here" } else { "no trace of this CPU" });
@@ -181,25 +182,26 @@ pub(crate) fn claim_of_stall(stall: &Stall) -> Claim {
 /// a record inside it. Where the kernel is traced, too, and execution went on exactly where it had stopped, something
 /// below the kernel took the time: an SMI turns tracing off and on.
 pub(crate) fn claim_of_silence(silence: &Silence, kernel_traced: bool, sideband: &Sideband) -> Claim {
-    let (rank, cause) = match (silence.lost, kernel_traced) {
+    let (rank, cause) = match (silence.why.is_loss(), kernel_traced) {
         (true, _) => (Rank::Loss, Cause::TraceLoss),
         (false, true) if silence.resumed => (Rank::StandStill, Cause::HardwareGap),
         (false, true) => (Rank::Untraced, Cause::TraceFiltered),
         (false, false) => (Rank::Untraced, silence.entry.clone().unwrap_or(Cause::KernelUnknown)),
     };
-    let certainty = if cause == Cause::HardwareGap { Certainty::Inferred } else { Certainty::Decoded };
+    let certainty = if cause == Cause::HardwareGap { Certainty::Inferred } else { silence.why.certainty() };
     let mut claim = Claim::new(silence.range, rank, cause, certainty);
-    claim.say(&silence.why);
+    claim.say(&silence.why.to_string());
+    claim.gap = silence.gap().cloned();
     if let Some(address) = silence.address {
         claim.say(&format!("address {address:#x}"));
     }
     claim.occurrence = silence.range.start.0;
     claim.cpu = silence.cpu;
     claim.uncertainty = silence.uncertainty;
-    if !silence.lost && !kernel_traced {
+    if !silence.why.is_loss() && !kernel_traced {
         name_untraced(&mut claim, sideband);
     }
-    claim.evidence.push(Evidence::packet(silence.aux_offset, silence.cpu, silence.why.clone()));
+    claim.evidence.push(Evidence::packet(silence.aux_offset, silence.cpu, silence.why.to_string()));
     claim
 }
 

@@ -131,6 +131,9 @@ fn adopt(claim: &mut Claim, event: &SidebandEvent) -> bool {
         (EventKind::Syscall { number, .. }, Cause::Syscall(known)) if known == UNNAMED_SYSCALL => {
             claim.cause = Cause::Syscall(syscalls::name(*number));
         }
+        (EventKind::TlbFlush { reason, pages }, Cause::Ipi(_) | Cause::Syscall(_) | Cause::PageFault(_)) => {
+            claim.say(&tell_tlb_flush(*reason, *pages));
+        }
         (EventKind::Irq { .. }, Cause::Irq(_))
         | (EventKind::Syscall { .. }, Cause::Syscall(_))
         | (EventKind::Softirq { .. }, Cause::Softirq(_))
@@ -264,6 +267,18 @@ pub(crate) fn cause(kind: &EventKind) -> Cause {
     }
 }
 
+/// A `tlb_flush` record in words.
+fn tell_tlb_flush(reason: u64, pages: u64) -> String {
+    let what = match reason {
+        0 => "TLB flush on a task switch",
+        1 => "TLB shootdown asked for by another CPU",
+        2 | 3 => "TLB flush on this CPU",
+        4 => "TLB shootdown sent to other CPUs",
+        _ => "TLB flush",
+    };
+    if pages == u64::MAX { format!("{what}, all pages") } else { format!("{what}, {pages} pages") }
+}
+
 /// A record in a few words.
 pub(crate) fn describe(kind: &EventKind) -> String {
     match kind {
@@ -275,6 +290,7 @@ pub(crate) fn describe(kind: &EventKind) -> String {
         EventKind::Vector { name } => format!("{name}_entry"),
         EventKind::Syscall { number, .. } => format!("sys_enter NR {number} ({})", syscalls::name(*number)),
         EventKind::PageFault { address } => format!("page fault at {address:#x}"),
+        EventKind::TlbFlush { reason, pages } => tell_tlb_flush(*reason, *pages),
         EventKind::Idle { state: Some(state) } => format!("cpu_idle state={state}"),
         EventKind::Idle { state: None } => "cpu_idle: awake".into(),
         EventKind::SwitchOut => "sched_switch".into(),

@@ -5,7 +5,9 @@
 
 use std::cmp::Reverse;
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+use model::{
+    Cause, Certainty, Cpu, Evidence, OffCpu, Segment, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange,
+};
 use perfdata::{LeaveReason, Schedule};
 
 use crate::call_path::CallPath;
@@ -185,11 +187,16 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     runnable.say(&woken_by(wakeup, context));
     runnable.evidence.push(wakeup.evidence.clone());
     let next = stay.thread.and_then(|thread| next_cpu(thread.tid, queue.start, context));
+    if let Some(state) = next.and_then(|cpu| context.sideband.idle_within(cpu, queue)) {
+        runnable.say(&format!("its CPU went idle ({}) before the wake-up reached it", state_name(state)));
+    }
     let busy = next.filter(|&cpu| runs_within(cpu, queue, context).any(|(thread, _)| !thread.is_idle()));
     if let Some(ran) = busy.and_then(|cpu| who_ran(cpu, queue, context)) {
         runnable.say(&format!("behind {ran}"));
     }
-    let mut claims: Vec<Claim> = next.and_then(|cpu| idle_exit(cpu, queue, context)).into_iter().collect();
+    let exit = next.and_then(|cpu| idle_exit(cpu, queue, context));
+    runnable.uncertainty = exit.as_ref().map_or(Ticks(0), |exit| exit.uncertainty);
+    let mut claims: Vec<Claim> = exit.into_iter().collect();
     claims.push(runnable);
     claims
 }
@@ -234,16 +241,24 @@ fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
     }
 }
 
-/// From the wake-up to the `cpu_idle` record by which the woken CPU says that it is awake.
+/// From the wake-up to the first record of the woken CPU: of the interrupt that woke it, or that it is awake. Its first
+/// instruction came before, and no record tells when. A CPU that goes idle only then was awake at the wake-up: nothing
+/// had to bring it back, the wake-up was late.
 fn idle_exit(cpu: Cpu, queue: TscRange, context: &Context<'_>) -> Option<Claim> {
     let (entered, awake) = context.sideband.idle_exit(cpu, queue)?;
     let EventKind::Idle { state: Some(state) } = entered.kind else { return None };
-    let range = TscRange::new(queue.start.max(entered.time), awake.time);
+    if entered.time > queue.start {
+        return None;
+    }
+    let asleep = TscRange::new(queue.start, awake.time);
+    let first = context.sideband.first_on(cpu, asleep).unwrap_or(awake);
+    let range = TscRange::new(queue.start, first.time);
     let cause = Cause::CStateExit(state_name(state));
     let mut claim = Claim::new(range, Rank::IdleExit, cause, Certainty::Measured);
     claim.cpu = Some(cpu);
+    claim.uncertainty = range.ticks();
     claim.say(&format!("CPU {cpu} was idle"));
-    claim.evidence = [entered, awake]
+    claim.evidence = [entered, first]
         .map(|event| Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)))
         .to_vec();
     Some(claim)

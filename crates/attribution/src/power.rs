@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use model::{Cause, Certainty, Cpu, Evidence, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 use pt::{EventKind, FlowItem, FlowSink};
 
@@ -50,6 +50,13 @@ pub(crate) fn add_exits(
             claims.push(claim);
         } else if let Some(first) = waking.first {
             claims.iter_mut().filter(|claim| of_records(claim)).for_each(|claim| first.end(claim, cpu));
+        } else {
+            continue;
+        }
+        // The run-queue wait begins where the exit ends, and that is known to the packet now.
+        let runnable = Cause::OffCpu(OffCpu::Runnable);
+        for claim in claims.iter_mut().filter(|claim| claim.cause == runnable && claim.range() == queue) {
+            claim.uncertainty = Ticks(0);
         }
     }
 }
@@ -74,6 +81,7 @@ impl First {
         let range = claim.range();
         if range.contains(self.at) {
             claim.bid.range = TscRange::new(range.start, self.at);
+            claim.uncertainty = Ticks(0);
             claim.evidence.push(Evidence::packet(self.aux_offset, Some(cpu), "first instruction of the CPU"));
         }
     }

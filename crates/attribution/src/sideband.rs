@@ -6,7 +6,7 @@ mod classify;
 use std::collections::HashMap;
 use std::fmt;
 
-use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+use model::{Cpu, FileOffset, PerfTime, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::{AuxFlags, PerfData, Record};
 
 use classify::{classify, number};
@@ -45,13 +45,20 @@ pub(crate) enum EventKind {
     Syscall {
         /// Its number on x86-64.
         number: u64,
-        /// Its first argument; only the begin tells it.
-        first_argument: Option<u64>,
+        /// Its arguments as far as they are recorded; only the begin tells them.
+        arguments: Vec<u64>,
     },
     /// A page fault's handling begins.
     PageFault {
         /// The faulting address.
         address: u64,
+    },
+    /// The TLB is flushed, or another CPU asked to do it.
+    TlbFlush {
+        /// What for: `enum tlb_flush_reason` of `include/linux/mm_types.h`.
+        reason: u64,
+        /// How many pages; all of them where it is the highest number.
+        pages: u64,
     },
     /// The CPU enters idle state `Some(n)` or leaves with `None`.
     Idle {
@@ -213,6 +220,24 @@ impl Sideband {
         let awake = &self.events[of_cpu[found]];
         let entered = &self.events[of_cpu[found.checked_sub(1)?]];
         (range.contains(awake.time) && entered.side == Side::Begin).then_some((entered, awake))
+    }
+
+    /// The idle state that `cpu` entered within `range`, behind its begin.
+    pub(crate) fn idle_within(&self, cpu: Cpu, range: TscRange) -> Option<u32> {
+        let mut of_cpu = self.about(self.idle.get(&cpu), range.start + Ticks(1));
+        let entered =
+            of_cpu.find(|event| event.side == Side::Begin).filter(|event| event.time < range.stop)?;
+        match entered.kind {
+            EventKind::Idle { state } => state,
+            _ => None,
+        }
+    }
+
+    /// The first record that `cpu` made within `range`, behind its begin.
+    pub(crate) fn first_on(&self, cpu: Cpu, range: TscRange) -> Option<&SidebandEvent> {
+        let from = self.events.partition_point(|event| event.time <= range.start);
+        let mut within = self.events[from..].iter().take_while(|event| event.time < range.stop);
+        within.find(|event| event.cpu == Some(cpu))
     }
 
     /// The innermost interrupt or softirq that `cpu` was serving at `at`: begun and not ended.

@@ -139,6 +139,7 @@ pub(crate) fn claims_of_spins(spins: &[Spin]) -> impl Iterator<Item = Claim> + '
     spins.iter().map(|spin| {
         let mut claim = Claim::new(spin.range, Rank::Spin, Cause::UserSpin, Certainty::Decoded);
         claim.occurrence = spin.range.start.0;
+        claim.uncertainty = spin.uncertainty;
         claim.say(&spin.name());
         claim.evidence.push(Evidence::symbol(spin.name()));
         claim

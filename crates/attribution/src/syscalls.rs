@@ -37,6 +37,73 @@ pub(crate) fn object(name: &str, first_argument: u64) -> Option<Object> {
     }
 }
 
+/// What a futex call does: its second argument (`include/uapi/linux/futex.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FutexOperation(u32);
+
+impl FutexOperation {
+    const NAMES: [&str; 14] = [
+        "WAIT",
+        "WAKE",
+        "FD",
+        "REQUEUE",
+        "CMP_REQUEUE",
+        "WAKE_OP",
+        "LOCK_PI",
+        "UNLOCK_PI",
+        "TRYLOCK_PI",
+        "WAIT_BITSET",
+        "WAKE_BITSET",
+        "WAIT_REQUEUE_PI",
+        "CMP_REQUEUE_PI",
+        "LOCK_PI2",
+    ];
+    const PRIVATE: u32 = 128;
+    const REALTIME: u32 = 256;
+
+    /// Of the argument's register, of which the kernel takes the low half.
+    pub(crate) fn of(argument: u64) -> FutexOperation {
+        FutexOperation((argument & 0xffff_ffff) as u32)
+    }
+
+    fn name(self) -> Option<&'static str> {
+        let number = self.0 & !(FutexOperation::PRIVATE | FutexOperation::REALTIME);
+        FutexOperation::NAMES.get(number as usize).copied()
+    }
+
+    /// Whether it takes a lock whose holder the kernel knows.
+    pub(crate) fn takes_lock(self) -> bool {
+        matches!(self.name(), Some("LOCK_PI" | "LOCK_PI2"))
+    }
+
+    /// Whether it waits for a condition, to take its lock afterwards.
+    pub(crate) fn awaits_condition(self) -> bool {
+        self.name() == Some("WAIT_REQUEUE_PI")
+    }
+}
+
+impl fmt::Display for FutexOperation {
+    /// `FUTEX_WAIT_PRIVATE`, as the manual spells it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let private = if self.0 & FutexOperation::PRIVATE == 0 { "" } else { "_PRIVATE" };
+        match self.name() {
+            Some(name) => write!(f, "FUTEX_{name}{private}"),
+            None => write!(f, "{:#x}", self.0),
+        }
+    }
+}
+
+/// How many milliseconds call `name` waits at most; `None` where it waits for ever or no argument tells.
+pub(crate) fn timeout(name: &str, arguments: &[u64]) -> Option<u32> {
+    let argument = match name {
+        "poll" => arguments.get(2),
+        "epoll_wait" | "epoll_pwait" => arguments.get(3),
+        _ => None,
+    };
+    // An `int`: below zero stands for no limit.
+    argument.map(|&register| (register & 0xffff_ffff) as u32).filter(|&ms| i32::try_from(ms).is_ok())
+}
+
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -57,6 +124,28 @@ mod tests {
         for (number, name) in cases {
             assert_eq!(super::name(number), name);
         }
+    }
+
+    /// Numbers: `FUTEX_*` of futex(2); `poll(fds, nfds, timeout)`, `epoll_wait(epfd, events, maxevents, timeout)`.
+    #[test]
+    fn reads_operations_and_timeouts_as_the_manual_has_them() {
+        for (argument, name) in [
+            (0, "FUTEX_WAIT"),
+            (128, "FUTEX_WAIT_PRIVATE"),
+            (129, "FUTEX_WAKE_PRIVATE"),
+            (0x189, "FUTEX_WAIT_BITSET_PRIVATE"),
+            (6, "FUTEX_LOCK_PI"),
+            (77, "0x4d"),
+        ] {
+            assert_eq!(FutexOperation::of(argument).to_string(), name);
+        }
+        assert!(FutexOperation::of(0x86).takes_lock() && !FutexOperation::of(0).takes_lock());
+        assert!(FutexOperation::of(0x8b).awaits_condition());
+        assert_eq!(timeout("poll", &[0x7ffe_0000, 1, 10]), Some(10));
+        assert_eq!(timeout("poll", &[0x7ffe_0000, 1, 0xffff_ffff]), None);
+        assert_eq!(timeout("epoll_wait", &[5, 0x7ffe_0000, 8, 250]), Some(250));
+        assert_eq!(timeout("epoll_wait", &[5]), None);
+        assert_eq!(timeout("read", &[5, 6, 7, 8]), None);
     }
 
     /// Signatures: `futex(uint32_t *uaddr, …)`, `epoll_wait(int epfd, …)`, `poll(struct pollfd *fds, …)`,

@@ -13,10 +13,10 @@ mod user_calls;
 mod user_code;
 mod user_runs;
 
-use model::{Cpu, Ticks, Tsc, TscRange};
+use model::{Cpu, Ticks, Tsc};
 use pt::{Block, BlockEnd, EventKind, FlowItem, PtEvent, TimeBounds};
 
-pub(crate) use activity::{Activity, Frame, Run, Silence, Spin, Stall};
+pub(crate) use activity::{Activity, Frame, Run, Silence, Spin, Stall, Why};
 use kernel_stack::{KernelStack, Moment};
 use spins::Spins;
 pub(crate) use user_code::{BlockUse, ByAddress, NodeKey, UserCode};
@@ -68,8 +68,6 @@ pub(crate) struct Walker<'a> {
     edge: Ticks,
     /// Instructions retired since `now`.
     retired: u64,
-    /// The last step of time in which next to nothing retired.
-    stood: TscRange,
     current: Option<Function>,
     pid: model::Pid,
 }
@@ -98,7 +96,6 @@ impl<'a> Walker<'a> {
             not_after: Tsc(0),
             edge: Ticks(0),
             retired: 0,
-            stood: TscRange::new(Tsc(0), Tsc(0)),
             current: None,
             pid: model::Pid::KERNEL,
         }
@@ -177,7 +174,7 @@ impl<'a> Walker<'a> {
         let at = self.advance(&block.time, block.aux_offset);
         self.retired += u64::from(block.instructions);
         // Behind a loss, time is known again from the first packet that tells it.
-        if self.silence.as_ref().is_none_or(|silence| !silence.lost || at > silence.range.start) {
+        if self.silence.as_ref().is_none_or(|silence| !silence.why.is_loss() || at > silence.range.start) {
             self.end_silence(at, false);
         }
         self.vector = None;
@@ -209,15 +206,13 @@ impl<'a> Walker<'a> {
     }
 
     fn user_block(&mut self, block: &Block, at: Tsc) {
-        let (mut begin, mut uncertainty) = (at, self.edge);
         if !self.stack.is_empty() {
-            (begin, uncertainty) = self.returned(at);
-            self.stack.leave(begin, uncertainty);
+            self.stack.leave(at, self.edge);
         }
         self.pending_entry = None;
         self.returning = false;
         self.spins.block(block, self.current.as_ref(), self.pid, at, self.functions);
-        let place = Place { at: begin, uncertainty, ratio: self.ratio, cpu: self.cpu };
+        let place = Place { at, uncertainty: self.edge, ratio: self.ratio, cpu: self.cpu };
         self.user.block(block, self.current.as_ref(), place);
     }
 
@@ -234,8 +229,7 @@ impl<'a> Walker<'a> {
         } else if previous.is_some_and(|previous| !previous.kernel || previous.end == BlockEnd::FarCall) {
             self.stack.enter(function, block.ip, moment);
         } else if previous.is_some_and(|previous| returns_from_interrupt(previous, block.ip)) {
-            let (at, uncertainty) = self.returned(moment.at);
-            self.stack.return_from_interrupt(function, block.ip, Moment { at, uncertainty, ..moment });
+            self.stack.return_from_interrupt(function, block.ip, moment);
         } else if self.stack.is_empty() {
             self.stack.begin_inside(function, block.ip, moment);
         }
@@ -253,11 +247,11 @@ impl<'a> Walker<'a> {
             EventKind::ControlFlowEvent { kind: CFE_INTERRUPT, vector, .. } => self.vector = Some(vector),
             EventKind::EventData { kind: EVD_FAULT_ADDRESS, payload } => self.address = Some(payload),
             EventKind::Overflow { .. } => {
-                self.lose(at, "the core's buffer overflowed".into(), event.aux_offset);
+                self.lose(at, Why::Overflow, event.aux_offset);
             }
             EventKind::Disabled { .. } | EventKind::TraceStop => {
                 let entry = self.entry_that_ends_tracing();
-                self.begin_silence(at, "tracing was off".into(), false, entry, event.aux_offset);
+                self.begin_silence(at, Why::Off, entry, event.aux_offset);
             }
             EventKind::Enabled { resumed, .. } => self.end_silence(at, resumed),
             _ => {}
@@ -272,7 +266,8 @@ impl<'a> Walker<'a> {
         else {
             return;
         };
-        let (at, uncertainty) = self.returned(last.time.not_after.clamp(last.time.not_before, self.now));
+        let at = last.time.not_after.clamp(last.time.not_before, self.now);
+        let uncertainty = self.edge;
         let pid = event.thread.map_or(self.pid, |thread| thread.pid);
         let function = self.functions.function_at(pid, from, at);
         if from >= KERNEL_HALF {
@@ -282,17 +277,6 @@ impl<'a> Walker<'a> {
             self.stack.leave(at, uncertainty);
             let place = Place { at, uncertainty, ratio: self.ratio, cpu: self.cpu };
             self.user.stand(function.as_ref(), place, event.aux_offset);
-        }
-    }
-
-    /// When an entry that is over at `at` had done its work, and how far off that may be. Where time stood still around
-    /// the return, no packet tells on which side; what the entry had left to do was next to nothing.
-    fn returned(&self, at: Tsc) -> (Tsc, Ticks) {
-        let stood = self.stood.stop == at && !self.stood.is_empty();
-        if stood && self.stack.interrupted_before(self.stood.start) {
-            (self.stood.start, self.stood.ticks())
-        } else {
-            (at, self.edge)
         }
     }
 

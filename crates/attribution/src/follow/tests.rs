@@ -2,13 +2,13 @@
 
 use model::{Cause, Certainty, Cpu, Ticks, Tsc, TscRange};
 use perfdata::{LeaveReason, Schedule};
-use pt::{BlockEnd, EventKind};
+use pt::{BlockEnd, EventKind, GapReason};
 
 use super::{claim_of_silence, claim_of_stall};
 use crate::precedence::Rank;
 use crate::script::{Script, Table, WORKER, WRITER, World, expected, interval, run, told};
 use crate::sideband::Sideband;
-use crate::walk::{Silence, Stall};
+use crate::walk::{Silence, Stall, Why};
 
 fn table() -> Table {
     Table::new(&["entry_SYSCALL_64", "vfs_read"], &["work", "other"])
@@ -103,8 +103,7 @@ fn silence_is_loss_filter_or_the_kernel() {
     let silence = |lost, resumed| Silence {
         resumed,
         range: TscRange::new(Tsc(0), Tsc(100)),
-        why: "because".into(),
-        lost,
+        why: if lost { Why::Overflow } else { Why::Off },
         entry: None,
         cpu: Some(Cpu(0)),
         aux_offset: 7,
@@ -121,6 +120,31 @@ fn silence_is_loss_filter_or_the_kernel() {
         let claim = claim_of_silence(&silence(lost, resumed), kernel_traced, &Sideband::default());
         assert_eq!((claim.bid.rank, claim.cause), (rank, cause), "lost {lost}, kernel {kernel_traced}");
         assert_eq!(claim.evidence[0].aux_offset, Some(7));
+    }
+}
+
+/// A packet, or the buffers' offsets, say that trace is missing; of bytes that do not decode nothing is known.
+#[test]
+fn a_loss_is_as_certain_as_what_tells_it() {
+    for (why, certainty) in [
+        (Why::Overflow, Certainty::Measured),
+        (Why::Gap(GapReason::MissingAux), Certainty::Measured),
+        (Why::Gap(GapReason::BadPacket), Certainty::Unknown),
+        (Why::Gap(GapReason::NoCode { ip: 0x1000 }), Certainty::Unknown),
+    ] {
+        let silence = Silence {
+            why: why.clone(),
+            range: TscRange::new(Tsc(0), Tsc(100)),
+            resumed: false,
+            entry: None,
+            cpu: None,
+            aux_offset: 7,
+            address: None,
+            uncertainty: Ticks(0),
+        };
+        let claim = claim_of_silence(&silence, true, &Sideband::default());
+        assert_eq!((claim.cause, claim.certainty), (Cause::TraceLoss, certainty), "{why}");
+        assert_eq!(claim.gap.as_ref(), silence.gap(), "{why}");
     }
 }
 

@@ -28,7 +28,7 @@ fn irq(time: u64, side: Side) -> SidebandEvent {
 }
 
 fn call(time: u64, cpu: u32, number: u64, side: Side) -> SidebandEvent {
-    record(time, cpu, WORKER, side, EventKind::Syscall { number, first_argument: None })
+    record(time, cpu, WORKER, side, EventKind::Syscall { number, arguments: Vec::new() })
 }
 
 /// A fault in a system call in which an interrupt comes: each record goes to the innermost frame it is about.
@@ -73,6 +73,37 @@ fn records_name_the_frames_they_are_about() {
     // The two pieces of the fault and of the call are one happening each.
     assert_eq!(segments[2].occurrence, segments[4].occurrence);
     assert_eq!(segments[1].occurrence, segments[5].occurrence);
+}
+
+/// `enum tlb_flush_reason`: 1 is a remote shootdown, 4 an IPI sent; all pages are `TLB_FLUSH_ALL`.
+#[test]
+fn flushes_of_the_tlb_are_told_where_they_happen() {
+    let table = Table::new(&["asm_sysvec_call_function", "entry_SYSCALL_64"], &["work"]);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::FallThrough)
+        .interrupt(100, "asm_sysvec_call_function")
+        .block(100, "asm_sysvec_call_function", 0, BlockEnd::FarReturn)
+        .block(200, "work", 0x20, BlockEnd::FarCall)
+        .block(300, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(400, "work", 0x40, BlockEnd::Jump);
+    let flush =
+        |time, reason, pages| record(time, 0, WORKER, Side::Begin, EventKind::TlbFlush { reason, pages });
+    let world = world(&table, &script, vec![flush(150, 1, u64::MAX), flush(350, 4, 3)]);
+    let attribution = crate::attribute_alone(&world.examine(0..500)).expect("a partition");
+    let told: Vec<(String, &str)> = attribution
+        .segments()
+        .iter()
+        .map(|segment| (segment.cause.to_string(), &*segment.detail))
+        .filter(|(cause, _)| cause.starts_with("kernel."))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("kernel.ipi.call-function".to_owned(), "TLB shootdown asked for by another CPU, all pages"),
+            ("kernel.syscall.unknown".to_owned(), "TLB shootdown sent to other CPUs, 3 pages"),
+        ]
+    );
 }
 
 /// Two faults, the second nested in an interrupt's handler in the first: two.

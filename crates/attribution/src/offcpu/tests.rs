@@ -37,7 +37,7 @@ fn segment<'a>(attribution: &'a Attribution, cause: &str) -> &'a Segment {
 }
 
 fn call(time: u64, thread: model::ThreadId, number: u64, argument: u64, side: Side) -> SidebandEvent {
-    record(time, 0, thread, side, EventKind::Syscall { number, first_argument: Some(argument) })
+    record(time, 0, thread, side, EventKind::Syscall { number, arguments: vec![argument] })
 }
 
 fn waking(time: u64, waker: model::ThreadId) -> SidebandEvent {
@@ -111,6 +111,42 @@ fn who_is_woken_on_the_way_out_waits_for_nothing() {
     assert_eq!(told(&attribution), expected(&[("offcpu.runnable", 400)]));
     let runnable = segment(&attribution, "offcpu.runnable");
     assert!(runnable.detail.starts_with("woken by writer (tid 102)"), "{}", runnable.detail);
+}
+
+/// No packet tells the woken CPU's first instruction, but its interrupt's record lies before the one that it is awake:
+/// the exit ends there, and both edges may be off by its whole length.
+#[test]
+fn an_exit_from_idle_by_records_ends_with_the_cpus_first() {
+    let table = table();
+    let idle = |time, side, state| record(time, 1, IDLE, side, EventKind::Idle { state });
+    let vector = EventKind::Vector { name: "reschedule".into() };
+    let records = vec![
+        idle(150, Side::Begin, Some(1)),
+        waking(300, WRITER),
+        record(360, 1, IDLE, Side::Begin, vector),
+        idle(450, Side::End, None),
+    ];
+    let world = world(&table, LeaveReason::Slept(Some('S')), records);
+    let attribution = segments(&world, 100..500);
+    assert_eq!(
+        told(&attribution),
+        expected(&[("offcpu.other", 200), ("power.c-state-exit.C1", 60), ("offcpu.runnable", 140)])
+    );
+    let uncertain: Vec<u64> = attribution.segments().iter().map(|part| part.edge_uncertainty.0).collect();
+    assert_eq!(uncertain, [0, 60, 60]);
+}
+
+/// The CPU was awake when the worker was woken at 300, and went idle at 320 all the same, until the interrupt at 450.
+#[test]
+fn a_cpu_that_goes_idle_behind_the_wake_up_was_no_sleeper() {
+    let table = table();
+    let idle = |time, side, state| record(time, 1, IDLE, side, EventKind::Idle { state });
+    let records = vec![waking(300, WRITER), idle(320, Side::Begin, Some(1)), idle(450, Side::End, None)];
+    let world = world(&table, LeaveReason::Slept(Some('S')), records);
+    let attribution = segments(&world, 100..500);
+    assert_eq!(told(&attribution), expected(&[("offcpu.other", 200), ("offcpu.runnable", 200)]));
+    let detail = &segment(&attribution, "offcpu.runnable").detail;
+    assert!(detail.ends_with("its CPU went idle (C1) before the wake-up reached it"), "{detail}");
 }
 
 #[test]

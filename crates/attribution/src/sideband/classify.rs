@@ -5,6 +5,9 @@ use perfdata::{FieldValue, Sample};
 
 use super::{BlockStep, EventKind, Request, Side};
 
+/// A system call's arguments: as many as there are registers for them.
+const MOST_ARGUMENTS: usize = 6;
+
 /// What the sample says; `None` where it explains no time.
 pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
     let (group, event) = sample.event_name()?.split_once(':')?;
@@ -24,13 +27,16 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
         ("irq", "softirq_exit") => end(EventKind::Softirq { vector: number(sample, "vec")? }),
         ("raw_syscalls", "sys_enter") => begin(EventKind::Syscall {
             number: number(sample, "id")?,
-            first_argument: first_of_array(sample, "args"),
+            arguments: numbers_of_array(sample, "args"),
         }),
         ("raw_syscalls", "sys_exit") => {
-            end(EventKind::Syscall { number: number(sample, "id")?, first_argument: None })
+            end(EventKind::Syscall { number: number(sample, "id")?, arguments: Vec::new() })
         }
         ("exceptions", "page_fault_user" | "page_fault_kernel") => {
             begin(EventKind::PageFault { address: number(sample, "address")? })
+        }
+        ("tlb", "tlb_flush") => {
+            begin(EventKind::TlbFlush { reason: number(sample, "reason")?, pages: number(sample, "pages")? })
         }
         ("power", "cpu_idle") => {
             let state = u32::try_from(number(sample, "state")?).ok().filter(|&state| state != u32::MAX);
@@ -64,11 +70,13 @@ fn text(sample: &Sample<'_>, field: &str) -> Option<String> {
     sample.field(field)?.as_text()
 }
 
-/// The first of an array of 64-bit numbers.
-fn first_of_array(sample: &Sample<'_>, field: &str) -> Option<u64> {
-    match sample.field(field)? {
-        FieldValue::Bytes(bytes) => bytes.first_chunk::<8>().copied().map(u64::from_le_bytes),
-        _ => None,
+/// An array of 64-bit numbers.
+fn numbers_of_array(sample: &Sample<'_>, field: &str) -> Vec<u64> {
+    match sample.field(field) {
+        Some(FieldValue::Bytes(bytes)) => {
+            bytes.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -139,16 +147,15 @@ fn protocol(number: u64) -> &'static str {
 fn syscall(event: &str, sample: &Sample<'_>) -> Option<(Side, EventKind)> {
     let number = number(sample, "__syscall_nr").or_else(|| number(sample, "nr"))?;
     if event.starts_with("sys_exit_") {
-        return Some((Side::End, EventKind::Syscall { number, first_argument: None }));
+        return Some((Side::End, EventKind::Syscall { number, arguments: Vec::new() }));
     }
     let fields = sample.format()?.fields();
     let own = fields.iter().position(|field| matches!(field.name(), "__syscall_nr" | "nr"))?;
-    let first = fields.get(own + 1).and_then(|field| field.value(sample.raw?));
-    let first_argument = first.and_then(|value| match value {
+    let arguments = fields[own + 1..].iter().map_while(|field| match field.value(sample.raw?)? {
         FieldValue::Signed(signed) => Some(signed.cast_unsigned()),
         other => other.as_u64(),
     });
-    Some((Side::Begin, EventKind::Syscall { number, first_argument }))
+    Some((Side::Begin, EventKind::Syscall { number, arguments: arguments.take(MOST_ARGUMENTS).collect() }))
 }
 
 #[cfg(test)]

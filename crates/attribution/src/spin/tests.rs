@@ -54,6 +54,28 @@ fn what_the_baselines_do_not_spin_is_too_long() {
     assert_eq!((spin[0].certainty, &*spin[0].detail), (Certainty::Inferred, "waiting loop in poll()"));
 }
 
+/// A packet at 480 tells the rounds behind it, too, and the way out: three rounds of 10 ticks, and no later than the
+/// next packet.
+#[test]
+fn rounds_without_a_time_of_their_own_are_counted_on() {
+    let table = table();
+    for (next_packet, left_at, uncertainty) in [(560, 510, 80), (500, 500, 20)] {
+        let mut world = polling(&table, 510);
+        for item in &mut world.items {
+            if let pt::FlowItem::Block(block) = item
+                && (481..=510).contains(&block.time.not_before.0)
+            {
+                block.time = pt::TimeBounds { not_before: Tsc(480), not_after: Tsc(next_packet) };
+            }
+        }
+        let examined = world.examine(0..600);
+        let ticks: u64 = examined.spins().iter().map(|(_, ticks)| ticks).sum();
+        assert_eq!(ticks, left_at - 100);
+        let spin = examined.claims.iter().find(|claim| claim.cause == Cause::UserSpin).expect("a loop");
+        assert_eq!(spin.uncertainty.0, uncertainty);
+    }
+}
+
 /// The writer had it until the worker left its loop at 500: nothing else tells.
 #[test]
 fn leaving_the_waiting_loop_hands_over_third_best() {

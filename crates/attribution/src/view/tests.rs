@@ -30,7 +30,7 @@ fn wait(records: Vec<SidebandEvent>) -> ObjectWait {
 }
 
 fn call(time: u64, number: u64, argument: u64) -> SidebandEvent {
-    let kind = EventKind::Syscall { number, first_argument: Some(argument) };
+    let kind = EventKind::Syscall { number, arguments: vec![argument] };
     record(time, 0, WORKER, Side::Begin, kind)
 }
 

@@ -7,32 +7,43 @@ use crate::entries::UNNAMED_SYSCALL;
 use crate::kernel;
 use crate::offcpu::Context;
 use crate::sideband::{EventKind, SidebandEvent};
-use crate::syscalls::{self, Object};
+use crate::syscalls::{self, FutexOperation, Object};
 use crate::timeline::Stay;
 
 /// A system call in which a thread was.
 pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) object: Option<Object>,
+    /// What a futex call does, by its second argument.
+    pub(crate) operation: Option<FutexOperation>,
+    /// How long it waits at most, in ms, where an argument says so.
+    pub(crate) timeout: Option<u32>,
     pub(crate) record: Option<Evidence>,
 }
 
 impl Call {
-    /// The call that a `sys_enter` record began.
-    pub(crate) fn of_record(event: &SidebandEvent) -> Option<Call> {
-        let EventKind::Syscall { number, first_argument } = event.kind else { return None };
-        let name = syscalls::name(number);
-        let object = first_argument.and_then(|argument| syscalls::object(&name, argument));
-        let record = Some(Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)));
-        Some(Call { name, object, record })
+    /// A call of which only the name is known.
+    fn named(name: &str) -> Call {
+        Call { name: name.to_owned(), object: None, operation: None, timeout: None, record: None }
     }
 
-    /// `in futex() on futex 0xbeef`.
+    /// The call that a `sys_enter` record began.
+    pub(crate) fn of_record(event: &SidebandEvent) -> Option<Call> {
+        let EventKind::Syscall { number, arguments } = &event.kind else { return None };
+        let name = syscalls::name(*number);
+        let object = arguments.first().and_then(|&argument| syscalls::object(&name, argument));
+        let operation = arguments.get(1).filter(|_| name == "futex").map(|&word| FutexOperation::of(word));
+        let timeout = syscalls::timeout(&name, arguments);
+        let record = Some(Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)));
+        Some(Call { name, object, operation, timeout, record })
+    }
+
+    /// `in futex(FUTEX_WAIT) on futex 0xbeef`, `in epoll_wait() on fd 5 for at most 10 ms`.
     pub(crate) fn tell(&self) -> String {
-        match &self.object {
-            Some(object) => format!("in {}() on {object}", self.name),
-            None => format!("in {}()", self.name),
-        }
+        let operation = self.operation.map(|operation| operation.to_string()).unwrap_or_default();
+        let object = self.object.map(|object| format!(" on {object}")).unwrap_or_default();
+        let timeout = self.timeout.map(|ms| format!(" for at most {ms} ms")).unwrap_or_default();
+        format!("in {}({operation}){object}{timeout}", self.name)
     }
 
     /// What a thread waits for that sleeps in this call; `None` where the name does not tell.
@@ -50,9 +61,9 @@ pub(crate) fn call_of(stay: &Stay, context: &Context<'_>) -> Option<Call> {
     let later = context.calls.partition_point(|frame| frame.range.start < stay.range.start);
     let open = context.calls[..later].last().filter(|frame| frame.range.stop >= stay.range.start);
     match open.map(|frame| &frame.cause) {
-        Some(Cause::Syscall(name)) if name != UNNAMED_SYSCALL => by_record
-            .filter(|call| call.name == *name)
-            .or_else(|| Some(Call { name: name.clone(), object: None, record: None })),
+        Some(Cause::Syscall(name)) if name != UNNAMED_SYSCALL => {
+            by_record.filter(|call| call.name == *name).or_else(|| Some(Call::named(name)))
+        }
         _ => by_record,
     }
 }

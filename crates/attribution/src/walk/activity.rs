@@ -1,8 +1,10 @@
 //! What a thread did, as far as its flows tell: the output of the walk.
 
+use std::fmt;
 use std::sync::Arc;
 
-use model::{Cause, Cpu, Ticks, TscRange};
+use model::{Cause, Certainty, Cpu, Ticks, TscRange};
+use pt::GapReason;
 
 use super::user_code::{NodeKey, UserCode};
 use crate::call_path::CallPath;
@@ -89,6 +91,8 @@ pub(crate) struct Spin {
     pub(crate) dozes: bool,
     /// Whether the thread was seen to leave it.
     pub(crate) left: bool,
+    /// How far off the time may be at which it left.
+    pub(crate) uncertainty: Ticks,
 }
 
 impl Spin {
@@ -101,15 +105,51 @@ impl Spin {
     }
 }
 
+/// Why a flow says nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The core's buffer overflowed: an OVF packet says so.
+    Overflow,
+    /// The decoder could not go on.
+    Gap(GapReason),
+    /// Tracing was off.
+    Off,
+}
+
+impl Why {
+    /// Whether packets or code were lost.
+    pub(crate) fn is_loss(&self) -> bool {
+        *self != Why::Off
+    }
+
+    /// How well it is known that trace is missing: a packet or the buffers' offsets say it, or the flow; where bytes do
+    /// not decode, nothing tells what ran.
+    pub(crate) fn certainty(&self) -> Certainty {
+        match self {
+            Why::Overflow | Why::Gap(GapReason::MissingAux) => Certainty::Measured,
+            Why::Off => Certainty::Decoded,
+            Why::Gap(_) => Certainty::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Overflow => f.write_str("the core's buffer overflowed"),
+            Why::Gap(reason) => reason.fmt(f),
+            Why::Off => f.write_str("tracing was off"),
+        }
+    }
+}
+
 /// A stretch about which the flow says nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Silence {
     /// When.
     pub(crate) range: TscRange,
-    /// Why, in words.
-    pub(crate) why: String,
-    /// Whether packets or code were lost; else tracing was off.
-    pub(crate) lost: bool,
+    /// Why.
+    pub(crate) why: Why,
     /// Whether execution went on exactly where it had stopped.
     pub(crate) resumed: bool,
     /// Where only user code is traced: the kernel entry that turned tracing off, if the flow tells.
@@ -122,6 +162,16 @@ pub(crate) struct Silence {
     pub(crate) uncertainty: Ticks,
     /// Where in the AUX stream.
     pub(crate) aux_offset: u64,
+}
+
+impl Silence {
+    /// What the decoder could not get past.
+    pub(crate) fn gap(&self) -> Option<&GapReason> {
+        match &self.why {
+            Why::Gap(reason) => Some(reason),
+            Why::Overflow | Why::Off => None,
+        }
+    }
 }
 
 /// What a thread did, as far as its flows tell.

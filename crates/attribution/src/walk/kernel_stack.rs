@@ -90,12 +90,6 @@ impl KernelStack {
         self.open.is_empty()
     }
 
-    /// Whether the innermost entry is an interrupt or exception that was met before `at`.
-    pub(crate) fn interrupted_before(&self, at: Tsc) -> bool {
-        let entry = self.open.iter().rfind(|frame| frame.closing == Closing::FarReturn);
-        entry.is_some_and(|entry| entry.begin.at < at && !matches!(entry.cause, Cause::Syscall(_)))
-    }
-
     /// The kernel's calls that have not returned, outermost first.
     pub(crate) fn call_sites(&self) -> &[u64] {
         self.calls.innermost()

@@ -6,7 +6,7 @@
 use model::{Cause, FaultKind, Ticks, Tsc, TscRange};
 use pt::{BlockEnd, Gap};
 
-use super::{Silence, Stall, Walker};
+use super::{Silence, Stall, Walker, Why};
 use crate::entries::{UNNAMED_SYSCALL, vector_cause};
 
 /// No processor turns tracing off and on in less: the two writes of a model-specific register alone take longer. What
@@ -46,13 +46,13 @@ impl Walker<'_> {
 
     pub(super) fn gap(&mut self, gap: &Gap) {
         let at = self.advance(&gap.time, gap.aux_offset);
-        self.lose(at, gap.reason.to_string(), gap.aux_offset);
+        self.lose(at, Why::Gap(gap.reason.clone()), gap.aux_offset);
     }
 
     /// Nothing is known from `at` on. What was open may end meanwhile, and where execution goes on tells nothing.
-    pub(super) fn lose(&mut self, at: Tsc, why: String, aux_offset: u64) {
+    pub(super) fn lose(&mut self, at: Tsc, why: Why, aux_offset: u64) {
         self.close_run(at);
-        self.begin_silence(at, why, true, None, aux_offset);
+        self.begin_silence(at, why, None, aux_offset);
         self.stack.cut(at);
         self.forget_path();
         self.user.forget();
@@ -68,7 +68,6 @@ impl Walker<'_> {
         let seen = at.since(self.now);
         let traced = self.previous.is_some() && self.silence.is_none();
         if traced && seen >= self.shortest_stall() && seen.0 / SLOWEST_INSTRUCTION >= self.retired {
-            self.stood = TscRange::new(self.now, at);
             self.out.stalls.push(Stall {
                 range: TscRange::new(self.now, at),
                 length,
@@ -85,15 +84,8 @@ impl Walker<'_> {
         Ticks(self.stall_threshold.0 / 8)
     }
 
-    pub(super) fn begin_silence(
-        &mut self,
-        at: Tsc,
-        why: String,
-        lost: bool,
-        entry: Option<Cause>,
-        aux_offset: u64,
-    ) {
-        if self.silence.as_ref().is_some_and(|silence| silence.lost || !lost) {
+    pub(super) fn begin_silence(&mut self, at: Tsc, why: Why, entry: Option<Cause>, aux_offset: u64) {
+        if self.silence.as_ref().is_some_and(|silence| silence.why.is_loss() || !why.is_loss()) {
             // Already silent, for the reason that weighs more: it goes on.
             return;
         }
@@ -101,8 +93,7 @@ impl Walker<'_> {
         let (range, resumed, uncertainty) = (TscRange::new(at, at), false, self.edge);
         let address = self.address.take().filter(|_| entry == Some(Cause::PageFault(FaultKind::Minor)));
         let cpu = self.cpu;
-        self.silence =
-            Some(Silence { range, why, lost, resumed, entry, address, cpu, uncertainty, aux_offset });
+        self.silence = Some(Silence { range, why, resumed, entry, address, cpu, uncertainty, aux_offset });
     }
 
     /// The flow goes on at `at`; `resumed` where it does exactly where it stopped.
@@ -112,13 +103,13 @@ impl Walker<'_> {
         silence.range = TscRange::new(start, at);
         silence.resumed = resumed;
         silence.uncertainty = silence.uncertainty.max(self.edge);
-        if !silence.lost && silence.range.ticks() < SHORTEST_SILENCE {
+        if !silence.why.is_loss() && silence.range.ticks() < SHORTEST_SILENCE {
             if self.stack.is_empty() {
                 self.user.bridge(start, at);
             }
             return;
         }
-        if silence.lost {
+        if silence.why.is_loss() {
             self.postpone(start, at);
         } else {
             self.user.close(start, silence.uncertainty);

@@ -2,12 +2,18 @@
 //!
 //! Input: the blocks of user code in order. A jump back over a few bytes makes a loop; whether that loop waits, its
 //! code tells ([`crate::spin::waits_in_place`]). What interrupts the loop is not left out: it has deeper claims.
+//!
+//! # When the loop is left
+//!
+//! A packet holds up to 6 branches, or 47, and the time of the first. So the last rounds and the branch that leaves the
+//! loop share one time, and only the next packet bounds them from behind. All rounds do the same and take as long: those
+//! behind the last known time are counted on at the pace of those before it, up to that bound.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::{Pid, Tsc, TscRange};
+use model::{Pid, Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd};
 
 use super::activity::Spin;
@@ -31,6 +37,8 @@ struct Open {
     body: Range<u64>,
     since: Tsc,
     rounds: u64,
+    /// The last time that is known exactly: of the jump back that made so many rounds.
+    known: (Tsc, u64),
     function: Option<Arc<str>>,
     dozes: bool,
 }
@@ -49,9 +57,14 @@ impl Spins {
         if let Some(open) = &mut self.open {
             if open.body.contains(&block.ip) {
                 open.rounds += u64::from(block.ip == open.body.start);
+                if at > open.known.0 {
+                    open.known = (at, open.rounds);
+                }
                 return;
             }
-            self.close(at, true);
+            let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
+            let left_at = open.left_at().clamp(at, bound.max(at));
+            self.close(left_at, bound.since(at), true);
         }
         let Some((last, since)) = previous.filter(|(last, _)| jumps_back(last, block)) else { return };
         let body = block.ip..last.end_ip + 1;
@@ -59,17 +72,17 @@ impl Spins {
         let how = *self.known.entry(key).or_insert_with(|| waits_in_place(&body, pid, at, functions));
         if let Some(how) = how {
             let (function, dozes) = (function.map(|known| known.name.clone()), how == Waiting::Dozes);
-            self.open = Some(Open { body, since, rounds: 1, function, dozes });
+            self.open = Some(Open { body, since, rounds: 1, known: (at, 1), function, dozes });
         }
     }
 
     /// The thread leaves its CPU at `at`, or what it does then is not known.
     pub(super) fn interrupt(&mut self, at: Tsc) {
-        self.close(at, false);
+        self.close(at, Ticks(0), false);
         self.previous = None;
     }
 
-    fn close(&mut self, at: Tsc, left: bool) {
+    fn close(&mut self, at: Tsc, uncertainty: Ticks, left: bool) {
         let Some(open) = self.open.take() else { return };
         let range = TscRange::new(open.since, at);
         if !range.is_empty() {
@@ -80,8 +93,19 @@ impl Spins {
                 rounds: open.rounds,
                 dozes: open.dozes,
                 left,
+                uncertainty,
             });
         }
+    }
+}
+
+impl Open {
+    /// When the round behind the last jump back ends, at the pace of those whose end is known.
+    fn left_at(&self) -> Tsc {
+        let (known, rounds) = self.known;
+        let more = (self.rounds + 1).saturating_sub(rounds);
+        let took = u128::from(known.since(self.since).0) * u128::from(more) / u128::from(rounds.max(1));
+        known + Ticks(u64::try_from(took).unwrap_or(u64::MAX))
     }
 }
 
