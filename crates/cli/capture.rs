@@ -1,5 +1,6 @@
 //! An opened capture with all that the commands ask of it: streams, code images, schedule, clocks, names.
 
+mod clocks;
 mod join;
 
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ pub(crate) struct Capture<'a> {
     occupants: OnceLock<BTreeMap<Cpu, Vec<Occupant>>>,
     thread_occupants: OnceLock<BTreeMap<Tid, Vec<Occupant>>>,
     stream_diagnostics: Vec<Diagnostic>,
+    clock_findings: OnceLock<Vec<Diagnostic>>,
     decode_findings: DecodeFindings,
     windows: WindowNotes,
 }
@@ -56,6 +58,7 @@ impl<'a> Capture<'a> {
             occupants: OnceLock::new(),
             thread_occupants: OnceLock::new(),
             stream_diagnostics: Vec::new(),
+            clock_findings: OnceLock::new(),
             decode_findings: DecodeFindings::default(),
             windows: WindowNotes::default(),
         };
@@ -189,6 +192,13 @@ impl<'a> Capture<'a> {
             tsc_ctc_ratio: (intel_pt.tsc_ctc_ratio_n != 0 && intel_pt.tsc_ctc_ratio_d != 0)
                 .then_some((intel_pt.tsc_ctc_ratio_n, intel_pt.tsc_ctc_ratio_d)),
         }
+    }
+
+    /// Where the clocks of records, trace and CPUs disagree. Reads all records at the first call; a slice's are the
+    /// recording's, which has been looked at.
+    pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
+        let whole = self.perf.slice_note().is_none();
+        self.clock_findings.get_or_init(|| if whole { clocks::findings(self) } else { Vec::new() })
     }
 
     /// What is wrong with the file, as far as it was looked at.

@@ -193,6 +193,7 @@ impl<'a> Study<'a> {
                 Err(error) => report.diagnostics.push(no_report(&self.intervals()[*index], &error)),
             }
         }
+        report.diagnostics.extend(self.capture.clock_findings().iter().cloned());
         report.diagnostics.extend(self.late_diagnostics());
         places::of_recording(self.capture.perf(), &mut report);
         report

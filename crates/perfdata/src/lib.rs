@@ -9,6 +9,7 @@ mod aux;
 mod aux_sample;
 mod auxtrace_index;
 mod bytes;
+mod clock_steps;
 mod compressed;
 mod directory;
 mod error;
@@ -34,6 +35,7 @@ mod walk;
 
 pub use attr::{Attr, TYPE_TRACEPOINT, sample_type};
 pub use aux::{AuxBuffer, AuxFlags, AuxSample};
+pub use clock_steps::ClockStep;
 pub use error::Error;
 pub use features::{
     ClockData, Compression, CpuCache, CpuLocation, CpuTopology, EventGroup, Features, FileBuildId, NumaNode,

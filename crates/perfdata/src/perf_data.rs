@@ -11,6 +11,7 @@ use model::{Diagnostic, FileOffset, PerfTime, TimeConversion};
 use crate::attr::{self, Attr};
 use crate::aux::{AuxBuffer, AuxSample};
 use crate::auxtrace_index::AuxtraceIndex;
+use crate::clock_steps::Backwards;
 use crate::directory::{self, Directory};
 use crate::features::{self, Features};
 use crate::file::{FilePosition, Pieces, split};
@@ -37,6 +38,7 @@ pub struct PerfData {
     pub(crate) index: Vec<IndexEntry>,
     /// The part of `index` that names threads or changes address spaces.
     map_index: Vec<IndexEntry>,
+    pub(crate) backwards: Backwards,
     counts: Counts,
     pub(crate) aux_buffers: Vec<AuxBuffer>,
     intel_pt: Option<IntelPtInfo>,
@@ -99,6 +101,7 @@ impl PerfData {
             layout,
             index: sorted(walked.index),
             map_index: sorted(walked.map_index),
+            backwards: walked.backwards,
             counts: walked.counts,
             aux_buffers: walked.aux_buffers,
             intel_pt: None,

@@ -11,6 +11,7 @@ use model::{Diagnostic, FileOffset};
 use crate::aux::AuxBuffer;
 use crate::auxtrace_index::AuxtraceIndex;
 use crate::bytes::{Fields, u64_at};
+use crate::clock_steps::Backwards;
 use crate::file::{Pieces, offset_in};
 use crate::read_ahead::ReadAhead;
 use crate::record::{Counts, HEADER_SIZE, Header, Layout, cpu_number, kinds, thread_number};
@@ -39,6 +40,8 @@ pub(crate) struct Walked {
     pub(crate) index: Vec<IndexEntry>,
     /// Those of them that name threads or change address spaces, few among many.
     pub(crate) map_index: Vec<IndexEntry>,
+    /// Records that run backwards.
+    pub(crate) backwards: Backwards,
     pub(crate) counts: Counts,
     pub(crate) aux_buffers: Vec<AuxBuffer>,
     pub(crate) auxtrace_info: Option<FileOffset>,
@@ -78,9 +81,13 @@ impl Walker<'_> {
                 },
             };
             let offset = offset_in(self.piece, at);
-            let time = self.time_of(record).unwrap_or(previous_time);
+            let own_time = self.time_of(record);
+            let time = own_time.unwrap_or(previous_time);
             previous_time = time;
             let entry = IndexEntry { time, offset };
+            if own_time.is_some() {
+                self.walked.backwards.see(entry);
+            }
             self.walked.index.push(entry);
             if changes_maps(record.header.kind) {
                 self.walked.map_index.push(entry);
