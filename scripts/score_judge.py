@@ -11,13 +11,15 @@ from collections import Counter
 NAMED_FIRST, IN_TIME, QUIET = 0.99, 0.99, 0.99
 SMALLEST_SHARE = 0.05
 TIME_SHARE, TIME_NS = 0.02, 200
+# A cause is real where another witness tells so much of its excess.
+TOLD_SHARE = 0.8
 EXPECTED = "user.expected"
 
 
 class Score:
     """One capture's verdicts."""
 
-    def __init__(self, name, truth, planted, quiet):
+    def __init__(self, name, truth, planted, quiet, witness):
         self.name, self.planted, self.quiet = name, len(truth.planted), len(quiet)
         self.right = self.present = self.in_time = self.shares = self.invented = self.recorded = 0
         self.first_named, self.remarks = Counter(), []
@@ -25,7 +27,7 @@ class Score:
             self.judge_planted(id, known, planted.get(id))
         reports = {**planted, **quiet}
         for id, outlier in quiet.items():
-            self.judge_quiet(id, outlier, reports, truth)
+            self.judge_quiet(id, outlier, reports, truth, witness)
 
     def judge_planted(self, id, known, outlier):
         dominant = known.shares[0].cause
@@ -56,7 +58,7 @@ class Score:
         if abs(ns - share.ns) > allowed:
             self.remark(id, f"{share.cause} {ns} ns, the truth is {share.ns:.0f} ns (+- {allowed:.0f})")
 
-    def judge_quiet(self, id, outlier, reports, truth):
+    def judge_quiet(self, id, outlier, reports, truth, witness):
         """Counts an interval in which something is blamed though nothing was planted."""
         baselines = [reports[other] for other in outlier["baselines"] if other in reports]
         for cause in outlier["causes"]:
@@ -64,6 +66,9 @@ class Score:
                 continue
             records = truth.records.get(id)
             told = is_recorded(cause, outlier, truth, records)
+            if not told and records is None:
+                by_records = witness.excess(cause["cause"], outlier, baselines)
+                told = by_records is not None and by_records >= TOLD_SHARE * cause["excess_ns"]
             self.invented += not told
             self.recorded += told
             known = f"; the records: {records.text}" if records else ""
@@ -88,16 +93,16 @@ def is_cause(found, known):
 
 def is_recorded(cause, outlier, truth, records):
     """Whether what a quiet interval is blamed on is real: by its records; or, where these say that only the usual
-    happened, because a usual cause must have taken it: the interval is that much longer than typical, or, of calls
-    that it makes, what they took is missing nowhere else."""
+    happened, because a usual cause must have taken it: the interval is that much longer than its baselines, by the
+    program's marks, or, of calls that it makes, what they took is missing nowhere else."""
     if records is not None:
         return any(is_cause(cause["cause"], known) for known in records.causes)
     if cause["cause"] not in truth.usual:
         return False
-    surplus = outlier["duration_ns"] - sum(truth.usual.values())
+    surplus = outlier["duration_ns"] - outlier["baseline_mean_ns"]
     user = sum(other["duration_ns"] for other in outlier["causes"] if is_cause(other["cause"], "user"))
     is_call = cause["cause"].startswith("kernel.")
-    return surplus >= 0.8 * cause["excess_ns"] or (is_call and user >= 0.85 * truth.usual[EXPECTED])
+    return surplus >= TOLD_SHARE * cause["excess_ns"] or (is_call and user >= 0.85 * truth.usual[EXPECTED])
 
 
 def ties(shares):
