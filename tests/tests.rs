@@ -15,6 +15,7 @@
 //! * `robustness`: bad input of every kind.
 //! * `readme`: the README shows what the tool prints.
 //! * `tui`: the drilldown in a real terminal.
+//! * `variants`: the same intervals with the kernel untraced, and with no trace at all.
 
 mod bundles;
 mod captures;
@@ -31,4 +32,5 @@ mod scenarios;
 mod score;
 mod slices;
 mod tui;
+mod variants;
 mod verdicts;
