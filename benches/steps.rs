@@ -2,48 +2,18 @@
 //!
 //! `cargo bench`; throughput where a step goes over bytes or records. Ratios against perf: `scripts/bench`.
 
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::OnceLock;
+mod noise;
 
 use attribution::{Comms, Decode, Function, Functions, Queues, examine};
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
 use model::{Cpu, Interval, IntervalId, Pid, ThreadId, Ticks, Tsc, TscRange};
+use noise::{perf_data, root, stream};
 use perfdata::PerfData;
-use pt::{Engine, FlowItem, FlowSink, Libipt, Occupant, Piece, PtConfig, PtStream, Window};
-use symbols::{ProcessImages, SearchPath};
+use pt::{Engine, FlowItem, FlowSink, Libipt, PtConfig, Window};
 
 fn main() {
     divan::main();
-}
-
-/// The unpacked fixture.
-fn root() -> &'static PathBuf {
-    static ROOT: OnceLock<PathBuf> = OnceLock::new();
-    ROOT.get_or_init(|| {
-        let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/captures/noise.tar.zst");
-        let tar = Command::new("tar").args(["--zstd", "-xf", archive, "-C"]).arg(&target).status();
-        assert!(tar.expect("tar runs").success(), "{archive} cannot be unpacked");
-        target.join("noise")
-    })
-}
-
-fn perf_data() -> &'static PerfData {
-    static OPENED: OnceLock<PerfData> = OnceLock::new();
-    OPENED.get_or_init(|| PerfData::open(&root().join("perf.data")).expect("the fixture opens"))
-}
-
-/// The trace of the CPU on which the program ran.
-fn stream() -> PtStream<'static> {
-    let perf = perf_data();
-    let pieces = perf.aux_buffers().iter().filter(|buffer| buffer.cpu == Some(Cpu(1))).map(|buffer| Piece {
-        bytes: perf.aux_bytes(buffer),
-        aux_offset: buffer.aux_offset,
-        file_offset: buffer.file_offset,
-    });
-    PtStream::new(Some(Cpu(1)), None, pieces, false).0
 }
 
 #[divan::bench]
@@ -86,20 +56,8 @@ impl FlowSink for Blocks {
 
 #[divan::bench]
 fn block_decode(bencher: Bencher<'_, '_>) {
-    let (perf, stream) = (perf_data(), stream());
-    let conversion = perf.time_conversion().expect("the fixture joins its clocks");
-    let events = perf.map_events().into_iter();
-    let events =
-        events.map(|(time, event)| (if time.0 == 0 { Tsc(0) } else { conversion.to_tsc(time) }, event));
-    let search = SearchPath {
-        symfs: Some(root().join("symfs")),
-        kcore_dir: perf.kcore_dir().map(PathBuf::from),
-        ..SearchPath::default()
-    };
-    let images = ProcessImages::new(search, events.collect(), Vec::new());
-    let runs = perf.schedule().on_cpu(Cpu(1));
-    let occupants: Vec<Occupant> =
-        runs.map(|run| Occupant { since: conversion.to_tsc(run.start), thread: run.thread }).collect();
+    let stream = stream();
+    let (images, occupants) = (noise::images(), noise::occupants());
     let all = TscRange::new(Tsc(0), Tsc(u64::MAX));
     let mut engine = Libipt::new(PtConfig::default(), pt::Limits::default());
     bencher.counter(BytesCount::new(stream.len())).bench_local(|| {
