@@ -5,7 +5,16 @@ use std::process::{Command, Output};
 
 use crate::captures::{emulated, tailtrace};
 
-const COMMANDS: [&str; 7] = ["stat", "explain", "tui", "export", "diff", "dump", "generate"];
+/// All commands that the help lists; it adds its own, `help`.
+fn commands() -> Vec<String> {
+    let help = printed(&["--help"]);
+    let (_, commands) = help.split_once("Commands:\n").expect("commands");
+    let (commands, _) = commands.split_once("\n\n").expect("options behind them");
+    // A description that goes on is indented deeper.
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
+    let names = names.map(|(name, _)| name.to_owned()).filter(|name| !name.is_empty() && name != "help");
+    names.collect()
+}
 
 fn printed(arguments: &[&str]) -> String {
     let output = tailtrace().args(arguments).output().expect("tailtrace runs");
@@ -16,7 +25,7 @@ fn printed(arguments: &[&str]) -> String {
 /// Every line of the examples that is a command begins with the program and names the command it stands below.
 #[test]
 fn each_command_has_examples() {
-    for command in COMMANDS {
+    for command in &commands() {
         let help = printed(&[command, "--help"]);
         let (_, examples) =
             help.split_once("Examples:\n").unwrap_or_else(|| panic!("{command} has no examples"));
@@ -31,7 +40,7 @@ fn each_command_has_examples() {
 /// The long options of each example exist.
 #[test]
 fn examples_use_options_that_exist() {
-    for command in COMMANDS {
+    for command in &commands() {
         let help = printed(&[command, "--help"]);
         let (options, examples) = help.split_once("Examples:\n").expect("examples");
         let words = examples.split_whitespace().filter(|word| word.starts_with("--"));
@@ -67,7 +76,7 @@ fn each_command_has_a_man_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = folder.path().join("man1");
     printed(&["generate", "man", "-o", &output.to_string_lossy()]);
-    for command in COMMANDS {
+    for command in commands() {
         let page = std::fs::read_to_string(output.join(format!("tailtrace-{command}.1"))).expect("a page");
         assert!(page.contains(".TH") && page.contains("Examples:"), "{command}");
     }

@@ -40,7 +40,7 @@ pub(crate) enum Command {
     /// Prints what the capture holds, for people who debug traces.
     #[command(after_help = examples::DUMP)]
     Dump(DumpArgs),
-    /// Writes shell completions and man pages.
+    /// Writes shell completions, man pages and the JSON schemas.
     #[command(after_help = examples::GENERATE)]
     Generate(GenerateArgs),
 }
@@ -211,6 +211,20 @@ pub(crate) enum Generated {
         #[arg(long, short, value_name = "DIR")]
         output: PathBuf,
     },
+    /// Prints the JSON Schema of what this version writes with `--format json`.
+    Schema {
+        /// Whose JSON.
+        #[arg(value_enum)]
+        document: SchemaOf,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// `tailtrace-report/1`: of explain and stat.
+    Report,
+    /// `tailtrace-diff/1`: of diff.
+    Diff,
 }
 
 #[derive(Debug, Args)]

@@ -66,4 +66,5 @@ pub(crate) const GENERATE: &str = "\
 Examples:
   tailtrace generate completions bash > ~/.local/share/bash-completion/completions/tailtrace
   tailtrace generate completions zsh > \"${fpath[1]}/_tailtrace\"
-  tailtrace generate man -o ~/.local/share/man/man1";
+  tailtrace generate man -o ~/.local/share/man/man1
+  tailtrace generate schema report > tailtrace-report-1.json";

@@ -1,9 +1,10 @@
-//! `tailtrace generate`: shell completions and man pages, made from the very description that parses the arguments.
+//! `tailtrace generate`: shell completions and man pages, made from the very description that parses the arguments; and
+//! the JSON schemas, made from the types that write the documents.
 
 use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
 
-use crate::args::{Cli, GenerateArgs, Generated};
+use crate::args::{Cli, GenerateArgs, Generated, SchemaOf};
 use crate::output::{self, Outcome};
 
 /// Runs the command.
@@ -19,6 +20,10 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<Outcome> {
                 .and_then(|()| clap_mangen::generate_to(Cli::command(), output))
                 .with_context(|| format!("man pages cannot be written to {}", output.display()))?;
         }
+        Generated::Schema { document } => output::print_result(&match document {
+            SchemaOf::Report => report::report_schema(),
+            SchemaOf::Diff => report::difference_schema(),
+        })?,
     }
     Ok(Outcome::Reported)
 }

@@ -21,7 +21,7 @@ use crate::{
 };
 
 pub use html::render_difference_html;
-pub use json::{DIFFERENCE_SCHEMA, render_difference_json};
+pub use json::{DIFFERENCE_SCHEMA, difference_schema, render_difference_json};
 pub use markdown::render_difference_markdown;
 pub use text::render_difference_text;
 

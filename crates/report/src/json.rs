@@ -4,17 +4,20 @@
 //! that others parse. 64-bit times are decimal strings, lengths are numbers.
 
 use model::Diagnostic;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::escape::{bounded_for_json, for_json_document};
-use crate::{
-    Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary, TimeUnit,
-};
+use crate::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
 
 mod outlier;
+mod schema;
 mod view;
+mod words;
 
 pub(crate) use outlier::CallTwin;
+pub(crate) use schema::schema_of;
+pub(crate) use words::{CauseWord, UnitWord};
 
 /// The schema's name and major version, the first field of every document.
 pub const SCHEMA: &str = "tailtrace-report/1";
@@ -29,6 +32,11 @@ pub fn render_json(report: &Report) -> String {
     })
 }
 
+/// The JSON Schema of what [`render_json`] and [`render_stat_json`] write.
+pub fn report_schema() -> String {
+    schema_of::<ReportTwin>()
+}
+
 /// The population alone, for `stat --format json`: the same document without `selection` and `outliers`.
 pub fn render_stat_json(report: &Report) -> String {
     document(&ReportTwin::of_population(report))
@@ -41,21 +49,34 @@ pub(crate) fn document(twin: &impl Serialize) -> String {
     document
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "report", extend(
+    "$id" = "urn:tailtrace:report:1",
+    "title" = SCHEMA,
+    "description" = "What tailtrace says about one capture. docs/report-schema.md describes each field and what may change.",
+    "dependentRequired" = {
+        "selection": ["outliers", "view"], "outliers": ["selection", "view"], "view": ["selection", "outliers"]
+    }
+))]
 struct ReportTwin {
+    #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
     capture: CaptureTwin,
     population: PopulationTwin,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SelectionTwin")]
     selection: Option<SelectionTwin>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<outlier::OutlierTwin>")]
     outliers: Option<Vec<outlier::OutlierTwin>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "view::ViewTwin")]
     view: Option<view::ViewTwin>,
     diagnostics: Vec<DiagnosticTwin>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "capture")]
 pub(crate) struct CaptureTwin {
     path: Option<String>,
     hostname: Option<String>,
@@ -72,20 +93,25 @@ pub(crate) struct CaptureTwin {
     trace_bytes: Option<u64>,
     lost_records: Option<u64>,
     truncated_aux: Option<u64>,
-    time_unit: &'static str,
+    time_unit: UnitWord,
 }
 
 /// Figures are null where the population has none.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "population")]
 pub(crate) struct PopulationTwin {
     count: u64,
     rule: String,
     outliers: u64,
     min_ns: Option<u64>,
+    #[schemars(range(min = 0))]
     mean_ns: Option<f64>,
+    #[schemars(range(min = 0))]
     mean_without_outliers_ns: Option<f64>,
     max_ns: Option<u64>,
+    #[schemars(range(min = 0))]
     stdev_ns: Option<f64>,
+    #[schemars(range(min = 0))]
     stdev_without_outliers_ns: Option<f64>,
     percentiles: PercentilesTwin,
     histogram: Vec<BinTwin>,
@@ -93,7 +119,8 @@ pub(crate) struct PopulationTwin {
     counters: Vec<view::CounterTwin>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "percentiles")]
 struct PercentilesTwin {
     p50: Option<u64>,
     p90: Option<u64>,
@@ -102,35 +129,41 @@ struct PercentilesTwin {
     p99_99: Option<u64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "bin")]
 struct BinTwin {
     from_ns: u64,
     to_ns: u64,
     count: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "modes")]
 struct ModesTwin {
     fast: ModeTwin,
     slow: ModeTwin,
     threshold_ns: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "mode")]
 struct ModeTwin {
     count: u64,
+    #[schemars(range(min = 0))]
     mean_ns: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "selection")]
 pub(crate) struct SelectionTwin {
     rule: String,
     selected: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "diagnostic")]
 pub(crate) struct DiagnosticTwin {
-    severity: String,
+    severity: words::SeverityWord,
     what: String,
     #[serde(rename = "where")]
     place: String,
@@ -175,7 +208,7 @@ impl CaptureTwin {
             trace_bytes: capture.trace_bytes,
             lost_records: capture.lost_records,
             truncated_aux: capture.truncated_aux,
-            time_unit: unit_name(capture.time_unit),
+            time_unit: capture.time_unit.into(),
         }
     }
 }
@@ -236,17 +269,10 @@ fn picoseconds(figure: f64) -> Option<f64> {
 impl DiagnosticTwin {
     pub(crate) fn new(diagnostic: &Diagnostic) -> DiagnosticTwin {
         DiagnosticTwin {
-            severity: diagnostic.severity.to_string(),
+            severity: diagnostic.severity.into(),
             what: bounded_for_json(&diagnostic.what),
             place: bounded_for_json(&diagnostic.place.to_string()),
         }
-    }
-}
-
-pub(crate) fn unit_name(unit: TimeUnit) -> &'static str {
-    match unit {
-        TimeUnit::Nanoseconds => "ns",
-        TimeUnit::Ticks => "ticks",
     }
 }
 

@@ -28,7 +28,8 @@ mod view;
 pub use calls::{CallReport, CallTree, StretchReport};
 pub use difference::{
     CauseChange, Contrast, DIFFERENCE_SCHEMA, Difference, DurationChange, QuantileShift, Side, Spread,
-    render_difference_html, render_difference_json, render_difference_markdown, render_difference_text,
+    difference_schema, render_difference_html, render_difference_json, render_difference_markdown,
+    render_difference_text,
 };
 pub use escape::for_terminal;
 pub use export::{export_csv, export_firefox, export_folded, export_perfetto};
@@ -36,7 +37,7 @@ pub use family::{Colour, Family, strip};
 pub use headline::{headline, population};
 pub use hot_code::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};
 pub use html::render_html;
-pub use json::{SCHEMA, render_json, render_stat_json};
+pub use json::{SCHEMA, render_json, render_stat_json, report_schema};
 pub use markdown::render_markdown;
 pub use outlier::{
     CauseTotal, Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport,

@@ -1,22 +1,27 @@
 //! The difference as JSON, schema `tailtrace-diff/1`: `docs/report-schema.md`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CauseChange, Contrast, Difference, DurationChange, QuantileShift, Side, Spread, verdict};
 use crate::escape::bounded_for_json;
 use crate::json::{
-    CallTwin, CaptureTwin, DiagnosticTwin, PopulationTwin, SelectionTwin, document, unit_name,
+    CallTwin, CaptureTwin, CauseWord, DiagnosticTwin, PopulationTwin, SelectionTwin, UnitWord, document,
+    schema_of,
 };
 
 /// The schema's name and major version, the first field of every document.
 pub const DIFFERENCE_SCHEMA: &str = "tailtrace-diff/1";
+
+/// The only test there is.
+const MANN_WHITNEY: &str = "mann-whitney-u";
 
 /// The whole difference.
 pub fn render_difference_json(difference: &Difference) -> String {
     document(&DifferenceTwin {
         schema: DIFFERENCE_SCHEMA,
         verdict: bounded_for_json(&verdict(difference)),
-        time_unit: unit_name(difference.time_unit),
+        time_unit: difference.time_unit.into(),
         a: SideTwin::new(&difference.a),
         b: SideTwin::new(&difference.b),
         change: difference.change.as_ref().map(ChangeTwin::new),
@@ -26,11 +31,22 @@ pub fn render_difference_json(difference: &Difference) -> String {
     })
 }
 
-#[derive(Serialize)]
+/// The JSON Schema of what [`render_difference_json`] writes.
+pub fn difference_schema() -> String {
+    schema_of::<DifferenceTwin>()
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "difference", extend(
+    "$id" = "urn:tailtrace:diff:1",
+    "title" = DIFFERENCE_SCHEMA,
+    "description" = "What tailtrace says about two captures. docs/report-schema.md describes each field and what may change."
+))]
 struct DifferenceTwin {
+    #[schemars(extend("const" = DIFFERENCE_SCHEMA))]
     schema: &'static str,
     verdict: String,
-    time_unit: &'static str,
+    time_unit: UnitWord,
     a: SideTwin,
     b: SideTwin,
     change: Option<ChangeTwin>,
@@ -39,32 +55,41 @@ struct DifferenceTwin {
     diagnostics: Vec<DiagnosticTwin>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "side")]
 struct SideTwin {
     capture: CaptureTwin,
     population: PopulationTwin,
     selection: SelectionTwin,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "duration_change")]
 struct ChangeTwin {
+    #[schemars(extend("const" = MANN_WHITNEY))]
     test: &'static str,
+    #[schemars(range(min = 0))]
     u: f64,
+    #[schemars(range(min = 0))]
     b_longer: f64,
     z: f64,
+    #[schemars(range(min = 0))]
     p: f64,
     quantiles: Vec<QuantileTwin>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "quantile_shift")]
 struct QuantileTwin {
+    #[schemars(range(min = 0))]
     percent: f64,
     a_ns: u64,
     b_ns: u64,
     confidence_ns: Option<[i64; 2]>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "contrast")]
 struct ContrastTwin {
     a_count: u64,
     b_count: u64,
@@ -72,15 +97,17 @@ struct ContrastTwin {
     calls: Vec<CallTwin>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "cause_change")]
 struct CauseTwin {
-    cause: String,
+    cause: CauseWord,
     a: SpreadTwin,
     b: SpreadTwin,
     change_ns: i64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "spread")]
 struct SpreadTwin {
     mean_ns: u64,
     stdev_ns: u64,
@@ -100,7 +127,7 @@ impl SideTwin {
 impl ChangeTwin {
     fn new(change: &DurationChange) -> ChangeTwin {
         ChangeTwin {
-            test: "mann-whitney-u",
+            test: MANN_WHITNEY,
             u: change.u,
             b_longer: change.b_longer,
             z: change.z,
@@ -131,7 +158,7 @@ impl ContrastTwin {
 impl CauseTwin {
     fn new(change: &CauseChange) -> CauseTwin {
         CauseTwin {
-            cause: bounded_for_json(&change.cause),
+            cause: CauseWord::new(&change.cause),
             a: SpreadTwin::new(change.a),
             b: SpreadTwin::new(change.b),
             change_ns: change.change_ns,

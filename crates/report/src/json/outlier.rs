@@ -1,9 +1,9 @@
 //! The JSON of one outlier.
 
-use model::CallLayer;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::unit_name;
+use super::words::{CauseWord, CertaintyWord, CheckWord, EvidenceWord, LayerWord, UnitWord};
 use crate::escape::bounded_for_json;
 use crate::headline::sentence;
 use crate::{
@@ -12,18 +12,24 @@ use crate::{
 
 /// Deeper `during` is left out, so that no report can exhaust the stack.
 const DURING_DEPTH: usize = 16;
+/// 64 bits in decimal.
+const TIME: &str = "^[0-9]{1,20}$";
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "outlier")]
 pub(super) struct OutlierTwin {
     id: u64,
     label: String,
     key: Option<String>,
     headline: String,
+    #[schemars(regex(pattern = TIME))]
     start_tsc: String,
+    #[schemars(regex(pattern = TIME))]
     stop_tsc: String,
+    #[schemars(regex(pattern = TIME))]
     start_ns: Option<String>,
     duration_ns: u64,
-    time_unit: &'static str,
+    time_unit: UnitWord,
     start_thread: Option<ThreadTwin>,
     stop_thread: Option<ThreadTwin>,
     baselines: Vec<u64>,
@@ -37,71 +43,79 @@ pub(super) struct OutlierTwin {
     perf_script: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "thread")]
 struct ThreadTwin {
     pid: i32,
     tid: i32,
     comm: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "check")]
 struct CheckTwin {
     name: String,
-    state: &'static str,
+    state: CheckWord,
     detail: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "counter")]
 struct CounterTwin {
     name: String,
-    value: f64,
+    value: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "stage")]
 struct StageTwin {
     name: String,
     offset_ns: u64,
     duration_ns: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "cause")]
 struct CauseTwin {
-    cause: String,
+    cause: CauseWord,
     duration_ns: u64,
     typical_ns: u64,
     excess_ns: i64,
     count: u64,
-    certainty: String,
+    certainty: CertaintyWord,
     detail: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "segment")]
 struct SegmentTwin {
     offset_ns: u64,
     duration_ns: u64,
     cpu: Option<u32>,
     tid: Option<i32>,
-    cause: String,
-    certainty: String,
+    cause: CauseWord,
+    certainty: CertaintyWord,
     detail: String,
     edge_uncertainty_ns: u64,
     during: Vec<SegmentTwin>,
     evidence: Vec<EvidenceTwin>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "call")]
 pub(crate) struct CallTwin {
     function: String,
     caller: Option<usize>,
-    layer: &'static str,
+    layer: LayerWord,
     self_ns: u64,
     typical_self_ns: u64,
     calls: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "evidence")]
 struct EvidenceTwin {
-    kind: String,
+    kind: EvidenceWord,
     file_offset: Option<u64>,
     cpu: Option<u32>,
     aux_offset: Option<u64>,
@@ -119,7 +133,7 @@ impl OutlierTwin {
             stop_tsc: outlier.stop_tsc.to_string(),
             start_ns: outlier.start_ns.map(|time| time.to_string()),
             duration_ns: outlier.duration_ns,
-            time_unit: unit_name(outlier.time_unit),
+            time_unit: outlier.time_unit.into(),
             start_thread: outlier.start_thread.as_ref().map(ThreadTwin::new),
             stop_thread: outlier.stop_thread.as_ref().map(ThreadTwin::new),
             baselines: outlier.baselines.clone(),
@@ -128,7 +142,10 @@ impl OutlierTwin {
             counters: outlier
                 .counters
                 .iter()
-                .map(|counter| CounterTwin { name: bounded_for_json(&counter.name), value: counter.value })
+                .map(|counter| CounterTwin {
+                    name: bounded_for_json(&counter.name),
+                    value: Some(counter.value).filter(|value| value.is_finite()),
+                })
                 .collect(),
             stages: outlier.stages.iter().map(StageTwin::new).collect(),
             causes: outlier.causes.iter().map(CauseTwin::new).collect(),
@@ -150,8 +167,8 @@ impl SegmentTwin {
             duration_ns: segment.duration_ns,
             cpu: segment.cpu,
             tid: segment.tid,
-            cause: bounded_for_json(&segment.cause),
-            certainty: segment.certainty.to_string(),
+            cause: CauseWord::new(&segment.cause),
+            certainty: segment.certainty.into(),
             detail: bounded_for_json(&segment.detail),
             edge_uncertainty_ns: segment.edge_uncertainty_ns,
             during: match depth {
@@ -173,7 +190,7 @@ impl CheckTwin {
     fn new(check: &Check) -> CheckTwin {
         CheckTwin {
             name: bounded_for_json(&check.name),
-            state: check.state.name(),
+            state: check.state.into(),
             detail: bounded_for_json(&check.detail),
         }
     }
@@ -192,12 +209,12 @@ impl StageTwin {
 impl CauseTwin {
     fn new(cause: &CauseTotal) -> CauseTwin {
         CauseTwin {
-            cause: bounded_for_json(&cause.cause),
+            cause: CauseWord::new(&cause.cause),
             duration_ns: cause.duration_ns,
             typical_ns: cause.typical_ns,
             excess_ns: cause.excess_ns,
             count: cause.count,
-            certainty: cause.certainty.to_string(),
+            certainty: cause.certainty.into(),
             detail: bounded_for_json(&cause.detail),
         }
     }
@@ -206,7 +223,7 @@ impl CauseTwin {
 impl EvidenceTwin {
     fn new(evidence: &EvidenceReport) -> EvidenceTwin {
         EvidenceTwin {
-            kind: evidence.kind.to_string(),
+            kind: evidence.kind.into(),
             file_offset: evidence.file_offset,
             cpu: evidence.cpu,
             aux_offset: evidence.aux_offset,
@@ -220,11 +237,7 @@ impl CallTwin {
         CallTwin {
             function: bounded_for_json(&node.name),
             caller: node.parent,
-            layer: match node.layer {
-                CallLayer::User => "user",
-                CallLayer::Kernel => "kernel",
-                CallLayer::Waiting => "waiting",
-            },
+            layer: node.layer.into(),
             self_ns: node.self_ns,
             typical_self_ns: node.typical_self_ns,
             calls: node.calls,

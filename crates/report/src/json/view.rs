@@ -1,12 +1,15 @@
 //! The view of all outliers, and the population's counters.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::words::{CauseWord, SideWord};
 use super::{BinTwin, ModesTwin};
 use crate::escape::bounded_for_json;
 use crate::{CauseShare, CounterView, DeviceView, Lengths, SplitView, Story, View, WaitView};
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "view")]
 pub(super) struct ViewTwin {
     causes: Vec<ShareTwin>,
     stories: Vec<StoryTwin>,
@@ -16,28 +19,33 @@ pub(super) struct ViewTwin {
     remarks: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "cause_share")]
 struct ShareTwin {
-    cause: String,
+    cause: CauseWord,
     dominates: u64,
     outliers: u64,
     duration_ns: u64,
     excess_ns: u64,
+    #[schemars(range(min = 0))]
     share: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "story")]
 struct StoryTwin {
     words: String,
-    causes: Vec<String>,
+    causes: Vec<CauseWord>,
     ids: Vec<u64>,
     excess_ns: u64,
+    #[schemars(range(min = 0))]
     share: f64,
     shortest_ns: u64,
     longest_ns: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "device_view")]
 struct DeviceTwin {
     device: String,
     direction: String,
@@ -46,18 +54,22 @@ struct DeviceTwin {
     modes: Option<ModesTwin>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "wait_view")]
 struct WaitTwin {
     object: String,
-    cause: String,
+    cause: CauseWord,
     fast: LengthsTwin,
     slow: LengthsTwin,
+    #[schemars(range(min = 0))]
     fast_share: f64,
+    #[schemars(range(min = 0))]
     slow_share: f64,
     modes: Option<ModesTwin>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "lengths")]
 struct LengthsTwin {
     count: u64,
     total_ns: u64,
@@ -66,26 +78,30 @@ struct LengthsTwin {
     max_ns: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "counter_view")]
 pub(super) struct CounterTwin {
     label: String,
     name: String,
     count: u64,
     rho: Option<f64>,
     confidence: Option<[f64; 2]>,
+    #[schemars(range(min = 0))]
     p: Option<f64>,
     split: Option<SplitTwin>,
     significant: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "split")]
 struct SplitTwin {
-    side: &'static str,
+    side: SideWord,
     threshold: f64,
     slow_matched: u64,
     slow: u64,
     fast_matched: u64,
     fast: u64,
+    #[schemars(range(min = 0))]
     p: f64,
 }
 
@@ -106,7 +122,7 @@ impl ViewTwin {
 impl ShareTwin {
     fn new(share: &CauseShare) -> ShareTwin {
         ShareTwin {
-            cause: bounded_for_json(&share.cause),
+            cause: CauseWord::new(&share.cause),
             dominates: share.dominates,
             outliers: share.outliers,
             duration_ns: share.duration_ns,
@@ -120,7 +136,7 @@ impl StoryTwin {
     fn new(story: &Story) -> StoryTwin {
         StoryTwin {
             words: bounded_for_json(&story.words),
-            causes: story.causes.iter().map(|cause| bounded_for_json(cause)).collect(),
+            causes: story.causes.iter().map(|cause| CauseWord::new(cause)).collect(),
             ids: story.ids.clone(),
             excess_ns: story.excess_ns,
             share: millionths(story.share),
@@ -146,7 +162,7 @@ impl WaitTwin {
     fn new(wait: &WaitView) -> WaitTwin {
         WaitTwin {
             object: bounded_for_json(&wait.object),
-            cause: bounded_for_json(&wait.cause),
+            cause: CauseWord::new(&wait.cause),
             fast: LengthsTwin::new(&wait.fast),
             slow: LengthsTwin::new(&wait.slow),
             fast_share: millionths(wait.fast_share),
@@ -186,7 +202,7 @@ impl CounterTwin {
 impl SplitTwin {
     fn new(split: &SplitView) -> SplitTwin {
         SplitTwin {
-            side: if split.is_below { "below" } else { "above" },
+            side: if split.is_below { SideWord::Below } else { SideWord::Above },
             threshold: split.threshold,
             slow_matched: split.slow_matched,
             slow: split.slow,

@@ -1,12 +1,23 @@
 """Reads a Perfetto trace with Perfetto's own classes and prints its tracks and slices.
 
 Argument: the trace. Output: a line per track, `NAME slices=N sum=NS`, in the order of the file, indented below its
-parent. Fails where a slice ends before it begins, is never ended, or is not within the one around it.
+parent. Fails where a slice ends before it begins, is never ended, or is not within the one around it, and where a field
+is none of Perfetto's.
 """
 
 import sys
 
+from google.protobuf.unknown_fields import UnknownFieldSet
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
+
+
+def check_fields(message):
+    """Fails where the message, or one within it, has a field that its description lacks."""
+    assert not len(UnknownFieldSet(message)), f"an unknown field in {message}"
+    for field, value in message.ListFields():
+        if field.message_type:
+            for inner in value if field.is_repeated else [value]:
+                check_fields(inner)
 
 
 def read(path):
@@ -14,6 +25,7 @@ def read(path):
     trace = proto.Trace()
     with open(path, "rb") as file:
         trace.ParseFromString(file.read())
+    check_fields(trace)
     tracks, events = {}, {}
     for packet in trace.packet:
         assert packet.trusted_packet_sequence_id == 1
