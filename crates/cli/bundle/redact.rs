@@ -68,8 +68,7 @@ impl Redaction {
 
     /// What stands for the recorded path `name`.
     pub(crate) fn path(&self, name: &str) -> Option<String> {
-        let new = self.renames.paths.get(name.as_bytes())?;
-        Some(String::from_utf8_lossy(new).into_owned())
+        self.texts.iter().find(|(known, _)| known == name).map(|(_, new)| new.clone())
     }
 
     /// `text` with every name replaced; a name within a longer word is another word.

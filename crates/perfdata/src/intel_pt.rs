@@ -62,7 +62,7 @@ impl IntelPtInfo {
         let small = |index| u32::try_from(word(index)).unwrap_or(0);
         let filter_len = usize::try_from(word(16)).unwrap_or(0);
         let filter = words.get(17 * 8..).and_then(|bytes| bytes.get(..filter_len)).unwrap_or(&[]);
-        let behind_filter = filter.len().next_multiple_of(8) + 17 * 8;
+        let behind_filter = padded_filter(filter.len()).unwrap_or(0) + 17 * 8;
         Some(IntelPtInfo {
             pmu_type: small(0),
             time_conversion: time_conversion(word(1), word(2), word(3)),
@@ -96,6 +96,12 @@ impl IntelPtInfo {
             ..IntelPtConfig::from_rtit_ctl(config)
         }
     }
+}
+
+/// How many bytes perf writes for address filters of this length: with a NUL behind them, in whole words; none for none
+/// (`intel_pt_filter_bytes` in `tools/perf/arch/x86/util/intel-pt.c`).
+pub(crate) fn padded_filter(length: usize) -> Option<usize> {
+    if length == 0 { Some(0) } else { length.checked_add(1)?.checked_next_multiple_of(8) }
 }
 
 /// What was traced, bit by bit.

@@ -30,8 +30,9 @@ fn setup(filter: &[u8], behind: &[u8]) -> Vec<u8> {
 
 #[test]
 fn the_setup_record() {
-    let filter = b"filter main @ /bin/a\0\0\0\0";
-    let found = IntelPtInfo::parse(&setup(filter, &bytes![1u64])).expect("complete");
+    // Of 20 bytes, with four of padding.
+    let filter = b"filter main @ /bin/a";
+    let found = IntelPtInfo::parse(&setup(filter, &bytes![0u32, 1u64])).expect("complete");
     assert_eq!((found.pmu_type, found.have_sched_switch, found.snapshot_mode), (8, 3, true));
     assert_eq!((found.tsc_ctc_ratio_n, found.tsc_ctc_ratio_d, found.max_nonturbo_ratio), (266, 2, 32));
     assert_eq!((found.filter.as_str(), found.cap_event_trace), ("filter main @ /bin/a", true));

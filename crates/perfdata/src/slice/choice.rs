@@ -97,6 +97,8 @@ impl<'a> Choice<'a> {
         }
         let is_wanted = match scope(&timed.record) {
             Scope::Never => return,
+            // It may hold the host's name or the command line, and says nothing that the sections do not say.
+            Scope::Always if self.plan.renames.is_some() && is_feature(&timed.record) => return,
             Scope::Always => true,
             Scope::Aux { offset, size } => self.plan.times.is_none() || self.has_aux(timed, offset, size),
             Scope::Time => {
@@ -213,6 +215,10 @@ fn is_switch(record: &Record<'_>) -> bool {
         Record::Sample(sample) => sample.event_name() == Some("sched:sched_switch"),
         _ => false,
     }
+}
+
+fn is_feature(record: &Record<'_>) -> bool {
+    matches!(record, Record::HeaderFeature { .. })
 }
 
 /// The first of `count` ascending things that `is_there`; `count` where none is.

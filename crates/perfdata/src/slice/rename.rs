@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::PerfData;
 use crate::bytes::Fields;
 use crate::features::{BUILD_ID_SECTION, COMMAND_LINE_SECTION, HOSTNAME_SECTION};
+use crate::intel_pt::padded_filter;
 use crate::record::{HEADER_SIZE, Header, Record, kinds};
 
 /// Bytes of a record in front of its path, header included (`struct perf_record_mmap`, `_mmap2`, `_cgroup`).
@@ -38,11 +39,17 @@ impl PerfData {
         let of_record = |record: &Record<'_>| match record {
             Record::Mmap(mmap) | Record::Mmap2(mmap) => Some(mmap.path.to_vec()),
             Record::Cgroup { path, .. } => Some(path.to_vec()),
+            Record::HeaderBuildId(known) => Some(known.path.to_vec()),
             _ => None,
         };
         let mut paths: BTreeSet<Vec<u8>> =
             self.records().filter_map(|timed| of_record(&timed.record)).collect();
-        paths.extend(self.features().build_ids.iter().map(|known| known.path.clone().into_bytes()));
+        // Not from what the features say of it: there a path is text, and what is no UTF-8 would not be found again.
+        let header = self.header(&mut Vec::new()).unwrap_or_default();
+        let section = header.features.iter().find(|(bit, _)| *bit == BUILD_ID_SECTION);
+        let section = section.map_or(&[][..], |(_, section)| &self.main_bytes()[section.clone()]);
+        let path = |entry: &[u8]| Some(Fields::new(entry.get(PATH_IN_BUILD_ID..)?).c_string().to_vec());
+        paths.extend(entries(section).filter_map(path));
         paths
     }
 
@@ -53,6 +60,11 @@ impl PerfData {
             kinds::MMAP => PATH_IN_MMAP,
             kinds::MMAP2 => PATH_IN_MMAP2,
             kinds::CGROUP => PATH_IN_CGROUP,
+            // Written by perf itself: without the trailer of the kernel's.
+            kinds::HEADER_BUILD_ID => {
+                let new = with_new_path(record, PATH_IN_BUILD_ID, record.len(), renames, NAME_ALIGNMENT);
+                return new.map_or(Cow::Borrowed(record), Cow::Owned);
+            }
             kinds::AUXTRACE_INFO => return without_filter(record),
             _ => return Cow::Borrowed(record),
         };
@@ -78,7 +90,7 @@ fn with_new_path(record: &[u8], at: usize, own: usize, renames: &Renames, paddin
 fn without_filter(record: &[u8]) -> Cow<'_, [u8]> {
     let length = record.get(FILTER_LENGTH..).and_then(|words| Fields::new(words).u64());
     let Some(length @ 1..) = length else { return Cow::Borrowed(record) };
-    let behind = usize::try_from(length).ok().and_then(|length| length.checked_next_multiple_of(8));
+    let behind = usize::try_from(length).ok().and_then(padded_filter);
     let rest =
         behind.and_then(|behind| record.get((FILTER_LENGTH + 8).checked_add(behind)?..)).unwrap_or(&[]);
     let mut new = [&record[..FILTER_LENGTH], &[0; 8], rest].concat();
@@ -110,14 +122,23 @@ fn text(text: &str) -> Vec<u8> {
     bytes
 }
 
-fn build_ids(mut section: &[u8], renames: &Renames) -> Vec<u8> {
-    let mut new = Vec::new();
-    while let Some(header) = Header::read(section) {
-        let size = usize::from(header.size);
-        let Some(entry) = section.get(..size).filter(|_| size >= HEADER_SIZE) else { break };
-        let replaced = with_new_path(entry, PATH_IN_BUILD_ID, size, renames, NAME_ALIGNMENT);
-        new.extend(replaced.unwrap_or_else(|| entry.to_vec()));
-        section = &section[size..];
-    }
-    new
+fn build_ids(section: &[u8], renames: &Renames) -> Vec<u8> {
+    let rewritten = |entry: &[u8]| {
+        let new = with_new_path(entry, PATH_IN_BUILD_ID, entry.len(), renames, NAME_ALIGNMENT);
+        new.unwrap_or_else(|| entry.to_vec())
+    };
+    entries(section).flat_map(rewritten).collect()
 }
+
+/// The entries of the section of build ids, each with its header, up to the first damaged one.
+fn entries(mut section: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let size = usize::from(Header::read(section)?.size);
+        let (entry, rest) = section.split_at_checked(size).filter(|_| size >= HEADER_SIZE)?;
+        section = rest;
+        Some(entry)
+    })
+}
+
+#[cfg(test)]
+mod tests;
