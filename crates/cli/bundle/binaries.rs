@@ -2,9 +2,12 @@
 //! tells it, else by their recorded path.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use model::BuildId;
+use symbols::UsedFile;
 
 use super::unpack::is_inside;
 use super::{Content, SYMFS};
@@ -18,26 +21,37 @@ pub(super) fn contents(slice: &Slice) -> Result<Vec<Content>> {
     let mut files = Vec::new();
     let mut known = BTreeSet::new();
     for file in &slice.files {
-        let (binary, debug_file) = match &file.build_id {
-            Some(build_id) => {
-                let hex = build_id.to_string();
-                let (first, rest) = hex.split_at(2.min(hex.len()));
-                let folder = format!("{SYMFS}/.debug/.build-id/{first}/{rest}");
-                // The name under which the cache keeps the vDSO.
-                let name = if file.name == "[vdso]" { "vdso" } else { "elf" };
-                (format!("{folder}/{name}"), Some(format!("{folder}/debug")))
-            }
-            None => (format!("{SYMFS}/{}", slice.name_in_slice(&file.name).trim_start_matches('/')), None),
+        let binary = match &file.build_id {
+            // The name under which the cache keeps the vDSO.
+            Some(id) => format!("{}/{}", cached(id), if file.name == "[vdso]" { "vdso" } else { "elf" }),
+            None => format!("{SYMFS}/{}", slice.name_in_slice(&file.name).trim_start_matches('/')),
         };
-        let pairs = [(Some(binary), Some(&file.path)), (debug_file, file.debug_file.as_ref())];
-        for (name, path) in pairs {
-            let (Some(name), Some(path)) = (name, path) else { continue };
+        let debug_file = file.debug_file.as_ref().map(|path| (debug_name(file, &binary, path), path));
+        for (name, path) in std::iter::once((binary, &file.path)).chain(debug_file) {
             if is_inside(&name) && known.insert(name.clone()) {
                 files.push((name, read(path)?));
             }
         }
     }
     Ok(files)
+}
+
+/// The folder of perf's cache for a build ID.
+fn cached(build_id: &BuildId) -> String {
+    let hex = build_id.to_string();
+    let (first, rest) = hex.split_at(2.min(hex.len()));
+    format!("{SYMFS}/.debug/.build-id/{first}/{rest}")
+}
+
+/// Where the debug file at `path` is found for a program that lies at `binary`: by the build ID that both tell, else in
+/// the folder in which the program's debug link is looked for (`find_debuginfo` of elfutils).
+fn debug_name(file: &UsedFile, binary: &str, path: &Path) -> String {
+    if let Some(build_id) = file.build_id.as_ref().or(file.own_build_id.as_ref()) {
+        return format!("{}/debug", cached(build_id));
+    }
+    let folder = binary.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    format!("{folder}/.debug/{name}")
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -3,7 +3,6 @@
 //! Input: recorded path and build ID. Output: code bytes, symbols and lines, each looked for when first asked for.
 //! A file whose build ID is not the recorded one is refused: a wrong binary decodes into nonsense.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -111,10 +110,9 @@ impl Image {
     }
 
     /// The files that were opened for it so far: its own, and its debug file.
-    pub(crate) fn opened(&self) -> Option<(PathBuf, Option<PathBuf>)> {
+    pub(crate) fn opened(&self) -> Option<(&CodeFile, Option<&CodeFile>)> {
         let own = self.found.get()?.file.as_ref()?;
-        let debug_file = self.debug_file.get().and_then(Option::as_ref);
-        Some((own.path.to_path_buf(), debug_file.map(|file| file.path.to_path_buf())))
+        Some((own, self.debug_file.get().and_then(Option::as_ref)))
     }
 
     /// Notes that its code was needed.

@@ -134,6 +134,13 @@ impl Kernel {
         self.tables.iter().flat_map(in_table).collect()
     }
 
+    /// All functions with their actual addresses, those of the best table first.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.tables.iter().flat_map(|(table, slide)| {
+            table.iter().map(|(range, name)| (range.start.wrapping_add(*slide), name))
+        })
+    }
+
     /// The line tables of vmlinux, and what to add to their addresses.
     pub(crate) fn lines(&self) -> Option<(&Lines, u64)> {
         self.lines.as_ref().map(|(lines, slide)| (lines, *slide))

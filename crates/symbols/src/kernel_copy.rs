@@ -5,6 +5,7 @@
 //! `tools/perf/util/symbol.c`), so its first pages are always among them.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
@@ -27,7 +28,7 @@ const FILLED: u64 = 2;
 pub struct KernelCopy {
     /// Code, as an ELF core file.
     pub kcore: Vec<u8>,
-    /// Symbols, where the copy that was recorded has them.
+    /// Symbols: the list beside the copy that was recorded, else a list of vmlinux's.
     pub kallsyms: Option<Vec<u8>>,
     /// Modules and where they lie.
     pub modules: Option<Vec<u8>>,
@@ -51,10 +52,19 @@ impl ProcessImages {
         let beside = |name: &str| list(of_recording, name).filter(|_| is_copy);
         Some(KernelCopy {
             kcore: core_file(&segments(kernel, addresses)),
-            kallsyms: beside("kallsyms"),
+            kallsyms: beside("kallsyms").or_else(|| symbol_list(kernel)),
             modules: beside("modules"),
         })
     }
+}
+
+/// The kernel's functions as `/proc/kallsyms` lists them; `None` where none is known.
+fn symbol_list(kernel: &Kernel) -> Option<Vec<u8>> {
+    let mut list = String::new();
+    for (address, name) in kernel.functions().filter(|(_, name)| !name.contains(char::is_whitespace)) {
+        let _ = writeln!(list, "{address:016x} T {name}");
+    }
+    (!list.is_empty()).then(|| list.into_bytes())
 }
 
 /// A list beside the kcore, unless it is no plain file or larger than any kernel's.

@@ -62,6 +62,7 @@ impl SearchPath {
             let entry = if is_vdso { CacheEntry::Vdso } else { CacheEntry::Elf };
             found.extend(self.cached(build_id, entry));
         }
+        let mut found: Vec<PathBuf> = found.into_iter().map(spelled).collect();
         found.dedup();
         found
     }
@@ -111,6 +112,35 @@ pub(crate) fn beneath(root: &Path, path: impl AsRef<Path>) -> Option<PathBuf> {
         }
     }
     (!is_empty).then_some(joined)
+}
+
+/// What stands for bytes that are no UTF-8 in the paths that come here: Linux takes any bytes for a name.
+const NO_TEXT: char = '\u{fffd}';
+/// A folder with more files than this is not searched.
+const MOST_ENTRIES: usize = 1 << 16;
+
+/// The file whose path is shown as `path`, where it holds bytes that are no UTF-8; `path` itself where there is none, or
+/// more than one.
+fn spelled(path: PathBuf) -> PathBuf {
+    let is_text = path.to_str().is_none_or(|text| !text.contains(NO_TEXT));
+    if is_text || path.exists() {
+        return path;
+    }
+    let mut found = PathBuf::new();
+    for part in path.components() {
+        let literal = found.join(part);
+        found = if literal.exists() { literal } else { only_entry(&found, part).unwrap_or(literal) };
+    }
+    found
+}
+
+/// The one entry of `folder` that is shown as `part`.
+fn only_entry(folder: &Path, part: Component<'_>) -> Option<PathBuf> {
+    let shown = part.as_os_str().to_str().filter(|shown| shown.contains(NO_TEXT))?;
+    let entries = std::fs::read_dir(folder).ok()?.take(MOST_ENTRIES).flatten();
+    let mut alike = entries.filter(|entry| entry.file_name().to_string_lossy() == shown);
+    let only = alike.next()?;
+    alike.next().is_none().then(|| only.path())
 }
 
 #[cfg(test)]

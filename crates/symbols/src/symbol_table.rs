@@ -169,7 +169,6 @@ impl SymbolTable {
     }
 
     /// The symbols' addresses and raw names, in order.
-    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Range<u64>, &str)> {
         self.symbols.iter().map(|symbol| (symbol.start..symbol.end, self.raw(symbol)))
     }

@@ -13,6 +13,8 @@ pub struct UsedFile {
     pub name: String,
     /// The recorded identity.
     pub build_id: Option<BuildId>,
+    /// The identity that the file itself tells.
+    pub own_build_id: Option<BuildId>,
     /// The file on this machine.
     pub path: PathBuf,
     /// The file with its symbols or lines, where it has none itself.
@@ -23,12 +25,13 @@ impl ProcessImages {
     /// The files that were opened so far, in the order in which the recording names them; the kernel's are not among them.
     pub fn used_files(&self) -> Vec<UsedFile> {
         let used = |image: &crate::image::Image| {
-            let (path, debug_file) = image.opened()?;
+            let (file, debug_file) = image.opened()?;
             Some(UsedFile {
                 name: image.name.to_string(),
                 build_id: image.build_id().cloned(),
-                path,
-                debug_file,
+                own_build_id: file.build_id.clone(),
+                path: file.path.to_path_buf(),
+                debug_file: debug_file.map(|file| file.path.to_path_buf()),
             })
         };
         self.images.iter().filter_map(used).collect()

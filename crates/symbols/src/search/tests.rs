@@ -49,3 +49,18 @@ fn a_deleted_file_is_looked_for_by_name_only_where_a_build_id_can_tell() {
         ["/bin/a (deleted)", "/bin/a"]
     );
 }
+
+/// Names are bytes: the one file that is shown so is taken, and none where two are.
+#[test]
+fn names_that_are_no_text_are_found_by_how_they_are_shown() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = root.path().join(OsStr::from_bytes(b"lib\xff"));
+    std::fs::create_dir(&folder).expect("a folder");
+    let file = folder.join(OsStr::from_bytes(b"a\xfe.so"));
+    std::fs::write(&file, "").expect("a file");
+    let search = SearchPath { symfs: Some(root.path().to_owned()), ..SearchPath::default() };
+    assert_eq!(search.candidates("/lib\u{fffd}/a\u{fffd}.so", None)[0], file);
+    std::fs::write(folder.join(OsStr::from_bytes(b"a\xfd.so")), "").expect("a file");
+    assert!(!search.candidates("/lib\u{fffd}/a\u{fffd}.so", None)[0].exists());
+}
