@@ -53,10 +53,10 @@ pub(crate) fn make(args: &AnalysisArgs, listing: Listing, redact: bool) -> Resul
         let (capture, perf) = (study.capture(), study.capture().perf());
         perf.note_reads();
         capture.windows().start();
-        let mut report = study.explained(listing);
+        let baselines = study.baselines(&study.selected().indices);
+        let mut report = study.explained(&baselines, listing);
         let looked = cut::Looked { windows: capture.windows().take(), times: perf.take_reads() };
         report.view = study.view(&report.outliers);
-        let baselines = study.baselines(&study.selected().indices);
         let cut::Cut { mut plan, kernel } = cut::cut(study, &baselines, &looked);
         let redaction = redact.then(|| Redaction::new(perf, args));
         let mut note = Note::new(study, &baselines, &report);

@@ -59,9 +59,10 @@ pub(crate) fn with<T>(args: &AnalysisArgs, work: impl FnOnce(&Study<'_>) -> Resu
     }
     let perf = capture::open(&args.input)?;
     let capture = Capture::new(&perf, &args.input);
-    let (set, carried) = match Note::of(&perf)? {
-        Some(note) if !source::is_given(&args.source) => note.into_parts(),
-        _ => (source::read(&args.source, &capture)?, None),
+    let own = if source::is_given(&args.source) { None } else { Note::of(&perf)? };
+    let (set, carried) = match own {
+        Some(note) => note.into_parts(),
+        None => (source::read(&args.source, &capture)?, None),
     };
     let members = match &carried {
         Some(_) => (0..set.intervals.len()).collect(),
@@ -162,7 +163,7 @@ impl<'a> Study<'a> {
 
     /// The chosen intervals explained, added to the overview, and their view.
     pub(crate) fn report(&self, listing: Listing) -> Report {
-        let mut report = self.explained(listing);
+        let mut report = self.explained(&self.baselines(&self.selected.indices), listing);
         report.view = self.view(&report.outliers);
         report
     }
@@ -175,11 +176,11 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// The chosen intervals explained, added to the overview: all that needs trace and records of their own time.
-    pub(crate) fn explained(&self, listing: Listing) -> Report {
+    /// The chosen intervals explained against `baselines`, theirs, and added to the overview: all that needs trace and
+    /// records of their own time.
+    pub(crate) fn explained(&self, baselines: &Baselines, listing: Listing) -> Report {
         let wanted = &self.selected.indices;
-        let baselines = self.baselines(wanted);
-        let examined = self.examine(&baselines, None);
+        let examined = self.examine(baselines, None);
         let mut report = self.overview();
         for index in wanted {
             report.diagnostics.extend(examined[index].remarks());

@@ -133,10 +133,9 @@ fn runs_from(
     conversion: TimeConversion,
 ) -> impl Iterator<Item = &Run> {
     let time = conversion.to_perf_time(at);
-    let later = first_later(schedule.of_thread(tid).len(), |index| {
-        schedule.of_thread(tid).nth(index).is_some_and(|run| run.start > time)
-    });
-    schedule.of_thread(tid).skip(later.saturating_sub(1))
+    let runs = schedule.of_thread(tid);
+    let later = first_later(runs.len(), |index| runs.clone().nth(index).is_some_and(|run| run.start > time));
+    runs.skip(later.saturating_sub(1))
 }
 
 /// The first of `count` ascending things that is later; `count` where none is.

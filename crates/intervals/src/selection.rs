@@ -164,10 +164,14 @@ impl Choice<'_, '_> {
             let interval = &intervals[members[position]];
             (Reverse(self.population.durations()[position]), interval.range.start, interval.id)
         };
+        let found = self.positions.len();
+        // Of a million the ten longest: there is no need to order the others.
+        if let Some(top) = top.filter(|&top| top < found) {
+            self.positions.select_nth_unstable_by_key(top, |&position| order(position));
+            self.positions.truncate(top);
+        }
         self.positions.sort_by_key(|&position| order(position));
         let Some(top) = top else { return };
-        let found = self.positions.len();
-        self.positions.truncate(top);
         if self.reasons.is_empty() {
             self.reasons.push(format!("the {top} longest of {found}"));
         } else if found > top {

@@ -52,6 +52,23 @@ fn both_modes_of_a_population_are_typical() {
 }
 
 proptest! {
+    /// Which places are taken does not depend on how they are found: here by sorting all.
+    #[test]
+    fn places_are_those_of_the_sorted(durations in prop::collection::vec(0u64..50, 0..200), count in 0usize..20) {
+        let candidates: Vec<(u64, usize)> = durations.iter().copied().zip(0..).collect();
+        let mut sorted = candidates.clone();
+        sorted.sort_unstable();
+        let length = sorted.len();
+        let expected: Vec<(u64, usize)> = if length <= count {
+            sorted.clone()
+        } else {
+            (0..count).map(|part| sorted[(2 * part + 1) * length / (2 * count)]).collect()
+        };
+        let (found, median) = spread(candidates, count, Ord::cmp);
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(median, sorted.get(length / 2).map(|candidate| candidate.0));
+    }
+
     #[test]
     fn never_outliers_never_itself(durations in prop::collection::vec(0u64..1000, 1..60), count in 0usize..10) {
         let intervals: Vec<Interval> =
