@@ -77,11 +77,10 @@ fn vmlinux(kcore_dir: &Path, folder: &Path) -> PathBuf {
     for line in list.lines() {
         let [address, kind, name] = line.split_whitespace().collect::<Vec<_>>()[..] else { continue };
         let offset = u64::from_str_radix(address, 16).expect("an address").wrapping_sub(TEXT);
-        if "tT".contains(kind) && offset < length && known.insert(name) {
-            let _ = writeln!(
-                source,
-                ".globl \"{name}\"\n.type \"{name}\",@function\n\"{name}\" = base + {offset}"
-            );
+        // What the assembler takes for a name.
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if "tT".contains(kind) && is_plain && offset < length && known.insert(name) {
+            let _ = writeln!(source, ".globl {name}\n.type {name},@function\n{name} = base + {offset}");
         }
     }
     fs::write(folder.join("vmlinux.s"), source).expect("written");

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::captures::{Capture, bundled, emulated, large_emulated, tailtrace};
+use crate::captures::{Capture, bundled, corpus, emulated, large_emulated, of_corpus, tailtrace};
 
 /// `tailtrace COMMAND -i … --symfs …` with more arguments.
 pub(crate) fn run(command: &str, input: &Path, symfs: &Path, arguments: &[&str]) -> Output {
@@ -89,6 +89,8 @@ fn emulated_captures() {
         "preempt",
         "block",
         "lock",
+        "noise_only",
+        "oversubscription",
         "page_faults",
         "queue",
         "rehash",
@@ -133,6 +135,51 @@ fn marks_in_the_trace() {
     for name in ["spsc_k32_small", "spsc_k8_150ms"] {
         let Some(capture) = large_emulated(name) else { return };
         assert_slices(&capture, &["--ptwrite", "id=40..63,ticks=0..39", "--top", "1"]);
+    }
+}
+
+/// Pairs of records, and a function's calls, of user code and of the kernel's: the slice carries what was found.
+#[test]
+fn other_sources_of_intervals() {
+    for (name, source) in [
+        (
+            "block",
+            &["--begin", "block:block_rq_issue", "--end", "block:block_rq_complete", "--key", "sector"][..],
+        ),
+        ("queue", &["--begin", "irq:irq_handler_entry", "--end", "irq:irq_handler_exit"]),
+        ("rehash", &["--function", "insert"]),
+        ("fault", &["--function", "exc_page_fault"]),
+    ] {
+        println!("{name} {source:?}");
+        assert_slices(&emulated(name), &[source, &["--top", "1"]].concat());
+    }
+}
+
+/// Recordings of real machines: of one thread's user code, and of four CPUs without any binary. The other ones hold no
+/// TSC, and so no interval.
+#[test]
+fn recordings_of_others() {
+    let Some(corpus) = corpus() else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, perf_data, intervals) in [
+        // Its 57 instructions, after the first TSC packet.
+        (
+            "hase/loopy-20180404T162955",
+            "perf.data",
+            "x,3094205404057494,3094205404257494,19233,19233\nx,3094205404057494,3094205404067494,19233,19233\n",
+        ),
+        (
+            "quipper",
+            "perf.data.intel_pt-4.14",
+            "x,808742433534,808742735848,3174,3174\nx,808742433534,808742443534,3174,3174\n",
+        ),
+    ] {
+        println!("{name}");
+        let file = folder.path().join("intervals.csv");
+        std::fs::write(&file, format!("name,start_tsc.TSC,end_tsc,pid,tid\n{intervals}")).expect("written");
+        let capture = of_corpus(&corpus, name);
+        let capture = Capture { perf_data: capture.root.join(perf_data), ..capture };
+        assert_slices(&capture, &["--intervals", &file.to_string_lossy(), "--top", "1"]);
     }
 }
 

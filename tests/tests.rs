@@ -2,14 +2,17 @@
 //!
 //! * `diff`: two captures against each other.
 //! * `generated`: help, completions, man pages, the progress bar.
+//! * `hostile`: names from strangers in a capture, through every format.
 //! * `layering`: which crate may import which.
 //! * `verdicts`: planted causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
 //! * `records`: `dump --records` against perf.
+//! * `schema`: JSON against its schemas.
 //! * `scenarios`: hand-made captures, code patched at run time among them.
 //! * `score`: verdicts against known truth, on all stored captures.
 //! * `code`: the code that took longest is counted and timed.
 //! * `contract`: exit codes, formats, options, bad input.
+//! * `bundled_code`: debug files and kernels that a bundle brings along.
 //! * `bundles`: a bundle against its recording, what redaction leaves, and bundles from strangers.
 //! * `slices`: a slice against its recording, by our report and by perf's instructions.
 //! * `robustness`: bad input of every kind.
@@ -17,18 +20,21 @@
 //! * `tui`: the drilldown in a real terminal.
 //! * `variants`: the same intervals with the kernel untraced, and with no trace at all.
 
+mod bundled_code;
 mod bundles;
 mod captures;
 mod code;
 mod contract;
 mod diff;
 mod generated;
+mod hostile;
 mod instructions;
 mod layering;
 mod readme;
 mod records;
 mod robustness;
 mod scenarios;
+mod schema;
 mod score;
 mod slices;
 mod tui;

@@ -20,8 +20,19 @@ pub(crate) fn is_given(source: &SourceArgs) -> bool {
     intervals.is_some() || [begin, ptwrite, function].into_iter().any(Option::is_some)
 }
 
-/// Reads the intervals that `source` names.
+/// Reads the intervals that `source` names. Of a slice it is said that it does not hold all of their time.
 pub(crate) fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
+    let mut set = read_any(source, capture)?;
+    if capture.perf().slice_note().is_some() {
+        set.diagnostics.push(Diagnostic::note(
+            "this capture is a slice: of intervals other than those it was cut for it holds little, so that waits, devices and \
+             typical intervals are not those of the recording; name no intervals to see what the recording says",
+        ));
+    }
+    Ok(set)
+}
+
+fn read_any(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
     if let Some(path) = &source.intervals {
         let clocks = Clocks { conversion: capture.conversion(), pairs: Vec::new() };
         return Ok(intervals::read_interval_file(path, &clocks)?);
