@@ -148,6 +148,14 @@ impl<'a> Study<'a> {
         diagnostics
     }
 
+    /// Where the recording's clocks disagree; a slice lacks the records that would tell.
+    pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
+        match &self.carried {
+            Some(carried) => carried.clock_findings(),
+            None => self.capture.clock_findings(),
+        }
+    }
+
     /// The population's durations, in its own order.
     pub(crate) fn durations(&self) -> &[u64] {
         self.population.durations()
@@ -194,7 +202,7 @@ impl<'a> Study<'a> {
                 Err(error) => report.diagnostics.push(no_report(&self.intervals()[*index], &error)),
             }
         }
-        report.diagnostics.extend(self.capture.clock_findings().iter().cloned());
+        report.diagnostics.extend(self.clock_findings().iter().cloned());
         report.diagnostics.extend(self.late_diagnostics());
         places::of_recording(self.capture.perf(), &mut report);
         report

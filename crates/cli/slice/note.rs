@@ -28,6 +28,8 @@ pub(crate) struct Note {
     selection: SelectionSummary,
     view: View,
     diagnostics: Vec<DiagnosticTwin>,
+    #[serde(default)]
+    clock_findings: Vec<DiagnosticTwin>,
 }
 
 /// An outlier and its typical intervals, as indices.
@@ -93,12 +95,13 @@ impl Note {
             selection: report.selection.clone(),
             view,
             diagnostics: study.input_diagnostics().iter().map(DiagnosticTwin::of).collect(),
+            clock_findings: study.clock_findings().iter().map(DiagnosticTwin::of).collect(),
         }
     }
 
     /// Replaces names in its texts.
     pub(crate) fn redact(&mut self, redaction: &Redaction) {
-        for diagnostic in &mut self.diagnostics {
+        for diagnostic in self.diagnostics.iter_mut().chain(&mut self.clock_findings) {
             diagnostic.what = redaction.text(&diagnostic.what);
             diagnostic.file = diagnostic.file.as_deref().map(|file| redaction.text(file));
         }
@@ -132,6 +135,7 @@ impl Note {
             selection: self.selection,
             view: self.view,
             diagnostics: self.diagnostics.into_iter().map(DiagnosticTwin::into_diagnostic).collect(),
+            clock_findings: self.clock_findings.into_iter().map(DiagnosticTwin::into_diagnostic).collect(),
         };
         (set, Some(carried))
     }
@@ -146,6 +150,7 @@ pub(crate) struct Carried {
     /// Of the recording's population.
     view: View,
     diagnostics: Vec<Diagnostic>,
+    clock_findings: Vec<Diagnostic>,
 }
 
 impl Carried {
@@ -158,6 +163,11 @@ impl Carried {
     /// What was wrong with the recording, the source and the choice.
     pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
+    }
+
+    /// Where the recording's clocks disagreed.
+    pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
+        &self.clock_findings
     }
 
     /// The typical intervals of the outlier at `index`; none of another interval.
