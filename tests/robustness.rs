@@ -4,6 +4,7 @@
 //! said about it. Every run is under a limit of CPU time and memory, and every report's segments must add up.
 
 mod arguments;
+mod clocks;
 mod code_files;
 mod damaged_captures;
 mod interval_files;

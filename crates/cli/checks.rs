@@ -95,6 +95,13 @@ fn kernel(capture: &Capture<'_>) -> Check {
 }
 
 fn schedule(examined: &Examined) -> Check {
+    if !examined.is_consistent() {
+        return check(
+            "schedule",
+            CheckState::Partial,
+            "the trace and the switch records contradict each other",
+        );
+    }
     let known = examined.stays.iter().all(|stay| stay.place != Whereabouts::Unknown);
     if known {
         check("schedule", CheckState::Good, "switch records cover the interval")

@@ -12,6 +12,7 @@ use pt::GapReason;
 use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::collectors;
+use crate::contradictions;
 use crate::cpu_models::CodeCaches;
 use crate::during::{During, off_cpu_claims};
 use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
@@ -92,6 +93,8 @@ pub struct Examined {
     pub(crate) pieces: Vec<Piece>,
     /// Where the thread stood at the end of each of its stays on a CPU.
     pub(crate) paths: Vec<CallPath>,
+    /// Where marks, trace and records contradict each other about who ran.
+    pub(crate) contradiction: Option<Diagnostic>,
     /// How often each of its waiting loops went round.
     pub(crate) rounds: HashMap<String, u64>,
 }
@@ -111,6 +114,7 @@ impl Examined {
             conversion: None,
             pieces: Vec::new(),
             paths: Vec::new(),
+            contradiction: None,
             rounds: HashMap::new(),
         }
     }
@@ -133,6 +137,11 @@ impl Examined {
         won.into_iter().filter_map(|claim| self.claims.get(claim)?.gap.as_ref())
     }
 
+    /// Whether marks, trace and records agree about who ran.
+    pub fn is_consistent(&self) -> bool {
+        self.contradiction.is_none()
+    }
+
     /// The waiting loops with their ticks, piece by piece.
     pub(crate) fn spins(&self) -> Vec<(&str, u64)> {
         let of_piece = |piece: &Piece| {
@@ -143,9 +152,10 @@ impl Examined {
     }
 
     /// What a reader must know beside the segments: on whose time the interval was looked at, where that is not
-    /// plain.
+    /// plain; and where trace and records contradict each other about who ran.
     pub fn remarks(&self) -> Vec<Diagnostic> {
-        HandOff::remark(&self.interval, self.hand_off.as_ref()).into_iter().collect()
+        let hand_off = HandOff::remark(&self.interval, self.hand_off.as_ref());
+        hand_off.into_iter().chain(self.contradiction.clone()).collect()
     }
 }
 
@@ -215,6 +225,7 @@ pub(crate) fn examine_scene(
     claims.extend(behind);
     let pieces = cut(interval.range, &claims, &activity.runs);
     let rounds = rounds_of_spins(&activity.spins);
+    let contradiction = contradictions::find(interval, &activity.switches, scene.schedule, scene.conversion);
     Examined {
         interval: interval.clone(),
         stays,
@@ -227,6 +238,7 @@ pub(crate) fn examine_scene(
         conversion: scene.conversion,
         pieces,
         paths: activity.paths,
+        contradiction,
         rounds,
     }
 }

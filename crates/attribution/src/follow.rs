@@ -129,6 +129,7 @@ fn append(whole: &mut Activity, next: Activity) {
     whole.stalls.extend(next.stalls);
     whole.silences.extend(next.silences);
     whole.paths.extend(next.paths);
+    whole.switches.extend(next.switches);
     whole.spins.extend(next.spins);
 }
 

@@ -8,6 +8,7 @@ mod calls;
 mod claim;
 mod collectors;
 mod compare;
+mod contradictions;
 mod cpu_models;
 mod during;
 mod entries;

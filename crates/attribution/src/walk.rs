@@ -16,7 +16,7 @@ mod user_runs;
 use model::{Cpu, Ticks, Tsc};
 use pt::{Block, BlockEnd, EventKind, FlowItem, PtEvent, TimeBounds};
 
-pub(crate) use activity::{Activity, Frame, Run, Silence, Spin, Stall, Why};
+pub(crate) use activity::{Activity, Frame, Run, Silence, Spin, Stall, Switch, Why};
 use kernel_stack::{KernelStack, Moment};
 use spins::Spins;
 pub(crate) use user_code::{BlockUse, ByAddress, NodeKey, UserCode};
@@ -31,6 +31,9 @@ const IRETQ_LENGTH: u64 = 2;
 
 /// First address of the kernel's half.
 const KERNEL_HALF: u64 = 1 << 63;
+
+/// Exchanges the registers of two threads (`arch/x86/entry/entry_64.S`).
+const SWITCH_FUNCTION: &str = "__switch_to_asm";
 
 /// The Event Trace packet's type for interrupts and exceptions (SDM vol. 3, "CFE packet").
 const CFE_INTERRUPT: u8 = 1;
@@ -197,6 +200,10 @@ impl<'a> Walker<'a> {
         self.follow_entry_or_return(block, moment);
         if let Some(function) = &self.current {
             self.stack.visit(function, block.ip, moment);
+            if block.ip == function.start && &*function.name == SWITCH_FUNCTION {
+                let (cpu, aux_offset) = (self.cpu, block.aux_offset);
+                self.out.switches.push(Switch { at, cpu, aux_offset });
+            }
         }
         match block.end {
             BlockEnd::Call => self.stack.call(block.end_ip),

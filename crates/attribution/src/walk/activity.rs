@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use model::{Cause, Certainty, Cpu, Ticks, TscRange};
+use model::{Cause, Certainty, Cpu, Ticks, Tsc, TscRange};
 use pt::GapReason;
 
 use super::user_code::{NodeKey, UserCode};
@@ -174,6 +174,17 @@ impl Silence {
     }
 }
 
+/// A place in the flow where the kernel exchanges one thread's registers for another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switch {
+    /// When.
+    pub(crate) at: Tsc,
+    /// The CPU.
+    pub(crate) cpu: Option<Cpu>,
+    /// Where in the AUX stream.
+    pub(crate) aux_offset: u64,
+}
+
 /// What a thread did, as far as its flows tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Activity {
@@ -187,6 +198,8 @@ pub(crate) struct Activity {
     pub(crate) stalls: Vec<Stall>,
     /// Loss, and tracing off.
     pub(crate) silences: Vec<Silence>,
+    /// Switches to another thread, in order of time.
+    pub(crate) switches: Vec<Switch>,
     /// Loops that wait in place, in order of time.
     pub(crate) spins: Vec<Spin>,
     /// Where the thread stood at the end of each of its stays on a CPU.
