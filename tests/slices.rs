@@ -129,6 +129,21 @@ fn a_hardware_trace() {
     assert_slices(&capture, &["--intervals", &capture.intervals(), "--top", "2"]);
 }
 
+/// A slice that is given intervals as if it were a recording says what it lacks; left alone it has nothing to say.
+#[test]
+fn a_source_on_a_slice_is_said_to_find_little() {
+    let (capture, folder) = (bundled("multicore"), tempfile::tempdir().expect("a temporary folder"));
+    let source = ["--intervals", &capture.intervals(), "--top", "1"];
+    let (path, report) = slice(&capture, &source, folder.path());
+    let again = run("explain", &path, &capture.symfs, &[&source[..], &["--format", "json"]].concat());
+    let says_so = |report: &Value| {
+        let told = report["diagnostics"].as_array().expect("diagnostics").iter();
+        told.filter(|it| it["what"].as_str().is_some_and(|what| what.starts_with("this capture is a slice")))
+            .count()
+    };
+    assert_eq!((says_so(&without_capture(&again)), says_so(&report)), (1, 0));
+}
+
 /// Marks that lie in the trace itself: the slice carries what was found.
 #[test]
 fn marks_in_the_trace() {
