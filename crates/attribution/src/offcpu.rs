@@ -187,9 +187,6 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     runnable.say(&woken_by(wakeup, context));
     runnable.evidence.push(wakeup.evidence.clone());
     let next = stay.thread.and_then(|thread| next_cpu(thread.tid, queue.start, context));
-    if let Some(state) = next.and_then(|cpu| context.sideband.idle_within(cpu, queue)) {
-        runnable.say(&format!("its CPU went idle ({}) before the wake-up reached it", state_name(state)));
-    }
     let busy = next.filter(|&cpu| runs_within(cpu, queue, context).any(|(thread, _)| !thread.is_idle()));
     if let Some(ran) = busy.and_then(|cpu| who_ran(cpu, queue, context)) {
         runnable.say(&format!("behind {ran}"));
@@ -242,22 +239,19 @@ fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
 }
 
 /// From the wake-up to the first record of the woken CPU: of the interrupt that woke it, or that it is awake. Its first
-/// instruction came before, and no record tells when. A CPU that goes idle only then was awake at the wake-up: nothing
-/// had to bring it back, the wake-up was late.
+/// instruction came before, and no record tells when. A CPU may go idle behind the wake-up, before that reaches it.
 fn idle_exit(cpu: Cpu, queue: TscRange, context: &Context<'_>) -> Option<Claim> {
     let (entered, awake) = context.sideband.idle_exit(cpu, queue)?;
     let EventKind::Idle { state: Some(state) } = entered.kind else { return None };
-    if entered.time > queue.start {
-        return None;
-    }
-    let asleep = TscRange::new(queue.start, awake.time);
+    let asleep = TscRange::new(queue.start.max(entered.time), awake.time);
     let first = context.sideband.first_on(cpu, asleep).unwrap_or(awake);
-    let range = TscRange::new(queue.start, first.time);
+    let range = TscRange::new(asleep.start, first.time);
     let cause = Cause::CStateExit(state_name(state));
     let mut claim = Claim::new(range, Rank::IdleExit, cause, Certainty::Measured);
     claim.cpu = Some(cpu);
     claim.uncertainty = range.ticks();
-    claim.say(&format!("CPU {cpu} was idle"));
+    let behind = if asleep.start > queue.start { ", gone idle behind the wake-up" } else { "" };
+    claim.say(&format!("CPU {cpu} was idle{behind}"));
     claim.evidence = [entered, first]
         .map(|event| Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)))
         .to_vec();

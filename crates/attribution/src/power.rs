@@ -40,10 +40,11 @@ pub(crate) fn add_exits(
             continue;
         }
         left -= 1;
-        let mut waking = Waking { asleep_at: queue.start, exit: None, first: None };
+        let of_records = |claim: &Claim| claim.bid.rank == Rank::IdleExit && claim.range().overlaps(queue);
+        let gone_idle = claims.iter().find(|claim| of_records(claim)).map(|claim| claim.range().start);
+        let mut waking = Waking::new(queue.start, gone_idle);
         let Some(thread) = wait.thread else { continue };
         decoder.decode(Some(cpu), thread, queue, &mut waking);
-        let of_records = |claim: &Claim| claim.bid.rank == Rank::IdleExit && claim.range().overlaps(queue);
         if let Some(mut claim) = waking.claim(cpu, queue) {
             claims.retain(|other| !of_records(other));
             claim.evidence.push(wakeup.evidence);
@@ -63,14 +64,20 @@ pub(crate) fn add_exits(
 
 /// What the flow of a CPU tells of its waking.
 struct Waking {
-    /// It slept then.
+    /// It slept then, or went idle then.
     asleep_at: Tsc,
+    /// Whether it was awake when it was woken: it runs on until it halts.
+    runs_on: bool,
+    /// The time of the last block.
+    now: Tsc,
     exit: Option<Exit>,
     first: Option<First>,
 }
 
 /// The first instruction of a CPU that slept.
 struct First {
+    /// Since when nothing had run.
+    since: Tsc,
     at: Tsc,
     aux_offset: u64,
 }
@@ -80,7 +87,7 @@ impl First {
     fn end(&self, claim: &mut Claim, cpu: Cpu) {
         let range = claim.range();
         if range.contains(self.at) {
-            claim.bid.range = TscRange::new(range.start, self.at);
+            claim.bid.range = TscRange::new(range.start.max(self.since), self.at);
             claim.uncertainty = Ticks(0);
             claim.evidence.push(Evidence::packet(self.aux_offset, Some(cpu), "first instruction of the CPU"));
         }
@@ -111,8 +118,16 @@ impl FlowSink for Waking {
                 }
             }
             FlowItem::Block(block) if block.time.not_before > self.asleep_at => {
-                self.first = Some(First { at: block.time.not_before, aux_offset: block.aux_offset });
-                return ControlFlow::Break(());
+                let (since, at) = (self.now, block.time.not_before);
+                // One that runs on halts where it stands still for longest.
+                let longest = self.first.as_ref().map_or(Ticks(0), |first| first.at.since(first.since));
+                if at.since(since) > longest {
+                    self.first = Some(First { since, at, aux_offset: block.aux_offset });
+                }
+                self.now = at;
+                if !self.runs_on {
+                    return ControlFlow::Break(());
+                }
             }
             _ => {}
         }
@@ -121,6 +136,13 @@ impl FlowSink for Waking {
 }
 
 impl Waking {
+    /// Of a CPU that was woken at `woken`, and by its records had `gone_idle` behind that, maybe.
+    fn new(woken: Tsc, gone_idle: Option<Tsc>) -> Waking {
+        let asleep_at = gone_idle.map_or(woken, |at| at.max(woken));
+        let runs_on = asleep_at > woken;
+        Waking { asleep_at, runs_on, now: asleep_at, exit: None, first: None }
+    }
+
     /// From the wake-up to the first instruction, if the CPU came out of an idle state within `queue`.
     fn claim(&self, cpu: Cpu, queue: TscRange) -> Option<Claim> {
         let exit = self.exit.as_ref().filter(|exit| exit.at > queue.start && exit.at <= queue.stop)?;

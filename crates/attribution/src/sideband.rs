@@ -6,7 +6,7 @@ mod classify;
 use std::collections::HashMap;
 use std::fmt;
 
-use model::{Cpu, FileOffset, PerfTime, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange};
+use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::{AuxFlags, PerfData, Record};
 
 use classify::{classify, number};
@@ -220,17 +220,6 @@ impl Sideband {
         let awake = &self.events[of_cpu[found]];
         let entered = &self.events[of_cpu[found.checked_sub(1)?]];
         (range.contains(awake.time) && entered.side == Side::Begin).then_some((entered, awake))
-    }
-
-    /// The idle state that `cpu` entered within `range`, behind its begin.
-    pub(crate) fn idle_within(&self, cpu: Cpu, range: TscRange) -> Option<u32> {
-        let mut of_cpu = self.about(self.idle.get(&cpu), range.start + Ticks(1));
-        let entered =
-            of_cpu.find(|event| event.side == Side::Begin).filter(|event| event.time < range.stop)?;
-        match entered.kind {
-            EventKind::Idle { state } => state,
-            _ => None,
-        }
     }
 
     /// The first record that `cpu` made within `range`, behind its begin.

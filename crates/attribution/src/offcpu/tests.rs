@@ -138,15 +138,23 @@ fn an_exit_from_idle_by_records_ends_with_the_cpus_first() {
 
 /// The CPU was awake when the worker was woken at 300, and went idle at 320 all the same, until the interrupt at 450.
 #[test]
-fn a_cpu_that_goes_idle_behind_the_wake_up_was_no_sleeper() {
+fn a_cpu_that_goes_idle_behind_the_wake_up_is_brought_back_from_then_on() {
     let table = table();
     let idle = |time, side, state| record(time, 1, IDLE, side, EventKind::Idle { state });
     let records = vec![waking(300, WRITER), idle(320, Side::Begin, Some(1)), idle(450, Side::End, None)];
     let world = world(&table, LeaveReason::Slept(Some('S')), records);
     let attribution = segments(&world, 100..500);
-    assert_eq!(told(&attribution), expected(&[("offcpu.other", 200), ("offcpu.runnable", 200)]));
-    let detail = &segment(&attribution, "offcpu.runnable").detail;
-    assert!(detail.ends_with("its CPU went idle (C1) before the wake-up reached it"), "{detail}");
+    assert_eq!(
+        told(&attribution),
+        expected(&[
+            ("offcpu.other", 200),
+            ("offcpu.runnable", 20),
+            ("power.c-state-exit.C1", 130),
+            ("offcpu.runnable", 50)
+        ])
+    );
+    let detail = &segment(&attribution, "power.c-state-exit.C1").detail;
+    assert_eq!(detail, "CPU 1 was idle, gone idle behind the wake-up");
 }
 
 #[test]
