@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use crate::captures::{emulated, tailtrace};
 
 /// All commands that the help lists; it adds its own, `help`.
-fn commands() -> Vec<String> {
+pub(crate) fn commands() -> Vec<String> {
     let help = printed(&["--help"]);
     let (_, commands) = help.split_once("Commands:\n").expect("commands");
     let (commands, _) = commands.split_once("\n\n").expect("options behind them");
@@ -95,12 +95,13 @@ fn a_bar_is_drawn_on_a_terminal_only() {
     };
     assert!(version.status.success());
     let command = format!(
-        "'{}' explain -i '{}' --symfs '{}' --intervals '{}' >/dev/null",
+        "'{}' explain -i '{}' --symfs '{}' --intervals '{}' --top 500 -j 1 >/dev/null",
         env!("CARGO_BIN_EXE_tailtrace"),
         fault.perf_data.display(),
         fault.symfs.display(),
         fault.intervals(),
     );
     let output = Command::new("script").args(["-qec", &command, "/dev/null"]).output().expect("script runs");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("decoding 10 intervals"), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("decoding ") && shown.contains(" of 500 windows, "), "{output:?}");
 }

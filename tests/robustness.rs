@@ -8,6 +8,7 @@ mod clocks;
 mod code_files;
 mod damaged_captures;
 mod interval_files;
+mod next_steps;
 mod outputs;
 
 use std::process::{Command, Output};

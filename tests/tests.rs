@@ -1,6 +1,7 @@
 //! Tests of the whole: the binary on captures, and the house rules.
 //!
 //! * `diff`: two captures against each other.
+//! * `examples`: what the help shows runs as it stands.
 //! * `generated`: help, completions, man pages, the progress bar.
 //! * `hostile`: names from strangers in a capture, through every format.
 //! * `layering`: which crate may import which.
@@ -26,6 +27,7 @@ mod captures;
 mod code;
 mod contract;
 mod diff;
+mod examples;
 mod generated;
 mod hostile;
 mod instructions;

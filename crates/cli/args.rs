@@ -1,6 +1,6 @@
 //! The command line, typed. Option names follow perf's where perf has them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -82,12 +82,8 @@ pub(crate) struct AnalysisArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// How many typical intervals each outlier is compared with.
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    pub(crate) baselines: usize,
-    /// Threads that decode.
-    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub(crate) jobs: Option<u16>,
+    #[command(flatten)]
+    pub(crate) effort: EffortArgs,
 }
 
 #[derive(Debug, Args)]
@@ -111,15 +107,8 @@ pub(crate) struct DiffArgs {
     /// After, or the other host.
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
-    /// Look for binaries beneath this directory.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) symfs: Option<PathBuf>,
-    /// The kernel's ELF file.
-    #[arg(short = 'k', long, value_name = "FILE")]
-    pub(crate) vmlinux: Option<PathBuf>,
-    /// The kernel's symbols, in the format of /proc/kallsyms.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) kallsyms: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) code: CodeArgs,
     /// Look for B's binaries beneath this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) symfs_b: Option<PathBuf>,
@@ -136,12 +125,8 @@ pub(crate) struct DiffArgs {
     pub(crate) intervals_b: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// How many typical intervals of each capture are compared.
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    pub(crate) baselines: usize,
-    /// Threads that decode.
-    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub(crate) jobs: Option<u16>,
+    #[command(flatten)]
+    pub(crate) effort: EffortArgs,
     /// Output format.
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,
@@ -247,6 +232,13 @@ pub(crate) struct InputArgs {
     /// The perf.data file or directory.
     #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
     pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) code: CodeArgs,
+}
+
+/// Where the code that ran is, and its names.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CodeArgs {
     /// Look for binaries beneath this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) symfs: Option<PathBuf>,
@@ -256,6 +248,36 @@ pub(crate) struct InputArgs {
     /// The kernel's symbols, in the format of /proc/kallsyms.
     #[arg(long, value_name = "FILE")]
     pub(crate) kallsyms: Option<PathBuf>,
+}
+
+impl CodeArgs {
+    /// Those that were given, under the names that they have with perf, too.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let all = [("--symfs", &self.symfs), ("--vmlinux", &self.vmlinux), ("--kallsyms", &self.kallsyms)];
+        all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
+    }
+}
+
+/// How much is decoded, and by how many.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct EffortArgs {
+    /// How many typical intervals each outlier is compared with.
+    #[arg(long, value_name = "N", default_value_t = EffortArgs::USUAL_BASELINES)]
+    pub(crate) baselines: usize,
+    /// Threads that decode.
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+impl EffortArgs {
+    /// Typical intervals per outlier where nobody says otherwise.
+    pub(crate) const USUAL_BASELINES: usize = 16;
+}
+
+impl Default for EffortArgs {
+    fn default() -> EffortArgs {
+        EffortArgs { baselines: EffortArgs::USUAL_BASELINES, jobs: None }
+    }
 }
 
 /// Where the intervals come from: one of these.

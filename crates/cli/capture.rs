@@ -9,12 +9,13 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 use attribution::{Comms, Function, Functions, Queues};
-use model::{CodeBytes, Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc};
-use perfdata::{IntelPtConfig, LossKind, PerfData, Record};
+use model::{CodeBytes, Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange};
+use perfdata::{IntelPtConfig, LossKind, PerfData, Record, Run};
 use pt::{CpuModel, Occupant, PtConfig, PtStream};
 use report::{CaptureFacts, Timebase};
 use symbols::{ProcessImages, SearchPath};
 
+use crate::advice;
 use crate::args::InputArgs;
 use crate::decode_findings::DecodeFindings;
 use crate::read_ahead::Stretch;
@@ -26,7 +27,7 @@ const STALL_NS: u64 = 10_000;
 
 /// Opens the perf.data that the arguments name.
 pub(crate) fn open(args: &InputArgs) -> Result<PerfData> {
-    Ok(PerfData::open(&args.input)?)
+    PerfData::open(&args.input).map_err(advice::on_capture)
 }
 
 /// A capture, ready for questions. Borrows the mapped file.
@@ -136,6 +137,21 @@ impl<'a> Capture<'a> {
             .into_iter()
             .filter_map(|stay| stay.place.cpu())
             .collect()
+    }
+
+    /// Who was on `cpu` within `range` and when, as far as the schedule tells.
+    pub(crate) fn runs_on(
+        &self,
+        cpu: Cpu,
+        range: TscRange,
+    ) -> impl Iterator<Item = (ThreadId, TscRange)> + '_ {
+        let runs = self.conversion().into_iter().flat_map(move |conversion| {
+            let when =
+                move |run: &Run| TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop));
+            self.perf.schedule().on_cpu(cpu).map(move |run| (run.thread, when(run)))
+        });
+        let there = runs.take_while(move |(_, when)| when.start < range.stop);
+        there.filter_map(move |(thread, when)| Some((thread, when.intersection(range)?)))
     }
 
     /// The trace of the interval's threads while it lasted.
@@ -297,9 +313,9 @@ fn terms(config: IntelPtConfig) -> Vec<String> {
 
 fn search_path(perf: &PerfData, args: &InputArgs) -> SearchPath {
     SearchPath {
-        symfs: args.symfs.clone(),
-        vmlinux: args.vmlinux.clone(),
-        kallsyms: args.kallsyms.clone(),
+        symfs: args.code.symfs.clone(),
+        vmlinux: args.code.vmlinux.clone(),
+        kallsyms: args.code.kallsyms.clone(),
         kcore_dir: perf.kcore_dir().map(Path::to_path_buf),
         build_id_dir: None,
         debuginfod: std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.is_empty()),

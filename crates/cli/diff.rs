@@ -11,7 +11,6 @@ use intervals::Change;
 use report::{Contrast, Difference, DurationChange, OutlierReport, QuantileShift, Side, TimeUnit};
 
 use crate::args::{AnalysisArgs, DiffArgs, DiffFormat, InputArgs};
-use crate::meter::Meter;
 use crate::output::{self, Outcome};
 use crate::study::{self, Study};
 
@@ -44,22 +43,16 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Outcome> {
 /// The arguments as they count for A and for B.
 fn analyses(args: &DiffArgs) -> (AnalysisArgs, AnalysisArgs) {
     let analysis = |input: &std::path::Path| AnalysisArgs {
-        input: InputArgs {
-            input: input.to_owned(),
-            symfs: args.symfs.clone(),
-            vmlinux: args.vmlinux.clone(),
-            kallsyms: args.kallsyms.clone(),
-        },
+        input: InputArgs { input: input.to_owned(), code: args.code.clone() },
         source: args.source.clone(),
         selection: args.selection.clone(),
-        baselines: args.baselines,
-        jobs: args.jobs,
+        effort: args.effort.clone(),
     };
     let (a, mut b) = (analysis(&args.a), analysis(&args.b));
     let stand_ins = [
-        (&mut b.input.symfs, &args.symfs_b),
-        (&mut b.input.vmlinux, &args.vmlinux_b),
-        (&mut b.input.kallsyms, &args.kallsyms_b),
+        (&mut b.input.code.symfs, &args.symfs_b),
+        (&mut b.input.code.vmlinux, &args.vmlinux_b),
+        (&mut b.input.code.kallsyms, &args.kallsyms_b),
         (&mut b.source.intervals, &args.intervals_b),
     ];
     for (of_both, of_b) in stand_ins {
@@ -68,7 +61,7 @@ fn analyses(args: &DiffArgs) -> (AnalysisArgs, AnalysisArgs) {
         }
     }
     // The threads are made once, for A.
-    b.jobs = None;
+    b.effort.jobs = None;
     (a, b)
 }
 
@@ -81,9 +74,7 @@ fn studied(study: &Study<'_>) -> Result<Studied> {
         baselines = study.median().map(|index| study.baselines(&[index])).unwrap_or_default();
     }
     let typical: BTreeSet<usize> = baselines.values().flatten().copied().collect();
-    let meter = Meter::busy(format!("decoding {} intervals and typical ones", chosen.len()));
-    let examined: BTreeMap<usize, Examined> = study.examine(&baselines, None);
-    drop(meter);
+    let examined: BTreeMap<usize, Examined> = study.examine_shown(&baselines);
     let report = |index: usize| study.outlier_report(index, &[], &examined);
     let mut overview = study.overview();
     let outliers = chosen.iter().map(|&index| report(index)).collect::<Result<_>>()?;

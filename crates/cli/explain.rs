@@ -5,7 +5,6 @@ use report::Report;
 
 use crate::args::{AnalysisArgs, ExplainArgs, ExplainFormat};
 use crate::bundle::Opened;
-use crate::meter::Meter;
 use crate::output::{self, Outcome};
 use crate::study::{self, Listing, Study};
 
@@ -33,10 +32,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
 /// The report on the intervals that the arguments choose, and how well that went.
 pub(crate) fn analyse(args: &AnalysisArgs, listing: Listing) -> Result<(Report, Outcome)> {
     study::with(args, |study| {
-        let meter =
-            Meter::busy(format!("decoding {} intervals and typical ones", study.selected().indices.len()));
         let report = study.report(listing);
-        drop(meter);
         let outcome = outcome(study, &report);
         Ok((report, outcome))
     })

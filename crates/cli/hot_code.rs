@@ -17,7 +17,8 @@ use report::{HotBlock, HotInstruction, HotRange, Spent, Timebase};
 use symbols::{FunctionId, Instruction};
 
 use crate::capture::Capture;
-use crate::decoding::{Decoders, Decoding};
+use crate::decoding::Decoders;
+use crate::watch::Watch;
 use cut::{Block, Piece, pieces};
 use sources::Sources;
 use stopwatch::{Cost, Costs, Span, Stopwatch};
@@ -33,36 +34,54 @@ const SMALLEST_PART: u64 = 100;
 /// Code that lies closer together than this is one range.
 const NEAR: u64 = 64;
 
-/// The code in which most of the time of an `outlier` went, beside what its `baselines` spend there. Source lines have
-/// their text where the files are here, below `symfs` or where the line table says.
-pub(crate) fn ranges(
-    capture: &Capture<'_>,
-    decoders: &Decoders<'_>,
-    symfs: Option<&Path>,
-    (outlier, baselines): (&Examined, &[&Examined]),
-) -> Vec<HotRange> {
-    let timed = |examined: &Examined| decoders.with(|decoding| times(examined, decoding));
-    let (own, typical) =
-        rayon::join(|| timed(outlier), || baselines.par_iter().map(|one| timed(one)).collect::<Vec<Costs>>());
-    let listing = Listing {
-        capture,
-        at: outlier.interval.range.start,
-        baselines: typical.len() as u64,
-        sources: &mut Sources::new(symfs),
-    };
-    listing.ranges(&own, &typical)
+/// What timing code takes.
+pub(crate) struct Timing<'t, 'a> {
+    /// The capture.
+    pub(crate) capture: &'t Capture<'a>,
+    /// Its decoders.
+    pub(crate) decoders: &'t Decoders<'a>,
+    /// Told how far it is; may stop it.
+    pub(crate) watch: &'t Watch,
 }
 
-/// What each block cost in the time of an interval's own threads.
-fn times(examined: &Examined, decoding: &mut Decoding<'_>) -> Costs {
-    let mut costs = Costs::new();
-    for stay in &examined.stays {
-        let Some((cpu, thread)) = stay.traced_by() else { continue };
-        let mut stopwatch = Stopwatch::new(&mut costs, thread, stay.range);
-        decoding.decode(cpu, thread, stay.range, &mut stopwatch);
-        stopwatch.finish();
+impl Timing<'_, '_> {
+    /// The code in which most of the time of an `outlier` went, beside what its `baselines` spend there. Source lines
+    /// have their text where the files are here, below `symfs` or where the line table says.
+    pub(crate) fn ranges(
+        &self,
+        symfs: Option<&Path>,
+        outlier: &Examined,
+        baselines: &[&Examined],
+    ) -> Vec<HotRange> {
+        self.watch.expect(1 + baselines.len());
+        let (own, typical) = rayon::join(
+            || self.times(outlier),
+            || baselines.par_iter().map(|one| self.times(one)).collect::<Vec<Costs>>(),
+        );
+        let listing = Listing {
+            capture: self.capture,
+            at: outlier.interval.range.start,
+            baselines: typical.len() as u64,
+            sources: &mut Sources::new(symfs),
+        };
+        listing.ranges(&own, &typical)
     }
-    costs
+
+    /// What each block cost in the time of an interval's own threads.
+    fn times(&self, examined: &Examined) -> Costs {
+        let mut costs = Costs::new();
+        self.decoders.with(|decoding| {
+            let mut decoder = self.watch.over(decoding);
+            for stay in &examined.stays {
+                let Some((cpu, thread)) = stay.traced_by() else { continue };
+                let mut stopwatch = Stopwatch::new(&mut costs, thread, stay.range);
+                decoder.decode(cpu, thread, stay.range, &mut stopwatch);
+                stopwatch.finish();
+            }
+        });
+        self.watch.done();
+        costs
+    }
 }
 
 /// The blocks of one function, by their offsets from its start.

@@ -3,6 +3,7 @@
 //! Exit codes: 0 every selected interval was reported, 1 none was selected, 2 the input could not be used or a
 //! selected interval has no report. Results go to stdout, diagnostics to stderr; a broken pipe is success.
 
+mod advice;
 mod args;
 mod bundle;
 mod capture;
@@ -20,6 +21,7 @@ mod hot_code;
 mod meter;
 mod output;
 mod places;
+mod progress;
 mod read_ahead;
 mod scan;
 mod slice;

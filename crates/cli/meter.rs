@@ -1,67 +1,69 @@
-//! What takes long is told on stderr: a bar, or a turning sign where the steps are not known. Where stderr is no terminal
-//! nothing is drawn, so that logs stay clean.
+//! What takes long is told on stderr: what is done, how far it is, and for how long it has been going on.
+//!
+//! Input: [`Watch`]es, which who works keeps current. Where stderr is no terminal nothing is drawn, so that logs stay
+//! clean; nor where somebody else draws, as `tui` does.
 
+use std::fmt::Write;
 use std::io::{self, IsTerminal as _};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// What is done, how far, and how long it will take.
-const BAR: &str = "{msg} {bar:30} {pos}/{len}, {eta} left";
-/// What is done, and for how long.
-const SIGN: &str = "{spinner} {msg}, {elapsed}";
-/// How often the sign turns.
+use crate::watch::Watch;
+
+/// All of the line is ours.
+const TEMPLATE: &str = "{progress}";
+/// Columns of the bar.
+const COLUMNS: usize = 30;
+/// How often the line is drawn.
 const TURN: Duration = Duration::from_millis(100);
 
-/// Whether the terminal belongs to somebody else.
-static IS_SILENT: AtomicBool = AtomicBool::new(false);
-
-/// From now on nothing is drawn: who takes the whole terminal over shows progress itself.
-pub(crate) fn silence() {
-    IS_SILENT.store(true, Ordering::Relaxed);
+/// Where progress is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meter {
+    /// On the terminal at stderr.
+    OnTerminal,
+    /// Nowhere.
+    Nowhere,
 }
 
-/// Gone from the screen when dropped.
-pub(crate) struct Meter(ProgressBar);
+/// A line on the terminal; gone when dropped.
+pub(crate) struct Shown(ProgressBar);
 
 impl Meter {
-    /// A bar of `count` steps.
-    pub(crate) fn new(what: String, count: usize) -> Meter {
-        Meter::styled(ProgressBar::with_draw_target(Some(count as u64), target()), what, BAR)
+    /// On stderr, where that is a terminal.
+    pub(crate) fn on_stderr() -> Meter {
+        if io::stderr().is_terminal() { Meter::OnTerminal } else { Meter::Nowhere }
     }
 
-    /// A sign that something is being done.
-    pub(crate) fn busy(what: String) -> Meter {
-        let meter = Meter::styled(ProgressBar::with_draw_target(None, target()), what, SIGN);
-        meter.0.tick();
-        meter.0.enable_steady_tick(TURN);
-        meter
-    }
-
-    /// One step is done.
-    pub(crate) fn step(&self) {
-        self.0.inc(1);
-    }
-
-    fn styled(bar: ProgressBar, what: String, template: &str) -> Meter {
-        let bar = bar.with_message(what);
-        match ProgressStyle::with_template(template) {
-            Ok(style) => Meter(bar.with_style(style)),
-            Err(_) => Meter(bar),
-        }
-    }
-}
-
-fn target() -> ProgressDrawTarget {
-    if io::stderr().is_terminal() && !IS_SILENT.load(Ordering::Relaxed) {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
+    /// Shows how far `what` is, as `watch` tells it; nothing before there is something to tell.
+    pub(crate) fn show(self, what: &'static str, watch: &Arc<Watch>) -> Shown {
+        let target = match self {
+            Meter::OnTerminal => ProgressDrawTarget::stderr(),
+            Meter::Nowhere => return Shown(ProgressBar::hidden()),
+        };
+        let watch = Arc::clone(watch);
+        let progress = move |state: &ProgressState, line: &mut dyn Write| {
+            let progress = watch.progress();
+            let words = progress.words();
+            if !words.is_empty() {
+                let bar = progress.bar(COLUMNS).unwrap_or_default();
+                // What cannot be written is not shown, and that is all.
+                let _ = write!(line, "{what} {bar} {words}, {}", HumanDuration(state.elapsed()));
+            }
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let bar = match ProgressStyle::with_template(TEMPLATE) {
+            Ok(style) => bar.with_style(style.with_key("progress", progress)),
+            Err(_) => bar,
+        };
+        bar.enable_steady_tick(TURN);
+        Shown(bar)
     }
 }
 
-impl Drop for Meter {
+impl Drop for Shown {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

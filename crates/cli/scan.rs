@@ -1,7 +1,7 @@
 //! Marks that lie in the trace itself: PTWRITE payloads, which the packets tell, and calls of a function, which need
 //! one decode of all of it. Found calls are kept beside the capture.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use intervals::IntervalSet;
 use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
 use intervals::ptwrite::{self, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
@@ -10,26 +10,31 @@ use pt::{PtStream, Window};
 use rayon::prelude::*;
 
 use crate::capture::Capture;
-use crate::meter::Meter;
+use crate::watch::{Counted, Watch};
 
 /// All of a trace.
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 
 /// Intervals from PTWRITE payloads: the packets tell all, no code is needed.
-pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec) -> IntervalSet {
+pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec, watch: &Watch) -> Result<IntervalSet> {
     let streams: Vec<&PtStream<'_>> = capture.streams().collect();
+    expect(&streams, watch);
     let found: Vec<Vec<PtwriteOccurrence>> = streams
         .into_par_iter()
         .map(|stream| {
             let occupants = capture.occupants_of(stream);
-            ptwrite::occurrences(stream, &capture.pt_config(), occupants).collect()
+            let found = ptwrite::occurrences(stream, &capture.pt_config(), occupants);
+            let found = found.take_while(|_| !watch.is_stopped()).collect();
+            watch.read(stream.len());
+            found
         })
         .collect();
-    from_ptwrites(spec, found.into_iter().flatten())
+    ensure_not_stopped(watch)?;
+    Ok(from_ptwrites(spec, found.into_iter().flatten()))
 }
 
 /// Intervals from a function's entry to its return.
-pub(crate) fn calls(capture: &Capture<'_>, symbol: &str) -> Result<IntervalSet> {
+pub(crate) fn calls(capture: &Capture<'_>, symbol: &str, watch: &Watch) -> Result<IntervalSet> {
     let found = capture.images().addresses_of_any(symbol);
     let mut entries: Vec<EntryPoint> = found
         .into_iter()
@@ -43,7 +48,7 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str) -> Result<IntervalSet> 
     if let Some(known) = cache.as_ref().and_then(MarkCache::load) {
         return Ok(known.into_intervals(symbol));
     }
-    let found = join_calls(find_calls(capture, &entries)?.into_iter().flat_map(FunctionCalls::finish));
+    let found = join_calls(find_calls(capture, &entries, watch)?.into_iter().flat_map(FunctionCalls::finish));
     if let Some(cache) = cache {
         // A folder one may not write into costs a second scan, no more.
         let _ = cache.store(&found);
@@ -52,23 +57,33 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str) -> Result<IntervalSet> 
 }
 
 /// Decodes all streams, one after the other, each in chunks on all threads.
-fn find_calls<'e>(capture: &Capture<'_>, entries: &'e [EntryPoint]) -> Result<Vec<FunctionCalls<'e>>> {
+fn find_calls<'e>(
+    capture: &Capture<'_>,
+    entries: &'e [EntryPoint],
+    watch: &Watch,
+) -> Result<Vec<FunctionCalls<'e>>> {
     let threads = rayon::current_num_threads();
     let mut sinks = Vec::new();
-    let meter = Meter::new("scanning the whole trace".to_owned(), capture.streams().count());
-    for stream in capture.streams() {
+    let streams: Vec<&PtStream<'_>> = capture.streams().collect();
+    expect(&streams, watch);
+    for stream in streams {
         let window = Window { stream, range: ALL, occupants: capture.occupants_of(stream) };
-        let sink = || FunctionCalls::new(entries, stream.cpu(), ALL);
+        let sink = || watch.counting(FunctionCalls::new(entries, stream.cpu(), ALL));
         let limits = pt::Limits::default();
-        sinks.extend(pt::decode_chunks(
-            &capture.pt_config(),
-            &limits,
-            &window,
-            capture.images(),
-            threads,
-            sink,
-        )?);
-        meter.step();
+        let config = capture.pt_config();
+        let found = pt::decode_chunks(&config, &limits, &window, capture.images(), threads, sink)?;
+        ensure_not_stopped(watch)?;
+        sinks.extend(found.into_iter().map(Counted::into_sink));
     }
     Ok(sinks)
+}
+
+fn expect(streams: &[&PtStream<'_>], watch: &Watch) {
+    watch.expect_bytes(streams.iter().map(|stream| stream.len()).sum());
+}
+
+/// What a scan found before it was stopped is no population: an entry's return may lie in the part left out.
+fn ensure_not_stopped(watch: &Watch) -> Result<()> {
+    ensure!(!watch.is_stopped(), "the scan of the trace was stopped");
+    Ok(())
 }

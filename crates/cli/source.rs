@@ -7,9 +7,11 @@ use intervals::{
 };
 use model::{Cpu, Diagnostic, Interval, PerfTime, Pid, ThreadId, Tid, TimeConversion, Tsc};
 
+use crate::advice;
 use crate::args::{SelectionArgs, SourceArgs};
 use crate::capture::Capture;
 use crate::scan;
+use crate::watch::Watch;
 
 /// How many unknown ids are named.
 const IDS_NAMED: usize = 20;
@@ -20,9 +22,10 @@ pub(crate) fn is_given(source: &SourceArgs) -> bool {
     intervals.is_some() || [begin, ptwrite, function].into_iter().any(Option::is_some)
 }
 
-/// Reads the intervals that `source` names. Of a slice it is said that it does not hold all of their time.
-pub(crate) fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
-    let mut set = read_any(source, capture)?;
+/// Reads the intervals that `source` names; `watch` is told how far that is where it takes a scan of the trace. Of a
+/// slice it is said that it does not hold all of their time.
+pub(crate) fn read(source: &SourceArgs, capture: &Capture<'_>, watch: &Watch) -> Result<IntervalSet> {
+    let mut set = read_any(source, capture, watch)?;
     if capture.perf().slice_note().is_some() {
         set.diagnostics.push(Diagnostic::note(
             "this capture is a slice: of intervals other than those it was cut for it holds little, so that waits, devices and \
@@ -32,21 +35,22 @@ pub(crate) fn read(source: &SourceArgs, capture: &Capture<'_>) -> Result<Interva
     Ok(set)
 }
 
-fn read_any(source: &SourceArgs, capture: &Capture<'_>) -> Result<IntervalSet> {
+fn read_any(source: &SourceArgs, capture: &Capture<'_>, watch: &Watch) -> Result<IntervalSet> {
     if let Some(path) = &source.intervals {
         let clocks = Clocks { conversion: capture.conversion(), pairs: Vec::new() };
-        return Ok(intervals::read_interval_file(path, &clocks)?);
+        return intervals::read_interval_file(path, &clocks).map_err(advice::on_source);
     }
     if let (Some(begin), Some(end)) = (&source.begin, &source.end) {
         let pair = EventPair { begin: begin.clone(), end: end.clone(), key: source.key.clone() };
-        return Ok(intervals::from_events(capture.perf(), &pair, capture.conversion())?);
+        let found = intervals::from_events(capture.perf(), &pair, capture.conversion());
+        return found.map_err(advice::on_source);
     }
     if let Some(spec) = &source.ptwrite {
         let spec: PtwriteSpec = spec.parse()?;
-        return Ok(scan::ptwrites(capture, &spec));
+        return scan::ptwrites(capture, &spec, watch);
     }
     if let Some(symbol) = &source.function {
-        return scan::calls(capture, symbol);
+        return scan::calls(capture, symbol, watch);
     }
     bail!("say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite or --function")
 }
@@ -68,26 +72,32 @@ pub(crate) fn members(
     Ok(filters.members(intervals, &Facts(capture)))
 }
 
-/// What to say about a choice: ids that are not there, and why nothing is left where `must_choose`.
-pub(crate) fn findings(
-    selected: &Selected,
-    population: &Population<'_>,
-    must_choose: bool,
-) -> Vec<Diagnostic> {
+/// What to say about a population: ids that are not there, and why it is empty.
+pub(crate) fn findings(selected: &Selected, population: &Population<'_>) -> Vec<Diagnostic> {
     let ids = selected.missing_ids.iter().take(IDS_NAMED);
     let mut findings: Vec<Diagnostic> =
         ids.map(|id| Diagnostic::warning(format!("no interval has the id {id}"))).collect();
     let (all, passed) = (population.intervals().len(), population.members().len());
     let why = match (all, passed) {
         (0, _) => Some("the source holds no interval".to_owned()),
-        (_, 0) => Some(format!("none of the {all} intervals passes the filters")),
-        _ if must_choose && selected.indices.is_empty() => {
-            Some(format!("of {passed} intervals none is chosen by: {}", selected.rule))
-        }
+        (_, 0) => Some(format!(
+            "none of the {all} intervals passes the filters: loosen --time, --cpu, --pid, --tid, --comm or --label"
+        )),
         _ => None,
     };
     findings.extend(why.map(|why| Diagnostic::warning(format!("nothing is selected: {why}"))));
     findings
+}
+
+/// Why no interval of a population is chosen, where it has any.
+pub(crate) fn nothing_chosen(selected: &Selected, population: &Population<'_>) -> Option<Diagnostic> {
+    let passed = population.members().len();
+    (passed > 0 && selected.indices.is_empty()).then(|| {
+        let rule = &selected.rule;
+        Diagnostic::warning(format!(
+            "nothing is selected: of {passed} intervals none is chosen by: {rule}; --top 1 takes the longest"
+        ))
+    })
 }
 
 /// The criteria of the command line.

@@ -1,40 +1,28 @@
 //! `tailtrace stat`: the population's table, percentiles and histogram.
 
 use anyhow::Result;
-use intervals::{Population, PopulationStatistics, Selected};
-use report::{Bin, CounterView, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
+use intervals::{PopulationStatistics, Selected};
+use report::{Bin, CounterView, Mode, Modes, Percentiles, PopulationSummary, SelectionSummary};
 
-use crate::args::{StatArgs, StatFormat};
-use crate::capture::{self, Capture};
+use crate::args::{AnalysisArgs, EffortArgs, StatArgs, StatFormat};
 use crate::output::{self, Outcome};
-use crate::{source, view};
+use crate::study;
 
 /// Runs the command.
 pub(crate) fn run(args: &StatArgs) -> Result<Outcome> {
-    let perf = capture::open(&args.input)?;
-    let capture = Capture::new(&perf, &args.input);
-    let set = source::read(&args.source, &capture)?;
-    let members = source::members(&args.selection, &set.intervals, &capture)?;
-    let population = Population::of(&set.intervals, members, capture.conversion());
-    let selection = source::selection(&args.selection)?;
-    let selected = selection.select(&population);
-    let statistics = population.statistics(selection.outlier_rule());
-    let mut diagnostics = capture.diagnostics();
-    diagnostics.extend(set.diagnostics.iter().cloned());
-    diagnostics.extend(source::findings(&selected, &population, false));
-    output::print_diagnostics(&diagnostics);
-    let report = Report {
-        capture: capture.facts(),
-        population: population_summary(&statistics, view::counters(&population)),
-        selection: selection_summary(&selected),
-        diagnostics,
-        ..Report::default()
+    let analysis = AnalysisArgs {
+        input: args.input.clone(),
+        source: args.source.clone(),
+        selection: args.selection.clone(),
+        effort: EffortArgs::default(),
     };
+    let report = study::with(&analysis, |study| Ok(study.figures()))?;
+    output::print_diagnostics(&report.diagnostics);
     output::print_result(&match args.format {
         StatFormat::Text => report::render_stat_text(&report, &output::style()),
         StatFormat::Json => report::render_stat_json(&report),
     })?;
-    Ok(if statistics.count == 0 { Outcome::NothingSelected } else { Outcome::Reported })
+    Ok(if report.population.count == 0 { Outcome::NothingSelected } else { Outcome::Reported })
 }
 
 /// The selection, as the report shows it.

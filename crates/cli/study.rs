@@ -5,6 +5,7 @@
 //! [`Study::outlier_report`] joins both: the same whether all chosen intervals are wanted at once or one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use anyhow::Result;
 use attribution::{Examined, Queues, examine, examine_baseline};
@@ -17,10 +18,12 @@ use crate::args::{AnalysisArgs, InputArgs};
 use crate::capture::{self, Capture};
 use crate::checks;
 use crate::decoding::Decoders;
+use crate::hot_code::Timing;
+use crate::meter::Meter;
 use crate::read_ahead::{self, Stretch};
 use crate::slice::{Carried, Note};
 use crate::watch::Watch;
-use crate::{hot_code, places, source, stat, view};
+use crate::{places, source, stat, view};
 
 /// The capture, all its intervals, and those that were chosen.
 pub(crate) struct Study<'a> {
@@ -35,6 +38,7 @@ pub(crate) struct Study<'a> {
     decoders: Decoders<'a>,
     /// What the capture carries where it is a slice.
     carried: Option<Carried>,
+    meter: Meter,
 }
 
 /// Whether the code in which the time went is wanted, too: that takes decoding once more.
@@ -49,12 +53,32 @@ pub(crate) enum Listing {
 /// By interval: the typical ones it is compared with.
 pub(crate) type Baselines = BTreeMap<usize, Vec<usize>>;
 
-/// Opens what the arguments name and does `work` with it.
+/// Opens what the arguments name and does `work` with it; what takes long is shown on stderr.
 ///
 /// # Errors
 /// What opening finds unusable, and what `work` fails with.
 pub(crate) fn with<T>(args: &AnalysisArgs, work: impl FnOnce(&Study<'_>) -> Result<T>) -> Result<T> {
-    if let Some(jobs) = args.jobs {
+    let meter = Meter::on_stderr();
+    let watch = Arc::new(Watch::default());
+    let scan = meter.show("scanning the whole trace", &watch);
+    watched(args, meter, &watch, |study| {
+        drop(scan);
+        work(study)
+    })
+}
+
+/// As [`with`]; `watch` is told how far the scan is where opening needs one, and may stop it. `meter` shows what is
+/// decoded later.
+///
+/// # Errors
+/// As [`with`].
+pub(crate) fn watched<T>(
+    args: &AnalysisArgs,
+    meter: Meter,
+    watch: &Watch,
+    work: impl FnOnce(&Study<'_>) -> Result<T>,
+) -> Result<T> {
+    if let Some(jobs) = args.effort.jobs {
         rayon::ThreadPoolBuilder::new().num_threads(usize::from(jobs)).build_global()?;
     }
     let perf = capture::open(&args.input)?;
@@ -62,7 +86,7 @@ pub(crate) fn with<T>(args: &AnalysisArgs, work: impl FnOnce(&Study<'_>) -> Resu
     let own = if source::is_given(&args.source) { None } else { Note::of(&perf)? };
     let (set, carried) = match own {
         Some(note) => note.into_parts(),
-        None => (source::read(&args.source, &capture)?, None),
+        None => (source::read(&args.source, &capture, watch)?, None),
     };
     let members = match &carried {
         Some(_) => (0..set.intervals.len()).collect(),
@@ -83,6 +107,7 @@ pub(crate) fn with<T>(args: &AnalysisArgs, work: impl FnOnce(&Study<'_>) -> Resu
         decoders: Decoders::new(&capture),
         population: &population,
         carried,
+        meter,
     })
 }
 
@@ -122,8 +147,8 @@ impl<'a> Study<'a> {
         &self.is_outlier
     }
 
-    /// The population and the choice, and what is wrong with the input so far; no outlier yet.
-    pub(crate) fn overview(&self) -> Report {
+    /// The population and the choice, and what is wrong with the capture and the source; no outlier yet.
+    pub(crate) fn figures(&self) -> Report {
         if let Some(carried) = &self.carried {
             return carried.overview(self.capture.facts());
         }
@@ -132,9 +157,14 @@ impl<'a> Study<'a> {
             capture: self.capture.facts(),
             population: stat::population_summary(&statistics, view::counters(self.population)),
             selection: stat::selection_summary(&self.selected),
-            diagnostics: self.input_diagnostics(),
+            diagnostics: self.source_diagnostics(),
             ..Report::default()
         }
+    }
+
+    /// [`Self::figures`] for who wants to explain the chosen ones, and is told where there are none.
+    pub(crate) fn overview(&self) -> Report {
+        Report { diagnostics: self.input_diagnostics(), ..self.figures() }
     }
 
     /// What is wrong with the capture, the source and the choice.
@@ -142,9 +172,21 @@ impl<'a> Study<'a> {
         if let Some(carried) = &self.carried {
             return carried.diagnostics().to_vec();
         }
+        let mut diagnostics = self.source_diagnostics();
+        diagnostics.extend(source::nothing_chosen(&self.selected, self.population));
+        diagnostics
+    }
+
+    fn source_diagnostics(&self) -> Vec<Diagnostic> {
         let mut diagnostics = self.capture.diagnostics();
+        if self.capture.streams().next().is_none() {
+            diagnostics.push(Diagnostic::warning(
+                "there is no Intel PT in this capture: only its records tell something; record with \
+                 `perf record -e intel_pt//` on a machine whose CPU has it",
+            ));
+        }
         diagnostics.extend(self.set.diagnostics.iter().cloned());
-        diagnostics.extend(source::findings(&self.selected, self.population, true));
+        diagnostics.extend(source::findings(&self.selected, self.population));
         diagnostics
     }
 
@@ -188,14 +230,16 @@ impl<'a> Study<'a> {
     /// records of their own time.
     pub(crate) fn explained(&self, baselines: &Baselines, listing: Listing) -> Report {
         let wanted = &self.selected.indices;
-        let examined = self.examine(baselines, None);
+        let examined = self.examine_shown(baselines);
         let mut report = self.overview();
+        let watch = Arc::new(Watch::default());
+        let _shown = (listing == Listing::Wanted).then(|| self.meter.show("timing the code", &watch));
         for index in wanted {
             report.diagnostics.extend(examined[index].remarks());
             match self.outlier_report(*index, &baselines[index], &examined) {
                 Ok(mut outlier) => {
                     if listing == Listing::Wanted {
-                        outlier.code = self.code(*index, &baselines[index], &examined);
+                        outlier.code = self.code(*index, &baselines[index], &examined, &watch);
                     }
                     report.outliers.push(outlier);
                 }
@@ -223,34 +267,37 @@ impl<'a> Study<'a> {
         let verdicts = self.is_outlier.iter().zip(self.population.members());
         let is_outlier: Vec<bool> =
             verdicts.map(|(is_outlier, index)| *is_outlier || chosen.contains(index)).collect();
-        let count = self.args.baselines;
+        let count = self.args.effort.baselines;
         let typical = intervals::baselines_of_all(self.population, &is_outlier, wanted, count);
         wanted.iter().copied().zip(typical).collect()
     }
 
+    /// [`Self::examine`], with how far it is on the meter.
+    pub(crate) fn examine_shown(&self, baselines: &Baselines) -> BTreeMap<usize, Examined> {
+        let watch = Arc::new(Watch::default());
+        let _shown = self.meter.show("decoding", &watch);
+        self.examine(baselines, &watch)
+    }
+
     /// Examines every outlier and every baseline once, in parallel. Where `watch` stops the work, what is left out is
     /// explained as lost: the caller drops it.
-    pub(crate) fn examine(&self, baselines: &Baselines, watch: Option<&Watch>) -> BTreeMap<usize, Examined> {
+    pub(crate) fn examine(&self, baselines: &Baselines, watch: &Watch) -> BTreeMap<usize, Examined> {
         let context = self.capture.for_attribution(&self.queues);
         let pairs = baselines.iter();
         let mut wanted: Vec<usize> =
             pairs.flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        if let Some(watch) = watch {
-            watch.expect(wanted.len());
-        }
+        watch.expect(wanted.len());
         let stretches: Vec<Vec<Stretch<'_>>> =
             wanted.iter().map(|&index| self.capture.stretches_of(&self.intervals()[index])).collect();
         read_ahead::during(self.capture.perf(), &stretches, |progress| {
             let one = |&index: &usize| {
                 let examine = if baselines.contains_key(&index) { examine } else { examine_baseline };
                 let interval = &self.intervals()[index];
-                let examined = self.decoders.with(|decoding| match watch {
-                    Some(watch) => examine(&context, interval, &mut watch.over(decoding)),
-                    None => examine(&context, interval, decoding),
-                });
-                watch.inspect(|watch| watch.done());
+                let examined =
+                    self.decoders.with(|decoding| examine(&context, interval, &mut watch.over(decoding)));
+                watch.done();
                 progress.finished();
                 (index, examined)
             };
@@ -285,16 +332,19 @@ impl<'a> Study<'a> {
         Ok(with_command(report, &self.args.input))
     }
 
-    /// The code in which most of an examined outlier's time went, beside its examined baselines.
+    /// The code in which most of an examined outlier's time went, beside its examined baselines. Worth nothing where
+    /// `watch` stopped the work.
     pub(crate) fn code(
         &self,
         outlier: usize,
         baselines: &[usize],
         examined: &BTreeMap<usize, Examined>,
+        watch: &Watch,
     ) -> Vec<HotRange> {
         let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
-        let symfs = self.args.input.symfs.as_deref();
-        hot_code::ranges(self.capture, &self.decoders, symfs, (&examined[&outlier], &typical))
+        let symfs = self.args.input.code.symfs.as_deref();
+        let timing = Timing { capture: self.capture, decoders: &self.decoders, watch };
+        timing.ranges(symfs, &examined[&outlier], &typical)
     }
 }
 
@@ -307,18 +357,16 @@ impl Study<'_> {
         let attribution = attribution::attribute_alone(examined)?;
         let timebase = Timebase::new(self.capture.conversion(), None);
         let comm = |thread, at| self.capture.comm(thread, at);
-        Ok(OutlierReport::new::<Attribution>(&attribution, &[], timebase, comm))
+        let report = OutlierReport::new::<Attribution>(&attribution, &[], timebase, comm);
+        Ok(report.with_calls(&attribution::calls(examined), &[], examined.interval.range, timebase))
     }
 }
 
 /// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.
 fn with_command(outlier: OutlierReport, input: &InputArgs) -> OutlierReport {
     let mut outlier = outlier.with_perf_script(&input.input.to_string_lossy());
-    let options = [("--symfs", &input.symfs), ("--vmlinux", &input.vmlinux), ("--kallsyms", &input.kallsyms)];
-    for (name, value) in options {
-        if let Some(value) = value {
-            outlier = outlier.with_perf_option(name, &value.to_string_lossy());
-        }
+    for (name, path) in input.code.given() {
+        outlier = outlier.with_perf_option(name, &path.to_string_lossy());
     }
     outlier
 }

@@ -3,6 +3,7 @@
 //! Three threads: this one draws and takes keys, one reads the terminal, one holds the capture and decodes. They speak
 //! through one channel; [`State`] decides, [`draw`] shows, [`worker`] works.
 
+mod beside;
 mod call_list;
 mod commands;
 mod cursor;
@@ -11,6 +12,7 @@ mod flow;
 mod flow_list;
 mod intervals;
 mod keys;
+mod lanes;
 mod listing;
 mod look;
 mod overview;
@@ -23,6 +25,7 @@ mod state;
 mod terminal;
 mod worker;
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -33,8 +36,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::AnalysisArgs;
-use crate::meter;
 use crate::output::{self, Outcome};
+use crate::watch::Watch;
 use state::{Effect, Message, State};
 use terminal::Screen;
 use worker::Request;
@@ -56,7 +59,7 @@ pub(crate) fn run(args: AnalysisArgs) -> Result<Outcome> {
     if !output::is_terminal() {
         bail!("tui needs a terminal, and stdout is none: use `tailtrace explain` for files and pipes");
     }
-    meter::silence();
+    let opening = Arc::new(Watch::default());
     let (sender, incoming) = channel();
     // Before the screen is taken over: a signal must never meet it without us.
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT])?;
@@ -66,9 +69,9 @@ pub(crate) fn run(args: AnalysisArgs) -> Result<Outcome> {
             let _ = to_loop.send(Incoming::Signal(signal));
         }
     })?;
-    let requests = start_worker(args.clone(), sender.clone())?;
+    let requests = start_worker(args.clone(), Arc::clone(&opening), sender.clone())?;
     let size = crossterm::terminal::size().context("the terminal does not tell its size")?;
-    let mut state = State::new(args, size);
+    let mut state = State::new(args, size, opening);
     let ended = {
         let mut screen = Screen::enter().context("the terminal cannot be taken over")?;
         start_reader(sender)?;
@@ -131,11 +134,15 @@ fn wait(incoming: &Receiver<Incoming>, is_awaiting: bool) -> Result<Incoming> {
 }
 
 /// Starts the thread that holds the capture. It ends with the process: nobody waits for a decode that nobody wants.
-fn start_worker(args: AnalysisArgs, sender: Sender<Incoming>) -> Result<Sender<Request>> {
+fn start_worker(
+    args: AnalysisArgs,
+    opening: Arc<Watch>,
+    sender: Sender<Incoming>,
+) -> Result<Sender<Request>> {
     let (to_worker, requests) = channel();
     start("worker", move || {
         let answer = |answer| drop(sender.send(Incoming::Message(Message::Answer(answer))));
-        let work = || worker::run(&args, &requests, &answer);
+        let work = || worker::run(&args, &opening, &requests, &answer);
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
             let words = terminal::last_words().unwrap_or_else(|| "it panicked".to_owned());
             Err(anyhow!("decoding failed, which is a bug: {words}"))

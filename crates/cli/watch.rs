@@ -1,6 +1,6 @@
 //! How far long work is, and the wish that it end: shared between who works and who looks on.
 //!
-//! A [`Watch`] counts intervals and blocks; [`Watch::stop`] makes decoders end early, within some thousand blocks.
+//! A [`Watch`] counts windows, bytes and blocks; [`Watch::stop`] makes decoders end early, within some thousand blocks.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use attribution::Decode;
 use model::{Cpu, ThreadId, TscRange};
 use pt::{FlowItem, FlowSink};
+
+use crate::progress::Progress;
 
 /// Items between two looks at the watch: some ten microseconds of decoding.
 const STRIDE: u64 = 1024;
@@ -18,18 +20,9 @@ pub(crate) struct Watch {
     stopped: AtomicBool,
     expected: AtomicUsize,
     done: AtomicUsize,
+    bytes: AtomicU64,
+    expected_bytes: AtomicU64,
     items: AtomicU64,
-}
-
-/// How far work was at a moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// Intervals that are examined.
-    pub(crate) done: usize,
-    /// Intervals to examine; zero where that is not known yet.
-    pub(crate) expected: usize,
-    /// Blocks and PT events decoded, to within a thousand per decoder.
-    pub(crate) items: u64,
 }
 
 impl Watch {
@@ -48,16 +41,28 @@ impl Watch {
         Progress {
             done: self.done.load(Relaxed),
             expected: self.expected.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            expected_bytes: self.expected_bytes.load(Relaxed),
             items: self.items.load(Relaxed),
         }
     }
 
-    /// Says how many intervals there are to examine.
-    pub(crate) fn expect(&self, intervals: usize) {
-        self.expected.store(intervals, Relaxed);
+    /// Says how many more windows there are to decode.
+    pub(crate) fn expect(&self, windows: usize) {
+        self.expected.fetch_add(windows, Relaxed);
     }
 
-    /// One more interval is examined.
+    /// Says how many more bytes there are to decode.
+    pub(crate) fn expect_bytes(&self, bytes: u64) {
+        self.expected_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// So many bytes more are decoded.
+    pub(crate) fn read(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// One more window is decoded.
     pub(crate) fn done(&self) {
         self.done.fetch_add(1, Relaxed);
     }
@@ -65,6 +70,11 @@ impl Watch {
     /// `decoder`, counted and stoppable.
     pub(crate) fn over<'w>(&'w self, decoder: &'w mut dyn Decode) -> Watched<'w> {
         Watched { watch: self, decoder }
+    }
+
+    /// `sink`, counted and stoppable.
+    pub(crate) fn counting<S: FlowSink>(&self, sink: S) -> Counted<'_, S> {
+        Counted { watch: self, sink, items: 0, position: None }
     }
 }
 
@@ -85,26 +95,55 @@ impl Decode for Watched<'_> {
         if self.watch.is_stopped() {
             return false;
         }
-        let mut counted = Counted { watch: self.watch, sink, items: 0 };
+        let mut counted = self.watch.counting(Borrowed(sink));
         let found = self.decoder.decode(cpu, thread, range, &mut counted);
-        let rest = counted.items % STRIDE;
-        self.watch.items.fetch_add(rest, Relaxed);
+        counted.into_sink();
         found
     }
 }
 
-/// A sink that counts what passes, and ends where the watch is stopped.
-struct Counted<'w, 's> {
-    watch: &'w Watch,
-    sink: &'s mut dyn FlowSink,
-    items: u64,
+/// A sink that belongs to somebody else.
+struct Borrowed<'s>(&'s mut dyn FlowSink);
+
+impl FlowSink for Borrowed<'_> {
+    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+        self.0.item(item)
+    }
 }
 
-impl FlowSink for Counted<'_, '_> {
+/// A sink that counts what passes, and ends where the watch is stopped.
+pub(crate) struct Counted<'w, S> {
+    watch: &'w Watch,
+    sink: S,
+    items: u64,
+    /// The position in the trace up to which bytes are counted, and that of the last item.
+    position: Option<(u64, u64)>,
+}
+
+impl<S> Counted<'_, S> {
+    /// The sink, when no more comes.
+    pub(crate) fn into_sink(mut self) -> S {
+        self.watch.items.fetch_add(self.items % STRIDE, Relaxed);
+        self.count_bytes();
+        self.sink
+    }
+
+    fn count_bytes(&mut self) {
+        if let Some((counted, last)) = &mut self.position {
+            self.watch.read(last.saturating_sub(*counted));
+            *counted = (*counted).max(*last);
+        }
+    }
+}
+
+impl<S: FlowSink> FlowSink for Counted<'_, S> {
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
         self.items += 1;
+        let position = item.aux_offset();
+        self.position = Some((self.position.map_or(position, |(counted, _)| counted), position));
         if self.items.is_multiple_of(STRIDE) {
             self.watch.items.fetch_add(STRIDE, Relaxed);
+            self.count_bytes();
             if self.watch.is_stopped() {
                 return ControlFlow::Break(());
             }

@@ -11,7 +11,7 @@ use crate::examine::Scene;
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Sideband};
 use crate::syscalls;
-use crate::timeline::{Stay, Whereabouts};
+use crate::timeline::Stay;
 use crate::walk::{Activity, Frame, Silence, Stall, Walker};
 
 /// Decodes the trace of a CPU, or of a thread where the capture is per thread.
@@ -94,13 +94,9 @@ fn follow_thread(
     let mut end = Tsc(0);
     let mut was_off = false;
     for stay in stays {
-        let cpu = match stay.place {
-            Whereabouts::OnCpu(cpu) => Some(cpu),
-            Whereabouts::Unknown => None,
-            Whereabouts::OffCpu(_) => {
-                was_off = true;
-                continue;
-            }
+        let Some((cpu, _)) = stay.traced_by() else {
+            was_off = true;
+            continue;
         };
         walker.switch_in(cpu, stay.range.start);
         if std::mem::take(&mut was_off) {
@@ -141,12 +137,7 @@ struct OfThread<'w, 'a> {
 
 impl FlowSink for OfThread<'_, '_> {
     fn item(&mut self, item: pt::FlowItem) -> std::ops::ControlFlow<()> {
-        let thread = match &item {
-            pt::FlowItem::Block(block) => block.thread,
-            pt::FlowItem::Event(event) => event.thread,
-            pt::FlowItem::Gap(gap) => gap.thread,
-        };
-        if thread.is_none_or(|thread| thread.tid == self.thread.tid) {
+        if item.thread().is_none_or(|thread| thread.tid == self.thread.tid) {
             self.walker.item(&item);
         }
         std::ops::ControlFlow::Continue(())

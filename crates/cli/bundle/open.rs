@@ -54,12 +54,12 @@ impl Opened {
     pub(crate) fn explain(&self, given: &AnalysisArgs, listing: Listing) -> Result<(Report, Outcome)> {
         let mut args = given.clone();
         args.input.input = self.manifest.slice(&self.root);
-        if args.input.symfs.is_none() {
-            args.input.symfs = self.manifest.symfs(&self.root);
+        if args.input.code.symfs.is_none() {
+            args.input.code.symfs = self.manifest.symfs(&self.root);
         }
         let (mut report, outcome) = explain::analyse(&args, listing)?;
         let own = self.manifest.symfs(Path::new(""));
-        let named = given.input.symfs.clone().or(own).map(|symfs| symfs.to_string_lossy().into_owned());
+        let named = given.input.code.symfs.clone().or(own).map(|symfs| symfs.to_string_lossy().into_owned());
         super::in_bundle(&mut report, named.as_deref());
         Ok((report, outcome))
     }

@@ -114,7 +114,12 @@ fn user_of(path: &str) -> Option<String> {
 /// Paths of this machine that messages may name.
 fn local_paths(perf: &PerfData, args: &AnalysisArgs) -> BTreeSet<String> {
     let input = &args.input;
-    let named = [Some(&input.input), input.symfs.as_ref(), input.vmlinux.as_ref(), input.kallsyms.as_ref()];
+    let named = [
+        Some(&input.input),
+        input.code.symfs.as_ref(),
+        input.code.vmlinux.as_ref(),
+        input.code.kallsyms.as_ref(),
+    ];
     let named = named.into_iter().chain([args.source.intervals.as_ref()]).flatten();
     let mut paths: BTreeSet<String> = named
         .flat_map(|path| [Some(path.clone()), path.canonicalize().ok()])

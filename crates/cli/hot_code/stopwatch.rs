@@ -154,12 +154,7 @@ impl<'a> Stopwatch<'a> {
 
 impl FlowSink for Stopwatch<'_> {
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
-        let thread = match &item {
-            FlowItem::Block(block) => block.thread,
-            FlowItem::Event(event) => event.thread,
-            FlowItem::Gap(gap) => gap.thread,
-        };
-        if thread.is_some_and(|thread| thread.tid != self.thread.tid) {
+        if item.thread().is_some_and(|thread| thread.tid != self.thread.tid) {
             // The ratio is the core's: whoever runs when it is told.
             if let FlowItem::Event(PtEvent { kind: EventKind::CoreBusRatio { ratio }, .. }) = item {
                 self.ratio = ratio;

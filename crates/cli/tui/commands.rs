@@ -5,7 +5,7 @@ use report::shell_quoted;
 
 use super::page::{BlockPage, OutlierPage, Page};
 use super::state::State;
-use crate::args::AnalysisArgs;
+use crate::args::{AnalysisArgs, EffortArgs};
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,11 @@ fn tailtrace(args: &AnalysisArgs, command: &str, id: Option<u64>) -> String {
     add("--comm", (!selection.comm.is_empty()).then(|| selection.comm.join(",")));
     add("--label", (!selection.label.is_empty()).then(|| selection.label.join(",")));
     add("--id", id.map(|id| id.to_string()));
-    add("--baselines", (args.baselines != 16 && command == "explain").then(|| args.baselines.to_string()));
+    add(
+        "--baselines",
+        (args.effort.baselines != EffortArgs::USUAL_BASELINES && command == "explain")
+            .then(|| args.effort.baselines.to_string()),
+    );
     line
 }
 
@@ -143,13 +147,8 @@ fn add_option(line: &mut String, option: &str, value: &str) {
 
 /// Adds where code and symbols are; perf spells the options as we do.
 fn with_files(mut line: String, args: &AnalysisArgs) -> String {
-    let input = &args.input;
-    for (option, path) in
-        [("--symfs", &input.symfs), ("--vmlinux", &input.vmlinux), ("--kallsyms", &input.kallsyms)]
-    {
-        if let Some(path) = path {
-            add_option(&mut line, option, &path.to_string_lossy());
-        }
+    for (option, path) in args.input.code.given() {
+        add_option(&mut line, option, &path.to_string_lossy());
     }
     line
 }

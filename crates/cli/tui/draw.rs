@@ -1,12 +1,14 @@
 //! From the state to a screen: a pure function of it. Every string of the capture passes through one escaping.
 
 mod baseline;
+mod beside;
 mod block;
 mod calls;
 mod code;
 mod flow;
 mod head;
 mod intervals;
+mod lanes;
 mod overlay;
 mod pieces;
 mod timeline;
@@ -21,7 +23,7 @@ use super::page::{OutlierPart, Page};
 use super::painted;
 use super::state::State;
 
-pub(crate) use overlay::help_extent;
+pub(crate) use overlay::reading_extent;
 
 /// Columns and rows below which nothing sensible fits.
 const SMALLEST: (u16, u16) = (40, 10);
@@ -55,7 +57,13 @@ pub(crate) fn body_height(state: &State) -> usize {
     let (width, height) = state.size;
     let body = rows(state, Rect { x: 0, y: 0, width, height })[2];
     let own = match state.page() {
-        Page::Outlier(page) if page.part == OutlierPart::Timeline => timeline::list_height(body),
+        Page::Outlier(page) if page.part == OutlierPart::Timeline => {
+            let lanes = state.explained(page.index).map_or(0, |explained| explained.lanes.len());
+            timeline::list_height(lanes, body)
+        }
+        Page::Outlier(page) if page.part == OutlierPart::Flow && page.beside.is_some() => {
+            body.height.saturating_sub(beside::ABOVE)
+        }
         Page::Outlier(page) if matches!(page.part, OutlierPart::Calls | OutlierPart::Flow) => body.height - 1,
         _ => body.height,
     };
@@ -75,7 +83,7 @@ pub(crate) fn extent(state: &State) -> usize {
             }
             OutlierPart::Timeline => page.segments.lines(&explained.outlier).len(),
             OutlierPart::Calls => page.calls.lines(&explained.outlier.calls).len(),
-            OutlierPart::Flow => page.flow.count(),
+            OutlierPart::Flow => page.beside.as_ref().map_or(page.flow.count(), |beside| beside.rows.len()),
         }),
     }
 }
@@ -92,7 +100,8 @@ pub(crate) fn outlier_text(state: &State) -> Vec<String> {
 
 fn population_lines(state: &State) -> Vec<Line<'static>> {
     let Some(overview) = &state.overview else { return Vec::new() };
-    painted::lines(&report::render_stat_text(&overview.report, &painted::style(state.size.0)))
+    let text = report::render_stat_text(&overview.report, &painted::style(state.size.0));
+    painted::folded(painted::lines(&text), state.size.0)
 }
 
 /// The lines of those parts of an outlier's page that are text.
@@ -105,8 +114,9 @@ fn outlier_lines(state: &State) -> Vec<Line<'static>> {
         _ => {}
     }
     let style = painted::style(state.size.0);
-    let mut lines = painted::lines(&report::render_verdict(&explained.outlier, &style));
-    lines.extend(explained.remarks.iter().map(|remark| pieces::remark(remark, state.size.0)));
+    let lines = painted::lines(&report::render_verdict(&explained.outlier, &style));
+    let mut lines = painted::folded(lines, state.size.0);
+    lines.extend(explained.remarks.iter().flat_map(|remark| pieces::remark(remark, state.size.0)));
     lines
 }
 
@@ -123,7 +133,7 @@ fn draw_body(state: &State, frame: &mut Frame<'_>, area: Rect) {
         },
         Page::Outlier(page) => {
             let waits = match page.part {
-                OutlierPart::Flow => page.flow.flow.is_none(),
+                OutlierPart::Flow => page.beside.is_none() && page.flow.flow.is_none(),
                 OutlierPart::Code => page.ranges.is_none(),
                 _ => false,
             };
@@ -134,9 +144,12 @@ fn draw_body(state: &State, frame: &mut Frame<'_>, area: Rect) {
                 OutlierPart::Verdict => draw_text(&outlier_lines(state), page.verdict, frame, area),
                 OutlierPart::Baseline => draw_text(&outlier_lines(state), page.comparison, frame, area),
                 OutlierPart::Code => draw_text(&outlier_lines(state), page.code, frame, area),
-                OutlierPart::Timeline => timeline::draw(page, &explained.outlier, frame, area),
+                OutlierPart::Timeline => timeline::draw(page, explained, frame, area),
                 OutlierPart::Calls => calls::draw(page, &explained.outlier, frame, area),
-                OutlierPart::Flow => flow::draw(page, &explained.outlier, frame, area),
+                OutlierPart::Flow => match &page.beside {
+                    Some(beside) => beside::draw(page, beside, explained, frame, area),
+                    None => flow::draw(page, &explained.outlier, frame, area),
+                },
             }
         }
     }

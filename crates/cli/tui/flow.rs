@@ -8,11 +8,10 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use attribution::{Decode, Function, Functions, Stay, Whereabouts};
+use attribution::{Decode, Function, Functions, Stay};
 use model::{Cpu, Pid, ThreadId, Ticks, Tsc, TscRange};
-use perfdata::LeaveReason;
 use pt::{Block, EventKind, FlowItem, FlowSink, PtEvent};
-use report::Timebase;
+use report::{SegmentReport, Timebase};
 
 /// Rows that are kept; who wants to see more zooms in.
 const MOST_ROWS: usize = 50_000;
@@ -96,6 +95,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) functions: &'a dyn Functions,
     /// From ticks to the report's unit.
     pub(crate) timebase: Timebase,
+    /// The interval's segments: they name the time off the CPU.
+    pub(crate) segments: &'a [SegmentReport],
 }
 
 impl Wanted<'_> {
@@ -103,17 +104,10 @@ impl Wanted<'_> {
     pub(crate) fn decode(&self, asked: (u64, u64), stays: &[Stay], decoder: &mut dyn Decode) -> Flow {
         let mut flow = Flow { asked, ..Flow::default() };
         for stay in stays {
-            let (Some(range), Some(thread)) = (stay.range.intersection(self.range), stay.thread) else {
+            let Some(range) = stay.range.intersection(self.range) else { continue };
+            let Some((cpu, thread)) = stay.traced_by() else {
+                flow.rows.extend(self.named(range).map(FlowRow::Mark));
                 continue;
-            };
-            let cpu = match stay.place {
-                Whereabouts::OnCpu(cpu) => Some(cpu),
-                Whereabouts::Unknown => None,
-                Whereabouts::OffCpu(reason) => {
-                    let text = format!("off the CPU, {}, for {}", why(reason), self.words(range));
-                    flow.rows.push(FlowRow::Mark(Mark { offset: self.offset(range.start), text }));
-                    continue;
-                }
             };
             let mut runs = Runs::new(self, &mut flow, range, (cpu, thread));
             let traced = decoder.decode(cpu, thread, range, &mut runs);
@@ -129,6 +123,20 @@ impl Wanted<'_> {
         flow
     }
 
+    /// What the interval's segments say of a time of which there is no trace.
+    fn named(&self, range: TscRange) -> impl Iterator<Item = Mark> {
+        let (from, to) = (self.offset(range.start), self.offset(range.stop));
+        let there = self.segments.iter().filter(move |segment| {
+            segment.offset_ns < to && segment.offset_ns.saturating_add(segment.duration_ns) > from
+        });
+        there.map(move |segment| {
+            let words = [segment.cause.as_str(), &segment.detail];
+            let words = words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ");
+            let length = report::length(segment.duration_ns, self.timebase.unit());
+            Mark { offset: segment.offset_ns.max(from), text: format!("{length} {words}") }
+        })
+    }
+
     fn offset(&self, at: Tsc) -> u64 {
         self.timebase.duration(TscRange::new(self.interval.start, at.max(self.interval.start)))
     }
@@ -140,16 +148,6 @@ impl Wanted<'_> {
 
     fn words(&self, range: TscRange) -> String {
         report::length(self.timebase.duration(range), self.timebase.unit())
-    }
-}
-
-/// Why the thread left the CPU.
-fn why(reason: LeaveReason) -> &'static str {
-    match reason {
-        LeaveReason::Preempted => "preempted",
-        LeaveReason::Slept(_) => "waiting",
-        LeaveReason::Exited => "ended",
-        LeaveReason::Unknown => "for a reason that no record tells",
     }
 }
 
@@ -318,12 +316,9 @@ impl OpenRun {
 
 impl FlowSink for Runs<'_, '_> {
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
-        let (thread, time, aux_offset) = match &item {
-            FlowItem::Block(block) => (block.thread, block.time, block.aux_offset),
-            FlowItem::Event(event) => (event.thread, event.time, event.aux_offset),
-            FlowItem::Gap(gap) => (gap.thread, gap.time, gap.resumed_at),
-        };
-        let is_ours = thread.is_none_or(|thread| thread.tid == self.thread.tid);
+        let time = item.time();
+        let aux_offset = item.aux_offset();
+        let is_ours = item.thread().is_none_or(|thread| thread.tid == self.thread.tid);
         let is_early = time.not_after < self.range.start;
         if time.not_before >= self.range.stop {
             return ControlFlow::Break(());

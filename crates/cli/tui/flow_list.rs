@@ -26,9 +26,15 @@ pub(crate) enum FlowLine<'f> {
 }
 
 impl FlowPart {
-    /// Shows `flow` from its beginning.
+    /// Shows `flow`; the run that took longest is under the cursor.
     pub(crate) fn show(&mut self, flow: Flow) {
-        *self = FlowPart { flow: Some(flow), ..FlowPart::default() };
+        let time = |row: &FlowRow| match row {
+            FlowRow::Run(run) => Some(run.duration),
+            FlowRow::Mark(_) => None,
+        };
+        let longest = flow.rows.iter().enumerate().rev().max_by_key(|(_, row)| time(row));
+        let cursor = Cursor::new(longest.map_or(0, |(index, _)| index));
+        *self = FlowPart { cursor, flow: Some(flow), ..FlowPart::default() };
     }
 
     /// How many lines there are.

@@ -25,7 +25,7 @@ pub(crate) struct Look {
 }
 
 /// Drawn characters and what stands for them in ASCII; others become `?`.
-const PLAIN: [(&str, &str); 24] = [
+const PLAIN: [(&str, &str); 25] = [
     ("─", "-"),
     ("│", "|"),
     ("┌", "+"),
@@ -50,6 +50,7 @@ const PLAIN: [(&str, &str); 24] = [
     ("✓", "y"),
     ("✗", "n"),
     ("›", ">"),
+    ("↳", ">"),
 ];
 
 impl Look {

@@ -2,6 +2,7 @@
 
 use report::{HotRange, OutlierReport};
 
+use super::beside::Beside;
 use super::call_list::CallsPart;
 use super::cursor::Cursor;
 use super::flow::BlockUse;
@@ -10,6 +11,7 @@ use super::intervals::IntervalsPage;
 use super::keys::Place;
 use super::listing::BlockListing;
 use super::segments::SegmentsPart;
+use super::worker::Explained;
 
 /// A page.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct OutlierPage {
     pub(crate) segments: SegmentsPart,
     pub(crate) calls: CallsPart,
     pub(crate) flow: FlowPart,
+    /// Stands for the flow, where it is there.
+    pub(crate) beside: Option<Beside>,
     pub(crate) code: Cursor,
     /// Its hottest code; `None` until it is timed.
     pub(crate) ranges: Option<Vec<HotRange>>,
@@ -115,9 +119,26 @@ impl OutlierPage {
             segments: SegmentsPart::default(),
             calls: CallsPart::default(),
             flow: FlowPart::default(),
+            beside: None,
             code: Cursor::default(),
             ranges: None,
             baseline: 0,
+        }
+    }
+
+    /// Where one stands in the flow, or in the comparison that stands for it.
+    pub(crate) fn flow_cursor(&mut self) -> &mut Cursor {
+        match &mut self.beside {
+            Some(beside) => &mut beside.cursor,
+            None => &mut self.flow.cursor,
+        }
+    }
+
+    /// Puts another typical interval beside this one.
+    pub(crate) fn turn_to(&mut self, baseline: usize, explained: &Explained) {
+        self.baseline = baseline.min(explained.baselines.len().saturating_sub(1));
+        if let (Some(beside), Some(typical)) = (&mut self.beside, explained.baselines.get(self.baseline)) {
+            *beside = Beside::new(&explained.outlier.calls, &typical.calls);
         }
     }
 

@@ -4,6 +4,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use report::cells::width;
 
 /// How `report` shall render for this screen; what the terminal lacks is taken away when all is drawn.
 pub(crate) fn style(width: u16) -> report::Style {
@@ -46,6 +47,41 @@ fn style_of(codes: &str) -> Style {
     })
 }
 
+/// `lines` in `columns`: the report has a least width, and what is longer than the screen goes on in the next line.
+pub(crate) fn folded(lines: Vec<Line<'static>>, columns: u16) -> Vec<Line<'static>> {
+    let columns = usize::from(columns.max(1));
+    lines
+        .into_iter()
+        .flat_map(|line| if line.width() <= columns { vec![line] } else { fold(&line, columns) })
+        .collect()
+}
+
+fn fold(line: &Line<'_>, columns: usize) -> Vec<Line<'static>> {
+    let mut folded = vec![Line::default()];
+    let mut used = 0;
+    for span in &line.spans {
+        let mut rest = String::new();
+        for character in span.content.chars() {
+            let wide = width(character.encode_utf8(&mut [0; 4]));
+            if used + wide > columns {
+                push(&mut folded, &mut rest, span.style);
+                folded.push(Line::default());
+                used = 0;
+            }
+            used += wide;
+            rest.push(character);
+        }
+        push(&mut folded, &mut rest, span.style);
+    }
+    folded
+}
+
+fn push(lines: &mut [Line<'static>], text: &mut String, style: Style) {
+    if let Some(last) = lines.last_mut().filter(|_| !text.is_empty()) {
+        last.spans.push(Span::styled(std::mem::take(text), style));
+    }
+}
+
 /// The text of a line.
 pub(crate) fn plain(line: &Line<'_>) -> String {
     line.spans.iter().map(|span| &*span.content).collect()
@@ -67,6 +103,18 @@ mod tests {
         ]);
         assert_eq!(shown, expected);
         assert_eq!(plain(&shown), "a b L.");
+    }
+
+    #[test]
+    fn what_is_too_long_goes_on_below() {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let long = Line::from(vec![Span::raw("abc"), Span::styled("defgh", bold)]);
+        let expected = vec![
+            Line::from(vec![Span::raw("abc"), Span::styled("d", bold)]),
+            Line::from(vec![Span::styled("efgh", bold)]),
+            Line::raw("four"),
+        ];
+        assert_eq!(folded(vec![long, Line::raw("four")], 4), expected);
     }
 
     #[test]

@@ -8,10 +8,11 @@ use model::{CallLayer, Certainty, Cpu, Pid, ThreadId, Tid, Tsc};
 use pt::{Block, BlockEnd, TimeBounds};
 use report::{
     Bin, CallReport, CallTree, CauseTotal, Check, CheckState, EvidenceReport, HotBlock, HotInstruction,
-    HotRange, OutlierReport, Percentiles, Report, SegmentReport, Spent, ThreadName,
+    HotRange, OutlierReport, Percentiles, Report, SegmentReport, Spent, StretchReport, ThreadName,
 };
 
 use super::flow::{BlockUse, Flow, FlowRow, Mark, Run};
+use super::lanes::{Presence, lanes};
 use super::listing::{BlockListing, CodeLine, PacketLine, SourceLine};
 use super::overview::{Overview, Row};
 use super::state::{Effect, Message, State};
@@ -35,7 +36,7 @@ pub(super) fn args(more: &[&str]) -> crate::args::AnalysisArgs {
 
 /// The state before the capture is open, at this size.
 pub(super) fn opening(size: (u16, u16)) -> State {
-    State::new(args(&["--symfs", "sym fs"]), size)
+    State::new(args(&["--symfs", "sym fs"]), size, Arc::default())
 }
 
 /// The state with the capture open.
@@ -118,7 +119,7 @@ pub(super) fn overview() -> Overview {
     Overview { report, rows: (0..40).map(row).collect() }
 }
 
-fn segment(offset_ns: u64, duration_ns: u64, cause: &str, detail: &str) -> SegmentReport {
+pub(super) fn segment(offset_ns: u64, duration_ns: u64, cause: &str, detail: &str) -> SegmentReport {
     let evidence = EvidenceReport {
         kind: model::EvidenceKind::Record,
         file_offset: Some(0x14bf8),
@@ -158,9 +159,10 @@ fn cause(cause: &str, duration_ns: u64, typical_ns: u64, detail: &str) -> CauseT
 pub(super) fn explained() -> Explained {
     let by = format!("by {HOSTILE} (tid 122)");
     let mut wait = segment(53_500, 1_095_800, "offcpu.preempted", &by);
+    let of_other = |segment| SegmentReport { tid: Some(122), cpu: Some(0), ..segment };
     wait.during = vec![
-        segment(53_500, 1_000_000, "user.expected", "sort"),
-        segment(1_053_500, 95_800, "kernel.syscall.futex", ""),
+        of_other(segment(53_500, 1_000_000, "user.expected", "sort")),
+        of_other(segment(1_053_500, 95_800, "kernel.syscall.futex", "")),
     ];
     let segments = vec![
         segment(0, 16_200, "user.expected", "worker"),
@@ -203,9 +205,17 @@ pub(super) fn explained() -> Explained {
         duration_ns: 25_100,
         causes: vec![cause("user.expected", 25_100, 0, "process_item")],
         segments: vec![segment(0, 25_100, "user.expected", "process_item")],
+        calls: usual_calls(),
         ..OutlierReport::default()
     };
-    Explained { outlier, baselines: vec![baseline], remarks: Vec::new() }
+    let lanes = lanes(&outlier, cpus(), &|tid| if tid == 124 { "worker 124".into() } else { HOSTILE.into() });
+    Explained { outlier, baselines: vec![baseline], remarks: Vec::new(), lanes }
+}
+
+/// CPU 1 was the other thread's and then idle, but for what the records before 10 us do not tell.
+fn cpus() -> Vec<(u32, Vec<Presence>)> {
+    let presence = |offset, duration, name: &str| Presence { offset, duration, name: name.to_owned() };
+    vec![(1, vec![presence(53_500, 800_000, HOSTILE), presence(853_500, 200_000, "idle")])]
 }
 
 fn calls() -> CallTree {
@@ -224,7 +234,27 @@ fn calls() -> CallTree {
         node(Some(1), "kernel.schedule", CallLayer::Kernel, 19_000, 0),
         node(Some(1), HOSTILE, CallLayer::Kernel, 18_300, 0),
     ];
-    CallTree { nodes, stretches: Vec::new() }
+    let stretches = [(0, 0, 100), (1, 100, 16_100), (4, 16_200, 18_300), (3, 34_500, 19_000)];
+    let later = [(2, 53_500, 1_095_800), (1, 1_149_300, 19_401)];
+    let stretch = |(node, offset_ns, duration_ns)| StretchReport { offset_ns, duration_ns, node };
+    CallTree { nodes, stretches: stretches.into_iter().chain(later).map(stretch).collect() }
+}
+
+/// A typical interval: the worker, what it always does, and once a log that the slow one did not write.
+fn usual_calls() -> CallTree {
+    let node = |parent, name: &str, self_ns| CallReport {
+        parent,
+        name: name.to_owned(),
+        layer: CallLayer::User,
+        self_ns,
+        typical_self_ns: 0,
+        calls: 1,
+    };
+    let nodes =
+        vec![node(None, "worker", 90), node(Some(0), "process_item", 24_000), node(Some(0), "log", 1_010)];
+    let stretch = |(node, offset_ns, duration_ns)| StretchReport { offset_ns, duration_ns, node };
+    let stretches = [(0, 0, 90), (1, 90, 24_000), (2, 24_090, 1_010)].map(stretch).to_vec();
+    CallTree { nodes, stretches }
 }
 
 fn used(ip: u64, executions: u64, duration: u64) -> BlockUse {
@@ -264,7 +294,7 @@ fn flow(asked: (u64, u64)) -> Flow {
         run(6, 16_194, "process_item", false, vec![used(0x40_1136, 366, 16_000), used(0x40_1150, 1, 194)]),
         mark(16_200, "interrupted at process_item+0x1a, on to asm_sysvec_reschedule_ipi"),
         run(16_200, 18_300, HOSTILE, true, vec![used(0xffff_ffff_81c0_0ef0, 1, 18_300)]),
-        mark(53_500, "off the CPU, preempted, for 1.10 ms"),
+        mark(53_500, &format!("1.10 ms offcpu.preempted, by {HOSTILE} (tid 122)")),
     ];
     Flow { rows, asked, is_cut: false }
 }

@@ -22,7 +22,8 @@ use super::overview::{Overview, Row};
 use super::page::{OutlierPage, Page};
 use super::worker::{Answer, Ask, Explained, Request};
 use crate::args::AnalysisArgs;
-use crate::watch::{Progress, Watch};
+use crate::progress::Progress;
+use crate::watch::Watch;
 
 /// What happens.
 #[derive(Debug)]
@@ -57,6 +58,8 @@ pub(crate) enum Effect {
 pub(crate) enum Overlay {
     /// The keys; the first line in view.
     Help(Cursor),
+    /// All that is known of the segment under the cursor; the first line in view.
+    Evidence(Cursor),
     /// Commands to copy.
     Yank(Vec<Command>, Cursor),
     /// A line being typed.
@@ -109,10 +112,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Before the capture is open.
-    pub(crate) fn new(args: AnalysisArgs, size: (u16, u16)) -> State {
+    /// Before the capture is open; `opening` tells how far that is.
+    pub(crate) fn new(args: AnalysisArgs, size: (u16, u16), opening: Arc<Watch>) -> State {
         let what = format!("opening {}", args.input.input.display());
-        let watch = Arc::new(Watch::default());
         State {
             size,
             args,
@@ -120,7 +122,7 @@ impl State {
             known: Known::new(),
             pages: vec![Page::Population(Cursor::default())],
             overlay: None,
-            task: Some(Task { what, progress: Progress::default(), watch, ask: None }),
+            task: Some(Task { what, progress: Progress::default(), watch: opening, ask: None }),
             queue: Vec::new(),
             notice: None,
             sought: String::new(),

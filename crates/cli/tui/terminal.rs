@@ -56,7 +56,9 @@ impl Screen {
     /// # Errors
     /// What the operating system says.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // `Terminal::clear` would ask the terminal where its cursor is, and the thread that reads keys gets the answer.
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())
     }
 
     /// Asks the terminal to put `text` on the clipboard (OSC 52); not all do.

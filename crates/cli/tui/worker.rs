@@ -9,14 +9,16 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use anyhow::{Context as _, Result};
-use attribution::Stay;
-use model::{Diagnostic, TscRange};
-use report::{HotRange, OutlierReport, Timebase};
+use attribution::{Examined, Stay};
+use model::{Cpu, Diagnostic, Pid, ThreadId, Tid, Tsc, TscRange};
+use report::{HotRange, OutlierReport, SegmentReport, Timebase};
 
 use super::flow::{BlockUse, Flow, Wanted};
+use super::lanes::{self, Lane, Presence};
 use super::listing::{self, BlockListing};
 use super::overview::Overview;
 use crate::args::AnalysisArgs;
+use crate::meter::Meter;
 use crate::study::{self, Study};
 use crate::watch::Watch;
 
@@ -86,17 +88,24 @@ pub(crate) struct Explained {
     pub(crate) baselines: Vec<OutlierReport>,
     /// What the reader must know beside it.
     pub(crate) remarks: Vec<Diagnostic>,
+    /// Its timeline, row by row.
+    pub(crate) lanes: Vec<Lane>,
 }
 
-/// Opens the capture, then answers until nobody asks any more.
+/// Opens the capture, telling `opening` how far that is, then answers until nobody asks any more.
 ///
 /// # Errors
 /// What makes the capture unusable.
-pub(crate) fn run(args: &AnalysisArgs, requests: &Receiver<Request>, answer: &dyn Fn(Answer)) -> Result<()> {
-    study::with(args, |study| {
+pub(crate) fn run(
+    args: &AnalysisArgs,
+    opening: &Watch,
+    requests: &Receiver<Request>,
+    answer: &dyn Fn(Answer),
+) -> Result<()> {
+    study::watched(args, Meter::Nowhere, opening, |study| {
         answer(Answer::Opened(Box::new(Overview::of(study))));
-        let symfs = args.input.symfs.clone();
-        let mut worker = Worker { study, symfs, stays: BTreeMap::new() };
+        let symfs = args.input.code.symfs.clone();
+        let mut worker = Worker { study, symfs, explained: BTreeMap::new(), last: None };
         for request in requests {
             let found = worker.answer(&request);
             answer(match found {
@@ -112,8 +121,10 @@ pub(crate) fn run(args: &AnalysisArgs, requests: &Receiver<Request>, answer: &dy
 struct Worker<'s, 'a> {
     study: &'s Study<'a>,
     symfs: Option<PathBuf>,
-    /// Where the threads of explained intervals were.
-    stays: BTreeMap<usize, Vec<Stay>>,
+    /// Of explained intervals where their threads were, and their segments.
+    explained: BTreeMap<usize, (Vec<Stay>, Vec<SegmentReport>)>,
+    /// What the interval last explained and its typical ones came to: timing its code needs that again.
+    last: Option<(usize, BTreeMap<usize, Examined>)>,
 }
 
 impl Worker<'_, '_> {
@@ -133,38 +144,73 @@ impl Worker<'_, '_> {
     fn explain(&mut self, index: usize, watch: &Watch) -> Result<Explained> {
         let baselines = self.study.baselines(&[index]);
         let typical = &baselines[&index];
-        let examined = self.study.examine(&baselines, Some(watch));
+        let examined = self.study.examine(&baselines, watch);
         if watch.is_stopped() {
             return Ok(Explained::default());
         }
         let mut remarks = examined[&index].remarks();
         let alone = |index: &usize| self.study.baseline_report(&examined[index]);
+        let outlier = self.study.outlier_report(index, typical, &examined)?;
         let explained = Explained {
-            outlier: self.study.outlier_report(index, typical, &examined)?,
+            lanes: self.lanes(&examined[&index], &outlier),
+            outlier,
             baselines: typical.iter().map(alone).collect::<Result<_>>()?,
             remarks: {
                 remarks.extend(self.study.capture().late_diagnostics());
                 remarks
             },
         };
-        self.stays.insert(index, examined[&index].stays.clone());
+        let of_it = (examined[&index].stays.clone(), explained.outlier.segments.clone());
+        self.explained.insert(index, of_it);
+        self.last = Some((index, examined));
         Ok(explained)
     }
 
+    /// The lanes of an explained interval: who else was on the CPUs that its threads were on or left tells the schedule.
+    fn lanes(&self, examined: &Examined, outlier: &OutlierReport) -> Vec<Lane> {
+        let (capture, interval) = (self.study.capture(), examined.interval.range);
+        let name = |thread: ThreadId, at: Tsc| match (thread.tid.0, capture.comm(thread, at)) {
+            (0, _) => "idle".to_owned(),
+            (tid, Some(comm)) => format!("{comm} {tid}"),
+            (tid, None) => format!("tid {tid}"),
+        };
+        let mut cpus: Vec<Cpu> = Vec::new();
+        for cpu in examined.stays.iter().filter_map(|stay| stay.place.cpu().or(stay.left_cpu)) {
+            if !cpus.contains(&cpu) {
+                cpus.push(cpu);
+            }
+        }
+        let timebase = Timebase::new(capture.conversion(), None);
+        let on = |cpu: Cpu| {
+            let runs = capture.runs_on(cpu, interval);
+            let presence = |(thread, range): (ThreadId, TscRange)| Presence {
+                offset: timebase.duration(TscRange::new(interval.start, range.start)),
+                duration: timebase.duration(range),
+                name: name(thread, range.start),
+            };
+            (cpu.0, runs.map(presence).collect())
+        };
+        let of_tid = |tid: i32| name(ThreadId { pid: Pid(tid), tid: Tid(tid) }, interval.start);
+        lanes::lanes(outlier, cpus.into_iter().map(on).collect(), &of_tid)
+    }
+
     /// The code of an interval that was explained before; its flows are decoded once more.
-    fn code(&self, index: usize, watch: &Watch) -> Vec<HotRange> {
+    fn code(&mut self, index: usize, watch: &Watch) -> Vec<HotRange> {
         let baselines = self.study.baselines(&[index]);
-        let examined = self.study.examine(&baselines, Some(watch));
+        let known = self.last.take().filter(|(last, _)| *last == index);
+        let (_, examined) = known.unwrap_or_else(|| (index, self.study.examine(&baselines, watch)));
         if watch.is_stopped() {
             return Vec::new();
         }
-        self.study.code(index, &baselines[&index], &examined)
+        let ranges = self.study.code(index, &baselines[&index], &examined, watch);
+        self.last = Some((index, examined));
+        ranges
     }
 
     fn flow(&self, index: usize, (from, to): (u64, u64), watch: &Watch) -> Result<Flow> {
         let capture = self.study.capture();
         let interval = self.study.intervals().get(index).context("there is no such interval")?;
-        let stays = self.stays.get(&index).context("the interval is not explained yet")?;
+        let (stays, segments) = self.explained.get(&index).context("the interval is not explained yet")?;
         let tsc = |offset: u64| match capture.conversion() {
             Some(conversion) => interval.range.start + conversion.ns_to_ticks(offset),
             None => interval.range.start + model::Ticks(offset),
@@ -176,6 +222,7 @@ impl Worker<'_, '_> {
             range,
             functions: capture,
             timebase: Timebase::new(capture.conversion(), None),
+            segments,
         };
         Ok(self.study.decoders().with(|decoding| wanted.decode((from, to), stays, &mut watch.over(decoding))))
     }

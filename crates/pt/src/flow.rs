@@ -248,6 +248,35 @@ pub enum FlowItem {
     Gap(Gap),
 }
 
+impl FlowItem {
+    /// Whose it is, where that is known.
+    pub fn thread(&self) -> Option<ThreadId> {
+        match self {
+            FlowItem::Block(block) => block.thread,
+            FlowItem::Event(event) => event.thread,
+            FlowItem::Gap(gap) => gap.thread,
+        }
+    }
+
+    /// When it was.
+    pub fn time(&self) -> TimeBounds {
+        match self {
+            FlowItem::Block(block) => block.time,
+            FlowItem::Event(event) => event.time,
+            FlowItem::Gap(gap) => gap.time,
+        }
+    }
+
+    /// Where in the trace its packets end, as far as is known.
+    pub fn aux_offset(&self) -> u64 {
+        match self {
+            FlowItem::Block(block) => block.aux_offset,
+            FlowItem::Event(event) => event.aux_offset,
+            FlowItem::Gap(gap) => gap.resumed_at,
+        }
+    }
+}
+
 /// Receives a flow in the order of execution.
 pub trait FlowSink {
     /// The next item. Return [`std::ops::ControlFlow::Break`] to end decoding here.

@@ -33,7 +33,7 @@ fn an_interval_is_named_by_its_id() {
 /// The block first ran 6 ns after 0.558227805 and took 16000 ns; perf's ranges include their end.
 #[test]
 fn a_block_is_shown_by_its_time() {
-    let line = &lines(&after(SIZE, "\n\n4↓\n"))[0];
+    let line = &lines(&after(SIZE, "\n\n4↑↑\n"))[0];
     let expected =
         "perf script -i perf.data --time 0.558227811,0.558243812 -C 1 --itrace=i0nse --ns --symfs 'sym fs'";
     assert_eq!(line, expected);

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use report::cells::{width, wrap};
 use report::{headline, length};
 
-use super::pieces::{bold, cell, dim, figure, fitting, tabs};
+use super::pieces::{bold, cell, dim, fitting, tabs};
 use crate::tui::keys::BINDINGS;
 use crate::tui::page::{BlockPage, BlockPart, OutlierPage, OutlierPart, Page};
 use crate::tui::state::{Overlay, Prompt, State};
@@ -74,7 +74,7 @@ fn outlier(state: &State, page: &OutlierPage, area: Rect) -> Vec<Line<'static>> 
     }
     let mut lines: Vec<Line<'static>> =
         wrapped.into_iter().map(|text| Line::styled(format!(" {text}"), bold())).collect();
-    lines.push(tabs(OutlierPart::ALL.iter().map(|part| part.name()), page.part as usize));
+    lines.push(tabs(OutlierPart::ALL.iter().map(|part| part.name()), page.part as usize, area.width));
     lines
 }
 
@@ -86,9 +86,10 @@ fn block(state: &State, page: &BlockPage, columns: u16) -> Vec<Line<'static>> {
     let frames = page.listing.as_ref().map_or_else(String::new, |listing| listing.frames.join(" < "));
     let each = length(used.duration / used.executions.max(1), unit);
     let cost = format!(
-        "{}, {} instructions; {}",
+        "{}, {} instruction{}; {}",
         length(used.duration, unit),
         used.block.instructions,
+        if used.block.instructions == 1 { "" } else { "s" },
         if used.executions == 1 {
             "once".to_owned()
         } else {
@@ -100,7 +101,7 @@ fn block(state: &State, page: &BlockPage, columns: u16) -> Vec<Line<'static>> {
     vec![
         line(function, bold()),
         line(&place, Style::new()),
-        tabs(BlockPart::ALL.iter().map(|part| part.name()), page.part as usize),
+        tabs(BlockPart::ALL.iter().map(|part| part.name()), page.part as usize, columns),
     ]
 }
 
@@ -144,30 +145,14 @@ fn hints(state: &State, room: usize) -> String {
     shown.join(" · ")
 }
 
-/// `/ decoding interval 23: 3 of 17, 1.2 M blocks; Esc cancels`.
+/// `/ decoding interval 23: 3 of 17 windows, 1.20 MB, 1.2 M blocks; Esc cancels`.
 fn progress(state: &State) -> String {
     let Some(task) = &state.task else { return String::new() };
-    let progress = task.progress;
     let spinner = SPINNER[state.ticks % SPINNER.len()];
-    let done = match progress.expected {
-        0 => String::new(),
-        expected => format!(": {} of {expected}", progress.done),
-    };
-    let items = match progress.items {
-        0 => String::new(),
-        items => format!(", {} blocks and events", thousands(items)),
-    };
-    let way_out = if state.overview.is_some() { "Esc cancels" } else { "q quits" };
-    format!("{spinner} {}{done}{items}; {way_out}", task.what)
-}
-
-/// `950`, `12 k`, `3.4 M`.
-fn thousands(count: u64) -> String {
-    match count {
-        0..10_000 => count.to_string(),
-        10_000..1_000_000 => format!("{} k", count / 1000),
-        _ => format!("{}.{} M", count / 1_000_000, count / 100_000 % 10),
-    }
+    let words = task.progress.words();
+    let colon = if words.is_empty() { "" } else { ": " };
+    let way_out = if state.overview.is_some() { "Esc cancels" } else { "Esc gives up" };
+    format!("{spinner} {}{colon}{words}; {way_out}", task.what)
 }
 
 /// In the middle of an empty body: what is awaited, and how far it is.
@@ -178,18 +163,9 @@ pub(super) fn waiting(state: &State, area: Rect) -> Vec<Line<'static>> {
         None => state.notice.clone().unwrap_or_else(|| "nothing is decoded here: Esc goes back".to_owned()),
     };
     lines.push(Line::raw(fitting(&format!("  {text}"), usize::from(area.width))));
-    if let Some(task) = state.task.as_ref().filter(|task| task.progress.expected > 0) {
-        let filled =
-            task.progress.done.min(task.progress.expected) * PROGRESS_COLUMNS / task.progress.expected;
-        let bar = format!("{}{}", "█".repeat(filled), "·".repeat(PROGRESS_COLUMNS - filled));
-        lines.push(Line::raw(format!(
-            "  {bar} {}",
-            figure(&percent(task.progress.done, task.progress.expected), 5)
-        )));
+    let progress = state.task.as_ref().map(|task| task.progress).unwrap_or_default();
+    if let (Some(bar), Some(percent)) = (progress.bar(PROGRESS_COLUMNS), progress.percent()) {
+        lines.push(Line::raw(format!("  {bar} {percent:>3} %")));
     }
     lines
-}
-
-fn percent(done: usize, expected: usize) -> String {
-    report::percentage(done as u64, expected as u64)
 }

@@ -39,9 +39,12 @@ pub(super) fn header(state: &State, page: &IntervalsPage, columns: u16) -> [Line
     let all = state.overview.as_ref().map_or(0, |overview| overview.rows.len());
     let which = if page.is_everything { "all intervals" } else { "the chosen intervals" };
     let filter = if page.filter.is_empty() { String::new() } else { format!(", filter: {}", page.filter) };
-    let what = format!(" {which}: {} of {all} listed{filter}", page.listed.len());
     let widths = widths(page, columns);
     let arrow = if page.is_reversed { "▲" } else { "▼" };
+    // A narrow list has no column for it.
+    let is_hidden = widths.at == 0 && page.column == Column::Start;
+    let order = if is_hidden { format!(", by their start{arrow}") } else { String::new() };
+    let what = format!(" {which}: {} of {all} listed{filter}{order}", page.listed.len());
     let name = |column: Column| {
         if column == page.column { format!("{}{arrow}", column.name()) } else { column.name().to_owned() }
     };

@@ -9,9 +9,11 @@ use report::cells::wrap;
 use report::for_terminal;
 
 use super::pieces::{bold, cell, dim};
+use super::timeline;
 use crate::tui::commands::Command;
 use crate::tui::cursor::Cursor;
 use crate::tui::keys::BINDINGS;
+use crate::tui::page::Page;
 use crate::tui::state::{Overlay, State};
 
 /// Columns of the keys' names.
@@ -21,13 +23,12 @@ const LONGEST_COMMAND: usize = 4096;
 
 pub(super) fn draw(state: &State, frame: &mut Frame<'_>, area: Rect) {
     match &state.overlay {
-        Some(Overlay::Help(cursor)) => {
-            let lines = help(state);
+        Some(reading @ (Overlay::Help(cursor) | Overlay::Evidence(cursor))) => {
+            let (title, lines) = text(state, reading);
             let height = usize::from(area.height).saturating_sub(4).max(1);
             let top = cursor.at(lines.len()).min(lines.len().saturating_sub(height));
             let shown = lines.into_iter().skip(top).take(height).collect();
-            let title = format!(" keys of the {} (any other key closes) ", state.place().name());
-            boxed(&title, shown, frame, area);
+            boxed(&format!(" {title} (any other key closes) "), shown, frame, area);
         }
         Some(Overlay::Yank(commands, cursor)) => {
             let columns = usize::from(area.width).saturating_sub(6);
@@ -37,10 +38,26 @@ pub(super) fn draw(state: &State, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// Places of the help's cursor.
-pub(crate) fn help_extent(state: &State) -> usize {
+/// Places of the cursor of what is read in front of the page.
+pub(crate) fn reading_extent(state: &State, reading: &Overlay) -> usize {
     let height = usize::from(state.size.1).saturating_sub(4).max(1);
-    (help(state).len() + 1).saturating_sub(height).max(1)
+    (text(state, reading).1.len() + 1).saturating_sub(height).max(1)
+}
+
+/// The title and the lines of what is read in front of the page.
+fn text(state: &State, reading: &Overlay) -> (String, Vec<Line<'static>>) {
+    let evidence = match (reading, state.page()) {
+        (Overlay::Evidence(_), Page::Outlier(page)) => state.explained(page.index).and_then(|explained| {
+            let line = page.segments.current(&explained.outlier)?;
+            let columns = usize::from(state.size.0).saturating_sub(6);
+            Some(timeline::proof(line.segment, &explained.outlier, columns))
+        }),
+        _ => None,
+    };
+    match evidence {
+        Some(lines) => ("all evidence".to_owned(), lines),
+        None => (format!("keys of the {}", state.place().name()), help(state)),
+    }
 }
 
 /// The table's lines that hold here, those of this place first.

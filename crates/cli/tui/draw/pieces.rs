@@ -4,7 +4,7 @@ use model::Diagnostic;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use report::cells::{cut, left, right, width};
+use report::cells::{cut, left, right, width, wrap};
 use report::{Family, for_terminal};
 
 use crate::tui::cursor::Cursor;
@@ -91,11 +91,18 @@ pub(super) fn selected(mut line: Line<'static>, is_selected: bool, columns: u16)
     Line::from(plain.collect::<Vec<_>>())
 }
 
-/// Names of parts, the one in view marked: ` 1 Verdict │ 2 Timeline `.
-pub(super) fn tabs<'n>(names: impl Iterator<Item = &'n str>, at: usize) -> Line<'static> {
+/// Names of parts, the one in view marked: ` 1 Verdict   2 Timeline `. Where they do not fit in `columns`, the others are
+/// numbers.
+pub(super) fn tabs<'n>(
+    names: impl Iterator<Item = &'n str> + Clone,
+    at: usize,
+    columns: u16,
+) -> Line<'static> {
+    let needed: usize = names.clone().map(|name| name.len() + 5).sum();
     let mut spans = Vec::new();
     for (index, name) in names.enumerate() {
-        let text = format!(" {} {name} ", index + 1);
+        let is_named = needed <= usize::from(columns) + 1 || index == at;
+        let text = if is_named { format!(" {} {name} ", index + 1) } else { format!(" {} ", index + 1) };
         let style = if index == at { bold().add_modifier(Modifier::REVERSED) } else { dim() };
         spans.push(Span::styled(text, style));
         spans.push(Span::raw(" "));
@@ -104,7 +111,8 @@ pub(super) fn tabs<'n>(names: impl Iterator<Item = &'n str>, at: usize) -> Line<
 }
 
 /// What the reader must know beside the figures.
-pub(super) fn remark(remark: &Diagnostic, columns: u16) -> Line<'static> {
-    let text = format!("  {}: {}", remark.severity, remark.what);
-    Line::styled(fitting(&text, usize::from(columns)), dim())
+pub(super) fn remark(remark: &Diagnostic, columns: u16) -> Vec<Line<'static>> {
+    let text = for_terminal(&format!("{}: {}", remark.severity, remark.what));
+    let wrapped = wrap(&text, usize::from(columns).saturating_sub(3));
+    wrapped.into_iter().map(|line| Line::styled(format!("  {line}"), dim())).collect()
 }

@@ -56,9 +56,13 @@ fn screens_of_an_outlier() {
     check("verdict", &after(SMALL, "\n\n"));
     check("timeline", &after(SMALL, "\n\n2"));
     check("timeline_unfolded", &after(SMALL, "\n\n2 ↓"));
+    check("timeline_small", &after((60, 15), "\n\n2"));
+    check("timeline_evidence", &after((60, 15), "\n\n2v"));
+    check("verdict_small", &after((60, 15), "\n\n"));
     check("timeline_wide", &after(LARGE, "\n\n2"));
     check("calls", &after(SMALL, "\n\n3"));
-    check("flow", &after(SMALL, "\n\n4↓ "));
+    check("flow", &after(SMALL, "\n\n4↑↑ "));
+    check("beside", &after(SMALL, "\n\n4b"));
     check("baseline", &after(SMALL, "\n\n5"));
     check("code", &after(SMALL, "\n\n6"));
     check("code_wide", &after(LARGE, "\n\n6"));
@@ -66,10 +70,10 @@ fn screens_of_an_outlier() {
 
 #[test]
 fn screens_of_a_block() {
-    check("block", &after(SMALL, "\n\n4↓\n"));
-    check("block_source", &after(SMALL, "\n\n4↓\n2"));
-    check("block_packets", &after(SMALL, "\n\n4↓\n3"));
-    check("block_wide", &after(LARGE, "\n\n4↓\n"));
+    check("block", &after(SMALL, "\n\n4↑↑\n"));
+    check("block_source", &after(SMALL, "\n\n4↑↑\n2"));
+    check("block_packets", &after(SMALL, "\n\n4↑↑\n3"));
+    check("block_wide", &after(LARGE, "\n\n4↑↑\n"));
 }
 
 #[test]
@@ -97,12 +101,14 @@ fn hostile_names_reach_no_screen() {
         "\n",
         "\n\n",
         "\n\n2",
+        "\n\n2v",
         "\n\n3",
         "\n\n4",
+        "\n\n4b",
         "\n\n5",
-        "\n\n4↓\n",
-        "\n\n4↓\n2",
-        "\n\n4↓\n3",
+        "\n\n4↑↑\n",
+        "\n\n4↑↑\n2",
+        "\n\n4↑↑\n3",
         "\n\ny",
         "\n↓↓\n",
     ] {
@@ -138,7 +144,7 @@ proptest! {
     fn any_walk_can_be_drawn(
         width in 1u16..220,
         height in 1u16..70,
-        keys in prop::collection::vec(prop::sample::select("\n\t\u{1b}↑↓←→⇟ 123456srfaezn/N?y+-0[]Gghlqx".chars().collect::<Vec<_>>()), 0..40),
+        keys in prop::collection::vec(prop::sample::select("\n\t\u{1b}↑↓←→⇟ 123456srfaezn/N?yv+-0b[]Gghlqx".chars().collect::<Vec<_>>()), 0..40),
     ) {
         let keys: String = keys.into_iter().collect();
         let mut state = after((width, height), &keys);

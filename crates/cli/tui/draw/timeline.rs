@@ -1,5 +1,5 @@
-//! The timeline: a strip of the time in view, where the segment under the cursor lies in it, the list of segments, and
-//! the evidence of that one.
+//! The timeline: the lanes over the time in view, where the segment under the cursor lies in it, the list of segments,
+//! and the evidence of that one.
 
 use std::collections::BTreeMap;
 
@@ -11,46 +11,47 @@ use ratatui::widgets::Paragraph;
 use report::cells::wrap;
 use report::{Family, OutlierReport, SegmentReport, for_terminal, length, percentage};
 
-use super::pieces::{bold, cell, dim, family_mark, figure, fitting, in_view, strip};
+use super::lanes::{Chart, shown};
+use super::pieces::{bold, cell, dim, family_mark, figure, fitting, in_view};
+use crate::tui::lanes::owner;
 use crate::tui::page::OutlierPage;
-use crate::tui::painted;
 use crate::tui::segments::Line as Row;
+use crate::tui::worker::Explained;
 
-/// Lines above the list: axis, strip, mark, legend, names of the columns.
-const ABOVE: u16 = 5;
+/// Lines above the list beside the lanes: axis, mark, legend, names of the columns.
+const ABOVE: u16 = 4;
 /// From so many columns on, the evidence stands beside the list.
 const WIDE: u16 = 150;
 
-/// Lines of the list in a body like this.
-pub(super) fn list_height(body: Rect) -> u16 {
-    body.height.saturating_sub(ABOVE + evidence_height(body)).max(1)
+/// Lines of the list in a body like this, where there are so many lanes.
+pub(super) fn list_height(lanes: usize, body: Rect) -> u16 {
+    body.height.saturating_sub(ABOVE + shown(lanes, body) + evidence_height(body)).max(1)
 }
 
 /// Lines of the evidence, where it stands below the list.
 fn evidence_height(body: Rect) -> u16 {
-    if body.width >= WIDE { 0 } else { (body.height / 3).clamp(3, 12) }
+    if body.width >= WIDE { 0 } else { (body.height / 3).saturating_sub(1).clamp(2, 12) }
 }
 
-pub(super) fn draw(page: &OutlierPage, outlier: &OutlierReport, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(page: &OutlierPage, explained: &Explained, frame: &mut Frame<'_>, area: Rect) {
+    let outlier = &explained.outlier;
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    let view = page.segments.view(outlier);
     let columns = usize::from(inner.width);
-    let axis = report::axis(view, outlier.time_unit, columns, painted::style(inner.width));
     let rows = page.segments.lines(outlier);
     let at = page.segments.cursor.at(rows.len());
-    let current = rows.get(at).map(|row| row.segment);
-    let top = vec![
-        Line::styled(axis, dim()),
-        strip(&outlier.segments, view, columns),
-        current.map_or_else(Line::default, |segment| mark(segment, view, columns)),
-        legend(outlier, columns),
-    ];
-    frame.render_widget(Paragraph::new(top), Rect { height: 4.min(inner.height), ..inner });
-    let below = Rect { y: inner.y + 4, height: inner.height.saturating_sub(4), ..inner };
+    let current = rows.get(at).map(|row| (row.segment, owner(row.path.len().saturating_sub(1), row.segment)));
+    let (view, unit) = (page.segments.view(outlier), outlier.time_unit);
+    let chart = Chart { lanes: &explained.lanes, view, unit, current };
+    let mut top = chart.lines(shown(explained.lanes.len(), area), columns);
+    top.push(legend(outlier, columns));
+    let height = u16::try_from(top.len()).unwrap_or(u16::MAX).min(inner.height);
+    frame.render_widget(Paragraph::new(top), Rect { height, ..inner });
+    let below = Rect { y: inner.y + height, height: inner.height - height, ..inner };
     let (list, evidence) = split(below, area);
     frame.render_widget(Paragraph::new(listing(page, &rows, outlier, list)), list);
-    if let Some(segment) = current {
-        frame.render_widget(Paragraph::new(proof(segment, outlier, evidence)), evidence);
+    if let Some((segment, _)) = current {
+        let lines = proof(segment, outlier, usize::from(evidence.width));
+        frame.render_widget(Paragraph::new(in_short(lines, evidence)), evidence);
     }
 }
 
@@ -66,21 +67,6 @@ fn split(below: Rect, body: Rect) -> (Rect, Rect) {
     }
     let list = below.height.saturating_sub(lines);
     (Rect { height: list, ..below }, Rect { y: below.y + list, height: lines, ..below })
-}
-
-/// Where a segment lies in the view: a mark below its cells, at least one column wide.
-fn mark(segment: &SegmentReport, (from, to): (u64, u64), columns: usize) -> Line<'static> {
-    let column = |at: u64| {
-        let inside = u128::from(at.clamp(from, to) - from);
-        usize::try_from(inside * columns as u128 / u128::from((to - from).max(1))).unwrap_or(columns)
-    };
-    let end = segment.offset_ns.saturating_add(segment.duration_ns);
-    if end < from || segment.offset_ns > to {
-        return Line::default();
-    }
-    let begin = column(segment.offset_ns).min(columns.saturating_sub(1));
-    let width = column(end).saturating_sub(begin).max(1);
-    Line::styled(format!("{}{}", " ".repeat(begin), "▲".repeat(width)), bold())
 }
 
 /// The families by their time, as many as fit.
@@ -148,37 +134,35 @@ fn line(row: &Row<'_>, outlier: &OutlierReport, columns: u16) -> Line<'static> {
     ])
 }
 
-/// What is known of a segment, and from where.
-fn proof(segment: &SegmentReport, outlier: &OutlierReport, area: Rect) -> Vec<Line<'static>> {
-    let columns = usize::from(area.width);
+/// What is known of a segment, and from where: in `columns`.
+pub(super) fn proof(segment: &SegmentReport, outlier: &OutlierReport, columns: usize) -> Vec<Line<'static>> {
     let tid = segment.tid.map_or_else(String::new, |tid| format!(", tid {tid}"));
     let edges = match segment.edge_uncertainty_ns {
         0 => String::new(),
         edge => format!(", edges ±{}", length(edge, outlier.time_unit)),
     };
     let title = format!("{}, {}{tid}{edges}", segment.cause, segment.certainty);
-    let mut lines = vec![Line::styled(cell(&title, columns), Style::new().fg(Color::Cyan)), Line::default()];
-    lines.truncate(if area.height < 6 { 1 } else { 2 });
-    lines.extend(
-        wrap(&for_terminal(&segment.detail), columns)
-            .into_iter()
-            .filter(|line| !line.is_empty())
-            .map(Line::raw),
-    );
+    let wrapped = |text: &str| wrap(&for_terminal(text), columns).into_iter().filter(|line| !line.is_empty());
+    let mut lines = vec![Line::styled(cell(&title, columns), Style::new().fg(Color::Cyan))];
+    lines.extend(wrapped(&segment.detail).map(Line::raw));
     if !segment.during.is_empty() {
-        lines.push(Line::raw(fitting(
-            "Space shows what the thread that ended the wait did meanwhile",
-            columns,
-        )));
+        lines.extend(wrapped("Space shows what the thread that ended the wait did meanwhile").map(Line::raw));
     }
-    lines.extend(
-        segment.evidence.iter().map(|evidence| Line::styled(fitting(&evidence.words(), columns), dim())),
-    );
+    let evidence = segment.evidence.iter().map(|evidence| fitting(&evidence.words(), columns));
+    lines.extend(evidence.map(|words| Line::styled(words, dim())));
+    lines
+}
+
+/// As much of it as there is room for.
+fn in_short(mut lines: Vec<Line<'static>>, area: Rect) -> Vec<Line<'static>> {
     let height = usize::from(area.height);
+    if height > 6 && lines.len() < height {
+        lines.insert(1, Line::default());
+    }
     if lines.len() > height && height > 0 {
         let more = lines.len() - height + 1;
         lines.truncate(height - 1);
-        lines.push(Line::styled(format!("and {more} more lines: the JSON report has all"), dim()));
+        lines.push(Line::styled(format!("v shows {more} more lines"), dim()));
     }
     lines
 }

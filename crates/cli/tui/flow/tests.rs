@@ -1,9 +1,12 @@
 use std::ops::Range;
 
+use attribution::Whereabouts;
 use model::Tid;
+use perfdata::LeaveReason;
 use pt::{BlockEnd, Gap, GapReason, TimeBounds};
 
 use super::*;
+use crate::tui::sample::segment;
 
 const THREAD: ThreadId = ThreadId { pid: Pid(7), tid: Tid(8) };
 const OTHER: ThreadId = ThreadId { pid: Pid(7), tid: Tid(9) };
@@ -84,11 +87,17 @@ fn stay(range: (u64, u64), place: Whereabouts) -> Stay {
 
 /// The flow of 1000 to 2000, of which `wanted` is asked for, without a conversion: lengths are ticks.
 fn flow_of(wanted: (u64, u64), stays: &[Stay], items: Vec<FlowItem>) -> Flow {
+    flow_named(wanted, &[], stays, items)
+}
+
+/// [`flow_of`] an interval with these segments.
+fn flow_named(wanted: (u64, u64), segments: &[SegmentReport], stays: &[Stay], items: Vec<FlowItem>) -> Flow {
     let wanted = Wanted {
         interval: TscRange::new(Tsc(1000), Tsc(2000)),
         range: TscRange::new(Tsc(wanted.0), Tsc(wanted.1)),
         functions: &Names,
         timebase: Timebase::Ticks,
+        segments,
     };
     wanted.decode((0, 0), stays, &mut Script(items))
 }
@@ -174,8 +183,17 @@ fn time_off_the_cpu_is_told_without_decoding() {
         stay((1000, 1400), Whereabouts::OffCpu(LeaveReason::Preempted)),
         stay((1400, 2000), Whereabouts::OffCpu(LeaveReason::Slept(Some('S')))),
     ];
-    let flow = flow_of((1100, 2000), &stays, Vec::new());
-    let expected = ["100 off the CPU, preempted, for 300 ticks", "400 off the CPU, waiting, for 600 ticks"];
+    let segments = [
+        segment(0, 400, "offcpu.preempted", "by writer (tid 3)"),
+        segment(400, 500, "offcpu.lock", ""),
+        segment(900, 100, "offcpu.runnable", ""),
+    ];
+    let flow = flow_named((1100, 1950), &segments, &stays, Vec::new());
+    let expected = [
+        "100 400 ticks offcpu.preempted, by writer (tid 3)",
+        "400 500 ticks offcpu.lock",
+        "900 100 ticks offcpu.runnable",
+    ];
     assert_eq!(told(&flow), expected);
 }
 

@@ -3,6 +3,7 @@
 use report::OutlierReport;
 
 use super::{Effect, Overlay, Prompt, State};
+use crate::tui::beside::Beside;
 use crate::tui::commands;
 use crate::tui::cursor::Cursor;
 use crate::tui::draw;
@@ -17,6 +18,8 @@ impl State {
     pub(super) fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Quit => return vec![Effect::Quit],
+            // Without a capture there is no page to go back to.
+            Action::Back if self.overview.is_none() => return vec![Effect::Quit],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Redraw],
             Action::Back => self.back(),
@@ -52,7 +55,7 @@ impl State {
 
     /// Cancels what is decoded; else goes up one page. What was opened for the cancelled task closes with it.
     fn back(&mut self) {
-        let was_waiting = self.overview.is_some() && self.cancel();
+        let was_waiting = self.cancel();
         let is_empty = match self.page() {
             Page::Outlier(page) => !self.known.contains_key(&page.index),
             Page::Block(page) => page.listing.is_none(),
@@ -143,7 +146,9 @@ impl State {
             return Vec::new();
         };
         match page.part {
-            OutlierPart::Flow if page.flow.flow.is_none() => self.open_flow((0, duration)),
+            OutlierPart::Flow if page.beside.is_none() && page.flow.flow.is_none() => {
+                self.open_flow((0, duration))
+            }
             OutlierPart::Code if page.ranges.is_none() => {
                 self.ask("timing the code, block by block".to_owned(), Ask::Code { index })
             }
@@ -162,25 +167,59 @@ impl State {
                 page.part = OutlierPart::Flow;
                 return range.map_or_else(Vec::new, |range| self.open_flow(range));
             }
+            (OutlierPart::Timeline, Action::Evidence) => {
+                self.overlay = Some(Overlay::Evidence(Cursor::default()));
+            }
             (OutlierPart::Timeline, action) => {
                 self.notice = act_on_timeline(&mut page.segments, action, &explained.outlier);
             }
             (OutlierPart::Calls, Action::Open | Action::Unfold) => page.calls.toggle(calls),
             (OutlierPart::Calls, Action::Left) => page.calls.close(calls),
             (OutlierPart::Calls, Action::Right) => page.calls.open(calls),
+            (OutlierPart::Flow, Action::Beside) => return self.toggle_beside(explained),
+            (OutlierPart::Flow, Action::NextBaseline | Action::PreviousBaseline) if page.beside.is_none() => {
+                self.notice = Some("b shows a typical interval's flow beside this one".to_owned());
+            }
+            (OutlierPart::Flow, Action::Open) if page.beside.is_some() => return self.open_step(),
             (OutlierPart::Flow, Action::Unfold) => page.flow.toggle(),
             (OutlierPart::Flow, Action::Left) => page.flow.set_unfolded(false),
             (OutlierPart::Flow, Action::Right) => page.flow.set_unfolded(true),
             (OutlierPart::Flow, Action::Open) => return self.open_block(),
-            (OutlierPart::Baseline, Action::NextBaseline) => {
-                page.baseline = (page.baseline + 1).min(explained.baselines.len().saturating_sub(1));
-            }
-            (OutlierPart::Baseline, Action::PreviousBaseline) => {
-                page.baseline = page.baseline.saturating_sub(1);
-            }
+            (_, Action::NextBaseline) => page.turn_to(page.baseline + 1, explained),
+            (_, Action::PreviousBaseline) => page.turn_to(page.baseline.saturating_sub(1), explained),
             _ => {}
         }
         Vec::new()
+    }
+
+    /// The flow beside a typical one, or alone.
+    fn toggle_beside(&mut self, explained: &Explained) -> Vec<Effect> {
+        let Some(Page::Outlier(page)) = self.pages.last_mut() else { return Vec::new() };
+        match (page.beside.take(), explained.baselines.get(page.baseline)) {
+            (Some(_), _) => return self.ask_part_in_view(),
+            (None, Some(typical)) => {
+                page.beside = Some(Beside::new(&explained.outlier.calls, &typical.calls));
+                // The comparison needs no decode: what is under way for the flow alone is no longer wanted.
+                self.cancel();
+            }
+            (None, None) => {
+                let none = "nothing to compare with: no typical interval has this label and these threads";
+                self.notice = Some(none.to_owned());
+            }
+        }
+        Vec::new()
+    }
+
+    /// The decoded flow of the step under the cursor.
+    fn open_step(&mut self) -> Vec<Effect> {
+        let Some(Page::Outlier(page)) = self.pages.last_mut() else { return Vec::new() };
+        let step = page.beside.as_ref().and_then(Beside::current).and_then(|row| row.own.clone());
+        let Some(step) = step else {
+            self.notice = Some("only the typical interval ran this".to_owned());
+            return Vec::new();
+        };
+        page.beside = None;
+        self.open_flow((step.offset, step.offset.saturating_add(step.duration)))
     }
 
     fn open_flow(&mut self, range: (u64, u64)) -> Vec<Effect> {
@@ -243,7 +282,7 @@ impl State {
                 OutlierPart::Baseline => page.comparison.step(lines, count),
                 OutlierPart::Code => page.code.step(lines, count),
                 OutlierPart::Calls => page.calls.cursor.step(lines, count),
-                OutlierPart::Flow => page.flow.cursor.step(lines, count),
+                OutlierPart::Flow => page.flow_cursor().step(lines, count),
                 OutlierPart::Timeline => {
                     page.segments.cursor.step(lines, count);
                     if let Some(explained) = self.known.get(&page.index) {

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Effect, Overlay, Prompt, State};
+use crate::tui::draw;
 use crate::tui::page::Page;
 
 /// Longer lines are nobody's search.
@@ -19,10 +20,13 @@ impl State {
                 self.type_key(prompt, line, key);
                 Vec::new()
             }
-            Some(Overlay::Help(mut cursor)) => {
-                if let Some(lines) = steps(key.code) {
-                    cursor.step(lines, crate::tui::draw::help_extent(self));
-                    self.overlay = Some(Overlay::Help(cursor));
+            Some(mut reading @ (Overlay::Help(_) | Overlay::Evidence(_))) => {
+                let extent = draw::reading_extent(self, &reading);
+                if let (Some(lines), Overlay::Help(cursor) | Overlay::Evidence(cursor)) =
+                    (steps(key.code), &mut reading)
+                {
+                    cursor.step(lines, extent);
+                    self.overlay = Some(reading);
                 }
                 Vec::new()
             }

@@ -1,6 +1,7 @@
 //! Looking for a text in the page in view.
 
 use super::State;
+use crate::tui::beside::Row;
 use crate::tui::draw;
 use crate::tui::flow_list::FlowLine;
 use crate::tui::intervals;
@@ -52,7 +53,13 @@ impl State {
                         let lines = page.calls.lines(&outlier.calls);
                         lines.iter().map(|line| outlier.calls.nodes[line.node].name.clone()).collect()
                     }
-                    OutlierPart::Flow => page.flow.all().map(flow_text).collect(),
+                    OutlierPart::Flow => match &page.beside {
+                        Some(beside) => {
+                            let names = beside.rows.iter().filter_map(Row::step);
+                            names.map(|step| step.name.clone()).collect()
+                        }
+                        None => page.flow.all().map(flow_text).collect(),
+                    },
                 }
             }),
             Page::Block(page) => page.listing.as_ref().map_or_else(Vec::new, |listing| match page.part {
@@ -85,7 +92,9 @@ impl State {
                 OutlierPart::Code => page.code.at(count),
                 OutlierPart::Timeline => page.segments.cursor.at(count),
                 OutlierPart::Calls => page.calls.cursor.at(count),
-                OutlierPart::Flow => page.flow.cursor.at(count),
+                OutlierPart::Flow => {
+                    page.beside.as_ref().map_or(page.flow.cursor, |beside| beside.cursor).at(count)
+                }
             },
         }
     }

@@ -13,7 +13,7 @@ fn ask_of(effects: &[Effect]) -> Option<Ask> {
 
 #[test]
 fn the_way_down_and_up() {
-    let mut state = after(SIZE, "\n\n4↓\n");
+    let mut state = after(SIZE, "\n\n4↑↑\n");
     let mut way = vec![state.place()];
     for _ in 0..3 {
         press(&mut state, '\u{1b}');
@@ -61,11 +61,33 @@ fn esc_while_the_flow_is_decoded_leaves_the_page() {
 }
 
 #[test]
+fn esc_stops_the_timing_of_code() {
+    let mut state = after(SIZE, "\n\n");
+    let effects = press(&mut state, '6');
+    let [Effect::Ask(request)] = &effects[..] else { panic!("asks: {effects:?}") };
+    assert_eq!(request.ask, Ask::Code { index: SLOW });
+    press(&mut state, '\u{1b}');
+    assert_eq!((state.place(), request.watch.is_stopped()), (Place::Code, true));
+    state.update(Message::Answer(Answer::Stopped));
+    assert_eq!(ask_of(&press(&mut state, '6')), Some(Ask::Code { index: SLOW }), "asked for anew");
+}
+
+#[test]
 fn a_segment_opens_its_own_flow() {
     let mut state = after(SIZE, "\n\n2↑");
     let asked = ask_of(&press(&mut state, '\n'));
     assert_eq!(asked, Some(Ask::Flow { index: SLOW, range: (34_500, 53_500) }));
     assert_eq!(state.place(), Place::Flow);
+}
+
+#[test]
+fn a_typical_flow_beside_needs_no_decode() {
+    let mut state = after(SIZE, "\n\n");
+    let effects = press(&mut state, '4');
+    let [Effect::Ask(request)] = &effects[..] else { panic!("asks: {effects:?}") };
+    assert_eq!(ask_of(&press(&mut state, 'b')), None);
+    assert!(request.watch.is_stopped() && state.task.is_none(), "the flow alone is not wanted now");
+    assert_eq!(ask_of(&press(&mut state, '\n')), Some(Ask::Flow { index: SLOW, range: (53_500, 1_149_300) }));
 }
 
 #[test]
@@ -148,10 +170,11 @@ fn a_command_is_copied_and_shown() {
 #[test]
 fn keys_before_the_capture_is_open_do_no_harm() {
     let mut state = opening(SIZE);
-    for key in "\n↓/x\n?\u{1b}y\u{1b}\u{1b}s".chars() {
+    for key in "\n↓/x\n?\u{1b}ys".chars() {
         press(&mut state, key);
     }
-    assert!(state.task.is_some(), "opening cannot be cancelled");
+    assert!(state.task.is_some(), "it is still being opened");
+    assert!(matches!(press(&mut state, '\u{1b}')[..], [Effect::Quit]), "no page to go back to");
     assert!(matches!(press(&mut state, 'q')[..], [Effect::Quit]));
 }
 
