@@ -159,4 +159,7 @@ def of_scenario(truth):
 
 
 def typical(cause, others):
+    """How long a cause usually takes. Nobody is compared with intervals of which there is no trace: a loss is never usual."""
+    if cause == "trace.loss":
+        return 0
     return statistics.median(other.get(cause, 0) for other in others) if others else 0

@@ -25,6 +25,9 @@ use crate::slice::{Carried, Note};
 use crate::watch::Watch;
 use crate::{places, source, stat, view};
 
+/// A baseline may lack the trace of this part of its time, a twentieth.
+const MOST_UNTRACED: u64 = 20;
+
 /// The capture, all its intervals, and those that were chosen.
 pub(crate) struct Study<'a> {
     args: &'a AnalysisArgs,
@@ -316,7 +319,7 @@ impl<'a> Study<'a> {
         examined: &BTreeMap<usize, Examined>,
     ) -> Result<OutlierReport> {
         let capture = self.capture;
-        let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
+        let typical = with_trace(baselines, examined);
         let own = &examined[&outlier];
         let attribution = attribution::attribute(own, &typical, capture)?;
         let baselines: Vec<Attribution> = typical
@@ -341,7 +344,7 @@ impl<'a> Study<'a> {
         examined: &BTreeMap<usize, Examined>,
         watch: &Watch,
     ) -> Vec<HotRange> {
-        let typical: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
+        let typical = with_trace(baselines, examined);
         let symfs = self.args.input.code.symfs.as_deref();
         let timing = Timing { capture: self.capture, decoders: &self.decoders, watch };
         timing.ranges(symfs, &examined[&outlier], &typical)
@@ -360,6 +363,18 @@ impl Study<'_> {
         let report = OutlierReport::new::<Attribution>(&attribution, &[], timebase, comm);
         Ok(report.with_calls(&attribution::calls(examined), &[], examined.interval.range, timebase))
     }
+}
+
+/// The baselines to compare with: a ring that was overwritten, or a loss, leaves of some no trace, and they would say that typical
+/// intervals run no code. Where there is no trace of any, what records tell is compared.
+fn with_trace<'e>(baselines: &[usize], examined: &'e BTreeMap<usize, Examined>) -> Vec<&'e Examined> {
+    let all: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
+    let is_traced = |baseline: &&&Examined| {
+        let most = baseline.interval.range.ticks().0 / MOST_UNTRACED;
+        baseline.untraced().0 <= most
+    };
+    let traced: Vec<&Examined> = all.iter().filter(is_traced).copied().collect();
+    if traced.is_empty() { all } else { traced }
 }
 
 /// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.

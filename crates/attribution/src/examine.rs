@@ -142,6 +142,12 @@ impl Examined {
         self.contradiction.is_none()
     }
 
+    /// How much of it the trace lacks: lost, overwritten, or of a CPU that was not traced.
+    pub fn untraced(&self) -> Ticks {
+        let lost = |piece: &&Piece| self.claim_of(piece).is_some_and(|claim| claim.cause == Cause::TraceLoss);
+        Ticks(self.pieces.iter().filter(lost).map(|piece| piece.range.ticks().0).sum())
+    }
+
     /// The waiting loops with their ticks, piece by piece.
     pub(crate) fn spins(&self) -> Vec<(&str, u64)> {
         let of_piece = |piece: &Piece| {

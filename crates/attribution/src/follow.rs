@@ -183,6 +183,9 @@ pub(crate) fn claim_of_silence(silence: &Silence, kernel_traced: bool, sideband:
     let certainty = if cause == Cause::HardwareGap { Certainty::Inferred } else { silence.why.certainty() };
     let mut claim = Claim::new(silence.range, rank, cause, certainty);
     claim.say(&silence.why.to_string());
+    if let Some(function) = &silence.missing {
+        claim.say(&format!("in {function}()"));
+    }
     claim.gap = silence.gap().cloned();
     if let Some(address) = silence.address {
         claim.say(&format!("address {address:#x}"));

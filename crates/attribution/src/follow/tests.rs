@@ -104,6 +104,7 @@ fn silence_is_loss_filter_or_the_kernel() {
         resumed,
         range: TscRange::new(Tsc(0), Tsc(100)),
         why: if lost { Why::Overflow } else { Why::Off },
+        missing: None,
         entry: None,
         cpu: Some(Cpu(0)),
         aux_offset: 7,
@@ -134,6 +135,7 @@ fn a_loss_is_as_certain_as_what_tells_it() {
     ] {
         let silence = Silence {
             why: why.clone(),
+            missing: Some("Orders.match".into()),
             range: TscRange::new(Tsc(0), Tsc(100)),
             resumed: false,
             entry: None,
@@ -145,6 +147,7 @@ fn a_loss_is_as_certain_as_what_tells_it() {
         let claim = claim_of_silence(&silence, true, &Sideband::default());
         assert_eq!((claim.cause, claim.certainty), (Cause::TraceLoss, certainty), "{why}");
         assert_eq!(claim.gap.as_ref(), silence.gap(), "{why}");
+        assert!(claim.detail.contains("in Orders.match()"), "{}", claim.detail);
     }
 }
 

@@ -150,6 +150,8 @@ pub(crate) struct Silence {
     pub(crate) range: TscRange,
     /// Why.
     pub(crate) why: Why,
+    /// The function whose code bytes are missing, if they are and its name is known.
+    pub(crate) missing: Option<Arc<str>>,
     /// Whether execution went on exactly where it had stopped.
     pub(crate) resumed: bool,
     /// Where only user code is traced: the kernel entry that turned tracing off, if the flow tells.

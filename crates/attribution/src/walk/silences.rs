@@ -3,8 +3,10 @@
 //! An edge that a packet without time marks lies between the time packets around it: where tracing goes off in a trace
 //! without CYC and MTC, the run before and the silence share one time, and both say how far it may be off.
 
+use std::sync::Arc;
+
 use model::{Cause, FaultKind, Ticks, Tsc, TscRange};
-use pt::{BlockEnd, Gap};
+use pt::{BlockEnd, Gap, GapReason};
 
 use super::{Silence, Stall, Walker, Why};
 use crate::entries::{UNNAMED_SYSCALL, vector_cause};
@@ -92,8 +94,15 @@ impl Walker<'_> {
         self.end_silence(at, false);
         let (range, resumed, uncertainty) = (TscRange::new(at, at), false, self.edge);
         let address = self.address.take().filter(|_| entry == Some(Cause::PageFault(FaultKind::Minor)));
-        let cpu = self.cpu;
-        self.silence = Some(Silence { range, why, resumed, entry, address, cpu, uncertainty, aux_offset });
+        let (cpu, missing) = (self.cpu, self.missing_code(&why, at));
+        self.silence =
+            Some(Silence { range, why, missing, resumed, entry, address, cpu, uncertainty, aux_offset });
+    }
+
+    /// The function whose bytes the decoder lacks: its name may be known all the same, from a `perf-PID.map`.
+    fn missing_code(&self, why: &Why, at: Tsc) -> Option<Arc<str>> {
+        let Why::Gap(GapReason::NoCode { ip }) = *why else { return None };
+        self.functions.function_at(self.pid, ip, at).map(|function| function.name)
     }
 
     /// The flow goes on at `at`; `resumed` where it does exactly where it stopped.
