@@ -1,7 +1,7 @@
 """Reads what is known of a capture: `truth.json` of an emulated program or of a scenario.
 
 Output: a `Truth`: for each planted interval its causes with their times and how well the truth itself knows them; for
-the others what the records say of them. Times in nanoseconds.
+the others their causes, or, of the first captures, what the records say of them. Times in nanoseconds.
 """
 
 import json
@@ -39,8 +39,10 @@ class Records:
 class Truth:
     """All that is known of a capture's intervals."""
     planted: dict = field(default_factory=dict)
+    # Of all intervals: {cause: ns}; empty where the truth knows of the planted causes alone.
+    causes: dict = field(default_factory=dict)
     records: dict = field(default_factory=dict)
-    # Of the intervals that are in neither: the only causes there, and how long these typically are.
+    # Of the intervals that are in none of them: the only causes there, and how long these typically are.
     usual: dict = field(default_factory=dict)
 
     def quiet(self, ids):
@@ -64,10 +66,12 @@ def of_log(truth):
     """Of the format `tailtrace-truth/1` (docs/known-truth.md)."""
     if truth["format"] != "tailtrace-truth/1":
         raise ValueError(f"a truth of the format {truth['format']}, which this score does not know")
+    if "quiet" not in truth:
+        raise ValueError("a truth without the causes of quiet intervals, as an older scripts/emulate made it: make the capture anew")
     entries = truth["explained"]
     planted = {entry["id"]: planted_causes(entry) for entry in entries if entry["planted"] and stands_out(entry)}
-    records = {entry["id"]: recorded_causes(entry) for entry in entries if entry["id"] not in planted}
-    return Truth(planted, records, {"user.slower.other": 0, **truth["typical"]})
+    causes = {entry["id"]: {cause["cause"]: cause["ns"] for cause in entry["causes"]} for entry in entries}
+    return Truth(planted, causes | {int(id): quiet for id, quiet in truth["quiet"].items()})
 
 
 def stands_out(entry):
@@ -94,17 +98,13 @@ def planted_causes(entry):
     return Planted(entry["ns"], shares, dominant["by"][0] if names_who else "")
 
 
-def recorded_causes(entry):
-    causes = {cause["cause"]: cause["ns"] for cause in entry["causes"] if cause["cause"] != "user.expected"}
-    return Records(set(causes), json.dumps(causes))
-
-
 # The first emulated captures: the planted cause alone is known, by the program's own clock and the records.
 
 def of_program(truth):
     planted = {entry["index"]: planted_interval(entry) for entry in truth["truth"]}
     records = {entry["index"]: recorded(entry) for entry in truth["not_planted_but_slow_or_dirty"]}
-    return Truth(planted, records, {"user.slower.other": 0, "user.expected": truth["population_not_planted_ns"]["p50"]})
+    usual = {"user.slower.other": 0, "user.expected": truth["population_not_planted_ns"]["p50"]}
+    return Truth(planted, records=records, usual=usual)
 
 
 def recorded(entry):

@@ -3,10 +3,11 @@
 //! The truth comes from the programs that planted the causes, from the records' counts and from the scenarios.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::captures::repository;
+use crate::captures::{self, repository};
 
 /// Runs the score over `captures` with the binary under test; `None`, and a line that says so, without Python.
 fn score(captures: &[PathBuf]) -> Option<Output> {
@@ -53,10 +54,6 @@ fn a_right_truth_passes_and_a_mislabelled_one_fails() {
     }
 }
 
-/// Captures with a bar that is not met yet. Their causes are named first all the same: of the 159 quiet intervals of `tcp` two are
-/// blamed, one too many.
-const BELOW_A_BAR: [&str; 1] = ["tcp"];
-
 /// The archives of `fixtures/captures`: emulated, with a truth each.
 #[test]
 fn stored_captures_meet_the_bars() {
@@ -67,40 +64,27 @@ fn stored_captures_meet_the_bars() {
     archives.sort();
     let Some(output) = score(&archives) else { return };
     let printed = text(&output);
-    let lines: Vec<Line> = printed.lines().filter_map(Line::read).collect();
-    assert_eq!(lines.len(), archives.len(), "{printed}");
-    for line in &lines {
-        let listed = BELOW_A_BAR.contains(&line.capture.as_str());
-        assert_eq!(
-            line.passes, !listed,
-            "{}: met or missed, and the list says otherwise\n{printed}",
-            line.capture
-        );
-        assert!(line.named_first * 100 >= line.planted * 99, "{}: wrong causes\n{printed}", line.capture);
-    }
-    println!("{printed}");
+    assert_eq!(printed.lines().filter(|line| line.starts_with("pass")).count(), archives.len(), "{printed}");
+    assert_eq!(output.status.code(), Some(0), "{printed}");
 }
 
-/// A line of the score's table.
-struct Line {
-    passes: bool,
-    capture: String,
-    planted: u64,
-    named_first: u64,
-}
-
-impl Line {
-    fn read(line: &str) -> Option<Line> {
-        let mut words = line.split_whitespace();
-        let passes = match words.next()? {
-            "pass" => true,
-            "FAIL" => false,
-            _ => return None,
-        };
-        let capture = words.next()?.to_owned();
-        let mut number = || words.next()?.parse().ok();
-        Some(Line { passes, capture, planted: number()?, named_first: number()? })
+/// Were nothing in `tcp` ever longer than usual, then what is told of some of its quiet intervals would be invented.
+#[test]
+fn what_the_truth_does_not_bear_out_counts_as_invented() {
+    let capture = captures::emulated("tcp");
+    let mut truth = capture.truth();
+    let quiet = truth["quiet"].as_object_mut().expect("the quiet intervals");
+    let alike = quiet.values().next().expect("one of them").clone();
+    for causes in quiet.values_mut() {
+        causes.clone_from(&alike);
     }
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["perf.data", "symfs", "intervals.csv"] {
+        symlink(capture.root.join(name), folder.path().join(name)).expect("a link");
+    }
+    fs::write(folder.path().join("truth.json"), truth.to_string()).expect("written");
+    let Some(output) = score(&[folder.path().to_owned()]) else { return };
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
 }
 
 /// All scenarios: synthetic, with a truth each.
