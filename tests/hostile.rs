@@ -95,13 +95,27 @@ fn outputs(root: &Path) -> Vec<(String, Vec<u8>)> {
     outputs
 }
 
+/// Perfetto's format is no text: of a name that is no harmless text nothing may stand in it as it came.
+fn assert_tame_trace(root: &Path, name: [u8; 7]) {
+    let path = root.join("trace");
+    run(root, "export", &["--to", "perfetto", "-o", &path.to_string_lossy()]);
+    let trace = fs::read(&path).expect("the export");
+    let harmless = std::str::from_utf8(&name).is_ok_and(|text| !text.chars().any(is_wild));
+    let stands_there = memchr::memmem::find(&trace, &name).is_some();
+    assert!(!trace.is_empty() && (harmless || !stands_there), "{}", name.escape_ascii());
+}
+
+/// Commands of a terminal, and changes of direction.
+fn is_wild(c: char) -> bool {
+    (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c)
+}
+
 /// UTF-8 without a control character or change of direction; no tag of a stranger where tags mean anything.
 fn assert_tame(format: &str, output: &[u8]) {
     let text = std::str::from_utf8(output).unwrap_or_else(|error| panic!("{format}: {error}"));
     assert!(!text.is_empty() || format == "diagnostics", "{format}");
-    let is_wild = |c: &char| (c.is_control() && *c != '\n') || ('\u{202a}'..='\u{202e}').contains(c);
     // The lines of a CSV end as RFC 4180 has it.
-    assert_eq!(text.replace("\r\n", "\n").chars().find(is_wild), None, "{format}");
+    assert_eq!(text.replace("\r\n", "\n").chars().find(|&c| is_wild(c)), None, "{format}");
     if format.ends_with("html") || format.ends_with("markdown") {
         assert!(!text.contains("<u>"), "{format}");
     }
@@ -136,6 +150,7 @@ fn names_change_nothing_but_themselves() {
                 assert_eq!(figures(&report(&output)), expected);
             }
         }
+        assert_tame_trace(folder.path(), *name);
         assert_bundles(folder.path());
     }
 }
