@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Result;
 use attribution::{Comms, Function, Functions, Queues};
 use model::{CodeBytes, Cpu, Diagnostic, Interval, Pid, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange};
-use perfdata::{PerfData, Record, Run};
+use perfdata::{PerfData, Record};
 use pt::{CpuModel, Occupant, PtConfig, PtStream};
 use symbols::{ProcessImages, SearchPath};
 
@@ -145,13 +145,8 @@ impl<'a> Capture<'a> {
         cpu: Cpu,
         range: TscRange,
     ) -> impl Iterator<Item = (ThreadId, TscRange)> + '_ {
-        let runs = self.conversion().into_iter().flat_map(move |conversion| {
-            let when =
-                move |run: &Run| TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop));
-            self.perf.schedule().on_cpu(cpu).map(move |run| (run.thread, when(run)))
-        });
-        let there = runs.take_while(move |(_, when)| when.start < range.stop);
-        there.filter_map(move |(thread, when)| Some((thread, when.intersection(range)?)))
+        let runs = move |conversion| attribution::runs_on(self.perf.schedule(), cpu, range, conversion);
+        self.conversion().into_iter().flat_map(runs)
     }
 
     /// The trace of the interval's threads while it lasted.

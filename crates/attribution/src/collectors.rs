@@ -9,7 +9,7 @@ use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::examine::Scene;
 use crate::sideband::Sideband;
-use crate::timeline::{Stay, Whereabouts, first_later};
+use crate::timeline::{Stay, Whereabouts, runs_on};
 use crate::waker::Wakeup;
 
 /// A runtime's collector. Names count by their beginning.
@@ -239,19 +239,11 @@ fn is_wait(cause: &Cause) -> bool {
 /// Which collector's threads ran for at least a tenth of `range`, and for how long.
 fn collector_threads(range: TscRange, scene: &Scene<'_>) -> Option<(&'static str, String)> {
     let conversion = scene.conversion?;
-    let from = conversion.to_perf_time(range.start);
     let mut longest: Option<(u64, &'static str, String)> = None;
     for cpu in scene.schedule.cpus() {
-        let later = first_later(scene.schedule.on_cpu(cpu).len(), |index| {
-            scene.schedule.on_cpu(cpu).nth(index).is_some_and(|run| run.start > from)
-        });
-        for run in scene.schedule.on_cpu(cpu).skip(later.saturating_sub(1)) {
-            let on = TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop));
-            if on.start >= range.stop {
-                break;
-            }
-            let Some(inside) = on.intersection(range).filter(|_| !run.thread.is_idle()) else { continue };
-            let comm = scene.comms.comm(run.thread, inside.start);
+        let runs = runs_on(scene.schedule, cpu, range, conversion);
+        for (thread, inside) in runs.filter(|(thread, _)| !thread.is_idle()) {
+            let comm = scene.comms.comm(thread, inside.start);
             if let Some(runtime) = find(|row| row.threads, &comm)
                 && longest.as_ref().is_none_or(|known| inside.ticks().0 > known.0)
             {

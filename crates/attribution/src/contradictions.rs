@@ -7,7 +7,6 @@
 use model::{Diagnostic, Interval, Ticks, Tid, TimeConversion, Tsc};
 use perfdata::{Run, Schedule};
 
-use crate::timeline::first_later;
 use crate::walk::Switch;
 
 /// How far a switch, or a mark, and the record of the switch may lie apart: a machine that stands still in between is
@@ -62,11 +61,11 @@ impl Runs<'_> {
     /// The run behind which `tid` is on no CPU from well before `at` until well behind it.
     fn away_since(&self, tid: Tid, at: Tsc) -> Option<&Run> {
         let from = self.conversion.to_perf_time(at);
-        let runs = || self.schedule.of_thread(tid);
-        let later = first_later(runs().len(), |index| runs().nth(index).is_some_and(|run| run.start > from));
-        let before = runs().nth(later.checked_sub(1)?)?;
+        let mut runs = self.schedule.of_thread(tid);
+        let later = runs.partition_point(|run| run.start <= from);
+        let before = runs.nth(later.checked_sub(1)?)?;
         let left = self.conversion.to_tsc(before.stop) + self.apart < at;
-        let comes = at + self.apart < self.conversion.to_tsc(runs().nth(later)?.start);
+        let comes = at + self.apart < self.conversion.to_tsc(runs.next()?.start);
         (left && comes).then_some(before)
     }
 
@@ -74,9 +73,9 @@ impl Runs<'_> {
     fn goes_on(&self, switch: &Switch) -> bool {
         let Some(cpu) = switch.cpu else { return false };
         let at = self.conversion.to_perf_time(switch.at);
-        let runs = || self.schedule.on_cpu(cpu);
-        let later = first_later(runs().len(), |index| runs().nth(index).is_some_and(|run| run.start > at));
-        let run = later.checked_sub(1).and_then(|index| runs().nth(index));
+        let mut runs = self.schedule.on_cpu(cpu);
+        let later = runs.partition_point(|run| run.start <= at);
+        let run = later.checked_sub(1).and_then(|index| runs.nth(index));
         run.is_some_and(|run| {
             self.conversion.to_tsc(run.start) + self.apart < switch.at
                 && switch.at + self.apart < self.conversion.to_tsc(run.stop)

@@ -45,5 +45,5 @@ pub use functions::{Function, Functions};
 pub use hand_off::HandOff;
 pub use offcpu::Comms;
 pub use queue::Queues;
-pub use timeline::{Stay, Whereabouts, stays};
+pub use timeline::{Stay, Whereabouts, runs_on, stays};
 pub use view::{Access, Device, Direction, ObjectWait, WaitObject, accesses, ran_on, wait_of_stay};

@@ -15,7 +15,7 @@ use crate::claim::Claim;
 use crate::kernel;
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Sideband};
-use crate::timeline::{Stay, Whereabouts, first_later};
+use crate::timeline::{Stay, Whereabouts, runs_on};
 use crate::waits::{Call, Wait, wait_of, was_held};
 use crate::waker::Wakeup;
 use crate::walk::Frame;
@@ -136,19 +136,9 @@ pub(crate) fn runs_within<'a>(
     range: TscRange,
     context: &'a Context<'_>,
 ) -> impl Iterator<Item = (ThreadId, u64)> + 'a {
-    let (schedule, conversion) = (context.schedule, context.conversion);
-    let from = conversion.to_perf_time(range.start);
-    let later = first_later(schedule.on_cpu(cpu).len(), |index| {
-        schedule.on_cpu(cpu).nth(index).is_some_and(|run| run.start > from)
-    });
-    schedule
-        .on_cpu(cpu)
-        .skip(later.saturating_sub(1))
-        .map(move |run| {
-            (run.thread, TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop)))
-        })
-        .take_while(move |(_, on)| on.start < range.stop)
-        .filter_map(move |(thread, on)| Some((thread, conversion.duration_ns(on.intersection(range)?))))
+    let conversion = context.conversion;
+    runs_on(context.schedule, cpu, range, conversion)
+        .map(move |(thread, on)| (thread, conversion.duration_ns(on)))
 }
 
 fn named(thread: ThreadId, at: Tsc, context: &Context<'_>) -> String {
@@ -261,11 +251,9 @@ fn idle_exit(cpu: Cpu, queue: TscRange, context: &Context<'_>) -> Option<Claim> 
 /// The CPU on which thread `tid` runs next.
 fn next_cpu(tid: Tid, at: Tsc, context: &Context<'_>) -> Option<Cpu> {
     let from = context.conversion.to_perf_time(at);
-    let schedule = context.schedule;
-    let next = first_later(schedule.of_thread(tid).len(), |index| {
-        schedule.of_thread(tid).nth(index).is_some_and(|run| run.start >= from)
-    });
-    schedule.of_thread(tid).nth(next).map(|run| run.cpu)
+    let mut runs = context.schedule.of_thread(tid);
+    let next = runs.partition_point(|run| run.start < from);
+    runs.nth(next).map(|run| run.cpu)
 }
 
 /// The cpuidle state's index as a name: the deeper states' real names are the driver's and not in the record.

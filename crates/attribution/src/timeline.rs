@@ -134,22 +134,26 @@ fn runs_from(
 ) -> impl Iterator<Item = &Run> {
     let time = conversion.to_perf_time(at);
     let runs = schedule.of_thread(tid);
-    let later = first_later(runs.len(), |index| runs.clone().nth(index).is_some_and(|run| run.start > time));
+    let later = runs.partition_point(|run| run.start <= time);
     runs.skip(later.saturating_sub(1))
 }
 
-/// The first of `count` ascending things that is later; `count` where none is.
-pub(crate) fn first_later(count: usize, is_later: impl Fn(usize) -> bool) -> usize {
-    let (mut from, mut to) = (0, count);
-    while from < to {
-        let middle = from + (to - from) / 2;
-        if is_later(middle) {
-            to = middle;
-        } else {
-            from = middle + 1;
-        }
-    }
-    from
+/// Who was on `cpu` within `range`, idle task included, and when.
+pub fn runs_on(
+    schedule: &Schedule,
+    cpu: Cpu,
+    range: TscRange,
+    conversion: TimeConversion,
+) -> impl Iterator<Item = (ThreadId, TscRange)> {
+    let from = conversion.to_perf_time(range.start);
+    let runs = schedule.on_cpu(cpu);
+    let later = runs.partition_point(|run| run.start <= from);
+    runs.skip(later.saturating_sub(1))
+        .map(move |run| {
+            (run.thread, TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop)))
+        })
+        .take_while(move |(_, on)| on.start < range.stop)
+        .filter_map(move |(thread, on)| Some((thread, on.intersection(range)?)))
 }
 
 fn present(range: TscRange, thread: ThreadId, run: &Run) -> Stay {

@@ -168,13 +168,8 @@ impl<'a> Wakings<'a> {
     /// that run.
     fn around(&self, tid: Tid, time: PerfTime) -> Option<(PerfTime, &'a Run)> {
         let runs = self.schedule.of_thread(tid);
-        let count = runs.len();
-        let (mut from, mut to) = (0, count);
-        while from < to {
-            let middle = from.midpoint(to);
-            if runs.clone().nth(middle)?.stop <= time { from = middle + 1 } else { to = middle }
-        }
-        let mut around = runs.skip(from.checked_sub(1)?);
+        let over = runs.partition_point(|run| run.stop <= time);
+        let mut around = runs.skip(over.checked_sub(1)?);
         let before = around.next().filter(|run| matches!(run.leave, LeaveReason::Slept(_)))?;
         Some((before.stop, around.next()?))
     }

@@ -82,12 +82,18 @@ impl Schedule {
     }
 }
 
-/// Runs in order of time. `nth` and what is built on it (`skip`) cost the same wherever they lead, so a bisection over
-/// millions of runs is one.
+/// Runs in order of time. `nth` and what is built on it (`skip`) cost the same wherever they lead.
 #[derive(Clone, Debug)]
 pub struct Runs<'a> {
     runs: &'a [Run],
     indices: std::slice::Iter<'a, usize>,
+}
+
+impl Runs<'_> {
+    /// How many of these runs are early, found by bisection: `is_early` holds for the first of them and for none behind.
+    pub fn partition_point(&self, is_early: impl Fn(&Run) -> bool) -> usize {
+        self.indices.as_slice().partition_point(|&index| self.runs.get(index).is_some_and(&is_early))
+    }
 }
 
 impl<'a> Iterator for Runs<'a> {
