@@ -9,7 +9,7 @@ mod interrupts;
 
 use std::cmp::Reverse;
 
-use model::{Interval, IntervalId, Segment, ThreadId, TscRange};
+use model::{Cause, Interval, IntervalId, Segment, ThreadId, TscRange};
 use perfdata::LeaveReason;
 
 use crate::call_path::CallPath;
@@ -91,8 +91,10 @@ pub(crate) fn off_cpu_claims(
         schedule: scene.schedule,
         conversion,
         sideband,
-        calls: offcpu::calls_of(&activity.frames),
+        calls: offcpu::frames_that(&activity.frames, |frame| matches!(&frame.cause, Cause::Syscall(_))),
+        faults: offcpu::frames_that(&activity.frames, |frame| frame.address.is_some()),
         comms: scene.comms,
+        files: scene.files,
     };
     let mut stories = Vec::with_capacity(stays.len());
     for stay in stays {

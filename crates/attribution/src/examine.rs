@@ -15,6 +15,7 @@ use crate::collectors;
 use crate::contradictions;
 use crate::cpu_models::CodeCaches;
 use crate::during::{During, off_cpu_claims};
+use crate::files::{Addresses, Files, NoFiles, RecordedFiles};
 use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
 use crate::front_end;
 use crate::functions::Functions;
@@ -58,6 +59,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) conversion: Option<TimeConversion>,
     pub(crate) functions: &'a dyn Functions,
     pub(crate) comms: &'a dyn Comms,
+    pub(crate) files: &'a dyn Files,
     pub(crate) queues: &'a Queues,
     pub(crate) kernel_traced: bool,
     pub(crate) stall_threshold: Ticks,
@@ -186,12 +188,14 @@ impl Capture<'_> {
             Some(conversion) => events_within(self.perf, range, conversion),
             None => Vec::new(),
         };
+        let recorded = self.conversion.map(|conversion| RecordedFiles { perf: self.perf, conversion });
         work(&Scene {
             records: &records,
             schedule: self.schedule,
             conversion: self.conversion,
             functions: self.functions,
             comms: self.comms,
+            files: recorded.as_ref().map_or(&NoFiles, |files| files),
             queues: self.queues,
             kernel_traced: self.kernel_traced,
             stall_threshold: self.stall_threshold,
@@ -213,15 +217,15 @@ pub(crate) fn examine_scene(
     let Time { hand_off, stays, activity, uncovered } =
         follow_interval(scene, interval, by_records, queue.last().map(|&(until, _)| until), decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
-    let mut claims = claims_of_frames(&activity.frames, &sideband, &stays, scene.comms);
+    let addresses = Addresses { stays: &stays, files: scene.files };
+    let mut claims = claims_of_frames(&activity.frames, &sideband, &addresses, scene.comms);
     claims.extend(claims_of_records(&sideband, &stays, &claims));
     claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity, decoder, during));
     collectors::name_waits(&mut claims, &stays, &activity.paths, &sideband, scene);
     power::add_exits(&mut claims, &stays, &sideband, decoder);
     claims.extend(activity.stalls.iter().map(claim_of_stall));
-    claims.extend(
-        activity.silences.iter().map(|silence| claim_of_silence(silence, scene.kernel_traced, &sideband)),
-    );
+    let of_silence = |silence| claim_of_silence(silence, scene.kernel_traced, &sideband, &addresses);
+    claims.extend(activity.silences.iter().map(of_silence));
     claims.extend(uncovered);
     add_losses(&mut claims, &stays, &sideband);
     claims.extend(claims_of_spins(&activity.spins));

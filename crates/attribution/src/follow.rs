@@ -8,6 +8,7 @@ use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::entries::UNNAMED_SYSCALL;
 use crate::examine::Scene;
+use crate::files::Addresses;
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Sideband};
 use crate::syscalls;
@@ -173,7 +174,12 @@ pub(crate) fn claim_of_stall(stall: &Stall) -> Claim {
 /// Time without trace. Where only user code is traced it was the kernel's, and what for tells the flow before it or
 /// a record inside it. Where the kernel is traced, too, and execution went on exactly where it had stopped, something
 /// below the kernel took the time: an SMI turns tracing off and on.
-pub(crate) fn claim_of_silence(silence: &Silence, kernel_traced: bool, sideband: &Sideband) -> Claim {
+pub(crate) fn claim_of_silence(
+    silence: &Silence,
+    kernel_traced: bool,
+    sideband: &Sideband,
+    addresses: &Addresses<'_>,
+) -> Claim {
     let (rank, cause) = match (silence.why.is_loss(), kernel_traced) {
         (true, _) => (Rank::Loss, Cause::TraceLoss),
         (false, true) if silence.resumed => (Rank::StandStill, Cause::HardwareGap),
@@ -188,20 +194,20 @@ pub(crate) fn claim_of_silence(silence: &Silence, kernel_traced: bool, sideband:
     }
     claim.gap = silence.gap().cloned();
     if let Some(address) = silence.address {
-        claim.say(&format!("address {address:#x}"));
+        claim.say(&addresses.tell(address, silence.range.start));
     }
     claim.occurrence = silence.range.start.0;
     claim.cpu = silence.cpu;
     claim.uncertainty = silence.uncertainty;
     if !silence.why.is_loss() && !kernel_traced {
-        name_untraced(&mut claim, sideband);
+        name_untraced(&mut claim, sideband, addresses);
     }
     claim.evidence.push(Evidence::packet(silence.aux_offset, silence.cpu, silence.why.to_string()));
     claim
 }
 
 /// Names an untraced kernel entry by the first record made in it.
-fn name_untraced(claim: &mut Claim, sideband: &Sideband) {
+fn name_untraced(claim: &mut Claim, sideband: &Sideband, addresses: &Addresses<'_>) {
     let unnamed = Cause::Syscall(UNNAMED_SYSCALL.into());
     let from = sideband.events().partition_point(|event| event.time < claim.range().start);
     let inside = sideband.events()[from..].iter().take_while(|event| event.time < claim.range().stop);
@@ -209,7 +215,7 @@ fn name_untraced(claim: &mut Claim, sideband: &Sideband) {
         match &event.kind {
             EventKind::PageFault { address } if claim.cause == Cause::KernelUnknown => {
                 claim.cause = Cause::PageFault(FaultKind::Minor);
-                claim.say(&format!("address {address:#x}"));
+                claim.say(&addresses.tell(*address, event.time));
             }
             EventKind::Syscall { number, .. } if claim.cause == unnamed => {
                 claim.cause = Cause::Syscall(syscalls::name(*number));

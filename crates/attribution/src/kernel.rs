@@ -9,6 +9,7 @@ use perfdata::LeaveReason;
 
 use crate::claim::Claim;
 use crate::entries::{UNNAMED_IRQ, UNNAMED_SYSCALL, kernel_thread_called, record_cause, softirq_name};
+use crate::files::Addresses;
 use crate::offcpu::Comms;
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Side, Sideband, SidebandEvent};
@@ -20,12 +21,13 @@ use crate::walk::Frame;
 pub(crate) fn claims_of_frames(
     frames: &[Frame],
     sideband: &Sideband,
-    stays: &[Stay],
+    addresses: &Addresses<'_>,
     comms: &dyn Comms,
 ) -> Vec<Claim> {
+    let stays = addresses.stays;
     let mut claims: Vec<Claim> =
-        frames.iter().map(|frame| claim_of_frame(frame, sideband, stays, comms)).collect();
-    add_records(&mut claims, frames, sideband, stays);
+        frames.iter().map(|frame| claim_of_frame(frame, sideband, addresses, comms)).collect();
+    add_records(&mut claims, frames, sideband, addresses);
     for (claim, frame) in claims.iter_mut().zip(frames) {
         if claim.cause == Cause::PageFault(FaultKind::Minor) && slept_inside(frame.range, stays) {
             claim.cause = Cause::PageFault(FaultKind::Major);
@@ -36,7 +38,8 @@ pub(crate) fn claims_of_frames(
     claims
 }
 
-fn claim_of_frame(frame: &Frame, sideband: &Sideband, stays: &[Stay], comms: &dyn Comms) -> Claim {
+fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>, comms: &dyn Comms) -> Claim {
+    let stays = addresses.stays;
     let mut claim = Claim::new(frame.range, Rank::Kernel, frame.cause.clone(), Certainty::Decoded);
     claim.bid.depth = frame.depth;
     claim.occurrence = frame.occurrence;
@@ -48,6 +51,9 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, stays: &[Stay], comms: &dy
     }
     if claim.cause == Cause::KernelUnknown && frame.began_before && frame.depth == 0 {
         name_by_thread(&mut claim, stays, comms);
+    }
+    if let Some(address) = frame.address {
+        claim.say(&addresses.tell(address, frame.range.start));
     }
     for particular in &frame.particulars {
         claim.say(particular);
@@ -86,7 +92,7 @@ fn name_by_thread(claim: &mut Claim, stays: &[Stay], comms: &dyn Comms) {
 }
 
 /// Gives each record to the innermost frame that it is about.
-fn add_records(claims: &mut [Claim], frames: &[Frame], sideband: &Sideband, stays: &[Stay]) {
+fn add_records(claims: &mut [Claim], frames: &[Frame], sideband: &Sideband, addresses: &Addresses<'_>) {
     let mut order: Vec<usize> = (0..frames.len()).collect();
     order.sort_by_key(|&index| (frames[index].range.start, frames[index].depth));
     let mut upcoming = order.into_iter().peekable();
@@ -102,8 +108,8 @@ fn add_records(claims: &mut [Claim], frames: &[Frame], sideband: &Sideband, stay
             open.push(index);
         }
         close(&mut open, event.time);
-        if !open.is_empty() && happened_to(event, stays) {
-            let _ = open.iter().rev().find(|&&index| adopt(&mut claims[index], event));
+        if !open.is_empty() && happened_to(event, addresses.stays) {
+            let _ = open.iter().rev().find(|&&index| adopt(&mut claims[index], event, addresses));
         }
     }
 }
@@ -118,11 +124,11 @@ fn happened_to(event: &SidebandEvent, stays: &[Stay]) -> bool {
 }
 
 /// Takes in what `event` says if it is about the claim's cause.
-fn adopt(claim: &mut Claim, event: &SidebandEvent) -> bool {
+fn adopt(claim: &mut Claim, event: &SidebandEvent, addresses: &Addresses<'_>) -> bool {
     match (&event.kind, &claim.cause) {
         (EventKind::PageFault { address }, Cause::PageFault(_)) => {
             if claim.detail.is_empty() {
-                claim.detail = format!("address {address:#x}");
+                claim.detail = addresses.tell(*address, event.time);
             }
         }
         (EventKind::Irq { name: Some(name), .. }, Cause::Irq(known)) if known == UNNAMED_IRQ => {

@@ -12,6 +12,7 @@ use perfdata::{LeaveReason, Schedule};
 
 use crate::call_path::CallPath;
 use crate::claim::Claim;
+use crate::files::Files;
 use crate::kernel;
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Sideband};
@@ -39,8 +40,12 @@ pub(crate) struct Context<'a> {
     pub(crate) sideband: &'a Sideband,
     /// System calls of the thread's flow, in order of time.
     pub(crate) calls: Vec<&'a Frame>,
-    /// Names.
+    /// Its page faults of which the flow tells the address, in order of time.
+    pub(crate) faults: Vec<&'a Frame>,
+    /// Names of threads.
     pub(crate) comms: &'a dyn Comms,
+    /// Names of files.
+    pub(crate) files: &'a dyn Files,
 }
 
 /// How a stay off the CPU began and ended, as far as flows and records tell.
@@ -67,12 +72,11 @@ fn tell_ns(ns: u64) -> String {
     format!("{}.{} us", ns / 1000, ns / 100 % 10)
 }
 
-/// The system calls among `frames`, in order of time.
-pub(crate) fn calls_of(frames: &[Frame]) -> Vec<&Frame> {
-    let is_call = |frame: &&Frame| matches!(&frame.cause, Cause::Syscall(_));
-    let mut calls: Vec<&Frame> = frames.iter().filter(is_call).collect();
-    calls.sort_by_key(|frame| frame.range.start);
-    calls
+/// Those of `frames` that are wanted, in order of time.
+pub(crate) fn frames_that(frames: &[Frame], is_wanted: impl Fn(&Frame) -> bool) -> Vec<&Frame> {
+    let mut wanted: Vec<&Frame> = frames.iter().filter(|frame| is_wanted(frame)).collect();
+    wanted.sort_by_key(|frame| frame.range.start);
+    wanted
 }
 
 /// The claims of one stay off the CPU; empty for any other stay. `occurrence` numbers the stay.

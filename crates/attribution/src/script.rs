@@ -7,11 +7,12 @@ use model::{
     Attribution, Cpu, FileOffset, Interval, IntervalId, PerfTime, Pid, ThreadId, Ticks, Tid, TimeConversion,
     Tsc, TscRange,
 };
-use perfdata::{LeaveReason, Run, Schedule};
+use perfdata::{FilePlace, LeaveReason, Run, Schedule};
 use pt::{Block, BlockEnd, EventKind as PtKind, FlowItem, FlowSink, Gap, GapReason, PtEvent, TimeBounds};
 
 use crate::during::During;
 use crate::examine::{Examined, Scene, examine_scene};
+use crate::files::Files;
 use crate::follow::Decode;
 use crate::functions::{Function, Functions};
 use crate::offcpu::Comms;
@@ -97,6 +98,14 @@ impl Functions for Table {
 impl Comms for Table {
     fn comm(&self, thread: ThreadId, _: Tsc) -> String {
         if thread == WORKER { "worker".into() } else { self.writer.into() }
+    }
+}
+
+/// `/srv/db` lies at `0xa_0000`, from its byte 0x1000 on, in the worker's process.
+impl Files for Table {
+    fn mapped(&self, thread: ThreadId, address: u64, _: Tsc) -> Option<FilePlace> {
+        let offset = address.checked_sub(0xa_0000).filter(|&offset| offset < 0x1000)? + 0x1000;
+        (thread.pid == WORKER.pid).then(|| FilePlace { path: "/srv/db".into(), offset })
     }
 }
 
@@ -244,6 +253,7 @@ impl World<'_> {
             conversion: Some(conversion()),
             functions: self.table,
             comms: self.table,
+            files: self.table,
             kernel_traced: self.kernel_traced,
             stall_threshold: STALL,
             caches: None,

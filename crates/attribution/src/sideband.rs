@@ -6,7 +6,7 @@ mod classify;
 use std::collections::HashMap;
 use std::fmt;
 
-use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+use model::{Cpu, Device, FileOffset, PerfTime, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::{AuxFlags, PerfData, Record};
 
 use classify::{classify, number};
@@ -105,8 +105,8 @@ pub(crate) enum BlockStep {
 /// A request to a block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The device's number as the kernel keeps it: major << 20 | minor.
-    pub(crate) device: u64,
+    /// Where.
+    pub(crate) device: Device,
     /// First sector, of 512 bytes.
     pub(crate) sector: u64,
     /// How many sectors.
@@ -273,7 +273,7 @@ impl EventKind {
 
 impl Request {
     /// What identifies it while it is under way.
-    pub(crate) fn key(&self) -> (u64, u64) {
+    pub(crate) fn key(&self) -> (Device, u64) {
         (self.device, self.sector)
     }
 }
@@ -288,8 +288,7 @@ impl fmt::Display for Request {
             _ if self.letters.starts_with('F') => "flush",
             _ => "request",
         };
-        let (major, minor) = (self.device >> 20, self.device & 0xf_ffff);
-        write!(f, "{what} of {} sectors at {} on device {major}:{minor}", self.sectors, self.sector)
+        write!(f, "{what} of {} sectors at {} on device {}", self.sectors, self.sector, self.device)
     }
 }
 

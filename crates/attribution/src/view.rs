@@ -11,10 +11,11 @@ mod waits;
 use model::{Cpu, ThreadId, TimeConversion, Tsc, TscRange};
 use perfdata::Schedule;
 
+use crate::files::{Files, NoFiles};
 use crate::offcpu::{Comms, Context, runs_within};
 use crate::sideband::Sideband;
 
-pub use access::{Access, Device, Direction, accesses};
+pub use access::{Access, Direction, accesses};
 pub use waits::{ObjectWait, WaitObject, wait_of_stay};
 
 /// Names nobody: the view keeps threads, and its reader names them.
@@ -34,8 +35,18 @@ pub fn ran_on(
     conversion: TimeConversion,
 ) -> Vec<(ThreadId, u64)> {
     let sideband = Sideband::default();
-    let context = Context { schedule, conversion, sideband: &sideband, calls: Vec::new(), comms: &Nameless };
-    runs_within(cpu, range, &context).collect()
+    runs_within(cpu, range, &context(&sideband, schedule, conversion, &NoFiles)).collect()
+}
+
+/// What is known without a flow.
+fn context<'a>(
+    sideband: &'a Sideband,
+    schedule: &'a Schedule,
+    conversion: TimeConversion,
+    files: &'a dyn Files,
+) -> Context<'a> {
+    let (calls, faults) = (Vec::new(), Vec::new());
+    Context { schedule, conversion, sideband, calls, faults, comms: &Nameless, files }
 }
 
 #[cfg(test)]

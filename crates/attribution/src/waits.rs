@@ -16,10 +16,12 @@ pub(crate) use call::{Call, call_of};
 pub(crate) use futex::was_held;
 
 use crate::call_path::CallPath;
+use crate::files::tell_address;
 use crate::offcpu::Context;
 use crate::sideband::EventKind;
 use crate::timeline::Stay;
 use crate::waker::Wakeup;
+use crate::walk::Frame;
 
 /// What a thread waited for.
 pub(crate) struct Wait {
@@ -83,7 +85,7 @@ impl Wait {
         }
         let fault = fault_before(stay, context);
         match &fault {
-            Some((address, _)) => self.particulars.push(format!("page-in at address {address:#x}")),
+            Some((place, _)) => self.particulars.push(format!("page-in at {place}")),
             None if by_path => self.particulars.push("page-in".into()),
             None => {}
         }
@@ -128,17 +130,24 @@ impl Wait {
     }
 }
 
-/// The fault of the thread that was not handled yet when it left: its last record before.
-fn fault_before(stay: &Stay, context: &Context<'_>) -> Option<(u64, Evidence)> {
-    let (tid, left_at) = (stay.thread?.tid, stay.left_at.unwrap_or(stay.range.start));
+/// The address of the fault that was not handled yet when the thread left, in words: by the thread's last record before,
+/// else by its flow.
+fn fault_before(stay: &Stay, context: &Context<'_>) -> Option<(String, Evidence)> {
+    let (thread, left_at) = (stay.thread?, stay.left_at.unwrap_or(stay.range.start));
+    let tell = |address| tell_address(context.files, Some(thread), address, left_at);
     let events = context.sideband.events();
     let before = events[..events.partition_point(|event| event.time <= left_at)].iter().rev().take(64);
-    let mut own = before.filter(|event| event.thread.is_some_and(|thread| thread.tid == tid));
-    own.find_map(|event| match event.kind {
+    let mut own = before.filter(|event| event.thread.is_some_and(|own| own.tid == thread.tid));
+    let by_record = own.find_map(|event| match event.kind {
         EventKind::PageFault { address } => {
             let text = crate::kernel::describe(&event.kind);
-            Some((address, Evidence::record(event.offset, event.cpu, text)))
+            Some((tell(address), Evidence::record(event.offset, event.cpu, text)))
         }
         _ => None,
+    });
+    by_record.or_else(|| {
+        let fault = Frame::open_at(&context.faults, stay.range.start)?;
+        let what = "EVD packet of the fault";
+        Some((tell(fault.address?), Evidence::packet(fault.aux_offset, fault.cpu, what)))
     })
 }

@@ -231,7 +231,7 @@ impl<'a> Walker<'a> {
         if let Some(event) = entry {
             self.stack.enter(function, block.ip, Moment { aux_offset: event.aux_offset, ..moment });
             if let Some(address) = self.address.take() {
-                self.stack.say(format!("address {address:#x}").into());
+                self.stack.fault_at(address);
             }
         } else if previous.is_some_and(|previous| !previous.kernel || previous.end == BlockEnd::FarCall) {
             self.stack.enter(function, block.ip, moment);

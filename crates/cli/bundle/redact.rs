@@ -10,8 +10,6 @@ use report::Report;
 
 use crate::args::AnalysisArgs;
 
-/// Beginnings of what the recording names like a file but is memory of another kind; code is found by these names.
-const NO_FILES: [&str; 7] = ["[", "//anon", "/anon_hugepage", "/dev/zero", "/SYSV", "anon_inode:", "/i915"];
 /// Folders whose names are people's.
 const HOMES: [&str; 3] = ["/home/", "/Users/", "/var/home/"];
 /// What stands for a machine and a command line.
@@ -34,7 +32,8 @@ impl Redaction {
         let mut users = BTreeSet::new();
         for path in perf.recorded_paths() {
             let text = String::from_utf8_lossy(&path).into_owned();
-            if text.is_empty() || text == "/" || NO_FILES.iter().any(|start| text.starts_with(start)) {
+            // Code is found by the names of memory that no file backs.
+            if text.is_empty() || text == "/" || perfdata::is_memory(&text) {
                 continue;
             }
             // What the beginning says stays: shared memory is no file.

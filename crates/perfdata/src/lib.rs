@@ -15,6 +15,7 @@ mod directory;
 mod error;
 mod features;
 mod file;
+mod files;
 mod header;
 mod intel_pt;
 mod loss;
@@ -41,6 +42,7 @@ pub use features::{
     ClockData, Compression, CpuCache, CpuLocation, CpuTopology, EventGroup, Features, FileBuildId, NumaNode,
 };
 pub use file::FilePosition;
+pub use files::{FilePlace, is_memory};
 pub use intel_pt::{IntelPtConfig, IntelPtInfo};
 pub use loss::{Loss, LossKind};
 pub use perf_data::{PerfData, Records};

@@ -15,6 +15,7 @@ use crate::clock_steps::Backwards;
 use crate::directory::{self, Directory};
 use crate::features::{self, Features};
 use crate::file::{FilePosition, Pieces, split};
+use crate::files::Files;
 use crate::header::Header;
 use crate::intel_pt::{IntelPtConfig, IntelPtInfo};
 use crate::reads::ReadNotes;
@@ -46,6 +47,7 @@ pub struct PerfData {
     diagnostics: Vec<Diagnostic>,
     schedule: OnceLock<Schedule>,
     thread_names: OnceLock<ThreadNames>,
+    pub(crate) files: Files,
     aux_samples: OnceLock<Vec<AuxSample>>,
     pub(crate) reads: ReadNotes,
     pub(crate) slice_note: Option<SliceNote>,
@@ -109,6 +111,7 @@ impl PerfData {
             diagnostics,
             schedule: OnceLock::new(),
             thread_names: OnceLock::new(),
+            files: Files::default(),
             aux_samples: OnceLock::new(),
             reads: ReadNotes::default(),
             slice_note,

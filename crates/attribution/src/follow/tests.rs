@@ -5,6 +5,7 @@ use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind, GapReason};
 
 use super::{claim_of_silence, claim_of_stall};
+use crate::files::{Addresses, NoFiles};
 use crate::precedence::Rank;
 use crate::script::{Script, Table, WORKER, WRITER, World, expected, interval, run, told};
 use crate::sideband::Sideband;
@@ -98,6 +99,9 @@ fn a_trace_per_thread_needs_no_schedule() {
     assert_eq!(world.story(0..700), expected(&[("unexplained", 700)]));
 }
 
+/// Nobody's addresses.
+const UNKNOWN: Addresses<'static> = Addresses { stays: &[], files: &NoFiles };
+
 #[test]
 fn silence_is_loss_filter_or_the_kernel() {
     let silence = |lost, resumed| Silence {
@@ -118,7 +122,7 @@ fn silence_is_loss_filter_or_the_kernel() {
         (false, true, true, Rank::StandStill, Cause::HardwareGap),
         (false, true, false, Rank::Untraced, Cause::KernelUnknown),
     ] {
-        let claim = claim_of_silence(&silence(lost, resumed), kernel_traced, &Sideband::default());
+        let claim = claim_of_silence(&silence(lost, resumed), kernel_traced, &Sideband::default(), &UNKNOWN);
         assert_eq!((claim.bid.rank, claim.cause), (rank, cause), "lost {lost}, kernel {kernel_traced}");
         assert_eq!(claim.evidence[0].aux_offset, Some(7));
     }
@@ -144,7 +148,7 @@ fn a_loss_is_as_certain_as_what_tells_it() {
             address: None,
             uncertainty: Ticks(0),
         };
-        let claim = claim_of_silence(&silence, true, &Sideband::default());
+        let claim = claim_of_silence(&silence, true, &Sideband::default(), &UNKNOWN);
         assert_eq!((claim.cause, claim.certainty), (Cause::TraceLoss, certainty), "{why}");
         assert_eq!(claim.gap.as_ref(), silence.gap(), "{why}");
         assert!(claim.detail.contains("in Orders.match()"), "{}", claim.detail);

@@ -75,6 +75,27 @@ fn records_name_the_frames_they_are_about() {
     assert_eq!(segments[1].occurrence, segments[5].occurrence);
 }
 
+/// By a record, and by Event Trace's packet where only that tells the address.
+#[test]
+fn a_fault_in_a_mapped_file_names_it() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::FallThrough)
+        .interrupt(100, "asm_exc_page_fault")
+        .block(100, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(200, "work", 0x20, BlockEnd::FallThrough)
+        .event(300, PtKind::EventData { kind: 0, payload: 0xa_0fff })
+        .interrupt(300, "asm_exc_page_fault")
+        .block(300, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(400, "work", 0x40, BlockEnd::Jump);
+    let world = world(&table, &script, vec![fault(110, 0xa_0000)]);
+    let attribution = crate::attribute_alone(&world.examine(0..500)).expect("a partition");
+    let segments = attribution.segments();
+    assert_eq!(segments[1].detail, "address 0xa0000 in /srv/db+0x1000");
+    assert_eq!(segments[3].detail, "address 0xa0fff in /srv/db+0x1fff");
+}
+
 /// `enum tlb_flush_reason`: 1 is a remote shootdown, 4 an IPI sent; all pages are `TLB_FLUSH_ALL`.
 #[test]
 fn flushes_of_the_tlb_are_told_where_they_happen() {

@@ -2,8 +2,9 @@
 
 use model::{Attribution, Evidence, Segment, Tsc};
 use perfdata::{LeaveReason, Schedule};
+use pt::{BlockEnd, EventKind as PtKind};
 
-use crate::script::{IDLE, Table, WORKER, WRITER, World, expected, record, run, told};
+use crate::script::{IDLE, Script, Table, WORKER, WRITER, World, expected, record, run, told};
 use crate::sideband::{EventKind, Side, SidebandEvent};
 
 fn table() -> Table {
@@ -190,6 +191,31 @@ fn leaving_an_idle_state_is_a_part_of_the_run_queue_wait() {
         world.story(100..500),
         expected(&[("offcpu.other", 200), ("power.c-state-exit.C2", 150), ("offcpu.runnable", 50)])
     );
+}
+
+/// A fault at 90 in a file that is mapped, by a record or by the packet before it; at 300 the page is there.
+#[test]
+fn a_page_in_names_the_file_and_the_place_in_it() {
+    let table = Table::new(&["asm_exc_page_fault", "filemap_fault"], &["work"]);
+    let sleep = LeaveReason::Slept(Some('D'));
+    let by_record = record(90, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0xa_0010 });
+    let world_of_record = world(&table, sleep, vec![by_record, waking(300, WRITER)]);
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::FallThrough)
+        .event(90, PtKind::EventData { kind: 0, payload: 0xa_0010 })
+        .event(90, PtKind::ControlFlowEvent { kind: 1, vector: 14, ip: None })
+        .interrupt(90, "asm_exc_page_fault")
+        .block(90, "asm_exc_page_fault", 0, BlockEnd::Call)
+        .block(95, "filemap_fault", 0, BlockEnd::FallThrough);
+    let world_of_flow =
+        World { items: script.items.clone(), ..world(&table, sleep, vec![waking(300, WRITER)]) };
+    for world in [world_of_record, world_of_flow] {
+        let attribution = segments(&world, 50..600);
+        let wait = segment(&attribution, "offcpu.block-io");
+        let expected = "page-in at address 0xa0010 in /srv/db+0x1010, ";
+        assert!(wait.detail.starts_with(expected), "{}", wait.detail);
+    }
 }
 
 /// The interval begins while the thread sleeps since long: the call is found where it went to sleep.

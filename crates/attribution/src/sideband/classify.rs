@@ -1,6 +1,6 @@
 //! Samples of tracepoints as typed events. Field names: the kernel's `include/trace/events/*.h`, 5.4 to 6.x.
 
-use model::Tid;
+use model::{Device, Tid};
 use perfdata::{FieldValue, Sample};
 
 use super::{BlockStep, EventKind, Request, Side};
@@ -82,7 +82,7 @@ fn numbers_of_array(sample: &Sample<'_>, field: &str) -> Vec<u64> {
 
 fn block(step: BlockStep, sample: &Sample<'_>) -> Option<EventKind> {
     let request = Request {
-        device: number(sample, "dev")?,
+        device: Device::from_kernel(number(sample, "dev")?),
         sector: number(sample, "sector")?,
         sectors: number(sample, "nr_sector")?,
         letters: text(sample, "rwbs").unwrap_or_default(),

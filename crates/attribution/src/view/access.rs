@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use model::{Cpu, Ticks, TimeConversion, Tsc, TscRange};
+use model::{Cpu, Device, Ticks, TimeConversion, Tsc, TscRange};
 use perfdata::PerfData;
 
 use crate::sideband::{BlockStep, EventKind, Request, SidebandEvent, events_within};
@@ -14,10 +14,6 @@ const SLICE: Ticks = Ticks(400_000_000);
 const MOST_OPEN: usize = 1 << 20;
 /// Accesses kept; more tell no more about a distribution.
 const MOST_KEPT: usize = 4_000_000;
-
-/// A block device's number as the kernel keeps it: major << 20 | minor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Device(pub u64);
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,7 +63,7 @@ pub fn accesses(perf: &PerfData, range: TscRange, conversion: TimeConversion) ->
 /// Requests under way and done.
 #[derive(Default)]
 pub(super) struct Book {
-    open: HashMap<(u64, u64), Tsc>,
+    open: HashMap<(Device, u64), Tsc>,
     pub(super) done: Vec<Access>,
 }
 
@@ -85,7 +81,7 @@ impl Book {
             BlockStep::Complete => {
                 let Some(issued) = self.open.remove(&request.key()) else { return };
                 self.done.push(Access {
-                    device: Device(request.device),
+                    device: request.device,
                     direction: Direction::of(request),
                     range: TscRange::new(issued, event.time),
                     completed_on: event.cpu,
@@ -103,13 +99,6 @@ impl Direction {
             Some('W') => Direction::Write,
             _ => Direction::Other,
         }
-    }
-}
-
-impl fmt::Display for Device {
-    /// `254:0`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.0 >> 20, self.0 & 0xf_ffff)
     }
 }
 

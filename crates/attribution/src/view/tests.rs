@@ -1,6 +1,6 @@
 //! Test that waits and accesses are known by records alone, on schedules made by hand.
 
-use model::{Cpu, OffCpu, Pid, Tsc, TscRange};
+use model::{Cpu, Device, OffCpu, Pid, Tsc, TscRange};
 use perfdata::{LeaveReason, Schedule};
 
 use super::access::Book;
@@ -23,7 +23,8 @@ fn schedule() -> Schedule {
 fn wait(records: Vec<SidebandEvent>) -> ObjectWait {
     let (schedule, sideband) = (schedule(), Sideband::new(records));
     let stays = stays(&interval(50..600), &schedule, Some(conversion()));
-    let mut waits = stays.iter().filter_map(|stay| wait_within(&sideband, &schedule, conversion(), stay));
+    let known = context(&sideband, &schedule, conversion(), &NoFiles);
+    let mut waits = stays.iter().filter_map(|stay| wait_within(stay, &known));
     let found = waits.next().expect("the worker sleeps");
     assert_eq!(waits.next(), None, "once");
     found
@@ -40,7 +41,7 @@ fn waking(time: u64) -> SidebandEvent {
 }
 
 fn block(time: u64, step: BlockStep, sector: u64, letters: &str) -> SidebandEvent {
-    let request = Request { device: 259 << 20 | 1, sector, sectors: 8, letters: letters.to_owned() };
+    let request = Request { device: Device::new(259, 1), sector, sectors: 8, letters: letters.to_owned() };
     record(time, 0, WORKER, Side::Begin, EventKind::Block { step, request })
 }
 

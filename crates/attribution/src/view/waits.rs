@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use model::{Cpu, OffCpu, Pid, ThreadId, Ticks, TimeConversion, TscRange};
+use model::{Cpu, Device, OffCpu, Pid, ThreadId, Ticks, TimeConversion, TscRange};
 use perfdata::{LeaveReason, PerfData, Schedule};
 
-use super::{Device, Nameless};
+use super::context;
+use crate::files::RecordedFiles;
 use crate::offcpu::Context;
 use crate::sideband::{EventKind, Sideband, events_within};
 use crate::syscalls::Object;
@@ -74,24 +75,18 @@ pub fn wait_of_stay(
     let from = stay.left_at.unwrap_or(stay.range.start).before(BEFORE);
     let around = TscRange::new(from, stay.range.stop + BEHIND);
     let sideband = Sideband::new(events_within(perf, around, conversion));
-    wait_within(&sideband, schedule, conversion, stay)
+    wait_within(stay, &context(&sideband, schedule, conversion, &RecordedFiles { perf, conversion }))
 }
 
 /// The same by these records.
-pub(super) fn wait_within(
-    sideband: &Sideband,
-    schedule: &Schedule,
-    conversion: TimeConversion,
-    stay: &Stay,
-) -> Option<ObjectWait> {
+pub(super) fn wait_within(stay: &Stay, context: &Context<'_>) -> Option<ObjectWait> {
     let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return None };
     let thread = stay.thread?;
-    let context = Context { schedule, conversion, sideband, calls: Vec::new(), comms: &Nameless };
-    let wakeup = Wakeup::of(stay, sideband);
-    let wait = wait_of(stay, state, None, wakeup.as_ref(), &context);
+    let wakeup = Wakeup::of(stay, context.sideband);
+    let wait = wait_of(stay, state, None, wakeup.as_ref(), context);
     let until = wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
     Some(ObjectWait {
-        object: object(&wait, thread, sideband),
+        object: object(&wait, thread, context.sideband),
         kind: wait.kind,
         thread,
         range: TscRange::new(stay.range.start, until),
@@ -102,7 +97,7 @@ pub(super) fn wait_within(
 
 fn object(wait: &Wait, thread: ThreadId, sideband: &Sideband) -> WaitObject {
     if let Some(served) = &wait.request {
-        return WaitObject::Device(Device(served.request.device));
+        return WaitObject::Device(served.request.device);
     }
     let connection = connection(wait, sideband);
     match (wait.call.as_ref().and_then(|call| call.object), connection, &wait.call) {

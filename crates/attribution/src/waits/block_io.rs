@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Evidence, Tsc, TscRange};
+use model::{Device, Evidence, Tsc, TscRange};
 
 use crate::kernel::describe;
 use crate::sideband::{BlockStep, EventKind, Request, Sideband, SidebandEvent};
@@ -40,7 +40,7 @@ pub(crate) fn request_of(
     let tid = stay.thread?.tid;
     let events = sideband.events();
     let until = &events[..events.partition_point(|event| event.time <= wakeup.at)];
-    let own: BTreeSet<(u64, u64)> = until
+    let own: BTreeSet<(Device, u64)> = until
         .iter()
         .filter(|event| event.thread.is_some_and(|thread| thread.tid == tid))
         .filter_map(|event| match &event.kind {

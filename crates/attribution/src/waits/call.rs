@@ -9,6 +9,7 @@ use crate::offcpu::Context;
 use crate::sideband::{EventKind, SidebandEvent};
 use crate::syscalls::{self, FutexOperation, Object};
 use crate::timeline::Stay;
+use crate::walk::Frame;
 
 /// A system call in which a thread was.
 pub(crate) struct Call {
@@ -58,9 +59,7 @@ pub(crate) fn call_of(stay: &Stay, context: &Context<'_>) -> Option<Call> {
     let left_at = stay.left_at.unwrap_or(stay.range.start);
     let by_record = stay.thread.and_then(|thread| context.sideband.call_at(thread.tid, left_at));
     let by_record = by_record.and_then(Call::of_record);
-    let later = context.calls.partition_point(|frame| frame.range.start < stay.range.start);
-    let open = context.calls[..later].last().filter(|frame| frame.range.stop >= stay.range.start);
-    match open.map(|frame| &frame.cause) {
+    match Frame::open_at(&context.calls, stay.range.start).map(|frame| &frame.cause) {
         Some(Cause::Syscall(name)) if name != UNNAMED_SYSCALL => {
             by_record.filter(|call| call.name == *name).or_else(|| Some(Call::named(name)))
         }

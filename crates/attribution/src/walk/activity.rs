@@ -30,8 +30,18 @@ pub(crate) struct Frame {
     pub(crate) uncertainty: Ticks,
     /// Whether it was open when the flow began or came back, so that its start is a lower bound only.
     pub(crate) began_before: bool,
-    /// What else the flow tells of it: the faulting address, what was asked for.
+    /// Of a page fault the address, if Event Trace tells it.
+    pub(crate) address: Option<u64>,
+    /// What else the flow tells of it: what was asked for.
     pub(crate) particulars: Vec<Arc<str>>,
+}
+
+impl Frame {
+    /// The last one of `frames`, which are in order of time, that began before `at`, where it lasted until then.
+    pub(crate) fn open_at<'a>(frames: &[&'a Frame], at: Tsc) -> Option<&'a Frame> {
+        let later = frames.partition_point(|frame| frame.range.start < at);
+        frames[..later].last().copied().filter(|frame| frame.range.stop >= at)
+    }
 }
 
 /// User code that ran in one node of the call tree without leaving it.

@@ -51,6 +51,7 @@ struct OpenFrame {
     /// Whether its function's own code ran since the thread came onto its CPU.
     in_body: bool,
     began_before: bool,
+    address: Option<u64>,
     particulars: Vec<Arc<str>>,
 }
 
@@ -167,6 +168,13 @@ impl KernelStack {
         self.called = self.in_caller;
     }
 
+    /// The entry that has just begun is a page fault at `address`.
+    pub(crate) fn fault_at(&mut self, address: u64) {
+        if let Some(frame) = self.open.last_mut() {
+            frame.address = Some(address);
+        }
+    }
+
     /// Adds to the particulars of the innermost entry.
     pub(crate) fn say(&mut self, particular: Arc<str>) {
         if let Some(frame) = self.open.iter_mut().rev().find(|frame| frame.closing == Closing::FarReturn)
@@ -276,6 +284,7 @@ impl KernelStack {
             calls: self.calls.depth(),
             in_body: false,
             began_before,
+            address: None,
             particulars: Vec::new(),
         });
     }
@@ -328,6 +337,7 @@ impl KernelStack {
                 aux_offset: frame.begin.aux_offset,
                 uncertainty: frame.begin.uncertainty.max(uncertainty),
                 began_before: frame.began_before,
+                address: frame.address,
                 particulars: frame.particulars,
             });
         }

@@ -54,8 +54,8 @@ fn event_trace_tells_the_address_of_a_fault() {
         .interrupt(50, "asm_exc_page_fault")
         .block(50, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
         .block(60, "work", 0x20, BlockEnd::Jump);
-    let told: Vec<_> = walk(&table, &script, 100).frames.into_iter().map(|frame| frame.particulars).collect();
-    assert_eq!(told, [vec!["address 0x70001234".into()], vec![]]);
+    let told: Vec<_> = walk(&table, &script, 100).frames.into_iter().map(|frame| frame.address).collect();
+    assert_eq!(told, [Some(0x7000_1234), None]);
 }
 
 #[test]

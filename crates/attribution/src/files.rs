@@ -1,0 +1,55 @@
+//! Names of files, as records tell them: what is mapped at an address.
+
+use model::{ThreadId, TimeConversion, Tsc};
+use perfdata::{FilePlace, PerfData};
+
+use crate::timeline::{Stay, stay_at};
+
+/// Names files. Implemented over the records of a capture, and by hand-written tables in tests.
+pub(crate) trait Files: Sync {
+    /// The file that `thread` had mapped at `address` at `at`, and where in it that is.
+    fn mapped(&self, thread: ThreadId, address: u64, at: Tsc) -> Option<FilePlace>;
+}
+
+/// Nothing is known of files.
+pub(crate) struct NoFiles;
+
+impl Files for NoFiles {
+    fn mapped(&self, _: ThreadId, _: u64, _: Tsc) -> Option<FilePlace> {
+        None
+    }
+}
+
+/// What a capture's records tell.
+pub(crate) struct RecordedFiles<'a> {
+    pub(crate) perf: &'a PerfData,
+    pub(crate) conversion: TimeConversion,
+}
+
+impl Files for RecordedFiles<'_> {
+    fn mapped(&self, thread: ThreadId, address: u64, at: Tsc) -> Option<FilePlace> {
+        self.perf.mapped_file(thread.pid, address, self.conversion.to_perf_time(at))
+    }
+}
+
+/// Tells addresses of the threads of an interval.
+pub(crate) struct Addresses<'a> {
+    /// Whose time is whose.
+    pub(crate) stays: &'a [Stay],
+    pub(crate) files: &'a dyn Files,
+}
+
+impl Addresses<'_> {
+    /// `address 0x7f0000002000 in /srv/db+0x2000`, of the thread whose time `at` is.
+    pub(crate) fn tell(&self, address: u64, at: Tsc) -> String {
+        let thread = stay_at(self.stays, at).and_then(|stay| stay.thread);
+        tell_address(self.files, thread, address, at)
+    }
+}
+
+/// The same, of `thread`.
+pub(crate) fn tell_address(files: &dyn Files, thread: Option<ThreadId>, address: u64, at: Tsc) -> String {
+    let file = thread.and_then(|thread| files.mapped(thread, address, at));
+    let place = file.map_or_else(String::new, |file| format!(" in {file}"));
+    format!("address {address:#x}{place}")
+}
