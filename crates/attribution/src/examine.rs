@@ -30,7 +30,8 @@ use crate::queue::{Queues, claims_of_queue};
 use crate::sideband::{Sideband, SidebandEvent, events_within};
 use crate::spin::{claims_of_spins, rounds_of_spins};
 use crate::timeline::{Stay, stays_with};
-use crate::walk::{Activity, Run, UserCode};
+use crate::untraced::Untraced;
+use crate::walk::{Activity, Run, Silence, UserCode};
 
 /// What examining needs of a capture.
 pub struct Capture<'a> {
@@ -224,8 +225,10 @@ pub(crate) fn examine_scene(
     collectors::name_waits(&mut claims, &stays, &activity.paths, &sideband, scene);
     power::add_exits(&mut claims, &stays, &sideband, decoder);
     claims.extend(activity.stalls.iter().map(claim_of_stall));
-    let of_silence = |silence| claim_of_silence(silence, scene.kernel_traced, &sideband, &addresses);
-    claims.extend(activity.silences.iter().map(of_silence));
+    let (lost, off) = split_silences(&activity.silences, scene.kernel_traced);
+    claims.extend(lost.into_iter().map(claim_of_silence));
+    let untraced = Untraced::new(&sideband, &addresses, &claims).claims(&off);
+    claims.extend(untraced);
     claims.extend(uncovered);
     add_losses(&mut claims, &stays, &sideband);
     claims.extend(claims_of_spins(&activity.spins));
@@ -251,6 +254,11 @@ pub(crate) fn examine_scene(
         contradiction,
         rounds,
     }
+}
+
+/// Silences that are lost or filtered trace, and those that are the kernel's time where only user code is traced.
+fn split_silences(silences: &[Silence], kernel_traced: bool) -> (Vec<&Silence>, Vec<&Silence>) {
+    silences.iter().partition(|silence| kernel_traced || silence.why.is_loss())
 }
 
 /// Whose time an interval is, and what they did.

@@ -1,17 +1,13 @@
 //! Follows the interval's threads through the flows of their stays on CPUs, and makes claims of what the flow itself
 //! says: time that stood still, time without trace.
 
-use model::{Cause, Certainty, Cpu, Evidence, FaultKind, ThreadId, Ticks, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, ThreadId, Ticks, Tsc, TscRange};
 use pt::FlowSink;
 
 use crate::call_path::CallPath;
 use crate::claim::Claim;
-use crate::entries::UNNAMED_SYSCALL;
 use crate::examine::Scene;
-use crate::files::Addresses;
 use crate::precedence::Rank;
-use crate::sideband::{EventKind, Sideband};
-use crate::syscalls;
 use crate::timeline::Stay;
 use crate::walk::{Activity, Frame, Silence, Stall, Walker};
 
@@ -41,6 +37,9 @@ pub(crate) fn follow(
     for of_one in stays.chunk_by(|a, b| a.thread == b.thread) {
         let Some(thread) = of_one[0].thread else { continue };
         let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+        if !scene.kernel_traced {
+            walker.traces_user_code_only();
+        }
         if let Some((_, until)) = busy.filter(|(who, _)| who.tid == thread.tid) {
             walker.counts_from(until);
         }
@@ -171,20 +170,14 @@ pub(crate) fn claim_of_stall(stall: &Stall) -> Claim {
     claim
 }
 
-/// Time without trace. Where only user code is traced it was the kernel's, and what for tells the flow before it or
-/// a record inside it. Where the kernel is traced, too, and execution went on exactly where it had stopped, something
-/// below the kernel took the time: an SMI turns tracing off and on.
-pub(crate) fn claim_of_silence(
-    silence: &Silence,
-    kernel_traced: bool,
-    sideband: &Sideband,
-    addresses: &Addresses<'_>,
-) -> Claim {
-    let (rank, cause) = match (silence.why.is_loss(), kernel_traced) {
+/// Time without trace, but for the kernel's where only user code is traced (`untraced.rs`). Where the kernel is traced,
+/// too, and execution went on exactly where it had stopped, something below the kernel took the time: an SMI turns
+/// tracing off and on.
+pub(crate) fn claim_of_silence(silence: &Silence) -> Claim {
+    let (rank, cause) = match (silence.why.is_loss(), silence.resumed) {
         (true, _) => (Rank::Loss, Cause::TraceLoss),
-        (false, true) if silence.resumed => (Rank::StandStill, Cause::HardwareGap),
-        (false, true) => (Rank::Untraced, Cause::TraceFiltered),
-        (false, false) => (Rank::Untraced, silence.entry.clone().unwrap_or(Cause::KernelUnknown)),
+        (false, true) => (Rank::StandStill, Cause::HardwareGap),
+        (false, false) => (Rank::Untraced, Cause::TraceFiltered),
     };
     let certainty = if cause == Cause::HardwareGap { Certainty::Inferred } else { silence.why.certainty() };
     let mut claim = Claim::new(silence.range, rank, cause, certainty);
@@ -193,38 +186,11 @@ pub(crate) fn claim_of_silence(
         claim.say(&format!("in {function}()"));
     }
     claim.gap = silence.gap().cloned();
-    if let Some(address) = silence.address {
-        claim.say(&addresses.tell(address, silence.range.start));
-    }
     claim.occurrence = silence.range.start.0;
     claim.cpu = silence.cpu;
     claim.uncertainty = silence.uncertainty;
-    if !silence.why.is_loss() && !kernel_traced {
-        name_untraced(&mut claim, sideband, addresses);
-    }
     claim.evidence.push(Evidence::packet(silence.aux_offset, silence.cpu, silence.why.to_string()));
     claim
-}
-
-/// Names an untraced kernel entry by the first record made in it.
-fn name_untraced(claim: &mut Claim, sideband: &Sideband, addresses: &Addresses<'_>) {
-    let unnamed = Cause::Syscall(UNNAMED_SYSCALL.into());
-    let from = sideband.events().partition_point(|event| event.time < claim.range().start);
-    let inside = sideband.events()[from..].iter().take_while(|event| event.time < claim.range().stop);
-    for event in inside.filter(|event| claim.cpu.is_none() || event.cpu == claim.cpu) {
-        match &event.kind {
-            EventKind::PageFault { address } if claim.cause == Cause::KernelUnknown => {
-                claim.cause = Cause::PageFault(FaultKind::Minor);
-                claim.say(&addresses.tell(*address, event.time));
-            }
-            EventKind::Syscall { number, .. } if claim.cause == unnamed => {
-                claim.cause = Cause::Syscall(syscalls::name(*number));
-            }
-            _ => continue,
-        }
-        claim.evidence.push(Evidence::record(event.offset, event.cpu, crate::kernel::describe(&event.kind)));
-        return;
-    }
 }
 
 #[cfg(test)]

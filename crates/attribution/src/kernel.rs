@@ -115,7 +115,7 @@ fn add_records(claims: &mut [Claim], frames: &[Frame], sideband: &Sideband, addr
 }
 
 /// Whether the record was made where the interval's thread was.
-fn happened_to(event: &SidebandEvent, stays: &[Stay]) -> bool {
+pub(crate) fn happened_to(event: &SidebandEvent, stays: &[Stay]) -> bool {
     stay_at(stays, event.time).is_some_and(|stay| match stay.place {
         Whereabouts::OnCpu(cpu) => event.cpu == Some(cpu),
         Whereabouts::OffCpu(_) => false,
@@ -232,8 +232,8 @@ fn in_own_time<'a>(pair: &'a Claim, key: Begun, stays: &'a [Stay]) -> impl Itera
     })
 }
 
-/// The frames' claims by cause, each in order of time.
-fn happenings(of_frames: &[Claim]) -> BTreeMap<&Cause, Vec<(TscRange, u64)>> {
+/// Claims of kernel work by cause, each in order of time.
+pub(crate) fn happenings(of_frames: &[Claim]) -> BTreeMap<&Cause, Vec<(TscRange, u64)>> {
     let mut known: BTreeMap<&Cause, Vec<(TscRange, u64)>> = BTreeMap::new();
     for claim in of_frames {
         known.entry(&claim.cause).or_default().push((claim.range(), claim.occurrence));
@@ -244,7 +244,7 @@ fn happenings(of_frames: &[Claim]) -> BTreeMap<&Cause, Vec<(TscRange, u64)>> {
     known
 }
 
-fn same_happening(known: &BTreeMap<&Cause, Vec<(TscRange, u64)>>, pair: &Claim) -> Option<u64> {
+pub(crate) fn same_happening(known: &BTreeMap<&Cause, Vec<(TscRange, u64)>>, pair: &Claim) -> Option<u64> {
     let of_cause = known.get(&pair.cause)?;
     let from = of_cause.partition_point(|(range, _)| range.stop <= pair.range().start);
     of_cause.get(from).filter(|(range, _)| range.overlaps(pair.range())).map(|&(_, occurrence)| occurrence)

@@ -32,6 +32,7 @@ mod sideband;
 mod spin;
 mod syscalls;
 mod timeline;
+mod untraced;
 mod view;
 mod waits;
 mod waker;

@@ -60,6 +60,12 @@ pub(crate) struct Walker<'a> {
     /// The address of the page fault that Event Trace announced, until execution goes on.
     address: Option<u64>,
     silence: Option<Silence>,
+    /// Whether only user code is traced.
+    user_only: bool,
+    /// The silence in which the thread left its CPU.
+    left_silent: Option<Silence>,
+    /// Parts of the silence that goes on behind an absence, until the flow bears it out.
+    carried: Option<Vec<Silence>>,
     ratio: u32,
     cpu: Option<Cpu>,
     now: Tsc,
@@ -92,6 +98,9 @@ impl<'a> Walker<'a> {
             vector: None,
             address: None,
             silence: None,
+            user_only: false,
+            left_silent: None,
+            carried: None,
             ratio: 0,
             cpu: None,
             now: Tsc(0),
@@ -109,6 +118,11 @@ impl<'a> Walker<'a> {
         self.user.counts_from = at;
     }
 
+    /// Only user code is traced: time without trace is the kernel's.
+    pub(crate) fn traces_user_code_only(&mut self) {
+        self.user_only = true;
+    }
+
     /// The thread comes onto `cpu` at `at`. Its kernel frames stay open: they belong to the thread, not to the CPU.
     /// The ratio may have changed unseen.
     pub(crate) fn switch_in(&mut self, cpu: Option<Cpu>, at: Tsc) {
@@ -118,6 +132,7 @@ impl<'a> Walker<'a> {
         self.retired = 0;
         self.ratio = 0;
         self.forget_path();
+        self.return_into_silence(at);
         self.stack.switch_in();
     }
 
@@ -135,6 +150,7 @@ impl<'a> Walker<'a> {
         self.spins.interrupt(at);
         // The switch record tells this edge.
         self.edge = Ticks(0);
+        self.leave_in_silence();
         self.end_silence(at, false);
         self.close_run(at);
         self.forget_path();
@@ -152,6 +168,9 @@ impl<'a> Walker<'a> {
 
     /// The next item of the thread's flow.
     pub(crate) fn item(&mut self, item: &FlowItem) {
+        if self.lies_before_silence(item) {
+            return;
+        }
         match item {
             FlowItem::Block(block) => self.block(block),
             FlowItem::Event(event) => self.event(event),
@@ -176,6 +195,7 @@ impl<'a> Walker<'a> {
     fn block(&mut self, block: &Block) {
         let at = self.advance(&block.time, block.aux_offset);
         self.retired += u64::from(block.instructions);
+        self.refute_silence();
         // Behind a loss, time is known again from the first packet that tells it.
         if self.silence.as_ref().is_none_or(|silence| !silence.why.is_loss() || at > silence.range.start) {
             self.end_silence(at, false);
@@ -257,10 +277,14 @@ impl<'a> Walker<'a> {
                 self.lose(at, Why::Overflow, event.aux_offset);
             }
             EventKind::Disabled { .. } | EventKind::TraceStop => {
+                self.bear_out_silence();
                 let entry = self.entry_that_ends_tracing();
                 self.begin_silence(at, Why::Off, entry, event.aux_offset);
             }
-            EventKind::Enabled { resumed, .. } => self.end_silence(at, resumed),
+            EventKind::Enabled { resumed, .. } => {
+                self.bear_out_silence();
+                self.end_silence(at, resumed);
+            }
             _ => {}
         }
     }

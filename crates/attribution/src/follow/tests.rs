@@ -5,10 +5,8 @@ use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind, GapReason};
 
 use super::{claim_of_silence, claim_of_stall};
-use crate::files::{Addresses, NoFiles};
 use crate::precedence::Rank;
 use crate::script::{Script, Table, WORKER, WRITER, World, expected, interval, run, told};
-use crate::sideband::Sideband;
 use crate::walk::{Silence, Stall, Why};
 
 fn table() -> Table {
@@ -99,32 +97,34 @@ fn a_trace_per_thread_needs_no_schedule() {
     assert_eq!(world.story(0..700), expected(&[("unexplained", 700)]));
 }
 
-/// Nobody's addresses.
-const UNKNOWN: Addresses<'static> = Addresses { stays: &[], files: &NoFiles };
-
 #[test]
-fn silence_is_loss_filter_or_the_kernel() {
-    let silence = |lost, resumed| Silence {
-        resumed,
+fn silence_is_loss_filter_or_below_the_kernel() {
+    for (lost, resumed, rank, cause) in [
+        (true, false, Rank::Loss, Cause::TraceLoss),
+        (true, true, Rank::Loss, Cause::TraceLoss),
+        (false, false, Rank::Untraced, Cause::TraceFiltered),
+        (false, true, Rank::StandStill, Cause::HardwareGap),
+    ] {
+        let why = if lost { Why::Overflow } else { Why::Off };
+        let claim = claim_of_silence(&Silence { resumed, ..silence(why, None) });
+        assert_eq!((claim.bid.rank, claim.cause), (rank, cause), "lost {lost}, resumed {resumed}");
+        assert_eq!(claim.evidence[0].aux_offset, Some(7));
+    }
+}
+
+fn silence(why: Why, missing: Option<&str>) -> Silence {
+    Silence {
         range: TscRange::new(Tsc(0), Tsc(100)),
-        why: if lost { Why::Overflow } else { Why::Off },
-        missing: None,
+        began: Tsc(0),
+        began_on: Some(Cpu(0)),
+        why,
+        missing: missing.map(Into::into),
+        resumed: false,
         entry: None,
         cpu: Some(Cpu(0)),
         aux_offset: 7,
         address: None,
         uncertainty: Ticks(0),
-    };
-    for (lost, resumed, kernel_traced, rank, cause) in [
-        (true, false, true, Rank::Loss, Cause::TraceLoss),
-        (true, true, false, Rank::Loss, Cause::TraceLoss),
-        (false, false, true, Rank::Untraced, Cause::TraceFiltered),
-        (false, true, true, Rank::StandStill, Cause::HardwareGap),
-        (false, true, false, Rank::Untraced, Cause::KernelUnknown),
-    ] {
-        let claim = claim_of_silence(&silence(lost, resumed), kernel_traced, &Sideband::default(), &UNKNOWN);
-        assert_eq!((claim.bid.rank, claim.cause), (rank, cause), "lost {lost}, kernel {kernel_traced}");
-        assert_eq!(claim.evidence[0].aux_offset, Some(7));
     }
 }
 
@@ -137,18 +137,8 @@ fn a_loss_is_as_certain_as_what_tells_it() {
         (Why::Gap(GapReason::BadPacket), Certainty::Unknown),
         (Why::Gap(GapReason::NoCode { ip: 0x1000 }), Certainty::Unknown),
     ] {
-        let silence = Silence {
-            why: why.clone(),
-            missing: Some("Orders.match".into()),
-            range: TscRange::new(Tsc(0), Tsc(100)),
-            resumed: false,
-            entry: None,
-            cpu: None,
-            aux_offset: 7,
-            address: None,
-            uncertainty: Ticks(0),
-        };
-        let claim = claim_of_silence(&silence, true, &Sideband::default(), &UNKNOWN);
+        let silence = silence(why.clone(), Some("Orders.match"));
+        let claim = claim_of_silence(&silence);
         assert_eq!((claim.cause, claim.certainty), (Cause::TraceLoss, certainty), "{why}");
         assert_eq!(claim.gap.as_ref(), silence.gap(), "{why}");
         assert!(claim.detail.contains("in Orders.match()"), "{}", claim.detail);

@@ -158,6 +158,10 @@ impl fmt::Display for Why {
 pub(crate) struct Silence {
     /// When.
     pub(crate) range: TscRange,
+    /// When it began: before `range` where the thread left its CPU meanwhile and this is a later part of it.
+    pub(crate) began: Tsc,
+    /// The CPU on which it began.
+    pub(crate) began_on: Option<Cpu>,
     /// Why.
     pub(crate) why: Why,
     /// The function whose code bytes are missing, if they are and its name is known.
@@ -172,7 +176,7 @@ pub(crate) struct Silence {
     pub(crate) cpu: Option<Cpu>,
     /// How far its edges may be off.
     pub(crate) uncertainty: Ticks,
-    /// Where in the AUX stream.
+    /// Where it began in the AUX stream of that CPU.
     pub(crate) aux_offset: u64,
 }
 

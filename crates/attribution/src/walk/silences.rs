@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use model::{Cause, FaultKind, Ticks, Tsc, TscRange};
-use pt::{BlockEnd, Gap, GapReason};
+use pt::{BlockEnd, FlowItem, Gap, GapReason};
 
 use super::{Silence, Stall, Walker, Why};
 use crate::entries::{UNNAMED_SYSCALL, vector_cause};
@@ -53,6 +53,7 @@ impl Walker<'_> {
 
     /// Nothing is known from `at` on. What was open may end meanwhile, and where execution goes on tells nothing.
     pub(super) fn lose(&mut self, at: Tsc, why: Why, aux_offset: u64) {
+        self.refute_silence();
         self.close_run(at);
         self.begin_silence(at, why, None, aux_offset);
         self.stack.cut(at);
@@ -95,8 +96,19 @@ impl Walker<'_> {
         let (range, resumed, uncertainty) = (TscRange::new(at, at), false, self.edge);
         let address = self.address.take().filter(|_| entry == Some(Cause::PageFault(FaultKind::Minor)));
         let (cpu, missing) = (self.cpu, self.missing_code(&why, at));
-        self.silence =
-            Some(Silence { range, why, missing, resumed, entry, address, cpu, uncertainty, aux_offset });
+        self.silence = Some(Silence {
+            range,
+            began: at,
+            began_on: cpu,
+            why,
+            missing,
+            resumed,
+            entry,
+            address,
+            cpu,
+            uncertainty,
+            aux_offset,
+        });
     }
 
     /// The function whose bytes the decoder lacks: its name may be known all the same, from a `perf-PID.map`.
@@ -128,7 +140,45 @@ impl Walker<'_> {
             }
         }
         if !silence.range.is_empty() {
-            self.out.silences.push(silence);
+            self.carried.as_mut().unwrap_or(&mut self.out.silences).push(silence);
+        }
+    }
+
+    /// Where only user code is traced, a thread that leaves its CPU in the kernel comes back in the same entry, mostly
+    /// without a packet to say so before it is in user code again.
+    pub(super) fn leave_in_silence(&mut self) {
+        self.left_silent = self.silence.clone().filter(|silence| self.user_only && !silence.why.is_loss());
+    }
+
+    /// The thread is back at `at`: in the silence in which it had left, if the flow bears that out.
+    pub(super) fn return_into_silence(&mut self, at: Tsc) {
+        let Some(left) = self.left_silent.take() else { return };
+        let range = TscRange::new(at, at);
+        self.silence = Some(Silence { range, cpu: self.cpu, uncertainty: Ticks(0), ..left });
+        self.carried.get_or_insert_default();
+    }
+
+    /// Whether `item` lies before the silence in which the thread had left. Its time may reach into this stay, for there
+    /// was no time packet meanwhile, but it was met in the one before.
+    pub(super) fn lies_before_silence(&self, item: &FlowItem) -> bool {
+        let aux_offset = match item {
+            FlowItem::Block(block) => block.aux_offset,
+            FlowItem::Event(event) => event.aux_offset,
+            FlowItem::Gap(gap) => gap.aux_offset,
+        };
+        let silence = self.silence.as_ref().filter(|_| self.carried.is_some());
+        silence.is_some_and(|silence| silence.began_on == self.cpu && aux_offset <= silence.aux_offset)
+    }
+
+    /// Tracing goes on or off now: it had been off since the thread left its CPU.
+    pub(super) fn bear_out_silence(&mut self) {
+        self.out.silences.extend(self.carried.take().into_iter().flatten());
+    }
+
+    /// Something else comes first: the trace lacks what was between, and nothing is known of it.
+    pub(super) fn refute_silence(&mut self) {
+        if self.carried.take().is_some() {
+            self.silence = None;
         }
     }
 

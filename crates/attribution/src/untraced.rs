@@ -1,0 +1,267 @@
+//! The kernel's time in a trace of user code alone: which entry it was, by the flow before it and the records in it.
+//!
+//! Input: the silences of the flow in order, the records, and the claims of their pairs. Output: claims for the time
+//! around the pairs, which outrank them. A thread that leaves its CPU in the kernel comes back in the same entry: all
+//! parts of such a silence are looked at as one.
+
+use std::collections::BTreeMap;
+
+use model::{Cause, Certainty, Evidence, FaultKind, Tsc, TscRange};
+use perfdata::LeaveReason;
+
+use crate::claim::Claim;
+use crate::entries::{UNNAMED_IRQ, UNNAMED_SYSCALL};
+use crate::files::Addresses;
+use crate::kernel::{cause, describe, happened_to, happenings, same_happening};
+use crate::precedence::Rank;
+use crate::sideband::{EventKind, Side, Sideband, SidebandEvent};
+use crate::timeline::{Whereabouts, stay_at};
+use crate::walk::Silence;
+
+/// What tells about silences.
+pub(crate) struct Untraced<'a> {
+    sideband: &'a Sideband,
+    addresses: &'a Addresses<'a>,
+    /// The happenings that claims of record pairs tell of.
+    known: BTreeMap<&'a Cause, Vec<(TscRange, u64)>>,
+}
+
+/// A kernel entry by the records in a silence.
+struct Entered<'a> {
+    /// The record that tells of it.
+    begin: &'a SidebandEvent,
+    /// The time of the record that tells of its end. Nothing tells that of a page fault.
+    end: Option<Tsc>,
+}
+
+impl Entered<'_> {
+    fn is_fault(&self) -> bool {
+        is_fault(self.begin)
+    }
+
+    /// What other entries may lie inside of without being told apart from what comes behind.
+    fn is_interrupt(&self) -> bool {
+        self.begin.kind.is_interrupt()
+    }
+}
+
+impl<'a> Untraced<'a> {
+    /// Names silences by `sideband`; `claims` hold those of its pairs.
+    pub(crate) fn new(
+        sideband: &'a Sideband,
+        addresses: &'a Addresses<'a>,
+        claims: &'a [Claim],
+    ) -> Untraced<'a> {
+        Untraced { sideband, addresses, known: happenings(claims) }
+    }
+
+    /// The claims of `silences`.
+    pub(crate) fn claims(&self, silences: &[&Silence]) -> Vec<Claim> {
+        let goes_on = |a: &&Silence, b: &&Silence| a.began == b.began && b.range.start > b.began;
+        silences.chunk_by(goes_on).flat_map(|parts| self.claims_of_one(parts)).collect()
+    }
+
+    /// The claims of one silence with all its parts.
+    fn claims_of_one(&self, parts: &[&Silence]) -> Vec<Claim> {
+        let (first, last) = (parts[0], parts[parts.len() - 1]);
+        let whole = TscRange::new(first.range.start, last.range.stop);
+        let entry = parts.iter().find_map(|part| part.entry.clone());
+        let mut stories = match entry {
+            Some(entry) => vec![self.of_entry(entry, whole)],
+            None => self.by_records(whole),
+        };
+        if let Some(address) = first.address {
+            stories[0].say(&self.addresses.tell(address, first.range.start));
+        }
+        for story in &mut stories {
+            let off = first.why.to_string();
+            let told = std::mem::replace(&mut story.detail, off.clone());
+            story.say(&told);
+            if story.occurrence == 0 {
+                story.occurrence = same_happening(&self.known, story).unwrap_or(story.range().start.0);
+            }
+            story.evidence.push(Evidence::packet(first.aux_offset, first.began_on, off));
+        }
+        parts.iter().flat_map(|part| stories.iter().filter_map(|story| clipped(story, part))).collect()
+    }
+
+    /// The entry is told by the flow: a system call's name, an interrupt's action are in the records.
+    fn of_entry(&self, entry: Cause, whole: TscRange) -> Claim {
+        let mut claim = claim(whole, entry, Certainty::Decoded);
+        let unnamed_call = claim.cause == Cause::Syscall(UNNAMED_SYSCALL.into());
+        let unnamed_irq = claim.cause == Cause::Irq(UNNAMED_IRQ.into());
+        let names = |event: &&SidebandEvent| match &event.kind {
+            EventKind::Syscall { .. } => unnamed_call,
+            EventKind::Irq { name: Some(_), .. } => unnamed_irq,
+            _ => false,
+        };
+        if let Some(event) = self.begins(whole).find(names) {
+            claim.cause = cause(&event.kind);
+            claim.evidence.push(evidence(event));
+        } else if claim.cause == Cause::PageFault(FaultKind::Minor) {
+            claim.cause = Cause::PageFault(self.fault_kind(whole));
+        }
+        let faults = self.begins(whole).filter(|event| is_fault(event)).count();
+        if faults > 0 && matches!(claim.cause, Cause::Syscall(_)) {
+            claim.say(&format!("page faults in it: {faults}, whose time no record tells"));
+        }
+        claim
+    }
+
+    /// The entry was asynchronous. What its records tell holds from edge to edge where they are of one entry, or of
+    /// several with the same cause; else between two of them nothing is known.
+    fn by_records(&self, whole: TscRange) -> Vec<Claim> {
+        let entries = self.entries(whole);
+        let slept = self.left(whole, |reason| matches!(reason, LeaveReason::Slept(_)));
+        if entries.last().is_none_or(|last| last.is_interrupt() && slept) {
+            // No interrupt sleeps: something that has no record was entered before.
+            return vec![unknown(whole)];
+        }
+        let mut claims: Vec<Claim> = Vec::new();
+        let mut position = whole.start;
+        for (index, entry) in entries.iter().enumerate() {
+            let next = entries.get(index + 1).map_or(whole.stop, |next| next.begin.time);
+            let end = if entry.is_fault() || index + 1 == entries.len() { next } else { entry.begin.time };
+            let range = TscRange::new(entry.begin.time, entry.end.unwrap_or(end).min(next));
+            let mut claim = self.of_record(entry, range);
+            match claims.last_mut() {
+                None => claim.bid.range.start = whole.start,
+                Some(_) => self.between(&mut claims, TscRange::new(position, range.start), &claim.cause),
+            }
+            position = range.stop;
+            claims.push(claim);
+        }
+        let first = claims.first().map_or(Cause::KernelUnknown, |claim| claim.cause.clone());
+        let other = claims.iter().map(|claim| &claim.cause).find(|cause| **cause != first);
+        let around = other.map_or(first.clone(), |_| Cause::KernelUnknown);
+        self.between(&mut claims, TscRange::new(position, whole.stop), &around);
+        claims
+    }
+
+    /// Behind the last of `claims`, where the work goes on with `next`.
+    fn between(&self, claims: &mut Vec<Claim>, range: TscRange, next: &Cause) {
+        if range.is_empty() {
+            return;
+        }
+        if self.left(range, |reason| reason == LeaveReason::Preempted) {
+            let mut switch = claim(range, Cause::Schedule, Certainty::Inferred);
+            switch.say("the way to the other thread and back");
+            claims.push(switch);
+            return;
+        }
+        match claims.last_mut().filter(|last| last.cause == *next) {
+            Some(last) => last.bid.range.stop = range.stop,
+            None => claims.push(unknown(range)),
+        }
+    }
+
+    fn of_record(&self, entry: &Entered<'_>, range: TscRange) -> Claim {
+        let certainty = if entry.is_interrupt() { Certainty::Inferred } else { Certainty::Decoded };
+        let mut claim = claim(range, cause(&entry.begin.kind), certainty);
+        if let EventKind::PageFault { address } = entry.begin.kind {
+            claim.cause = Cause::PageFault(self.fault_kind(range));
+            claim.say(&self.addresses.tell(address, entry.begin.time));
+            claim.occurrence = range.start.0;
+        } else {
+            claim.occurrence = same_happening(&self.known, &claim).unwrap_or(range.start.0);
+        }
+        claim.evidence.push(evidence(entry.begin));
+        claim
+    }
+
+    fn fault_kind(&self, range: TscRange) -> FaultKind {
+        let slept = self.left(range, |reason| matches!(reason, LeaveReason::Slept(_)));
+        if slept { FaultKind::Major } else { FaultKind::Minor }
+    }
+
+    /// The outermost kernel entries of which there are records, in order.
+    fn entries(&self, whole: TscRange) -> Vec<Entered<'a>> {
+        let mut entries: Vec<Entered<'a>> = Vec::new();
+        // Work whose end is recorded, too: what lies inside of it is no entry of its own.
+        let mut open: Option<&SidebandEvent> = None;
+        for event in self.own(whole) {
+            if let Some(begin) = open
+                && !ends_unrecorded(begin, event)
+            {
+                if event.side == Side::End && begin.kind.same_work(&event.kind) {
+                    if let Some(entry) = entries.last_mut().filter(|entry| entry.begin == begin) {
+                        entry.end = Some(event.time);
+                    }
+                    open = None;
+                }
+                continue;
+            }
+            let faults = is_fault(event);
+            let has_end = event.kind.is_interrupt() || matches!(event.kind, EventKind::Syscall { .. });
+            let in_fault = entries.last().is_some_and(Entered::is_fault);
+            if event.side == Side::End || !(faults || has_end && !in_fault) {
+                continue;
+            }
+            open = Some(event).filter(|_| has_end);
+            // A softirq runs at the end of the interrupt before it.
+            if !matches!(event.kind, EventKind::Softirq { .. }) {
+                entries.push(Entered { begin: event, end: None });
+            }
+        }
+        entries
+    }
+
+    /// The records in `range` that the interval's thread, or an interrupt of it, made.
+    fn own(&self, range: TscRange) -> impl Iterator<Item = &'a SidebandEvent> {
+        let from = self.sideband.events().partition_point(|event| event.time < range.start);
+        let within = self.sideband.events()[from..].iter().take_while(move |event| event.time < range.stop);
+        within.filter(|event| happened_to(event, self.addresses.stays))
+    }
+
+    fn begins(&self, range: TscRange) -> impl Iterator<Item = &'a SidebandEvent> {
+        self.own(range).filter(|event| event.side == Side::Begin)
+    }
+
+    /// Whether the thread left its CPU in `range` for such a reason.
+    fn left(&self, range: TscRange, such: impl Fn(LeaveReason) -> bool) -> bool {
+        let from = self.addresses.stays.partition_point(|stay| stay.range.start < range.start);
+        let thread = stay_at(self.addresses.stays, range.start).and_then(|stay| stay.thread);
+        let mut within =
+            self.addresses.stays[from..].iter().take_while(|stay| stay.range.start <= range.stop);
+        within.any(|stay| match stay.place {
+            Whereabouts::OffCpu(reason) => stay.thread == thread && such(reason),
+            _ => false,
+        })
+    }
+}
+
+fn is_fault(event: &SidebandEvent) -> bool {
+    matches!(event.kind, EventKind::PageFault { .. })
+}
+
+/// Whether `event` shows that `begin`, an interrupt, is over without a record of its end: none cuts into another.
+fn ends_unrecorded(begin: &SidebandEvent, event: &SidebandEvent) -> bool {
+    let is_hard =
+        |event: &SidebandEvent| matches!(event.kind, EventKind::Irq { .. } | EventKind::Vector { .. });
+    event.side == Side::Begin && is_hard(begin) && is_hard(event)
+}
+
+fn claim(range: TscRange, cause: Cause, certainty: Certainty) -> Claim {
+    Claim::new(range, Rank::Untraced, cause, certainty)
+}
+
+fn unknown(range: TscRange) -> Claim {
+    claim(range, Cause::KernelUnknown, Certainty::Decoded)
+}
+
+fn evidence(event: &SidebandEvent) -> Evidence {
+    Evidence::record(event.offset, event.cpu, describe(&event.kind))
+}
+
+/// What `story` says of `part`.
+fn clipped(story: &Claim, part: &Silence) -> Option<Claim> {
+    let range = story.range().intersection(part.range)?;
+    let mut claim = story.clone();
+    claim.bid.range = range;
+    claim.cpu = part.cpu;
+    claim.uncertainty = part.uncertainty;
+    Some(claim)
+}
+
+#[cfg(test)]
+mod tests;

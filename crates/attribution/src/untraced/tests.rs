@@ -1,0 +1,270 @@
+//! A trace of user code alone: what the kernel did meanwhile, by records. Times by hand: one tick is one nanosecond.
+
+use perfdata::{LeaveReason, Run, Schedule};
+use pt::{BlockEnd, EventKind as PtKind};
+
+use crate::script::{IDLE, Script, Table, WORKER, WRITER, World, expected, record, run};
+use crate::sideband::{EventKind, Side, SidebandEvent};
+
+const ON: PtKind = PtKind::Enabled { ip: 0x1020, resumed: false };
+const OFF: PtKind = PtKind::Disabled { ip: None };
+
+fn table() -> Table {
+    Table::new(&["entry_SYSCALL_64"], &["work"])
+}
+
+/// User code until 100 that ends as `end` says, the kernel until 1000, user code again.
+fn entered(table: &Table, end: BlockEnd) -> Script<'_> {
+    let mut script = Script::new(table);
+    script.block(0, "work", 0, end).event(100, OFF).event(1000, ON).block(1000, "work", 0x20, BlockEnd::Jump);
+    script
+}
+
+fn fault(time: u64) -> SidebandEvent {
+    record(time, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0xabc0 })
+}
+
+fn vector(time: u64, name: &str, side: Side) -> SidebandEvent {
+    record(time, 0, WORKER, side, EventKind::Vector { name: name.into() })
+}
+
+/// The records of an interrupt.
+fn pair(from: u64, to: u64, name: &str) -> [SidebandEvent; 2] {
+    [vector(from, name, Side::Begin), vector(to, name, Side::End)]
+}
+
+/// On CPU 0 all the time.
+fn stays_there() -> Vec<Run> {
+    vec![run(WORKER, 0, 0, 10_000, LeaveReason::Unknown)]
+}
+
+/// Off CPU 0 between 400 and 600.
+fn leaves(reason: LeaveReason, other: Run) -> Vec<Run> {
+    vec![run(WORKER, 0, 0, 400, reason), other, run(WORKER, 0, 600, 10_000, LeaveReason::Unknown)]
+}
+
+fn world<'t>(
+    table: &'t Table,
+    script: &Script<'_>,
+    runs: Vec<Run>,
+    records: impl IntoIterator<Item = SidebandEvent>,
+) -> World<'t> {
+    let schedule = Schedule::from_runs(runs);
+    let records = records.into_iter().collect();
+    World { table, schedule, records, items: script.items.clone(), kernel_traced: false }
+}
+
+fn story(runs: Vec<Run>, records: impl IntoIterator<Item = SidebandEvent>) -> Vec<(String, u64)> {
+    let table = table();
+    world(&table, &entered(&table, BlockEnd::Jump), runs, records).story(0..1100)
+}
+
+/// How often each cause happened.
+fn happenings(world: &World<'_>, cause: &str) -> usize {
+    let attribution = crate::attribute_alone(&world.examine(0..1100)).expect("a partition");
+    let of_cause = attribution.segments().iter().filter(|segment| segment.cause.to_string() == cause);
+    of_cause.map(|segment| segment.occurrence).collect::<std::collections::HashSet<_>>().len()
+}
+
+/// The page comes from a device: what is behind the sleep is the same fault, and one.
+#[test]
+fn a_fault_that_slept_is_major_on_both_sides_of_the_sleep() {
+    let table = table();
+    let idle = run(IDLE, 0, 400, 600, LeaveReason::Unknown);
+    let runs = leaves(LeaveReason::Slept(Some('D')), idle);
+    let world = world(&table, &entered(&table, BlockEnd::Jump), runs, [fault(150)]);
+    assert_eq!(
+        world.story(0..1100),
+        expected(&[
+            ("user.expected", 100),
+            ("kernel.page-fault.major", 300),
+            ("offcpu.block-io", 200),
+            ("kernel.page-fault.major", 400),
+            ("user.expected", 100),
+        ])
+    );
+    assert_eq!(happenings(&world, "kernel.page-fault.major"), 1);
+}
+
+/// There was no time packet between 50 and 1000: what the thread ran before its sleep is met once more behind it.
+#[test]
+fn what_is_met_twice_does_not_cut_the_silence() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(0, "work", 0, BlockEnd::FarCall).event(100, OFF);
+    let before = script.items.clone();
+    for item in before {
+        // The same bytes, their time as late as it may be.
+        let mut again = item;
+        match &mut again {
+            pt::FlowItem::Block(block) => block.time.not_before = model::Tsc(600),
+            pt::FlowItem::Event(event) => event.time.not_before = model::Tsc(600),
+            pt::FlowItem::Gap(_) => {}
+        }
+        script.items.push(again);
+    }
+    script.event(1000, ON).block(1000, "work", 0x20, BlockEnd::Jump);
+    let idle = run(IDLE, 0, 400, 600, LeaveReason::Unknown);
+    let call =
+        |time, side| record(time, 0, WORKER, side, EventKind::Syscall { number: 0, arguments: vec![] });
+    let runs = leaves(LeaveReason::Slept(Some('S')), idle);
+    let world = world(&table, &script, runs, [call(150, Side::Begin), call(950, Side::End)]);
+    assert_eq!(
+        world.story(0..1100),
+        expected(&[
+            ("user.expected", 100),
+            ("kernel.syscall.read", 50),
+            ("kernel.syscall.read", 250),
+            ("offcpu.other", 200),
+            ("kernel.syscall.read", 350),
+            ("kernel.syscall.read", 50),
+            ("user.expected", 100),
+        ])
+    );
+    assert_eq!(happenings(&world, "kernel.syscall.read"), 1);
+}
+
+/// Behind the sleep comes code without tracing having gone on: the trace lacks what was between.
+#[test]
+fn a_flow_that_begins_anew_says_nothing_of_the_time_before() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(0, "work", 0, BlockEnd::FarCall).event(100, OFF).block(1000, "work", 0x20, BlockEnd::Jump);
+    let idle = run(IDLE, 0, 400, 600, LeaveReason::Unknown);
+    let world = world(&table, &script, leaves(LeaveReason::Slept(Some('S')), idle), []);
+    assert_eq!(world.story(0..1100)[3], ("trace.loss".to_owned(), 400));
+}
+
+#[test]
+fn the_only_interrupt_in_a_silence_has_all_of_it() {
+    for (name, cause) in [
+        ("local_timer", "kernel.timer"),
+        ("reschedule", "kernel.ipi.reschedule"),
+        ("call_function_single", "kernel.ipi.call-function-single"),
+    ] {
+        let story = story(stays_there(), pair(200, 800, name));
+        let parts =
+            [("user.expected", 100), (cause, 100), (cause, 600), (cause, 200), ("user.expected", 100)];
+        assert_eq!(story, expected(&parts));
+        let table = table();
+        let script = entered(&table, BlockEnd::Jump);
+        assert_eq!(happenings(&world(&table, &script, stays_there(), pair(200, 800, name)), cause), 1);
+    }
+}
+
+/// A softirq at the interrupt's end has its own time; nothing else in the silence is an entry.
+#[test]
+fn what_nests_in_the_interrupt_is_not_its_time() {
+    let softirq = |time, side| record(time, 0, WORKER, side, EventKind::Softirq { vector: 9 });
+    let records = pair(200, 300, "local_timer").into_iter();
+    let records = records.chain([softirq(350, Side::Begin), softirq(700, Side::End)]);
+    assert_eq!(
+        story(stays_there(), records)[1..6],
+        expected(&[
+            ("kernel.timer", 100),
+            ("kernel.timer", 100),
+            ("kernel.timer", 50),
+            ("kernel.softirq.rcu", 350),
+            ("kernel.timer", 300),
+        ])
+    );
+}
+
+/// Where the one's way out ends and the other's way in begins, no record tells; nor which of them went on behind both.
+#[test]
+fn two_interrupts_in_a_silence_share_what_no_record_tells() {
+    let records = pair(200, 300, "local_timer").into_iter().chain(pair(500, 600, "reschedule"));
+    assert_eq!(
+        story(stays_there(), records)[1..6],
+        expected(&[
+            ("kernel.timer", 100),
+            ("kernel.timer", 100),
+            ("kernel.unknown", 200),
+            ("kernel.ipi.reschedule", 100),
+            ("kernel.unknown", 400),
+        ])
+    );
+}
+
+#[test]
+fn faults_in_a_row_and_two_interrupts_of_one_kind_are_as_many() {
+    let table = table();
+    let script = entered(&table, BlockEnd::Jump);
+    let faults = world(&table, &script, stays_there(), [fault(150), fault(450), fault(800)]);
+    assert_eq!(happenings(&faults, "kernel.page-fault.minor"), 3);
+    let minor = |ticks| ("kernel.page-fault.minor", ticks);
+    assert_eq!(faults.story(0..1100)[1..4], expected(&[minor(350), minor(350), minor(200)]));
+    let records = pair(200, 300, "reschedule").into_iter().chain(pair(500, 600, "reschedule"));
+    let interrupts = world(&table, &script, stays_there(), records);
+    assert_eq!(happenings(&interrupts, "kernel.ipi.reschedule"), 2);
+    assert!(interrupts.story(0..1100).iter().all(|(cause, _)| cause != "kernel.unknown"));
+}
+
+/// An interrupt that cuts into a page fault has its own time, what is behind it is the fault's.
+#[test]
+fn a_fault_goes_on_behind_the_interrupt_in_it() {
+    let records = std::iter::once(fault(150)).chain(pair(500, 600, "local_timer"));
+    assert_eq!(
+        story(stays_there(), records)[1..4],
+        expected(&[
+            ("kernel.page-fault.minor", 400),
+            ("kernel.timer", 100),
+            ("kernel.page-fault.minor", 400)
+        ])
+    );
+}
+
+/// The interrupt asks for a switch: behind its record the scheduler has the time, and again when the thread is back.
+#[test]
+fn behind_an_interrupt_that_preempts_the_scheduler_has_the_time() {
+    let writer = run(WRITER, 0, 400, 600, LeaveReason::Unknown);
+    assert_eq!(
+        story(leaves(LeaveReason::Preempted, writer), pair(200, 300, "reschedule"))[1..6],
+        expected(&[
+            ("kernel.ipi.reschedule", 100),
+            ("kernel.ipi.reschedule", 100),
+            ("kernel.schedule", 100),
+            ("offcpu.preempted", 200),
+            ("kernel.schedule", 400),
+        ])
+    );
+}
+
+/// No interrupt sleeps: the entry has no record, and the interrupt only came meanwhile.
+#[test]
+fn an_interrupt_does_not_name_what_sleeps() {
+    let idle = run(IDLE, 0, 400, 600, LeaveReason::Unknown);
+    let unknown = |ticks| ("kernel.unknown", ticks);
+    assert_eq!(
+        story(leaves(LeaveReason::Slept(Some('D')), idle), pair(200, 300, "local_timer"))[1..6],
+        expected(&[
+            unknown(100),
+            ("kernel.timer", 100),
+            unknown(100),
+            ("offcpu.block-io", 200),
+            unknown(400)
+        ])
+    );
+}
+
+/// Records without ends: each tells of an entry, and nothing between two of them is known.
+#[test]
+fn entries_without_records_of_their_ends() {
+    let begins = [vector(200, "local_timer", Side::Begin), vector(500, "reschedule", Side::Begin)];
+    assert_eq!(
+        story(stays_there(), begins)[1..4],
+        expected(&[("kernel.timer", 100), ("kernel.unknown", 300), ("kernel.ipi.reschedule", 500)])
+    );
+}
+
+#[test]
+fn without_records_the_kernel_is_unknown_and_a_call_says_how_many_faults_it_held() {
+    let table = table();
+    let kernel = |told: Vec<(String, u64)>| told[1].clone();
+    assert_eq!(kernel(story(stays_there(), [])), ("kernel.unknown".to_owned(), 900));
+    let call = world(&table, &entered(&table, BlockEnd::FarCall), stays_there(), [fault(300), fault(500)]);
+    let attribution = crate::attribute_alone(&call.examine(0..1100)).expect("a partition");
+    let segment = &attribution.segments()[1];
+    assert_eq!(segment.cause.to_string(), "kernel.syscall.unknown");
+    assert!(segment.detail.contains("page faults in it: 2"), "{}", segment.detail);
+}
