@@ -28,6 +28,8 @@ pub struct Settings {
     pub tsc_denominator: u32,
     /// A PSB at least each so many bytes.
     pub psb_bytes: usize,
+    /// CBR packets, with each PSB and where the ratio changes.
+    pub ratios: bool,
     /// Core:bus ratio at which the core runs as fast as the TSC.
     pub tsc_ratio: u8,
     /// TNT packets of 47 bits where they fill, as Event Trace processors write them.

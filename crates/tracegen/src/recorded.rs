@@ -239,6 +239,7 @@ impl Recording {
             tsc_numerator: (2 * (hertz / CRYSTAL_HERTZ)).max(1) as u32,
             tsc_denominator: 2,
             psb_bytes: PSB_BYTES,
+            ratios: true,
             tsc_ratio: ((hertz + BUS_HERTZ / 2) / BUS_HERTZ).clamp(1, 255) as u8,
             long_tnt: false,
             addresses: Addresses::Short,

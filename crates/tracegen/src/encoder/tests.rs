@@ -15,6 +15,7 @@ fn encoder(mtc_period: Option<u8>) -> Encoder {
         tsc_numerator: 100,
         tsc_denominator: 1,
         psb_bytes: 2048,
+        ratios: true,
         tsc_ratio: 25,
         long_tnt: false,
         addresses: Addresses::Short,

@@ -54,7 +54,9 @@ impl Encoder {
     /// TSC, TMA and CBR, as in PSB+ and after sleep.
     pub(super) fn resynchronise_time(&mut self) {
         self.put_tsc();
-        Packet::Cbr(self.ratio).put(&mut self.bytes);
+        if self.settings.ratios {
+            Packet::Cbr(self.ratio).put(&mut self.bytes);
+        }
     }
 
     /// The core cycles since the last CYC, if there are any.

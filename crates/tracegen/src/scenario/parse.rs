@@ -218,6 +218,7 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["cycles", "off"] => machine.settings.cycles = false,
         ["mtc", "off"] => machine.settings.mtc_period = None,
         ["mtc", period] => machine.settings.mtc_period = Some(number(period)?.min(15) as u8),
+        ["ratios", "off"] => machine.settings.ratios = false,
         ["psb", bytes] => machine.settings.psb_bytes = number(bytes)? as usize,
         ["events", "on"] => machine.settings.event_trace = true,
         ["addresses", "wide"] => machine.settings.addresses = Addresses::Wide,

@@ -52,6 +52,7 @@ impl Default for Machine {
             tsc_numerator: 100,
             tsc_denominator: 1,
             psb_bytes: 2048,
+            ratios: true,
             tsc_ratio: 25,
             long_tnt: false,
             addresses: Addresses::Short,
