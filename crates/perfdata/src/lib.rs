@@ -4,6 +4,7 @@
 //! its records once. Records then come out in the order of time ([`PerfData::records`]); AUX payloads are located
 //! ([`PerfData::aux_buffers`]) and never touched. Damage becomes a diagnostic with its file offset.
 
+mod asked_frequencies;
 mod attr;
 mod aux;
 mod aux_sample;
@@ -34,6 +35,7 @@ mod thread_names;
 mod tracepoint;
 mod walk;
 
+pub use asked_frequencies::{AskedFrequencies, AskedFrequency};
 pub use attr::{Attr, TYPE_TRACEPOINT, sample_type};
 pub use aux::{AuxBuffer, AuxFlags, AuxSample};
 pub use clock_steps::ClockStep;

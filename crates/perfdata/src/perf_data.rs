@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use memmap2::Advice;
 use model::{Diagnostic, FileOffset, PerfTime, TimeConversion};
 
+use crate::asked_frequencies::AskedFrequencies;
 use crate::attr::{self, Attr};
 use crate::aux::{AuxBuffer, AuxSample};
 use crate::auxtrace_index::AuxtraceIndex;
@@ -48,6 +49,7 @@ pub struct PerfData {
     schedule: OnceLock<Schedule>,
     thread_names: OnceLock<ThreadNames>,
     pub(crate) files: Files,
+    asked_frequencies: OnceLock<AskedFrequencies>,
     aux_samples: OnceLock<Vec<AuxSample>>,
     pub(crate) reads: ReadNotes,
     pub(crate) slice_note: Option<SliceNote>,
@@ -112,6 +114,7 @@ impl PerfData {
             schedule: OnceLock::new(),
             thread_names: OnceLock::new(),
             files: Files::default(),
+            asked_frequencies: OnceLock::new(),
             aux_samples: OnceLock::new(),
             reads: ReadNotes::default(),
             slice_note,
@@ -341,6 +344,11 @@ impl PerfData {
     /// The names of threads over time. Built at the first call.
     pub fn thread_names(&self) -> &ThreadNames {
         self.thread_names.get_or_init(|| ThreadNames::of(self))
+    }
+
+    /// The frequencies that the CPUs were asked for over time. Built at the first call.
+    pub fn asked_frequencies(&self) -> &AskedFrequencies {
+        self.asked_frequencies.get_or_init(|| AskedFrequencies::of(self))
     }
 
     /// The name that a thread had at a time.

@@ -3,7 +3,7 @@
 //! Besides the plan's times: what holds for all of a recording, and the switches from which [`Schedule`](crate::Schedule)
 //! concludes who was where. A run that reaches into a time began with a switch before it, and a thread that is off its
 //! CPU then left it before: both ends of those runs are kept, with the records beside them, for one switch leaves up to
-//! three.
+//! three. The frequency that is in force at a time was told before it, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
@@ -139,10 +139,15 @@ impl<'a> Choice<'a> {
         })
     }
 
-    /// Adds the switches around the times, and the last record: runs without an end last until then.
+    /// Adds the switches around the times, the frequencies in force, and the last record: runs without an end last until
+    /// then.
     fn finish(mut self) -> Vec<FileOffset> {
         self.kept.extend(self.last.map(|(_, offset)| offset));
         if self.plan.times.is_some() {
+            // What was looked at is of all CPUs; a single one's times are its trace's, and may begin long before that.
+            for range in &self.times.all {
+                self.kept.extend(self.perf.asked_frequencies().records_before(range.start));
+            }
             for range in self.all_times() {
                 self.keep_switches_around(&range);
             }
