@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::captures::{Capture, bundled, corpus, emulated, large_emulated, of_corpus, tailtrace};
+use crate::captures::{Capture, bundled, corpus, emulated, large_emulated, of_corpus, repository, tailtrace};
 
 /// `tailtrace COMMAND -i … --symfs …` with more arguments.
 pub(crate) fn run(command: &str, input: &Path, symfs: &Path, arguments: &[&str]) -> Output {
@@ -114,6 +114,21 @@ fn traces_of_user_code_and_of_threads() {
         let capture = Capture { perf_data, symfs: lock.symfs.clone(), root: lock.root.clone() };
         assert_slices(&capture, &["--intervals", &lock.intervals(), "--top", "2"]);
     }
+}
+
+/// The record that tells the frequency of the typical intervals was written 3 ms before them, and on another CPU.
+#[test]
+fn a_frequency_that_was_told_long_before() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = repository().join("fixtures/scenarios/ratio_drop-cpu_frequency.scenario");
+    tracegen::scenario::make(&source, folder.path()).unwrap_or_else(|error| panic!("{error}"));
+    let root = folder.path().to_path_buf();
+    let capture = Capture { perf_data: root.join("perf.data"), symfs: root.join("symfs"), root };
+    let both = ["--intervals", &capture.intervals(), "--id", "6", "7"];
+    let (_, report) = slice(&capture, &both, folder.path());
+    let slower = &report["outliers"][0]["causes"][0];
+    assert_eq!(slower["cause"], "user.slower.frequency");
+    assert_eq!(slower["duration_ns"], 2000);
 }
 
 /// Several outliers in one slice: many holes.

@@ -6,13 +6,16 @@
 //! edges are apportioned, so they are inferred; a call that no baseline makes is extra work from edge to edge.
 
 mod budget;
+mod pace;
 mod profile;
 mod story;
 
-use model::{Attribution, Cause, Certainty, PartitionError, Slower, Ticks, TscRange};
+use model::{Attribution, Cause, Certainty, Evidence, PartitionError, Slower, Ticks, TscRange};
 
+use crate::asked::{Asked, asked_within};
 use crate::examine::Examined;
 use crate::functions::Functions;
+use crate::partition::Piece;
 use crate::segments::{Segments, Verdict, plain};
 use crate::spin::SpinBudget;
 use crate::walk::{ByAddress, NodeKey};
@@ -63,11 +66,12 @@ struct Comparison<'a> {
     outlier: &'a Examined,
     own: Profile,
     baselines: Baselines,
+    twins: ByAddress<NodeKey, Typical>,
     extras: ByAddress<NodeKey, Extra>,
     budgets: ByAddress<NodeKey, Budget>,
     front_end: FrontEnd,
-    /// What was said, by node and cause: the words are the same for all its pieces.
-    told: Vec<(NodeKey, Cause, String)>,
+    /// What was said, by node and cause: it is the same for all its pieces.
+    told: Vec<(NodeKey, Verdict)>,
 }
 
 impl<'a> Comparison<'a> {
@@ -78,7 +82,7 @@ impl<'a> Comparison<'a> {
         let twins = twins(outlier, &own, &baselines);
         let front_end = FrontEnd::of(outlier, baselines.most_front_end_samples);
         let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, spun));
-        Comparison { outlier, own, baselines, extras, budgets, front_end, told: Vec::new() }
+        Comparison { outlier, own, baselines, twins, extras, budgets, front_end, told: Vec::new() }
     }
 
     /// Splits `range` at the borders of the node's budget and takes what it used from the budget.
@@ -93,24 +97,44 @@ impl<'a> Comparison<'a> {
         if cause == Cause::UserExpected {
             return None;
         }
-        let is_new = !self.baselines.nodes.contains_key(&node);
-        let is_sampled = cause == Cause::UserSlower(Slower::FrontEnd) && self.front_end == FrontEnd::Starved;
-        let certainty = match (is_new, is_sampled) {
-            (_, true) => Certainty::Measured,
-            (true, false) => Certainty::Decoded,
-            (false, false) => Certainty::Inferred,
-        };
-        let told = self.told.iter().position(|(of, why, _)| *of == node && *why == cause);
+        let told = self.told.iter().position(|(of, verdict)| *of == node && verdict.cause == cause);
         let told = told.unwrap_or_else(|| {
-            let (outlier, functions) = (self.outlier, functions);
-            let (own, baselines, extras) = (&self.own, &self.baselines, &self.extras);
-            let detail = Story { outlier, own, baselines, extras, functions }.tell(node, &cause);
-            self.told.push((node, cause.clone(), detail));
+            let verdict = self.new_verdict(node, cause, functions);
+            self.told.push((node, verdict));
             self.told.len() - 1
         });
-        let detail = self.told[told].2.clone();
-        Some(Verdict { cause, detail, certainty })
+        Some(self.told[told].1.clone())
     }
+
+    fn new_verdict(&self, node: NodeKey, cause: Cause, functions: &dyn Functions) -> Verdict {
+        let is_compared = self.baselines.nodes.contains_key(&node) || self.twins.contains_key(&node);
+        let is_sampled = cause == Cause::UserSlower(Slower::FrontEnd) && self.front_end == FrontEnd::Starved;
+        let certainty = match (is_compared, is_sampled) {
+            (_, true) => Certainty::Measured,
+            (false, false) => Certainty::Decoded,
+            (true, false) => Certainty::Inferred,
+        };
+        let (outlier, own, baselines) = (self.outlier, &self.own, &self.baselines);
+        let story = Story { outlier, own, baselines, twins: &self.twins, extras: &self.extras, functions };
+        let by_governor = cause == Cause::UserSlower(Slower::Frequency) && story.is_told_by_governor(node);
+        let asked = if by_governor { self.slowest_asked(node) } else { None };
+        let evidence = asked.map(evidence_of_asked).into_iter().collect();
+        Verdict { detail: story.tell(node, &cause), cause, certainty, evidence }
+    }
+
+    /// The lowest frequency that was asked for where `node` ran without a known ratio; the first of several.
+    fn slowest_asked(&self, node: NodeKey) -> Option<&Asked> {
+        let of_node =
+            |piece: &&Piece| self.outlier.run_of(piece).is_some_and(|run| run.node == node && run.ratio == 0);
+        let pieces = self.outlier.pieces.iter().filter(of_node);
+        let asked = pieces.flat_map(|piece| asked_within(&self.outlier.asked, piece.range));
+        asked.map(|(_, asked)| asked).min_by_key(|asked| asked.khz)
+    }
+}
+
+fn evidence_of_asked(asked: &Asked) -> Evidence {
+    let said = format!("cpu_frequency: {} kHz asked for", asked.khz);
+    Evidence::record(asked.record, Some(asked.cpu), said)
 }
 
 /// For nodes that no baseline has, what the baselines spend on the same function in nodes that the outlier lacks: the

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 
 use model::{Cause, Diagnostic, Interval, Ticks, TimeConversion, Tsc, TscRange};
-use perfdata::{PerfData, Schedule};
+use perfdata::{AskedFrequencies, PerfData, Schedule};
 use pt::GapReason;
 
+use crate::asked::{Asked, asked_during};
 use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::collectors;
@@ -57,6 +58,7 @@ pub struct Capture<'a> {
 pub(crate) struct Scene<'a> {
     pub(crate) records: &'a dyn Fn(TscRange) -> Vec<SidebandEvent>,
     pub(crate) schedule: &'a Schedule,
+    pub(crate) frequencies: &'a AskedFrequencies,
     pub(crate) conversion: Option<TimeConversion>,
     pub(crate) functions: &'a dyn Functions,
     pub(crate) comms: &'a dyn Comms,
@@ -86,6 +88,8 @@ pub struct Examined {
     pub(crate) runs: Vec<Run>,
     /// The user code that ran.
     pub(crate) code: UserCode,
+    /// The frequencies that were asked for where its threads were.
+    pub(crate) asked: Vec<Asked>,
     /// What the CPU's front end holds, where its model is known.
     pub(crate) caches: Option<CodeCaches>,
     /// How many samples of front-end events its threads took.
@@ -112,6 +116,7 @@ impl Examined {
             claims: Vec::new(),
             runs: Vec::new(),
             code: UserCode::default(),
+            asked: Vec::new(),
             caches: None,
             front_end_samples: 0,
             conversion: None,
@@ -193,6 +198,7 @@ impl Capture<'_> {
         work(&Scene {
             records: &records,
             schedule: self.schedule,
+            frequencies: self.perf.asked_frequencies(),
             conversion: self.conversion,
             functions: self.functions,
             comms: self.comms,
@@ -241,6 +247,7 @@ pub(crate) fn examine_scene(
     let contradiction = contradictions::find(interval, &activity.switches, scene.schedule, scene.conversion);
     Examined {
         interval: interval.clone(),
+        asked: asked_during(&stays, scene.frequencies, scene.conversion),
         stays,
         hand_off,
         claims,

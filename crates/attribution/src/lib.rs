@@ -3,6 +3,7 @@
 //! [`examine()`] follows the interval's threads through schedule, records and decoded flow and lets precedence decide
 //! each tick; [`attribute`] compares an outlier's user code with its baselines'. The model: `docs/attribution.md`.
 
+mod asked;
 mod call_path;
 mod calls;
 mod claim;

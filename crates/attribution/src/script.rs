@@ -7,7 +7,7 @@ use model::{
     Attribution, Cpu, FileOffset, Interval, IntervalId, PerfTime, Pid, ThreadId, Ticks, Tid, TimeConversion,
     Tsc, TscRange,
 };
-use perfdata::{FilePlace, LeaveReason, Run, Schedule};
+use perfdata::{AskedFrequencies, FilePlace, LeaveReason, Run, Schedule};
 use pt::{Block, BlockEnd, EventKind as PtKind, FlowItem, FlowSink, Gap, GapReason, PtEvent, TimeBounds};
 
 use crate::during::During;
@@ -250,6 +250,7 @@ impl World<'_> {
             records: &records,
             queues: &queues,
             schedule: &self.schedule,
+            frequencies: &AskedFrequencies::default(),
             conversion: Some(conversion()),
             functions: self.table,
             comms: self.table,

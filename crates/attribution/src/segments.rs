@@ -26,10 +26,13 @@ pub(crate) fn plain(examined: &Examined) -> Vec<Segment> {
 }
 
 /// What a comparison made of a stretch of user code.
+#[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) cause: Cause,
     pub(crate) detail: String,
     pub(crate) certainty: Certainty,
+    /// The records that support it, where it is not the flow alone.
+    pub(crate) evidence: Vec<Evidence>,
 }
 
 /// Segments in the making: a part that goes on with its neighbour's story costs nothing but the longer range.
@@ -102,12 +105,17 @@ impl Segments {
             return;
         }
         self.run_start = run.uncertainty;
+        let (detail, mut evidence) = match verdict {
+            Some(verdict) => (verdict.detail, verdict.evidence),
+            None => (function_name(run).to_string(), Vec::new()),
+        };
+        evidence.push(Evidence::packet(run.aux_offset, run.cpu, "first packet of the run"));
         self.done.push(Segment {
             cause,
             certainty,
-            detail: verdict.map_or_else(|| function_name(run).to_string(), |verdict| verdict.detail),
+            detail,
             edge_uncertainty: run.uncertainty,
-            evidence: vec![Evidence::packet(run.aux_offset, run.cpu, "first packet of the run")],
+            evidence,
             ..place.segment()
         });
     }

@@ -151,16 +151,9 @@ pub(super) fn budget(own: &Use, typical: Option<&Typical>, extra: u64) -> Budget
     // Items differ in size: a tenth more iterations is the same work.
     let other_work = extra > typical.mean.instructions / 10 * 3;
     let extra = if other_work { share(own.ticks, extra, own.instructions).min(excess) } else { 0 };
-    let slower_frequency = (excess - extra).min(lost_to_ratio(own, &typical.mean));
+    let slower_frequency = (excess - extra).min(own.lost_to_frequency(&typical.mean));
     let slower_other = excess - extra - slower_frequency;
     Budget { expected, extra, slower_frequency, slower_front_end: 0, slower_other }
-}
-
-/// The ticks that the outlier's lower core:bus ratio cost against the baselines' average ratio: of the time in which
-/// its ratio was known, for of the rest nothing tells.
-fn lost_to_ratio(own: &Use, typical: &Use) -> u64 {
-    let (Some(ratio), Some(usual)) = (own.milliratio(), typical.milliratio()) else { return 0 };
-    own.ticks_with_ratio - share(own.ticks_with_ratio, ratio.min(usual), usual)
 }
 
 /// Whether the interval is slow where it runs code for the first time, and not where it runs code again: then the
@@ -174,7 +167,7 @@ fn has_cold_start(own: &Use, typical: &Use, front_end: FrontEnd) -> bool {
 }
 
 /// Takes back what is more only in parts: time moved from one function to its neighbour by a late time packet, and
-/// slowness within jitter for the whole interval. Calls that no baseline makes and what a ratio explains stay.
+/// slowness within jitter for the whole interval. Calls that no baseline makes and what a slower core explains stay.
 fn settle(budgets: &mut ByAddress<NodeKey, Budget>, own: &Use, baselines: &Baselines) {
     let is_known = |node: &NodeKey| baselines.nodes.contains_key(node);
     let total = |part: &dyn Fn(&NodeKey, &Budget) -> u64| -> u64 {

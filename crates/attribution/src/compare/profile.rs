@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use model::Ticks;
 
+use super::pace::Pace;
+use crate::asked::asked_within;
 use crate::examine::Examined;
 use crate::walk::{BlockUse, ByAddress, NodeKey, Run};
 
@@ -16,10 +18,10 @@ pub(super) struct Use {
     pub(super) calls: u64,
     /// Ticks between time packets with a code line in between that had not run before in the interval.
     pub(super) cold_ticks: u64,
-    /// Ticks in which the core:bus ratio was known.
-    pub(super) ticks_with_ratio: u64,
-    /// Σ ticks x ratio over those, to average the ratio by time.
-    pub(super) ratio_ticks: u128,
+    /// The core:bus ratio, where CBR packets told it.
+    pub(super) ratio: Pace,
+    /// The frequency that was asked for, in kHz, where no CBR packet told the ratio.
+    pub(super) asked: Pace,
 }
 
 impl Use {
@@ -28,14 +30,13 @@ impl Use {
         self.instructions += other.instructions;
         self.calls += other.calls;
         self.cold_ticks += other.cold_ticks;
-        self.ticks_with_ratio += other.ticks_with_ratio;
-        self.ratio_ticks += other.ratio_ticks;
+        self.ratio.add_all(&other.ratio);
+        self.asked.add_all(&other.asked);
     }
 
-    /// The average core:bus ratio in thousandths, where it was known at all.
-    pub(super) fn milliratio(&self) -> Option<u64> {
-        let average = (self.ratio_ticks * 1000).checked_div(u128::from(self.ticks_with_ratio))?;
-        u64::try_from(average).ok().filter(|&ratio| ratio > 0)
+    /// The ticks that a slower core cost against `usual`, in the time in which both are known in the same unit.
+    pub(super) fn lost_to_frequency(&self, usual: &Use) -> u64 {
+        self.ratio.lost_against(&usual.ratio) + self.asked.lost_against(&usual.asked)
     }
 
     /// Ticks in which all code had run before.
@@ -57,9 +58,12 @@ pub(super) fn profile(examined: &Examined) -> Profile {
         let used = profile.entry(run.node).or_default();
         used.ticks += ticks;
         used.cold_ticks += share(ticks, run.cold.0, run.range.ticks().0);
-        if run.ratio != 0 {
-            used.ticks_with_ratio += ticks;
-            used.ratio_ticks += u128::from(ticks) * u128::from(run.ratio);
+        used.ratio.add(ticks, run.ratio);
+        if run.ratio == 0 {
+            // It may have changed meanwhile: each part of the run counts with what was in force in it.
+            for (ticks, asked) in asked_within(&examined.asked, piece.range) {
+                used.asked.add(ticks.0, asked.khz);
+            }
         }
     }
     let within = |run: &&Run| examined.interval.range.contains(run.range.start);
@@ -74,7 +78,7 @@ pub(super) fn profile(examined: &Examined) -> Profile {
 /// What baselines use of one node, or of all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Typical {
-    /// The mean; what serves the average ratio stays a sum. A baseline that does not use it counts as zero.
+    /// The mean; the paces stay sums: they are averages anyway. A baseline that does not use it counts as zero.
     pub(super) mean: Use,
     /// The most that one of them took.
     pub(super) most_ticks: u64,

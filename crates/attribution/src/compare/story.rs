@@ -3,7 +3,7 @@
 use model::{Cause, Pid, Slower, Ticks};
 
 use super::budget::Extra;
-use super::profile::{Baselines, Profile, Use};
+use super::profile::{Baselines, Profile, Typical, Use};
 use crate::examine::Examined;
 use crate::functions::Functions;
 use crate::walk::{ByAddress, NodeKey};
@@ -16,6 +16,7 @@ pub(super) struct Story<'a> {
     pub(super) outlier: &'a Examined,
     pub(super) own: &'a Profile,
     pub(super) baselines: &'a Baselines,
+    pub(super) twins: &'a ByAddress<NodeKey, Typical>,
     pub(super) extras: &'a ByAddress<NodeKey, Extra>,
     pub(super) functions: &'a dyn Functions,
 }
@@ -28,7 +29,7 @@ impl Story<'_> {
                 self.new_call(self.topmost_new(node))
             }
             Cause::UserExtraWork => self.more_of_the_same(node),
-            Cause::UserSlower(Slower::Frequency) => format!("{}; {}", self.slower(node), self.ratio(node)),
+            Cause::UserSlower(Slower::Frequency) => format!("{}; {}", self.slower(node), self.pace(node)),
             Cause::UserSlower(Slower::FrontEnd) => format!("{}; {}", self.slower(node), self.footprint()),
             _ => self.slower(node),
         }
@@ -73,20 +74,32 @@ impl Story<'_> {
     /// `consume: 13002 instructions, 12 calls; typical 12900 and 12`
     fn slower(&self, node: NodeKey) -> String {
         let own = self.own.get(&node).copied().unwrap_or_default();
-        let typical = self.baselines.nodes.get(&node).map_or(Use::default(), |typical| typical.mean);
+        let typical = self.typical(node);
         let (calls, instructions) = (own.calls, own.instructions);
         let (usual_calls, usual) = (typical.calls, typical.instructions);
         let what = self.name(node);
         format!("{what}: {instructions} instructions, {calls} calls; typical {usual} and {usual_calls}")
     }
 
-    /// `core:bus ratio 10.0, typical 30.0`
-    fn ratio(&self, node: NodeKey) -> String {
-        let own = self.own.get(&node).and_then(Use::milliratio).unwrap_or(0);
-        let typical =
-            self.baselines.nodes.get(&node).and_then(|typical| typical.mean.milliratio()).unwrap_or(0);
-        let ratio = |milli: u64| format!("{}.{}", milli / 1000, milli % 1000 / 100);
-        format!("core:bus ratio {}, typical {}", ratio(own), ratio(typical))
+    /// `core:bus ratio 10.0, typical 30.0`, or what the governor asked for; both where each tells of a part.
+    fn pace(&self, node: NodeKey) -> String {
+        let own = self.own.get(&node).copied().unwrap_or_default();
+        let typical = self.typical(node);
+        let by_ratio = own.ratio.below(&typical.ratio).map(ratios);
+        let by_governor = own.asked.below(&typical.asked).map(asked_frequencies);
+        by_ratio.into_iter().chain(by_governor).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Whether `node` is slower by what the governor asked for, or some of it.
+    pub(super) fn is_told_by_governor(&self, node: NodeKey) -> bool {
+        let asked = self.own.get(&node).map(|used| used.asked).unwrap_or_default();
+        asked.below(&self.typical(node).asked).is_some()
+    }
+
+    /// What the baselines use of `node`, or of the same function under another caller.
+    fn typical(&self, node: NodeKey) -> Use {
+        let typical = self.baselines.nodes.get(&node).or_else(|| self.twins.get(&node));
+        typical.map_or_else(Use::default, |typical| typical.mean)
     }
 
     /// How much code ran, beside what the core's caches hold.
@@ -169,6 +182,21 @@ impl Story<'_> {
             None => format!("{} ticks", ticks.0),
         }
     }
+}
+
+/// Two averages of the core:bus ratio, in thousandths.
+fn ratios((own, typical): (u64, u64)) -> String {
+    let ratio = |milli: u64| format!("{}.{}", milli / 1000, milli % 1000 / 100);
+    format!("core:bus ratio {}, typical {}", ratio(own), ratio(typical))
+}
+
+/// Two averages of frequencies, in hertz. What was asked for need not be what the core ran at.
+fn asked_frequencies((own, typical): (u64, u64)) -> String {
+    let gigahertz = |hertz: u64| {
+        let megahertz = (hertz + 500_000) / 1_000_000;
+        format!("{}.{:03} GHz", megahertz / 1000, megahertz % 1000)
+    };
+    format!("{} asked for by the governor (cpu_frequency), typical {}", gigahertz(own), gigahertz(typical))
 }
 
 fn times(count: u64) -> String {

@@ -1,6 +1,6 @@
 //! Outliers against baselines, from end to end.
 
-use model::Cpu;
+use model::{Cpu, FileOffset};
 use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind, FlowItem};
 
@@ -66,6 +66,50 @@ fn an_outlier_against_its_baseline() {
     };
     assert_eq!((named("user.slower.frequency"), named("user.extra-work")), (250, 400));
     assert_eq!(attribution.ticks().0, 1_650);
+}
+
+/// Without a CBR packet: `work` takes 1,000 ticks at 2.5 GHz, then 2,000: half of them at 2.5 GHz, half at 1.25. So a
+/// quarter, 500, is owed to that, and 500 more to nothing that is known.
+#[test]
+fn what_a_governor_asked_for_explains_its_part() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .block(1_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(10_000, "work", 0, BlockEnd::Jump)
+        .block(12_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn);
+    let world = world(&table, script.items.clone(), 20_000);
+    let (mut baseline, mut outlier) = (world.examine(0..1_000), world.examine(10_000..12_000));
+    let asked = |start: u64, stop: u64, khz: u32| Asked {
+        range: TscRange::new(model::Tsc(start), model::Tsc(stop)),
+        cpu: Cpu(0),
+        khz,
+        record: FileOffset(start),
+    };
+    baseline.asked = vec![asked(0, 1_000, 2_500_000)];
+    outlier.asked = vec![asked(10_000, 11_000, 2_500_000), asked(11_000, 12_000, 1_250_000)];
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let story: Vec<(String, u64)> = told(&attribution);
+    let named = |cause: &str, ticks| (cause.to_owned(), ticks);
+    assert_eq!(
+        story,
+        [named("user.expected", 1_000), named("user.slower.frequency", 500), named("user.slower.other", 500)]
+    );
+    let slower = &attribution.segments()[1];
+    let said = "1.875 GHz asked for by the governor (cpu_frequency), typical 2.500 GHz";
+    assert_eq!(slower.detail.split("; ").last(), Some(said));
+    assert_eq!(slower.certainty, Certainty::Inferred);
+    let record = slower.evidence.iter().find_map(|evidence| evidence.file_offset);
+    assert_eq!(record, Some(FileOffset(11_000)), "{:?}", slower.evidence);
+    let of_other = &attribution.segments()[2].evidence;
+    assert!(of_other.iter().all(|evidence| evidence.file_offset.is_none()), "{of_other:?}");
+    // The ratio, where a CBR packet tells it, is not overruled: nothing is known of the baseline's.
+    for run in &mut outlier.runs {
+        run.ratio = 25;
+    }
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    assert_eq!(told(&attribution), [named("user.expected", 1_000), named("user.slower.other", 1_000)]);
 }
 
 /// `work` calls `copy`; `count` times it calls `rehash`, which calls `copy` too. From `start` on, a step per block.

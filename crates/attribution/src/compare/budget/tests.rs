@@ -1,14 +1,29 @@
 //! Budgets by hand: how the ticks of one node are split.
 
 use super::*;
+use crate::compare::pace::Pace;
 
 fn used(ticks: u64, instructions: u64) -> Use {
     Use { ticks, instructions, calls: 1, ..Use::default() }
 }
 
-fn at_ratio(ticks: u64, instructions: u64, ratio: u64) -> Use {
-    let ratio_ticks = u128::from(ticks) * u128::from(ratio);
-    Use { ticks_with_ratio: ticks, ratio_ticks, ..used(ticks, instructions) }
+fn at_ratio(ticks: u64, instructions: u64, ratio: u32) -> Use {
+    Use { ratio: pace(&[(ticks, ratio)]), ..used(ticks, instructions) }
+}
+
+/// (ticks, ratio or kHz) of each part.
+fn pace(parts: &[(u64, u32)]) -> Pace {
+    let mut pace = Pace::default();
+    for &(ticks, rate) in parts {
+        pace.add(ticks, rate);
+    }
+    pace
+}
+
+/// 1000 instructions in these parts, (ticks, kHz asked for), without a CBR packet.
+fn at_asked(parts: &[(u64, u32)]) -> Use {
+    let ticks = parts.iter().map(|part| part.0).sum();
+    Use { asked: pace(parts), ..used(ticks, 1000) }
 }
 
 fn against(mean: Use, most_ticks: u64) -> Typical {
@@ -69,6 +84,49 @@ fn a_ratio_speaks_for_the_time_it_was_known_in() {
     let own = Use { ticks: 20_000, ..at_ratio(10_000, 1000, 20) };
     let typical = against(at_ratio(10_000, 1000, 25), 10_000);
     assert_eq!(budget(&own, Some(&typical), 0).slower_frequency, 2_000);
+}
+
+/// 10,000 ticks at 3 GHz are 30,000 at 1 GHz: 20,000 are owed to it, and of 34,000 two thirds.
+#[test]
+fn a_lower_frequency_that_was_asked_for_costs_its_share() {
+    let typical = against(at_asked(&[(10_000, 3_000_000)]), 10_000);
+    let split = |own| {
+        let split = budget(&own, Some(&typical), 0);
+        (split.expected, split.slower_frequency, split.slower_other)
+    };
+    assert_eq!(split(at_asked(&[(30_000, 1_000_000)])), (10_000, 20_000, 0));
+    assert_eq!(split(at_asked(&[(34_000, 1_000_000)])), (10_000, 22_667, 1_333));
+    assert_eq!(split(at_asked(&[(34_000, 3_000_000)])), (10_000, 0, 24_000));
+}
+
+/// Half of the cycles at 3 GHz, 5,000 ticks, the other half at 1 GHz, 15,000: 20,000 ticks at 1.5 GHz on average, of
+/// which half are owed to it. 1 kHz less than typical costs the one tick to which it is rounded up.
+#[test]
+fn a_frequency_that_changes_meanwhile_counts_by_its_time() {
+    let typical = against(at_asked(&[(10_000, 3_000_000)]), 10_000);
+    let slower = |own| budget(&own, Some(&typical), 0).slower_frequency;
+    let own = at_asked(&[(5_000, 3_000_000), (15_000, 1_000_000)]);
+    assert_eq!(own.asked.below(&typical.mean.asked), Some((1_500_000_000, 3_000_000_000)));
+    assert_eq!(slower(own), 10_000);
+    assert_eq!(slower(at_asked(&[(20_000, 2_999_999)])), 1);
+}
+
+/// 2.6 GHz is a ratio of 26 on a bus of 100 MHz, and of 25 on one of 101 MHz: one is never read against the other.
+#[test]
+fn a_ratio_and_a_frequency_are_not_held_against_each_other() {
+    let slower = |own: Use, usual: Use| budget(&own, Some(&against(usual, 10_000)), 0).slower_frequency;
+    let (ratio, asked) = (at_ratio(20_000, 1000, 25), at_asked(&[(20_000, 2_600_000)]));
+    assert_eq!(slower(ratio, at_asked(&[(10_000, 2_600_000)])), 0);
+    assert_eq!(slower(asked, at_ratio(10_000, 1000, 26)), 0);
+    // Each of two parts in its own unit: half as fast, and a quarter.
+    let own =
+        Use { ticks: 60_000, ratio: pace(&[(20_000, 10)]), asked: pace(&[(40_000, 1_000_000)]), ..asked };
+    let usual = Use {
+        ratio: pace(&[(10_000, 20)]),
+        asked: pace(&[(10_000, 4_000_000)]),
+        ..at_ratio(20_000, 1000, 20)
+    };
+    assert_eq!(budget(&own, Some(&against(usual, 20_000)), 0).slower_frequency, 10_000 + 30_000);
 }
 
 fn compared(own: &[Use], typical: &[Use]) -> Vec<Budget> {

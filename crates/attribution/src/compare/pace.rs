@@ -1,0 +1,48 @@
+//! How fast a core ran, on average over the time in which that is known.
+//!
+//! In one unit throughout: the core:bus ratio that CBR packets tell, or the kHz that a governor asked for. The two are
+//! never held against each other: a ratio is whole units of a bus clock that only is about 100 MHz.
+
+use super::profile::share;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// Ticks in which it is known.
+    pub(super) ticks: u64,
+    /// Σ ticks x pace over those: in proportion to the core's cycles.
+    pub(super) cycles: u128,
+}
+
+impl Pace {
+    /// `rate` for `ticks`; a rate of 0 is none.
+    pub(super) fn add(&mut self, ticks: u64, rate: u32) {
+        if rate != 0 {
+            self.ticks += ticks;
+            self.cycles += u128::from(ticks) * u128::from(rate);
+        }
+    }
+
+    pub(super) fn add_all(&mut self, other: &Pace) {
+        self.ticks += other.ticks;
+        self.cycles += other.cycles;
+    }
+
+    /// The average in thousandths, where it is known at all.
+    fn milli(&self) -> Option<u64> {
+        let average = (self.cycles * 1000).checked_div(u128::from(self.ticks))?;
+        u64::try_from(average).ok().filter(|&average| average > 0)
+    }
+
+    /// The ticks that going more slowly than `usual` cost, of those in which the pace is known: for of the rest
+    /// nothing tells.
+    pub(super) fn lost_against(&self, usual: &Pace) -> u64 {
+        self.below(usual).map_or(0, |(own, usual)| self.ticks - share(self.ticks, own, usual))
+    }
+
+    /// Both averages in thousandths, this one first, where it is the lower one.
+    pub(super) fn below(&self, usual: &Pace) -> Option<(u64, u64)> {
+        let (own, usual) = (self.milli()?, usual.milli()?);
+        (own < usual).then_some((own, usual))
+    }
+}
