@@ -49,6 +49,40 @@ class Truth:
         """The intervals in which nothing was planted."""
         return [id for id in ids if id not in self.planted]
 
+    def told_by(self, variant):
+        """What a variant of the capture can tell: causes that it cannot tell apart are one (docs/known-truth.md)."""
+        self.planted = {id: Planted(known.ns, grouped(known.shares, variant), known.by) for id, known in self.planted.items()}
+        self.causes = {id: grouped_times(causes, variant) for id, causes in self.causes.items()}
+        return self
+
+
+# Untold where only user code is traced: the kernel's entries but by records, its stand-stills at all. Where single threads
+# are: exits from idle, and most wake-ups. Without the woken CPU's packets, when it awoke.
+UNTOLD = {
+    "full": {},
+    "user": {"kernel": "kernel", "hardware": "kernel", "offcpu": "offcpu", "power": "offcpu"},
+    "thread": {"offcpu": "offcpu", "power": "offcpu"},
+}
+
+
+def group(cause, variant):
+    """What counts of `cause`: it, or its group where the variant cannot tell it from others."""
+    return UNTOLD[variant].get(cause.split(".")[0], cause)
+
+
+def grouped(shares, variant):
+    """The shares with those of a group added up, in the place of its first one."""
+    sums = {}
+    for share in shares:
+        cause = group(share.cause, variant)
+        known = sums.get(cause, Share(cause, 0))
+        sums[cause] = Share(cause, known.ns + share.ns, known.uncertainty + share.uncertainty)
+    return list(sums.values())
+
+
+def grouped_times(causes, variant):
+    return {share.cause: share.ns for share in grouped([Share(cause, ns) for cause, ns in causes.items()], variant)}
+
 
 def read(folder):
     """The truth of the capture in `folder`."""
