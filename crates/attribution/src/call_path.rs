@@ -85,6 +85,11 @@ impl CallPath {
         self.user.iter().any(|site| site.function.contains(part))
     }
 
+    /// Whether a user function's name holds all `parts`.
+    pub(crate) fn passes_user_with(&self, parts: &[&str]) -> bool {
+        self.user.iter().any(|site| parts.iter().all(|part| site.function.contains(part)))
+    }
+
     /// The innermost user functions, and the innermost line that is known: `mutex_lock() < take() < consume() at
     /// queue.c:88`.
     pub(crate) fn tell_user(&self) -> Option<String> {

@@ -1,14 +1,16 @@
 //! `offcpu.lock` on a futex: whether who ended the wait held a lock, or only gave a signal.
 //!
-//! Only with priority inheritance the kernel knows what a futex word means: the operation tells. Else the names of the C library's functions on the way do; without
-//! them, a waker in `futex()` on the very word is taken for the holder, for a lock is what most words are.
+//! Only with priority inheritance the kernel knows what a futex word means: the operation tells. Else the names of the C
+//! library's and the runtimes' functions on the way do; without them, a waker in `futex()` on the very word is taken for the holder, for a lock is what most words are.
 
 use crate::call_path::CallPath;
 use crate::syscalls::{FutexOperation, Object};
 use crate::waits::Call;
 
-/// What the C library calls waits that are for no lock.
-const NO_LOCKS: [&str; 8] = [
+/// What the C library and runtimes call waits that are for no lock: a thread parks until it is given something to do, or
+/// what it waits for has happened.
+const NO_LOCKS: [&str; 19] = [
+    // glibc nptl/: pthread_cond_*.c, sem_*.c, pthread_join*.c, pthread_barrier_wait.c; C++ std::call_once.
     "cond_wait",
     "cond_timedwait",
     "cond_clockwait",
@@ -17,7 +19,26 @@ const NO_LOCKS: [&str; 8] = [
     "join",
     "barrier",
     "call_once",
+    // Go runtime/lock_futex.go (notes, semaphores), proc.go (an M without work), os_linux.go (the futex below them).
+    "runtime.notesleep",
+    "runtime.notetsleep",
+    "runtime.semasleep",
+    "runtime.mPark",
+    "runtime.stopm",
+    "runtime.futexsleep",
+    // OpenJDK os/posix/os_posix.cpp and park_posix.hpp (PlatformEvent also as os::PlatformEvent), share/runtime/park.hpp,
+    // share/prims/unsafe.cpp (LockSupport.park), os/linux/waitBarrier_linux.cpp (the end of a safepoint).
+    "Parker",
+    "Unsafe_Park",
+    "PlatformEvent",
+    "ParkEvent",
+    "WaitBarrier",
 ];
+
+/// Locks of runtimes, which sleep by the functions above: who wakes such a thread has released the lock. Each by the parts
+/// of one function's name: Go `runtime/lock_futex.go` and `lock_spinbit.go`; JVM `share/runtime/objectMonitor.cpp` (`enter`,
+/// `EnterI`, `ReenterI`: `synchronized`).
+const LOCKS_OF_RUNTIMES: [[&str; 2]; 2] = [["runtime.", "lock2"], ["ObjectMonitor", "nter"]];
 
 /// Whether the thread that made `waker_call` held what `path` waits for in `call`.
 pub(crate) fn was_held(call: Option<&Call>, path: Option<&CallPath>, waker_call: Option<&Call>) -> bool {
@@ -30,6 +51,10 @@ pub(crate) fn was_held(call: Option<&Call>, path: Option<&CallPath>, waker_call:
     if operation.is_some_and(FutexOperation::takes_lock) {
         return true;
     }
+    let by_parts = |parts: &[&str; 2]| path.is_some_and(|path| path.passes_user_with(parts));
+    if LOCKS_OF_RUNTIMES.iter().any(by_parts) {
+        return true;
+    }
     if operation.is_some_and(FutexOperation::awaits_condition) || NO_LOCKS.iter().any(|part| by_name(part)) {
         return false;
     }
@@ -40,6 +65,7 @@ pub(crate) fn was_held(call: Option<&Call>, path: Option<&CallPath>, waker_call:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_path::Site;
 
     fn call(operation: u64) -> Call {
         let (object, operation) = (Some(Object::Futex(0x10)), Some(FutexOperation::of(operation)));
@@ -55,5 +81,35 @@ mod tests {
         assert!(!was_held(Some(&call(11)), None, Some(&wake)));
         assert!(was_held(Some(&call(0)), None, Some(&wake)));
         assert!(!was_held(Some(&call(0)), None, None));
+    }
+
+    fn path(functions: &[&str]) -> CallPath {
+        let site = |name: &&str| Site { ip: 0, function: (*name).into(), line: None };
+        CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
+    }
+
+    /// Go's `stopm` parks a thread without work, `lock2` waits for a lock, both in `futexsleep`; in the JVM `park` of
+    /// `LockSupport` and a safepoint's barrier are no locks, `synchronized` is one.
+    #[test]
+    fn who_wakes_a_parked_thread_held_nothing() {
+        for (functions, held) in [
+            (&["runtime.stopm", "runtime.mPark", "runtime.notesleep", "runtime.futexsleep"][..], false),
+            (&["runtime.notetsleep_internal", "runtime.futexsleep"], false),
+            (&["runtime.lock2", "runtime.futexsleep"], true),
+            (&["Unsafe_Park", "_ZN6Parker4parkEbl", "pthread_cond_wait"], false),
+            (&["_ZN13PlatformEvent4parkEv", "pthread_cond_wait"], false),
+            (&["os::PlatformEvent::park()"], false),
+            (&["_ZN16LinuxWaitBarrier4waitEi"], false),
+            (&["_ZN13ObjectMonitor6EnterIEP10JavaThread", "_ZN13PlatformEvent4parkEv"], true),
+            (&["ObjectMonitor::enter(JavaThread*)", "os::PlatformEvent::park()"], true),
+            (&["take", "futex_wait"], true),
+        ] {
+            // Both on the same word: without a name that tells, a lock.
+            assert_eq!(
+                was_held(Some(&call(0)), Some(&path(functions)), Some(&call(1))),
+                held,
+                "{functions:?}"
+            );
+        }
     }
 }
