@@ -1,8 +1,8 @@
 //! How much code a core's front end holds, by CPU model.
 //!
-//! Source: Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), the chapters on each
-//! microarchitecture: the decoded instruction cache and the L1 one. Models: SDM vol. 4, table 2-1. Of a hybrid CPU the
-//! performance core counts: the trace does not say on which kind a thread ran.
+//! Sizes: Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), the sections on each microarchitecture:
+//! the decoded instruction cache and the L1 one. Models: Linux `arch/x86/include/asm/intel-family.h`, SDM vol. 4, table
+//! 2-1. Of a hybrid CPU the performance core counts: the trace does not say on which kind a thread ran.
 
 use std::fmt;
 
@@ -17,20 +17,35 @@ pub struct CodeCaches {
     pub uop_cache: Option<u64>,
 }
 
-/// Model numbers of family 6; a row per microarchitecture: name, KiB of L1I, micro-operations.
+/// Model numbers of family 6; a row per microarchitecture: name, KiB of L1I, micro-operations, and above it the manual's
+/// section. Cannon Lake (102, Palm Cove) has none and is left out.
 const MODELS: [(&str, &[u32], u64, Option<u64>); 13] = [
+    // Sandy Bridge: the decoded ICache has 32 sets of 8 ways of 6.
     ("Sandy Bridge", &[42, 45], 32, Some(1536)),
+    // Sandy Bridge, of which it is the shrink.
     ("Ivy Bridge", &[58, 62], 32, Some(1536)),
+    // Haswell.
     ("Haswell", &[60, 63, 69, 70], 32, Some(1536)),
+    // Haswell, of which it is the shrink.
     ("Broadwell", &[61, 71, 79, 86], 32, Some(1536)),
+    // Skylake Client, Skylake Server; later models of the same core.
     ("Skylake", &[78, 85, 94, 142, 158, 165, 166], 32, Some(1536)),
-    ("Sunny Cove", &[106, 108, 125, 126], 32, Some(2304)),
+    // Ice Lake Client. 138 is Lakefield with one such core, 157 NNP-I (intel-family.h).
+    ("Sunny Cove", &[106, 108, 125, 126, 138, 157], 32, Some(2304)),
+    // Ice Lake Client, whose front end both have.
     ("Willow Cove, Cypress Cove", &[140, 141, 167], 32, Some(2304)),
+    // Alder Lake, Golden Cove.
     ("Golden Cove, Raptor Cove", &[143, 151, 154, 183, 186, 191, 207], 32, Some(4096)),
-    ("Redwood Cove", &[170, 172, 173, 174], 64, Some(4096)),
-    ("Lion Cove", &[181, 189, 197, 198], 64, Some(5250)),
+    // Redwood Cove. 181 is called Arrow Lake-U, but perf's event tables (pmu-events/arch/x86/mapfile.csv) give it the core
+    // of Meteor Lake, 170 and 172; 197 and 198 have tables of their own.
+    ("Redwood Cove", &[170, 172, 173, 174, 181], 64, Some(4096)),
+    // Lunar Lake, Lion Cove.
+    ("Lion Cove", &[189, 197, 198], 64, Some(5250)),
+    // Goldmont, Goldmont Plus.
     ("Goldmont", &[92, 95, 122], 32, None),
+    // Tremont.
     ("Tremont", &[134, 150, 156], 32, None),
+    // Alder Lake, Gracemont; Sierra Forest, Crestmont.
     ("Gracemont, Crestmont", &[175, 182, 190], 64, None),
 ];
 
@@ -69,6 +84,22 @@ mod tests {
         {
             assert_eq!(CodeCaches::of(unknown), None, "{unknown}");
         }
+    }
+
+    /// By `intel-family.h` and perf's `mapfile.csv`, which puts 0xB5 with Meteor Lake's 0xAA and 0xAC.
+    #[test]
+    fn models_are_known_by_their_core() {
+        for (model, core) in [
+            (0x8a, "Sunny Cove"),
+            (0x9d, "Sunny Cove"),
+            (0xaa, "Redwood Cove"),
+            (0xb5, "Redwood Cove"),
+            (0xc5, "Lion Cove"),
+        ] {
+            let name = CodeCaches::of(&format!("GenuineIntel,6,{model},1")).map(|caches| caches.name);
+            assert_eq!(name, Some(core), "{model:#x}");
+        }
+        assert_eq!(CodeCaches::of("GenuineIntel,6,102,3"), None, "no figures for Cannon Lake");
     }
 
     #[test]
