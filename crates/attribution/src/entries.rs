@@ -6,7 +6,11 @@
 //! `kernel/time/*.c`, `kernel/sched/fair.c`, `kernel/rcu/tree.c`, `net/core/dev.c`, `block/blk-mq.c`, `lib/irq_poll.c`;
 //! their numbers: `include/linux/interrupt.h`.
 
+mod exceptions;
+
 use model::{Cause, FaultKind};
+
+pub(crate) use exceptions::{exception_at, exception_of};
 
 /// What an entry is for.
 #[derive(Clone, Copy)]
@@ -142,7 +146,7 @@ pub(crate) const UNNAMED_IRQ: &str = "device";
 /// Stands for a system call whose number or function is not known.
 pub(crate) const UNNAMED_SYSCALL: &str = "unknown";
 
-/// Exceptions of the processor have the first 32 vectors.
+/// Exceptions of the processor have the first 32 vectors. Those without a cause of their own: `entries/exceptions.rs`.
 const EXCEPTIONS: u8 = 32;
 
 impl What {

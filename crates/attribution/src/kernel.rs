@@ -8,7 +8,9 @@ use model::{Cause, Certainty, Cpu, Evidence, FaultKind, Tid, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claim::Claim;
-use crate::entries::{UNNAMED_IRQ, UNNAMED_SYSCALL, kernel_thread_called, record_cause, softirq_name};
+use crate::entries::{
+    UNNAMED_IRQ, UNNAMED_SYSCALL, exception_at, kernel_thread_called, record_cause, softirq_name,
+};
 use crate::files::Addresses;
 use crate::offcpu::Comms;
 use crate::precedence::Rank;
@@ -60,7 +62,8 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>,
     }
     if frame.cause == Cause::KernelUnknown {
         let how = if frame.began_before { "already in the kernel, in" } else { "entered at" };
-        claim.say(&format!("{how} {}", frame.symbol));
+        let what = exception_at(&frame.symbol).map_or_else(String::new, |what| format!(" ({what})"));
+        claim.say(&format!("{how} {}{what}", frame.symbol));
     }
     claim
 }

@@ -73,6 +73,9 @@ impl<'a> Untraced<'a> {
         if let Some(address) = first.address {
             stories[0].say(&self.addresses.tell(address, first.range.start));
         }
+        if let Some(exception) = first.exception {
+            stories[0].say(&format!("entered by {exception}"));
+        }
         for story in &mut stories {
             let off = first.why.to_string();
             let told = std::mem::replace(&mut story.detail, off.clone());

@@ -57,6 +57,8 @@ pub(crate) struct Walker<'a> {
     aborted: bool,
     /// The vector that Event Trace announced, until execution goes on.
     vector: Option<u8>,
+    /// What the exception is that turned tracing off.
+    exception: Option<&'static str>,
     /// The address of the page fault that Event Trace announced, until execution goes on.
     address: Option<u64>,
     silence: Option<Silence>,
@@ -96,6 +98,7 @@ impl<'a> Walker<'a> {
             pending_entry: None,
             aborted: false,
             vector: None,
+            exception: None,
             address: None,
             silence: None,
             user_only: false,

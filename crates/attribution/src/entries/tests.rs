@@ -34,6 +34,26 @@ fn stubs_vectors_and_records_agree() {
     assert_eq!(record_cause("vector_alloc").to_string(), "kernel.irq.vector-alloc");
 }
 
+/// By `trapnr.h` and `idtentry.h`; a page fault and an NMI are causes, no mere exceptions.
+#[test]
+fn exceptions_are_told_by_stub_and_vector() {
+    for (stub, old, vector, mnemonic) in [
+        ("asm_exc_int3", "int3", 3, "#BP"),
+        ("asm_exc_debug", "debug", 1, "#DB"),
+        ("asm_exc_invalid_op", "invalid_op", 6, "#UD"),
+        ("asm_exc_general_protection", "general_protection", 13, "#GP"),
+    ] {
+        for told in [exception_at(stub), exception_at(old), exception_of(vector)] {
+            assert!(told.is_some_and(|what| what.starts_with(mnemonic)), "{stub}: {told:?}");
+        }
+    }
+    for vector in 0..=u8::MAX {
+        let other = vector_cause(vector) != Cause::KernelUnknown;
+        assert!(!other || exception_of(vector).is_none(), "{vector} has two names");
+    }
+    assert_eq!(exception_at("asm_exc_page_fault"), None);
+}
+
 #[test]
 fn no_stub_and_no_vector_stands_twice() {
     let mut stubs: Vec<_> = ENTRIES.iter().flat_map(|entry| entry.stubs).collect();

@@ -121,6 +121,7 @@ fn silence(why: Why, missing: Option<&str>) -> Silence {
         missing: missing.map(Into::into),
         resumed: false,
         entry: None,
+        exception: None,
         cpu: Some(Cpu(0)),
         aux_offset: 7,
         address: None,

@@ -7,8 +7,14 @@ use pt::{BlockEnd, EventKind as PtKind};
 use crate::script::{IDLE, Script, Table, WORKER, WRITER, World, expected, record, run};
 use crate::sideband::{EventKind, Side, SidebandEvent};
 
-const KERNEL: &[&str] =
-    &["entry_SYSCALL_64", "asm_exc_page_fault", "asm_common_interrupt", "vfs_read", "do_syscall_64"];
+const KERNEL: &[&str] = &[
+    "entry_SYSCALL_64",
+    "asm_exc_page_fault",
+    "asm_common_interrupt",
+    "vfs_read",
+    "do_syscall_64",
+    "asm_exc_int3",
+];
 
 fn table() -> Table {
     Table::new(KERNEL, &["work"])
@@ -312,4 +318,21 @@ fn a_loss_inside_a_recorded_call_is_the_call() {
     );
     let calls = attribution.segments()[1..4].iter().map(|segment| segment.occurrence);
     assert_eq!(calls.collect::<std::collections::BTreeSet<_>>().len(), 1);
+}
+
+/// A uprobe's breakpoint: no cause of its own, so the particulars say where the kernel was entered, and what that is.
+#[test]
+fn an_exception_without_a_cause_names_its_entry() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::FallThrough)
+        .interrupt(100, "asm_exc_int3")
+        .block(100, "asm_exc_int3", 0, BlockEnd::FarReturn)
+        .block(300, "work", 0x20, BlockEnd::Jump);
+    let attribution = crate::attribute_alone(&world(&table, &script, Vec::new()).examine(0..400));
+    let attribution = attribution.expect("a partition");
+    let segment = &attribution.segments()[1];
+    assert_eq!(segment.cause.to_string(), "kernel.unknown");
+    assert!(segment.detail.starts_with("entered at asm_exc_int3 (#BP"), "{}", segment.detail);
 }

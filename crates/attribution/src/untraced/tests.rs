@@ -268,3 +268,22 @@ fn without_records_the_kernel_is_unknown_and_a_call_says_how_many_faults_it_held
     assert_eq!(segment.cause.to_string(), "kernel.syscall.unknown");
     assert!(segment.detail.contains("page faults in it: 2"), "{}", segment.detail);
 }
+
+/// Event Trace announces vector 3: a breakpoint, and no page fault, whatever is recorded in it.
+#[test]
+fn an_exception_without_a_cause_is_named_in_the_particulars() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .event(100, PtKind::ControlFlowEvent { kind: 1, vector: 3, ip: None })
+        .event(100, OFF)
+        .event(1000, ON)
+        .block(1000, "work", 0x20, BlockEnd::Jump);
+    let attribution =
+        crate::attribute_alone(&world(&table, &script, stays_there(), [fault(300)]).examine(0..1100));
+    let attribution = attribution.expect("a partition");
+    let segment = &attribution.segments()[1];
+    assert_eq!((segment.cause.to_string().as_str(), segment.range.ticks().0), ("kernel.unknown", 900));
+    assert!(segment.detail.contains("entered by #BP"), "{}", segment.detail);
+}

@@ -170,6 +170,8 @@ pub(crate) struct Silence {
     pub(crate) resumed: bool,
     /// Where only user code is traced: the kernel entry that turned tracing off, if the flow tells.
     pub(crate) entry: Option<Cause>,
+    /// For another exception of the processor, what it is, if Event Trace tells it.
+    pub(crate) exception: Option<&'static str>,
     /// For a page fault, its address, if Event Trace tells it.
     pub(crate) address: Option<u64>,
     /// The CPU.

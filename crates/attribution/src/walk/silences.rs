@@ -9,7 +9,7 @@ use model::{Cause, FaultKind, Ticks, Tsc, TscRange};
 use pt::{BlockEnd, FlowItem, Gap, GapReason};
 
 use super::{Silence, Stall, Walker, Why};
-use crate::entries::{UNNAMED_SYSCALL, vector_cause};
+use crate::entries::{UNNAMED_SYSCALL, exception_of, vector_cause};
 
 /// No processor turns tracing off and on in less: the two writes of a model-specific register alone take longer. What
 /// seems shorter is the border between two AUX buffers.
@@ -41,7 +41,9 @@ impl Walker<'_> {
 
     /// Where only user code is traced, tracing goes off with the kernel entry.
     pub(super) fn entry_that_ends_tracing(&mut self) -> Option<Cause> {
-        let by_vector = self.vector.take().map(vector_cause);
+        let vector = self.vector.take();
+        self.exception = vector.and_then(exception_of);
+        let by_vector = vector.map(vector_cause);
         let previous = self.previous.filter(|block| !block.kernel && block.end == BlockEnd::FarCall);
         by_vector.or_else(|| previous.map(|_| Cause::Syscall(UNNAMED_SYSCALL.into())))
     }
@@ -104,6 +106,7 @@ impl Walker<'_> {
             missing,
             resumed,
             entry,
+            exception: self.exception.take(),
             address,
             cpu,
             uncertainty,
@@ -161,13 +164,14 @@ impl Walker<'_> {
     /// Whether `item` lies before the silence in which the thread had left. Its time may reach into this stay, for there
     /// was no time packet meanwhile, but it was met in the one before.
     pub(super) fn lies_before_silence(&self, item: &FlowItem) -> bool {
-        let aux_offset = match item {
-            FlowItem::Block(block) => block.aux_offset,
-            FlowItem::Event(event) => event.aux_offset,
-            FlowItem::Gap(gap) => gap.aux_offset,
+        let Some(silence) = self.silence.as_ref().filter(|_| self.carried.is_some()) else { return false };
+        let (aux_offset, too_early) = match item {
+            // Its packet may stand behind that of the event that ends it.
+            FlowItem::Block(block) => (block.aux_offset, block.time.not_before < silence.range.start),
+            FlowItem::Event(event) => (event.aux_offset, false),
+            FlowItem::Gap(gap) => (gap.aux_offset, false),
         };
-        let silence = self.silence.as_ref().filter(|_| self.carried.is_some());
-        silence.is_some_and(|silence| silence.began_on == self.cpu && aux_offset <= silence.aux_offset)
+        too_early || (silence.began_on == self.cpu && aux_offset <= silence.aux_offset)
     }
 
     /// Tracing goes on or off now: it had been off since the thread left its CPU.

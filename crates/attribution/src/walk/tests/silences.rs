@@ -1,7 +1,7 @@
 //! Losses, tracing off, and time in which nothing retires.
 
 use model::{Cause, Cpu, FaultKind, Ticks, Tsc};
-use pt::{BlockEnd, EventKind};
+use pt::{BlockEnd, EventKind, FlowItem};
 
 use super::{called, frame, frames, interrupted, runs, table, walk};
 use crate::script::{STALL, Script};
@@ -176,4 +176,34 @@ fn an_edge_between_two_times_is_as_uncertain_as_they_lie_apart() {
     assert_eq!(activity.silences[0].uncertainty.0, 690);
     let uncertain: Vec<u64> = activity.runs.iter().map(|run| run.uncertainty.0).collect();
     assert_eq!(uncertain, [690, 0]);
+}
+
+/// Tracing goes off at 100, the thread leaves at 400 and is back at 600. What ran before 100 is met again, for its time may
+/// reach to 1000, and its packet stands behind that of the event: the silence goes on all the same.
+#[test]
+fn a_silence_goes_on_behind_an_absence() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(90, "work", 0, BlockEnd::Jump).event(100, EventKind::Disabled { ip: None });
+    let mut walker = Walker::new(&table, STALL);
+    walker.traces_user_code_only();
+    walker.switch_in(Some(Cpu(0)), Tsc(0));
+    script.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(400));
+    walker.switch_in(Some(Cpu(0)), Tsc(600));
+    if let FlowItem::Block(block) = &mut script.items[0] {
+        (block.time.not_after, block.aux_offset) = (Tsc(1000), 104);
+    }
+    script.event(1000, EventKind::Enabled { ip: 0x1020, resumed: false }).block(
+        1000,
+        "work",
+        0x20,
+        BlockEnd::Jump,
+    );
+    script.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(1100));
+    let silences = walker.finish(Tsc(1100)).silences;
+    let told: Vec<_> =
+        silences.iter().map(|gap| (gap.began.0, gap.range.start.0, gap.range.stop.0)).collect();
+    assert_eq!(told, [(100, 100, 400), (100, 600, 1000)]);
 }
