@@ -104,7 +104,22 @@ fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
     let cause = Cause::OffCpu(OffCpu::Preempted);
     let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, Certainty::Measured);
     if let Some(cpu) = stay.left_cpu {
-        claim.say(&who_ran(cpu, stay.range, context).map_or_else(String::new, |who| format!("by {who}")));
+        match (who_ran(cpu, stay.range, context), idle_within(cpu, stay.range, context)) {
+            (Some(who), idle) => {
+                let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
+                claim.say(&format!("by {who}{idle}"));
+            }
+            (None, Some(ns)) => {
+                // Nobody is preempted by the idle task.
+                (claim.cause, claim.certainty) = (Cause::OffCpu(OffCpu::Runnable), Certainty::Inferred);
+                claim.say(&format!(
+                    "switched out ready to run, but CPU {cpu} was idle for {} of the time and ran nobody else: no \
+                     record tells why it did not run",
+                    tell_ns(ns)
+                ));
+            }
+            (None, None) => {}
+        }
     }
     if let Some(user) = story.left.as_ref().and_then(CallPath::tell_user) {
         claim.say(&format!("while in {user}"));
@@ -112,10 +127,17 @@ fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
     claim
 }
 
-/// "comp-cfs (tid 122) for 1024.0 us, … on CPU 1": the threads that ran on `cpu` during `range`, longest first.
+/// For how many nanoseconds of `range` the idle task ran on `cpu`; `None` for none.
+fn idle_within(cpu: Cpu, range: TscRange, context: &Context<'_>) -> Option<u64> {
+    let idle = runs_within(cpu, range, context).filter(|(thread, _)| thread.is_idle());
+    Some(idle.map(|(_, ns)| ns).sum()).filter(|&ns| ns > 0)
+}
+
+/// "comp-cfs (tid 122) for 1024.0 us, … on CPU 1": the threads that ran on `cpu` during `range`, longest first. The idle
+/// task is nobody.
 fn who_ran(cpu: Cpu, range: TscRange, context: &Context<'_>) -> Option<String> {
     let mut ran: Vec<(ThreadId, u64)> = Vec::new();
-    for (thread, ns) in runs_within(cpu, range, context) {
+    for (thread, ns) in runs_within(cpu, range, context).filter(|(thread, _)| !thread.is_idle()) {
         match ran.iter_mut().find(|(known, _)| *known == thread) {
             Some((_, total)) => *total += ns,
             None => ran.push((thread, ns)),
@@ -123,8 +145,7 @@ fn who_ran(cpu: Cpu, range: TscRange, context: &Context<'_>) -> Option<String> {
     }
     ran.sort_by_key(|&(thread, ns)| (Reverse(ns), thread));
     let tell = |&(thread, ns): &(ThreadId, u64)| {
-        let who = if thread.is_idle() { "the idle task".into() } else { named(thread, range.start, context) };
-        format!("{who} for {}", tell_ns(ns))
+        format!("{} for {}", named(thread, range.start, context), tell_ns(ns))
     };
     let mut names: Vec<String> = ran.iter().take(NAMED).map(tell).collect();
     if ran.len() > NAMED {
@@ -181,8 +202,7 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     runnable.say(&woken_by(wakeup, context));
     runnable.evidence.push(wakeup.evidence.clone());
     let next = stay.thread.and_then(|thread| next_cpu(thread.tid, queue.start, context));
-    let busy = next.filter(|&cpu| runs_within(cpu, queue, context).any(|(thread, _)| !thread.is_idle()));
-    if let Some(ran) = busy.and_then(|cpu| who_ran(cpu, queue, context)) {
+    if let Some(ran) = next.and_then(|cpu| who_ran(cpu, queue, context)) {
         runnable.say(&format!("behind {ran}"));
     }
     let exit = next.and_then(|cpu| idle_exit(cpu, queue, context));
@@ -246,6 +266,11 @@ fn idle_exit(cpu: Cpu, queue: TscRange, context: &Context<'_>) -> Option<Claim> 
     claim.uncertainty = range.ticks();
     let behind = if asleep.start > queue.start { ", gone idle behind the wake-up" } else { "" };
     claim.say(&format!("CPU {cpu} was idle{behind}"));
+    if state > 1 {
+        claim.say(&format!(
+            "in the idle driver's state {state}: which C-state that is, the capture does not tell"
+        ));
+    }
     claim.evidence = [entered, first]
         .map(|event| Evidence::record(event.offset, event.cpu, kernel::describe(&event.kind)))
         .to_vec();
@@ -260,9 +285,16 @@ fn next_cpu(tid: Tid, at: Tsc, context: &Context<'_>) -> Option<Cpu> {
     runs.nth(next).map(|run| run.cpu)
 }
 
-/// The cpuidle state's index as a name: the deeper states' real names are the driver's and not in the record.
-fn state_name(state: u32) -> String {
-    if state == 0 { "POLL".into() } else { format!("C{state}") }
+/// The name of the idle driver's state `index`, as far as the index tells it: 0 polls, 1 is `hlt` or `mwait` with hint 0 or
+/// 1, C1 or its variant C1E (`drivers/idle/intel_idle.c`, `drivers/acpi/processor_idle.c`,
+/// `drivers/cpuidle/cpuidle-haltpoll.c`, `default_idle_call` of `kernel/sched/idle.c`). From 2 on each CPU model has its
+/// own table: of POLL, C1, C1E, C6 the third is C6.
+fn state_name(index: u32) -> String {
+    match index {
+        0 => "POLL".into(),
+        1 => "C1".into(),
+        _ => format!("state-{index}"),
+    }
 }
 
 fn switch_records(stay: &Stay) -> impl Iterator<Item = Evidence> {

@@ -189,8 +189,36 @@ fn leaving_an_idle_state_is_a_part_of_the_run_queue_wait() {
     let world = world(&table, LeaveReason::Slept(Some('S')), records);
     assert_eq!(
         world.story(100..500),
-        expected(&[("offcpu.other", 200), ("power.c-state-exit.C2", 150), ("offcpu.runnable", 50)])
+        expected(&[("offcpu.other", 200), ("power.c-state-exit.state-2", 150), ("offcpu.runnable", 50)])
     );
+    let attribution = segments(&world, 100..500);
+    let detail = &segment(&attribution, "power.c-state-exit.state-2").detail;
+    assert!(detail.contains("the idle driver's state 2"), "{detail}");
+}
+
+/// Its CPU ran the idle task alone while it was away with the flag of a preemption: nobody preempted it.
+#[test]
+fn the_idle_task_preempts_nobody() {
+    let table = table();
+    let away = |others: &[(model::ThreadId, u64, u64)]| {
+        let mut runs = vec![
+            run(WORKER, 0, 0, 100, LeaveReason::Preempted),
+            run(WORKER, 0, 500, 1000, LeaveReason::Unknown),
+        ];
+        runs.extend(others.iter().map(|&(who, from, to)| run(who, 0, from, to, LeaveReason::Unknown)));
+        let schedule = Schedule::from_runs(runs);
+        let world =
+            World { table: &table, schedule, records: Vec::new(), items: Vec::new(), kernel_traced: true };
+        let attribution = segments(&world, 100..500);
+        let away = &attribution.segments()[0];
+        (away.cause.to_string(), away.certainty, away.detail.clone())
+    };
+    let (cause, certainty, detail) = away(&[(IDLE, 100, 500)]);
+    assert_eq!((cause.as_str(), certainty), ("offcpu.runnable", model::Certainty::Inferred));
+    assert!(detail.contains("CPU 0 was idle for 0.4 us"), "{detail}");
+    let (cause, certainty, detail) = away(&[(WRITER, 100, 300), (IDLE, 300, 500)]);
+    assert_eq!((cause.as_str(), certainty), ("offcpu.preempted", model::Certainty::Measured));
+    assert_eq!(detail, "by writer (tid 102) for 0.2 us on CPU 0, idle for 0.2 us");
 }
 
 /// A fault at 90 in a file that is mapped, by a record or by the packet before it; at 300 the page is there.

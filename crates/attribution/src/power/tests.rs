@@ -72,7 +72,7 @@ fn without_packets_of_power_the_flow_still_tells_the_end() {
         .block(1100, "work", 0x20, BlockEnd::Jump);
     assert_eq!(
         causes(&world(&table, &script, true)),
-        expected(&[("offcpu.other", 300), ("power.c-state-exit.C3", 520), ("offcpu.runnable", 80)])
+        expected(&[("offcpu.other", 300), ("power.c-state-exit.state-3", 520), ("offcpu.runnable", 80)])
     );
 }
 
