@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tar::{EntryType, Header};
 
-use crate::captures::{Capture, bundled, decompressed, emulated, tailtrace};
+use crate::captures::{Capture, bundled, decompressed, emulated, repository, tailtrace};
 use crate::slices::{assert_done, run, without_capture};
 
 /// Makes a bundle of the capture's slowest interval.
@@ -108,6 +108,28 @@ fn secrets(recording: &Path) -> BTreeSet<String> {
     let paths = paths.filter_map(|line| Some(line.rsplit_once(' ')?.1)).filter(|path| path.starts_with('/'));
     secrets.extend(paths.filter(|path| !path.starts_with("//") && path.len() > 2).map(str::to_owned));
     secrets
+}
+
+/// The name of an opened file is in the payload of a record, and in what is said of the wait for it.
+#[test]
+fn redaction_knows_the_names_of_opened_files() {
+    let folder = folder();
+    let scenario = repository().join("fixtures/scenarios/block_io-opened_file.scenario");
+    tracegen::scenario::make(&scenario, folder.path()).expect("a capture");
+    let place = |name: &str| folder.path().join(name);
+    let intervals = place("intervals.csv").to_string_lossy().into_owned();
+    for (redact, name) in [(&[][..], "/srv/db/orders.db"), (&["--redact"], "/redacted/file-")] {
+        let out = folder.path().join(format!("ticket{}", redact.len()));
+        let out_text = out.to_string_lossy().into_owned();
+        let arguments = [&["--intervals", &intervals, "--id", "8", "-o", &out_text], redact].concat();
+        assert_done(&run("bundle", &place("perf.data"), &place("symfs"), &arguments));
+        let telling = files(&out).iter().filter(|(_, bytes)| contains(bytes, "orders")).count();
+        assert_eq!(telling == 0, !redact.is_empty(), "{telling} files tell");
+        let report = explain(&out, &[]);
+        assert_done(&report);
+        let said = format!("in pread64() on fd 4 ({name}");
+        assert!(contains(&report.stdout, &said), "{}", String::from_utf8_lossy(&report.stdout));
+    }
 }
 
 /// Of emulated captures and of one of hardware: no name that perf finds in the recording, and none of the folders here,

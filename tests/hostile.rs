@@ -11,7 +11,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::captures::{bundled, tailtrace};
+use crate::captures::{bundled, repository, tailtrace};
 
 /// As long as the names that they replace: a symbol of seven bytes, whose first five name a thread and a file.
 const PLAIN: [u8; 7] = *b"_Z3barv";
@@ -148,6 +148,40 @@ fn names_change_nothing_but_themselves() {
             assert_tame(&format, &output);
             if format == "explain json" {
                 assert_eq!(figures(&report(&output)), expected);
+            }
+        }
+        assert_tame_trace(folder.path(), *name);
+        assert_bundles(folder.path());
+    }
+}
+
+/// A file that the probe on `getname_flags` names, in the scenario `block_io-opened_file`.
+const OPENED: &[u8; 17] = b"/srv/db/orders.db";
+
+/// A copy of that capture in which the file's name is `name`, twice, with a bracket more than it needs.
+fn planted_file(name: [u8; 7], root: &Path) {
+    let scenario = repository().join("fixtures/scenarios/block_io-opened_file.scenario");
+    tracegen::scenario::make(&scenario, root).expect("a capture");
+    fs::rename(root.join("symfs"), root.join("root")).expect("renamed");
+    let data = root.join("perf.data/data");
+    let mut bytes = fs::read(&data).expect("the capture");
+    let places: Vec<usize> = memchr::memmem::find_iter(&bytes, OPENED).collect();
+    assert_eq!(places.len(), 1);
+    bytes[places[0]..places[0] + OPENED.len()].copy_from_slice(&[&name[..], &name, b"()/"].concat());
+    fs::write(data, bytes).expect("written");
+}
+
+#[test]
+fn names_of_opened_files_are_text() {
+    for name in HOSTILE {
+        println!("{}", name.escape_ascii());
+        let folder = tempfile::tempdir().expect("a folder");
+        planted_file(*name, folder.path());
+        for (format, output) in outputs(folder.path()) {
+            assert_tame(&format, &output);
+            if format == "explain json" {
+                let detail = &report(&output)["outliers"][0]["causes"][0]["detail"];
+                assert!(detail.as_str().expect("text").starts_with("in pread64() on fd 4 ("), "{detail}");
             }
         }
         assert_tame_trace(folder.path(), *name);

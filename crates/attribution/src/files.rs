@@ -1,4 +1,6 @@
-//! Names of files, as records tell them: what is mapped at an address.
+//! Names of files, as records tell them: what is mapped at an address, what a descriptor stands for.
+
+use std::sync::Arc;
 
 use model::{ThreadId, TimeConversion, Tsc};
 use perfdata::{FilePlace, PerfData};
@@ -9,6 +11,9 @@ use crate::timeline::{Stay, stay_at};
 pub(crate) trait Files: Sync {
     /// The file that `thread` had mapped at `address` at `at`, and where in it that is.
     fn mapped(&self, thread: ThreadId, address: u64, at: Tsc) -> Option<FilePlace>;
+
+    /// The name by which the process of `thread` opened what its `descriptor` stood for at `at`.
+    fn opened(&self, thread: ThreadId, descriptor: u32, at: Tsc) -> Option<Arc<str>>;
 }
 
 /// Nothing is known of files.
@@ -16,6 +21,10 @@ pub(crate) struct NoFiles;
 
 impl Files for NoFiles {
     fn mapped(&self, _: ThreadId, _: u64, _: Tsc) -> Option<FilePlace> {
+        None
+    }
+
+    fn opened(&self, _: ThreadId, _: u32, _: Tsc) -> Option<Arc<str>> {
         None
     }
 }
@@ -29,6 +38,10 @@ pub(crate) struct RecordedFiles<'a> {
 impl Files for RecordedFiles<'_> {
     fn mapped(&self, thread: ThreadId, address: u64, at: Tsc) -> Option<FilePlace> {
         self.perf.mapped_file(thread.pid, address, self.conversion.to_perf_time(at))
+    }
+
+    fn opened(&self, thread: ThreadId, descriptor: u32, at: Tsc) -> Option<Arc<str>> {
+        self.perf.opened_file(thread.pid, descriptor, self.conversion.to_perf_time(at))
     }
 }
 

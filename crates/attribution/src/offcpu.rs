@@ -230,7 +230,7 @@ fn ended_by(wakeup: &Wakeup, wait: &Wait, story: &Story, context: &Context<'_>) 
 }
 
 fn waker_call(thread: ThreadId, at: Tsc, context: &Context<'_>) -> Option<Call> {
-    context.sideband.call_at(thread.tid, at).and_then(Call::of_record)
+    context.sideband.call_at(thread.tid, at).and_then(|event| Call::of_record(event, context.files))
 }
 
 fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {

@@ -101,11 +101,15 @@ impl Comms for Table {
     }
 }
 
-/// `/srv/db` lies at `0xa_0000`, from its byte 0x1000 on, in the worker's process.
+/// In the worker's process `/srv/db` lies at `0xa_0000`, from its byte 0x1000 on, and descriptor 7 is `/srv/wal`.
 impl Files for Table {
     fn mapped(&self, thread: ThreadId, address: u64, _: Tsc) -> Option<FilePlace> {
         let offset = address.checked_sub(0xa_0000).filter(|&offset| offset < 0x1000)? + 0x1000;
         (thread.pid == WORKER.pid).then(|| FilePlace { path: "/srv/db".into(), offset })
+    }
+
+    fn opened(&self, thread: ThreadId, descriptor: u32, _: Tsc) -> Option<Arc<str>> {
+        (thread.pid == WORKER.pid && descriptor == 7).then(|| "/srv/wal".into())
     }
 }
 

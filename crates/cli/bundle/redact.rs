@@ -3,7 +3,7 @@
 //! Input: what the recording and the command line name. Output: the names to write into the slice, and a way to replace
 //! them in texts. What has a name of its own beneath a replaced path (thread names, functions) stays, and is told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use perfdata::{PerfData, Renames};
 use report::Report;
@@ -22,6 +22,9 @@ pub(crate) struct Redaction {
     renames: Renames,
     /// (name, what stands for it), longest names first.
     texts: Vec<(String, String)>,
+    /// Names that files were opened by, and what stands for them. They may be any word, so they count behind a descriptor
+    /// only.
+    opened: HashMap<String, String>,
 }
 
 impl Redaction {
@@ -43,6 +46,15 @@ impl Redaction {
             paths.insert(path, name.clone().into_bytes());
             texts.insert(text, name);
         }
+        let mut opened = HashMap::new();
+        for name in perf.opened_names().into_iter().filter(|name| !name.is_empty()) {
+            let number = paths.len() + 1;
+            let new =
+                paths.entry(name.clone()).or_insert_with(|| format!("/redacted/file-{number}").into_bytes());
+            let text = String::from_utf8_lossy(&name).into_owned();
+            users.extend(user_of(&text));
+            opened.insert(text, String::from_utf8_lossy(new).into_owned());
+        }
         for (number, local) in local_paths(perf, args).into_iter().enumerate() {
             users.extend(user_of(&local));
             texts.entry(local).or_insert_with(|| format!("/local/path-{}", number + 1));
@@ -57,7 +69,7 @@ impl Redaction {
         let command_line = COMMAND_LINE.map(str::to_owned).to_vec();
         let mut texts: Vec<(String, String)> = texts.into_iter().collect();
         texts.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        Redaction { renames: Renames { hostname: HOST.to_owned(), command_line, paths }, texts }
+        Redaction { renames: Renames { hostname: HOST.to_owned(), command_line, paths }, texts, opened }
     }
 
     /// For the slice.
@@ -72,7 +84,8 @@ impl Redaction {
 
     /// `text` with every name replaced; a name within a longer word is another word.
     pub(crate) fn text(&self, text: &str) -> String {
-        self.texts.iter().fold(text.to_owned(), |text, (name, new)| replace_words(&text, name, new))
+        let text = replace_opened(text, &self.opened);
+        self.texts.iter().fold(text, |text, (name, new)| replace_words(&text, name, new))
     }
 
     /// Replaces the names in all texts of `report`.
@@ -95,7 +108,7 @@ impl Redaction {
              {binaries}\
              * names of threads (comm), functions, source files, tracepoints and kernel modules\n\
              * labels, keys and counters of the intervals, as the program wrote them\n\
-             * payloads of tracepoint records: addresses, ports, file names where a tracepoint records them\n\
+             * payloads of tracepoint records: addresses, ports, file names where others than vfs_getname record them\n\
              * names of threads in the saved list of the tracepoint formats and in the list of recorded threads\n\
              * build IDs, the kernel's release and symbols, the processor, times, process and thread numbers\n",
             self.renames.paths.len()
@@ -149,6 +162,37 @@ fn replace_words(text: &str, name: &str, new: &str) -> String {
     replaced + rest
 }
 
+/// Replaces the names of files that stand behind descriptors: `fd 7 (NAME)`, `fd 7 of pid 100 (NAME)`.
+fn replace_opened(text: &str, names: &HashMap<String, String>) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("fd ") {
+        let (before, behind) = rest.split_at(at + "fd ".len());
+        replaced.push_str(before);
+        rest = behind;
+        let Some(name_at) = behind.find(" (").filter(|&end| is_descriptor(&behind[..end])) else { continue };
+        let name_at = name_at + " (".len();
+        // A name may hold brackets itself: the longest one that is known.
+        let ends = behind[name_at..].match_indices(')').map(|(end, _)| name_at + end);
+        let known = ends.filter(|&end| names.contains_key(&behind[name_at..end])).last();
+        if let Some(end) = known {
+            replaced.push_str(&behind[..name_at]);
+            replaced.push_str(&names[&behind[name_at..end]]);
+            rest = &behind[end..];
+        }
+    }
+    replaced + rest
+}
+
+/// `7`, `7 of pid 100`.
+fn is_descriptor(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.split_once(" of pid ") {
+        Some((number, pid)) => is_number(number) && is_number(pid),
+        None => is_number(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +209,27 @@ mod tests {
             assert_eq!(replace_words(text, "al", "N"), expected);
         }
         assert_eq!(replace_words("in /a/b: /a/bc", "/a/b", "/x"), "in /x: /a/bc");
+    }
+
+    /// A name is any word, and may look like what surrounds it.
+    #[test]
+    fn names_of_opened_files_are_replaced_behind_their_descriptors() {
+        let names: HashMap<String, String> = [("main", "N1"), ("/a) fd 8 (b", "N2"), ("x", "N3")]
+            .map(|(name, new)| (name.into(), new.into()))
+            .into();
+        for (text, expected) in [
+            ("in read() on fd 7 (main), called by main()", "in read() on fd 7 (N1), called by main()"),
+            ("fd 7 of pid 100 (x)", "fd 7 of pid 100 (N3)"),
+            ("fd 7 (/a) fd 8 (b) for at most 10 ms", "fd 7 (N2) for at most 10 ms"),
+            (
+                "held by w, in write() on fd 1 (x), fd 2 (main)",
+                "held by w, in write() on fd 1 (N3), fd 2 (N1)",
+            ),
+            ("fd 7 (TCP 10.0.0.1:1 to 10.0.0.2:2)", "fd 7 (TCP 10.0.0.1:1 to 10.0.0.2:2)"),
+            ("fd of pid (x), fd x (x), fd 7", "fd of pid (x), fd x (x), fd 7"),
+        ] {
+            assert_eq!(replace_opened(text, &names), expected);
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Which file something was: an address, by the MMAP records.
+//! Which file something was: an address by the MMAP records, a descriptor by those of system calls.
 //!
 //! perf records executable mappings, and those of data too where it was asked for addresses (`perf record -d`). It does not
 //! record when a mapping goes.
 
 mod mapped;
+mod opened;
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,6 +12,12 @@ use model::{PerfTime, Pid};
 
 use crate::PerfData;
 use mapped::MappedFiles;
+use opened::OpenedFiles;
+
+pub(crate) use opened::{NAME_FIELD, told_name};
+
+/// How many parents are asked for what a process has from them.
+const GENERATIONS: usize = 64;
 
 /// Beginnings of what a mapping is named by that has no file: memory of another kind.
 const NO_FILES: [&str; 7] = ["[", "//anon", "/anon_hugepage", "/dev/zero", "/SYSV", "anon_inode:", "/i915"];
@@ -40,11 +47,21 @@ impl std::fmt::Display for FilePlace {
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     mapped: OnceLock<MappedFiles>,
+    opened: OnceLock<OpenedFiles>,
 }
 
 impl PerfData {
     /// The file that process `pid` had mapped at `address` at `time`, and where in it that is.
     pub fn mapped_file(&self, pid: Pid, address: u64, time: PerfTime) -> Option<FilePlace> {
         self.files.mapped.get_or_init(|| MappedFiles::of(self)).at(pid, address, time)
+    }
+
+    /// The name by which process `pid` opened what its `descriptor` stood for at `time`: as the process gave it, relative
+    /// maybe.
+    pub fn opened_file(&self, pid: Pid, descriptor: u32, time: PerfTime) -> Option<Arc<str>> {
+        let answer = self.files.opened.get_or_init(|| OpenedFiles::of(self)).at(pid, descriptor, time);
+        // A slice that holds the records that the answer rests on gives the same one.
+        answer.times.iter().for_each(|&time| self.reads.note(&(time..PerfTime(time.0.saturating_add(1)))));
+        answer.name
     }
 }

@@ -32,6 +32,8 @@ mod stretches;
 #[cfg(test)]
 mod test_file;
 mod thread_names;
+#[cfg(test)]
+mod traced;
 mod tracepoint;
 mod walk;
 
@@ -48,7 +50,9 @@ pub use files::{FilePlace, is_memory};
 pub use intel_pt::{IntelPtConfig, IntelPtInfo};
 pub use loss::{Loss, LossKind};
 pub use perf_data::{PerfData, Records};
-pub use record::{AuxtraceError, BuildIdRecord, Mmap, Record, Sample, TimedRecord, kind_name};
+pub use record::{
+    AuxtraceError, BuildIdRecord, Mmap, Record, Sample, SystemCall, SystemCallStep, TimedRecord, kind_name,
+};
 pub use schedule::{LeaveReason, Run, Runs, Schedule};
 pub use slice::{AuxPart, CpuTimes, Renames, SliceNote, SlicePlan};
 pub use thread_names::ThreadNames;

@@ -300,7 +300,7 @@ impl PerfData {
 
 /// Records.
 impl PerfData {
-    fn schema(&self) -> Schema<'_> {
+    pub(crate) fn schema(&self) -> Schema<'_> {
         Schema { attrs: &self.attrs, layout: &self.layout, formats: &self.formats }
     }
 

@@ -221,6 +221,19 @@ fn the_idle_task_preempts_nobody() {
     assert_eq!(detail, "by writer (tid 102) for 0.2 us on CPU 0, idle for 0.2 us");
 }
 
+/// `fsync(7)` and `fsync(8)` at 90: a record tells the name of the first one's file.
+#[test]
+fn a_wait_on_an_open_file_names_it() {
+    let table = table();
+    for (number, expected) in [(7, "in fsync() on fd 7 (/srv/wal), "), (8, "in fsync() on fd 8, ")] {
+        let records = vec![call(90, WORKER, 74, number, Side::Begin), waking(300, WRITER)];
+        let world = world(&table, LeaveReason::Slept(Some('D')), records);
+        let attribution = segments(&world, 50..600);
+        let detail = &segment(&attribution, "offcpu.block-io").detail;
+        assert!(detail.starts_with(expected), "{detail}");
+    }
+}
+
 /// A fault at 90 in a file that is mapped, by a record or by the packet before it; at 300 the page is there.
 #[test]
 fn a_page_in_names_the_file_and_the_place_in_it() {

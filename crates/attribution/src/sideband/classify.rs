@@ -1,12 +1,9 @@
 //! Samples of tracepoints as typed events. Field names: the kernel's `include/trace/events/*.h`, 5.4 to 6.x.
 
 use model::{Device, Tid};
-use perfdata::{FieldValue, Sample};
+use perfdata::{FieldValue, Sample, SystemCall, SystemCallStep};
 
 use super::{BlockStep, EventKind, Request, Side};
-
-/// A system call's arguments: as many as there are registers for them.
-const MOST_ARGUMENTS: usize = 6;
 
 /// What the sample says; `None` where it explains no time.
 pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
@@ -25,13 +22,7 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
         ("irq", "irq_handler_exit") => end(EventKind::Irq { number: number(sample, "irq")?, name: None }),
         ("irq", "softirq_entry") => begin(EventKind::Softirq { vector: number(sample, "vec")? }),
         ("irq", "softirq_exit") => end(EventKind::Softirq { vector: number(sample, "vec")? }),
-        ("raw_syscalls", "sys_enter") => begin(EventKind::Syscall {
-            number: number(sample, "id")?,
-            arguments: numbers_of_array(sample, "args"),
-        }),
-        ("raw_syscalls", "sys_exit") => {
-            end(EventKind::Syscall { number: number(sample, "id")?, arguments: Vec::new() })
-        }
+        ("raw_syscalls" | "syscalls", _) => system_call(sample),
         ("exceptions", "page_fault_user" | "page_fault_kernel") => {
             begin(EventKind::PageFault { address: number(sample, "address")? })
         }
@@ -49,7 +40,6 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
         ("sock", "inet_sock_set_state") => begin(EventKind::Socket {
             connection: connection(sample, protocol(number(sample, "protocol")?))?,
         }),
-        ("syscalls", _) => syscall(event, sample),
         ("irq_vectors", _) => {
             let vector = |name: &str| EventKind::Vector { name: name.to_owned() };
             match event.strip_suffix("_entry") {
@@ -68,16 +58,6 @@ pub(super) fn number(sample: &Sample<'_>, field: &str) -> Option<u64> {
 
 fn text(sample: &Sample<'_>, field: &str) -> Option<String> {
     sample.field(field)?.as_text()
-}
-
-/// An array of 64-bit numbers.
-fn numbers_of_array(sample: &Sample<'_>, field: &str) -> Vec<u64> {
-    match sample.field(field) {
-        Some(FieldValue::Bytes(bytes)) => {
-            bytes.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 fn block(step: BlockStep, sample: &Sample<'_>) -> Option<EventKind> {
@@ -143,19 +123,12 @@ fn protocol(number: u64) -> &'static str {
     }
 }
 
-/// `syscalls:sys_enter_futex` and its kind: the number, then the arguments under their own names.
-fn syscall(event: &str, sample: &Sample<'_>) -> Option<(Side, EventKind)> {
-    let number = number(sample, "__syscall_nr").or_else(|| number(sample, "nr"))?;
-    if event.starts_with("sys_exit_") {
-        return Some((Side::End, EventKind::Syscall { number, arguments: Vec::new() }));
-    }
-    let fields = sample.format()?.fields();
-    let own = fields.iter().position(|field| matches!(field.name(), "__syscall_nr" | "nr"))?;
-    let arguments = fields[own + 1..].iter().map_while(|field| match field.value(sample.raw?)? {
-        FieldValue::Signed(signed) => Some(signed.cast_unsigned()),
-        other => other.as_u64(),
-    });
-    Some((Side::Begin, EventKind::Syscall { number, arguments: arguments.take(MOST_ARGUMENTS).collect() }))
+fn system_call(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
+    let SystemCall { number, step } = sample.system_call()?;
+    Some(match step {
+        SystemCallStep::Enter(arguments) => (Side::Begin, EventKind::Syscall { number, arguments }),
+        SystemCallStep::Exit(_) => (Side::End, EventKind::Syscall { number, arguments: Vec::new() }),
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use perfdata::{LeaveReason, Schedule};
 use super::access::Book;
 use super::waits::wait_within;
 use super::*;
-use crate::script::{WORKER, WRITER, conversion, interval, record, run};
+use crate::script::{Table, WORKER, WRITER, conversion, interval, record, run};
 use crate::sideband::{BlockStep, EventKind, Request, Side, SidebandEvent};
 use crate::timeline::stays;
 
@@ -73,6 +73,19 @@ fn a_request_of_its_own_names_the_device() {
     ];
     let found = wait(records);
     assert_eq!((found.kind, found.object.to_string()), (OffCpu::BlockIo, "device 259:1".to_owned()));
+}
+
+/// `fsync(7)` at 80, on a file of which a record tells the name.
+#[test]
+fn an_open_file_is_an_object_with_its_name() {
+    let (schedule, sideband) = (schedule(), Sideband::new(vec![call(80, 74, 7), waking(300)]));
+    let files = Table::new(&[], &[]);
+    let known = context(&sideband, &schedule, conversion(), &files);
+    let stays = stays(&interval(50..600), &schedule, Some(conversion()));
+    let object = stays.iter().find_map(|stay| wait_within(stay, &known)).expect("the worker sleeps").object;
+    let of = Some("/srv/wal".to_owned());
+    assert_eq!(object, WaitObject::Descriptor { pid: Pid(100), number: 7, of });
+    assert_eq!(object.to_string(), "fd 7 of pid 100 (/srv/wal)");
 }
 
 /// Two requests cross; one completes that nobody issued, one is issued and never completes.

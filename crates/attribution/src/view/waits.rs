@@ -35,8 +35,9 @@ pub enum WaitObject {
         pid: Pid,
         /// Its number.
         number: u32,
-        /// Protocol and both ends, where it is a socket and a record tells: "TCP 10.0.0.1:40000 to 10.0.0.2:80".
-        connection: Option<String>,
+        /// What it stands for, where a record tells: the name that a file was opened by, or of a socket the protocol and
+        /// both ends ("TCP 10.0.0.1:40000 to 10.0.0.2:80").
+        of: Option<String>,
     },
     /// A connection on a descriptor that no record tells.
     Connection(String),
@@ -100,10 +101,11 @@ fn object(wait: &Wait, thread: ThreadId, sideband: &Sideband) -> WaitObject {
         return WaitObject::Device(served.request.device);
     }
     let connection = connection(wait, sideband);
+    let file = || wait.call.as_ref()?.file.as_deref().map(str::to_owned);
     match (wait.call.as_ref().and_then(|call| call.object), connection, &wait.call) {
         (Some(Object::Futex(address)), ..) => WaitObject::Futex { pid: thread.pid, address },
         (Some(Object::FileDescriptor(number)), connection, _) => {
-            WaitObject::Descriptor { pid: thread.pid, number, connection }
+            WaitObject::Descriptor { pid: thread.pid, number, of: connection.or_else(file) }
         }
         (None, Some(connection), _) => WaitObject::Connection(connection),
         (None, None, Some(call)) => WaitObject::Call(call.name.clone()),
@@ -126,9 +128,9 @@ impl fmt::Display for WaitObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WaitObject::Futex { pid, address } => write!(f, "futex {address:#x} of pid {pid}"),
-            WaitObject::Descriptor { pid, number, connection: None } => write!(f, "fd {number} of pid {pid}"),
-            WaitObject::Descriptor { pid, number, connection: Some(connection) } => {
-                write!(f, "fd {number} of pid {pid} ({connection})")
+            WaitObject::Descriptor { pid, number, of: None } => write!(f, "fd {number} of pid {pid}"),
+            WaitObject::Descriptor { pid, number, of: Some(of) } => {
+                write!(f, "fd {number} of pid {pid} ({of})")
             }
             WaitObject::Connection(connection) => f.write_str(connection),
             WaitObject::Device(device) => write!(f, "device {device}"),

@@ -69,7 +69,7 @@ mod tests {
 
     fn call(operation: u64) -> Call {
         let (object, operation) = (Some(Object::Futex(0x10)), Some(FutexOperation::of(operation)));
-        Call { name: "futex".into(), object, operation, timeout: None, record: None }
+        Call { name: "futex".into(), object, file: None, operation, timeout: None, record: None }
     }
 
     /// The kernel knows the holder of a lock with priority inheritance (6), and that 11 waits for a condition; of 0, any

@@ -6,12 +6,9 @@ use std::sync::Arc;
 
 use model::{PerfTime, Pid};
 
-use super::{FilePlace, is_memory};
+use super::{FilePlace, GENERATIONS, is_memory};
 use crate::PerfData;
 use crate::record::{Mmap, Record};
-
-/// How many parents are asked for what a process has from them.
-const GENERATIONS: usize = 64;
 
 /// What each process mapped, in the order of time.
 #[derive(Debug, Default)]

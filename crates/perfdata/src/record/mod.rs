@@ -5,6 +5,7 @@ pub(crate) mod kinds;
 mod layout;
 mod parse;
 mod sample;
+mod system_call;
 #[cfg(test)]
 mod tests;
 mod user;
@@ -19,6 +20,7 @@ pub use kinds::kind_name;
 pub(crate) use layout::{Layout, Schema, cpu as cpu_number, time as time_of};
 pub(crate) use parse::parse;
 pub use sample::Sample;
+pub use system_call::{SystemCall, SystemCallStep};
 pub(crate) use user::{build_id as build_id_record, conversion as time_conversion, tid as thread_number};
 
 use crate::aux::AuxFlags;

@@ -49,6 +49,8 @@ pub struct Sample<'a> {
     pub callchain: Option<&'a [u8]>,
     /// The payload of a tracepoint (or of another raw event).
     pub raw: Option<&'a [u8]>,
+    /// Where that stands in the sample's record; its length stands before it, in 4 bytes.
+    pub(crate) raw_at: Range<usize>,
     /// Entries {from, to, flags} of 24 bytes each, latest first.
     pub branch_stack: Option<&'a [u8]>,
     /// Cost; the three parts of `PERF_SAMPLE_WEIGHT_STRUCT` where that was asked for.
@@ -146,7 +148,10 @@ fn parse_payload<'a>(
     }
     if has(st::RAW) {
         let size = fields.u32()?;
-        sample.raw = Some(fields.bytes(size as usize)?);
+        let start = HEADER_SIZE + body_len - fields.rest().len();
+        let bytes = fields.bytes(size as usize)?;
+        sample.raw = Some(bytes);
+        sample.raw_at = start..start + bytes.len();
     }
     if has(st::BRANCH_STACK) {
         sample.branch_stack = Some(branch_stack(attr.branch_sample_type, fields)?);

@@ -5,11 +5,14 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::FileOffset;
+
 use crate::PerfData;
 use crate::bytes::Fields;
 use crate::features::{BUILD_ID_SECTION, COMMAND_LINE_SECTION, HOSTNAME_SECTION};
+use crate::files::{NAME_FIELD, told_name};
 use crate::intel_pt::padded_filter;
-use crate::record::{HEADER_SIZE, Header, Record, kinds};
+use crate::record::{HEADER_SIZE, Header, Record, TimedRecord, kinds};
 
 /// Bytes of a record in front of its path, header included (`struct perf_record_mmap`, `_mmap2`, `_cgroup`).
 const PATH_IN_MMAP: usize = 40;
@@ -29,7 +32,7 @@ pub struct Renames {
     pub hostname: String,
     /// perf's command line.
     pub command_line: Vec<String>,
-    /// By recorded path.
+    /// By recorded path, or name of an opened file.
     pub paths: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
@@ -53,6 +56,15 @@ impl PerfData {
         paths
     }
 
+    /// All names by which files were opened, as the probe `vfs_getname` recorded them.
+    pub fn opened_names(&self) -> BTreeSet<Vec<u8>> {
+        let of_record = |timed: TimedRecord<'_>| match timed.record {
+            Record::Sample(sample) => told_name(&sample).map(<[u8]>::to_vec),
+            _ => None,
+        };
+        self.records().filter_map(of_record).collect()
+    }
+
     /// A record with its path replaced.
     pub(super) fn renamed<'a>(&self, record: &'a [u8], renames: &Renames) -> Cow<'a, [u8]> {
         let Some(header) = Header::read(record) else { return Cow::Borrowed(record) };
@@ -66,10 +78,34 @@ impl PerfData {
                 return new.map_or(Cow::Borrowed(record), Cow::Owned);
             }
             kinds::AUXTRACE_INFO => return without_filter(record),
+            kinds::SAMPLE => {
+                return self.with_new_name(record, renames).map_or(Cow::Borrowed(record), Cow::Owned);
+            }
             _ => return Cow::Borrowed(record),
         };
         let own = HEADER_SIZE + self.own_length(&record[HEADER_SIZE..]);
         with_new_path(record, at, own, renames, 8).map_or(Cow::Borrowed(record), Cow::Owned)
+    }
+}
+
+impl PerfData {
+    /// A sample of the probe that tells names of files, with its name replaced; `None` where it stays.
+    fn with_new_name(&self, record: &[u8], renames: &Renames) -> Option<Vec<u8>> {
+        let timed = crate::record::parse(self.schema(), FileOffset(0), record)?;
+        let Record::Sample(sample) = timed.record else { return None };
+        let name = renames.paths.get(told_name(&sample)?)?;
+        let payload = sample.format()?.field(NAME_FIELD)?.with_text(sample.raw?, name)?;
+        let with = |mut payload: Vec<u8>| {
+            // As the kernel pads it: with the length in front in whole words.
+            payload.resize((payload.len() + 4).next_multiple_of(8) - 4, 0);
+            let length = u32::try_from(payload.len()).ok()?.to_le_bytes();
+            let (before, behind) = (&record[..sample.raw_at.start - 4], &record[sample.raw_at.end..]);
+            let mut new = [before, &length, &payload, behind].concat();
+            let size = u16::try_from(new.len()).ok()?;
+            new[6..8].copy_from_slice(&size.to_le_bytes());
+            Some(new)
+        };
+        with(payload).or_else(|| with(vec![0; sample.raw_at.len()]))
     }
 }
 

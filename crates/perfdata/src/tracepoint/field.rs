@@ -1,5 +1,7 @@
 //! One field of a tracepoint's payload: where it lies and how to read it.
 
+use std::ops::Range;
+
 use crate::bytes::Fields;
 
 /// A field's value, borrowed from the payload.
@@ -104,16 +106,44 @@ impl TracepointField {
         Some(number(bytes, self.signed).unwrap_or(FieldValue::Bytes(bytes)))
     }
 
+    /// `payload` with `text` in this field, and what it told zeroed. What has no room is cut off; what would lie further
+    /// away than a `__data_loc` reaches is left empty.
+    pub(crate) fn with_text(&self, payload: &[u8], text: &[u8]) -> Option<Vec<u8>> {
+        let place = self.place(payload)?;
+        let mut new = payload.to_vec();
+        new[place.clone()].fill(0);
+        if self.location == Location::Fixed {
+            let length = text.len().min(place.len().saturating_sub(1));
+            new[place.start..place.start + length].copy_from_slice(&text[..length]);
+            return Some(new);
+        }
+        let base = if self.location == Location::Relative { self.offset + self.size } else { 0 };
+        let (length, at) = (u16::try_from(text.len() + 1), u16::try_from(new.len().saturating_sub(base)));
+        if let (Ok(length), Ok(at)) = (length, at) {
+            new.extend_from_slice(text);
+            new.push(0);
+            let word = u32::from(length) << 16 | u32::from(at);
+            new[self.offset..self.offset + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        Some(new)
+    }
+
     fn bytes<'a>(&self, payload: &'a [u8]) -> Option<&'a [u8]> {
+        payload.get(self.place(payload)?)
+    }
+
+    /// Where its value lies in `payload`.
+    fn place(&self, payload: &[u8]) -> Option<Range<usize>> {
         let end = self.offset.checked_add(self.size)?;
         let in_place = payload.get(self.offset..end)?;
         if self.location == Location::Fixed {
-            return Some(in_place);
+            return Some(self.offset..end);
         }
         let word = Fields::new(in_place).u32()?;
         let (length, offset) = ((word >> 16) as usize, (word & 0xffff) as usize);
         let start = if self.location == Location::Relative { end.checked_add(offset)? } else { offset };
-        payload.get(start..start.checked_add(length)?)
+        let stop = start.checked_add(length)?;
+        (stop <= payload.len()).then_some(start..stop)
     }
 }
 

@@ -70,6 +70,26 @@ fn fields_of_every_kind() {
 }
 
 #[test]
+fn a_text_stands_for_another_one() {
+    let format = TracepointFormat::parse("test", FORMAT.as_bytes()).expect("a format");
+    for (name, old) in [("prev_comm", &b"swapper"[..]), ("filename", b"/bin/true"), ("relative", b"rel")] {
+        let field = format.field(name).expect("a field");
+        for text in [&b"x"[..], b"/a/longer/one/", b""] {
+            let new = field.with_text(&payload(), text).expect("it has a place");
+            assert_eq!(field.value(&new), Some(FieldValue::Text(text)), "{name}");
+            assert!(!new.windows(old.len()).any(|window| window == old), "{name}");
+            // All other fields stay.
+            for other in format.fields().iter().filter(|other| other.name() != name) {
+                assert_eq!(other.value(&new), other.value(&payload()), "{name}, {}", other.name());
+            }
+        }
+        // No word of a payload points that far: nothing is told rather than the old text.
+        let too_long = field.with_text(&payload(), &[b'y'; 70_000]).expect("it has a place");
+        assert!(!too_long.windows(old.len()).any(|window| window == old), "{name}");
+    }
+}
+
+#[test]
 fn values_outside_of_the_payload_are_none() {
     let format = TracepointFormat::parse("test", FORMAT.as_bytes()).expect("a format");
     for end in 0..payload().len() {

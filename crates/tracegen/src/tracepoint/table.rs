@@ -109,6 +109,11 @@ const ENTER_PRINT: &str = r#""NR %ld (%lx, %lx, %lx, %lx, %lx, %lx)", REC->id, R
 const EXIT: &[Field] = &[("long id", I64, 0), ("long ret", I64, 0)];
 const EXIT_PRINT: &str = r#""NR %ld = %ld", REC->id, REC->ret"#;
 
+/// A probe of perf-probe(1) on `getname_flags` with the name as a string, as `kernel/trace/trace_probe.c` writes it.
+const GETNAME: &[Field] =
+    &[("unsigned long __probe_ip", U64, 0xffff_ffff_8140_0000), ("__data_loc char[] pathname", Located, 0)];
+const GETNAME_PRINT: &str = r#""(%lx) pathname=\"%s\"", REC->__probe_ip, __get_str(pathname)"#;
+
 const NMI: &[Field] = &[("void * handler", U64, 0), ("s64 delta_ns", I64, 0), ("int handled", I32, 1)];
 const NMI_PRINT: &str = r#""%ps() delta_ns: %lld handled: %d", REC->handler, REC->delta_ns, REC->handled"#;
 
@@ -146,4 +151,5 @@ pub(super) const POINTS: &[Tracepoint] = &[
     point("block:block_rq_issue", 1060, ISSUE, ISSUE_PRINT),
     point("block:block_rq_complete", 1063, COMPLETE, COMPLETE_PRINT),
     point("nmi:nmi_handler", 93, NMI, NMI_PRINT),
+    point("probe:vfs_getname", 1172, GETNAME, GETNAME_PRINT),
 ];

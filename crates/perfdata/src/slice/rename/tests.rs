@@ -6,6 +6,7 @@ use super::*;
 use crate::SlicePlan;
 use crate::bytes;
 use crate::test_file::{TestFile, feature_string, name};
+use crate::traced::Traced;
 
 /// A path that is no UTF-8.
 const RAW: &[u8] = b"/home/alice/\xff\xfe/secret";
@@ -80,6 +81,29 @@ fn no_planted_name_stays() {
     assert_eq!(slice.features().hostname.as_deref(), Some("host-1"));
     assert_eq!(slice.recorded_paths().len(), 5);
     assert!(slice.recorded_paths().iter().all(|path| path.starts_with(b"/redacted/file-")));
+}
+
+/// Names of every length, shorter and longer than what stands for them, and what is no UTF-8.
+#[test]
+fn names_of_opened_files_are_replaced_in_their_samples() {
+    let names: Vec<Vec<u8>> = (1..40).map(|length| vec![b'Q'; length]).chain([RAW.to_vec()]).collect();
+    let traced = names.iter().zip(0..).fold(Traced::new(), |traced, (name, number)| {
+        let time = number * 10;
+        traced.name(time + 1, 5, name).exit(time + 2, 5, 257, number.cast_signed())
+    });
+    let perf = traced.0.open();
+    assert_eq!(perf.opened_names().len(), names.len());
+    let new = (1..).map(|number| format!("/redacted/file-{number}").into_bytes());
+    let renames = Renames { paths: names.iter().cloned().zip(new).collect(), ..Renames::default() };
+    let bytes = perf.slice(&SlicePlan { renames: Some(renames), ..SlicePlan::default() });
+    assert!(!contains(&bytes, b"QQ") && !contains(&bytes, RAW));
+    let slice = PerfData::from_bytes(Path::new("slice"), bytes).expect("a sound header");
+    assert_eq!(slice.records().count(), perf.records().count());
+    assert!(slice.opened_names().iter().all(|name| name.starts_with(b"/redacted/file-")));
+    for number in 0..40 {
+        let told = slice.opened_file(model::Pid(5), number, model::PerfTime(1000));
+        assert_eq!(told.as_deref(), Some(&*format!("/redacted/file-{}", number + 1)));
+    }
 }
 
 /// Of every length modulo eight: where the filters fill their last word, a whole one of zeros follows.
