@@ -112,11 +112,20 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// How text results look here: the terminal's width, and colour where it is one and `NO_COLOR` is not set.
+/// The width of text: what `COLUMNS` asks for, which goes before all else as in perf and POSIX; else the terminal's, where
+/// stdout is one.
+fn columns() -> Option<usize> {
+    let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    wanted.filter(|&columns| columns > 0).or_else(terminal)
+}
+
+/// How text results look here: as wide as `COLUMNS` or the terminal says, and colour where it is one and `NO_COLOR` is
+/// not set.
 pub(crate) fn style() -> report::Style {
     let terminal = is_terminal();
     let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
+    let width = columns().unwrap_or(100);
     let unicode = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .filter_map(|name| std::env::var(name).ok())

@@ -12,7 +12,7 @@ use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, Two
 use model::{Cause, OffCpu, TimeConversion, TscRange};
 use perfdata::LeaveReason;
 use rayon::prelude::*;
-use report::{Bin, CounterView, DeviceView, Lengths, OutlierReport, SplitView, View, WaitView};
+use report::{Bin, CounterView, DeviceView, IoShare, Lengths, OutlierReport, SplitView, View, WaitView};
 
 use crate::capture::Capture;
 use crate::stat;
@@ -34,6 +34,23 @@ struct Sleep {
 struct Waits {
     fast: Vec<u64>,
     slow: Vec<u64>,
+}
+
+/// The sums of all durations, in nanoseconds.
+#[derive(Clone, Copy)]
+struct Times {
+    slow: u128,
+    fast: u128,
+}
+
+impl Times {
+    fn of(population: &Population<'_>, is_slow: &[bool]) -> Times {
+        let of = |slow: bool| {
+            let own = population.durations().iter().zip(is_slow).filter(|(_, is_slow)| **is_slow == slow);
+            own.map(|(&duration, _)| u128::from(duration)).sum()
+        };
+        Times { slow: of(true), fast: of(false) }
+    }
 }
 
 /// The view of `outliers` and of the population they come from.
@@ -61,12 +78,16 @@ pub(crate) fn of(
             Some((sleep.is_slow, wait))
         })
         .collect();
-    view.waits = by_object(&waits, population, &is_slow, conversion);
+    let times = Times::of(population, &is_slow);
+    view.waits = by_object(&waits, times, conversion);
     if view.waits.len() > MOST_OBJECTS {
         view.remarks.push(format!("of {} objects waited for {MOST_OBJECTS} are told", view.waits.len()));
         view.waits.truncate(MOST_OBJECTS);
     }
-    view.devices = devices(capture, population, conversion);
+    view.devices = devices(capture, population, &waits, times, conversion);
+    if !view.devices.is_empty() || waits.iter().any(|(_, wait)| wait.kind == OffCpu::BlockIo) {
+        view.block_io = Some(block_io(&waits, times, conversion));
+    }
     view.nodes = nodes(&Topology::new(capture.perf().features()), &waits);
     view
 }
@@ -126,23 +147,13 @@ fn sleeps(
     all
 }
 
-fn by_object(
-    waits: &[(bool, ObjectWait)],
-    population: &Population<'_>,
-    is_slow: &[bool],
-    conversion: TimeConversion,
-) -> Vec<WaitView> {
+fn by_object(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConversion) -> Vec<WaitView> {
     let mut objects: BTreeMap<(&WaitObject, OffCpu), Waits> = BTreeMap::new();
     for (is_slow, wait) in waits {
         let of_object = objects.entry((&wait.object, wait.kind)).or_default();
         let side = if *is_slow { &mut of_object.slow } else { &mut of_object.fast };
         side.push(conversion.duration_ns(wait.range));
     }
-    let time_of = |slow: bool| {
-        let own = population.durations().iter().zip(is_slow).filter(|(_, is_slow)| **is_slow == slow);
-        own.map(|(&duration, _)| u128::from(duration)).sum::<u128>()
-    };
-    let (slow_time, fast_time) = (time_of(true), time_of(false));
     let mut views: Vec<WaitView> = objects
         .into_iter()
         .map(|((object, kind), waits)| {
@@ -152,8 +163,8 @@ fn by_object(
             WaitView {
                 object: object.to_string(),
                 cause: Cause::OffCpu(kind).to_string(),
-                slow_share: share(slow.total_ns, slow_time),
-                fast_share: share(fast.total_ns, fast_time),
+                slow_share: share(slow.total_ns, times.slow),
+                fast_share: share(fast.total_ns, times.fast),
                 modes: TwoModes::find(&all).map(stat::modes),
                 fast,
                 slow,
@@ -162,6 +173,20 @@ fn by_object(
         .collect();
     views.sort_by_key(|view| Reverse((view.slow.total_ns, view.fast.total_ns)));
     views
+}
+
+/// How much of the intervals' time went by waiting for block devices.
+fn block_io(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConversion) -> IoShare {
+    let waited = |of_slow: bool| -> u64 {
+        let own = waits.iter().filter(|(is_slow, wait)| *is_slow == of_slow && wait.kind == OffCpu::BlockIo);
+        own.map(|(_, wait)| conversion.duration_ns(wait.range)).sum()
+    };
+    let (slow, fast) = (waited(true), waited(false));
+    IoShare {
+        share: share(slow.saturating_add(fast), times.slow + times.fast),
+        slow_share: share(slow, times.slow),
+        fast_share: share(fast, times.fast),
+    }
 }
 
 #[allow(clippy::cast_precision_loss)] // a share to be shown
@@ -173,6 +198,8 @@ fn share(part: u64, whole: u128) -> f64 {
 fn devices(
     capture: &Capture<'_>,
     population: &Population<'_>,
+    waits: &[(bool, ObjectWait)],
+    times: Times,
     conversion: TimeConversion,
 ) -> Vec<DeviceView> {
     let ranges = || population.members().iter().map(|&index| population.intervals()[index].range);
@@ -186,6 +213,11 @@ fn devices(
         let of_device = by_device.entry((access.device, access.direction)).or_default();
         of_device.push(conversion.duration_ns(access.range));
     }
+    let waited = |device| {
+        let is_for = |wait: &ObjectWait| wait.object == WaitObject::Device(device);
+        let of_device = waits.iter().filter(|(_, wait)| is_for(wait));
+        of_device.map(|(_, wait)| conversion.duration_ns(wait.range)).sum()
+    };
     let mut views: Vec<DeviceView> = by_device
         .into_iter()
         .map(|((device, direction), mut lengths)| {
@@ -197,6 +229,7 @@ fn devices(
                 histogram: Histogram::of(&lengths).bins.iter().map(bin).collect(),
                 modes: TwoModes::find(&lengths).map(stat::modes),
                 accesses: Lengths::of(lengths),
+                wait_share: share(waited(device), times.slow + times.fast),
             }
         })
         .collect();

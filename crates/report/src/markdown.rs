@@ -20,7 +20,9 @@ const MOST_SEGMENTS: usize = 5;
 const MOST_OTHERS: usize = 6;
 const MOST_DIAGNOSTICS: usize = 3;
 /// Checks named in one line.
-const MOST_CHECKS: usize = 8;
+const MOST_CHECKS: usize = 12;
+/// Typical intervals named: far more than anybody asks for.
+const MOST_BASELINES: usize = 256;
 
 /// The verdict on the first outlier in full and on the others in one line each.
 pub fn render_markdown(report: &Report) -> String {
@@ -68,7 +70,13 @@ fn identity(outlier: &OutlierReport) -> String {
     }
     if !outlier.baselines.is_empty() {
         let typical = units::counted(outlier.baselines.len() as u64, "typical one");
-        parts.push(format!("compared with {typical}"));
+        let rule = for_markdown(&units::noted("", &outlier.baseline_rule));
+        let ids: Vec<String> = outlier.baselines.iter().take(MOST_BASELINES).map(u64::to_string).collect();
+        let more = outlier.baselines.len().saturating_sub(MOST_BASELINES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        parts.push(format!("compared with {typical}{rule}: {}{more}", ids.join(", ")));
+    } else if !outlier.baseline_rule.is_empty() {
+        parts.push(format!("compared with none: {}", for_markdown(&outlier.baseline_rule)));
     }
     parts.join(", ")
 }

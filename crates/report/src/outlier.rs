@@ -31,6 +31,8 @@ pub struct OutlierReport {
     pub stop_thread: Option<ThreadName>,
     /// The ids of the typical intervals it is compared with.
     pub baselines: Vec<u64>,
+    /// The rule by which these were chosen, or why there are none; empty where nobody says.
+    pub baseline_rule: String,
     /// Their mean duration, rounded half up; `None` without baselines.
     pub baseline_mean_ns: Option<u64>,
     /// What the capture can and cannot tell about this interval.
@@ -166,6 +168,18 @@ pub struct EvidenceReport {
 }
 
 impl OutlierReport {
+    /// The same interval with nothing to compare it with: what its user code is expected to take is not known then.
+    #[must_use]
+    pub fn uncompared(self) -> OutlierReport {
+        let expected = model::Cause::UserExpected.to_string();
+        let (mut causes, mut segments) = (self.causes, self.segments);
+        let doubted = causes.iter_mut().filter(|total| total.cause == expected);
+        doubted.for_each(|total| total.certainty = Certainty::Unknown);
+        let doubted = segments.iter_mut().filter(|segment| segment.cause == expected);
+        doubted.for_each(|segment| segment.certainty = Certainty::Unknown);
+        OutlierReport { causes, segments, ..self }
+    }
+
     /// A typical length in words; a dash where the baselines lack it, or there are none.
     pub(crate) fn typical(&self, typical_ns: u64) -> String {
         match typical_ns {

@@ -18,8 +18,8 @@ const DURING_DEPTH: usize = 8;
 impl OutlierReport {
     /// Resolves `attribution`, compared with `baselines`.
     ///
-    /// `comm` names a thread at a time; `None` where no record tells. `checks`, `calls`, `code` and
-    /// `perf_script` stay empty: they need the capture, which this crate does not know.
+    /// `comm` names a thread at a time; `None` where no record tells. `checks`, `calls`, `code`,
+    /// `baseline_rule` and `perf_script` stay empty: they need the capture, which this crate does not know.
     pub fn new<B: Borrow<Attribution>>(
         attribution: &Attribution,
         baselines: &[B],
@@ -46,6 +46,7 @@ impl OutlierReport {
             start_thread: name(interval.start_thread, interval.range.start),
             stop_thread: name(interval.stop_thread, interval.range.stop),
             baselines: baselines.iter().map(|baseline| baseline.borrow().interval().id.0).collect(),
+            baseline_rule: String::new(),
             baseline_mean_ns,
             checks: Vec::new(),
             counters: counters(interval),

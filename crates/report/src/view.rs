@@ -24,6 +24,9 @@ pub struct View {
     pub stories: Vec<Story>,
     /// Block devices, the busiest first.
     pub devices: Vec<DeviceView>,
+    /// How long the population waited for block devices; `None` where no record tells of any.
+    #[serde(default)]
+    pub block_io: Option<IoShare>,
     /// What the population waited for, the longest in sum first.
     pub waits: Vec<WaitView>,
     /// Who waits on which NUMA node, in words; empty where nothing can be told.
@@ -117,6 +120,21 @@ pub struct DeviceView {
     pub histogram: Vec<Bin>,
     /// The two kinds of accesses, where there are two.
     pub modes: Option<Modes>,
+    /// The share of all intervals' time in which their threads waited for this device, whatever the direction, from 0
+    /// to 1.
+    #[serde(default)]
+    pub wait_share: f64,
+}
+
+/// The time in which intervals waited for block devices, as a share of their time, each from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IoShare {
+    /// Of all intervals.
+    pub share: f64,
+    /// Of the slow ones.
+    pub slow_share: f64,
+    /// Of the fast ones.
+    pub fast_share: f64,
 }
 
 /// What intervals waited for: one object.

@@ -234,8 +234,12 @@ fn particulars(outlier: &OutlierReport) -> String {
     let stage = |length| units::length(length, outlier.time_unit);
     let stages = outlier.stages.iter().map(|part| format!("{} {}", part.name, stage(part.duration_ns)));
     let baselines = outlier.baselines.iter().map(u64::to_string);
-    let lines =
-        [("counters", named(counters)), ("stages", named(stages)), ("typical intervals", named(baselines))];
+    let lines = [
+        ("counters", named(counters)),
+        ("stages", named(stages)),
+        ("typical intervals", named(baselines)),
+        ("chosen by", for_html(&outlier.baseline_rule)),
+    ];
     let items = lines.iter().filter(|(_, text)| !text.is_empty());
     let items: Vec<String> = items.map(|(what, text)| format!("<dt>{what}</dt><dd>{text}</dd>\n")).collect();
     if items.is_empty() { String::new() } else { format!("<dl>\n{}</dl>\n", items.concat()) }

@@ -40,9 +40,10 @@ pub(super) fn of_population(report: &Report) -> String {
     [
         counters(&report.population.counters),
         table("What they waited for", &heads, &view.waits, |one| wait(one, unit)),
+        paragraphs(view.block_io.iter().map(words::block_io)),
         view.devices.iter().take(MOST_DEVICES).map(|one| device(one, unit)).collect(),
-        paragraphs(&view.nodes),
-        paragraphs(&view.remarks),
+        paragraphs(view.nodes.iter().cloned()),
+        paragraphs(view.remarks.iter().cloned()),
     ]
     .concat()
 }
@@ -144,18 +145,15 @@ fn wait(wait: &WaitView, unit: TimeUnit) -> Vec<Cell> {
 
 fn device(device: &DeviceView, unit: TimeUnit) -> String {
     let title = format!("Device {}, {}", device.device, device.direction);
-    let modes = device.modes.as_ref().map_or_else(String::new, |modes| words::modes(modes, unit));
     format!(
-        "<h3>{}</h3>\n<p>{}{}</p>\n{}",
+        "<h3>{}</h3>\n<p>{}</p>\n{}",
         for_html(&title),
-        for_html(&words::lengths(&device.accesses, unit)),
-        for_html(&modes),
+        for_html(&words::accesses(device, unit)),
         distribution(&device.histogram, unit, ("access", "access times"), ""),
     )
 }
 
-fn paragraphs(texts: &[String]) -> String {
-    let shown =
-        texts.iter().take(MOST_ROWS).map(|text| format!("<p class=\"note\">{}</p>\n", for_html(text)));
+fn paragraphs(texts: impl Iterator<Item = String>) -> String {
+    let shown = texts.take(MOST_ROWS).map(|text| format!("<p class=\"note\">{}</p>\n", for_html(&text)));
     shown.collect::<Vec<_>>().concat()
 }

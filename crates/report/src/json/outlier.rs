@@ -33,6 +33,7 @@ pub(super) struct OutlierTwin {
     start_thread: Option<ThreadTwin>,
     stop_thread: Option<ThreadTwin>,
     baselines: Vec<u64>,
+    baseline_rule: String,
     baseline_mean_ns: Option<u64>,
     checks: Vec<CheckTwin>,
     counters: Vec<CounterTwin>,
@@ -137,6 +138,7 @@ impl OutlierTwin {
             start_thread: outlier.start_thread.as_ref().map(ThreadTwin::new),
             stop_thread: outlier.stop_thread.as_ref().map(ThreadTwin::new),
             baselines: outlier.baselines.clone(),
+            baseline_rule: bounded_for_json(&outlier.baseline_rule),
             baseline_mean_ns: outlier.baseline_mean_ns,
             checks: outlier.checks.iter().map(CheckTwin::new).collect(),
             counters: outlier

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::words::{CauseWord, SideWord};
 use super::{BinTwin, ModesTwin};
 use crate::escape::bounded_for_json;
-use crate::{CauseShare, CounterView, DeviceView, Lengths, SplitView, Story, View, WaitView};
+use crate::{CauseShare, CounterView, DeviceView, IoShare, Lengths, SplitView, Story, View, WaitView};
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "view")]
@@ -14,6 +14,7 @@ pub(super) struct ViewTwin {
     causes: Vec<ShareTwin>,
     stories: Vec<StoryTwin>,
     devices: Vec<DeviceTwin>,
+    block_io: Option<IoTwin>,
     waits: Vec<WaitTwin>,
     nodes: Vec<String>,
     remarks: Vec<String>,
@@ -52,6 +53,19 @@ struct DeviceTwin {
     accesses: LengthsTwin,
     histogram: Vec<BinTwin>,
     modes: Option<ModesTwin>,
+    #[schemars(range(min = 0))]
+    wait_share: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "io_share")]
+struct IoTwin {
+    #[schemars(range(min = 0))]
+    share: f64,
+    #[schemars(range(min = 0))]
+    slow_share: f64,
+    #[schemars(range(min = 0))]
+    fast_share: f64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -112,6 +126,7 @@ impl ViewTwin {
             causes: view.causes.iter().map(ShareTwin::new).collect(),
             stories: view.stories.iter().map(StoryTwin::new).collect(),
             devices: view.devices.iter().map(DeviceTwin::new).collect(),
+            block_io: view.block_io.as_ref().map(IoTwin::new),
             waits: view.waits.iter().map(WaitTwin::new).collect(),
             nodes: bounded(&view.nodes),
             remarks: bounded(&view.remarks),
@@ -154,6 +169,17 @@ impl DeviceTwin {
             accesses: LengthsTwin::new(&device.accesses),
             histogram: device.histogram.iter().map(BinTwin::new).collect(),
             modes: device.modes.as_ref().map(ModesTwin::new),
+            wait_share: millionths(device.wait_share),
+        }
+    }
+}
+
+impl IoTwin {
+    fn new(io: &IoShare) -> IoTwin {
+        IoTwin {
+            share: millionths(io.share),
+            slow_share: millionths(io.slow_share),
+            fast_share: millionths(io.fast_share),
         }
     }
 }

@@ -25,18 +25,19 @@ pub(super) fn view(report: &Report) -> Vec<String> {
         )
     };
     let device = |device: &crate::DeviceView| {
-        let modes = device.modes.as_ref().map_or_else(String::new, |modes| words::modes(modes, unit));
-        let (lengths, drawn) =
-            (words::lengths(&device.accesses, unit), words::sparkline(&device.histogram, unit));
+        let (accesses, drawn) = (words::accesses(device, unit), words::sparkline(&device.histogram, unit));
         let drawn = if drawn.is_empty() { drawn } else { format!(": {drawn}") };
-        format!("{} {} {lengths}{modes}{drawn}", device.device, device.direction)
+        format!("{} {} {accesses}{drawn}", device.device, device.direction)
     };
     let waits = view.waits.iter().filter(|wait| wait.slow.count > 0);
     [
         paragraph("All outliers", told.map(tell)),
         paragraph("Counters", telling.take(MOST).map(words::counter)),
         paragraph("Waits", waits.take(MOST).map(wait)),
-        paragraph("Devices", view.devices.iter().take(MOST).map(device)),
+        paragraph(
+            "Devices",
+            view.devices.iter().take(MOST).map(device).chain(view.block_io.iter().map(words::block_io)),
+        ),
     ]
     .concat()
 }

@@ -46,6 +46,17 @@ fn names_times_and_places() {
 }
 
 #[test]
+fn what_is_compared_with_nothing_is_not_known_to_be_expected() {
+    let segments = vec![segment(0, 10, Cause::UserExpected), segment(10, 30, Cause::Timer)];
+    let report = resolve(interval(0, 30), segments, Timebase::Ticks).uncompared();
+    let of = |name: &str| report.causes.iter().find(|total| total.cause == name).map(|total| total.certainty);
+    assert_eq!(of("user.expected"), Some(Certainty::Unknown));
+    assert_eq!(of("kernel.timer"), Some(Certainty::Measured), "the records tell it all the same");
+    let certainties: Vec<Certainty> = report.segments.iter().map(|segment| segment.certainty).collect();
+    assert_eq!(certainties, [Certainty::Unknown, Certainty::Measured]);
+}
+
+#[test]
 fn without_a_clock_lengths_are_ticks_and_no_perf_time_is_told() {
     let report = resolve(interval(10, 30), vec![segment(10, 30, Cause::Unexplained)], Timebase::Ticks);
     assert_eq!((report.start_ns, report.duration_ns, report.time_unit), (None, 20, crate::TimeUnit::Ticks));

@@ -1,15 +1,13 @@
 //! The table of causes: what each took too long, and how that is known.
 
 use super::Style;
-use super::cells::{cut, left, right, width, wrap_within};
+use super::cells::{cut, left, right, width, wrap};
 use super::paint::Ink;
 use crate::escape::for_terminal;
 use crate::{CauseTotal, OutlierReport, units};
 
 /// Rows shown; what is left is summed up in one more.
 const MOST_ROWS: usize = 12;
-/// Lines of one cause's particulars.
-const DETAIL_LINES: usize = 2;
 /// The widest that the names of causes may stand.
 const NAME_COLUMNS: usize = 34;
 
@@ -158,7 +156,7 @@ impl Columns {
             return vec![first];
         }
         let indent = self.name_column() + 2;
-        let detail = wrap_within(&row.detail, self.all.saturating_sub(indent).max(16), DETAIL_LINES, more);
+        let detail = wrap(&row.detail, self.all.saturating_sub(indent).max(16));
         let below = detail.into_iter().map(|line| format!("{}{line}", " ".repeat(indent)));
         [first].into_iter().chain(below).collect()
     }

@@ -48,11 +48,17 @@ pub fn cut(text: &str, columns: usize, more: &str) -> String {
 
 /// `text` in lines of at most `columns`, broken at spaces where there are any.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    wrap_hanging(text, columns, 0)
+}
+
+/// The same, each line but the first beginning with `indent` spaces; there must be more columns than these.
+pub(super) fn wrap_hanging(text: &str, columns: usize, indent: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in words(text) {
+        let room = |lines: &[String]| if lines.is_empty() { columns } else { columns - indent };
         let gap = usize::from(!line.is_empty());
-        if width(&line) + gap + width(word) <= columns {
+        if width(&line) + gap + width(word) <= room(&lines) {
             line.push_str(&" ".repeat(gap));
             line.push_str(word);
             continue;
@@ -61,20 +67,21 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             lines.push(std::mem::take(&mut line));
         }
         let mut rest = word;
-        while width(rest) > columns {
-            let (head, tail) = split_at(rest, columns);
+        while width(rest) > room(&lines) {
+            let (head, tail) = split_at(rest, room(&lines));
             lines.push(head.to_owned());
             rest = tail;
         }
         line.push_str(rest);
     }
     lines.push(line);
+    lines.iter_mut().skip(1).for_each(|line| line.insert_str(0, &" ".repeat(indent)));
     lines
 }
 
 /// The parts of `text` that may stand on lines of their own: words, a figure and its unit being one.
 fn words(text: &str) -> Vec<&str> {
-    const UNITS: [&str; 5] = ["ns", "us", "ms", "s", "ticks"];
+    const UNITS: [&str; 6] = ["ns", "us", "ms", "s", "%", "ticks"];
     let mut words: Vec<&str> = Vec::new();
     let mut begin = 0;
     for word in text.split(' ') {
@@ -89,18 +96,6 @@ fn words(text: &str) -> Vec<&str> {
         begin = end + 1;
     }
     words
-}
-
-/// The same, but no more than `most` lines, the last ending in `more` where text is left over.
-pub(super) fn wrap_within(text: &str, columns: usize, most: usize, more: &str) -> Vec<String> {
-    let mut lines = wrap(text, columns);
-    if lines.len() > most {
-        lines.truncate(most);
-        if let Some(last) = lines.last_mut() {
-            *last = format!("{}{more}", cut(last, columns.saturating_sub(width(more)), ""));
-        }
-    }
-    lines
 }
 
 /// `items` side by side, `gap` between them, in lines of at most `columns`; an item is `(width, painted text)`.

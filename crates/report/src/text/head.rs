@@ -3,7 +3,7 @@
 use model::Severity;
 
 use super::Style;
-use super::cells::{cut, left, width, wrap_within};
+use super::cells::{cut, left, width, wrap, wrap_hanging};
 use super::paint::Ink;
 use crate::escape::for_terminal;
 use crate::units::{self, counted, noted};
@@ -13,8 +13,6 @@ use crate::{CaptureFacts, OutlierReport, Report, headline};
 const MOST_DIAGNOSTICS: usize = 12;
 /// Outliers in the overview.
 const MOST_OVERVIEW: usize = 20;
-/// Lines of one fact or diagnostic.
-const MOST_LINES: usize = 3;
 /// Columns of a fact's name.
 const NAME_COLUMNS: usize = 12;
 
@@ -102,13 +100,26 @@ pub(crate) fn fact(name: &str, text: &str, ink: Ink, style: Style) -> Vec<String
     if text.is_empty() {
         return Vec::new();
     }
-    let columns = style.columns() - NAME_COLUMNS;
-    let wrapped = wrap_within(&for_terminal(text), columns, MOST_LINES, style.glyph("…", "..."));
+    beside(name, wrap(&for_terminal(text), style.columns() - NAME_COLUMNS), ink, style)
+}
+
+/// The same for one of several items below one another: what goes on below its first line stands to the right of it.
+pub(super) fn hanging(name: &str, text: &str, ink: Ink, style: Style) -> Vec<String> {
+    const INDENT: usize = 2;
+    let text = for_terminal(text);
+    let item = text.trim_start_matches(' ');
+    // Figures that are right-aligned stay so.
+    let margin = " ".repeat(text.len() - item.len());
+    let columns = style.columns() - NAME_COLUMNS - margin.len();
+    let wrapped = wrap_hanging(item, columns, INDENT).into_iter().map(|line| format!("{margin}{line}"));
+    beside(name, wrapped.collect(), ink, style)
+}
+
+/// `name` in front of the first of `lines`, and as much room in front of the others.
+fn beside(name: &str, lines: Vec<String>, ink: Ink, style: Style) -> Vec<String> {
     let names = [name].into_iter().chain(std::iter::repeat(""));
-    names
-        .zip(wrapped)
-        .map(|(name, line)| format!("{}{line}", style.paint(ink, &left(name, NAME_COLUMNS))))
-        .collect()
+    let line = |(name, line)| format!("{}{line}", style.paint(ink, &left(name, NAME_COLUMNS)));
+    names.zip(lines).map(line).collect()
 }
 
 fn capture_line(capture: &CaptureFacts) -> String {

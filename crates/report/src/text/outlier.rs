@@ -3,7 +3,7 @@
 use model::PerfTime;
 
 use super::Style;
-use super::cells::{cut, flow, left, width, wrap_within};
+use super::cells::{cut, flow, left, width, wrap, wrap_hanging};
 use super::paint::Ink;
 use super::segments::Amount;
 use super::{causes, segments, timeline};
@@ -21,10 +21,7 @@ pub(super) fn lines(outlier: &OutlierReport, place: (usize, usize), style: Style
     let columns = style.columns();
     let inner = columns - 2 * MARGIN;
     let mut lines = vec![rule(outlier, place, style)];
-    let more = style.glyph("…", "...");
-    lines.extend(
-        wrap_within(&headline(outlier), columns, 4, more).iter().map(|line| style.paint(Ink::Bold, line)),
-    );
+    lines.extend(wrap(&headline(outlier), columns).iter().map(|line| style.paint(Ink::Bold, line)));
     lines.push(String::new());
     lines.extend(facts(outlier, style));
     lines.extend(indented(&checks(outlier, inner, style)));
@@ -68,12 +65,6 @@ fn rule(outlier: &OutlierReport, (number, of): (usize, usize), style: Style) -> 
 }
 
 fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
-    let named = |items: Vec<String>| {
-        let more = items.len().saturating_sub(MOST_NAMED);
-        let text = items.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
-        if more > 0 { format!("{text} and {more} more") } else { text }
-    };
-    let baselines = outlier.baselines.iter().map(u64::to_string).collect();
     let counters =
         outlier.counters.iter().map(|counter| format!("{} {}", counter.name, counter.value)).collect();
     let stages = outlier
@@ -83,7 +74,7 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
     [
         ("when", when(outlier)),
         ("thread", threads(outlier)),
-        ("baselines", named(baselines)),
+        ("baselines", baselines(outlier)),
         ("counters", named(counters)),
         ("stages", named(stages.collect())),
     ]
@@ -92,12 +83,28 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
     .collect()
 }
 
+/// The first ones, and how many more there are.
+fn named(items: Vec<String>) -> String {
+    let more = items.len().saturating_sub(MOST_NAMED);
+    let text = items.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{text} and {more} more") } else { text }
+}
+
+/// `16 (same label, …): 484, 480, 13 and 13 more`; why there are none otherwise.
+fn baselines(outlier: &OutlierReport) -> String {
+    if outlier.baselines.is_empty() {
+        return outlier.baseline_rule.clone();
+    }
+    let number = units::noted(&outlier.baselines.len().to_string(), &outlier.baseline_rule);
+    format!("{number}: {}", named(outlier.baselines.iter().map(u64::to_string).collect()))
+}
+
 fn fact(name: &str, text: &str, style: Style) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();
     }
     let columns = style.columns() - 2 * MARGIN - NAME_COLUMNS;
-    let wrapped = wrap_within(&for_terminal(text), columns, 2, style.glyph("…", "..."));
+    let wrapped = wrap(&for_terminal(text), columns);
     let names = [name].into_iter().chain(std::iter::repeat(""));
     names
         .zip(wrapped)
@@ -129,25 +136,27 @@ fn threads(outlier: &OutlierReport) -> String {
     }
 }
 
-/// What the capture holds for this interval: the good checks side by side, each other one on its own line.
+/// What the capture holds for this interval: the good checks side by side where they fit on a line, each other one on
+/// its own.
 fn checks(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
     let words = |check: &Check| for_terminal(format!("{} {}", check.name, check.detail).trim_end());
     let (good, bad): (Vec<&Check>, Vec<&Check>) =
         outlier.checks.iter().partition(|check| check.state == CheckState::Good);
-    let more = style.glyph("…", "...");
-    let item = |check: &&Check| {
-        let text = cut(&words(check), columns - 5, more);
-        let mark = style.glyph("✓", "ok");
-        (width(mark) + 1 + width(&text), format!("{} {text}", style.paint(Ink::Green, mark)))
-    };
-    let mut lines = flow(&good.iter().map(item).collect::<Vec<_>>(), "   ", columns);
-    for check in bad {
+    let tick = style.glyph("✓", "ok");
+    let full = |check: &Check| width(tick) + 1 + width(&words(check));
+    let (short, long): (Vec<&Check>, Vec<&Check>) =
+        good.into_iter().partition(|check| full(check) <= columns);
+    let item = |check: &&Check| (full(check), format!("{} {}", style.paint(Ink::Green, tick), words(check)));
+    let mut lines = flow(&short.iter().map(item).collect::<Vec<_>>(), "   ", columns);
+    for check in long.into_iter().chain(bad) {
         let (mark, ink) = match check.state {
-            CheckState::Partial | CheckState::Good => (style.glyph("~", "part"), Ink::Yellow),
+            CheckState::Good => (tick, Ink::Green),
+            CheckState::Partial => (style.glyph("~", "part"), Ink::Yellow),
             CheckState::Missing => (style.glyph("✗", "none"), Ink::Red),
         };
         let indent = width(mark) + 1;
-        for (index, line) in wrap_within(&words(check), columns - indent, 3, more).iter().enumerate() {
+        let wrapped = wrap_hanging(&words(check), columns - indent, 2);
+        for (index, line) in wrapped.iter().enumerate() {
             let margin = if index == 0 { style.paint(ink, mark) + " " } else { " ".repeat(indent) };
             lines.push(margin + line);
         }

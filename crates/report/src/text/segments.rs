@@ -1,7 +1,7 @@
 //! The segments that took longest, in order of time, each with what supports it.
 
 use super::Style;
-use super::cells::{cut, left, right, width, wrap_within};
+use super::cells::{cut, left, right, width, wrap, wrap_hanging};
 use super::paint::Ink;
 use crate::escape::for_terminal;
 use crate::{OutlierReport, SegmentReport, TimeUnit, units};
@@ -117,11 +117,11 @@ impl Listing {
 
     fn segment(&self, segment: &SegmentReport, depth: usize, columns: usize) -> Vec<String> {
         let mut lines = self.first_lines(segment, columns);
-        let more = self.style.glyph("…", "...");
         let below = columns.saturating_sub(BELOW).max(20);
         for evidence in segment.evidence.iter().take(self.amount.most_evidence()) {
-            let text = cut(&for_terminal(&evidence.words()), below, more);
-            lines.push(self.style.paint(Ink::Dim, &format!("{}{text}", " ".repeat(BELOW))));
+            let wrapped = wrap_hanging(&for_terminal(&evidence.words()), below, 2);
+            let painted = |line| self.style.paint(Ink::Dim, &format!("{}{line}", " ".repeat(BELOW)));
+            lines.extend(wrapped.into_iter().map(painted));
         }
         let left_out = segment.evidence.len().saturating_sub(self.amount.most_evidence());
         if left_out > 0 && self.amount == Amount::Full {
@@ -154,7 +154,7 @@ impl Listing {
             return vec![place + beside.trim_end()];
         }
         let indent = " ".repeat(BELOW);
-        let below = wrap_within(words, columns.saturating_sub(BELOW).max(20), 3, more);
+        let below = wrap(words, columns.saturating_sub(BELOW).max(20));
         let below = below.into_iter().filter(|line| !line.is_empty()).map(|line| format!("{indent}{line}"));
         [format!("{place}{}  {certainty}", left(&cause, self.cause.min(room - CERTAINTY - 2)))]
             .into_iter()

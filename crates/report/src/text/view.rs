@@ -1,17 +1,16 @@
 //! All chosen outliers together, and what the population waited for; counters for `stat`, too.
 
 use super::Style;
-use super::cells::{cut, left, right, width};
-use super::head::fact;
+use super::cells::{left, right, width};
+use super::head::{fact, hanging};
 use super::paint::Ink;
 use super::population::histogram;
-use crate::escape::for_terminal;
 use crate::units::{self, counted};
 use crate::view::words;
 use crate::{CauseShare, CounterView, DeviceView, Report, Story, TimeUnit, WaitView};
 
-/// Lines of each list.
-const MOST_LINES: usize = 8;
+/// Items of each list.
+const MOST_ITEMS: usize = 8;
 /// Devices with a histogram.
 const MOST_HISTOGRAMS: usize = 2;
 
@@ -26,6 +25,7 @@ pub(super) fn lines(report: &Report, style: Style) -> Vec<String> {
     }
     lines.extend(counters(&report.population.counters, style));
     lines.extend(list("devices", &view.devices, |one| device(one, unit), style));
+    lines.extend(list("block I/O", view.block_io.as_slice(), words::block_io, style));
     lines.extend(list("waits", &view.waits, |one| wait(one, unit), style));
     lines.extend(list("NUMA", &view.nodes, Clone::clone, style));
     lines.extend(view.remarks.iter().flat_map(|remark| fact("", remark, Ink::Dim, style)));
@@ -46,19 +46,17 @@ pub(super) fn counters(counters: &[CounterView], style: Style) -> Vec<String> {
     list("counters", &telling, |counter| words::counter(counter), style)
 }
 
-/// Each item on a line, cut to the width, the first beside the list's name.
+/// The items below one another, the first beside the list's name. What does not fit on a line goes on below it, two columns
+/// to the right.
 fn list<T>(name: &str, items: &[T], tell: impl Fn(&T) -> String, style: Style) -> Vec<String> {
     let names = [name].into_iter().chain(std::iter::repeat(""));
-    let more = style.glyph("…", "...");
-    let shown = names.zip(items.iter().take(MOST_LINES)).map(|(name, item)| {
-        let text = cut(&for_terminal(&tell(item)), style.columns() - 12, more);
-        format!("{}{text}", style.paint(Ink::Dim, &left(name, 12)))
-    });
-    let mut lines: Vec<String> = shown.collect();
-    if items.len() > MOST_LINES {
+    let shown = names.zip(items.iter().take(MOST_ITEMS));
+    let mut lines: Vec<String> =
+        shown.flat_map(|(name, item)| hanging(name, &tell(item), Ink::Dim, style)).collect();
+    if items.len() > MOST_ITEMS {
         lines.extend(fact(
             "",
-            &format!("and {} more; JSON has all", items.len() - MOST_LINES),
+            &format!("and {} more; JSON has all", items.len() - MOST_ITEMS),
             Ink::Dim,
             style,
         ));
@@ -78,8 +76,7 @@ fn story(story: &Story, unit: TimeUnit) -> String {
 }
 
 fn device(device: &DeviceView, unit: TimeUnit) -> String {
-    let modes = device.modes.as_ref().map_or_else(String::new, |modes| words::modes(modes, unit));
-    format!("{} {}: {}{modes}", device.device, device.direction, words::lengths(&device.accesses, unit))
+    format!("{} {}: {}", device.device, device.direction, words::accesses(device, unit))
 }
 
 /// The distributions of the busiest devices' access times.

@@ -193,6 +193,7 @@ pub fn page_faults() -> Report {
     ];
     let mut outlier = OutlierReport::new(&outlier, &baselines, one_to_one(), comm)
         .with_perf_script("/captures/engine/perf.data");
+    "same label and threads, no outliers, every n-th by duration".clone_into(&mut outlier.baseline_rule);
     outlier.checks = good_checks();
     report(vec![outlier])
 }

