@@ -7,7 +7,7 @@ use crate::captures::{emulated, repository};
 
 const MARKER: &str = "<!-- output of: tailtrace ";
 /// As much as a first screen holds.
-const LINES: usize = 25;
+const LINES: usize = 28;
 
 #[test]
 fn first_screen_is_real_output() {
@@ -31,6 +31,7 @@ fn run(arguments: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_tailtrace"))
         .args(arguments.split(' '))
         .env("LC_ALL", "C.UTF-8")
+        .env_remove("COLUMNS")
         .current_dir(folder)
         .output()
         .expect("tailtrace runs");

@@ -1,5 +1,6 @@
 //! Tests of the whole: the binary on captures, and the house rules.
 //!
+//! * `checks`: what is said of a capture that lacks something, and of how a report came about.
 //! * `diff`: two captures against each other.
 //! * `examples`: what the help shows runs as it stands.
 //! * `generated`: help, completions, man pages, the progress bar.
@@ -24,6 +25,7 @@
 mod bundled_code;
 mod bundles;
 mod captures;
+mod checks;
 mod code;
 mod contract;
 mod diff;

@@ -60,7 +60,7 @@ fn explained(root: &Path, perf_data: &Path, ids: &str) -> BTreeMap<u64, Vec<Part
 }
 
 /// A copy of the capture whose AUX buffers hold PAD packets only.
-fn without_trace(perf_data: &Path, folder: &Path) -> PathBuf {
+pub(crate) fn without_trace(perf_data: &Path, folder: &Path) -> PathBuf {
     let mut bytes = fs::read(perf_data.join("data")).expect("readable");
     let sound = PerfData::open(perf_data).expect("the fixture opens");
     for buffer in sound.aux_buffers() {

@@ -3,6 +3,7 @@
 mod clocks;
 mod facts;
 mod join;
+mod recorded;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,6 +21,8 @@ use crate::args::InputArgs;
 use crate::decode_findings::DecodeFindings;
 use crate::read_ahead::Stretch;
 use crate::slice::WindowNotes;
+
+pub(crate) use recorded::Recorded;
 
 /// From this time on, nothing retired between two packets is a stand-still and not a slow instruction: above what
 /// the slowest single instructions and page walks take, below what an SMI or a hypervisor's pause does.
@@ -42,6 +45,7 @@ pub(crate) struct Capture<'a> {
     thread_occupants: OnceLock<BTreeMap<Tid, Vec<Occupant>>>,
     stream_diagnostics: Vec<Diagnostic>,
     clock_findings: OnceLock<Vec<Diagnostic>>,
+    recorded: OnceLock<Recorded>,
     decode_findings: DecodeFindings,
     windows: WindowNotes,
 }
@@ -60,6 +64,7 @@ impl<'a> Capture<'a> {
             thread_occupants: OnceLock::new(),
             stream_diagnostics: Vec::new(),
             clock_findings: OnceLock::new(),
+            recorded: OnceLock::new(),
             decode_findings: DecodeFindings::default(),
             windows: WindowNotes::default(),
         };
@@ -96,11 +101,6 @@ impl<'a> Capture<'a> {
     /// The streams of all CPUs, then those of threads.
     pub(crate) fn streams(&self) -> impl Iterator<Item = &PtStream<'a>> {
         self.by_cpu.values().chain(self.by_thread.values())
-    }
-
-    /// Whether there is any trace of `cpu`.
-    pub(crate) fn has_trace(&self, cpu: Cpu) -> bool {
-        self.by_cpu.contains_key(&cpu) || !self.by_thread.is_empty()
     }
 
     /// Who was on `cpu`, in order of time.
@@ -210,6 +210,11 @@ impl<'a> Capture<'a> {
     pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
         let whole = self.perf.slice_note().is_none();
         self.clock_findings.get_or_init(|| if whole { clocks::findings(self) } else { Vec::new() })
+    }
+
+    /// Which kinds of records there are, and from when to when. Reads the records at the first call.
+    pub(crate) fn recorded(&self) -> Recorded {
+        *self.recorded.get_or_init(|| Recorded::of(self))
     }
 
     /// What is wrong with the file, as far as it was looked at.

@@ -1,32 +1,50 @@
-//! What the capture can tell about one interval: a line each on PT, loss, CYC, code bytes, kernel trace, clock, and
-//! who else ran on its CPU and on the other hyper-thread of its core.
+//! What the capture can tell about one interval, a line for each question.
+//!
+//! Input: the interval as examined, what the decoder met in its windows, and what was recorded. Each line speaks of the
+//! interval's own time and CPUs, not of what the recording was asked for. A question that cannot be answered is not known,
+//! and never good.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+mod neighbours;
+mod records;
 
-use attribution::{Examined, Whereabouts};
+use attribution::{Examined, Stay, Whereabouts};
 use intervals::Unit;
-use model::{Attribution, Cause, ThreadId, Tsc};
+use model::{Attribution, Cause, Ticks};
 use pt::GapReason;
 use report::{Check, CheckState};
 
-use crate::capture::Capture;
-use crate::topology::Topology;
+use crate::capture::{Capture, Recorded};
+use crate::seen::SeenWindow;
 
-/// Threads that are named of those that ran beside an interval.
-const NEIGHBOURS_NAMED: usize = 3;
+/// What is asked about.
+pub(crate) struct Subject<'s> {
+    /// The capture.
+    pub(crate) capture: &'s Capture<'s>,
+    /// What was recorded, of which a slice has only a part.
+    pub(crate) recorded: Recorded,
+    /// Whether the recording's clocks disagree.
+    pub(crate) clocks_disagree: bool,
+    /// The interval.
+    pub(crate) examined: &'s Examined,
+    /// Its causes.
+    pub(crate) attribution: &'s Attribution,
+    /// What the decoder met while it was examined.
+    pub(crate) seen: &'s [SeenWindow],
+}
 
 /// The checks of one interval.
-pub(crate) fn of(capture: &Capture<'_>, examined: &Examined, attribution: &Attribution) -> Vec<Check> {
+pub(crate) fn of(subject: &Subject<'_>) -> Vec<Check> {
     vec![
-        trace(capture, examined),
-        loss(attribution),
-        cycles(capture),
-        code(examined),
-        kernel(capture),
-        schedule(examined),
-        clock(capture),
-        neighbours(capture, examined),
+        subject.trace(),
+        subject.loss(),
+        subject.cycles(),
+        subject.code(),
+        subject.kernel(),
+        subject.schedule(),
+        subject.clock(),
+        subject.marks(),
+        subject.records(),
+        subject.neighbours(),
     ]
 }
 
@@ -34,147 +52,209 @@ fn check(name: &str, state: CheckState, detail: impl Into<String>) -> Check {
     Check { name: name.into(), state, detail: detail.into() }
 }
 
-fn trace(capture: &Capture<'_>, examined: &Examined) -> Check {
-    let mut cpus: Vec<_> = examined.stays.iter().filter_map(|stay| stay.place.cpu()).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
-    let missing: Vec<String> =
-        cpus.iter().filter(|&&cpu| !capture.has_trace(cpu)).map(ToString::to_string).collect();
-    let on = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match (cpus.is_empty(), missing.is_empty()) {
-        (true, _) => {
-            check("PT", CheckState::Missing, "the interval's thread was on no CPU that the records tell")
+/// A question without an answer, and why.
+fn not_known(name: &str, why: &str) -> Check {
+    check(name, CheckState::Missing, format!("not known: {why}"))
+}
+
+/// `10.1 %` of `whole`; `<0.1 %` keeps rounding from lying.
+fn tenths(part: u64, whole: u64) -> String {
+    let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
+    if tenths == 0 && part > 0 { "<0.1 %".to_owned() } else { format!("{}.{} %", tenths / 10, tenths % 10) }
+}
+
+/// CPUs or threads, each once: `1, 3`.
+fn listed(mut places: Vec<String>) -> String {
+    places.sort_by_key(|place| (place.len(), place.clone()));
+    places.dedup();
+    places.join(", ")
+}
+
+const NO_PACKET: &str = "no packet tells of the interval's time";
+
+impl Subject<'_> {
+    /// The stays of which there could be trace, each with whether packets tell of it.
+    fn traceable(&self) -> impl Iterator<Item = (&Stay, bool)> {
+        let own = self.examined.stays.iter().filter(|stay| {
+            stay.traced_by()
+                .is_some_and(|(cpu, thread)| cpu.is_some() || self.capture.stream(None, thread).is_some())
+        });
+        own.map(|stay| (stay, self.windows_of(stay).any(|window| window.any)))
+    }
+
+    fn windows_of(&self, stay: &Stay) -> impl Iterator<Item = &SeenWindow> {
+        self.seen.iter().filter(move |window| window.is_of(stay))
+    }
+
+    /// The windows with packets.
+    fn windows(&self) -> impl Iterator<Item = (&Stay, &SeenWindow)> {
+        let of_stay = |stay| self.windows_of(stay).map(move |window| (stay, window));
+        self.examined.stays.iter().flat_map(of_stay).filter(|(_, window)| window.any)
+    }
+
+    /// Whether all of its time is known to have passed on no CPU.
+    fn is_off_cpu(&self) -> bool {
+        let stays = &self.examined.stays;
+        !stays.is_empty() && stays.iter().all(|stay| matches!(stay.place, Whereabouts::OffCpu(_)))
+    }
+
+    fn trace(&self) -> Check {
+        const NAME: &str = "PT";
+        if self.is_off_cpu() {
+            return check(NAME, CheckState::Good, "none needed: its thread was on no CPU");
         }
-        (false, true) => check("PT", CheckState::Good, format!("trace of CPU {on}")),
-        (false, false) => check("PT", CheckState::Partial, format!("no trace of CPU {}", missing.join(", "))),
-    }
-}
-
-fn loss(attribution: &Attribution) -> Check {
-    let lost: u64 = attribution
-        .segments()
-        .iter()
-        .filter(|segment| segment.cause == Cause::TraceLoss)
-        .map(|segment| segment.range.ticks().0)
-        .sum();
-    let whole = attribution.ticks().0.max(1);
-    if lost == 0 {
-        check("loss", CheckState::Good, "none")
-    } else {
-        let tenths = u128::from(lost) * 1000 / u128::from(whole);
-        let share = format!("{}.{} % of the interval's time", tenths / 10, tenths % 10);
-        check("loss", CheckState::Partial, share)
-    }
-}
-
-fn cycles(capture: &Capture<'_>) -> Check {
-    if capture.has_cyc() {
-        check("CYC", CheckState::Good, "time to the cycle")
-    } else {
-        check("CYC", CheckState::Missing, "time only as fine as MTC and TSC packets: record with cyc=1")
-    }
-}
-
-/// Without code bytes a stretch cannot be decoded.
-fn code(examined: &Examined) -> Check {
-    match examined.gaps().filter(|reason| matches!(reason, GapReason::NoCode { .. })).count() {
-        0 => check("code bytes", CheckState::Good, "none missing where decoded"),
-        count => {
-            let detail = format!("missing in {count} places: name the binaries with --symfs or --vmlinux");
-            check("code bytes", CheckState::Partial, detail)
+        let place = |stay: &Stay| match (stay.place.cpu(), stay.thread) {
+            (Some(cpu), _) => format!("CPU {cpu}"),
+            (None, Some(thread)) => format!("thread {}", thread.tid),
+            (None, None) => "?".to_owned(),
+        };
+        let (with, without): (Vec<_>, Vec<_>) = self.traceable().partition(|&(_, is_told)| is_told);
+        let names = |stays: &[(&Stay, bool)]| listed(stays.iter().map(|&(stay, _)| place(stay)).collect());
+        if with.is_empty() && without.is_empty() {
+            return not_known(NAME, "the records do not tell on which CPU its thread was");
         }
-    }
-}
-
-fn kernel(capture: &Capture<'_>) -> Check {
-    if capture.kernel_traced() {
-        check("kernel trace", CheckState::Good, "kernel and user code traced")
-    } else {
-        check("kernel trace", CheckState::Missing, "user code only: kernel time is known from records alone")
-    }
-}
-
-fn schedule(examined: &Examined) -> Check {
-    if !examined.is_consistent() {
-        return check(
-            "schedule",
-            CheckState::Partial,
-            "the trace and the switch records contradict each other",
-        );
-    }
-    let known = examined.stays.iter().all(|stay| stay.place != Whereabouts::Unknown);
-    if known {
-        check("schedule", CheckState::Good, "switch records cover the interval")
-    } else {
-        check("schedule", CheckState::Partial, "the records do not say where the thread was all the time")
-    }
-}
-
-fn clock(capture: &Capture<'_>) -> Check {
-    match capture.conversion() {
-        Some(_) if !capture.clock_findings().is_empty() => check(
-            "clock",
-            CheckState::Partial,
-            "TSC and perf time joined, but clocks disagree: see the diagnostics",
-        ),
-        Some(_) => check("clock", CheckState::Good, "TSC and perf time joined"),
-        None => check("clock", CheckState::Missing, "TSC and perf time cannot be joined"),
-    }
-}
-
-/// Who ran on the interval's CPUs while its thread was off them, and beside it on the same core.
-fn neighbours(capture: &Capture<'_>, examined: &Examined) -> Check {
-    const NAME: &str = "neighbours";
-    let Some(conversion) = capture.conversion() else {
-        return check(NAME, CheckState::Missing, "the records cannot be joined with the trace");
-    };
-    let topology = Topology::new(capture.perf().features());
-    let (mut on_cpu, mut beside) = (BTreeMap::new(), BTreeMap::new());
-    let mut siblings_known = true;
-    for stay in &examined.stays {
-        let ran = |cpu| attribution::ran_on(capture.perf().schedule(), cpu, stay.range, conversion);
-        match stay.place {
-            Whereabouts::OnCpu(cpu) => {
-                let siblings = topology.siblings(cpu);
-                siblings_known &= siblings.is_some();
-                add(&mut beside, siblings.into_iter().flatten().flat_map(ran));
+        let traced: Vec<String> = with.iter().map(|&(stay, _)| place(stay)).collect();
+        let silent: Vec<(&Stay, bool)> =
+            without.into_iter().filter(|(stay, _)| !traced.contains(&place(stay))).collect();
+        match (with.is_empty(), silent.is_empty()) {
+            (_, true) => check(NAME, CheckState::Good, format!("trace of {}", names(&with))),
+            (true, _) => {
+                let detail = format!("no packet of {} in the interval's time", names(&silent));
+                check(NAME, CheckState::Missing, detail)
             }
-            Whereabouts::OffCpu(_) => add(&mut on_cpu, stay.left_cpu.into_iter().flat_map(ran)),
-            Whereabouts::Unknown => {}
+            (false, false) => {
+                let detail = format!("trace of {}; no packet of {}", names(&with), names(&silent));
+                check(NAME, CheckState::Partial, detail)
+            }
         }
     }
-    let at = examined.interval.range.start;
-    let own = format!("on its CPU meanwhile {}", tell(&on_cpu, capture, at));
-    if siblings_known {
-        let detail = format!("{own}; on the sibling hyper-thread {}", tell(&beside, capture, at));
-        check(NAME, CheckState::Good, detail)
-    } else {
-        let detail = format!("{own}; which CPUs share a core is not in the capture");
-        check(NAME, CheckState::Partial, detail)
-    }
-}
 
-/// Adds up who ran for how many nanoseconds; the idle task is nobody.
-fn add(sums: &mut BTreeMap<ThreadId, u64>, ran: impl Iterator<Item = (ThreadId, u64)>) {
-    for (thread, ns) in ran.filter(|(thread, _)| !thread.is_idle()) {
-        *sums.entry(thread).or_default() += ns;
-    }
-}
-
-/// The three longest, with their times.
-fn tell(sums: &BTreeMap<ThreadId, u64>, capture: &Capture<'_>, at: Tsc) -> String {
-    let mut longest: Vec<(&ThreadId, &u64)> = sums.iter().collect();
-    longest.sort_by_key(|&(thread, ns)| (Reverse(*ns), *thread));
-    let name = |thread: ThreadId| capture.comm(thread, at).unwrap_or_default();
-    let one = |(&thread, &ns): (&ThreadId, &u64)| {
-        format!("{} (tid {}) for {}", name(thread), thread.tid, Unit::Nanoseconds.show(ns))
-    };
-    let told: Vec<String> = longest.into_iter().take(NEIGHBOURS_NAMED).map(one).collect();
-    match sums.len() {
-        0 => "nobody".to_owned(),
-        count if count > NEIGHBOURS_NAMED => {
-            format!("{} and {} more", told.join(", "), count - NEIGHBOURS_NAMED)
+    fn loss(&self) -> Check {
+        const NAME: &str = "loss";
+        let lost: u64 = (self.attribution.segments().iter())
+            .filter(|segment| segment.cause == Cause::TraceLoss)
+            .map(|segment| segment.range.ticks().0)
+            .sum();
+        if lost > 0 {
+            let share = tenths(lost, self.attribution.ticks().0);
+            check(NAME, CheckState::Partial, format!("{share} of the interval's time"))
+        } else if self.windows().next().is_some() || self.is_off_cpu() {
+            check(NAME, CheckState::Good, "none")
+        } else {
+            not_known(NAME, NO_PACKET)
         }
-        _ => told.join(", "),
+    }
+
+    fn cycles(&self) -> Check {
+        const NAME: &str = "CYC";
+        if self.windows().next().is_none() {
+            return not_known(NAME, NO_PACKET);
+        }
+        let has_cycles = |(stay, window): (&Stay, &SeenWindow)| {
+            let (cpu, thread) = stay.traced_by()?;
+            Some(window.has_cycles(self.capture.stream(cpu, thread)?))
+        };
+        if self.windows().any(|of_stay| has_cycles(of_stay) == Some(true)) {
+            return check(NAME, CheckState::Good, "time to the cycle");
+        }
+        let detail = if self.capture.has_cyc() {
+            "no CYC packet in the interval's time, though they were asked for: time only as fine as MTC and TSC packets"
+        } else {
+            "time only as fine as MTC and TSC packets: record with cyc=1"
+        };
+        check(NAME, CheckState::Missing, detail)
+    }
+
+    /// Without code bytes a stretch cannot be decoded.
+    fn code(&self) -> Check {
+        const NAME: &str = "code bytes";
+        match self.examined.gaps().filter(|reason| matches!(reason, GapReason::NoCode { .. })).count() {
+            0 if self.windows().next().is_none() => not_known(NAME, "nothing was decoded"),
+            0 => check(NAME, CheckState::Good, "none missing where decoded"),
+            count => {
+                let detail =
+                    format!("missing in {count} places: name the binaries with --symfs or --vmlinux");
+                check(NAME, CheckState::Partial, detail)
+            }
+        }
+    }
+
+    fn kernel(&self) -> Check {
+        const NAME: &str = "kernel trace";
+        let ran = |is_kernel: bool| {
+            self.windows().any(|(_, window)| if is_kernel { window.kernel } else { window.user })
+        };
+        match (self.capture.kernel_traced(), ran(true), ran(false)) {
+            (false, ..) => {
+                check(NAME, CheckState::Missing, "user code only: kernel time is known from records alone")
+            }
+            (true, true, true) => check(NAME, CheckState::Good, "kernel and user code traced"),
+            (true, true, false) => check(NAME, CheckState::Good, "kernel code traced; no user code ran"),
+            (true, false, true) => check(NAME, CheckState::Good, "asked for; only user code ran"),
+            (true, false, false) => not_known(NAME, NO_PACKET),
+        }
+    }
+
+    fn schedule(&self) -> Check {
+        const NAME: &str = "schedule";
+        if self.capture.conversion().is_none() {
+            return not_known(NAME, "the records cannot be joined with the trace");
+        }
+        if !self.recorded.kinds.tell_switches() {
+            return not_known(NAME, "there are no switch records: record with --switch-events");
+        }
+        let all = self.examined.interval.range.ticks();
+        let unknown = self.unknown();
+        if self.is_outside() || unknown >= all {
+            return not_known(NAME, "no switch record tells of the interval's time and thread");
+        }
+        if !self.examined.is_consistent() {
+            return check(
+                NAME,
+                CheckState::Partial,
+                "the trace and the switch records contradict each other",
+            );
+        }
+        if unknown.0 > 0 {
+            let (length, at) = (self.shown(unknown), self.shown(self.unknown_from()));
+            let detail = format!(
+                "the records do not say where the thread was for {length}, first {at} behind its start"
+            );
+            return check(NAME, CheckState::Partial, detail);
+        }
+        check(NAME, CheckState::Good, "switch records cover the interval")
+    }
+
+    /// How long the records do not say where the interval's thread was.
+    fn unknown(&self) -> Ticks {
+        let unknown = self.examined.stays.iter().filter(|stay| stay.place == Whereabouts::Unknown);
+        Ticks(unknown.map(|stay| stay.range.ticks().0).sum())
+    }
+
+    /// How far behind the interval's start that is for the first time.
+    fn unknown_from(&self) -> Ticks {
+        let mut stays = self.examined.stays.iter();
+        let first = stays.find(|stay| stay.place == Whereabouts::Unknown).map(|stay| stay.range.start);
+        Ticks(first.map_or(0, |first| first.0.saturating_sub(self.examined.interval.range.start.0)))
+    }
+
+    /// A length in words.
+    fn shown(&self, ticks: Ticks) -> String {
+        match self.capture.conversion() {
+            Some(conversion) => Unit::Nanoseconds.show(conversion.ticks_to_ns(ticks)),
+            None => Unit::Ticks.show(ticks.0),
+        }
+    }
+
+    fn clock(&self) -> Check {
+        match self.capture.conversion() {
+            Some(_) if self.clocks_disagree => check(
+                "clock",
+                CheckState::Partial,
+                "TSC and perf time joined, but clocks disagree: see the diagnostics",
+            ),
+            Some(_) => check("clock", CheckState::Good, "TSC and perf time joined"),
+            None => check("clock", CheckState::Missing, "TSC and perf time cannot be joined"),
+        }
     }
 }

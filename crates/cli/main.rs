@@ -24,6 +24,7 @@ mod places;
 mod progress;
 mod read_ahead;
 mod scan;
+mod seen;
 mod slice;
 mod source;
 mod stat;

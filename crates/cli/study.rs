@@ -4,8 +4,10 @@
 //! trace itself). [`Study::baselines`] names whom an interval is compared with, [`Study::examine`] decodes, and
 //! [`Study::outlier_report`] joins both: the same whether all chosen intervals are wanted at once or one of them.
 
+mod typical;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use attribution::{Examined, Queues, examine, examine_baseline};
@@ -15,18 +17,16 @@ use rayon::prelude::*;
 use report::{HotRange, OutlierReport, Report, Timebase, View};
 
 use crate::args::{AnalysisArgs, InputArgs};
-use crate::capture::{self, Capture};
-use crate::checks;
+use crate::capture::{self, Capture, Recorded};
+use crate::checks::{self, Subject};
 use crate::decoding::Decoders;
 use crate::hot_code::Timing;
 use crate::meter::Meter;
 use crate::read_ahead::{self, Stretch};
+use crate::seen::{Observing, SeenWindow};
 use crate::slice::{Carried, Note};
 use crate::watch::Watch;
 use crate::{places, source, stat, view};
-
-/// A baseline may lack the trace of this part of its time, a twentieth.
-const MOST_UNTRACED: u64 = 20;
 
 /// The capture, all its intervals, and those that were chosen.
 pub(crate) struct Study<'a> {
@@ -39,6 +39,8 @@ pub(crate) struct Study<'a> {
     is_outlier: Vec<bool>,
     queues: Queues,
     decoders: Decoders<'a>,
+    /// By examined outlier: what the decoder met.
+    seen: Mutex<BTreeMap<usize, Vec<SeenWindow>>>,
     /// What the capture carries where it is a slice.
     carried: Option<Carried>,
     meter: Meter,
@@ -108,6 +110,7 @@ pub(crate) fn watched<T>(
         is_outlier: population.judge(rule).is_outlier,
         queues: Queues::new(&set.intervals),
         decoders: Decoders::new(&capture),
+        seen: Mutex::default(),
         population: &population,
         carried,
         meter,
@@ -199,6 +202,11 @@ impl<'a> Study<'a> {
             Some(carried) => carried.clock_findings(),
             None => self.capture.clock_findings(),
         }
+    }
+
+    /// What was recorded; a slice holds only a part of it.
+    pub(crate) fn recorded(&self) -> Recorded {
+        self.carried.as_ref().and_then(Carried::recorded).unwrap_or_else(|| self.capture.recorded())
     }
 
     /// The population's durations, in its own order.
@@ -296,10 +304,17 @@ impl<'a> Study<'a> {
             wanted.iter().map(|&index| self.capture.stretches_of(&self.intervals()[index])).collect();
         read_ahead::during(self.capture.perf(), &stretches, |progress| {
             let one = |&index: &usize| {
-                let examine = if baselines.contains_key(&index) { examine } else { examine_baseline };
                 let interval = &self.intervals()[index];
-                let examined =
-                    self.decoders.with(|decoding| examine(&context, interval, &mut watch.over(decoding)));
+                let examined = self.decoders.with(|decoding| {
+                    let mut watched = watch.over(decoding);
+                    if !baselines.contains_key(&index) {
+                        return examine_baseline(&context, interval, &mut watched);
+                    }
+                    let mut observing = Observing::new(&mut watched);
+                    let examined = examine(&context, interval, &mut observing);
+                    self.seen().insert(index, observing.windows);
+                    examined
+                });
                 watch.done();
                 progress.finished();
                 (index, examined)
@@ -319,7 +334,7 @@ impl<'a> Study<'a> {
         examined: &BTreeMap<usize, Examined>,
     ) -> Result<OutlierReport> {
         let capture = self.capture;
-        let typical = with_trace(baselines, examined);
+        let typical = typical::with_trace(baselines, examined);
         let own = &examined[&outlier];
         let attribution = attribution::attribute(own, &typical, capture)?;
         let baselines: Vec<Attribution> = typical
@@ -329,10 +344,31 @@ impl<'a> Study<'a> {
         let timebase = Timebase::new(capture.conversion(), None);
         let mut report =
             OutlierReport::new(&attribution, &baselines, timebase, |thread, at| capture.comm(thread, at));
-        report.checks = checks::of(capture, own, &attribution);
+        report.checks = checks::of(&Subject {
+            capture,
+            recorded: self.recorded(),
+            clocks_disagree: !self.clock_findings().is_empty(),
+            examined: own,
+            attribution: &attribution,
+            seen: self.seen().get(&outlier).map_or(&[], Vec::as_slice),
+        });
+        report.baseline_rule =
+            typical::rule(&own.interval, (self.baselines_wanted(), baselines.len()), &typical);
+        if typical.is_empty() {
+            report = report.uncompared();
+        }
         let calls: Vec<Calls> = typical.iter().map(|baseline| attribution::calls(baseline)).collect();
         let report = report.with_calls(&attribution::calls(own), &calls, own.interval.range, timebase);
         Ok(with_command(report, &self.args.input))
+    }
+
+    /// How many typical intervals each outlier was to be compared with.
+    pub(crate) fn baselines_wanted(&self) -> usize {
+        self.carried.as_ref().and_then(Carried::baselines_wanted).unwrap_or(self.args.effort.baselines)
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, BTreeMap<usize, Vec<SeenWindow>>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The code in which most of an examined outlier's time went, beside its examined baselines. Worth nothing where
@@ -344,7 +380,7 @@ impl<'a> Study<'a> {
         examined: &BTreeMap<usize, Examined>,
         watch: &Watch,
     ) -> Vec<HotRange> {
-        let typical = with_trace(baselines, examined);
+        let typical = typical::with_trace(baselines, examined);
         let symfs = self.args.input.code.symfs.as_deref();
         let timing = Timing { capture: self.capture, decoders: &self.decoders, watch };
         timing.ranges(symfs, &examined[&outlier], &typical)
@@ -363,18 +399,6 @@ impl Study<'_> {
         let report = OutlierReport::new::<Attribution>(&attribution, &[], timebase, comm);
         Ok(report.with_calls(&attribution::calls(examined), &[], examined.interval.range, timebase))
     }
-}
-
-/// The baselines to compare with: a ring that was overwritten, or a loss, leaves of some no trace, and they would say that typical
-/// intervals run no code. Where there is no trace of any, what records tell is compared.
-fn with_trace<'e>(baselines: &[usize], examined: &'e BTreeMap<usize, Examined>) -> Vec<&'e Examined> {
-    let all: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
-    let is_traced = |baseline: &&&Examined| {
-        let most = baseline.interval.range.ticks().0 / MOST_UNTRACED;
-        baseline.untraced().0 <= most
-    };
-    let traced: Vec<&Examined> = all.iter().filter(is_traced).copied().collect();
-    if traced.is_empty() { all } else { traced }
 }
 
 /// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.

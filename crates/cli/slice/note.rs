@@ -15,6 +15,7 @@ use report::{CaptureFacts, OutlierReport, PopulationSummary, Report, SelectionSu
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::Redaction;
+use crate::capture::Recorded;
 use crate::study::{Baselines, Study};
 
 /// The carried facts.
@@ -30,6 +31,10 @@ pub(crate) struct Note {
     diagnostics: Vec<DiagnosticTwin>,
     #[serde(default)]
     clock_findings: Vec<DiagnosticTwin>,
+    #[serde(default)]
+    recorded: Option<Recorded>,
+    #[serde(default)]
+    baselines_wanted: Option<usize>,
 }
 
 /// An outlier and its typical intervals, as indices.
@@ -96,6 +101,8 @@ impl Note {
             view,
             diagnostics: study.input_diagnostics().iter().map(DiagnosticTwin::of).collect(),
             clock_findings: study.clock_findings().iter().map(DiagnosticTwin::of).collect(),
+            recorded: Some(study.recorded()),
+            baselines_wanted: Some(study.baselines_wanted()),
         }
     }
 
@@ -136,6 +143,8 @@ impl Note {
             view: self.view,
             diagnostics: self.diagnostics.into_iter().map(DiagnosticTwin::into_diagnostic).collect(),
             clock_findings: self.clock_findings.into_iter().map(DiagnosticTwin::into_diagnostic).collect(),
+            recorded: self.recorded,
+            baselines_wanted: self.baselines_wanted,
         };
         (set, Some(carried))
     }
@@ -151,6 +160,8 @@ pub(crate) struct Carried {
     view: View,
     diagnostics: Vec<Diagnostic>,
     clock_findings: Vec<Diagnostic>,
+    recorded: Option<Recorded>,
+    baselines_wanted: Option<usize>,
 }
 
 impl Carried {
@@ -168,6 +179,16 @@ impl Carried {
     /// Where the recording's clocks disagreed.
     pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
         &self.clock_findings
+    }
+
+    /// What was recorded; `None` in a slice that does not tell.
+    pub(crate) fn recorded(&self) -> Option<Recorded> {
+        self.recorded
+    }
+
+    /// How many typical intervals each outlier was to be compared with.
+    pub(crate) fn baselines_wanted(&self) -> Option<usize> {
+        self.baselines_wanted
     }
 
     /// The typical intervals of the outlier at `index`; none of another interval.

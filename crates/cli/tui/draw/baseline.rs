@@ -16,21 +16,25 @@ const MOST_SEGMENTS: usize = 200;
 /// The page's text.
 pub(super) fn lines(explained: &Explained, at: usize, columns: u16) -> Vec<Line<'static>> {
     let Some(baseline) = explained.baselines.get(at.min(explained.baselines.len().saturating_sub(1))) else {
-        return vec![Line::raw(
-            "  nothing to compare with: no typical interval has this label and these threads",
-        )];
+        let why = match explained.outlier.baseline_rule.as_str() {
+            "" => "no typical interval has this label and these threads",
+            rule => rule,
+        };
+        return vec![Line::raw(fitting(&format!("  nothing to compare with: {why}"), usize::from(columns)))];
     };
     let outlier = &explained.outlier;
     let room = usize::from(columns).saturating_sub(2);
     let place = format!("  typical interval {} of {}: ", at + 1, explained.baselines.len());
-    let mut lines = vec![
-        Line::from(vec![
-            Span::raw(place),
-            Span::styled(format!("{} {}", fitting(&baseline.label, 40), baseline.id), bold()),
-            Span::styled("   ] the next, [ the one before", dim()),
-        ]),
-        Line::default(),
-    ];
+    let mut lines = vec![Line::from(vec![
+        Span::raw(place),
+        Span::styled(format!("{} {}", fitting(&baseline.label, 40), baseline.id), bold()),
+        Span::styled("   ] the next, [ the one before", dim()),
+    ])];
+    if !outlier.baseline_rule.is_empty() {
+        let rule = format!("  chosen by: {}", outlier.baseline_rule);
+        lines.push(Line::styled(fitting(&rule, usize::from(columns)), dim()));
+    }
+    lines.push(Line::default());
     lines.extend(strips(outlier, baseline, room));
     lines.push(Line::default());
     lines.extend(causes(outlier, baseline, columns));

@@ -1,0 +1,122 @@
+//! What was recorded: which kinds of records there are, and from when to when. A slice has fewer of both than its
+//! recording, so it carries what was found there.
+
+use model::{PerfTime, TscRange};
+use perfdata::{PerfData, Record};
+use serde::{Deserialize, Serialize};
+
+use super::Capture;
+
+/// Kinds of records that explain time, each with whether there is one at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // one for each kind
+pub(crate) struct Kinds {
+    /// Switches of the recorded threads: SWITCH.
+    pub(crate) own_switches: bool,
+    /// Switches of whole CPUs: `SWITCH_CPU_WIDE`, `sched_switch`.
+    pub(crate) switches: bool,
+    /// `sched_waking`, `sched_wakeup`.
+    pub(crate) wakings: bool,
+    /// `irq_handler_entry`.
+    pub(crate) irqs: bool,
+    /// `softirq_entry`.
+    pub(crate) softirqs: bool,
+    /// `raw_syscalls`, or the tracepoints of single system calls.
+    pub(crate) syscalls: bool,
+}
+
+impl Kinds {
+    /// Looks through the records until all kinds are found.
+    fn of(perf: &PerfData) -> Kinds {
+        let mut kinds = Kinds::default();
+        for timed in perf.records() {
+            match &timed.record {
+                Record::Switch { .. } => kinds.own_switches = true,
+                Record::SwitchCpuWide { .. } => kinds.switches = true,
+                Record::Sample(sample) => kinds.see(sample.event_name().unwrap_or_default()),
+                _ => {}
+            }
+            if kinds.are_complete() {
+                break;
+            }
+        }
+        kinds
+    }
+
+    fn see(&mut self, event: &str) {
+        match event.split_once(':') {
+            Some(("sched", "sched_switch")) => self.switches = true,
+            Some(("sched", "sched_waking" | "sched_wakeup" | "sched_wakeup_new")) => self.wakings = true,
+            Some(("irq", "irq_handler_entry")) => self.irqs = true,
+            Some(("irq", "softirq_entry")) => self.softirqs = true,
+            Some(("raw_syscalls" | "syscalls", _)) => self.syscalls = true,
+            _ => {}
+        }
+    }
+
+    fn are_complete(self) -> bool {
+        self.switches && self.wakings && self.irqs && self.softirqs && self.syscalls
+    }
+
+    /// Whether any record tells when threads were on a CPU.
+    pub(crate) fn tell_switches(self) -> bool {
+        self.switches || self.own_switches
+    }
+}
+
+/// What was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Recorded {
+    /// The kinds of records.
+    pub(crate) kinds: Kinds,
+    /// Nanoseconds of perf time of the first and the last record or sync point; `None` where no time is known.
+    time: Option<(u64, u64)>,
+}
+
+impl Recorded {
+    /// What is in `capture`.
+    pub(super) fn of(capture: &Capture<'_>) -> Recorded {
+        let records = capture.perf.time_range().map(|range| (range.start.0, range.end.0));
+        let traced = capture.conversion().into_iter().flat_map(|conversion| {
+            let spans = capture.streams().filter_map(pt::PtStream::time_span);
+            let ns = move |range: TscRange| {
+                (conversion.to_perf_time(range.start).0, conversion.to_perf_time(range.stop).0)
+            };
+            spans.map(ns)
+        });
+        let both = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
+        Recorded { kinds: Kinds::of(capture.perf), time: records.into_iter().chain(traced).reduce(both) }
+    }
+
+    /// By how many nanoseconds an interval from `start` to `stop` begins before the recording, and ends behind it.
+    pub(crate) fn beyond(self, start: PerfTime, stop: PerfTime) -> (u64, u64) {
+        let (first, last) = self.time.unwrap_or((0, u64::MAX));
+        (first.saturating_sub(start.0), stop.0.saturating_sub(last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_beyond_the_recording_is_told() {
+        let recorded = Recorded { time: Some((1_000, 9_000)), ..Recorded::default() };
+        let beyond = |start, stop| recorded.beyond(PerfTime(start), PerfTime(stop));
+        assert_eq!(beyond(1_000, 9_000), (0, 0));
+        assert_eq!(beyond(400, 2_000), (600, 0));
+        assert_eq!(beyond(20_000, 21_000), (0, 12_000));
+        assert_eq!(Recorded::default().beyond(PerfTime(5), PerfTime(6)), (0, 0), "nothing is known");
+    }
+
+    #[test]
+    fn events_are_known_by_their_names() {
+        let mut kinds = Kinds::default();
+        for event in ["sched:sched_waking", "irq:softirq_entry", "syscalls:sys_enter_read", "irq:other", ""] {
+            kinds.see(event);
+        }
+        let expected = Kinds { wakings: true, softirqs: true, syscalls: true, ..Kinds::default() };
+        assert_eq!(kinds, expected);
+        assert!(!kinds.tell_switches());
+    }
+}

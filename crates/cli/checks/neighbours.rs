@@ -1,0 +1,100 @@
+//! Who else ran: on the interval's CPUs while its thread was off them, and beside it on the same core.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use attribution::Whereabouts;
+use intervals::Unit;
+use model::{ThreadId, Tsc};
+use report::{Check, CheckState};
+
+use super::{Subject, check, listed, not_known, tenths};
+use crate::capture::Capture;
+use crate::topology::Topology;
+
+/// Threads that are named of those that ran beside an interval.
+const NAMED: usize = 3;
+
+/// Who ran for how many nanoseconds.
+type Ran = BTreeMap<ThreadId, u64>;
+
+impl Subject<'_> {
+    pub(super) fn neighbours(&self) -> Check {
+        const NAME: &str = "neighbours";
+        let (capture, kinds) = (self.capture, self.recorded.kinds);
+        let Some(conversion) = capture.conversion() else {
+            return not_known(NAME, "the records cannot be joined with the trace");
+        };
+        if !kinds.tell_switches() {
+            return not_known(NAME, "there are no switch records: record with --switch-events");
+        }
+        let all = self.examined.interval.range.ticks();
+        let unknown = self.unknown();
+        if self.is_outside() || unknown >= all {
+            return not_known(NAME, "the records do not tell on which CPU the interval's thread was");
+        }
+        let topology = Topology::new(capture.perf().features());
+        let (mut on_cpu, mut beside) = (Ran::new(), Ran::new());
+        let mut doubts = Vec::new();
+        let (mut siblings_known, mut silent) = (true, Vec::new());
+        for stay in &self.examined.stays {
+            let ran = |cpu| attribution::ran_on(capture.perf().schedule(), cpu, stay.range, conversion);
+            match stay.place {
+                Whereabouts::OnCpu(cpu) => {
+                    let siblings = topology.siblings(cpu);
+                    siblings_known &= siblings.is_some();
+                    for sibling in siblings.into_iter().flatten() {
+                        if capture.perf().schedule().on_cpu(sibling).next().is_none() {
+                            silent.push(sibling.to_string());
+                        }
+                        add(&mut beside, ran(sibling).into_iter());
+                    }
+                }
+                Whereabouts::OffCpu(_) => add(&mut on_cpu, stay.left_cpu.into_iter().flat_map(ran)),
+                Whereabouts::Unknown => {}
+            }
+        }
+        let at = self.examined.interval.range.start;
+        let mut detail = format!("on its CPU meanwhile {}", tell(&on_cpu, capture, at));
+        if siblings_known {
+            let others = format!("; on the sibling hyper-thread {}", tell(&beside, capture, at));
+            detail.push_str(&others);
+        } else {
+            doubts.push("which CPUs share a core is not in the capture".to_owned());
+        }
+        if !silent.is_empty() {
+            doubts.push(format!("who ran on CPU {} is not known: no record is of it", listed(silent)));
+        }
+        if unknown.0 > 0 {
+            doubts.push(format!("not known for {} of the interval's time", tenths(unknown.0, all.0)));
+        }
+        if !kinds.switches {
+            doubts.push("only the recorded threads' switches are known, nobody else's".to_owned());
+        }
+        let state = if doubts.is_empty() { CheckState::Good } else { CheckState::Partial };
+        check(NAME, state, [detail].into_iter().chain(doubts).collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// Adds up who ran for how many nanoseconds; the idle task is nobody.
+fn add(sums: &mut Ran, ran: impl Iterator<Item = (ThreadId, u64)>) {
+    for (thread, ns) in ran.filter(|(thread, _)| !thread.is_idle()) {
+        *sums.entry(thread).or_default() += ns;
+    }
+}
+
+/// The three longest, with their times.
+fn tell(sums: &Ran, capture: &Capture<'_>, at: Tsc) -> String {
+    let mut longest: Vec<(&ThreadId, &u64)> = sums.iter().collect();
+    longest.sort_by_key(|&(thread, ns)| (Reverse(*ns), *thread));
+    let name = |thread: ThreadId| capture.comm(thread, at).unwrap_or_default();
+    let one = |(&thread, &ns): (&ThreadId, &u64)| {
+        format!("{} (tid {}) for {}", name(thread), thread.tid, Unit::Nanoseconds.show(ns))
+    };
+    let told: Vec<String> = longest.into_iter().take(NAMED).map(one).collect();
+    match sums.len() {
+        0 => "nobody".to_owned(),
+        count if count > NAMED => format!("{} and {} more", told.join(", "), count - NAMED),
+        _ => told.join(", "),
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether the interval's marks lie within the recording, and which kinds of records there are.
+
+use intervals::Unit;
+use report::{Check, CheckState};
+
+use super::{Subject, check, not_known};
+
+impl Subject<'_> {
+    /// By how many nanoseconds the interval begins before the recording and ends behind it; `None` where the clocks
+    /// cannot be joined.
+    fn beyond(&self) -> Option<(u64, u64)> {
+        let (conversion, range) = (self.capture.conversion()?, self.examined.interval.range);
+        let time = |tsc| conversion.to_perf_time(tsc);
+        Some(self.recorded.beyond(time(range.start), time(range.stop)))
+    }
+
+    /// Whether all of the interval lies before or behind all that was recorded.
+    pub(super) fn is_outside(&self) -> bool {
+        let Some(conversion) = self.capture.conversion() else { return false };
+        let length = conversion.duration_ns(self.examined.interval.range).max(1);
+        self.beyond().is_some_and(|(before, behind)| before >= length || behind >= length)
+    }
+
+    pub(super) fn marks(&self) -> Check {
+        const NAME: &str = "marks";
+        let Some((before, behind)) = self.beyond() else {
+            return not_known(NAME, "the records cannot be joined with the marks' clock");
+        };
+        let length = |ns| Unit::Nanoseconds.show(ns);
+        let told: Vec<String> = [(before, "begins", "before"), (behind, "ends", "behind")]
+            .into_iter()
+            .filter(|&(ns, ..)| ns > 0)
+            .map(|(ns, does, side)| {
+                format!("the interval {does} {} {side} all records and trace", length(ns))
+            })
+            .collect();
+        if told.is_empty() {
+            return check(NAME, CheckState::Good, "within the recording");
+        }
+        let detail = told.join(", and ");
+        if self.is_outside() {
+            let detail = format!("{detail}: nothing was recorded of it; are the marks of this recording?");
+            check(NAME, CheckState::Missing, detail)
+        } else {
+            check(NAME, CheckState::Partial, detail)
+        }
+    }
+
+    /// Which kinds of records there are, and what cannot be told without the others.
+    pub(super) fn records(&self) -> Check {
+        let kinds = self.recorded.kinds;
+        let all = [
+            (kinds.tell_switches(), "switches", "--switch-events", "when a thread was off its CPU"),
+            (
+                kinds.wakings,
+                "wake-ups",
+                "sched:sched_waking",
+                "who ended a wait, and how long a thread queued",
+            ),
+            (kinds.irqs, "interrupts", "irq:irq_handler_entry", "which device interrupted"),
+            (kinds.softirqs, "softirqs", "irq:softirq_entry", "softirqs where there is no kernel trace"),
+            (kinds.syscalls, "system calls", "raw_syscalls:*", "their arguments: futexes, descriptors"),
+        ];
+        let missing: Vec<String> = (all.iter().filter(|kind| !kind.0))
+            .map(|(_, name, event, untold)| format!("no {name} ({event}): {untold} cannot be told"))
+            .collect();
+        let state = match missing.len() {
+            0 => return check("records", CheckState::Good, "of all kinds"),
+            some if some < all.len() => CheckState::Partial,
+            _ => CheckState::Missing,
+        };
+        check("records", state, missing.join("; "))
+    }
+}

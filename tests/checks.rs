@@ -1,0 +1,237 @@
+//! The capture check speaks of the interval's own time: what is not there is said, and what cannot be known is not called
+//! good. And what a report says of its typical intervals, and of waiting for devices.
+//!
+//! Expected: what was taken away from a sound capture, and the truth of the emulated ones.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use perfdata::{PerfData, Record};
+use serde_json::Value;
+
+use crate::captures::{Capture, emulated, tailtrace};
+use crate::variants::without_trace;
+
+/// Name → (state, detail).
+type Checks = BTreeMap<String, (String, String)>;
+
+/// The report on `capture`'s file `perf_data`, with these intervals and more arguments.
+#[track_caller]
+fn explain(capture: &Capture, perf_data: &Path, intervals: &Path, arguments: &[&str]) -> Value {
+    let mut command = tailtrace();
+    command.args(["explain", "--format", "json", "-i"]).arg(perf_data).arg("--symfs").arg(&capture.symfs);
+    let output = command.arg("--intervals").arg(intervals).args(arguments).output().expect("tailtrace runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("the report is JSON")
+}
+
+#[track_caller]
+fn checks_of(report: &Value) -> Checks {
+    let text = |check: &Value, name: &str| check[name].as_str().expect("text").to_owned();
+    let checks = report["outliers"][0]["checks"].as_array().expect("checks");
+    checks.iter().map(|check| (text(check, "name"), (text(check, "state"), text(check, "detail")))).collect()
+}
+
+/// Each of `expected` (name, state, a part of its detail) is in `checks`.
+#[track_caller]
+fn expect(checks: &Checks, expected: &[(&str, &str, &str)]) {
+    for (name, state, part) in expected {
+        let (found, detail) = checks.get(*name).unwrap_or_else(|| panic!("no {name} in {checks:?}"));
+        assert_eq!(found, state, "{name}: {detail}");
+        assert!(detail.contains(part), "{name}: {detail} does not say {part}");
+    }
+}
+
+/// An interval of `tcp` in which its thread waits, as the truth tells.
+fn a_wait(capture: &Capture) -> String {
+    let truth = capture.truth();
+    let entries = truth["explained"].as_array().expect("explained").clone();
+    let waits = |entry: &&Value| entry["dominant"] == "offcpu.socket" && entry["planted"] == true;
+    entries.iter().find(waits).expect("a wait")["id"].to_string()
+}
+
+#[test]
+fn a_sound_capture_has_what_it_has() {
+    let capture = emulated("tcp");
+    let report =
+        explain(&capture, &capture.perf_data, Path::new(&capture.intervals()), &["--id", &a_wait(&capture)]);
+    expect(
+        &checks_of(&report),
+        &[
+            ("PT", "good", "trace of CPU"),
+            ("loss", "good", "none"),
+            ("CYC", "good", "to the cycle"),
+            ("code bytes", "good", "none missing"),
+            ("kernel trace", "good", "kernel and user code"),
+            ("schedule", "good", "cover the interval"),
+            ("marks", "good", "within the recording"),
+            ("records", "good", "of all kinds"),
+            ("neighbours", "good", "on its CPU meanwhile"),
+        ],
+    );
+}
+
+/// All of its PT bytes are PAD: the headers still say that trace was recorded.
+#[test]
+fn without_packets_nothing_is_said_of_them() {
+    let (capture, folder) = (emulated("tcp"), tempfile::tempdir().expect("a folder"));
+    let perf_data = without_trace(&capture.perf_data, folder.path());
+    let report = explain(&capture, &perf_data, Path::new(&capture.intervals()), &["--id", &a_wait(&capture)]);
+    expect(
+        &checks_of(&report),
+        &[
+            ("PT", "missing", "no packet of CPU"),
+            ("loss", "partial", "% of the interval's time"),
+            ("CYC", "missing", "not known"),
+            ("code bytes", "missing", "not known"),
+            ("kernel trace", "missing", "not known"),
+            ("schedule", "good", "cover the interval"),
+            ("neighbours", "good", "on its CPU meanwhile"),
+        ],
+    );
+}
+
+/// The marks of another recording: two billion ticks behind the end of this one.
+#[test]
+fn marks_outside_the_recording_are_told() {
+    let (capture, folder) = (emulated("tcp"), tempfile::tempdir().expect("a folder"));
+    let text = fs::read_to_string(capture.intervals()).expect("the intervals");
+    let shifted = text.lines().map(|line| {
+        let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+        if let Some(at) = fields.get_mut(2)
+            && let Ok(tsc) = at.parse::<u64>()
+        {
+            *at = (tsc + 2_000_000_000).to_string();
+        }
+        fields.join(",") + "\n"
+    });
+    let intervals = folder.path().join("intervals.csv");
+    fs::write(&intervals, shifted.collect::<String>()).expect("written");
+    let truth = capture.truth();
+    let last = truth["explained"].as_array().expect("explained").iter().map(|entry| &entry["id"]);
+    let last = last.filter_map(Value::as_u64).max().expect("ids").to_string();
+    let report = explain(&capture, &capture.perf_data, &intervals, &["--id", &last]);
+    expect(
+        &checks_of(&report),
+        &[
+            ("marks", "missing", "behind all records and trace"),
+            ("schedule", "missing", "not known"),
+            ("neighbours", "missing", "not known"),
+        ],
+    );
+}
+
+/// A copy of the capture without switch records: their types are unknown ones, and the tracepoint has another name; so has
+/// each of `others`.
+fn without_records(capture: &Path, folder: &Path, others: &[&str]) -> PathBuf {
+    let mut bytes = fs::read(capture.join("data")).expect("readable");
+    let sound = PerfData::open(capture).expect("the fixture opens");
+    for timed in sound.records() {
+        if matches!(timed.record, Record::Switch { .. } | Record::SwitchCpuWide { .. }) {
+            let at = usize::try_from(timed.offset.0).expect("fits");
+            assert!(matches!(bytes[at], 14 | 15), "PERF_RECORD_SWITCH, PERF_RECORD_SWITCH_CPU_WIDE");
+            bytes[at] = 60;
+        }
+    }
+    for name in ["sched_switch"].iter().chain(others) {
+        let places: Vec<usize> = bytes
+            .windows(name.len())
+            .enumerate()
+            .filter(|(_, at)| at == &name.as_bytes())
+            .map(|(at, _)| at)
+            .collect();
+        assert!(!places.is_empty(), "{name}");
+        for at in places {
+            bytes[at] = b'x';
+        }
+    }
+    let copy = folder.join("perf.data");
+    fs::write(&copy, bytes).expect("written");
+    copy
+}
+
+#[test]
+fn what_no_record_tells_is_not_known() {
+    let (capture, folder) = (emulated("tcp"), tempfile::tempdir().expect("a folder"));
+    let others = ["sched_waking", "sched_wakeup", "irq_handler_entry", "softirq_entry"];
+    let perf_data = without_records(&capture.perf_data, folder.path(), &others);
+    let report = explain(&capture, &perf_data, Path::new(&capture.intervals()), &["--id", &a_wait(&capture)]);
+    let checks = checks_of(&report);
+    expect(&checks, &[("schedule", "missing", "not known"), ("neighbours", "missing", "not known")]);
+    for untold in ["no switches", "no wake-ups", "no interrupts", "no softirqs"] {
+        expect(&checks, &[("records", "partial", untold)]);
+    }
+    assert!(!checks["records"].1.contains("no system calls"), "{checks:?}");
+}
+
+/// Frames of `VTune`'s form name no thread.
+#[test]
+fn an_interval_without_a_thread_has_no_cpu_and_no_neighbours() {
+    let (capture, folder) = (emulated("fault"), tempfile::tempdir().expect("a folder"));
+    let intervals = folder.path().join("frames.csv");
+    fs::write(&intervals, "name,start_tsc.TSC,end_tsc,pid,tid\nframe,1443401205,1443446385,,\n")
+        .expect("written");
+    let report = explain(&capture, &capture.perf_data, &intervals, &["--top", "1"]);
+    let unknown = ["PT", "loss", "CYC", "code bytes", "kernel trace", "schedule", "neighbours"];
+    expect(&checks_of(&report), &unknown.map(|name| (name, "missing", "not known")));
+    expect(&checks_of(&report), &[("marks", "good", "within")]);
+}
+
+#[test]
+fn the_rule_of_the_typical_ones_is_told_and_without_them_nothing_is_expected() {
+    let capture = emulated("preempt");
+    let explain = |baselines: &str| {
+        let arguments = ["--top", "1", "--baselines", baselines];
+        explain(&capture, &capture.perf_data, Path::new(&capture.intervals()), &arguments)
+    };
+    let certainty = |report: &Value| {
+        let causes = report["outliers"][0]["causes"].as_array().expect("causes").clone();
+        let expected = causes.iter().find(|cause| cause["cause"] == "user.expected").expect("user code ran");
+        expected["certainty"].clone()
+    };
+    let compared = explain("4");
+    let rule = compared["outliers"][0]["baseline_rule"].as_str().expect("a rule").to_owned();
+    assert_eq!(compared["outliers"][0]["baselines"].as_array().map(Vec::len), Some(4));
+    assert!(rule.contains("same label") && rule.contains("every n-th by duration"), "{rule}");
+    assert!(rule.contains("on the same threads"), "{rule}");
+    assert_eq!(certainty(&compared), "decoded");
+    let all = explain("100000");
+    let rule = all["outliers"][0]["baseline_rule"].as_str().expect("a rule").to_owned();
+    assert!(rule.contains("all there are"), "{rule}");
+    let alone = explain("0");
+    assert_eq!(alone["outliers"][0]["baseline_rule"], "none: --baselines 0 asks for none");
+    assert_eq!(certainty(&alone), "unknown");
+}
+
+/// The truth knows how long each interval waited for the disk.
+#[test]
+fn the_share_of_time_waiting_for_devices_is_the_truths() {
+    let capture = emulated("block");
+    let truth = capture.truth();
+    let (mut waited, mut all) = (0, 0);
+    let is_io = |cause: &str| cause == "offcpu.block-io";
+    for entry in truth["explained"].as_array().expect("explained") {
+        all += entry["ns"].as_u64().expect("ns");
+        let causes = entry["causes"].as_array().expect("causes").iter();
+        let io = causes.filter(|cause| is_io(cause["cause"].as_str().expect("a name")));
+        waited += io.filter_map(|cause| cause["ns"].as_u64()).sum::<u64>();
+    }
+    for causes in truth["quiet"].as_object().expect("quiet").values() {
+        for (cause, ns) in causes.as_object().expect("causes") {
+            let ns = ns.as_u64().expect("ns");
+            (all, waited) = (all + ns, waited + if is_io(cause) { ns } else { 0 });
+        }
+    }
+    let report = explain(&capture, &capture.perf_data, Path::new(&capture.intervals()), &["--top", "1"]);
+    let (view, thousandths) = (&report["view"], waited * 1000 / all);
+    assert!(thousandths > 500, "it waits most of the time: {thousandths}");
+    let device = &view["devices"][0];
+    for share in [&view["block_io"]["share"], &device["wait_share"]] {
+        let found = share.as_f64().expect("a share") * 1000.0;
+        assert!(
+            (found - f64::from(u32::try_from(thousandths).expect("small"))).abs() <= 1.0,
+            "{found}, {thousandths}"
+        );
+    }
+}
