@@ -173,8 +173,8 @@ fn replace_opened(text: &str, names: &HashMap<String, String>) -> String {
         let Some(name_at) = behind.find(" (").filter(|&end| is_descriptor(&behind[..end])) else { continue };
         let name_at = name_at + " (".len();
         // A name may hold brackets itself: the longest one that is known.
-        let ends = behind[name_at..].match_indices(')').map(|(end, _)| name_at + end);
-        let known = ends.filter(|&end| names.contains_key(&behind[name_at..end])).last();
+        let mut ends = behind[name_at..].match_indices(')').map(|(end, _)| name_at + end);
+        let known = ends.rfind(|&end| names.contains_key(&behind[name_at..end]));
         if let Some(end) = known {
             replaced.push_str(&behind[..name_at]);
             replaced.push_str(&names[&behind[name_at..end]]);

@@ -42,5 +42,5 @@ fn a_number_that_is_given_out_at_run_time_is_all_there_is() {
         let device = Device::new(major, minor);
         assert_eq!((device.name(), device.to_string()), (None, format!("{major}:{minor}")));
     }
-    assert_eq!(Device::from_kernel((8 << 20) | 17).to_string(), "8:17 (sdb1)");
+    assert_eq!(Device::from_kernel((8 << 20) | 0x11).to_string(), "8:17 (sdb1)");
 }
