@@ -35,7 +35,9 @@ impl Traced {
 
     pub(crate) fn enter(self, time: u64, pid: i32, number: u64, arguments: &[u64]) -> Traced {
         let mut words = bytes![number];
-        arguments.iter().for_each(|word| words.extend(bytes![*word]));
+        for word in arguments {
+            words.extend(bytes![*word]);
+        }
         words.resize(8 + 48, 0);
         self.sample(time, pid, ENTER, &words)
     }
@@ -46,7 +48,8 @@ impl Traced {
 
     /// The probe's record of a name.
     pub(crate) fn name(self, time: u64, pid: i32, name: &[u8]) -> Traced {
-        let place = u32::try_from(name.len() + 1).expect("short") << 16 | 20;
+        // Behind the common fields, the address and this word.
+        let place = (u32::try_from(name.len() + 1).expect("short") << 16) + 20;
         let mut body = bytes![0xffff_ffff_8140_0000u64, place];
         body.extend(name);
         body.push(0);

@@ -84,7 +84,7 @@ fn a_text_stands_for_another_one() {
             }
         }
         // No word of a payload points that far: nothing is told rather than the old text.
-        let too_long = field.with_text(&payload(), &[b'y'; 70_000]).expect("it has a place");
+        let too_long = field.with_text(&payload(), &vec![b'y'; 70_000]).expect("it has a place");
         assert!(!too_long.windows(old.len()).any(|window| window == old), "{name}");
     }
 }
