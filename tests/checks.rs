@@ -11,7 +11,7 @@ use perfdata::{PerfData, Record};
 use serde_json::Value;
 
 use crate::captures::{Capture, emulated, tailtrace};
-use crate::variants::without_trace;
+use crate::variants::encodings::without_trace;
 
 /// Name → (state, detail).
 type Checks = BTreeMap<String, (String, String)>;

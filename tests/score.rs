@@ -11,12 +11,17 @@ use crate::captures::{self, repository};
 
 /// Runs the score over `captures` with the binary under test; `None`, and a line that says so, without Python.
 fn score(captures: &[PathBuf]) -> Option<Output> {
+    score_variant("full", captures)
+}
+
+/// The same, of another encoding of the captures.
+fn score_variant(variant: &str, captures: &[PathBuf]) -> Option<Output> {
     if Command::new("python3").arg("--version").output().is_err() {
         println!("skipped: no python3");
         return None;
     }
     let mut command = Command::new("python3");
-    command.arg(repository().join("scripts/score")).args(captures);
+    command.arg(repository().join("scripts/score")).args(captures).args(["--variant", variant]);
     // No capture here is left to be run by tracegen's binary.
     command.args(["--tailtrace", env!("CARGO_BIN_EXE_tailtrace"), "--tracegen", "/nonexistent"]);
     Some(command.output().expect("the score runs"))
@@ -63,6 +68,18 @@ fn stored_captures_meet_the_bars() {
     assert!(archives.len() >= 14, "{archives:?}");
     archives.sort();
     let Some(output) = score(&archives) else { return };
+    let printed = text(&output);
+    assert_eq!(printed.lines().filter(|line| line.starts_with("pass")).count(), archives.len(), "{printed}");
+    assert_eq!(output.status.code(), Some(0), "{printed}");
+}
+
+/// What a user-only trace can tell is as right as by the full one; causes that it cannot tell apart count as one.
+#[test]
+fn user_only_captures_meet_the_bars() {
+    let folder = repository().join("fixtures/captures");
+    let archives =
+        ["block", "page_faults", "syscall", "wakeup"].map(|name| folder.join(format!("{name}.tar.zst")));
+    let Some(output) = score_variant("user", &archives) else { return };
     let printed = text(&output);
     assert_eq!(printed.lines().filter(|line| line.starts_with("pass")).count(), archives.len(), "{printed}");
     assert_eq!(output.status.code(), Some(0), "{printed}");

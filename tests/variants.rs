@@ -1,34 +1,45 @@
-//! The same interval told by the full trace, by the user-only trace and by sideband alone: off-CPU time has the same
-//! edges, and nothing changes its group.
+//! The same intervals told by the full trace, and by captures that hold less: user code alone, single threads, no
+//! tracepoints, sideband alone, the trace alone. Off-CPU time has the same edges, nothing changes its group, and what
+//! cannot be told is said.
 //!
-//! The three are the same run: the archive holds two encodings of it, and the third is the first with its PT bytes
-//! overwritten by PAD packets. Expected values: none of ours; each variant is held against the full trace.
+//! All are the same run: the archive holds three encodings of it, and the others are the first one with a part taken
+//! out. Expected values: none of ours; each variant is held against the full trace.
+
+pub(crate) mod encodings;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use perfdata::PerfData;
 use serde_json::Value;
 
-use crate::captures::{emulated, tailtrace};
+use crate::captures::{Capture, emulated, tailtrace};
+
+/// Intervals looked at of each capture.
+const LOOKED_AT: usize = 25;
+
+/// What is said of a wait whose wake-up no record tells.
+const NO_WAKE_UP: &str = "waiting and run-queue time together";
 
 /// A segment as the report has it: nanoseconds since the interval's begin.
+#[derive(Clone)]
 struct Part {
     start: u64,
     stop: u64,
     cause: String,
+    detail: String,
     uncertainty: u64,
 }
 
 impl Part {
     fn of(segment: &Value) -> Part {
         let number = |name: &str| segment[name].as_u64().unwrap_or_else(|| panic!("{name} in {segment}"));
+        let text = |name: &str| segment[name].as_str().expect("a text").to_owned();
         let start = number("offset_ns");
         Part {
             start,
             stop: start + number("duration_ns"),
-            cause: segment["cause"].as_str().expect("a cause").to_owned(),
+            cause: text("cause"),
+            detail: text("detail"),
             uncertainty: number("edge_uncertainty_ns"),
         }
     }
@@ -42,60 +53,115 @@ impl Part {
             group => group,
         }
     }
+
+    fn is_run_queue(&self) -> bool {
+        self.cause == "offcpu.runnable" || self.cause.starts_with("power.")
+    }
 }
 
-/// The intervals in which something was planted, by id.
-fn explained(root: &Path, perf_data: &Path, ids: &str) -> BTreeMap<u64, Vec<Part>> {
+/// What is told of an interval: its segments, and what is missing for it, each check in words.
+struct Told {
+    parts: Vec<Part>,
+    missing: Vec<String>,
+}
+
+impl Told {
+    fn of(outlier: &Value) -> Told {
+        let array = |name: &str| outlier[name].as_array().unwrap_or_else(|| panic!("{name}"));
+        let parts: Vec<Part> = array("segments").iter().map(Part::of).collect();
+        let end = parts.iter().fold(0, |edge, part| {
+            assert_eq!(part.start, edge, "a hole in {}", outlier["id"]);
+            part.stop
+        });
+        assert_eq!(Some(end), outlier["duration_ns"].as_u64(), "the sum of {}", outlier["id"]);
+        let missing = array("checks").iter().filter(|check| check["state"] != "good");
+        let words = |check: &Value| format!("{}: {}", check["name"], check["detail"]);
+        Told { parts, missing: missing.map(words).collect() }
+    }
+
+    #[track_caller]
+    fn says(&self, what: &str, word: &str) {
+        assert!(
+            self.missing.iter().any(|check| check.contains(word)),
+            "{what}: {word} in {:?}",
+            self.missing
+        );
+    }
+}
+
+/// The intervals with these ids.
+fn explained(root: &Path, perf_data: &Path, ids: &str) -> BTreeMap<u64, Told> {
     let mut command = tailtrace();
     command.args(["explain", "--format", "json", "--baselines", "2", "--id", ids, "-i"]).arg(perf_data);
     command.arg("--symfs").arg(root.join("symfs")).arg("--intervals").arg(root.join("intervals.csv"));
     let output = command.output().expect("tailtrace runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {text}", perf_data.display());
     let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
-    let parts = |outlier: &Value| {
-        let segments = outlier["segments"].as_array().expect("segments");
-        (outlier["id"].as_u64().expect("an id"), segments.iter().map(Part::of).collect())
-    };
-    report["outliers"].as_array().expect("outliers").iter().map(parts).collect()
+    let outliers = report["outliers"].as_array().expect("outliers");
+    outliers.iter().map(|outlier| (outlier["id"].as_u64().expect("an id"), Told::of(outlier))).collect()
 }
 
-/// A copy of the capture whose AUX buffers hold PAD packets only.
-pub(crate) fn without_trace(perf_data: &Path, folder: &Path) -> PathBuf {
-    let mut bytes = fs::read(perf_data.join("data")).expect("readable");
-    let sound = PerfData::open(perf_data).expect("the fixture opens");
-    for buffer in sound.aux_buffers() {
-        let trace = sound.aux_bytes(buffer);
-        let from = usize::try_from(buffer.file_offset.0).expect("fits");
-        assert_eq!(&bytes[from..from + trace.len()], trace, "the place of the PT bytes");
-        bytes[from..from + trace.len()].fill(0);
+/// Time off the CPU in one piece: the wait, or being preempted, and the run-queue wait behind it.
+struct Absence<'a> {
+    parts: &'a [Part],
+}
+
+impl Absence<'_> {
+    /// When it begins and ends, and how far that may be off.
+    fn edges(&self) -> [(u64, u64); 2] {
+        let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);
+        [(first.start, first.uncertainty), (last.stop, last.uncertainty)]
     }
-    let copy = folder.join("perf.data");
-    fs::write(&copy, bytes).expect("written");
-    copy
+
+    /// When it became a wait for the CPU alone, and how far that may be off; `None` where it never was, or was at once.
+    fn woken(&self) -> Option<(u64, u64)> {
+        let index = self.parts.iter().position(Part::is_run_queue).filter(|&index| index > 0)?;
+        Some((self.parts[index].start, self.parts[index - 1].uncertainty))
+    }
+
+    fn waits(&self) -> bool {
+        !self.parts[0].is_run_queue()
+    }
+
+    fn hides_wake_up(&self) -> bool {
+        self.parts.iter().any(|part| part.detail.contains(NO_WAKE_UP))
+    }
 }
 
-/// The same causes off the CPU, in the same order, with edges that differ by no more than is stated.
+fn absences(parts: &[Part]) -> Vec<Absence<'_>> {
+    let is_off = |part: &Part| part.group() == Some("offcpu");
+    let pieces = parts
+        .chunk_by(|a, b| is_off(a) == is_off(b) && (b.is_run_queue() || !b.cause.starts_with("offcpu.")));
+    pieces.filter(|piece| is_off(&piece[0])).map(|parts| Absence { parts }).collect()
+}
+
+/// Off the CPU as often, for the same cause, with edges that differ by no more than is stated.
 #[track_caller]
 fn check_edges(what: &str, full: &[Part], variant: &[Part]) {
-    let off = |parts: &'_ [Part]| -> Vec<usize> {
-        (0..parts.len()).filter(|&index| parts[index].group() == Some("offcpu")).collect()
-    };
-    let (full_off, variant_off) = (off(full), off(variant));
-    let causes = |parts: &[Part], off: &[usize]| -> Vec<String> {
-        off.iter().map(|&index| parts[index].cause.clone()).collect()
-    };
-    assert_eq!(causes(full, &full_off), causes(variant, &variant_off), "{what}");
-    for (a, b) in full_off.into_iter().zip(variant_off) {
-        let (a, b) = (&full[a], &variant[b]);
-        let allowed = a.uncertainty.max(b.uncertainty);
-        for (edge, by_full, by_variant) in [("begins", a.start, b.start), ("ends", a.stop, b.stop)] {
-            assert!(
-                by_full.abs_diff(by_variant) <= allowed,
-                "{what}: {} {edge} at {by_full} ns, or at {by_variant} ns, +- {allowed}",
-                a.cause
-            );
+    let (full, variant) = (absences(full), absences(variant));
+    assert_eq!(full.len(), variant.len(), "{what}");
+    for (a, b) in full.iter().zip(&variant) {
+        for ((by_full, sure), (by_variant, unsure)) in a.edges().into_iter().zip(b.edges()) {
+            check_edge(what, &a.parts[0].cause, (by_full, sure), (by_variant, unsure));
+        }
+        if a.waits() && b.waits() {
+            assert_eq!(a.parts[0].cause, b.parts[0].cause, "{what}");
+        }
+        match (a.woken(), b.woken()) {
+            (Some(by_full), Some(by_variant)) => check_edge(what, "the wake-up", by_full, by_variant),
+            (None, None) if a.waits() == b.waits() => {}
+            // Whoever knows less says so.
+            _ => assert!(b.hides_wake_up() || a.hides_wake_up(), "{what}: {}", b.parts[0].detail),
         }
     }
+}
+
+#[track_caller]
+fn check_edge(what: &str, cause: &str, full: (u64, u64), variant: (u64, u64)) {
+    let allowed = full.1.max(variant.1);
+    let apart = full.0.abs_diff(variant.0);
+    assert!(apart <= allowed, "{what}: {cause}: {} ns, or {} ns, +- {allowed}", full.0, variant.0);
 }
 
 /// Where both know whom the time belongs to, they agree, but for what lies within the stated uncertainty of an edge.
@@ -119,34 +185,81 @@ fn check_groups(what: &str, full: &[Part], variant: &[Part]) {
     }
 }
 
-#[test]
-fn less_trace_moves_no_edge_and_changes_no_group() {
-    for name in ["lock", "tcp", "oversubscription"] {
-        let capture = emulated(name);
-        let folder = tempfile::tempdir().expect("a folder");
-        let truth = capture.truth();
-        let entries = truth["explained"].as_array().expect("explained");
-        let planted: Vec<String> = entries
-            .iter()
-            .filter(|entry| entry["planted"] == true)
-            .map(|entry| entry["id"].to_string())
-            .collect();
-        assert!(planted.len() >= 100, "{name}: {} planted", planted.len());
-        let ids = planted.join(",");
-        let full = explained(&capture.root, &capture.perf_data, &ids);
-        let waits = full.values().flatten().filter(|part| part.cause.starts_with("offcpu.")).count();
-        assert!(waits >= 80, "{name}: {waits} waits");
-        let no_trace = without_trace(&capture.perf_data, folder.path());
-        for (variant, perf_data) in
-            [("user only", capture.root.join("user/perf.data")), ("sideband only", no_trace)]
-        {
-            let told = explained(&capture.root, &perf_data, &ids);
-            assert_eq!(told.len(), full.len(), "{name}, {variant}");
-            for (id, parts) in &told {
-                let what = format!("{name}, {variant}, interval {id}");
-                check_edges(&what, &full[id], parts);
-                check_groups(&what, &full[id], parts);
+/// Intervals in which something was planted; where nothing was, some in which something happened.
+fn ids(capture: &Capture) -> String {
+    let truth = capture.truth();
+    let (list, id) = if truth["explained"].is_array() { ("explained", "id") } else { ("truth", "index") };
+    let entries = truth[list].as_array().expect("a list");
+    let planted: Vec<&Value> = entries.iter().filter(|entry| entry["planted"] != false).collect();
+    let of = if planted.is_empty() { entries.iter().collect() } else { planted };
+    assert!(of.len() >= 10, "{} intervals", of.len());
+    of.iter().take(LOOKED_AT).map(|entry| entry[id].to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// A variant, and a word of what it says that it lacks.
+type Variant = (&'static str, PathBuf, Option<&'static str>);
+
+/// All that know when the thread was off its CPU.
+fn variants(capture: &Capture, folder: &Path) -> Vec<Variant> {
+    let at = |name: &str| folder.join(name).join("perf.data");
+    let no_tracepoints = encodings::without_tracepoints(&capture.perf_data, &at("no-tracepoints"));
+    let no_trace = encodings::without_trace(&capture.perf_data, &at("no-trace"));
+    let mut variants: Vec<Variant> = vec![
+        ("no tracepoints", no_tracepoints, Some("sched:sched_waking")),
+        ("sideband only", no_trace, Some("loss")),
+    ];
+    for (what, path, lacks) in [
+        ("user only", "user/perf.data", Some("user code only")),
+        ("single threads", "thread/perf.data", None),
+    ] {
+        let path = capture.root.join(path);
+        if path.exists() {
+            variants.push((what, path, lacks));
+        }
+    }
+    variants
+}
+
+fn check_capture(name: &'static str) {
+    let capture = emulated(name);
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids = ids(&capture);
+    let full = explained(&capture.root, &capture.perf_data, &ids);
+    for (variant, perf_data, lacks) in variants(&capture, folder.path()) {
+        let told = explained(&capture.root, &perf_data, &ids);
+        assert_eq!(told.len(), full.len(), "{name}, {variant}");
+        for (id, told) in &told {
+            let what = format!("{name}, {variant}, interval {id}");
+            check_edges(&what, &full[id].parts, &told.parts);
+            check_groups(&what, &full[id].parts, &told.parts);
+            if let Some(word) = lacks {
+                told.says(&what, word);
             }
         }
+    }
+    let no_tracepoints = folder.path().join("no-tracepoints/perf.data");
+    let trace_only =
+        encodings::without_switches(&no_tracepoints, &folder.path().join("trace-only/perf.data"));
+    for (id, told) in explained(&capture.root, &trace_only, &ids) {
+        let what = format!("{name}, trace only, interval {id}");
+        check_groups(&what, &full[&id].parts, &told.parts);
+        told.says(&what, "no switch records");
+        told.says(&what, "sched:sched_waking");
+    }
+}
+
+/// Waits, and threads that are preempted.
+#[test]
+fn less_trace_moves_no_edge_and_changes_no_group() {
+    for name in ["lock", "tcp", "oversubscription", "block", "wakeup", "preempt"] {
+        check_capture(name);
+    }
+}
+
+/// Kernel work, user code, queues, and nothing.
+#[test]
+fn less_trace_changes_no_group_of_work() {
+    for name in ["page_faults", "syscall", "rehash", "queue", "noise_only", "spsc", "fault"] {
+        check_capture(name);
     }
 }

@@ -58,7 +58,7 @@ pub fn attribute(
             segments.add(outlier, piece, range, verdict);
         }
     }
-    Attribution::new(outlier.interval.clone(), segments.finish(outlier.hand_off.as_ref()))
+    Attribution::new(outlier.interval.clone(), segments.finish(outlier))
 }
 
 /// An outlier beside its baselines.

@@ -41,6 +41,9 @@ pub(crate) fn find(
         })
     });
     marks.next().or_else(|| {
+        if !schedule.tells_switches() {
+            return None;
+        }
         let switch = switches.iter().find(|switch| runs.goes_on(switch))?;
         let what = format!(
             "the kernel switches threads in the trace of interval {}, and no switch record says so within a millisecond: what \

@@ -22,6 +22,7 @@ use crate::front_end;
 use crate::functions::Functions;
 use crate::hand_off::HandOff;
 use crate::kernel::{claims_of_frames, claims_of_records};
+use crate::late_switches;
 use crate::losses::add_losses;
 use crate::offcpu::Comms;
 use crate::partition::{Bid, Piece, partition};
@@ -30,7 +31,7 @@ use crate::precedence::Rank;
 use crate::queue::{Queues, claims_of_queue};
 use crate::sideband::{Sideband, SidebandEvent, events_within};
 use crate::spin::{claims_of_spins, rounds_of_spins};
-use crate::timeline::{Stay, stays_with};
+use crate::timeline::{Stay, known_without_records, stays_with, tell_preempted};
 use crate::untraced::Untraced;
 use crate::walk::{Activity, Run, Silence, UserCode};
 
@@ -221,8 +222,9 @@ pub(crate) fn examine_scene(
     let sideband = Sideband::new((scene.records)(around));
     let queue = scene.queues.before(interval);
     let by_records = HandOff::of(interval, &sideband);
-    let Time { hand_off, stays, activity, uncovered } =
+    let Time { hand_off, mut stays, activity, uncovered } =
         follow_interval(scene, interval, by_records, queue.last().map(|&(until, _)| until), decoder);
+    late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
     let addresses = Addresses { stays: &stays, files: scene.files };
     let mut claims = claims_of_frames(&activity.frames, &sideband, &addresses, scene.comms);
@@ -239,7 +241,7 @@ pub(crate) fn examine_scene(
     add_losses(&mut claims, &stays, &sideband);
     claims.extend(claims_of_spins(&activity.spins));
     let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
-    let mut behind = claims_of_queue(interval, from, &queue, &stays, &activity.spins);
+    let mut behind = claims_of_queue(interval, from, &queue, &stays, &activity);
     follow_queue(scene, interval, &mut behind, decoder, during);
     claims.extend(behind);
     let pieces = cut(interval.range, &claims, &activity.runs);
@@ -289,6 +291,12 @@ fn follow_interval(
     let mut follow_with = |hand_off: Option<HandOff>| {
         let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
         let (activity, uncovered) = follow(scene, &stays, busy, decoder);
+        if scene.schedule.tells_switches() || activity.switches.is_empty() {
+            return Time { hand_off, stays, activity, uncovered };
+        }
+        let mut stays = known_without_records(interval, stays, &activity);
+        let (activity, uncovered) = follow(scene, &stays, busy, decoder);
+        tell_preempted(&mut stays, &activity.paths);
         Time { hand_off, stays, activity, uncovered }
     };
     let time = follow_with(hand_off);

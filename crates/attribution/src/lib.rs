@@ -20,6 +20,7 @@ mod front_end;
 mod functions;
 mod hand_off;
 mod kernel;
+mod late_switches;
 mod losses;
 mod offcpu;
 mod partition;

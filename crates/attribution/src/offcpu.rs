@@ -15,7 +15,7 @@ use crate::claim::Claim;
 use crate::files::Files;
 use crate::kernel;
 use crate::precedence::Rank;
-use crate::sideband::{EventKind, Sideband};
+use crate::sideband::{EventKind, Sideband, SidebandEvent};
 use crate::timeline::{Stay, Whereabouts, runs_on};
 use crate::waits::{Call, Wait, wait_of, was_held};
 use crate::waker::Wakeup;
@@ -90,7 +90,8 @@ pub(crate) fn claims_of_stay(
     let mut claims = match reason {
         LeaveReason::Preempted => vec![preempted(stay, &story, context)],
         LeaveReason::Slept(state) => waited(stay, state, story, context),
-        LeaveReason::Exited | LeaveReason::Unknown => Vec::new(),
+        LeaveReason::Unknown => vec![in_part(stay)],
+        LeaveReason::Exited => Vec::new(),
     };
     claims.retain(|claim| !claim.range().is_empty());
     for claim in &mut claims {
@@ -102,8 +103,8 @@ pub(crate) fn claims_of_stay(
 
 fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
     let cause = Cause::OffCpu(OffCpu::Preempted);
-    let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, Certainty::Measured);
-    if let Some(cpu) = stay.left_cpu {
+    let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, certainty_of(stay, Certainty::Measured));
+    if let Some(cpu) = stay.left_cpu.filter(|_| is_recorded(stay)) {
         match (who_ran(cpu, stay.range, context), idle_within(cpu, stay.range, context)) {
             (Some(who), idle) => {
                 let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
@@ -124,6 +125,23 @@ fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
     if let Some(user) = story.left.as_ref().and_then(CallPath::tell_user) {
         claim.say(&format!("while in {user}"));
     }
+    claim
+}
+
+/// Whether a record tells that the thread left, and not the flow alone.
+fn is_recorded(stay: &Stay) -> bool {
+    stay.start_record.is_some()
+}
+
+/// What the flow alone tells of an absence is not measured.
+fn certainty_of(stay: &Stay, certainty: Certainty) -> Certainty {
+    if certainty == Certainty::Measured && !is_recorded(stay) { Certainty::Decoded } else { certainty }
+}
+
+/// The thread was off the CPU for some of the time, and no record tells for which.
+fn in_part(stay: &Stay) -> Claim {
+    let mut claim = Claim::new(stay.range, Rank::OffCpu, Cause::Unexplained, Certainty::Unknown);
+    claim.say("the kernel switched threads several times, and no record tells when to which");
     claim
 }
 
@@ -174,7 +192,8 @@ fn waited(stay: &Stay, state: Option<char>, story: Story, context: &Context<'_>)
     let wait = wait_of(stay, state, story.left.as_ref(), story.wakeup.as_ref(), context);
     let woken_at = story.wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
     let range = TscRange::new(stay.range.start, woken_at);
-    let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), wait.certainty);
+    let certainty = certainty_of(stay, wait.certainty);
+    let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), certainty);
     for particular in &wait.particulars {
         claim.say(particular);
     }
@@ -184,10 +203,13 @@ fn waited(stay: &Stay, state: Option<char>, story: Story, context: &Context<'_>)
         claim.say(&ended_by(wakeup, &wait, &story, context));
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));
-    } else if stay.stop_record.is_none() {
+    } else if stay.stop_record.is_none() && is_recorded(stay) {
         claim.say("not woken before the interval ended");
-    } else if context.sideband.events().iter().all(|event| !matches!(event.kind, EventKind::Waking { .. })) {
-        claim.say("the capture has no wake-up records: waiting and run-queue time together");
+    } else {
+        let is_waking = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { .. });
+        let any = context.sideband.events().iter().any(is_waking);
+        let missing = if any { "no record of its wake-up" } else { "the capture has no wake-up records" };
+        claim.say(&format!("{missing}: waiting and run-queue time together"));
     }
     claim.during = story.during;
     claims.push(claim);

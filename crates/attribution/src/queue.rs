@@ -11,7 +11,7 @@ use model::{Cause, Certainty, Interval, IntervalId, Tid, Tsc, TscRange};
 use crate::claim::Claim;
 use crate::precedence::Rank;
 use crate::timeline::{Stay, Whereabouts};
-use crate::walk::Spin;
+use crate::walk::{Activity, Spin};
 
 /// How many intervals one may be seen to wait behind.
 const MOST: usize = 64;
@@ -59,14 +59,16 @@ fn is_handed_over(interval: &Interval) -> bool {
 }
 
 /// The time from `from` on in which the stop thread was busy with the intervals that ended `before` this one. The
-/// wait or the waiting loop that was under way then is nobody's work.
+/// wait or the waiting loop that was under way then is nobody's work; where no flow tells of a loop, there may have been
+/// one all the time.
 pub(crate) fn claims_of_queue(
     interval: &Interval,
     from: Tsc,
     before: &[(Tsc, IntervalId)],
     stays: &[Stay],
-    spins: &[Spin],
+    activity: &Activity,
 ) -> Vec<Claim> {
+    let spins = &activity.spins;
     let mut claims = Vec::new();
     let mut position = from;
     for &(stop, id) in before {
@@ -78,6 +80,9 @@ pub(crate) fn claims_of_queue(
         let mut claim = Claim::new(busy, Rank::Queue, Cause::QueueBehind, Certainty::Measured);
         claim.occurrence = id.0;
         claim.say(&format!("behind {} {id}", interval.label));
+        if !activity.ran_within(busy) {
+            claim.uncertainty = busy.ticks();
+        }
         claims.push(claim);
     }
     claims

@@ -7,7 +7,6 @@ use perfdata::LeaveReason;
 
 use crate::claim::Claim;
 use crate::examine::Examined;
-use crate::hand_off::HandOff;
 use crate::partition::Piece;
 use crate::spin::SpinBudget;
 use crate::timeline::{Stay, Whereabouts, stay_at};
@@ -22,7 +21,7 @@ pub(crate) fn plain(examined: &Examined) -> Vec<Segment> {
     for piece in &examined.pieces {
         segments.add(examined, piece, piece.range, None);
     }
-    segments.finish(examined.hand_off.as_ref())
+    segments.finish(examined)
 }
 
 /// What a comparison made of a stretch of user code.
@@ -79,9 +78,10 @@ impl Segments {
         }
     }
 
-    /// The segments; the one behind the hand-off says so.
-    pub(crate) fn finish(mut self, hand_off: Option<&HandOff>) -> Vec<Segment> {
-        if let Some(hand_off) = hand_off
+    /// The segments of the interval; the one behind the hand-off says so.
+    pub(crate) fn finish(mut self, examined: &Examined) -> Vec<Segment> {
+        self.tell_late_switches(&examined.stays);
+        if let Some(hand_off) = &examined.hand_off
             && let Some(segment) = self.done.iter_mut().find(|segment| segment.range.start == hand_off.at)
         {
             let handed = format!("handed over by {} ({})", hand_off.by, hand_off.certainty);
@@ -90,6 +90,23 @@ impl Segments {
             segment.evidence.extend(hand_off.evidence.clone());
         }
         self.done
+    }
+
+    /// Both segments at a switch whose record may have come late say so. The thread did not come back before it was
+    /// woken, or left.
+    fn tell_late_switches(&mut self, stays: &[Stay]) {
+        for stay in stays.iter().filter(|stay| stay.late > Ticks(0)) {
+            let behind = self.done.partition_point(|segment| segment.range.start < stay.range.start);
+            let before = behind.checked_sub(1).map(|index| &self.done[index]);
+            let Some(before) = before.filter(|before| before.range.stop == stay.range.start) else {
+                continue;
+            };
+            let comes_back = stay.place.cpu().is_some();
+            let late = if comes_back { stay.late.min(before.range.ticks()) } else { stay.late };
+            for segment in self.done.iter_mut().take(behind + 1).skip(behind - 1) {
+                segment.edge_uncertainty = segment.edge_uncertainty.max(late);
+            }
+        }
     }
 
     fn add_run(&mut self, run: &Run, place: &Place, verdict: Option<Verdict>, collector: Option<&str>) {

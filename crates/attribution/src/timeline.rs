@@ -3,10 +3,14 @@
 //! Input: the interval, its hand-off and the schedule. Output: [`Stay`]s in order that cover the interval's range
 //! without holes.
 
-use model::{Cpu, FileOffset, Interval, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+use model::{Cpu, FileOffset, Interval, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::{LeaveReason, Run, Schedule};
 
+use crate::call_path::CallPath;
 use crate::hand_off::HandOff;
+use crate::late_switches::scheduler_at;
+use crate::waits::is_preempted;
+use crate::walk::{Activity, Switch};
 
 /// Where a thread was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,8 @@ pub struct Stay {
     pub left_cpu: Option<Cpu>,
     /// When the thread left it: before the stay's start where the interval began later.
     pub left_at: Option<Tsc>,
+    /// How much earlier it may have begun: the record of its begin came behind the scheduler's decision.
+    pub late: Ticks,
     /// The record that began it.
     pub start_record: Option<FileOffset>,
     /// The record that ended it.
@@ -90,6 +96,56 @@ pub(crate) fn stays_with(
     }
 }
 
+/// The stays in a capture without switch records, by what the flow of the CPUs tells. A thread that marks is on its
+/// CPU: with two switches in a stay it left with the first and came back with the second; with more, which of the time
+/// between the first and the last was its own nothing tells. Who got the work from another thread may have slept then.
+pub(crate) fn known_without_records(interval: &Interval, stays: Vec<Stay>, activity: &Activity) -> Vec<Stay> {
+    let begins = |stay: &Stay| {
+        let same = |thread: ThreadId| stay.thread.is_some_and(|own| own.tid == thread.tid);
+        stay.range.start == interval.range.start && interval.start_thread.is_some_and(same)
+    };
+    let late = |at: Tsc| scheduler_at(&activity.frames, at).map_or(Ticks(0), |since| at.since(since));
+    let mut known = Vec::with_capacity(stays.len() + 2);
+    for stay in stays {
+        let within = |switch: &&Switch| {
+            stay.place.cpu().is_some_and(|cpu| switch.cpu == Some(cpu)) && stay.range.contains(switch.at)
+        };
+        let switches: Vec<Tsc> = activity.switches.iter().filter(within).map(|switch| switch.at).collect();
+        let (Some(&first), Some(&last)) = (switches.first(), switches.last()) else {
+            known.push(stay);
+            continue;
+        };
+        let first = if begins(&stay) { first } else { stay.range.start };
+        let absent = first > stay.range.start && switches.len() == 2;
+        let reason = if absent { LeaveReason::Slept(None) } else { LeaveReason::Unknown };
+        let part = |start, stop, late| Stay { range: TscRange::new(start, stop), late, ..stay.clone() };
+        push(&mut known, Stay { stop_record: None, ..part(stay.range.start, first, stay.late) });
+        push(
+            &mut known,
+            Stay {
+                place: Whereabouts::OffCpu(reason),
+                left_cpu: stay.place.cpu(),
+                left_at: Some(first),
+                start_record: None,
+                stop_record: None,
+                ..part(first, last, late(first))
+            },
+        );
+        push(&mut known, Stay { start_record: None, ..part(last, stay.range.stop, late(last)) });
+    }
+    known
+}
+
+/// Tells which of the absences that no record tells were no waits: `paths` lead into the scheduler.
+pub(crate) fn tell_preempted(stays: &mut [Stay], paths: &[CallPath]) {
+    for stay in stays.iter_mut().filter(|stay| stay.start_record.is_none()) {
+        let path = paths.iter().find(|path| Some(path.at) == stay.left_at);
+        if stay.place == Whereabouts::OffCpu(LeaveReason::Slept(None)) && path.is_some_and(is_preempted) {
+            stay.place = Whereabouts::OffCpu(LeaveReason::Preempted);
+        }
+    }
+}
+
 /// The stay that holds `at`.
 pub(crate) fn stay_at(stays: &[Stay], at: Tsc) -> Option<&Stay> {
     let index = stays.partition_point(|stay| stay.range.stop <= at);
@@ -105,7 +161,7 @@ pub(crate) fn stays_of_thread(
 ) -> Vec<Stay> {
     let mut stays = Vec::new();
     let mut position = range.start;
-    let mut left: Option<(LeaveReason, Cpu, Tsc, Option<FileOffset>)> = None;
+    let mut left: Option<Left<'_>> = None;
     for run in runs_from(schedule, thread.tid, range.start, conversion) {
         let on = TscRange::new(conversion.to_tsc(run.start), conversion.to_tsc(run.stop));
         if on.start >= range.stop {
@@ -116,10 +172,13 @@ pub(crate) fn stays_of_thread(
             let before = TscRange::new(position, on.start.max(position));
             push(&mut stays, absent(before, thread, left, run.start_record));
             let inside = TscRange::new(before.stop, on.stop.min(range.stop));
-            push(&mut stays, present(inside, thread, run));
+            push(
+                &mut stays,
+                present(inside, thread, run, late_of(inside.start, on.start, run.start_late_ns, conversion)),
+            );
             position = inside.stop;
         }
-        left = Some((run.leave, run.cpu, on.stop, run.stop_record));
+        left = Some(Left { run, at: on.stop, late: conversion.ns_to_ticks(run.stop_late_ns) });
     }
     push(&mut stays, absent(TscRange::new(position, range.stop), thread, left, None));
     stays
@@ -156,32 +215,47 @@ pub fn runs_on(
         .filter_map(move |(thread, on)| Some((thread, on.intersection(range)?)))
 }
 
-fn present(range: TscRange, thread: ThreadId, run: &Run) -> Stay {
+/// How much earlier a stay may have begun that begins at `start`: nothing of it where the interval cuts it off.
+fn late_of(start: Tsc, switched: Tsc, late_ns: u64, conversion: TimeConversion) -> Ticks {
+    if start == switched { conversion.ns_to_ticks(late_ns) } else { Ticks(0) }
+}
+
+fn present(range: TscRange, thread: ThreadId, run: &Run, late: Ticks) -> Stay {
     Stay {
         range,
         thread: Some(thread),
         place: Whereabouts::OnCpu(run.cpu),
         left_cpu: None,
         left_at: None,
+        late,
         start_record: run.start_record,
         stop_record: run.stop_record,
     }
 }
 
+/// The run behind which a thread is absent.
+#[derive(Clone, Copy)]
+struct Left<'a> {
+    run: &'a Run,
+    at: Tsc,
+    late: Ticks,
+}
+
 fn absent(
     range: TscRange,
     thread: ThreadId,
-    left: Option<(LeaveReason, Cpu, Tsc, Option<FileOffset>)>,
+    left: Option<Left<'_>>,
     stop_record: Option<FileOffset>,
 ) -> Stay {
     match left {
-        Some((reason, cpu, at, start_record)) if reason != LeaveReason::Unknown => Stay {
+        Some(Left { run, at, late }) if run.leave != LeaveReason::Unknown => Stay {
             range,
             thread: Some(thread),
-            place: Whereabouts::OffCpu(reason),
-            left_cpu: Some(cpu),
+            place: Whereabouts::OffCpu(run.leave),
+            left_cpu: Some(run.cpu),
             left_at: Some(at),
-            start_record,
+            late: if at == range.start { late } else { Ticks(0) },
+            start_record: run.stop_record,
             stop_record,
         },
         _ => unknown(range, Some(thread)),
@@ -195,6 +269,7 @@ fn unknown(range: TscRange, thread: Option<ThreadId>) -> Stay {
         place: Whereabouts::Unknown,
         left_cpu: None,
         left_at: None,
+        late: Ticks(0),
         start_record: None,
         stop_record: None,
     }
@@ -205,3 +280,6 @@ fn push(stays: &mut Vec<Stay>, stay: Stay) {
         stays.push(stay);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,6 +75,11 @@ pub(crate) fn wait_of(
     wait
 }
 
+/// Whether the way into the scheduler says that the thread could have run on.
+pub(crate) fn is_preempted(path: &CallPath) -> bool {
+    path.kernel_functions().any(kernel_functions::gives_way)
+}
+
 impl Wait {
     /// A page fault that reads a page in: by the way, or by the record of the fault where no call was open.
     fn tell_page_in(&mut self, stay: &Stay, path: Option<&CallPath>, context: &Context<'_>) {

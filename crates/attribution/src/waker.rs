@@ -38,8 +38,8 @@ pub(crate) struct Wakeup {
 impl Wakeup {
     /// The wake-up that ended the wait of `stay`, if a record tells.
     pub(crate) fn of(stay: &Stay, sideband: &Sideband) -> Option<Wakeup> {
-        let first = sideband.wakings(stay.thread?.tid, stay.range).next()?;
-        let event = waking_before(first, stay, sideband).unwrap_or(first);
+        let first = sideband.wakings(stay.thread?.tid, stay.range).next();
+        let event = waking_before(first, stay, sideband).or(first)?;
         let by_waker = matches!(event.kind, EventKind::Waking { by_waker: true, .. });
         let interrupt = event.cpu.and_then(|cpu| sideband.interrupt_at(cpu, event.time)).filter(|_| by_waker);
         Some(Wakeup {
@@ -79,16 +79,17 @@ impl Wakeup {
 }
 
 /// A waker may come while the thread is on its way out: `sched_waking` then stands before the switch and `sched_wakeup`,
-/// which is `completed`, behind it. The thread waited for nothing any more.
+/// which is `completed`, behind it, or nowhere in a trace of single threads, for the CPU that completes it does so in
+/// the idle task. The thread waited for nothing any more.
 fn waking_before<'a>(
-    completed: &SidebandEvent,
+    completed: Option<&SidebandEvent>,
     stay: &Stay,
     sideband: &'a Sideband,
 ) -> Option<&'a SidebandEvent> {
     let by_waker = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { by_waker: true, .. });
     let before = TscRange::new(stay.range.start.before(APART), stay.range.start);
     let last = sideband.wakings(stay.thread?.tid, before).last()?;
-    (by_waker(last) && !by_waker(completed)).then_some(last)
+    (by_waker(last) && completed.is_none_or(|completed| !by_waker(completed))).then_some(last)
 }
 
 /// A softirq runs behind the interrupt that raised it, or at the end of the critical section in which a system call

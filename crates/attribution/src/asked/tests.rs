@@ -1,6 +1,6 @@
 //! Frequencies in force, by hand: ticks are nanoseconds here.
 
-use model::{ThreadId, Tsc};
+use model::{ThreadId, Ticks, Tsc};
 use perfdata::{AskedFrequency, LeaveReason};
 
 use super::*;
@@ -10,7 +10,16 @@ use crate::timeline::Whereabouts;
 fn stay(start: u64, stop: u64, place: Whereabouts) -> Stay {
     let range = TscRange::new(Tsc(start), Tsc(stop));
     let thread: Option<ThreadId> = Some(WORKER);
-    Stay { range, thread, place, left_cpu: None, left_at: None, start_record: None, stop_record: None }
+    Stay {
+        range,
+        thread,
+        place,
+        left_cpu: None,
+        left_at: None,
+        late: Ticks(0),
+        start_record: None,
+        stop_record: None,
+    }
 }
 
 /// CPU 0 at 3 GHz from 100 on and at 1 GHz from 500 on, CPU 1 at 2 GHz from 300 on.

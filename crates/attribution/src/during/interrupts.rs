@@ -1,7 +1,7 @@
 //! What happened during a wait that an interrupt ended: the interrupt's work on the CPU that woke the thread, and
 //! before it the device, the timer or the network that it came from.
 
-use model::{Cause, Certainty, Interval, IntervalId, OffCpu, Segment, TscRange};
+use model::{Cause, Certainty, Interval, IntervalId, OffCpu, Segment, Ticks, TscRange};
 
 use crate::claim::Claim;
 use crate::examine::{Examined, Scene};
@@ -37,6 +37,7 @@ pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: 
         place,
         left_cpu: None,
         left_at: None,
+        late: Ticks(0),
         start_record: None,
         stop_record: None,
     };

@@ -223,3 +223,12 @@ pub(crate) struct Activity {
     /// Where the thread stood at the end of each of its stays on a CPU.
     pub(crate) paths: Vec<CallPath>,
 }
+
+impl Activity {
+    /// Whether the flow tells of any code that ran within `range`.
+    pub(crate) fn ran_within(&self, range: TscRange) -> bool {
+        let runs = self.runs.iter().map(|run| run.range);
+        let frames = self.frames.iter().map(|frame| frame.range);
+        runs.chain(frames).any(|ran| ran.overlaps(range))
+    }
+}

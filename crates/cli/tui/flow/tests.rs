@@ -80,6 +80,7 @@ fn stay(range: (u64, u64), place: Whereabouts) -> Stay {
         place,
         left_cpu: None,
         left_at: None,
+        late: Ticks(0),
         start_record: None,
         stop_record: None,
     }

@@ -4,7 +4,7 @@
 
 use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid};
 
-use super::{LeaveReason, Run};
+use super::{IN_LATE_NS, LeaveReason, OUT_LATE_NS, Run};
 
 /// Where and when something was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub(super) struct SchedSwitch {
 struct Open {
     thread: ThreadId,
     start: PerfTime,
+    /// How much earlier it may have begun.
+    late_ns: u64,
     start_record: Option<FileOffset>,
     /// The last record that showed this thread here.
     seen: PerfTime,
@@ -69,7 +71,7 @@ impl CpuTrack {
             Some(_) => {}
             None => {
                 let start = self.on_since.unwrap_or(at.time);
-                self.open = Some(Open { thread, start, start_record: None, seen: at.time });
+                self.open = Some(Open { thread, start, late_ns: 0, start_record: None, seen: at.time });
             }
         }
     }
@@ -100,26 +102,29 @@ impl CpuTrack {
             (None, Some(_)) if preempt => LeaveReason::Preempted,
             (None, Some(_)) => LeaveReason::Slept(None),
         };
+        let late_ns = if decided.is_some() { 0 } else { self.late(at, OUT_LATE_NS) };
         self.last_record = at.time;
         if let Some(prev) = prev {
             self.drop_other_than(prev.tid, runs);
             if let (None, Some(start)) = (self.open, self.on_since) {
-                self.open = Some(Open { thread: prev, start, start_record: None, seen: start });
+                self.open = Some(Open { thread: prev, start, late_ns: 0, start_record: None, seen: start });
             }
         }
-        let edge = decided.map_or(at, |switch| switch.at);
-        self.close(edge.time, leave, Some(edge.record), runs);
+        let edge = Edge { at: decided.map_or(at, |switch| switch.at), late_ns };
+        self.close(edge.end(leave), runs);
         let next = next.or(decided.map(|switch| switch.next));
-        self.open = next.map(|thread| open_at(edge, thread));
+        self.open = next.map(|thread| edge.begin(thread));
     }
 
     /// SWITCH in: the edge where nothing came before it.
     pub(super) fn switch_in(&mut self, at: At, next: ThreadId, prev: Option<ThreadId>, runs: &mut Vec<Run>) {
+        let late_ns = self.late(at, IN_LATE_NS);
         self.last_record = at.time;
         if let Some(switch) = self.decided.take() {
             if switch.next.tid == next.tid {
-                self.close(switch.at.time, switch.leave, Some(switch.at.record), runs);
-                self.open = Some(open_at(switch.at, next));
+                let edge = Edge::decided(switch);
+                self.close(edge.end(switch.leave), runs);
+                self.open = Some(edge.begin(next));
                 return;
             }
             self.decided = Some(switch);
@@ -134,23 +139,23 @@ impl CpuTrack {
             open.seen = at.time;
             return;
         }
+        let edge = Edge { at, late_ns };
+        let end = End { stop_record: None, ..edge.end(LeaveReason::Unknown) };
         match (self.open, self.on_since, prev) {
-            (Some(open), _, Some(prev)) if open.thread.tid == prev.tid => {
-                self.close(at.time, LeaveReason::Unknown, None, runs);
-            }
+            (Some(open), _, Some(prev)) if open.thread.tid == prev.tid => self.close(end, runs),
             (None, Some(start), Some(thread)) => {
-                self.open = Some(Open { thread, start, start_record: None, seen: start });
-                self.close(at.time, LeaveReason::Unknown, None, runs);
+                self.open = Some(Open { thread, start, late_ns: 0, start_record: None, seen: start });
+                self.close(end, runs);
             }
             _ => self.close_at_last_sight(runs),
         }
-        self.open = Some(open_at(at, next));
+        self.open = Some(edge.begin(next));
     }
 
     /// Records were lost between the last record of this CPU and this one, switches perhaps among them.
     pub(super) fn lost(&mut self, at: At, runs: &mut Vec<Run>) {
         self.carry_out_decided(runs);
-        self.close(self.last_record, LeaveReason::Unknown, None, runs);
+        self.close(End::unseen(self.last_record), runs);
         self.on_since = Some(at.time);
         self.last_record = at.time;
     }
@@ -167,14 +172,20 @@ impl CpuTrack {
 
     pub(super) fn finish(&mut self, end: PerfTime, runs: &mut Vec<Run>) {
         self.carry_out_decided(runs);
-        self.close(end, LeaveReason::Unknown, None, runs);
+        self.close(End::unseen(end), runs);
+    }
+
+    /// How much earlier than by the record of a switch it may have been decided: not before the CPU's record before.
+    fn late(&self, at: At, most_ns: u64) -> u64 {
+        at.time.0.saturating_sub(self.last_record.0).min(most_ns)
     }
 
     /// No SWITCH records came.
     fn carry_out_decided(&mut self, runs: &mut Vec<Run>) {
         if let Some(switch) = self.decided.take() {
-            self.close(switch.at.time, switch.leave, Some(switch.at.record), runs);
-            self.open = Some(open_at(switch.at, switch.next));
+            let edge = Edge::decided(switch);
+            self.close(edge.end(switch.leave), runs);
+            self.open = Some(edge.begin(switch.next));
         }
     }
 
@@ -187,25 +198,69 @@ impl CpuTrack {
 
     fn close_at_last_sight(&mut self, runs: &mut Vec<Run>) {
         if let Some(open) = self.open {
-            self.close(open.seen, LeaveReason::Unknown, None, runs);
+            self.close(End::unseen(open.seen), runs);
         }
     }
 
-    fn close(
-        &mut self,
-        stop: PerfTime,
-        leave: LeaveReason,
-        stop_record: Option<FileOffset>,
-        runs: &mut Vec<Run>,
-    ) {
+    fn close(&mut self, end: End, runs: &mut Vec<Run>) {
         self.on_since = None;
-        let Some(Open { thread, start, start_record, .. }) = self.open.take() else { return };
+        let Some(Open { thread, start, late_ns: start_late_ns, start_record, .. }) = self.open.take() else {
+            return;
+        };
+        let End { stop, leave, stop_late_ns, stop_record } = end;
         if start < stop {
-            runs.push(Run { thread, cpu: self.cpu, start, stop, leave, start_record, stop_record });
+            let cpu = self.cpu;
+            let run = Run {
+                thread,
+                cpu,
+                start,
+                stop,
+                leave,
+                start_late_ns,
+                stop_late_ns,
+                start_record,
+                stop_record,
+            };
+            runs.push(run);
         }
     }
 }
 
-fn open_at(at: At, thread: ThreadId) -> Open {
-    Open { thread, start: at.time, start_record: Some(at.record), seen: at.time }
+/// A switch: one thread's run ends here and the next one's begins.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    at: At,
+    /// How much earlier it may have been decided.
+    late_ns: u64,
+}
+
+impl Edge {
+    fn decided(switch: SchedSwitch) -> Edge {
+        Edge { at: switch.at, late_ns: 0 }
+    }
+
+    fn begin(self, thread: ThreadId) -> Open {
+        let start = self.at.time;
+        Open { thread, start, late_ns: self.late_ns, start_record: Some(self.at.record), seen: start }
+    }
+
+    fn end(self, leave: LeaveReason) -> End {
+        End { stop: self.at.time, leave, stop_late_ns: self.late_ns, stop_record: Some(self.at.record) }
+    }
+}
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    stop: PerfTime,
+    leave: LeaveReason,
+    stop_late_ns: u64,
+    stop_record: Option<FileOffset>,
+}
+
+impl End {
+    /// At the last time that is known of it.
+    fn unseen(stop: PerfTime) -> End {
+        End { stop, leave: LeaveReason::Unknown, stop_late_ns: 0, stop_record: None }
+    }
 }

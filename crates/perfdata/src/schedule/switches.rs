@@ -60,6 +60,7 @@ fn cut_double_presence(runs: &mut Vec<Run>) {
             && earlier.stop > start
         {
             (earlier.stop, earlier.leave, earlier.stop_record) = (start, LeaveReason::Unknown, None);
+            earlier.stop_late_ns = 0;
         }
     }
     runs.retain(|run| run.start < run.stop);

@@ -98,6 +98,24 @@ fn records_of_single_threads_leave_the_rest_unknown() {
     );
 }
 
+/// Where no `sched_switch` tells the edge, the decision lies between the record before and the SWITCH record, and not
+/// longer before than usual: 10 us for SWITCH out, 50 us for SWITCH in.
+#[test]
+fn switch_records_say_how_late_they_may_be() {
+    let mut tracks = Tracks::default();
+    tracks.switched_in(at(1_000), Some(A), None);
+    tracks.present(at(200_000), Some(A));
+    tracks.out(at(203_000), Some(A), None, false);
+    tracks.switched_in(at(900_000), Some(A), None);
+    tracks.out(at(990_000), Some(A), Some(IDLE), false);
+    tracks.sched_switch(switch(1_000_000, IDLE, A, LeaveReason::Preempted));
+    tracks.out(at(1_000_900), Some(IDLE), Some(A), true);
+    let schedule = tracks.finish(PerfTime(2_000_000));
+    let late: Vec<_> = schedule.of_thread(A.tid).map(|run| (run.start_late_ns, run.stop_late_ns)).collect();
+    assert_eq!(late, [(0, 3_000), (50_000, 10_000), (0, 0)]);
+    assert!(schedule.tells_switches());
+}
+
 #[test]
 fn an_ended_thread_has_no_number_any_more() {
     let mut tracks = Tracks::default();
