@@ -20,7 +20,7 @@ use crate::segments::{Segments, Verdict, plain};
 use crate::spin::SpinBudget;
 use crate::walk::{ByAddress, NodeKey};
 use budget::{Budget, Extra, FrontEnd, budgets, extras};
-use profile::{Baselines, Profile, SMALLEST, Typical, profile};
+use profile::{Baselines, Profile, SMALLEST, Typical, profile, whole, with_jitter};
 use story::Story;
 
 /// The attribution of a baseline, or of an interval without baselines: user code as it is.
@@ -43,8 +43,8 @@ pub fn attribute(
     if baselines.is_empty() {
         return attribute_alone(outlier);
     }
-    let spins = SpinBudget::of(outlier, baselines);
-    let mut comparison = Comparison::new(outlier, baselines, spins.total());
+    let mut spins = SpinBudget::of(outlier, baselines);
+    let mut comparison = Comparison::new(outlier, baselines, &mut spins);
     let mut segments = Segments::comparing(spins);
     for piece in &outlier.pieces {
         // A collector's time is its own, whatever the baselines collected.
@@ -75,13 +75,16 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// `spun` ticks of its waiting loops are as expected.
-    fn new(outlier: &'a Examined, baselines: &[&Examined], spun: u64) -> Comparison<'a> {
+    /// Time in slow waiting loops counts as far as the whole interval is slower.
+    fn new(outlier: &'a Examined, baselines: &[&Examined], spins: &mut SpinBudget) -> Comparison<'a> {
         let (own, baselines) = (profile(outlier), Baselines::of(baselines));
+        let all = whole(&own).ticks + spins.total() + spins.slow();
+        let is_usual = all <= with_jitter(&baselines.whole);
+        spins.keep_slow(if is_usual { 0 } else { all - baselines.whole.mean.ticks });
         let extras = extras(&outlier.code, &baselines);
         let twins = twins(outlier, &own, &baselines);
         let front_end = FrontEnd::of(outlier, baselines.most_front_end_samples);
-        let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, spun));
+        let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, spins.total()));
         Comparison { outlier, own, baselines, twins, extras, budgets, front_end, told: Vec::new() }
     }
 

@@ -31,7 +31,8 @@ use crate::precedence::Rank;
 use crate::queue::{Queues, claims_of_queue};
 use crate::sideband::{Sideband, SidebandEvent, events_within};
 use crate::spin::{claims_of_spins, rounds_of_spins};
-use crate::timeline::{Stay, known_without_records, stays_with, tell_preempted};
+use crate::timeline::{Stay, stays_with};
+use crate::unrecorded::absences;
 use crate::untraced::Untraced;
 use crate::walk::{Activity, Run, Silence, UserCode};
 
@@ -246,7 +247,7 @@ pub(crate) fn examine_scene(
     claims.extend(behind);
     let pieces = cut(interval.range, &claims, &activity.runs);
     let rounds = rounds_of_spins(&activity.spins);
-    let contradiction = contradictions::find(interval, &activity.switches, scene.schedule, scene.conversion);
+    let contradiction = contradictions::find(interval, &stays, scene.schedule, scene.conversion);
     Examined {
         interval: interval.clone(),
         asked: asked_during(&stays, scene.frequencies, scene.conversion),
@@ -291,12 +292,10 @@ fn follow_interval(
     let mut follow_with = |hand_off: Option<HandOff>| {
         let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
         let (activity, uncovered) = follow(scene, &stays, busy, decoder);
-        if scene.schedule.tells_switches() || activity.switches.is_empty() {
+        let Some(stays) = absences(interval, &stays, &activity, scene.schedule) else {
             return Time { hand_off, stays, activity, uncovered };
-        }
-        let mut stays = known_without_records(interval, stays, &activity);
+        };
         let (activity, uncovered) = follow(scene, &stays, busy, decoder);
-        tell_preempted(&mut stays, &activity.paths);
         Time { hand_off, stays, activity, uncovered }
     };
     let time = follow_with(hand_off);

@@ -34,6 +34,7 @@ mod sideband;
 mod spin;
 mod syscalls;
 mod timeline;
+mod unrecorded;
 mod untraced;
 mod view;
 mod waits;

@@ -97,15 +97,20 @@ pub(crate) fn claims_of_stay(
     for claim in &mut claims {
         claim.occurrence = occurrence;
         claim.evidence.extend(switch_records(stay));
+        if let Some(aux_offset) = stay.left_by_flow {
+            claim.say("by the trace, no record tells the switch");
+            claim.certainty = claim.certainty.min(Certainty::Inferred);
+            claim.evidence.push(Evidence::packet(aux_offset, stay.left_cpu, "the kernel switches threads"));
+        }
     }
     claims
 }
 
 fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
     let cause = Cause::OffCpu(OffCpu::Preempted);
-    let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, certainty_of(stay, Certainty::Measured));
-    if let Some(cpu) = stay.left_cpu.filter(|_| is_recorded(stay)) {
-        match (who_ran(cpu, stay.range, context), idle_within(cpu, stay.range, context)) {
+    let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, Certainty::Measured);
+    if let Some(cpu) = stay.left_cpu {
+        match (who_ran(cpu, stay.range, stay.thread, context), idle_within(cpu, stay.range, context)) {
             (Some(who), idle) => {
                 let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
                 claim.say(&format!("by {who}{idle}"));
@@ -128,20 +133,10 @@ fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
     claim
 }
 
-/// Whether a record tells that the thread left, and not the flow alone.
-fn is_recorded(stay: &Stay) -> bool {
-    stay.start_record.is_some()
-}
-
-/// What the flow alone tells of an absence is not measured.
-fn certainty_of(stay: &Stay, certainty: Certainty) -> Certainty {
-    if certainty == Certainty::Measured && !is_recorded(stay) { Certainty::Decoded } else { certainty }
-}
-
 /// The thread was off the CPU for some of the time, and no record tells for which.
 fn in_part(stay: &Stay) -> Claim {
     let mut claim = Claim::new(stay.range, Rank::OffCpu, Cause::Unexplained, Certainty::Unknown);
-    claim.say("the kernel switched threads several times, and no record tells when to which");
+    claim.say("the kernel switched threads, and no record tells to which");
     claim
 }
 
@@ -151,11 +146,12 @@ fn idle_within(cpu: Cpu, range: TscRange, context: &Context<'_>) -> Option<u64> 
     Some(idle.map(|(_, ns)| ns).sum()).filter(|&ns| ns > 0)
 }
 
-/// "comp-cfs (tid 122) for 1024.0 us, … on CPU 1": the threads that ran on `cpu` during `range`, longest first. The idle
-/// task is nobody.
-fn who_ran(cpu: Cpu, range: TscRange, context: &Context<'_>) -> Option<String> {
+/// "comp-cfs (tid 122) for 1024.0 us, … on CPU 1": the threads but `own` that ran on `cpu` during `range`, longest
+/// first. The idle task is nobody; where the records lack its switches, it is the thread itself that runs by them.
+fn who_ran(cpu: Cpu, range: TscRange, own: Option<ThreadId>, context: &Context<'_>) -> Option<String> {
     let mut ran: Vec<(ThreadId, u64)> = Vec::new();
-    for (thread, ns) in runs_within(cpu, range, context).filter(|(thread, _)| !thread.is_idle()) {
+    let is_other = |thread: &ThreadId| !thread.is_idle() && Some(*thread) != own;
+    for (thread, ns) in runs_within(cpu, range, context).filter(|(thread, _)| is_other(thread)) {
         match ran.iter_mut().find(|(known, _)| *known == thread) {
             Some((_, total)) => *total += ns,
             None => ran.push((thread, ns)),
@@ -192,8 +188,7 @@ fn waited(stay: &Stay, state: Option<char>, story: Story, context: &Context<'_>)
     let wait = wait_of(stay, state, story.left.as_ref(), story.wakeup.as_ref(), context);
     let woken_at = story.wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
     let range = TscRange::new(stay.range.start, woken_at);
-    let certainty = certainty_of(stay, wait.certainty);
-    let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), certainty);
+    let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), wait.certainty);
     for particular in &wait.particulars {
         claim.say(particular);
     }
@@ -203,7 +198,7 @@ fn waited(stay: &Stay, state: Option<char>, story: Story, context: &Context<'_>)
         claim.say(&ended_by(wakeup, &wait, &story, context));
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));
-    } else if stay.stop_record.is_none() && is_recorded(stay) {
+    } else if stay.stop_record.is_none() && stay.left_by_flow.is_none() {
         claim.say("not woken before the interval ended");
     } else {
         let is_waking = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { .. });
@@ -223,8 +218,9 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     let mut runnable = Claim::new(queue, Rank::OffCpu, cause, Certainty::Measured);
     runnable.say(&woken_by(wakeup, context));
     runnable.evidence.push(wakeup.evidence.clone());
-    let next = stay.thread.and_then(|thread| next_cpu(thread.tid, queue.start, context));
-    if let Some(ran) = next.and_then(|cpu| who_ran(cpu, queue, context)) {
+    let by_flow = stay.left_by_flow.and(stay.left_cpu);
+    let next = by_flow.or_else(|| next_cpu(stay.thread?.tid, queue.start, context));
+    if let Some(ran) = next.and_then(|cpu| who_ran(cpu, queue, stay.thread, context)) {
         runnable.say(&format!("behind {ran}"));
     }
     let exit = next.and_then(|cpu| idle_exit(cpu, queue, context));

@@ -72,7 +72,9 @@ pub(crate) fn claims_of_queue(
     let mut claims = Vec::new();
     let mut position = from;
     for &(stop, id) in before {
-        let busy = TscRange::new(taken_up(position, stays, spins).min(stop), stop);
+        let taken_up = taken_up(position, stays, spins);
+        // It was taken up before it was done with: where the end of the loop is known that badly, the mark tells more.
+        let busy = TscRange::new(if taken_up < stop { taken_up } else { position.min(stop) }, stop);
         position = position.max(stop);
         if busy.is_empty() {
             continue;

@@ -162,12 +162,14 @@ impl Segments {
     /// A waiting loop: as expected at first, too long from then on.
     fn add_spin(&mut self, claim: &Claim, place: &Place) {
         let ticks = place.range.ticks();
-        let spins = self.spins.as_mut();
-        let expected = spins.map_or(ticks, |spins| Ticks(spins.expected(&claim.detail, ticks.0)));
+        let (expected, excess) = match &mut self.spins {
+            Some(spins) => (Ticks(spins.expected(&claim.detail, ticks.0)), spins.excess(&claim.detail)),
+            None => (ticks, Cause::UserSpin),
+        };
         let edge = place.range.start + expected;
         let parts = [
             (TscRange::new(place.range.start, edge), Cause::UserExpected, Certainty::Decoded),
-            (TscRange::new(edge, place.range.stop), Cause::UserSpin, Certainty::Inferred),
+            (TscRange::new(edge, place.range.stop), excess, Certainty::Inferred),
         ];
         for (range, cause, certainty) in parts {
             if !range.is_empty() {

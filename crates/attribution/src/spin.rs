@@ -5,13 +5,13 @@
 //! from outside: it waits. One with a `pause` in it waits too, though it may count its rounds. Evidence: the flow (which
 //! loop, how long) and the code of its body. Certainty: that it spun is decoded, that it was too long is inferred.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register,
 };
-use model::{Cause, Certainty, Evidence, Pid, Tsc};
+use model::{Cause, Certainty, Evidence, Pid, Slower, Tsc};
 
 use crate::claim::Claim;
 use crate::examine::Examined;
@@ -159,10 +159,13 @@ pub(crate) fn rounds_of_spins(spins: &[Spin]) -> HashMap<String, u64> {
 const TELLING_ROUNDS: u64 = 8;
 
 /// How much of an outlier's time in each waiting loop is as expected: all of it where a baseline was in there as long,
-/// or where it looked no more often than they do (then it was slow, but waited for nobody), else the baselines' mean.
+/// else the baselines' mean.
 #[derive(Debug, Default)]
 pub(crate) struct SpinBudget {
     left: HashMap<String, u64>,
+    /// The loops in which it looked no more often than the baselines do, with its ticks there beyond what is expected: it
+    /// was slow, but waited for nobody.
+    slow: BTreeMap<String, u64>,
 }
 
 impl SpinBudget {
@@ -175,9 +178,8 @@ impl SpinBudget {
             let most = usual().max().unwrap_or(0);
             if ticks <= most { ticks } else { usual().sum::<u64>() / baselines.len().max(1) as u64 }
         };
-        SpinBudget {
-            left: own.iter().map(|(&name, &ticks)| (name.to_owned(), of_loop(name, ticks))).collect(),
-        }
+        let left = own.iter().map(|(&name, &ticks)| (name.to_owned(), of_loop(name, ticks))).collect();
+        SpinBudget { left, slow: BTreeMap::new() }
     }
 
     /// Of the outlier and its baselines.
@@ -189,10 +191,32 @@ impl SpinBudget {
             let most = baselines.iter().filter_map(|baseline| baseline.rounds.get(name)).max();
             let looked = outlier.rounds.get(name).copied().unwrap_or(u64::MAX);
             if most.is_some_and(|&most| looked < most.saturating_add(TELLING_ROUNDS)) {
-                budget.left.insert(name.to_owned(), ticks);
+                let expected = budget.left.get(name).copied().unwrap_or(0);
+                budget.slow.insert(name.to_owned(), ticks - expected);
             }
         }
         budget
+    }
+
+    /// What time in the loop `name` is that is not as expected.
+    pub(crate) fn excess(&self, name: &str) -> Cause {
+        if self.slow.contains_key(name) { Cause::UserSlower(Slower::Other) } else { Cause::UserSpin }
+    }
+
+    /// How much it was slow in all.
+    pub(crate) fn slow(&self) -> u64 {
+        self.slow.values().sum()
+    }
+
+    /// Of the time in which it was slow, all but `real` is as expected: the rest of the interval was faster by as much.
+    pub(crate) fn keep_slow(&mut self, real: u64) {
+        let mut over = self.slow().saturating_sub(real);
+        for (name, ticks) in &mut self.slow {
+            let taken = over.min(*ticks);
+            over -= taken;
+            *ticks -= taken;
+            *self.left.entry(name.clone()).or_default() += taken;
+        }
     }
 
     /// How much in all is as expected.

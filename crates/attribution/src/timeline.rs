@@ -6,11 +6,7 @@
 use model::{Cpu, FileOffset, Interval, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::{LeaveReason, Run, Schedule};
 
-use crate::call_path::CallPath;
 use crate::hand_off::HandOff;
-use crate::late_switches::scheduler_at;
-use crate::waits::is_preempted;
-use crate::walk::{Activity, Switch};
 
 /// Where a thread was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +48,8 @@ pub struct Stay {
     pub start_record: Option<FileOffset>,
     /// The record that ended it.
     pub stop_record: Option<FileOffset>,
+    /// Where in the AUX stream of the CPU that it left the flow shows that it did, where no record tells.
+    pub left_by_flow: Option<u64>,
 }
 
 impl Stay {
@@ -93,56 +91,6 @@ pub(crate) fn stays_with(
     match stop_thread.or(start_thread) {
         Some(thread) => stays_of_thread(thread, range, schedule, conversion),
         None => vec![unknown(range, None)],
-    }
-}
-
-/// The stays in a capture without switch records, by what the flow of the CPUs tells. A thread that marks is on its
-/// CPU: with two switches in a stay it left with the first and came back with the second; with more, which of the time
-/// between the first and the last was its own nothing tells. Who got the work from another thread may have slept then.
-pub(crate) fn known_without_records(interval: &Interval, stays: Vec<Stay>, activity: &Activity) -> Vec<Stay> {
-    let begins = |stay: &Stay| {
-        let same = |thread: ThreadId| stay.thread.is_some_and(|own| own.tid == thread.tid);
-        stay.range.start == interval.range.start && interval.start_thread.is_some_and(same)
-    };
-    let late = |at: Tsc| scheduler_at(&activity.frames, at).map_or(Ticks(0), |since| at.since(since));
-    let mut known = Vec::with_capacity(stays.len() + 2);
-    for stay in stays {
-        let within = |switch: &&Switch| {
-            stay.place.cpu().is_some_and(|cpu| switch.cpu == Some(cpu)) && stay.range.contains(switch.at)
-        };
-        let switches: Vec<Tsc> = activity.switches.iter().filter(within).map(|switch| switch.at).collect();
-        let (Some(&first), Some(&last)) = (switches.first(), switches.last()) else {
-            known.push(stay);
-            continue;
-        };
-        let first = if begins(&stay) { first } else { stay.range.start };
-        let absent = first > stay.range.start && switches.len() == 2;
-        let reason = if absent { LeaveReason::Slept(None) } else { LeaveReason::Unknown };
-        let part = |start, stop, late| Stay { range: TscRange::new(start, stop), late, ..stay.clone() };
-        push(&mut known, Stay { stop_record: None, ..part(stay.range.start, first, stay.late) });
-        push(
-            &mut known,
-            Stay {
-                place: Whereabouts::OffCpu(reason),
-                left_cpu: stay.place.cpu(),
-                left_at: Some(first),
-                start_record: None,
-                stop_record: None,
-                ..part(first, last, late(first))
-            },
-        );
-        push(&mut known, Stay { start_record: None, ..part(last, stay.range.stop, late(last)) });
-    }
-    known
-}
-
-/// Tells which of the absences that no record tells were no waits: `paths` lead into the scheduler.
-pub(crate) fn tell_preempted(stays: &mut [Stay], paths: &[CallPath]) {
-    for stay in stays.iter_mut().filter(|stay| stay.start_record.is_none()) {
-        let path = paths.iter().find(|path| Some(path.at) == stay.left_at);
-        if stay.place == Whereabouts::OffCpu(LeaveReason::Slept(None)) && path.is_some_and(is_preempted) {
-            stay.place = Whereabouts::OffCpu(LeaveReason::Preempted);
-        }
     }
 }
 
@@ -230,6 +178,7 @@ fn present(range: TscRange, thread: ThreadId, run: &Run, late: Ticks) -> Stay {
         late,
         start_record: run.start_record,
         stop_record: run.stop_record,
+        left_by_flow: None,
     }
 }
 
@@ -257,6 +206,7 @@ fn absent(
             late: if at == range.start { late } else { Ticks(0) },
             start_record: run.stop_record,
             stop_record,
+            left_by_flow: None,
         },
         _ => unknown(range, Some(thread)),
     }
@@ -272,6 +222,7 @@ fn unknown(range: TscRange, thread: Option<ThreadId>) -> Stay {
         late: Ticks(0),
         start_record: None,
         stop_record: None,
+        left_by_flow: None,
     }
 }
 
@@ -280,6 +231,3 @@ fn push(stays: &mut Vec<Stay>, stay: Stay) {
         stays.push(stay);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -14,6 +14,7 @@ use model::{Certainty, Evidence, OffCpu, TscRange};
 pub(crate) use block_io::Served;
 pub(crate) use call::{Call, call_of};
 pub(crate) use futex::was_held;
+pub(crate) use kernel_functions::{gives_way, waited_for};
 
 use crate::call_path::CallPath;
 use crate::files::tell_address;
@@ -49,7 +50,7 @@ pub(crate) fn wait_of(
     context: &Context<'_>,
 ) -> Wait {
     let call = call_of(stay, context);
-    let by_path = path.and_then(|path| path.kernel_functions().find_map(kernel_functions::waited_for));
+    let by_path = path.and_then(|path| path.kernel_functions().find_map(waited_for));
     let (kind, certainty) = match (by_path, call.as_ref().and_then(Call::kind)) {
         (Some(row), _) => (row.kind, Certainty::Decoded),
         _ if state == Some('D') => (OffCpu::BlockIo, Certainty::Inferred),
@@ -73,11 +74,6 @@ pub(crate) fn wait_of(
     wait.evidence
         .extend(path.and_then(|path| path.kernel.last()).map(|site| Evidence::symbol(&*site.function)));
     wait
-}
-
-/// Whether the way into the scheduler says that the thread could have run on.
-pub(crate) fn is_preempted(path: &CallPath) -> bool {
-    path.kernel_functions().any(kernel_functions::gives_way)
 }
 
 impl Wait {

@@ -32,6 +32,9 @@ const IRETQ_LENGTH: u64 = 2;
 /// First address of the kernel's half.
 const KERNEL_HALF: u64 = 1 << 63;
 
+/// The length of `syscall`, behind which user code goes on.
+const SYSCALL_LENGTH: u64 = 2;
+
 /// Exchanges the registers of two threads (`arch/x86/entry/entry_64.S`).
 const SWITCH_FUNCTION: &str = "__switch_to_asm";
 
@@ -81,6 +84,10 @@ pub(crate) struct Walker<'a> {
     retired: u64,
     current: Option<Function>,
     pid: model::Pid,
+    /// Where user code goes on that the kernel was entered from, if any ran since the thread came onto its CPU.
+    resumes_at: Option<u64>,
+    /// How many switches had been seen when it came.
+    switches_before: usize,
 }
 
 impl<'a> Walker<'a> {
@@ -113,6 +120,8 @@ impl<'a> Walker<'a> {
             retired: 0,
             current: None,
             pid: model::Pid::KERNEL,
+            resumes_at: None,
+            switches_before: 0,
         }
     }
 
@@ -134,6 +143,8 @@ impl<'a> Walker<'a> {
         self.edge = Ticks(0);
         self.retired = 0;
         self.ratio = 0;
+        self.resumes_at = None;
+        self.switches_before = self.out.switches.len();
         self.forget_path();
         self.return_into_silence(at);
         self.stack.switch_in();
@@ -161,12 +172,16 @@ impl<'a> Walker<'a> {
 
     /// Where the thread stands at `at`, the end of a stay.
     fn note_path(&mut self, at: Tsc) {
+        let path = self.path(at);
+        self.out.paths.push(path);
+    }
+
+    fn path(&self, at: Tsc) -> CallPath {
         let kernel = if self.stack.is_empty() { &[][..] } else { self.stack.call_sites() };
         let last = self.previous.filter(|block| block.kernel && block.end != BlockEnd::Call);
         let last = last.map(|block| block.end_ip);
         let ips = self.user.sites().chain(kernel.iter().copied()).chain(last);
-        let path = CallPath::of(ips, self.pid, at, self.functions);
-        self.out.paths.push(path);
+        CallPath::of(ips, self.pid, at, self.functions)
     }
 
     /// The next item of the thread's flow.
@@ -224,8 +239,7 @@ impl<'a> Walker<'a> {
         if let Some(function) = &self.current {
             self.stack.visit(function, block.ip, moment);
             if block.ip == function.start && &*function.name == SWITCH_FUNCTION {
-                let (cpu, aux_offset) = (self.cpu, block.aux_offset);
-                self.out.switches.push(Switch { at, cpu, aux_offset });
+                self.see_switch(at, block.aux_offset);
             }
         }
         match block.end {
@@ -235,7 +249,16 @@ impl<'a> Walker<'a> {
         }
     }
 
+    fn see_switch(&mut self, at: Tsc, aux_offset: u64) {
+        let path = self.resumes_at.map(|_| self.path(at)).unwrap_or_default();
+        self.out.switches.push(Switch { at, aux_offset, resumes_at: self.resumes_at, then: None, path });
+    }
+
     fn user_block(&mut self, block: &Block, at: Tsc) {
+        if let Some(switch) = self.out.switches[self.switches_before..].last_mut() {
+            switch.then.get_or_insert(block.ip);
+        }
+        self.resumes_at = Some(block.end_ip + SYSCALL_LENGTH);
         if !self.stack.is_empty() {
             self.stack.leave(at, self.edge);
         }
@@ -270,6 +293,9 @@ impl<'a> Walker<'a> {
         match event.kind {
             EventKind::AsyncBranch { from, .. } => {
                 self.see_unretired(event, from);
+                if from < KERNEL_HALF {
+                    self.resumes_at = Some(from);
+                }
                 self.async_branch(event, from, at);
             }
             EventKind::Transaction { aborted, .. } => self.aborted = aborted,

@@ -19,6 +19,7 @@ fn stay(start: u64, stop: u64, place: Whereabouts) -> Stay {
         late: Ticks(0),
         start_record: None,
         stop_record: None,
+        left_by_flow: None,
     }
 }
 

@@ -148,6 +148,8 @@ pub(super) fn budget(own: &Use, typical: Option<&Typical>, extra: u64) -> Budget
     }
     let expected = typical.mean.ticks.min(own.ticks);
     let excess = own.ticks - expected;
+    // Where a baseline ran as much, in less time than this, it is more than typical all the same.
+    let extra = extra.max(own.instructions.saturating_sub(typical.mean.instructions));
     // Items differ in size: a tenth more iterations is the same work.
     let other_work = extra > typical.mean.instructions / 10 * 3;
     let extra = if other_work { share(own.ticks, extra, own.instructions).min(excess) } else { 0 };

@@ -32,6 +32,7 @@ pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: 
     let nothing = (TscRange::new(range.stop, range.stop), range.stop);
     let (work, last) = interrupts_before(cpu, wakeup.at, range, sideband).unwrap_or(nothing);
     let stay = |range, place| Stay {
+        left_by_flow: None,
         range,
         thread: None,
         place,

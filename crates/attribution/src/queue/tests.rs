@@ -1,10 +1,11 @@
 //! Items of a queue that wait for their turn.
 
-use model::{Interval, IntervalId, Tsc, TscRange};
+use model::{Interval, IntervalId, Ticks, Tsc, TscRange};
 use perfdata::{LeaveReason, Schedule};
 
-use super::Queues;
+use super::{Queues, claims_of_queue};
 use crate::script::{Table, WORKER, WRITER, World, expected, told};
+use crate::walk::{Activity, Spin};
 
 /// An item that the writer gives the worker.
 fn item(id: u64, start: u64, stop: u64) -> Interval {
@@ -50,6 +51,25 @@ fn a_thread_that_sleeps_is_not_busy_yet() {
         told(&attribution),
         expected(&[("offcpu.other", 150), ("queue.behind", 150), ("trace.loss", 200)])
     );
+}
+
+/// By the flow the loop was left at 450, give or take 400; by the mark the item was done at 300.
+#[test]
+fn a_mark_tells_more_than_a_loop_whose_end_is_not_known() {
+    let item = item(2, 100, 600);
+    let spin = Spin {
+        range: TscRange::new(Tsc(90), Tsc(450)),
+        function: None,
+        address: 0,
+        rounds: 9,
+        dozes: false,
+        left: true,
+        uncertainty: Ticks(400),
+    };
+    let activity = Activity { spins: vec![spin], ..Activity::default() };
+    let behind = |stop: u64| claims_of_queue(&item, Tsc(100), &[(Tsc(stop), IntervalId(1))], &[], &activity);
+    assert_eq!(behind(300)[0].range(), TscRange::new(Tsc(100), Tsc(300)));
+    assert_eq!(behind(500)[0].range(), TscRange::new(Tsc(450), Tsc(500)));
 }
 
 /// Only what another thread hands over can queue; only items of the same kind are in the same queue.

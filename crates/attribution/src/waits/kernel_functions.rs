@@ -50,27 +50,16 @@ pub(crate) fn waited_for(function: &str) -> Option<WaitedFor> {
     })
 }
 
-/// Whether a thread that enters the scheduler through `function` could have run on: on its way back to user code, or
-/// where the kernel may be preempted (`kernel/entry/common.c`, `arch/x86/entry/common.c`, `kernel/sched/core.c`).
+/// Whether a thread in `function` could run on and lets another one run (`kernel/sched/core.c`, `kernel/entry/common.c`;
+/// of 5.4 `arch/x86/entry/common.c`).
 pub(crate) fn gives_way(function: &str) -> bool {
-    matches!(
-        base_name(function),
-        "exit_to_user_mode_prepare"
-            | "exit_to_user_mode_loop"
-            | "exit_to_usermode_loop"
-            | "prepare_exit_to_usermode"
-            | "irqentry_exit_to_user_mode"
-            | "syscall_exit_to_user_mode"
-            | "irqentry_exit"
-            | "irqentry_exit_cond_resched"
-            | "raw_irqentry_exit_cond_resched"
-            | "preempt_schedule"
-            | "preempt_schedule_common"
-            | "preempt_schedule_irq"
-            | "preempt_schedule_notrace"
-            | "__cond_resched"
-            | "do_sched_yield"
-    )
+    let name = base_name(function);
+    starts(name, &["preempt_schedule", "irqentry_exit", "raw_irqentry_exit", "exit_to_user"])
+        || matches!(name, "syscall_exit_to_user_mode" | "prepare_exit_to_usermode")
+        || matches!(
+            name,
+            "__cond_resched" | "_cond_resched" | "dynamic_cond_resched" | "do_sched_yield" | "yield"
+        )
 }
 
 fn socket(name: &str) -> Option<WaitedFor> {

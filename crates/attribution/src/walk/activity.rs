@@ -193,14 +193,18 @@ impl Silence {
 }
 
 /// A place in the flow where the kernel exchanges one thread's registers for another's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Switch {
     /// When.
     pub(crate) at: Tsc,
-    /// The CPU.
-    pub(crate) cpu: Option<Cpu>,
     /// Where in the AUX stream.
     pub(crate) aux_offset: u64,
+    /// Where the thread's user code would go on, if it ran since the thread came onto its CPU.
+    pub(crate) resumes_at: Option<u64>,
+    /// Where the CPU's user code goes on before the next switch, if it does.
+    pub(crate) then: Option<u64>,
+    /// Where the thread stood, if its user code ran.
+    pub(crate) path: CallPath,
 }
 
 /// What a thread did, as far as its flows tell.

@@ -83,6 +83,7 @@ fn stay(range: (u64, u64), place: Whereabouts) -> Stay {
         late: Ticks(0),
         start_record: None,
         stop_record: None,
+        left_by_flow: None,
     }
 }
 

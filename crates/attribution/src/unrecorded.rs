@@ -1,0 +1,136 @@
+//! Switches that the flow shows and no record tells: a capture without switch records, or one that lost some without a
+//! word.
+//!
+//! Input: the stays by the records, and the switches in the flow of these. Output: stays in which the thread is off its
+//! CPU from such a switch on, until one behind which user code goes on exactly where the thread had left it. Packets do
+//! not name threads, so another thread that left at the same instruction would pass for it.
+
+use model::{Interval, Ticks, Tsc, TscRange};
+use perfdata::{LeaveReason, Schedule};
+
+use crate::late_switches::scheduler_at;
+use crate::timeline::{Stay, Whereabouts};
+use crate::waits::{gives_way, waited_for};
+use crate::walk::{Activity, Frame, Switch};
+
+/// How far behind the last switch of a stay its record may lie, in ticks of 100 us at 4 GHz: records and packets of one
+/// switch lie a few microseconds apart.
+const APART: Ticks = Ticks(400_000);
+
+/// The `stays` of `interval` with what only the switches of their flows tell; `None` where records tell of all.
+pub(crate) fn absences(
+    interval: &Interval,
+    stays: &[Stay],
+    activity: &Activity,
+    schedule: &Schedule,
+) -> Option<Vec<Stay>> {
+    let mut all = Vec::new();
+    for stay in stays {
+        let before = |end: Tsc| activity.switches.partition_point(|switch| switch.at < end);
+        let switches = &activity.switches[before(stay.range.start)..before(stay.range.stop)];
+        let mut cut = Cut { stay, frames: &activity.frames, all: &mut all };
+        match (stay.place, switches) {
+            (Whereabouts::OffCpu(_) | Whereabouts::Unknown, _) | (_, []) => all.push(stay.clone()),
+            _ if schedule.tells_switches() || begins(interval, stay) => cut.at_all(switches),
+            (_, [first, .., last] | [first @ last]) => cut.off_until(first, last),
+        }
+    }
+    all.iter().any(|stay| stay.left_by_flow.is_some()).then_some(all)
+}
+
+/// Whether the thread of `stay` is on its CPU at the begin: it marked that of the interval there.
+fn begins(interval: &Interval, stay: &Stay) -> bool {
+    let starter = interval.start_thread.or(interval.stop_thread);
+    stay.range.start == interval.range.start && starter.is_some() && starter == stay.thread
+}
+
+/// Cuts absences out of a stay.
+struct Cut<'a> {
+    stay: &'a Stay,
+    frames: &'a [Frame],
+    all: &'a mut Vec<Stay>,
+}
+
+impl Cut<'_> {
+    /// The absences that `switches` tell.
+    fn at_all(&mut self, switches: &[Switch]) {
+        let (mut from, mut rest) = (None, switches);
+        while let Some(place) = rest.iter().position(|switch| switch.resumes_at.is_some()) {
+            let left = &rest[place];
+            let back = rest[place..].iter().position(|switch| switch.then == left.resumes_at);
+            let Some(back) = back.map(|further| place + further) else {
+                if self.leaves_with_the_record(&rest[place..]) {
+                    break;
+                }
+                self.present(from, Some(left.at));
+                return self.absent(left, left.at, self.stay.range.stop, LeaveReason::Unknown);
+            };
+            self.present(from, Some(left.at));
+            self.absent(left, left.at, rest[back].at, left.reason());
+            from = Some(rest[back].at);
+            rest = &rest[back + 1..];
+        }
+        self.present(from, None);
+    }
+
+    /// Who was given the work need not have been there before the first switch, and surely was behind the last.
+    fn off_until(&mut self, first: &Switch, last: &Switch) {
+        self.absent(first, self.stay.range.start, last.at, LeaveReason::Unknown);
+        self.present(Some(last.at), None);
+    }
+
+    /// Whether the first of `switches` is the one by which the thread leaves at the end of the stay, a moment before
+    /// the record.
+    fn leaves_with_the_record(&self, switches: &[Switch]) -> bool {
+        let goes_on = switches.iter().any(|switch| switch.then.is_some());
+        !goes_on && switches[0].at + APART >= self.stay.range.stop
+    }
+
+    /// The thread is there from a switch, or the stay's start, to another, or its end.
+    fn present(&mut self, from: Option<Tsc>, until: Option<Tsc>) {
+        let stay = self.stay;
+        let range = TscRange::new(from.unwrap_or(stay.range.start), until.unwrap_or(stay.range.stop));
+        if !range.is_empty() {
+            self.all.push(Stay {
+                range,
+                start_record: stay.start_record.filter(|_| from.is_none()),
+                stop_record: stay.stop_record.filter(|_| until.is_none()),
+                late: from.map_or(stay.late, |at| self.decided_before(at)),
+                ..stay.clone()
+            });
+        }
+    }
+
+    fn absent(&mut self, left: &Switch, from: Tsc, until: Tsc, reason: LeaveReason) {
+        self.all.push(Stay {
+            range: TscRange::new(from, until),
+            place: Whereabouts::OffCpu(reason),
+            left_cpu: self.stay.place.cpu(),
+            left_at: Some(from),
+            late: self.decided_before(left.at),
+            start_record: None,
+            stop_record: None,
+            left_by_flow: Some(left.aux_offset),
+            ..self.stay.clone()
+        });
+    }
+
+    /// How long before the switch at `at` the scheduler may have decided on it.
+    fn decided_before(&self, at: Tsc) -> Ticks {
+        scheduler_at(self.frames, at).map_or(Ticks(0), |since| at.since(since))
+    }
+}
+
+impl Switch {
+    /// How the thread leaves: taken away from its CPU, unless its way there waits for something.
+    fn reason(&self) -> LeaveReason {
+        let telling = |function: &&str| gives_way(function) || waited_for(function).is_some();
+        match self.path.kernel_functions().find(telling) {
+            Some(function) if gives_way(function) => LeaveReason::Preempted,
+            _ => LeaveReason::Slept(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
