@@ -18,11 +18,6 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Everything is as expected.
-    fn expected(ticks: u64) -> Budget {
-        Budget { expected: ticks, ..Budget::default() }
-    }
-
     /// Keeps `of` in `whole` of one part; the rest of it is as expected.
     fn keep(&mut self, part: impl Fn(&mut Budget) -> &mut u64, of: u64, whole: u64) {
         let claimed = *part(self);
@@ -143,8 +138,11 @@ pub(super) fn budgets(
 /// The split of one node that ran `extra` instructions more than the baselines.
 pub(super) fn budget(own: &Use, typical: Option<&Typical>, extra: u64) -> Budget {
     let Some(typical) = typical else { return Budget { extra: own.ticks, ..Budget::default() } };
+    let lost = own.lost_to_frequency(&typical.mean);
     if own.ticks <= typical.most_ticks {
-        return Budget::expected(own.ticks);
+        // What a core ran more slowly it would not have taken, though one baseline ran on a slow core, too.
+        let slower_frequency = if lost > own.ticks / 20 { lost } else { 0 };
+        return Budget { expected: own.ticks - slower_frequency, slower_frequency, ..Budget::default() };
     }
     let expected = typical.mean.ticks.min(own.ticks);
     let excess = own.ticks - expected;
@@ -153,7 +151,7 @@ pub(super) fn budget(own: &Use, typical: Option<&Typical>, extra: u64) -> Budget
     // Items differ in size: a tenth more iterations is the same work.
     let other_work = extra > typical.mean.instructions / 10 * 3;
     let extra = if other_work { share(own.ticks, extra, own.instructions).min(excess) } else { 0 };
-    let slower_frequency = (excess - extra).min(own.lost_to_frequency(&typical.mean));
+    let slower_frequency = (excess - extra).min(lost);
     let slower_other = excess - extra - slower_frequency;
     Budget { expected, extra, slower_frequency, slower_front_end: 0, slower_other }
 }
