@@ -2,8 +2,8 @@
 //! word.
 //!
 //! Input: the stays by the records, and the switches in the flow of these. Output: stays in which the thread is off its
-//! CPU from such a switch on, until one behind which user code goes on exactly where the thread had left it. Packets do
-//! not name threads, so another thread that left at the same instruction would pass for it.
+//! CPU from such a switch on, until it surely or most probably is back. Packets do not name threads: threads of one
+//! program stand at the same instruction often, in a hot loop or in the same wait.
 
 use model::{Interval, Ticks, Tsc, TscRange};
 use perfdata::{LeaveReason, Schedule};
@@ -56,19 +56,16 @@ impl Cut<'_> {
     fn at_all(&mut self, switches: &[Switch]) {
         let (mut from, mut rest) = (None, switches);
         while let Some(place) = rest.iter().position(|switch| switch.resumes_at.is_some()) {
-            let left = &rest[place];
-            let back = rest[place..].iter().position(|switch| switch.then == left.resumes_at);
-            let Some(back) = back.map(|further| place + further) else {
-                if self.leaves_with_the_record(&rest[place..]) {
-                    break;
-                }
-                self.present(from, Some(left.at));
+            let (left, later) = (&rest[place], &rest[place + 1..]);
+            if self.leaves_with_the_record(&rest[place..]) {
+                break;
+            }
+            self.present(from, Some(left.at));
+            let Some((back, reason)) = left.comes_back(later) else {
                 return self.absent(left, left.at, self.stay.range.stop, LeaveReason::Unknown);
             };
-            self.present(from, Some(left.at));
-            self.absent(left, left.at, rest[back].at, left.reason());
-            from = Some(rest[back].at);
-            rest = &rest[back + 1..];
+            self.absent(left, left.at, later[back].at, reason);
+            (from, rest) = (Some(later[back].at), &later[back + 1..]);
         }
         self.present(from, None);
     }
@@ -122,6 +119,18 @@ impl Cut<'_> {
 }
 
 impl Switch {
+    /// With which of the `later` switches of the stay the thread that leaves comes back, and how it had left. With the first
+    /// behind which user code goes on where the thread had left it, unless others' user code runs before; else with the
+    /// last, for at the end of the stay it is there. If others come and go meanwhile, it may have, too.
+    fn comes_back(&self, later: &[Switch]) -> Option<(usize, LeaveReason)> {
+        let next = later.iter().position(|switch| switch.then.is_some())?;
+        if self.then.is_none() && later[next].then == self.resumes_at {
+            return Some((next, self.reason()));
+        }
+        let last = later.iter().rposition(|switch| switch.then.is_some())?;
+        Some((last, if last == 0 { self.reason() } else { LeaveReason::Unknown }))
+    }
+
     /// How the thread leaves: taken away from its CPU, unless its way there waits for something.
     fn reason(&self) -> LeaveReason {
         let telling = |function: &&str| gives_way(function) || waited_for(function).is_some();

@@ -33,7 +33,10 @@ fn against(mean: Use, most_ticks: u64) -> Typical {
 #[test]
 fn what_a_baseline_took_too_is_expected() {
     let typical = against(used(10_000, 1000), 13_000);
-    assert_eq!(budget(&used(13_000, 2000), Some(&typical), 1000), Budget { expected: 13_000, ..Budget::default() });
+    assert_eq!(
+        budget(&used(13_000, 2000), Some(&typical), 1000),
+        Budget { expected: 13_000, ..Budget::default() }
+    );
 }
 
 /// 30,000 ticks for 2000 instructions, typical 10,000 for 1000: the second thousand costs half of 30,000, the rest is
@@ -157,13 +160,19 @@ fn compared_where(front_end: FrontEnd, own: &[Use], typical: &[Use]) -> Vec<Budg
 #[test]
 fn what_only_moved_is_not_slower() {
     let split = compared(&[used(15_000, 100), used(5_000, 100)], &[used(10_000, 100), used(10_000, 100)]);
-    assert_eq!(split, [Budget { expected: 15_000, ..Budget::default() }, Budget { expected: 5_000, ..Budget::default() }]);
+    assert_eq!(
+        split,
+        [Budget { expected: 15_000, ..Budget::default() }, Budget { expected: 5_000, ..Budget::default() }]
+    );
 }
 
 /// 30 % more than typical happens without a reason; 100 % does not.
 #[test]
 fn jitter_is_expected() {
-    assert_eq!(compared(&[used(13_000, 100)], &[used(10_000, 100)]), [Budget { expected: 13_000, ..Budget::default() }]);
+    assert_eq!(
+        compared(&[used(13_000, 100)], &[used(10_000, 100)]),
+        [Budget { expected: 13_000, ..Budget::default() }]
+    );
     let slower = Budget { expected: 10_000, slower_other: 10_000, ..Budget::default() };
     assert_eq!(compared(&[used(20_000, 100)], &[used(10_000, 100)]), [slower]);
 }
