@@ -49,7 +49,7 @@ pub(crate) fn add_exits(
             claims.retain(|other| !of_records(other));
             claim.evidence.push(wakeup.evidence);
             claims.push(claim);
-        } else if let Some(first) = waking.first {
+        } else if let Some(first) = waking.first() {
             claims.iter_mut().filter(|claim| of_records(claim)).for_each(|claim| first.end(claim, cpu));
         } else {
             continue;
@@ -71,10 +71,16 @@ struct Waking {
     /// The time of the last block.
     now: Tsc,
     exit: Option<Exit>,
+    /// The first block.
     first: Option<First>,
+    /// What ran behind the longest time in which nothing did, up to the first interrupt.
+    longest: Option<First>,
+    /// An interrupt came: it ended the idle state, if nothing else had before.
+    interrupted: bool,
 }
 
 /// The first instruction of a CPU that slept.
+#[derive(Clone, Copy)]
 struct First {
     /// Since when nothing had run.
     since: Tsc,
@@ -116,18 +122,16 @@ impl FlowSink for Waking {
                     let at = event.time.not_before;
                     self.exit = Some(Exit { at, last, deepest, why, aux_offset: event.aux_offset });
                 }
-            }
-            FlowItem::Block(block) if block.time.not_before > self.asleep_at => {
-                let (since, at) = (self.now, block.time.not_before);
-                // One that runs on halts where it stands still for longest.
-                let longest = self.first.as_ref().map_or(Ticks(0), |first| first.at.since(first.since));
-                if at.since(since) > longest {
-                    self.first = Some(First { since, at, aux_offset: block.aux_offset });
-                }
-                self.now = at;
-                if !self.runs_on {
+                if matches!(event.kind, EventKind::AsyncBranch { .. })
+                    && event.time.not_before > self.asleep_at
+                {
+                    self.ran(event.time.not_before, event.aux_offset);
+                    self.interrupted = true;
                     return ControlFlow::Break(());
                 }
+            }
+            FlowItem::Block(block) if block.time.not_before > self.asleep_at => {
+                self.ran(block.time.not_before, block.aux_offset);
             }
             _ => {}
         }
@@ -140,7 +144,30 @@ impl Waking {
     fn new(woken: Tsc, gone_idle: Option<Tsc>) -> Waking {
         let asleep_at = gone_idle.map_or(woken, |at| at.max(woken));
         let runs_on = asleep_at > woken;
-        Waking { asleep_at, runs_on, now: asleep_at, exit: None, first: None }
+        Waking {
+            asleep_at,
+            runs_on,
+            now: asleep_at,
+            exit: None,
+            first: None,
+            longest: None,
+            interrupted: false,
+        }
+    }
+
+    fn ran(&mut self, at: Tsc, aux_offset: u64) {
+        let ran = First { since: self.now, at, aux_offset };
+        self.first.get_or_insert(ran);
+        if self.longest.is_none_or(|longest| at.since(self.now) > longest.at.since(longest.since)) {
+            self.longest = Some(ran);
+        }
+        self.now = at;
+    }
+
+    /// The first instruction behind the idle state. A CPU that was still on its way there, though its record stands before
+    /// the wake-up, ran on and halted where it stood still for longest before an interrupt came.
+    fn first(&self) -> Option<First> {
+        if self.runs_on || self.interrupted { self.longest } else { self.first }
     }
 
     /// From the wake-up to the first instruction, if the CPU came out of an idle state within `queue`.
@@ -150,7 +177,7 @@ impl Waking {
         if state == 0 {
             return None;
         }
-        let awake = self.first.as_ref().map_or(exit.at, |first| first.at).max(exit.at).min(queue.stop);
+        let awake = self.first().map_or(exit.at, |first| first.at).max(exit.at).min(queue.stop);
         let range = TscRange::new(queue.start, awake);
         let mut claim =
             Claim::new(range, Rank::IdleExit, Cause::CStateExit(format!("C{state}")), Certainty::Measured);

@@ -76,6 +76,31 @@ fn without_packets_of_power_the_flow_still_tells_the_end() {
     );
 }
 
+/// The record of going idle stands at 150, and the CPU is on its way still when it is woken at 400: it halts at 420 and an
+/// interrupt wakes it at 900.
+#[test]
+fn a_cpu_on_its_way_halts_all_the_same() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .block(410, "do_idle", 0, BlockEnd::Jump)
+        .block(420, "do_idle", 0x10, BlockEnd::Jump)
+        .interrupt_of(900, "do_idle", 0x1c, "__schedule")
+        .block(905, "__schedule", 0, BlockEnd::Jump)
+        .block(1000, "__schedule", 0x40, BlockEnd::FarReturn)
+        .block(1100, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(
+        causes(&world(&table, &script, true)),
+        expected(&[
+            ("offcpu.other", 300),
+            ("offcpu.runnable", 20),
+            ("power.c-state-exit.state-3", 480),
+            ("offcpu.runnable", 100)
+        ])
+    );
+}
+
 #[test]
 fn a_state_of_zero_is_none() {
     let table = table();
