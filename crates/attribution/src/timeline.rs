@@ -53,6 +53,21 @@ pub struct Stay {
 }
 
 impl Stay {
+    /// A stay of which no more is known than where the thread was.
+    pub fn new(range: TscRange, thread: Option<ThreadId>, place: Whereabouts) -> Stay {
+        Stay {
+            range,
+            thread,
+            place,
+            left_cpu: None,
+            left_at: None,
+            late: Ticks(0),
+            start_record: None,
+            stop_record: None,
+            left_by_flow: None,
+        }
+    }
+
     /// Whose trace may hold it: that of the CPU, where one is known, or the thread's own. `None` for time off-CPU and
     /// where no thread is known.
     pub fn traced_by(&self) -> Option<(Option<Cpu>, ThreadId)> {
@@ -170,15 +185,10 @@ fn late_of(start: Tsc, switched: Tsc, late_ns: u64, conversion: TimeConversion) 
 
 fn present(range: TscRange, thread: ThreadId, run: &Run, late: Ticks) -> Stay {
     Stay {
-        range,
-        thread: Some(thread),
-        place: Whereabouts::OnCpu(run.cpu),
-        left_cpu: None,
-        left_at: None,
         late,
         start_record: run.start_record,
         stop_record: run.stop_record,
-        left_by_flow: None,
+        ..Stay::new(range, Some(thread), Whereabouts::OnCpu(run.cpu))
     }
 }
 
@@ -198,32 +208,19 @@ fn absent(
 ) -> Stay {
     match left {
         Some(Left { run, at, late }) if run.leave != LeaveReason::Unknown => Stay {
-            range,
-            thread: Some(thread),
-            place: Whereabouts::OffCpu(run.leave),
             left_cpu: Some(run.cpu),
             left_at: Some(at),
             late: if at == range.start { late } else { Ticks(0) },
             start_record: run.stop_record,
             stop_record,
-            left_by_flow: None,
+            ..Stay::new(range, Some(thread), Whereabouts::OffCpu(run.leave))
         },
         _ => unknown(range, Some(thread)),
     }
 }
 
 fn unknown(range: TscRange, thread: Option<ThreadId>) -> Stay {
-    Stay {
-        range,
-        thread,
-        place: Whereabouts::Unknown,
-        left_cpu: None,
-        left_at: None,
-        late: Ticks(0),
-        start_record: None,
-        stop_record: None,
-        left_by_flow: None,
-    }
+    Stay::new(range, thread, Whereabouts::Unknown)
 }
 
 fn push(stays: &mut Vec<Stay>, stay: Stay) {

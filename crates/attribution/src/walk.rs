@@ -9,6 +9,7 @@ mod calls;
 mod kernel_stack;
 mod silences;
 mod spins;
+mod switches;
 mod user_calls;
 mod user_code;
 mod user_runs;
@@ -19,6 +20,7 @@ use pt::{Block, BlockEnd, EventKind, FlowItem, PtEvent, TimeBounds};
 pub(crate) use activity::{Activity, Frame, Run, Silence, Spin, Stall, Switch, Why};
 use kernel_stack::{KernelStack, Moment};
 use spins::Spins;
+use switches::Switches;
 pub(crate) use user_code::{BlockUse, ByAddress, NodeKey, UserCode};
 use user_runs::{Place, UserRuns};
 
@@ -31,9 +33,6 @@ const IRETQ_LENGTH: u64 = 2;
 
 /// First address of the kernel's half.
 const KERNEL_HALF: u64 = 1 << 63;
-
-/// The length of `syscall`, behind which user code goes on.
-const SYSCALL_LENGTH: u64 = 2;
 
 /// Exchanges the registers of two threads (`arch/x86/entry/entry_64.S`).
 const SWITCH_FUNCTION: &str = "__switch_to_asm";
@@ -84,10 +83,7 @@ pub(crate) struct Walker<'a> {
     retired: u64,
     current: Option<Function>,
     pid: model::Pid,
-    /// Where user code goes on that the kernel was entered from, if any ran since the thread came onto its CPU.
-    resumes_at: Option<u64>,
-    /// How many switches had been seen when it came.
-    switches_before: usize,
+    switches: Switches,
 }
 
 impl<'a> Walker<'a> {
@@ -120,8 +116,7 @@ impl<'a> Walker<'a> {
             retired: 0,
             current: None,
             pid: model::Pid::KERNEL,
-            resumes_at: None,
-            switches_before: 0,
+            switches: Switches::default(),
         }
     }
 
@@ -143,8 +138,7 @@ impl<'a> Walker<'a> {
         self.edge = Ticks(0);
         self.retired = 0;
         self.ratio = 0;
-        self.resumes_at = None;
-        self.switches_before = self.out.switches.len();
+        self.switches.come();
         self.forget_path();
         self.return_into_silence(at);
         self.stack.switch_in();
@@ -203,6 +197,7 @@ impl<'a> Walker<'a> {
         self.out.frames = self.stack.finish(at);
         self.spins.interrupt(at);
         self.out.spins = self.spins.done;
+        self.out.switches = self.switches.done;
         self.out.runs = self.user.done;
         self.out.code = self.user.code;
         let threshold = self.stall_threshold;
@@ -239,7 +234,8 @@ impl<'a> Walker<'a> {
         if let Some(function) = &self.current {
             self.stack.visit(function, block.ip, moment);
             if block.ip == function.start && &*function.name == SWITCH_FUNCTION {
-                self.see_switch(at, block.aux_offset);
+                let path = if self.switches.ran_user_code() { self.path(at) } else { CallPath::default() };
+                self.switches.switch(at, block.aux_offset, path);
             }
         }
         match block.end {
@@ -249,16 +245,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn see_switch(&mut self, at: Tsc, aux_offset: u64) {
-        let path = self.resumes_at.map(|_| self.path(at)).unwrap_or_default();
-        self.out.switches.push(Switch { at, aux_offset, resumes_at: self.resumes_at, then: None, path });
-    }
-
     fn user_block(&mut self, block: &Block, at: Tsc) {
-        if let Some(switch) = self.out.switches[self.switches_before..].last_mut() {
-            switch.then.get_or_insert(block.ip);
-        }
-        self.resumes_at = Some(block.end_ip + SYSCALL_LENGTH);
+        self.switches.user_code(block);
         if !self.stack.is_empty() {
             self.stack.leave(at, self.edge);
         }
@@ -294,7 +282,7 @@ impl<'a> Walker<'a> {
             EventKind::AsyncBranch { from, .. } => {
                 self.see_unretired(event, from);
                 if from < KERNEL_HALF {
-                    self.resumes_at = Some(from);
+                    self.switches.interrupt(from);
                 }
                 self.async_branch(event, from, at);
             }

@@ -1,6 +1,6 @@
 //! Frequencies in force, by hand: ticks are nanoseconds here.
 
-use model::{ThreadId, Ticks, Tsc};
+use model::Tsc;
 use perfdata::{AskedFrequency, LeaveReason};
 
 use super::*;
@@ -8,19 +8,7 @@ use crate::script::{WORKER, conversion};
 use crate::timeline::Whereabouts;
 
 fn stay(start: u64, stop: u64, place: Whereabouts) -> Stay {
-    let range = TscRange::new(Tsc(start), Tsc(stop));
-    let thread: Option<ThreadId> = Some(WORKER);
-    Stay {
-        range,
-        thread,
-        place,
-        left_cpu: None,
-        left_at: None,
-        late: Ticks(0),
-        start_record: None,
-        stop_record: None,
-        left_by_flow: None,
-    }
+    Stay::new(TscRange::new(Tsc(start), Tsc(stop)), Some(WORKER), place)
 }
 
 /// CPU 0 at 3 GHz from 100 on and at 1 GHz from 500 on, CPU 1 at 2 GHz from 300 on.

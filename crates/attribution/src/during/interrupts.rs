@@ -1,7 +1,7 @@
 //! What happened during a wait that an interrupt ended: the interrupt's work on the CPU that woke the thread, and
 //! before it the device, the timer or the network that it came from.
 
-use model::{Cause, Certainty, Interval, IntervalId, OffCpu, Segment, Ticks, TscRange};
+use model::{Cause, Certainty, Interval, IntervalId, OffCpu, Segment, TscRange};
 
 use crate::claim::Claim;
 use crate::examine::{Examined, Scene};
@@ -31,17 +31,7 @@ pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: 
     let Some(cpu) = wakeup.cpu else { return Vec::new() };
     let nothing = (TscRange::new(range.stop, range.stop), range.stop);
     let (work, last) = interrupts_before(cpu, wakeup.at, range, sideband).unwrap_or(nothing);
-    let stay = |range, place| Stay {
-        left_by_flow: None,
-        range,
-        thread: None,
-        place,
-        left_cpu: None,
-        left_at: None,
-        late: Ticks(0),
-        start_record: None,
-        stop_record: None,
-    };
+    let stay = |range, place| Stay::new(range, None, place);
     let before = TscRange::new(range.start, work.start);
     let stays: Vec<Stay> = [stay(before, Whereabouts::Unknown), stay(work, Whereabouts::OnCpu(cpu))]
         .into_iter()

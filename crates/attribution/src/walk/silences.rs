@@ -59,7 +59,7 @@ impl Walker<'_> {
         self.close_run(at);
         self.begin_silence(at, why, None, aux_offset);
         self.stack.cut(at);
-        self.resumes_at = None;
+        self.switches.lose();
         self.forget_path();
         self.user.forget();
         self.spins.interrupt(at);

@@ -74,17 +74,7 @@ fn event(kind: EventKind, tsc: u64) -> FlowItem {
 }
 
 fn stay(range: (u64, u64), place: Whereabouts) -> Stay {
-    Stay {
-        range: TscRange::new(Tsc(range.0), Tsc(range.1)),
-        thread: Some(THREAD),
-        place,
-        left_cpu: None,
-        left_at: None,
-        late: Ticks(0),
-        start_record: None,
-        stop_record: None,
-        left_by_flow: None,
-    }
+    Stay::new(TscRange::new(Tsc(range.0), Tsc(range.1)), Some(THREAD), place)
 }
 
 /// The flow of 1000 to 2000, of which `wanted` is asked for, without a conversion: lengths are ticks.
