@@ -63,7 +63,8 @@ pub(crate) fn path_at(
     let before = TscRange::new(at.before(ON_THE_WAY), at);
     let mut walker = Walker::new(scene.functions, scene.stall_threshold);
     walker.switch_in(cpu, before.start);
-    let traced = decoder.decode(cpu, thread, before, &mut OfThread { walker: &mut walker, thread });
+    let traced =
+        decoder.decode(cpu, thread, before, &mut OfThread { walker: &mut walker, thread, until: at });
     walker.switch_out(at);
     walker.finish(at).paths.pop().filter(|_| traced)
 }
@@ -79,7 +80,7 @@ pub(crate) fn work_at(
     let before = TscRange::new(at.before(ON_THE_WAY), at);
     let mut walker = Walker::new(scene.functions, scene.stall_threshold);
     walker.switch_in(Some(cpu), before.start);
-    decoder.decode(Some(cpu), thread, before, &mut OfThread { walker: &mut walker, thread });
+    decoder.decode(Some(cpu), thread, before, &mut OfThread { walker: &mut walker, thread, until: at });
     walker.switch_out(at);
     walker.finish(at).frames
 }
@@ -102,7 +103,7 @@ fn follow_thread(
         if std::mem::take(&mut was_off) {
             walker.scheduled(stay.range.start);
         }
-        let mut sink = OfThread { walker: &mut walker, thread };
+        let mut sink = OfThread { walker: &mut walker, thread, until: stay.range.stop };
         let traced = decoder.decode(cpu, thread, stay.range, &mut sink);
         walker.switch_out(stay.range.stop);
         end = stay.range.stop;
@@ -133,11 +134,14 @@ fn append(whole: &mut Activity, next: Activity) {
 struct OfThread<'w, 'a> {
     walker: &'w mut Walker<'a>,
     thread: ThreadId,
+    /// The end of the stay: a window may hold the first item behind it, and that is not the stay's.
+    until: Tsc,
 }
 
 impl FlowSink for OfThread<'_, '_> {
     fn item(&mut self, item: pt::FlowItem) -> std::ops::ControlFlow<()> {
-        if item.thread().is_none_or(|thread| thread.tid == self.thread.tid) {
+        let is_own = item.thread().is_none_or(|thread| thread.tid == self.thread.tid);
+        if is_own && item.time().not_before < self.until {
             self.walker.item(&item);
         }
         std::ops::ControlFlow::Continue(())
