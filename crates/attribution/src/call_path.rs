@@ -80,13 +80,8 @@ impl CallPath {
         self.kernel.iter().rev().map(|site| &*site.function)
     }
 
-    /// Whether a user function's name holds `part`.
-    pub(crate) fn passes_user(&self, part: &str) -> bool {
-        self.user.iter().any(|site| site.function.contains(part))
-    }
-
     /// Whether a user function's name holds all `parts`.
-    pub(crate) fn passes_user_with(&self, parts: &[&str]) -> bool {
+    pub(crate) fn passes_user(&self, parts: &[&str]) -> bool {
         self.user.iter().any(|site| parts.iter().all(|part| site.function.contains(part)))
     }
 

@@ -99,16 +99,13 @@ impl Cut<'_> {
     }
 
     fn absent(&mut self, left: &Switch, from: Tsc, until: Tsc, reason: LeaveReason) {
+        let (range, place) = (TscRange::new(from, until), Whereabouts::OffCpu(reason));
         self.all.push(Stay {
-            range: TscRange::new(from, until),
-            place: Whereabouts::OffCpu(reason),
             left_cpu: self.stay.place.cpu(),
             left_at: Some(from),
             late: self.decided_before(left.at),
-            start_record: None,
-            stop_record: None,
             left_by_flow: Some(left.aux_offset),
-            ..self.stay.clone()
+            ..Stay::new(range, self.stay.thread, place)
         });
     }
 

@@ -46,12 +46,12 @@ pub(crate) fn was_held(call: Option<&Call>, path: Option<&CallPath>, waker_call:
         Some(Object::Futex(address)) => Some(address),
         _ => None,
     };
-    let by_name = |part: &str| path.is_some_and(|path| path.passes_user(part));
+    let by_name = |part: &str| path.is_some_and(|path| path.passes_user(&[part]));
     let operation = call.and_then(|call| call.operation);
     if operation.is_some_and(FutexOperation::takes_lock) {
         return true;
     }
-    let by_parts = |parts: &[&str; 2]| path.is_some_and(|path| path.passes_user_with(parts));
+    let by_parts = |parts: &[&str; 2]| path.is_some_and(|path| path.passes_user(parts));
     if LOCKS_OF_RUNTIMES.iter().any(by_parts) {
         return true;
     }
