@@ -15,6 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
                 let _ = sample.raw.and_then(|raw| field.value(raw));
             }
             let _ = sample.callchain_addresses().count();
+            let _ = sample.read.map(|read| read.counters().count());
+            let _ = sample.weight.and_then(perfdata::Weight::retire_latency);
         }
     }
     for buffer in perf_data.aux_buffers() {

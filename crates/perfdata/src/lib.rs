@@ -51,7 +51,8 @@ pub use intel_pt::{IntelPtConfig, IntelPtInfo};
 pub use loss::{Loss, LossKind};
 pub use perf_data::{PerfData, Records};
 pub use record::{
-    AuxtraceError, BuildIdRecord, Mmap, Record, Sample, SystemCall, SystemCallStep, TimedRecord, kind_name,
+    AuxtraceError, BuildIdRecord, Counter, CounterRead, Mmap, Record, Sample, SystemCall, SystemCallStep,
+    TimedRecord, Weight, kind_name,
 };
 pub use schedule::{LeaveReason, Run, Runs, Schedule};
 pub use slice::{AuxPart, CpuTimes, Renames, SliceNote, SlicePlan};

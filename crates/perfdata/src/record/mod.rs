@@ -1,5 +1,6 @@
 //! Records: what each one says, borrowed from the file and parsed when it is looked at.
 
+mod counters;
 mod header;
 pub(crate) mod kinds;
 mod layout;
@@ -14,6 +15,7 @@ use std::borrow::Cow;
 
 use model::{Cpu, FileOffset, PerfTime, Pid, ThreadId, TimeConversion};
 
+pub use counters::{Counter, CounterRead, Weight};
 pub(crate) use header::{HEADER_SIZE, Header};
 pub(crate) use kinds::Counts;
 pub use kinds::kind_name;

@@ -6,21 +6,13 @@ use std::ops::Range;
 
 use model::{FileOffset, ThreadId};
 
+use super::counters::{CounterRead, Weight};
 use super::header::HEADER_SIZE;
 use super::layout::{Schema, cpu, time};
 use super::{Record, TimedRecord};
 use crate::attr::{Attr, sample_type as st};
 use crate::bytes::Fields;
 use crate::tracepoint::{FieldValue, TracepointFormat};
-
-/// `PERF_FORMAT_*` bits.
-mod read_format {
-    pub(super) const TOTAL_TIME_ENABLED: u64 = 1;
-    pub(super) const TOTAL_TIME_RUNNING: u64 = 1 << 1;
-    pub(super) const ID: u64 = 1 << 2;
-    pub(super) const GROUP: u64 = 1 << 3;
-    pub(super) const LOST: u64 = 1 << 4;
-}
 
 /// `PERF_SAMPLE_BRANCH_*` bits that change the layout of a branch stack.
 const BRANCH_HW_INDEX: u64 = 1 << 17;
@@ -43,8 +35,8 @@ pub struct Sample<'a> {
     pub period: Option<u64>,
     /// Stream id.
     pub stream_id: Option<u64>,
-    /// The first counter value of `PERF_SAMPLE_READ`.
-    pub value: Option<u64>,
+    /// What the event's counter, or those of its group, stood at.
+    pub read: Option<CounterRead<'a>>,
     /// Return addresses, eight bytes each, innermost first, with the kernel's context marks (`-128` and so on).
     pub callchain: Option<&'a [u8]>,
     /// The payload of a tracepoint (or of another raw event).
@@ -53,8 +45,8 @@ pub struct Sample<'a> {
     pub(crate) raw_at: Range<usize>,
     /// Entries {from, to, flags} of 24 bytes each, latest first.
     pub branch_stack: Option<&'a [u8]>,
-    /// Cost; the three parts of `PERF_SAMPLE_WEIGHT_STRUCT` where that was asked for.
-    pub weight: Option<u64>,
+    /// What the instruction cost.
+    pub weight: Option<Weight>,
     /// Where the data came from (`perf_mem_data_src`).
     pub data_src: Option<u64>,
     /// Flags of a transaction.
@@ -140,7 +132,7 @@ fn parse_payload<'a>(
 ) -> Option<()> {
     let has = |bit| attr.sample_type & bit != 0;
     if has(st::READ) {
-        sample.value = Some(read_values(attr.read_format, fields)?);
+        sample.read = Some(CounterRead::parse(attr.read_format, fields)?);
     }
     if has(st::CALLCHAIN) {
         let count = fields.u64()?;
@@ -181,7 +173,7 @@ fn parse_payload<'a>(
 fn parse_data_fields(sample: &mut Sample<'_>, attr: &Attr, fields: &mut Fields<'_>) -> Option<()> {
     let has = |bit| attr.sample_type & bit != 0;
     if has(st::WEIGHT | st::WEIGHT_STRUCT) {
-        sample.weight = Some(fields.u64()?);
+        sample.weight = Some(Weight::new(fields.u64()?, has(st::WEIGHT_STRUCT)));
     }
     if has(st::DATA_SRC) {
         sample.data_src = Some(fields.u64()?);
@@ -205,21 +197,6 @@ fn parse_data_fields(sample: &mut Sample<'_>, attr: &Attr, fields: &mut Fields<'
         fields.u64()?;
     }
     Some(())
-}
-
-/// The first value of a read, skipping the rest.
-fn read_values(format: u64, fields: &mut Fields<'_>) -> Option<u64> {
-    let times = (format & (read_format::TOTAL_TIME_ENABLED | read_format::TOTAL_TIME_RUNNING)).count_ones();
-    let extras = (format & (read_format::ID | read_format::LOST)).count_ones();
-    if format & read_format::GROUP == 0 {
-        let value = fields.u64()?;
-        fields.bytes((times + extras) as usize * 8)?;
-        return Some(value);
-    }
-    let count = fields.u64()?;
-    fields.bytes(times as usize * 8)?;
-    let values = fields.counted_bytes(count.checked_mul(8 * (1 + u64::from(extras)))?)?;
-    Some(Fields::new(values).u64().unwrap_or(0))
 }
 
 fn branch_stack<'a>(kinds: u64, fields: &mut Fields<'a>) -> Option<&'a [u8]> {

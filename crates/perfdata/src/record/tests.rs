@@ -2,7 +2,7 @@
 
 use model::{Cpu, PerfTime, ThreadId, Tid};
 
-use super::{Record, Sample};
+use super::{Record, Sample, Weight};
 use crate::test_file::{SAMPLE_ID_ALL, TestFile, attr, name};
 use crate::{AuxFlags, PerfData, bytes};
 
@@ -154,9 +154,13 @@ fn sample_fields_stand_where_their_bits_say() {
     let at = file.next_offset();
     let perf_data = file.record(9, 2, &body).open();
     let Record::Sample(sample) = only(&perf_data) else { panic!("no sample") };
-    let Sample { ip, addr, stream_id, period, value, weight, data_src, .. } = *sample;
+    let Sample { ip, addr, stream_id, period, weight, data_src, .. } = *sample;
     assert_eq!((ip, addr, stream_id, period), (Some(0x40_1000), Some(0xadd4), Some(8), Some(100)));
-    assert_eq!((value, weight, data_src), (Some(41), Some(0x11), Some(0x12)));
+    assert_eq!((weight, data_src), (Some(Weight::Whole(0x11)), Some(0x12)));
+    let read = sample.read.expect("a read");
+    assert_eq!((read.time_enabled, read.time_running), (Some(50), Some(51)));
+    let values: Vec<_> = read.counters().map(|counter| (counter.value, counter.id)).collect();
+    assert_eq!(values, [(41, Some(7)), (42, Some(8))]);
     assert_eq!(sample.callchain_addresses().collect::<Vec<_>>(), [0x40_1000, 0x40_2000]);
     assert_eq!(sample.raw, Some(&b"twelve bytes"[..]));
     assert_eq!(sample.branch_stack, Some(&bytes![1u64, 2u64, 3u64][..]));
@@ -169,11 +173,22 @@ fn sample_fields_stand_where_their_bits_say() {
     assert_eq!(perf_data.aux_sample_bytes(&aux_samples[0]), [0x02, 0x82].repeat(8));
 }
 
+/// `IDENTIFIER`, `IP`, `WEIGHT_STRUCT`: the same word, in its parts.
+#[test]
+fn a_weight_has_parts_where_they_were_asked_for() {
+    let file = TestFile::default().attr(attr(4, 0x1c6, 1 | 1 << 16 | 1 << 24, SAMPLE_ID_ALL), &[7]);
+    let perf_data = file.record(9, 2, &bytes![7u64, 0x40_1000u64, 9u32, 0u16, 340u16]).open();
+    let record = perf_data.records().next().expect("one record").record;
+    let Record::Sample(sample) = record else { panic!("no sample") };
+    assert_eq!(sample.weight, Some(Weight::Parts { memory: 9, instruction: 0, retire: 340 }));
+}
+
 /// Every length in turn says more than there is.
 #[test]
 fn a_sample_with_a_lying_length_is_damaged() {
     for (bit, lie) in [
-        (5u32, bytes![1u64 << 60]),
+        (4u32, Vec::new()),
+        (5, bytes![1u64 << 60]),
         (10, bytes![u32::MAX, 0u32]),
         (13, bytes![9u64, 0u64]),
         (20, bytes![9u64, 0u64]),
