@@ -27,13 +27,22 @@ pub(crate) mod flag {
     pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
     pub(crate) const MMAP: u64 = 1 << 8;
     pub(crate) const COMM: u64 = 1 << 9;
+    pub(crate) const FREQ: u64 = 1 << 10;
     pub(crate) const TASK: u64 = 1 << 13;
+    /// `precise_ip` 2: PEBS.
+    pub(crate) const PRECISE: u64 = 2 << 15;
     pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
     pub(crate) const EXCLUDE_GUEST: u64 = 1 << 20;
     pub(crate) const MMAP2: u64 = 1 << 23;
     pub(crate) const COMM_EXEC: u64 = 1 << 24;
     pub(crate) const CONTEXT_SWITCH: u64 = 1 << 26;
     pub(crate) const TEXT_POKE: u64 = 1 << 33;
+}
+
+/// `PERF_FORMAT_…`: what a read holds.
+pub(crate) mod read {
+    pub(crate) const ID: u64 = 1 << 2;
+    pub(crate) const GROUP: u64 = 1 << 3;
 }
 
 /// One configured event.
@@ -43,6 +52,11 @@ pub(crate) struct Event {
     /// The number of its PMU.
     pub(crate) kind: u32,
     pub(crate) config: u64,
+    pub(crate) config1: u64,
+    /// Events to a sample, or with `FREQ` samples to a second.
+    pub(crate) sample_period: u64,
+    /// What a read holds: a sum of `PERF_FORMAT_…`.
+    pub(crate) read_format: u64,
     /// `perf_event_attr`'s bit field.
     pub(crate) flags: u64,
     /// What its samples, and the trailers of its records, carry.
@@ -57,10 +71,12 @@ impl Event {
         let mut out = Vec::with_capacity(ATTRIBUTE as usize);
         out.extend(self.kind.to_le_bytes());
         out.extend((ATTRIBUTE as u32).to_le_bytes());
-        // config, sample_period, sample_type, read_format (ID), flags
-        for field in [self.config, 1, self.sample_type, 4, self.flags] {
+        for field in [self.config, self.sample_period, self.sample_type, self.read_format, self.flags] {
             out.extend(field.to_le_bytes());
         }
+        // No watermark and no breakpoint: 8 bytes.
+        out.extend([0; 8]);
+        out.extend(self.config1.to_le_bytes());
         out.resize(AUX_SAMPLE_SIZE, 0);
         out.extend(self.aux_sample_size.to_le_bytes());
         out.resize(ATTRIBUTE as usize, 0);
@@ -93,6 +109,7 @@ pub(crate) mod feature {
     pub(crate) const COMMAND_LINE: usize = 11;
     pub(crate) const EVENT_DESCRIPTION: usize = 12;
     pub(crate) const PMU_MAPPINGS: usize = 16;
+    pub(crate) const GROUP_DESCRIPTION: usize = 17;
     pub(crate) const AUXTRACE: usize = 18;
     pub(crate) const SAMPLE_TIME: usize = 21;
 }

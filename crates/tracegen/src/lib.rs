@@ -11,6 +11,7 @@
 mod assembler;
 mod capture;
 mod container;
+mod core_event;
 pub mod damage;
 mod elf;
 pub mod encoder;

@@ -8,6 +8,12 @@ use crate::encoder::Settings;
 pub(crate) mod carries {
     /// IP, TID, TIME, CPU, IDENTIFIER: all of them.
     pub(crate) const ORIGIN: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16;
+    /// Counters, as `read_format` lays them out.
+    pub(crate) const READ: u64 = 1 << 4;
+    /// Events since the last sample.
+    pub(crate) const PERIOD: u64 = 1 << 8;
+    /// What the instruction cost, in three parts.
+    pub(crate) const WEIGHT_STRUCT: u64 = 1 << 24;
     /// Raw bytes, of a tracepoint.
     pub(crate) const RAW: u64 = 1 << 10;
     /// A piece of the trace.
@@ -156,6 +162,17 @@ impl Record {
         let mut record = record.u32s([size as u32]);
         record.body.extend(raw);
         record.padded()
+    }
+
+    /// A precise sample of the instruction at `ip`: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, `WEIGHT_STRUCT`.
+    pub(crate) fn precise(ip: u64, period: u64, weight: u64, origin: Origin) -> Record {
+        Record::sampled(ip, origin).u64s([period, weight])
+    }
+
+    /// A sample at `ip` with what a group's counters stand at, by their ids: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, READ.
+    pub(crate) fn counted(ip: u64, period: u64, counters: &[(u64, u64)], origin: Origin) -> Record {
+        let record = Record::sampled(ip, origin).u64s([period, counters.len() as u64]);
+        counters.iter().fold(record, |record, &(value, id)| record.u64s([value, id]))
     }
 
     /// A sample at `ip` with the bytes of the trace before it: IDENTIFIER, IP, TID, TIME, CPU, AUX.

@@ -12,7 +12,9 @@ use super::schedule::Schedule;
 use super::tracer::{Finished, Owner, Scope};
 use crate::Error;
 use crate::capture::Capture;
-use crate::container::{Container, Event, INTEL_PT, IntelPt, Origin, Record, carries, feature, flag, text};
+use crate::container::{
+    Container, Event, INTEL_PT, IntelPt, Origin, Record, carries, feature, flag, read, text,
+};
 use crate::encoder::Settings;
 
 /// An AUX record announces at least so many bytes.
@@ -85,6 +87,9 @@ impl Splice<'_> {
             name: if is_user { "intel_pt//u" } else { "intel_pt//" },
             kind: INTEL_PT,
             config: self.settings.config(),
+            config1: 0,
+            sample_period: 1,
+            read_format: read::ID,
             sample_type: carries::ORIGIN,
             aux_sample_size: 0,
             flags: flag::DISABLED | inherit | exclude | flag::SAMPLE_ID_ALL | flag::EXCLUDE_GUEST,

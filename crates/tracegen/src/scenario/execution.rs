@@ -13,6 +13,7 @@ mod walk;
 use super::Wrong;
 use super::program::{Ring, Scenario, Step};
 use super::statement::Statement;
+use crate::core_event::{COUNTED, CoreEvent};
 use crate::instruction::Instruction;
 use crate::packet::{ExecMode, Packet};
 use crate::tracepoint::Tracepoint;
@@ -71,6 +72,21 @@ pub(super) enum Aside {
         ip: u64,
         raw: Vec<u8>,
     },
+    /// PEBS sampled the instruction at `ip`.
+    Precise {
+        event: &'static CoreEvent,
+        thread: usize,
+        ip: u64,
+        period: u64,
+        weight: u64,
+    },
+    /// The group of counters was read before the instruction at `ip`; its sampled event had happened `period` times.
+    Counted {
+        thread: usize,
+        ip: u64,
+        period: u64,
+        totals: Box<[u64; COUNTED]>,
+    },
 }
 
 /// One CPU while the scenario runs, and what it leaves.
@@ -114,6 +130,8 @@ struct Runner<'a> {
     parked: Vec<Buffer>,
     contexts: Vec<Context>,
     intervals: Vec<Interval>,
+    /// What the group's counters stand at, for each CPU, or for each thread where the trace is one per thread.
+    counts: Vec<[u64; COUNTED]>,
     /// Operand of the next `ptwrite rax`.
     rax: u64,
 }
@@ -195,7 +213,9 @@ impl<'a> Runner<'a> {
         let cpus = (0..machine.cpus).map(|_| Cpu::new(machine.base, Buffer::new(machine))).collect();
         let threads = if machine.per_thread { scenario.threads.as_slice() } else { &[] };
         let parked = threads.iter().map(|_| Buffer::new(machine)).collect();
-        Ok(Runner { scenario, cpus, parked, contexts, intervals: Vec::new(), rax: 0 })
+        let counts =
+            vec![[0; COUNTED]; if machine.per_thread { threads.len() } else { machine.cpus as usize }];
+        Ok(Runner { scenario, cpus, parked, contexts, intervals: Vec::new(), counts, rax: 0 })
     }
 
     /// Lets one statement happen.
@@ -248,6 +268,12 @@ impl<'a> Runner<'a> {
             }
             Statement::Sample => self.copy(number, matches!(self.scenario.machine.ring, Ring::Samples(_)))?,
             Statement::Record { point, values } => self.record(number, point, values)?,
+            Statement::Pebs { event, period, weight } => {
+                let (thread, ip) = self.running(number)?;
+                let (period, weight) = (*period, *weight);
+                self.aside(number, Aside::Precise { event, thread, ip, period, weight });
+            }
+            Statement::Read(counts) => self.read(number, counts)?,
             other => self.hardware(number, other)?,
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::core_event::{COUNTED, CoreEvent};
 use crate::packet::Packet;
 use crate::tracepoint::Tracepoint;
 
@@ -88,6 +89,14 @@ pub(super) enum Statement {
     /// A sample with the last bytes of the trace.
     Sample,
     Lost(u64),
+    /// PEBS samples the next instruction: how many events it stands for, and the parts of its weight.
+    Pebs {
+        event: &'static CoreEvent,
+        period: u64,
+        weight: u64,
+    },
+    /// The group of counters is read; so much more than when it was read last.
+    Read(Box<[u64; COUNTED]>),
     /// A sample of a tracepoint, with its fields' values as written.
     Record {
         point: &'static Tracepoint,
@@ -150,6 +159,8 @@ impl Statement {
             ["sample"] => Statement::Sample,
             ["lost", count] => Statement::Lost(number(count)?),
             ["record", name, values @ ..] => parse_record(name, values)?,
+            ["pebs", name, values @ ..] => parse_pebs(name, values)?,
+            ["read", counts @ ..] => parse_read(counts)?,
             _ => return Err(format!("`{text}` is no statement of a cpu")),
         };
         Ok(statement)
@@ -189,6 +200,48 @@ fn parse_record(name: &str, words: &[&str]) -> Result<Statement, String> {
         values.insert(field.to_owned(), value.to_owned());
     }
     Ok(Statement::Record { point, values })
+}
+
+/// `FIELD=NUMBER`.
+fn parse_field(word: &str) -> Result<(&str, u64), String> {
+    let (field, value) = word.split_once('=').ok_or_else(|| format!("`{word}`: write FIELD=NUMBER"))?;
+    Ok((field, number(value)?))
+}
+
+/// `EVENT [period=N] [memory=N] [instruction=N] [retire=N]`.
+fn parse_pebs(name: &str, words: &[&str]) -> Result<Statement, String> {
+    let event = CoreEvent::precise(name).ok_or_else(|| format!("`{name}` is no precise event known here"))?;
+    let (mut period, mut weight) = (1, 0);
+    for word in words {
+        let (field, value) = parse_field(word)?;
+        // Place and size of each part in the weight, in bits.
+        let (at, size) = match field {
+            "period" => {
+                period = value;
+                continue;
+            }
+            "memory" => (0, 32),
+            "instruction" => (32, 16),
+            "retire" => (48, 16),
+            _ => return Err(format!("`{field}`: pebs knows period, memory, instruction and retire")),
+        };
+        if value >> size != 0 {
+            return Err(format!("`{field}` has {size} bits"));
+        }
+        weight |= value << at;
+    }
+    Ok(Statement::Pebs { event, period, weight })
+}
+
+/// `EVENT=N …`.
+fn parse_read(words: &[&str]) -> Result<Statement, String> {
+    let mut counts = [0; COUNTED];
+    for word in words {
+        let (event, count) = parse_field(word)?;
+        let place = CoreEvent::place_in_group(event);
+        counts[place.ok_or_else(|| format!("`{event}` is no event of the group"))?] = count;
+    }
+    Ok(Statement::Read(Box::new(counts)))
 }
 
 /// `T3N` is taken three times, then not.

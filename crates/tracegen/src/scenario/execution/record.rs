@@ -1,8 +1,9 @@
-//! Samples of tracepoints: whoever is not named is the thread that runs.
+//! Samples: of tracepoints, where whoever is not named is the thread that runs, and reads of the counters.
 
 use std::collections::BTreeMap;
 
 use super::{Aside, Runner};
+use crate::core_event::{COUNTED, SAMPLED};
 use crate::tracepoint::Tracepoint;
 
 /// How a scenario names a thread, and what the fields that tell it begin with.
@@ -16,9 +17,7 @@ impl Runner<'_> {
         point: &'static Tracepoint,
         values: &BTreeMap<String, String>,
     ) -> Result<(), String> {
-        let cpu = &self.cpus[number];
-        let thread = cpu.thread.ok_or("say first who `runs` here")?;
-        let ip = cpu.ip.unwrap_or_default();
+        let (thread, ip) = self.running(number)?;
         let mut values = values.clone();
         for (role, prefix) in ROLES {
             let named = values.remove(role).map(|name| self.thread(&name)).transpose()?;
@@ -38,5 +37,24 @@ impl Runner<'_> {
         let raw = point.raw(self.scenario.threads[thread].tid, &values)?;
         self.aside(number, Aside::Sample { point, thread, ip, raw });
         Ok(())
+    }
+
+    /// The group of counters is read on CPU `number`, so much further on than last time.
+    pub(super) fn read(&mut self, number: usize, counts: &[u64; COUNTED]) -> Result<(), String> {
+        let (thread, ip) = self.running(number)?;
+        let owner = if self.scenario.machine.per_thread { thread } else { number };
+        let totals = &mut self.counts[owner];
+        for (total, count) in totals.iter_mut().zip(counts) {
+            *total = total.checked_add(*count).ok_or("a counter has 64 bits")?;
+        }
+        let (period, totals) = (counts[SAMPLED], Box::new(*totals));
+        self.aside(number, Aside::Counted { thread, ip, period, totals });
+        Ok(())
+    }
+
+    /// The thread on CPU `number`, and its next instruction.
+    pub(super) fn running(&self, number: usize) -> Result<(usize, u64), String> {
+        let cpu = &self.cpus[number];
+        Ok((cpu.thread.ok_or("say first who `runs` here")?, cpu.ip.unwrap_or_default()))
     }
 }

@@ -8,8 +8,10 @@ use super::super::image::Backing;
 use super::super::program::{Ring, Scenario};
 use super::{PAGE, jitdump, span};
 use crate::container::{
-    Container, Event, INTEL_PT, IntelPt, Mapping, Origin, Record, TRACEPOINT, carries, feature, flag, text,
+    Container, Event, INTEL_PT, IntelPt, Mapping, Origin, Record, TRACEPOINT, carries, feature, flag, read,
+    text,
 };
+use crate::core_event::{CoreEvent, GROUP, SAMPLED};
 use crate::elf;
 use crate::tracepoint::{Tracepoint, tracing_section};
 
@@ -24,6 +26,9 @@ const HARDWARE: u32 = 0;
 const CYCLES: u64 = 0;
 const SOFTWARE: u32 = 1;
 const DUMMY: u64 = 9;
+
+/// Samples to a second that perf asks for unless told otherwise.
+const FREQUENCY: u64 = 4000;
 
 /// Where a runtime maps the page of its jitdump.
 const JIT_MARK: u64 = 0x7ffe_0000_0000;
@@ -41,12 +46,17 @@ pub(super) struct Writer<'a> {
     pub(super) timed: Vec<(u64, Record)>,
     /// Tracepoints of which there are samples: events from `first_point` on.
     pub(super) points: Vec<&'static Tracepoint>,
+    /// Precise events of which there are samples: they come behind the tracepoints.
+    pub(super) precise: Vec<&'static CoreEvent>,
+    /// The places in [`GROUP`] of what is counted in the group: its events come last.
+    pub(super) counted: Vec<usize>,
 }
 
 /// The bytes of the file.
 pub(super) fn perf_data(scenario: &Scenario, executed: &Executed) -> Vec<u8> {
     let (out, timed, points) = (Container::default(), Vec::new(), points(executed));
-    let mut writer = Writer { scenario, executed, out, timed, points };
+    let (precise, counted) = (precise(executed), counted(executed));
+    let mut writer = Writer { scenario, executed, out, timed, points, precise, counted };
     writer.put_events();
     writer.put_head();
     writer.put_asides();
@@ -78,6 +88,30 @@ fn points(executed: &Executed) -> Vec<&'static Tracepoint> {
     points
 }
 
+/// The precise events that were sampled, each once, in the order of CPUs and times.
+fn precise(executed: &Executed) -> Vec<&'static CoreEvent> {
+    let mut events = Vec::new();
+    for (_, aside) in executed.asides.iter().flatten() {
+        match aside {
+            Aside::Precise { event, .. } if !events.contains(event) => events.push(*event),
+            _ => {}
+        }
+    }
+    events
+}
+
+/// What the group counts, if it is read at all: its leader, what is sampled, and what ever happened.
+fn counted(executed: &Executed) -> Vec<usize> {
+    let reads = || {
+        executed.asides.iter().flatten().filter_map(|(_, aside)| match aside {
+            Aside::Counted { totals, .. } => Some(totals),
+            _ => None,
+        })
+    };
+    let is_member = |&place: &usize| place <= SAMPLED || reads().any(|totals| totals[place] != 0);
+    if reads().next().is_none() { Vec::new() } else { (0..GROUP.len()).filter(is_member).collect() }
+}
+
 /// The section of NUMA nodes: number, memory, CPUs.
 fn numa(nodes: &[(u32, String)]) -> Vec<u8> {
     let mut out = (nodes.len() as u32).to_le_bytes().to_vec();
@@ -100,6 +134,16 @@ impl Writer<'_> {
         if matches!(self.scenario.machine.ring, Ring::Samples(_)) { 3 } else { 2 }
     }
 
+    /// Number of the first precise event.
+    pub(super) fn first_precise(&self) -> u32 {
+        self.first_point() + self.points.len() as u32
+    }
+
+    /// Number of the group's leader.
+    pub(super) fn first_counted(&self) -> u32 {
+        self.first_precise() + self.precise.len() as u32
+    }
+
     fn put_events(&mut self) {
         let machine = &self.scenario.machine;
         let tracking = flag::MMAP | flag::COMM | flag::TASK | flag::MMAP2 | flag::COMM_EXEC;
@@ -112,6 +156,9 @@ impl Writer<'_> {
             name,
             kind,
             config,
+            config1: 0,
+            sample_period: 1,
+            read_format: read::ID,
             flags,
             sample_type: carries::ORIGIN,
             aux_sample_size: 0,
@@ -130,7 +177,32 @@ impl Writer<'_> {
             let event = event(number, point.name, TRACEPOINT, u64::from(point.id), flags);
             all.push(Event { sample_type: carries::ORIGIN | carries::RAW, ..event });
         }
+        for (number, precise) in (self.first_precise()..).zip(&self.precise) {
+            let like = event(number, "", 0, 0, flags | exclude | flag::FREQ | flag::PRECISE);
+            let sample_type = carries::ORIGIN | carries::PERIOD | carries::WEIGHT_STRUCT;
+            all.push(precise.event(Event { sample_type, sample_period: FREQUENCY, ..like }));
+        }
+        for (number, &place) in (self.first_counted()..).zip(&self.counted) {
+            // Counters of a group are inherited by nobody; what leads it and the rest of it are not sampled themselves.
+            let is_sampled = place == SAMPLED;
+            let own = flag::SAMPLE_ID_ALL | exclude | if is_sampled { flag::FREQ } else { 0 };
+            all.push(GROUP[place].event(Event {
+                sample_type: carries::ORIGIN | carries::PERIOD | carries::READ,
+                sample_period: if is_sampled { FREQUENCY } else { 0 },
+                read_format: read::ID | read::GROUP,
+                ..event(number, "", 0, 0, own)
+            }));
+        }
         self.out.events = all;
+    }
+
+    /// The section of groups: name, number of the leader, number of events.
+    fn group(&self) -> Vec<u8> {
+        let mut out = 1u32.to_le_bytes().to_vec();
+        out.extend(text("{anon_group}"));
+        out.extend(self.first_counted().to_le_bytes());
+        out.extend((self.counted.len() as u32).to_le_bytes());
+        out
     }
 
     /// What perf writes before the first kernel record.
@@ -237,6 +309,9 @@ impl Writer<'_> {
         }
         if !self.points.is_empty() {
             self.out.features.push((feature::TRACING_DATA, tracing_section(&self.points)));
+        }
+        if !self.counted.is_empty() {
+            self.out.features.push((feature::GROUP_DESCRIPTION, self.group()));
         }
         self.out.describe_events();
     }

@@ -9,6 +9,7 @@ use super::super::program::Ring;
 use super::aux::{Piece, pieces};
 use super::perf_data::{PT, SIDEBAND, Writer};
 use crate::container::{Origin, Record};
+use crate::core_event::SAMPLED;
 
 /// Of samples with a piece of the trace: the number of their event.
 const SAMPLING: u32 = 2;
@@ -56,6 +57,20 @@ impl<'a> Writer<'a> {
                 let event = self.points.iter().position(|used| *used == point).unwrap_or_default();
                 let origin = self.origin(self.first_point() + event as u32, thread, cpu, tsc);
                 self.put(Record::sample(ip, raw, origin), origin);
+            }
+            Aside::Precise { event, thread, ip, period, weight } => {
+                let event = self.precise.iter().position(|used| *used == event).unwrap_or_default();
+                let origin = self.origin(self.first_precise() + event as u32, thread, cpu, tsc);
+                self.put(Record::precise(ip, period, weight, origin), origin);
+            }
+            Aside::Counted { thread, ip, period, ref totals } => {
+                let members: Vec<(u64, u64)> = (self.first_counted()..)
+                    .zip(&self.counted)
+                    .map(|(event, &place)| (totals[place], self.origin(event, thread, cpu, tsc).id))
+                    .collect();
+                let sampled = self.first_counted() + SAMPLED as u32;
+                let origin = self.origin(sampled, thread, cpu, tsc);
+                self.put(Record::counted(ip, period, &members, origin), origin);
             }
         }
     }
