@@ -73,6 +73,7 @@ pub struct Schedule {
     pub(crate) runs: Vec<Run>,
     pub(crate) by_cpu: BTreeMap<Cpu, Vec<usize>>,
     pub(crate) by_thread: BTreeMap<Tid, Vec<usize>>,
+    pub(crate) tells_switches: bool,
 }
 
 impl Schedule {
@@ -88,7 +89,7 @@ impl Schedule {
 
     /// Whether any record told of a switch. Where none did, a thread is taken to be where a record showed it.
     pub fn tells_switches(&self) -> bool {
-        self.runs.iter().any(|run| run.start_record.is_some() || run.stop_record.is_some())
+        self.tells_switches
     }
 
     fn select<'a>(&'a self, indices: Option<&'a Vec<usize>>) -> Runs<'a> {

@@ -47,11 +47,20 @@ pub(super) struct CpuTrack {
     last_record: PerfTime,
     /// A `sched_switch` whose SWITCH records have not come yet.
     decided: Option<SchedSwitch>,
+    /// The same, where another record has shown since that it was carried out.
+    carried_out: Option<SchedSwitch>,
 }
 
 impl CpuTrack {
     pub(super) fn new(cpu: Cpu, first_record: PerfTime) -> CpuTrack {
-        CpuTrack { cpu, open: None, on_since: Some(first_record), last_record: first_record, decided: None }
+        CpuTrack {
+            cpu,
+            open: None,
+            on_since: Some(first_record),
+            last_record: first_record,
+            decided: None,
+            carried_out: None,
+        }
     }
 
     pub(super) fn on_cpu(&self) -> Option<ThreadId> {
@@ -62,8 +71,9 @@ impl CpuTrack {
     pub(super) fn present(&mut self, at: At, thread: Option<ThreadId>, runs: &mut Vec<Run>) {
         self.last_record = at.time;
         let Some(thread) = thread else { return };
-        if self.decided.is_some_and(|switch| switch.prev.tid != thread.tid) {
+        if let Some(switch) = self.decided.filter(|switch| switch.prev.tid != thread.tid) {
             self.carry_out_decided(runs);
+            self.carried_out = Some(switch);
         }
         match &mut self.open {
             Some(open) if open.thread.tid == thread.tid => open.seen = at.time,
@@ -94,6 +104,10 @@ impl CpuTrack {
     ) {
         if self.decided.is_some_and(|switch| prev.is_some_and(|prev| prev.tid != switch.prev.tid)) {
             self.carry_out_decided(runs);
+        }
+        if self.is_carried_out(prev) {
+            self.last_record = at.time;
+            return;
         }
         let decided = self.decided.take();
         let leave = match (decided, prev) {
@@ -178,6 +192,18 @@ impl CpuTrack {
     /// How much earlier than by the record of a switch it may have been decided: not before the CPU's record before.
     fn late(&self, at: At, most_ns: u64) -> u64 {
         at.time.0.saturating_sub(self.last_record.0).min(most_ns)
+    }
+
+    /// Whether a SWITCH out of `prev` belongs to a `sched_switch` by which the next thread is here already: a record of
+    /// that one stands between the two.
+    fn is_carried_out(&mut self, prev: Option<ThreadId>) -> bool {
+        let switch = self.carried_out.take().filter(|_| self.decided.is_none());
+        switch.is_some_and(|switch| {
+            prev.is_some_and(|prev| prev.tid == switch.prev.tid)
+                && self.open.is_some_and(|open| {
+                    open.thread.tid == switch.next.tid && open.start_record == Some(switch.at.record)
+                })
+        })
     }
 
     /// No SWITCH records came.

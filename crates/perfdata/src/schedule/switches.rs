@@ -43,6 +43,8 @@ impl Schedule {
                 schedule.by_thread.entry(run.thread.tid).or_default().push(index);
             }
         }
+        schedule.tells_switches =
+            runs.iter().any(|run| run.start_record.is_some() || run.stop_record.is_some());
         schedule.runs = runs;
         schedule
     }

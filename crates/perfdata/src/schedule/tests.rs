@@ -82,6 +82,27 @@ fn sched_switch_alone_is_the_edge() {
     );
 }
 
+/// An AUX record of the next thread before the SWITCH records of the same switch.
+#[test]
+fn a_record_between_those_of_one_switch_moves_no_edge() {
+    let mut tracks = Tracks::default();
+    tracks.present(at(100), Some(A));
+    tracks.sched_switch(switch(200, A, B, LeaveReason::Slept(Some('S'))));
+    tracks.present(at(201), Some(B));
+    tracks.out(at(202), Some(A), Some(B), false);
+    tracks.switched_in(at(203), Some(B), Some(A));
+    // A SWITCH out of its own: nothing decided it before.
+    tracks.out(at(300), Some(B), Some(IDLE), true);
+    assert_eq!(
+        rows(&tracks.finish(PerfTime(400)), 0),
+        [
+            (10, 100, 200, LeaveReason::Slept(Some('S')), None, Some(200)),
+            (11, 200, 300, LeaveReason::Preempted, Some(200), Some(300)),
+            (0, 300, 400, LeaveReason::Unknown, Some(300), None),
+        ]
+    );
+}
+
 #[test]
 fn records_of_single_threads_leave_the_rest_unknown() {
     let mut tracks = Tracks::default();
