@@ -235,7 +235,7 @@ pub(crate) fn examine_scene(
     power::add_exits(&mut claims, &stays, &sideband, decoder);
     claims.extend(activity.stalls.iter().map(claim_of_stall));
     let (lost, off) = split_silences(&activity.silences, scene.kernel_traced);
-    claims.extend(lost.into_iter().map(claim_of_silence));
+    claims.extend(lost.into_iter().map(|silence| claim_of_silence(silence, &stays)));
     let untraced = Untraced::new(&sideband, &addresses, &claims).claims(&off);
     claims.extend(untraced);
     claims.extend(uncovered);

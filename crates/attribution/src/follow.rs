@@ -8,7 +8,7 @@ use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::examine::Scene;
 use crate::precedence::Rank;
-use crate::timeline::Stay;
+use crate::timeline::{Stay, Whereabouts};
 use crate::walk::{Activity, Frame, Silence, Stall, Walker};
 
 /// Decodes the trace of a CPU, or of a thread where the capture is per thread.
@@ -176,14 +176,17 @@ pub(crate) fn claim_of_stall(stall: &Stall) -> Claim {
 
 /// Time without trace, but for the kernel's where only user code is traced (`untraced.rs`). Where the kernel is traced,
 /// too, and execution went on exactly where it had stopped, something below the kernel took the time: an SMI turns
-/// tracing off and on.
-pub(crate) fn claim_of_silence(silence: &Silence) -> Claim {
-    let (rank, cause) = match (silence.why.is_loss(), silence.resumed) {
-        (true, _) => (Rank::Loss, Cause::TraceLoss),
-        (false, true) => (Rank::StandStill, Cause::HardwareGap),
-        (false, false) => (Rank::Untraced, Cause::TraceFiltered),
+/// tracing off and on. But the kernel itself turns the trace of a single thread off when that leaves its CPU, and on when it
+/// is back, with one and the same instruction: what of that lies in a stay of `stays` is the way back.
+pub(crate) fn claim_of_silence(silence: &Silence, stays: &[Stay]) -> Claim {
+    let (rank, cause, certainty) = match (silence.why.is_loss(), silence.resumed) {
+        (true, _) => (Rank::Loss, Cause::TraceLoss, silence.why.certainty()),
+        (false, true) if comes_back(silence.range.start, stays) => {
+            (Rank::Untraced, Cause::Schedule, Certainty::Inferred)
+        }
+        (false, true) => (Rank::StandStill, Cause::HardwareGap, Certainty::Inferred),
+        (false, false) => (Rank::Untraced, Cause::TraceFiltered, silence.why.certainty()),
     };
-    let certainty = if cause == Cause::HardwareGap { Certainty::Inferred } else { silence.why.certainty() };
     let mut claim = Claim::new(silence.range, rank, cause, certainty);
     claim.say(&silence.why.to_string());
     if let Some(function) = &silence.missing {
@@ -192,9 +195,20 @@ pub(crate) fn claim_of_silence(silence: &Silence) -> Claim {
     claim.gap = silence.gap().cloned();
     claim.occurrence = silence.range.start.0;
     claim.cpu = silence.cpu;
-    claim.uncertainty = silence.uncertainty;
+    // It began in its range, at the last time known before or later.
+    claim.uncertainty = silence.uncertainty.min(silence.range.ticks());
     claim.evidence.push(Evidence::packet(silence.aux_offset, silence.cpu, silence.why.to_string()));
     claim
+}
+
+/// Whether a thread comes onto its CPU at `at`.
+fn comes_back(at: Tsc, stays: &[Stay]) -> bool {
+    let behind = stays.partition_point(|stay| stay.range.start < at);
+    let Some([before, stay]) = behind.checked_sub(1).and_then(|before| stays.get(before..=behind)) else {
+        return false;
+    };
+    let was_off = matches!(before.place, Whereabouts::OffCpu(_)) && before.thread == stay.thread;
+    stay.range.start == at && was_off
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::{Cause, Certainty, Cpu, Evidence, FaultKind, Tid, Tsc, TscRange};
-use perfdata::LeaveReason;
 
 use crate::claim::Claim;
 use crate::entries::{
@@ -16,7 +15,7 @@ use crate::offcpu::Comms;
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Side, Sideband, SidebandEvent};
 use crate::syscalls;
-use crate::timeline::{Stay, Whereabouts, stay_at};
+use crate::timeline::{Stay, Whereabouts, sleeps_within, stay_at};
 use crate::walk::Frame;
 
 /// One claim for each frame of the flow, with names and evidence from the records that fall into it.
@@ -31,7 +30,7 @@ pub(crate) fn claims_of_frames(
         frames.iter().map(|frame| claim_of_frame(frame, sideband, addresses, comms)).collect();
     add_records(&mut claims, frames, sideband, addresses);
     for (claim, frame) in claims.iter_mut().zip(frames) {
-        if claim.cause == Cause::PageFault(FaultKind::Minor) && slept_inside(frame.range, stays) {
+        if claim.cause == Cause::PageFault(FaultKind::Minor) && sleeps_within(stays, frame.range) {
             claim.cause = Cause::PageFault(FaultKind::Major);
         }
         claim.evidence.push(Evidence::packet(frame.aux_offset, frame.cpu, "first packet of the entry"));
@@ -151,14 +150,6 @@ fn adopt(claim: &mut Claim, event: &SidebandEvent, addresses: &Addresses<'_>) ->
     }
     claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
     true
-}
-
-fn slept_inside(range: TscRange, stays: &[Stay]) -> bool {
-    let from = stays.partition_point(|stay| stay.range.start < range.start);
-    stays[from..]
-        .iter()
-        .take_while(|stay| stay.range.stop <= range.stop)
-        .any(|stay| matches!(stay.place, Whereabouts::OffCpu(LeaveReason::Slept(_))))
 }
 
 /// Claims from begin and end records of the thread's own time, for stretches where no flow tells. A pair about work

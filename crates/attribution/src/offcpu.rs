@@ -150,7 +150,8 @@ fn idle_within(cpu: Cpu, range: TscRange, context: &Context<'_>) -> Option<u64> 
 /// first. The idle task is nobody; where the records lack its switches, it is the thread itself that runs by them.
 fn who_ran(cpu: Cpu, range: TscRange, own: Option<ThreadId>, context: &Context<'_>) -> Option<String> {
     let mut ran: Vec<(ThreadId, u64)> = Vec::new();
-    let is_other = |thread: &ThreadId| !thread.is_idle() && Some(*thread) != own;
+    let own = own.map(|thread| thread.tid);
+    let is_other = |thread: &ThreadId| !thread.is_idle() && Some(thread.tid) != own;
     for (thread, ns) in runs_within(cpu, range, context).filter(|(thread, _)| is_other(thread)) {
         match ran.iter_mut().find(|(known, _)| *known == thread) {
             Some((_, total)) => *total += ns,

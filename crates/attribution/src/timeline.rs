@@ -115,6 +115,22 @@ pub(crate) fn stay_at(stays: &[Stay], at: Tsc) -> Option<&Stay> {
     stays.get(index).filter(|stay| stay.range.contains(at))
 }
 
+/// Whether the thread whose time begins `range` leaves its CPU for such a reason in it, or at its end.
+pub(crate) fn leaves_within(stays: &[Stay], range: TscRange, such: impl Fn(LeaveReason) -> bool) -> bool {
+    let thread = stay_at(stays, range.start).and_then(|stay| stay.thread);
+    let from = stays.partition_point(|stay| stay.range.start < range.start);
+    let mut within = stays[from..].iter().take_while(|stay| stay.range.start <= range.stop);
+    within.any(|stay| match stay.place {
+        Whereabouts::OffCpu(reason) => stay.thread == thread && such(reason),
+        Whereabouts::OnCpu(_) | Whereabouts::Unknown => false,
+    })
+}
+
+/// Whether it goes to sleep there.
+pub(crate) fn sleeps_within(stays: &[Stay], range: TscRange) -> bool {
+    leaves_within(stays, range, |reason| matches!(reason, LeaveReason::Slept(_)))
+}
+
 /// The stays of one thread within `range`.
 pub(crate) fn stays_of_thread(
     thread: ThreadId,

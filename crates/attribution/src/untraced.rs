@@ -15,7 +15,7 @@ use crate::files::Addresses;
 use crate::kernel::{cause, describe, happened_to, happenings, same_happening};
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Side, Sideband, SidebandEvent};
-use crate::timeline::{Whereabouts, stay_at};
+use crate::timeline::{leaves_within, sleeps_within};
 use crate::walk::Silence;
 
 /// What tells about silences.
@@ -115,7 +115,7 @@ impl<'a> Untraced<'a> {
     /// several with the same cause; else between two of them nothing is known.
     fn by_records(&self, whole: TscRange) -> Vec<Claim> {
         let entries = self.entries(whole);
-        let slept = self.left(whole, |reason| matches!(reason, LeaveReason::Slept(_)));
+        let slept = sleeps_within(self.addresses.stays, whole);
         if entries.last().is_none_or(|last| last.is_interrupt() && slept) {
             // No interrupt sleeps: something that has no record was entered before.
             return vec![unknown(whole)];
@@ -146,7 +146,7 @@ impl<'a> Untraced<'a> {
         if range.is_empty() {
             return;
         }
-        if self.left(range, |reason| reason == LeaveReason::Preempted) {
+        if leaves_within(self.addresses.stays, range, |reason| reason == LeaveReason::Preempted) {
             let mut switch = claim(range, Cause::Schedule, Certainty::Inferred);
             switch.say("the way to the other thread and back");
             claims.push(switch);
@@ -173,8 +173,7 @@ impl<'a> Untraced<'a> {
     }
 
     fn fault_kind(&self, range: TscRange) -> FaultKind {
-        let slept = self.left(range, |reason| matches!(reason, LeaveReason::Slept(_)));
-        if slept { FaultKind::Major } else { FaultKind::Minor }
+        if sleeps_within(self.addresses.stays, range) { FaultKind::Major } else { FaultKind::Minor }
     }
 
     /// The outermost kernel entries of which there are records, in order.
@@ -218,18 +217,6 @@ impl<'a> Untraced<'a> {
 
     fn begins(&self, range: TscRange) -> impl Iterator<Item = &'a SidebandEvent> {
         self.own(range).filter(|event| event.side == Side::Begin)
-    }
-
-    /// Whether the thread left its CPU in `range` for such a reason.
-    fn left(&self, range: TscRange, such: impl Fn(LeaveReason) -> bool) -> bool {
-        let from = self.addresses.stays.partition_point(|stay| stay.range.start < range.start);
-        let thread = stay_at(self.addresses.stays, range.start).and_then(|stay| stay.thread);
-        let mut within =
-            self.addresses.stays[from..].iter().take_while(|stay| stay.range.start <= range.stop);
-        within.any(|stay| match stay.place {
-            Whereabouts::OffCpu(reason) => stay.thread == thread && such(reason),
-            _ => false,
-        })
     }
 }
 

@@ -64,6 +64,8 @@ pub(crate) struct Walker<'a> {
     /// The address of the page fault that Event Trace announced, until execution goes on.
     address: Option<u64>,
     silence: Option<Silence>,
+    /// Where and by what tracing went on, while nothing has retired since.
+    enabled: Option<(Place, PtEvent)>,
     /// Whether only user code is traced.
     user_only: bool,
     /// The silence in which the thread left its CPU.
@@ -104,6 +106,7 @@ impl<'a> Walker<'a> {
             exception: None,
             address: None,
             silence: None,
+            enabled: None,
             user_only: false,
             left_silent: None,
             carried: None,
@@ -208,6 +211,7 @@ impl<'a> Walker<'a> {
     fn block(&mut self, block: &Block) {
         let at = self.advance(&block.time, block.aux_offset);
         self.retired += u64::from(block.instructions);
+        self.enabled = None;
         self.refute_silence();
         // Behind a loss, time is known again from the first packet that tells it.
         if self.silence.as_ref().is_none_or(|silence| !silence.why.is_loss() || at > silence.range.start) {
@@ -294,6 +298,7 @@ impl<'a> Walker<'a> {
                 self.lose(at, Why::Overflow, event.aux_offset);
             }
             EventKind::Disabled { .. } | EventKind::TraceStop => {
+                self.stand_between();
                 self.bear_out_silence();
                 let entry = self.entry_that_ends_tracing();
                 self.begin_silence(at, Why::Off, entry, event.aux_offset);
@@ -301,6 +306,8 @@ impl<'a> Walker<'a> {
             EventKind::Enabled { resumed, .. } => {
                 self.bear_out_silence();
                 self.end_silence(at, resumed);
+                let place = Place { at, uncertainty: self.edge, ratio: self.ratio, cpu: self.cpu };
+                self.enabled = Some((place, *event));
             }
             _ => {}
         }
@@ -328,6 +335,17 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Between tracing on and tracing off nothing retired: user code that faults page by page, as `rep stos` does.
+    fn stand_between(&mut self) {
+        let Some((place, event)) = self.enabled.take() else { return };
+        let EventKind::Enabled { ip, .. } = event.kind else { return };
+        if ip < KERNEL_HALF {
+            let pid = event.thread.map_or(self.pid, |thread| thread.pid);
+            let function = self.functions.function_at(pid, ip, place.at);
+            self.user.stand(function.as_ref(), place, event.aux_offset);
+        }
+    }
+
     fn async_branch(&mut self, event: &PtEvent, from: u64, at: Tsc) {
         if std::mem::take(&mut self.returning) {
             self.stack.return_to(from, None, at);
@@ -339,6 +357,7 @@ impl<'a> Walker<'a> {
 
     fn forget_path(&mut self) {
         self.previous = None;
+        self.enabled = None;
         self.pending_entry = None;
         self.returning = false;
         self.vector = None;

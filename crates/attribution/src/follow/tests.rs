@@ -7,6 +7,7 @@ use pt::{BlockEnd, EventKind, GapReason};
 use super::{claim_of_silence, claim_of_stall};
 use crate::precedence::Rank;
 use crate::script::{Script, Table, WORKER, WRITER, World, expected, interval, run, told};
+use crate::timeline::{Stay, Whereabouts};
 use crate::walk::{Silence, Stall, Why};
 
 fn table() -> Table {
@@ -43,6 +44,58 @@ fn a_call_goes_on_after_a_move_to_another_cpu() {
     let segments = attribution.segments();
     assert_eq!(segments[1].occurrence, segments[3].occurrence);
     assert_eq!((segments[1].cpu, segments[3].cpu), (Some(Cpu(0)), Some(Cpu(1))));
+}
+
+/// Tracing of a single thread goes off in the kernel at 200, when the thread has left, and on in the same place at 480, when
+/// it has come back: that is the call's that goes on, or the scheduler's. Later something below the kernel stops it from 700 to
+/// 800.
+#[test]
+fn a_threads_own_trace_goes_off_and_on_with_it() {
+    let table = table();
+    let (off, on) = (EventKind::Disabled { ip: None }, EventKind::Enabled { ip: 0x1000, resumed: true });
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::FarCall)
+        .block(100, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .event(400, off)
+        .event(480, on)
+        .block(480, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(600, "work", 0x20, BlockEnd::Jump)
+        .event(700, off)
+        .event(800, on)
+        .block(800, "work", 0x40, BlockEnd::Jump);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 200, LeaveReason::Preempted),
+        run(WORKER, 0, 400, 1000, LeaveReason::Unknown),
+    ]);
+    let items = script.items.clone();
+    let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(0..900)).expect("a partition");
+    assert_eq!(
+        told(&attribution),
+        expected(&[
+            ("user.expected", 100),
+            ("kernel.syscall.unknown", 100),
+            ("offcpu.preempted", 200),
+            ("kernel.syscall.unknown", 200),
+            ("user.expected", 100),
+            ("hardware.gap", 100),
+            ("user.expected", 100),
+        ])
+    );
+}
+
+/// The same where the trace begins with it.
+#[test]
+fn before_its_first_packet_a_thread_comes_back() {
+    let (on, off) = (Whereabouts::OnCpu(Cpu(0)), Whereabouts::OffCpu(LeaveReason::Preempted));
+    let stay = |from, to, place| Stay::new(TscRange::new(Tsc(from), Tsc(to)), Some(WORKER), place);
+    let stays = [stay(0, 5, off), stay(5, 100, on)];
+    for (start, cause) in [(5, Cause::Schedule), (6, Cause::HardwareGap)] {
+        let range = TscRange::new(Tsc(start), Tsc(90));
+        let silence = Silence { resumed: true, range, ..silence(Why::Off, None) };
+        assert_eq!(claim_of_silence(&silence, &stays).cause, cause);
+    }
 }
 
 /// A mark at 300 hands over: what the start thread left open is not the stop thread's.
@@ -106,7 +159,7 @@ fn silence_is_loss_filter_or_below_the_kernel() {
         (false, true, Rank::StandStill, Cause::HardwareGap),
     ] {
         let why = if lost { Why::Overflow } else { Why::Off };
-        let claim = claim_of_silence(&Silence { resumed, ..silence(why, None) });
+        let claim = claim_of_silence(&Silence { resumed, ..silence(why, None) }, &[]);
         assert_eq!((claim.bid.rank, claim.cause), (rank, cause), "lost {lost}, resumed {resumed}");
         assert_eq!(claim.evidence[0].aux_offset, Some(7));
     }
@@ -139,7 +192,7 @@ fn a_loss_is_as_certain_as_what_tells_it() {
         (Why::Gap(GapReason::NoCode { ip: 0x1000 }), Certainty::Unknown),
     ] {
         let silence = silence(why.clone(), Some("Orders.match"));
-        let claim = claim_of_silence(&silence);
+        let claim = claim_of_silence(&silence, &[]);
         assert_eq!((claim.cause, claim.certainty), (Cause::TraceLoss, certainty), "{why}");
         assert_eq!(claim.gap.as_ref(), silence.gap(), "{why}");
         assert!(claim.detail.contains("in Orders.match()"), "{}", claim.detail);

@@ -86,6 +86,26 @@ fn a_fault_that_slept_is_major_on_both_sides_of_the_sleep() {
     assert_eq!(happenings(&world, "kernel.page-fault.major"), 1);
 }
 
+/// `rep stos` into fresh memory: between two faults no instruction retires, so there is no block.
+#[test]
+fn user_code_that_faults_at_once_is_user_code() {
+    let table = table();
+    let mut script = entered(&table, BlockEnd::Jump);
+    script.items.pop();
+    script.event(1040, OFF).event(1140, ON).block(1140, "work", 0x20, BlockEnd::Jump);
+    let world = world(&table, &script, stays_there(), [fault(150), fault(1045)]);
+    assert_eq!(
+        world.story(0..1200),
+        expected(&[
+            ("user.expected", 100),
+            ("kernel.page-fault.minor", 900),
+            ("user.expected", 40),
+            ("kernel.page-fault.minor", 100),
+            ("user.expected", 60),
+        ])
+    );
+}
+
 /// There was no time packet between 50 and 1000: what the thread ran before its sleep is met once more behind it.
 #[test]
 fn what_is_met_twice_does_not_cut_the_silence() {
