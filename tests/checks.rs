@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use model::{Tsc, TscRange};
 use perfdata::{PerfData, Record};
 use serde_json::Value;
 
 use crate::captures::{Capture, emulated, tailtrace};
-use crate::variants::encodings::without_trace;
+use crate::variants::encodings::{self, without_trace};
 
 /// Name → (state, detail).
 type Checks = BTreeMap<String, (String, String)>;
@@ -149,6 +150,44 @@ fn without_records(capture: &Path, folder: &Path, others: &[&str]) -> PathBuf {
     let copy = folder.join("perf.data");
     fs::write(&copy, bytes).expect("written");
     copy
+}
+
+/// A copy of the capture that lost all switches within `range`, without a word.
+fn without_switches_within(capture: &Path, range: TscRange, to: &Path) -> PathBuf {
+    let sound = PerfData::open(capture).expect("the fixture opens");
+    let conversion = sound.time_conversion().expect("a clock");
+    let times = conversion.to_perf_time(range.start)..conversion.to_perf_time(range.stop);
+    let is_switch = |record: &Record<'_>| match record {
+        Record::Switch { .. } | Record::SwitchCpuWide { .. } => true,
+        Record::Sample(sample) => sample.event_name() == Some("sched:sched_switch"),
+        _ => false,
+    };
+    let switches = sound.records_in(times).filter(|timed| is_switch(&timed.record));
+    let places: Vec<usize> = switches.map(|timed| usize::try_from(timed.offset.0).expect("fits")).collect();
+    assert!(places.len() > 3, "{} records", places.len());
+    encodings::copy(capture, to, |bytes| {
+        for &place in &places {
+            bytes[place] = 60;
+        }
+    })
+}
+
+/// The records lack its switches, so by them the interval's thread runs all the time: it is no neighbour of itself.
+#[test]
+fn nobody_is_its_own_neighbour() {
+    let (capture, folder) = (emulated("tcp"), tempfile::tempdir().expect("a folder"));
+    let (id, truth) = (a_wait(&capture), capture.truth());
+    let number: u64 = id.parse().expect("a number");
+    let entries = truth["explained"].as_array().expect("explained");
+    let entry = entries.iter().find(|entry| entry["id"] == number).expect("the wait");
+    let tsc = |name: &str| Tsc(entry[name].as_u64().expect("a time"));
+    let range = TscRange::new(tsc("start_tsc"), tsc("stop_tsc"));
+    let perf_data = without_switches_within(&capture.perf_data, range, folder.path());
+    let report = explain(&capture, &perf_data, Path::new(&capture.intervals()), &["--id", &id]);
+    expect(
+        &checks_of(&report),
+        &[("schedule", "partial", "contradict"), ("neighbours", "good", "on its CPU meanwhile nobody")],
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod records;
 use attribution::{Examined, Stay, Whereabouts};
 use intervals::Unit;
 use model::{Attribution, Cause, Ticks};
+use perfdata::LeaveReason;
 use pt::GapReason;
 use report::{Check, CheckState};
 
@@ -208,33 +209,38 @@ impl Subject<'_> {
         if self.is_outside() || unknown >= all {
             return not_known(NAME, "no switch record tells of the interval's time and thread");
         }
+        let mut doubts = Vec::new();
         if !self.examined.is_consistent() {
-            return check(
-                NAME,
-                CheckState::Partial,
-                "the trace and the switch records contradict each other",
-            );
+            doubts.push("the trace and the switch records contradict each other".to_owned());
         }
         if unknown.0 > 0 {
             let (length, at) = (self.shown(unknown), self.shown(self.unknown_from()));
-            let detail = format!(
+            doubts.push(format!(
                 "the records do not say where the thread was for {length}, first {at} behind its start"
-            );
-            return check(NAME, CheckState::Partial, detail);
+            ));
         }
-        check(NAME, CheckState::Good, "switch records cover the interval")
+        if doubts.is_empty() {
+            check(NAME, CheckState::Good, "switch records cover the interval")
+        } else {
+            check(NAME, CheckState::Partial, doubts.join("; "))
+        }
     }
 
-    /// How long the records do not say where the interval's thread was.
+    /// The stays of which nothing tells where the interval's thread was, or whether it was on its CPU.
+    fn untold(&self) -> impl Iterator<Item = &Stay> {
+        let is_untold =
+            |place| matches!(place, Whereabouts::Unknown | Whereabouts::OffCpu(LeaveReason::Unknown));
+        self.examined.stays.iter().filter(move |stay| is_untold(stay.place))
+    }
+
+    /// How long they are.
     fn unknown(&self) -> Ticks {
-        let unknown = self.examined.stays.iter().filter(|stay| stay.place == Whereabouts::Unknown);
-        Ticks(unknown.map(|stay| stay.range.ticks().0).sum())
+        Ticks(self.untold().map(|stay| stay.range.ticks().0).sum())
     }
 
-    /// How far behind the interval's start that is for the first time.
+    /// How far behind the interval's start the first one begins.
     fn unknown_from(&self) -> Ticks {
-        let mut stays = self.examined.stays.iter();
-        let first = stays.find(|stay| stay.place == Whereabouts::Unknown).map(|stay| stay.range.start);
+        let first = self.untold().next().map(|stay| stay.range.start);
         Ticks(first.map_or(0, |first| first.0.saturating_sub(self.examined.interval.range.start.0)))
     }
 

@@ -21,7 +21,7 @@ const SOFTWARE_DUMMY: u64 = 9;
 const CONTEXT_SWITCH: u64 = 1 << 26;
 
 /// A perf.data directory of its own with the kernel of `perf_data` and what `change` makes of its file.
-fn copy(perf_data: &Path, to: &Path, change: impl Fn(&mut [u8])) -> PathBuf {
+pub(crate) fn copy(perf_data: &Path, to: &Path, change: impl Fn(&mut [u8])) -> PathBuf {
     let mut bytes = fs::read(perf_data.join("data")).expect("readable");
     change(&mut bytes);
     fs::create_dir_all(to).expect("a folder");

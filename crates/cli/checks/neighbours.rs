@@ -38,7 +38,14 @@ impl Subject<'_> {
         let mut doubts = Vec::new();
         let (mut siblings_known, mut silent) = (true, Vec::new());
         for stay in &self.examined.stays {
-            let ran = |cpu| attribution::ran_on(capture.perf().schedule(), cpu, stay.range, conversion);
+            // Where records lack its own switches, it is the thread itself that runs by them.
+            let own = stay.thread.map(|thread| thread.tid);
+            let others = |&(thread, _): &(ThreadId, u64)| Some(thread.tid) != own;
+            let ran = |cpu| {
+                attribution::ran_on(capture.perf().schedule(), cpu, stay.range, conversion)
+                    .into_iter()
+                    .filter(others)
+            };
             match stay.place {
                 Whereabouts::OnCpu(cpu) => {
                     let siblings = topology.siblings(cpu);
@@ -47,7 +54,7 @@ impl Subject<'_> {
                         if capture.perf().schedule().on_cpu(sibling).next().is_none() {
                             silent.push(sibling.to_string());
                         }
-                        add(&mut beside, ran(sibling).into_iter());
+                        add(&mut beside, ran(sibling));
                     }
                 }
                 Whereabouts::OffCpu(_) => add(&mut on_cpu, stay.left_cpu.into_iter().flat_map(ran)),
