@@ -44,6 +44,10 @@ class Truth:
     records: dict = field(default_factory=dict)
     # Of the intervals that are in none of them: the only causes there, and how long these typically are.
     usual: dict = field(default_factory=dict)
+    # Mean of each cause over the quiet ones.
+    typical: dict = field(default_factory=dict)
+    # Whether records tell when the scheduler decided on a switch.
+    tells_switches: bool = True
 
     def quiet(self, ids):
         """The intervals in which nothing was planted."""
@@ -51,10 +55,24 @@ class Truth:
 
     def told_by(self, variant):
         """What a variant of the capture can tell: causes that it cannot tell apart are one (docs/known-truth.md)."""
-        self.planted = {id: Planted(known.ns, grouped(known.shares, variant), known.by) for id, known in self.planted.items()}
+        self.planted = {id: self.planted_told_by(variant, known) for id, known in self.planted.items()}
+        self.tells_switches = variant != "thread"
         self.causes = {id: grouped_times(causes, variant) for id, causes in self.causes.items()}
         return self
 
+
+    def planted_told_by(self, variant, known):
+        """A group's excess is that of all its causes: another than the dominant cause's may be larger."""
+        shares = grouped(known.shares, variant)
+        if len(shares) < len(known.shares):
+            typical = grouped_times(self.typical, variant)
+            shares.sort(key=lambda share: (share.cause in UNPLANTED, typical.get(share.cause, 0) - share.ns))
+        by = known.by if shares[0].cause == group(known.shares[0].cause, variant) else ""
+        return Planted(known.ns, shares, by)
+
+
+# Time of user code that nobody planted: its excess is a comparison of the truth's own.
+UNPLANTED = ("user", "user.expected")
 
 # Untold where only user code is traced: the kernel's entries but by records, its stand-stills at all. Where single threads
 # are: exits from idle, and most wake-ups. Without the woken CPU's packets, when it awoke.
@@ -105,7 +123,7 @@ def of_log(truth):
     entries = truth["explained"]
     planted = {entry["id"]: planted_causes(entry) for entry in entries if entry["planted"] and stands_out(entry)}
     causes = {entry["id"]: {cause["cause"]: cause["ns"] for cause in entry["causes"]} for entry in entries}
-    return Truth(planted, causes | {int(id): quiet for id, quiet in truth["quiet"].items()})
+    return Truth(planted, causes | {int(id): quiet for id, quiet in truth["quiet"].items()}, typical=truth["typical"])
 
 
 def stands_out(entry):

@@ -73,16 +73,22 @@ fn stored_captures_meet_the_bars() {
     assert_eq!(output.status.code(), Some(0), "{printed}");
 }
 
-/// What a user-only trace can tell is as right as by the full one; causes that it cannot tell apart count as one.
+/// What a user-only trace, or one of single threads, can tell is as right as by the full one; causes that it cannot tell apart
+/// count as one. Of single threads `queue` misses one time more than the bar allows (docs/known-truth.md).
 #[test]
-fn user_only_captures_meet_the_bars() {
+fn poorer_captures_meet_the_bars() {
     let folder = repository().join("fixtures/captures");
-    let archives =
-        ["block", "page_faults", "syscall", "wakeup"].map(|name| folder.join(format!("{name}.tar.zst")));
-    let Some(output) = score_variant("user", &archives) else { return };
-    let printed = text(&output);
-    assert_eq!(printed.lines().filter(|line| line.starts_with("pass")).count(), archives.len(), "{printed}");
-    assert_eq!(output.status.code(), Some(0), "{printed}");
+    let both = ["block", "lock", "noise_only", "oversubscription", "page_faults"];
+    let both = both.into_iter().chain(["rehash", "spsc", "syscall", "tcp", "wakeup"]);
+    for (variant, more) in [("user", Some("queue")), ("thread", None)] {
+        let names = both.clone().chain(more);
+        let archives: Vec<PathBuf> = names.map(|name| folder.join(format!("{name}.tar.zst"))).collect();
+        let Some(output) = score_variant(variant, &archives) else { return };
+        let printed = text(&output);
+        let passed = printed.lines().filter(|line| line.starts_with("pass")).count();
+        assert_eq!(passed, archives.len(), "{variant}: {printed}");
+        assert_eq!(output.status.code(), Some(0), "{variant}: {printed}");
+    }
 }
 
 /// Were nothing in `tcp` ever longer than usual, then what is told of some of its quiet intervals would be invented.
