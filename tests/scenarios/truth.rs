@@ -59,6 +59,9 @@ fn differences(interval: &Interval, outlier: &Value) -> Vec<String> {
         if caused.count.is_some_and(|count| cause["count"] != count) {
             differences.push(format!("{} is counted {}", caused.cause, cause["count"]));
         }
+        if caused.certainty.as_ref().is_some_and(|certainty| cause["certainty"] != *certainty) {
+            differences.push(format!("{} is {}", caused.cause, cause["certainty"]));
+        }
         let detail = cause["detail"].as_str().unwrap_or_default();
         if let Some(says) = caused.says.as_ref().filter(|says| !detail.contains(says.as_str())) {
             differences.push(format!("{} says `{detail}`, not {says}", caused.cause));

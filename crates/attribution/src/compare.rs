@@ -6,6 +6,7 @@
 //! edges are apportioned, so they are inferred; a call that no baseline makes is extra work from edge to edge.
 
 mod budget;
+mod front_end;
 mod pace;
 mod profile;
 mod story;
@@ -19,8 +20,9 @@ use crate::partition::Piece;
 use crate::segments::{Segments, Verdict, plain};
 use crate::spin::SpinBudget;
 use crate::walk::{ByAddress, NodeKey};
-use budget::{Budget, Extra, FrontEnd, budgets, extras};
-use profile::{Baselines, Profile, SMALLEST, Typical, profile, whole, with_jitter};
+use budget::{Budget, Extra, budgets, extras};
+use front_end::FrontEnd;
+use profile::{Baselines, Profile, SMALLEST, Typical, Use, profile, whole, with_jitter};
 use story::Story;
 
 /// The attribution of a baseline, or of an interval without baselines: user code as it is.
@@ -83,7 +85,7 @@ impl<'a> Comparison<'a> {
         spins.keep_slow(if is_usual { 0 } else { all - baselines.whole.mean.ticks });
         let extras = extras(&outlier.code, &baselines);
         let twins = twins(outlier, &own, &baselines);
-        let front_end = FrontEnd::of(outlier, baselines.most_front_end_samples);
+        let front_end = FrontEnd::of(outlier, &Use { ticks: all, ..whole(&own) }, &baselines);
         let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, spins.total()));
         Comparison { outlier, own, baselines, twins, extras, budgets, front_end, told: Vec::new() }
     }
@@ -111,17 +113,21 @@ impl<'a> Comparison<'a> {
 
     fn new_verdict(&self, node: NodeKey, cause: Cause, functions: &dyn Functions) -> Verdict {
         let is_compared = self.baselines.nodes.contains_key(&node) || self.twins.contains_key(&node);
-        let is_sampled = cause == Cause::UserSlower(Slower::FrontEnd) && self.front_end == FrontEnd::Starved;
-        let certainty = match (is_compared, is_sampled) {
+        let is_measured = self.front_end.measures(&cause);
+        let certainty = match (is_compared, is_measured) {
             (_, true) => Certainty::Measured,
             (false, false) => Certainty::Decoded,
             (true, false) => Certainty::Inferred,
         };
         let (outlier, own, baselines) = (self.outlier, &self.own, &self.baselines);
-        let story = Story { outlier, own, baselines, twins: &self.twins, extras: &self.extras, functions };
+        let (twins, extras, front_end) = (&self.twins, &self.extras, self.front_end);
+        let story = Story { outlier, own, baselines, twins, extras, front_end, functions };
         let by_governor = cause == Cause::UserSlower(Slower::Frequency) && story.is_told_by_governor(node);
         let asked = if by_governor { self.slowest_asked(node) } else { None };
-        let evidence = asked.map(evidence_of_asked).into_iter().collect();
+        let mut evidence: Vec<Evidence> = asked.map(evidence_of_asked).into_iter().collect();
+        if is_measured {
+            evidence.extend(self.front_end.evidence(outlier));
+        }
         Verdict { detail: story.tell(node, &cause), cause, certainty, evidence }
     }
 

@@ -18,7 +18,7 @@ use crate::cpu_models::CodeCaches;
 use crate::during::{During, off_cpu_claims};
 use crate::files::{Addresses, Files, NoFiles, RecordedFiles};
 use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
-use crate::front_end;
+use crate::front_end::FrontEndRecords;
 use crate::functions::Functions;
 use crate::hand_off::HandOff;
 use crate::kernel::{claims_of_frames, claims_of_records};
@@ -94,8 +94,8 @@ pub struct Examined {
     pub(crate) asked: Vec<Asked>,
     /// What the CPU's front end holds, where its model is known.
     pub(crate) caches: Option<CodeCaches>,
-    /// How many samples of front-end events its threads took.
-    pub(crate) front_end_samples: u64,
+    /// What the core's counters tell of its front end.
+    pub(crate) front_end: FrontEndRecords,
     /// The clock, to say lengths in words.
     pub(crate) conversion: Option<TimeConversion>,
     /// Exclusive pieces in order, without holes.
@@ -120,7 +120,7 @@ impl Examined {
             code: UserCode::default(),
             asked: Vec::new(),
             caches: None,
-            front_end_samples: 0,
+            front_end: FrontEndRecords::default(),
             conversion: None,
             pieces: Vec::new(),
             paths: Vec::new(),
@@ -188,7 +188,8 @@ pub fn examine_baseline(capture: &Capture<'_>, interval: &Interval, decoder: &mu
 impl Capture<'_> {
     fn examine(&self, interval: &Interval, decoder: &mut dyn Decode, mut during: During) -> Examined {
         let examined = self.with_scene(|scene| examine_scene(scene, interval, decoder, &mut during));
-        Examined { front_end_samples: front_end::samples(self.perf, interval, self.conversion), ..examined }
+        let front_end = FrontEndRecords::of(self.perf, &examined, self.conversion);
+        Examined { front_end, ..examined }
     }
 
     fn with_scene<T>(&self, work: impl FnOnce(&Scene<'_>) -> T) -> T {
@@ -257,7 +258,7 @@ pub(crate) fn examine_scene(
         runs: activity.runs,
         code: activity.code,
         caches: scene.caches,
-        front_end_samples: 0,
+        front_end: FrontEndRecords::default(),
         conversion: scene.conversion,
         pieces,
         paths: activity.paths,

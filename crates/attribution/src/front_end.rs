@@ -1,54 +1,78 @@
-//! Samples that say that the front end starved: PEBS `frontend_retired`, and counters of the instruction fetch.
+//! What the core's counters say of its front end while an interval's threads ran.
 //!
-//! Input: an interval and the records. Output: how many such samples its threads took in it. Event names: Intel's
-//! perfmon files (`FRONTEND_RETIRED.*`, `TOPDOWN_FE_BOUND.*`, `ICACHE*`, `IDQ_UOPS_NOT_DELIVERED.*`), as perf writes them
-//! into the file. No capture at hand holds any: format-tested only.
+//! Input: an interval and the records. Output: samples of front-end events with their retire latencies, and how the
+//! pipeline's slots were used between reads of the top-down counters. Event names: Intel's perfmon files, as perf writes
+//! them into the file. No capture at hand holds any: format-tested only.
 
-use model::{Interval, PerfTime, TimeConversion};
-use perfdata::{PerfData, Record};
+mod samples;
+mod slots;
 
-/// How many samples of a front-end event the threads of `interval` took within it.
-pub(crate) fn samples(perf: &PerfData, interval: &Interval, conversion: Option<TimeConversion>) -> u64 {
-    let Some(conversion) = conversion else { return 0 };
-    if !perf.attrs().iter().any(|attr| attr.name.as_deref().is_some_and(is_front_end_event)) {
-        return 0;
-    }
-    let from = conversion.to_perf_time(interval.range.start);
-    let to = PerfTime(conversion.to_perf_time(interval.range.stop).0);
-    let threads = [interval.start_thread, interval.stop_thread];
-    let counted = perf.records_in(from..to).filter(|timed| {
-        let Record::Sample(sample) = &timed.record else { return false };
-        let own =
-            timed.thread.is_some_and(|thread| threads.iter().flatten().any(|known| known.tid == thread.tid));
-        own && sample.event_name().is_some_and(is_front_end_event)
-    });
-    counted.count() as u64
+use model::{PerfTime, TimeConversion, Tsc};
+use perfdata::{PerfData, Record, TimedRecord};
+
+use crate::examine::Examined;
+use crate::timeline::Stay;
+pub(crate) use samples::{FrontEndSample, Samples, run_at};
+use slots::{Counters, Reads};
+pub(crate) use slots::{Slots, Used};
+
+/// What counters tell of an interval's front end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FrontEndRecords {
+    /// Samples of front-end events in user code.
+    pub(crate) samples: Samples,
+    /// How the slots were used, where reads tell of half the time on CPUs or more.
+    pub(crate) slots: Option<Slots>,
 }
 
-/// Whether samples of the event `name` tell that instructions did not arrive in time.
-fn is_front_end_event(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    ["frontend_retired", "topdown_fe_bound", "icache", "idq_uops_not_delivered", "idq_bubbles"]
-        .iter()
-        .any(|part| name.contains(part))
+impl FrontEndRecords {
+    /// Those that the threads of `examined` left while it was their time.
+    pub(crate) fn of(
+        perf: &PerfData,
+        examined: &Examined,
+        conversion: Option<TimeConversion>,
+    ) -> FrontEndRecords {
+        let counters = Counters::of(perf.attrs());
+        let is_sampled = perf.attrs().iter().any(|attr| attr.name.as_deref().is_some_and(samples::tells));
+        let Some(conversion) = conversion.filter(|_| is_sampled || counters.is_some()) else {
+            return FrontEndRecords::default();
+        };
+        let mut reads = counters.map(Reads::new);
+        let mut samples = Vec::new();
+        let range = examined.interval.range;
+        let end = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
+        for timed in perf.records_in(conversion.to_perf_time(range.start)..end) {
+            let (Record::Sample(sample), Some(time)) = (&timed.record, timed.time) else { continue };
+            let at = conversion.to_tsc(time);
+            let Some(stay) = stay_of(&examined.stays, &timed, at) else { continue };
+            if let (Some(reads), Some(read)) = (&mut reads, sample.read) {
+                reads.add(stay, at, &timed, &read);
+            }
+            samples.extend(FrontEndSample::of(at, &timed, sample));
+        }
+        let nominal_ratio = perf.intel_pt().map_or(0, |intel_pt| intel_pt.max_nonturbo_ratio);
+        FrontEndRecords {
+            samples: Samples::new(samples, &examined.runs, nominal_ratio),
+            slots: reads.and_then(|reads| reads.told(&examined.stays)),
+        }
+    }
+}
+
+/// The stay in which `timed` was written at `at`, by the thread whose time it was.
+fn stay_of<'a>(stays: &'a [Stay], timed: &TimedRecord<'_>, at: Tsc) -> Option<&'a Stay> {
+    let stay = stays.iter().find(|stay| stay.range.contains(at))?;
+    let own = stay.thread.is_some_and(|thread| timed.thread.is_some_and(|by| by.tid == thread.tid));
+    let here = stay.place.cpu().is_none_or(|cpu| timed.cpu.is_none_or(|by| by == cpu));
+    Some(stay).filter(|_| own && here)
+}
+
+/// An event's name without its PMU and its modifiers, as Intel's kernel files spell it: `cpu_core/TOPDOWN-FE-BOUND/u` is
+/// `topdown-fe-bound`.
+fn plain_name(name: &str) -> String {
+    let event = name.split_once('/').map_or(name, |(_, event)| event);
+    let event = event.split(['/', ':']).next().unwrap_or(event);
+    event.to_ascii_lowercase().replace('_', "-")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_known_by_intels_names_as_perf_writes_them() {
-        for name in [
-            "frontend_retired.l1i_miss:upp",
-            "cpu/FRONTEND_RETIRED.LATENCY_GE_32/pp",
-            "cpu_core/topdown-fe-bound/",
-            "icache_64b.iftag_stall",
-        ] {
-            assert!(is_front_end_event(name), "{name}");
-        }
-        for name in ["cycles:u", "sched:sched_switch", "topdown-be-bound", "mem_inst_retired.all_loads"] {
-            assert!(!is_front_end_event(name), "{name}");
-        }
-    }
-}
+mod tests;

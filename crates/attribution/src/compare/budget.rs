@@ -2,8 +2,8 @@
 
 use model::{Cause, Slower};
 
+use super::front_end::FrontEnd;
 use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, share, whole, with_jitter};
-use crate::examine::Examined;
 use crate::walk::{ByAddress, NodeKey, UserCode};
 
 /// How the ticks of one node are split, in the order in which they are dealt out; the rest is slower for no known
@@ -71,35 +71,6 @@ pub(super) fn extras(code: &UserCode, baselines: &Baselines) -> ByAddress<NodeKe
     extras
 }
 
-/// What is known of an interval's front end beside its flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FrontEnd {
-    /// Samples say that it starved, more often than in any baseline.
-    Starved,
-    /// The code is more than what the core's caches hold.
-    Outgrown,
-    /// Nothing.
-    NotKnown,
-}
-
-/// So many samples of front-end events more than twice the most of a baseline are no accident.
-const TELLING_SAMPLES: u64 = 4;
-
-impl FrontEnd {
-    /// Of `outlier`, against the most samples of one baseline.
-    pub(super) fn of(outlier: &Examined, most_samples: u64) -> FrontEnd {
-        if outlier.front_end_samples >= TELLING_SAMPLES.saturating_add(most_samples.saturating_mul(2)) {
-            return FrontEnd::Starved;
-        }
-        let more = outlier.caches.is_some_and(|caches| {
-            let uops = outlier.code.distinct_instructions();
-            outlier.code.footprint.lines() > caches.l1i_lines
-                || caches.uop_cache.is_some_and(|most| uops > most)
-        });
-        if more { FrontEnd::Outgrown } else { FrontEnd::NotKnown }
-    }
-}
-
 /// The split of every node. `twin` tells for a node that no baseline has the one that its time is compared with. In the
 /// whole there are `spun` ticks more, of waiting loops.
 pub(super) fn budgets(
@@ -109,12 +80,12 @@ pub(super) fn budgets(
     twin: &ByAddress<NodeKey, Typical>,
     (front_end, spun): (FrontEnd, u64),
 ) -> ByAddress<NodeKey, Budget> {
-    let typical = |node: &NodeKey| baselines.nodes.get(node).or_else(|| twin.get(node));
+    let typical = |node: &NodeKey| baselines.nodes.get(node).or_else(|| twin.get(node)).copied();
     let mut budgets: ByAddress<NodeKey, Budget> = own
         .iter()
         .map(|(node, used)| {
             let extra = extras.get(node).map_or(0, |extra| extra.instructions);
-            (*node, budget(used, typical(node), extra))
+            (*node, budget(used, typical(node).as_ref(), extra))
         })
         .collect();
     let all = Use { ticks: whole(own).ticks + spun, ..whole(own) };
@@ -122,6 +93,8 @@ pub(super) fn budgets(
     for (node, budget) in &mut budgets {
         let owed = match (front_end, own.get(node), typical(node)) {
             (FrontEnd::Starved, ..) => budget.slower_other,
+            // Records tell how much it was: no need to infer.
+            (FrontEnd::Counted { .. } | FrontEnd::Stalled, ..) => 0,
             (_, Some(used), Some(typical)) if cold_start => {
                 used.cold_ticks.saturating_sub(typical.mean.cold_ticks)
             }
@@ -131,6 +104,7 @@ pub(super) fn budgets(
         budget.slower_other -= budget.slower_front_end;
     }
     settle(&mut budgets, &all, baselines);
+    front_end.split(&mut budgets, own, &typical);
     add_what_extra_work_costs(&mut budgets, own, baselines);
     budgets
 }

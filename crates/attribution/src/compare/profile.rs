@@ -8,6 +8,7 @@ use model::Ticks;
 use super::pace::Pace;
 use crate::asked::asked_within;
 use crate::examine::Examined;
+use crate::front_end::{FrontEndRecords, Used, run_at};
 use crate::walk::{BlockUse, ByAddress, NodeKey, Run};
 
 /// How much of something was used.
@@ -18,6 +19,8 @@ pub(super) struct Use {
     pub(super) calls: u64,
     /// Ticks between time packets with a code line in between that had not run before in the interval.
     pub(super) cold_ticks: u64,
+    /// Ticks by which instructions retired late behind a stall of the front end, where samples tell.
+    pub(super) stalled: u64,
     /// The core:bus ratio, where CBR packets told it.
     pub(super) ratio: Pace,
     /// The frequency that was asked for, in kHz, where no CBR packet told the ratio.
@@ -30,6 +33,7 @@ impl Use {
         self.instructions += other.instructions;
         self.calls += other.calls;
         self.cold_ticks += other.cold_ticks;
+        self.stalled = self.stalled.saturating_add(other.stalled);
         self.ratio.add_all(&other.ratio);
         self.asked.add_all(&other.asked);
     }
@@ -72,6 +76,12 @@ pub(super) fn profile(examined: &Examined) -> Profile {
         used.instructions += run.instructions;
         used.calls += run.calls;
     }
+    for sample in &examined.front_end.samples.told {
+        if let Some(run) = run_at(&examined.runs, sample.at).filter(of_program) {
+            let used = profile.entry(run.node).or_default();
+            used.stalled = used.stalled.saturating_add(sample.stall.0);
+        }
+    }
     profile
 }
 
@@ -95,7 +105,8 @@ impl Typical {
 
     fn divide(&mut self, count: u64) {
         let mean = &mut self.mean;
-        for value in [&mut mean.ticks, &mut mean.instructions, &mut mean.calls, &mut mean.cold_ticks] {
+        let Use { ticks, instructions, calls, cold_ticks, stalled, ratio: _, asked: _ } = mean;
+        for value in [ticks, instructions, calls, cold_ticks, stalled] {
             *value /= count;
         }
     }
@@ -116,6 +127,11 @@ pub(super) struct Baselines {
     pub(super) most_lines: u64,
     /// The most samples of front-end events that one of them took.
     pub(super) most_front_end_samples: u64,
+    /// The core cycles that the front end's samples of one of them stand for, on average.
+    pub(super) stalled_cycles: u64,
+    /// How their slots were used, of all together, where top-down counters tell, and of how many they do.
+    pub(super) slots: Option<Used>,
+    pub(super) with_slots: usize,
 }
 
 impl Baselines {
@@ -141,12 +157,22 @@ impl Baselines {
                 *most = if used.executions > most.executions { *used } else { *most };
             }
             all.most_lines = all.most_lines.max(baseline.code.footprint.lines());
-            all.most_front_end_samples = all.most_front_end_samples.max(baseline.front_end_samples);
+            all.see_front_end(&baseline.front_end);
         }
         let count = (baselines.len() as u64).max(1);
+        all.stalled_cycles /= count;
         all.nodes.values_mut().for_each(|typical| typical.divide(count));
         all.whole.divide(count);
         all
+    }
+
+    fn see_front_end(&mut self, records: &FrontEndRecords) {
+        self.most_front_end_samples = self.most_front_end_samples.max(records.samples.count);
+        self.stalled_cycles = self.stalled_cycles.saturating_add(records.samples.estimate());
+        if let Some(slots) = &records.slots {
+            self.slots = Some(self.slots.map_or(slots.used, |all| all.and(&slots.used)));
+            self.with_slots += 1;
+        }
     }
 }
 

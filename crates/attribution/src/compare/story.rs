@@ -3,6 +3,7 @@
 use model::{Cause, Pid, Slower, Ticks};
 
 use super::budget::Extra;
+use super::front_end::{self, FrontEnd};
 use super::profile::{Baselines, Profile, Typical, Use};
 use crate::examine::Examined;
 use crate::functions::Functions;
@@ -18,6 +19,7 @@ pub(super) struct Story<'a> {
     pub(super) baselines: &'a Baselines,
     pub(super) twins: &'a ByAddress<NodeKey, Typical>,
     pub(super) extras: &'a ByAddress<NodeKey, Extra>,
+    pub(super) front_end: FrontEnd,
     pub(super) functions: &'a dyn Functions,
 }
 
@@ -31,6 +33,10 @@ impl Story<'_> {
             Cause::UserExtraWork => self.more_of_the_same(node),
             Cause::UserSlower(Slower::Frequency) => format!("{}; {}", self.slower(node), self.pace(node)),
             Cause::UserSlower(Slower::FrontEnd) => format!("{}; {}", self.slower(node), self.footprint()),
+            Cause::UserSlower(Slower::Other) => match front_end::told(self.outlier, self.baselines) {
+                Some(told) => format!("{}; {told}", self.slower(node)),
+                None => self.slower(node),
+            },
             _ => self.slower(node),
         }
     }
@@ -112,9 +118,10 @@ impl Story<'_> {
             .caches
             .map_or_else(|| "this CPU's caches are not known".to_owned(), |caches| caches.to_string());
         let typical = self.baselines.most_lines;
-        let how = match (self.outlier.front_end_samples, self.baselines.most_front_end_samples) {
-            (0, _) => "slow where code runs for the first time".to_owned(),
-            (own, most) => format!("{own} samples of front-end events, typical up to {most}"),
+        let told = front_end::told(self.outlier, self.baselines);
+        let how = match told {
+            Some(told) if self.front_end.measures(&Cause::UserSlower(Slower::FrontEnd)) => told,
+            _ => "slow where code runs for the first time".to_owned(),
         };
         format!(
             "{how}; {lines} code lines (typical up to {typical}), {windows} windows, \

@@ -101,6 +101,11 @@ impl<'a> CounterRead<'a> {
         Some(read)
     }
 
+    /// The read in `bytes`, as `read_format` lays it out.
+    pub fn of_bytes(read_format: u64, bytes: &'a [u8]) -> Option<CounterRead<'a>> {
+        CounterRead::parse(read_format, &mut Fields::new(bytes))
+    }
+
     /// The counters: of a group its leader's first.
     pub fn counters(&self) -> impl Iterator<Item = Counter> + use<'a> {
         let read = *self;

@@ -265,13 +265,20 @@ fn megahertz(text: &str) -> Result<u64, String> {
     Ok(number(digits)?.min(1_000_000) * 1_000_000)
 }
 
-/// `ID[..ID] CAUSE TIME|rest [count N] [says TEXT]`.
+/// How well a cause can be known, as the report says it.
+const CERTAINTIES: [&str; 4] = ["measured", "decoded", "inferred", "unknown"];
+
+/// `ID[..ID] CAUSE TIME|rest [count N] [CERTAINTY] [says TEXT]`.
 fn parse_truth(line: usize, text: &str) -> Result<Truth, String> {
-    const FORM: &str = "truth: ID[..ID] CAUSE TIME|rest [count N] [says TEXT]";
+    const FORM: &str = "truth: ID[..ID] CAUSE TIME|rest [count N] [measured|decoded|…] [says TEXT]";
     let words: Vec<&str> = text.split_whitespace().collect();
     let [id, cause, share, rest @ ..] = words.as_slice() else { return Err(FORM.to_owned()) };
     let (count, rest) = match rest {
         ["count", count, rest @ ..] => (Some(number(count)?), rest),
+        _ => (None, rest),
+    };
+    let (certainty, rest) = match rest {
+        [word, rest @ ..] if CERTAINTIES.contains(word) => (Some((*word).to_owned()), rest),
         _ => (None, rest),
     };
     let says = match rest {
@@ -282,5 +289,5 @@ fn parse_truth(line: usize, text: &str) -> Result<Truth, String> {
     let share = if *share == "rest" { Share::Rest } else { Share::Picoseconds(picoseconds(share)?) };
     let (first, last) = id.split_once("..").unwrap_or((id, id));
     let intervals = number(first)?..=number(last)?;
-    Ok(Truth { line, intervals, cause: (*cause).to_owned(), share, count, says })
+    Ok(Truth { line, intervals, cause: (*cause).to_owned(), share, count, certainty, says })
 }

@@ -140,6 +140,8 @@ pub(super) struct Truth {
     pub(super) cause: String,
     pub(super) share: Share,
     pub(super) count: Option<u64>,
+    /// How well it can be known.
+    pub(super) certainty: Option<String>,
     /// What the particulars must name.
     pub(super) says: Option<String>,
 }

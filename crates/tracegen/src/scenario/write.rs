@@ -127,10 +127,12 @@ fn truth(executed: &Executed) -> String {
     let mut rows = Vec::new();
     for interval in &executed.intervals {
         let ticks = interval.ticks();
-        let causes = interval.causes.iter().map(|Caused { cause, ticks, count, says }| {
+        let causes = interval.causes.iter().map(|Caused { cause, ticks, count, certainty, says }| {
             let count = count.map(|count| format!(", \"count\": {count}")).unwrap_or_default();
+            let certainty =
+                certainty.as_ref().map(|known| format!(", \"certainty\": \"{known}\"")).unwrap_or_default();
             let says = says.as_ref().map(|says| format!(", \"says\": \"{says}\"")).unwrap_or_default();
-            format!("{{\"cause\": \"{cause}\", \"ticks\": {ticks}{count}{says}}}")
+            format!("{{\"cause\": \"{cause}\", \"ticks\": {ticks}{count}{certainty}{says}}}")
         });
         let causes = causes.collect::<Vec<_>>().join(", ");
         let (id, label) = (interval.id, &interval.label);

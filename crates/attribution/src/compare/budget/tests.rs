@@ -225,47 +225,21 @@ fn time_lost_at_new_lines_is_the_front_ends() {
     assert_eq!(starved[0].slower_front_end, 10_000);
 }
 
-/// 513 lines of 64 bytes are more than the 512 of a Skylake's L1 instruction cache; half of them are not.
+/// 10,000 ticks more, all of it where lines are touched for the first time: what records say goes before.
 #[test]
-fn code_that_does_not_fit_is_known_by_the_cpus_model() {
-    use pt::{Block, BlockEnd, TimeBounds};
-    let code = |lines: u64| {
-        let mut code = UserCode::default();
-        for line in 0..lines {
-            let (ip, end_ip, end) = (line * 64, line * 64 + 8, BlockEnd::Jump);
-            let (time, instructions, aux_offset) = (TimeBounds::default(), 2, 0);
-            let block = Block {
-                ip,
-                end_ip,
-                instructions,
-                end,
-                bits: 64,
-                kernel: false,
-                thread: None,
-                time,
-                aux_offset,
-            };
-            code.run(NodeKey::default(), &block);
-        }
-        code
+fn what_counters_tell_is_not_inferred() {
+    let cold = |ticks, cold_ticks, stalled| Use { cold_ticks, stalled, ..used(ticks, 100) };
+    let split = |front_end, stalled| {
+        let slow = [cold(20_000, 12_000, stalled), cold(5_000, 0, 0)];
+        let split = compared_where(front_end, &slow, &[cold(10_000, 2_000, 500), cold(5_000, 0, 0)]);
+        assert_eq!(split[1], Budget { expected: 5_000, ..Budget::default() });
+        (split[0].slower_front_end, split[0].slower_other)
     };
-    let of = |code, caches| {
-        let empty = Examined::empty(crate::script::interval(0..10));
-        FrontEnd::of(&Examined { code, caches, ..empty }, 0)
-    };
-    let skylake = crate::CodeCaches::of("GenuineIntel,6,94,3");
-    assert_eq!(of(code(513), skylake), FrontEnd::Outgrown);
-    assert_eq!(of(code(256), skylake), FrontEnd::NotKnown);
-    assert_eq!(of(code(513), None), FrontEnd::NotKnown);
-}
-
-/// Eight samples are twice two and four more; seven are not, nor are three where the baselines have none.
-#[test]
-fn a_few_samples_more_say_nothing() {
-    let of = |front_end_samples, most| {
-        let empty = Examined::empty(crate::script::interval(0..10));
-        FrontEnd::of(&Examined { front_end_samples, ..empty }, most)
-    };
-    assert_eq!((of(8, 2), of(7, 2)), (FrontEnd::Starved, FrontEnd::NotKnown));
-    assert_eq!(of(3, 0), FrontEnd::NotKnown);
+    assert_eq!(split(FrontEnd::NotKnown, 0), (10_000, 0));
+    assert_eq!(split(FrontEnd::Counted { lost: 0, longer: 10_000 }, 0), (0, 10_000));
+    assert_eq!(split(FrontEnd::Counted { lost: 2_500, longer: 10_000 }, 0), (2_500, 7_500));
+    // More than it took longer: the rest was faster.
+    assert_eq!(split(FrontEnd::Counted { lost: 12_000, longer: 10_000 }, 0), (10_000, 0));
+    // 4,500 by retire latencies, of which 500 are typical.
+    assert_eq!(split(FrontEnd::Stalled, 4_500), (4_000, 6_000));
 }

@@ -32,6 +32,8 @@ pub struct Caused {
     pub ticks: u64,
     /// How often, where the scenario says it.
     pub count: Option<u64>,
+    /// How well it can be known, in the report's word, where the scenario says it.
+    pub certainty: Option<String>,
     /// What the particulars must name, where the scenario says it.
     pub says: Option<String>,
 }
@@ -114,6 +116,7 @@ fn causes(interval: &Interval, lines: &[&Truth], machine: &Machine) -> Result<Ve
         cause: truth.cause.clone(),
         ticks: if truth.share == Share::Rest { duration - named } else { ticks(truth.share) },
         count: truth.count,
+        certainty: truth.certainty.clone(),
         says: truth.says.clone(),
     };
     Ok(lines.iter().map(caused).collect())

@@ -1,0 +1,241 @@
+//! How the pipeline's slots were used: the top-down counters of a core, between two reads.
+//!
+//! perf reads them in a group that `slots` leads, with each sample of another event in it
+//! (`perf record -e '{slots,cycles,topdown-retiring,…}:S'`). The counts only grow; the difference of two reads belongs to the time
+//! between. Source: tools/perf/Documentation/topdown.txt. Counters of one group run at the same time, so their proportions
+//! need no scaling where they took turns with others; how long they ran is told.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use model::{Cpu, FileOffset, Ticks, Tsc, TscRange};
+use perfdata::{Attr, CounterRead, TimedRecord};
+
+use super::plain_name;
+use crate::timeline::Stay;
+
+/// What a counter of the group counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    All,
+    FrontEnd,
+    FetchLatency,
+    BackEnd,
+    BadSpeculation,
+    Retiring,
+}
+
+impl Role {
+    fn of(name: &str) -> Option<Role> {
+        Some(match plain_name(name).as_str() {
+            "slots" | "topdown.slots" => Role::All,
+            "topdown-fe-bound" => Role::FrontEnd,
+            "topdown-fetch-lat" => Role::FetchLatency,
+            "topdown-be-bound" => Role::BackEnd,
+            "topdown-bad-spec" => Role::BadSpeculation,
+            "topdown-retiring" => Role::Retiring,
+            _ => return None,
+        })
+    }
+}
+
+/// Which counter has which id.
+#[derive(Debug)]
+pub(super) struct Counters {
+    roles: HashMap<u64, Role>,
+}
+
+impl Counters {
+    /// Those of the capture, if the front end's slots and all slots are counted.
+    pub(super) fn of(attrs: &[Attr]) -> Option<Counters> {
+        let mut counters = Counters { roles: HashMap::new() };
+        let mut seen = Vec::new();
+        for attr in attrs {
+            let Some(role) = attr.name.as_deref().and_then(Role::of) else { continue };
+            seen.push(role);
+            counters.roles.extend(attr.ids.iter().map(|&id| (id, role)));
+        }
+        Some(counters).filter(|_| seen.contains(&Role::All) && seen.contains(&Role::FrontEnd))
+    }
+}
+
+/// How many slots were used for what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Used {
+    /// All slots.
+    pub(crate) all: u64,
+    /// In which the front end delivered nothing.
+    pub(crate) front_end: u64,
+    /// Of these, because it had to wait for code.
+    pub(crate) fetch_latency: Option<u64>,
+    /// In which the back end took nothing; `None` where it is not counted, and so on.
+    pub(crate) back_end: Option<u64>,
+    /// In vain, on a path that was not taken.
+    pub(crate) bad_speculation: Option<u64>,
+    /// Whose work retired.
+    pub(crate) retiring: Option<u64>,
+}
+
+impl Used {
+    fn part(&mut self, role: Role) -> &mut u64 {
+        match role {
+            Role::All => &mut self.all,
+            Role::FrontEnd => &mut self.front_end,
+            Role::FetchLatency => self.fetch_latency.get_or_insert(0),
+            Role::BackEnd => self.back_end.get_or_insert(0),
+            Role::BadSpeculation => self.bad_speculation.get_or_insert(0),
+            Role::Retiring => self.retiring.get_or_insert(0),
+        }
+    }
+
+    /// What both used.
+    pub(crate) fn and(&self, other: &Used) -> Used {
+        self.with(other, |own, more| Some(own.saturating_add(more))).unwrap_or(*self)
+    }
+
+    /// The parts of two, each as `combined` makes it; `None` where it does.
+    fn with(&self, other: &Used, combined: impl Fn(u64, u64) -> Option<u64>) -> Option<Used> {
+        let optional = |own: Option<u64>, other: Option<u64>| match (own, other) {
+            (None, None) => Some(None),
+            (own, other) => combined(own.unwrap_or(0), other.unwrap_or(0)).map(Some),
+        };
+        Some(Used {
+            all: combined(self.all, other.all)?,
+            front_end: combined(self.front_end, other.front_end)?,
+            fetch_latency: optional(self.fetch_latency, other.fetch_latency)?,
+            back_end: optional(self.back_end, other.back_end)?,
+            bad_speculation: optional(self.bad_speculation, other.bad_speculation)?,
+            retiring: optional(self.retiring, other.retiring)?,
+        })
+    }
+}
+
+/// How the slots were used while it was the interval's time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slots {
+    /// The slots between the reads.
+    pub(crate) used: Used,
+    /// The time between the reads.
+    pub(crate) covered: Ticks,
+    /// The interval's time on CPUs.
+    pub(crate) on_cpu: Ticks,
+    /// Of the time in which the counters were switched on and of that in which they counted, nanoseconds, where reads tell.
+    pub(crate) counted: Option<(u64, u64)>,
+    /// The first and the last of the reads.
+    pub(crate) records: [(FileOffset, Option<Cpu>); 2],
+}
+
+/// What one read says.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    at: Tsc,
+    /// When the stay began in which it was.
+    stay: Tsc,
+    used: Used,
+    times: Option<(u64, u64)>,
+    record: FileOffset,
+    cpu: Option<Cpu>,
+}
+
+/// The reads of an interval, in order of time.
+#[derive(Debug)]
+pub(super) struct Reads {
+    counters: Counters,
+    /// The last read of each group, by the id of its counter of slots.
+    last: HashMap<u64, Reading>,
+    told: Option<Slots>,
+}
+
+impl Reads {
+    pub(super) fn new(counters: Counters) -> Reads {
+        Reads { counters, last: HashMap::new(), told: None }
+    }
+
+    /// Takes what a read in `stay` says against the one before it in the same stay: whatever ran between them was the
+    /// interval's.
+    pub(super) fn add(&mut self, stay: &Stay, at: Tsc, sample: &TimedRecord<'_>, read: &CounterRead<'_>) {
+        let mut used = Used::default();
+        let mut group = None;
+        for counter in read.counters() {
+            let Some((id, role)) = counter.id.and_then(|id| Some((id, *self.counters.roles.get(&id)?)))
+            else {
+                continue;
+            };
+            *used.part(role) = counter.value;
+            group = if role == Role::All { Some(id) } else { group };
+        }
+        let Some(group) = group else { return };
+        let (record, cpu) = (sample.offset, sample.cpu);
+        let times = read.time_enabled.zip(read.time_running);
+        let reading = Reading { at, stay: stay.range.start, used, times, record, cpu };
+        let before = self.last.insert(group, reading);
+        if let Some(before) = before.filter(|before| before.stay == reading.stay) {
+            self.add_between(&before, &reading);
+        }
+    }
+
+    fn add_between(&mut self, before: &Reading, after: &Reading) {
+        // A counter that runs backwards was opened anew.
+        let Some(used) = after.used.with(&before.used, u64::checked_sub) else { return };
+        if used.all == 0 || used.front_end > used.all {
+            return;
+        }
+        let since = |(enabled, running): (u64, u64), (from, running_from): (u64, u64)| {
+            Some((enabled.checked_sub(from)?, running.checked_sub(running_from)?))
+        };
+        let counted = after.times.zip(before.times).and_then(|(after, before)| since(after, before));
+        let told = self.told.get_or_insert_with(|| Slots {
+            used: Used::default(),
+            covered: Ticks(0),
+            on_cpu: Ticks(0),
+            counted: None,
+            records: [(before.record, before.cpu); 2],
+        });
+        told.used = told.used.and(&used);
+        told.covered = Ticks(told.covered.0 + TscRange::new(before.at, after.at).ticks().0);
+        if let Some((enabled, running)) = counted {
+            let (known, ran) = told.counted.unwrap_or_default();
+            told.counted = Some((known.saturating_add(enabled), ran.saturating_add(running)));
+        }
+        told.records[1] = (after.record, after.cpu);
+    }
+
+    /// What they tell, if that is of half the time on CPUs in `stays` or more.
+    pub(super) fn told(self, stays: &[Stay]) -> Option<Slots> {
+        let on_cpu = stays.iter().filter(|stay| stay.traced_by().is_some());
+        let on_cpu = Ticks(on_cpu.map(|stay| stay.range.ticks().0).sum());
+        let told = self.told.map(|told| Slots { on_cpu, ..told })?;
+        (told.covered.0 >= on_cpu.0.div_ceil(2)).then_some(told)
+    }
+}
+
+impl Slots {
+    /// `front end 62 % (fetch latency 40 %), back end 10 %, bad speculation 3 %, retiring 25 %`
+    pub(crate) fn shares(&self) -> String {
+        let Used { all, front_end, fetch_latency, back_end, bad_speculation, retiring } = self.used;
+        let percent = |part: u64| (u128::from(part) * 100 + u128::from(all / 2)) / u128::from(all.max(1));
+        let fetch =
+            fetch_latency.map_or_else(String::new, |part| format!(" (fetch latency {} %)", percent(part)));
+        let mut shares = format!("front end {} %{fetch}", percent(front_end));
+        for (name, part) in
+            [("back end", back_end), ("bad speculation", bad_speculation), ("retiring", retiring)]
+        {
+            if let Some(part) = part {
+                let _ = write!(shares, ", {name} {} %", percent(part));
+            }
+        }
+        shares
+    }
+
+    /// `over 84 % of its time on CPUs`, and how much of that the counters counted, where they took turns with others.
+    pub(crate) fn coverage(&self) -> String {
+        let percent = |part: u64, of: u64| u128::from(part) * 100 / u128::from(of.max(1));
+        let turns = match self.counted {
+            Some((enabled, running)) if running < enabled => {
+                format!(", counting {} % of that", percent(running, enabled))
+            }
+            _ => String::new(),
+        };
+        format!("over {} % of its time on CPUs{turns}", percent(self.covered.0, self.on_cpu.0))
+    }
+}
