@@ -3,6 +3,7 @@
 //! Input: a scenario file (`docs/scenario-language.md`). Output: a capture with its images, interval file and truth.
 //! Invariant: the same file gives the same bytes.
 
+mod data_source;
 mod execution;
 mod image;
 mod parse;

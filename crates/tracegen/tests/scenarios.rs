@@ -221,6 +221,49 @@ fn perf_prints_the_samples_of_counters() {
     }
 }
 
+#[test]
+fn perf_reads_sampled_loads_and_the_memory_of_nodes() {
+    if !perf::is_installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenarios().into_iter().find(|file| file.ends_with("memory-other_node.scenario")).unwrap();
+    made(&file, folder.path());
+    let capture = folder.path().join("perf.data");
+    let header = perf::script(&capture, &folder.path().join("symfs"), &["--header-only", "-I"]).lines;
+    // 16 blocks of 128 MiB are 2 GiB.
+    for expected in
+        ["# memory nodes (nr 2, block size 0x8000000):", "#    0 [2G]: 0-15", "#    1 [2G]: 16-31"]
+    {
+        assert!(header.iter().any(|line| line == expected), "{expected}: {header:#?}");
+    }
+    let options = ["--no-itrace", "-F", "tid,event,addr,phys_addr,data_src"];
+    let script = perf::script(&capture, &folder.path().join("symfs"), &options);
+    let printed: Vec<String> =
+        script.lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    // By hand: the scenario's loads in perf's words; eight of typical requests, four of the slow one.
+    let local = "101 cpu/mem-loads,ldlat=30/P: 7f0000000040 1a00201042 |OP LOAD|LVL Local RAM or RAM hit|SNP \
+                 Hit|TLB N/A|LCK No|BLK N/A 10040";
+    assert_eq!(printed[..8], [local; 8]);
+    let levels: Vec<(&str, &str)> = printed[8..]
+        .iter()
+        .map(|line| (line.split('|').nth(2).unwrap(), line.split_whitespace().last().unwrap()))
+        .collect();
+    let expected = [
+        ("LVL Remote Remote RAM (1 hop) or RAM hit", "80000080"),
+        ("LVL L3 or L3 hit", "7fffffc0"),
+        ("LVL Remote Remote Cache (1 hop) or L3 hit", "fffff000"),
+        ("LVL Remote Remote RAM (1 hop) or RAM hit", "80000100"),
+    ];
+    assert_eq!(levels, expected);
+    let mut report = Command::new("perf");
+    report.args(["mem", "report", "--stdio", "--no-itrace", "-s", "mem", "-i"]).arg(&capture);
+    let output = report.env("HOME", folder.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("Samples: 12  of event 'cpu/mem-loads,ldlat=30/P'"), "{text}");
+    assert!(text.lines().any(|line| line.contains("66.67%") && line.contains("Local RAM")), "{text}");
+}
+
 /// Packets that the scenarios must hold, each at least once, as perf calls them.
 const PACKETS: [&str; 30] = [
     "PAD",

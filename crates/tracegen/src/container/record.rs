@@ -16,6 +16,8 @@ pub(crate) mod carries {
     pub(crate) const WEIGHT_STRUCT: u64 = 1 << 24;
     /// Raw bytes, of a tracepoint.
     pub(crate) const RAW: u64 = 1 << 10;
+    /// The data's address, where it came from (`perf_mem_data_src`), its physical address.
+    pub(crate) const ACCESS: u64 = 1 << 3 | 1 << 15 | 1 << 19;
     /// A piece of the trace.
     pub(crate) const AUX: u64 = 1 << 20;
 }
@@ -180,6 +182,14 @@ impl Record {
         let mut record = Record::sampled(ip, origin).u64s([trace.len() as u64]);
         record.body.extend(trace);
         record
+    }
+
+    /// A load at `ip`: IDENTIFIER, IP, TID, TIME, ADDR, CPU, `DATA_SRC`, `PHYS_ADDR`.
+    pub(crate) fn access(ip: u64, data: [u64; 3], Origin { pid, tid, time, cpu, id }: Origin) -> Record {
+        let [address, physical, source] = data;
+        let record = Record::new(9, if ip < UPPER_HALF { USER } else { KERNEL });
+        let record = record.u64s([id, ip]).u32s([pid, tid]).u64s([time, address]);
+        record.u32s([cpu, 0]).u64s([source, physical])
     }
 
     fn sampled(ip: u64, Origin { pid, tid, time, cpu, id }: Origin) -> Record {

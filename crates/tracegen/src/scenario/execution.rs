@@ -65,6 +65,12 @@ pub(super) enum Aside {
         count: u64,
         thread: Option<usize>,
     },
+    /// A load was sampled at `ip`: the data's address, its physical one, `perf_mem_data_src`.
+    Access {
+        thread: usize,
+        ip: u64,
+        data: [u64; 3],
+    },
     /// A tracepoint was met at `ip` by a thread.
     Sample {
         point: &'static Tracepoint,
@@ -267,6 +273,9 @@ impl<'a> Runner<'a> {
                 self.copy(number, matches!(self.scenario.machine.ring, Ring::Snapshots(_)))?;
             }
             Statement::Sample => self.copy(number, matches!(self.scenario.machine.ring, Ring::Samples(_)))?,
+            Statement::Access { address, physical, source } => {
+                self.access(number, [*address, *physical, *source])?;
+            }
             Statement::Record { point, values } => self.record(number, point, values)?,
             Statement::Pebs { event, period, weight } => {
                 let (thread, ip) = self.running(number)?;

@@ -3,9 +3,11 @@
 //! Input: its text. Output: a [`Scenario`], linked. A section begins at the start of a line, what belongs to it is indented;
 //! `#` begins a comment.
 
+use std::ops::RangeInclusive;
+
 use super::Wrong;
 use super::image::{Backing, Image, Unlinked};
-use super::program::{Machine, Poke, Ring, Scenario, Share, Step, Thread, Truth};
+use super::program::{Disk, Machine, Poke, Ring, Scenario, Share, Step, Thread, Truth};
 use super::statement::{Statement, number, picoseconds};
 use crate::assembler::Assembled;
 use crate::encoder::{Addresses, Rule};
@@ -212,6 +214,11 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["base", ticks] => machine.base = number(ticks)?,
         ["cpus", cpus] => machine.cpus = number(cpus)?.min(64) as u32,
         ["node", node, cpus] => machine.nodes.push((number(node)? as u32, (*cpus).to_owned())),
+        ["memory", node, blocks] => machine.memory.push((number(node)? as u32, parse_blocks(blocks)?)),
+        ["disk", numbers, name] => machine.disks.push(parse_disk(numbers, name, None)?),
+        ["disk", numbers, name, "node", node] => {
+            machine.disks.push(parse_disk(numbers, name, Some(number(node)? as u32))?);
+        }
         ["trace", "user"] => machine.kernel = false,
         ["returns", "plain"] => machine.settings.return_compression = false,
         ["returns", "compressed"] => machine.settings.return_compression = true,
@@ -241,6 +248,24 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err("a crystal has at least 1MHz".to_owned())
+}
+
+/// `FIRST-LAST`, blocks of memory; a node has at most a TiB here.
+fn parse_blocks(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (number(first)?, number(last)?) {
+        (first, last) if first <= last && last < 8192 => Ok(first..=last),
+        _ => Err(format!("`{text}`: blocks of memory are FIRST-LAST, below 8192")),
+    }
+}
+
+/// `MAJOR:MINOR` and a name without quotes.
+fn parse_disk(numbers: &str, name: &str, node: Option<u32>) -> Result<Disk, String> {
+    let (major, minor) = numbers.split_once(':').ok_or("a disk has MAJOR:MINOR")?;
+    if name.contains(['"', '\\']) {
+        return Err(format!("`{name}`: a name without quotes"));
+    }
+    Ok(Disk { major: number(major)?, minor: number(minor)?, name: name.to_owned(), node })
 }
 
 /// The size of a ring, or of the trace beside a sample: words of 8 bytes, at most what fits into a record.

@@ -17,6 +17,10 @@ pub(super) struct Machine {
     pub(super) cpus: u32,
     /// NUMA nodes: number, and its CPUs as `lscpu` lists them.
     pub(super) nodes: Vec<(u32, String)>,
+    /// Memory of nodes: number, and first and last block of it.
+    pub(super) memory: Vec<(u32, RangeInclusive<u64>)>,
+    /// Block devices that the machine file tells of.
+    pub(super) disks: Vec<Disk>,
     pub(super) settings: Settings,
     /// Kernel code is traced, too.
     pub(super) kernel: bool,
@@ -30,6 +34,16 @@ pub(super) struct Machine {
     pub(super) power: bool,
     /// AUX records and AUXTRACE buffers hold about so many bytes.
     pub(super) buffer_bytes: usize,
+}
+
+/// A block device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Disk {
+    pub(super) major: u64,
+    pub(super) minor: u64,
+    pub(super) name: String,
+    /// The NUMA node it is attached to, where the machine tells.
+    pub(super) node: Option<u32>,
 }
 
 /// A ring that is overwritten: of how many bytes, and when perf copies it.
@@ -65,6 +79,8 @@ impl Default for Machine {
             base: 1 << 32,
             cpus: 1,
             nodes: Vec::new(),
+            memory: Vec::new(),
+            disks: Vec::new(),
             settings,
             kernel: true,
             ring: Ring::None,

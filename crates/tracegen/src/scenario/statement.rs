@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::data_source::data_source;
 use crate::core_event::{COUNTED, CoreEvent};
 use crate::packet::Packet;
 use crate::tracepoint::Tracepoint;
@@ -97,6 +98,12 @@ pub(super) enum Statement {
     },
     /// The group of counters is read; so much more than when it was read last.
     Read(Box<[u64; COUNTED]>),
+    /// A sample of a load: the data's address, its physical one, `perf_mem_data_src`.
+    Access {
+        address: u64,
+        physical: u64,
+        source: u64,
+    },
     /// A sample of a tracepoint, with its fields' values as written.
     Record {
         point: &'static Tracepoint,
@@ -157,6 +164,11 @@ impl Statement {
             ["aux", "overwrite"] => Statement::AuxFlags(2),
             ["snapshot"] => Statement::Snapshot,
             ["sample"] => Statement::Sample,
+            ["access", address, "physical", physical, "from", source] => Statement::Access {
+                address: number(address)?,
+                physical: number(physical)?,
+                source: data_source(source)?,
+            },
             ["lost", count] => Statement::Lost(number(count)?),
             ["record", name, values @ ..] => parse_record(name, values)?,
             ["pebs", name, values @ ..] => parse_pebs(name, values)?,

@@ -4,6 +4,7 @@
 
 mod aux;
 mod jitdump;
+mod machine;
 mod perf_data;
 mod sideband;
 
@@ -27,6 +28,9 @@ const PAGE: u64 = 4096;
 /// [`Error::File`] where writing fails.
 pub fn write(scenario: &Scenario, executed: &Executed, output: &Path) -> Result<(), Error> {
     put(&output.join("perf.data/data"), &perf_data(scenario, executed))?;
+    if let Some(text) = machine::file(&scenario.machine) {
+        put(&output.join("perf.data/machine.json"), text.as_bytes())?;
+    }
     let kernel: Vec<&Image> =
         scenario.images.iter().filter(|image| image.backing == Backing::Kernel).collect();
     if !kernel.is_empty() {

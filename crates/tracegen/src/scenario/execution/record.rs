@@ -1,4 +1,4 @@
-//! Samples: of tracepoints, where whoever is not named is the thread that runs, and reads of the counters.
+//! Samples: of tracepoints and loads, where whoever is not named is the thread that runs, and reads of the counters.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,15 @@ use crate::tracepoint::Tracepoint;
 const ROLES: [(&str, &str); 3] = [("thread", ""), ("prev", "prev_"), ("next", "next_")];
 
 impl Runner<'_> {
+    /// A load is sampled on CPU `number`.
+    pub(super) fn access(&mut self, number: usize, data: [u64; 3]) -> Result<(), String> {
+        let cpu = &self.cpus[number];
+        let thread = cpu.thread.ok_or("say first who `runs` here")?;
+        let ip = cpu.ip.unwrap_or_default();
+        self.aside(number, Aside::Access { thread, ip, data });
+        Ok(())
+    }
+
     /// A tracepoint is met on CPU `number`.
     pub(super) fn record(
         &mut self,

@@ -6,7 +6,7 @@
 use super::super::execution::{Aside, Executed, Owner};
 use super::super::image::Backing;
 use super::super::program::{Ring, Scenario};
-use super::{PAGE, jitdump, span};
+use super::{PAGE, jitdump, machine, span};
 use crate::container::{
     Container, Event, INTEL_PT, IntelPt, Mapping, Origin, Record, TRACEPOINT, carries, feature, flag, read,
     text,
@@ -14,12 +14,6 @@ use crate::container::{
 use crate::core_event::{CoreEvent, GROUP, SAMPLED};
 use crate::elf;
 use crate::tracepoint::{Tracepoint, tracing_section};
-
-/// Number of the feature section that lists NUMA nodes.
-const NUMA_TOPOLOGY: usize = 14;
-
-/// Memory of a node, and what of it is free, in KiB.
-const NODE_MEMORY: [u64; 2] = [16 << 20, 8 << 20];
 
 /// perf's numbers for hardware events, of which cycles are the first, and software events with the dummy among them.
 const HARDWARE: u32 = 0;
@@ -29,6 +23,10 @@ const DUMMY: u64 = 9;
 
 /// Samples to a second that perf asks for unless told otherwise.
 const FREQUENCY: u64 = 4000;
+
+/// Intel's event of sampled loads, `MEM_TRANS_RETIRED.LOAD_LATENCY`: a raw one, sampled by PEBS.
+const RAW: u32 = 4;
+const LOADS: u64 = 0x1cd;
 
 /// Where a runtime maps the page of its jitdump.
 const JIT_MARK: u64 = 0x7ffe_0000_0000;
@@ -112,17 +110,6 @@ fn counted(executed: &Executed) -> Vec<usize> {
     if reads().next().is_none() { Vec::new() } else { (0..GROUP.len()).filter(is_member).collect() }
 }
 
-/// The section of NUMA nodes: number, memory, CPUs.
-fn numa(nodes: &[(u32, String)]) -> Vec<u8> {
-    let mut out = (nodes.len() as u32).to_le_bytes().to_vec();
-    for (node, cpus) in nodes {
-        out.extend(node.to_le_bytes());
-        out.extend(NODE_MEMORY.iter().flat_map(|size| size.to_le_bytes()));
-        out.extend(text(cpus));
-    }
-    out
-}
-
 impl Writer<'_> {
     /// Id of the event number `event` in the place (CPU or thread) number `place`.
     pub(super) fn id(&self, event: u32, place: usize) -> u64 {
@@ -142,6 +129,11 @@ impl Writer<'_> {
     /// Number of the group's leader.
     pub(super) fn first_counted(&self) -> u32 {
         self.first_precise() + self.precise.len() as u32
+    }
+
+    /// Number of the event of sampled loads.
+    pub(super) fn accesses(&self) -> u32 {
+        self.first_counted() + self.counted.len() as u32
     }
 
     fn put_events(&mut self) {
@@ -192,6 +184,11 @@ impl Writer<'_> {
                 read_format: read::ID | read::GROUP,
                 ..event(number, "", 0, 0, own)
             }));
+        }
+        let mut asides = self.executed.asides.iter().flatten();
+        if asides.any(|(_, aside)| matches!(aside, Aside::Access { .. })) {
+            let event = event(self.accesses(), "cpu/mem-loads,ldlat=30/P", RAW, LOADS, flags | flag::PRECISE);
+            all.push(Event { sample_type: carries::ORIGIN | carries::ACCESS, ..event });
         }
         self.out.events = all;
     }
@@ -303,10 +300,7 @@ impl Writer<'_> {
             (feature::PMU_MAPPINGS, pmus),
             (feature::SAMPLE_TIME, [first.to_le_bytes(), last.to_le_bytes()].concat()),
         ]);
-        let nodes = &self.scenario.machine.nodes;
-        if !nodes.is_empty() {
-            self.out.features.push((NUMA_TOPOLOGY, numa(nodes)));
-        }
+        self.out.features.extend(machine::features(&self.scenario.machine));
         if !self.points.is_empty() {
             self.out.features.push((feature::TRACING_DATA, tracing_section(&self.points)));
         }

@@ -53,6 +53,10 @@ impl<'a> Writer<'a> {
                 let origin = if self.scenario.machine.per_thread { of } else { nobody };
                 self.put(Record::lost(count, origin), origin);
             }
+            Aside::Access { thread, ip, data } => {
+                let origin = self.origin(self.accesses(), thread, cpu, tsc);
+                self.put(Record::access(ip, data, origin), origin);
+            }
             Aside::Sample { point, thread, ip, ref raw } => {
                 let event = self.points.iter().position(|used| *used == point).unwrap_or_default();
                 let origin = self.origin(self.first_point() + event as u32, thread, cpu, tsc);
