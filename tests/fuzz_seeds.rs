@@ -49,6 +49,7 @@ targets!(
     interval_csv,
     interval_file,
     jitdump,
+    machine_file,
     pairing,
     perfdata_open,
     pt_packets,

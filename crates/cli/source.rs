@@ -5,7 +5,7 @@ use intervals::{
     Clocks, EventPair, Filters, IntervalSet, Population, PtwriteSpec, Selected, Selection, ThreadFacts,
     TimeSpan,
 };
-use model::{Cpu, Diagnostic, Interval, PerfTime, Pid, ThreadId, Tid, TimeConversion, Tsc};
+use model::{Cpu, CpuList, Diagnostic, Interval, PerfTime, Pid, ThreadId, Tid, TimeConversion, Tsc};
 
 use crate::advice;
 use crate::args::{SelectionArgs, SourceArgs};
@@ -190,17 +190,9 @@ pub(crate) fn times(text: Option<&str>, conversion: Option<TimeConversion>) -> R
 
 /// perf's `-C`: `0,2-3`.
 pub(crate) fn cpus(text: Option<&str>) -> Result<Vec<Cpu>> {
-    let mut cpus = Vec::new();
-    for part in text.unwrap_or("").split(',').filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let bad = || format!("'{part}' is no CPU or range of CPUs: write 0,2-3");
-        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else { bail!(bad()) };
-        if last < first || last - first > 1 << 16 {
-            bail!(bad());
-        }
-        cpus.extend((first..=last).map(Cpu));
-    }
-    Ok(cpus)
+    let text = text.unwrap_or("");
+    let list = CpuList::parse(text).with_context(|| format!("'{text}' is no list of CPUs: write 0,2-3"))?;
+    Ok(list.iter().collect())
 }
 
 #[cfg(test)]

@@ -10,13 +10,12 @@ use std::collections::BTreeMap;
 use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, wait_of_stay};
 use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, TwoModes};
 use model::{Cause, OffCpu, TimeConversion, TscRange};
-use perfdata::LeaveReason;
+use perfdata::{LeaveReason, Numa};
 use rayon::prelude::*;
 use report::{Bin, CounterView, DeviceView, IoShare, Lengths, OutlierReport, SplitView, View, WaitView};
 
 use crate::capture::Capture;
 use crate::stat;
-use crate::topology::Topology;
 
 /// Waits that are looked at, the longest of the population.
 const MOST_WAITS: usize = 20_000;
@@ -88,7 +87,7 @@ pub(crate) fn of(
     if !view.devices.is_empty() || waits.iter().any(|(_, wait)| wait.kind == OffCpu::BlockIo) {
         view.block_io = Some(block_io(&waits, times, conversion));
     }
-    view.nodes = nodes(&Topology::new(capture.perf().features()), &waits);
+    view.nodes = nodes(capture.perf().numa(), &waits);
     view
 }
 
@@ -214,7 +213,8 @@ fn devices(
         of_device.push(conversion.duration_ns(access.range));
     }
     let waited = |device| {
-        let is_for = |wait: &ObjectWait| wait.object == WaitObject::Device(device);
+        let is_for =
+            |wait: &ObjectWait| matches!(wait.object, WaitObject::Device { device: of, .. } if of == device);
         let of_device = waits.iter().filter(|(_, wait)| is_for(wait));
         of_device.map(|(_, wait)| conversion.duration_ns(wait.range)).sum()
     };
@@ -224,7 +224,7 @@ fn devices(
             lengths.sort_unstable();
             let bin = |bin: &intervals::Bin| Bin { from_ns: bin.from, to_ns: bin.to, count: bin.count };
             DeviceView {
-                device: device.to_string(),
+                device: device.called(capture.perf().numa().name_of(device).as_deref()),
                 direction: direction.to_string(),
                 histogram: Histogram::of(&lengths).bins.iter().map(bin).collect(),
                 modes: TwoModes::find(&lengths).map(stat::modes),
@@ -238,10 +238,11 @@ fn devices(
 }
 
 /// Per device: how many waits for it ended by a CPU of another node than the one the thread had left.
-fn nodes(topology: &Topology, waits: &[(bool, ObjectWait)]) -> Vec<String> {
+fn nodes(numa: &Numa, waits: &[(bool, ObjectWait)]) -> Vec<String> {
     let mut by_device: BTreeMap<&WaitObject, (u64, u64)> = BTreeMap::new();
-    for (_, wait) in waits.iter().filter(|(_, wait)| matches!(wait.object, WaitObject::Device(_))) {
-        let node = |cpu: Option<model::Cpu>| cpu.and_then(|cpu| topology.node(cpu));
+    for (_, wait) in waits.iter().filter(|(_, wait)| matches!(wait.object, WaitObject::Device { .. })) {
+        let node =
+            |cpu: Option<model::Cpu>| cpu.filter(|_| numa.has_several()).and_then(|cpu| numa.of_cpu(cpu));
         if let (Some(own), Some(other)) = (node(wait.cpu), node(wait.ended_on)) {
             let (all, remote) = by_device.entry(&wait.object).or_default();
             *all += 1;

@@ -107,6 +107,8 @@ pub(crate) enum BlockStep {
 pub(crate) struct Request {
     /// Where.
     pub(crate) device: Device,
+    /// What that is called, where the capture tells.
+    pub(crate) name: Option<String>,
     /// First sector, of 512 bytes.
     pub(crate) sector: u64,
     /// How many sectors.
@@ -288,7 +290,8 @@ impl fmt::Display for Request {
             _ if self.letters.starts_with('F') => "flush",
             _ => "request",
         };
-        write!(f, "{what} of {} sectors at {} on device {}", self.sectors, self.sector, self.device)
+        let device = self.device.called(self.name.as_deref());
+        write!(f, "{what} of {} sectors at {} on device {device}", self.sectors, self.sector)
     }
 }
 
@@ -323,10 +326,13 @@ pub(crate) fn events_within(
     let to = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
     perf.records_in(from..to)
         .filter_map(|timed| {
-            let (side, kind) = match &timed.record {
+            let (side, mut kind) = match &timed.record {
                 Record::Sample(sample) => classify(sample)?,
                 record => (Side::Begin, loss(record)?),
             };
+            if let EventKind::Block { request, .. } = &mut kind {
+                request.name = perf.numa().name_of(request.device);
+            }
             let (cpu, chain) = match (&timed.record, &kind) {
                 (Record::Sample(sample), EventKind::Idle { .. }) => {
                     let cpu = number(sample, "cpu_id").and_then(|id| u32::try_from(id).ok()).map(Cpu);

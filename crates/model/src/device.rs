@@ -3,7 +3,7 @@
 //! Source: `Documentation/admin-guide/devices.txt`; for disks behind the 256th `drivers/scsi/sd.c` (`sd_format_disk_name`
 //! and where `first_minor` is set), for arrays with a name of their own `drivers/md/md.c`. Majors that are given out as
 //! drivers load (`NVMe`, virtio, device mapper; 259 for partitions) tell nothing, nor do those whose minors per disk are
-//! a parameter of the driver (nbd, MMC): these have a number only.
+//! a parameter of the driver (nbd, MMC): these have a name only where the capture's machine file tells it.
 
 use std::fmt;
 
@@ -57,6 +57,11 @@ impl Device {
         })
     }
 
+    /// `259:0 (nvme0n1)`: the number, and `name` where there is one.
+    pub fn called(self, name: Option<&str>) -> String {
+        name.map_or_else(|| self.to_string(), |name| format!("{self} ({name})"))
+    }
+
     /// The SCSI disk or its partition, on the `nth` major for such.
     fn disk(self, nth: u32) -> String {
         let minor = self.minor();
@@ -82,10 +87,9 @@ fn letters(index: u32) -> String {
 }
 
 impl fmt::Display for Device {
-    /// `259:0`, `8:0 (sda)`.
+    /// `259:0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major(), self.minor())?;
-        self.name().map_or(Ok(()), |name| write!(f, " ({name})"))
+        write!(f, "{}:{}", self.major(), self.minor())
     }
 }
 

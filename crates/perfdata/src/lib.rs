@@ -20,7 +20,9 @@ mod files;
 mod header;
 mod intel_pt;
 mod loss;
+mod machine;
 mod maps;
+mod numa;
 mod perf_data;
 mod read_ahead;
 mod reads;
@@ -43,16 +45,19 @@ pub use aux::{AuxBuffer, AuxFlags, AuxSample};
 pub use clock_steps::ClockStep;
 pub use error::Error;
 pub use features::{
-    ClockData, Compression, CpuCache, CpuLocation, CpuTopology, EventGroup, Features, FileBuildId, NumaNode,
+    ClockData, Compression, CpuCache, CpuLocation, CpuTopology, EventGroup, Features, FileBuildId,
+    MemoryTopology, NodeMemory, NumaNode,
 };
 pub use file::FilePosition;
 pub use files::{FilePlace, is_memory};
 pub use intel_pt::{IntelPtConfig, IntelPtInfo};
 pub use loss::{Loss, LossKind};
+pub use machine::{BlockDevice, Interrupt, Machine, MachineNode, MemoryRange, NetworkDevice};
+pub use numa::Numa;
 pub use perf_data::{PerfData, Records};
 pub use record::{
-    AuxtraceError, BuildIdRecord, Counter, CounterRead, Mmap, Record, Sample, SystemCall, SystemCallStep,
-    TimedRecord, Weight, kind_name,
+    AuxtraceError, BuildIdRecord, Counter, CounterRead, DataSource, Distance, MemoryLevel, Mmap, Record,
+    Sample, SystemCall, SystemCallStep, TimedRecord, Weight, kind_name,
 };
 pub use schedule::{LeaveReason, Run, Runs, Schedule};
 pub use slice::{AuxPart, CpuTimes, Renames, SliceNote, SlicePlan};

@@ -25,7 +25,7 @@ use crate::slice::SliceNote;
 use crate::thread_names::ThreadNames;
 use crate::tracepoint::{self, Formats, TracepointFormat};
 use crate::walk::{IndexEntry, Walked, Walker, sorted};
-use crate::{Error, Schedule};
+use crate::{Error, Machine, Numa, Schedule};
 
 /// An opened perf.data.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub struct PerfData {
     pub(crate) pieces: Pieces,
     attrs: Vec<Attr>,
     features: Features,
+    machine: Option<Machine>,
+    numa: Numa,
     formats: Formats,
     pub(crate) layout: Layout,
     /// In the order of time; records of the same time in the order of the file.
@@ -91,6 +93,8 @@ impl PerfData {
         let header = Header::parse(&directory.main, file, &mut diagnostics)?;
         let mut attrs = attr::parse_section(file, &header.attrs, header.attr_size, &mut diagnostics);
         let features = Features::parse(file, &header, &mut attrs, &mut diagnostics);
+        let machine = Machine::beside(&directory.path, &mut diagnostics);
+        let numa = Numa::new(&features, machine.as_ref());
         let formats = tracing_data(file, &header, &mut diagnostics);
         tracepoint::name_attrs(&mut attrs, &formats);
         let layout = Layout::new(&attrs);
@@ -101,6 +105,8 @@ impl PerfData {
             pieces,
             attrs,
             features,
+            machine,
+            numa,
             formats,
             layout,
             index: sorted(walked.index),
@@ -244,6 +250,16 @@ impl PerfData {
     /// The events that were recorded.
     pub fn attrs(&self) -> &[Attr] {
         &self.attrs
+    }
+
+    /// What the machine file beside the capture tells; `None` where there is none that can be used.
+    pub fn machine(&self) -> Option<&Machine> {
+        self.machine.as_ref()
+    }
+
+    /// Which NUMA node is where, and what devices are called.
+    pub fn numa(&self) -> &Numa {
+        &self.numa
     }
 
     /// What perf wrote down about the machine and the recording.

@@ -63,6 +63,7 @@ fn text(sample: &Sample<'_>, field: &str) -> Option<String> {
 fn block(step: BlockStep, sample: &Sample<'_>) -> Option<EventKind> {
     let request = Request {
         device: Device::from_kernel(number(sample, "dev")?),
+        name: None,
         sector: number(sample, "sector")?,
         sectors: number(sample, "nr_sector")?,
         letters: text(sample, "rwbs").unwrap_or_default(),

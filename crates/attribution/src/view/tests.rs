@@ -41,7 +41,8 @@ fn waking(time: u64) -> SidebandEvent {
 }
 
 fn block(time: u64, step: BlockStep, sector: u64, letters: &str) -> SidebandEvent {
-    let request = Request { device: Device::new(259, 1), sector, sectors: 8, letters: letters.to_owned() };
+    let request =
+        Request { device: Device::new(259, 1), name: None, sector, sectors: 8, letters: letters.to_owned() };
     record(time, 0, WORKER, Side::Begin, EventKind::Block { step, request })
 }
 

@@ -42,7 +42,12 @@ pub enum WaitObject {
     /// A connection on a descriptor that no record tells.
     Connection(String),
     /// A block device.
-    Device(Device),
+    Device {
+        /// Its number.
+        device: Device,
+        /// What it is called, where the capture tells.
+        name: Option<String>,
+    },
     /// Nothing that has a name, within this system call.
     Call(String),
     /// Nothing the records tell.
@@ -98,7 +103,7 @@ pub(super) fn wait_within(stay: &Stay, context: &Context<'_>) -> Option<ObjectWa
 
 fn object(wait: &Wait, thread: ThreadId, sideband: &Sideband) -> WaitObject {
     if let Some(served) = &wait.request {
-        return WaitObject::Device(served.request.device);
+        return WaitObject::Device { device: served.request.device, name: served.request.name.clone() };
     }
     let connection = connection(wait, sideband);
     let file = || wait.call.as_ref()?.file.as_deref().map(str::to_owned);
@@ -133,7 +138,7 @@ impl fmt::Display for WaitObject {
                 write!(f, "fd {number} of pid {pid} ({of})")
             }
             WaitObject::Connection(connection) => f.write_str(connection),
-            WaitObject::Device(device) => write!(f, "device {device}"),
+            WaitObject::Device { device, name } => write!(f, "device {}", device.called(name.as_deref())),
             WaitObject::Call(name) => write!(f, "{name}()"),
             WaitObject::Unknown => f.write_str("not known"),
         }

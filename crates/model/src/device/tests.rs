@@ -40,7 +40,8 @@ fn disks_beyond_the_list_go_on_in_higher_minors() {
 fn a_number_that_is_given_out_at_run_time_is_all_there_is() {
     for (major, minor) in [(259, 0), (254, 16), (253, 3), (252, 0), (43, 0), (179, 0), (9, 512)] {
         let device = Device::new(major, minor);
-        assert_eq!((device.name(), device.to_string()), (None, format!("{major}:{minor}")));
+        assert_eq!((device.name(), device.called(None)), (None, format!("{major}:{minor}")));
     }
-    assert_eq!(Device::from_kernel((8 << 20) | 0x11).to_string(), "8:17 (sdb1)");
+    let device = Device::from_kernel((8 << 20) | 0x11);
+    assert_eq!(device.called(device.name().as_deref()), "8:17 (sdb1)");
 }

@@ -39,6 +39,36 @@ pub struct NumaNode {
     pub cpus: String,
 }
 
+/// Which blocks of physical memory are on which NUMA node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryTopology {
+    /// Bytes of a block.
+    pub block_size: u64,
+    /// Nodes and their blocks.
+    pub nodes: Vec<NodeMemory>,
+}
+
+/// The memory of a NUMA node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeMemory {
+    /// The node's number.
+    pub node: u64,
+    /// A bit for each block of the machine's memory that is this node's, lowest first.
+    pub blocks: Vec<u64>,
+}
+
+impl MemoryTopology {
+    /// The node of the byte at physical address `address`; `None` where no node, or more than one, claims it.
+    pub fn node_of(&self, address: u64) -> Option<u64> {
+        let block = address.checked_div(self.block_size)?;
+        let word = usize::try_from(block / 64).ok()?;
+        let holds =
+            |node: &&NodeMemory| node.blocks.get(word).is_some_and(|bits| bits >> (block % 64) & 1 == 1);
+        let mut found = self.nodes.iter().filter(holds);
+        found.next().filter(|_| found.next().is_none()).map(|node| node.node)
+    }
+}
+
 /// A cache and the CPUs that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuCache {
@@ -95,4 +125,17 @@ pub(super) fn parse_caches(fields: &mut Fields<'_>, caches: &mut Vec<CpuCache>) 
         caches.push(CpuCache { level, line_size, sets, ways, kind, size, cpus });
     }
     Some(())
+}
+
+/// The bitmap's size stands there twice: as the kernel's, and as the bitmap's own.
+pub(super) fn parse_memory(fields: &mut Fields<'_>) -> Option<MemoryTopology> {
+    let (_version, block_size, count) = (fields.u64()?, fields.u64()?, fields.u64()?);
+    let mut nodes = Vec::new();
+    for _ in 0..fields.count(count, 24)? {
+        let (node, _size, bits) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let words = fields.counted_bytes(bits.div_ceil(64).checked_mul(8)?)?;
+        let blocks = words.chunks_exact(8).filter_map(|word| Fields::new(word).u64()).collect();
+        nodes.push(NodeMemory { node, blocks });
+    }
+    Some(MemoryTopology { block_size, nodes })
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use model::{BuildId, Diagnostic, FileOffset, PerfTime, Pid};
 
-pub use machine::{CpuCache, CpuLocation, CpuTopology, NumaNode};
+pub use machine::{CpuCache, CpuLocation, CpuTopology, MemoryTopology, NodeMemory, NumaNode};
 
 use crate::attr::Attr;
 use crate::header::Header;
@@ -34,6 +34,7 @@ mod bit {
     pub(super) const GROUP_DESC: u32 = 17;
     pub(super) const CACHE: u32 = 20;
     pub(super) const SAMPLE_TIME: u32 = 21;
+    pub(super) const MEM_TOPOLOGY: u32 = 22;
     pub(super) const CLOCK_ID: u32 = 23;
     pub(super) const BPF_PROG: u32 = 25;
     pub(super) const BPF_BTF: u32 = 26;
@@ -83,6 +84,8 @@ pub struct Features {
     pub topology: Option<CpuTopology>,
     /// The NUMA nodes.
     pub numa_nodes: Vec<NumaNode>,
+    /// Which memory is whose.
+    pub memory: Option<MemoryTopology>,
     /// The caches.
     pub caches: Vec<CpuCache>,
     /// Build ids by file.
@@ -206,6 +209,7 @@ fn name(bit: u32) -> String {
         bit::GROUP_DESC => "GROUP_DESC",
         bit::CACHE => "CACHE",
         bit::SAMPLE_TIME => "SAMPLE_TIME",
+        bit::MEM_TOPOLOGY => "MEM_TOPOLOGY",
         bit::CLOCK_ID => "CLOCKID",
         bit::BPF_PROG => "BPF_PROG_INFO",
         bit::BPF_BTF => "BPF_BTF",

@@ -32,6 +32,7 @@ impl Features {
             bit::GROUP_DESC => return parse_groups(fields, &mut self.groups),
             bit::CACHE => return machine::parse_caches(fields, &mut self.caches),
             bit::SAMPLE_TIME => self.sample_time = Some(PerfTime(fields.u64()?)..PerfTime(fields.u64()?)),
+            bit::MEM_TOPOLOGY => self.memory = Some(machine::parse_memory(fields)?),
             bit::CLOCK_ID => self.clock_resolution_ns = Some(fields.u64()?),
             bit::BPF_PROG => self.bpf_programs = Some(fields.u32()?),
             bit::BPF_BTF => self.bpf_types = Some(fields.u32()?),

@@ -42,6 +42,25 @@ fn sections_that_no_capture_at_hand_has() {
     assert_eq!(findings(&perf_data), []);
 }
 
+/// Two nodes, blocks of 128 MiB: 0 to 2 and 64 are node 0's, 3 is node 1's.
+#[test]
+fn blocks_of_memory_belong_to_nodes() {
+    let node = |node: u64, bits: u64| bytes![node, bits, bits];
+    let words =
+        [bytes![1u64, 0x800_0000u64, 2u64], node(0, 65), bytes![7u64, 1u64], node(1, 4), bytes![8u64]];
+    let section = words.concat();
+    let memory = file().feature(22, section.clone()).open().features().memory.clone().expect("the section");
+    let nodes =
+        [0, 0x17ff_ffff, 0x1800_0000, 0x2000_0000, 0x2_0000_0000].map(|address| memory.node_of(address));
+    assert_eq!(nodes, [Some(0), Some(0), Some(1), None, Some(0)]);
+    // A bitmap that is said to be larger than the section.
+    for bits in [u64::MAX, 1 << 40, 129] {
+        let damaged = [&section[..24], &node(0, bits), &section[48..]].concat();
+        let perf_data = file().feature(22, damaged).open();
+        assert_eq!((&perf_data.features().memory, findings(&perf_data).len()), (&None, 1), "{bits}");
+    }
+}
+
 #[test]
 fn build_ids_with_and_without_their_length() {
     let stored = |length: u8| [bytes![-1i32], vec![0xab; 20], vec![length, 0, 0, 0], name("/bin/a")].concat();

@@ -1,6 +1,7 @@
 //! Records: what each one says, borrowed from the file and parsed when it is looked at.
 
 mod counters;
+mod data_source;
 mod header;
 pub(crate) mod kinds;
 mod layout;
@@ -16,6 +17,7 @@ use std::borrow::Cow;
 use model::{Cpu, FileOffset, PerfTime, Pid, ThreadId, TimeConversion};
 
 pub use counters::{Counter, CounterRead, Weight};
+pub use data_source::{DataSource, Distance, MemoryLevel};
 pub(crate) use header::{HEADER_SIZE, Header};
 pub(crate) use kinds::Counts;
 pub use kinds::kind_name;

@@ -7,6 +7,7 @@ use std::ops::Range;
 use model::{FileOffset, ThreadId};
 
 use super::counters::{CounterRead, Weight};
+use super::data_source::DataSource;
 use super::header::HEADER_SIZE;
 use super::layout::{Schema, cpu, time};
 use super::{Record, TimedRecord};
@@ -47,8 +48,8 @@ pub struct Sample<'a> {
     pub branch_stack: Option<&'a [u8]>,
     /// What the instruction cost.
     pub weight: Option<Weight>,
-    /// Where the data came from (`perf_mem_data_src`).
-    pub data_src: Option<u64>,
+    /// Where the data came from.
+    pub data_src: Option<DataSource>,
     /// Flags of a transaction.
     pub transaction: Option<u64>,
     /// Physical data address.
@@ -176,7 +177,7 @@ fn parse_data_fields(sample: &mut Sample<'_>, attr: &Attr, fields: &mut Fields<'
         sample.weight = Some(Weight::new(fields.u64()?, has(st::WEIGHT_STRUCT)));
     }
     if has(st::DATA_SRC) {
-        sample.data_src = Some(fields.u64()?);
+        sample.data_src = Some(DataSource(fields.u64()?));
     }
     if has(st::TRANSACTION) {
         sample.transaction = Some(fields.u64()?);

@@ -2,7 +2,7 @@
 
 use model::{Cpu, PerfTime, ThreadId, Tid};
 
-use super::{Record, Sample, Weight};
+use super::{DataSource, Record, Sample, Weight};
 use crate::test_file::{SAMPLE_ID_ALL, TestFile, attr, name};
 use crate::{AuxFlags, PerfData, bytes};
 
@@ -156,7 +156,7 @@ fn sample_fields_stand_where_their_bits_say() {
     let Record::Sample(sample) = only(&perf_data) else { panic!("no sample") };
     let Sample { ip, addr, stream_id, period, weight, data_src, .. } = *sample;
     assert_eq!((ip, addr, stream_id, period), (Some(0x40_1000), Some(0xadd4), Some(8), Some(100)));
-    assert_eq!((weight, data_src), (Some(Weight::Whole(0x11)), Some(0x12)));
+    assert_eq!((weight, data_src), (Some(Weight::Whole(0x11)), Some(DataSource(0x12))));
     let read = sample.read.expect("a read");
     assert_eq!((read.time_enabled, read.time_running), (Some(50), Some(51)));
     let values: Vec<_> = read.counters().map(|counter| (counter.value, counter.id)).collect();
