@@ -38,8 +38,9 @@ fn workplace(command: &str) -> tempfile::TempDir {
     let place = folder.path();
     let capture = emulated("preempt");
     let captures = ["perf.data", "before.data", "after.data", "fast.data", "slow.data"];
-    // A slice is written to a name that nothing has yet.
-    for name in captures.into_iter().filter(|&name| command != "slice" || name != "slow.data") {
+    // A slice, or a recording, is written to a name that nothing has yet.
+    let is_new = |name: &str| command == "record" || (command == "slice" && name == "slow.data");
+    for name in captures.into_iter().filter(|&name| !is_new(name)) {
         symlink(&capture.perf_data, place.join(name)).expect("linked");
     }
     for name in ["intervals.csv", "before.csv", "after.csv"] {
@@ -52,14 +53,18 @@ fn workplace(command: &str) -> tempfile::TempDir {
     fs::create_dir_all(place.join(".local/share/bash-completion/completions")).expect("made");
     symlink(env!("CARGO_BIN_EXE_tailtrace"), place.join("tailtrace")).expect("linked");
     for name in ["jq", "wl-copy"] {
-        stand_in(&place.join(name));
+        stand_in(&place.join(name), "exec cat");
     }
+    // A machine that has PT, and a perf that writes what it is told to.
+    fs::create_dir_all(place.join("root/sys/bus/event_source/devices/intel_pt")).expect("made");
+    let writes = "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && echo > \"$2\"; shift; done; exit 0";
+    stand_in(&place.join("perf"), writes);
     folder
 }
 
-/// A program that takes its input.
-fn stand_in(path: &Path) {
-    fs::write(path, "#!/bin/sh\nexec cat\n").expect("written");
+/// A program that does what `script` says.
+fn stand_in(path: &Path, script: &str) {
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("written");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
 }
 
@@ -86,6 +91,7 @@ fn script(command: &str, example: &str, place: &Path) -> String {
         // The reader's binaries lie where they ran; those of the capture do not.
         line = line.replace("process_item", "process_item --symfs rootfs");
     }
+    line = line.replace("tailtrace record", "tailtrace record --root root");
     if command == "tui" {
         // Its page ends when it is asked to; tests/tui.rs looks at it.
         line = format!("script -qec 'timeout --foreground -s TERM 2 {line}; test $? = 124' /dev/null");

@@ -8,7 +8,11 @@ use crate::captures::{Capture, bundled, emulated, repository, tailtrace};
 /// The schema that the binary writes, as a validator; the repository holds the same.
 fn validator(document: &str) -> Validator {
     let output = tailtrace().args(["generate", "schema", document]).output().expect("tailtrace runs");
-    let file = repository().join(format!("crates/report/schema/tailtrace-{document}-1.json"));
+    let owner = if document == "machine" { "perfdata" } else { "report" };
+    let file = repository().join(format!("crates/{owner}/schema/tailtrace-{document}-1.json"));
+    if std::env::var_os("TAILTRACE_BLESS").is_some() {
+        std::fs::write(&file, &output.stdout).expect("written");
+    }
     assert_eq!(output.stdout, std::fs::read(file).expect("the stored schema"));
     let schema = serde_json::from_slice(&output.stdout).expect("JSON");
     jsonschema::validator_for(&schema).expect("a sound schema")
@@ -53,4 +57,13 @@ fn differences_of_captures_follow_the_schema() {
     process.arg("--symfs-b").arg(&b.symfs).args(["--intervals", &a.intervals()]);
     process.args(["--intervals-b", &b.intervals(), "--format", "json"]);
     assert_follows(&validator("diff"), &process.output().expect("tailtrace runs").stdout);
+}
+
+/// The machine file, as `docs/machine-file.md` describes it.
+#[track_caller]
+pub(crate) fn assert_machine_follows(name: &std::path::Path, document: &[u8]) {
+    let validator = validator("machine");
+    println!("{}", name.display());
+    assert_follows(&validator, document);
+    assert!(!validator.is_valid(&serde_json::json!({"schema": "tailtrace-machine/1"})), "it can refuse");
 }

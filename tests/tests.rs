@@ -8,6 +8,7 @@
 //! * `layering`: which crate may import which.
 //! * `verdicts`: planted causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
+//! * `recording`: `record` with a perf of the test's own.
 //! * `records`: `dump --records` against perf.
 //! * `schema`: JSON against its schemas.
 //! * `scenarios`: hand-made captures, code patched at run time among them.
@@ -35,6 +36,7 @@ mod hostile;
 mod instructions;
 mod layering;
 mod readme;
+mod recording;
 mod records;
 mod robustness;
 mod scenarios;

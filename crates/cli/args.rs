@@ -1,5 +1,6 @@
 //! The command line, typed. Option names follow perf's where perf has them.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -37,6 +38,9 @@ pub(crate) enum Command {
     /// Packs some outliers for a ticket: reports, slice, binaries; `tailtrace explain` opens it anywhere.
     #[command(after_help = examples::BUNDLE)]
     Bundle(BundleArgs),
+    /// Records with perf as tailtrace wants it, and writes down what the machine's devices are called and where they are.
+    #[command(after_help = examples::RECORD)]
+    Record(RecordArgs),
     /// Prints what the capture holds, for people who debug traces.
     #[command(after_help = examples::DUMP)]
     Dump(DumpArgs),
@@ -157,6 +161,25 @@ pub(crate) struct BundleArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// The perf.data to write; beside it, or in it where it is a directory, the machine file.
+    #[arg(long, short, value_name = "FILE", default_value = "perf.data")]
+    pub(crate) output: PathBuf,
+    /// Prints the command that would be run, and runs nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Writes the machine file alone, for a perf.data that was recorded on this machine without this command.
+    #[arg(long, conflicts_with_all = ["dry_run", "perf"])]
+    pub(crate) machine_only: bool,
+    /// Where /sys and /proc are: for tests.
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    pub(crate) root: PathBuf,
+    /// Options of perf record, which go behind tailtrace's own; `--`; and the program with its arguments.
+    #[arg(value_name = "PERF-OPTIONS] [-- COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) perf: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DumpArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
@@ -210,6 +233,8 @@ pub(crate) enum SchemaOf {
     Report,
     /// `tailtrace-diff/1`: of diff.
     Diff,
+    /// `tailtrace-machine/1`: the machine file that record writes.
+    Machine,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,13 @@ Examples:
 
 Each command's --help has more.";
 
+pub(crate) const RECORD: &str = "\
+Examples:
+  tailtrace record -- ./program                                 # all of the machine, while it runs
+  tailtrace record -o slow.data -e 'block:*' -- ./program       # with more events
+  tailtrace record --dry-run -- ./program                       # only prints perf's command line
+  tailtrace record --machine-only -o perf.data                  # for a recording made without it";
+
 pub(crate) const SLICE: &str = "\
 Examples:
   tailtrace slice -i perf.data --intervals intervals.csv --id 23 -o slow.data

@@ -23,6 +23,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<Outcome> {
         Generated::Schema { document } => output::print_result(&match document {
             SchemaOf::Report => report::report_schema(),
             SchemaOf::Diff => report::difference_schema(),
+            SchemaOf::Machine => report::schema_of::<perfdata::Machine>(),
         })?,
     }
     Ok(Outcome::Reported)

@@ -23,6 +23,7 @@ mod output;
 mod places;
 mod progress;
 mod read_ahead;
+mod record;
 mod scan;
 mod seen;
 mod slice;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Tui(args) => tui::run(args),
         Command::Slice(args) => slice::run(&args),
         Command::Bundle(args) => bundle::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Generate(args) => generate::run(&args),
     };

@@ -16,6 +16,8 @@ pub(crate) enum Outcome {
     NothingSelected,
     /// The input could not be used, or a selected interval has no report.
     Failed,
+    /// A program that was run for the user ended with this exit code.
+    Passed(u8),
 }
 
 impl From<Outcome> for ExitCode {
@@ -24,6 +26,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Reported => 0,
             Outcome::NothingSelected => 1,
             Outcome::Failed => 2,
+            Outcome::Passed(code) => code,
         })
     }
 }
@@ -46,6 +49,11 @@ pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
     if let Some(more @ 1..) = sorted.len().checked_sub(DIAGNOSTICS_SHOWN) {
         let _ = writeln!(stderr, "tailtrace: {more} more diagnostics; a report in JSON has them all");
     }
+}
+
+/// Prints what the user may want to know of what happens, on stderr.
+pub(crate) fn print_note(text: &str) {
+    let _ = writeln!(io::stderr(), "tailtrace: {}", printable(text));
 }
 
 /// Prints why a command failed: one line, the causes behind one another, none of them twice.

@@ -16,7 +16,7 @@ mod view;
 mod words;
 
 pub(crate) use outlier::CallTwin;
-pub(crate) use schema::schema_of;
+pub use schema::schema_of;
 pub(crate) use words::{CauseWord, UnitWord};
 
 /// The schema's name and major version, the first field of every document.

@@ -37,13 +37,13 @@ pub use family::{Colour, Family, strip};
 pub use headline::{headline, population};
 pub use hot_code::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};
 pub use html::render_html;
-pub use json::{SCHEMA, render_json, render_stat_json, report_schema};
+pub use json::{SCHEMA, render_json, render_stat_json, report_schema, schema_of};
 pub use markdown::render_markdown;
 pub use outlier::{
     CauseTotal, Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport,
     ThreadName,
 };
-pub use perf_script::{perf_script_line, shell_quoted};
+pub use perf_script::{perf_script_line, shell_quoted, shell_word};
 pub use report::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
 pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
 pub use timebase::{TimeUnit, Timebase};

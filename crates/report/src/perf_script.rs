@@ -39,15 +39,20 @@ pub fn perf_script_line(path: &str, start: PerfTime, stop: PerfTime, cpus: &BTre
     format!("perf script -i {} --time {start},{stop}{cpus} --itrace=be --ns", shell_quoted(path))
 }
 
-/// `path` as one word of a POSIX shell.
+/// `path` as one word of a POSIX shell that no program takes for an option.
 pub fn shell_quoted(path: &str) -> String {
-    let plain = |character: char| character.is_ascii_alphanumeric() || "/._-+=:,@%".contains(character);
-    let quoted = match path {
-        "" => "''".to_owned(),
-        _ if path.chars().all(plain) => path.to_owned(),
-        _ => format!("'{}'", path.replace('\'', r"'\''")),
-    };
+    let quoted = shell_word(path);
     if path.starts_with('-') { format!("./{quoted}") } else { quoted }
+}
+
+/// `text` as one word of a POSIX shell.
+pub fn shell_word(text: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "/._-+=:,@%".contains(character);
+    match text {
+        "" => "''".to_owned(),
+        _ if text.chars().all(plain) => text.to_owned(),
+        _ => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]

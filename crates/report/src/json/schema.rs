@@ -8,7 +8,7 @@ use schemars::transform::{RecursiveTransform, Transform as _};
 use schemars::{JsonSchema, Schema};
 
 /// The schema of the document that `Twin` writes, as text.
-pub(crate) fn schema_of<Twin: JsonSchema>() -> String {
+pub fn schema_of<Twin: JsonSchema>() -> String {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<Twin>();
     RecursiveTransform(close).transform(&mut schema);

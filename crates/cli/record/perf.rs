@@ -1,0 +1,84 @@
+//! Runs perf: its exit code is ours, and what signals reach us reach it.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use anyhow::{Context as _, Result};
+use perfdata::Machine;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+
+/// A recording is ended by these, and (SIGUSR2) asked for a snapshot.
+const FORWARDED: [(i32, Signal); 5] = [
+    (SIGHUP, Signal::HUP),
+    (SIGINT, Signal::INT),
+    (SIGTERM, Signal::TERM),
+    (SIGUSR1, Signal::USR1),
+    (SIGUSR2, Signal::USR2),
+];
+
+/// perf renames a capture that is there already to `.old`; its machine file goes with it where it does not lie inside.
+pub(super) fn keep_older(output: &Path) {
+    if !output.is_file() {
+        return;
+    }
+    let mut old = output.as_os_str().to_owned();
+    old.push(".old.machine.json");
+    // Without one there is nothing to keep.
+    let _ = std::fs::rename(Machine::place(output), PathBuf::from(old));
+}
+
+/// Runs the command to its end and returns its exit code, as a shell would.
+///
+/// # Errors
+/// Where it cannot be run.
+pub(super) fn run(words: &[OsString]) -> Result<u8> {
+    let (program, arguments) = words.split_first().context("no command")?;
+    let mut signals = Signals::new(FORWARDED.map(|(number, _)| number)).context("signals cannot be taken")?;
+    let handle = signals.handle();
+    let mut child = Command::new(program).args(arguments).spawn().with_context(|| {
+        format!("{} cannot be run: is it installed (Debian: linux-perf)?", program.to_string_lossy())
+    })?;
+    let running = Mutex::new(pid_of(&child));
+    let status = thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in signals.forever() {
+                forward(number, &running);
+            }
+        });
+        let status = wait(&mut child, &running);
+        handle.close();
+        status
+    });
+    let status = status.context("perf cannot be waited for")?;
+    let code = status.code().or_else(|| Some(128 + status.signal()?));
+    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}
+
+fn pid_of(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
+fn forward(number: i32, running: &Mutex<Option<Pid>>) {
+    let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+    let signal = FORWARDED.iter().find(|(known, _)| *known == number);
+    if let (Some(pid), Some((_, signal))) = (*running, signal) {
+        // It may have ended meanwhile: then nobody needs the signal.
+        let _ = kill_process(pid, *signal);
+    }
+}
+
+/// Waits for the end, and forgets the process before its number may become another one's.
+fn wait(child: &mut Child, running: &Mutex<Option<Pid>>) -> std::io::Result<std::process::ExitStatus> {
+    if let Some(pid) = pid_of(child) {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while waitid(WaitId::Pid(pid), ended).err() == Some(rustix::io::Errno::INTR) {}
+    }
+    *running.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    child.wait()
+}

@@ -1,0 +1,170 @@
+//! `tailtrace record` with a perf that does nothing: what it is run with, its exit code, signals, and the machine file.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::captures::tailtrace;
+
+/// A folder with a machine that has PT and a disk, and a perf that runs `script`.
+struct Made(tempfile::TempDir);
+
+impl Made {
+    fn new(script: &str) -> Made {
+        let made = Made(tempfile::tempdir().expect("a folder"));
+        made.file("root/sys/bus/event_source/devices/intel_pt/type", "9\n");
+        made.file("root/sys/class/block/nvme0n1/dev", "259:4\n");
+        let perf = made.file("bin/perf", &format!("#!/bin/sh\necho \"$@\" > arguments\n{script}\n"));
+        fs::set_permissions(perf, fs::Permissions::from_mode(0o755)).expect("executable");
+        made
+    }
+
+    fn file(&self, path: &str, text: &str) -> std::path::PathBuf {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(&path, text).expect("written");
+        path
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.0.path().join(path)).ok()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = tailtrace();
+        command
+            .current_dir(self.0.path())
+            .env("PATH", format!("{}:/usr/bin:/bin", self.0.path().join("bin").display()));
+        command.args(["record", "--root", "root"]).args(arguments);
+        command
+    }
+
+    fn record(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("tailtrace runs")
+    }
+
+    /// The names in the machine file at `path`.
+    fn disks(&self, path: &str) -> Vec<String> {
+        let file: Value = serde_json::from_str(&self.read(path).expect("a machine file")).expect("JSON");
+        assert_eq!(file["schema"], "tailtrace-machine/1");
+        let disks = file["block_devices"].as_array().expect("a list");
+        disks.iter().map(|disk| disk["name"].as_str().expect("a name").to_owned()).collect()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn perf_is_run_and_its_exit_code_passed() {
+    let made = Made::new("echo recorded > slow.data; exit 7");
+    let output = made.record(&["-o", "slow.data", "-e", "block:*", "--", "app", "--verbose"]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let arguments = made.read("arguments").expect("perf ran");
+    assert!(arguments.starts_with("record -a --kcore -m 8M,64M -e intel_pt/"), "{arguments}");
+    assert!(arguments.ends_with("-o slow.data -e block:* -- app --verbose\n"), "{arguments}");
+    assert_eq!(made.disks("slow.data.machine.json"), ["nvme0n1"]);
+    assert!(stderr(&output).contains("perf record -a --kcore"), "the command is shown");
+}
+
+#[test]
+fn a_directory_holds_its_machine_file() {
+    let made = Made::new("mkdir perf.data");
+    assert_eq!(made.record(&["app"]).status.code(), Some(0));
+    assert_eq!(made.disks("perf.data/machine.json"), ["nvme0n1"]);
+}
+
+#[test]
+fn an_older_capture_keeps_its_machine_file() {
+    let made = Made::new("mv perf.data perf.data.old; echo new > perf.data");
+    made.file("perf.data", "old");
+    made.file("perf.data.machine.json", "older machine");
+    assert_eq!(made.record(&["--", "app"]).status.code(), Some(0));
+    assert_eq!(made.read("perf.data.old.machine.json").as_deref(), Some("older machine"));
+    assert_eq!(made.disks("perf.data.machine.json"), ["nvme0n1"]);
+}
+
+#[test]
+fn a_dry_run_prints_the_command_alone() {
+    let made = Made::new("exit 1");
+    fs::remove_dir_all(made.0.path().join("root")).expect("no machine");
+    let output = made.record(&["--dry-run", "--", "app", "two words"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        printed.starts_with("perf record -a --kcore") && printed.ends_with("-- app 'two words'\n"),
+        "{printed}"
+    );
+    assert_eq!((output.status.code(), made.read("arguments")), (Some(0), None));
+}
+
+#[test]
+fn without_intel_pt_nothing_is_run() {
+    let made = Made::new("exit 0");
+    fs::remove_dir_all(made.0.path().join("root/sys/bus")).expect("no PT");
+    let output = made.record(&["--", "app"]);
+    assert_eq!((output.status.code(), made.read("arguments")), (Some(2), None));
+    let said = stderr(&output);
+    assert!(said.contains("no Intel PT") && said.lines().count() == 1, "{said}");
+}
+
+#[test]
+fn a_perf_that_fails_or_is_missing_is_said() {
+    let made = Made::new("echo no permission >&2; exit 255");
+    let output = made.record(&["--", "app"]);
+    assert_eq!(output.status.code(), Some(255));
+    assert!(stderr(&output).contains("no permission") && made.read("perf.data.machine.json").is_none());
+    let made = Made::new("exit 0");
+    let output = made.record(&["--", "app"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("without writing perf.data"));
+    let output = made.command(&["--", "app"]).env("PATH", "/nowhere").output().expect("tailtrace runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("perf cannot be run"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_machine_file_alone_needs_neither_perf_nor_pt() {
+    let made = Made::new("exit 1");
+    fs::remove_dir_all(made.0.path().join("root/sys/bus")).expect("no PT");
+    let output = made.record(&["--machine-only", "-o", "there.data"]);
+    assert_eq!((output.status.code(), made.read("arguments")), (Some(0), None), "{}", stderr(&output));
+    assert_eq!(made.disks("there.data.machine.json"), ["nvme0n1"]);
+    assert_eq!(made.record(&["--machine-only", "-o", "nowhere/there.data"]).status.code(), Some(2));
+}
+
+/// Waits for perf to say that it runs, and sends `tailtrace` alone the signal.
+#[test]
+fn a_signal_reaches_perf_and_the_machine_file_is_written() {
+    for (signal, code) in [("INT", 40), ("USR2", 41), ("TERM", 42)] {
+        let trap = "trap 'echo got > perf.data; exit 40' INT; trap 'echo got > perf.data; exit 41' USR2; \
+                    trap 'echo got > perf.data; exit 42' TERM; echo > running; while :; do sleep 0.02; done";
+        let made = Made::new(trap);
+        let mut child = made.command(&["--", "app"]).spawn().expect("tailtrace runs");
+        let begun = Instant::now();
+        while made.read("running").is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "perf did not begin");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let sent = Command::new("/bin/sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
+        assert!(sent.expect("a shell").success());
+        assert_eq!(child.wait().expect("tailtrace ends").code(), Some(code), "{signal}");
+        assert_eq!(made.disks("perf.data.machine.json"), ["nvme0n1"]);
+    }
+}
+
+/// A machine's file, as the binary writes it, follows the stored schema.
+#[test]
+fn the_machine_file_of_this_machine_follows_its_schema() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let capture = folder.path().join("perf.data");
+    let status =
+        tailtrace().args(["record", "--machine-only", "-o"]).arg(&capture).status().expect("tailtrace runs");
+    assert!(status.success());
+    let written = fs::read(folder.path().join("perf.data.machine.json")).expect("the file");
+    crate::schema::assert_machine_follows(Path::new("perf.data.machine.json"), &written);
+}
