@@ -116,11 +116,15 @@ fn counted(outlier: &Examined, own: &Use, baselines: &Baselines) -> Option<Front
 /// What the front end's records say, beside what is typical; `None` where there are none.
 pub(super) fn told(outlier: &Examined, baselines: &Baselines) -> Option<String> {
     let records = &outlier.front_end;
-    let counted = records.slots.as_ref().zip(baselines.slots).map(|(slots, typical)| {
-        let typical = Slots { used: typical, ..slots.clone() }.shares();
-        let (shares, coverage, count) = (slots.shares(), slots.coverage(), baselines.with_slots);
-        let intervals = if count == 1 { "1 interval".to_owned() } else { format!("{count} intervals") };
-        format!("top-down counters: {shares}, {coverage}; typical {typical} in {intervals}")
+    let counted = records.slots.as_ref().map(|slots| {
+        let typical = match (baselines.slots, baselines.with_slots) {
+            (None, _) => "not known of typical intervals".to_owned(),
+            (Some(used), count) => {
+                let shares = Slots { used, ..slots.clone() }.shares();
+                format!("typical {shares} in {count} interval{}", if count == 1 { "" } else { "s" })
+            }
+        };
+        format!("top-down counters: {}, {}; {typical}", slots.shares(), slots.coverage())
     });
     let sampled = records.samples.story().map(|story| {
         let most = baselines.most_front_end_samples;

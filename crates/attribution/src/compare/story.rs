@@ -119,10 +119,10 @@ impl Story<'_> {
             .map_or_else(|| "this CPU's caches are not known".to_owned(), |caches| caches.to_string());
         let typical = self.baselines.most_lines;
         let told = front_end::told(self.outlier, self.baselines);
-        let how = match told {
-            Some(told) if self.front_end.measures(&Cause::UserSlower(Slower::FrontEnd)) => told,
-            _ => "slow where code runs for the first time".to_owned(),
-        };
+        let is_measured = self.front_end.measures(&Cause::UserSlower(Slower::FrontEnd));
+        let inferred = (!is_measured).then(|| "slow where code runs for the first time".to_owned());
+        let how: Vec<String> = inferred.into_iter().chain(told).collect();
+        let how = how.join("; ");
         format!(
             "{how}; {lines} code lines (typical up to {typical}), {windows} windows, \
              about {uops} uops; {caches}"

@@ -144,18 +144,20 @@ pub(super) struct Reads {
     /// The last read of each group, by the id of its counter of slots.
     last: HashMap<u64, Reading>,
     told: Option<Slots>,
+    /// Up to when they tell: where two groups take turns, each moment counts once.
+    until: Tsc,
 }
 
 impl Reads {
     pub(super) fn new(counters: Counters) -> Reads {
-        Reads { counters, last: HashMap::new(), told: None }
+        Reads { counters, last: HashMap::new(), told: None, until: Tsc(0) }
     }
 
     /// Takes what a read in `stay` says against the one before it in the same stay: whatever ran between them was the
     /// interval's.
     pub(super) fn add(&mut self, stay: &Stay, at: Tsc, sample: &TimedRecord<'_>, read: &CounterRead<'_>) {
         let mut used = Used::default();
-        let mut group = None;
+        let (mut group, mut tells) = (None, false);
         for counter in read.counters() {
             let Some((id, role)) = counter.id.and_then(|id| Some((id, *self.counters.roles.get(&id)?)))
             else {
@@ -163,8 +165,10 @@ impl Reads {
             };
             *used.part(role) = counter.value;
             group = if role == Role::All { Some(id) } else { group };
+            tells |= role == Role::FrontEnd;
         }
-        let Some(group) = group else { return };
+        // Another group may count slots without those of the front end.
+        let Some(group) = group.filter(|_| tells) else { return };
         let (record, cpu) = (sample.offset, sample.cpu);
         let times = read.time_enabled.zip(read.time_running);
         let reading = Reading { at, stay: stay.range.start, used, times, record, cpu };
@@ -177,9 +181,10 @@ impl Reads {
     fn add_between(&mut self, before: &Reading, after: &Reading) {
         // A counter that runs backwards was opened anew.
         let Some(used) = after.used.with(&before.used, u64::checked_sub) else { return };
-        if used.all == 0 || used.front_end > used.all {
+        if used.all == 0 || used.front_end > used.all || before.at < self.until {
             return;
         }
+        self.until = after.at;
         let since = |(enabled, running): (u64, u64), (from, running_from): (u64, u64)| {
             Some((enabled.checked_sub(from)?, running.checked_sub(running_from)?))
         };
@@ -192,7 +197,7 @@ impl Reads {
             records: [(before.record, before.cpu); 2],
         });
         told.used = told.used.and(&used);
-        told.covered = Ticks(told.covered.0 + TscRange::new(before.at, after.at).ticks().0);
+        told.covered = Ticks(told.covered.0.saturating_add(TscRange::new(before.at, after.at).ticks().0));
         if let Some((enabled, running)) = counted {
             let (known, ran) = told.counted.unwrap_or_default();
             told.counted = Some((known.saturating_add(enabled), ran.saturating_add(running)));

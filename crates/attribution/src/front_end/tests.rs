@@ -155,6 +155,27 @@ fn what_others_used_between_two_stays_does_not_count() {
     assert_eq!(told.coverage(), "over 75 % of its time on CPUs, counting 83 % of that");
 }
 
+/// Two groups: what the second one counted from 100 to 300 lies within what the first one told.
+#[test]
+fn where_two_groups_take_turns_each_moment_counts_once() {
+    let stays = [stay(0, 600)];
+    let mut reads = Reads::new(counters());
+    for (at, values) in [
+        (0, [(1000, 1), (500, 2)]),
+        (100, [(1000, 11), (500, 12)]),
+        (200, [(1600, 1), (800, 2)]),
+        (300, [(9000, 11), (8000, 12)]),
+        (500, [(2000, 1), (900, 2)]),
+    ] {
+        add(&mut reads, &stays[0], at, [0, 0], &values);
+    }
+    // A group that does not count the front end's.
+    add(&mut reads, &stays[0], 520, [0, 0], &[(2000, 1), (900, 3)]);
+    add(&mut reads, &stays[0], 580, [0, 0], &[(3000, 1), (990, 3)]);
+    let told = reads.told(&stays).expect("500 of 600");
+    assert_eq!((told.used.all, told.used.front_end, told.covered), (1000, 400, Ticks(500)));
+}
+
 /// 349 of 700 are too little; so is a counter that stood still, or ran backwards.
 #[test]
 fn reads_that_cover_less_than_half_tell_nothing() {

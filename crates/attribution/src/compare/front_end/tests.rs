@@ -122,3 +122,19 @@ fn counters_are_held_against_those_of_baselines() {
     let fine = with(FrontEndRecords { slots: Some(slots(100, 1)), ..FrontEndRecords::default() });
     assert_eq!(of(&fine, &own, &baselines), FrontEnd::Counted { lost: 0, longer: 20_000 });
 }
+
+#[test]
+fn what_counters_tell_is_said_with_what_is_typical() {
+    let outlier = with(FrontEndRecords { slots: Some(slots(50, 30)), ..samples(2, Some(170), 101) });
+    let mut baselines = Baselines::default();
+    let said = "top-down counters: front end 60 %, over 100 % of its time on CPUs; not known of typical intervals; \
+                frontend_retired.l1i_miss:pp: 2 samples, retire latency 340 cycles in all; each stands for 101 events: \
+                about 34340 cycles; typical up to 0, about 0 cycles";
+    assert_eq!(told(&outlier, &baselines).as_deref(), Some(said));
+    baselines.slots = Some(slots(1_000, 125).used);
+    baselines.with_slots = 1;
+    let counted = with(FrontEndRecords { slots: Some(slots(50, 30)), ..FrontEndRecords::default() });
+    let said = "top-down counters: front end 60 %, over 100 % of its time on CPUs; typical front end 13 % in 1 interval";
+    assert_eq!(told(&counted, &baselines).as_deref(), Some(said));
+    assert_eq!(told(&with(FrontEndRecords::default()), &baselines), None);
+}
