@@ -6,6 +6,7 @@
 //! * `generated`: help, completions, man pages, the progress bar.
 //! * `hostile`: names from strangers in a capture, through every format.
 //! * `layering`: which crate may import which.
+//! * `numa`: nodes of threads, devices and memory; names of devices.
 //! * `verdicts`: planted causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
 //! * `recording`: `record` with a perf of the test's own.
@@ -35,6 +36,7 @@ mod generated;
 mod hostile;
 mod instructions;
 mod layering;
+mod numa;
 mod readme;
 mod recording;
 mod records;

@@ -78,8 +78,14 @@ fn contents(args: &BundleArgs, slice: &mut Slice) -> Result<Vec<Content>> {
 
 fn slice_files(slice: &mut Slice) -> Vec<Content> {
     let perf_data = std::mem::take(&mut slice.perf_data);
-    let Some(kernel) = &slice.kernel else { return vec![(SLICE.to_owned(), perf_data)] };
+    let machine = slice.machine.as_ref().map(|text| text.clone().into_bytes());
+    // The places of `Machine::place`.
+    let Some(kernel) = &slice.kernel else {
+        let machine = machine.map(|bytes| (format!("{SLICE}.machine.json"), bytes));
+        return [(SLICE.to_owned(), perf_data)].into_iter().chain(machine).collect();
+    };
     let mut files = vec![(format!("{SLICE}/data"), perf_data)];
+    files.extend(machine.map(|bytes| (format!("{SLICE}/machine.json"), bytes)));
     files.extend(kernel.files().map(|(name, bytes)| (format!("{SLICE}/kcore_dir/{name}"), bytes.to_vec())));
     files
 }

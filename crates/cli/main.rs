@@ -19,6 +19,7 @@ mod export;
 mod generate;
 mod hot_code;
 mod meter;
+mod numa;
 mod output;
 mod places;
 mod progress;

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use perfdata::Machine;
 use report::Report;
 use symbols::{KernelCopy, UsedFile};
 
@@ -29,6 +30,8 @@ pub(crate) struct Slice {
     pub(crate) perf_data: Vec<u8>,
     /// The kernel's code, where any was traced: then the slice is a directory.
     pub(crate) kernel: Option<KernelCopy>,
+    /// The text of its machine file, where the recording has one.
+    pub(crate) machine: Option<String>,
     /// The report on the recording.
     pub(crate) report: Report,
     /// The files that served for code and names.
@@ -66,10 +69,20 @@ pub(crate) fn make(args: &AnalysisArgs, listing: Listing, redact: bool) -> Resul
             plan.renames = Some(redaction.renames().clone());
         }
         plan.note = note.bytes()?;
+        let machine = perf.machine().map(|machine| machine_text(machine, redaction.as_ref())).transpose()?;
         let outcome = explain::outcome(study, &report);
         let files = capture.images().used_files();
-        Ok((Slice { perf_data: perf.slice(&plan), kernel, report, files, redaction }, outcome))
+        Ok((Slice { perf_data: perf.slice(&plan), kernel, machine, report, files, redaction }, outcome))
     })
+}
+
+/// The machine file that goes along.
+fn machine_text(machine: &Machine, redaction: Option<&Redaction>) -> Result<String> {
+    let mut machine = machine.clone();
+    if let Some(redaction) = redaction {
+        machine.replace_names(&|name| redaction.text(name));
+    }
+    Ok(machine.to_json()?)
 }
 
 impl Slice {
@@ -85,7 +98,17 @@ impl Slice {
     /// Where something is there already, or what the operating system says, with the path.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         ensure!(!path.exists(), "{} is there already: name another place", path.display());
-        let Some(kernel) = &self.kernel else { return output::write_file(path, &self.perf_data) };
+        match &self.kernel {
+            Some(kernel) => self.write_directory(path, kernel)?,
+            None => output::write_file(path, &self.perf_data)?,
+        }
+        match &self.machine {
+            Some(text) => output::write_file(&Machine::place(path), text.as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    fn write_directory(&self, path: &Path, kernel: &KernelCopy) -> Result<()> {
         let kcore_dir = path.join("kcore_dir");
         fs::create_dir_all(&kcore_dir).with_context(|| format!("{} cannot be made", kcore_dir.display()))?;
         output::write_file(&path.join("data"), &self.perf_data)?;

@@ -26,7 +26,7 @@ use crate::read_ahead::{self, Stretch};
 use crate::seen::{Observing, SeenWindow};
 use crate::slice::{Carried, Note};
 use crate::watch::Watch;
-use crate::{places, source, stat, view};
+use crate::{numa, places, source, stat, view};
 
 /// The capture, all its intervals, and those that were chosen.
 pub(crate) struct Study<'a> {
@@ -352,6 +352,7 @@ impl<'a> Study<'a> {
             attribution: &attribution,
             seen: self.seen().get(&outlier).map_or(&[], Vec::as_slice),
         });
+        report.numa = numa::of_outlier(capture, own);
         report.baseline_rule =
             typical::rule(&own.interval, (self.baselines_wanted(), baselines.len()), &typical);
         if typical.is_empty() {

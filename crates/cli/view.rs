@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, wait_of_stay};
 use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, TwoModes};
 use model::{Cause, OffCpu, TimeConversion, TscRange};
-use perfdata::{LeaveReason, Numa};
+use perfdata::LeaveReason;
 use rayon::prelude::*;
 use report::{Bin, CounterView, DeviceView, IoShare, Lengths, OutlierReport, SplitView, View, WaitView};
 
 use crate::capture::Capture;
-use crate::stat;
+use crate::{numa, stat};
 
 /// Waits that are looked at, the longest of the population.
 const MOST_WAITS: usize = 20_000;
@@ -87,7 +87,7 @@ pub(crate) fn of(
     if !view.devices.is_empty() || waits.iter().any(|(_, wait)| wait.kind == OffCpu::BlockIo) {
         view.block_io = Some(block_io(&waits, times, conversion));
     }
-    view.nodes = nodes(capture.perf().numa(), &waits);
+    view.numa = numa::of_population(capture, population, &is_slow, &waits, conversion);
     view
 }
 
@@ -235,25 +235,4 @@ fn devices(
         .collect();
     views.sort_by_key(|view| Reverse(view.accesses.total_ns));
     views
-}
-
-/// Per device: how many waits for it ended by a CPU of another node than the one the thread had left.
-fn nodes(numa: &Numa, waits: &[(bool, ObjectWait)]) -> Vec<String> {
-    let mut by_device: BTreeMap<&WaitObject, (u64, u64)> = BTreeMap::new();
-    for (_, wait) in waits.iter().filter(|(_, wait)| matches!(wait.object, WaitObject::Device { .. })) {
-        let node =
-            |cpu: Option<model::Cpu>| cpu.filter(|_| numa.has_several()).and_then(|cpu| numa.of_cpu(cpu));
-        if let (Some(own), Some(other)) = (node(wait.cpu), node(wait.ended_on)) {
-            let (all, remote) = by_device.entry(&wait.object).or_default();
-            *all += 1;
-            *remote += u64::from(own != other);
-        }
-    }
-    let tell = |(device, (all, remote)): (&WaitObject, (u64, u64))| {
-        format!(
-            "{device}: {remote} of {all} waits ended by an interrupt on another node than the thread's; the nodes of \
-             the device and of the memory are not in the capture"
-        )
-    };
-    by_device.into_iter().map(tell).collect()
 }

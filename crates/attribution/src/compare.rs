@@ -16,6 +16,7 @@ use model::{Attribution, Cause, Certainty, Evidence, PartitionError, Slower, Tic
 use crate::asked::{Asked, asked_within};
 use crate::examine::Examined;
 use crate::functions::Functions;
+use crate::memory::{MemoryAccess, Remote, tell_remote};
 use crate::partition::Piece;
 use crate::segments::{Segments, Verdict, plain};
 use crate::spin::SpinBudget;
@@ -72,6 +73,8 @@ struct Comparison<'a> {
     extras: ByAddress<NodeKey, Extra>,
     budgets: ByAddress<NodeKey, Budget>,
     front_end: FrontEnd,
+    /// Of the sampled accesses of all baselines.
+    typical_memory: Remote,
     /// What was said, by node and cause: it is the same for all its pieces.
     told: Vec<(NodeKey, Verdict)>,
 }
@@ -79,6 +82,7 @@ struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     /// Time in slow waiting loops counts as far as the whole interval is slower.
     fn new(outlier: &'a Examined, baselines: &[&Examined], spins: &mut SpinBudget) -> Comparison<'a> {
+        let typical_memory = Remote::of(baselines.iter().flat_map(|baseline| &baseline.memory));
         let (own, baselines) = (profile(outlier), Baselines::of(baselines));
         let all = whole(&own).ticks + spins.total() + spins.slow();
         let is_usual = all <= with_jitter(&baselines.whole);
@@ -87,7 +91,17 @@ impl<'a> Comparison<'a> {
         let twins = twins(outlier, &own, &baselines);
         let front_end = FrontEnd::of(outlier, &Use { ticks: all, ..whole(&own) }, &baselines);
         let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, spins.total()));
-        Comparison { outlier, own, baselines, twins, extras, budgets, front_end, told: Vec::new() }
+        Comparison {
+            outlier,
+            own,
+            baselines,
+            twins,
+            extras,
+            budgets,
+            front_end,
+            typical_memory,
+            told: Vec::new(),
+        }
     }
 
     /// Splits `range` at the borders of the node's budget and takes what it used from the budget.
@@ -128,7 +142,26 @@ impl<'a> Comparison<'a> {
         if is_measured {
             evidence.extend(self.front_end.evidence(outlier));
         }
-        Verdict { detail: story.tell(node, &cause), cause, certainty, evidence }
+        let mut detail = story.tell(node, &cause);
+        if cause == Cause::UserSlower(Slower::Other)
+            && let Some((told, records)) = tell_remote(&self.accesses_of(node), self.typical_memory)
+        {
+            detail = if detail.is_empty() { told } else { format!("{detail}; {told}") };
+            evidence.extend(records);
+        }
+        Verdict { cause, detail, certainty, evidence }
+    }
+
+    /// The sampled accesses of the time in which `node` ran.
+    fn accesses_of(&self, node: NodeKey) -> Vec<&'a MemoryAccess> {
+        let (outlier, memory) = (self.outlier, &self.outlier.memory);
+        let of_node =
+            outlier.pieces.iter().filter(|piece| outlier.run_of(piece).is_some_and(|run| run.node == node));
+        let within = |piece: &'a Piece| {
+            let from = memory.partition_point(|access| access.time < piece.range.start);
+            memory[from..].iter().take_while(|access| access.time < piece.range.stop)
+        };
+        of_node.flat_map(within).collect()
     }
 
     /// The lowest frequency that was asked for where `node` ran without a known ratio; the first of several.

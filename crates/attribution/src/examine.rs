@@ -24,6 +24,7 @@ use crate::hand_off::HandOff;
 use crate::kernel::{claims_of_frames, claims_of_records};
 use crate::late_switches;
 use crate::losses::add_losses;
+use crate::memory::{MemoryAccess, memory_accesses, of_stays};
 use crate::offcpu::Comms;
 use crate::partition::{Bid, Piece, partition};
 use crate::power;
@@ -96,6 +97,8 @@ pub struct Examined {
     pub(crate) caches: Option<CodeCaches>,
     /// What the core's counters tell of its front end.
     pub(crate) front_end: FrontEndRecords,
+    /// What samples tell of the memory that its threads used, in order of time.
+    pub(crate) memory: Vec<MemoryAccess>,
     /// The clock, to say lengths in words.
     pub(crate) conversion: Option<TimeConversion>,
     /// Exclusive pieces in order, without holes.
@@ -121,6 +124,7 @@ impl Examined {
             asked: Vec::new(),
             caches: None,
             front_end: FrontEndRecords::default(),
+            memory: Vec::new(),
             conversion: None,
             pieces: Vec::new(),
             paths: Vec::new(),
@@ -137,6 +141,11 @@ impl Examined {
     /// The claim that a piece belongs to, if it is no user code.
     pub(crate) fn claim_of(&self, piece: &Piece) -> Option<&Claim> {
         self.claims.get(piece.claim?)
+    }
+
+    /// What samples tell of the memory that its threads used, in order of time.
+    pub fn memory_accesses(&self) -> &[MemoryAccess] {
+        &self.memory
     }
 
     /// What the decoder could not get past, where that cost the interval time.
@@ -189,7 +198,10 @@ impl Capture<'_> {
     fn examine(&self, interval: &Interval, decoder: &mut dyn Decode, mut during: During) -> Examined {
         let examined = self.with_scene(|scene| examine_scene(scene, interval, decoder, &mut during));
         let front_end = FrontEndRecords::of(self.perf, &examined, self.conversion);
-        Examined { front_end, ..examined }
+        let accesses =
+            self.conversion.map(|conversion| memory_accesses(self.perf, interval.range, conversion));
+        let memory = of_stays(accesses.unwrap_or_default(), &examined.stays);
+        Examined { front_end, memory, ..examined }
     }
 
     fn with_scene<T>(&self, work: impl FnOnce(&Scene<'_>) -> T) -> T {
@@ -259,6 +271,7 @@ pub(crate) fn examine_scene(
         code: activity.code,
         caches: scene.caches,
         front_end: FrontEndRecords::default(),
+        memory: Vec::new(),
         conversion: scene.conversion,
         pieces,
         paths: activity.paths,

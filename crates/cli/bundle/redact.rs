@@ -106,7 +106,7 @@ impl Redaction {
             "Replaced: the host's name, perf's command line, {} recorded paths, paths and user names of this machine.\n\
              Still told:\n\
              {binaries}\
-             * names of threads (comm), functions, source files, tracepoints and kernel modules\n\
+             * names of devices, threads (comm), functions, source files, tracepoints and kernel modules\n\
              * labels, keys and counters of the intervals, as the program wrote them\n\
              * payloads of tracepoint records: addresses, ports, file names where others than vfs_getname record them\n\
              * names of threads in the saved list of the tracepoint formats and in the list of recorded threads\n\

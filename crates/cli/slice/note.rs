@@ -112,12 +112,7 @@ impl Note {
             diagnostic.what = redaction.text(&diagnostic.what);
             diagnostic.file = diagnostic.file.as_deref().map(|file| redaction.text(file));
         }
-        for text in self.view.remarks.iter_mut().chain(&mut self.view.nodes) {
-            *text = redaction.text(text);
-        }
-        for wait in &mut self.view.waits {
-            wait.object = redaction.text(&wait.object);
-        }
+        self.view.replace_texts(&|text| redaction.text(text));
     }
 
     /// The bytes for the slice.

@@ -137,6 +137,17 @@ impl Machine {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
+    /// Replaces the names of devices, users' own among them, by what `new` makes of them.
+    pub fn replace_names(&mut self, new: &dyn Fn(&str) -> String) {
+        let block = self.block_devices.iter_mut().flat_map(|device| {
+            let BlockDevice { name, disk, mapper, slaves, .. } = device;
+            [name].into_iter().chain(disk).chain(mapper).chain(slaves)
+        });
+        let network = self.network_devices.iter_mut().map(|device| &mut device.name);
+        let actions = self.interrupts.iter_mut().flat_map(|interrupt| &mut interrupt.actions);
+        block.chain(network).chain(actions).for_each(|name| *name = new(name));
+    }
+
     /// The file beside the capture at `capture`; `None` where there is none, or none that can be used.
     pub(crate) fn beside(capture: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Machine> {
         let path = Machine::place(capture);

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::escape::{bounded_for_json, for_json_document};
 use crate::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
 
+mod numa;
 mod outlier;
 mod schema;
 mod view;

@@ -48,4 +48,7 @@ pub use report::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary,
 pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
 pub use timebase::{TimeUnit, Timebase};
 pub use units::{counted, length, percentage, signed_length};
-pub use view::{CauseShare, CounterView, DeviceView, IoShare, Lengths, SplitView, Story, View, WaitView};
+pub use view::{
+    CauseShare, CounterView, DeviceUse, DeviceView, IoShare, Lengths, MemoryUse, NodeCount, NodeTime,
+    NumaUse, NumaView, SplitView, Story, View, WaitView,
+};

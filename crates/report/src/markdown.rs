@@ -53,7 +53,7 @@ pub fn render_markdown(report: &Report) -> String {
     text
 }
 
-/// Which interval it is, when and on which thread.
+/// Which interval it is, when, on which thread and NUMA nodes.
 fn identity(outlier: &OutlierReport) -> String {
     let mut parts = vec![for_markdown(format!("{} {}", outlier.label, outlier.id).trim())];
     if let Some(key) = &outlier.key {
@@ -78,7 +78,11 @@ fn identity(outlier: &OutlierReport) -> String {
     } else if !outlier.baseline_rule.is_empty() {
         parts.push(format!("compared with none: {}", for_markdown(&outlier.baseline_rule)));
     }
-    parts.join(", ")
+    let identity = parts.join(", ");
+    match outlier.nodes() {
+        nodes if nodes.is_empty() => identity,
+        nodes => format!("{identity}; {}", for_markdown(&nodes)),
+    }
 }
 
 fn causes(outlier: &OutlierReport) -> Vec<String> {

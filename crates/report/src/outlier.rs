@@ -6,7 +6,7 @@
 
 use model::{Certainty, EvidenceKind};
 
-use crate::{CallTree, HotRange, TimeUnit, units};
+use crate::{CallTree, HotRange, NumaUse, TimeUnit, units};
 
 /// One explained interval.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +49,8 @@ pub struct OutlierReport {
     pub calls: CallTree,
     /// The code in which most of its time went; empty where nobody asked for it, or there is no control flow.
     pub code: Vec<HotRange>,
+    /// On which NUMA nodes it was and what it used; `None` where the capture does not tell of several.
+    pub numa: Option<NumaUse>,
     /// The unit of its lengths.
     pub time_unit: TimeUnit,
     /// A shell command that shows this time with stock perf; empty where the clocks are not joined.
@@ -178,6 +180,11 @@ impl OutlierReport {
         let doubted = segments.iter_mut().filter(|segment| segment.cause == expected);
         doubted.for_each(|segment| segment.certainty = Certainty::Unknown);
         OutlierReport { causes, segments, ..self }
+    }
+
+    /// [`OutlierReport::numa`] in words; empty where there is nothing to say.
+    pub(crate) fn nodes(&self) -> String {
+        self.numa.as_ref().map_or_else(String::new, |used| used.words().join("; "))
     }
 
     /// A typical length in words; a dash where the baselines lack it, or there are none.

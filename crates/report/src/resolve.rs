@@ -18,7 +18,7 @@ const DURING_DEPTH: usize = 8;
 impl OutlierReport {
     /// Resolves `attribution`, compared with `baselines`.
     ///
-    /// `comm` names a thread at a time; `None` where no record tells. `checks`, `calls`, `code`,
+    /// `comm` names a thread at a time; `None` where no record tells. `checks`, `calls`, `code`, `numa`,
     /// `baseline_rule` and `perf_script` stay empty: they need the capture, which this crate does not know.
     pub fn new<B: Borrow<Attribution>>(
         attribution: &Attribution,
@@ -61,6 +61,7 @@ impl OutlierReport {
             ),
             calls: CallTree::default(),
             code: Vec::new(),
+            numa: None,
             time_unit: timebase.unit(),
             perf_script: String::new(),
         }

@@ -2,7 +2,7 @@
 //!
 //! Causes keep their dotted names, which are a contract; all else that came out of a capture or names a file passes.
 
-use crate::{OutlierReport, Report, SegmentReport};
+use crate::{NumaUse, OutlierReport, Report, SegmentReport, View};
 
 impl Report {
     /// Replaces what may name a machine, a person or a file by what `new` makes of it.
@@ -14,21 +14,39 @@ impl Report {
             diagnostic.what = new(&diagnostic.what);
             diagnostic.place.file = diagnostic.place.file.as_deref().map(new);
         }
-        let view = &mut self.view;
-        let waits = view.waits.iter_mut().map(|wait| &mut wait.object);
-        replace(view.remarks.iter_mut().chain(&mut view.nodes).chain(waits), new);
-        replace(self.view.stories.iter_mut().map(|story| &mut story.words), new);
+        self.view.replace_texts(new);
         self.outliers.iter_mut().for_each(|outlier| outlier.replace_texts(new));
+    }
+}
+
+impl View {
+    /// The same in the view.
+    pub fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
+        let waits = self.waits.iter_mut().map(|wait| &mut wait.object);
+        let devices = self.devices.iter_mut().map(|device| &mut device.device);
+        replace(self.remarks.iter_mut().chain(waits).chain(devices), new);
+        if let Some(numa) = &mut self.numa {
+            numa.slow.replace_texts(new);
+            numa.fast.replace_texts(new);
+        }
+        replace(self.stories.iter_mut().map(|story| &mut story.words), new);
     }
 }
 
 impl OutlierReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.perf_script = new(&self.perf_script);
+        self.numa.iter_mut().for_each(|used| used.replace_texts(new));
         replace(self.checks.iter_mut().map(|check| &mut check.detail), new);
         replace(self.causes.iter_mut().map(|cause| &mut cause.detail), new);
         replace(self.calls.nodes.iter_mut().map(|node| &mut node.name), new);
         self.segments.iter_mut().for_each(|segment| segment.replace_texts(new));
+    }
+}
+
+impl NumaUse {
+    fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
+        replace(self.devices.iter_mut().map(|used| &mut used.device), new);
     }
 }
 

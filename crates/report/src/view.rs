@@ -3,6 +3,7 @@
 //! [`View::of`] is a pure function of the outliers' reports; waits, devices and nodes are added by who has the records.
 //! Only what exceeds typical counts: where a cause takes less than in the baselines, that is no reason to be slow.
 
+mod numa;
 mod stories;
 pub(crate) mod words;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bin, Modes, OutlierReport};
 
+pub use numa::{DeviceUse, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView};
 pub use stories::Story;
 
 /// The outliers as a whole.
@@ -29,8 +31,9 @@ pub struct View {
     pub block_io: Option<IoShare>,
     /// What the population waited for, the longest in sum first.
     pub waits: Vec<WaitView>,
-    /// Who waits on which NUMA node, in words; empty where nothing can be told.
-    pub nodes: Vec<String>,
+    /// On which NUMA nodes intervals were and what they used; `None` where the capture does not tell of several.
+    #[serde(default)]
+    pub numa: Option<NumaView>,
     /// What is left out here and why, in words.
     pub remarks: Vec<String>,
 }
@@ -169,6 +172,11 @@ impl View {
     /// Causes and stories of `outliers`; the rest is empty.
     pub fn of(outliers: &[OutlierReport]) -> View {
         View { causes: shares(outliers), stories: stories::stories(outliers), ..View::default() }
+    }
+
+    /// [`View::numa`] in words, a statement each.
+    pub fn nodes(&self) -> Vec<String> {
+        self.numa.as_ref().map_or_else(Vec::new, NumaView::words)
     }
 }
 

@@ -128,6 +128,7 @@ fn section(outlier: &OutlierReport, index: usize, several: bool) -> String {
         format!("<div class=\"calls\" data-outlier=\"{index}\"></div>\n"),
         code::hottest(outlier, number),
         particulars(outlier),
+        nodes(outlier),
         checks(outlier),
         command(outlier),
         "</section>\n".to_owned(),
@@ -256,6 +257,15 @@ fn named(texts: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 /// What the capture holds for this interval; what is missing first.
+/// Where it was and what it used, by NUMA node; empty on a machine with one.
+fn nodes(outlier: &OutlierReport) -> String {
+    let Some(used) = &outlier.numa else { return String::new() };
+    let items: Vec<String> =
+        used.words().iter().map(|words| format!("<li>{}</li>\n", for_html(words))).collect();
+    let items = items.concat();
+    format!("<h3>NUMA nodes</h3>\n<ul>\n{items}</ul>\n")
+}
+
 fn checks(outlier: &OutlierReport) -> String {
     let mut checks: Vec<_> = outlier.checks.iter().take(MOST_NAMED).collect();
     checks.sort_by_key(|check| check.state == CheckState::Good);

@@ -42,7 +42,7 @@ pub(super) fn of_population(report: &Report) -> String {
         table("What they waited for", &heads, &view.waits, |one| wait(one, unit)),
         paragraphs(view.block_io.iter().map(words::block_io)),
         view.devices.iter().take(MOST_DEVICES).map(|one| device(one, unit)).collect(),
-        paragraphs(view.nodes.iter().cloned()),
+        paragraphs(view.nodes().into_iter()),
         paragraphs(view.remarks.iter().cloned()),
     ]
     .concat()

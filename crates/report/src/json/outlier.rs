@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::numa::NumaTwin;
 use super::words::{CauseWord, CertaintyWord, CheckWord, EvidenceWord, LayerWord, UnitWord};
 use crate::escape::bounded_for_json;
 use crate::headline::sentence;
@@ -41,6 +42,7 @@ pub(super) struct OutlierTwin {
     causes: Vec<CauseTwin>,
     segments: Vec<SegmentTwin>,
     calls: Vec<CallTwin>,
+    numa: Option<NumaTwin>,
     perf_script: Option<String>,
 }
 
@@ -153,6 +155,7 @@ impl OutlierTwin {
             causes: outlier.causes.iter().map(CauseTwin::new).collect(),
             segments: segment_twins(&outlier.segments, DURING_DEPTH),
             calls: outlier.calls.nodes.iter().map(CallTwin::new).collect(),
+            numa: outlier.numa.as_ref().map(NumaTwin::new),
             perf_script: (!outlier.perf_script.is_empty()).then(|| bounded_for_json(&outlier.perf_script)),
         }
     }

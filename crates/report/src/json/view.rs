@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::numa::NumaViewTwin;
 use super::words::{CauseWord, SideWord};
 use super::{BinTwin, ModesTwin};
 use crate::escape::bounded_for_json;
@@ -16,6 +17,7 @@ pub(super) struct ViewTwin {
     devices: Vec<DeviceTwin>,
     block_io: Option<IoTwin>,
     waits: Vec<WaitTwin>,
+    numa: Option<NumaViewTwin>,
     nodes: Vec<String>,
     remarks: Vec<String>,
 }
@@ -128,7 +130,8 @@ impl ViewTwin {
             devices: view.devices.iter().map(DeviceTwin::new).collect(),
             block_io: view.block_io.as_ref().map(IoTwin::new),
             waits: view.waits.iter().map(WaitTwin::new).collect(),
-            nodes: bounded(&view.nodes),
+            numa: view.numa.as_ref().map(NumaViewTwin::new),
+            nodes: bounded(&view.nodes()),
             remarks: bounded(&view.remarks),
         }
     }

@@ -1,4 +1,4 @@
-//! The outliers as a whole, in at most four paragraphs of one line: stories, counters, waits, devices.
+//! The outliers as a whole, in at most four paragraphs of one line: stories, counters, waits, devices with NUMA nodes.
 
 use crate::escape::for_markdown;
 use crate::view::words;
@@ -30,13 +30,15 @@ pub(super) fn view(report: &Report) -> Vec<String> {
         format!("{} {} {accesses}{drawn}", device.device, device.direction)
     };
     let waits = view.waits.iter().filter(|wait| wait.slow.count > 0);
+    let (devices, nodes) = (view.devices.iter().take(MOST).map(device), view.nodes());
+    let name = if nodes.is_empty() { "Devices" } else { "Devices and nodes" };
     [
         paragraph("All outliers", told.map(tell)),
         paragraph("Counters", telling.take(MOST).map(words::counter)),
         paragraph("Waits", waits.take(MOST).map(wait)),
         paragraph(
-            "Devices",
-            view.devices.iter().take(MOST).map(device).chain(view.block_io.iter().map(words::block_io)),
+            name,
+            devices.chain(view.block_io.iter().map(words::block_io)).chain(nodes.into_iter().take(MOST)),
         ),
     ]
     .concat()

@@ -77,6 +77,7 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
         ("baselines", baselines(outlier)),
         ("counters", named(counters)),
         ("stages", named(stages.collect())),
+        ("NUMA", outlier.nodes()),
     ]
     .into_iter()
     .flat_map(|(name, text)| fact(name, &text, style))

@@ -27,7 +27,7 @@ pub(super) fn lines(report: &Report, style: Style) -> Vec<String> {
     lines.extend(list("devices", &view.devices, |one| device(one, unit), style));
     lines.extend(list("block I/O", view.block_io.as_slice(), words::block_io, style));
     lines.extend(list("waits", &view.waits, |one| wait(one, unit), style));
-    lines.extend(list("NUMA", &view.nodes, Clone::clone, style));
+    lines.extend(list("NUMA", &view.nodes(), Clone::clone, style));
     lines.extend(view.remarks.iter().flat_map(|remark| fact("", remark, Ink::Dim, style)));
     if !lines.is_empty() {
         lines.insert(0, String::new());

@@ -1,6 +1,8 @@
 //! A report whose population tells something: a counter, waits for two objects, a device of two kinds of accesses.
 
-use tailtrace_report::{DeviceView, IoShare, Lengths, WaitView};
+use tailtrace_report::{
+    DeviceUse, DeviceView, IoShare, Lengths, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView, WaitView,
+};
 
 use super::*;
 
@@ -30,9 +32,35 @@ pub fn with_view() -> Report {
     ];
     report.view.devices = vec![device()];
     report.view.block_io = Some(IoShare { share: 0.05, slow_share: 0.1, fast_share: 0.0 });
-    report.view.nodes = vec!["254:16: 3 of 9 waits were ended on another NUMA node".to_owned()];
+    report.view.numa = Some(NumaView { slow: used("254:16", 9), fast: used("254:16", 1) });
+    report.outliers[0].numa = Some(used("254:16", 1));
     report.view.remarks = vec!["of 30000 waits the 20000 longest are looked at".to_owned()];
     report
+}
+
+/// A thread of both nodes that waited `waits` times for a device of node 1, and loaded from both.
+fn used(device: &str, waits: u64) -> NumaUse {
+    let time = |node, duration_ns| NodeTime { node: Some(node), duration_ns };
+    let count = |node, count| NodeCount { node, count };
+    NumaUse {
+        threads: vec![time(0, 900), time(1, 100)],
+        devices: vec![DeviceUse {
+            device: device.to_owned(),
+            node: Some(1),
+            waits,
+            remote: waits,
+            unknown: 0,
+            remote_ends: 0,
+            unknown_ends: 1,
+        }],
+        memory: Some(MemoryUse {
+            count: 5,
+            remote: 3,
+            unknown: 1,
+            nodes: vec![count(None, 1), count(Some(1), 4)],
+        }),
+        pages: None,
+    }
 }
 
 /// 900 reads around 90 us, 12 around 600 us.
@@ -69,7 +97,9 @@ pub fn make_hostile(report: &mut Report, long: &str) {
     }
     view.waits.iter_mut().for_each(|wait| (wait.object, wait.cause) = (next(), next()));
     view.devices.iter_mut().for_each(|device| (device.device, device.direction) = (next(), next()));
-    view.nodes = (0..13).map(|_| next()).collect();
+    let numa = view.numa.as_mut().expect("several nodes");
+    numa.slow.devices =
+        (0..13).map(|_| DeviceUse { device: next(), ..numa.slow.devices[0].clone() }).collect();
     view.remarks = (0..13).map(|_| next()).collect();
     report.population.counters = vec![send_bytes(); 13];
     report
