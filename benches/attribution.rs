@@ -89,6 +89,7 @@ impl Bench {
             comms: self,
             queues: &Queues::default(),
             kernel_traced: true,
+            threads_traced: false,
             stall_threshold: perf.time_conversion().expect("joined").ns_to_ticks(10_000),
         };
         let examined = |(index, interval): (usize, &Interval)| {

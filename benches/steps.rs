@@ -100,6 +100,7 @@ fn partition_by_records(bencher: Bencher<'_, '_>) {
         comms: &Nothing,
         queues: &Queues::default(),
         kernel_traced: true,
+        threads_traced: false,
         stall_threshold: Ticks(u64::MAX),
     };
     let span = stream().time_span().expect("the fixture has times");

@@ -175,6 +175,11 @@ impl<'a> Capture<'a> {
         self.perf.intel_pt_attr().is_none_or(|attr| !attr.exclude_kernel())
     }
 
+    /// Whether single threads were traced, each for itself, and not CPUs.
+    pub(crate) fn threads_traced(&self) -> bool {
+        self.by_cpu.is_empty()
+    }
+
     /// What attribution needs.
     pub(crate) fn for_attribution<'q>(&'q self, queues: &'q Queues) -> attribution::Capture<'q> {
         let stall_threshold = match self.conversion() {
@@ -189,6 +194,7 @@ impl<'a> Capture<'a> {
             comms: self,
             queues,
             kernel_traced: self.kernel_traced(),
+            threads_traced: self.threads_traced(),
             stall_threshold,
         }
     }

@@ -202,7 +202,7 @@ impl Subject<'_> {
             return not_known(NAME, "the records cannot be joined with the trace");
         }
         if !self.recorded.kinds.tell_switches() {
-            return not_known(NAME, "there are no switch records: record with --switch-events");
+            return not_known(NAME, &self.without_switches());
         }
         let all = self.examined.interval.range.ticks();
         let unknown = self.unknown();
@@ -224,6 +224,20 @@ impl Subject<'_> {
         } else {
             check(NAME, CheckState::Partial, doubts.join("; "))
         }
+    }
+
+    /// What cannot be told without switch records. Where the kernel was traced, too, its own switches are in the flow.
+    fn without_switches(&self) -> String {
+        let told = self.capture.kernel_traced() || self.capture.perf().asks_for_switches();
+        let untold = match (told, self.capture.threads_traced()) {
+            (true, _) => "",
+            (false, true) => "; whether the thread was on its CPU where tracing was off cannot be told",
+            (false, false) => {
+                "; whether the thread was on its CPU where tracing was off cannot be told, and what others run there may be taken \
+                 for its own"
+            }
+        };
+        format!("there are no switch records: record with --switch-events{untold}")
     }
 
     /// The stays of which nothing tells where the interval's thread was, or whether it was on its CPU.

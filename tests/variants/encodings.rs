@@ -1,6 +1,6 @@
 //! Poorer encodings of a capture: the trace, the tracepoints' samples or the switch records taken out of a copy.
 //!
-//! Input: the file `data` of a perf.data directory. Output: a copy in which nothing moved. What is taken out becomes PAD packets, or
+//! Input: a perf.data file, or the file `data` of a perf.data directory. Output: a copy in which nothing moved. What is taken out becomes PAD packets, or
 //! records that mean nothing to perf and to us (`PERF_RECORD_FINISHED_INIT`); its attributes ask for nothing any more.
 //! Layout: `perf.data-file-format.txt`, `include/uapi/linux/perf_event.h`.
 
@@ -20,12 +20,15 @@ const SOFTWARE_DUMMY: u64 = 9;
 /// The flag `context_switch` in the bit field at byte 40 of an attribute.
 const CONTEXT_SWITCH: u64 = 1 << 26;
 
-/// A perf.data directory of its own with the kernel of `perf_data` and what `change` makes of its file.
+/// A perf.data directory of its own with the kernel of `perf_data`, if it has one, and what `change` makes of its file.
 pub(crate) fn copy(perf_data: &Path, to: &Path, change: impl Fn(&mut [u8])) -> PathBuf {
-    let mut bytes = fs::read(perf_data.join("data")).expect("readable");
+    let file = if perf_data.is_dir() { perf_data.join("data") } else { perf_data.to_owned() };
+    let mut bytes = fs::read(file).expect("readable");
     change(&mut bytes);
     fs::create_dir_all(to).expect("a folder");
-    symlink(perf_data.join("kcore_dir"), to.join("kcore_dir")).expect("a link");
+    if perf_data.is_dir() {
+        symlink(perf_data.join("kcore_dir"), to.join("kcore_dir")).expect("a link");
+    }
     fs::write(to.join("data"), bytes).expect("written");
     to.to_owned()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use model::{Cause, Diagnostic, Interval, Ticks, TimeConversion, Tsc, TscRange};
+use model::{Cause, Certainty, Diagnostic, Interval, Ticks, TimeConversion, Tsc, TscRange};
 use perfdata::{AskedFrequencies, PerfData, Schedule};
 use pt::GapReason;
 
@@ -17,7 +17,7 @@ use crate::contradictions;
 use crate::cpu_models::CodeCaches;
 use crate::during::{During, off_cpu_claims};
 use crate::files::{Addresses, Files, NoFiles, RecordedFiles};
-use crate::follow::{Decode, claim_of_silence, claim_of_stall, follow};
+use crate::follow::{Decode, claim_of_stall, follow};
 use crate::front_end::FrontEndRecords;
 use crate::functions::Functions;
 use crate::hand_off::HandOff;
@@ -31,11 +31,11 @@ use crate::power;
 use crate::precedence::Rank;
 use crate::queue::{Queues, claims_of_queue};
 use crate::sideband::{Sideband, SidebandEvent, events_within};
+use crate::silences::add_silences;
 use crate::spin::{claims_of_spins, rounds_of_spins};
 use crate::timeline::{Stay, stays_with};
 use crate::unrecorded::absences;
-use crate::untraced::Untraced;
-use crate::walk::{Activity, Run, Silence, UserCode};
+use crate::walk::{Activity, Run, UserCode};
 
 /// What examining needs of a capture.
 pub struct Capture<'a> {
@@ -53,6 +53,8 @@ pub struct Capture<'a> {
     pub queues: &'a Queues,
     /// Whether the kernel's code was traced, by the PT event's configuration.
     pub kernel_traced: bool,
+    /// Whether single threads were traced, each for itself, and not CPUs.
+    pub threads_traced: bool,
     /// Time between two neighbouring packets from which on it counts as a stand-still.
     pub stall_threshold: Ticks,
 }
@@ -68,6 +70,9 @@ pub(crate) struct Scene<'a> {
     pub(crate) files: &'a dyn Files,
     pub(crate) queues: &'a Queues,
     pub(crate) kernel_traced: bool,
+    pub(crate) threads_traced: bool,
+    /// Whether switches were to be recorded: then none is left out, where none is recorded.
+    pub(crate) switches_recorded: bool,
     pub(crate) stall_threshold: Ticks,
     pub(crate) caches: Option<CodeCaches>,
 }
@@ -89,6 +94,8 @@ pub struct Examined {
     pub(crate) claims: Vec<Claim>,
     /// The user runs: the pieces' indices go on into them behind the claims.
     pub(crate) runs: Vec<Run>,
+    /// How well it is known at best that these are its threads' own.
+    pub(crate) whose: Certainty,
     /// The user code that ran.
     pub(crate) code: UserCode,
     /// The frequencies that were asked for where its threads were.
@@ -120,6 +127,7 @@ impl Examined {
             hand_off: None,
             claims: Vec::new(),
             runs: Vec::new(),
+            whose: Certainty::Measured,
             code: UserCode::default(),
             asked: Vec::new(),
             caches: None,
@@ -220,6 +228,8 @@ impl Capture<'_> {
             files: recorded.as_ref().map_or(&NoFiles, |files| files),
             queues: self.queues,
             kernel_traced: self.kernel_traced,
+            threads_traced: self.threads_traced,
+            switches_recorded: self.perf.asks_for_switches() || self.schedule.tells_switches(),
             stall_threshold: self.stall_threshold,
             caches: self.perf.features().cpu_id.as_deref().and_then(CodeCaches::of),
         })
@@ -247,10 +257,7 @@ pub(crate) fn examine_scene(
     collectors::name_waits(&mut claims, &stays, &activity.paths, &sideband, scene);
     power::add_exits(&mut claims, &stays, &sideband, decoder);
     claims.extend(activity.stalls.iter().map(claim_of_stall));
-    let (lost, off) = split_silences(&activity.silences, scene.kernel_traced);
-    claims.extend(lost.into_iter().map(|silence| claim_of_silence(silence, &stays)));
-    let untraced = Untraced::new(&sideband, &addresses, &claims).claims(&off);
-    claims.extend(untraced);
+    add_silences(&mut claims, &activity.silences, &sideband, &addresses, scene);
     claims.extend(uncovered);
     add_losses(&mut claims, &stays, &sideband);
     claims.extend(claims_of_spins(&activity.spins));
@@ -268,6 +275,7 @@ pub(crate) fn examine_scene(
         hand_off,
         claims,
         runs: activity.runs,
+        whose: scene.whose(),
         code: activity.code,
         caches: scene.caches,
         front_end: FrontEndRecords::default(),
@@ -278,11 +286,6 @@ pub(crate) fn examine_scene(
         contradiction,
         rounds,
     }
-}
-
-/// Silences that are lost or filtered trace, and those that are the kernel's time where only user code is traced.
-fn split_silences(silences: &[Silence], kernel_traced: bool) -> (Vec<&Silence>, Vec<&Silence>) {
-    silences.iter().partition(|silence| kernel_traced || silence.why.is_loss())
 }
 
 /// Whose time an interval is, and what they did.
@@ -306,7 +309,7 @@ fn follow_interval(
     let mut follow_with = |hand_off: Option<HandOff>| {
         let stays = stays_with(interval, hand_off.as_ref(), scene.schedule, scene.conversion);
         let (activity, uncovered) = follow(scene, &stays, busy, decoder);
-        let Some(stays) = absences(interval, &stays, &activity, scene.schedule) else {
+        let Some(stays) = absences(interval, &stays, &activity, scene) else {
             return Time { hand_off, stays, activity, uncovered };
         };
         let (activity, uncovered) = follow(scene, &stays, busy, decoder);

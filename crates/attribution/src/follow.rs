@@ -201,6 +201,14 @@ pub(crate) fn claim_of_silence(silence: &Silence, stays: &[Stay]) -> Claim {
     claim
 }
 
+/// The trace of a single thread goes off with it: where no record tells when it left its CPU, a silence may be that.
+pub(crate) fn or_absent(mut claim: Claim) -> Claim {
+    claim.bid.rank = Rank::StandStill;
+    (claim.cause, claim.certainty) = (Cause::Unexplained, Certainty::Unknown);
+    claim.say("most probably off its CPU, no switch record tells");
+    claim
+}
+
 /// Whether a thread comes onto its CPU at `at`.
 fn comes_back(at: Tsc, stays: &[Stay]) -> bool {
     let behind = stays.partition_point(|stay| stay.range.start < at);

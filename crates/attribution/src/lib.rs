@@ -32,6 +32,7 @@ mod queue;
 mod script;
 mod segments;
 mod sideband;
+mod silences;
 mod spin;
 mod syscalls;
 mod timeline;

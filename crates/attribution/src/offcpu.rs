@@ -98,9 +98,14 @@ pub(crate) fn claims_of_stay(
         claim.occurrence = occurrence;
         claim.evidence.extend(switch_records(stay));
         if let Some(aux_offset) = stay.left_by_flow {
-            claim.say("by the trace, no record tells the switch");
+            let switch = if reason == LeaveReason::Unknown {
+                "from here on another thread may run"
+            } else {
+                claim.say("by the trace, no record tells the switch");
+                "the kernel switches threads"
+            };
             claim.certainty = claim.certainty.min(Certainty::Inferred);
-            claim.evidence.push(Evidence::packet(aux_offset, stay.left_cpu, "the kernel switches threads"));
+            claim.evidence.push(Evidence::packet(aux_offset, stay.left_cpu, switch));
         }
     }
     claims
@@ -136,7 +141,7 @@ fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
 /// The thread was off the CPU for some of the time, and no record tells for which.
 fn in_part(stay: &Stay) -> Claim {
     let mut claim = Claim::new(stay.range, Rank::OffCpu, Cause::Unexplained, Certainty::Unknown);
-    claim.say("the kernel switched threads, and no record tells to which");
+    claim.say("others may have run on its CPU, and no record tells when");
     claim
 }
 

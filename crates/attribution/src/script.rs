@@ -262,6 +262,8 @@ impl World<'_> {
             comms: self.table,
             files: self.table,
             kernel_traced: self.kernel_traced,
+            threads_traced: false,
+            switches_recorded: self.schedule.tells_switches(),
             stall_threshold: STALL,
             caches: None,
         };

@@ -65,7 +65,8 @@ impl Segments {
         let (thread, cpu) = whereabouts(stay);
         if let Some(run) = examined.run_of(piece) {
             let place = Place { range, cpu: cpu.or(run.cpu), thread };
-            self.add_run(run, &place, verdict, examined.code.collector(run.node));
+            let known = (examined.whose, examined.code.collector(run.node));
+            self.add_run(run, &place, verdict, known);
         } else if let Some(claim) = examined.claim_of(piece) {
             let place = Place { range, cpu: cpu.or(claim.cpu), thread };
             if claim.cause == Cause::UserSpin {
@@ -109,8 +110,15 @@ impl Segments {
         }
     }
 
-    fn add_run(&mut self, run: &Run, place: &Place, verdict: Option<Verdict>, collector: Option<&str>) {
-        let certainty = verdict.as_ref().map_or(Certainty::Decoded, |verdict| verdict.certainty);
+    /// A run, how well it is known that it is the thread's own, and the garbage collector that it is a part of.
+    fn add_run(
+        &mut self,
+        run: &Run,
+        place: &Place,
+        verdict: Option<Verdict>,
+        (whose, collector): (Certainty, Option<&str>),
+    ) {
+        let certainty = verdict.as_ref().map_or(Certainty::Decoded, |verdict| verdict.certainty).min(whose);
         let same_detail = |segment: &Segment| verdict.as_ref().is_none_or(|v| v.detail == segment.detail);
         let plain = || collector.map_or(Cause::UserExpected, |runtime| Cause::Gc(runtime.into()));
         let cause = verdict.as_ref().map_or_else(plain, |verdict| verdict.cause.clone());

@@ -1,17 +1,19 @@
 //! Switches that the flow shows and no record tells: a capture without switch records, or one that lost some without a
 //! word.
 //!
-//! Input: the stays by the records, and the switches in the flow of these. Output: stays in which the thread is off its
+//! Input: the stays by the records, and the switches in the flow of these; where only user code was traced, the silences, for
+//! the kernel may switch in each of them. Output: stays in which the thread is off its
 //! CPU from such a switch on, until it surely or most probably is back. Packets do not name threads: threads of one
 //! program stand at the same instruction often, in a hot loop or in the same wait.
 
 use model::{Interval, Ticks, Tsc, TscRange};
-use perfdata::{LeaveReason, Schedule};
+use perfdata::LeaveReason;
 
+use crate::examine::Scene;
 use crate::late_switches::scheduler_at;
 use crate::timeline::{Stay, Whereabouts};
 use crate::waits::{gives_way, waited_for};
-use crate::walk::{Activity, Frame, Switch};
+use crate::walk::{Activity, Frame, Silence, Switch};
 
 /// How far behind the last switch of a stay its record may lie, in ticks of 100 us at 4 GHz: records and packets of one
 /// switch lie a few microseconds apart.
@@ -22,8 +24,14 @@ pub(crate) fn absences(
     interval: &Interval,
     stays: &[Stay],
     activity: &Activity,
-    schedule: &Schedule,
+    scene: &Scene<'_>,
 ) -> Option<Vec<Stay>> {
+    if let Some(shortest) = scene.untold_absence() {
+        // A thread's own trace holds nobody else's code.
+        let by_cpu = !scene.threads_traced;
+        return by_cpu.then(|| absences_in_silences(interval, stays, activity, shortest)).flatten();
+    }
+    let schedule = scene.schedule;
     let mut all = Vec::new();
     for stay in stays {
         let before = |end: Tsc| activity.switches.partition_point(|switch| switch.at < end);
@@ -33,6 +41,37 @@ pub(crate) fn absences(
             (Whereabouts::OffCpu(_) | Whereabouts::Unknown, _) | (_, []) => all.push(stay.clone()),
             _ if schedule.tells_switches() || begins(interval, stay) => cut.at_all(switches),
             (_, [first, .., last] | [first @ last]) => cut.off_until(first, last),
+        }
+    }
+    all.iter().any(|stay| stay.left_by_flow.is_some()).then_some(all)
+}
+
+/// The same in a trace of user code alone: where user code does not go on behind a silence of at least `shortest` where it had
+/// stopped, another thread's runs, or a signal's. Threads that come and go stand at the same instruction often, so nothing tells
+/// when the thread is back, but that it is behind the last silence.
+fn absences_in_silences(
+    interval: &Interval,
+    stays: &[Stay],
+    activity: &Activity,
+    shortest: Ticks,
+) -> Option<Vec<Stay>> {
+    let mut all = Vec::new();
+    for stay in stays {
+        let before = |end: Tsc| activity.silences.partition_point(|silence| silence.range.start < end);
+        let within = &activity.silences[before(stay.range.start)..before(stay.range.stop)];
+        let is_long = |silence: &&Silence| !silence.why.is_loss() && silence.range.ticks() >= shortest;
+        let silences: Vec<&Silence> = within.iter().filter(is_long).collect();
+        let mut cut = Cut { stay, frames: &activity.frames, all: &mut all };
+        let first = silences.iter().find(|silence| !silence.resumed);
+        match (stay.place, silences.last(), first) {
+            (Whereabouts::OnCpu(_), Some(last), first) if first.is_some() || !begins(interval, stay) => {
+                let first = first.unwrap_or(&silences[0]);
+                let from = if begins(interval, stay) { first.range.start } else { stay.range.start };
+                cut.present(None, Some(from));
+                cut.absent((from, first.aux_offset), from, last.range.stop, LeaveReason::Unknown);
+                cut.present(Some(last.range.stop), None);
+            }
+            _ => all.push(stay.clone()),
         }
     }
     all.iter().any(|stay| stay.left_by_flow.is_some()).then_some(all)
@@ -62,9 +101,9 @@ impl Cut<'_> {
             }
             self.present(from, Some(left.at));
             let Some((back, reason)) = left.comes_back(later) else {
-                return self.absent(left, left.at, self.stay.range.stop, LeaveReason::Unknown);
+                return self.absent(left.place(), left.at, self.stay.range.stop, LeaveReason::Unknown);
             };
-            self.absent(left, left.at, later[back].at, reason);
+            self.absent(left.place(), left.at, later[back].at, reason);
             (from, rest) = (Some(later[back].at), &later[back + 1..]);
         }
         self.present(from, None);
@@ -72,7 +111,7 @@ impl Cut<'_> {
 
     /// Who was given the work need not have been there before the first switch, and surely was behind the last.
     fn off_until(&mut self, first: &Switch, last: &Switch) {
-        self.absent(first, self.stay.range.start, last.at, LeaveReason::Unknown);
+        self.absent(first.place(), self.stay.range.start, last.at, LeaveReason::Unknown);
         self.present(Some(last.at), None);
     }
 
@@ -98,13 +137,14 @@ impl Cut<'_> {
         }
     }
 
-    fn absent(&mut self, left: &Switch, from: Tsc, until: Tsc, reason: LeaveReason) {
+    /// The thread is gone; the switch was at a time, and stands in the trace at an offset.
+    fn absent(&mut self, (at, aux_offset): (Tsc, u64), from: Tsc, until: Tsc, reason: LeaveReason) {
         let (range, place) = (TscRange::new(from, until), Whereabouts::OffCpu(reason));
         self.all.push(Stay {
             left_cpu: self.stay.place.cpu(),
             left_at: Some(from),
-            late: self.decided_before(left.at),
-            left_by_flow: Some(left.aux_offset),
+            late: self.decided_before(at),
+            left_by_flow: Some(aux_offset),
             ..Stay::new(range, self.stay.thread, place)
         });
     }
@@ -116,6 +156,11 @@ impl Cut<'_> {
 }
 
 impl Switch {
+    /// When, and where in the trace.
+    fn place(&self) -> (Tsc, u64) {
+        (self.at, self.aux_offset)
+    }
+
     /// With which of the `later` switches of the stay the thread that leaves comes back, and how it had left. With the first
     /// behind which user code goes on where the thread had left it, unless others' user code runs before; else with the
     /// last, for at the end of the stay it is there. If others come and go meanwhile, it may have, too.

@@ -4,9 +4,9 @@
 //! around the pairs, which outrank them. A thread that leaves its CPU in the kernel comes back in the same entry: all
 //! parts of such a silence are looked at as one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Cause, Certainty, Evidence, FaultKind, Tsc, TscRange};
+use model::{Cause, Certainty, Evidence, FaultKind, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claim::Claim;
@@ -24,6 +24,8 @@ pub(crate) struct Untraced<'a> {
     addresses: &'a Addresses<'a>,
     /// The happenings that claims of record pairs tell of.
     known: BTreeMap<&'a Cause, Vec<(TscRange, u64)>>,
+    /// From which length on a silence may hold an absence that nothing tells.
+    untold: Option<Ticks>,
 }
 
 /// A kernel entry by the records in a silence.
@@ -46,13 +48,15 @@ impl Entered<'_> {
 }
 
 impl<'a> Untraced<'a> {
-    /// Names silences by `sideband`; `claims` hold those of its pairs.
+    /// Names silences by `sideband`; `claims` hold those of its pairs. From the length `untold` on, a silence may hold an
+    /// absence from the CPU that nothing tells.
     pub(crate) fn new(
         sideband: &'a Sideband,
         addresses: &'a Addresses<'a>,
         claims: &'a [Claim],
+        untold: Option<Ticks>,
     ) -> Untraced<'a> {
-        Untraced { sideband, addresses, known: happenings(claims) }
+        Untraced { sideband, addresses, known: happenings(claims), untold }
     }
 
     /// The claims of `silences`.
@@ -75,6 +79,12 @@ impl<'a> Untraced<'a> {
         }
         if let Some(exception) = first.exception {
             stories[0].say(&format!("entered by {exception}"));
+        }
+        match self.untold {
+            Some(shortest) if whole.ticks() >= shortest => stories = vec![or_absent(&stories, whole)],
+            // It is too short for that.
+            Some(_) => stories.iter_mut().for_each(|story| story.certainty = Certainty::Inferred),
+            None => {}
         }
         for story in &mut stories {
             let off = first.why.to_string();
@@ -218,6 +228,17 @@ impl<'a> Untraced<'a> {
     fn begins(&self, range: TscRange) -> impl Iterator<Item = &'a SidebandEvent> {
         self.own(range).filter(|event| event.side == Side::Begin)
     }
+}
+
+/// The kernel ran, as `stories` tell, or the thread was off its CPU.
+fn or_absent(stories: &[Claim], whole: TscRange) -> Claim {
+    let mut untold = claim(whole, Cause::Unexplained, Certainty::Unknown);
+    let causes: BTreeSet<String> = stories.iter().map(|story| story.cause.to_string()).collect();
+    let causes: Vec<String> = causes.into_iter().collect();
+    untold.say(&format!("{} or off its CPU: no switch record tells which", causes.join(", ")));
+    untold.occurrence = whole.start.0;
+    untold.evidence = stories.iter().flat_map(|story| story.evidence.iter().cloned()).collect();
+    untold
 }
 
 fn is_fault(event: &SidebandEvent) -> bool {

@@ -352,6 +352,11 @@ impl PerfData {
         Some(PerfTime(first.time)..PerfTime(self.index.last()?.time))
     }
 
+    /// Whether SWITCH records were asked for: where there is none, there was no switch.
+    pub fn asks_for_switches(&self) -> bool {
+        self.attrs.iter().any(Attr::context_switch)
+    }
+
     /// Who ran where and when. Built at the first call.
     pub fn schedule(&self) -> &Schedule {
         self.schedule.get_or_init(|| Schedule::of(self))

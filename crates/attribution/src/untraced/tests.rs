@@ -1,5 +1,6 @@
 //! A trace of user code alone: what the kernel did meanwhile, by records. Times by hand: one tick is one nanosecond.
 
+use model::Certainty;
 use perfdata::{LeaveReason, Run, Schedule};
 use pt::{BlockEnd, EventKind as PtKind};
 
@@ -306,4 +307,78 @@ fn an_exception_without_a_cause_is_named_in_the_particulars() {
     let segment = &attribution.segments()[1];
     assert_eq!((segment.cause.to_string().as_str(), segment.range.ticks().0), ("kernel.unknown", 900));
     assert!(segment.detail.contains("entered by #BP"), "{}", segment.detail);
+}
+
+/// On CPU 0 all the time, as far as a record that shows it there tells: there are no switch records.
+fn seen_there() -> Vec<Run> {
+    stays_there().into_iter().map(|run| Run { start_record: None, stop_record: None, ..run }).collect()
+}
+
+const RESUMED: PtKind = PtKind::Enabled { ip: 0x1020, resumed: true };
+
+/// A system call of 900 ns, in which nobody sleeps and comes back, and one of 2,000, in which somebody may.
+#[test]
+fn without_switch_records_a_long_call_may_be_a_wait() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::FarCall)
+        .event(100, OFF)
+        .event(1000, RESUMED)
+        .block(1000, "work", 0x20, BlockEnd::FarCall)
+        .event(1100, OFF)
+        .event(3100, RESUMED)
+        .block(3100, "work", 0x40, BlockEnd::Jump);
+    let write =
+        |time, side| record(time, 0, WORKER, side, EventKind::Syscall { number: 1, arguments: Vec::new() });
+    let records =
+        [write(150, Side::Begin), write(950, Side::End), write(1150, Side::Begin), write(3000, Side::End)];
+    let world = world(&table, &script, seen_there(), records);
+    let attribution = crate::attribute_alone(&world.examine(0..3200)).expect("a partition");
+    let told = crate::script::told(&attribution);
+    assert_eq!(told.last(), Some(&("user.expected".to_owned(), 100)));
+    let of = |cause: &str| told.iter().filter(|(told, _)| told == cause).map(|(_, ticks)| ticks).sum::<u64>();
+    assert_eq!(
+        (of("user.expected"), of("kernel.syscall.write"), of("unexplained")),
+        (300, 900, 2000),
+        "{told:?}"
+    );
+    let unexplained =
+        attribution.segments().iter().find(|segment| segment.cause.to_string() == "unexplained");
+    let detail = &unexplained.expect("a segment").detail;
+    assert!(detail.contains("kernel.syscall.write or off its CPU: no switch record tells which"), "{detail}");
+    // Whose code it is, only the marks tell.
+    assert_eq!(attribution.segments()[0].certainty, Certainty::Inferred);
+}
+
+/// Behind the first silence runs code from elsewhere: when the thread is back, nothing tells but that it is at the end.
+#[test]
+fn without_switch_records_others_code_is_nobodys() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::FarCall)
+        .event(100, OFF)
+        .event(2100, ON)
+        .block(2100, "work", 0x80, BlockEnd::FarCall)
+        .event(2200, OFF)
+        .event(4200, RESUMED)
+        .block(4200, "work", 0x20, BlockEnd::Jump);
+    let alone = world(&table, &script, seen_there(), []);
+    assert_eq!(
+        alone.story(0..4300),
+        expected(&[("user.expected", 100), ("unexplained", 4100), ("user.expected", 100)])
+    );
+    // With switch records, they tell that it never left: a signal is handled.
+    let told = world(&table, &script, stays_there(), []);
+    assert_eq!(
+        told.story(0..4300),
+        expected(&[
+            ("user.expected", 100),
+            ("kernel.syscall.unknown", 2000),
+            ("user.expected", 100),
+            ("kernel.syscall.unknown", 2000),
+            ("user.expected", 100),
+        ])
+    );
 }
