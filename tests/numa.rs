@@ -77,6 +77,12 @@ fn sampled_loads_tell_the_memorys_node() {
     assert_eq!(outlier["numa"]["memory"], slow);
     assert_eq!(outlier["numa"]["threads"], json!([{"node": 0, "duration_ns": 8000}]));
     assert_eq!(report["view"]["numa"]["slow"]["memory"], slow);
+    // Page 0x80001 begins at 0x80001000.
+    let pages = json!({"count": 1, "remote": 1, "unknown": 0, "nodes": [{"node": 1, "count": 1}]});
+    assert_eq!(
+        (&outlier["numa"]["pages"], &report["view"]["numa"]["fast"]["pages"]["count"]),
+        (&pages, &json!(0))
+    );
     let fast = json!({"count": 8, "remote": 0, "unknown": 0, "nodes": [{"node": 0, "count": 8}]});
     assert_eq!(report["view"]["numa"]["fast"]["memory"], fast);
     let segments = outlier["segments"].as_array().expect("a list");

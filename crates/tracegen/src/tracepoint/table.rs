@@ -1,6 +1,6 @@
 //! The tracepoints that scenarios may record, as the format files of Linux 6.1 on x86-64 list them.
 //!
-//! Source: `/sys/kernel/tracing/events/*/*/format`; include/trace/events/{sched,irq,power,block,nmi}.h,
+//! Source: `/sys/kernel/tracing/events/*/*/format`; include/trace/events/{sched,irq,power,block,kmem,nmi}.h,
 //! arch/x86/include/asm/trace/{`irq_vectors`,exceptions}.h.
 
 use super::Layout::{I32, I64, Located, Text, U32, U64, Words};
@@ -114,6 +114,15 @@ const GETNAME: &[Field] =
     &[("unsigned long __probe_ip", U64, 0xffff_ffff_8140_0000), ("__data_loc char[] pathname", Located, 0)];
 const GETNAME_PRINT: &str = r#""(%lx) pathname=\"%s\"", REC->__probe_ip, __get_str(pathname)"#;
 
+/// The print format leaves out the address of `struct page` and the flags' names.
+const PAGE: &[Field] = &[
+    ("unsigned long pfn", U64, 0),
+    ("unsigned int order", U32, 0),
+    ("unsigned long gfp_flags", U64, 0),
+    ("int migratetype", I32, 0),
+];
+const PAGE_PRINT: &str = r#""pfn=0x%lx order=%d migratetype=%d", REC->pfn, REC->order, REC->migratetype"#;
+
 const NMI: &[Field] = &[("void * handler", U64, 0), ("s64 delta_ns", I64, 0), ("int handled", I32, 1)];
 const NMI_PRINT: &str = r#""%ps() delta_ns: %lld handled: %d", REC->handler, REC->delta_ns, REC->handled"#;
 
@@ -150,6 +159,7 @@ pub(super) const POINTS: &[Tracepoint] = &[
     point("raw_syscalls:sys_enter", 346, ENTER, ENTER_PRINT),
     point("block:block_rq_issue", 1060, ISSUE, ISSUE_PRINT),
     point("block:block_rq_complete", 1063, COMPLETE, COMPLETE_PRINT),
+    point("kmem:mm_page_alloc", 539, PAGE, PAGE_PRINT),
     point("nmi:nmi_handler", 93, NMI, NMI_PRINT),
     point("probe:vfs_getname", 1172, GETNAME, GETNAME_PRINT),
 ];
