@@ -9,6 +9,8 @@ really took longer than in the baselines.
 import statistics
 from collections import Counter
 
+from score_truth import UNPLANTED, WITHOUT_PLAN
+
 NAMED_FIRST, IN_TIME, QUIET = 0.99, 0.99, 0.99
 SMALLEST_SHARE = 0.05
 TIME_SHARE, TIME_NS = 0.02, 200
@@ -112,7 +114,8 @@ def stated_lateness(cause, segments):
 def is_cause(found, known):
     """Whether the cause `found` is the `known` one or a kind of it. That a call was made says more than nothing."""
     unnamed_call = (known, found) == ("kernel.unknown", "kernel.syscall.unknown")
-    return found == known or found.startswith(known + ".") or unnamed_call
+    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, "user.slower."))
+    return found == known or found.startswith(known + ".") or unnamed_call or unplanted
 
 
 def true_excess(found, id, baselines, causes):
@@ -152,7 +155,7 @@ def ties(shares):
     """Causes that the truth cannot tell from the dominant one: they are as long within its own uncertainty."""
     dominant, *others = shares
     least = dominant.ns - dominant.uncertainty
-    return [share.cause for share in others if share.cause != EXPECTED and share.ns + share.uncertainty >= least > 0]
+    return [share.cause for share in others if share.cause not in UNPLANTED and share.ns + share.uncertainty >= least > 0]
 
 
 def first_cause(outlier):

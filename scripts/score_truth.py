@@ -72,7 +72,8 @@ class Truth:
 
 
 # Time of user code that nobody planted: its excess is a comparison of the truth's own.
-UNPLANTED = ("user", "user.expected")
+WITHOUT_PLAN = "user code without a plan"
+UNPLANTED = ("user", "user.expected", WITHOUT_PLAN)
 
 # Untold where only user code is traced: the kernel's entries but by records, its stand-stills at all. Where single threads
 # are: exits from idle, and most wake-ups. Without the woken CPU's packets, when it awoke.
@@ -134,12 +135,12 @@ def stands_out(entry):
 
 def planted_causes(entry):
     """An interval with its causes, the dominant one first."""
-    # How user code divides without a planted cause of its own is the truth's own comparison, no fact of the log.
+    # How user code divides, but for a planted cause of its own, is the truth's own comparison, no fact of the log.
     planted = any(cause["cause"].startswith("user.") and "role" in cause for cause in entry["causes"])
-    shares, user = [], Share("user", 0)
+    shares, user = [], Share(WITHOUT_PLAN if planted else "user", 0)
     for cause in entry["causes"]:
         share = Share(cause["cause"], cause["ns"], cause["uncertainty_ns"])
-        if cause["cause"].startswith("user.") and not planted:
+        if cause["cause"].startswith("user.") and "role" not in cause:
             user.ns, user.uncertainty = user.ns + share.ns, max(user.uncertainty, share.uncertainty)
         else:
             shares.append(share)
