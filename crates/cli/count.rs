@@ -83,7 +83,7 @@ struct Counting<'a> {
 impl FlowSink for Counting<'_> {
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
         if let FlowItem::Block(block) = item {
-            let at = block.time.not_before;
+            let at = block.time.likely;
             let in_time = at >= self.range.start && at <= self.range.stop;
             let of_thread = block.thread.is_some_and(|thread| self.tids.contains(&thread.tid));
             if in_time && (self.tids.is_empty() || of_thread) {

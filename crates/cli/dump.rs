@@ -176,7 +176,7 @@ impl FlowSink for Batching<'_> {
         };
         let tids = &self.wanted.tids;
         let right_thread = tids.is_empty() || block.thread.is_some_and(|thread| tids.contains(&thread.tid));
-        let at = block.time.not_before;
+        let at = block.time.likely;
         if !right_thread || at < self.wanted.range.start || at > self.wanted.range.stop {
             return ControlFlow::Continue(());
         }

@@ -89,7 +89,7 @@ impl Observed<'_> {
             return;
         }
         let is_own = item.thread().is_none_or(|thread| thread.tid == self.window.tid);
-        if !is_own || time.not_before >= range.stop || matches!(item, FlowItem::Gap(_)) {
+        if !is_own || time.likely >= range.stop || matches!(item, FlowItem::Gap(_)) {
             return;
         }
         self.window.any = true;
@@ -130,7 +130,7 @@ mod tests {
                     bits: 64,
                     kernel,
                     thread: Some(ThreadId { pid: Pid(7), tid: Tid(tid) }),
-                    time: TimeBounds { not_before: Tsc(from), not_after: Tsc(to) },
+                    time: TimeBounds::between(Tsc(from), Tsc(to)),
                     aux_offset,
                 };
                 assert_eq!(sink.item(FlowItem::Block(block)), ControlFlow::Continue(()));

@@ -52,7 +52,7 @@ fuzz_target!(|input: (Vec<Step>, u16)| {
 
 fn item((what, who, place, _): Step, now: u64) -> FlowItem {
     let thread = (who & 3 != 3).then_some(ThreadId::new(i32::from(who & 1), (who & 3).into()));
-    let time = TimeBounds { not_before: Tsc(now), not_after: Tsc(now + u64::from(who >> 2)) };
+    let time = TimeBounds::between(Tsc(now), Tsc(now + u64::from(who >> 2)));
     let ip = if place & 0x80 == 0 { 0x1000 } else { KERNEL } + u64::from(place & 0x7f) * 16;
     let event = |kind| FlowItem::Event(PtEvent { kind, thread, time, aux_offset: now });
     match what {

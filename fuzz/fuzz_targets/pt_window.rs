@@ -77,7 +77,7 @@ impl FlowSink for Check<'_> {
                 gap.time
             }
         };
-        assert!(time.not_before <= time.not_after, "{item:x?}");
+        assert!(time.not_before <= time.likely && time.likely <= time.not_after, "{item:x?}");
         ControlFlow::Continue(())
     }
 }

@@ -156,7 +156,7 @@ impl<'t> Script<'t> {
 
     /// A PT event between two time packets that lie apart.
     pub(crate) fn event_between(&mut self, from: u64, to: u64, kind: PtKind) -> &mut Script<'t> {
-        let time = TimeBounds { not_before: Tsc(from), not_after: Tsc(to) };
+        let time = TimeBounds::between(Tsc(from), Tsc(to));
         let thread = Some(self.thread);
         self.items.push(FlowItem::Event(PtEvent { kind, thread, time, aux_offset: from }));
         self
@@ -195,7 +195,7 @@ impl<'t> Script<'t> {
 }
 
 fn bounds(at: u64) -> TimeBounds {
-    TimeBounds { not_before: Tsc(at), not_after: Tsc(at) }
+    TimeBounds::between(Tsc(at), Tsc(at))
 }
 
 /// A run of `thread` on CPU `cpu`.
@@ -300,9 +300,9 @@ impl Decode for Replay<'_> {
     fn decode(&mut self, _: Option<Cpu>, _: ThreadId, range: TscRange, sink: &mut dyn FlowSink) -> bool {
         for item in self.0 {
             let at = match item {
-                FlowItem::Block(block) => block.time.not_before,
-                FlowItem::Event(event) => event.time.not_before,
-                FlowItem::Gap(gap) => gap.time.not_before,
+                FlowItem::Block(block) => block.time.likely,
+                FlowItem::Event(event) => event.time.likely,
+                FlowItem::Gap(gap) => gap.time.likely,
             };
             if at >= range.start && at < range.stop && sink.item(item.clone()) == ControlFlow::Break(()) {
                 break;

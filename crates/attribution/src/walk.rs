@@ -321,7 +321,7 @@ impl<'a> Walker<'a> {
         else {
             return;
         };
-        let at = last.time.not_after.clamp(last.time.not_before, self.now);
+        let at = last.time.not_after.clamp(last.time.likely, self.now);
         let uncertainty = self.edge;
         let pid = event.thread.map_or(self.pid, |thread| thread.pid);
         let function = self.functions.function_at(pid, from, at);
@@ -367,16 +367,16 @@ impl<'a> Walker<'a> {
 
     /// Moves the clock to an item.
     fn advance(&mut self, time: &TimeBounds, aux_offset: u64) -> Tsc {
-        let at = time.not_before.max(self.now);
+        let at = time.likely.max(self.now);
         if at > self.now {
             self.notice_stall(at, at, aux_offset);
             self.user.step(at.since(self.now));
             self.now = at;
             self.retired = 0;
         }
-        self.seen = time.not_before;
+        self.seen = time.likely;
         self.not_after = time.not_after;
-        self.edge = width(time);
+        self.edge = time.width();
         at
     }
 
@@ -394,7 +394,7 @@ impl<'a> Walker<'a> {
     }
 
     fn moment(&self, at: Tsc, time: &TimeBounds, aux_offset: u64) -> Moment {
-        Moment { at, uncertainty: width(time), cpu: self.cpu, aux_offset }
+        Moment { at, uncertainty: time.width(), cpu: self.cpu, aux_offset }
     }
 }
 
@@ -402,11 +402,6 @@ impl<'a> Walker<'a> {
 fn returns_from_interrupt(previous: &Block, ip: u64) -> bool {
     let returns = previous.kernel && previous.end == BlockEnd::FarReturn;
     returns && ip != previous.end_ip.wrapping_add(IRETQ_LENGTH)
-}
-
-/// How far apart the bounds lie; zero where the far one is not known.
-fn width(time: &TimeBounds) -> Ticks {
-    if time.not_after.0 == u64::MAX { Ticks(0) } else { time.not_after.since(time.not_before) }
 }
 
 #[cfg(test)]

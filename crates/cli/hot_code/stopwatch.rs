@@ -86,9 +86,9 @@ impl<'a> Stopwatch<'a> {
     }
 
     fn block(&mut self, block: &Block) {
-        self.advance(block.time.not_before);
-        let TimeBounds { not_before, not_after } = block.time;
-        if not_before >= self.stop || (not_before < self.start && not_after <= self.start) {
+        self.advance(block.time.likely);
+        let TimeBounds { likely, not_after, .. } = block.time;
+        if likely >= self.stop || (likely < self.start && not_after <= self.start) {
             return;
         }
         self.not_after = block.time.not_after;
@@ -102,7 +102,7 @@ impl<'a> Stopwatch<'a> {
     }
 
     fn event(&mut self, kind: &EventKind, time: &TimeBounds) {
-        self.advance(time.not_before);
+        self.advance(time.likely);
         match kind {
             EventKind::CoreBusRatio { ratio } => self.ratio = *ratio,
             EventKind::Disabled { .. } | EventKind::TraceStop | EventKind::Overflow { .. } => {
@@ -165,7 +165,7 @@ impl FlowSink for Stopwatch<'_> {
             FlowItem::Block(block) => self.block(block),
             FlowItem::Event(event) => self.event(&event.kind, &event.time),
             FlowItem::Gap(gap) => {
-                self.advance(gap.time.not_before);
+                self.advance(gap.time.likely);
                 self.waiting.clear();
             }
         }

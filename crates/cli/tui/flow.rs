@@ -320,11 +320,11 @@ impl FlowSink for Runs<'_, '_> {
         let aux_offset = item.aux_offset();
         let is_ours = item.thread().is_none_or(|thread| thread.tid == self.thread.tid);
         let is_early = time.not_after < self.range.start;
-        if time.not_before >= self.range.stop {
+        if time.likely >= self.range.stop {
             return ControlFlow::Break(());
         }
         if is_ours && !is_early {
-            self.advance(time.not_before);
+            self.advance(time.likely);
             match &item {
                 FlowItem::Block(block) => self.block(block),
                 FlowItem::Gap(gap) => self.mark(format!("not decoded: {}", gap.reason)),

@@ -79,7 +79,7 @@ pub(crate) fn of(
     thread: ThreadId,
 ) -> BlockListing {
     let block = &used.block;
-    let at = block.time.not_before;
+    let at = block.time.likely;
     let pid = block.thread.map_or(Pid::KERNEL, |thread| thread.pid);
     let images = capture.images();
     let mut executed = BTreeSet::new();
@@ -113,7 +113,7 @@ fn describe(frame: &Frame) -> String {
 
 /// The block's function from its start, or the code from the block on where that is too far away.
 fn code(capture: &Capture<'_>, block: &Block, pid: Pid, executed: &BTreeSet<u64>) -> Vec<CodeLine> {
-    let at = block.time.not_before;
+    let at = block.time.likely;
     let images = capture.images();
     let function = capture.function_at(pid, block.ip, at);
     let end = function.as_ref().map_or(u64::MAX, |function| function.range.end);

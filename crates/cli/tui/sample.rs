@@ -266,7 +266,7 @@ fn used(ip: u64, executions: u64, duration: u64) -> BlockUse {
         bits: 64,
         kernel: false,
         thread: Some(ThreadId { pid: Pid(120), tid: Tid(124) }),
-        time: TimeBounds { not_before: Tsc(1_535_009_400), not_after: Tsc(1_535_009_500) },
+        time: TimeBounds::between(Tsc(1_535_009_400), Tsc(1_535_009_500)),
         aux_offset: 0x4499,
     };
     BlockUse { block, cpu: Some(Cpu(1)), executions, offset: 6, duration, aux_before: 0x4489 }

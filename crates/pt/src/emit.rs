@@ -19,6 +19,8 @@ pub(crate) struct Emitter<'s> {
     range: TscRange,
     waiting: Vec<FlowItem>,
     now: Tsc,
+    /// The time before `now`, while execution has yet to reach the branch that `now` is the time of.
+    since: Option<Tsc>,
     broken_off: bool,
     /// The last core:bus ratio told before the window, until the window begins.
     ratio: Option<PtEvent>,
@@ -30,7 +32,17 @@ impl<'s> Emitter<'s> {
     pub(crate) fn new(sink: &'s mut dyn FlowSink, range: TscRange) -> Emitter<'s> {
         let stats = DecodeStats::default();
         let (waiting, now) = (Vec::new(), Tsc(0));
-        Emitter { sink, range, waiting, now, broken_off: false, ratio: None, thread: None, stats }
+        Emitter {
+            sink,
+            range,
+            waiting,
+            now,
+            since: None,
+            broken_off: false,
+            ratio: None,
+            thread: None,
+            stats,
+        }
     }
 
     /// The last time seen.
@@ -54,6 +66,18 @@ impl<'s> Emitter<'s> {
             self.flush(time.max(self.now));
             self.now = time;
         }
+    }
+
+    /// The last time was told by a packet whose branch comes next but was not reached yet: what is told meanwhile began
+    /// between `before` and it. Nearer to it: the time before is that of the first of several branches in a TNT.
+    pub(crate) fn read_ahead(&mut self, before: Tsc) {
+        self.since = Some(before).filter(|&before| before < self.now);
+    }
+
+    /// Execution has reached the packet that told the last time.
+    #[inline]
+    pub(crate) fn arrive(&mut self) {
+        self.since = None;
     }
 
     #[inline]
@@ -82,7 +106,8 @@ impl<'s> Emitter<'s> {
 
     /// Bounds of what happens now: the next time is not known yet.
     pub(crate) fn open_time(&self) -> TimeBounds {
-        TimeBounds { not_before: self.now, not_after: Tsc(u64::MAX) }
+        let not_before = self.since.unwrap_or(self.now);
+        TimeBounds { not_before, likely: self.now, not_after: Tsc(u64::MAX) }
     }
 
     #[inline]
@@ -99,7 +124,7 @@ impl<'s> Emitter<'s> {
             return;
         }
         if let Some(mut event) = self.ratio.take_if(|_| !self.waiting.is_empty()) {
-            event.time = TimeBounds { not_before: self.now, not_after };
+            event.time = TimeBounds { not_before: self.now, likely: self.now, not_after };
             self.give(FlowItem::Event(event));
         }
         let mut waiting = std::mem::take(&mut self.waiting);

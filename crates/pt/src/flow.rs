@@ -3,15 +3,30 @@
 //! A [`FlowSink`] receives them one at a time, so a whole capture streams through without being held; [`Flow`]
 //! is the sink that keeps them.
 
-use model::{ThreadId, Tsc};
+use model::{ThreadId, Ticks, Tsc};
 
 /// Bounds of the time at which something happened: the last time packet before it and the first one after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeBounds {
     /// Not before this reading; zero where no time was seen yet.
     pub not_before: Tsc,
+    /// When it most likely happened: an edge put here stays in order with those before and behind it. The lower bound,
+    /// unless a time was told for the very branch it leads to: then that.
+    pub likely: Tsc,
     /// Not after this reading; [`u64::MAX`] where no time packet follows in the window.
     pub not_after: Tsc,
+}
+
+impl TimeBounds {
+    /// Bounds between two times, of which the first is the likely one.
+    pub const fn between(not_before: Tsc, not_after: Tsc) -> TimeBounds {
+        TimeBounds { not_before, likely: not_before, not_after }
+    }
+
+    /// How far apart the bounds lie; zero where the far one is not known.
+    pub fn width(&self) -> Ticks {
+        if self.not_after.0 == u64::MAX { Ticks(0) } else { self.not_after.since(self.not_before) }
+    }
 }
 
 /// How a block of instructions ended.

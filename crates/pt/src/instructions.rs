@@ -21,7 +21,7 @@ pub fn instructions(block: &Block, image: &dyn CodeBytes, pid: Pid, mut visit: i
     let mut bytes = [0; CHUNK];
     while left > 0 {
         let size = (left as usize).saturating_mul(INSTRUCTION_BYTES).min(CHUNK);
-        let count = image.read(pid, ip, block.time.not_before, &mut bytes[..size]).min(size);
+        let count = image.read(pid, ip, block.time.likely, &mut bytes[..size]).min(size);
         let mut decoder = Decoder::with_ip(u32::from(block.bits), &bytes[..count], ip, DecoderOptions::NONE);
         let before = left;
         ip = walk_piece(&mut decoder, &mut left, &mut visit);

@@ -90,6 +90,12 @@ enum AtSync {
     Border(RunEnd),
 }
 
+/// Whether the last instruction of a block takes its direction from a bit of a TNT (SDM: conditional branches and
+/// compressed returns).
+fn takes_bit(block: &ipt::pt_block) -> bool {
+    matches!(block.iclass, ipt::pt_insn_class_ptic_cond_jump | ipt::pt_insn_class_ptic_return)
+}
+
 /// libipt 2.1.2 takes PWRE's hardware bit from bit 3; the SDM says bit 7. `before` ends with the packet.
 fn corrected(kind: EventKind, before: &[u8]) -> EventKind {
     match (kind, before) {
@@ -121,6 +127,7 @@ impl Walk<'_> {
             Ok(status) => self.drive(&mut decoder, run, &mut state, status)?,
             Err(fault) => Self::fault(&decoder, &state, fault, 0),
         };
+        self.emitter.arrive();
         for (kind, aux_offset) in state.held {
             self.emitter.event(kind, aux_offset);
         }
@@ -136,6 +143,7 @@ impl Walk<'_> {
         mut status: Status,
     ) -> Result<RunEnd, Error> {
         let (mut raw, mut event) = (empty_block(), RawEvent::empty());
+        let mut current = decoder.offset();
         loop {
             while status.event_pending() {
                 let at = decoder.offset();
@@ -144,8 +152,13 @@ impl Walk<'_> {
                     Err(fault) => return Ok(Self::fault(decoder, state, fault, raw.end_ip)),
                 };
                 state.silent = 0;
+                self.emitter.arrive();
+                let before = self.emitter.now();
                 if event.is_tick() && !state.settling {
                     self.see_time(decoder, state, run, at)?;
+                    if at != current {
+                        self.emitter.read_ahead(before);
+                    }
                 } else if let Some(end) = self.event(decoder, run, state, &event, at)? {
                     return Ok(end);
                 }
@@ -153,11 +166,15 @@ impl Walk<'_> {
                     return Ok(RunEnd::Done);
                 }
             }
+            current = decoder.offset();
             let next = decoder.next(&mut raw);
-            if raw.ninsn > 0
-                && let Some(end) = self.block(decoder, run, state, &raw)
-            {
-                return Ok(end);
+            if raw.ninsn > 0 {
+                if let Some(end) = self.block(decoder, run, state, &raw) {
+                    return Ok(end);
+                }
+                if takes_bit(&raw) {
+                    self.emitter.arrive();
+                }
             }
             status = match next {
                 Ok(status) => status,

@@ -63,9 +63,9 @@ fn rounds_without_a_time_of_their_own_are_counted_on() {
         let mut world = polling(&table, 510);
         for item in &mut world.items {
             if let pt::FlowItem::Block(block) = item
-                && (481..=510).contains(&block.time.not_before.0)
+                && (481..=510).contains(&block.time.likely.0)
             {
-                block.time = pt::TimeBounds { not_before: Tsc(480), not_after: Tsc(next_packet) };
+                block.time = pt::TimeBounds::between(Tsc(480), Tsc(next_packet));
             }
         }
         let examined = world.examine(0..600);
@@ -107,7 +107,7 @@ fn an_interrupt_does_not_end_the_loop() {
     let at = world
         .items
         .iter()
-        .position(|item| matches!(item, pt::FlowItem::Block(block) if block.time.not_before > Tsc(300)));
+        .position(|item| matches!(item, pt::FlowItem::Block(block) if block.time.likely > Tsc(300)));
     let at = at.expect("a later block");
     world.items.splice(at..at, script.items.clone());
     let spins = world.examine(0..600);

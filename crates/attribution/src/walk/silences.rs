@@ -168,7 +168,7 @@ impl Walker<'_> {
         let Some(silence) = self.silence.as_ref().filter(|_| self.carried.is_some()) else { return false };
         let (aux_offset, too_early) = match item {
             // Its packet may stand behind that of the event that ends it.
-            FlowItem::Block(block) => (block.aux_offset, block.time.not_before < self.now),
+            FlowItem::Block(block) => (block.aux_offset, block.time.likely < self.now),
             FlowItem::Event(event) => (event.aux_offset, false),
             FlowItem::Gap(gap) => (gap.aux_offset, false),
         };

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn block(ip: u64, end: BlockEnd) -> Block {
-        let time = TimeBounds { not_before: Tsc(0), not_after: Tsc(0) };
+        let time = TimeBounds::between(Tsc(0), Tsc(0));
         let (bits, kernel, thread, aux_offset) = (64, false, None, 0);
         Block { ip, end_ip: ip + 11, instructions: 10, end, bits, kernel, thread, time, aux_offset }
     }

@@ -15,13 +15,13 @@ fn block(first: u64, instructions: u32, from: u64, until: u64) -> FlowItem {
         bits: 64,
         kernel: false,
         thread: Some(THREAD),
-        time: TimeBounds { not_before: Tsc(from), not_after: Tsc(until) },
+        time: TimeBounds::between(Tsc(from), Tsc(until)),
         aux_offset: 0,
     })
 }
 
 fn event(kind: EventKind, at: u64) -> FlowItem {
-    let time = TimeBounds { not_before: Tsc(at), not_after: Tsc(at) };
+    let time = TimeBounds::between(Tsc(at), Tsc(at));
     FlowItem::Event(PtEvent { kind, thread: Some(THREAD), time, aux_offset: 0 })
 }
 
@@ -59,7 +59,7 @@ fn a_gap_is_nobodys_and_the_stay_is_the_limit() {
     let gap = pt::Gap {
         reason: pt::GapReason::BadPacket,
         thread: Some(THREAD),
-        time: TimeBounds { not_before: Tsc(120), not_after: Tsc(180) },
+        time: TimeBounds::between(Tsc(120), Tsc(180)),
         aux_offset: 0,
         resumed_at: 0,
     };

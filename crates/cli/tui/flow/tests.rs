@@ -48,7 +48,7 @@ impl Decode for Script {
 }
 
 fn at(tsc: u64) -> TimeBounds {
-    TimeBounds { not_before: Tsc(tsc), not_after: Tsc(tsc + 1) }
+    TimeBounds::between(Tsc(tsc), Tsc(tsc + 1))
 }
 
 fn block_of(thread: ThreadId, ip: u64, tsc: u64) -> FlowItem {

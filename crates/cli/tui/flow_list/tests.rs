@@ -14,7 +14,7 @@ pub(crate) fn used(ip: u64, duration: u64) -> BlockUse {
         bits: 64,
         kernel: false,
         thread: None,
-        time: TimeBounds { not_before: Tsc(0), not_after: Tsc(1) },
+        time: TimeBounds::between(Tsc(0), Tsc(1)),
         aux_offset: 0,
     };
     BlockUse { block, cpu: None, executions: 1, offset: 0, duration, aux_before: 0 }

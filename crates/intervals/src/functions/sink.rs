@@ -68,7 +68,7 @@ impl<'e> FunctionCalls<'e> {
     }
 
     fn block(&mut self, block: &Block) {
-        let at = block.time.not_before;
+        let at = block.time.likely;
         let wanted = self.is_entry(block.ip, block.thread);
         let left_kernel = std::mem::replace(&mut self.in_kernel, block.kernel) && !block.kernel;
         let stretch = self.stretch(block.thread, at);
@@ -91,7 +91,7 @@ impl<'e> FunctionCalls<'e> {
     }
 
     fn event(&mut self, event: &PtEvent) {
-        let at = event.time.not_before;
+        let at = event.time.likely;
         let in_kernel = self.in_kernel;
         let stretch = self.stretch(event.thread, at);
         let stack = if in_kernel { &mut stretch.kernel } else { &mut stretch.user };
@@ -118,14 +118,14 @@ impl FlowSink for FunctionCalls<'_> {
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
         let (FlowItem::Block(Block { time, .. }) | FlowItem::Event(PtEvent { time, .. })) = &item else {
             if let FlowItem::Gap(gap) = &item {
-                self.lost(gap.thread, gap.time.not_before);
+                self.lost(gap.thread, gap.time.likely);
             }
             return ControlFlow::Continue(());
         };
-        if time.not_before >= self.range.stop {
+        if time.likely >= self.range.stop {
             return ControlFlow::Break(());
         }
-        if time.not_before >= self.range.start {
+        if time.likely >= self.range.start {
             match &item {
                 FlowItem::Block(block) => self.block(block),
                 FlowItem::Event(event) => self.event(event),

@@ -23,7 +23,7 @@ impl Script {
 
     fn time(&mut self) -> TimeBounds {
         self.now += 1;
-        TimeBounds { not_before: Tsc(self.now), not_after: Tsc(self.now + 1) }
+        TimeBounds::between(Tsc(self.now), Tsc(self.now + 1))
     }
 
     /// A block from `ip`, whose last instruction lies eight bytes further.

@@ -10,7 +10,7 @@ fn function(name: &str, start: u64) -> Function {
 }
 
 fn block(ip: u64, end_ip: u64) -> Block {
-    let time = TimeBounds { not_before: Tsc(0), not_after: Tsc(0) };
+    let time = TimeBounds::between(Tsc(0), Tsc(0));
     let (end, bits, kernel, thread, aux_offset) = (BlockEnd::Jump, 64, false, None, 0);
     Block { ip, end_ip, instructions: 10, end, bits, kernel, thread, time, aux_offset }
 }
