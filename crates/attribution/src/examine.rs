@@ -255,7 +255,7 @@ pub(crate) fn examine_scene(
     claims.extend(claims_of_records(&sideband, &stays, &claims));
     claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity, decoder, during));
     collectors::name_waits(&mut claims, &stays, &activity.paths, &sideband, scene);
-    power::add_exits(&mut claims, &stays, &sideband, decoder);
+    power::add_exits(&mut claims, &stays, &sideband, scene.functions, decoder);
     claims.extend(activity.stalls.iter().map(claim_of_stall));
     add_silences(&mut claims, &activity.silences, &sideband, &addresses, scene);
     claims.extend(uncovered);

@@ -229,7 +229,7 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     if let Some(ran) = next.and_then(|cpu| who_ran(cpu, queue, stay.thread, context)) {
         runnable.say(&format!("behind {ran}"));
     }
-    let exit = next.and_then(|cpu| idle_exit(cpu, queue, context));
+    let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, queue, context));
     runnable.uncertainty = exit.as_ref().map_or(Ticks(0), |exit| exit.uncertainty);
     let mut claims: Vec<Claim> = exit.into_iter().collect();
     claims.push(runnable);
@@ -277,9 +277,13 @@ fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
 }
 
 /// From the wake-up to the first record of the woken CPU: of the interrupt that woke it, or that it is awake. Its first
-/// instruction came before, and no record tells when. A CPU may go idle behind the wake-up, before that reaches it.
-fn idle_exit(cpu: Cpu, queue: TscRange, context: &Context<'_>) -> Option<Claim> {
+/// instruction came before, and no record tells when. A CPU may go idle behind the wake-up, before that reaches it. One that
+/// did the waking itself, in an interrupt, was awake, though its record says so only behind the interrupt.
+fn idle_exit(cpu: Cpu, wakeup: &Wakeup, queue: TscRange, context: &Context<'_>) -> Option<Claim> {
     let (entered, awake) = context.sideband.idle_exit(cpu, queue)?;
+    if wakeup.cpu == Some(cpu) && entered.time <= wakeup.at {
+        return None;
+    }
     let EventKind::Idle { state: Some(state) } = entered.kind else { return None };
     let asleep = TscRange::new(queue.start.max(entered.time), awake.time);
     let first = context.sideband.first_on(cpu, asleep).unwrap_or(awake);

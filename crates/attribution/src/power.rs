@@ -6,12 +6,13 @@
 
 use std::ops::ControlFlow;
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Ticks, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Pid, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 use pt::{EventKind, FlowItem, FlowSink};
 
 use crate::claim::Claim;
 use crate::follow::Decode;
+use crate::functions::Functions;
 use crate::precedence::Rank;
 use crate::sideband::Sideband;
 use crate::timeline::{Stay, Whereabouts};
@@ -20,11 +21,15 @@ use crate::waker::Wakeup;
 /// How many wake-ups of one interval are looked at: each asks for a decoded window.
 const MOST: usize = 64;
 
+/// The HLT instruction (SDM vol. 2): one byte.
+const HLT: u8 = 0xf4;
+
 /// Adds the exits from idle states that packets tell to `claims`, in place of those that records tell.
 pub(crate) fn add_exits(
     claims: &mut Vec<Claim>,
     stays: &[Stay],
     sideband: &Sideband,
+    functions: &dyn Functions,
     decoder: &mut dyn Decode,
 ) {
     let mut left = MOST;
@@ -42,7 +47,7 @@ pub(crate) fn add_exits(
         left -= 1;
         let of_records = |claim: &Claim| claim.bid.rank == Rank::IdleExit && claim.range().overlaps(queue);
         let gone_idle = claims.iter().find(|claim| of_records(claim)).map(|claim| claim.range().start);
-        let mut waking = Waking::new(queue.start, gone_idle);
+        let mut waking = Waking::new(queue.start, gone_idle, functions);
         let Some(thread) = wait.thread else { continue };
         decoder.decode(Some(cpu), thread, queue, &mut waking);
         if let Some(mut claim) = waking.claim(cpu, queue) {
@@ -63,7 +68,8 @@ pub(crate) fn add_exits(
 }
 
 /// What the flow of a CPU tells of its waking.
-struct Waking {
+struct Waking<'a> {
+    functions: &'a dyn Functions,
     /// It slept then, or went idle then.
     asleep_at: Tsc,
     /// Whether it was awake when it was woken: it runs on until it halts.
@@ -77,6 +83,8 @@ struct Waking {
     longest: Option<First>,
     /// An interrupt came: it ended the idle state, if nothing else had before.
     interrupted: bool,
+    /// What ran first behind HLT: that interrupt.
+    halted: Option<First>,
 }
 
 /// The first instruction of a CPU that slept.
@@ -108,7 +116,7 @@ struct Exit {
     aux_offset: u64,
 }
 
-impl FlowSink for Waking {
+impl FlowSink for Waking<'_> {
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
         match item {
             FlowItem::Event(event) => {
@@ -119,19 +127,20 @@ impl FlowSink for Waking {
                         (.., true) => "itself",
                         _ => "no told reason",
                     };
-                    let at = event.time.not_before;
+                    let at = event.time.likely;
                     self.exit = Some(Exit { at, last, deepest, why, aux_offset: event.aux_offset });
                 }
-                if matches!(event.kind, EventKind::AsyncBranch { .. })
-                    && event.time.not_before > self.asleep_at
+                if let EventKind::AsyncBranch { from, .. } = event.kind
+                    && event.time.likely > self.asleep_at
                 {
-                    self.ran(event.time.not_before, event.aux_offset);
+                    let ran = self.ran(event.time.likely, event.aux_offset);
                     self.interrupted = true;
+                    self.halted = self.halts_before(from, ran.at).then_some(ran);
                     return ControlFlow::Break(());
                 }
             }
-            FlowItem::Block(block) if block.time.not_before > self.asleep_at => {
-                self.ran(block.time.not_before, block.aux_offset);
+            FlowItem::Block(block) if block.time.likely > self.asleep_at => {
+                self.ran(block.time.likely, block.aux_offset);
             }
             _ => {}
         }
@@ -139,12 +148,13 @@ impl FlowSink for Waking {
     }
 }
 
-impl Waking {
+impl<'a> Waking<'a> {
     /// Of a CPU that was woken at `woken`, and by its records had `gone_idle` behind that, maybe.
-    fn new(woken: Tsc, gone_idle: Option<Tsc>) -> Waking {
+    fn new(woken: Tsc, gone_idle: Option<Tsc>, functions: &'a dyn Functions) -> Waking<'a> {
         let asleep_at = gone_idle.map_or(woken, |at| at.max(woken));
         let runs_on = asleep_at > woken;
         Waking {
+            functions,
             asleep_at,
             runs_on,
             now: asleep_at,
@@ -152,22 +162,31 @@ impl Waking {
             first: None,
             longest: None,
             interrupted: false,
+            halted: None,
         }
     }
 
-    fn ran(&mut self, at: Tsc, aux_offset: u64) {
+    fn ran(&mut self, at: Tsc, aux_offset: u64) -> First {
         let ran = First { since: self.now, at, aux_offset };
         self.first.get_or_insert(ran);
         if self.longest.is_none_or(|longest| at.since(self.now) > longest.at.since(longest.since)) {
             self.longest = Some(ran);
         }
         self.now = at;
+        ran
+    }
+
+    fn halts_before(&self, ip: u64, at: Tsc) -> bool {
+        let mut byte = [0];
+        self.functions.code_at(Pid::KERNEL, ip.wrapping_sub(1), at, &mut byte) == 1 && byte == [HLT]
     }
 
     /// The first instruction behind the idle state. A CPU that was still on its way there, though its record stands before
-    /// the wake-up, ran on and halted where it stood still for longest before an interrupt came.
+    /// the wake-up, ran on until HLT; where no instruction says so, it halted where it stood still for longest before an
+    /// interrupt came.
     fn first(&self) -> Option<First> {
-        if self.runs_on || self.interrupted { self.longest } else { self.first }
+        let on_its_way = if self.runs_on || self.interrupted { self.longest } else { self.first };
+        self.halted.or(on_its_way)
     }
 
     /// From the wake-up to the first instruction, if the CPU came out of an idle state within `queue`.

@@ -137,6 +137,24 @@ fn an_exit_from_idle_by_records_ends_with_the_cpus_first() {
     assert_eq!(uncertain, [0, 60, 60]);
 }
 
+/// CPU 1 went idle at 150; the interrupt that ended that woke the worker, and says itself on which CPU.
+#[test]
+fn a_cpu_that_does_the_waking_is_awake() {
+    let table = table();
+    let idle = |time, side, state| record(time, 1, IDLE, side, EventKind::Idle { state });
+    let mut wake = waking(300, IDLE);
+    wake.cpu = Some(model::Cpu(1));
+    let woken = EventKind::Waking { target: WORKER.tid, by_waker: false };
+    let records = vec![
+        idle(150, Side::Begin, Some(1)),
+        wake,
+        record(340, 1, IDLE, Side::Begin, woken),
+        idle(450, Side::End, None),
+    ];
+    let world = world(&table, LeaveReason::Slept(Some('S')), records);
+    assert_eq!(world.story(100..500), expected(&[("offcpu.other", 200), ("offcpu.runnable", 200)]));
+}
+
 /// The CPU was awake when the worker was woken at 300, and went idle at 320 all the same, until the interrupt at 450.
 #[test]
 fn a_cpu_that_goes_idle_behind_the_wake_up_is_brought_back_from_then_on() {

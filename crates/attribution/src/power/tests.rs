@@ -101,6 +101,31 @@ fn a_cpu_on_its_way_halts_all_the_same() {
     );
 }
 
+/// As before, but it stood still from 420 to 880 with work to do, and HLT, which an interrupt ends at once, comes behind.
+#[test]
+fn hlt_says_where_a_cpu_halts() {
+    let table = table().with_code("do_idle", &[0xf4]);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .block(410, "do_idle", 0x20, BlockEnd::Jump)
+        .block(420, "do_idle", 0x10, BlockEnd::Jump)
+        .block(880, "do_idle", 0, BlockEnd::FallThrough)
+        .interrupt_of(900, "do_idle", 0x01, "__schedule")
+        .block(905, "__schedule", 0, BlockEnd::Jump)
+        .block(1000, "__schedule", 0x40, BlockEnd::FarReturn)
+        .block(1100, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(
+        causes(&world(&table, &script, true)),
+        expected(&[
+            ("offcpu.other", 300),
+            ("offcpu.runnable", 480),
+            ("power.c-state-exit.state-3", 20),
+            ("offcpu.runnable", 100)
+        ])
+    );
+}
+
 #[test]
 fn a_state_of_zero_is_none() {
     let table = table();
