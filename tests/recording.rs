@@ -90,6 +90,86 @@ fn an_older_capture_keeps_its_machine_file() {
 }
 
 #[test]
+fn a_perf_that_writes_nothing_leaves_an_older_capture_alone() {
+    for (script, code) in [("exit 129", 129), ("exit 0", 2)] {
+        let made = Made::new(script);
+        made.file("perf.data", "old");
+        made.file("perf.data.machine.json", "older machine");
+        made.file("perf.data.old.machine.json", "oldest machine");
+        assert_eq!(made.record(&["--", "app"]).status.code(), Some(code));
+        assert_eq!(made.read("perf.data").as_deref(), Some("old"));
+        assert_eq!(made.read("perf.data.machine.json").as_deref(), Some("older machine"));
+        assert_eq!(made.read("perf.data.old.machine.json").as_deref(), Some("oldest machine"));
+    }
+    let made = Made::new("exit 129");
+    made.file("perf.data/data", "old");
+    made.file("perf.data/machine.json", "older machine");
+    assert_eq!(made.record(&["--", "app"]).status.code(), Some(129));
+    assert_eq!(made.read("perf.data/machine.json").as_deref(), Some("older machine"));
+}
+
+#[test]
+fn a_machine_file_does_not_outlive_its_capture() {
+    let made = Made::new("mv perf.data perf.data.old; echo new > perf.data");
+    made.file("perf.data", "without a machine file");
+    made.file("perf.data.old", "oldest");
+    made.file("perf.data.old.machine.json", "oldest machine");
+    assert_eq!(made.record(&["--", "app"]).status.code(), Some(0));
+    assert_eq!(made.read("perf.data.old").as_deref(), Some("without a machine file"));
+    assert_eq!(made.read("perf.data.old.machine.json"), None);
+    assert_eq!(made.disks("perf.data.machine.json"), ["nvme0n1"]);
+}
+
+/// perf writes over an empty file, and leaves `.old` alone.
+#[test]
+fn what_perf_did_not_rename_keeps_its_machine_file() {
+    let made = Made::new("echo new > perf.data");
+    made.file("perf.data", "");
+    made.file("perf.data.old", "old");
+    made.file("perf.data.old.machine.json", "older machine");
+    assert_eq!(made.record(&["--", "app"]).status.code(), Some(0));
+    assert_eq!(made.read("perf.data.old.machine.json").as_deref(), Some("older machine"));
+    assert_eq!(made.disks("perf.data.machine.json"), ["nvme0n1"]);
+}
+
+#[test]
+fn perfs_exit_code_goes_before_a_machine_file_that_cannot_be_written() {
+    for (ended, code) in [(7, 7), (0, 2)] {
+        let made = Made::new(&format!("echo new > perf.data; exit {ended}"));
+        fs::create_dir(made.0.path().join("perf.data.machine.json")).expect("in the way");
+        let output = made.record(&["--", "app"]);
+        assert_eq!(output.status.code(), Some(code));
+        assert!(stderr(&output).contains("perf.data.machine.json cannot be written"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn the_programs_own_border_reaches_it() {
+    let made = Made::new("exit 1");
+    let output = made.record(&["--dry-run", "--", "cargo", "run", "-p", "foo", "--", "x"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.starts_with("perf record -a --kcore"), "{printed}");
+    assert!(printed.ends_with("-o perf.data -- cargo run -p foo -- x\n"), "{printed}");
+}
+
+/// As under `nohup`: tailtrace does not take the signal, and perf inherits that it is ignored.
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let made = Made::new("kill -HUP $PPID; kill -HUP $$; sleep 0.3; echo new > perf.data");
+    let command = made.command(&["--", "app"]);
+    let mut shielded = Command::new("/bin/sh");
+    shielded
+        .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    shielded.current_dir(made.0.path());
+    shielded.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = shielded.output().expect("a shell");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(made.disks("perf.data.machine.json"), ["nvme0n1"]);
+}
+
+#[test]
 fn a_dry_run_prints_the_command_alone() {
     let made = Made::new("exit 1");
     fs::remove_dir_all(made.0.path().join("root")).expect("no machine");

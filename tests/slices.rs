@@ -225,4 +225,12 @@ fn nothing_is_overwritten() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("is there already"));
     assert_eq!(std::fs::read(&out).expect("read"), b"mine");
+    // Another capture's machine file would be taken for the slice's.
+    std::fs::remove_file(&out).expect("removed");
+    let machine = folder.path().join("there.machine.json");
+    std::fs::write(&machine, "mine").expect("written");
+    let output = run("slice", &capture.perf_data, &capture.symfs, &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("there.machine.json is there already"));
+    assert_eq!((std::fs::read(&machine).expect("read"), out.exists()), (b"mine".to_vec(), false));
 }

@@ -5,13 +5,14 @@
 
 mod command;
 mod gather;
+mod older;
 mod perf;
 mod tree;
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use perfdata::Machine;
 
 use crate::args::RecordArgs;
@@ -38,12 +39,20 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Outcome> {
          record where it is, and explain the perf.data here"
     );
     output::print_note(&shown);
-    perf::keep_older(&args.output);
+    let older = older::Capture::at(&args.output);
     let code = perf::run(&command)?;
-    if args.output.exists() {
-        write_machine(args)?;
-    } else if code == 0 {
-        bail!("perf ended without writing {}", args.output.display());
+    let replaced = older::Capture::at(&args.output) != older;
+    if replaced {
+        older.keep_machine(&args.output);
+    }
+    // A perf that failed early leaves an older capture, whose machine file stays.
+    if replaced && args.output.exists() {
+        match write_machine(args) {
+            Err(error) if code != 0 => output::print_error(&error),
+            written => written?,
+        }
+    } else {
+        ensure!(code != 0, "perf ended without writing {}", args.output.display());
     }
     Ok(Outcome::Passed(code))
 }

@@ -97,7 +97,10 @@ impl Slice {
     /// # Errors
     /// Where something is there already, or what the operating system says, with the path.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
-        ensure!(!path.exists(), "{} is there already: name another place", path.display());
+        // A machine file without a capture would be taken for the slice's.
+        for there in [path, &Machine::place(path)] {
+            ensure!(!there.exists(), "{} is there already: name another place", there.display());
+        }
         match &self.kernel {
             Some(kernel) => self.write_directory(path, kernel)?,
             None => output::write_file(path, &self.perf_data)?,

@@ -15,19 +15,27 @@ const RECORDS: [&str; 4] = ["sched:sched_switch", "sched:sched_waking", "irq:*",
 /// perf's options that say what is recorded, instead of the whole machine.
 const TARGETS: [&str; 8] = ["-p", "--pid", "-t", "--tid", "-C", "--cpu", "--per-thread", "-u"];
 
+/// perf's long options, each as short as perf takes it, by which it writes files of other names than it is given.
+const OTHER_NAMES: [&str; 2] = ["--switch-o", "--timestamp-f"];
+/// perf's short options that take a value, which may follow in the same word.
+const VALUED: &str = "cCDeFGIjkmprStuz";
+
 /// The words of the command that records into `output`; `given` are perf's own options, `--`, and the program.
 ///
 /// # Errors
-/// Where `given` names another output: the machine file would lie beside the wrong one.
+/// Where `given` names another output, or has perf choose names: the machine file would lie beside the wrong one.
 pub(super) fn compose(output: &Path, given: &[OsString]) -> Result<Vec<OsString>> {
     let (options, program) = split(given);
     for option in options {
         let text = option.to_string_lossy();
-        let names_output =
-            text.starts_with("--output") || (text.starts_with("-o") && !text.starts_with("--"));
         ensure!(
-            !names_output,
+            !names_output(&text),
             "name {text} before perf's options: tailtrace writes the machine file beside the capture"
+        );
+        ensure!(
+            !OTHER_NAMES.iter().any(|name| text.starts_with(name)),
+            "with {text} perf chooses the files' names, and the machine file would lie beside none of them: run perf \
+             itself, and tailtrace record --machine-only -o FILE for each file"
         );
     }
     ensure!(output != Path::new("-"), "a capture with a machine file beside it is no pipe: name it with -o");
@@ -54,14 +62,25 @@ pub(super) fn compose(output: &Path, given: &[OsString]) -> Result<Vec<OsString>
     Ok(words)
 }
 
-/// perf's options and the program. Without a `--`, which the parser of arguments takes where it comes first, all is the
-/// program unless it begins with an option.
-fn split(given: &[OsString]) -> (&[OsString], &[OsString]) {
-    if let Some(at) = given.iter().position(|word| word == OsStr::new("--")) {
-        return (&given[..at], &given[at + 1..]);
+/// Whether perf takes the word for `-o`, alone or behind other letters, or for `--output`, which it takes in short, too.
+fn names_output(word: &str) -> bool {
+    if word.starts_with("--") {
+        return word.starts_with("--ou");
     }
-    let is_option = given.first().is_some_and(|word| word.to_string_lossy().starts_with('-'));
-    if is_option { (given, &[]) } else { (&[], given) }
+    let letters = word.strip_prefix('-').unwrap_or_default().chars();
+    letters.take_while(|&letter| !VALUED.contains(letter)).any(|letter| letter == 'o')
+}
+
+/// perf's options and the program. The parser of arguments takes a `--` that comes first: then, and without any, all is the
+/// program, whose own `--` is no border.
+fn split(given: &[OsString]) -> (&[OsString], &[OsString]) {
+    if !given.first().is_some_and(|word| word.to_string_lossy().starts_with('-')) {
+        return (&[], given);
+    }
+    match given.iter().position(|word| word == OsStr::new("--")) {
+        Some(at) => (&given[..at], &given[at + 1..]),
+        None => (given, &[]),
+    }
 }
 
 /// The command as one line that a shell takes.
@@ -103,15 +122,45 @@ mod tests {
     }
 
     #[test]
+    fn the_programs_own_border_is_the_programs() {
+        for program in ["cargo run -p foo -- x", "cc -o x -- y"] {
+            let words: Vec<&str> = program.split(' ').collect();
+            assert_eq!(line(&words), format!("{} {program}", line(&["app"]).trim_end_matches(" app")));
+            let behind_options = line(&[&["-e", "a", "--"][..], &words].concat());
+            assert!(behind_options.ends_with(&format!("-o perf.data -e a -- {program}")), "{behind_options}");
+        }
+    }
+
+    #[test]
     fn the_output_is_named_once() {
         let compose = |output: &str, given: &[&str]| {
             compose(Path::new(output), &given.iter().map(OsString::from).collect::<Vec<_>>())
         };
-        for given in [&["-o", "x"][..], &["-ox", "--", "app"], &["--output=x"], &["-e", "a", "--output", "x"]]
-        {
+        for given in [
+            &["-o", "x"][..],
+            &["-ox", "--", "app"],
+            &["--output=x"],
+            &["-e", "a", "--output", "x"],
+            &["--out", "x"],
+            &["--ou=x"],
+            &["-ao", "x"],
+            &["-gvox"],
+            &["--switch-output"],
+            &["--switch-output=1G", "--", "app"],
+            &["--switch-output-event", "a"],
+            &["--timestamp-filename"],
+            &["--timestamp-f"],
+        ] {
             assert!(compose("perf.data", given).is_err(), "{given:?}");
         }
-        assert!(compose("perf.data", &["-e", "a", "--", "cc", "-o", "x"]).is_ok(), "the program's own");
+        for given in [
+            &["-e", "a", "--", "cc", "-o", "x"][..],
+            &["cc", "-o", "x", "--", "y"],
+            &["-eprobe:foo", "-vpo", "--overwrite"],
+            &["--timestamp", "--timestamp-boundary", "--switch-events"],
+        ] {
+            assert!(compose("perf.data", given).is_ok(), "{given:?}");
+        }
         assert!(compose("-", &["--", "app"]).is_err());
     }
 }

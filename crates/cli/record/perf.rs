@@ -2,13 +2,11 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context as _, Result};
-use perfdata::Machine;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -22,24 +20,14 @@ const FORWARDED: [(i32, Signal); 5] = [
     (SIGUSR2, Signal::USR2),
 ];
 
-/// perf renames a capture that is there already to `.old`; its machine file goes with it where it does not lie inside.
-pub(super) fn keep_older(output: &Path) {
-    if !output.is_file() {
-        return;
-    }
-    let mut old = output.as_os_str().to_owned();
-    old.push(".old.machine.json");
-    // Without one there is nothing to keep.
-    let _ = std::fs::rename(Machine::place(output), PathBuf::from(old));
-}
-
 /// Runs the command to its end and returns its exit code, as a shell would.
 ///
 /// # Errors
 /// Where it cannot be run.
 pub(super) fn run(words: &[OsString]) -> Result<u8> {
     let (program, arguments) = words.split_first().context("no command")?;
-    let mut signals = Signals::new(FORWARDED.map(|(number, _)| number)).context("signals cannot be taken")?;
+    let taken = FORWARDED.map(|(number, _)| number).into_iter().filter(|&number| !is_shielded(number));
+    let mut signals = Signals::new(taken).context("signals cannot be taken")?;
     let handle = signals.handle();
     let mut child = Command::new(program).args(arguments).spawn().with_context(|| {
         format!("{} cannot be run: is it installed (Debian: linux-perf)?", program.to_string_lossy())
@@ -58,6 +46,18 @@ pub(super) fn run(words: &[OsString]) -> Result<u8> {
     let status = status.context("perf cannot be waited for")?;
     let code = status.code().or_else(|| Some(128 + status.signal()?));
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}
+
+/// Whether the signal is to stay ignored, here and by perf: `nohup` has SIGHUP ignored. The others perf takes even where it
+/// starts with them ignored, as a script's `&` does with SIGINT.
+fn is_shielded(number: i32) -> bool {
+    // The lowest bit is signal 1's; kernels without /proc tell nothing.
+    let ignored = || {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    };
+    number == SIGHUP && ignored().is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
 fn pid_of(child: &Child) -> Option<Pid> {

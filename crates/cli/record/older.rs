@@ -1,0 +1,66 @@
+//! The capture that lies at the output before perf runs: whether perf replaced it, and what becomes of its machine file.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use perfdata::Machine;
+
+/// What lies at a capture's place; of a directory its `data`, too, which perf writes last.
+#[derive(PartialEq, Eq)]
+pub(super) struct Capture {
+    itself: Option<Identity>,
+    data: Option<Identity>,
+}
+
+/// A file, and its state.
+#[derive(PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: Option<SystemTime>,
+    is_file: bool,
+}
+
+impl Identity {
+    fn at(path: &Path) -> Option<Identity> {
+        let metadata: Metadata = fs::metadata(path).ok()?;
+        Some(Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: metadata.modified().ok(),
+            is_file: metadata.is_file(),
+        })
+    }
+}
+
+impl Capture {
+    /// What lies at `output` now.
+    pub(super) fn at(output: &Path) -> Capture {
+        Capture { itself: Identity::at(output), data: Identity::at(&output.join("data")) }
+    }
+
+    /// Moves the machine file of this capture, which lay at `output`, to where perf moved the capture: it renames what is there
+    /// already to `.old`. In a directory the machine file went along.
+    pub(super) fn keep_machine(&self, output: &Path) {
+        let moved = with_suffix(output, ".old");
+        let is_file = self.itself.as_ref().is_some_and(|itself| itself.is_file);
+        if !is_file || Capture::at(&moved) != *self {
+            return;
+        }
+        let machine = Machine::place(&moved);
+        if fs::rename(with_suffix(output, ".machine.json"), &machine).is_err() {
+            // It had none: one that lies there belongs to the capture that perf deleted. Mostly there is none either.
+            let _ = fs::remove_file(machine);
+        }
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
