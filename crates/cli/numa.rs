@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use attribution::{Accessed, Examined, MemoryAccess, ObjectWait, Stay, WaitObject, wait_of_stay};
 use intervals::Population;
-use model::{Device, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+use model::{Device, ThreadId, Tid, TimeConversion};
 use perfdata::{Numa, PerfData};
 use rayon::prelude::*;
 use report::{DeviceUse, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView};
@@ -46,13 +46,15 @@ pub(crate) fn of_outlier(capture: &Capture<'_>, examined: &Examined) -> Option<N
     Some(used.finish(perf))
 }
 
-/// Of all intervals: the slow ones and the others. `waits` are theirs, each with whether its interval is slow.
+/// Of all intervals: the slow ones and the others. `waits` are theirs, each with whether its interval is slow. What is too
+/// much to be counted is told in `remarks`.
 pub(crate) fn of_population(
     capture: &Capture<'_>,
     population: &Population<'_>,
     is_slow: &[bool],
     waits: &[(bool, ObjectWait)],
     conversion: TimeConversion,
+    remarks: &mut Vec<String>,
 ) -> Option<NumaView> {
     let perf = capture.perf();
     let mut sides = [Used::new(perf.numa(), conversion)?, Used::new(perf.numa(), conversion)?];
@@ -63,7 +65,7 @@ pub(crate) fn of_population(
         (is_slow, attribution::stays(&population.intervals()[index], perf.schedule(), Some(conversion)))
     };
     let stays: Vec<(bool, Vec<Stay>)> = members.par_iter().map(stays_of).collect();
-    let accesses = Accesses::of(perf, &stays, conversion);
+    let accesses = Accesses::of(perf, &stays, conversion, remarks);
     for (is_slow, stays) in &stays {
         let used = &mut sides[side(*is_slow)];
         for stay in stays {
@@ -78,16 +80,21 @@ pub(crate) fn of_population(
     Some(NumaView { slow, fast })
 }
 
-/// All sampled accesses of the population's time, by thread and in order of time.
+/// The population's sampled accesses, by thread and in order of time.
 struct Accesses(HashMap<Tid, Vec<MemoryAccess>>);
 
 impl Accesses {
-    fn of(perf: &PerfData, stays: &[(bool, Vec<Stay>)], conversion: TimeConversion) -> Accesses {
-        let ranges = || stays.iter().flat_map(|(_, stays)| stays).map(|stay| stay.range);
-        let (start, stop) = (ranges().map(|range| range.start).min(), ranges().map(|range| range.stop).max());
-        let whole = TscRange::new(start.unwrap_or(Tsc(0)), stop.unwrap_or(Tsc(0)));
+    fn of(
+        perf: &PerfData,
+        stays: &[(bool, Vec<Stay>)],
+        conversion: TimeConversion,
+        remarks: &mut Vec<String>,
+    ) -> Accesses {
+        let all = stays.iter().flat_map(|(_, stays)| stays);
+        let found = attribution::memory_accesses(perf, all, conversion);
+        remarks.extend(found.remark());
         let mut by_thread: HashMap<Tid, Vec<MemoryAccess>> = HashMap::new();
-        for access in attribution::memory_accesses(perf, whole, conversion) {
+        for access in found.kept {
             by_thread.entry(access.thread.tid).or_default().push(access);
         }
         for accesses in by_thread.values_mut() {
@@ -146,16 +153,11 @@ impl<'a> Used<'a> {
     }
 
     fn add_access(&mut self, access: &MemoryAccess) {
-        let memory = match access.what {
-            Accessed::Data(_) => &mut self.memory,
-            Accessed::Page => &mut self.pages,
+        let (memory, count) = match access.what {
+            Accessed::Data(_) => (&mut self.memory, 1),
+            Accessed::Pages(pages) => (&mut self.pages, pages),
         };
-        memory.count += 1;
-        match access.is_remote {
-            Some(is_remote) => memory.remote += u64::from(is_remote),
-            None => memory.unknown += 1,
-        }
-        *memory.nodes.entry(access.node).or_default() += 1;
+        memory.add(access, count);
     }
 
     fn finish(self, perf: &PerfData) -> NumaUse {
@@ -178,6 +180,18 @@ impl<'a> Used<'a> {
 }
 
 impl Memory {
+    /// `count` uses as `access` tells of.
+    fn add(&mut self, access: &MemoryAccess, count: u64) {
+        let add = |sum: &mut u64| *sum = sum.saturating_add(count);
+        add(&mut self.count);
+        match access.is_remote {
+            Some(true) => add(&mut self.remote),
+            Some(false) => {}
+            None => add(&mut self.unknown),
+        }
+        add(self.nodes.entry(access.node).or_default());
+    }
+
     fn finish(self) -> MemoryUse {
         let Memory { count, remote, unknown, nodes } = self;
         let nodes = nodes.into_iter().map(|(node, count)| NodeCount { node, count }).collect();

@@ -87,7 +87,7 @@ pub(crate) fn of(
     if !view.devices.is_empty() || waits.iter().any(|(_, wait)| wait.kind == OffCpu::BlockIo) {
         view.block_io = Some(block_io(&waits, times, conversion));
     }
-    view.numa = numa::of_population(capture, population, &is_slow, &waits, conversion);
+    view.numa = numa::of_population(capture, population, &is_slow, &waits, conversion, &mut view.remarks);
     view
 }
 

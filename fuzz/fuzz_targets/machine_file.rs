@@ -15,5 +15,9 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(device.words().len() <= 5 * 300);
     }
     let text = machine.to_json().expect("JSON");
+    // Fields that were not told are written out, so that a file near the limit may pass it.
+    if text.len() as u64 > Machine::LARGEST {
+        return;
+    }
     assert_eq!(Machine::parse(text.as_bytes(), "again", &mut Vec::new()), Some(machine));
 });

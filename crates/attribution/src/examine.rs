@@ -24,7 +24,7 @@ use crate::hand_off::HandOff;
 use crate::kernel::{claims_of_frames, claims_of_records};
 use crate::late_switches;
 use crate::losses::add_losses;
-use crate::memory::{MemoryAccess, memory_accesses, of_stays};
+use crate::memory::{MemoryAccess, memory_accesses};
 use crate::offcpu::Comms;
 use crate::partition::{Bid, Piece, partition};
 use crate::power;
@@ -106,6 +106,8 @@ pub struct Examined {
     pub(crate) front_end: FrontEndRecords,
     /// What samples tell of the memory that its threads used, in order of time.
     pub(crate) memory: Vec<MemoryAccess>,
+    /// That some of these are left out.
+    pub(crate) cut_memory: Option<Diagnostic>,
     /// The clock, to say lengths in words.
     pub(crate) conversion: Option<TimeConversion>,
     /// Exclusive pieces in order, without holes.
@@ -133,6 +135,7 @@ impl Examined {
             caches: None,
             front_end: FrontEndRecords::default(),
             memory: Vec::new(),
+            cut_memory: None,
             conversion: None,
             pieces: Vec::new(),
             paths: Vec::new(),
@@ -185,10 +188,10 @@ impl Examined {
     }
 
     /// What a reader must know beside the segments: on whose time the interval was looked at, where that is not
-    /// plain; and where trace and records contradict each other about who ran.
+    /// plain; where trace and records contradict each other about who ran; and what was too much to be counted.
     pub fn remarks(&self) -> Vec<Diagnostic> {
         let hand_off = HandOff::remark(&self.interval, self.hand_off.as_ref());
-        hand_off.into_iter().chain(self.contradiction.clone()).collect()
+        hand_off.into_iter().chain(self.contradiction.clone()).chain(self.cut_memory.clone()).collect()
     }
 }
 
@@ -207,9 +210,10 @@ impl Capture<'_> {
         let examined = self.with_scene(|scene| examine_scene(scene, interval, decoder, &mut during));
         let front_end = FrontEndRecords::of(self.perf, &examined, self.conversion);
         let accesses =
-            self.conversion.map(|conversion| memory_accesses(self.perf, interval.range, conversion));
-        let memory = of_stays(accesses.unwrap_or_default(), &examined.stays);
-        Examined { front_end, memory, ..examined }
+            self.conversion.map(|conversion| memory_accesses(self.perf, examined.stays.iter(), conversion));
+        let accesses = accesses.unwrap_or_default();
+        let cut_memory = accesses.remark().map(Diagnostic::note);
+        Examined { front_end, memory: accesses.kept, cut_memory, ..examined }
     }
 
     fn with_scene<T>(&self, work: impl FnOnce(&Scene<'_>) -> T) -> T {
@@ -280,6 +284,7 @@ pub(crate) fn examine_scene(
         caches: scene.caches,
         front_end: FrontEndRecords::default(),
         memory: Vec::new(),
+        cut_memory: None,
         conversion: scene.conversion,
         pieces,
         paths: activity.paths,

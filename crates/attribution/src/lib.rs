@@ -50,7 +50,7 @@ pub use examine::{Capture, Examined, examine, examine_baseline};
 pub use follow::Decode;
 pub use functions::{Function, Functions};
 pub use hand_off::HandOff;
-pub use memory::{Accessed, MemoryAccess, memory_accesses, memory_is_sampled};
+pub use memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
 pub use offcpu::Comms;
 pub use queue::Queues;
 pub use timeline::{Stay, Whereabouts, runs_on, stays};

@@ -1,20 +1,24 @@
 //! Samples that say which memory a thread used: loads and stores with their data's source or physical address, and pages that
 //! the kernel gave it.
 //!
-//! Input: the records of a time. Output: each access with the NUMA node of the memory, and whether the data came from another
-//! node than the CPU's. Source: `PERF_SAMPLE_DATA_SRC`, `PERF_SAMPLE_PHYS_ADDR` (`perf mem record --phys-data`), and
-//! `kmem:mm_page_alloc` of `include/trace/events/kmem.h`.
+//! Input: the records of a time and whose it was. Output: each access with the NUMA node of the memory, and whether the data
+//! came from another node than the CPU's. Source: `PERF_SAMPLE_DATA_SRC`, `PERF_SAMPLE_PHYS_ADDR` (`perf mem record
+//! --phys-data`), and `kmem:mm_page_alloc` of `include/trace/events/kmem.h`.
 
-use model::{Cpu, Evidence, FileOffset, PerfTime, ThreadId, TimeConversion, Tsc, TscRange};
+use std::collections::HashMap;
+
+use model::{Cpu, Evidence, FileOffset, PerfTime, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::{Attr, DataSource, Distance, PerfData, Record, Sample, TimedRecord, sample_type};
 
-use crate::timeline::{Stay, stay_at};
+use crate::timeline::Stay;
 
 /// The kernel's event of a page that is given away.
 const PAGE_ALLOC: &str = "kmem:mm_page_alloc";
 /// Bytes of a page on x86-64; `pfn` counts these.
 const PAGE: u64 = 4096;
-/// Accesses kept; more tell no more about shares.
+/// The highest order of an allocation that is believed: 4 GiB. The kernel's own limit is 10 by default.
+const HIGHEST_ORDER: u64 = 20;
+/// Uses kept; more tell no more about shares.
 const MOST_KEPT: usize = 4_000_000;
 /// Records named as evidence.
 const NAMED: usize = 3;
@@ -24,8 +28,8 @@ const NAMED: usize = 3;
 pub enum Accessed {
     /// A load or store, and where its data came from where that is recorded.
     Data(Option<DataSource>),
-    /// The kernel gave the thread a page.
-    Page,
+    /// The kernel gave the thread so many pages, which follow each other.
+    Pages(u64),
 }
 
 /// A sampled use of memory.
@@ -47,6 +51,18 @@ pub struct MemoryAccess {
     pub is_remote: Option<bool>,
 }
 
+/// Sampled uses of memory in some threads' time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryAccesses {
+    /// The earliest ones, in order of time.
+    pub kept: Vec<MemoryAccess>,
+    /// How many more there were behind them.
+    pub left_out: usize,
+}
+
+/// Whose time is when: ranges by thread, in order, none of which touches another one.
+struct OwnTime(HashMap<Tid, Vec<TscRange>>);
+
 /// How many accesses went where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Remote {
@@ -63,15 +79,21 @@ pub fn memory_is_sampled(perf: &PerfData) -> (bool, bool) {
     (data, has(&|attr| attr.name.as_deref() == Some(PAGE_ALLOC)))
 }
 
-/// The sampled uses of memory within `range`, in order of time; without events that tell of any none, and at no cost.
-pub fn memory_accesses(perf: &PerfData, range: TscRange, conversion: TimeConversion) -> Vec<MemoryAccess> {
+/// The uses of memory by the threads of `stays`, each while its time was the interval's; without events that tell of any
+/// none, and at no cost.
+pub fn memory_accesses<'a>(
+    perf: &PerfData,
+    stays: impl Iterator<Item = &'a Stay>,
+    conversion: TimeConversion,
+) -> MemoryAccesses {
     if memory_is_sampled(perf) == (false, false) {
-        return Vec::new();
+        return MemoryAccesses::default();
     }
+    let own = OwnTime::of(stays);
+    let Some(range) = own.whole() else { return MemoryAccesses::default() };
     let to = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
     let records = perf.records_in(conversion.to_perf_time(range.start)..to);
-    let accesses = records.filter_map(|timed| access(perf, &timed, conversion));
-    accesses.filter(|access| range.contains(access.time)).take(MOST_KEPT).collect()
+    own.earliest(records.filter_map(|timed| access(perf, &timed, conversion)), MOST_KEPT)
 }
 
 fn access(perf: &PerfData, timed: &TimedRecord<'_>, conversion: TimeConversion) -> Option<MemoryAccess> {
@@ -82,7 +104,7 @@ fn access(perf: &PerfData, timed: &TimedRecord<'_>, conversion: TimeConversion) 
     let by_node = || Some(node? != numa.of_cpu(timed.cpu?)?);
     let by_source = match what {
         Accessed::Data(source) => source.and_then(DataSource::distance).map(|far| far == Distance::Remote),
-        Accessed::Page => None,
+        Accessed::Pages(_) => None,
     };
     Some(MemoryAccess {
         time: conversion.to_tsc(timed.time?),
@@ -100,7 +122,8 @@ fn used(sample: &Sample<'_>) -> Option<(Accessed, Option<u64>)> {
     if sample.event_name() == Some(PAGE_ALLOC) {
         // Where there was no page, all bits are set.
         let number = sample.field("pfn")?.as_u64().filter(|&number| number != u64::MAX)?;
-        return Some((Accessed::Page, number.checked_mul(PAGE)));
+        let pages = pages_of(sample.field("order")?.as_u64()?)?;
+        return Some((Accessed::Pages(pages), number.checked_mul(PAGE)));
     }
     let address = sample.phys_addr.filter(|&address| address != 0);
     if sample.data_src.is_none() && address.is_none() {
@@ -109,22 +132,79 @@ fn used(sample: &Sample<'_>) -> Option<(Accessed, Option<u64>)> {
     Some((Accessed::Data(sample.data_src), address))
 }
 
-/// Those of `accesses` that belong to the threads of `stays`, each while its time was the interval's.
-pub(crate) fn of_stays(accesses: Vec<MemoryAccess>, stays: &[Stay]) -> Vec<MemoryAccess> {
-    let own = |access: &MemoryAccess| {
-        let thread = stay_at(stays, access.time).and_then(|stay| stay.thread);
-        thread.is_some_and(|thread| thread.tid == access.thread.tid)
-    };
-    accesses.into_iter().filter(own).collect()
+/// The pages of an allocation of this order; `None` where only damage explains it.
+fn pages_of(order: u64) -> Option<u64> {
+    (order <= HIGHEST_ORDER).then(|| 1 << order)
+}
+
+impl OwnTime {
+    fn of<'a>(stays: impl Iterator<Item = &'a Stay>) -> OwnTime {
+        let mut by_thread: HashMap<Tid, Vec<TscRange>> = HashMap::new();
+        for stay in stays {
+            if let Some(thread) = stay.thread {
+                by_thread.entry(thread.tid).or_default().push(stay.range);
+            }
+        }
+        by_thread.values_mut().for_each(join);
+        OwnTime(by_thread)
+    }
+
+    /// From the first moment to the last one; `None` where there is no thread.
+    fn whole(&self) -> Option<TscRange> {
+        let ranges = || self.0.values().flatten();
+        let (start, stop) =
+            (ranges().map(|range| range.start).min()?, ranges().map(|range| range.stop).max()?);
+        Some(TscRange::new(start, stop))
+    }
+
+    fn has(&self, access: &MemoryAccess) -> bool {
+        let ranges = self.0.get(&access.thread.tid).map_or(&[][..], Vec::as_slice);
+        let index = ranges.partition_point(|range| range.stop <= access.time);
+        ranges.get(index).is_some_and(|range| range.contains(access.time))
+    }
+
+    /// Of `accesses` its own: the first `most`, and how many more there are.
+    fn earliest(&self, accesses: impl Iterator<Item = MemoryAccess>, most: usize) -> MemoryAccesses {
+        let mut own = accesses.filter(|access| self.has(access));
+        let kept = own.by_ref().take(most).collect();
+        MemoryAccesses { kept, left_out: own.count() }
+    }
+}
+
+/// Puts `ranges` in order and makes one of those that touch.
+fn join(ranges: &mut Vec<TscRange>) {
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, before| {
+        let touches = next.start <= before.stop;
+        if touches {
+            *before = TscRange::new(before.start, before.stop.max(next.stop));
+        }
+        touches
+    });
+}
+
+impl MemoryAccesses {
+    /// What a reader must know: that not all are counted.
+    pub fn remark(&self) -> Option<String> {
+        let (kept, all) = (self.kept.len(), self.kept.len().saturating_add(self.left_out));
+        (self.left_out > 0)
+            .then(|| format!("of {all} sampled uses of memory the {kept} earliest are counted"))
+    }
 }
 
 impl MemoryAccess {
+    /// Whether it is a load or store.
+    fn is_data(&self) -> bool {
+        matches!(self.what, Accessed::Data(_))
+    }
+
     /// It as a record that a reader can look up.
     fn evidence(&self) -> Evidence {
         let what = match self.what {
             Accessed::Data(Some(source)) => format!("data from {source}"),
             Accessed::Data(None) => "memory access".to_owned(),
-            Accessed::Page => "page given".to_owned(),
+            Accessed::Pages(1) => "page given".to_owned(),
+            Accessed::Pages(pages) => format!("{pages} pages given"),
         };
         let node = self.node.map_or_else(String::new, |node| format!(", memory of node {node}"));
         Evidence::record(self.offset, self.cpu, format!("{what}{node}"))
@@ -134,11 +214,9 @@ impl MemoryAccess {
 impl Remote {
     /// Of these loads and stores.
     pub(crate) fn of<'a>(accesses: impl Iterator<Item = &'a MemoryAccess>) -> Remote {
-        accesses.filter(|access| access.what != Accessed::Page).fold(Remote::default(), |sum, access| {
-            Remote {
-                known: sum.known + usize::from(access.is_remote.is_some()),
-                remote: sum.remote + usize::from(access.is_remote == Some(true)),
-            }
+        accesses.filter(|access| access.is_data()).fold(Remote::default(), |sum, access| Remote {
+            known: sum.known + usize::from(access.is_remote.is_some()),
+            remote: sum.remote + usize::from(access.is_remote == Some(true)),
         })
     }
 }
@@ -147,8 +225,7 @@ impl Remote {
 /// typical 0 of 8", and the records; `None` where none went to another node.
 pub(crate) fn tell_remote(own: &[&MemoryAccess], typical: Remote) -> Option<(String, Vec<Evidence>)> {
     let counts = Remote::of(own.iter().copied());
-    let remote =
-        || own.iter().filter(|access| access.is_remote == Some(true) && access.what != Accessed::Page);
+    let remote = || own.iter().filter(|access| access.is_remote == Some(true) && access.is_data());
     if counts.remote == 0 {
         return None;
     }

@@ -16,8 +16,6 @@ use serde_json::Value;
 
 /// The format and its version.
 const SCHEMA: &str = "tailtrace-machine/1";
-/// Bytes of the largest file that is read: a machine of 10,000 interrupts and 1,000 disks has a quarter of it.
-const LARGEST: u64 = 4 << 20;
 /// Bytes of the longest name: what a file name may have.
 const LONGEST_NAME: usize = 255;
 /// Entries that make no sense and are described one by one.
@@ -46,13 +44,14 @@ pub struct Machine {
 /// A NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "machine_node")]
-#[serde(default)]
 pub struct MachineNode {
     /// Its number.
     pub node: u32,
     /// Its CPUs: `0-3,8`.
+    #[serde(default)]
     pub cpus: String,
     /// Its memory, by physical addresses.
+    #[serde(default)]
     pub memory: Vec<MemoryRange>,
 }
 
@@ -69,7 +68,6 @@ pub struct MemoryRange {
 /// A block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "block_device")]
-#[serde(default)]
 pub struct BlockDevice {
     /// Its number's kind.
     pub major: u32,
@@ -82,6 +80,7 @@ pub struct BlockDevice {
     /// Of the device mapper: what its owner calls it.
     pub mapper: Option<String>,
     /// Of the device mapper and of arrays: the names of the devices below.
+    #[serde(default)]
     pub slaves: Vec<String>,
     /// The NUMA node that it is attached to, or that all devices below it are.
     pub node: Option<u32>,
@@ -90,7 +89,6 @@ pub struct BlockDevice {
 /// A network device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "network_device")]
-#[serde(default)]
 pub struct NetworkDevice {
     /// The interface's name.
     pub name: String,
@@ -103,17 +101,20 @@ pub struct NetworkDevice {
 /// An interrupt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "interrupt")]
-#[serde(default)]
 pub struct Interrupt {
     /// Its number, as `irq:irq_handler_entry` records it.
     pub number: u32,
     /// What its handlers are called, as `/proc/interrupts` shows them.
+    #[serde(default)]
     pub actions: Vec<String>,
     /// The NUMA node of its device.
     pub node: Option<u32>,
 }
 
 impl Machine {
+    /// Bytes of the largest file that is read: a machine of 10,000 interrupts and 1,000 disks has a quarter of it.
+    pub const LARGEST: u64 = 4 << 20;
+
     /// A machine of which nothing is known, written by `tool`.
     pub fn written_by(tool: &str) -> Machine {
         Machine { schema: SCHEMA.to_owned(), tool: tool.to_owned(), ..Machine::default() }
@@ -129,12 +130,12 @@ impl Machine {
         PathBuf::from(name)
     }
 
-    /// The file's text.
+    /// The file's text, without white space: a file that could be read is not to pass the limit by being written again.
     ///
     /// # Errors
     /// None that these types can have.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
+        Ok(serde_json::to_string(self)? + "\n")
     }
 
     /// Replaces the names of devices, users' own among them, by what `new` makes of them.
@@ -160,7 +161,7 @@ impl Machine {
             return None;
         }
         let mut bytes = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+        let read = File::open(&path).and_then(|file| file.take(Machine::LARGEST + 1).read_to_end(&mut bytes));
         if let Err(error) = read {
             diagnostics.push(unusable(format!("cannot be read, devices keep their numbers: {error}")));
             return None;
@@ -171,7 +172,7 @@ impl Machine {
     /// Reads a machine file; `name` stands in diagnostics. `None` where all of it is unusable.
     pub fn parse(bytes: &[u8], name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Machine> {
         let mut reader = Reader { name, diagnostics, wrong: 0 };
-        if bytes.len() as u64 > LARGEST {
+        if bytes.len() as u64 > Machine::LARGEST {
             reader.refuse("longer than 4 MiB: no file of `tailtrace record`, it is not read");
             return None;
         }

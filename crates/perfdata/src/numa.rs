@@ -45,7 +45,9 @@ impl Numa {
 
     /// Whether the machine has more than one node, so that it matters where something is.
     pub fn has_several(&self) -> bool {
-        self.nodes.len() > 1
+        let mut numbers = self.nodes.iter().map(|&(node, _)| node);
+        let first = numbers.next();
+        numbers.any(|node| Some(node) != first)
     }
 
     /// The node of `cpu`.

@@ -74,26 +74,32 @@ impl PerfData {
         for file in &directory.more_files {
             pieces.map(file)?;
         }
-        PerfData::parse(directory, pieces)
+        let mut diagnostics = Vec::new();
+        let machine = Machine::beside(path, &mut diagnostics);
+        PerfData::parse(directory, pieces, machine, diagnostics)
     }
 
-    /// Reads a capture that is in memory already. For tests and the fuzzer; `path` only appears in messages.
+    /// Reads a capture that is in memory already. For tests and the fuzzer; `path` only appears in messages, no file beside
+    /// it is looked for.
     ///
     /// # Errors
     /// As [`PerfData::open`].
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<PerfData, Error> {
         let mut pieces = Pieces::default();
         pieces.own(path, bytes, Vec::new());
-        PerfData::parse(Directory::single_file(path), pieces)
+        PerfData::parse(Directory::single_file(path), pieces, None, Vec::new())
     }
 
-    fn parse(directory: Directory, mut pieces: Pieces) -> Result<PerfData, Error> {
-        let mut diagnostics = Vec::new();
+    fn parse(
+        directory: Directory,
+        mut pieces: Pieces,
+        machine: Option<Machine>,
+        mut diagnostics: Vec<Diagnostic>,
+    ) -> Result<PerfData, Error> {
         let file = pieces.bytes(0);
         let header = Header::parse(&directory.main, file, &mut diagnostics)?;
         let mut attrs = attr::parse_section(file, &header.attrs, header.attr_size, &mut diagnostics);
         let features = Features::parse(file, &header, &mut attrs, &mut diagnostics);
-        let machine = Machine::beside(&directory.path, &mut diagnostics);
         let numa = Numa::new(&features, machine.as_ref());
         let formats = tracing_data(file, &header, &mut diagnostics);
         tracepoint::name_attrs(&mut attrs, &formats);

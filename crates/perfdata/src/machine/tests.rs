@@ -47,11 +47,55 @@ fn what_is_written_is_read() {
     assert_eq!((read, findings), (Some(machine), Vec::new()));
 }
 
+/// 39,000 interrupts as short as they can be written, of 107 bytes each: 4.17 of the 4.19 million bytes that a file may have.
+#[test]
+fn a_file_near_the_limit_is_read_again() {
+    let entry = |number| format!(r#"{{"number":{number},"actions":["{}"],"node":null}}"#, "a".repeat(63));
+    let interrupts: Vec<String> = (10_000..49_000).map(entry).collect();
+    let text = with(&format!("\"interrupts\":[{}]", interrupts.join(",")));
+    assert!((4_100_000..Machine::LARGEST).contains(&(text.len() as u64)), "{}", text.len());
+    let (machine, findings) = parsed(&text);
+    assert_eq!(findings, Vec::<String>::new());
+    let (again, findings) =
+        parsed(&machine.as_ref().expect("a file that makes sense").to_json().expect("JSON"));
+    assert_eq!(findings, Vec::<String>::new());
+    assert!(again == machine);
+}
+
+/// What an entry is about must be told: nothing stands for 0.
+#[test]
+fn entries_without_their_numbers_are_left_out() {
+    let whole = [
+        ("nodes", r#"{"node": 0}"#),
+        ("block_devices", r#"{"major": 0, "minor": 0, "name": "x"}"#),
+        ("network_devices", r#"{"index": 0, "name": "x"}"#),
+        ("interrupts", r#"{"number": 0}"#),
+    ];
+    let read = |list: &str, entry: &str| {
+        let (machine, findings) = parsed(&with(&format!("\"{list}\": [{{}}, {entry}]")));
+        let machine = machine.expect("the rest counts");
+        let Machine { nodes, block_devices, network_devices, interrupts, .. } = machine;
+        (nodes.len() + block_devices.len() + network_devices.len() + interrupts.len(), findings)
+    };
+    let finding =
+        |list: &str, index: usize| format!("entry {index} of `{list}` makes no sense: it is left out");
+    for (list, entry) in whole {
+        assert_eq!(read(list, entry), (1, vec![finding(list, 0)]), "{list}");
+        let fields: serde_json::Map<String, Value> = serde_json::from_str(entry).expect("JSON");
+        for field in fields.keys() {
+            let mut less = fields.clone();
+            less.remove(field);
+            let less = Value::Object(less).to_string();
+            assert_eq!(read(list, &less), (0, vec![finding(list, 0), finding(list, 1)]), "{list}: {less}");
+        }
+    }
+}
+
 #[test]
 fn entries_without_sense_are_left_out_and_counted() {
     let numberless = "{\"name\": \"a\", \"major\": -1}, ".repeat(9);
     let (machine, findings) = parsed(&with(&format!(
-        r#""block_devices": [{numberless}{{"major": 4096, "minor": 0, "name": "x"}}, {{"major": 8, "name": ""}},
+        r#""block_devices": [{numberless}{{"major": 4096, "minor": 0, "name": "x"}}, {{"major": 8, "minor": 0, "name": ""}},
             {{"major": 8, "minor": 0, "name": "sda"}}], "nodes": 7,
         "interrupts": [{{"number": 1, "actions": ["{}"]}}]"#,
         "a".repeat(256)
@@ -62,8 +106,10 @@ fn entries_without_sense_are_left_out_and_counted() {
     // Nine without a number, two more without sense, the interrupt's name: twelve, of which eight are described.
     assert_eq!(findings.len(), 1 + 8 + 1, "{findings:?}");
     assert_eq!(findings[9], "4 more entries make no sense: they are left out");
-    let wrong =
-        [r#""nodes": [{"cpus": "0-99999999"}]"#, r#""nodes": [{"memory": [{"start": 2, "end": 2}]}]"#];
+    let wrong = [
+        r#""nodes": [{"node": 0, "cpus": "0-99999999"}]"#,
+        r#""nodes": [{"node": 0, "memory": [{"start": 2, "end": 2}]}]"#,
+    ];
     for list in wrong {
         let (machine, findings) = parsed(&with(list));
         assert_eq!((machine.map(|machine| machine.nodes.len()), findings.len()), (Some(0), 1), "{list}");

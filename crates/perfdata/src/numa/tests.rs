@@ -39,6 +39,8 @@ fn cpus_belong_to_nodes_by_the_header_else_by_the_file() {
     assert_eq!((by_file.of_cpu(Cpu(3)), by_file.has_several()), (Some(1), true));
     assert!(!Numa::new(&features(&[(0, "0-3")]), None).has_several());
     assert!(!Numa::default().has_several());
+    assert!(!Numa::new(&features(&[(0, "0,2"), (0, "1,3")]), None).has_several(), "one node, told twice");
+    assert!(Numa::new(&features(&[(0, "0"), (0, "1"), (2, "2")]), None).has_several());
 }
 
 #[test]

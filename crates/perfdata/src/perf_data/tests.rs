@@ -6,10 +6,22 @@ use std::path::Path;
 use model::{Cpu, FileOffset, MapEvent, PerfTime, Pid, Tid, TimeConversion};
 
 use crate::test_file::{SAMPLE_ID_ALL, TestFile, USUAL_SAMPLE_TYPE, attr, findings, name, record, trailer};
-use crate::{Error, LossKind, PerfData, Record, bytes};
+use crate::{Error, LossKind, Machine, PerfData, Record, bytes};
 
 fn open(bytes: &[u8]) -> Result<PerfData, Error> {
     PerfData::from_bytes(Path::new("test"), bytes.to_vec())
+}
+
+/// Bytes in memory have nothing beside them, whatever their name.
+#[test]
+fn the_machine_file_is_read_of_files_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, bytes) = (folder.path().join("perf.data"), TestFile::new().bytes());
+    std::fs::write(&path, &bytes).expect("written");
+    std::fs::write(Machine::place(&path), "{\"schema\": \"tailtrace-machine/1\"}").expect("written");
+    assert!(PerfData::open(&path).expect("a sound header").machine().is_some());
+    let in_memory = PerfData::from_bytes(&path, bytes).expect("a sound header");
+    assert_eq!(in_memory.machine(), None);
 }
 
 #[test]

@@ -256,7 +256,6 @@ fn named(texts: impl ExactSizeIterator<Item = String>) -> String {
     all.join(", ")
 }
 
-/// What the capture holds for this interval; what is missing first.
 /// Where it was and what it used, by NUMA node; empty on a machine with one.
 fn nodes(outlier: &OutlierReport) -> String {
     let Some(used) = &outlier.numa else { return String::new() };
@@ -266,6 +265,7 @@ fn nodes(outlier: &OutlierReport) -> String {
     format!("<h3>NUMA nodes</h3>\n<ul>\n{items}</ul>\n")
 }
 
+/// What the capture holds for this interval; what is missing first.
 fn checks(outlier: &OutlierReport) -> String {
     let mut checks: Vec<_> = outlier.checks.iter().take(MOST_NAMED).collect();
     checks.sort_by_key(|check| check.state == CheckState::Good);

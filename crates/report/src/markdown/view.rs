@@ -4,7 +4,7 @@ use crate::escape::for_markdown;
 use crate::view::words;
 use crate::{CounterView, Report, Story};
 
-/// Stories, counters, waits and devices that are named.
+/// Stories, counters, waits and devices that are named; of NUMA nodes all is told, for each statement is of its own kind.
 const MOST: usize = 3;
 
 /// Empty where there is one outlier, no counter, no wait and no device.
@@ -36,10 +36,7 @@ pub(super) fn view(report: &Report) -> Vec<String> {
         paragraph("All outliers", told.map(tell)),
         paragraph("Counters", telling.take(MOST).map(words::counter)),
         paragraph("Waits", waits.take(MOST).map(wait)),
-        paragraph(
-            name,
-            devices.chain(view.block_io.iter().map(words::block_io)).chain(nodes.into_iter().take(MOST)),
-        ),
+        paragraph(name, devices.chain(view.block_io.iter().map(words::block_io)).chain(nodes)),
     ]
     .concat()
 }

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::counted;
 use crate::view::words::percent;
 
 /// Items of a list in words.
@@ -82,13 +83,15 @@ pub struct NodeCount {
 }
 
 impl NumaUse {
-    /// One statement each: threads, devices, memory, pages. None of an interval that was on no CPU.
+    /// One statement each: threads, devices, memory, pages. The first stands also where no CPU is known.
     pub fn words(&self) -> Vec<String> {
         let mut words = vec![format!("ran on {}", threads(&self.threads))];
         words.extend(self.devices.iter().take(MOST_NAMED).map(DeviceUse::words));
         words.push(memory(self.memory.as_ref()));
         words.extend(
-            self.pages.as_ref().map(|pages| format!("{} got: {}", counted(pages, "page"), pages.words())),
+            self.pages
+                .as_ref()
+                .map(|pages| format!("{} got: {}", counted(pages.count, "page"), pages.words())),
         );
         words
     }
@@ -120,7 +123,7 @@ impl NumaView {
         if slow.pages.is_some() || fast.pages.is_some() {
             let side = |used: &NumaUse| {
                 let pages = used.pages.clone().unwrap_or_default();
-                format!("{}: {}", counted(&pages, "page"), pages.words())
+                format!("{}: {}", counted(pages.count, "page"), pages.words())
             };
             words.push(format!("slow ones got {}; fast ones {}", side(slow), side(fast)));
         }
@@ -159,9 +162,8 @@ impl MemoryUse {
             0 => "whether of another node is not known".to_owned(),
             known => format!("{} of {known} of another node ({})", self.remote, share(self.remote, known)),
         };
-        let nodes =
-            self.nodes.iter().take(MOST_NAMED).map(|one| format!("{} {}", named(one.node), one.count));
-        format!("{remote}; by memory: {}", nodes.collect::<Vec<_>>().join(", "))
+        let nodes = self.nodes.iter().map(|one| format!("{} {}", named(one.node), one.count));
+        format!("{remote}; by memory: {}", listed(nodes))
     }
 }
 
@@ -171,23 +173,24 @@ fn threads(times: &[NodeTime]) -> String {
     if whole == 0 {
         return "no CPU that is known".to_owned();
     }
-    let told = times.iter().filter(|time| time.duration_ns > 0).take(MOST_NAMED);
-    let told = told.map(|time| format!("{} ({})", named(time.node), share(time.duration_ns, whole)));
-    told.collect::<Vec<_>>().join(", ")
+    let told = times.iter().filter(|time| time.duration_ns > 0);
+    listed(told.map(|time| format!("{} ({})", named(time.node), share(time.duration_ns, whole))))
+}
+
+/// `node 0 1, node 1 3 and 4 more`.
+fn listed(nodes: impl Iterator<Item = String>) -> String {
+    let mut told: Vec<String> = nodes.collect();
+    let more = told.len().saturating_sub(MOST_NAMED);
+    told.truncate(MOST_NAMED);
+    let told = told.join(", ");
+    if more == 0 { told } else { format!("{told} and {more} more") }
 }
 
 fn memory(used: Option<&MemoryUse>) -> String {
     match used {
         None => "the memory's node is not known: no sample tells of an access".to_owned(),
-        Some(used) => format!("{}: {}", counted(used, "sampled access"), used.words()),
-    }
-}
-
-fn counted(used: &MemoryUse, noun: &str) -> String {
-    match (used.count, noun) {
-        (1, _) => format!("1 {noun}"),
-        (count, "sampled access") => format!("{count} sampled accesses"),
-        (count, _) => format!("{count} {noun}s"),
+        Some(used) if used.count == 1 => format!("1 sampled access: {}", used.words()),
+        Some(used) => format!("{} sampled accesses: {}", used.count, used.words()),
     }
 }
 
@@ -259,6 +262,22 @@ mod tests {
             "2 pages got: whether of another node is not known; by memory: a node not known 2",
         ];
         assert_eq!(used.words(), expected);
+    }
+
+    /// Ten nodes of a tenth each: eight are named.
+    #[test]
+    fn nodes_that_are_not_named_are_counted() {
+        let times = |count| (0..count).map(|node| NodeTime { node: Some(node), duration_ns: 100 }).collect();
+        let nodes: Vec<(Option<u32>, u64)> = (0..10).map(|node| (Some(node), 1)).collect();
+        let used = |count| NumaUse {
+            threads: times(count),
+            memory: Some(memory_of(0, 0, &nodes[..count as usize])),
+            ..NumaUse::default()
+        };
+        let words = used(10).words();
+        assert!(words[0].ends_with("node 6 (10 %), node 7 (10 %) and 2 more"), "{words:?}");
+        assert!(words[1].ends_with("node 6 1, node 7 1 and 2 more"), "{words:?}");
+        assert!(used(8).words().iter().all(|words| !words.contains("more")));
     }
 
     #[test]
