@@ -77,8 +77,8 @@ fn sampled_loads_tell_the_memorys_node() {
     assert_eq!(outlier["numa"]["memory"], slow);
     assert_eq!(outlier["numa"]["threads"], json!([{"node": 0, "duration_ns": 8000}]));
     assert_eq!(report["view"]["numa"]["slow"]["memory"], slow);
-    // Page 0x80001 begins at 0x80001000, and 2^9 ones from 0x80200000 on: 1 + 512.
-    let pages = json!({"count": 513, "remote": 513, "unknown": 0, "nodes": [{"node": 1, "count": 513}]});
+    // Page 0x80200 begins at 0x80200000; of order 9 are 2^9 pages.
+    let pages = json!({"count": 512, "remote": 512, "unknown": 0, "nodes": [{"node": 1, "count": 512}]});
     assert_eq!(
         (&outlier["numa"]["pages"], &report["view"]["numa"]["fast"]["pages"]["count"]),
         (&pages, &json!(0))
