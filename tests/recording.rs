@@ -120,6 +120,26 @@ fn a_machine_file_does_not_outlive_its_capture() {
     assert_eq!(made.disks("perf.data.machine.json"), ["nvme0n1"]);
 }
 
+/// perf deletes no `.old` directory that holds a file which it does not know, and then does not record.
+#[test]
+fn a_directory_can_be_recorded_to_again_and_again() {
+    let made = Made::new(
+        "if [ -e perf.data ]; then rm -f perf.data.old/data; rmdir perf.data.old || exit 1; mv perf.data perf.data.old; fi
+        mkdir perf.data; echo new > perf.data/data",
+    );
+    made.file("perf.data.old/data", "oldest");
+    made.file("perf.data.old/machine.json", "oldest machine");
+    made.file("perf.data/data", "older");
+    made.file("perf.data/machine.json", "older machine");
+    assert_eq!(made.record(&["--", "app"]).status.code(), Some(0));
+    assert_eq!(made.read("perf.data.old/machine.json").as_deref(), Some("older machine"));
+    let failing = Made::new("exit 129");
+    failing.file("perf.data.old/machine.json", "oldest machine");
+    failing.file("perf.data/data", "older");
+    assert_eq!(failing.record(&["--", "app"]).status.code(), Some(129));
+    assert_eq!(failing.read("perf.data.old/machine.json").as_deref(), Some("oldest machine"));
+}
+
 /// perf writes over an empty file, and leaves `.old` alone.
 #[test]
 fn what_perf_did_not_rename_keeps_its_machine_file() {

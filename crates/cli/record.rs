@@ -40,11 +40,14 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Outcome> {
     );
     output::print_note(&shown);
     let older = older::Capture::at(&args.output);
-    let code = perf::run(&command)?;
+    let oldest = older::Oldest::clear(&args.output)?;
+    let code = perf::run(&command);
     let replaced = older::Capture::at(&args.output) != older;
     if replaced {
         older.keep_machine(&args.output);
     }
+    oldest.put_back()?;
+    let code = code?;
     // A perf that failed early leaves an older capture, whose machine file stays.
     if replaced && args.output.exists() {
         match write_machine(args) {

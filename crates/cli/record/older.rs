@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use anyhow::{Context as _, Result};
 use perfdata::Machine;
 
 /// What lies at a capture's place; of a directory its `data`, too, which perf writes last.
@@ -56,6 +57,45 @@ impl Capture {
             // It had none: one that lies there belongs to the capture that perf deleted. Mostly there is none either.
             let _ = fs::remove_file(machine);
         }
+    }
+}
+
+/// The machine file of the capture that perf deletes to rename the older one there. perf deletes no directory that holds a file
+/// which it does not know (`rm_rf_perf_data`), and then does not record: the file must be out of the way while it runs.
+pub(super) struct Oldest {
+    cleared: Option<Cleared>,
+}
+
+/// What was taken away, and from what.
+struct Cleared {
+    directory: PathBuf,
+    capture: Capture,
+    machine: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Oldest {
+    /// Takes it away, where a capture at `output` will be renamed.
+    pub(super) fn clear(output: &Path) -> Result<Oldest> {
+        let directory = with_suffix(output, ".old");
+        let machine = Machine::place(&directory);
+        if !output.exists() || !directory.is_dir() || !machine.exists() {
+            return Ok(Oldest { cleared: None });
+        }
+        let what = || format!("cannot move {} out of perf's way", machine.display());
+        let bytes = fs::read(&machine).with_context(what)?;
+        fs::remove_file(&machine).with_context(what)?;
+        let capture = Capture::at(&directory);
+        Ok(Oldest { cleared: Some(Cleared { directory, capture, machine, bytes }) })
+    }
+
+    /// Puts it back where perf left the capture alone.
+    pub(super) fn put_back(self) -> Result<()> {
+        let Some(Cleared { directory, capture, machine, bytes }) = self.cleared else { return Ok(()) };
+        if Capture::at(&directory) != capture {
+            return Ok(());
+        }
+        fs::write(&machine, bytes).with_context(|| format!("cannot put {} back", machine.display()))
     }
 }
 
