@@ -64,7 +64,9 @@ pub(crate) fn body_height(state: &State) -> usize {
         Page::Outlier(page) if page.part == OutlierPart::Flow && page.beside.is_some() => {
             body.height.saturating_sub(beside::ABOVE)
         }
-        Page::Outlier(page) if matches!(page.part, OutlierPart::Calls | OutlierPart::Flow) => body.height - 1,
+        Page::Outlier(page) if matches!(page.part, OutlierPart::Calls | OutlierPart::Flow) => {
+            body.height.saturating_sub(1)
+        }
         _ => body.height,
     };
     usize::from(own)

@@ -136,6 +136,13 @@ fn no_colour_is_left_where_none_is_wanted() {
     assert!(text(&buffer).contains("PPPPPP"), "and letters, which remain");
 }
 
+/// The list of calls has a row of heads, which a screen of one row has no room for.
+#[test]
+fn a_page_down_on_a_screen_of_one_row_stays() {
+    let state = after((1, 1), "\n\n3⇟");
+    let _ = drawn(&state);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
