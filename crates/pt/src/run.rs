@@ -143,14 +143,17 @@ impl Walk<'_> {
         mut status: Status,
     ) -> Result<RunEnd, Error> {
         let (mut raw, mut event) = (empty_block(), RawEvent::empty());
-        let mut current = decoder.offset();
+        // Behind the packet that decides what comes next, and behind the one that decided the last block.
+        let mut offset = decoder.offset();
+        let mut current = offset;
         loop {
             while status.event_pending() {
-                let at = decoder.offset();
+                let at = offset;
                 status = match decoder.event(&mut event) {
                     Ok(status) => status,
                     Err(fault) => return Ok(Self::fault(decoder, state, fault, raw.end_ip)),
                 };
+                offset = decoder.offset();
                 state.silent = 0;
                 self.emitter.arrive();
                 let before = self.emitter.now();
@@ -166,10 +169,11 @@ impl Walk<'_> {
                     return Ok(RunEnd::Done);
                 }
             }
-            current = decoder.offset();
+            current = offset;
             let next = decoder.next(&mut raw);
+            offset = decoder.offset();
             if raw.ninsn > 0 {
-                if let Some(end) = self.block(decoder, run, state, &raw) {
+                if let Some(end) = self.block(offset, run, state, &raw) {
                     return Ok(end);
                 }
                 if takes_bit(&raw) {
@@ -190,12 +194,11 @@ impl Walk<'_> {
 
     fn block(
         &mut self,
-        decoder: &BlockDecoder<'_>,
+        offset: usize,
         run: Run<'_>,
         state: &mut RunState,
         raw: &ipt::pt_block,
     ) -> Option<RunEnd> {
-        let offset = decoder.offset();
         let mut block = self.translate(raw, run.base.wrapping_add(offset as u64));
         if let Some((border, ip)) = state.border
             && self.cut_at(&mut block, ip)
