@@ -105,7 +105,6 @@ pub(super) fn budgets(
     }
     settle(&mut budgets, &all, baselines);
     front_end.split(&mut budgets, own, &typical);
-    add_what_extra_work_costs(&mut budgets, own, baselines);
     budgets
 }
 
@@ -162,36 +161,6 @@ fn settle(budgets: &mut ByAddress<NodeKey, Budget>, own: &Use, baselines: &Basel
         }
         budget.keep(|budget| &mut budget.slower_front_end, real_slower, slower);
         budget.keep(|budget| &mut budget.slower_other, real_slower, slower);
-    }
-}
-
-/// What the usual code took beyond its mean, without a better reason, in an interval most of whose surplus is extra
-/// work: that work took the caches and predictors from it, and so cost that, too.
-fn add_what_extra_work_costs(budgets: &mut ByAddress<NodeKey, Budget>, own: &Profile, baselines: &Baselines) {
-    let unexplained = |node: &NodeKey, budget: &Budget| {
-        let usual = baselines.nodes.get(node)?.mean.ticks;
-        let known = budget.extra + budget.slower_frequency + budget.slower_front_end;
-        Some((own.get(node)?.ticks.saturating_sub(known), usual))
-    };
-    let (mut above, mut below) = (0u64, 0u64);
-    for (node, budget) in budgets.iter() {
-        let Some((took, usual)) = unexplained(node, budget) else { continue };
-        above += took.saturating_sub(usual);
-        below += usual.saturating_sub(took);
-    }
-    let extra: u64 = budgets.values().map(|budget| budget.extra).sum();
-    let cost = above.saturating_sub(below);
-    if cost < SMALLEST.0 || extra < cost.saturating_mul(2) {
-        return;
-    }
-    for (node, budget) in budgets {
-        let Some((took, usual)) = unexplained(node, budget) else { continue };
-        let owed = share(took.saturating_sub(usual), cost, above);
-        let slower = owed.min(budget.slower_other);
-        let rest = (owed - slower).min(budget.expected);
-        budget.slower_other -= slower;
-        budget.expected -= rest;
-        budget.extra += slower + rest;
     }
 }
 

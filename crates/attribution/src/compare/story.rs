@@ -67,9 +67,7 @@ impl Story<'_> {
                 typical.mean.calls
             );
         }
-        let Some(extra) = self.extras.get(&node) else {
-            return format!("{}; slower beside the extra work", self.slower(node));
-        };
+        let Some(extra) = self.extras.get(&node) else { return self.slower(node) };
         let typical = match extra.typical_executions {
             0 => "typical 0".to_owned(),
             most => format!("typical up to {most}"),

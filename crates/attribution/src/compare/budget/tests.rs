@@ -186,25 +186,6 @@ fn jitter_is_as_large_as_the_baselines_show() {
     assert_eq!((with_jitter(&whole(10_100)), with_jitter(&whole(14_000))), (13_000, 17_000));
 }
 
-/// The usual code takes 4,000 more beside a call that takes 20,000; beside one that takes 6,000 it has another reason.
-#[test]
-fn what_is_slower_beside_extra_work_is_its_cost() {
-    let split = |extra: u64| {
-        let mut baselines = Baselines::default();
-        let (usual, new) = (NodeKey::default(), UserCode::default().node(NodeKey::default(), None));
-        assert_ne!(usual, new);
-        baselines.nodes.insert(usual, against(used(10_000, 100), 10_000));
-        let own: Profile = [(usual, used(14_000, 100)), (new, used(extra, 100))].into_iter().collect();
-        let slower = Budget { expected: 10_000, slower_other: 4_000, ..Budget::default() };
-        let mut budgets: ByAddress<NodeKey, Budget> =
-            [(usual, slower), (new, Budget { extra, ..Budget::default() })].into_iter().collect();
-        add_what_extra_work_costs(&mut budgets, &own, &baselines);
-        budgets[&usual]
-    };
-    assert_eq!(split(20_000), Budget { expected: 10_000, extra: 4_000, ..Budget::default() });
-    assert_eq!(split(6_000), Budget { expected: 10_000, slower_other: 4_000, ..Budget::default() });
-}
-
 /// 10,000 ticks more, 9,000 of them where lines are touched for the first time.
 #[test]
 fn time_lost_at_new_lines_is_the_front_ends() {
