@@ -81,6 +81,7 @@ fn machine_text(machine: &Machine, redaction: Option<&Redaction>) -> Result<Stri
     let mut machine = machine.clone();
     if let Some(redaction) = redaction {
         machine.replace_names(&|name| redaction.text(name));
+        machine.host = machine.host.map(|_| redaction.renames().hostname.clone());
     }
     Ok(machine.to_json()?)
 }

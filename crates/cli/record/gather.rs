@@ -24,6 +24,7 @@ pub(super) fn machine(root: &Path) -> Result<Machine> {
         .and_then(|digits| u64::from_str_radix(digits.trim_start_matches("0x"), 16).ok())
         .filter(|&bytes| bytes > 0);
     Ok(Machine {
+        host: text(&tree.at("proc/sys/kernel/hostname")),
         memory_block_bytes,
         nodes: nodes(&tree, memory_block_bytes),
         block_devices: block_devices(&tree),

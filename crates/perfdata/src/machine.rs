@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::features::Features;
+
 /// The format and its version.
 const SCHEMA: &str = "tailtrace-machine/1";
 /// Bytes of the longest name: what a file name may have.
@@ -29,6 +31,8 @@ pub struct Machine {
     pub schema: String,
     /// Who wrote it.
     pub tool: String,
+    /// The machine's name, as perf writes it into the capture's header; null where nothing told.
+    pub host: Option<String>,
     /// Bytes of a block of memory, the unit in which memory belongs to nodes; null where the kernel does not tell.
     pub memory_block_bytes: Option<u64>,
     /// The NUMA nodes.
@@ -169,6 +173,22 @@ impl Machine {
         Machine::parse(&bytes, &name, diagnostics)
     }
 
+    /// The file beside `capture`, if it does not name another host than the capture's header.
+    pub(crate) fn told_of(
+        self,
+        capture: &Path,
+        header: &Features,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Machine> {
+        let other = self.host.as_ref().zip(header.hostname.as_ref()).filter(|(own, host)| own != host);
+        let Some((own, host)) = other else { return Some(self) };
+        let what = format!(
+            "of the machine {own}, the capture of {host}: it is not used, devices keep their numbers"
+        );
+        diagnostics.push(Diagnostic::warning(what).in_file(&*Machine::place(capture).to_string_lossy()));
+        None
+    }
+
     /// Reads a machine file; `name` stands in diagnostics. `None` where all of it is unusable.
     pub fn parse(bytes: &[u8], name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Machine> {
         let mut reader = Reader { name, diagnostics, wrong: 0 };
@@ -187,6 +207,8 @@ impl Machine {
         }
         let tool = file.get("tool").and_then(Value::as_str).unwrap_or_default();
         let mut machine = Machine::written_by(&tool.chars().take(LONGEST_NAME).collect::<String>());
+        machine.host =
+            file.get("host").and_then(Value::as_str).filter(|name| is_name(name)).map(str::to_owned);
         machine.memory_block_bytes = file.get("memory_block_bytes").and_then(Value::as_u64);
         machine.nodes = reader.list(&mut file, "nodes", MachineNode::is_sound);
         machine.block_devices = reader.list(&mut file, "block_devices", BlockDevice::is_sound);

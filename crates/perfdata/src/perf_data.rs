@@ -100,6 +100,8 @@ impl PerfData {
         let header = Header::parse(&directory.main, file, &mut diagnostics)?;
         let mut attrs = attr::parse_section(file, &header.attrs, header.attr_size, &mut diagnostics);
         let features = Features::parse(file, &header, &mut attrs, &mut diagnostics);
+        let of_this = |machine: Machine| machine.told_of(&directory.path, &features, &mut diagnostics);
+        let machine = machine.and_then(of_this);
         let numa = Numa::new(&features, machine.as_ref());
         let formats = tracing_data(file, &header, &mut diagnostics);
         tracepoint::name_attrs(&mut attrs, &formats);

@@ -122,7 +122,7 @@ fn nodes_have_cpus_and_memory() {
 }
 
 #[test]
-fn network_devices_and_interrupts() {
+fn the_hosts_name_network_devices_and_interrupts() {
     let made = Made::new();
     let card = "sys/devices/pci0000:80/0000:82:00.0";
     made.file(&format!("{card}/numa_node"), "1\n").file(&format!("{card}/net/eth0/ifindex"), "2\n");
@@ -130,9 +130,11 @@ fn network_devices_and_interrupts() {
     made.file("sys/devices/virtual/net/lo/ifindex", "1\n")
         .link("sys/class/net/lo", "../../devices/virtual/net/lo");
     made.file("sys/class/net/bonding_masters", "\n");
+    made.file("proc/sys/kernel/hostname", "trade7\n");
     made.file("sys/kernel/irq/24/actions", "eth0-TxRx-0\n").file("proc/irq/24/node", "1\n");
     made.file("sys/kernel/irq/9/actions", "acpi,other\n").file("sys/kernel/irq/30/actions", "\n");
     let machine = made.machine();
+    assert_eq!(machine.host.as_deref(), Some("trade7"));
     let net = |name: &str, index, node| NetworkDevice { name: name.to_owned(), index, node };
     assert_eq!(machine.network_devices, [net("eth0", 2, Some(1)), net("lo", 1, None)]);
     let irq = |number, actions: &[&str], node| Interrupt {

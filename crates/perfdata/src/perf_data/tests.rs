@@ -5,7 +5,9 @@ use std::path::Path;
 
 use model::{Cpu, FileOffset, MapEvent, PerfTime, Pid, Tid, TimeConversion};
 
-use crate::test_file::{SAMPLE_ID_ALL, TestFile, USUAL_SAMPLE_TYPE, attr, findings, name, record, trailer};
+use crate::test_file::{
+    SAMPLE_ID_ALL, TestFile, USUAL_SAMPLE_TYPE, attr, feature_string, findings, name, record, trailer,
+};
 use crate::{Error, LossKind, Machine, PerfData, Record, bytes};
 
 fn open(bytes: &[u8]) -> Result<PerfData, Error> {
@@ -22,6 +24,31 @@ fn the_machine_file_is_read_of_files_alone() {
     assert!(PerfData::open(&path).expect("a sound header").machine().is_some());
     let in_memory = PerfData::from_bytes(&path, bytes).expect("a sound header");
     assert_eq!(in_memory.machine(), None);
+}
+
+/// perf writes the host's name into the header (bit 3); a file that was copied here may be another machine's.
+#[test]
+fn a_machine_file_of_another_host_is_not_used() {
+    let used = |written: &str, header: Option<&str>| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("perf.data");
+        let capture = header
+            .into_iter()
+            .fold(TestFile::new().record(82, 0, &[]), |file, name| file.feature(3, feature_string(name)));
+        std::fs::write(&path, capture.bytes()).expect("written");
+        let text = format!("{{\"schema\": \"tailtrace-machine/1\", {written}}}");
+        std::fs::write(Machine::place(&path), text).expect("written");
+        let perf_data = PerfData::open(&path).expect("a sound header");
+        let is_said = perf_data.diagnostics().iter().any(|finding| {
+            finding.what.starts_with("of the machine trade8, the capture of trade7: it is not used")
+        });
+        (perf_data.machine().is_some(), is_said)
+    };
+    assert_eq!(used(r#""host": "trade7""#, Some("trade7")), (true, false));
+    assert_eq!(used(r#""host": "trade8""#, Some("trade7")), (false, true));
+    // The one or the other does not tell.
+    assert_eq!(used(r#""host": null"#, Some("trade7")), (true, false));
+    assert_eq!(used(r#""host": "trade8""#, None), (true, false));
 }
 
 #[test]
