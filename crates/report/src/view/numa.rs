@@ -86,7 +86,7 @@ impl NumaUse {
     /// One statement each: threads, devices, memory, pages. The first stands also where no CPU is known.
     pub fn words(&self) -> Vec<String> {
         let mut words = vec![format!("ran on {}", threads(&self.threads))];
-        words.extend(self.devices.iter().take(MOST_NAMED).map(DeviceUse::words));
+        words.extend(devices(&self.devices));
         words.push(memory(self.memory.as_ref()));
         words.extend(
             self.pages
@@ -107,12 +107,7 @@ impl NumaView {
             threads(&fast.threads)
         )];
         for (whose, used) in [("slow", slow), ("fast", fast)] {
-            words.extend(
-                used.devices
-                    .iter()
-                    .take(MOST_NAMED)
-                    .map(|device| format!("{whose} ones: {}", device.words())),
-            );
+            words.extend(devices(&used.devices).into_iter().map(|words| format!("{whose} ones: {words}")));
         }
         if slow.memory.is_none() && fast.memory.is_none() {
             words.push(memory(None));
@@ -184,6 +179,15 @@ fn listed(nodes: impl Iterator<Item = String>) -> String {
     told.truncate(MOST_NAMED);
     let told = told.join(", ");
     if more == 0 { told } else { format!("{told} and {more} more") }
+}
+
+/// A statement for each device; of those that are not named, how many and how often they were waited for.
+fn devices(devices: &[DeviceUse]) -> Vec<String> {
+    let (told, rest) = devices.split_at(devices.len().min(MOST_NAMED));
+    let waits = rest.iter().fold(0_u64, |sum, device| sum.saturating_add(device.waits));
+    let more = (!rest.is_empty())
+        .then(|| format!("{}: {}", counted(rest.len() as u64, "more device"), counted(waits, "wait")));
+    told.iter().map(DeviceUse::words).chain(more).collect()
 }
 
 fn memory(used: Option<&MemoryUse>) -> String {
@@ -278,6 +282,18 @@ mod tests {
         assert!(words[0].ends_with("node 6 (10 %), node 7 (10 %) and 2 more"), "{words:?}");
         assert!(words[1].ends_with("node 6 1, node 7 1 and 2 more"), "{words:?}");
         assert!(used(8).words().iter().all(|words| !words.contains("more")));
+    }
+
+    /// Ten devices, waited for 0 to 9 times: the last two, 8 and 9, are counted.
+    #[test]
+    fn devices_that_are_not_named_are_counted() {
+        let device =
+            |waits| DeviceUse { device: format!("8:{waits}"), waits, unknown: waits, ..DeviceUse::default() };
+        let used = |count| NumaUse { devices: (0..count).map(device).collect(), ..NumaUse::default() };
+        assert_eq!(used(10).words()[9], "2 more devices: 17 waits");
+        assert_eq!(used(8).words().len(), 1 + 8 + 1);
+        let view = NumaView { slow: used(9), fast: used(0) };
+        assert_eq!(view.words()[9], "slow ones: 1 more device: 8 waits");
     }
 
     #[test]
