@@ -73,6 +73,22 @@ fn a_sound_capture_has_what_it_has() {
     );
 }
 
+/// Records of single threads tell nothing of others, though there are some of each kind.
+#[test]
+fn a_recording_of_threads_does_not_know_their_neighbours() {
+    let capture = emulated("block");
+    let perf_data = capture.root.join("thread/perf.data");
+    let report = explain(&capture, &perf_data, Path::new(&capture.intervals()), &["--id", "0"]);
+    expect(
+        &checks_of(&report),
+        &[
+            ("schedule", "good", "cover the interval"),
+            ("records", "partial", "of the recorded threads alone"),
+            ("neighbours", "partial", "only the recorded threads' switches are known"),
+        ],
+    );
+}
+
 /// All of its PT bytes are PAD: the headers still say that trace was recorded.
 #[test]
 fn without_packets_nothing_is_said_of_them() {

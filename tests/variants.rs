@@ -215,7 +215,7 @@ fn variants(capture: &Capture, folder: &Path) -> Vec<Variant> {
         vec![("no tracepoints", no_tracepoints, "sched:sched_waking"), ("sideband only", no_trace, "loss")];
     for (what, path, lacks) in [
         ("user only", "user/perf.data", "user code only"),
-        ("single threads", "thread/perf.data", "irq:irq_handler_entry"),
+        ("single threads", "thread/perf.data", "of the recorded threads alone"),
     ] {
         let path = capture.root.join(path);
         if path.exists() {

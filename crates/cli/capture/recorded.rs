@@ -23,12 +23,15 @@ pub(crate) struct Kinds {
     pub(crate) softirqs: bool,
     /// `raw_syscalls`, or the tracepoints of single system calls.
     pub(crate) syscalls: bool,
+    /// Of what some threads did alone (`perf record -p`, `--per-thread`): nobody else's switches and wake-ups.
+    #[serde(default)]
+    pub(crate) of_threads: bool,
 }
 
 impl Kinds {
     /// Looks through the records until all kinds are found.
     fn of(perf: &PerfData) -> Kinds {
-        let mut kinds = Kinds::default();
+        let mut kinds = Kinds { of_threads: is_of_threads(perf), ..Kinds::default() };
         for timed in perf.records() {
             match &timed.record {
                 Record::Switch { .. } => kinds.own_switches = true,
@@ -58,10 +61,23 @@ impl Kinds {
         self.switches && self.wakings && self.irqs && self.softirqs && self.syscalls
     }
 
+    /// Whether records tell when other threads than the recorded ones were on a CPU.
+    pub(crate) fn tell_others(self) -> bool {
+        self.switches && !self.of_threads
+    }
+
     /// Whether any record tells when threads were on a CPU.
     pub(crate) fn tell_switches(self) -> bool {
         self.switches || self.own_switches
     }
+}
+
+/// Whether threads were recorded instead of CPUs: their own buffers say so, or SWITCH records, which on a recorded CPU are
+/// `SWITCH_CPU_WIDE` (`perf_event.h`).
+fn is_of_threads(perf: &PerfData) -> bool {
+    let counts = perf.record_counts();
+    let has = |wanted: &str| counts.iter().any(|(name, count)| name == wanted && *count > 0);
+    perf.aux_buffers().iter().any(|buffer| buffer.cpu.is_none()) || has("SWITCH") && !has("SWITCH_CPU_WIDE")
 }
 
 /// What was recorded.

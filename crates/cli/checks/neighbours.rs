@@ -75,7 +75,7 @@ impl Subject<'_> {
         if unknown.0 > 0 {
             doubts.push(format!("not known for {} of the interval's time", tenths(unknown.0, all.0)));
         }
-        if !kinds.switches {
+        if !kinds.tell_others() {
             doubts.push("only the recorded threads' switches are known, nobody else's".to_owned());
         }
         let state = if doubts.is_empty() { CheckState::Good } else { CheckState::Partial };

@@ -61,14 +61,20 @@ impl Subject<'_> {
             (kinds.softirqs, "softirqs", "irq:softirq_entry", "softirqs where there is no kernel trace"),
             (kinds.syscalls, "system calls", "raw_syscalls:*", "their arguments: futexes, descriptors"),
         ];
-        let missing: Vec<String> = (all.iter().filter(|kind| !kind.0))
+        let mut missing: Vec<String> = (all.iter().filter(|kind| !kind.0))
             .map(|(_, name, event, untold)| format!("no {name} ({event}): {untold} cannot be told"))
             .collect();
-        let state = match missing.len() {
-            0 => return check("records", CheckState::Good, "of all kinds"),
-            some if some < all.len() => CheckState::Partial,
-            _ => CheckState::Missing,
-        };
-        check("records", state, missing.join("; "))
+        if missing.len() == all.len() {
+            return check("records", CheckState::Missing, missing.join("; "));
+        }
+        if kinds.of_threads {
+            missing.push(
+                "of the recorded threads alone (record with -a): what others did cannot be told".to_owned(),
+            );
+        }
+        if missing.is_empty() {
+            return check("records", CheckState::Good, "of all kinds");
+        }
+        check("records", CheckState::Partial, missing.join("; "))
     }
 }
