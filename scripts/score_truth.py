@@ -54,19 +54,23 @@ class Truth:
         return [id for id in ids if id not in self.planted]
 
     def told_by(self, variant):
-        """What a variant of the capture can tell: causes that it cannot tell apart are one (docs/known-truth.md)."""
-        self.planted = {id: self.planted_told_by(variant, known) for id, known in self.planted.items()}
+        """What a variant of the capture can tell: causes that it cannot tell apart are one (docs/known-truth.md). What one of them
+        has more, another may have less: an interval is planted in which some group of them stands out."""
+        self.planted = {id: told for id, known in self.planted.items() if (told := self.planted_told_by(variant, known))}
         self.tells_switches = variant != "thread"
         self.causes = {id: grouped_times(causes, variant) for id, causes in self.causes.items()}
         return self
 
 
     def planted_told_by(self, variant, known):
-        """A group's excess is that of all its causes: another than the dominant cause's may be larger."""
+        """A group's excess is that of all its causes: another than the dominant cause's may be larger. None if no group has any."""
         shares = grouped(known.shares, variant)
         if len(shares) < len(known.shares):
             typical = grouped_times(self.typical, variant)
-            shares.sort(key=lambda share: (share.cause in UNPLANTED, typical.get(share.cause, 0) - share.ns))
+            excess = {share.cause: share.ns - typical.get(share.cause, 0) for share in shares if share.cause not in UNPLANTED}
+            if max(excess.values(), default=0) <= 0:
+                return None
+            shares.sort(key=lambda share: -excess.get(share.cause, float("-inf")))
         by = known.by if shares[0].cause == group(known.shares[0].cause, variant) else ""
         return Planted(known.ns, shares, by)
 
