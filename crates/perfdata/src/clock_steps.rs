@@ -56,6 +56,8 @@ impl PerfData {
         let by_thread = self.aux_buffers.iter().any(|buffer| buffer.cpu.is_none());
         let pairs = self.backwards.pairs.iter();
         pairs
+            // A ring that is written again says nothing of its clock.
+            .filter(|(_, behind)| self.repeats.binary_search(&behind.offset).is_err())
             .filter_map(|(before, behind)| {
                 let (a, b) = (self.record_at(before.offset)?, self.record_at(behind.offset)?);
                 let same_ring = a.cpu == b.cpu && (!by_thread || a.thread == b.thread);

@@ -27,6 +27,7 @@ mod perf_data;
 mod read_ahead;
 mod reads;
 mod record;
+mod repeats;
 mod resync;
 mod schedule;
 mod slice;

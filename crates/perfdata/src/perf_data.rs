@@ -38,8 +38,10 @@ pub struct PerfData {
     numa: Numa,
     formats: Formats,
     pub(crate) layout: Layout,
-    /// In the order of time; records of the same time in the order of the file.
+    /// In the order of time; records of the same time in the order of the file. Without the repeats.
     pub(crate) index: Vec<IndexEntry>,
+    /// Where records stand that stand before it, too; sorted.
+    pub(crate) repeats: Vec<FileOffset>,
     /// The part of `index` that names threads or changes address spaces.
     map_index: Vec<IndexEntry>,
     pub(crate) backwards: Backwards,
@@ -47,7 +49,7 @@ pub struct PerfData {
     pub(crate) aux_buffers: Vec<AuxBuffer>,
     intel_pt: Option<IntelPtInfo>,
     time_conversion: Option<TimeConversion>,
-    diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
     schedule: OnceLock<Schedule>,
     thread_names: OnceLock<ThreadNames>,
     pub(crate) files: Files,
@@ -120,6 +122,7 @@ impl PerfData {
             index: sorted(walked.index),
             map_index: sorted(walked.map_index),
             backwards: walked.backwards,
+            repeats: Vec::new(),
             counts: walked.counts,
             aux_buffers: walked.aux_buffers,
             intel_pt: None,
@@ -134,6 +137,7 @@ impl PerfData {
             slice_note,
             origins: OnceLock::new(),
         };
+        perf_data.leave_out_repeats();
         perf_data.finish(walked.auxtrace_info, walked.time_conv);
         Ok(perf_data)
     }
@@ -328,7 +332,7 @@ impl PerfData {
         Schema { attrs: &self.attrs, layout: &self.layout, formats: &self.formats }
     }
 
-    /// All records in the order of time.
+    /// All records in the order of time; what stands in the file twice comes once ([`PerfData::repeats`]).
     ///
     /// What perf wrote itself about the time before the recording comes first; a record that can have no time
     /// (AUXTRACE, `FINISHED_ROUND`) stands behind the record before it in the file.

@@ -96,13 +96,15 @@ fn the_note_comes_back_and_places_are_those_of_the_recording() {
 }
 
 proptest! {
-    /// All records, byte for byte and in order, where all are wanted.
+    /// All records, byte for byte and in order, where all are wanted; what stands there twice once.
     #[test]
     fn a_slice_of_everything_holds_every_record(times in prop::collection::vec(2u64..1_000, 0..40)) {
         let perf = capture(&times);
         let slice = reopened(&perf, &SlicePlan::default());
         prop_assert_eq!(records(&slice), records(&perf));
-        prop_assert_eq!(slice.diagnostics(), perf.diagnostics());
+        prop_assert!(slice.repeats().is_empty());
+        let said = perf.diagnostics().iter().filter(|it| !it.what.contains("stand in the file twice"));
+        prop_assert!(slice.diagnostics().iter().eq(said), "{:?}", slice.diagnostics());
     }
 
     /// Of a time every record, byte for byte, and what names threads; nothing that the recording has not.
