@@ -40,10 +40,10 @@ pub struct PerfData {
     pub(crate) layout: Layout,
     /// In the order of time; records of the same time in the order of the file. Without the repeats.
     pub(crate) index: Vec<IndexEntry>,
-    /// Where records stand that stand before it, too; sorted.
+    /// Where the second copies of records stand, in the order of the file.
     pub(crate) repeats: Vec<FileOffset>,
     /// The part of `index` that names threads or changes address spaces.
-    map_index: Vec<IndexEntry>,
+    pub(crate) map_index: Vec<IndexEntry>,
     pub(crate) backwards: Backwards,
     counts: Counts,
     pub(crate) aux_buffers: Vec<AuxBuffer>,

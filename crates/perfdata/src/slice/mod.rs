@@ -88,7 +88,9 @@ impl PerfData {
             return offset;
         };
         let origins = self.origins.get_or_init(|| {
-            let mut records: Vec<FileOffset> = self.index.iter().map(|entry| entry.offset).collect();
+            // The note names each record that stands in the file, what stands there twice, too.
+            let once = self.index.iter().map(|entry| entry.offset);
+            let mut records: Vec<FileOffset> = once.chain(self.repeats.iter().copied()).collect();
             records.sort_unstable();
             let buffers: BTreeSet<FileOffset> =
                 self.aux_buffers.iter().map(|buffer| buffer.record_offset).collect();
