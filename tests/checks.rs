@@ -79,12 +79,44 @@ fn a_recording_of_threads_does_not_know_their_neighbours() {
     let capture = emulated("block");
     let perf_data = capture.root.join("thread/perf.data");
     let report = explain(&capture, &perf_data, Path::new(&capture.intervals()), &["--id", "0"]);
+    let checks = checks_of(&report);
     expect(
-        &checks_of(&report),
+        &checks,
         &[
             ("schedule", "good", "cover the interval"),
             ("records", "partial", "of the recorded threads alone"),
             ("neighbours", "partial", "only the recorded threads' switches are known"),
+        ],
+    );
+    assert!(!checks["neighbours"].1.contains("nobody, "), "{checks:?}");
+    assert!(
+        checks["neighbours"].1.starts_with("on its CPU meanwhile none of the recorded threads"),
+        "{checks:?}"
+    );
+}
+
+/// perf may ask for all switches of the CPUs of a thread that it records: the `THREAD_MAP` (73) says that it is one.
+#[test]
+fn a_recording_of_a_thread_may_know_its_neighbours() {
+    let (capture, folder) = (emulated("block"), tempfile::tempdir().expect("a folder"));
+    let copy = folder.path().join("perf.data");
+    let mut bytes = fs::read(capture.perf_data.join("data")).expect("readable");
+    let sound = PerfData::open(&capture.perf_data).expect("the fixture opens");
+    let map = sound.records().find(|timed| matches!(timed.record, Record::ThreadMap { .. })).expect("a map");
+    let at = usize::try_from(map.offset.0).expect("fits");
+    assert_eq!(
+        (bytes[at], &bytes[at + 16..at + 24]),
+        (73, &[0xff; 8][..]),
+        "behind the header and the count"
+    );
+    bytes[at + 16..at + 24].copy_from_slice(&7u64.to_le_bytes());
+    fs::write(&copy, bytes).expect("written");
+    let report = explain(&capture, &copy, Path::new(&capture.intervals()), &["--id", "0"]);
+    expect(
+        &checks_of(&report),
+        &[
+            ("records", "partial", "of the recorded threads alone"),
+            ("neighbours", "good", "on its CPU meanwhile nobody"),
         ],
     );
 }

@@ -23,7 +23,10 @@ pub(crate) struct Kinds {
     pub(crate) softirqs: bool,
     /// `raw_syscalls`, or the tracepoints of single system calls.
     pub(crate) syscalls: bool,
-    /// Of what some threads did alone (`perf record -p`, `--per-thread`): nobody else's switches and wake-ups.
+    /// `SWITCH_CPU_WIDE`: also in a recording of threads, where perf may ask for it.
+    #[serde(default)]
+    pub(crate) cpu_switches: bool,
+    /// Of what some threads did alone (`perf record -p`, `--per-thread`, or of a command): nobody else's wake-ups.
     #[serde(default)]
     pub(crate) of_threads: bool,
 }
@@ -31,11 +34,18 @@ pub(crate) struct Kinds {
 impl Kinds {
     /// Looks through the records until all kinds are found.
     fn of(perf: &PerfData) -> Kinds {
-        let mut kinds = Kinds { of_threads: is_of_threads(perf), ..Kinds::default() };
+        let counts = perf.record_counts();
+        let has = |wanted: &str| counts.iter().any(|(name, count)| name == wanted && *count > 0);
+        let cpu_switches = has("SWITCH_CPU_WIDE");
+        // Buffers of threads say so, or SWITCH records, which on a recorded CPU are `SWITCH_CPU_WIDE` (`perf_event.h`).
+        let of_threads =
+            perf.aux_buffers().iter().any(|buffer| buffer.cpu.is_none()) || has("SWITCH") && !cpu_switches;
+        let mut kinds = Kinds { cpu_switches, switches: cpu_switches, of_threads, ..Kinds::default() };
         for timed in perf.records() {
             match &timed.record {
+                // perf writes it before all that has a time.
+                Record::ThreadMap { names_threads: true } => kinds.of_threads = true,
                 Record::Switch { .. } => kinds.own_switches = true,
-                Record::SwitchCpuWide { .. } => kinds.switches = true,
                 Record::Sample(sample) => kinds.see(sample.event_name().unwrap_or_default()),
                 _ => {}
             }
@@ -63,21 +73,13 @@ impl Kinds {
 
     /// Whether records tell when other threads than the recorded ones were on a CPU.
     pub(crate) fn tell_others(self) -> bool {
-        self.switches && !self.of_threads
+        self.cpu_switches || self.switches && !self.of_threads
     }
 
     /// Whether any record tells when threads were on a CPU.
     pub(crate) fn tell_switches(self) -> bool {
         self.switches || self.own_switches
     }
-}
-
-/// Whether threads were recorded instead of CPUs: their own buffers say so, or SWITCH records, which on a recorded CPU are
-/// `SWITCH_CPU_WIDE` (`perf_event.h`).
-fn is_of_threads(perf: &PerfData) -> bool {
-    let counts = perf.record_counts();
-    let has = |wanted: &str| counts.iter().any(|(name, count)| name == wanted && *count > 0);
-    perf.aux_buffers().iter().any(|buffer| buffer.cpu.is_none()) || has("SWITCH") && !has("SWITCH_CPU_WIDE")
 }
 
 /// What was recorded.

@@ -62,9 +62,11 @@ impl Subject<'_> {
             }
         }
         let at = self.examined.interval.range.start;
-        let mut detail = format!("on its CPU meanwhile {}", tell(&on_cpu, capture, at));
+        let nobody = if kinds.tell_others() { "nobody" } else { "none of the recorded threads" };
+        let tell = |ran: &Ran| tell(ran, capture, at).unwrap_or_else(|| nobody.to_owned());
+        let mut detail = format!("on its CPU meanwhile {}", tell(&on_cpu));
         if siblings_known {
-            let others = format!("; on the sibling hyper-thread {}", tell(&beside, capture, at));
+            let others = format!("; on the sibling hyper-thread {}", tell(&beside));
             detail.push_str(&others);
         } else {
             doubts.push("which CPUs share a core is not in the capture".to_owned());
@@ -90,8 +92,8 @@ fn add(sums: &mut Ran, ran: impl Iterator<Item = (ThreadId, u64)>) {
     }
 }
 
-/// The three longest, with their times.
-fn tell(sums: &Ran, capture: &Capture<'_>, at: Tsc) -> String {
+/// The three longest, with their times; `None` where there is none.
+fn tell(sums: &Ran, capture: &Capture<'_>, at: Tsc) -> Option<String> {
     let mut longest: Vec<(&ThreadId, &u64)> = sums.iter().collect();
     longest.sort_by_key(|&(thread, ns)| (Reverse(*ns), *thread));
     let name = |thread: ThreadId| capture.comm(thread, at).unwrap_or_default();
@@ -100,8 +102,8 @@ fn tell(sums: &Ran, capture: &Capture<'_>, at: Tsc) -> String {
     };
     let told: Vec<String> = longest.into_iter().take(NAMED).map(one).collect();
     match sums.len() {
-        0 => "nobody".to_owned(),
-        count if count > NAMED => format!("{} and {} more", told.join(", "), count - NAMED),
-        _ => told.join(", "),
+        0 => None,
+        count if count > NAMED => Some(format!("{} and {} more", told.join(", "), count - NAMED)),
+        _ => Some(told.join(", ")),
     }
 }

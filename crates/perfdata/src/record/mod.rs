@@ -160,7 +160,10 @@ pub enum Record<'a> {
         cpu: u32,
     },
     AuxtraceError(AuxtraceError<'a>),
-    ThreadMap,
+    /// The threads that were recorded: those that it names, or all.
+    ThreadMap {
+        names_threads: bool,
+    },
     CpuMap,
     StatConfig,
     Stat,

@@ -38,7 +38,7 @@ pub(super) fn parse(header: Header, body: &[u8]) -> Option<Record<'_>> {
             cpu: fields.u32()?,
         },
         kinds::AUXTRACE_ERROR => Record::AuxtraceError(auxtrace_error(&mut fields)?),
-        kinds::THREAD_MAP => Record::ThreadMap,
+        kinds::THREAD_MAP => Record::ThreadMap { names_threads: names_threads(&mut fields) },
         kinds::CPU_MAP => Record::CpuMap,
         kinds::STAT_CONFIG => Record::StatConfig,
         kinds::STAT => Record::Stat,
@@ -54,6 +54,13 @@ pub(super) fn parse(header: Header, body: &[u8]) -> Option<Record<'_>> {
         }
         kind => Record::Unknown { kind },
     })
+}
+
+/// Whether a map of threads (`struct perf_record_thread_map`: how many, then for each the number in 64 bits and a name) names some;
+/// -1 stands for all.
+fn names_threads(fields: &mut Fields<'_>) -> bool {
+    let (count, first) = (fields.u64(), fields.u64());
+    count.is_some_and(|count| count > 0) && first.is_some_and(|first| first != u64::MAX)
 }
 
 /// A thread id that an AUXTRACE record names; all ones stand for none.

@@ -5,7 +5,7 @@ use tailtrace_perfdata::{PerfData, Record, TimedRecord};
 use crate::captures;
 
 /// What `perf script -D` prints of one record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Printed {
     offset: u64,
     time: u64,
@@ -28,13 +28,15 @@ fn records_equal_perf_script_dump() {
         let mut printed: Vec<Printed> = text.lines().filter_map(parse_line).collect();
         let perf_data = PerfData::open(&capture).expect("opens");
         let place = capture.display().to_string();
-        leave_out_repeats(&mut printed, &perf_data);
 
         // perf hands records with a time out in order of time; at the same time, in the order of the file.
         let mut theirs: Vec<_> = printed.iter().map(Printed::place).filter(|&(time, _)| time != 0).collect();
-        let ours = perf_data.records().filter(|record| record.time.is_some());
+        assert!(
+            perf_data.records().filter_map(|it| it.time).is_sorted(),
+            "{place}: not in the order of time"
+        );
+        let ours = all_records(&perf_data).into_iter().filter(|record| record.time.is_some());
         let mut ours: Vec<_> = ours.map(|record| place_of(&perf_data, &record)).collect();
-        assert!(ours.is_sorted_by_key(|&(time, _)| time), "{place}: not in the order of time");
         if capture.join("data.0").exists() {
             // Several files at once: which comes first at the same time is open.
             ours.sort_unstable();
@@ -47,8 +49,8 @@ fn records_equal_perf_script_dump() {
         assert!(ours == theirs, "{place}: another order than perf's from record {differing:?} on");
 
         // perf does not print COMPRESSED records, only what comes out of them.
-        let mut ours: Vec<TimedRecord<'_>> =
-            perf_data.records().filter(|it| !matches!(it.record, Record::Compressed { .. })).collect();
+        let mut ours = all_records(&perf_data);
+        ours.retain(|it| !matches!(it.record, Record::Compressed { .. }));
         ours.sort_by_key(|record| (place_of(&perf_data, record), name_of(&record.record)));
         printed.sort_by(|a, b| (a.place(), &a.name).cmp(&(b.place(), &b.name)));
         assert_eq!(ours.len(), printed.len(), "{place}");
@@ -59,15 +61,14 @@ fn records_equal_perf_script_dump() {
     }
 }
 
-/// Takes out what we say stands there twice, where perf has it twice.
-fn leave_out_repeats(printed: &mut Vec<Printed>, perf_data: &PerfData) {
-    for &repeat in perf_data.repeats() {
-        let offset = perf_data.file_position(repeat).expect("in a file").offset;
-        let index = printed.iter().position(|it| it.offset == offset).expect("perf has it");
-        let again = printed.remove(index);
-        let alike = |it: &Printed| Printed { offset, ..it.clone() } == again && it.offset < offset;
-        assert!(printed.iter().any(alike), "{again:?} stands there once");
+/// In the order of time, and with what stands there twice, in the order of the file: perf prints both.
+fn all_records(perf_data: &PerfData) -> Vec<TimedRecord<'_>> {
+    let mut records: Vec<TimedRecord<'_>> = perf_data.records().collect();
+    if !perf_data.repeats().is_empty() {
+        records.extend(perf_data.repeats().iter().filter_map(|&offset| perf_data.record_at(offset)));
+        records.sort_by_key(|record| place_of(perf_data, record));
     }
+    records
 }
 
 /// Time and offset: perf gives what came out of a COMPRESSED record that record's offset.
@@ -110,7 +111,7 @@ fn name_of(record: &Record<'_>) -> &'static str {
         Record::Auxtrace { .. } => "AUXTRACE",
         Record::TimeConv { .. } => "TIME_CONV",
         Record::IdIndex { .. } => "ID_INDEX",
-        Record::ThreadMap => "THREAD_MAP",
+        Record::ThreadMap { .. } => "THREAD_MAP",
         Record::CpuMap => "CPU_MAP",
         Record::FinishedRound => "FINISHED_ROUND",
         Record::FinishedInit => "FINISHED_INIT",

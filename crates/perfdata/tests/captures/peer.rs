@@ -92,7 +92,7 @@ fn is_perfs_own(record: &Record<'_>) -> bool {
             | Record::Auxtrace { .. }
             | Record::TimeConv { .. }
             | Record::IdIndex { .. }
-            | Record::ThreadMap
+            | Record::ThreadMap { .. }
             | Record::CpuMap
             | Record::FinishedRound
             | Record::FinishedInit
