@@ -1,5 +1,6 @@
 //! NUMA nodes of threads, devices and memory, and names of devices, in scenarios whose figures are worked out by hand.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -118,6 +119,9 @@ fn one_node_is_not_worth_a_word() {
 fn the_machine_file_goes_along() {
     let folder = tempfile::tempdir().expect("a folder");
     let capture = made("block_io-named_disk", folder.path());
+    let machine = capture.join("machine.json");
+    let text = fs::read_to_string(&machine).expect("the machine file");
+    fs::write(&machine, text.replacen('{', "{\"host\": \"scenario\",", 1)).expect("written");
     let original = explained(&capture);
     let intervals = capture.with_file_name("intervals.csv");
     let chosen = ["--intervals", &intervals.to_string_lossy(), "--id", "8", "-o"];
@@ -126,6 +130,12 @@ fn the_machine_file_goes_along() {
     run("bundle", &capture, &[&chosen[..], &[&bundle.to_string_lossy()]].concat());
     run("bundle", &capture, &[&chosen[..], &[&redacted.to_string_lossy(), "--redact"]].concat());
     assert!(slice.join("machine.json").exists() && bundle.join("slice/machine.json").exists());
+    let host = |file: &Path| -> Value {
+        serde_json::from_slice::<Value>(&fs::read(file).expect("a machine file")).expect("JSON")["host"]
+            .clone()
+    };
+    assert_eq!(host(&bundle.join("slice/machine.json")), "scenario");
+    assert_eq!(host(&redacted.join("slice/machine.json")), "host-1");
     let of_slice: Value =
         serde_json::from_slice(&run("explain", &slice, &["--format", "json"])).expect("JSON");
     let mut opened = vec![of_slice];
@@ -151,7 +161,7 @@ fn a_damaged_machine_file_costs_names_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let capture = made("block_io-named_disk", folder.path());
     for text in ["{\"schema\"", "{\"schema\": \"tailtrace-machine/1\", \"block_devices\": [{\"name\": 3}]}"] {
-        std::fs::write(capture.join("machine.json"), text).expect("written");
+        fs::write(capture.join("machine.json"), text).expect("written");
         let report = explained(&capture);
         assert_eq!(report["outliers"][0]["numa"]["devices"][0]["device"], "259:1");
         let diagnostics = report["diagnostics"].as_array().expect("a list");

@@ -63,9 +63,9 @@ impl Redaction {
         for (number, user) in users.into_iter().filter(|user| user.len() > 2).enumerate() {
             texts.entry(user).or_insert_with(|| format!("user-{}", number + 1));
         }
-        if let Some(host) = perf.features().hostname.clone().filter(|host| !host.is_empty()) {
-            texts.insert(host, HOST.to_owned());
-        }
+        let of_machine = perf.machine().and_then(|machine| machine.host.clone());
+        let hosts = [perf.features().hostname.clone(), of_machine].into_iter().flatten();
+        texts.extend(hosts.filter(|host| !host.is_empty()).map(|host| (host, HOST.to_owned())));
         let command_line = COMMAND_LINE.map(str::to_owned).to_vec();
         let mut texts: Vec<(String, String)> = texts.into_iter().collect();
         texts.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
