@@ -68,7 +68,7 @@ class Truth:
         if len(shares) < len(known.shares):
             typical = grouped_times(self.typical, variant)
             excess = {share.cause: share.ns - typical.get(share.cause, 0) for share in shares if share.cause not in UNPLANTED}
-            if max(excess.values(), default=0) <= 0:
+            if not is_slow(max(excess.values(), default=0), known.ns):
                 return None
             shares.sort(key=lambda share: -excess.get(share.cause, float("-inf")))
         by = known.by if shares[0].cause == group(known.shares[0].cause, variant) else ""
@@ -134,7 +134,12 @@ def of_log(truth):
 def stands_out(entry):
     """Whether anything but the user code's own jitter exceeds what is typical: what was planted may have missed."""
     by_comparison = entry["dominant"] in ("user.expected", "user.slower.other")
-    return not by_comparison and entry["dominant_excess_ns"] > max(0.05 * entry["ns"], 200)
+    return not by_comparison and is_slow(entry["dominant_excess_ns"], entry["ns"])
+
+
+def is_slow(excess, duration):
+    """Whether an excess is more than any interval may have."""
+    return excess > max(0.05 * duration, 200)
 
 
 def planted_causes(entry):
