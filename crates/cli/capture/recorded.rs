@@ -36,16 +36,15 @@ impl Kinds {
     fn of(perf: &PerfData) -> Kinds {
         let counts = perf.record_counts();
         let has = |wanted: &str| counts.iter().any(|(name, count)| name == wanted && *count > 0);
-        let cpu_switches = has("SWITCH_CPU_WIDE");
-        // Buffers of threads say so, or SWITCH records, which on a recorded CPU are `SWITCH_CPU_WIDE` (`perf_event.h`).
-        let of_threads =
-            perf.aux_buffers().iter().any(|buffer| buffer.cpu.is_none()) || has("SWITCH") && !cpu_switches;
-        let mut kinds = Kinds { cpu_switches, switches: cpu_switches, of_threads, ..Kinds::default() };
+        let (own_switches, cpu_switches) = (has("SWITCH"), has("SWITCH_CPU_WIDE"));
+        // On a recorded CPU switches are `SWITCH_CPU_WIDE` (`perf_event.h`).
+        let of_threads = perf.has_rings_of_threads() || own_switches && !cpu_switches;
+        let mut kinds =
+            Kinds { own_switches, cpu_switches, switches: cpu_switches, of_threads, ..Kinds::default() };
         for timed in perf.records() {
             match &timed.record {
                 // perf writes it before all that has a time.
                 Record::ThreadMap { names_threads: true } => kinds.of_threads = true,
-                Record::Switch { .. } => kinds.own_switches = true,
                 Record::Sample(sample) => kinds.see(sample.event_name().unwrap_or_default()),
                 _ => {}
             }

@@ -50,10 +50,14 @@ impl Backwards {
 }
 
 impl PerfData {
+    /// Whether threads were recorded one by one: each has a ring of its own, of whatever CPU it is on.
+    pub fn has_rings_of_threads(&self) -> bool {
+        self.aux_buffers.iter().any(|buffer| buffer.cpu.is_none())
+    }
+
     /// Where the clock of the records steps back by more than a millisecond, in the order of the file.
     pub fn clock_steps(&self) -> Vec<ClockStep> {
-        // Threads that are recorded one by one have a ring each, of whatever CPU they are on.
-        let by_thread = self.aux_buffers.iter().any(|buffer| buffer.cpu.is_none());
+        let by_thread = self.has_rings_of_threads();
         let pairs = self.backwards.pairs.iter();
         pairs
             // A ring that is written again says nothing of its clock.

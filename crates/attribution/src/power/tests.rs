@@ -40,6 +40,15 @@ fn script(table: &Table, last: u8) -> Script<'_> {
     script
 }
 
+/// An interrupt at 900 finds the CPU `ip` into the function that halts; the worker is back at 1100.
+fn wake(script: &mut Script<'_>, ip: u64) {
+    script
+        .interrupt_of(900, "do_idle", ip, "__schedule")
+        .block(905, "__schedule", 0, BlockEnd::Jump)
+        .block(1000, "__schedule", 0x40, BlockEnd::FarReturn)
+        .block(1100, "work", 0x20, BlockEnd::Jump);
+}
+
 fn causes(world: &World<'_>) -> Vec<(String, u64)> {
     told(&crate::attribute_alone(&world.examine(50..1050)).expect("a partition"))
         .into_iter()
@@ -82,14 +91,9 @@ fn without_packets_of_power_the_flow_still_tells_the_end() {
 fn a_cpu_on_its_way_halts_all_the_same() {
     let table = table();
     let mut script = Script::new(&table);
-    script
-        .block(0, "work", 0, BlockEnd::Jump)
-        .block(410, "do_idle", 0, BlockEnd::Jump)
-        .block(420, "do_idle", 0x10, BlockEnd::Jump)
-        .interrupt_of(900, "do_idle", 0x1c, "__schedule")
-        .block(905, "__schedule", 0, BlockEnd::Jump)
-        .block(1000, "__schedule", 0x40, BlockEnd::FarReturn)
-        .block(1100, "work", 0x20, BlockEnd::Jump);
+    script.block(0, "work", 0, BlockEnd::Jump);
+    script.block(410, "do_idle", 0, BlockEnd::Jump).block(420, "do_idle", 0x10, BlockEnd::Jump);
+    wake(&mut script, 0x1c);
     assert_eq!(
         causes(&world(&table, &script, true)),
         expected(&[
@@ -110,11 +114,8 @@ fn hlt_says_where_a_cpu_halts() {
         .block(0, "work", 0, BlockEnd::Jump)
         .block(410, "do_idle", 0x20, BlockEnd::Jump)
         .block(420, "do_idle", 0x10, BlockEnd::Jump)
-        .block(880, "do_idle", 0, BlockEnd::FallThrough)
-        .interrupt_of(900, "do_idle", 0x01, "__schedule")
-        .block(905, "__schedule", 0, BlockEnd::Jump)
-        .block(1000, "__schedule", 0x40, BlockEnd::FarReturn)
-        .block(1100, "work", 0x20, BlockEnd::Jump);
+        .block(880, "do_idle", 0, BlockEnd::FallThrough);
+    wake(&mut script, 0x01);
     assert_eq!(
         causes(&world(&table, &script, true)),
         expected(&[
