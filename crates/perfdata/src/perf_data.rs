@@ -9,23 +9,23 @@ use memmap2::Advice;
 use model::{Diagnostic, FileOffset, PerfTime, TimeConversion};
 
 use crate::asked_frequencies::AskedFrequencies;
-use crate::attr::{self, Attr};
+use crate::attr::Attr;
 use crate::aux::{AuxBuffer, AuxSample};
-use crate::auxtrace_index::AuxtraceIndex;
 use crate::clock_steps::Backwards;
-use crate::directory::{self, Directory};
-use crate::features::{self, Features};
+use crate::directory::Directory;
+use crate::features::Features;
 use crate::file::{FilePosition, Pieces, split};
 use crate::files::Files;
-use crate::header::Header;
 use crate::intel_pt::{IntelPtConfig, IntelPtInfo};
 use crate::reads::ReadNotes;
-use crate::record::{Counts, HEADER_SIZE, Layout, Record, Schema, TimedRecord};
+use crate::record::{Counts, Layout, Schema, TimedRecord};
 use crate::slice::SliceNote;
 use crate::thread_names::ThreadNames;
-use crate::tracepoint::{self, Formats, TracepointFormat};
-use crate::walk::{IndexEntry, Walked, Walker, sorted};
-use crate::{Error, Machine, Numa, Schedule};
+use crate::tracepoint::{Formats, TracepointFormat};
+use crate::walk::IndexEntry;
+use crate::{Machine, Numa, Schedule};
+
+mod open;
 
 /// An opened perf.data.
 #[derive(Debug)]
@@ -59,182 +59,6 @@ pub struct PerfData {
     pub(crate) slice_note: Option<SliceNote>,
     /// Where the records of a slice stood in the recording.
     pub(crate) origins: OnceLock<HashMap<FileOffset, FileOffset>>,
-}
-
-impl PerfData {
-    /// Opens a perf.data file, or a perf.data directory (`data`, `kcore_dir`).
-    ///
-    /// Reads the header, the feature sections and the headers of all records; AUX payloads are not touched.
-    ///
-    /// # Errors
-    /// Where the file cannot be read, is no perf.data, or is of a kind that cannot be used (pipe mode, big-endian).
-    /// Damage behind the header is no error: see [`PerfData::diagnostics`].
-    pub fn open(path: &Path) -> Result<PerfData, Error> {
-        let directory = directory::find(path)?;
-        let mut pieces = Pieces::default();
-        pieces.map(&directory.main)?;
-        for file in &directory.more_files {
-            pieces.map(file)?;
-        }
-        let mut diagnostics = Vec::new();
-        let machine = Machine::beside(path, &mut diagnostics);
-        PerfData::parse(directory, pieces, machine, diagnostics)
-    }
-
-    /// Reads a capture that is in memory already. For tests and the fuzzer; `path` only appears in messages, no file beside
-    /// it is looked for.
-    ///
-    /// # Errors
-    /// As [`PerfData::open`].
-    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<PerfData, Error> {
-        let mut pieces = Pieces::default();
-        pieces.own(path, bytes, Vec::new());
-        PerfData::parse(Directory::single_file(path), pieces, None, Vec::new())
-    }
-
-    fn parse(
-        directory: Directory,
-        mut pieces: Pieces,
-        machine: Option<Machine>,
-        mut diagnostics: Vec<Diagnostic>,
-    ) -> Result<PerfData, Error> {
-        let file = pieces.bytes(0);
-        let header = Header::parse(&directory.main, file, &mut diagnostics)?;
-        let mut attrs = attr::parse_section(file, &header.attrs, header.attr_size, &mut diagnostics);
-        let features = Features::parse(file, &header, &mut attrs, &mut diagnostics);
-        let of_this = |machine: Machine| machine.told_of(&directory.path, &features, &mut diagnostics);
-        let machine = machine.and_then(of_this);
-        let numa = Numa::new(&features, machine.as_ref());
-        let formats = tracing_data(file, &header, &mut diagnostics);
-        tracepoint::name_attrs(&mut attrs, &formats);
-        let layout = Layout::new(&attrs);
-        let slice_note = SliceNote::of(file, &header);
-        let walked = walk_all(&mut pieces, &header, &layout, &mut diagnostics);
-        let mut perf_data = PerfData {
-            directory,
-            pieces,
-            attrs,
-            features,
-            machine,
-            numa,
-            formats,
-            layout,
-            index: sorted(walked.index),
-            map_index: sorted(walked.map_index),
-            backwards: walked.backwards,
-            repeats: Vec::new(),
-            counts: walked.counts,
-            aux_buffers: walked.aux_buffers,
-            intel_pt: None,
-            time_conversion: None,
-            diagnostics,
-            schedule: OnceLock::new(),
-            thread_names: OnceLock::new(),
-            files: Files::default(),
-            asked_frequencies: OnceLock::new(),
-            aux_samples: OnceLock::new(),
-            reads: ReadNotes::default(),
-            slice_note,
-            origins: OnceLock::new(),
-        };
-        perf_data.leave_out_repeats();
-        perf_data.finish(walked.auxtrace_info, walked.time_conv);
-        Ok(perf_data)
-    }
-}
-
-fn tracing_data(file: &[u8], header: &Header, diagnostics: &mut Vec<Diagnostic>) -> Formats {
-    let section = header.features.iter().find(|(bit, _)| *bit == features::TRACING_DATA);
-    section.map_or_else(Formats::default, |(_, section)| {
-        tracepoint::parse_tracing_data(&file[section.clone()], section.start, diagnostics)
-    })
-}
-
-/// Walks the main file, the further files of a directory, and what comes out of COMPRESSED records.
-fn walk_all(
-    pieces: &mut Pieces,
-    header: &Header,
-    layout: &Layout,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Walked {
-    let section = header.features.iter().find(|(bit, _)| *bit == features::AUXTRACE);
-    let auxtrace = section.map_or_else(AuxtraceIndex::empty, |(_, section)| {
-        AuxtraceIndex::parse(&pieces.bytes(0)[section.clone()], &header.records)
-    });
-    let mut walked = Walked::default();
-    let files = pieces.len();
-    for piece in 0..files {
-        let (records, list) = if piece == 0 {
-            (header.records.clone(), &auxtrace)
-        } else {
-            (0..pieces.bytes(piece).len(), &AuxtraceIndex::default())
-        };
-        let walk = Walker { pieces, piece, layout, auxtrace: list, walked: &mut walked, diagnostics };
-        let copies = walk.walk(records);
-        pieces.keep(piece, copies);
-        let compressed = std::mem::take(&mut walked.compressed);
-        if compressed.is_empty() {
-            continue;
-        }
-        let unpacked = crate::compressed::unpack(pieces.bytes(piece), &compressed, diagnostics);
-        let path = pieces.path(piece).map(Path::to_path_buf).unwrap_or_default();
-        let end = unpacked.bytes.len();
-        let piece = pieces.own(&path, unpacked.bytes, unpacked.origins);
-        let auxtrace = &AuxtraceIndex::empty();
-        Walker { pieces, piece, layout, auxtrace, walked: &mut walked, diagnostics }.walk(0..end);
-    }
-    walked
-}
-
-impl PerfData {
-    /// The last step of opening: what needs single records, and the checks.
-    fn finish(&mut self, auxtrace_info: Option<FileOffset>, time_conv: Option<FileOffset>) {
-        self.intel_pt = auxtrace_info.and_then(|offset| IntelPtInfo::parse(self.body_at(offset)?));
-        if let (Some(intel_pt), Some(slice)) = (&mut self.intel_pt, &self.slice_note) {
-            intel_pt.snapshot_mode = slice.was_snapshot;
-        }
-        if let Some(offset) = auxtrace_info.filter(|_| self.intel_pt.is_none()) {
-            let what = "AUXTRACE_INFO is damaged or not of Intel PT: how the trace was set up is unknown";
-            self.diagnostics.push(Diagnostic::error(what).at_offset(offset));
-        }
-        self.time_conversion = self.find_time_conversion(time_conv);
-        for (kind, count) in self.counts.unknown() {
-            let what = format!("{count} records of the unknown type {kind} were skipped");
-            self.diagnostics.push(Diagnostic::note(what));
-        }
-    }
-
-    fn body_at(&self, offset: FileOffset) -> Option<&[u8]> {
-        let bytes = self.pieces.record(offset);
-        let size = crate::record::Header::read(bytes)?.size;
-        bytes.get(HEADER_SIZE..usize::from(size))
-    }
-
-    fn find_time_conversion(&mut self, time_conv: Option<FileOffset>) -> Option<TimeConversion> {
-        let uses_clock = self.attrs.iter().find(|attr| attr.use_clockid()).map(|attr| attr.clockid);
-        if let Some(clock) = uses_clock {
-            self.diagnostics.push(Diagnostic::warning(format!(
-                "recorded with `-k` (clock {clock}): its times cannot be related to the trace's TSC; \
-                 record without -k to join switches and tracepoints with the trace"
-            )));
-            return None;
-        }
-        let of_info = self.intel_pt.as_ref().filter(|pt| pt.cap_user_time_zero);
-        let of_record = || {
-            time_conv.and_then(|offset| match self.record_at(offset)?.record {
-                Record::TimeConv { conversion } => conversion,
-                _ => None,
-            })
-        };
-        let conversion = of_info.and_then(|pt| pt.time_conversion).or_else(of_record);
-        if conversion.is_none() && self.intel_pt.is_some() {
-            self.diagnostics.push(Diagnostic::warning(
-                "the file does not say how perf's times relate to the TSC: \
-                 switches and tracepoints cannot be joined with the trace",
-            ));
-        }
-        conversion
-    }
 }
 
 /// Facts about the whole capture.
