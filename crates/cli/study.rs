@@ -4,6 +4,7 @@
 //! trace itself). [`Study::baselines`] names whom an interval is compared with, [`Study::examine`] decodes, and
 //! [`Study::outlier_report`] joins both: the same whether all chosen intervals are wanted at once or one of them.
 
+mod overview;
 mod typical;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 use report::{HotRange, OutlierReport, Report, Timebase, View};
 
 use crate::args::{AnalysisArgs, InputArgs};
-use crate::capture::{self, Capture, Recorded};
+use crate::capture::{self, Capture};
 use crate::checks::{self, Subject};
 use crate::decoding::Decoders;
 use crate::hot_code::Timing;
@@ -26,7 +27,7 @@ use crate::read_ahead::{self, Stretch};
 use crate::seen::{Observing, SeenWindow};
 use crate::slice::{Carried, Note};
 use crate::watch::Watch;
-use crate::{numa, places, source, stat, view};
+use crate::{numa, places, source, view};
 
 /// The capture, all its intervals, and those that were chosen.
 pub(crate) struct Study<'a> {
@@ -151,62 +152,6 @@ impl<'a> Study<'a> {
     /// By member of the population: whether the rule calls it an outlier.
     pub(crate) fn is_outlier(&self) -> &[bool] {
         &self.is_outlier
-    }
-
-    /// The population and the choice, and what is wrong with the capture and the source; no outlier yet.
-    pub(crate) fn figures(&self) -> Report {
-        if let Some(carried) = &self.carried {
-            return carried.overview(self.capture.facts());
-        }
-        let statistics = self.population.statistics(self.rule);
-        Report {
-            capture: self.capture.facts(),
-            population: stat::population_summary(&statistics, view::counters(self.population)),
-            selection: stat::selection_summary(&self.selected),
-            diagnostics: self.source_diagnostics(),
-            ..Report::default()
-        }
-    }
-
-    /// [`Self::figures`] for who wants to explain the chosen ones, and is told where there are none.
-    pub(crate) fn overview(&self) -> Report {
-        Report { diagnostics: self.input_diagnostics(), ..self.figures() }
-    }
-
-    /// What is wrong with the capture, the source and the choice.
-    pub(crate) fn input_diagnostics(&self) -> Vec<Diagnostic> {
-        if let Some(carried) = &self.carried {
-            return carried.diagnostics().to_vec();
-        }
-        let mut diagnostics = self.source_diagnostics();
-        diagnostics.extend(source::nothing_chosen(&self.selected, self.population));
-        diagnostics
-    }
-
-    fn source_diagnostics(&self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.capture.diagnostics();
-        if self.capture.streams().next().is_none() {
-            diagnostics.push(Diagnostic::warning(
-                "there is no Intel PT in this capture: only its records tell something; record with \
-                 `perf record -e intel_pt//` on a machine whose CPU has it",
-            ));
-        }
-        diagnostics.extend(self.set.diagnostics.iter().cloned());
-        diagnostics.extend(source::findings(&self.selected, self.population));
-        diagnostics
-    }
-
-    /// Where the recording's clocks disagree; a slice lacks the records that would tell.
-    pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
-        match &self.carried {
-            Some(carried) => carried.clock_findings(),
-            None => self.capture.clock_findings(),
-        }
-    }
-
-    /// What was recorded; a slice holds only a part of it.
-    pub(crate) fn recorded(&self) -> Recorded {
-        self.carried.as_ref().and_then(Carried::recorded).unwrap_or_else(|| self.capture.recorded())
     }
 
     /// The population's durations, in its own order.
