@@ -87,6 +87,7 @@ fn emulated_captures() {
         "fault",
         "noise",
         "preempt",
+        "arrival",
         "block",
         "lock",
         "noise_only",

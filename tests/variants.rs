@@ -270,7 +270,7 @@ fn check_capture(name: &'static str) {
 /// Waits, and threads that are preempted.
 #[test]
 fn less_trace_moves_no_edge_and_changes_no_group() {
-    for name in ["lock", "tcp", "oversubscription", "block", "wakeup", "preempt"] {
+    for name in ["arrival", "lock", "tcp", "oversubscription", "block", "wakeup", "preempt"] {
         check_capture(name);
     }
 }
