@@ -19,6 +19,11 @@ const DEEPEST: usize = 48;
 /// How many user functions are told.
 const TOLD: usize = 3;
 
+/// By which functions Go's runtime sleeps and wakes, whatever for: its callers tell that. Names count by their beginning.
+/// Sources: `runtime/lock_futex.go`, `os_linux.go`, `sys_linux_amd64.s`, `proc.go` (`mPark`).
+const SLEEPERS: [&str; 5] =
+    ["runtime.futex", "runtime.notesleep", "runtime.notetsleep", "runtime.notewakeup", "runtime.mPark"];
+
 /// A function that had not returned, and how far it had come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
@@ -86,14 +91,17 @@ impl CallPath {
     }
 
     /// The innermost user functions, and the innermost line that is known: `mutex_lock() < take() < consume() at
-    /// queue.c:88`.
+    /// queue.c:88`. Not those by which a runtime sleeps, where another one called them.
     pub(crate) fn tell_user(&self) -> Option<String> {
-        let innermost = self.user.len().checked_sub(1)?;
-        let lined = self.user.iter().rposition(|site| site.line.is_some());
+        let sleeps = |site: &Site| SLEEPERS.iter().any(|name| site.function.starts_with(name));
+        let innermost =
+            self.user.iter().rposition(|site| !sleeps(site)).or(self.user.len().checked_sub(1))?;
+        let user = &self.user[..=innermost];
+        let lined = user.iter().rposition(|site| site.line.is_some());
         let last = lined.unwrap_or(0).min(innermost).max((innermost + 1).saturating_sub(TOLD));
         let mut told: Vec<String> =
-            self.user[last..].iter().rev().map(|site| format!("{}()", site.function)).collect();
-        if let Some(site) = lined.and_then(|index| self.user.get(index)) {
+            user[last..].iter().rev().map(|site| format!("{}()", site.function)).collect();
+        if let Some(site) = lined.and_then(|index| user.get(index)) {
             let line = site.line.as_deref().unwrap_or_default();
             let at = format!("{}() at {line}", site.function);
             match told.iter_mut().rev().find(|name| **name == format!("{}()", site.function)) {

@@ -56,3 +56,17 @@ fn the_innermost_known_line_is_told() {
     let told = "__lll_lock_wait() < pthread_mutex_lock() < consume() at queue.c:88";
     assert_eq!(path.tell_user().as_deref(), Some(told));
 }
+
+/// Go keeps lines of its own runtime: the way into `futex()` is the same whatever it sleeps for.
+#[test]
+fn who_sleeps_is_told_not_how() {
+    let told = |functions: &[&str]| {
+        let site =
+            |name: &&str| Site { ip: 0, function: (*name).into(), line: Some(Arc::from("proc.go:1967")) };
+        let path = CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() };
+        path.tell_user().unwrap_or_default()
+    };
+    let stopped = ["runtime.schedule", "runtime.stoplockedm", "runtime.notesleep", "runtime.futexsleep"];
+    assert_eq!(told(&stopped), "runtime.stoplockedm() at proc.go:1967");
+    assert_eq!(told(&["runtime.futexsleep", "runtime.futex.abi0"]), "runtime.futex.abi0() at proc.go:1967");
+}

@@ -1,6 +1,6 @@
 //! Collectors in a thread's own code, and in its waits.
 
-use model::Cause;
+use model::{Cause, Ticks, Tsc};
 use perfdata::{LeaveReason, Schedule};
 use pt::BlockEnd;
 
@@ -77,4 +77,24 @@ fn waiting(comm: &'static str) -> Vec<(String, u64)> {
 fn a_wait_that_a_collectors_thread_ends_is_the_collectors() {
     assert_eq!(waiting("GC Thread#0"), expected(&[("runtime.gc.jvm", 750), ("offcpu.runnable", 50)]));
     assert_eq!(waiting("writer"), expected(&[("offcpu.other", 750), ("offcpu.runnable", 50)]));
+}
+
+#[test]
+fn collection_counts_below_the_waits_of_who_ended_a_wait() {
+    let segment = |start: u64, ticks: u64, cause: Cause, during: Vec<Segment>| Segment {
+        range: TscRange::new(Tsc(start), Tsc(start + ticks)),
+        cpu: None,
+        thread: None,
+        cause,
+        occurrence: 0,
+        certainty: Certainty::Decoded,
+        detail: String::new(),
+        edge_uncertainty: Ticks(0),
+        during,
+        evidence: Vec::new(),
+    };
+    let collection = |start, ticks| segment(start, ticks, Cause::Gc("go".into()), Vec::new());
+    let lock = segment(0, 500, Cause::OffCpu(OffCpu::Lock), vec![collection(0, 60)]);
+    let during = [lock, collection(500, 40)];
+    assert_eq!((collected(&during, "go"), collected(&during, "jvm")), (100, 0));
 }
