@@ -255,7 +255,7 @@ pub(crate) fn examine_scene(
     late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
     let addresses = Addresses { stays: &stays, files: scene.files };
-    let mut claims = claims_of_frames(&activity.frames, &sideband, &addresses, scene.comms);
+    let mut claims = claims_of_frames(&activity.frames, &sideband, &addresses, scene.comms, &activity.paths);
     claims.extend(claims_of_records(&sideband, &stays, &claims));
     claims.extend(off_cpu_claims(scene, &stays, &sideband, &activity, decoder, during));
     collectors::name_waits(&mut claims, &stays, &activity.paths, &sideband, scene);

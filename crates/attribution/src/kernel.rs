@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{Cause, Certainty, Cpu, Evidence, FaultKind, Tid, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, FaultKind, OffCpu, Tid, Tsc, TscRange};
 
+use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::entries::{
     UNNAMED_IRQ, UNNAMED_SYSCALL, exception_at, kernel_thread_called, record_cause, softirq_name,
@@ -16,6 +17,7 @@ use crate::precedence::Rank;
 use crate::sideband::{EventKind, Side, Sideband, SidebandEvent};
 use crate::syscalls;
 use crate::timeline::{Stay, Whereabouts, sleeps_within, stay_at};
+use crate::waits::waited_for;
 use crate::walk::Frame;
 
 /// One claim for each frame of the flow, with names and evidence from the records that fall into it.
@@ -24,13 +26,20 @@ pub(crate) fn claims_of_frames(
     sideband: &Sideband,
     addresses: &Addresses<'_>,
     comms: &dyn Comms,
+    paths: &[CallPath],
 ) -> Vec<Claim> {
-    let stays = addresses.stays;
+    // Who sleeps for a lock (that of the address space, when others map) does not wait for the page.
+    let for_lock = |stay: &Stay| {
+        let path = paths.iter().find(|path| path.at == stay.range.start);
+        let waited = path.and_then(|path| path.kernel_functions().find_map(waited_for));
+        waited.is_some_and(|waited| waited.kind == OffCpu::Lock)
+    };
+    let waits_for_page = |range| !sleeps_within(addresses.stays, range).all(for_lock);
     let mut claims: Vec<Claim> =
         frames.iter().map(|frame| claim_of_frame(frame, sideband, addresses, comms)).collect();
     add_records(&mut claims, frames, sideband, addresses);
     for (claim, frame) in claims.iter_mut().zip(frames) {
-        if claim.cause == Cause::PageFault(FaultKind::Minor) && sleeps_within(stays, frame.range) {
+        if claim.cause == Cause::PageFault(FaultKind::Minor) && waits_for_page(frame.range) {
             claim.cause = Cause::PageFault(FaultKind::Major);
         }
         claim.evidence.push(Evidence::packet(frame.aux_offset, frame.cpu, "first packet of the entry"));

@@ -117,18 +117,24 @@ pub(crate) fn stay_at(stays: &[Stay], at: Tsc) -> Option<&Stay> {
 
 /// Whether the thread whose time begins `range` leaves its CPU for such a reason in it, or at its end.
 pub(crate) fn leaves_within(stays: &[Stay], range: TscRange, such: impl Fn(LeaveReason) -> bool) -> bool {
-    let thread = stay_at(stays, range.start).and_then(|stay| stay.thread);
-    let from = stays.partition_point(|stay| stay.range.start < range.start);
-    let mut within = stays[from..].iter().take_while(|stay| stay.range.start <= range.stop);
-    within.any(|stay| match stay.place {
-        Whereabouts::OffCpu(reason) => stay.thread == thread && such(reason),
-        Whereabouts::OnCpu(_) | Whereabouts::Unknown => false,
-    })
+    left_within(stays, range).any(|(_, reason)| such(reason))
 }
 
-/// Whether it goes to sleep there.
-pub(crate) fn sleeps_within(stays: &[Stay], range: TscRange) -> bool {
-    leaves_within(stays, range, |reason| matches!(reason, LeaveReason::Slept(_)))
+/// Its sleeps that begin there.
+pub(crate) fn sleeps_within(stays: &[Stay], range: TscRange) -> impl Iterator<Item = &Stay> {
+    let slept = |(stay, reason)| matches!(reason, LeaveReason::Slept(_)).then_some(stay);
+    left_within(stays, range).filter_map(slept)
+}
+
+/// The stays off its CPU of the thread whose time begins `range` that begin in it, or at its end.
+fn left_within(stays: &[Stay], range: TscRange) -> impl Iterator<Item = (&Stay, LeaveReason)> {
+    let thread = stay_at(stays, range.start).and_then(|stay| stay.thread);
+    let from = stays.partition_point(|stay| stay.range.start < range.start);
+    let within = stays[from..].iter().take_while(move |stay| stay.range.start <= range.stop);
+    within.filter_map(move |stay| match stay.place {
+        Whereabouts::OffCpu(reason) if stay.thread == thread => Some((stay, reason)),
+        Whereabouts::OffCpu(_) | Whereabouts::OnCpu(_) | Whereabouts::Unknown => None,
+    })
 }
 
 /// The stays of one thread within `range`.

@@ -125,7 +125,7 @@ impl<'a> Untraced<'a> {
     /// several with the same cause; else between two of them nothing is known.
     fn by_records(&self, whole: TscRange) -> Vec<Claim> {
         let entries = self.entries(whole);
-        let slept = sleeps_within(self.addresses.stays, whole);
+        let slept = self.sleeps_within(whole);
         if entries.last().is_none_or(|last| last.is_interrupt() && slept) {
             // No interrupt sleeps: something that has no record was entered before.
             return vec![unknown(whole)];
@@ -183,7 +183,11 @@ impl<'a> Untraced<'a> {
     }
 
     fn fault_kind(&self, range: TscRange) -> FaultKind {
-        if sleeps_within(self.addresses.stays, range) { FaultKind::Major } else { FaultKind::Minor }
+        if self.sleeps_within(range) { FaultKind::Major } else { FaultKind::Minor }
+    }
+
+    fn sleeps_within(&self, range: TscRange) -> bool {
+        sleeps_within(self.addresses.stays, range).next().is_some()
     }
 
     /// The outermost kernel entries of which there are records, in order.

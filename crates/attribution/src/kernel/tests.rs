@@ -230,16 +230,19 @@ fn an_entry_before_the_flow_is_named_by_the_open_record() {
     assert_eq!(attribution.segments()[0].detail, "already in the kernel, in vfs_read");
 }
 
-/// A thread that sleeps while a fault is handled waits for the page: the fault is a major one.
-#[test]
-fn a_fault_that_slept_is_major() {
-    let table = table();
+/// A thread has a page fault at 100, in which it sleeps in `function` from 200 to 800.
+fn fault_that_sleeps_in(function: &str) -> Vec<(String, u64)> {
+    let waits =
+        &["asm_exc_page_fault", "handle_mm_fault", "folio_wait_bit_common", "rwsem_down_read_slowpath"];
+    let table = Table::new(waits, &["work"]);
     let mut script = Script::new(&table);
     script
         .block(0, "work", 0, BlockEnd::FallThrough)
         .interrupt(100, "asm_exc_page_fault")
-        .block(100, "asm_exc_page_fault", 0, BlockEnd::FallThrough)
-        .block(800, "asm_exc_page_fault", 0x40, BlockEnd::FarReturn)
+        .block(100, "asm_exc_page_fault", 0, BlockEnd::Call)
+        .block(150, function, 0, BlockEnd::FallThrough)
+        .block(800, function, 0x40, BlockEnd::Return)
+        .block(850, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
         .block(900, "work", 0x20, BlockEnd::Jump);
     let mut world = world(&table, &script, Vec::new());
     world.schedule = Schedule::from_runs(vec![
@@ -247,16 +250,21 @@ fn a_fault_that_slept_is_major() {
         run(IDLE, 0, 200, 800, LeaveReason::Preempted),
         run(WORKER, 0, 800, 1000, LeaveReason::Unknown),
     ]);
-    assert_eq!(
-        world.story(0..1000),
-        expected(&[
-            ("user.expected", 100),
-            ("kernel.page-fault.major", 100),
-            ("offcpu.block-io", 600),
-            ("kernel.page-fault.major", 100),
-            ("user.expected", 100),
-        ])
-    );
+    world.story(0..1000)
+}
+
+/// A thread that sleeps while a fault is handled waits for the page: the fault is a major one. But not where it waits for the lock
+/// of the address space.
+#[test]
+fn a_fault_that_slept_for_its_page_is_major() {
+    let story = |fault: &'static str, wait: &'static str| {
+        expected(&[("user.expected", 100), (fault, 100), (wait, 600), (fault, 100), ("user.expected", 100)])
+    };
+    let page = story("kernel.page-fault.major", "offcpu.block-io");
+    assert_eq!(fault_that_sleeps_in("folio_wait_bit_common"), page);
+    assert_eq!(fault_that_sleeps_in("handle_mm_fault"), page, "no function that says what for");
+    let lock = story("kernel.page-fault.minor", "offcpu.lock");
+    assert_eq!(fault_that_sleeps_in("rwsem_down_read_slowpath"), lock);
 }
 
 /// A user-only trace: what was in the kernel is told by the flow before it and by a record inside it.
