@@ -159,6 +159,13 @@ impl Examined {
         &self.memory
     }
 
+    /// When its CPU stood still, in order: nobody's code ran then, whatever function it stands in.
+    pub fn stand_stills(&self) -> Vec<TscRange> {
+        let stands = |claim: &Claim| matches!(claim.cause, Cause::HardwareGap | Cause::FrequencySwitch);
+        let still = self.pieces.iter().filter(|piece| self.claim_of(piece).is_some_and(stands));
+        still.map(|piece| piece.range).collect()
+    }
+
     /// What the decoder could not get past, where that cost the interval time.
     pub fn gaps(&self) -> impl Iterator<Item = &GapReason> {
         let mut won: Vec<usize> = self.pieces.iter().filter_map(|piece| piece.claim).collect();

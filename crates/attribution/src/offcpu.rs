@@ -17,7 +17,7 @@ use crate::kernel;
 use crate::precedence::Rank;
 use crate::sideband::{EventKind, Sideband, SidebandEvent};
 use crate::timeline::{Stay, Whereabouts, runs_on};
-use crate::waits::{Call, Wait, wait_of, was_held};
+use crate::waits::{Call, Held, Wait, held_by_waker, wait_of};
 use crate::waker::Wakeup;
 use crate::walk::Frame;
 
@@ -68,8 +68,10 @@ impl Context<'_> {
     }
 }
 
-fn tell_ns(ns: u64) -> String {
-    format!("{}.{} us", ns / 1000, ns / 100 % 10)
+/// Microseconds to the nearest tenth.
+pub(crate) fn tell_ns(ns: u64) -> String {
+    let tenths = ns.saturating_add(50) / 100;
+    format!("{}.{} us", tenths / 10, tenths % 10)
 }
 
 /// Those of `frames` that are wanted, in order of time.
@@ -170,7 +172,9 @@ fn who_ran(cpu: Cpu, range: TscRange, own: Option<ThreadId>, context: &Context<'
     let mut names: Vec<String> = ran.iter().take(NAMED).map(tell).collect();
     if ran.len() > NAMED {
         let rest: u64 = ran[NAMED..].iter().map(|(_, ns)| ns).sum();
-        names.push(format!("{} more threads for {}", ran.len() - NAMED, tell_ns(rest)));
+        let others = ran.len() - NAMED;
+        let threads = if others == 1 { "thread" } else { "threads" };
+        names.push(format!("{others} more {threads} for {}", tell_ns(rest)));
     }
     (!names.is_empty()).then(|| format!("{} on CPU {cpu}", names.join(", ")))
 }
@@ -187,7 +191,8 @@ pub(crate) fn runs_within<'a>(
 }
 
 fn named(thread: ThreadId, at: Tsc, context: &Context<'_>) -> String {
-    format!("{} (tid {})", context.comms.comm(thread, at), thread.tid)
+    let (name, number) = (context.comms.comm(thread, at), format!("tid {}", thread.tid));
+    if name == number { number } else { format!("{name} ({number})") }
 }
 
 fn waited(stay: &Stay, state: Option<char>, story: Story, context: &Context<'_>) -> Vec<Claim> {
@@ -198,19 +203,25 @@ fn waited(stay: &Stay, state: Option<char>, story: Story, context: &Context<'_>)
     for particular in &wait.particulars {
         claim.say(particular);
     }
+    if wait.is_guessed() && state.is_none() && context.schedule.hides_preemptions() {
+        claim.certainty = Certainty::Inferred;
+        claim.say("it waited or was preempted (kernels before 4.17 do not record which)");
+    }
     claim.evidence.extend(wait.evidence.iter().cloned());
     let mut claims = Vec::new();
     if let Some(wakeup) = &story.wakeup {
         claim.say(&ended_by(wakeup, &wait, &story, context));
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));
-    } else if stay.stop_record.is_none() && stay.left_by_flow.is_none() {
-        claim.say("not woken before the interval ended");
     } else {
+        let comes_back = stay.stop_record.is_some() || stay.left_by_flow.is_some();
         let is_waking = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { .. });
-        let any = context.sideband.events().iter().any(is_waking);
-        let missing = if any { "no record of its wake-up" } else { "the capture has no wake-up records" };
-        claim.say(&format!("{missing}: waiting and run-queue time together"));
+        claim.say(match (comes_back, context.sideband.events().iter().any(is_waking)) {
+            (true, _) => "no record of its wake-up: waiting and run-queue time together",
+            (false, true) => "not woken before the interval ended",
+            // Where nobody's wake-up is recorded, it may have been woken all the same.
+            (false, false) => "no record of its wake-up, and not on a CPU before the interval ended",
+        });
     }
     claim.during = story.during;
     claims.push(claim);
@@ -241,16 +252,20 @@ fn ended_by(wakeup: &Wakeup, wait: &Wait, story: &Story, context: &Context<'_>) 
     let by = woken_by(wakeup, context);
     let place = story.waker.as_ref().and_then(CallPath::tell_user).filter(|_| wakeup.thread().is_some());
     let place = place.map_or_else(String::new, |user| format!(", called by {user}"));
-    let call = wakeup.thread().and_then(|thread| waker_call(thread, wakeup.at, context));
-    let was_held =
-        wait.kind == OffCpu::Lock && was_held(wait.call.as_ref(), story.left.as_ref(), call.as_ref());
-    match wakeup.thread().filter(|_| was_held) {
-        Some(thread) => {
-            let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
-            format!("held by {}, who woke it{call}{place}", named(thread, wakeup.at, context))
-        }
-        None => format!("{by}{place}"),
-    }
+    let call = wakeup.thread().and_then(|thread| waker_call(thread, wakeup.recorded_at, context));
+    let held = if wait.kind == OffCpu::Lock {
+        held_by_waker(wait.call.as_ref(), story.left.as_ref(), call.as_ref())
+    } else {
+        Held::No
+    };
+    let held = match held {
+        Held::Surely => "held",
+        Held::Perhaps => "perhaps held",
+        Held::No => return format!("{by}{place}"),
+    };
+    let Some(thread) = wakeup.thread() else { return format!("{by}{place}") };
+    let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
+    format!("{held} by {}, who woke it{call}{place}", named(thread, wakeup.recorded_at, context))
 }
 
 fn waker_call(thread: ThreadId, at: Tsc, context: &Context<'_>) -> Option<Call> {
@@ -260,8 +275,8 @@ fn waker_call(thread: ThreadId, at: Tsc, context: &Context<'_>) -> Option<Call> 
 fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
     match (&wakeup.interrupt, wakeup.thread()) {
         (interrupt, Some(thread)) => {
-            let who = named(thread, wakeup.at, context);
-            let call = waker_call(thread, wakeup.at, context);
+            let who = named(thread, wakeup.recorded_at, context);
+            let call = waker_call(thread, wakeup.recorded_at, context);
             let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
             let through =
                 interrupt.as_ref().map_or_else(String::new, |softirq| format!(", through {softirq}"));
@@ -281,7 +296,7 @@ fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
 /// did the waking itself, in an interrupt, was awake, though its record says so only behind the interrupt.
 fn idle_exit(cpu: Cpu, wakeup: &Wakeup, queue: TscRange, context: &Context<'_>) -> Option<Claim> {
     let (entered, awake) = context.sideband.idle_exit(cpu, queue)?;
-    if wakeup.cpu == Some(cpu) && entered.time <= wakeup.at {
+    if wakeup.cpu == Some(cpu) && entered.time <= wakeup.recorded_at {
         return None;
     }
     let EventKind::Idle { state: Some(state) } = entered.kind else { return None };

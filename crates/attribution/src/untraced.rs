@@ -169,7 +169,10 @@ impl<'a> Untraced<'a> {
     }
 
     fn of_record(&self, entry: &Entered<'_>, range: TscRange) -> Claim {
-        let certainty = if entry.is_interrupt() { Certainty::Inferred } else { Certainty::Decoded };
+        // An interrupt takes more than the time between its records, and the rest of it stands with what it cut into.
+        let holds_interrupt = self.begins(range).any(|event| event.kind.is_interrupt());
+        let is_pure = !entry.is_interrupt() && !holds_interrupt;
+        let certainty = if is_pure { Certainty::Decoded } else { Certainty::Inferred };
         let mut claim = claim(range, cause(&entry.begin.kind), certainty);
         if let EventKind::PageFault { address } = entry.begin.kind {
             claim.cause = Cause::PageFault(self.fault_kind(range));

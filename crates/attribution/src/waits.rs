@@ -13,7 +13,7 @@ use model::{Certainty, Evidence, OffCpu, TscRange};
 
 pub(crate) use block_io::Served;
 pub(crate) use call::{Call, call_of};
-pub(crate) use futex::was_held;
+pub(crate) use futex::{Held, held_by_waker};
 pub(crate) use kernel_functions::{gives_way, waited_for};
 
 use crate::call_path::CallPath;
@@ -77,6 +77,11 @@ pub(crate) fn wait_of(
 }
 
 impl Wait {
+    /// Whether nothing but its absence from the CPU says that the thread waited.
+    pub(crate) fn is_guessed(&self) -> bool {
+        self.kind == OffCpu::Other && self.certainty == Certainty::Measured
+    }
+
     /// A page fault that reads a page in: by the way, or by the record of the fault where no call was open.
     fn tell_page_in(&mut self, stay: &Stay, path: Option<&CallPath>, context: &Context<'_>) {
         let by_path = path.is_some_and(|path| path.kernel_functions().any(kernel_functions::reads_page_in));

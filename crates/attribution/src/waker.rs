@@ -19,8 +19,10 @@ const SEARCHED: usize = 64;
 /// A wake-up found for a wait: who did it and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wakeup {
-    /// When.
+    /// When; where the interval began behind it, that begin.
     pub(crate) at: Tsc,
+    /// When it was recorded: what its waker was in then.
+    pub(crate) recorded_at: Tsc,
     /// Where; the waking CPU where the record is in the waker's context.
     pub(crate) cpu: Option<Cpu>,
     /// The thread in whose context it happened; unknown where only the woken CPU tells of it.
@@ -36,14 +38,17 @@ pub(crate) struct Wakeup {
 }
 
 impl Wakeup {
-    /// The wake-up that ended the wait of `stay`, if a record tells.
+    /// The wake-up that ended the wait of `stay`, if a record tells. It may have come before the interval began: then
+    /// all of the stay passed behind it.
     pub(crate) fn of(stay: &Stay, sideband: &Sideband) -> Option<Wakeup> {
-        let first = sideband.wakings(stay.thread?.tid, stay.range).next();
+        let away = TscRange::new(left_at(stay), stay.range.stop);
+        let first = sideband.wakings(stay.thread?.tid, away).next();
         let event = waking_before(first, stay, sideband).or(first)?;
         let by_waker = matches!(event.kind, EventKind::Waking { by_waker: true, .. });
         let interrupt = event.cpu.and_then(|cpu| sideband.interrupt_at(cpu, event.time)).filter(|_| by_waker);
         Some(Wakeup {
             at: event.time.max(stay.range.start),
+            recorded_at: event.time,
             cpu: event.cpu.filter(|_| by_waker),
             waker: event.thread.filter(|thread| by_waker || !thread.is_idle()),
             interrupt: interrupt.map(|begun| kernel::cause(&begun.kind)),
@@ -78,6 +83,11 @@ impl Wakeup {
     }
 }
 
+/// When the thread went to sleep.
+fn left_at(stay: &Stay) -> Tsc {
+    stay.left_at.map_or(stay.range.start, |left| left.min(stay.range.start))
+}
+
 /// A waker may come while the thread is on its way out: `sched_waking` then stands before the switch and `sched_wakeup`,
 /// which is `completed`, behind it, or nowhere in a trace of single threads, for the CPU that completes it does so in
 /// the idle task. The thread waited for nothing any more.
@@ -87,7 +97,7 @@ fn waking_before<'a>(
     sideband: &'a Sideband,
 ) -> Option<&'a SidebandEvent> {
     let by_waker = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { by_waker: true, .. });
-    let before = TscRange::new(stay.range.start.before(APART), stay.range.start);
+    let before = TscRange::new(left_at(stay).before(APART), left_at(stay));
     let last = sideband.wakings(stay.thread?.tid, before).last()?;
     (by_waker(last) && completed.is_none_or(|completed| !by_waker(completed))).then_some(last)
 }

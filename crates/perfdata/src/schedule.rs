@@ -74,6 +74,7 @@ pub struct Schedule {
     pub(crate) by_cpu: BTreeMap<Cpu, Vec<usize>>,
     pub(crate) by_thread: BTreeMap<Tid, Vec<usize>>,
     pub(crate) tells_switches: bool,
+    pub(crate) hides_preemptions: bool,
 }
 
 impl Schedule {
@@ -90,6 +91,12 @@ impl Schedule {
     /// Whether any record told of a switch. Where none did, a thread is taken to be where a record showed it.
     pub fn tells_switches(&self) -> bool {
         self.tells_switches
+    }
+
+    /// Whether SWITCH records do not tell who was preempted, so that `Slept(None)` may be that, too. Kernels before 4.17
+    /// set no `MISC_SWITCH_OUT_PREEMPT` (commit 101592b4904e); the idle task shows it, for it never sleeps.
+    pub fn hides_preemptions(&self) -> bool {
+        self.hides_preemptions
     }
 
     fn select<'a>(&'a self, indices: Option<&'a Vec<usize>>) -> Runs<'a> {

@@ -7,6 +7,7 @@ use super::front_end::{self, FrontEnd};
 use super::profile::{Baselines, Profile, Typical, Use};
 use crate::examine::Examined;
 use crate::functions::Functions;
+use crate::offcpu::tell_ns;
 use crate::walk::{ByAddress, NodeKey};
 
 /// Callers are looked for no further up than this: the tree of a damaged trace may be deep.
@@ -81,8 +82,9 @@ impl Story<'_> {
         let typical = self.typical(node);
         let (calls, instructions) = (own.calls, own.instructions);
         let (usual_calls, usual) = (typical.calls, typical.instructions);
-        let what = self.name(node);
-        format!("{what}: {instructions} instructions, {calls} calls; typical {usual} and {usual_calls}")
+        let (what, calls) =
+            (self.name(node), if calls == 1 { "1 call".into() } else { format!("{calls} calls") });
+        format!("{what}: {instructions} instructions, {calls}; typical {usual} and {usual_calls}")
     }
 
     /// `core:bus ratio 10.0, typical 30.0`, or what the governor asked for; both where each tells of a part.
@@ -180,10 +182,7 @@ impl Story<'_> {
     /// In microseconds where the capture joins ticks with time.
     fn length(&self, ticks: Ticks) -> String {
         match self.outlier.conversion {
-            Some(conversion) => {
-                let ns = conversion.ticks_to_ns(ticks);
-                format!("{}.{} us", ns / 1000, ns % 1000 / 100)
-            }
+            Some(conversion) => tell_ns(conversion.ticks_to_ns(ticks)),
             None => format!("{} ticks", ticks.0),
         }
     }

@@ -87,6 +87,25 @@ fn a_fault_that_slept_is_major_on_both_sides_of_the_sleep() {
     assert_eq!(happenings(&world, "kernel.page-fault.major"), 1);
 }
 
+/// What an interrupt takes before its first record and behind its last stands with the fault that it came into.
+#[test]
+fn a_fault_with_an_interrupt_in_it_is_inferred() {
+    let table = table();
+    let ipi = pair(400, 450, "call_function_single");
+    for (records, certainty) in [
+        (vec![fault(150)], Certainty::Decoded),
+        ([fault(150)].into_iter().chain(ipi).collect(), Certainty::Inferred),
+    ] {
+        let world = world(&table, &entered(&table, BlockEnd::Jump), stays_there(), records);
+        let attribution = crate::attribute_alone(&world.examine(0..1100)).expect("a partition");
+        let faults =
+            attribution.segments().iter().filter(|part| part.cause.to_string().contains("page-fault"));
+        let mut found: Vec<Certainty> = faults.map(|part| part.certainty).collect();
+        found.dedup();
+        assert_eq!(found, [certainty]);
+    }
+}
+
 /// `rep stos` into fresh memory: between two faults no instruction retires, so there is no block.
 #[test]
 fn user_code_that_faults_at_once_is_user_code() {

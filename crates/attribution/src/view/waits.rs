@@ -140,7 +140,7 @@ impl fmt::Display for WaitObject {
             WaitObject::Connection(connection) => f.write_str(connection),
             WaitObject::Device { device, name } => write!(f, "device {}", device.called(name.as_deref())),
             WaitObject::Call(name) => write!(f, "{name}()"),
-            WaitObject::Unknown => f.write_str("not known"),
+            WaitObject::Unknown => f.write_str("something not recorded"),
         }
     }
 }

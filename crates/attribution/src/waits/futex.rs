@@ -1,11 +1,17 @@
 //! `offcpu.lock` on a futex: whether who ended the wait held a lock, or only gave a signal.
 //!
 //! Only with priority inheritance the kernel knows what a futex word means: the operation tells. Else the names of the C
-//! library's and the runtimes' functions on the way do; without them, a waker in `futex()` on the very word is taken for the holder, for a lock is what most words are.
+//! library's and the runtimes' functions on the way do. Without them a waker in `futex()` on the very word may be either: a
+//! lock is what most words are, but programs make events of them, too.
 
 use crate::call_path::CallPath;
 use crate::syscalls::{FutexOperation, Object};
 use crate::waits::Call;
+
+/// What waits for a lock are called: glibc `nptl/pthread_mutex_*.c`, `pthread_rwlock_*.c`, `lowlevellock.c`; Rust's
+/// `std::sys` (`Mutex::lock_contended`); Abseil `synchronization/mutex.cc` (`Mutex::LockSlow`, `LockSlowLoop`).
+const LOCKS: [&str; 7] =
+    ["mutex_lock", "mutex_timedlock", "mutex_clocklock", "rwlock", "lll_lock", "lock_contended", "LockSlow"];
 
 /// What the C library and runtimes call waits that are for no lock: a thread parks until it is given something to do, or
 /// what it waits for has happened.
@@ -40,26 +46,37 @@ const NO_LOCKS: [&str; 19] = [
 /// `EnterI`, `ReenterI`: `synchronized`).
 const LOCKS_OF_RUNTIMES: [[&str; 2]; 2] = [["runtime.", "lock2"], ["ObjectMonitor", "nter"]];
 
+/// Whether who ended a wait had held a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// An operation or a function says that it is a lock.
+    Surely,
+    /// Both used the same word, and nothing says what it is.
+    Perhaps,
+    /// It is no lock, or nothing says that it is one.
+    No,
+}
+
 /// Whether the thread that made `waker_call` held what `path` waits for in `call`.
-pub(crate) fn was_held(call: Option<&Call>, path: Option<&CallPath>, waker_call: Option<&Call>) -> bool {
+pub(crate) fn held_by_waker(call: Option<&Call>, path: Option<&CallPath>, waker_call: Option<&Call>) -> Held {
     let word = |call: Option<&Call>| match call.and_then(|call| call.object) {
         Some(Object::Futex(address)) => Some(address),
         _ => None,
     };
     let by_name = |part: &str| path.is_some_and(|path| path.passes_user(&[part]));
     let operation = call.and_then(|call| call.operation);
-    if operation.is_some_and(FutexOperation::takes_lock) {
-        return true;
-    }
     let by_parts = |parts: &[&str; 2]| path.is_some_and(|path| path.passes_user(parts));
-    if LOCKS_OF_RUNTIMES.iter().any(by_parts) {
-        return true;
+    if operation.is_some_and(FutexOperation::takes_lock) || LOCKS_OF_RUNTIMES.iter().any(by_parts) {
+        return Held::Surely;
     }
     if operation.is_some_and(FutexOperation::awaits_condition) || NO_LOCKS.iter().any(|part| by_name(part)) {
-        return false;
+        return Held::No;
     }
-    let same_word = word(call).is_some() && word(call) == word(waker_call);
-    same_word || ["mutex_lock", "rwlock", "lll_lock"].iter().any(|part| by_name(part))
+    if LOCKS.iter().any(|part| by_name(part)) {
+        return Held::Surely;
+    }
+    let is_same_word = word(call).is_some() && word(call) == word(waker_call);
+    if is_same_word { Held::Perhaps } else { Held::No }
 }
 
 #[cfg(test)]
@@ -72,15 +89,15 @@ mod tests {
         Call { name: "futex".into(), object, file: None, operation, timeout: None, record: None }
     }
 
-    /// The kernel knows the holder of a lock with priority inheritance (6), and that 11 waits for a condition; of 0, any
-    /// wait, the waker's call on the same word tells.
+    /// The kernel knows the holder of a lock with priority inheritance (6), and that 11 waits for a condition; 0 is any
+    /// wait.
     #[test]
     fn the_operation_tells_a_lock_where_the_kernel_knows_it() {
         let wake = call(1);
-        assert!(was_held(Some(&call(6)), None, None));
-        assert!(!was_held(Some(&call(11)), None, Some(&wake)));
-        assert!(was_held(Some(&call(0)), None, Some(&wake)));
-        assert!(!was_held(Some(&call(0)), None, None));
+        assert_eq!(held_by_waker(Some(&call(6)), None, None), Held::Surely);
+        assert_eq!(held_by_waker(Some(&call(11)), None, Some(&wake)), Held::No);
+        assert_eq!(held_by_waker(Some(&call(0)), None, Some(&wake)), Held::Perhaps);
+        assert_eq!(held_by_waker(Some(&call(0)), None, None), Held::No);
     }
 
     fn path(functions: &[&str]) -> CallPath {
@@ -89,24 +106,27 @@ mod tests {
     }
 
     /// Go's `stopm` parks a thread without work, `lock2` waits for a lock, both in `futexsleep`; in the JVM `park` of
-    /// `LockSupport` and a safepoint's barrier are no locks, `synchronized` is one.
+    /// `LockSupport` and a safepoint's barrier are no locks, `synchronized` is one. Both on the same word: without a name
+    /// that tells, it may be a lock as well as an event.
     #[test]
-    fn who_wakes_a_parked_thread_held_nothing() {
+    fn names_tell_a_lock_from_a_signal() {
         for (functions, held) in [
-            (&["runtime.stopm", "runtime.mPark", "runtime.notesleep", "runtime.futexsleep"][..], false),
-            (&["runtime.notetsleep_internal", "runtime.futexsleep"], false),
-            (&["runtime.lock2", "runtime.futexsleep"], true),
-            (&["Unsafe_Park", "_ZN6Parker4parkEbl", "pthread_cond_wait"], false),
-            (&["_ZN13PlatformEvent4parkEv", "pthread_cond_wait"], false),
-            (&["os::PlatformEvent::park()"], false),
-            (&["_ZN16LinuxWaitBarrier4waitEi"], false),
-            (&["_ZN13ObjectMonitor6EnterIEP10JavaThread", "_ZN13PlatformEvent4parkEv"], true),
-            (&["ObjectMonitor::enter(JavaThread*)", "os::PlatformEvent::park()"], true),
-            (&["take", "futex_wait"], true),
+            (&["runtime.stopm", "runtime.mPark", "runtime.notesleep", "runtime.futexsleep"][..], Held::No),
+            (&["runtime.notetsleep_internal", "runtime.futexsleep"], Held::No),
+            (&["runtime.lock2", "runtime.futexsleep"], Held::Surely),
+            (&["Unsafe_Park", "_ZN6Parker4parkEbl", "pthread_cond_wait"], Held::No),
+            (&["_ZN13PlatformEvent4parkEv", "pthread_cond_wait"], Held::No),
+            (&["os::PlatformEvent::park()"], Held::No),
+            (&["_ZN16LinuxWaitBarrier4waitEi"], Held::No),
+            (&["_ZN13ObjectMonitor6EnterIEP10JavaThread", "_ZN13PlatformEvent4parkEv"], Held::Surely),
+            (&["ObjectMonitor::enter(JavaThread*)", "os::PlatformEvent::park()"], Held::Surely),
+            (&["worker", "__pthread_mutex_lock", "__lll_lock_wait"], Held::Surely),
+            (&["std::sys::sync::mutex::futex::Mutex::lock_contended", "futex_wait"], Held::Surely),
+            (&["wait_for_request", "syscall"], Held::Perhaps),
+            (&["take", "futex_wait"], Held::Perhaps),
         ] {
-            // Both on the same word: without a name that tells, a lock.
             assert_eq!(
-                was_held(Some(&call(0)), Some(&path(functions)), Some(&call(1))),
+                held_by_waker(Some(&call(0)), Some(&path(functions)), Some(&call(1))),
                 held,
                 "{functions:?}"
             );

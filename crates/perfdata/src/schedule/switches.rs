@@ -45,6 +45,8 @@ impl Schedule {
         }
         schedule.tells_switches =
             runs.iter().any(|run| run.start_record.is_some() || run.stop_record.is_some());
+        schedule.hides_preemptions =
+            runs.iter().any(|run| run.thread.is_idle() && run.leave == LeaveReason::Slept(None));
         schedule.runs = runs;
         schedule
     }

@@ -239,3 +239,20 @@ proptest! {
         }
     }
 }
+
+/// The idle task never sleeps, so a kernel that knows the flag sets it whenever that leaves a CPU. `sched_switch` tells
+/// the reason in any case.
+#[test]
+fn the_idle_task_tells_whether_preemptions_are_marked() {
+    let hidden = |preempt: bool, decided: bool| {
+        let mut tracks = Tracks::default();
+        tracks.present(at(100), Some(IDLE));
+        if decided {
+            tracks.sched_switch(switch(200, IDLE, A, LeaveReason::Preempted));
+        }
+        tracks.out(at(202), Some(IDLE), Some(A), preempt);
+        tracks.switched_in(at(203), Some(A), Some(IDLE));
+        tracks.finish(PerfTime(300)).hides_preemptions()
+    };
+    assert_eq!([hidden(false, false), hidden(true, false), hidden(false, true)], [true, false, false]);
+}

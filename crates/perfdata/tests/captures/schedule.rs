@@ -73,3 +73,14 @@ fn parse_line(line: &str) -> Option<Switch> {
         next: field("next_pid=")?.parse().ok()?,
     })
 }
+
+/// Linux 4.14 and 4.15 set no flag of preemptions (4.17 brought it); all later ones do.
+#[test]
+fn kernels_before_4_17_hide_preemptions() {
+    for capture in captures::corpus() {
+        let perf_data = PerfData::open(&capture).expect("opens");
+        let release = perf_data.features().os_release.clone().unwrap_or_default();
+        let is_old = release.starts_with("4.14.") || release.starts_with("4.15.");
+        assert_eq!(perf_data.schedule().hides_preemptions(), is_old, "{}", capture.display());
+    }
+}
