@@ -11,7 +11,7 @@ use model::{Tsc, TscRange};
 use perfdata::{PerfData, Record};
 use serde_json::Value;
 
-use crate::captures::{Capture, emulated, tailtrace};
+use crate::captures::{Capture, bundled, emulated, tailtrace};
 use crate::variants::encodings::{self, without_trace};
 
 /// Name → (state, detail).
@@ -68,8 +68,25 @@ fn a_sound_capture_has_what_it_has() {
             ("schedule", "good", "cover the interval"),
             ("marks", "good", "within the recording"),
             ("records", "good", "of all kinds"),
-            ("neighbours", "good", "on its CPU meanwhile"),
+            // perf's `sibling threads` of its header: 0 and 1, each alone.
+            ("neighbours", "good", "; no other CPU shares its core"),
         ],
+    );
+}
+
+/// By perf, tid 3497496 leaves CPU 51 to tid 1473 at 7002363.907200935, and that one leaves it at .907204587; no record
+/// names it, and wake-ups are not recorded.
+#[test]
+fn what_a_hardware_capture_lacks_is_not_told() {
+    let capture = bundled("multicore");
+    let report = explain(&capture, &capture.perf_data, Path::new(&capture.intervals()), &["--id", "0"]);
+    expect(&checks_of(&report), &[("neighbours", "partial", "on its CPU meanwhile tid 1473 for 3.652 us;")]);
+    let causes = report["outliers"][0]["causes"].as_array().expect("causes");
+    let wait = causes.iter().find(|cause| cause["cause"] == "offcpu.other").expect("a wait");
+    let detail = wait["detail"].as_str().expect("text");
+    assert!(
+        detail.ends_with("no record of its wake-up, and not on a CPU before the interval ended"),
+        "{detail}"
     );
 }
 

@@ -58,10 +58,14 @@ fn not_known(name: &str, why: &str) -> Check {
     check(name, CheckState::Missing, format!("not known: {why}"))
 }
 
-/// `10.1 %` of `whole`; `<0.1 %` keeps rounding from lying.
+/// `10.1 %` of `whole`; `<0.1 %` and `>99.9 %` keep rounding from lying.
 fn tenths(part: u64, whole: u64) -> String {
-    let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
-    if tenths == 0 && part > 0 { "<0.1 %".to_owned() } else { format!("{}.{} %", tenths / 10, tenths % 10) }
+    let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
+    match (part * 2000 + whole) / (whole * 2) {
+        0 if part > 0 => "<0.1 %".to_owned(),
+        1000 if part < whole => ">99.9 %".to_owned(),
+        tenths => format!("{}.{} %", tenths / 10, tenths % 10),
+    }
 }
 
 /// CPUs or threads, each once: `1, 3`.
@@ -173,8 +177,8 @@ impl Subject<'_> {
             0 if self.windows().next().is_none() => not_known(NAME, "nothing was decoded"),
             0 => check(NAME, CheckState::Good, "none missing where decoded"),
             count => {
-                let detail =
-                    format!("missing in {count} places: name the binaries with --symfs or --vmlinux");
+                let places = report::counted(count as u64, "place");
+                let detail = format!("missing in {places}: name the binaries with --symfs or --vmlinux");
                 check(NAME, CheckState::Partial, detail)
             }
         }
@@ -192,6 +196,9 @@ impl Subject<'_> {
             (true, true, true) => check(NAME, CheckState::Good, "kernel and user code traced"),
             (true, true, false) => check(NAME, CheckState::Good, "kernel code traced; no user code ran"),
             (true, false, true) => check(NAME, CheckState::Good, "asked for; only user code ran"),
+            (true, false, false) if self.windows().next().is_some() => {
+                not_known(NAME, "no code of the interval's time could be decoded")
+            }
             (true, false, false) => not_known(NAME, NO_PACKET),
         }
     }
@@ -276,5 +283,16 @@ impl Subject<'_> {
             Some(_) => check("clock", CheckState::Good, "TSC and perf time joined"),
             None => check("clock", CheckState::Missing, "TSC and perf time cannot be joined"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// 932.43 of 1060 us are 87.97 %; what is lost, or is not, is never rounded away.
+    #[test]
+    fn tenths_of_a_percent_are_rounded() {
+        let told = [(93_243, 106_000), (1, 100_000), (99_999, 100_000), (5, 5), (0, 5), (0, 0)]
+            .map(|(part, whole)| super::tenths(part, whole));
+        assert_eq!(told, ["88.0 %", "<0.1 %", ">99.9 %", "100.0 %", "0.0 %", "0.0 %"]);
     }
 }

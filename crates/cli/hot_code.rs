@@ -70,11 +70,12 @@ impl Timing<'_, '_> {
     /// What each block cost in the time of an interval's own threads.
     fn times(&self, examined: &Examined) -> Costs {
         let mut costs = Costs::new();
+        let still = examined.stand_stills();
         self.decoders.with(|decoding| {
             let mut decoder = self.watch.over(decoding);
             for stay in &examined.stays {
                 let Some((cpu, thread)) = stay.traced_by() else { continue };
-                let mut stopwatch = Stopwatch::new(&mut costs, thread, stay.range);
+                let mut stopwatch = Stopwatch::new(&mut costs, thread, stay.range, &still);
                 decoder.decode(cpu, thread, stay.range, &mut stopwatch);
                 stopwatch.finish();
             }

@@ -47,7 +47,8 @@ pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
         let _ = writeln!(stderr, "tailtrace: {}", printable(&line));
     }
     if let Some(more @ 1..) = sorted.len().checked_sub(DIAGNOSTICS_SHOWN) {
-        let _ = writeln!(stderr, "tailtrace: {more} more diagnostics; a report in JSON has them all");
+        let more = report::counted(more as u64, "more diagnostic");
+        let _ = writeln!(stderr, "tailtrace: {more}; a report in JSON has all");
     }
 }
 

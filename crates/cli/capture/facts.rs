@@ -25,11 +25,17 @@ impl Capture<'_> {
             cpus: features.cpus_online.map(u64::from),
             tsc_hz: self.conversion().map(TimeConversion::tsc_hz),
             pt_config: self.perf.intel_pt_config().map_or_else(Vec::new, terms),
-            duration_ns: self.perf.time_range().map(|range| range.end.0.saturating_sub(range.start.0)),
+            duration_ns: duration_ns(self.perf, self.conversion()),
             time_unit: Timebase::new(self.conversion(), None).unit(),
             trace_bytes: Some(self.perf.aux_buffers().iter().map(|buffer| buffer.size).sum()),
         }
     }
+}
+
+/// From the first record to the last. Without a conversion the report is in ticks, and records' times are not.
+fn duration_ns(perf: &PerfData, conversion: Option<TimeConversion>) -> Option<u64> {
+    let range = conversion.and_then(|_| perf.time_range())?;
+    Some(range.end.0.saturating_sub(range.start.0))
 }
 
 /// How many records (and samples) the kernel lost, and in how many places it lost AUX bytes.

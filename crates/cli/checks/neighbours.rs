@@ -36,7 +36,8 @@ impl Subject<'_> {
         let topology = Topology::new(capture.perf().features());
         let (mut on_cpu, mut beside) = (Ran::new(), Ran::new());
         let mut doubts = Vec::new();
-        let (mut siblings_known, mut silent) = (true, Vec::new());
+        // The CPUs that share a core with one of the interval's; `None` where that of one is not known.
+        let (mut shared, mut silent) = (Some(0), Vec::new());
         for stay in &self.examined.stays {
             // Where records lack its own switches, it is the thread itself that runs by them.
             let own = stay.thread.map(|thread| thread.tid);
@@ -49,7 +50,7 @@ impl Subject<'_> {
             match stay.place {
                 Whereabouts::OnCpu(cpu) => {
                     let siblings = topology.siblings(cpu);
-                    siblings_known &= siblings.is_some();
+                    shared = shared.zip(siblings.as_ref()).map(|(count, siblings)| count + siblings.len());
                     for sibling in siblings.into_iter().flatten() {
                         if capture.perf().schedule().on_cpu(sibling).next().is_none() {
                             silent.push(sibling.to_string());
@@ -65,11 +66,15 @@ impl Subject<'_> {
         let nobody = if kinds.tell_others() { "nobody" } else { "none of the recorded threads" };
         let tell = |ran: &Ran| tell(ran, capture, at).unwrap_or_else(|| nobody.to_owned());
         let mut detail = format!("on its CPU meanwhile {}", tell(&on_cpu));
-        if siblings_known {
-            let others = format!("; on the sibling hyper-thread {}", tell(&beside));
-            detail.push_str(&others);
-        } else {
-            doubts.push("which CPUs share a core is not in the capture".to_owned());
+        let was_on_cpu = self.examined.stays.iter().any(|stay| stay.place.cpu().is_some());
+        match shared.filter(|_| was_on_cpu) {
+            None if was_on_cpu => doubts.push("which CPUs share a core is not in the capture".to_owned()),
+            None => {}
+            Some(0) => detail.push_str("; no other CPU shares its core"),
+            Some(_) => {
+                let others = format!("; on the sibling hyper-thread {}", tell(&beside));
+                detail.push_str(&others);
+            }
         }
         if !silent.is_empty() {
             doubts.push(format!("who ran on CPU {} is not known: no record is of it", listed(silent)));
@@ -92,13 +97,16 @@ fn add(sums: &mut Ran, ran: impl Iterator<Item = (ThreadId, u64)>) {
     }
 }
 
-/// The three longest, with their times; `None` where there is none.
+/// The three longest, with their times; `None` where there is none. Of some the capture holds no name.
 fn tell(sums: &Ran, capture: &Capture<'_>, at: Tsc) -> Option<String> {
     let mut longest: Vec<(&ThreadId, &u64)> = sums.iter().collect();
     longest.sort_by_key(|&(thread, ns)| (Reverse(*ns), *thread));
-    let name = |thread: ThreadId| capture.comm(thread, at).unwrap_or_default();
     let one = |(&thread, &ns): (&ThreadId, &u64)| {
-        format!("{} (tid {}) for {}", name(thread), thread.tid, Unit::Nanoseconds.show(ns))
+        let who = match capture.comm(thread, at) {
+            Some(name) => format!("{name} (tid {})", thread.tid),
+            None => format!("tid {}", thread.tid),
+        };
+        format!("{who} for {}", Unit::Nanoseconds.show(ns))
     };
     let told: Vec<String> = longest.into_iter().take(NAMED).map(one).collect();
     match sums.len() {

@@ -55,21 +55,21 @@ impl Subject<'_> {
                 kinds.wakings,
                 "wake-ups",
                 "sched:sched_waking",
-                "who ended a wait, and how long a thread queued",
+                "who ended a wait and how long a thread queued",
             ),
             (kinds.irqs, "interrupts", "irq:irq_handler_entry", "which device interrupted"),
-            (kinds.softirqs, "softirqs", "irq:softirq_entry", "softirqs where there is no kernel trace"),
-            (kinds.syscalls, "system calls", "raw_syscalls:*", "their arguments: futexes, descriptors"),
+            (kinds.softirqs, "softirqs", "irq:softirq_entry", "which ran where there is no kernel trace"),
+            (kinds.syscalls, "system calls", "raw_syscalls:*", "their arguments (futexes, descriptors)"),
         ];
         let mut missing: Vec<String> = (all.iter().filter(|kind| !kind.0))
-            .map(|(_, name, event, untold)| format!("no {name} ({event}): {untold} cannot be told"))
+            .map(|(_, name, event, untold)| format!("no {name} ({event}): nothing tells {untold}"))
             .collect();
         if missing.len() == all.len() {
             return check("records", CheckState::Missing, missing.join("; "));
         }
         if kinds.of_threads {
             missing.push(
-                "of the recorded threads alone (record with -a): what others did cannot be told".to_owned(),
+                "of the recorded threads alone (record with -a): nothing tells what others did".to_owned(),
             );
         }
         if missing.is_empty() {

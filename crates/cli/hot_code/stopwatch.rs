@@ -1,7 +1,8 @@
 //! Times every block of a thread's flow.
 //!
 //! Input: the items of one stay, in order. Output: per block its ticks and executions. Time between two time packets is
-//! shared among the blocks that ran there, by their instructions; time in a gap or while tracing was off is nobody's.
+//! shared among the blocks that ran there, by their instructions; time in a gap, in a stand-still or while tracing was off
+//! is nobody's.
 //! Invariant: the ticks of all blocks together are no more than the stay's.
 
 use std::collections::HashMap;
@@ -54,6 +55,8 @@ pub(super) struct Stopwatch<'a> {
     start: Tsc,
     stop: Tsc,
     now: Tsc,
+    /// When the CPU stood still, in order.
+    still: &'a [TscRange],
     /// The time behind which the last block was over.
     not_after: Tsc,
     ratio: u32,
@@ -64,14 +67,20 @@ pub(super) struct Stopwatch<'a> {
 }
 
 impl<'a> Stopwatch<'a> {
-    /// For the flow of `thread` in `range`; adds to `costs`.
-    pub(super) fn new(costs: &'a mut Costs, thread: ThreadId, range: TscRange) -> Stopwatch<'a> {
+    /// For the flow of `thread` in `range`, in which its CPU stood `still`; adds to `costs`.
+    pub(super) fn new(
+        costs: &'a mut Costs,
+        thread: ThreadId,
+        range: TscRange,
+        still: &'a [TscRange],
+    ) -> Stopwatch<'a> {
         Stopwatch {
             costs,
             thread,
             start: range.start,
             stop: range.stop,
             now: range.start,
+            still,
             not_after: range.start,
             ratio: 0,
             waiting: Vec::new(),
@@ -118,7 +127,7 @@ impl<'a> Stopwatch<'a> {
         if at <= self.now {
             return;
         }
-        let ticks = u128::from(at.since(self.now).0);
+        let ticks = u128::from(at.since(self.now).0 - self.stood_still(TscRange::new(self.now, at)));
         let whole: u128 = self.waiting.iter().map(|&(_, instructions)| u128::from(instructions)).sum();
         let (mut seen, mut given) = (0u128, 0u64);
         for (span, instructions) in self.waiting.drain(..) {
@@ -136,6 +145,13 @@ impl<'a> Stopwatch<'a> {
         }
         self.room = MOST_WAITING;
         self.now = at;
+    }
+
+    /// How many ticks of `range` the CPU stood still.
+    fn stood_still(&self, range: TscRange) -> u64 {
+        let from = self.still.partition_point(|still| still.stop <= range.start);
+        let within = self.still[from..].iter().map_while(|still| still.intersection(range));
+        within.map(|still| still.ticks().0).sum()
     }
 
     /// Joins equal blocks that wait; without time packets for long, there are no more than there is code.

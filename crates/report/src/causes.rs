@@ -81,14 +81,15 @@ impl Tally {
 }
 
 /// The detail that took most of `whole` (the first by name among equals), and how many more there are; where it is
-/// less than half, it is only an example.
+/// less than half, it is only an example, and the only one tells a part.
 fn foremost(details: &BTreeMap<String, u64>, whole: u64) -> String {
     let Some((detail, &time)) = details.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))) else {
         return String::new();
     };
     match details.len() - 1 {
-        others if time < whole / 2 => format!("{} different, foremost: {detail}", others + 1),
+        0 if time < whole / 2 => format!("in part: {detail}"),
         0 => detail.clone(),
+        others if time < whole / 2 => format!("{} different, foremost: {detail}", others + 1),
         1 => format!("{detail} (and 1 other)"),
         others => format!("{detail} (and {others} others)"),
     }

@@ -64,7 +64,9 @@ fn identity(outlier: &OutlierReport) -> String {
         None => parts.push(format!("TSC {}", outlier.start_tsc)),
     }
     let (start, stop) = (&outlier.start_thread, &outlier.stop_thread);
-    let threads = if start == stop { [("on", start), ("", &None)] } else { [("from", start), ("to", stop)] };
+    let is_one =
+        start == stop || start.as_ref().zip(stop.as_ref()).is_some_and(|(start, stop)| start.is(stop));
+    let threads = if is_one { [("on", stop), ("", &None)] } else { [("from", start), ("to", stop)] };
     for (what, thread) in threads {
         parts.extend(thread.as_ref().map(|thread| format!("{what} {}", for_markdown(&thread.words()))));
     }
@@ -102,7 +104,7 @@ fn causes(outlier: &OutlierReport) -> Vec<String> {
     if let Some(left_out) = outlier.causes.get(MOST_CAUSES..).filter(|causes| !causes.is_empty()) {
         let excess = left_out.iter().fold(0i64, |sum, cause| sum.saturating_add(cause.excess_ns));
         let typical = left_out.iter().fold(0u64, |sum, cause| sum.saturating_add(cause.typical_ns));
-        let name = format!("{} more causes", left_out.len());
+        let name = units::counted(left_out.len() as u64, "more cause");
         let (excess, typical) = (units::signed_length(excess, unit), outlier.typical(typical));
         lines.push(row(&[excess, typical, String::new(), String::new(), name, String::new()]));
     }
@@ -200,7 +202,8 @@ fn diagnostics(report: &Report) -> Vec<String> {
     let mut lines = vec![String::new()];
     lines.extend(found.iter().take(MOST_DIAGNOSTICS).map(|diagnostic| format!("- {}", item(diagnostic))));
     if found.len() > MOST_DIAGNOSTICS {
-        lines.push(format!("- {} more warnings", found.len() - MOST_DIAGNOSTICS));
+        let more = (found.len() - MOST_DIAGNOSTICS) as u64;
+        lines.push(format!("- {}", units::counted(more, "more warning")));
     }
     lines
 }
@@ -218,7 +221,7 @@ fn capture(capture: &CaptureFacts) -> Vec<String> {
         named("", &capture.cpuid),
         named("perf ", &capture.perf_version),
         (!pt.is_empty()).then(|| format!("PT {}", for_markdown(&pt))),
-        capture.lost_records.map(|lost| format!("{lost} records lost")),
+        capture.lost_records.map(|lost| format!("{} lost", units::counted(lost, "record"))),
         (capture.time_unit == TimeUnit::Ticks).then(|| "lengths in TSC ticks".to_owned()),
     ];
     match parts.into_iter().flatten().collect::<Vec<_>>().join(", ") {

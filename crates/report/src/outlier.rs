@@ -169,6 +169,15 @@ pub struct EvidenceReport {
     pub text: String,
 }
 
+impl SegmentReport {
+    /// Nothing was compared: whether its user code ran as expected is not known.
+    pub(crate) fn doubt_expected(&mut self) {
+        if self.cause == model::Cause::UserExpected.to_string() {
+            self.certainty = Certainty::Unknown;
+        }
+    }
+}
+
 impl OutlierReport {
     /// The same interval with nothing to compare it with: what its user code is expected to take is not known then.
     #[must_use]
@@ -177,8 +186,7 @@ impl OutlierReport {
         let (mut causes, mut segments) = (self.causes, self.segments);
         let doubted = causes.iter_mut().filter(|total| total.cause == expected);
         doubted.for_each(|total| total.certainty = Certainty::Unknown);
-        let doubted = segments.iter_mut().filter(|segment| segment.cause == expected);
-        doubted.for_each(|segment| segment.certainty = Certainty::Unknown);
+        segments.iter_mut().for_each(SegmentReport::doubt_expected);
         OutlierReport { causes, segments, ..self }
     }
 
@@ -225,5 +233,10 @@ impl ThreadName {
     pub fn words(&self) -> String {
         let name = if self.comm.is_empty() { "?" } else { &self.comm };
         format!("{name} (pid {}, tid {})", self.pid, self.tid)
+    }
+
+    /// Whether both are the same thread: `exec` gives it another name.
+    pub(crate) fn is(&self, other: &ThreadName) -> bool {
+        (self.pid, self.tid) == (other.pid, other.tid)
     }
 }

@@ -117,11 +117,24 @@ fn resolve_segments(
                 .duration(TscRange::new(range.start, range.start + segment.edge_uncertainty)),
             during: match depth {
                 0 => Vec::new(),
-                _ => resolve_segments(&segment.during, range, interval, timebase, depth - 1),
+                _ => resolve_during(&segment.during, range, interval, timebase, depth - 1),
             },
             evidence: segment.evidence.iter().map(evidence).collect(),
         })
         .collect()
+}
+
+/// What happened during a wait is compared with nothing.
+fn resolve_during(
+    pieces: &[Segment],
+    within: TscRange,
+    interval: TscRange,
+    timebase: Timebase,
+    depth: usize,
+) -> Vec<SegmentReport> {
+    let mut during = resolve_segments(pieces, within, interval, timebase, depth);
+    during.iter_mut().for_each(SegmentReport::doubt_expected);
+    during
 }
 
 fn evidence(evidence: &Evidence) -> EvidenceReport {

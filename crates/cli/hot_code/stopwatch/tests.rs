@@ -27,8 +27,13 @@ fn event(kind: EventKind, at: u64) -> FlowItem {
 
 /// Ticks, ratio ticks and executions of the block at each address.
 fn time(items: &[FlowItem]) -> Vec<(u64, u64, u128, u64)> {
+    time_but(&[], items)
+}
+
+/// The same where the CPU stood `still` then.
+fn time_but(still: &[TscRange], items: &[FlowItem]) -> Vec<(u64, u64, u128, u64)> {
     let mut costs = Costs::new();
-    let mut stopwatch = Stopwatch::new(&mut costs, THREAD, TscRange::new(Tsc(100), Tsc(200)));
+    let mut stopwatch = Stopwatch::new(&mut costs, THREAD, TscRange::new(Tsc(100), Tsc(200)), still);
     for item in items {
         assert_eq!(stopwatch.item(item.clone()), ControlFlow::Continue(()));
     }
@@ -66,6 +71,15 @@ fn a_gap_is_nobodys_and_the_stay_is_the_limit() {
     let items =
         [block(0x10, 5, 110, 120), FlowItem::Gap(gap), block(0x20, 5, 180, 230), block(0x30, 5, 230, 240)];
     assert_eq!(time(&items), [(0x10, 10, 0, 1), (0x20, 20, 0, 1)]);
+}
+
+/// Of 110 to 150, 115 to 125 and 130 to 145 are nobody's: 15 ticks for two blocks of the same length, and the last one
+/// has 5 of its 10 until 160.
+#[test]
+fn no_code_ran_while_the_cpu_stood_still() {
+    let still = [(115, 125), (130, 145), (155, 170)].map(|(from, to)| TscRange::new(Tsc(from), Tsc(to)));
+    let items = [block(0x10, 2, 110, 150), block(0x80, 2, 110, 150), block(0x90, 3, 150, 160)];
+    assert_eq!(time_but(&still, &items), [(0x10, 7, 0, 1), (0x80, 8, 0, 1), (0x90, 5, 0, 1)]);
 }
 
 /// What ran before the stay is not counted; what ran over its start is, from the start on.

@@ -77,7 +77,11 @@ fn durations_for_people() {
     assert_eq!(Unit::Nanoseconds.show(999), "999 ns");
     assert_eq!(Unit::Nanoseconds.show(16_327), "16.327 us");
     assert_eq!(Unit::Nanoseconds.show(1_000_000), "1.000 ms");
-    assert_eq!(Unit::Nanoseconds.show(u64::MAX), "18446744073.709 s");
+    // 1.0958 is nearer to 1.096 than to 1.095; what rounding leads beyond the unit is of the next one.
+    assert_eq!(Unit::Nanoseconds.show(1_095_849), "1.096 ms");
+    assert_eq!(Unit::Nanoseconds.show(999_999_499), "999.999 ms");
+    assert_eq!(Unit::Nanoseconds.show(999_999_500), "1.000 s");
+    assert_eq!(Unit::Nanoseconds.show(u64::MAX), "18446744073.710 s");
     assert_eq!(Unit::Ticks.show(5), "5 ticks");
 }
 

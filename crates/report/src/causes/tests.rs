@@ -81,6 +81,17 @@ fn one_detail_among_many_is_only_an_example() {
     assert_eq!(totals[0].detail, "3 different, foremost: no. 2");
 }
 
+/// 10 of 40 ticks have the only detail there is, then 30.
+#[test]
+fn the_only_detail_may_be_that_of_a_part() {
+    for (pieces, detail) in
+        [([(30, 1, 0), (10, 1, 2)], "in part: no. 2"), ([(10, 1, 0), (30, 1, 2)], "no. 2")]
+    {
+        let (totals, _) = cause_totals::<Attribution>(&attribution(0, &pieces), &[], Timebase::Ticks);
+        assert_eq!(totals[0].detail, detail);
+    }
+}
+
 #[test]
 fn differences_stay_within_their_type() {
     assert_eq!(signed_difference(0, u64::MAX), i64::MIN);

@@ -72,7 +72,7 @@ fn causes(title: &str, contrast: &Contrast, unit: TimeUnit) -> Table {
         let moved = rest.iter().fold(0i64, |sum, change| sum.saturating_add(change.change_ns));
         let mut last = vec![String::new(); 5];
         last[0] = units::signed_length(moved, unit);
-        last.push(format!("{} more causes", rest.len()));
+        last.push(units::counted(rest.len() as u64, "more cause"));
         rows.push(last);
     }
     Table { title: title.to_owned(), heads: vec!["change", "A", "in", "B", "in", "cause"], rows }

@@ -144,11 +144,11 @@ fn identity(outlier: &OutlierReport) -> String {
         None => parts.push(format!("TSC {}", outlier.start_tsc)),
     }
     match (&outlier.start_thread, &outlier.stop_thread) {
-        (Some(start), Some(stop)) if start != stop => {
+        (Some(start), Some(stop)) if !start.is(stop) => {
             parts.push(format!("from {} to {}", start.words(), stop.words()));
         }
         (start, stop) => {
-            parts.extend(start.as_ref().or(stop.as_ref()).map(|on| format!("on {}", on.words())));
+            parts.extend(stop.as_ref().or(start.as_ref()).map(|on| format!("on {}", on.words())));
         }
     }
     if !outlier.baselines.is_empty() {
@@ -162,7 +162,10 @@ fn causes(outlier: &OutlierReport) -> String {
     let rows: String =
         outlier.causes.iter().take(MOST_CAUSES).map(|cause| cause_row(outlier, cause)).collect();
     let rest = outlier.causes.len().saturating_sub(MOST_CAUSES);
-    let more = if rest > 0 { format!(", {rest} more causes among them") } else { String::new() };
+    let more = match rest {
+        0 => String::new(),
+        rest => format!(", {} among them", units::counted(rest as u64, "more cause")),
+    };
     let typical = outlier.baseline_mean_ns.unwrap_or(0);
     let unit = outlier.time_unit;
     format!(

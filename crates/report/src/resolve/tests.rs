@@ -75,6 +75,18 @@ fn clips_during_to_its_wait() {
     assert_eq!(during, [(10, 20), (100, 10)]);
 }
 
+/// The interval's own code was compared, the waker's was not.
+#[test]
+fn what_happens_meanwhile_is_not_known_to_be_expected() {
+    let mut wait = segment(0, 20, Cause::OffCpu(OffCpu::Lock));
+    wait.during = vec![segment(0, 10, Cause::UserExpected), segment(10, 20, Cause::Timer)];
+    let segments = vec![wait, segment(20, 30, Cause::UserExpected)];
+    let report = resolve(interval(0, 30), segments, Timebase::Ticks);
+    let during: Vec<Certainty> = report.segments[0].during.iter().map(|piece| piece.certainty).collect();
+    assert_eq!(during, [Certainty::Unknown, Certainty::Measured]);
+    assert_eq!(report.segments[1].certainty, Certainty::Measured);
+}
+
 #[test]
 fn bounds_the_depth_of_during() {
     let mut wait = segment(0, 100, Cause::OffCpu(OffCpu::Lock));

@@ -68,7 +68,7 @@ fn remainder(outlier: &OutlierReport) -> Option<Row> {
         typical: outlier.typical(typical),
         count: String::new(),
         certainty: String::new(),
-        cause: format!("{} more causes", left_out.len()),
+        cause: units::counted(left_out.len() as u64, "more cause"),
         detail: String::new(),
         share: 0,
     })

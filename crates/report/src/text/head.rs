@@ -22,7 +22,7 @@ pub(super) fn capture(report: &Report, style: Style) -> Vec<String> {
     let facts = [
         ("capture", capture_line(capture)),
         ("machine", machine_line(capture)),
-        ("recorded", joined(": ", [capture.perf_version.clone().map(perf_name), capture.cmdline.clone()])),
+        ("recorded", joined(": ", [recorder(capture), capture.cmdline.clone()])),
         ("PT", capture.pt_config.join(", ")),
     ];
     facts.iter().flat_map(|(name, text)| fact(name, text, Ink::Dim, style)).collect()
@@ -89,8 +89,8 @@ pub(super) fn diagnostics(report: &Report, style: Style) -> Vec<String> {
         })
         .collect();
     if found.len() > MOST_DIAGNOSTICS {
-        let more = format!("{} more diagnostics; JSON has them all", found.len() - MOST_DIAGNOSTICS);
-        lines.extend(fact("", &more, Ink::Dim, style));
+        let more = counted((found.len() - MOST_DIAGNOSTICS) as u64, "more diagnostic");
+        lines.extend(fact("", &format!("{more}; JSON has all"), Ink::Dim, style));
     }
     lines
 }
@@ -151,8 +151,10 @@ fn machine_line(capture: &CaptureFacts) -> String {
     )
 }
 
-fn perf_name(version: String) -> String {
-    if version.starts_with("perf") { version } else { format!("perf {version}") }
+/// The perf that recorded; some write an empty version.
+fn recorder(capture: &CaptureFacts) -> Option<String> {
+    let version = capture.perf_version.as_ref().filter(|version| !version.is_empty())?;
+    Some(if version.starts_with("perf") { version.clone() } else { format!("perf {version}") })
 }
 
 fn joined<const N: usize>(separator: &str, parts: [Option<String>; N]) -> String {

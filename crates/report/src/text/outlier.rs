@@ -130,7 +130,7 @@ fn when(outlier: &OutlierReport) -> String {
 fn threads(outlier: &OutlierReport) -> String {
     match (&outlier.start_thread, &outlier.stop_thread) {
         (None, None) => String::new(),
-        (Some(start), Some(stop)) if start == stop => start.words(),
+        (Some(start), Some(stop)) if start.is(stop) => stop.words(),
         (Some(start), Some(stop)) => format!("from {} to {}", start.words(), stop.words()),
         (Some(start), None) => format!("from {} to an unknown one", start.words()),
         (None, Some(stop)) => format!("from an unknown one to {}", stop.words()),

@@ -125,7 +125,10 @@ impl Listing {
         }
         let left_out = segment.evidence.len().saturating_sub(self.amount.most_evidence());
         if left_out > 0 && self.amount == Amount::Full {
-            let more = format!("and {left_out} more records, packets and symbols");
+            let more = match left_out {
+                1 => "and 1 more record, packet or symbol".to_owned(),
+                _ => format!("and {left_out} more records, packets and symbols"),
+            };
             lines.push(self.style.paint(Ink::Dim, &format!("{}{more}", " ".repeat(BELOW))));
         }
         if depth > 0 && !segment.during.is_empty() {
@@ -175,16 +178,24 @@ impl Listing {
 
     /// What happened during a wait, one step to the right.
     fn during(&self, segment: &SegmentReport, depth: usize, columns: usize) -> Vec<String> {
-        let tid = segment.during.first().and_then(|first| first.tid);
-        let who = tid.map_or_else(String::new, |tid| format!(" (tid {tid})"));
         let bend = self.style.glyph("└", "`-");
-        let title = format!("{}{bend} meanwhile, the thread that ended the wait{who}:", " ".repeat(STEP));
+        let title = format!("{}{bend} meanwhile, {}:", " ".repeat(STEP), who_meanwhile(segment));
         let mut lines = vec![self.style.paint(Ink::Dim, &title)];
         let inner = columns.saturating_sub(STEP).max(NARROWEST_LEVEL);
         let level = self.level(&segment.during, MOST_DURING, depth - 1, inner).split_off(1);
         let margin = " ".repeat(columns.saturating_sub(inner));
         lines.extend(level.into_iter().map(|line| format!("{margin}{line}")));
         lines
+    }
+}
+
+/// Whose time stands below `segment`.
+fn who_meanwhile(segment: &SegmentReport) -> String {
+    match (segment.cause.as_str(), segment.during.iter().find_map(|part| part.tid)) {
+        ("queue.behind", Some(tid)) => format!("the thread that was busy (tid {tid})"),
+        (_, Some(tid)) => format!("the thread that ended the wait (tid {tid})"),
+        // An interrupt, and the device, timer or network that it came from.
+        (_, None) => "what ended the wait".to_owned(),
     }
 }
 

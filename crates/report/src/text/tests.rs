@@ -12,3 +12,49 @@ fn an_empty_report_is_text_too() {
     assert!(render_text(&Report::default(), &style).contains("no interval"));
     assert!(render_stat_text(&Report::default(), &style).contains("intervals"));
 }
+
+/// An interrupt is no thread; and who had the thread that an interval queued for ended no wait.
+#[test]
+fn it_is_said_whose_time_passed_meanwhile() {
+    let part = |cause: &str, tid: Option<i32>, during: Vec<crate::SegmentReport>| crate::SegmentReport {
+        offset_ns: 0,
+        duration_ns: 1000,
+        cpu: None,
+        tid,
+        cause: cause.to_owned(),
+        certainty: model::Certainty::Measured,
+        detail: String::new(),
+        edge_uncertainty_ns: 0,
+        during,
+        evidence: Vec::new(),
+    };
+    for (cause, tid, expected) in [
+        ("offcpu.lock", Some(7), "meanwhile, the thread that ended the wait (tid 7):"),
+        ("offcpu.block-io", None, "meanwhile, what ended the wait:"),
+        ("queue.behind", Some(7), "meanwhile, the thread that was busy (tid 7):"),
+    ] {
+        let segments = vec![part(cause, Some(8), vec![part("kernel.timer", tid, Vec::new())])];
+        let outlier = OutlierReport { segments, duration_ns: 1000, ..OutlierReport::default() };
+        let report = Report { outliers: vec![outlier], ..Report::default() };
+        let text = render_text(&report, &Style { width: 80, color: false, unicode: true });
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+/// `exec` names the thread anew; two threads hand the work over.
+#[test]
+fn a_thread_under_two_names_is_one() {
+    let thread = |tid: i32, comm: &str| Some(crate::ThreadName { pid: 5, tid, comm: comm.to_owned() });
+    let named = |start_thread, stop_thread| {
+        let outlier = OutlierReport { start_thread, stop_thread, ..OutlierReport::default() };
+        let report = Report { outliers: vec![outlier], ..Report::default() };
+        let text = render_text(&report, &Style { width: 80, color: false, unicode: true });
+        [text, crate::render_markdown(&report)]
+    };
+    for said in named(thread(6, "sh"), thread(6, "loop")) {
+        assert!(said.contains("loop (pid 5, tid 6)") && !said.contains("from "), "{said}");
+    }
+    for said in named(thread(6, "sh"), thread(7, "loop")) {
+        assert!(said.contains("from sh (pid 5, tid 6)"), "{said}");
+    }
+}

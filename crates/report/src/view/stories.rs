@@ -93,13 +93,14 @@ fn words(causes: &[&str]) -> String {
 }
 
 /// What a cause means for who waited for the interval; `{}` is the rest of its name.
-const PHRASES: [(&str, &str); 33] = [
+const PHRASES: [(&str, &str); 34] = [
     ("user.extra-work", "did more work"),
     ("user.slower.frequency", "ran at a lower frequency"),
     ("user.slower.front-end", "starved for instructions"),
     ("user.slower", "ran the same code slower"),
     ("user.spin", "spun for another thread"),
-    ("user.expected", "ran its usual code"),
+    ("user.expected", "ran its own code"),
+    ("kernel.syscall.unknown", "was in a system call"),
     ("kernel.syscall.", "was in the system call {}"),
     ("kernel.page-fault.minor", "touched new pages"),
     ("kernel.page-fault.major", "waited for pages to be read"),
@@ -114,7 +115,7 @@ const PHRASES: [(&str, &str); 33] = [
     ("kernel.", "was in the kernel"),
     ("offcpu.preempted", "had its CPU taken away"),
     ("offcpu.runnable", "queued for a CPU"),
-    ("offcpu.lock", "waited for a lock"),
+    ("offcpu.lock", "waited for a lock or an event"),
     ("offcpu.socket", "waited for a socket"),
     ("offcpu.block-io", "waited for a block device"),
     ("offcpu.sleep", "slept"),
