@@ -30,11 +30,12 @@ impl PerfData {
         let stays = |entry: &IndexEntry| repeats.binary_search(&entry.offset).is_err();
         self.index.retain(stays);
         self.map_index.retain(stays);
-        let what = format!(
-            "records stand in the file again, byte for byte with the same time, and are left out there: {} of them, the \
-             first one here",
-            repeats.len()
-        );
+        let what = match repeats.len() {
+            1 => "1 record repeats another one, byte for byte with the same time: it is left out".to_owned(),
+            count => format!(
+                "{count} records repeat others, byte for byte with the same time: they are left out, the first one here"
+            ),
+        };
         self.diagnostics.push(Diagnostic::note(what).at_offset(first));
         self.repeats = repeats;
     }

@@ -82,17 +82,24 @@ impl FoundCalls {
             });
         }
         if self.unfinished > 0 {
-            let count = self.unfinished;
+            let (calls, they_are) = counted(self.unfinished);
             findings.add(Severity::Warning, "unfinished calls", Origin::Unknown, || {
-                format!("{count} calls of {symbol} have no return in the trace (still open, longjmp, exception, or lost): they are left out")
+                format!(
+                    "no return lies in the trace for {calls} of {symbol} (still open, longjmp, exception, or lost): \
+                     {they_are} left out"
+                )
+            });
+        }
+        let timeless = self.calls.iter().filter(|call| call.range.start == Tsc(0)).count() as u64;
+        if timeless > 0 {
+            let (calls, they_are) = counted(timeless);
+            findings.add(Severity::Warning, "calls without time", Origin::Unknown, || {
+                format!("no time packet lies before {calls} of {symbol}: {they_are} left out")
             });
         }
         let mut intervals = Vec::with_capacity(self.calls.len());
         for (number, call) in (0..).zip(&self.calls) {
             if call.range.start == Tsc(0) {
-                findings.add(Severity::Warning, "calls without time", Origin::Unknown, || {
-                    format!("call {number} of {symbol} lies before the first time packet: it is left out")
-                });
                 continue;
             }
             if call.crossed_gap {
@@ -104,6 +111,11 @@ impl FoundCalls {
         }
         findings.into_set(intervals)
     }
+}
+
+/// `1 call` and `it is`, `2 calls` and `they are`.
+fn counted(calls: u64) -> (String, &'static str) {
+    if calls == 1 { ("1 call".to_owned(), "it is") } else { (format!("{calls} calls"), "they are") }
 }
 
 #[cfg(test)]

@@ -363,3 +363,32 @@ proptest! {
         prop_assert!(found.calls.iter().all(|call| call.range.ticks() > Ticks(0)));
     }
 }
+
+/// One sentence for all of a kind, in the number that they are.
+#[test]
+fn calls_that_are_left_out_are_counted() {
+    let call = |start: u64, stop: u64| Call {
+        range: TscRange::new(Tsc(start), Tsc(stop)),
+        thread: None,
+        crossed_gap: false,
+    };
+    let said = |calls: Vec<Call>, unfinished| {
+        let set = FoundCalls { calls, unfinished }.into_intervals("f");
+        let what: Vec<String> = set.diagnostics.into_iter().map(|found| found.what).collect();
+        (set.intervals.iter().map(|interval| interval.id.0).collect::<Vec<_>>(), what)
+    };
+    let (ids, what) = said(vec![call(0, 4), call(5, 9)], 1);
+    assert_eq!(ids, [1]);
+    assert_eq!(
+        what,
+        [
+            "no return lies in the trace for 1 call of f (still open, longjmp, exception, or lost): it is left out",
+            "no time packet lies before 1 call of f: it is left out",
+        ]
+    );
+    let (ids, what) = said(vec![call(0, 2), call(0, 4), call(5, 9)], 0);
+    assert_eq!(
+        (ids, what),
+        (vec![2], vec!["no time packet lies before 2 calls of f: they are left out".to_owned()])
+    );
+}
