@@ -44,6 +44,8 @@ pub(crate) struct CallPath {
     pub(crate) user: Vec<Site>,
     /// Kernel functions, outermost first; empty where the thread ran user code or the kernel was not traced.
     pub(crate) kernel: Vec<Site>,
+    /// Whether the scheduler throttled it there: its control group has used up its CPU quota.
+    pub(crate) throttled: bool,
 }
 
 impl CallPath {

@@ -116,7 +116,10 @@ pub(crate) fn claims_of_stay(
 fn preempted(stay: &Stay, story: &Story, context: &Context<'_>) -> Claim {
     let cause = Cause::OffCpu(OffCpu::Preempted);
     let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, Certainty::Measured);
-    if let Some(cpu) = stay.left_cpu {
+    if story.left.as_ref().is_some_and(|left| left.throttled) {
+        (claim.cause, claim.certainty) = (Cause::OffCpu(OffCpu::Runnable), Certainty::Decoded);
+        claim.say("throttled: its control group has used up its CPU quota");
+    } else if let Some(cpu) = stay.left_cpu {
         match (who_ran(cpu, stay.range, stay.thread, context), idle_within(cpu, stay.range, context)) {
             (Some(who), idle) => {
                 let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));

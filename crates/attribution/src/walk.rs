@@ -10,6 +10,7 @@ mod kernel_stack;
 mod silences;
 mod spins;
 mod switches;
+mod throttle;
 mod user_calls;
 mod user_code;
 mod user_runs;
@@ -21,6 +22,7 @@ pub(crate) use activity::{Activity, Frame, Run, Silence, Spin, Stall, Switch, Wh
 use kernel_stack::{KernelStack, Moment};
 use spins::Spins;
 use switches::Switches;
+use throttle::Throttle;
 pub(crate) use user_code::{BlockUse, ByAddress, NodeKey, UserCode};
 use user_runs::{Place, UserRuns};
 
@@ -86,6 +88,7 @@ pub(crate) struct Walker<'a> {
     current: Option<Function>,
     pid: model::Pid,
     switches: Switches,
+    throttle: Throttle,
 }
 
 impl<'a> Walker<'a> {
@@ -120,6 +123,7 @@ impl<'a> Walker<'a> {
             current: None,
             pid: model::Pid::KERNEL,
             switches: Switches::default(),
+            throttle: Throttle::default(),
         }
     }
 
@@ -169,7 +173,7 @@ impl<'a> Walker<'a> {
 
     /// Where the thread stands at `at`, the end of a stay.
     fn note_path(&mut self, at: Tsc) {
-        let path = self.path(at);
+        let path = CallPath { throttled: self.throttle.happened(), ..self.path(at) };
         self.out.paths.push(path);
     }
 
@@ -237,6 +241,9 @@ impl<'a> Walker<'a> {
         self.follow_entry_or_return(block, moment);
         if let Some(function) = &self.current {
             self.stack.visit(function, block.ip, moment);
+            if block.ip == function.start {
+                self.throttle.enter(&function.name, self.stack.is_in_scheduler());
+            }
             if block.ip == function.start && &*function.name == SWITCH_FUNCTION {
                 let path = if self.switches.ran_user_code() { self.path(at) } else { CallPath::default() };
                 self.switches.switch(at, block.aux_offset, path);
@@ -251,6 +258,7 @@ impl<'a> Walker<'a> {
 
     fn user_block(&mut self, block: &Block, at: Tsc) {
         self.switches.user_code(block);
+        self.throttle.run();
         if !self.stack.is_empty() {
             self.stack.leave(at, self.edge);
         }

@@ -125,6 +125,11 @@ impl KernelStack {
         }
     }
 
+    /// Whether the innermost work is the scheduler's.
+    pub(crate) fn is_in_scheduler(&self) -> bool {
+        self.open.last().is_some_and(|frame| frame.cause == Cause::Schedule)
+    }
+
     /// User code runs: all kernel work is over.
     pub(crate) fn leave(&mut self, at: Tsc, uncertainty: Ticks) {
         self.close_from(0, at, uncertainty);
