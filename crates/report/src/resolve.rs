@@ -117,7 +117,7 @@ fn resolve_segments(
                 .duration(TscRange::new(range.start, range.start + segment.edge_uncertainty)),
             during: match depth {
                 0 => Vec::new(),
-                _ => resolve_during(&segment.during, range, interval, timebase, depth - 1),
+                _ => uncompared(resolve_segments(&segment.during, range, interval, timebase, depth - 1)),
             },
             evidence: segment.evidence.iter().map(evidence).collect(),
         })
@@ -125,14 +125,7 @@ fn resolve_segments(
 }
 
 /// What happened during a wait is compared with nothing.
-fn resolve_during(
-    pieces: &[Segment],
-    within: TscRange,
-    interval: TscRange,
-    timebase: Timebase,
-    depth: usize,
-) -> Vec<SegmentReport> {
-    let mut during = resolve_segments(pieces, within, interval, timebase, depth);
+fn uncompared(mut during: Vec<SegmentReport>) -> Vec<SegmentReport> {
     during.iter_mut().for_each(SegmentReport::doubt_expected);
     during
 }
