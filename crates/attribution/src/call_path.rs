@@ -77,6 +77,12 @@ impl CallPath {
         CallPath::of(ips.collect::<Vec<_>>().into_iter().rev(), pid, at, functions)
     }
 
+    /// Of `paths`, which are in order of time, the one at the end of a stay, `at`.
+    pub(crate) fn at_end(paths: &[CallPath], at: Tsc) -> Option<&CallPath> {
+        let from = paths.partition_point(|path| path.at < at);
+        paths.get(from).filter(|path| path.at == at)
+    }
+
     /// Whether nothing is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.user.is_empty() && self.kernel.is_empty()

@@ -9,6 +9,7 @@ use model::{Cause, Certainty, OffCpu, Segment, TscRange};
 use crate::call_path::CallPath;
 use crate::claim::Claim;
 use crate::examine::Scene;
+use crate::offcpu::tell_ns;
 use crate::sideband::Sideband;
 use crate::timeline::{Stay, Whereabouts, runs_on};
 use crate::waker::Wakeup;
@@ -30,6 +31,7 @@ struct Collector {
     threads: &'static [&'static str],
 }
 
+/// What a row leaves out.
 const NOTHING: Collector =
     Collector { runtime: "", functions: &[], stops: &[], yields: &[], parks: &[], threads: &[] };
 
@@ -213,26 +215,29 @@ pub(crate) fn name_waits(
     for stay in stays.iter().filter(|stay| matches!(stay.place, Whereabouts::OffCpu(_))) {
         let of_stay = |claim: &&mut Claim| claim.range().start == stay.range.start && is_wait(&claim.cause);
         let Some(claim) = claims.iter_mut().find(of_stay) else { continue };
-        let path = paths.iter().find(|path| path.at == stay.range.start);
-        let user = path.map_or(&[][..], |path| &path.user[..]);
-        let own = user.iter().find_map(|site| runtime_of(&site.function));
-        let near = || user.iter().rev().take_while(|site| find(|row| row.parks, &site.function).is_none());
-        let stopped = near().find_map(|site| find(|row| row.stops, &site.function));
-        let gave_way = near().find_map(|site| find(|row| row.yields, &site.function));
+        let user = CallPath::at_end(paths, stay.range.start).map_or(&[][..], |path| &path.user[..]);
+        let near: Vec<&str> = (user.iter().rev().map(|site| &*site.function))
+            .take_while(|function| find(|row| row.parks, function).is_none())
+            .collect();
+        let any = |names: fn(&Collector) -> &'static [&'static str]| {
+            near.iter().find_map(|function| find(names, function))
+        };
         let waker = Wakeup::of(stay, sideband).and_then(|wakeup| wakeup.waker);
         let by_thread =
             waker.and_then(|thread| find(|row| row.threads, &scene.comms.comm(thread, stay.range.stop)));
-        let collected = |runtime: &str| collected(&claim.during, runtime);
+        let own = user.iter().find_map(|site| runtime_of(&site.function));
         let named = if let Some(runtime) = own {
             Some((runtime, "in its own collection".to_owned()))
-        } else if let Some(runtime) = stopped.or(by_thread) {
-            let by_waker = (collected(runtime) > 0).then(|| "who ended it was collecting".to_owned());
-            let ran = || collector_threads(claim.range(), scene).filter(|ran| ran.0 == runtime);
-            by_waker.or_else(|| ran().map(|ran| ran.1)).map(|how| (runtime, how))
         } else {
-            let tenth = claim.range().ticks().0 / 10;
-            let runtime = gave_way.filter(|runtime| collected(runtime) >= tenth.max(1));
-            runtime.map(|runtime| (runtime, "who ended it was collecting".to_owned()))
+            let stopped = any(|row| row.stops).or(by_thread).map(|runtime| (runtime, 1));
+            let least = tenth(claim.range()).max(1);
+            let suspect = stopped.or_else(|| Some((any(|row| row.yields)?, least)));
+            suspect.and_then(|(runtime, least)| {
+                let by_waker = collected(&claim.during, runtime) >= least;
+                let how = by_waker.then(|| "who ended it was collecting".to_owned());
+                let ran = || collector_threads(claim.range(), scene).filter(|ran| ran.0 == runtime);
+                how.or_else(|| ran().map(|ran| ran.1)).map(|how| (runtime, how))
+            })
         };
         if let Some((runtime, how)) = named {
             claim.cause = Cause::Gc(runtime.into());
@@ -249,6 +254,11 @@ fn collected(segments: &[Segment], runtime: &str) -> u64 {
         _ => collected(&segment.during, runtime),
     };
     segments.iter().map(of_one).sum()
+}
+
+/// As much of a wait as a collection must take to be its reason, where nothing else says so.
+fn tenth(range: TscRange) -> u64 {
+    range.ticks().0 / 10
 }
 
 fn is_wait(cause: &Cause) -> bool {
@@ -270,9 +280,9 @@ fn collector_threads(range: TscRange, scene: &Scene<'_>) -> Option<(&'static str
             }
         }
     }
-    let (ticks, runtime, comm) = longest.filter(|(ticks, ..)| *ticks >= range.ticks().0 / 10)?;
+    let (ticks, runtime, comm) = longest.filter(|(ticks, ..)| *ticks >= tenth(range))?;
     let ns = conversion.ticks_to_ns(model::Ticks(ticks));
-    Some((runtime, format!("{comm} ran for {}.{} us of it", ns / 1000, ns % 1000 / 100)))
+    Some((runtime, format!("{comm} ran for {} of it", tell_ns(ns))))
 }
 
 #[cfg(test)]

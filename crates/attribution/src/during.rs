@@ -135,8 +135,7 @@ fn left_from(
     let by_flow = if left_at < stay.range.start {
         path_at(scene, thread, stay.left_cpu, left_at, decoder)
     } else {
-        let from = activity.paths.partition_point(|path| path.at < left_at);
-        activity.paths.get(from).filter(|path| path.at == left_at).cloned()
+        CallPath::at_end(&activity.paths, left_at).cloned()
     };
     by_flow.filter(|path| !path.is_empty()).or_else(|| {
         let chain = sideband.callchain(stay.start_record?, left_at)?;

@@ -30,7 +30,7 @@ pub(crate) fn claims_of_frames(
 ) -> Vec<Claim> {
     // Who sleeps for a lock (that of the address space, when others map) does not wait for the page.
     let for_lock = |stay: &Stay| {
-        let path = paths.iter().find(|path| path.at == stay.range.start);
+        let path = CallPath::at_end(paths, stay.range.start);
         let waited = path.and_then(|path| path.kernel_functions().find_map(waited_for));
         waited.is_some_and(|waited| waited.kind == OffCpu::Lock)
     };

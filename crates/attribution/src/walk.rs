@@ -146,6 +146,7 @@ impl<'a> Walker<'a> {
         self.retired = 0;
         self.ratio = 0;
         self.switches.come();
+        self.throttle.run();
         self.forget_path();
         self.return_into_silence(at);
         self.stack.switch_in();
@@ -173,7 +174,7 @@ impl<'a> Walker<'a> {
 
     /// Where the thread stands at `at`, the end of a stay.
     fn note_path(&mut self, at: Tsc) {
-        let path = CallPath { throttled: self.throttle.happened(), ..self.path(at) };
+        let path = self.path(at);
         self.out.paths.push(path);
     }
 
@@ -182,7 +183,8 @@ impl<'a> Walker<'a> {
         let last = self.previous.filter(|block| block.kernel && block.end != BlockEnd::Call);
         let last = last.map(|block| block.end_ip);
         let ips = self.user.sites().chain(kernel.iter().copied()).chain(last);
-        CallPath::of(ips, self.pid, at, self.functions)
+        let path = CallPath::of(ips, self.pid, at, self.functions);
+        CallPath { throttled: self.throttle.happened(), ..path }
     }
 
     /// The next item of the thread's flow.
@@ -243,10 +245,11 @@ impl<'a> Walker<'a> {
             self.stack.visit(function, block.ip, moment);
             if block.ip == function.start {
                 self.throttle.enter(&function.name, self.stack.is_in_scheduler());
-            }
-            if block.ip == function.start && &*function.name == SWITCH_FUNCTION {
-                let path = if self.switches.ran_user_code() { self.path(at) } else { CallPath::default() };
-                self.switches.switch(at, block.aux_offset, path);
+                if &*function.name == SWITCH_FUNCTION {
+                    let path =
+                        if self.switches.ran_user_code() { self.path(at) } else { CallPath::default() };
+                    self.switches.switch(at, block.aux_offset, path);
+                }
             }
         }
         match block.end {

@@ -21,12 +21,12 @@ impl Throttle {
         };
     }
 
-    /// The thread runs user code again.
+    /// The thread comes onto a CPU, or runs user code.
     pub(super) fn run(&mut self) {
         self.happened = false;
     }
 
-    /// Whether it happened since user code ran last.
+    /// Whether it happened since then.
     pub(super) fn happened(&self) -> bool {
         self.happened
     }
@@ -40,8 +40,8 @@ mod tests {
     use crate::script::{IDLE, Script, Table, WORKER, World, run};
 
     /// The tick finds at 100 that the worker's time is up; on the way out the kernel is in `caller`, which calls `function`. Switched
-    /// out at 200, back at 800. What is told of the time away.
-    fn told(caller: &str, function: &str) -> (String, String) {
+    /// out at 200, back at 800, and away once more from 830 to 900. What is told of the time away from `at` on.
+    fn told(caller: &str, function: &str, at: u64) -> (String, String) {
         let kernel = &[
             "asm_sysvec_apic_timer_interrupt",
             "__schedule",
@@ -61,17 +61,19 @@ mod tests {
             .block(170, "asm_sysvec_apic_timer_interrupt", Script::BEHIND, BlockEnd::Call)
             .block(180, "__schedule", 0, BlockEnd::FallThrough)
             .block(800, "__schedule", 0x40, BlockEnd::Return)
-            .block(850, "asm_sysvec_apic_timer_interrupt", 0x40, BlockEnd::FarReturn)
-            .block(900, "work", 0x20, BlockEnd::Jump);
+            .block(910, "asm_sysvec_apic_timer_interrupt", 0x40, BlockEnd::FarReturn)
+            .block(950, "work", 0x20, BlockEnd::Jump);
         let schedule = Schedule::from_runs(vec![
             run(WORKER, 0, 0, 200, LeaveReason::Preempted),
             run(IDLE, 0, 200, 800, LeaveReason::Preempted),
-            run(WORKER, 0, 800, 1000, LeaveReason::Unknown),
+            run(WORKER, 0, 800, 830, LeaveReason::Preempted),
+            run(IDLE, 0, 830, 900, LeaveReason::Preempted),
+            run(WORKER, 0, 900, 1000, LeaveReason::Unknown),
         ]);
         let items = script.items.clone();
         let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
         let attribution = crate::attribute_alone(&world.examine(0..1000)).expect("a partition");
-        let away = attribution.segments().iter().find(|segment| segment.range.start.0 == 200);
+        let away = attribution.segments().iter().find(|segment| segment.range.start.0 == at);
         away.map(|away| (away.cause.to_string(), away.detail.clone())).expect("away")
     }
 
@@ -81,14 +83,24 @@ mod tests {
         for (caller, function) in
             [("__schedule", "tg_throttle_down"), ("asm_sysvec_apic_timer_interrupt", "throttle_cfs_rq_work")]
         {
-            assert_eq!(told(caller, function), ("offcpu.runnable".into(), throttled.into()), "{function}");
+            assert_eq!(
+                told(caller, function, 200),
+                ("offcpu.runnable".into(), throttled.into()),
+                "{function}"
+            );
         }
     }
 
     #[test]
     fn another_threads_queue_is_not_its_own() {
-        let (cause, detail) = told("enqueue_entity", "tg_throttle_down");
+        let (cause, detail) = told("enqueue_entity", "tg_throttle_down", 200);
         assert_eq!(cause, "offcpu.runnable");
+        assert!(detail.starts_with("switched out ready to run, but CPU 0 was idle"), "{detail}");
+    }
+
+    #[test]
+    fn who_is_back_is_not_throttled_for_what_was() {
+        let (_, detail) = told("__schedule", "tg_throttle_down", 830);
         assert!(detail.starts_with("switched out ready to run, but CPU 0 was idle"), "{detail}");
     }
 }
