@@ -1,7 +1,7 @@
 //! Attribution of 100 outliers with 100 baselines each, of 100 us, against the decoding of the same windows.
 //!
 //! `cargo bench --bench attribution`: one line, `attribution <s> decoding <s>`, medians of five runs on one thread; exit
-//! code 1 if attribution takes longer. The windows lie one behind the other on the CPU of the program of the emulated
+//! code 1 if attribution takes longer. The windows lie one after the other on the CPU of the program of the emulated
 //! capture `noise`. The flows are decoded first and kept; attribution replays them, so that no decoding is in its time,
 //! and looks up each name, so that its own share of the symbols is.
 
@@ -10,10 +10,10 @@ mod noise;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use attribution::{Comms, Decode, Examined, Function, Functions, Queues, examine, examine_baseline};
-use model::{CodeBytes, Cpu, Interval, IntervalId, Pid, ThreadId, Tsc, TscRange};
-use pt::{Engine, Flow, FlowItem, FlowSink, Libipt, Occupant, PtConfig, PtStream, Window};
-use symbols::ProcessImages;
+use analysis::Capture;
+use attribution::{Decode, Examined, Queues, examine, examine_baseline};
+use model::{Cpu, Interval, IntervalId, ThreadId, Tsc, TscRange};
+use pt::{Engine, Flow, FlowItem, FlowSink, Libipt, PtConfig, PtStream, Window};
 
 const OUTLIERS: usize = 100;
 const BASELINES: usize = 100;
@@ -42,23 +42,27 @@ fn median(mut work: impl FnMut()) -> Duration {
     took[RUNS / 2]
 }
 
-/// The capture, opened.
+/// The capture, opened, with its code and occupants at hand.
 struct Bench {
-    stream: PtStream<'static>,
-    images: ProcessImages,
-    occupants: Vec<Occupant>,
+    capture: Capture<'static>,
 }
 
 impl Bench {
     fn new() -> Bench {
-        let occupants = noise::occupants();
-        Bench { stream: noise::stream(), images: noise::images(), occupants }
+        let capture = noise::capture();
+        // What is gathered at the first call is not measured.
+        let (_, _) = (capture.images(), capture.occupants(Cpu(1)));
+        Bench { capture }
     }
 
-    /// Windows one behind the other from the first fifth of the trace on, of the thread that ran most.
+    fn stream(&self) -> &PtStream<'static> {
+        noise::stream(&self.capture)
+    }
+
+    /// Windows one after the other from the first fifth of the trace on, of the thread that ran most.
     fn intervals(&self) -> Vec<Interval> {
         let conversion = noise::perf_data().time_conversion().expect("the fixture joins its clocks");
-        let (span, length) = (self.stream.time_span().expect("times"), conversion.ns_to_ticks(LENGTH_NS));
+        let (span, length) = (self.stream().time_span().expect("times"), conversion.ns_to_ticks(LENGTH_NS));
         let runs = noise::perf_data().schedule().on_cpu(Cpu(1)).filter(|run| !run.thread.is_idle());
         let thread = runs.max_by_key(|run| run.stop.0 - run.start.0).map(|run| run.thread).expect("a thread");
         let mut at = Tsc(span.start.0 + span.ticks().0 / 5);
@@ -73,25 +77,19 @@ impl Bench {
 
     fn decoded(&self, interval: &Interval) -> Flow {
         let mut engine = Libipt::new(PtConfig::default(), pt::Limits::default());
-        let window = Window { stream: &self.stream, range: interval.range, occupants: &self.occupants };
+        let window = Window {
+            stream: self.stream(),
+            range: interval.range,
+            occupants: self.capture.occupants(Cpu(1)),
+        };
         let mut flow = Flow::default();
-        engine.decode(&window, &self.images, &mut flow).expect("libipt has memory");
+        engine.decode(&window, self.capture.images(), &mut flow).expect("libipt has memory");
         flow
     }
 
     fn attribute(&self, intervals: &[Interval], flows: &[Flow]) {
-        let perf = noise::perf_data();
-        let capture = attribution::Capture {
-            perf,
-            schedule: perf.schedule(),
-            conversion: perf.time_conversion(),
-            functions: self,
-            comms: self,
-            queues: &Queues::default(),
-            kernel_traced: true,
-            threads_traced: false,
-            stall_threshold: perf.time_conversion().expect("joined").ns_to_ticks(10_000),
-        };
+        let queues = Queues::default();
+        let capture = self.capture.for_attribution(&queues);
         let examined = |(index, interval): (usize, &Interval)| {
             let mut replay = Replay(&flows[index]);
             let examine = if index < OUTLIERS { examine } else { examine_baseline };
@@ -101,7 +99,8 @@ impl Bench {
         let (outliers, baselines) = examined.split_at(OUTLIERS);
         let baselines: Vec<&Examined> = baselines.iter().collect();
         for outlier in outliers {
-            let attribution = attribution::attribute(outlier, &baselines, self).expect("a partition");
+            let attribution =
+                attribution::attribute(outlier, &baselines, &self.capture).expect("a partition");
             divan::black_box(attribution);
         }
     }
@@ -125,22 +124,5 @@ impl Decode for Replay<'_> {
             }
         }
         true
-    }
-}
-
-impl Functions for Bench {
-    fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function> {
-        let found = self.images.function_at(pid, address, at)?;
-        Some(Function { start: found.start, range: found.range, name: found.name.clone() })
-    }
-
-    fn code_at(&self, pid: Pid, address: u64, at: Tsc, into: &mut [u8]) -> usize {
-        self.images.read(pid, address, at, into)
-    }
-}
-
-impl Comms for Bench {
-    fn comm(&self, thread: ThreadId, _: Tsc) -> String {
-        thread.tid.to_string()
     }
 }

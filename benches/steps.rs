@@ -8,7 +8,7 @@ use attribution::{Comms, Decode, Function, Functions, Queues, examine};
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
 use model::{Cpu, Interval, IntervalId, Pid, ThreadId, Ticks, Tsc, TscRange};
-use noise::{perf_data, root, stream};
+use noise::{capture, perf_data, root, stream};
 use perfdata::PerfData;
 use pt::{Engine, FlowItem, FlowSink, Libipt, PtConfig, Window};
 
@@ -32,13 +32,15 @@ fn records_in_order_of_time(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn packet_walk(bencher: Bencher<'_, '_>) {
-    let stream = stream();
+    let capture = capture();
+    let stream = stream(&capture);
     bencher.counter(BytesCount::new(stream.len())).bench(|| stream.packets().count());
 }
 
 #[divan::bench]
 fn sync_point_search(bencher: Bencher<'_, '_>) {
-    let stream = stream();
+    let capture = capture();
+    let stream = stream(&capture);
     let span = stream.time_span().expect("the fixture has times");
     let middle = Tsc(span.start.0.midpoint(span.stop.0));
     bencher.bench(|| stream.sync_point_before(divan::black_box(middle)));
@@ -56,14 +58,15 @@ impl FlowSink for Blocks {
 
 #[divan::bench]
 fn block_decode(bencher: Bencher<'_, '_>) {
-    let stream = stream();
-    let (images, occupants) = (noise::images(), noise::occupants());
+    let capture = capture();
+    let stream = stream(&capture);
+    let (images, occupants) = (capture.images(), capture.occupants(Cpu(1)));
     let all = TscRange::new(Tsc(0), Tsc(u64::MAX));
     let mut engine = Libipt::new(PtConfig::default(), pt::Limits::default());
     bencher.counter(BytesCount::new(stream.len())).bench_local(|| {
         let mut blocks = Blocks(0);
-        let window = Window { stream: &stream, range: all, occupants: &occupants };
-        engine.decode(&window, &images, &mut blocks).expect("libipt has memory");
+        let window = Window { stream, range: all, occupants };
+        engine.decode(&window, images, &mut blocks).expect("libipt has memory");
         blocks.0
     });
 }
@@ -103,7 +106,7 @@ fn partition_by_records(bencher: Bencher<'_, '_>) {
         threads_traced: false,
         stall_threshold: Ticks(u64::MAX),
     };
-    let span = stream().time_span().expect("the fixture has times");
+    let span = stream(&noise::capture()).time_span().expect("the fixture has times");
     let last = perf.schedule().on_cpu(Cpu(1)).rfind(|run| !run.thread.is_idle()).map(|run| run.thread);
     let interval = Interval::new(IntervalId(0), "all", span, last);
     bencher.bench_local(|| examine(&capture, &interval, &mut Nothing));

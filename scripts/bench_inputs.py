@@ -25,7 +25,7 @@ def say(text):
 
 
 class Inputs:
-    """The captures to measure with, made when first asked for and kept."""
+    """The captures to measure with, made when first needed and kept."""
 
     def __init__(self, options, tracegen):
         self.tracegen, self.cache = tracegen, options.cache
@@ -81,7 +81,7 @@ class Inputs:
 
 
 def without_aux(source, output, keep):
-    """Copies a perf.data file but for the AUXTRACE records behind the first `keep` bytes of AUX data."""
+    """Copies a perf.data file without the AUXTRACE records after the first `keep` bytes of AUX data."""
     with open(source, "rb") as file, open(output, "wb") as copy:
         header = bytearray(file.read(104))
         start, length = struct.unpack_from("<QQ", header, 40)

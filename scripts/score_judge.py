@@ -1,6 +1,6 @@
 """Judges what tailtrace says of a capture against its truth, and prints the verdicts.
 
-The bars: the dominant cause is named first in 99 % of the planted intervals; each cause of the truth above 5 % of its
+The bars: the dominant cause is named first in 99 % of the injected intervals; each cause of the truth above 5 % of its
 interval is in the list; 99 % of their times are right within max(2 %, 200 ns, the truth's uncertainty); in 99 % of the quiet
 intervals no cause but `user.expected` exceeds max(5 % of the duration, 200 ns, 3 x its MAD over the baselines) by more than it
 really took longer than in the baselines.
@@ -8,13 +8,14 @@ really took longer than in the baselines.
 
 import statistics
 from collections import Counter
+from itertools import pairwise
 
 from score_truth import UNPLANTED, WITHOUT_PLAN
 
 NAMED_FIRST, IN_TIME, QUIET = 0.99, 0.99, 0.99
 SMALLEST_SHARE = 0.05
 TIME_SHARE, TIME_NS = 0.02, 200
-# A cause is real where another witness tells so much of its excess.
+# A cause is real where another source confirms this share of its excess.
 TOLD_SHARE = 0.8
 EXPECTED = "user.expected"
 # What lies on the two sides of a switch.
@@ -42,7 +43,7 @@ class Score:
             self.shares += 1
             return self.remark(id, "no report")
         first = first_cause(outlier)
-        # Several threads one behind the other are all to be named.
+        # Several threads one after the other are all to be named.
         right = is_cause(first["cause"], dominant) and all(name in first["detail"] for name in known.by.split())
         right = right or any(is_cause(first["cause"], tie) for tie in ties(known.shares))
         self.right += right
@@ -66,7 +67,7 @@ class Score:
             self.remark(id, f"{share.cause} {ns} ns, the truth is {share.ns:.0f} ns (+- {allowed:.0f})")
 
     def judge_quiet(self, id, outlier, reports, truth):
-        """Counts an interval in which something is blamed though nothing was planted."""
+        """Counts an interval in which something is blamed though nothing was injected."""
         baselines = [reports[other] for other in outlier["baselines"] if other in reports]
         blamed, invented = False, False
         for cause in outlier["causes"]:
@@ -106,7 +107,7 @@ def stated_lateness(cause, segments):
     than the scheduler decides, which is where the truth has the edge: there the scheduler runs on both sides of an absence."""
     def is_off(segment):
         return segment["cause"].startswith(("offcpu.", "power."))
-    edges = [pair for pair in zip(segments, segments[1:]) if is_off(pair[0]) != is_off(pair[1])]
+    edges = [pair for pair in pairwise(segments) if is_off(pair[0]) != is_off(pair[1])]
     own = [pair for pair in edges if cause in AT_SWITCHES or any(is_cause(part["cause"], cause) for part in pair)]
     return sum(min(part["edge_uncertainty_ns"] for part in pair) for pair in own)
 
@@ -120,7 +121,7 @@ def is_cause(found, known):
 
 def true_excess(found, id, baselines, causes):
     """How much longer the cause that is named `found` really took than in the baselines. How user code divides is a comparison,
-    which the truth makes for planted intervals only: it counts as a whole."""
+    which the truth makes for injected intervals only: it counts as a whole."""
     def ns(id):
         return sum(took for known, took in causes[id].items()
                    if is_cause(found, known) or found.startswith("user.") and known.startswith("user."))
@@ -152,7 +153,7 @@ def is_recorded(cause, outlier, truth, records):
 
 
 def ties(shares):
-    """Causes that the truth cannot tell from the dominant one: they are as long within its own uncertainty."""
+    """Causes that the truth cannot distinguish from the dominant one: they are as long within its own uncertainty."""
     dominant, *others = shares
     least = dominant.ns - dominant.uncertainty
     return [share.cause for share in others if share.cause not in UNPLANTED and share.ns + share.uncertainty >= least > 0]
@@ -188,7 +189,7 @@ def print_all(scores, out):
 
 
 def print_table(scores, out):
-    columns = ("capture", "planted", "named first", "share", "causes", "times", "quiet", "blamed", "real", "invented nothing")
+    columns = ("capture", "injected", "named first", "share", "causes", "times", "quiet", "blamed", "real", "invented nothing")
     rows = [columns, *(row(score) for score in scores)]
     widths = [max(len(line[column]) for line in rows) for column in range(len(columns))]
     for number, line in enumerate(rows):

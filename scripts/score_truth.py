@@ -1,6 +1,6 @@
 """Reads what is known of a capture: `truth.json` of an emulated program or of a scenario.
 
-Output: a `Truth`: for each planted interval its causes with their times and how well the truth itself knows them; for
+Output: a `Truth`: for each injected interval its causes with their times and how well the truth itself knows them; for
 the others their causes, or, of the first captures, what the records say of them. Times in nanoseconds.
 """
 
@@ -30,7 +30,7 @@ class Planted:
 
 @dataclass
 class Records:
-    """What the records and the log say of an interval in which nothing was planted: causes that are real there."""
+    """What the records and the log say of an interval in which nothing was injected: causes that are real there."""
     causes: set
     text: str
 
@@ -39,23 +39,23 @@ class Records:
 class Truth:
     """All that is known of a capture's intervals."""
     planted: dict = field(default_factory=dict)
-    # Of all intervals: {cause: ns}; empty where the truth knows of the planted causes alone.
+    # Of all intervals: {cause: ns}; empty where the truth knows the injected causes only.
     causes: dict = field(default_factory=dict)
     records: dict = field(default_factory=dict)
     # Of the intervals that are in none of them: the only causes there, and how long these typically are.
     usual: dict = field(default_factory=dict)
     # Mean of each cause over the quiet ones.
     typical: dict = field(default_factory=dict)
-    # Whether records tell when the scheduler decided on a switch.
+    # Whether records show when the scheduler decided on a switch.
     tells_switches: bool = True
 
     def quiet(self, ids):
-        """The intervals in which nothing was planted."""
+        """The intervals in which nothing was injected."""
         return [id for id in ids if id not in self.planted]
 
     def told_by(self, variant):
-        """What a variant of the capture can tell: causes that it cannot tell apart are one (docs/known-truth.md). What one of them
-        has more, another may have less: an interval is planted in which some group of them stands out."""
+        """The truth as far as a variant of the capture can show it: causes that it cannot distinguish are one (docs/known-truth.md). What one of them
+        has more, another may have less: an interval counts as injected if some group of them stands out in it."""
         self.planted = {id: told for id, known in self.planted.items() if (told := self.planted_told_by(variant, known))}
         self.tells_switches = variant != "thread"
         self.causes = {id: grouped_times(causes, variant) for id, causes in self.causes.items()}
@@ -75,12 +75,12 @@ class Truth:
         return Planted(known.ns, shares, by)
 
 
-# Time of user code that nobody planted: its excess is a comparison of the truth's own.
+# Time of user code without an injected cause: its excess is a comparison of the truth's own.
 WITHOUT_PLAN = "user code without a plan"
 UNPLANTED = ("user", "user.expected", WITHOUT_PLAN)
 
-# Untold where only user code is traced: the kernel's entries but by records, its stand-stills at all. Where single threads
-# are: exits from idle, and most wake-ups. Without the woken CPU's packets, when it awoke.
+# Unknown where only user code is traced: the kernel's entries (except by records) and its stalls. Where single threads
+# are: exits from idle, and most wake-ups. Without the woken CPU's packets: when it awoke.
 UNTOLD = {
     "full": {},
     "user": {"kernel": "kernel", "hardware": "kernel", "offcpu": "offcpu", "power": "offcpu"},
@@ -89,7 +89,7 @@ UNTOLD = {
 
 
 def group(cause, variant):
-    """What counts of `cause`: it, or its group where the variant cannot tell it from others."""
+    """What counts of `cause`: it, or its group where the variant cannot distinguish it from others."""
     return UNTOLD[variant].get(cause.split(".")[0], cause)
 
 
@@ -132,7 +132,7 @@ def of_log(truth):
 
 
 def stands_out(entry):
-    """Whether anything but the user code's own jitter exceeds what is typical: what was planted may have missed."""
+    """Whether anything but the user code's own jitter exceeds what is typical: what was injected may have missed."""
     by_comparison = entry["dominant"] in ("user.expected", "user.slower.other")
     return not by_comparison and is_slow(entry["dominant_excess_ns"], entry["ns"])
 
@@ -144,7 +144,7 @@ def is_slow(excess, duration):
 
 def planted_causes(entry):
     """An interval with its causes, the dominant one first."""
-    # How user code divides, but for a planted cause of its own, is the truth's own comparison, no fact of the log.
+    # How user code divides, except for an injected cause of its own, is the truth's own comparison, no fact of the log.
     planted = any(cause["cause"].startswith("user.") and "role" in cause for cause in entry["causes"])
     shares, user = [], Share(WITHOUT_PLAN if planted else "user", 0)
     for cause in entry["causes"]:
@@ -160,7 +160,7 @@ def planted_causes(entry):
     return Planted(entry["ns"], shares, dominant["by"][0] if names_who else "")
 
 
-# The first emulated captures: the planted cause alone is known, by the program's own clock and the records.
+# The first emulated captures: only the injected cause is known, by the program's own clock and the records.
 
 def of_program(truth):
     planted = {entry["index"]: planted_interval(entry) for entry in truth["truth"]}
@@ -188,7 +188,7 @@ def planted_interval(entry):
 
 
 def planted_time(entry):
-    """The planted cause's time and how far that may be off: by records where they tell it, else as measured."""
+    """The injected cause's time and how far that may be off: by records where they have it, else as measured."""
     sideband = entry["sideband"]
     if "preempted_ns" in sideband:
         return sideband["preempted_ns"], 0
@@ -196,7 +196,7 @@ def planted_time(entry):
     interrupted = sum(ns for _, ns in sideband.get("irq_ns", {}).values())
     # The program's clock runs around its loop: its own code before the first fault and between the faults is in it.
     # Stock perf's instruction times put up to 2 us before and, for lack of a time packet, 0.1 us between them there.
-    # An interrupt's records lie inside it: entry, exit and what it does on the way out take as long again.
+    # An interrupt's records lie inside it: entry, exit and what it does on exit take as long again.
     own_code = 2000 + 125 * sideband.get("page_faults", 0)
     return measured - interrupted, own_code + interrupted
 
@@ -204,7 +204,7 @@ def planted_time(entry):
 # Scenarios.
 
 def of_scenario(truth):
-    """Of a scenario, which says how long each cause took; planted is what exceeds the other intervals' median."""
+    """Of a scenario, which says how long each cause took; injected is what exceeds the other intervals' median."""
     ns = {interval["id"]: {cause["cause"]: cause["ticks"] / TICKS_PER_NS for cause in interval["causes"]}
           for interval in truth["intervals"]}
     labels = {interval["id"]: interval["label"] for interval in truth["intervals"]}
@@ -221,7 +221,7 @@ def of_scenario(truth):
 
 
 def typical(cause, others):
-    """How long a cause usually takes. Nobody is compared with intervals of which there is no trace: a loss is never usual."""
+    """How long a cause usually takes. No interval is compared with intervals without trace: a loss is never usual."""
     if cause == "trace.loss":
         return 0
     return statistics.median(other.get(cause, 0) for other in others) if others else 0

@@ -1,4 +1,4 @@
-//! Bundles: they explain as their recording does, tell no name that was to be replaced, and do no harm when opened.
+//! Bundles: they explain as their recording does, disclose no name that was to be replaced, and do no harm when opened.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -93,13 +93,13 @@ fn perf(arguments: &[&str], recording: &Path) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-/// What a bundle must not tell, as stock perf reads it in the recording: the host, options and paths of the command
+/// What a bundle must not disclose, as stock perf reads it in the recording: the host, options and paths of the command
 /// line, the files that were mapped. What is no file (`//anon`, `[heap]`) may stay.
 fn secrets(recording: &Path) -> BTreeSet<String> {
     let header = perf(&["report", "--header-only"], recording);
-    let told = |what: &str| header.iter().find_map(|line| Some(line.strip_prefix(what)?.trim().to_owned()));
-    let host = told("# hostname : ").expect("a host");
-    let command_line = told("# cmdline : ").expect("a command line");
+    let value = |what: &str| header.iter().find_map(|line| Some(line.strip_prefix(what)?.trim().to_owned()));
+    let host = value("# hostname : ").expect("a host");
+    let command_line = value("# cmdline : ").expect("a command line");
     let words = command_line.split_whitespace().filter(|word| word.len() > 2);
     let words = words.filter(|word| word.starts_with('-') || word.starts_with('/'));
     let mut secrets: BTreeSet<String> = words.map(str::to_owned).chain([host]).collect();
@@ -110,7 +110,7 @@ fn secrets(recording: &Path) -> BTreeSet<String> {
     secrets
 }
 
-/// The name of an opened file is in the payload of a record, and in what is said of the wait for it.
+/// The name of an opened file is in the payload of a record, and in the description of the wait for it.
 #[test]
 fn redaction_knows_the_names_of_opened_files() {
     let folder = folder();
@@ -124,7 +124,7 @@ fn redaction_knows_the_names_of_opened_files() {
         let arguments = [&["--intervals", &intervals, "--id", "8", "-o", &out_text], redact].concat();
         assert_done(&run("bundle", &place("perf.data"), &place("symfs"), &arguments));
         let telling = files(&out).iter().filter(|(_, bytes)| contains(bytes, "orders")).count();
-        assert_eq!(telling == 0, !redact.is_empty(), "{telling} files tell");
+        assert_eq!(telling == 0, !redact.is_empty(), "{telling} files hold the name");
         let report = explain(&out, &[]);
         assert_done(&report);
         let said = format!("in pread64() on fd 4 ({name}");
@@ -133,7 +133,7 @@ fn redaction_knows_the_names_of_opened_files() {
 }
 
 /// Of emulated captures and of one of hardware: no name that perf finds in the recording, and none of the folders here,
-/// is in any file of the bundle, nor in the archive's own headers. The programs themselves may tell.
+/// is in any file of the bundle, nor in the archive's own headers. The programs themselves may hold them.
 #[test]
 fn redaction_leaves_no_name() {
     for capture in [emulated("fault"), emulated("lock"), bundled("multicore")] {
@@ -144,7 +144,7 @@ fn redaction_leaves_no_name() {
         let out = folder.path().join("ticket");
         let said = bundle(&capture, &out, &["--redact"]).stdout;
         let said = String::from_utf8_lossy(&said).into_owned();
-        assert!(said.contains("Still told:") && said.contains("names of threads"), "{said}");
+        assert!(said.contains("Still included:") && said.contains("names of threads"), "{said}");
         for (path, bytes) in files(&out).iter().filter(|(path, _)| !path.starts_with(out.join("symfs"))) {
             let inside = path.strip_prefix(&out).expect("a file of the bundle");
             assert_tells_nothing(inside.as_os_str().as_encoded_bytes(), &secrets, "a name");
@@ -159,8 +159,8 @@ fn redaction_leaves_no_name() {
 
 #[track_caller]
 fn assert_tells_nothing(bytes: &[u8], secrets: &BTreeSet<String>, place: &str) {
-    let told: Vec<&String> = secrets.iter().filter(|secret| contains(bytes, secret)).collect();
-    assert_eq!(told, Vec::<&String>::new(), "{place}");
+    let found: Vec<&String> = secrets.iter().filter(|secret| contains(bytes, secret)).collect();
+    assert_eq!(found, Vec::<&String>::new(), "{place}");
 }
 
 /// Names apart, it explains as the recording does: the program was found under its new name.

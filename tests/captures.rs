@@ -67,7 +67,7 @@ pub(crate) fn large_emulated(name: &'static str) -> Option<Capture> {
         .map_or_else(|| repository().join("../shared/emulated-pt/captures"), PathBuf::from);
     let archive = folder.join(format!("{name}.tar.zst"));
     if !archive.exists() {
-        println!("skipped: no {} (set TAILTRACE_EMULATED)", archive.display());
+        println!("left out: no {} (set TAILTRACE_EMULATED)", archive.display());
         return None;
     }
     Some(Capture::at(unpacked(&archive, name), "perf.data", "symfs"))
@@ -79,7 +79,7 @@ pub(crate) fn corpus() -> Option<PathBuf> {
     let folder = std::env::var_os("TAILTRACE_CORPUS")
         .map_or_else(|| repository().join("../shared/corpus"), PathBuf::from);
     if !folder.exists() {
-        println!("skipped: no {} (set TAILTRACE_CORPUS)", folder.display());
+        println!("left out: no {} (set TAILTRACE_CORPUS)", folder.display());
         return None;
     }
     Some(folder)

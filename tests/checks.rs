@@ -1,5 +1,5 @@
-//! The capture check speaks of the interval's own time: what is not there is said, and what cannot be known is not called
-//! good. And what a report says of its typical intervals, and of waiting for devices.
+//! The capture check speaks of the interval's own time: what is missing is reported, and what cannot be known is not called
+//! good. Also the report's words on its typical intervals and on waits for devices.
 //!
 //! Expected: what was taken away from a sound capture, and the truth of the emulated ones.
 
@@ -44,7 +44,7 @@ fn expect(checks: &Checks, expected: &[(&str, &str, &str)]) {
     }
 }
 
-/// An interval of `tcp` in which its thread waits, as the truth tells.
+/// An interval of `tcp` in which its thread waits, by the truth.
 fn a_wait(capture: &Capture) -> String {
     let truth = capture.truth();
     let entries = truth["explained"].as_array().expect("explained").clone();
@@ -67,9 +67,9 @@ fn a_sound_capture_has_what_it_has() {
             ("kernel trace", "good", "kernel and user code"),
             ("schedule", "good", "cover the interval"),
             ("marks", "good", "within the recording"),
-            ("records", "good", "of all kinds"),
+            ("records", "good", "all recommended events"),
             // perf's `sibling threads` of its header: 0 and 1, each alone.
-            ("neighbours", "good", "; no other CPU shares its core"),
+            ("neighbours", "good", "; no SMT sibling"),
         ],
     );
 }
@@ -80,7 +80,10 @@ fn a_sound_capture_has_what_it_has() {
 fn what_a_hardware_capture_lacks_is_not_told() {
     let capture = bundled("multicore");
     let report = explain(&capture, &capture.perf_data, Path::new(&capture.intervals()), &["--id", "0"]);
-    expect(&checks_of(&report), &[("neighbours", "partial", "on its CPU meanwhile tid 1473 for 3.652 us;")]);
+    expect(
+        &checks_of(&report),
+        &[("neighbours", "partial", "on its CPU while it was off: tid 1473 for 3.652 us;")],
+    );
     let causes = report["outliers"][0]["causes"].as_array().expect("causes");
     let wait = causes.iter().find(|cause| cause["cause"] == "offcpu.other").expect("a wait");
     let detail = wait["detail"].as_str().expect("text");
@@ -90,7 +93,7 @@ fn what_a_hardware_capture_lacks_is_not_told() {
     );
 }
 
-/// Records of single threads tell nothing of others, though there are some of each kind.
+/// Records of single threads show nothing of others, though there are some of each kind.
 #[test]
 fn a_recording_of_threads_does_not_know_their_neighbours() {
     let capture = emulated("block");
@@ -101,13 +104,13 @@ fn a_recording_of_threads_does_not_know_their_neighbours() {
         &checks,
         &[
             ("schedule", "good", "cover the interval"),
-            ("records", "partial", "of the recorded threads alone"),
+            ("records", "partial", "of the recorded threads only"),
             ("neighbours", "partial", "only the recorded threads' switches are known"),
         ],
     );
-    assert!(!checks["neighbours"].1.contains("nobody, "), "{checks:?}");
+    assert!(!checks["neighbours"].1.contains("no other thread, "), "{checks:?}");
     assert!(
-        checks["neighbours"].1.starts_with("on its CPU meanwhile none of the recorded threads"),
+        checks["neighbours"].1.starts_with("on its CPU while it was off: none of the recorded threads"),
         "{checks:?}"
     );
 }
@@ -121,19 +124,15 @@ fn a_recording_of_a_thread_may_know_its_neighbours() {
     let sound = PerfData::open(&capture.perf_data).expect("the fixture opens");
     let map = sound.records().find(|timed| matches!(timed.record, Record::ThreadMap { .. })).expect("a map");
     let at = usize::try_from(map.offset.0).expect("fits");
-    assert_eq!(
-        (bytes[at], &bytes[at + 16..at + 24]),
-        (73, &[0xff; 8][..]),
-        "behind the header and the count"
-    );
+    assert_eq!((bytes[at], &bytes[at + 16..at + 24]), (73, &[0xff; 8][..]), "after the header and the count");
     bytes[at + 16..at + 24].copy_from_slice(&7u64.to_le_bytes());
     fs::write(&copy, bytes).expect("written");
     let report = explain(&capture, &copy, Path::new(&capture.intervals()), &["--id", "0"]);
     expect(
         &checks_of(&report),
         &[
-            ("records", "partial", "of the recorded threads alone"),
-            ("neighbours", "good", "on its CPU meanwhile nobody"),
+            ("records", "partial", "of the recorded threads only"),
+            ("neighbours", "good", "on its CPU while it was off: no other thread"),
         ],
     );
 }
@@ -153,12 +152,12 @@ fn without_packets_nothing_is_said_of_them() {
             ("code bytes", "missing", "not known"),
             ("kernel trace", "missing", "not known"),
             ("schedule", "good", "cover the interval"),
-            ("neighbours", "good", "on its CPU meanwhile"),
+            ("neighbours", "good", "on its CPU while it was off:"),
         ],
     );
 }
 
-/// The marks of another recording: two billion ticks behind the end of this one.
+/// The marks of another recording: two billion ticks after the end of this one.
 #[test]
 fn marks_outside_the_recording_are_told() {
     let (capture, folder) = (emulated("tcp"), tempfile::tempdir().expect("a folder"));
@@ -181,7 +180,7 @@ fn marks_outside_the_recording_are_told() {
     expect(
         &checks_of(&report),
         &[
-            ("marks", "missing", "behind all records and trace"),
+            ("marks", "missing", "after all records and trace"),
             ("schedule", "missing", "not known"),
             ("neighbours", "missing", "not known"),
         ],
@@ -237,7 +236,7 @@ fn without_switches_within(capture: &Path, range: TscRange, to: &Path) -> PathBu
     })
 }
 
-/// The records lack its switches, so by them the interval's thread runs all the time: it is no neighbour of itself.
+/// The records lack its switches, so by them the interval's thread runs all the time: it is not listed beside itself.
 #[test]
 fn nobody_is_its_own_neighbour() {
     let (capture, folder) = (emulated("tcp"), tempfile::tempdir().expect("a folder"));
@@ -251,7 +250,10 @@ fn nobody_is_its_own_neighbour() {
     let report = explain(&capture, &perf_data, Path::new(&capture.intervals()), &["--id", &id]);
     expect(
         &checks_of(&report),
-        &[("schedule", "partial", "contradict"), ("neighbours", "good", "on its CPU meanwhile nobody")],
+        &[
+            ("schedule", "partial", "contradict"),
+            ("neighbours", "good", "on its CPU while it was off: no other thread"),
+        ],
     );
 }
 

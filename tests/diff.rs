@@ -66,7 +66,7 @@ fn halves(doubled: u64) -> f64 {
     doubled as f64 / 2.0
 }
 
-/// All of A's 16 longest intervals are the planted ones. The program measured its touching of the pages: the faults, what
+/// All of A's 16 longest intervals are the injected ones. The program measured its touching of the pages: the faults, what
 /// interrupted them, and a few user instructions per page. So the faults are less, and at least 90 % of it.
 fn assert_page_faults(capture: &Capture, outliers: &Value) {
     let truth = capture.truth();
@@ -76,8 +76,8 @@ fn assert_page_faults(capture: &Capture, outliers: &Value) {
     let faults = cause(outliers, "kernel.page-fault.minor").expect("page faults");
     assert_eq!((&faults["a"]["intervals"], planted.len()), (&Value::from(16), 16));
     assert_eq!(faults["b"]["mean_ns"], 0);
-    let told = faults["a"]["mean_ns"].as_f64().expect("a mean");
-    assert!(told <= mean && told >= mean * 0.9, "{told} of {mean}");
+    let mean_faults = faults["a"]["mean_ns"].as_f64().expect("a mean");
+    assert!(mean_faults <= mean && mean_faults >= mean * 0.9, "{mean_faults} of {mean}");
     assert_eq!(outliers["causes"][0]["cause"], "kernel.page-fault.minor", "the largest change stands first");
 }
 

@@ -1,7 +1,7 @@
 //! The examples in the help, pasted as they stand into a shell, on a bundled capture.
 //!
 //! Their files are links to the capture; names that only the reader's own program would have are replaced by names of the
-//! capture ([`NAMES`]). Programs behind a pipe are there as far as they take their input.
+//! capture ([`NAMES`]). Programs after a pipe only read their input.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -23,7 +23,7 @@ const NAMES: [(&str, &str); 8] = [
     ("--cpu 2,3", "--cpu 0,1"),
 ];
 
-/// The commands below `Examples:`, without the comments behind them.
+/// The commands below `Examples:`, without the comments after them.
 fn examples(command: &str) -> Vec<String> {
     let output = tailtrace().args([command, "--help"]).output().expect("tailtrace runs");
     let help = String::from_utf8(output.stdout).expect("UTF-8");
@@ -55,7 +55,7 @@ fn workplace(command: &str) -> tempfile::TempDir {
     for name in ["jq", "wl-copy"] {
         stand_in(&place.join(name), "exec cat");
     }
-    // A machine that has PT, and a perf that writes what it is told to.
+    // A machine that has PT, and a perf that writes the requested file.
     fs::create_dir_all(place.join("root/sys/bus/event_source/devices/intel_pt")).expect("made");
     let writes = "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && echo > \"$2\"; shift; done; exit 0";
     stand_in(&place.join("perf"), writes);

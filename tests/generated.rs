@@ -1,15 +1,15 @@
-//! Help, completions, man pages, and the bar that is drawn on a terminal only.
+//! Help, completions, man pages, the header of marks, and the bar that is drawn on a terminal only.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
 
-use crate::captures::{emulated, tailtrace};
+use crate::captures::{emulated, repository, tailtrace};
 
 /// All commands that the help lists; it adds its own, `help`.
 pub(crate) fn commands() -> Vec<String> {
     let help = printed(&["--help"]);
     let (_, commands) = help.split_once("Commands:\n").expect("commands");
-    let (commands, _) = commands.split_once("\n\n").expect("options behind them");
+    let (commands, _) = commands.split_once("\n\n").expect("options after them");
     // A description that goes on is indented deeper.
     let names = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
     let names = names.map(|(name, _)| name.to_owned()).filter(|name| !name.is_empty() && name != "help");
@@ -83,16 +83,25 @@ fn each_command_has_a_man_page() {
     assert!(output.join("tailtrace.1").exists());
 }
 
+/// The header, byte by byte, on stdout and in a file.
+#[test]
+fn the_header_is_written_whole() {
+    let header =
+        std::fs::read_to_string(repository().join("crates/marks/include/tailtrace.h")).expect("there");
+    assert_eq!(printed(&["generate", "header"]), header);
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = folder.path().join("tailtrace.h");
+    assert_eq!(printed(&["generate", "header", "-o", &output.to_string_lossy()]), "");
+    assert_eq!(std::fs::read_to_string(output).expect("written"), header);
+}
+
 /// `script` gives the command a terminal.
 #[test]
 fn a_bar_is_drawn_on_a_terminal_only() {
     let fault = emulated("fault");
     let silent = fault.tailtrace("explain", &["--intervals", &fault.intervals()]);
     assert!(!String::from_utf8_lossy(&silent.stderr).contains("decoding"));
-    let Ok(version) = Command::new("script").arg("--version").output() else {
-        println!("skipped: no script(1) here");
-        return;
-    };
+    let version = Command::new("script").arg("--version").output().expect("script(1), of bsdutils, runs");
     assert!(version.status.success());
     let command = format!(
         "'{}' explain -i '{}' --symfs '{}' --intervals '{}' --top 500 -j 1 >/dev/null",

@@ -71,7 +71,7 @@ fn a_capture_without_time() {
     assert_same(&dump(&capture, &[]), &expected(&capture.root.join("expected/insns.txt.gz")), "single");
 }
 
-/// perf and libipt agree on these; both `arcus` captures need the recovery behind an empty enabled region.
+/// perf and libipt agree on these; both `arcus` captures need the recovery after an empty enabled region.
 #[test]
 fn corpus_equals_what_other_decoders_say() {
     let Some(folder) = corpus() else { return };

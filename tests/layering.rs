@@ -1,14 +1,26 @@
 //! Holds the table of floors in `docs/ARCHITECTURE.md`: floor-1 crates never import one another, `report` sees only
-//! `model`, nobody imports the binary.
+//! `model`, no crate imports the binary. Inside crates: [`circles`] of files, and the [`floors`] of folders.
+
+mod circles;
+mod floors;
+mod graph;
+mod made_up;
+mod modules;
+mod paths;
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 /// What each crate may import of ours, in alphabetical order. A crate that is not here fails the test.
-const MAY_IMPORT: [(&str, &[&str]); 9] = [
-    ("tailtrace", &["attribution", "intervals", "model", "perfdata", "pt", "report", "symbols"]),
-    ("tailtrace-attribution", &["model", "perfdata", "pt", "symbols"]),
+const MAY_IMPORT: [(&str, &[&str]); 11] = [
+    (
+        "tailtrace",
+        &["analysis", "attribution", "intervals", "marks", "model", "perfdata", "pt", "report", "symbols"],
+    ),
+    ("tailtrace-analysis", &["attribution", "intervals", "model", "perfdata", "pt", "report", "symbols"]),
+    ("tailtrace-attribution", &["model", "perfdata", "pt"]),
     ("tailtrace-intervals", &["model", "perfdata", "pt"]),
+    ("tailtrace-marks", &[]),
     ("tailtrace-model", &[]),
     ("tailtrace-perfdata", &["model"]),
     ("tailtrace-pt", &["model"]),
@@ -30,14 +42,20 @@ fn crates_import_only_floors_below() {
     }
 }
 
+/// Whoever builds on the library gets no command line and no terminal with it.
+#[test]
+fn analysis_links_no_command_line_and_no_terminal() {
+    let tree =
+        cargo(&["tree", "--package=tailtrace-analysis", "--edges=normal", "--prefix=none", "--offline"]);
+    assert!(tree.contains("tailtrace-attribution v"), "{tree}");
+    for name in ["clap", "ratatui", "indicatif", "crossterm", "terminal_size", "anyhow"] {
+        assert!(!tree.lines().any(|line| line.split(' ').next() == Some(name)), "{name} in:\n{tree}");
+    }
+}
+
 /// Every workspace crate and those of our crates that its code (not its tests) depends on.
 fn workspace_imports() -> Vec<(String, Vec<String>)> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo metadata runs");
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    let metadata = metadata();
     let packages = metadata["packages"].as_array().expect("packages");
     packages
         .iter()
@@ -51,4 +69,21 @@ fn workspace_imports() -> Vec<(String, Vec<String>)> {
             (package["name"].as_str().expect("name").to_owned(), ours.map(str::to_owned).collect())
         })
         .collect()
+}
+
+/// What cargo knows of the workspace's packages.
+fn metadata() -> serde_json::Value {
+    let text = cargo(&["metadata", "--format-version=1", "--no-deps", "--offline"]);
+    serde_json::from_str(&text).expect("cargo metadata is JSON")
+}
+
+/// What cargo prints of the workspace.
+fn cargo(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
 }

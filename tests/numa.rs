@@ -60,10 +60,10 @@ fn without_a_machine_file_a_node_is_not_known() {
     let nodes: Vec<&str> =
         report["view"]["nodes"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert!(
-        nodes.iter().any(|told| told.contains("device 259:1: its node is not known, 1 of 1 waits ended")),
+        nodes.iter().any(|told| told.contains("device 259:1: its node is unknown, 1 of 1 waits ended")),
         "{nodes:?}"
     );
-    assert!(nodes.contains(&"the memory's node is not known: no sample tells of an access"), "{nodes:?}");
+    assert!(nodes.contains(&"the NUMA node of the memory is unknown: no sampled access"), "{nodes:?}");
 }
 
 /// Four loads of the slow interval: three from node 1, where 0x80000000 is the first byte; eight of the others, all local.
@@ -105,7 +105,7 @@ fn sampled_loads_tell_the_memorys_node() {
     }
 }
 
-/// A machine with one node, or a capture that tells of none: nothing is said.
+/// A machine with one node, or a capture without nodes: the report has none.
 #[test]
 fn one_node_is_not_worth_a_word() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -114,7 +114,7 @@ fn one_node_is_not_worth_a_word() {
     assert_eq!(report["view"]["nodes"], json!([]));
 }
 
-/// Slices and bundles bring the machine file along, and tell the same; a redacted one, too.
+/// Slices and bundles bring the machine file along, and report the same; a redacted one, too.
 #[test]
 fn the_machine_file_goes_along() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,7 +3,7 @@
 //! `tracegen` makes the captures and shares nothing with the readers; what a scenario says is what must be found.
 //!
 //! * here: the decoded instructions are those that ran, code patched at run time included (`text_poke`).
-//! * `truth`: each cause takes the time that the scenario says, or is on the list of those that are not told yet.
+//! * `truth`: each cause takes the time that the scenario says, or is on the list of those that are not distinguished yet.
 //! * `golden`: each line with the segments that it causes, in `fixtures/scenarios/golden`, for readers.
 
 mod golden;

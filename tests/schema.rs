@@ -25,7 +25,7 @@ fn assert_follows(validator: &Validator, document: &[u8]) {
     assert_eq!(broken, None);
 }
 
-/// Counters and two modes, devices, queues, waits and what happened meanwhile; a trace of hardware; user code alone.
+/// Counters and two modes, devices, queues, waits and what happened during the waits; a trace of hardware; user code alone.
 #[test]
 fn reports_on_captures_follow_the_schema() {
     let validator = validator("report");

@@ -1,6 +1,6 @@
 //! `scripts/score` holds the bars of known truth on the stored captures, and would notice if a verdict were wrong.
 //!
-//! The truth comes from the programs that planted the causes, from the records' counts and from the scenarios.
+//! The truth comes from the programs that injected the causes, from the records' counts and from the scenarios.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,22 +9,18 @@ use std::process::{Command, Output};
 
 use crate::captures::{self, repository};
 
-/// Runs the score over `captures` with the binary under test; `None`, and a line that says so, without Python.
-fn score(captures: &[PathBuf]) -> Option<Output> {
+/// Runs the score over `captures` with the binary under test.
+fn score(captures: &[PathBuf]) -> Output {
     score_variant("full", captures)
 }
 
 /// The same, of another encoding of the captures.
-fn score_variant(variant: &str, captures: &[PathBuf]) -> Option<Output> {
-    if Command::new("python3").arg("--version").output().is_err() {
-        println!("skipped: no python3");
-        return None;
-    }
+fn score_variant(variant: &str, captures: &[PathBuf]) -> Output {
     let mut command = Command::new("python3");
     command.arg(repository().join("scripts/score")).args(captures).args(["--variant", variant]);
     // No capture here is left to be run by tracegen's binary.
     command.args(["--tailtrace", env!("CARGO_BIN_EXE_tailtrace"), "--tracegen", "/nonexistent"]);
-    Some(command.output().expect("the score runs"))
+    command.output().expect("python3 runs the score")
 }
 
 fn scenario(name: &str, folder: &Path) -> PathBuf {
@@ -42,7 +38,7 @@ fn text(output: &Output) -> String {
 fn a_right_truth_passes_and_a_mislabelled_one_fails() {
     let folder = tempfile::tempdir().expect("a folder");
     let capture = scenario("page_fault", folder.path());
-    let Some(right) = score(std::slice::from_ref(&capture)) else { return };
+    let right = score(std::slice::from_ref(&capture));
     assert_eq!(right.status.code(), Some(0), "{}", text(&right));
 
     let truth = capture.join("truth.json");
@@ -53,7 +49,7 @@ fn a_right_truth_passes_and_a_mislabelled_one_fails() {
     ] {
         assert!(labels.contains(from), "{labels}");
         fs::write(&truth, labels.replace(from, to)).expect("written");
-        let wrong = score(std::slice::from_ref(&capture)).expect("ran before");
+        let wrong = score(std::slice::from_ref(&capture));
         assert_eq!(wrong.status.code(), Some(1), "{}", text(&wrong));
         assert!(text(&wrong).contains(why), "{}", text(&wrong));
     }
@@ -67,14 +63,14 @@ fn stored_captures_meet_the_bars() {
     archives.retain(|path| path.extension().is_some_and(|extension| extension == "zst"));
     assert!(archives.len() >= 15, "{archives:?}");
     archives.sort();
-    let Some(output) = score(&archives) else { return };
+    let output = score(&archives);
     let printed = text(&output);
     assert_eq!(printed.lines().filter(|line| line.starts_with("pass")).count(), archives.len(), "{printed}");
     assert_eq!(output.status.code(), Some(0), "{printed}");
 }
 
-/// What a user-only trace, or one of single threads, can tell is as right as by the full one; causes that it cannot tell apart
-/// count as one.
+/// Reports of a user-only trace, or of one of single threads, are as right as those of the full one; causes that it cannot
+/// distinguish count as one.
 #[test]
 fn poorer_captures_meet_the_bars() {
     let folder = repository().join("fixtures/captures");
@@ -82,7 +78,7 @@ fn poorer_captures_meet_the_bars() {
     let names = first.into_iter().chain(["rehash", "spsc", "syscall", "tcp", "wakeup"]);
     let archives: Vec<PathBuf> = names.map(|name| folder.join(format!("{name}.tar.zst"))).collect();
     for variant in ["user", "thread"] {
-        let Some(output) = score_variant(variant, &archives) else { return };
+        let output = score_variant(variant, &archives);
         let printed = text(&output);
         let passed = printed.lines().filter(|line| line.starts_with("pass")).count();
         assert_eq!(passed, archives.len(), "{variant}: {printed}");
@@ -90,7 +86,7 @@ fn poorer_captures_meet_the_bars() {
     }
 }
 
-/// Were nothing in `tcp` ever longer than usual, then what is told of some of its quiet intervals would be invented.
+/// Were nothing in `tcp` ever longer than usual, then the causes named for some of its quiet intervals would be invented.
 #[test]
 fn what_the_truth_does_not_bear_out_counts_as_invented() {
     let capture = captures::emulated("tcp");
@@ -105,7 +101,7 @@ fn what_the_truth_does_not_bear_out_counts_as_invented() {
         symlink(capture.root.join(name), folder.path().join(name)).expect("a link");
     }
     fs::write(folder.path().join("truth.json"), truth.to_string()).expect("written");
-    let Some(output) = score(&[folder.path().to_owned()]) else { return };
+    let output = score(&[folder.path().to_owned()]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
 }
 
@@ -123,6 +119,6 @@ fn scenarios_meet_the_bars() {
         }
     }
     made.sort();
-    let Some(output) = score(&made) else { return };
+    let output = score(&made);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
 }

@@ -117,7 +117,7 @@ fn traces_of_user_code_and_of_threads() {
     }
 }
 
-/// The record that tells the frequency of the typical intervals was written 3 ms before them, and on another CPU.
+/// The record with the frequency of the typical intervals was written 3 ms before them, and on another CPU.
 #[test]
 fn a_frequency_that_was_told_long_before() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -153,8 +153,9 @@ fn a_source_on_a_slice_is_said_to_find_little() {
     let (path, report) = slice(&capture, &source, folder.path());
     let again = run("explain", &path, &capture.symfs, &[&source[..], &["--format", "json"]].concat());
     let says_so = |report: &Value| {
-        let told = report["diagnostics"].as_array().expect("diagnostics").iter();
-        told.filter(|it| it["what"].as_str().is_some_and(|what| what.starts_with("this capture is a slice")))
+        let listed = report["diagnostics"].as_array().expect("diagnostics").iter();
+        listed
+            .filter(|it| it["what"].as_str().is_some_and(|what| what.starts_with("this capture is a slice")))
             .count()
     };
     assert_eq!((says_so(&without_capture(&again)), says_so(&report)), (1, 0));

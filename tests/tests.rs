@@ -1,13 +1,15 @@
 //! Tests of the whole: the binary on captures, and the house rules.
 //!
-//! * `checks`: what is said of a capture that lacks something, and of how a report came about.
+//! * `checks`: the report on a capture that lacks something, and on how it was made.
+//! * `dependencies`: each direct dependency is explained in `docs/dependencies.md`.
 //! * `diff`: two captures against each other.
+//! * `documents`: the files that the documents name are there.
 //! * `examples`: what the help shows runs as it stands.
-//! * `generated`: help, completions, man pages, the progress bar.
+//! * `generated`: help, completions, man pages, the header of marks, the progress bar.
 //! * `hostile`: names from strangers in a capture, through every format.
 //! * `layering`: which crate may import which.
 //! * `numa`: nodes of threads, devices and memory; names of devices.
-//! * `verdicts`: planted causes are named, with their time, in the emulated captures.
+//! * `verdicts`: injected causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
 //! * `recording`: `record` with a perf of the test's own.
 //! * `records`: `dump --records` against perf.
@@ -20,9 +22,11 @@
 //! * `bundles`: a bundle against its recording, what redaction leaves, and bundles from strangers.
 //! * `slices`: a slice against its recording, by our report and by perf's instructions.
 //! * `robustness`: bad input of every kind.
+//! * `packages`: the crates are fit to publish: texts inside, captures outside.
 //! * `readme`: the README shows what the tool prints.
 //! * `tui`: the drilldown in a real terminal.
 //! * `variants`: the same intervals with the kernel untraced, and with no trace at all.
+//! * `words`: plain English in documents, strings and comments.
 
 mod bundled_code;
 mod bundles;
@@ -30,13 +34,16 @@ mod captures;
 mod checks;
 mod code;
 mod contract;
+mod dependencies;
 mod diff;
+mod documents;
 mod examples;
 mod generated;
 mod hostile;
 mod instructions;
 mod layering;
 mod numa;
+mod packages;
 mod readme;
 mod recording;
 mod records;
@@ -48,3 +55,4 @@ mod slices;
 mod tui;
 mod variants;
 mod verdicts;
+mod words;

@@ -26,7 +26,7 @@ impl Terminal {
         let folder = tempfile::tempdir().expect("a folder");
         let terminal = Terminal { folder };
         let program = env!("CARGO_BIN_EXE_tailtrace");
-        // The shell tells the terminal's settings before and after, and how the program ended.
+        // The shell prints the terminal's settings before and after, and how the program ended.
         let line = format!(
             "echo a line before; stty -g > '{0}/before'; \
              sh -c 'echo $$ > {0}/pid; exec env -u NO_COLOR LC_ALL=C.UTF-8 {environment} {program} tui {options}'; \
@@ -141,7 +141,7 @@ fn the_way_from_the_population_to_a_block() {
         ],
     );
     walk(&terminal, &[("/", "search:")]);
-    // The flow opens at its longest run; the match behind that is an interrupt.
+    // The flow opens at its longest run; the match after that is an interrupt.
     terminal.keys(&["process_item", "Enter", "N", "Space"]);
     terminal.wait_for("×");
     walk(
@@ -212,7 +212,7 @@ fn packet_on_screen(line: &str) -> Option<(u64, &str)> {
 }
 
 /// From `perf script -D` the packets in the AUXTRACE records of a CPU, by their place in its trace. A record's line has
-/// its place there behind `offset:`; a packet's line has its own in the record, its bytes, and from column 62 on its text.
+/// its place there after `offset:`; a packet's line has its own in the record, its bytes, and from column 62 on its text.
 fn packets_of<'d>(dump: &'d str, cpu: &str) -> BTreeMap<u64, &'d str> {
     let mut packets = BTreeMap::new();
     let mut base = None;

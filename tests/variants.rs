@@ -1,6 +1,6 @@
-//! The same intervals told by the full trace, and by captures that hold less: user code alone, single threads, no
+//! The same intervals in the full trace, and in captures that hold less: user code alone, single threads, no
 //! tracepoints, sideband alone, the trace alone. Off-CPU time has the same edges, nothing changes its group, and what
-//! cannot be told is said.
+//! is unknown is reported.
 //!
 //! All are the same run: the archive holds three encodings of it, and the others are the first one with a part taken
 //! out. Expected values: none of ours; each variant is held against the full trace.
@@ -17,8 +17,8 @@ use crate::captures::{Capture, emulated, tailtrace};
 /// Intervals looked at of each capture.
 const LOOKED_AT: usize = 25;
 
-/// What is said of a wait whose wake-up no record tells.
-const NO_WAKE_UP: &str = "waiting and run-queue time together";
+/// The detail of a wait without a record of its wake-up.
+const NO_WAKE_UP: &str = "includes the run-queue time";
 
 /// A segment as the report has it: nanoseconds since the interval's begin.
 #[derive(Clone)]
@@ -66,14 +66,14 @@ impl Part {
     }
 }
 
-/// What is told of an interval: its segments, and what is missing for it, each check in words.
-struct Told {
+/// The report on an interval: its segments, and what is missing for it, each check in words.
+struct Explained {
     parts: Vec<Part>,
     missing: Vec<String>,
 }
 
-impl Told {
-    fn of(outlier: &Value) -> Told {
+impl Explained {
+    fn of(outlier: &Value) -> Explained {
         let array = |name: &str| outlier[name].as_array().unwrap_or_else(|| panic!("{name}"));
         let parts: Vec<Part> = array("segments").iter().map(Part::of).collect();
         let end = parts.iter().fold(0, |edge, part| {
@@ -83,7 +83,7 @@ impl Told {
         assert_eq!(Some(end), outlier["duration_ns"].as_u64(), "the sum of {}", outlier["id"]);
         let missing = array("checks").iter().filter(|check| check["state"] != "good");
         let words = |check: &Value| format!("{}: {}", check["name"], check["detail"]);
-        Told { parts, missing: missing.map(words).collect() }
+        Explained { parts, missing: missing.map(words).collect() }
     }
 
     #[track_caller]
@@ -97,7 +97,7 @@ impl Told {
 }
 
 /// The intervals with these ids.
-fn explained(root: &Path, perf_data: &Path, ids: &str) -> BTreeMap<u64, Told> {
+fn explained(root: &Path, perf_data: &Path, ids: &str) -> BTreeMap<u64, Explained> {
     let mut command = tailtrace();
     command.args(["explain", "--format", "json", "--baselines", "2", "--id", ids, "-i"]).arg(perf_data);
     command.arg("--symfs").arg(root.join("symfs")).arg("--intervals").arg(root.join("intervals.csv"));
@@ -106,10 +106,10 @@ fn explained(root: &Path, perf_data: &Path, ids: &str) -> BTreeMap<u64, Told> {
     assert!(output.status.success(), "{}: {text}", perf_data.display());
     let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
     let outliers = report["outliers"].as_array().expect("outliers");
-    outliers.iter().map(|outlier| (outlier["id"].as_u64().expect("an id"), Told::of(outlier))).collect()
+    outliers.iter().map(|outlier| (outlier["id"].as_u64().expect("an id"), Explained::of(outlier))).collect()
 }
 
-/// Time off the CPU in one piece: the wait, or being preempted, and the run-queue wait behind it.
+/// Time off the CPU in one piece: the wait, or being preempted, and the run-queue wait after it.
 struct Absence<'a> {
     parts: &'a [Part],
 }
@@ -175,7 +175,7 @@ fn check_edge(what: &str, cause: &str, full: (u64, u64), variant: (u64, u64)) {
 #[track_caller]
 fn check_groups(what: &str, full: &[Part], variant: &[Part]) {
     for part in variant.iter().filter(|part| part.group().is_some()) {
-        // A stand-still inside the kernel is the kernel's for who does not see that nothing ran.
+        // A stall inside the kernel counts as kernel time where the trace does not show that nothing ran.
         let unseen = |other: &Part| part.group() == Some("kernel") && other.group() == Some("hardware");
         let others = full.iter().filter(|other| other.group().is_some() && other.group() != part.group());
         for other in others.filter(|other| !unseen(other)) {
@@ -192,7 +192,7 @@ fn check_groups(what: &str, full: &[Part], variant: &[Part]) {
     }
 }
 
-/// Intervals in which something was planted; where nothing was, some in which something happened.
+/// Intervals in which something was injected; where nothing was, some in which something happened.
 fn ids(capture: &Capture) -> String {
     let truth = capture.truth();
     let (list, id) = if truth["explained"].is_array() { ("explained", "id") } else { ("truth", "index") };
@@ -215,7 +215,7 @@ fn variants(capture: &Capture, folder: &Path) -> Vec<Variant> {
         vec![("no tracepoints", no_tracepoints, "sched:sched_waking"), ("sideband only", no_trace, "loss")];
     for (what, path, lacks) in [
         ("user only", "user/perf.data", "user code only"),
-        ("single threads", "thread/perf.data", "of the recorded threads alone"),
+        ("single threads", "thread/perf.data", "of the recorded threads only"),
     ] {
         let path = capture.root.join(path);
         if path.exists() {
@@ -225,8 +225,8 @@ fn variants(capture: &Capture, folder: &Path) -> Vec<Variant> {
     variants
 }
 
-/// Those without any record that tells when a thread was off its CPU: kernel and user trace alone, and user trace alone, in which
-/// nothing tells a wait from the kernel's work.
+/// Those without any record of when a thread was off its CPU: kernel and user trace alone, and user trace alone, in which
+/// nothing distinguishes a wait from the kernel's work.
 fn without_schedule(capture: &Capture, folder: &Path) -> Vec<Variant> {
     let alone = |from: &Path, name: &str| {
         let no_tracepoints = encodings::without_tracepoints(from, &folder.join(name).join("no-tracepoints"));

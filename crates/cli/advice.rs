@@ -4,9 +4,22 @@ use std::io::{self, ErrorKind};
 
 use anyhow::{Error, anyhow};
 
-/// For a perf.data that cannot be opened.
-pub(crate) fn on_capture(error: perfdata::Error) -> Error {
+/// The error as a person reads it: with what to do next, where that is known.
+pub(crate) fn on(error: analysis::Error) -> Error {
     let advice = match &error {
+        analysis::Error::Capture(error) => on_capture(error),
+        analysis::Error::Intervals(error) => on_source(error),
+        _ => None,
+    };
+    match advice {
+        Some(advice) => anyhow!("{error}; {advice}"),
+        None => error.into(),
+    }
+}
+
+/// For a perf.data that cannot be opened.
+fn on_capture(error: &perfdata::Error) -> Option<&'static str> {
+    match error {
         perfdata::Error::Io { source, .. } => on_path(source),
         perfdata::Error::NotPerfData { .. } | perfdata::Error::NoDataFile { .. } => Some(
             "give the file or folder that `perf record -o` wrote with -i; a bundle goes to `tailtrace explain`",
@@ -15,13 +28,12 @@ pub(crate) fn on_capture(error: perfdata::Error) -> Error {
             Some("record with `perf record -e intel_pt//` on the Intel machine")
         }
         _ => None,
-    };
-    joined(error.into(), advice)
+    }
 }
 
 /// For a source of intervals that cannot be used.
-pub(crate) fn on_source(error: intervals::Error) -> Error {
-    let advice = match &error {
+fn on_source(error: &intervals::Error) -> Option<&'static str> {
+    match error {
         intervals::Error::Read { source, .. } => match source.kind() {
             ErrorKind::IsADirectory => {
                 Some("--intervals takes a file; its formats are in docs/interval-file.md")
@@ -32,8 +44,7 @@ pub(crate) fn on_source(error: intervals::Error) -> Error {
             Some("name two of the recorded ones, or record yours with another `perf record -e EVENT`")
         }
         _ => None,
-    };
-    joined(error.into(), advice)
+    }
 }
 
 fn on_path(error: &io::Error) -> Option<&'static str> {
@@ -43,12 +54,5 @@ fn on_path(error: &io::Error) -> Option<&'static str> {
             Some("it is another user's, as root's recordings are: `sudo chown $USER` it, or copy it")
         }
         _ => None,
-    }
-}
-
-fn joined(error: Error, advice: Option<&str>) -> Error {
-    match advice {
-        Some(advice) => anyhow!("{error}; {advice}"),
-        None => error,
     }
 }

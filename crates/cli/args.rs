@@ -1,8 +1,12 @@
 //! The command line, typed. Option names follow perf's where perf has them.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+mod request;
+pub(crate) mod text;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use analysis::request::Effort;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::examples;
@@ -23,7 +27,7 @@ pub(crate) enum Command {
     /// Explains the slowest intervals: every nanosecond, with its cause.
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
-    /// Walks from the population to a single block, on the terminal.
+    /// Shows population, intervals, flow and single blocks on the terminal.
     #[command(after_help = examples::TUI)]
     Tui(AnalysisArgs),
     /// Writes the explained intervals for other tools.
@@ -38,13 +42,13 @@ pub(crate) enum Command {
     /// Packs some outliers for a ticket: reports, slice, binaries; `tailtrace explain` opens it anywhere.
     #[command(after_help = examples::BUNDLE)]
     Bundle(BundleArgs),
-    /// Records with perf as tailtrace wants it, and writes down what the machine's devices are called and where they are.
+    /// Runs `perf record` with the recommended events, and writes the machine file (names and NUMA nodes of devices).
     #[command(after_help = examples::RECORD)]
     Record(RecordArgs),
     /// Prints what the capture holds, for people who debug traces.
     #[command(after_help = examples::DUMP)]
     Dump(DumpArgs),
-    /// Writes shell completions, man pages and the JSON schemas.
+    /// Writes shell completions, man pages, the JSON schemas and the C header that marks intervals.
     #[command(after_help = examples::GENERATE)]
     Generate(GenerateArgs),
 }
@@ -102,7 +106,7 @@ pub(crate) struct ExportArgs {
     pub(crate) output: PathBuf,
 }
 
-/// All options count for both captures, but those that end in `-b`: they stand in for their namesakes.
+/// All options apply to both captures, except those that end in `-b`: they replace those of the same name.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
     /// Before, or the host to compare with: a perf.data file or directory.
@@ -174,7 +178,7 @@ pub(crate) struct RecordArgs {
     /// Where /sys and /proc are: for tests.
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
     pub(crate) root: PathBuf,
-    /// Options of perf record, which go behind tailtrace's own; `--`; and the program with its arguments.
+    /// Options of perf record, after tailtrace's own; `--`; and the program with its arguments.
     #[arg(value_name = "PERF-OPTIONS] [-- COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) perf: Vec<OsString>,
 }
@@ -224,6 +228,12 @@ pub(crate) enum Generated {
         /// Whose JSON.
         #[arg(value_enum)]
         document: SchemaOf,
+    },
+    /// Writes `tailtrace.h`, with which a C or C++ program marks its intervals.
+    Header {
+        /// The file to write; stdout where none is named.
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
 }
 
@@ -275,34 +285,15 @@ pub(crate) struct CodeArgs {
     pub(crate) kallsyms: Option<PathBuf>,
 }
 
-impl CodeArgs {
-    /// Those that were given, under the names that they have with perf, too.
-    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let all = [("--symfs", &self.symfs), ("--vmlinux", &self.vmlinux), ("--kallsyms", &self.kallsyms)];
-        all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
-    }
-}
-
 /// How much is decoded, and by how many.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EffortArgs {
     /// How many typical intervals each outlier is compared with.
-    #[arg(long, value_name = "N", default_value_t = EffortArgs::USUAL_BASELINES)]
+    #[arg(long, value_name = "N", default_value_t = Effort::USUAL_BASELINES)]
     pub(crate) baselines: usize,
     /// Threads that decode.
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
     pub(crate) jobs: Option<u16>,
-}
-
-impl EffortArgs {
-    /// Typical intervals per outlier where nobody says otherwise.
-    pub(crate) const USUAL_BASELINES: usize = 16;
-}
-
-impl Default for EffortArgs {
-    fn default() -> EffortArgs {
-        EffortArgs { baselines: EffortArgs::USUAL_BASELINES, jobs: None }
-    }
 }
 
 /// Where the intervals come from: one of these.

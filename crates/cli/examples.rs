@@ -74,4 +74,5 @@ Examples:
   tailtrace generate completions bash > ~/.local/share/bash-completion/completions/tailtrace
   tailtrace generate completions zsh > \"${fpath[1]}/_tailtrace\"
   tailtrace generate man -o ~/.local/share/man/man1
-  tailtrace generate schema report > tailtrace-report-1.json";
+  tailtrace generate schema report > tailtrace-report-1.json
+  tailtrace generate header -o tailtrace.h                      # for C and C++: marks intervals";

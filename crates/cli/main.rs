@@ -5,42 +5,19 @@
 
 mod advice;
 mod args;
-mod bundle;
-mod capture;
-mod checks;
-mod count;
-mod decode_findings;
-mod decoding;
-mod diff;
-mod dump;
+mod commands;
 mod examples;
-mod explain;
-mod export;
-mod generate;
-mod hot_code;
 mod meter;
-mod numa;
 mod output;
-mod places;
 mod progress;
-mod read_ahead;
 mod record;
-mod scan;
-mod seen;
-mod slice;
-mod source;
-mod stat;
-mod study;
-mod topology;
 mod tui;
-mod view;
-mod watch;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command};
+use crate::args::Cli;
 use crate::output::Outcome;
 
 fn main() -> ExitCode {
@@ -48,19 +25,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => return output::print_usage(&usage),
     };
-    let result = match cli.command {
-        Command::Stat(args) => stat::run(&args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Export(args) => export::run(&args),
-        Command::Diff(args) => diff::run(&args),
-        Command::Tui(args) => tui::run(args),
-        Command::Slice(args) => slice::run(&args),
-        Command::Bundle(args) => bundle::run(&args),
-        Command::Record(args) => record::run(&args),
-        Command::Dump(args) => dump::run(&args),
-        Command::Generate(args) => generate::run(&args),
-    };
-    match result {
+    match commands::run(cli.command) {
         Ok(outcome) => outcome.into(),
         Err(error) if output::is_broken_pipe(&error) => Outcome::Reported.into(),
         Err(error) => {

@@ -1,16 +1,18 @@
-//! What takes long is told on stderr: what is done, how far it is, and for how long it has been going on.
+//! Progress of long work on stderr: what is done, how far it is, and since when.
 //!
-//! Input: [`Watch`]es, which who works keeps current. Where stderr is no terminal nothing is drawn, so that logs stay
+//! Input: [`Watch`]es, which the analysis keeps current. Where stderr is no terminal nothing is drawn, so that logs stay
 //! clean; nor where somebody else draws, as `tui` does.
 
+use std::any::Any;
 use std::fmt::Write;
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use analysis::capture::{Phase, Watch};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::watch::Watch;
+use crate::progress;
 
 /// All of the line is ours.
 const TEMPLATE: &str = "{progress}";
@@ -19,47 +21,51 @@ const COLUMNS: usize = 30;
 /// How often the line is drawn.
 const TURN: Duration = Duration::from_millis(100);
 
-/// Where progress is shown.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Meter {
-    /// On the terminal at stderr.
-    OnTerminal,
-    /// Nowhere.
-    Nowhere,
+/// A line on the terminal at stderr, where that is one.
+pub(crate) struct Meter {
+    is_terminal: bool,
 }
 
-/// A line on the terminal; gone when dropped.
-pub(crate) struct Shown(ProgressBar);
+/// The line; gone when dropped.
+struct Shown(ProgressBar);
 
-impl Meter {
-    /// On stderr, where that is a terminal.
-    pub(crate) fn on_stderr() -> Meter {
-        if io::stderr().is_terminal() { Meter::OnTerminal } else { Meter::Nowhere }
-    }
+/// Shows on stderr what takes long.
+pub(crate) fn on_stderr() -> Meter {
+    Meter { is_terminal: io::stderr().is_terminal() }
+}
 
-    /// Shows how far `what` is, as `watch` tells it; nothing before there is something to tell.
-    pub(crate) fn show(self, what: &'static str, watch: &Arc<Watch>) -> Shown {
-        let target = match self {
-            Meter::OnTerminal => ProgressDrawTarget::stderr(),
-            Meter::Nowhere => return Shown(ProgressBar::hidden()),
-        };
-        let watch = Arc::clone(watch);
-        let progress = move |state: &ProgressState, line: &mut dyn Write| {
+impl analysis::Meter for Meter {
+    /// Nothing is shown before there is progress to show.
+    fn show(&self, phase: Phase, watch: &Arc<Watch>) -> Box<dyn Any> {
+        if !self.is_terminal {
+            return Box::new(());
+        }
+        let (watch, what) = (Arc::clone(watch), name(phase));
+        let line = move |state: &ProgressState, line: &mut dyn Write| {
             let progress = watch.progress();
-            let words = progress.words();
+            let words = progress::words(&progress);
             if !words.is_empty() {
-                let bar = progress.bar(COLUMNS).unwrap_or_default();
+                let bar = progress::bar(&progress, COLUMNS).unwrap_or_default();
                 // What cannot be written is not shown, and that is all.
                 let _ = write!(line, "{what} {bar} {words}, {}", HumanDuration(state.elapsed()));
             }
         };
-        let bar = ProgressBar::with_draw_target(None, target);
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let bar = match ProgressStyle::with_template(TEMPLATE) {
-            Ok(style) => bar.with_style(style.with_key("progress", progress)),
+            Ok(style) => bar.with_style(style.with_key("progress", line)),
             Err(_) => bar,
         };
         bar.enable_steady_tick(TURN);
-        Shown(bar)
+        Box::new(Shown(bar))
+    }
+}
+
+fn name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Scanning => "scanning the whole trace",
+        Phase::TimingCode => "timing the code",
+        // What a later version of the analysis may add is decoding, too.
+        _ => "decoding",
     }
 }
 

@@ -31,7 +31,17 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// How many diagnostics are printed: a file with more is damaged all over, and nobody reads on.
+impl From<analysis::study::Outcome> for Outcome {
+    fn from(outcome: analysis::study::Outcome) -> Outcome {
+        match outcome {
+            analysis::study::Outcome::Reported => Outcome::Reported,
+            analysis::study::Outcome::NothingSelected => Outcome::NothingSelected,
+            analysis::study::Outcome::Incomplete => Outcome::Failed,
+        }
+    }
+}
+
+/// How many diagnostics are printed: a file with more is damaged all over, and no one reads on.
 const DIAGNOSTICS_SHOWN: usize = 100;
 
 /// Prints diagnostics, one line each, most severe first; the order of the input otherwise.
@@ -57,7 +67,7 @@ pub(crate) fn print_note(text: &str) {
     let _ = writeln!(io::stderr(), "tailtrace: {}", printable(text));
 }
 
-/// Prints why a command failed: one line, the causes behind one another, none of them twice.
+/// Prints why a command failed: one line, the causes one after the other, none of them twice.
 pub(crate) fn print_error(error: &anyhow::Error) {
     let mut line = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -83,7 +93,7 @@ pub(crate) fn is_terminal() -> bool {
 /// Writes a result to stdout.
 ///
 /// # Errors
-/// What the operating system says; a broken pipe is told apart by [`is_broken_pipe`].
+/// What the operating system says; [`is_broken_pipe`] recognizes a broken pipe.
 pub(crate) fn print_result(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;

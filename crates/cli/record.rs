@@ -1,86 +1,9 @@
-//! `tailtrace record`: composes the `perf record` command line that tailtrace wants, runs it, and writes the machine file.
-//!
-//! perf does the recording; its options, messages and exit code pass through. What it does not write down (names and nodes of
-//! devices) goes into the machine file beside the capture (`docs/machine-file.md`).
+//! Recording: the `perf record` command line that tailtrace wants, perf itself, what becomes of older captures, and the
+//! machine file, which holds what perf does not write down.
 
-mod command;
+pub(crate) mod command;
 mod gather;
-mod older;
-mod perf;
+pub(crate) mod machine_file;
+pub(crate) mod older;
+pub(crate) mod perf;
 mod tree;
-
-use std::ffi::OsStr;
-use std::path::Path;
-
-use anyhow::{Result, ensure};
-use perfdata::Machine;
-
-use crate::args::RecordArgs;
-use crate::output::{self, Outcome};
-
-/// Where the kernel shows that this machine's CPUs have Processor Trace.
-const INTEL_PT: &str = "sys/bus/event_source/devices/intel_pt";
-
-/// Runs the command.
-pub(crate) fn run(args: &RecordArgs) -> Result<Outcome> {
-    if args.machine_only {
-        write_machine(args)?;
-        return Ok(Outcome::Reported);
-    }
-    let command = command::compose(&args.output, &args.perf)?;
-    let shown = command::shown(&command);
-    if args.dry_run {
-        output::print_result(&shown)?;
-        return Ok(Outcome::Reported);
-    }
-    ensure!(
-        args.root.join(INTEL_PT).exists(),
-        "this machine has no Intel PT (there is no /{INTEL_PT}): its CPU lacks it, or its hypervisor does not pass it on; \
-         record where it is, and explain the perf.data here"
-    );
-    output::print_note(&shown);
-    let older = older::Capture::at(&args.output);
-    let oldest = older::Oldest::clear(&args.output)?;
-    let code = perf::run(&command);
-    let replaced = older::Capture::at(&args.output) != older;
-    if replaced {
-        older.keep_machine(&args.output);
-    }
-    oldest.put_back()?;
-    let code = code?;
-    // A perf that failed early leaves an older capture, whose machine file stays.
-    if replaced && args.output.exists() {
-        match write_machine(args) {
-            Err(error) if code != 0 => output::print_error(&error),
-            written => written?,
-        }
-    } else {
-        ensure!(code != 0, "perf ended without writing {}", args.output.display());
-    }
-    Ok(Outcome::Passed(code))
-}
-
-/// Writes the machine file of the capture that the arguments name.
-fn write_machine(args: &RecordArgs) -> Result<()> {
-    ensure!(
-        args.output.as_path() != OsStr::new("-"),
-        "a machine file lies beside a capture: name it with -o"
-    );
-    let machine = gather::machine(&args.root)?;
-    let path = Machine::place(&args.output);
-    output::write_file(&path, machine.to_json()?.as_bytes())?;
-    output::print_note(&summary(&machine, &path));
-    Ok(())
-}
-
-fn summary(machine: &Machine, path: &Path) -> String {
-    let Machine { nodes, block_devices, network_devices, interrupts, .. } = machine;
-    format!(
-        "{}: {}, {}, {}, {}",
-        path.display(),
-        report::counted(nodes.len() as u64, "NUMA node"),
-        report::counted(block_devices.len() as u64, "block device"),
-        report::counted(network_devices.len() as u64, "network device"),
-        report::counted(interrupts.len() as u64, "interrupt"),
-    )
-}

@@ -1,20 +1,15 @@
 //! Any bytes as a bundle's archive: whatever it holds, nothing but plain files beneath its folder comes of it.
 #![no_main]
 
+use analysis::bundle::{Limits, unpack};
 use libfuzzer_sys::fuzz_target;
-
-#[allow(dead_code, reason = "the tool uses the rest of it")]
-#[path = "../../crates/cli/bundle/unpack.rs"]
-mod unpack;
-
-use unpack::Limits;
 
 fuzz_target!(|bytes: &[u8]| {
     let root = tempfile::tempdir().expect("a temporary folder");
     let into = root.path().join("into");
     std::fs::create_dir(&into).expect("a folder");
     let limits = Limits { bytes: 1 << 20, ratio: 100, free_bytes: 1 << 16, entries: 100, window_log: 20 };
-    let _ = unpack::unpack(bytes, &into, &limits);
+    let _ = unpack(bytes, &into, &limits);
     let beside = std::fs::read_dir(root.path()).expect("readable").count();
     assert_eq!(beside, 1, "something lies beside the folder");
     let mut folders = vec![into];

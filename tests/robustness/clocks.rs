@@ -39,7 +39,7 @@ fn said_of_clocks(what: &str, report: &Value) -> Vec<String> {
     of_clocks.inspect(|said| assert!(said.contains(" offset "), "{what}: without a place: {said}")).collect()
 }
 
-/// A second ahead or behind, from some record on: what records say then is of another time than the trace.
+/// A second too late or too early, from some record on: the records then have another time than the trace.
 #[test]
 fn a_clock_that_steps_is_said_or_does_not_matter() {
     let capture = emulated("preempt");
@@ -129,24 +129,24 @@ fn scenario(folder: &Path, ahead: f64, times: usize) -> Capture {
 #[test]
 fn cpus_whose_clocks_differ_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (ahead, told) in [(0.0, None), (30.0, Some("by 19.4"))] {
+    for (ahead, by) in [(0.0, None), (30.0, Some("by 19.4"))] {
         let capture = scenario(folder.path(), ahead, 1);
         let what = format!("{ahead} us ahead");
         let report = explained(&what, &capture, &capture.perf_data);
         let said = said_of_clocks(&what, &report);
         let found = said
             .iter()
-            .any(|said| said.contains("CPU 0 and CPU 1 disagree") && said.contains(told.unwrap_or("")));
-        assert_eq!(found, told.is_some(), "{what}: {said:?}");
+            .any(|said| said.contains("CPU 0 and CPU 1 disagree") && said.contains(by.unwrap_or("")));
+        assert_eq!(found, by.is_some(), "{what}: {said:?}");
         let check = report["outliers"][0]["checks"].to_string();
-        assert_eq!(check.contains("clocks disagree"), told.is_some(), "{what}: {check}");
+        assert_eq!(check.contains("clocks disagree"), by.is_some(), "{what}: {check}");
     }
 }
 
 #[test]
 fn records_that_stand_there_twice_count_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    let told: Vec<_> = [1, 2]
+    let found: Vec<_> = [1, 2]
         .into_iter()
         .map(|times| {
             let capture = scenario(folder.path(), 0.0, times);
@@ -155,6 +155,6 @@ fn records_that_stand_there_twice_count_once() {
             causes(&report)
         })
         .collect();
-    assert!(told[0].iter().all(|(_, causes)| causes.iter().any(|(cause, _)| cause.contains("offcpu.lock"))));
-    assert_eq!(told[0], told[1]);
+    assert!(found[0].iter().all(|(_, causes)| causes.iter().any(|(cause, _)| cause.contains("offcpu.lock"))));
+    assert_eq!(found[0], found[1]);
 }

@@ -20,7 +20,7 @@ const AUXTRACE: usize = 71;
 struct Place {
     at: usize,
     kind: usize,
-    /// Where the next record begins: behind the PT bytes of an AUXTRACE record.
+    /// Where the next record begins: after the PT bytes of an AUXTRACE record.
     next: usize,
 }
 
@@ -152,7 +152,7 @@ fn records_that_lie_about_their_size_cost_only_themselves() {
             let what = format!("the record at {:#x} says {size} bytes", place.at);
             let (ending, count) = bench.records(&what, &bytes);
             assert!(ending.stderr.contains("file offset"), "{what}: {}", ending.stderr);
-            // Behind a record of 8 bytes its body is taken for records of unknown types.
+            // After a record of 8 bytes its body is taken for records of unknown types.
             if size != 8 {
                 assert_eq!(count, places.len() - 1, "{what}: {}", ending.stderr);
             }

@@ -39,7 +39,7 @@ fn files_that_hold_no_intervals_are_unusable() {
         (b"name,start_tsc.QPC,end_tsc,pid,tid\na,1,2,118,120\n", "Windows only"),
         (b"name,start_tsc.WATCH,end_tsc,pid,tid\na,1,2,118,120\n", "WATCH"),
         // A clock that nothing joins with the TSC.
-        (b"name,start_tsc.CLOCK_MONOTONIC_RAW,end_tsc,pid,tid\na,1,2,118,120\n", "cannot be joined"),
+        (b"name,start_tsc.CLOCK_MONOTONIC_RAW,end_tsc,pid,tid\na,1,2,118,120\n", "cannot be converted"),
         (b"# tailtrace-intervals 99 clock=tsc\nstart,stop\n1,2\n", "version 99"),
     ] {
         over(&capture, "stat", content).fails_in_one_line(says);

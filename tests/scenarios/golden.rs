@@ -85,7 +85,7 @@ fn around(made: &Made, interval: &Interval) -> Vec<Happened> {
 fn put_segment(out: &mut String, segment: &Value, depth: usize) {
     let (cause, certainty) = (segment["cause"].as_str(), segment["certainty"].as_str());
     let (cause, certainty) = (cause.unwrap_or_default(), certainty.unwrap_or_default());
-    let arrow = if depth == 1 { "→" } else { "meanwhile" };
+    let arrow = if depth == 1 { "→" } else { "during it" };
     let indent = " ".repeat(12 + 4 * depth);
     let _ = writeln!(out, "{indent}{arrow} {} ns {cause}, {certainty}", segment["duration_ns"]);
     for during in segment["during"].as_array().map_or(&[][..], Vec::as_slice) {

@@ -8,7 +8,7 @@ use tracegen::scenario::Interval;
 use super::each;
 
 /// How far a cause's time may be off: of the interval's duration, or so many nanoseconds. Most are exact; what is left comes
-/// from branches of one packet, whose times the trace does not tell, and from blocks that reach over an edge.
+/// from branches of one packet, whose times are not in the trace, and from blocks that reach over an edge.
 const TOLERANCE_PERCENT: u64 = 5;
 const TOLERANCE_NS: u64 = 20;
 

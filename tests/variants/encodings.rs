@@ -86,7 +86,7 @@ fn take_out(bytes: &mut [u8], kinds: &[u32]) -> usize {
     unwanted.len()
 }
 
-/// Place, type and size of each record; of AUXTRACE without the PT bytes behind it.
+/// Place, type and size of each record; of AUXTRACE without the PT bytes after it.
 fn records(bytes: &[u8]) -> Vec<(usize, u32, usize)> {
     let (mut place, end) = section(bytes, 40);
     let mut found = Vec::new();

@@ -1,32 +1,34 @@
 //! Compares an outlier's user code with its baselines', node by node of the call tree.
 //!
 //! For a node on which the baselines spend t ticks on average and the outlier o: as long as o lies within what the
-//! baselines took, all of it is `user.expected`. Beyond, the first t ticks are expected and the rest is split: what
-//! blocks cost that ran more often than in any baseline is `user.extra-work`, what remains is `user.slower`. Such
-//! edges are apportioned, so they are inferred; a call that no baseline makes is extra work from edge to edge.
+//! baselines took, all of it is `user.expected`. Beyond, the first t ticks are expected and the rest is split: the
+//! cost of blocks that ran more often than in any baseline is `user.extra-work`, the remainder is `user.slower`. Such
+//! boundaries are apportioned, so they are inferred; a call that no baseline makes is extra work as a whole.
 
 mod budget;
+pub(crate) mod call_tree;
 mod front_end;
 mod pace;
 mod profile;
+mod share;
 mod story;
 
 use model::{Attribution, Cause, Certainty, Evidence, PartitionError, Slower, Ticks, TscRange};
 
-use crate::asked::{Asked, asked_within};
-use crate::examine::Examined;
-use crate::functions::Functions;
-use crate::memory::{MemoryAccess, Remote, tell_remote};
-use crate::partition::Piece;
-use crate::segments::{Segments, Verdict, plain};
-use crate::spin::SpinBudget;
-use crate::walk::{ByAddress, NodeKey};
+use crate::claims::partition::Piece;
+use crate::examine::examined::Examined;
+use crate::examine::segments::{Segments, Verdict, plain};
+use crate::examine::spin_budget::SpinBudget;
+use crate::inputs::functions::Functions;
+use crate::samples::memory::{MemoryAccess, Remote, tell_remote};
+use crate::samples::requested_frequency::{RequestedFrequency, requested_within};
+use crate::walk::user_code::{ByAddress, NodeKey};
 use budget::{Budget, Extra, budgets, extras};
 use front_end::FrontEnd;
 use profile::{Baselines, Profile, SMALLEST, Typical, Use, profile, whole, with_jitter};
 use story::Story;
 
-/// The attribution of a baseline, or of an interval without baselines: user code as it is.
+/// The attribution of a baseline, or of an interval without baselines: user code is not compared.
 ///
 /// # Errors
 /// [`PartitionError`], which is a bug: the pieces are a partition by construction.
@@ -34,7 +36,7 @@ pub fn attribute_alone(examined: &Examined) -> Result<Attribution, PartitionErro
     Attribution::new(examined.interval.clone(), plain(examined))
 }
 
-/// The attribution of an outlier against its baselines; `functions` tell the lines of extra work.
+/// The attribution of an outlier against its baselines; `functions` gives the lines of extra work.
 ///
 /// # Errors
 /// [`PartitionError`], which is a bug: the pieces are a partition by construction.
@@ -75,12 +77,12 @@ struct Comparison<'a> {
     front_end: FrontEnd,
     /// Of the sampled accesses of all baselines.
     typical_memory: Remote,
-    /// What was said, by node and cause: it is the same for all its pieces.
+    /// The explanations so far, by node and cause: they are the same for all pieces.
     told: Vec<(NodeKey, Verdict)>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Time in slow waiting loops counts as far as the whole interval is slower.
+    /// Time in slow spin-wait loops counts as far as the whole interval is slower.
     fn new(outlier: &'a Examined, baselines: &[&Examined], spins: &mut SpinBudget) -> Comparison<'a> {
         let typical_memory = Remote::of(baselines.iter().flat_map(|baseline| &baseline.memory));
         let (own, baselines) = (profile(outlier), Baselines::of(baselines));
@@ -104,14 +106,14 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Splits `range` at the borders of the node's budget and takes what it used from the budget.
+    /// Splits `range` at the boundaries of the node's budget and takes what it used from the budget.
     fn deal_out(&mut self, node: NodeKey, range: TscRange) -> Vec<(TscRange, Cause)> {
         self.budgets
             .get_mut(&node)
             .map_or_else(|| vec![(range, Cause::UserExpected)], |budget| deal_out(range, budget))
     }
 
-    /// What is said of a stretch of `node` with `cause`; nothing of what is expected.
+    /// The explanation of a stretch of `node` with `cause`; none for expected time.
     fn verdict(&mut self, node: NodeKey, cause: Cause, functions: &dyn Functions) -> Option<Verdict> {
         if cause == Cause::UserExpected {
             return None;
@@ -164,23 +166,23 @@ impl<'a> Comparison<'a> {
         of_node.flat_map(within).collect()
     }
 
-    /// The lowest frequency that was asked for where `node` ran without a known ratio; the first of several.
-    fn slowest_asked(&self, node: NodeKey) -> Option<&Asked> {
+    /// The lowest frequency requested where `node` ran without a known ratio; the first of several.
+    fn slowest_asked(&self, node: NodeKey) -> Option<&RequestedFrequency> {
         let of_node =
             |piece: &&Piece| self.outlier.run_of(piece).is_some_and(|run| run.node == node && run.ratio == 0);
         let pieces = self.outlier.pieces.iter().filter(of_node);
-        let asked = pieces.flat_map(|piece| asked_within(&self.outlier.asked, piece.range));
+        let asked = pieces.flat_map(|piece| requested_within(&self.outlier.asked, piece.range));
         asked.map(|(_, asked)| asked).min_by_key(|asked| asked.khz)
     }
 }
 
-fn evidence_of_asked(asked: &Asked) -> Evidence {
-    let said = format!("cpu_frequency: {} kHz asked for", asked.khz);
+fn evidence_of_asked(asked: &RequestedFrequency) -> Evidence {
+    let said = format!("cpu_frequency: {} kHz requested", asked.khz);
     Evidence::record(asked.record, Some(asked.cpu), said)
 }
 
 /// For nodes that no baseline has, what the baselines spend on the same function in nodes that the outlier lacks: the
-/// same work, called from elsewhere. What is too short to matter is its own twin.
+/// same work, called from elsewhere. A node too short to matter is its own twin.
 fn twins(outlier: &Examined, own: &Profile, baselines: &Baselines) -> ByAddress<NodeKey, Typical> {
     let mut twins = ByAddress::default();
     for (node, used) in own.iter().filter(|(node, _)| !baselines.nodes.contains_key(node)) {
@@ -209,7 +211,7 @@ fn deal_out(range: TscRange, budget: &mut Budget) -> Vec<(TscRange, Cause)> {
             parts.push((part, cause));
         }
     }
-    // The budgets are made of the same pieces, so nothing is left; if it were, it would be expected.
+    // The budgets are made of the same pieces, so nothing is left; any rest would be expected.
     let rest = TscRange::new(position, range.stop);
     if !rest.is_empty() {
         parts.push((rest, Cause::UserExpected));

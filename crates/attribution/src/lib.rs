@@ -2,56 +2,38 @@
 //!
 //! [`examine()`] follows the interval's threads through schedule, records and decoded flow and lets precedence decide
 //! each tick; [`attribute`] compares an outlier's user code with its baselines'. The model: `docs/attribution.md`.
+//!
+//! The folders form layers, and imports go to the left only: `tables < records < inputs < walk < threads < {samples,
+//! claims} < examine < compare`, with `population` beside the last two. A workspace test checks this
+//! (`tests/layering/floors.rs`).
+#![doc = include_str!("../README.md")]
 
-mod asked;
-mod call_path;
-mod calls;
-mod claim;
-mod collectors;
+mod claims;
 mod compare;
-mod contradictions;
-mod cpu_models;
-mod during;
-mod entries;
 mod examine;
-mod files;
-mod follow;
-mod front_end;
-mod functions;
-mod hand_off;
-mod kernel;
-mod late_switches;
-mod losses;
-mod memory;
-mod offcpu;
-mod partition;
-mod power;
-mod precedence;
-mod queue;
+mod inputs;
+mod population;
+mod records;
+mod samples;
+mod tables;
 #[cfg(test)]
-mod script;
-mod segments;
-mod sideband;
-mod silences;
-mod spin;
-mod syscalls;
-mod timeline;
-mod unrecorded;
-mod untraced;
-mod view;
-mod waits;
-mod waker;
+mod testing;
+mod threads;
 mod walk;
 
-pub use calls::calls;
+pub use compare::call_tree::calls;
 pub use compare::{attribute, attribute_alone};
-pub use cpu_models::CodeCaches;
-pub use examine::{Capture, Examined, examine, examine_baseline};
-pub use follow::Decode;
-pub use functions::{Function, Functions};
-pub use hand_off::HandOff;
-pub use memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
-pub use offcpu::Comms;
-pub use queue::Queues;
-pub use timeline::{Stay, Whereabouts, runs_on, stays};
-pub use view::{Access, Direction, ObjectWait, WaitObject, accesses, ran_on, wait_of_stay};
+pub use examine::examined::Examined;
+pub use examine::{examine, examine_baseline};
+pub use inputs::capture::Capture;
+pub use inputs::comms::Comms;
+pub use inputs::decode::Decode;
+pub use inputs::functions::{Function, Functions};
+pub use inputs::queues::Queues;
+pub use population::access::{Access, Direction, accesses};
+pub use population::ran_on;
+pub use population::waits::{ObjectWait, WaitObject, wait_of_stay};
+pub use samples::memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
+pub use tables::cpu_models::CodeCaches;
+pub use threads::hand_off::HandOff;
+pub use threads::stays::{Stay, Whereabouts, runs_on, stays};

@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 
 /// Packets for each cycle count, and the returns that call trees need.
 const TRACE: &str = "intel_pt/cyc=1,cyc_thresh=1,mtc_period=0,noretcomp=1/";
-/// The records that tell why a thread was off its CPU, and what interrupted it.
+/// The records that show why a thread was off its CPU, and what interrupted it.
 const RECORDS: [&str; 4] = ["sched:sched_switch", "sched:sched_waking", "irq:*", "power:cpu_idle"];
 /// perf's options that say what is recorded, instead of the whole machine.
 const TARGETS: [&str; 8] = ["-p", "--pid", "-t", "--tid", "-C", "--cpu", "--per-thread", "-u"];
@@ -24,7 +24,7 @@ const VALUED: &str = "cCDeFGIjkmprStuz";
 ///
 /// # Errors
 /// Where `given` names another output, or has perf choose names: the machine file would lie beside the wrong one.
-pub(super) fn compose(output: &Path, given: &[OsString]) -> Result<Vec<OsString>> {
+pub(crate) fn compose(output: &Path, given: &[OsString]) -> Result<Vec<OsString>> {
     let (options, program) = split(given);
     for option in options {
         let text = option.to_string_lossy();
@@ -62,7 +62,7 @@ pub(super) fn compose(output: &Path, given: &[OsString]) -> Result<Vec<OsString>
     Ok(words)
 }
 
-/// Whether perf takes the word for `-o`, alone or behind other letters, or for `--output`, which it takes in short, too.
+/// Whether perf takes the word for `-o`, alone or after other letters, or for `--output`, which it takes in short, too.
 fn names_output(word: &str) -> bool {
     if word.starts_with("--") {
         return word.starts_with("--ou");
@@ -84,83 +84,9 @@ fn split(given: &[OsString]) -> (&[OsString], &[OsString]) {
 }
 
 /// The command as one line that a shell takes.
-pub(super) fn shown(words: &[OsString]) -> String {
+pub(crate) fn shown(words: &[OsString]) -> String {
     words.iter().map(|word| report::shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(given: &[&str]) -> String {
-        let given: Vec<OsString> = given.iter().map(OsString::from).collect();
-        shown(&compose(Path::new("perf.data"), &given).expect("a command"))
-    }
-
-    /// What people paste from the README is what `tailtrace record` runs.
-    #[test]
-    fn the_command_is_the_readmes() {
-        let readme = include_str!("../../../README.md").replace("\\\n", " ");
-        let recommended = readme.lines().find(|line| line.starts_with("perf record ")).expect("a command");
-        let recommended = recommended.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(line(&["./program"]).replace(" -o perf.data", ""), recommended);
-    }
-
-    #[test]
-    fn perfs_own_options_go_last_and_the_program_behind_them() {
-        let options = ["-e", "block:*", "-m", "16M", "--", "app", "a b", "--", "-x"];
-        assert!(
-            line(&options).ends_with("-o perf.data -e 'block:*' -m 16M -- app 'a b' -- -x"),
-            "{}",
-            line(&options)
-        );
-        assert!(line(&["-e", "block:*"]).ends_with("-o perf.data -e 'block:*'"), "until it is interrupted");
-        assert!(line(&["-C", "2"]).starts_with("perf record --kcore"), "not of the whole machine");
-        assert!(line(&["--pid=7"]).starts_with("perf record --kcore"));
-        let own = line(&["-e", "intel_pt/cyc=0/u", "--", "app"]);
-        assert_eq!(own.matches("intel_pt/").count(), 1, "{own}");
-    }
-
-    #[test]
-    fn the_programs_own_border_is_the_programs() {
-        for program in ["cargo run -p foo -- x", "cc -o x -- y"] {
-            let words: Vec<&str> = program.split(' ').collect();
-            assert_eq!(line(&words), format!("{} {program}", line(&["app"]).trim_end_matches(" app")));
-            let behind_options = line(&[&["-e", "a", "--"][..], &words].concat());
-            assert!(behind_options.ends_with(&format!("-o perf.data -e a -- {program}")), "{behind_options}");
-        }
-    }
-
-    #[test]
-    fn the_output_is_named_once() {
-        let compose = |output: &str, given: &[&str]| {
-            compose(Path::new(output), &given.iter().map(OsString::from).collect::<Vec<_>>())
-        };
-        for given in [
-            &["-o", "x"][..],
-            &["-ox", "--", "app"],
-            &["--output=x"],
-            &["-e", "a", "--output", "x"],
-            &["--out", "x"],
-            &["--ou=x"],
-            &["-ao", "x"],
-            &["-gvox"],
-            &["--switch-output"],
-            &["--switch-output=1G", "--", "app"],
-            &["--switch-output-event", "a"],
-            &["--timestamp-filename"],
-            &["--timestamp-f"],
-        ] {
-            assert!(compose("perf.data", given).is_err(), "{given:?}");
-        }
-        for given in [
-            &["-e", "a", "--", "cc", "-o", "x"][..],
-            &["cc", "-o", "x", "--", "y"],
-            &["-eprobe:foo", "-vpo", "--overwrite"],
-            &["--timestamp", "--timestamp-boundary", "--switch-events"],
-        ] {
-            assert!(compose("perf.data", given).is_ok(), "{given:?}");
-        }
-        assert!(compose("-", &["--", "app"]).is_err());
-    }
-}
+mod tests;

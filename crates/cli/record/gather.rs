@@ -1,4 +1,4 @@
-//! What a machine's `/sys` and `/proc` tell of its devices: the contents of the machine file.
+//! What a machine's `/sys` and `/proc` hold about its devices: the contents of the machine file.
 //!
 //! Source: Documentation/ABI/stable/sysfs-devices-node, testing/sysfs-devices-memory, stable/sysfs-block, testing/sysfs-class-net,
 //! testing/sysfs-kernel-irq (`/sys/kernel/irq/N/actions`), core-api/irq (`/proc/irq/N/node`).
@@ -14,7 +14,7 @@ use super::tree::{Tree, names, number, text};
 /// How many devices may lie below one another: a volume on an array on partitions on disks.
 const DEEPEST: usize = 8;
 
-/// What the machine below `root` tells.
+/// The devices of the machine below `root`.
 ///
 /// # Errors
 /// Where `root` is no directory.
@@ -34,7 +34,7 @@ pub(super) fn machine(root: &Path) -> Result<Machine> {
     })
 }
 
-/// The numbers behind `prefix` of the names in a directory, in order.
+/// The numbers after `prefix` in the names in a directory, in order.
 fn numbered(directory: &Path, prefix: &str) -> Vec<u64> {
     let number = |name: String| name.strip_prefix(prefix)?.parse().ok();
     let mut numbers: Vec<u64> = names(directory).into_iter().filter_map(number).collect();
@@ -56,7 +56,7 @@ fn nodes(tree: &Tree, block: Option<u64>) -> Vec<MachineNode> {
     numbered(&folder, "node").into_iter().filter_map(of_number).collect()
 }
 
-/// Neighbouring blocks of memory joined; each has `block` bytes.
+/// Adjacent blocks of memory merged; each has `block` bytes.
 fn ranges(blocks: &[u64], block: u64) -> Vec<MemoryRange> {
     let mut ranges: Vec<MemoryRange> = Vec::new();
     for number in blocks {

@@ -10,7 +10,7 @@ use perfdata::Machine;
 
 /// What lies at a capture's place; of a directory its `data`, too, which perf writes last.
 #[derive(PartialEq, Eq)]
-pub(super) struct Capture {
+pub(crate) struct Capture {
     itself: Option<Identity>,
     data: Option<Identity>,
 }
@@ -40,13 +40,13 @@ impl Identity {
 
 impl Capture {
     /// What lies at `output` now.
-    pub(super) fn at(output: &Path) -> Capture {
+    pub(crate) fn at(output: &Path) -> Capture {
         Capture { itself: Identity::at(output), data: Identity::at(&output.join("data")) }
     }
 
     /// Moves the machine file of this capture, which lay at `output`, to where perf moved the capture: it renames what is there
     /// already to `.old`. In a directory the machine file went along.
-    pub(super) fn keep_machine(&self, output: &Path) {
+    pub(crate) fn keep_machine(&self, output: &Path) {
         let moved = with_suffix(output, ".old");
         let is_file = self.itself.as_ref().is_some_and(|itself| itself.is_file);
         if !is_file || Capture::at(&moved) != *self {
@@ -62,7 +62,7 @@ impl Capture {
 
 /// The machine file of the capture that perf deletes to rename the older one there. perf deletes no directory that holds a file
 /// which it does not know (`rm_rf_perf_data`), and then does not record: the file must be out of the way while it runs.
-pub(super) struct Oldest {
+pub(crate) struct Oldest {
     cleared: Option<Cleared>,
 }
 
@@ -76,7 +76,7 @@ struct Cleared {
 
 impl Oldest {
     /// Takes it away, where a capture at `output` will be renamed.
-    pub(super) fn clear(output: &Path) -> Result<Oldest> {
+    pub(crate) fn clear(output: &Path) -> Result<Oldest> {
         let directory = with_suffix(output, ".old");
         let machine = Machine::place(&directory);
         if !output.exists() || !directory.is_dir() || !machine.exists() {
@@ -90,7 +90,7 @@ impl Oldest {
     }
 
     /// Puts it back where perf left the capture alone.
-    pub(super) fn put_back(self) -> Result<()> {
+    pub(crate) fn put_back(self) -> Result<()> {
         let Some(Cleared { directory, capture, machine, bytes }) = self.cleared else { return Ok(()) };
         if Capture::at(&directory) != capture {
             return Ok(());

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
-/// A recording is ended by these, and (SIGUSR2) asked for a snapshot.
+/// These end a recording, or (SIGUSR2) request a snapshot.
 const FORWARDED: [(i32, Signal); 5] = [
     (SIGHUP, Signal::HUP),
     (SIGINT, Signal::INT),
@@ -24,7 +24,7 @@ const FORWARDED: [(i32, Signal); 5] = [
 ///
 /// # Errors
 /// Where it cannot be run.
-pub(super) fn run(words: &[OsString]) -> Result<u8> {
+pub(crate) fn run(words: &[OsString]) -> Result<u8> {
     let (program, arguments) = words.split_first().context("no command")?;
     let taken = FORWARDED.map(|(number, _)| number).into_iter().filter(|&number| !is_shielded(number));
     let mut signals = Signals::new(taken).context("signals cannot be taken")?;
@@ -51,7 +51,7 @@ pub(super) fn run(words: &[OsString]) -> Result<u8> {
 /// Whether the signal is to stay ignored, here and by perf: `nohup` has SIGHUP ignored. The others perf takes even where it
 /// starts with them ignored, as a script's `&` does with SIGINT.
 fn is_shielded(number: i32) -> bool {
-    // The lowest bit is signal 1's; kernels without /proc tell nothing.
+    // The lowest bit is signal 1's; without /proc it is unknown.
     let ignored = || {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
@@ -68,7 +68,7 @@ fn forward(number: i32, running: &Mutex<Option<Pid>>) {
     let running = running.lock().unwrap_or_else(PoisonError::into_inner);
     let signal = FORWARDED.iter().find(|(known, _)| *known == number);
     if let (Some(pid), Some((_, signal))) = (*running, signal) {
-        // It may have ended meanwhile: then nobody needs the signal.
+        // It may have ended since then: then the signal is not needed.
         let _ = kill_process(pid, *signal);
     }
 }

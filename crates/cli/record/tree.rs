@@ -24,7 +24,7 @@ impl Tree {
         self.root.join(path)
     }
 
-    /// The device behind a link of `/sys/class`; `None` where the link leads out of the tree.
+    /// The device that a link of `/sys/class` leads to; `None` where the link leads out of the tree.
     pub(super) fn device(&self, link: &Path) -> Option<PathBuf> {
         link.canonicalize().ok().filter(|path| path.starts_with(&self.root))
     }

@@ -40,7 +40,7 @@ pub struct QuantileChange {
     pub a: u64,
     /// In B, by nearest rank.
     pub b: u64,
-    /// Holds B's minus A's true quantile with at least 95 %; `None` where there are too few intervals to tell.
+    /// Holds B's minus A's true quantile with at least 95 %; `None` where there are too few intervals.
     pub confidence: Option<(i64, i64)>,
 }
 
@@ -139,7 +139,7 @@ fn ranks(n: usize, share: f64, error: f64) -> Option<(usize, usize)> {
     (low >= 1 && high <= n).then_some((low, high))
 }
 
-/// The probabilities of 0 to `n` successes: each from its neighbour, from the likeliest one outwards, so that nothing
+/// The probabilities of 0 to `n` successes: each from the adjacent one, from the likeliest one outwards, so that nothing
 /// underflows where it matters.
 fn binomial(n: usize, share: f64) -> Vec<f64> {
     let odds = share / (1.0 - share);

@@ -1,21 +1,22 @@
 //! Joins the clocks that programs stamp their marks with to the TSC.
 //!
 //! TSC times are taken as they are, perf times go through the kernel's own conversion. Every other clock needs at least
-//! two {tsc, clock} pairs that bracket the times; between two neighbours it is taken to be linear, and outside of them
-//! nothing is said. See `docs/interval-file.md`, "Clocks".
+//! two {tsc, clock} pairs that bracket the times; between two adjacent ones it is taken to be linear, and outside of them
+//! no time is converted. See `docs/interval-file.md`, "Clocks".
 
 use std::fmt;
 use std::str::FromStr;
 
 use model::{PerfTime, TimeConversion, Tsc};
 
-use crate::Error;
+use crate::error::Error;
 
 /// How fast NTP may slew `CLOCK_MONOTONIC` and `CLOCK_REALTIME`, in parts per million (adjtimex(2): 500 ppm).
 const SLEW_PPM: u128 = 500;
 
 /// A clock that marks may carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Clock {
     /// The time-stamp counter, in ticks.
     Tsc,
@@ -27,7 +28,7 @@ pub enum Clock {
     MonotonicRaw,
     /// `CLOCK_REALTIME`, in nanoseconds since 1970 (UTC).
     Realtime,
-    /// Windows' `QueryPerformanceCounter`: known by name, never joined.
+    /// Windows' `QueryPerformanceCounter`: known by name, never converted.
     Qpc,
 }
 
@@ -82,7 +83,7 @@ pub struct Clocks {
     pub pairs: Vec<ClockPair>,
 }
 
-/// A clock joined with the TSC.
+/// A clock with its conversion to the TSC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Join {
     clock: Clock,
@@ -111,12 +112,12 @@ impl Clocks {
                 Some(conversion) => How::Conversion(conversion),
                 None => {
                     return refuse(
-                        "the capture holds no TSC conversion (TIME_CONV); record without -k/--clockid, or stamp marks with the TSC",
+                        "the capture holds no TSC conversion (TIME_CONV); record without -k/--clockid, or write TSC timestamps",
                     );
                 }
             },
             Clock::Qpc => {
-                return refuse("it exists on Windows only; stamp marks with the TSC (clock=tsc)");
+                return refuse("it exists on Windows only; write TSC timestamps (clock=tsc)");
             }
             Clock::Monotonic | Clock::MonotonicRaw | Clock::Realtime => How::Pairs(self.pairs_of(clock)?),
         };
@@ -131,7 +132,7 @@ impl Clocks {
         pairs.dedup();
         if pairs.len() < 2 {
             return refuse(format!(
-                "{} {{tsc, clock}} pair{} known, at least two that bracket the intervals are needed; write `clock-pair` lines at the start and the end of the run (docs/interval-file.md), or stamp marks with the TSC",
+                "{} {{tsc, clock}} pair{} known, at least two that bracket the intervals are needed; write `clock-pair` lines at the start and the end of the run (docs/interval-file.md), or write TSC timestamps",
                 pairs.len(),
                 if pairs.len() == 1 { " is" } else { "s are" }
             ));
@@ -179,7 +180,7 @@ impl Join {
         }
     }
 
-    /// How far a joined time may be off, in nanoseconds; zero for TSC and perf time.
+    /// How far a converted time may be off, in nanoseconds; zero for TSC and perf time.
     ///
     /// Between two pairs a distance D apart, a clock whose rate stays within ±500 ppm of its own strays from the
     /// straight line by at most D · 500 ppm / 2, in the middle; `MONOTONIC_RAW` not at all. The reading error of the
@@ -197,7 +198,7 @@ impl Join {
         pairs.windows(2).map(bound).max().map_or(0, |ns| u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// First and last time of this clock that can be joined; `None` where there is no limit.
+    /// First and last time of this clock that can be converted; `None` where there is no limit.
     pub fn limits(&self) -> Option<(u64, u64)> {
         match &self.how {
             How::Pairs(pairs) => Some((pairs.first()?.ns, pairs.last()?.ns)),

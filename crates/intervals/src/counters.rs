@@ -1,4 +1,4 @@
-//! Which of the program's own counters go with slowness.
+//! Which of the program's own counters correlate with slow intervals.
 //!
 //! Input: a population. Output: per label and counter the rank correlation of its values with the durations and,
 //! where there are two modes, the threshold that separates fast from slow best. Each p is corrected for the number of
@@ -17,13 +17,13 @@ pub(crate) use normal::two_sided;
 pub use rank::RankCorrelation;
 pub use split::{Side, Split};
 
-/// Below this p a counter is said to go with slowness.
+/// Below this p a counter is reported as correlated with slow intervals.
 const SIGNIFICANT: f64 = 0.05;
 
 /// Values of a counter, each with its interval's duration.
 type Pairs = Vec<(f64, u64)>;
 
-/// What one counter tells about the durations of one label.
+/// How one counter relates to the durations of one label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterStatistics {
     /// The label of the intervals.
@@ -65,7 +65,7 @@ impl CounterStatistics {
         }
     }
 
-    /// How much it tells, for sorting: how well it separates, then how strongly it correlates.
+    /// Its strength, for sorting: how well it separates, then how strongly it correlates.
     fn strength(&self) -> (f64, f64) {
         let separation = self.split.map_or(0.0, |split| split.separation());
         (separation, self.correlation.map_or(0.0, |correlation| correlation.rho.abs()))
@@ -73,7 +73,7 @@ impl CounterStatistics {
 }
 
 impl Population<'_> {
-    /// What each counter of each label tells, the most telling first.
+    /// The figures of each counter of each label, the strongest correlation first.
     ///
     /// Values that are no finite number are left out, and so is what an interval says twice of one counter.
     #[allow(clippy::cast_precision_loss)] // a number of counters

@@ -60,8 +60,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The clock cannot be joined with the TSC, and so not with the trace.
-    #[error("times in {clock} cannot be joined with the trace: {why}")]
+    /// Times of the clock cannot be converted to the TSC, and so not matched with the trace.
+    #[error("times in {clock} cannot be converted to the trace's clock: {why}")]
     ClockNotJoined {
         /// The clock.
         clock: Clock,

@@ -26,7 +26,7 @@ pub struct TimeSpan {
 pub struct Filters {
     /// Overlap with one of these.
     pub times: Vec<TimeSpan>,
-    /// One of the interval's threads ran on one of these meanwhile.
+    /// One of the interval's threads ran on one of these during it.
     pub cpus: Vec<Cpu>,
     /// The start or the stop thread is of one of these processes.
     pub pids: Vec<Pid>,

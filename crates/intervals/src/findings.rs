@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Cpu, Diagnostic, FileOffset, Place, Severity};
 
-use crate::IntervalSet;
+use crate::interval_set::IntervalSet;
 
 /// How many diagnostics of one kind are kept.
 pub const KEPT_PER_KIND: u64 = 20;

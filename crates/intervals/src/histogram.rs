@@ -12,7 +12,7 @@ const MOST_BINS: usize = 40;
 /// Bins per factor of two in which modes are searched.
 const FINE: f64 = 16.0;
 
-/// Neighbours on each side that a fine bin is smoothed with.
+/// Adjacent bins on each side that a fine bin is smoothed with.
 const SMOOTHING: usize = 2;
 
 /// The fewest intervals that are a mode, and the smallest share.
@@ -24,7 +24,7 @@ const SMALLEST_SHARE: f64 = 0.01;
 pub struct Bin {
     /// Shortest duration inside.
     pub from: u64,
-    /// First duration behind.
+    /// First duration after it.
     pub to: u64,
     /// How many durations lie inside.
     pub count: u64,
@@ -166,13 +166,13 @@ impl Fine {
         let stands_out = (peak - valley) * window >= 3.0 * ((peak + valley) * window).sqrt();
         let bins_apart = slow.0 as f64 - fast.0 as f64;
         let (fast, slow) = (self.edge(fast.0), self.edge(slow.0));
-        // A coarse clock makes combs: neighbouring teeth are no modes.
+        // A coarse clock makes combs: adjacent teeth are no modes.
         let beyond_resolution = (slow - fast) / self.resolution.max(1) >= 8 || slow / fast.max(1) >= 4;
         stands_out && valley <= peak / 2.0 && bins_apart >= FINE / 2.0 && beyond_resolution
     }
 }
 
-/// Mean over each bin and its neighbours.
+/// Mean over each bin and the adjacent ones.
 fn smoothed(counts: &[f64]) -> Vec<f64> {
     let window = (2 * SMOOTHING + 1) as f64;
     let around = |at: usize| {

@@ -5,9 +5,10 @@
 //! IntervalSet → Filters → Population (statistics) → Selection (outliers, with the rule) → baselines
 //! ```
 //!
-//! Input: files and streams of marks in any clock that can be joined with the TSC. Output: intervals in ticks, in order
+//! Input: files and streams of marks in any clock that can be converted to the TSC. Output: intervals in ticks, in order
 //! of their starts, and a diagnostic for everything that could not be used. Nothing is guessed: a clock that cannot be
-//! joined is an error. `docs/interval-file.md` and `docs/statistics.md` are the contract.
+//! converted is an error. `docs/interval-file.md` and `docs/statistics.md` are the contract.
+#![doc = include_str!("../README.md")]
 
 mod baselines;
 mod change;
@@ -20,6 +21,7 @@ mod filters;
 mod findings;
 pub mod functions;
 mod histogram;
+mod interval_set;
 mod outliers;
 pub mod pairing;
 mod population;
@@ -38,17 +40,9 @@ pub use filters::{Filters, ThreadFacts, TimeSpan};
 pub use findings::{Findings, KEPT_PER_KIND, Origin};
 pub use functions::{EntryPoint, FoundCalls, FunctionCalls, MarkCache, join_calls};
 pub use histogram::{Bin, Histogram, Mode, TwoModes};
+pub use interval_set::IntervalSet;
 pub use outliers::{Judgement, LabelThreshold, OutlierRule};
 pub use population::{Percentiles, Population, PopulationStatistics, nearest_rank};
 pub use ptwrite::{PtwriteOccurrence, PtwriteSpec, from_ptwrites};
 pub use selection::{DEFAULT_MOST, Selected, Selection};
 pub use unit::Unit;
-
-/// Intervals of one source, and what was wrong with it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct IntervalSet {
-    /// In order of their starts, then of their ids.
-    pub intervals: Vec<model::Interval>,
-    /// What could not be used, and why.
-    pub diagnostics: Vec<model::Diagnostic>,
-}

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use model::{Counter, Cpu, Interval, IntervalId, Severity, Stage, ThreadId, Tsc, TscRange};
 
-use crate::IntervalSet;
 use crate::findings::{Findings, Origin};
+use crate::interval_set::IntervalSet;
 
 /// The most stages that one interval keeps.
 pub const MOST_STAGES: usize = 64;
@@ -50,7 +50,7 @@ pub struct Mark {
     pub at: Tsc,
     /// Who executed it.
     pub thread: Option<ThreadId>,
-    /// Where, if that is known: what tells the idle tasks apart, which all are thread 0.
+    /// Where, if that is known: this distinguishes the idle tasks, which all are thread 0.
     pub cpu: Option<Cpu>,
     /// The id of the interval, where the begin states one.
     pub id: Option<u64>,
@@ -167,7 +167,7 @@ impl Pairing {
     fn within(&mut self, lane: &Lane, mark: &Mark) {
         let Some(open) = self.open.get_mut(lane).and_then(|stack| stack.last_mut()) else {
             return self.left_over(
-                "marks outside of an interval",
+                "markers outside of an interval",
                 mark,
                 "lies in no open interval: it is left out",
             );
@@ -175,7 +175,7 @@ impl Pairing {
         let room = open.add(mark.kind.clone(), mark.at, mark.counters.clone());
         if !room {
             self.left_over(
-                "marks beyond the limits",
+                "markers beyond the limits",
                 mark,
                 "is one too many of its interval: it is left out",
             );

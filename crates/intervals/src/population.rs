@@ -37,14 +37,15 @@ pub struct Percentiles {
     pub p99_99: u64,
 }
 
-/// What is said of a population as a whole. All durations are in `unit`; all zero where `count` is.
+/// The figures of a population as a whole. All durations are in `unit`; all zero where `count` is.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PopulationStatistics {
     /// How many intervals.
     pub count: u64,
     /// What the durations are counted in; the fields' names say `ns`, the usual case.
     pub unit: Unit,
-    /// The rule that tells outliers, in words, with the threshold that results.
+    /// The rule for outliers, in words, with the threshold that results.
     pub rule: String,
     /// How many intervals that rule names.
     pub outliers: u64,

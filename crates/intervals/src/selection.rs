@@ -1,4 +1,4 @@
-//! Which intervals are explained: the outliers that the user asked for, longest first, and the rule in words.
+//! Which intervals are explained: the outliers that the user requested, longest first, and the rule in words.
 //!
 //! Input: a population and criteria. Output: indices and the rule with its thresholds. Several criteria must all hold;
 //! `top` then takes the longest of what is left. Without any criterion: robust z-score above 3.5, the 10 longest.
@@ -14,7 +14,7 @@ use crate::unit::Unit;
 /// How many the default selection takes at most.
 pub const DEFAULT_MOST: usize = 10;
 
-/// What the user asked for; all that is set must hold.
+/// What the user requested; all that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// The longest so many (of those that the other criteria leave).
@@ -38,7 +38,7 @@ pub struct Selected {
     pub indices: Vec<usize>,
     /// Why these, in words, with the thresholds that resulted.
     pub rule: String,
-    /// Ids that were asked for and are not in the population.
+    /// Ids that were requested and are not in the population.
     pub missing_ids: Vec<u64>,
 }
 
@@ -50,7 +50,7 @@ struct Choice<'p, 'a> {
 }
 
 impl Selection {
-    /// Whether nothing was asked for, so that the default holds.
+    /// Whether nothing was requested, so that the default holds.
     pub fn is_default(&self) -> bool {
         *self == Selection::default()
     }
@@ -118,7 +118,7 @@ impl Choice<'_, '_> {
             Unit::Ticks => {
                 self.positions.clear();
                 self.reasons.push(format!(
-                    "longer than {}, which cannot be told: the capture has no TSC conversion",
+                    "longer than {}, which cannot be checked: the capture has no TSC conversion",
                     Unit::Nanoseconds.show(over)
                 ));
             }

@@ -11,7 +11,7 @@ use tailtrace_intervals::{
     Clocks, IntervalSet, OutlierRule, Population, Selection, baselines, read_intervals,
 };
 
-/// One capture's interval file, conversion and planted intervals.
+/// One capture's interval file, conversion and injected intervals.
 struct Capture {
     set: IntervalSet,
     conversion: TimeConversion,

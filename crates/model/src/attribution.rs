@@ -1,6 +1,8 @@
 //! An interval together with its segments, and the check that not a tick is missing or counted twice.
 
-use crate::{Interval, Segment, Ticks, Tsc};
+use crate::interval::Interval;
+use crate::segment::Segment;
+use crate::time::{Ticks, Tsc};
 
 /// An interval fully cut into segments. Exists only where the segments lie in order and without a hole from the
 /// interval's start to its stop, so their ticks add up to its duration.
@@ -14,7 +16,7 @@ pub struct Attribution {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartitionError {
-    /// Two neighbours do not touch, or the first or last segment misses the interval's edge.
+    /// Two adjacent segments do not touch, or the first or last segment misses the interval's edge.
     #[error(
         "interval {id}: a segment begins at tick {found}, expected {expected}: time would be lost or counted twice"
     )]
@@ -81,52 +83,4 @@ fn expect_edge(id: u64, expected: Tsc, found: Tsc) -> Result<(), PartitionError>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Cause, Certainty, IntervalId, TscRange};
-
-    fn segment(start: u64, stop: u64) -> Segment {
-        Segment {
-            range: TscRange { start: Tsc(start), stop: Tsc(stop) },
-            cpu: None,
-            thread: None,
-            cause: Cause::Unexplained,
-            occurrence: 0,
-            certainty: Certainty::Unknown,
-            detail: String::new(),
-            edge_uncertainty: Ticks(0),
-            during: Vec::new(),
-            evidence: Vec::new(),
-        }
-    }
-
-    fn attribute(segments: Vec<Segment>) -> Result<Attribution, PartitionError> {
-        let range = TscRange::new(Tsc(10), Tsc(30));
-        Attribution::new(Interval::new(IntervalId(7), "test", range, None), segments)
-    }
-
-    #[test]
-    fn accepts_edge_to_edge() {
-        let attribution = attribute(vec![segment(10, 12), segment(12, 30)]).expect("a partition");
-        assert_eq!(attribution.ticks(), Ticks(20));
-    }
-
-    #[test]
-    fn refuses_holes_overlaps_and_missing_ends() {
-        for (segments, expected, found) in [
-            (vec![segment(10, 12), segment(13, 30)], 12, 13),
-            (vec![segment(10, 12), segment(11, 30)], 12, 11),
-            (vec![segment(11, 30)], 10, 11),
-            (vec![segment(10, 29)], 30, 29),
-            (vec![], 30, 10),
-        ] {
-            assert_eq!(attribute(segments), Err(PartitionError::Hole { id: 7, expected, found }));
-        }
-    }
-
-    #[test]
-    fn refuses_empty_segments() {
-        let result = attribute(vec![segment(10, 10), segment(10, 30)]);
-        assert_eq!(result, Err(PartitionError::EmptySegment { id: 7, at: 10 }));
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::TscRange;
+use crate::time::TscRange;
 
 /// Where a function of a call tree belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

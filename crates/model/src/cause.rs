@@ -46,6 +46,7 @@ pub enum Slower {
 }
 
 /// Why a tick of an interval passed.
+// Exhaustive: a new cause must not compile before report and attribution handle it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// User code ran as the baseline does.
@@ -74,13 +75,13 @@ pub enum Cause {
     Schedule,
     /// A kernel thread did its own work, by its kind (`kworker`).
     KernelThread(String),
-    /// In the kernel, and nothing tells why.
+    /// In the kernel, for an unknown reason.
     KernelUnknown,
     /// Not on a CPU.
     OffCpu(OffCpu),
     /// Waking an idle CPU from the named state (`C6`).
     CStateExit(String),
-    /// The core stood still while its ratio changed.
+    /// The core stalled while its ratio changed.
     FrequencySwitch,
     /// A garbage collector ran or stopped the thread, by its runtime (`jvm`).
     Gc(String),
@@ -90,7 +91,7 @@ pub enum Cause {
     HardwareGap,
     /// Packets or records were lost.
     TraceLoss,
-    /// Tracing was off because the recording asked for it.
+    /// Tracing was off because the recording requested it.
     TraceFiltered,
     /// Nothing claims it.
     Unexplained,

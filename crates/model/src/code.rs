@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Pid, Tid, Tsc};
+use crate::place::{Pid, Tid};
+use crate::time::Tsc;
 
 /// The build ID of an ELF file: 20 bytes mostly, never empty.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,6 +54,7 @@ pub struct Mapping {
 }
 
 /// A change of what the address spaces hold.
+// Exhaustive: an event that `symbols` does not replay would leave wrong code in an address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapEvent {
     /// A mapping appeared (and hides what it overlaps).

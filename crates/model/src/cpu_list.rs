@@ -2,7 +2,7 @@
 //!
 //! Kept as ranges, so that a list takes no more room than its text.
 
-use crate::Cpu;
+use crate::place::Cpu;
 
 /// Some CPUs, in the order in which they were named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,17 +37,4 @@ impl CpuList {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_are_read_as_the_kernel_writes_them() {
-        let list = CpuList::parse("0-2,8\n").expect("a list");
-        assert_eq!(list.iter().map(|cpu| cpu.0).collect::<Vec<_>>(), [0, 1, 2, 8]);
-        assert!(list.contains(Cpu(8)) && !list.contains(Cpu(3)));
-        assert_eq!(CpuList::parse(""), Some(CpuList::default()));
-        for text in ["x", "3-1", "0-4294967295", "0-65536", "0-65535,7", "-1", "1-"] {
-            assert_eq!(CpuList::parse(text), None, "{text}");
-        }
-    }
-}
+mod tests;

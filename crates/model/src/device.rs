@@ -1,9 +1,9 @@
 //! Block devices by number, with the names of those whose numbers Linux has given away for good.
 //!
-//! Source: `Documentation/admin-guide/devices.txt`; for disks behind the 256th `drivers/scsi/sd.c` (`sd_format_disk_name`
+//! Source: `Documentation/admin-guide/devices.txt`; for disks after the 256th `drivers/scsi/sd.c` (`sd_format_disk_name`
 //! and where `first_minor` is set), for arrays with a name of their own `drivers/md/md.c`. Majors that are given out as
-//! drivers load (`NVMe`, virtio, device mapper; 259 for partitions) tell nothing, nor do those whose minors per disk are
-//! a parameter of the driver (nbd, MMC): these have a name only where the capture's machine file tells it.
+//! drivers load (`NVMe`, virtio, device mapper; 259 for partitions) give no name, nor do those whose minors per disk are
+//! a parameter of the driver (nbd, MMC): these have a name only where the capture's machine file gives it.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl Device {
         self.0 & ((1 << Device::MINOR_BITS) - 1)
     }
 
-    /// The name below `/dev`, where the number alone tells it.
+    /// The name below `/dev`, where the number is permanently assigned.
     pub fn name(self) -> Option<String> {
         let minor = self.minor();
         Some(match self.major() {

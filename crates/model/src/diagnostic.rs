@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Cpu, FileOffset};
+use crate::place::{Cpu, FileOffset};
 
 /// How much a [`Diagnostic`] matters to the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

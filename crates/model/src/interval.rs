@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{FileOffset, ThreadId, Tsc, TscRange};
+use crate::place::{FileOffset, ThreadId};
+use crate::time::{Tsc, TscRange};
 
 /// Identifies an interval within its source: the row of a table (from 0), or the number its marks carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,6 +3,7 @@
 //! Times ([`Tsc`], [`Ticks`], [`PerfTime`], [`TimeConversion`]), places ([`Cpu`], [`ThreadId`], [`FileOffset`]),
 //! code in memory ([`Mapping`], [`CodeBytes`]), what the user measures ([`Interval`]), and what tailtrace says
 //! about it ([`Cause`], [`Segment`], [`Attribution`]). No I/O, no formats, no policy.
+#![doc = include_str!("../README.md")]
 
 mod attribution;
 mod calls;

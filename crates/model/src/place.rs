@@ -10,7 +10,7 @@ pub struct Cpu(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pid(pub i32);
 
-/// A thread id; 0 is the idle task of whichever CPU it is said of.
+/// A thread id; 0 is the idle task of its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub i32);
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{Cause, Cpu, FileOffset, ThreadId, Ticks, TscRange};
+use crate::cause::Cause;
+use crate::place::{Cpu, FileOffset, ThreadId};
+use crate::time::{Ticks, TscRange};
 
 /// How well a statement is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +20,7 @@ pub enum Certainty {
 }
 
 /// What kind of thing supports a statement.
+// Exhaustive: each kind needs its word in the JSON schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EvidenceKind {
     /// A record of the perf.data.
@@ -54,8 +57,8 @@ pub struct Segment {
     pub thread: Option<ThreadId>,
     /// Why.
     pub cause: Cause,
-    /// Which happening of this cause it belongs to: segments of one interval that share cause and number are pieces
-    /// of one happening (a page fault cut in three by a nested interrupt), and count once. Any numbers will do.
+    /// Which occurrence of this cause it belongs to: segments of one interval that share cause and number are pieces
+    /// of one occurrence (a page fault cut in three by a nested interrupt), and count once. Any numbers will do.
     pub occurrence: u64,
     /// How well that is known.
     pub certainty: Certainty,

@@ -45,6 +45,7 @@ pub mod sample_type {
 
 /// One configured event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attr {
     /// What the user called it (`intel_pt//`, `sched:sched_switch`); `None` where the file has no event descriptions.
     pub name: Option<String>,
@@ -64,7 +65,7 @@ pub struct Attr {
     pub sample_type: u64,
     /// What a read holds (`PERF_FORMAT_*`).
     pub read_format: u64,
-    /// The bit field behind `read_format`, as the kernel lays it out.
+    /// The bit field after `read_format`, as the kernel lays it out.
     pub flags: u64,
     /// Which branches a branch stack holds.
     pub branch_sample_type: u64,
@@ -132,7 +133,7 @@ impl Attr {
 
     /// Reads a `perf_event_attr` of whatever length the file has.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Attr> {
-        // The part that the first kernel had; everything behind it may be missing.
+        // The part that the first kernel had; everything after it may be missing.
         let mut fields = Fields::new(bytes.get(..48)?);
         let (kind, _size, config) = (fields.u32()?, fields.u32()?, fields.u64()?);
         let (sample_period, sample_type) = (fields.u64()?, fields.u64()?);
@@ -222,7 +223,7 @@ fn read_ids(file: &[u8], place: &[u8], budget: &mut usize) -> Option<Vec<u64>> {
     Some(bytes.chunks_exact(8).filter_map(|chunk| u64_at(chunk, 0)).collect())
 }
 
-/// The ids of an attribute, as the {offset, size} behind it says; takes their bytes from `budget`.
+/// The ids of an attribute, as the {offset, size} after it says; takes their bytes from `budget`.
 pub(crate) fn ids_at<'a>(file: &'a [u8], place: &[u8], budget: &mut usize) -> Option<&'a [u8]> {
     let mut place = Fields::new(place);
     let start = usize::try_from(place.u64()?).ok()?;

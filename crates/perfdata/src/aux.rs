@@ -4,8 +4,9 @@ use std::fmt;
 
 use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid};
 
-/// The PT bytes behind one AUXTRACE record.
+/// The PT bytes after one AUXTRACE record.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AuxBuffer {
     /// The CPU they come from; `None` where a thread was followed instead.
     pub cpu: Option<Cpu>,
@@ -27,6 +28,7 @@ pub struct AuxBuffer {
 
 /// PT bytes that were taken together with a sample (`--aux-sample`).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AuxSample {
     /// When the sample was taken.
     pub time: Option<PerfTime>,
@@ -49,7 +51,7 @@ pub struct AuxSample {
 pub struct AuxFlags(pub u64);
 
 impl AuxFlags {
-    /// The ring was full: bytes are missing behind this record's.
+    /// The ring was full: bytes are missing after this record's.
     pub const TRUNCATED: AuxFlags = AuxFlags(1);
     /// A snapshot: the record says the newest position, older bytes were overwritten.
     pub const OVERWRITE: AuxFlags = AuxFlags(2);

@@ -2,18 +2,18 @@
 
 use model::FileOffset;
 
-use crate::PerfData;
 use crate::attr::sample_type;
 use crate::aux::AuxSample;
+use crate::ordered_records::OrderedRecords;
 use crate::record::Record;
 
 /// All of them in the order of time; costs nothing where no event takes any.
-pub(crate) fn locate(perf_data: &PerfData) -> Vec<AuxSample> {
-    if !perf_data.attrs().iter().any(|attr| attr.samples(sample_type::AUX)) {
+pub(crate) fn locate(records: &OrderedRecords) -> Vec<AuxSample> {
+    if !records.attrs.iter().any(|attr| attr.samples(sample_type::AUX)) {
         return Vec::new();
     }
-    perf_data
-        .records()
+    records
+        .all()
         .filter_map(|record| {
             let Record::Sample(sample) = &record.record else { return None };
             let size = sample.aux_at.len() as u64;

@@ -42,7 +42,7 @@ impl AuxtraceIndex {
         AuxtraceIndex { records: list() }
     }
 
-    /// The first listed record at or behind `at`.
+    /// The first listed record at or after `at`.
     pub(crate) fn next(&self, at: usize) -> Option<usize> {
         let list = self.records.as_ref()?;
         list.get(list.partition_point(|&record| record < at)).copied()

@@ -1,4 +1,4 @@
-//! Reads little-endian fields one behind the other, never beyond the end.
+//! Reads little-endian fields one after the other, never beyond the end.
 //!
 //! Every read answers `None` where the bytes do not suffice, so a lying length cannot do harm: `?` ends the parse.
 

@@ -6,8 +6,8 @@
 
 use model::{Cpu, FileOffset, PerfTime};
 
-use crate::PerfData;
-use crate::walk::IndexEntry;
+use crate::ordered_records::IndexEntry;
+use crate::ordered_records::OrderedRecords;
 
 /// A record may be written while an interrupt's records overtake it; no interrupt takes a millisecond.
 const LONGEST_OVERTAKEN: u64 = 1_000_000;
@@ -19,7 +19,7 @@ const MOST: usize = 1 << 20;
 pub struct ClockStep {
     /// The CPU whose records step back.
     pub cpu: Option<Cpu>,
-    /// The first record behind the step.
+    /// The first record after the step.
     pub record: FileOffset,
     /// The time of the record before it.
     pub from: PerfTime,
@@ -27,7 +27,7 @@ pub struct ClockStep {
     pub to: PerfTime,
 }
 
-/// Neighbours in the file that run backwards: a step, or the border between two rings.
+/// Adjacent records in the file that run backwards: a step, or the border between two rings.
 #[derive(Debug, Default)]
 pub(crate) struct Backwards {
     last: Option<IndexEntry>,
@@ -49,41 +49,20 @@ impl Backwards {
     }
 }
 
-impl PerfData {
-    /// Whether threads were recorded one by one: each has a ring of its own, of whatever CPU it is on.
-    pub fn has_rings_of_threads(&self) -> bool {
-        self.aux_buffers.iter().any(|buffer| buffer.cpu.is_none())
-    }
-
-    /// Where the clock of the records steps back by more than a millisecond, in the order of the file.
-    pub fn clock_steps(&self) -> Vec<ClockStep> {
-        let by_thread = self.has_rings_of_threads();
-        let pairs = self.backwards.pairs.iter();
-        pairs
-            // A ring that is written again says nothing of its clock.
-            .filter(|(_, behind)| self.repeats.binary_search(&behind.offset).is_err())
-            .filter_map(|(before, behind)| {
-                let (a, b) = (self.record_at(before.offset)?, self.record_at(behind.offset)?);
-                let same_ring = a.cpu == b.cpu && (!by_thread || a.thread == b.thread);
-                let (from, to) = (PerfTime(before.time), PerfTime(behind.time));
-                same_ring.then_some(ClockStep { cpu: b.cpu, record: behind.offset, from, to })
-            })
-            .collect()
-    }
+/// The steps among `backwards`, in the order of the file. `by_thread`: each thread has a ring of its own.
+pub(crate) fn steps(records: &OrderedRecords, backwards: &Backwards, by_thread: bool) -> Vec<ClockStep> {
+    let pairs = backwards.pairs.iter();
+    pairs
+        // A ring that is written again says nothing of its clock.
+        .filter(|(_, behind)| records.repeats.binary_search(&behind.offset).is_err())
+        .filter_map(|(before, behind)| {
+            let (a, b) = (records.at(before.offset)?, records.at(behind.offset)?);
+            let same_ring = a.cpu == b.cpu && (!by_thread || a.thread == b.thread);
+            let (from, to) = (PerfTime(before.time), PerfTime(behind.time));
+            same_ring.then_some(ClockStep { cpu: b.cpu, record: behind.offset, from, to })
+        })
+        .collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_an_interrupt_overtakes_is_no_step() {
-        let mut backwards = Backwards::default();
-        let times = [5_000_000, 0, 4_500_000, 6_000_000, 4_999_999, 5_000_000];
-        for (offset, time) in times.into_iter().enumerate() {
-            backwards.see(IndexEntry { time, offset: FileOffset(offset as u64) });
-        }
-        let found: Vec<_> = backwards.pairs.iter().map(|(_, behind)| behind.offset.0).collect();
-        assert_eq!(found, [4]);
-    }
-}
+mod tests;

@@ -19,7 +19,7 @@ const STEP: usize = 1 << 16;
 /// What came out.
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {
-    /// Records, one behind the other.
+    /// Records, one after the other.
     pub(crate) bytes: Vec<u8>,
     /// (first byte in `bytes`, offset of the COMPRESSED record it came from).
     pub(crate) origins: Vec<(usize, u64)>,
@@ -32,7 +32,7 @@ pub(crate) fn unpack(file: &[u8], records: &[Range<usize>], diagnostics: &mut Ve
     let most = packed.saturating_mul(MOST_RATIO).min(MOST_UNPACKED);
     let Ok(mut decoder) = Decoder::new() else {
         diagnostics
-            .push(Diagnostic::error("no memory to unpack COMPRESSED records: what they hold is missing"));
+            .push(Diagnostic::error("no memory to decompress COMPRESSED records: their content is missing"));
         return unpacked;
     };
     let mut step = vec![0; STEP];
@@ -41,7 +41,7 @@ pub(crate) fn unpack(file: &[u8], records: &[Range<usize>], diagnostics: &mut Ve
         unpacked.origins.push((unpacked.bytes.len(), record.start as u64));
         if let Err(reason) = unpack_piece(&mut decoder, payload, &mut step, most, &mut unpacked.bytes) {
             let what = format!(
-                "a COMPRESSED record cannot be unpacked ({reason}): what it and those behind it hold is lost"
+                "a COMPRESSED record cannot be decompressed ({reason}): its content and that of the following ones is lost"
             );
             diagnostics.push(Diagnostic::error(what).at_offset(FileOffset(record.start as u64)));
             break;

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The files of a capture.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ impl Directory {
     }
 }
 
-/// Finds the files behind `path`.
+/// Finds the files of `path`.
 pub(crate) fn find(path: &Path) -> Result<Directory, Error> {
     let io = |source: io::Error| Error::Io { path: path.to_path_buf(), source };
     if !fs::metadata(path).map_err(io)?.is_dir() {

@@ -13,7 +13,7 @@ use memmap2::{Advice, Mmap, MmapOptions};
 use model::FileOffset;
 use rustix::io::{ReadWriteFlags, preadv2};
 
-use crate::Error;
+use crate::error::Error;
 use crate::stretches::Stretches;
 
 /// Distance between the first offsets of two pieces: more than any file has.
@@ -44,7 +44,7 @@ impl Backing {
 }
 
 #[derive(Debug)]
-struct Piece {
+struct FilePiece {
     path: PathBuf,
     backing: Backing,
     /// Decompressed records: (first byte in this piece, offset of the COMPRESSED record it came from).
@@ -56,7 +56,7 @@ struct Piece {
 /// All pieces; the first is the file `data`, further ones follow in the order of their addition.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    pieces: Vec<Piece>,
+    pieces: Vec<FilePiece>,
 }
 
 impl Pieces {
@@ -72,7 +72,7 @@ impl Pieces {
 
     fn add(&mut self, path: &Path, backing: Backing, origins: Vec<(usize, u64)>) -> usize {
         let stretches = Stretches::default();
-        self.pieces.push(Piece { path: path.to_path_buf(), backing, origins, stretches });
+        self.pieces.push(FilePiece { path: path.to_path_buf(), backing, origins, stretches });
         self.pieces.len() - 1
     }
 
@@ -153,9 +153,9 @@ impl Pieces {
         Some(FilePosition { path: piece.path.clone(), offset: origin.unwrap_or(at as u64) })
     }
 
-    /// Tells the kernel how a range of a mapped piece will be read. Advice only: a refusal changes nothing.
+    /// Advises the kernel how a range of a mapped piece will be read. Advice only: a refusal changes nothing.
     pub(crate) fn advise(&self, piece: usize, advice: Advice, range: Range<usize>) {
-        if let Some(Piece { backing: Backing::Mapped(mapped, _), .. }) = self.pieces.get(piece) {
+        if let Some(FilePiece { backing: Backing::Mapped(mapped, _), .. }) = self.pieces.get(piece) {
             let end = range.end.min(mapped.len());
             if range.start < end {
                 mapped.advise_range(advice, range.start, end - range.start).ok();
@@ -190,7 +190,7 @@ fn map_file(path: &Path) -> Result<(Mmap, File), Error> {
     // SAFETY: the mapping is private and read-only, and nothing of ours writes to the file. If another process
     // truncates it while we read, the kernel ends ours with SIGBUS; perf itself has the same exposure.
     let mapped = unsafe { MmapOptions::new().map(&file) }.map_err(refused)?;
-    // Read-ahead would drag in AUX payloads. What is read in sequence is asked for explicitly.
+    // Read-ahead would drag in AUX payloads. What is read in sequence is requested explicitly.
     mapped.advise(Advice::Random).ok();
     Ok((mapped, file))
 }

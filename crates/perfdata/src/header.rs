@@ -7,8 +7,8 @@ use std::path::Path;
 
 use model::{Diagnostic, FileOffset};
 
-use crate::Error;
 use crate::bytes::Fields;
+use crate::error::Error;
 
 /// Length of the header in bytes.
 const HEADER_SIZE: u64 = 104;
@@ -91,7 +91,7 @@ fn parse_body(file: &[u8], fields: &mut Fields<'_>, diagnostics: &mut Vec<Diagno
     Some(Header { attr_size, attrs, records, features })
 }
 
-/// The table behind the records: one {offset, size} for each feature bit that is set.
+/// The table after the records: one {offset, size} for each feature bit that is set.
 fn feature_sections(
     file: &[u8],
     table: u64,

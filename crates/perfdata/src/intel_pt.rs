@@ -6,7 +6,7 @@
 use model::TimeConversion;
 
 use crate::bytes::{Fields, text, u64_at};
-use crate::record::time_conversion;
+use crate::record::user::conversion as time_conversion;
 
 /// The AUXTRACE type of Intel PT.
 const INTEL_PT: u32 = 1;
@@ -14,6 +14,7 @@ const INTEL_PT: u32 = 1;
 /// The `AUXTRACE_INFO` record of Intel PT. Masks are bits of the PT attribute's `config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // A record's yes-or-no fields.
+#[non_exhaustive]
 pub struct IntelPtInfo {
     /// Event type of `intel_pt`.
     pub pmu_type: u32,
@@ -56,7 +57,7 @@ impl IntelPtInfo {
             return None;
         }
         let words = body.get(8..)?;
-        // Old versions of perf wrote fewer words; those they did write end behind `per_cpu_mmaps`.
+        // Old versions of perf wrote fewer words; those they did write end after `per_cpu_mmaps`.
         u64_at(words, 9 * 8)?;
         let word = |index: usize| u64_at(words, index * 8).unwrap_or(0);
         let small = |index| u32::try_from(word(index)).unwrap_or(0);
@@ -83,7 +84,7 @@ impl IntelPtInfo {
         })
     }
 
-    /// What an attribute of PT asked for.
+    /// What an attribute of PT requested.
     pub fn config(&self, config: u64) -> IntelPtConfig {
         let period_shift = self.mtc_freq_bits.trailing_zeros();
         let period = if self.mtc_freq_bits == 0 { 0 } else { (config & self.mtc_freq_bits) >> period_shift };
@@ -98,7 +99,7 @@ impl IntelPtInfo {
     }
 }
 
-/// How many bytes perf writes for address filters of this length: with a NUL behind them, in whole words; none for none
+/// How many bytes perf writes for address filters of this length: with a NUL after them, in whole words; none for none
 /// (`intel_pt_filter_bytes` in `tools/perf/arch/x86/util/intel-pt.c`).
 pub(crate) fn padded_filter(length: usize) -> Option<usize> {
     if length == 0 { Some(0) } else { length.checked_add(1)?.checked_next_multiple_of(8) }
@@ -107,6 +108,7 @@ pub(crate) fn padded_filter(length: usize) -> Option<usize> {
 /// What was traced, bit by bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // A register's bits.
+#[non_exhaustive]
 pub struct IntelPtConfig {
     /// TSC packets.
     pub tsc: bool,

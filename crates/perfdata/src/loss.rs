@@ -2,11 +2,12 @@
 
 use model::{Cpu, FileOffset, PerfTime, ThreadId};
 
-use crate::PerfData;
 use crate::aux::AuxFlags;
+use crate::ordered_records::Records;
 use crate::record::Record;
 
 /// What was lost.
+// Exhaustive: a kind that a report does not count would go unmentioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossKind {
     /// Records of any kind (LOST), those before this one on the CPU.
@@ -19,7 +20,7 @@ pub enum LossKind {
         /// How many.
         count: u64,
     },
-    /// PT bytes, at or behind this piece of the AUX stream.
+    /// PT bytes, at or after this piece of the AUX stream.
     Aux {
         /// Position of the piece in the AUX stream.
         aux_offset: u64,
@@ -32,6 +33,7 @@ pub enum LossKind {
 
 /// One loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Loss {
     /// When it was noticed.
     pub time: Option<PerfTime>,
@@ -45,22 +47,20 @@ pub struct Loss {
     pub kind: LossKind,
 }
 
-impl PerfData {
-    /// All losses in the order of time. An overwritten snapshot ring is no loss and not among them.
-    pub fn loss(&self) -> Vec<Loss> {
-        self.records()
-            .filter_map(|record| {
-                let kind = match record.record {
-                    Record::Lost { lost, .. } => LossKind::Records { count: lost },
-                    Record::LostSamples { lost } => LossKind::Samples { count: lost },
-                    Record::Aux { offset, size, flags } if flags.means_loss() => {
-                        LossKind::Aux { aux_offset: offset, size, flags }
-                    }
-                    _ => return None,
-                };
-                let (time, cpu, thread, offset) = (record.time, record.cpu, record.thread, record.offset);
-                Some(Loss { time, cpu, thread, offset, kind })
-            })
-            .collect()
-    }
+/// All losses among `records`, in their order. An overwritten snapshot ring is no loss and not among them.
+pub(crate) fn losses(records: Records<'_>) -> Vec<Loss> {
+    records
+        .filter_map(|record| {
+            let kind = match record.record {
+                Record::Lost { lost, .. } => LossKind::Records { count: lost },
+                Record::LostSamples { lost } => LossKind::Samples { count: lost },
+                Record::Aux { offset, size, flags } if flags.means_loss() => {
+                    LossKind::Aux { aux_offset: offset, size, flags }
+                }
+                _ => return None,
+            };
+            let (time, cpu, thread, offset) = (record.time, record.cpu, record.thread, record.offset);
+            Some(Loss { time, cpu, thread, offset, kind })
+        })
+        .collect()
 }

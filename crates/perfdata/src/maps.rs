@@ -4,26 +4,24 @@ use std::collections::{HashMap, HashSet};
 
 use model::{BuildId, MapEvent, Mapping, PerfTime, Pid, Tid};
 
-use crate::PerfData;
+use crate::features::FileBuildId;
+use crate::ordered_records::Records;
 use crate::record::{Mmap, Record};
 
 /// `PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER`.
 const KSYMBOL_UNREGISTER: u16 = 1;
 
-impl PerfData {
-    /// Changes of the address spaces in the order of time: executable mappings, forks, execs, ends of processes,
-    /// the kernel's own changes to its code. Time 0 stands for "before the recording".
-    pub fn map_events(&self) -> Vec<(PerfTime, MapEvent)> {
-        let build_ids = BuildIds::of(self);
-        let mut processes = Processes::default();
-        let mut events = Vec::new();
-        for record in self.map_records() {
-            let time = record.time.unwrap_or_default();
-            let event = processes.follow(&record.record).or_else(|| map_event(&record.record, &build_ids));
-            events.extend(event.map(|event| (time, event)));
-        }
-        events
+/// The changes of address spaces in `records`, in their order; `build_ids` are those of the feature section.
+pub(crate) fn events(records: Records<'_>, build_ids: &[FileBuildId]) -> Vec<(PerfTime, MapEvent)> {
+    let build_ids = BuildIds::of(build_ids);
+    let mut processes = Processes::default();
+    let mut events = Vec::new();
+    for record in records {
+        let time = record.time.unwrap_or_default();
+        let event = processes.follow(&record.record).or_else(|| map_event(&record.record, &build_ids));
+        events.extend(event.map(|event| (time, event)));
     }
+    events
 }
 
 /// The threads of each process, so that only the end of the last one ends the process.
@@ -86,10 +84,9 @@ fn mapping(mmap: &Mmap<'_>, build_ids: &BuildIds<'_>) -> Option<Mapping> {
 struct BuildIds<'a>(HashMap<&'a str, &'a BuildId>);
 
 impl<'a> BuildIds<'a> {
-    fn of(perf_data: &'a PerfData) -> BuildIds<'a> {
-        let files = perf_data.features().build_ids.iter();
+    fn of(files: &'a [FileBuildId]) -> BuildIds<'a> {
         // A guest's files have the pid of its monitor and are none of ours.
-        let ours = files.filter(|file| file.pid == Pid::KERNEL || file.pid.0 == 0);
+        let ours = files.iter().filter(|file| file.pid == Pid::KERNEL || file.pid.0 == 0);
         BuildIds(ours.map(|file| (file.path.as_str(), &file.build_id)).collect())
     }
 

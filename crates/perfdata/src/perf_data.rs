@@ -1,64 +1,61 @@
 //! A capture: everything that is known after one pass over the headers of its records.
 
-use std::collections::HashMap;
+mod open;
+
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Advice;
-use model::{Diagnostic, FileOffset, PerfTime, TimeConversion};
+use model::{Diagnostic, FileOffset, MapEvent, PerfTime, Pid, TimeConversion};
 
-use crate::asked_frequencies::AskedFrequencies;
 use crate::attr::Attr;
 use crate::aux::{AuxBuffer, AuxSample};
-use crate::clock_steps::Backwards;
+use crate::aux_sample;
+use crate::clock_steps::{self, Backwards, ClockStep};
 use crate::directory::Directory;
 use crate::features::Features;
-use crate::file::{FilePosition, Pieces, split};
-use crate::files::Files;
+use crate::file::{FilePosition, split};
+use crate::header::Header;
 use crate::intel_pt::{IntelPtConfig, IntelPtInfo};
+use crate::loss::{self, Loss};
+use crate::maps;
+use crate::ordered_records::{OrderedRecords, Records};
+use crate::policy::asked_frequencies::AskedFrequencies;
+use crate::policy::files::{FilePlace, Files};
+use crate::policy::machine::Machine;
+use crate::policy::numa::Numa;
+use crate::policy::schedule::Schedule;
+use crate::policy::slice::note::SliceNote;
+use crate::policy::thread_names::ThreadNames;
 use crate::reads::ReadNotes;
-use crate::record::{Counts, Layout, Schema, TimedRecord};
-use crate::slice::SliceNote;
-use crate::thread_names::ThreadNames;
-use crate::tracepoint::{Formats, TracepointFormat};
-use crate::walk::IndexEntry;
-use crate::{Machine, Numa, Schedule};
-
-mod open;
+use crate::record::{Counts, TimedRecord};
+use crate::tracepoint::TracepointFormat;
 
 /// An opened perf.data.
 #[derive(Debug)]
 pub struct PerfData {
-    pub(crate) directory: Directory,
-    pub(crate) pieces: Pieces,
-    attrs: Vec<Attr>,
+    directory: Directory,
+    pub(crate) records: OrderedRecords,
     features: Features,
     machine: Option<Machine>,
     numa: Numa,
-    formats: Formats,
-    pub(crate) layout: Layout,
-    /// In the order of time; records of the same time in the order of the file. Without the repeats.
-    pub(crate) index: Vec<IndexEntry>,
-    /// Where the second copies of records stand, in the order of the file.
-    pub(crate) repeats: Vec<FileOffset>,
-    /// The part of `index` that names threads or changes address spaces.
-    pub(crate) map_index: Vec<IndexEntry>,
-    pub(crate) backwards: Backwards,
+    backwards: Backwards,
     counts: Counts,
-    pub(crate) aux_buffers: Vec<AuxBuffer>,
+    aux_buffers: Vec<AuxBuffer>,
     intel_pt: Option<IntelPtInfo>,
     time_conversion: Option<TimeConversion>,
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
     schedule: OnceLock<Schedule>,
     thread_names: OnceLock<ThreadNames>,
-    pub(crate) files: Files,
+    files: Files,
     asked_frequencies: OnceLock<AskedFrequencies>,
     aux_samples: OnceLock<Vec<AuxSample>>,
-    pub(crate) reads: ReadNotes,
-    pub(crate) slice_note: Option<SliceNote>,
+    reads: ReadNotes,
+    slice_note: Option<SliceNote>,
     /// Where the records of a slice stood in the recording.
-    pub(crate) origins: OnceLock<HashMap<FileOffset, FileOffset>>,
+    origins: OnceLock<HashMap<FileOffset, FileOffset>>,
 }
 
 /// Facts about the whole capture.
@@ -70,7 +67,7 @@ impl PerfData {
 
     /// Length in bytes of the file that holds the records.
     pub fn file_size(&self) -> u64 {
-        self.pieces.bytes(0).len() as u64
+        self.records.pieces.bytes(0).len() as u64
     }
 
     /// The copy of the kernel's code, where it was recorded with `--kcore`.
@@ -85,10 +82,10 @@ impl PerfData {
 
     /// The events that were recorded.
     pub fn attrs(&self) -> &[Attr] {
-        &self.attrs
+        &self.records.attrs
     }
 
-    /// What the machine file beside the capture tells; `None` where there is none that can be used.
+    /// The content of the machine file beside the capture; `None` where there is none that can be used.
     pub fn machine(&self) -> Option<&Machine> {
         self.machine.as_ref()
     }
@@ -121,7 +118,7 @@ impl PerfData {
     /// The attribute of Intel PT.
     pub fn intel_pt_attr(&self) -> Option<&Attr> {
         let kind = self.intel_pt.as_ref()?.pmu_type;
-        self.attrs.iter().find(|attr| attr.kind == kind)
+        self.records.attrs.iter().find(|attr| attr.kind == kind)
     }
 
     /// What Intel PT was asked to trace.
@@ -136,81 +133,112 @@ impl PerfData {
 
     /// The format of a tracepoint attribute's payload.
     pub fn tracepoint_format(&self, attr: &Attr) -> Option<&TracepointFormat> {
-        attr.is_tracepoint().then(|| self.formats.by_id(attr.config)).flatten()
+        attr.is_tracepoint().then(|| self.records.formats.by_id(attr.config)).flatten()
     }
 
     /// All tracepoint formats in the file, in no order.
     pub fn tracepoint_formats(&self) -> impl Iterator<Item = &TracepointFormat> {
-        self.formats.iter()
+        self.records.formats.iter()
     }
 
     /// Where an offset lies for somebody with other tools: another file of the directory, a COMPRESSED record.
     pub fn file_position(&self, offset: FileOffset) -> Option<FilePosition> {
-        self.pieces.position(offset)
+        self.records.pieces.position(offset)
     }
 }
 
 /// Records.
 impl PerfData {
-    pub(crate) fn schema(&self) -> Schema<'_> {
-        Schema { attrs: &self.attrs, layout: &self.layout, formats: &self.formats }
-    }
-
     /// All records in the order of time; what stands in the file twice comes once ([`PerfData::repeats`]).
     ///
     /// What perf wrote itself about the time before the recording comes first; a record that can have no time
-    /// (AUXTRACE, `FINISHED_ROUND`) stands behind the record before it in the file.
+    /// (AUXTRACE, `FINISHED_ROUND`) stands after the record before it in the file.
     pub fn records(&self) -> Records<'_> {
-        Records { perf_data: self, entries: self.index.iter() }
-    }
-
-    /// The records that name threads or change address spaces, in the order of time.
-    pub(crate) fn map_records(&self) -> Records<'_> {
-        Records { perf_data: self, entries: self.map_index.iter() }
+        self.records.all()
     }
 
     /// The records of a range of times, found by bisection.
     pub fn records_in(&self, range: Range<PerfTime>) -> Records<'_> {
         self.reads.note(&range);
-        let start = self.index.partition_point(|entry| entry.time < range.start.0);
-        let end = self.index.partition_point(|entry| entry.time < range.end.0);
-        Records { perf_data: self, entries: self.index.get(start..end).unwrap_or(&[]).iter() }
+        self.records.within(&range)
     }
 
     /// The record that begins at `offset`; `None` where none can.
     pub fn record_at(&self, offset: FileOffset) -> Option<TimedRecord<'_>> {
-        crate::record::parse(self.schema(), offset, self.pieces.record(offset))
+        self.records.at(offset)
+    }
+
+    /// Where the second copies of records stand that stand in the file twice, in the order of the file.
+    /// [`PerfData::record_counts`] counts both, as perf does.
+    pub fn repeats(&self) -> &[FileOffset] {
+        &self.records.repeats
     }
 
     /// Times of the first and the last record that have one.
     pub fn time_range(&self) -> Option<Range<PerfTime>> {
-        let first = self.index.get(self.index.partition_point(|entry| entry.time == 0))?;
-        Some(PerfTime(first.time)..PerfTime(self.index.last()?.time))
+        let index = &self.records.index;
+        let first = index.get(index.partition_point(|entry| entry.time == 0))?;
+        Some(PerfTime(first.time)..PerfTime(index.last()?.time))
     }
 
-    /// Whether SWITCH records were asked for: where there is none, there was no switch.
+    /// Whether threads were recorded one by one: each has a ring of its own, of whatever CPU it is on.
+    pub fn has_rings_of_threads(&self) -> bool {
+        self.aux_buffers.iter().any(|buffer| buffer.cpu.is_none())
+    }
+
+    /// Where the clock of the records steps back by more than a millisecond, in the order of the file.
+    pub fn clock_steps(&self) -> Vec<ClockStep> {
+        clock_steps::steps(&self.records, &self.backwards, self.has_rings_of_threads())
+    }
+
+    /// All losses in the order of time. An overwritten snapshot ring is no loss and not among them.
+    pub fn loss(&self) -> Vec<Loss> {
+        loss::losses(self.records())
+    }
+
+    /// Changes of the address spaces in the order of time: executable mappings, forks, execs, ends of processes,
+    /// the kernel's own changes to its code. Time 0 stands for "before the recording".
+    pub fn map_events(&self) -> Vec<(PerfTime, MapEvent)> {
+        maps::events(self.records.of_maps(), &self.features.build_ids)
+    }
+
+    /// Whether SWITCH records were requested: where there is none, there was no switch.
     pub fn asks_for_switches(&self) -> bool {
-        self.attrs.iter().any(Attr::context_switch)
+        self.records.attrs.iter().any(Attr::context_switch)
     }
 
-    /// Who ran where and when. Built at the first call.
+    /// Which thread ran where and when. Built at the first call.
     pub fn schedule(&self) -> &Schedule {
-        self.schedule.get_or_init(|| Schedule::of(self))
+        self.schedule.get_or_init(|| Schedule::of(&self.records))
     }
 
     /// The names of threads over time. Built at the first call.
     pub fn thread_names(&self) -> &ThreadNames {
-        self.thread_names.get_or_init(|| ThreadNames::of(self))
+        self.thread_names.get_or_init(|| ThreadNames::of(&self.records))
     }
 
-    /// The frequencies that the CPUs were asked for over time. Built at the first call.
+    /// The frequencies requested on the CPUs over time. Built at the first call.
     pub fn asked_frequencies(&self) -> &AskedFrequencies {
-        self.asked_frequencies.get_or_init(|| AskedFrequencies::of(self))
+        self.asked_frequencies.get_or_init(|| AskedFrequencies::of(&self.records))
     }
 
     /// The name that a thread had at a time.
     pub fn comm_at(&self, tid: model::Tid, time: PerfTime) -> Option<&str> {
         self.thread_names().at(tid, time)
+    }
+
+    /// The file that process `pid` had mapped at `address` at `time`, and where in it that is.
+    pub fn mapped_file(&self, pid: Pid, address: u64, time: PerfTime) -> Option<FilePlace> {
+        self.files.mapped(&self.records, pid, address, time)
+    }
+
+    /// The name by which process `pid` opened what its `descriptor` stood for at `time`: as the process gave it, relative
+    /// maybe.
+    pub fn opened_file(&self, pid: Pid, descriptor: u32, time: PerfTime) -> Option<Arc<str>> {
+        let answer = self.files.opened(&self.records, pid, descriptor, time);
+        // A slice that holds the records that the answer rests on gives the same one.
+        answer.times.iter().for_each(|&time| self.reads.note(&(time..PerfTime(time.0.saturating_add(1)))));
+        answer.name
     }
 }
 
@@ -223,44 +251,73 @@ impl PerfData {
 
     /// The PT bytes of a buffer, straight out of the mapped file.
     pub fn aux_bytes(&self, buffer: &AuxBuffer) -> &[u8] {
-        self.pieces.slice(buffer.file_offset, buffer.size).unwrap_or(&[])
+        self.records.pieces.slice(buffer.file_offset, buffer.size).unwrap_or(&[])
     }
 
     /// Asks the kernel to bring these bytes of the file into memory, before they are read from one end to the other.
     pub fn will_need(&self, bytes: Range<FileOffset>) {
         let ((piece, start), (last, end)) = (split(bytes.start), split(bytes.end));
         if piece == last {
-            self.pieces.advise(piece, Advice::WillNeed, start..end);
+            self.records.pieces.advise(piece, Advice::WillNeed, start..end);
         }
     }
 
     /// PT bytes that were taken together with samples (`--aux-sample`), in the order of time. Built at the first call.
     pub fn aux_samples(&self) -> &[AuxSample] {
-        self.aux_samples.get_or_init(|| crate::aux_sample::locate(self))
+        self.aux_samples.get_or_init(|| aux_sample::locate(&self.records))
     }
 
     /// The PT bytes of a sample, straight out of the mapped file.
     pub fn aux_sample_bytes(&self, sample: &AuxSample) -> &[u8] {
-        self.pieces.slice(sample.file_offset, sample.size).unwrap_or(&[])
+        self.records.pieces.slice(sample.file_offset, sample.size).unwrap_or(&[])
     }
 }
 
-/// Records in the order of time; see [`PerfData::records`].
-#[derive(Clone, Debug)]
-pub struct Records<'a> {
-    perf_data: &'a PerfData,
-    entries: std::slice::Iter<'a, IndexEntry>,
-}
-
-impl<'a> Iterator for Records<'a> {
-    type Item = TimedRecord<'a>;
-
-    fn next(&mut self) -> Option<TimedRecord<'a>> {
-        self.entries.find_map(|entry| self.perf_data.record_at(entry.offset))
+/// What a slice is made of.
+impl PerfData {
+    /// From now on [`Self::take_reads`] knows which times records are read of ([`Self::records_in`]).
+    pub fn note_reads(&self) {
+        self.reads.start();
     }
 
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.entries.len()))
+    /// The times of which records were read since [`Self::note_reads`], in order; ends the noting.
+    pub fn take_reads(&self) -> Vec<Range<PerfTime>> {
+        self.reads.take()
+    }
+
+    /// Where the record at `offset` stood in the recording that this slice was cut from; `offset` itself in a capture
+    /// that is no slice, and for what is no record of the recording.
+    pub fn origin(&self, offset: FileOffset) -> FileOffset {
+        let Some(note) = self.slice_note.as_ref().filter(|note| !note.origins.is_empty()) else {
+            return offset;
+        };
+        let origins = self.origins.get_or_init(|| {
+            // The note names each record that stands in the file, what stands there twice, too.
+            let once = self.records.index.iter().map(|entry| entry.offset);
+            let mut records: Vec<FileOffset> = once.chain(self.records.repeats.iter().copied()).collect();
+            records.sort_unstable();
+            let buffers: BTreeSet<FileOffset> =
+                self.aux_buffers.iter().map(|buffer| buffer.record_offset).collect();
+            records.retain(|record| !buffers.contains(record));
+            records.into_iter().zip(note.origins.iter().copied()).collect()
+        });
+        origins.get(&offset).copied().unwrap_or(offset)
+    }
+
+    /// What the maker of this slice added; `None` in a capture that is no slice.
+    pub fn slice_note(&self) -> Option<&SliceNote> {
+        self.slice_note.as_ref()
+    }
+
+    /// The bytes of the file `data`.
+    pub(crate) fn main_bytes(&self) -> &[u8] {
+        self.records.pieces.bytes(0)
+    }
+
+    /// Where everything lies in the file `data`, as far as that can be read again.
+    pub(crate) fn header(&self) -> Header {
+        // What was damaged when the capture was opened is reported there.
+        Header::parse(&self.directory.main, self.main_bytes(), &mut Vec::new()).unwrap_or_default()
     }
 }
 

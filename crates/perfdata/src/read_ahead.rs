@@ -1,8 +1,8 @@
 //! Brings the bytes of records ahead of the walk over them, and never those of AUX payloads.
 //!
 //! Input: the file's own list of AUXTRACE records. Between two of them lie a payload, whose length only the first
-//! one's header tells, and then records: a stretch, which is copied where it is short (see [`Stretches`]). Where one is not in
-//! memory, headers further on are asked for, then, when they have come, the records behind their payloads: a file that is
+//! one's header gives, and then records: a stretch, which is copied where it is short (see [`Stretches`]). Where one is not in
+//! memory, headers further on are requested, then, when they have come, the records after their payloads: a file that is
 //! not cached costs the device's throughput and not a wait per AUXTRACE record.
 
 use std::ops::Range;
@@ -15,18 +15,18 @@ use crate::file::Pieces;
 use crate::record::HEADER_SIZE;
 use crate::stretches::Stretches;
 
-/// How many bytes of records are asked for at once.
+/// How many bytes of records are requested at once.
 const CHUNK: usize = 1 << 20;
-/// How many AUXTRACE headers are asked for ahead of the walk: enough to keep a fast device busy.
+/// How many AUXTRACE headers are requested ahead of the walk: enough to keep a fast device busy.
 const HEADERS: usize = 512;
-/// For how many of them the records behind their payloads are asked for.
+/// For how many of them the records after their payloads are requested.
 const STRETCHES: usize = 128;
-/// After a stretch that was not in memory, so many are asked for without a look.
+/// After a stretch that was not in memory, this many are requested without a check.
 const ASKED_AFTER_MISS: u32 = 1024;
-/// Fewer bytes than this come with the AUXTRACE header behind them, or nearly so.
+/// Fewer bytes than this come with the AUXTRACE header after them, or nearly so.
 const SHORT: usize = 512;
 
-/// The pages asked for so far.
+/// The pages requested so far.
 pub(crate) struct ReadAhead<'a> {
     pieces: &'a Pieces,
     piece: usize,
@@ -34,9 +34,9 @@ pub(crate) struct ReadAhead<'a> {
     end: usize,
     /// Nothing to do before the walk is here.
     asked: usize,
-    /// For how many more stretches pages are asked for without a look.
+    /// For how many more stretches pages are requested without a check.
     asking: u32,
-    /// How many headers, and the records behind how many payloads.
+    /// How many headers, and the records after how many payloads.
     headers: usize,
     stretches: usize,
     copies: Stretches,
@@ -113,7 +113,7 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// The record at `at` and some behind it, where they were copied.
+    /// The record at `at` and some after it, where they were copied.
     #[inline]
     pub(crate) fn record(&self, at: usize) -> Option<&[u8]> {
         self.copies.record(at)

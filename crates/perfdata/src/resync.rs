@@ -1,6 +1,6 @@
-//! Where a walk can go on behind a record that lies about its length: where records follow one another again.
+//! Where a walk can go on after a record that lies about its length: where records follow one another again.
 //!
-//! The true next record begins at most 64 KiB behind the damaged one, at any byte (perf's own records and COMPRESSED
+//! The true next record begins at most 64 KiB after the damaged one, at any byte (perf's own records and COMPRESSED
 //! ones are not always whole eight bytes long). It must begin a chain of plausible records, or one that ends exactly
 //! where the records end.
 
@@ -14,7 +14,7 @@ const CHAIN: usize = 8;
 /// So many are enough where they end with the records.
 const CHAIN_TO_END: usize = 3;
 
-/// Distance from the beginning of `records`, where the damaged one lies, to the nearest chain behind it.
+/// Distance from the beginning of `records`, where the damaged one lies, to the nearest chain after it.
 pub(crate) fn distance(records: &[u8]) -> Option<usize> {
     let last = records.len().min(LONGEST);
     (HEADER_SIZE..last).find(|&at| is_chain(&records[at..]))

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::FileOffset;
 
-use crate::PerfData;
+use crate::perf_data::PerfData;
 
 /// `IP | TID | TIME | CPU | IDENTIFIER`, what perf records for Intel PT.
 pub(crate) const USUAL_SAMPLE_TYPE: u64 = 0x1_0087;
@@ -23,7 +23,7 @@ pub(crate) struct TestFile {
     pub(crate) claimed_size: Option<u64>,
 }
 
-/// Numbers as little-endian bytes, one behind the other.
+/// Numbers as little-endian bytes, one after the other.
 #[macro_export]
 macro_rules! bytes {
     ($($value:expr),* $(,)?) => {{

@@ -1,4 +1,4 @@
-//! Builds small captures of system calls and of the probe that tells names of files, for unit tests.
+//! Builds small captures of system calls and of the probe that records names of files, for unit tests.
 //!
 //! Formats as Linux 6.1 writes them; the probe's as `perf probe` and the kernel's `trace_probe.c` have it.
 
@@ -7,7 +7,7 @@ use crate::test_file::{SAMPLE_ID_ALL, TestFile, attr};
 
 /// `IP | TID | TIME | CPU | IDENTIFIER | RAW`.
 const SAMPLE_TYPE: u64 = 0x1_0487;
-/// The tracepoints' numbers, by which their samples are told apart, too.
+/// The tracepoints' numbers, which also distinguish their samples.
 const EXIT: u16 = 345;
 const ENTER: u16 = 346;
 const GETNAME: u16 = 1172;
@@ -48,7 +48,7 @@ impl Traced {
 
     /// The probe's record of a name.
     pub(crate) fn name(self, time: u64, pid: i32, name: &[u8]) -> Traced {
-        // Behind the common fields, the address and this word.
+        // After the common fields, the address and this word.
         let place = (u32::try_from(name.len() + 1).expect("short") << 16) + 20;
         let mut body = bytes![0xffff_ffff_8140_0000u64, place];
         body.extend(name);
@@ -66,7 +66,7 @@ impl Traced {
         self.enter(time, pid, 3, &[descriptor]).exit(time + 1, pid, 3, 0)
     }
 
-    /// A sample in thread `pid`, with the fields behind the common ones.
+    /// A sample in thread `pid`, with the fields after the common ones.
     fn sample(self, time: u64, pid: i32, point: u16, fields: &[u8]) -> Traced {
         let mut raw = [&bytes![point, 0u16, pid][..], fields].concat();
         raw.resize((raw.len() + 4).next_multiple_of(8) - 4, 0);

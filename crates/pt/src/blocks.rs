@@ -2,11 +2,11 @@
 //!
 //! A sync period that holds some is decoded from a copy in which they are padding. A BEP that binds a FUP becomes an
 //! EXSTOP that binds it, of the same size, for the FUP counts for the compression of later addresses; the event is
-//! left out. Source: Intel SDM vol. 3, "Intel Processor Trace", "Block Begin Packet" and the packets behind it.
+//! left out. Source: Intel SDM vol. 3, "Intel Processor Trace", "Block Begin Packet" and the packets after it.
 
 use crate::packets::{Packet, Walking};
 
-/// Second bytes of BBP, BEP and BEP with a FUP, behind 0x02.
+/// Second bytes of BBP, BEP and BEP with a FUP, after 0x02.
 const BBP: u8 = 0x63;
 const BEP: u8 = 0x33;
 const BEP_IP: u8 = 0xb3;

@@ -1,9 +1,9 @@
-//! How an instruction ends a block, where libipt does not say: its block cache tells indirect jumps and far
-//! transfers apart no more.
+//! How an instruction ends a block, where libipt does not say: its block cache does not distinguish indirect jumps and far
+//! transfers.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 
-use crate::BlockEnd;
+use crate::flow::BlockEnd;
 
 /// Longest instruction of the architecture, in bytes.
 pub(crate) const INSTRUCTION_BYTES: usize = 15;

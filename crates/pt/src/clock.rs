@@ -5,12 +5,12 @@
 //! by the ratio that CBR states, and never counts beyond the next MTC. Source: Intel SDM vol. 3, "Intel Processor
 //! Trace", timing packets.
 
-use crate::PtConfig;
+use crate::config::PtConfig;
 use crate::packets::{Packet, Packets};
 
 /// Estimates the low 56 bits of the TSC.
 #[derive(Clone, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct TscEstimate {
     /// Maximum non-turbo ratio: TSC ticks per bus clock. 0 = unknown.
     nominal: u64,
     /// Core cycles per bus clock; 0 = unknown.
@@ -36,10 +36,10 @@ struct MtcAnchor {
     last: u8,
 }
 
-impl Clock {
-    pub(crate) fn new(config: &PtConfig) -> Clock {
+impl TscEstimate {
+    pub(crate) fn new(config: &PtConfig) -> TscEstimate {
         let crystal = config.tsc_ctc_ratio.filter(|&(n, d)| n != 0 && d != 0);
-        Clock {
+        TscEstimate {
             nominal: u64::from(config.nom_freq),
             ratio: 0,
             mtc_shift: config.mtc_freq.min(15),
@@ -51,7 +51,7 @@ impl Clock {
     }
 
     /// Takes in all packets of `bytes` from the packet border `from` that begin before `upto`, except TSC packets that
-    /// are not `credible`; returns the border behind them. Stops early at what is no packet.
+    /// are not `credible`; returns the border after them. Stops early at what is no packet.
     pub(crate) fn advance(
         &mut self,
         bytes: &[u8],
@@ -97,7 +97,7 @@ impl Clock {
         }
     }
 
-    /// The time now, if any was told.
+    /// The time now, if any was given.
     pub(crate) fn now(&self) -> Option<u64> {
         Some(self.base?.wrapping_add(self.since_base()))
     }

@@ -1,25 +1,27 @@
 //! Decodes a window with libipt, run by run.
 //!
 //! A run is a stretch of trace that lies in one place in memory: in a piece of the stream, or copied where a sync
-//! period straddles two pieces or goes on behind a fault. Runs meet at PSBs, and exactly: a run ends at the
+//! period straddles two pieces or goes on after a fault. Runs meet at PSBs, and exactly: a run ends at the
 //! instruction that the next one's first sync point names, so that the flow is as if there were no border.
 
 use model::CodeBytes;
 
 use crate::blocks;
 use crate::classes::ClassCache;
+use crate::config::{Limits, PtConfig};
 use crate::emit::Emitter;
+use crate::engine::{DecodeStats, Engine, Libipt, Window};
+use crate::error::Error;
+use crate::flow::{FlowSink, Gap, GapReason, TimeBounds};
 use crate::packets::PSB;
 use crate::presence::Presence;
 use crate::recovery::{self, Resume};
 use crate::run::{Border, Run, RunEnd, Trouble};
+use crate::stream::PtStream;
+use crate::sync::SyncPoint;
 use crate::sys::ImageStore;
-use crate::{
-    DecodeStats, Engine, Error, FlowSink, Gap, GapReason, Libipt, Limits, PtConfig, PtStream, SyncPoint,
-    TimeBounds, Window,
-};
 
-/// Bytes of a PSB+ copied behind a run's border, so that libipt can read it whole.
+/// Bytes of a PSB+ copied after a run's border, so that libipt can read it whole.
 const PSB_PLUS_BYTES: usize = 512;
 /// Room before copied trace for a synthetic PSB+ longer than what it replaces.
 const HEADROOM: usize = 64;
@@ -70,7 +72,7 @@ impl Libipt {
     }
 }
 
-/// A window's decode under way.
+/// A window's decode in progress.
 pub(crate) struct Walk<'w> {
     pub(crate) config: &'w PtConfig,
     pub(crate) limits: &'w Limits,
@@ -88,7 +90,7 @@ pub(crate) struct Walk<'w> {
 }
 
 /// Where the next run's bytes lie.
-enum Place {
+enum RunBytes {
     /// In the stream, from this PSB on.
     Stream(u64),
     /// In the scratch buffer from `start` on, the first `synthetic` bytes made up; `base` is the stream position of
@@ -128,19 +130,19 @@ impl Walk<'_> {
     /// Decodes one run and says where the next one is.
     fn step(
         &mut self,
-        place: &Place,
+        place: &RunBytes,
         images: &mut ImageStore,
         scratch: &mut Vec<u8>,
-    ) -> Result<Option<Place>, Error> {
+    ) -> Result<Option<RunBytes>, Error> {
         let (run, piece_end) = match *place {
-            Place::Stream(position) => {
+            RunBytes::Stream(position) => {
                 let Some(index) = self.stream.piece_at(position) else { return Ok(None) };
                 let piece = self.stream.pieces[index];
                 let skip = usize::try_from(position - piece.start).unwrap_or(usize::MAX);
                 let border = if self.stream.goes_on(index) { Border::Last } else { Border::None };
                 (Run { bytes: &piece.bytes[skip..], base: position, synthetic: 0, border }, piece.end())
             }
-            Place::Scratch { start, base, synthetic } => {
+            RunBytes::Scratch { start, base, synthetic } => {
                 let bytes = &scratch[start..];
                 let base = base.wrapping_add(start as u64);
                 (Run { bytes, base, synthetic, border: Border::First }, base.wrapping_add(bytes.len() as u64))
@@ -164,20 +166,20 @@ impl Walk<'_> {
 
     /// Where to decode from the PSB at `position`: in the stream, or copied where its period straddles two pieces or
     /// holds what libipt cannot read.
-    fn enter(&mut self, position: u64, scratch: &mut Vec<u8>) -> Option<Place> {
+    fn enter(&mut self, position: u64, scratch: &mut Vec<u8>) -> Option<RunBytes> {
         if position >= self.stop {
             return None;
         }
         let index = self.stream.piece_at(position)?;
         let in_piece = !self.stream.goes_on(index) || self.period_in_piece(position);
         if in_piece && !self.holds_blocks(position) {
-            return Some(Place::Stream(position));
+            return Some(RunBytes::Stream(position));
         }
         Some(self.copy(position, &[], scratch))
     }
 
     /// Copies `prefix` and the period's bytes from `from` on, up to and with the next PSB+.
-    fn copy(&mut self, from: u64, prefix: &[u8], scratch: &mut Vec<u8>) -> Place {
+    fn copy(&mut self, from: u64, prefix: &[u8], scratch: &mut Vec<u8>) -> RunBytes {
         let own = if prefix.is_empty() { PSB.len() as u64 } else { 0 };
         let next = self.stream.psb_from(from + own);
         let length = next.map_or(u64::MAX, |next| next - from + PSB_PLUS_BYTES as u64);
@@ -190,7 +192,7 @@ impl Walk<'_> {
         scratch.extend_from_slice(&bytes[..bytes.len().min(length)]);
         let stand_ins = blocks::blank(&mut scratch[copied..]);
         self.stand_ins = stand_ins.into_iter().map(|offset| from + offset as u64).collect();
-        Place::Scratch { start, base: from.wrapping_sub(copied as u64), synthetic: prefix.len() }
+        RunBytes::Scratch { start, base: from.wrapping_sub(copied as u64), synthetic: prefix.len() }
     }
 
     /// Whether the period that begins with the PSB at `position` holds packets that libipt cannot read. Looks at the
@@ -201,15 +203,15 @@ impl Walk<'_> {
         blocks::holds_blocks(&period[..length.map_or(period.len(), |length| length + PSB.len())])
     }
 
-    /// Whether the next PSB+ behind the PSB at `position` lies in the same piece.
+    /// Whether the next PSB+ after the PSB at `position` lies in the same piece.
     pub(crate) fn period_in_piece(&self, position: u64) -> bool {
         let Some(index) = self.stream.piece_at(position) else { return false };
         let next = self.stream.psb_from(position + PSB.len() as u64);
         next.is_some_and(|next| next + PSB_PLUS_BYTES as u64 <= self.stream.pieces[index].end())
     }
 
-    /// Goes on behind the bytes that end at `end`, if there are more.
-    fn behind(&mut self, end: u64, scratch: &mut Vec<u8>) -> Option<Place> {
+    /// Goes on after the bytes that end at `end`, if there are more.
+    fn behind(&mut self, end: u64, scratch: &mut Vec<u8>) -> Option<RunBytes> {
         let next = self.stream.psb_from(end);
         if end < self.stream.end() {
             // Bytes that are there but cannot be entered have lost their sync point to an overflow.
@@ -230,9 +232,9 @@ impl Walk<'_> {
         trouble: Trouble,
         base: u64,
         resume: Resume,
-        place: &Place,
+        place: &RunBytes,
         scratch: &mut Vec<u8>,
-    ) -> Option<Place> {
+    ) -> Option<RunBytes> {
         let position = |offset: usize| base.wrapping_add(offset as u64);
         let failed = position(trouble.at);
         match resume {
@@ -253,13 +255,13 @@ impl Walk<'_> {
     }
 
     /// Puts `prefix` before the trace from `after` on, up to the next PSB.
-    fn splice(&mut self, after: u64, prefix: &[u8], place: &Place, scratch: &mut Vec<u8>) -> Place {
-        if let Place::Scratch { base, .. } = *place {
-            // What stood before is behind us: there is room, in place.
+    fn splice(&mut self, after: u64, prefix: &[u8], place: &RunBytes, scratch: &mut Vec<u8>) -> RunBytes {
+        if let RunBytes::Scratch { base, .. } = *place {
+            // What stood before is already consumed: there is room, in place.
             let end = usize::try_from(after.wrapping_sub(base)).unwrap_or(usize::MAX).min(scratch.len());
             if let Some(start) = end.checked_sub(prefix.len()) {
                 scratch[start..end].copy_from_slice(prefix);
-                return Place::Scratch { start, base, synthetic: prefix.len() };
+                return RunBytes::Scratch { start, base, synthetic: prefix.len() };
             }
         }
         self.copy(after, prefix, scratch)

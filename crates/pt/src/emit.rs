@@ -1,12 +1,13 @@
 //! Puts time bounds on what the decoder yields and passes on what may lie in the window.
 //!
 //! Items wait until the next time is known: that is their `not_after`. Invariant: items leave in the order they
-//! came, times never run backwards, and an item is left out only if it surely lies before the window. The core:bus
-//! ratio that holds where the window begins is told first.
+//! came, times never run backwards, and an item is left out only if it provably lies before the window. The core:bus
+//! ratio that holds where the window begins is passed on first.
 
 use model::{ThreadId, Tsc, TscRange};
 
-use crate::{Block, DecodeStats, EventKind, FlowItem, FlowSink, Gap, PtEvent, TimeBounds};
+use crate::engine::DecodeStats;
+use crate::flow::{Block, EventKind, FlowItem, FlowSink, Gap, PtEvent, TimeBounds};
 
 /// Items that may wait for a time: a trace without times must not pile up.
 const WAITING_ITEMS: usize = 1 << 16;
@@ -22,7 +23,7 @@ pub(crate) struct Emitter<'s> {
     /// The time before `now`, while execution has yet to reach the branch that `now` is the time of.
     since: Option<Tsc>,
     broken_off: bool,
-    /// The last core:bus ratio told before the window, until the window begins.
+    /// The last core:bus ratio before the window, until the window begins.
     ratio: Option<PtEvent>,
     pub(crate) thread: Option<ThreadId>,
     pub(crate) stats: DecodeStats,
@@ -68,13 +69,13 @@ impl<'s> Emitter<'s> {
         }
     }
 
-    /// The last time was told by a packet whose branch comes next but was not reached yet: what is told meanwhile began
+    /// The last time came with a packet whose branch is next but was not reached yet: what is emitted until then began
     /// between `before` and it. Nearer to it: the time before is that of the first of several branches in a TNT.
     pub(crate) fn read_ahead(&mut self, before: Tsc) {
         self.since = Some(before).filter(|&before| before < self.now);
     }
 
-    /// Execution has reached the packet that told the last time.
+    /// Execution has reached the packet that gave the last time.
     #[inline]
     pub(crate) fn arrive(&mut self) {
         self.since = None;

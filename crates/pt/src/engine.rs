@@ -1,10 +1,13 @@
-//! The seam behind which a decoder stands, and what it is asked for.
+//! The interface of a decoder, and the request for a window.
 
 use model::{CodeBytes, ThreadId, Tsc, TscRange};
 
 use crate::classes::ClassCache;
+use crate::config::{Limits, PtConfig};
+use crate::error::Error;
+use crate::flow::{Flow, FlowSink};
+use crate::stream::PtStream;
 use crate::sys::ImageStore;
-use crate::{Error, Flow, FlowSink, Limits, PtConfig, PtStream};
 
 /// Who is on the CPU from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,7 @@ pub struct Window<'a> {
 
 /// What a decode did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DecodeStats {
     /// Instructions decoded, those before the window's time included.
     pub instructions: u64,
@@ -47,7 +51,7 @@ pub struct DecodeStats {
 
 /// A decoder: libipt now, faster ones beside it later.
 pub trait Engine {
-    /// Decodes `window` into `sink`, from the sync point before it until its end has surely passed. Yields all that
+    /// Decodes `window` into `sink`, from the sync point before it until its end has certainly passed. Yields all that
     /// may lie in the window's range, and clips nothing: the caller does.
     ///
     /// # Errors

@@ -10,8 +10,8 @@ use model::{ThreadId, Ticks, Tsc};
 pub struct TimeBounds {
     /// Not before this reading; zero where no time was seen yet.
     pub not_before: Tsc,
-    /// When it most likely happened: an edge put here stays in order with those before and behind it. The lower bound,
-    /// unless a time was told for the very branch it leads to: then that.
+    /// When it most likely happened: an edge put here stays in order with those before and after it. The lower bound,
+    /// unless the branch it leads to has a time: then that.
     pub likely: Tsc,
     /// Not after this reading; [`u64::MAX`] where no time packet follows in the window.
     pub not_after: Tsc,
@@ -31,6 +31,7 @@ impl TimeBounds {
 
 /// How a block of instructions ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BlockEnd {
     /// Neither branch nor event: the block reached the decoder's size limit, or an event interrupted it.
     FallThrough,
@@ -52,7 +53,7 @@ pub enum BlockEnd {
     Other,
 }
 
-/// Instructions executed one behind the other in memory: no taken branch inside.
+/// Instructions executed one after the other in memory: no taken branch inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Address of the first instruction (AVMA).
@@ -67,7 +68,7 @@ pub struct Block {
     pub bits: u8,
     /// Whether the address lies in the kernel's half of the address space.
     pub kernel: bool,
-    /// Who was on the CPU, as far as sideband tells.
+    /// The thread on the CPU, as far as sideband shows it.
     pub thread: Option<ThreadId>,
     /// When.
     pub time: TimeBounds,
@@ -77,6 +78,7 @@ pub struct Block {
 
 /// What a PT event says. Field meanings: Intel SDM vol. 3, "Intel Processor Trace", packet definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EventKind {
     /// Tracing began or resumed at `ip`.
     Enabled {
@@ -85,7 +87,7 @@ pub enum EventKind {
         /// Whether it resumes exactly where tracing had stopped.
         resumed: bool,
     },
-    /// Tracing stopped; the next address if the trace tells it.
+    /// Tracing stopped; the next address if the trace gives it.
     Disabled {
         /// Where execution went, untraced.
         ip: Option<u64>,
@@ -106,14 +108,14 @@ pub enum EventKind {
     },
     /// The core's buffer overflowed; packets were lost. Execution resumes at `ip` if known.
     Overflow {
-        /// First address behind the loss.
+        /// First address after the loss.
         ip: Option<u64>,
     },
     /// PTWRITE wrote `payload`.
     Ptwrite {
         /// The operand.
         payload: u64,
-        /// The instruction, where the trace tells it.
+        /// The instruction, where the trace gives it.
         ip: Option<u64>,
     },
     /// The core:bus ratio is now `ratio` (CBR): at each change, and repeated at each sync point and where
@@ -124,7 +126,7 @@ pub enum EventKind {
     },
     /// Execution stopped (EXSTOP).
     ExecutionStopped {
-        /// The last instruction, where the trace tells it.
+        /// The last instruction, where the trace gives it.
         ip: Option<u64>,
     },
     /// MWAIT executed with these operands.
@@ -140,7 +142,7 @@ pub enum EventKind {
         state: u8,
         /// Requested sub-state.
         sub_state: u8,
-        /// Whether hardware asked for it, not MWAIT or HLT.
+        /// Whether hardware requested it, not MWAIT or HLT.
         by_hardware: bool,
     },
     /// Back from a power state (PWRX).
@@ -169,7 +171,7 @@ pub enum EventKind {
         kind: u8,
         /// The vector field.
         vector: u8,
-        /// The instruction it happened at, where the trace tells it.
+        /// The instruction it happened at, where the trace gives it.
         ip: Option<u64>,
     },
     /// Event Trace: data belonging to the next CFE (EVD): fault address or VM-exit facts.
@@ -188,7 +190,7 @@ pub enum EventKind {
 pub struct PtEvent {
     /// What it says.
     pub kind: EventKind,
-    /// Who was on the CPU, as far as sideband tells.
+    /// The thread on the CPU, as far as sideband shows it.
     pub thread: Option<ThreadId>,
     /// When.
     pub time: TimeBounds,
@@ -198,6 +200,7 @@ pub struct PtEvent {
 
 /// Why a part of the trace could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GapReason {
     /// No code bytes at this address.
     NoCode {
@@ -229,7 +232,7 @@ impl std::fmt::Display for GapReason {
         match self {
             GapReason::NoCode { ip } => write!(f, "no code bytes at {ip:#x}"),
             GapReason::Mismatch { ip, message } => write!(f, "trace and code disagree at {ip:#x}: {message}"),
-            GapReason::BadPacket => f.write_str("bytes that are no packet"),
+            GapReason::BadPacket => f.write_str("bytes that are not a packet"),
             GapReason::MissingAux => f.write_str("AUX data is missing"),
             GapReason::NoSync => f.write_str("no sync point"),
             GapReason::EndlessLoop { ip } => write!(f, "no end of the code at {ip:#x}"),
@@ -242,9 +245,9 @@ impl std::fmt::Display for GapReason {
 pub struct Gap {
     /// Why.
     pub reason: GapReason,
-    /// Who was on the CPU, as far as sideband tells.
+    /// The thread on the CPU, as far as sideband shows it.
     pub thread: Option<ThreadId>,
-    /// From the last time before it to the first time behind it.
+    /// From the last time before it to the first time after it.
     pub time: TimeBounds,
     /// AUX offset at which decoding failed.
     pub aux_offset: u64,
@@ -253,6 +256,7 @@ pub struct Gap {
 }
 
 /// One thing of a flow.
+// Exhaustive: a consumer that skips a kind of item would lose time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowItem {
     /// Instructions ran.

@@ -2,8 +2,8 @@
 
 use model::{CodeBytes, Pid};
 
-use crate::Block;
 use crate::classes::INSTRUCTION_BYTES;
+use crate::flow::Block;
 use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind};
 
 /// Most bytes of code read at once; blocks are shorter mostly.
@@ -13,7 +13,7 @@ const CHUNK: usize = 512;
 /// block ran, in process `pid`. Where code is missing or makes no sense the walk ends early; returns how many
 /// instructions were visited, which is [`Block::instructions`] when all is well.
 ///
-/// A block lies in one piece mostly. libipt runs on through a direct jump or call where an event is due behind it
+/// A block lies in one piece mostly. libipt runs on through a direct jump or call where an event is due after it
 /// (seen with 2.1.2: `jmp` to a `ptwrite`), so these are followed.
 pub fn instructions(block: &Block, image: &dyn CodeBytes, pid: Pid, mut visit: impl FnMut(u64)) -> u32 {
     let mut ip = block.ip;
@@ -32,7 +32,7 @@ pub fn instructions(block: &Block, image: &dyn CodeBytes, pid: Pid, mut visit: i
     block.instructions - left
 }
 
-/// Visits at most `left` instructions that lie one behind the other, and counts them down. Returns where to go on:
+/// Visits at most `left` instructions that lie one after the other, and counts them down. Returns where to go on:
 /// the target of a direct jump or call, or the first instruction of which not all bytes are here.
 fn walk_piece(decoder: &mut Decoder<'_>, left: &mut u32, visit: &mut impl FnMut(u64)) -> u64 {
     while *left > 0 {

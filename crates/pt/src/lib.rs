@@ -3,6 +3,7 @@
 //! [`PtStream`] holds the PT bytes of one CPU or thread as they lie in the file; its sync points are found by
 //! interpolation. [`Libipt`] decodes a [`Window`] of it into blocks, events and gaps with time bounds. The crate
 //! speaks [`model::Tsc`] and bytes only: no container, no symbol files; code comes through [`model::CodeBytes`].
+#![doc = include_str!("../README.md")]
 
 mod blocks;
 mod classes;
@@ -14,6 +15,7 @@ mod engine;
 mod error;
 mod flow;
 mod instructions;
+mod packet_walk;
 mod packets;
 mod parallel;
 mod presence;
@@ -23,16 +25,17 @@ mod span;
 mod stream;
 mod sync;
 mod sys;
-mod walk;
 
 pub use config::{CpuModel, Limits, PtConfig};
 pub use engine::{DecodeStats, Engine, Libipt, Occupant, Window, decode_window};
 pub use error::Error;
 pub use flow::{Block, BlockEnd, EventKind, Flow, FlowItem, FlowSink, Gap, GapReason, PtEvent, TimeBounds};
 pub use instructions::instructions;
+pub use packet_walk::{
+    PtwriteMark, Ptwrites, StreamPacket, StreamPackets, scan_ptwrites, scan_ptwrites_between,
+};
 pub use packets::{Packet, PacketAt, PacketIp, Packets};
 pub use parallel::{decode_chunks, decode_windows};
 pub use span::StreamSpan;
 pub use stream::{Piece, PtStream};
 pub use sync::{PsbIndex, SyncPoint};
-pub use walk::{PtwriteMark, Ptwrites, StreamPacket, StreamPackets, scan_ptwrites, scan_ptwrites_between};

@@ -25,6 +25,7 @@ pub struct PacketIp {
 
 /// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Packet {
     /// Padding.
     Pad,
@@ -120,7 +121,7 @@ pub enum Packet {
         state: u8,
         /// Sub-state.
         sub_state: u8,
-        /// Asked for by hardware.
+        /// Requested by hardware.
         by_hardware: bool,
     },
     /// Power state exit.
@@ -248,7 +249,7 @@ impl<'a> Packets<'a> {
         self.skipped
     }
 
-    /// Offset behind the last packet.
+    /// Offset after the last packet.
     pub fn offset(&self) -> usize {
         self.walking.at
     }

@@ -5,7 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use model::{CodeBytes, Tsc, TscRange};
 
-use crate::{Engine as _, Error, Flow, FlowSink, Libipt, Limits, PtConfig, SyncPoint, Window};
+use crate::config::{Limits, PtConfig};
+use crate::engine::{Engine as _, Libipt, Window};
+use crate::error::Error;
+use crate::flow::{Flow, FlowSink};
+use crate::sync::SyncPoint;
 
 /// Decodes `windows` on up to `threads` threads, each with an engine of its own. Flows come in the order of the
 /// windows.
@@ -71,7 +75,7 @@ fn chunk_starts(window: &Window<'_>, least: u64, threads: usize) -> Vec<SyncPoin
     starts
 }
 
-/// Position behind the trace that the window needs.
+/// Position after the trace that the window needs.
 fn end_of(window: &Window<'_>) -> u64 {
     let TscRange { stop, .. } = window.range;
     if stop == Tsc(u64::MAX) {

@@ -5,7 +5,7 @@
 
 use model::{CodeBytes, CodeEpoch, Pid, ThreadId, Tsc};
 
-use crate::Occupant;
+use crate::engine::Occupant;
 
 pub(crate) struct Presence<'w> {
     occupants: &'w [Occupant],

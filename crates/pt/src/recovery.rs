@@ -1,6 +1,6 @@
-//! Where decoding goes on behind a fault: at the next TIP.PGE or PSB, whichever comes first.
+//! Where decoding goes on after a fault: at the next TIP.PGE or PSB, whichever comes first.
 //!
-//! libipt itself goes on at PSBs only. The trace from a TIP.PGE on decodes behind a synthetic PSB+ that says:
+//! libipt itself goes on at PSBs only. The trace from a TIP.PGE on decodes after a synthetic PSB+ that says:
 //! tracing is off, this is the execution mode, and this was the time; the timing packets since the last sync point
 //! are repeated in it, so that time and calibration are as if there had been no fault.
 
@@ -19,7 +19,7 @@ pub(crate) enum Resume {
     Enable {
         /// The TIP.PGE.
         at: usize,
-        /// The byte behind it.
+        /// The byte after it.
         after: usize,
         /// A PSB+ and the TIP.PGE with its full address.
         prefix: Vec<u8>,
@@ -28,7 +28,7 @@ pub(crate) enum Resume {
     Nowhere,
 }
 
-/// Finds it behind a fault at `fault`, given that `sync` is the PSB that decoding last passed; never before `least`.
+/// Finds it after a fault at `fault`, given that `sync` is the PSB that decoding last passed; never before `least`.
 pub(crate) fn resume(bytes: &[u8], sync: usize, fault: usize, least: usize) -> Resume {
     let mut packets = Packets::at(bytes, sync);
     let mut state = WalkState::default();

@@ -7,28 +7,29 @@ use model::Tsc;
 
 use crate::blocks::EXSTOP_IP;
 use crate::classes::{INSTRUCTION_BYTES, decode_one};
-use crate::clock::Clock;
+use crate::clock::TscEstimate;
 use crate::decode::Walk;
-use crate::instructions;
+use crate::error::Error;
+use crate::flow::{Block, BlockEnd, EventKind, GapReason};
+use crate::instructions::instructions;
 use crate::packets::PSB;
 use crate::sys::{BlockDecoder, Fault, ImageStore, RawEvent, Status, What, empty_block};
-use crate::{Block, BlockEnd, Error, EventKind, GapReason};
 
-/// Most bytes from a packet to behind the FUP that it binds.
+/// Most bytes from a packet to after the FUP that it binds.
 const BOUND_BYTES: usize = 32;
 
 /// Trace in one place, beginning with a PSB.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'b> {
     pub(crate) bytes: &'b [u8],
-    /// Stream position of the first byte; wraps behind a synthetic PSB+.
+    /// Stream position of the first byte; wraps after a synthetic PSB+.
     pub(crate) base: u64,
     /// How many bytes at the front are made up.
     pub(crate) synthetic: usize,
     pub(crate) border: Border,
 }
 
-/// At which PSB behind its start a run ends.
+/// At which PSB after its start a run ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Border {
     /// At none: the bytes end where the stream has a hole or ends.
@@ -63,7 +64,7 @@ pub(crate) struct Trouble {
 /// What one run must remember.
 struct RunState {
     /// The clock, and the packet border up to which it knows the bytes.
-    clock: Clock,
+    clock: TscEstimate,
     clock_at: usize,
     /// The next PSB's offset, up to which no time can be later than `latest`.
     period_end: usize,
@@ -112,7 +113,7 @@ impl Walk<'_> {
         let mut decoder = BlockDecoder::new(self.config, run.bytes, images, self.code)?;
         self.select(&mut decoder)?;
         let mut state = RunState {
-            clock: Clock::new(self.config),
+            clock: TscEstimate::new(self.config),
             clock_at: 0,
             period_end: 0,
             latest: Tsc(u64::MAX),
@@ -143,7 +144,7 @@ impl Walk<'_> {
         mut status: Status,
     ) -> Result<RunEnd, Error> {
         let (mut raw, mut event) = (empty_block(), RawEvent::empty());
-        // Behind the packet that decides what comes next, and behind the one that decided the last block.
+        // After the packet that decides what comes next, and after the one that decided the last block.
         let mut offset = decoder.offset();
         let mut current = offset;
         loop {
@@ -182,7 +183,7 @@ impl Walk<'_> {
             }
             status = match next {
                 Ok(status) => status,
-                // Behind the last packet libipt complains that a branch finds no trace.
+                // After the last packet libipt complains that a branch finds no trace.
                 Err(_) if status.at_end() => return Ok(RunEnd::Exhausted),
                 Err(fault) => {
                     let ip = self.fault_ip(&raw);
@@ -316,7 +317,7 @@ impl Walk<'_> {
         let end = run.base.wrapping_add(at as u64);
         let before = self.stand_ins.partition_point(|&position| position < end);
         let Some(behind) = before.checked_sub(1).map(|last| end - self.stand_ins[last]) else { return false };
-        // The FUP follows at once, or behind the time; an EXSTOP between them would be the processor's.
+        // The FUP follows at once, or after the time; an EXSTOP between them would be the processor's.
         let between = usize::try_from(behind).ok().filter(|&behind| behind <= BOUND_BYTES);
         let between = between.and_then(|behind| run.bytes.get(at.checked_sub(behind)? + EXSTOP_IP.len()..at));
         between.is_some_and(|bytes| memchr::memmem::find(bytes, &EXSTOP_IP).is_none())
@@ -367,7 +368,7 @@ impl Walk<'_> {
         RunEnd::Fault(Trouble { reason, at: decoder.offset(), sync: state.sync })
     }
 
-    /// The address that could not be fetched or understood, behind what was decoded of a block.
+    /// The address that could not be fetched or understood, after what was decoded of a block.
     fn fault_ip(&self, raw: &ipt::pt_block) -> u64 {
         if raw.ninsn == 0 {
             return raw.ip;

@@ -2,7 +2,7 @@
 //!
 //! Input: AUXTRACE payloads as located by the container. Invariant: pieces are ordered, not empty and do not
 //! overlap; `joined` says whether a piece follows the one before it without a missing byte. No byte is read here
-//! except in snapshot mode, where only the bytes tell what repeats.
+//! except in snapshot mode, where only the bytes show what repeats.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -116,7 +116,7 @@ impl<'a> PtStream<'a> {
         self.pieces.is_empty()
     }
 
-    /// Position behind the last byte.
+    /// Position after the last byte.
     pub fn end(&self) -> u64 {
         self.pieces.last().map_or(0, Placed::end)
     }
@@ -162,12 +162,12 @@ impl<'a> PtStream<'a> {
         (self.pieces.get(index)?.start <= position).then_some(index)
     }
 
-    /// Whether the piece behind piece `index` goes on without a missing byte.
+    /// Whether the piece after piece `index` goes on without a missing byte.
     pub(crate) fn goes_on(&self, index: usize) -> bool {
         self.pieces.get(index + 1).is_some_and(|next| next.joined)
     }
 
-    /// Position of the first PSB at or behind `position`, those that straddle pieces included.
+    /// Position of the first PSB at or after `position`, those that straddle pieces included.
     pub(crate) fn psb_from(&self, position: u64) -> Option<u64> {
         let first = self.pieces.partition_point(|piece| piece.end() <= position);
         for (index, piece) in self.pieces.iter().enumerate().skip(first) {
@@ -188,7 +188,7 @@ impl<'a> PtStream<'a> {
     }
 
     /// Bytes from `position` on: borrowed up to the piece's end where that is `least` or more, else copied over the
-    /// following joined pieces until there are `least`, if there are.
+    /// following contiguous pieces until there are `least`, if there are.
     pub(crate) fn bytes(&self, position: u64, least: usize) -> Cow<'a, [u8]> {
         let Some(index) = self.piece_at(position) else { return Cow::Borrowed(&[]) };
         let skip = usize::try_from(position - self.pieces[index].start).unwrap_or(usize::MAX);
@@ -207,7 +207,7 @@ impl<'a> PtStream<'a> {
         Cow::Owned(copy)
     }
 
-    /// The bytes of the PSB+ at `position`, and some behind it.
+    /// The bytes of the PSB+ at `position`, and some after it.
     pub(crate) fn psb_plus(&self, position: u64) -> Cow<'a, [u8]> {
         match self.bytes(position, PSB_PLUS_BYTES) {
             Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..bytes.len().min(PSB_PLUS_BYTES)]),
@@ -226,7 +226,7 @@ fn place_by_offset<'a>(
     for piece in pieces {
         let complain = |what: &str| Diagnostic::warning(what).on_cpu(cpu).at_offset(piece.file_offset);
         if piece.aux_offset.checked_add(piece.bytes.len() as u64).is_none() {
-            let what = "an AUXTRACE record ends behind the last possible AUX offset; its trace is left out";
+            let what = "an AUXTRACE record ends after the last possible AUX offset; its trace is left out";
             diagnostics.push(complain(what).at_aux(piece.aux_offset));
             continue;
         }
@@ -277,7 +277,7 @@ fn place_snapshots<'a>(pieces: &[Piece<'a>]) -> Vec<Placed<'a>> {
 fn repeated_bytes(before: &[u8], after: &[u8]) -> Option<usize> {
     let last = memmem::rfind(before, &PSB)?;
     let tail = &before[last..];
-    // A bare PSB tells nothing: it needs its TSC to be unique.
+    // A bare PSB gives no time: it needs its TSC to be unique.
     (tail.len() > 2 * PSB.len()).then(|| memmem::find(after, tail).map(|found| found + tail.len())).flatten()
 }
 

@@ -5,7 +5,7 @@ use model::{Tsc, TscRange};
 use crate::packets::{PSB, Packet, Packets};
 use crate::stream::PtStream;
 
-/// A PSB and the time its PSB+ tells.
+/// A PSB and the time its PSB+ gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncPoint {
     /// Position of the PSB in the stream.
@@ -58,7 +58,7 @@ impl PtStream<'_> {
         Some(TscRange::new(first.tsc?, last.tsc?))
     }
 
-    /// The sync point at or behind `position`.
+    /// The sync point at or after `position`.
     pub fn sync_from(&self, position: u64) -> Option<SyncPoint> {
         let offset = self.psb_from(position)?;
         Some(SyncPoint { offset, tsc: self.sync_time(offset) })
@@ -104,7 +104,7 @@ impl PtStream<'_> {
         PsbIndex { points }
     }
 
-    /// The first sync point with a time at or behind `position` and before `end`.
+    /// The first sync point with a time at or after `position` and before `end`.
     fn timed_from(&self, position: u64, end: u64) -> Option<SyncPoint> {
         let mut position = position;
         for _ in 0..TIMELESS_POINTS {

@@ -18,7 +18,8 @@ use std::ptr::{NonNull, null, null_mut};
 use libipt_sys as ipt;
 use model::{CodeBytes, CodeEpoch, CodeSection, Pid, Tsc};
 
-use crate::{Error, Limits, PtConfig};
+use crate::config::{Limits, PtConfig};
+use crate::error::Error;
 
 pub(crate) use event::{RawEvent, What};
 
@@ -86,7 +87,7 @@ impl ImageStore {
         Ok(ImageStore { cache, images: HashMap::new() })
     }
 
-    /// The image of an epoch, made when first asked for.
+    /// The image of an epoch, made when first requested.
     fn image(&mut self, epoch: &CodeEpoch) -> Result<NonNull<ipt::pt_image>, Error> {
         if let Some(&image) = self.images.get(&epoch.id) {
             return Ok(image);
@@ -206,7 +207,7 @@ impl<'t> BlockDecoder<'t> {
         Ok(())
     }
 
-    /// The time at which code read from now on is asked for.
+    /// From now on code is read as it was at this time.
     pub(crate) fn set_time(&mut self, at: Tsc) {
         self.context.at.set(at);
     }

@@ -3,9 +3,10 @@
 
 mod support;
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use model::{Tsc, TscRange};
+use model::{Pid, Tsc, TscRange};
 use support::{Capture, FileCode, corpus, emulated, expected_addresses, truth};
 use tailtrace_pt::{
     EventKind, Flow, FlowItem, Gap, Libipt, Limits, PtEvent, PtStream, PtwriteMark, Window, decode_chunks,
@@ -28,11 +29,19 @@ fn flows(capture: &Capture, code: &FileCode) -> Vec<Flow> {
 
 fn addresses(flow: &Flow, code: &FileCode) -> Vec<u64> {
     let mut addresses = Vec::new();
+    // A block runs many times; its instructions are looked up once.
+    let mut known: HashMap<(Pid, u64, u64, u32), Vec<u64>> = HashMap::new();
     for item in &flow.items {
         if let FlowItem::Block(block) = item {
-            let pid = block.thread.map_or(model::Pid::KERNEL, |thread| thread.pid);
-            let seen = instructions(block, code, pid, |address| addresses.push(address));
-            assert_eq!(seen, block.instructions, "instructions of {block:x?}");
+            let pid = block.thread.map_or(Pid::KERNEL, |thread| thread.pid);
+            let of_block =
+                known.entry((pid, block.ip, block.end_ip, block.instructions)).or_insert_with(|| {
+                    let mut of_block = Vec::new();
+                    let seen = instructions(block, code, pid, |address| of_block.push(address));
+                    assert_eq!(seen, block.instructions, "instructions of {block:x?}");
+                    of_block
+                });
+            addresses.extend_from_slice(of_block);
         }
     }
     addresses
@@ -282,7 +291,7 @@ fn ptwrites_lie_where_the_program_read_the_clock() {
     assert_eq!(decoded.iter().map(|(time, payload, _)| (*time, *payload)).collect::<Vec<_>>(), scanned);
 }
 
-/// Instructions that surely ran within `range`, with the time they had begun by.
+/// Instructions that certainly ran within `range`, with the time they had begun by.
 fn clipped(flow: &Flow, range: TscRange, code: &FileCode) -> Vec<(u64, u64)> {
     let mut inside = Vec::new();
     for item in &flow.items {
@@ -290,7 +299,7 @@ fn clipped(flow: &Flow, range: TscRange, code: &FileCode) -> Vec<(u64, u64)> {
             && block.time.not_before >= range.start
             && block.time.not_after <= range.stop
         {
-            let pid = block.thread.map_or(model::Pid::KERNEL, |thread| thread.pid);
+            let pid = block.thread.map_or(Pid::KERNEL, |thread| thread.pid);
             instructions(block, code, pid, |address| inside.push((address, block.time.not_before.0)));
         }
     }

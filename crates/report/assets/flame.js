@@ -1,6 +1,6 @@
 // The call tree as a flame graph with its roots on top: of the outlier, of what is typical, and of the difference. In
 // the difference a function is as wide as it is in the one that spends more there, so nothing that only the other one
-// calls is missing; its colour says by how much the outlier exceeds.
+// calls is missing; its colour shows the relative excess of the outlier.
 
 const LAYERS = ["user", "kernel", "waiting"];
 const ROW = 18;
@@ -52,10 +52,10 @@ class Flame {
     this.find = make("input", { type: "search", "aria-label": "Find functions", placeholder: "find function",
       input: () => { this.wanted = this.find.value.toLowerCase(); this.draw(); } });
     this.canvas = make("div", { class: "canvas", tabindex: "0", role: "application", "aria-roledescription": "flame graph",
-      "aria-label": "Flame graph: arrow keys move, Enter makes a function the whole, Escape goes back; the table below " +
+      "aria-label": "Flame graph: arrow keys move, Enter zooms into a function, Escape goes back; the table below " +
       "holds the same" });
     this.details = make("div", { class: "details", "aria-live": "polite" }, make("p", { class: "note" },
-      "Click a function to make it the whole; ", make("kbd", {}, "Esc"), " goes back. ",
+      "Click a function to zoom into it; ", make("kbd", {}, "Esc"), " goes back. ",
       make("kbd", {}, "←"), " ", make("kbd", {}, "→"), " ", make("kbd", {}, "↑"), " ", make("kbd", {}, "↓"), " move."));
     place.append(make("div", { class: "bench flame" }, make("div", { class: "tools" }, make("h3", {}, "Flame graph"),
       ...this.buttons, make("span", { class: "push" }, this.find)), this.canvas, this.details));

@@ -40,7 +40,7 @@ function lanesOf(outlier, bars) {
   return [...(stages.length ? [{ title: "stages", bars: stages }] : []), ...lanes.values(), ...codeLanes(outlier)];
 }
 
-// The call stack over time, a lane per depth; neighbours under the same caller are one bar.
+// The call stack over time, a lane per depth; adjacent ones under the same caller are one bar.
 function codeLanes(outlier) {
   const { parent, name, layer, stretches } = outlier.calls;
   const lanes = [];
@@ -76,12 +76,12 @@ class Timeline {
   build(place) {
     const zoom = (factor) => () => this.zoom(factor, (this.from + this.to) / 2);
     this.range = make("span", { class: "note push" });
-    this.canvas = make("div", { class: "canvas", tabindex: "0", role: "application", "aria-roledescription": "time line",
-      "aria-label": "Time line: plus and minus zoom, left and right pan, n and p choose the next and previous segment, " +
+    this.canvas = make("div", { class: "canvas", tabindex: "0", role: "application", "aria-roledescription": "timeline",
+      "aria-label": "Timeline: plus and minus zoom, left and right pan, n and p choose the next and previous segment, " +
       "0 shows everything" });
     this.details = make("div", { class: "details", "aria-live": "polite" });
     place.append(make("div", { class: "bench" },
-      make("div", { class: "tools" }, make("h3", {}, "Time line"), button("+", "Zoom in", zoom(0.5)),
+      make("div", { class: "tools" }, make("h3", {}, "Timeline"), button("+", "Zoom in", zoom(0.5)),
         button("−", "Zoom out", zoom(2)), button("All", "Show everything", () => this.show(0, this.whole)), this.range),
       this.canvas, this.legend(), this.details));
     this.details.append(make("p", { class: "note" }, "Click a bar for its evidence. Click, then use the wheel or ",
@@ -260,7 +260,7 @@ function roundStep(least) {
   return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least) ?? 10 * power;
 }
 
-// Time that nobody explains is striped, so that it is not taken for a cause.
+// Unexplained time is striped, so that it is not taken for a cause.
 function hatchPattern() {
   return draw("defs", {}, draw("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse",
     patternTransform: "rotate(45)" }, draw("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 6 })));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use model::{CallLayer, CallNode, Calls, TscRange};
 
 use crate::causes::apportion;
-use crate::{OutlierReport, Timebase};
+use crate::timebase::Timebase;
 
 /// Deeper calls count as their caller's own time: deeper than any person reads, and no recursion can exhaust a
 /// browser.
@@ -53,24 +53,14 @@ pub struct StretchReport {
     pub node: usize,
 }
 
-impl OutlierReport {
-    /// Adds the call tree: the outlier's `calls`, compared with those of its `baselines`. `interval` is the outlier's.
-    #[must_use]
-    pub fn with_calls(
-        mut self,
+impl CallTree {
+    /// Merges `calls` with those of `baselines` by the chains of names.
+    pub(crate) fn new(
         calls: &Calls,
         baselines: &[Calls],
         interval: TscRange,
         timebase: Timebase,
-    ) -> OutlierReport {
-        self.calls = CallTree::new(calls, baselines, interval, timebase);
-        self
-    }
-}
-
-impl CallTree {
-    /// Merges `calls` with those of `baselines` by the chains of names.
-    fn new(calls: &Calls, baselines: &[Calls], interval: TscRange, timebase: Timebase) -> CallTree {
+    ) -> CallTree {
         let mut merge = Merge::default();
         let places = merge.places(&calls.nodes);
         for stretch in &calls.stretches {

@@ -9,7 +9,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Attribution, Certainty, Segment};
 
-use crate::{CauseTotal, Timebase};
+use crate::timebase::Timebase;
+
+/// What one cause took in the outlier and takes in its baselines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CauseTotal {
+    /// Its dotted name.
+    pub cause: String,
+    /// In the outlier.
+    pub duration_ns: u64,
+    /// The mean over the baselines (absent is zero), to whole units so that these add up to the baselines' mean.
+    pub typical_ns: u64,
+    /// `duration_ns - typical_ns`.
+    pub excess_ns: i64,
+    /// How many times it occurred in the outlier; an occurrence cut in pieces counts once.
+    pub count: u64,
+    /// The weakest certainty among its segments.
+    pub certainty: Certainty,
+    /// The particulars that took most of its time, and how many others there are.
+    pub detail: String,
+}
 
 /// What is gathered of one cause before means are taken.
 struct Tally {
@@ -80,8 +99,8 @@ impl Tally {
     }
 }
 
-/// The detail that took most of `whole` (the first by name among equals), and how many more there are; where it is
-/// less than half, it is only an example, and the only one tells a part.
+/// The detail that took most of `whole` (the first by name among equals), and how many more there are. Below half of `whole`
+/// the text says so: "different" of several, "in part" of a single one.
 fn foremost(details: &BTreeMap<String, u64>, whole: u64) -> String {
     let Some((detail, &time)) = details.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))) else {
         return String::new();

@@ -4,28 +4,25 @@
 //! every format is rendered. Means are over all examined intervals of a side, absent counting zero, so that a side's
 //! causes add up to its mean length.
 
-mod html;
-mod json;
-mod markdown;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod markdown;
 mod tables;
-mod text;
+pub(crate) mod text;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use model::Diagnostic;
 
+use crate::calls::{CallReport, CallTree};
 use crate::causes::{apportion, signed_difference};
-use crate::{
-    CallReport, CallTree, CaptureFacts, OutlierReport, PopulationSummary, SelectionSummary, TimeUnit, units,
-};
+use crate::outlier::OutlierReport;
+use crate::report::{CaptureFacts, PopulationSummary, SelectionSummary};
+use crate::timebase::TimeUnit;
+use crate::units;
 
-pub use html::render_difference_html;
-pub use json::{DIFFERENCE_SCHEMA, difference_schema, render_difference_json};
-pub use markdown::render_difference_markdown;
-pub use text::render_difference_text;
-
-/// Below this p the durations are said to differ.
+/// Below this p the durations are reported as different.
 const SIGNIFICANT: f64 = 0.05;
 
 /// Capture A against capture B.
@@ -35,7 +32,7 @@ pub struct Difference {
     pub a: Side,
     /// After, or the other host.
     pub b: Side,
-    /// What the durations of all intervals tell; `None` where one side has no interval.
+    /// The test on the durations of all intervals; `None` where one side has no interval.
     pub change: Option<DurationChange>,
     /// The typical intervals of both.
     pub typical: Contrast,
@@ -199,7 +196,7 @@ fn verdict(difference: &Difference) -> String {
         let empty = if difference.a.population.count == 0 { "A" } else { "B" };
         return format!("nothing to compare: {empty} has no interval");
     };
-    let p = crate::view::words::chance(change.p);
+    let p = units::chance(change.p);
     let median = change.quantiles.first().map_or_else(String::new, |median| {
         let moved = units::signed_length(signed_difference(median.b_ns, median.a_ns), unit);
         format!(
@@ -208,7 +205,7 @@ fn verdict(difference: &Difference) -> String {
             units::length(median.b_ns, unit)
         )
     });
-    let percent = crate::view::words::percent(change.b_longer);
+    let percent = units::percent(change.b_longer);
     let odds = format!("one of B takes longer than one of A with {percent}, {p}");
     match (change.p < SIGNIFICANT, change.b_longer > 0.5) {
         (true, true) => format!("B is slower{median}; {odds}"),

@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{CauseTotal, OutlierReport, PopulationSummary, Report, TimeUnit, escape, units};
+use crate::causes::CauseTotal;
+use crate::outlier::OutlierReport;
+use crate::report::{PopulationSummary, Report};
+use crate::timebase::TimeUnit;
+use crate::{escape, units};
 
 /// `412.3 us, typical 16.3 us; +389.1 us kernel.softirq.net_rx on CPU 3, interrupting …`, safe for a terminal.
 ///

@@ -14,7 +14,7 @@ pub struct HotRange {
     pub spent: Spent,
     /// Its blocks that ran.
     pub blocks: Vec<HotBlock>,
-    /// Instructions that ran and are left out here for want of room.
+    /// Instructions that ran and are left out here for lack of room.
     pub left_out: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct Spent {
     pub duration_ns: u64,
     /// The baselines' time.
     pub typical_ns: u64,
-    /// Core cycles of the outlier: its time at the core:bus ratios of those moments. `None` where no CBR packet told.
+    /// Core cycles of the outlier: its time at the core:bus ratios of those moments. `None` without a CBR packet.
     pub cycles: Option<u64>,
     /// The baselines' core cycles.
     pub typical_cycles: Option<u64>,
@@ -51,7 +51,7 @@ pub struct HotInstruction {
     pub address: u64,
     /// Mnemonic and operands, AT&T syntax.
     pub text: String,
-    /// The source line it was compiled from, where a line table tells.
+    /// The source line it was compiled from, where a line table gives it.
     pub line: Option<SourceLine>,
 }
 

@@ -6,9 +6,9 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::Report;
 use crate::escape::for_html;
 use crate::headline::sentence;
+use crate::report::Report;
 
 mod code;
 mod condense;

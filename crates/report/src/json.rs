@@ -7,8 +7,9 @@ use model::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::distribution::{Bin, Mode, Modes, Percentiles};
 use crate::escape::{bounded_for_json, for_json_document};
-use crate::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
+use crate::report::{CaptureFacts, PopulationSummary, Report, SelectionSummary};
 
 mod numa;
 mod outlier;

@@ -3,10 +3,12 @@
 //! [`OutlierReport::new`] resolves an [`Attribution`](model::Attribution) once: names, nanoseconds that add up,
 //! evidence. The renderers ([`render_text`], [`render_markdown`], [`render_html`], [`render_json`], the `stat`
 //! forms and the `export`s for other tools) only lay it out; they neither compute nor open files, and every string of the capture passes through one escaping module.
+#![doc = include_str!("../README.md")]
 
 mod calls;
 mod causes;
 mod difference;
+mod distribution;
 mod escape;
 mod export;
 mod family;
@@ -15,6 +17,7 @@ mod hot_code;
 mod html;
 mod json;
 mod markdown;
+mod numa;
 mod outlier;
 mod perf_script;
 mod report;
@@ -26,11 +29,13 @@ mod units;
 mod view;
 
 pub use calls::{CallReport, CallTree, StretchReport};
-pub use difference::{
-    CauseChange, Contrast, DIFFERENCE_SCHEMA, Difference, DurationChange, QuantileShift, Side, Spread,
-    difference_schema, render_difference_html, render_difference_json, render_difference_markdown,
-    render_difference_text,
-};
+pub use causes::CauseTotal;
+pub use difference::html::render_difference_html;
+pub use difference::json::{DIFFERENCE_SCHEMA, difference_schema, render_difference_json};
+pub use difference::markdown::render_difference_markdown;
+pub use difference::text::render_difference_text;
+pub use difference::{CauseChange, Contrast, Difference, DurationChange, QuantileShift, Side, Spread};
+pub use distribution::{Bin, Lengths, Mode, Modes, Percentiles};
 pub use escape::for_terminal;
 pub use export::{export_csv, export_firefox, export_folded, export_perfetto};
 pub use family::{Colour, Family, strip};
@@ -39,16 +44,13 @@ pub use hot_code::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};
 pub use html::render_html;
 pub use json::{SCHEMA, render_json, render_stat_json, report_schema, schema_of};
 pub use markdown::render_markdown;
+pub use numa::{DeviceUse, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView};
 pub use outlier::{
-    CauseTotal, Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport,
-    ThreadName,
+    Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
 };
 pub use perf_script::{perf_script_line, shell_quoted, shell_word};
-pub use report::{Bin, CaptureFacts, Mode, Modes, Percentiles, PopulationSummary, Report, SelectionSummary};
+pub use report::{CaptureFacts, PopulationSummary, Report, SelectionSummary};
 pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
 pub use timebase::{TimeUnit, Timebase};
 pub use units::{counted, length, percentage, signed_length};
-pub use view::{
-    CauseShare, CounterView, DeviceUse, DeviceView, IoShare, Lengths, MemoryUse, NodeCount, NodeTime,
-    NumaUse, NumaView, SplitView, Story, View, WaitView,
-};
+pub use view::{CauseShare, CounterView, DeviceView, IoShare, SplitView, Story, View, WaitView};

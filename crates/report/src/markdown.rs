@@ -5,12 +5,14 @@
 
 use model::{PerfTime, Severity};
 
+use crate::causes::CauseTotal;
 use crate::causes::signed_difference;
 use crate::escape::for_markdown;
 use crate::headline::{self, sentence};
-use crate::{
-    CaptureFacts, CauseTotal, Check, CheckState, OutlierReport, Report, SegmentReport, TimeUnit, units,
-};
+use crate::outlier::{Check, CheckState, OutlierReport, SegmentReport};
+use crate::report::{CaptureFacts, Report};
+use crate::timebase::TimeUnit;
+use crate::units;
 
 mod view;
 
@@ -71,7 +73,7 @@ fn identity(outlier: &OutlierReport) -> String {
         parts.extend(thread.as_ref().map(|thread| format!("{what} {}", for_markdown(&thread.words()))));
     }
     if !outlier.baselines.is_empty() {
-        let typical = units::counted(outlier.baselines.len() as u64, "typical one");
+        let typical = units::counted(outlier.baselines.len() as u64, "typical interval");
         let rule = for_markdown(&units::noted("", &outlier.baseline_rule));
         let ids: Vec<String> = outlier.baselines.iter().take(MOST_BASELINES).map(u64::to_string).collect();
         let more = outlier.baselines.len().saturating_sub(MOST_BASELINES);
@@ -170,10 +172,10 @@ fn checks(outlier: &OutlierReport) -> Vec<String> {
     let mut parts: Vec<String> = bad
         .iter()
         .take(MOST_CHECKS)
-        .map(|check| for_markdown(&format!("{} {} ({})", check.name, check.state.name(), check.detail)))
+        .map(|check| for_markdown(&format!("{} {} ({})", check.label(), check.state.name(), check.detail)))
         .collect();
     if !good.is_empty() {
-        let names: Vec<&str> = good.iter().take(MOST_CHECKS).map(|check| check.name.as_str()).collect();
+        let names: Vec<&str> = good.iter().take(MOST_CHECKS).map(|check| check.label()).collect();
         parts.push(for_markdown(&format!("good: {}", names.join(", "))));
     }
     vec![String::new(), format!("Capture checks: {}", parts.join("; "))]

@@ -4,9 +4,14 @@
 //! the causes' durations do too; their typical values add up to `baseline_mean_ns`, so their excesses add up to
 //! the difference.
 
-use model::{Certainty, EvidenceKind};
+use model::{Calls, Certainty, EvidenceKind, TscRange};
 
-use crate::{CallTree, HotRange, NumaUse, TimeUnit, units};
+use crate::calls::CallTree;
+use crate::causes::CauseTotal;
+use crate::hot_code::HotRange;
+use crate::numa::NumaUse;
+use crate::timebase::{TimeUnit, Timebase};
+use crate::units;
 
 /// One explained interval.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +26,7 @@ pub struct OutlierReport {
     pub start_tsc: u64,
     /// TSC at its end mark.
     pub stop_tsc: u64,
-    /// Perf time at its begin mark, in nanoseconds, where the clocks are joined.
+    /// Perf time at its begin mark, in nanoseconds, with a TSC conversion.
     pub start_ns: Option<u64>,
     /// From begin to end mark.
     pub duration_ns: u64,
@@ -31,11 +36,11 @@ pub struct OutlierReport {
     pub stop_thread: Option<ThreadName>,
     /// The ids of the typical intervals it is compared with.
     pub baselines: Vec<u64>,
-    /// The rule by which these were chosen, or why there are none; empty where nobody says.
+    /// The rule by which these were chosen, or why there are none; empty where it is unknown.
     pub baseline_rule: String,
     /// Their mean duration, rounded half up; `None` without baselines.
     pub baseline_mean_ns: Option<u64>,
-    /// What the capture can and cannot tell about this interval.
+    /// What the capture holds and lacks for this interval.
     pub checks: Vec<Check>,
     /// Numbers the program recorded with it.
     pub counters: Vec<CounterValue>,
@@ -47,13 +52,13 @@ pub struct OutlierReport {
     pub segments: Vec<SegmentReport>,
     /// Its functions, and what the baselines spend in each.
     pub calls: CallTree,
-    /// The code in which most of its time went; empty where nobody asked for it, or there is no control flow.
+    /// The code in which most of its time went; empty where it was not requested, or there is no control flow.
     pub code: Vec<HotRange>,
-    /// On which NUMA nodes it was and what it used; `None` where the capture does not tell of several.
+    /// On which NUMA nodes it was and what it used; `None` unless the capture has several.
     pub numa: Option<NumaUse>,
     /// The unit of its lengths.
     pub time_unit: TimeUnit,
-    /// A shell command that shows this time with stock perf; empty where the clocks are not joined.
+    /// A shell command that shows this time with stock perf; empty without a TSC conversion.
     pub perf_script: String,
 }
 
@@ -64,7 +69,7 @@ pub struct ThreadName {
     pub pid: i32,
     /// The thread.
     pub tid: i32,
-    /// Its name at that time; empty where no record tells.
+    /// Its name at that time; empty where it is not recorded.
     pub comm: String,
 }
 
@@ -90,6 +95,17 @@ pub struct Check {
     pub detail: String,
 }
 
+impl Check {
+    /// The name as people read it: names in JSON are a contract, these are the field's terms.
+    pub fn label(&self) -> &str {
+        match self.name.as_str() {
+            "neighbours" => "co-running",
+            "marks" => "markers",
+            name => name,
+        }
+    }
+}
+
 /// A number the program recorded with an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterValue {
@@ -108,25 +124,6 @@ pub struct StageReport {
     pub offset_ns: u64,
     /// Until the next stage, or the interval's end.
     pub duration_ns: u64,
-}
-
-/// What one cause took in the outlier and takes in its baselines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CauseTotal {
-    /// Its dotted name.
-    pub cause: String,
-    /// In the outlier.
-    pub duration_ns: u64,
-    /// The mean over the baselines (absent is zero), to whole units so that these add up to the baselines' mean.
-    pub typical_ns: u64,
-    /// `duration_ns - typical_ns`.
-    pub excess_ns: i64,
-    /// How many times it happened in the outlier; a happening cut in pieces counts once.
-    pub count: u64,
-    /// The weakest certainty among its segments.
-    pub certainty: Certainty,
-    /// The particulars that took most of its time, and how many others there are.
-    pub detail: String,
 }
 
 /// An exclusive piece of the interval.
@@ -148,7 +145,7 @@ pub struct SegmentReport {
     pub detail: String,
     /// How far its edges may be off; zero where they are exact to a unit.
     pub edge_uncertainty_ns: u64,
-    /// For a wait: what the thread that ended it did meanwhile. Not part of the sum.
+    /// For a wait: what the thread that ended it did during the wait. Not part of the sum.
     pub during: Vec<SegmentReport>,
     /// What supports it, strongest first.
     pub evidence: Vec<EvidenceReport>,
@@ -179,6 +176,19 @@ impl SegmentReport {
 }
 
 impl OutlierReport {
+    /// Adds the call tree: the outlier's `calls`, compared with those of its `baselines`. `interval` is the outlier's.
+    #[must_use]
+    pub fn with_calls(
+        mut self,
+        calls: &Calls,
+        baselines: &[Calls],
+        interval: TscRange,
+        timebase: Timebase,
+    ) -> OutlierReport {
+        self.calls = CallTree::new(calls, baselines, interval, timebase);
+        self
+    }
+
     /// The same interval with nothing to compare it with: what its user code is expected to take is not known then.
     #[must_use]
     pub fn uncompared(self) -> OutlierReport {

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use model::PerfTime;
 
-use crate::{OutlierReport, SegmentReport};
+use crate::outlier::{OutlierReport, SegmentReport};
 
 impl OutlierReport {
-    /// Sets the paste-ready line for the capture at `path`; none where the clocks are not joined.
+    /// Sets the paste-ready line for the capture at `path`; none without a TSC conversion.
     ///
     /// The range ends one nanosecond late, because perf times are rounded down and perf's ranges include their end.
     #[must_use]

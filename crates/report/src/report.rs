@@ -5,7 +5,10 @@
 use model::Diagnostic;
 use serde::{Deserialize, Serialize};
 
-use crate::{CounterView, OutlierReport, TimeUnit, View};
+use crate::distribution::{Bin, Modes, Percentiles};
+use crate::outlier::OutlierReport;
+use crate::timebase::TimeUnit;
+use crate::view::{CounterView, View};
 
 /// What tailtrace has to say about one capture.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +27,7 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The circumstances a ticket's reader asks for first. What the file does not tell is `None`.
+/// The circumstances a ticket's reader asks for first. What the file does not hold is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureFacts {
     /// The file as the user named it.
@@ -85,58 +88,12 @@ pub struct PopulationSummary {
     pub stdev_without_outliers_ns: f64,
     /// Percentiles by nearest rank.
     pub percentiles: Percentiles,
-    /// The durations' distribution: neighbouring bins in order.
+    /// The durations' distribution: adjacent bins in order.
     pub histogram: Vec<Bin>,
     /// The two kinds of intervals, where there are two.
     pub modes: Option<Modes>,
-    /// What the program's counters tell of slowness, the most telling first.
+    /// How the program's counters correlate with slow intervals, the strongest first.
     pub counters: Vec<CounterView>,
-}
-
-/// Percentiles of the durations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Percentiles {
-    /// The median.
-    pub p50: u64,
-    /// 90 % are not longer.
-    pub p90: u64,
-    /// 99 % are not longer.
-    pub p99: u64,
-    /// 99.9 % are not longer.
-    pub p99_9: u64,
-    /// 99.99 % are not longer.
-    pub p99_99: u64,
-}
-
-/// One bin of the histogram: durations from `from_ns` to below `to_ns`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bin {
-    /// The shortest duration in it.
-    pub from_ns: u64,
-    /// The shortest duration no longer in it.
-    pub to_ns: u64,
-    /// How many intervals.
-    pub count: u64,
-}
-
-/// Two kinds of intervals: two hills of the histogram.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Modes {
-    /// Those up to the threshold.
-    pub fast: Mode,
-    /// Those above it.
-    pub slow: Mode,
-    /// The longest duration of a fast one.
-    pub threshold_ns: u64,
-}
-
-/// One kind of intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Mode {
-    /// How many intervals.
-    pub count: u64,
-    /// Their mean duration.
-    pub mean_ns: f64,
 }
 
 /// Which intervals were chosen.

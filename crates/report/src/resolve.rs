@@ -7,10 +7,10 @@ use std::borrow::Borrow;
 
 use model::{Attribution, Evidence, Interval, Segment, ThreadId, Tsc, TscRange};
 
+use crate::calls::CallTree;
 use crate::causes::cause_totals;
-use crate::{
-    CallTree, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName, Timebase,
-};
+use crate::outlier::{CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
+use crate::timebase::Timebase;
 
 /// How deep `during` is followed: deeper than any critical path a person reads.
 const DURING_DEPTH: usize = 8;
@@ -18,7 +18,7 @@ const DURING_DEPTH: usize = 8;
 impl OutlierReport {
     /// Resolves `attribution`, compared with `baselines`.
     ///
-    /// `comm` names a thread at a time; `None` where no record tells. `checks`, `calls`, `code`, `numa`,
+    /// `comm` names a thread at a time; `None` where it is not recorded. `checks`, `calls`, `code`, `numa`,
     /// `baseline_rule` and `perf_script` stay empty: they need the capture, which this crate does not know.
     pub fn new<B: Borrow<Attribution>>(
         attribution: &Attribution,

@@ -1,10 +1,12 @@
 //! The terminal's text.
 //!
 //! Input: a report and a [`Style`]. Output: lines no wider than the style says (except the command to paste, which
-//! must stay whole), with colours only where asked for, and no other control character but the newline.
+//! must stay whole), with colours only where requested, and no other control character but the newline.
 
-use crate::{OutlierReport, Report};
+use crate::outlier::OutlierReport;
+use crate::report::Report;
 
+pub use style::Style;
 pub use timeline::axis;
 
 mod causes;
@@ -12,37 +14,15 @@ pub mod cells;
 pub(crate) mod group;
 mod head;
 mod outlier;
-mod paint;
 mod population;
 mod segments;
+mod style;
 pub(crate) mod timeline;
 mod view;
 
 pub(crate) use cells::{cut, right, width, wrap};
 pub(crate) use head::fact;
-pub(crate) use paint::Ink;
-
-/// Narrower terminals get this width and wrap by themselves: the table of causes needs it.
-const NARROWEST: usize = 72;
-/// Wider ones get this: longer lines are hard to read.
-const WIDEST: usize = 240;
-
-/// How text may look; the caller decides by the terminal and `NO_COLOR`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Columns of the terminal; below 72 counts as 72.
-    pub width: usize,
-    /// Whether ANSI colours are wanted.
-    pub color: bool,
-    /// Whether characters beyond ASCII (bars, rules, marks) are wanted.
-    pub unicode: bool,
-}
-
-impl Style {
-    pub(crate) fn columns(self) -> usize {
-        self.width.clamp(NARROWEST, WIDEST)
-    }
-}
+pub(crate) use style::Ink;
 
 /// The whole report, for `explain`.
 pub fn render_text(report: &Report, style: &Style) -> String {

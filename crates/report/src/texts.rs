@@ -2,7 +2,10 @@
 //!
 //! Causes keep their dotted names, which are a contract; all else that came out of a capture or names a file passes.
 
-use crate::{NumaUse, OutlierReport, Report, SegmentReport, View};
+use crate::numa::NumaUse;
+use crate::outlier::{OutlierReport, SegmentReport};
+use crate::report::Report;
+use crate::view::View;
 
 impl Report {
     /// Replaces what may name a machine, a person or a file by what `new` makes of it.

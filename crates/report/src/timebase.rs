@@ -1,6 +1,6 @@
 //! From counter readings to the numbers a reader sees.
 //!
-//! Input: TSC readings. Output: nanoseconds, each a difference of two converted edges, so that neighbours add up to
+//! Input: TSC readings. Output: nanoseconds, each a difference of two converted edges, so that adjacent ones add up to
 //! their whole. Where neither a conversion nor a frequency is known the numbers stay ticks, and say so.
 
 use model::{PerfTime, TimeConversion, Tsc, TscRange};
@@ -11,7 +11,7 @@ pub enum TimeUnit {
     /// Nanoseconds.
     #[default]
     Nanoseconds,
-    /// Ticks of the time-stamp counter, because the capture does not tell its frequency.
+    /// Ticks of the time-stamp counter, because the frequency is unknown.
     Ticks,
 }
 
@@ -36,7 +36,7 @@ impl Timebase {
         }
     }
 
-    /// The length of `range` in [`Self::unit`]; lengths of neighbours add up exactly.
+    /// The length of `range` in [`Self::unit`]; lengths of adjacent ranges add up exactly.
     pub fn duration(self, range: TscRange) -> u64 {
         match self {
             Timebase::Perf(conversion) => conversion.duration_ns(range),

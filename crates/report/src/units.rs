@@ -1,6 +1,6 @@
-//! Lengths as people read them: three or four digits, one unit, never `1000.0 us`.
+//! Lengths, counts and shares as people read them: three or four digits, one unit, never `1000.0 us`.
 
-use crate::TimeUnit;
+use crate::timebase::TimeUnit;
 
 /// How a length is written while its rounded figure stays below the limit.
 struct Scale {
@@ -99,6 +99,26 @@ pub fn percentage(part: u64, whole: u64) -> String {
         100 if part < whole => ">99 %".to_owned(),
         _ => format!("{rounded} %"),
     }
+}
+
+/// `p 0.012`, `p < 0.001`.
+pub(crate) fn chance(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p {p:.3}") }
+}
+
+/// `94 %`; `<1 %` and `>99 %` keep rounding from lying.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        part if part > 0.0 && part < 0.5 => "<1 %".to_owned(),
+        part if (99.5..100.0).contains(&part) => ">99 %".to_owned(),
+        part => format!("{part:.0} %"),
+    }
+}
+
+/// `part` of `whole` as a number from 0 to 1; 0 of nothing.
+#[allow(clippy::cast_precision_loss)] // a share to be shown
+pub(crate) fn share(part: u128, whole: u128) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 impl Scale {

@@ -1,9 +1,8 @@
-//! All chosen outliers together: which causes dominate, which outliers tell the same story, what was waited for.
+//! All chosen outliers together: which causes dominate, which outliers have the same story, what was waited for.
 //!
 //! [`View::of`] is a pure function of the outliers' reports; waits, devices and nodes are added by who has the records.
 //! Only what exceeds typical counts: where a cause takes less than in the baselines, that is no reason to be slow.
 
-mod numa;
 mod stories;
 pub(crate) mod words;
 
@@ -12,9 +11,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bin, Modes, OutlierReport};
+use crate::distribution::{Bin, Lengths, Modes};
+use crate::numa::NumaView;
+use crate::outlier::OutlierReport;
+use crate::units::share;
 
-pub use numa::{DeviceUse, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView};
 pub use stories::Story;
 
 /// The outliers as a whole.
@@ -26,12 +27,12 @@ pub struct View {
     pub stories: Vec<Story>,
     /// Block devices, the busiest first.
     pub devices: Vec<DeviceView>,
-    /// How long the population waited for block devices; `None` where no record tells of any.
+    /// How long the population waited for block devices; `None` where no record names one.
     #[serde(default)]
     pub block_io: Option<IoShare>,
     /// What the population waited for, the longest in sum first.
     pub waits: Vec<WaitView>,
-    /// On which NUMA nodes intervals were and what they used; `None` where the capture does not tell of several.
+    /// On which NUMA nodes intervals were and what they used; `None` unless the capture has several.
     #[serde(default)]
     pub numa: Option<NumaView>,
     /// What is left out here and why, in words.
@@ -55,7 +56,7 @@ pub struct CauseShare {
     pub share: f64,
 }
 
-/// What a counter of the program tells, over the whole population.
+/// How a counter of the program correlates with durations, over the whole population.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CounterView {
     /// The label of the intervals.
@@ -95,21 +96,6 @@ pub struct SplitView {
     pub p: f64,
 }
 
-/// Lengths of one kind of thing, summed up.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Lengths {
-    /// How many.
-    pub count: u64,
-    /// Their sum.
-    pub total_ns: u64,
-    /// The median, by nearest rank.
-    pub p50_ns: u64,
-    /// 99 % are not longer.
-    pub p99_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-}
-
 /// A block device and one direction: its access times, from issue to completion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceView {
@@ -119,7 +105,7 @@ pub struct DeviceView {
     pub direction: String,
     /// All accesses of the capture's intervals' time.
     pub accesses: Lengths,
-    /// The access times' distribution: neighbouring bins in order.
+    /// The access times' distribution: adjacent bins in order.
     pub histogram: Vec<Bin>,
     /// The two kinds of accesses, where there are two.
     pub modes: Option<Modes>,
@@ -180,22 +166,6 @@ impl View {
     }
 }
 
-impl Lengths {
-    /// Of lengths in any order.
-    pub fn of(mut lengths: Vec<u64>) -> Lengths {
-        lengths.sort_unstable();
-        let rank = |percent: usize| (lengths.len() * percent).div_ceil(100).max(1) - 1;
-        let at = |percent| lengths.get(rank(percent)).copied().unwrap_or(0);
-        Lengths {
-            count: lengths.len() as u64,
-            total_ns: lengths.iter().fold(0, |sum, &length| sum.saturating_add(length)),
-            p50_ns: at(50),
-            p99_ns: at(99),
-            max_ns: lengths.last().copied().unwrap_or(0),
-        }
-    }
-}
-
 /// What exceeds typical, by cause.
 fn shares(outliers: &[OutlierReport]) -> Vec<CauseShare> {
     let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
@@ -225,12 +195,6 @@ fn shares(outliers: &[OutlierReport]) -> Vec<CauseShare> {
         .collect();
     shares.sort_by_key(|share| (Reverse(share.excess_ns), Reverse(share.duration_ns)));
     shares
-}
-
-/// `part` of `whole` as a number from 0 to 1; 0 of nothing.
-#[allow(clippy::cast_precision_loss)] // a share to be shown
-fn share(part: u128, whole: u128) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 #[cfg(test)]

@@ -41,13 +41,8 @@ impl Drop for Folder {
     }
 }
 
-/// A browser, or a word that there is none.
-fn browser(folder: &Folder) -> Option<Chromium> {
-    let browser = Chromium::start(&folder.0.join("profile"));
-    if browser.is_none() {
-        println!("skipped: no Chromium here");
-    }
-    browser
+fn browser(folder: &Folder) -> Chromium {
+    Chromium::start(&folder.0.join("profile"))
 }
 
 /// Every place that the script fills is built, as if the reader had scrolled through the page.
@@ -59,7 +54,7 @@ fn unroll(browser: &mut Chromium) {
 #[test]
 fn opens_in_both_themes_without_a_complaint() {
     let folder = Folder::new("opens");
-    let Some(mut browser) = browser(&folder) else { return };
+    let mut browser = browser(&folder);
     let pages = [
         ("twenty", reports::twenty()),
         ("view", reports::with_view()),
@@ -99,7 +94,7 @@ const DETAILS: &str = "document.querySelector('.timeline .details').textContent"
 #[test]
 fn keys_move_the_time_line() {
     let folder = Folder::new("keys");
-    let Some(mut browser) = browser(&folder) else { return };
+    let mut browser = browser(&folder);
     browser.open(&folder.page(&reports::with_calls()), "light");
     unroll(&mut browser);
     browser.click(TIMELINE);
@@ -133,7 +128,7 @@ fn keys_move_the_time_line() {
 #[test]
 fn the_mouse_chooses_pans_and_zooms() {
     let folder = Folder::new("mouse");
-    let Some(mut browser) = browser(&folder) else { return };
+    let mut browser = browser(&folder);
     browser.open(&folder.page(&reports::with_calls()), "dark");
     unroll(&mut browser);
     browser.click("document.querySelector('.timeline rect.bar.fault')");
@@ -170,7 +165,7 @@ fn the_mouse_chooses_pans_and_zooms() {
 #[test]
 fn the_flame_graph_and_the_table_answer() {
     let folder = Folder::new("flame");
-    let Some(mut browser) = browser(&folder) else { return };
+    let mut browser = browser(&folder);
     browser.open(&folder.page(&reports::with_calls()), "light");
     unroll(&mut browser);
     let frames = "[...document.querySelectorAll('.flame rect.code')].map((it) => it.node.name).sort().join()";
@@ -202,7 +197,7 @@ fn the_flame_graph_and_the_table_answer() {
 #[test]
 fn two_captures_are_drawn_against_each_other() {
     let folder = Folder::new("difference");
-    let Some(mut browser) = browser(&folder) else { return };
+    let mut browser = browser(&folder);
     browser.open(&folder.written(&render_difference_html(&reports::difference())), "light");
     unroll(&mut browser);
     let buttons = "[...document.querySelector('.flame').querySelectorAll('button')].map((it) => \
@@ -220,7 +215,7 @@ fn two_captures_are_drawn_against_each_other() {
 #[test]
 fn the_listing_opens_on_demand() {
     let folder = Folder::new("listing");
-    let Some(mut browser) = browser(&folder) else { return };
+    let mut browser = browser(&folder);
     browser.open(&folder.page(&reports::with_code()), "light");
     unroll(&mut browser);
     assert_eq!(browser.value("document.querySelectorAll('.asm').length"), json!(0));
@@ -252,7 +247,7 @@ fn the_listing_opens_on_demand() {
 #[test]
 fn hostile_names_stay_text() {
     let folder = Folder::new("hostile");
-    let Some(mut browser) = browser(&folder) else { return };
+    let mut browser = browser(&folder);
     let page = folder.page(&reports::hostile_with_calls());
     browser.open(&page, "light");
     unroll(&mut browser);
@@ -280,8 +275,8 @@ fn hostile_names_stay_text() {
 #[test]
 fn axe_finds_nothing_serious() {
     let folder = Folder::new("axe");
-    let Some(axe) = place::of("node_modules/axe-core/axe.min.js") else { return };
-    let Some(mut browser) = browser(&folder) else { return };
+    let axe = place::of("node_modules/axe-core/axe.min.js");
+    let mut browser = browser(&folder);
     let axe = std::fs::read_to_string(axe).expect("axe-core");
     let pages =
         [("code", reports::with_code()), ("several", reports::several()), ("view", reports::with_view())];

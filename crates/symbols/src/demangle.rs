@@ -20,7 +20,7 @@ pub(crate) fn demangle(name: &str) -> String {
     if !name.starts_with("_Z") {
         return name.to_owned();
     }
-    // `.isra.0`, `.cold` and the like stand behind the mangled name.
+    // `.isra.0`, `.cold` and the like stand after the mangled name.
     let (mangled, suffix) = name.find('.').map_or((name, ""), |dot| name.split_at(dot));
     match demangle_cpp(mangled) {
         Some(plain) => plain + suffix,

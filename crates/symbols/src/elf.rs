@@ -19,7 +19,7 @@ use crate::symbol_table::{Binding, RawSymbol};
 
 /// A part of the file that is loaded into memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub(crate) struct LoadSegment {
     /// Stated addresses (SVMA) of the bytes that the file has.
     pub(crate) svma: Range<u64>,
     /// Position in the file of the first of them.
@@ -28,7 +28,7 @@ pub(crate) struct Segment {
     pub(crate) executable: bool,
 }
 
-impl Segment {
+impl LoadSegment {
     /// The bytes of the file that it loads.
     fn file_range(&self) -> Range<u64> {
         // Clipped to the file when it was read.
@@ -50,7 +50,7 @@ pub(crate) struct CodeFile {
     /// Its bytes.
     pub(crate) bytes: Arc<FileBytes>,
     /// The loadable segments (`PT_LOAD`); empty where it is no ELF file.
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<LoadSegment>,
     /// Its identity.
     pub(crate) build_id: Option<BuildId>,
     /// Whether it names a separate debug file.
@@ -92,7 +92,7 @@ impl CodeFile {
     /// The same file, whose stated addresses are the offsets in it.
     pub(crate) fn flat(mut self) -> CodeFile {
         let svma = 0..self.bytes.len() as u64;
-        self.segments = vec![Segment { svma, file_offset: 0, executable: true }];
+        self.segments = vec![LoadSegment { svma, file_offset: 0, executable: true }];
         self
     }
 
@@ -158,7 +158,7 @@ impl CodeFile {
         parsed.symbols().find(|symbol| symbol.name() == Ok(name)).map(|symbol| symbol.address())
     }
 
-    /// Whether it tells source lines.
+    /// Whether it has source lines.
     pub(crate) fn has_lines(&self) -> bool {
         object::File::parse(&self.bytes[..])
             .is_ok_and(|parsed| parsed.section_by_name(".debug_info").is_some())
@@ -176,7 +176,7 @@ fn damaged(path: &Path, error: object::Error) -> Error {
     Error::DamagedElf { path: path.to_owned(), what: error.to_string() }
 }
 
-fn layout_of(segment: &object::Segment<'_, '_>, length: u64) -> Option<Segment> {
+fn layout_of(segment: &object::Segment<'_, '_>, length: u64) -> Option<LoadSegment> {
     let (file_offset, size) = segment.file_range();
     let size = size.min(segment.size()).min(length.checked_sub(file_offset)?);
     let start = segment.address();
@@ -185,7 +185,7 @@ fn layout_of(segment: &object::Segment<'_, '_>, length: u64) -> Option<Segment> 
         _ => false,
     };
     let end = start.checked_add(size)?;
-    (start < end).then_some(Segment { svma: start..end, file_offset, executable })
+    (start < end).then_some(LoadSegment { svma: start..end, file_offset, executable })
 }
 
 fn is_code(flags: SectionFlags) -> bool {

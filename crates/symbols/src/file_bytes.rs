@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::sys;
 
-/// The most that is read of a file that does not tell its size; `/proc/kallsyms` has 10 to 20 MiB.
+/// The most that is read of a file that does not report its size; `/proc/kallsyms` has 10 to 20 MiB.
 const LARGEST_UNSIZED: u64 = 256 << 20;
 
 /// The bytes of a file. A damaged or hostile file can hold anything; nothing is known but its length.

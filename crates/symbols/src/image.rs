@@ -1,6 +1,6 @@
 //! A DSO as the recording names it, and the file on this machine that stands for it.
 //!
-//! Input: recorded path and build ID. Output: code bytes, symbols and lines, each looked for when first asked for.
+//! Input: recorded path and build ID. Output: code bytes, symbols and lines, each looked for when first requested.
 //! A file whose build ID is not the recorded one is refused: a wrong binary decodes into nonsense.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,7 +73,7 @@ pub(crate) struct Image {
     debug_file: OnceLock<Option<CodeFile>>,
     symbols: OnceLock<Option<SymbolTable>>,
     lines: OnceLock<Option<Lines>>,
-    /// Whether its code was asked for and not there.
+    /// Whether its code was requested and not there.
     missed: AtomicBool,
 }
 

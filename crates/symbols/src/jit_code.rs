@@ -1,8 +1,8 @@
 //! Puts the code of jitdumps into the address spaces.
 //!
 //! Input: map events in order of time, among them the mapping of a page of the dump that each runtime makes as a mark.
-//! Output: instead of the mark a mapping for each function that the dump tells, from its time on. Only dumps with the TSC's
-//! time can be joined.
+//! Output: instead of the mark a mapping for each function in the dump, from its time on. Only dumps with the TSC's
+//! time can be used.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::file_bytes::FileBytes;
 use crate::jitdump::{self, Dump, MOST_LOADS};
 use crate::search::SearchPath;
 
-/// Adds what the dumps tell; returns what is wrong with them.
+/// Adds the content of the dumps; returns their problems.
 pub(crate) fn add(events: &mut Vec<(Tsc, MapEvent)>, search: &SearchPath) -> Vec<Diagnostic> {
     let mut marks = BTreeSet::new();
     events.retain(|(_, event)| match event {
@@ -50,14 +50,14 @@ fn add_dump(
     };
     if !dump.is_tsc {
         warn(
-            "its times are of CLOCK_MONOTONIC, which the trace's clock cannot be joined with: its code is a gap; let the \
-             runtime write the TSC (JITDUMP_USE_ARCH_TIMESTAMP=1 where it uses perf's agent)",
+            "its times are of CLOCK_MONOTONIC, without a conversion to the trace's clock: its code is a gap; let the \
+             runtime write the TSC (JITDUMP_USE_ARCH_TIMESTAMP=1 if it uses perf's agent)",
         );
         return;
     }
     if let Some(at) = dump.broken_at {
         warn(&format!(
-            "cut short or damaged at offset {at:#x}, or with more than {MOST_LOADS} functions: code behind that is a gap"
+            "cut short or damaged at offset {at:#x}, or with more than {MOST_LOADS} functions: code after that is a gap"
         ));
     }
     events.extend(dump.loads.into_iter().map(|load| {

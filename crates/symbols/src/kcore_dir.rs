@@ -11,7 +11,7 @@ use model::BuildId;
 
 use crate::file_bytes::FileBytes;
 use crate::kallsyms::Kallsyms;
-use crate::kernel::RecordedKernel;
+use crate::recorded_kernel::RecordedKernel;
 use crate::search::SearchPath;
 
 /// The folders that may hold the recorded kernel, best first.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{BuildId, Diagnostic, Mapping};
+use model::{BuildId, Diagnostic};
 
 use crate::debug_file;
 use crate::elf::{CodeFile, same_build};
@@ -17,6 +17,7 @@ use crate::file_bytes::FileBytes;
 use crate::kallsyms::{self, Kallsyms};
 use crate::kcore_dir;
 use crate::lines::Lines;
+use crate::recorded_kernel::RecordedKernel;
 use crate::search::{CacheEntry, SearchPath};
 use crate::symbol_table::{Found, SymbolTable};
 use crate::timeline::KERNEL_HALF;
@@ -30,30 +31,6 @@ pub(crate) struct KernelPiece {
     pub(crate) bytes: Arc<FileBytes>,
     /// Position in the file of the first byte.
     pub(crate) file_offset: u64,
-}
-
-/// What the recording says of the kernel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RecordedKernel<'a> {
-    /// All its mappings: its text and its modules.
-    pub(crate) mappings: &'a [&'a Mapping],
-    pub(crate) build_id: Option<&'a BuildId>,
-}
-
-impl RecordedKernel<'_> {
-    /// The mapping of the kernel's own text.
-    pub(crate) fn text(&self) -> Option<&Mapping> {
-        self.mappings.iter().copied().find(|mapping| mapping.path.starts_with("[kernel.kallsyms]"))
-    }
-
-    /// The symbol that perf names behind the bracket (`[kernel.kallsyms]_text`), and its actual address, which perf
-    /// writes into the mapping's file offset.
-    pub(crate) fn reference(&self) -> Option<(&str, u64)> {
-        let text = self.text()?;
-        let symbol =
-            text.path.rsplit_once(']').map(|(_, symbol)| symbol).filter(|symbol| !symbol.is_empty())?;
-        (text.file_offset >= KERNEL_HALF).then_some((symbol, text.file_offset))
-    }
 }
 
 /// A symbol table, and what to add to its addresses to have those of the recording (KASLR), modulo 2^64.
@@ -151,7 +128,7 @@ impl Kernel {
         let identity = build_id.map_or_else(String::new, |id| format!(" (build ID {id})"));
         let what = if self.pieces.is_empty() { "no copy of" } else { "not all of" };
         Diagnostic::warning(format!(
-            "{what} the recorded kernel's code{identity} is here: its flow is a gap, sideband still tells switches and \
+            "{what} the recorded kernel's code{identity} is here: its flow is a gap, sideband still shows switches and \
              interrupts; record with `perf record --kcore`, or give the matching --vmlinux"
         ))
     }

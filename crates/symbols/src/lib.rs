@@ -1,12 +1,11 @@
 //! Address to function, line, bytes and disassembly, as they were at a given time.
 //!
-//! [`ProcessImages`] replays a recording's map events and finds the files behind them. It serves code to the decoder
+//! [`ProcessImages`] replays a recording's map events and finds the mapped files. It serves code to the decoder
 //! ([`model::CodeBytes`]) and names to everybody else. It knows neither perf.data nor Intel PT.
+#![doc = include_str!("../README.md")]
 
-mod addresses;
 mod debug_file;
 mod demangle;
-mod disassembly;
 mod elf;
 mod epochs;
 mod error;
@@ -17,25 +16,23 @@ pub mod jitdump;
 mod kallsyms;
 mod kcore_dir;
 mod kernel;
-mod kernel_copy;
 mod lines;
-mod names;
 mod perf_map;
 mod plt;
 mod pokes;
 mod process_images;
 mod range_map;
+mod recorded_kernel;
 mod search;
 mod symbol_table;
 mod sys;
 mod timeline;
-mod used_files;
 
-pub use disassembly::Instruction;
 pub use error::Error;
-pub use kernel_copy::KernelCopy;
 pub use lines::Frame;
-pub use names::{Function, FunctionId, Location};
 pub use process_images::ProcessImages;
+pub use process_images::disassembly::Instruction;
+pub use process_images::kernel_copy::KernelCopy;
+pub use process_images::names::{Function, FunctionId, Location};
+pub use process_images::used_files::UsedFile;
 pub use search::SearchPath;
-pub use used_files::UsedFile;

@@ -1,18 +1,15 @@
-//! Addresses to source lines, inlined calls included.
+//! Addresses of one file to source lines, inlined calls included.
 //!
-//! Input: an address in a process. Output: frames, innermost first. The DWARF reader is neither shared between threads
-//! nor cheap to open: one per image, behind a lock.
+//! Input: a stated address. Output: frames, innermost first. The DWARF reader is neither shared between threads
+//! nor cheap to open: one per image, under a lock.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use addr2line::Loader;
-use model::{Pid, Tsc};
 use object::Object;
 
 use crate::elf::CodeFile;
-use crate::process_images::ProcessImages;
-use crate::timeline::KERNEL_HALF;
 
 /// More frames than any compiler inlines: a damaged file may claim an endless chain.
 const MOST_FRAMES: usize = 256;
@@ -20,7 +17,7 @@ const MOST_FRAMES: usize = 256;
 /// One function at an address: the one that was compiled there, or one inlined into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its name, demangled; `[unknown]` where no file tells.
+    /// Its name, demangled; `[unknown]` where no file names it.
     pub function: String,
     /// The source file.
     pub file: Option<String>,
@@ -52,7 +49,7 @@ impl Lines {
     }
 
     /// The frames at a stated address; empty where the tables do not cover it.
-    fn at(&self, svma: u64) -> Vec<Frame> {
+    pub(crate) fn at(&self, svma: u64) -> Vec<Frame> {
         let loader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(mut found) = loader.find_frames(svma) else { return Vec::new() };
         let mut frames = Vec::new();
@@ -85,41 +82,4 @@ fn supplement_of(file: &CodeFile) -> Option<PathBuf> {
     let path = file.path.parent()?.join(name);
     let found = CodeFile::open(&path).ok()?;
     (found.build_id.as_ref()?.bytes() == build_id).then_some(path)
-}
-
-impl ProcessImages {
-    /// The source lines of `address` in `pid`'s address space at `at`, innermost function first; one frame without a
-    /// line where only a symbol is known, none where nothing is.
-    pub fn lines(&self, pid: Pid, address: u64, at: Tsc) -> Vec<Frame> {
-        let mut frames = self.recorded_lines(pid, address, at).unwrap_or_default();
-        let symbol = self.function_at(pid, address, at).map(|function| function.name.to_string());
-        if frames.is_empty() {
-            frames.extend(symbol.map(|function| Frame {
-                function,
-                file: None,
-                line: None,
-                column: None,
-                inlined: false,
-            }));
-            return frames;
-        }
-        // A line table without functions (assembly): the symbol names the outermost frame.
-        if let Some(outermost) = frames.last_mut().filter(|frame| frame.function.is_empty()) {
-            outermost.function = symbol.unwrap_or_default();
-        }
-        for frame in frames.iter_mut().filter(|frame| frame.function.is_empty()) {
-            "[unknown]".clone_into(&mut frame.function);
-        }
-        frames
-    }
-
-    fn recorded_lines(&self, pid: Pid, address: u64, at: Tsc) -> Option<Vec<Frame>> {
-        if address >= KERNEL_HALF {
-            let (lines, slide) = self.kernel().lines()?;
-            return Some(lines.at(address.wrapping_sub(slide)));
-        }
-        let piece = self.user_piece(pid, address, at)?;
-        let svma = piece.image.code(&self.search)?.svma(piece.file_offset(address), &piece.mapped())?;
-        Some(piece.image.lines(&self.search)?.at(svma))
-    }
 }

@@ -25,7 +25,7 @@ struct Poke {
 pub(crate) struct Pokes {
     /// Ordered by address, then time.
     bytes: Vec<Poke>,
-    /// The addresses of `bytes`, neighbours joined.
+    /// The addresses of `bytes`, adjacent ones merged.
     holes: Vec<Range<u64>>,
 }
 

@@ -1,7 +1,16 @@
 //! All address spaces of a recording, over time: the crate's front door.
 //!
 //! Input: where to search, map events in order of time, build IDs by path. Output: names, code bytes, sections. Files are
-//! opened when first needed; every answer may be asked for by many threads at once.
+//! opened when first needed; every method may be called by many threads at once. This file holds them; each module below
+//! it answers one kind of question.
+
+mod addresses;
+mod code_bytes;
+pub(crate) mod disassembly;
+pub(crate) mod kernel_copy;
+pub(crate) mod names;
+mod source_lines;
+pub(crate) mod used_files;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,9 +22,10 @@ use model::{BuildId, Diagnostic, MapEvent, Mapping, Pid, Tsc};
 use crate::epochs::Epochs;
 use crate::image::{Image, ImageKind};
 use crate::jit_code;
-use crate::kernel::{Kernel, RecordedKernel};
+use crate::kernel::Kernel;
 use crate::perf_map;
 use crate::pokes::Pokes;
+use crate::recorded_kernel::RecordedKernel;
 use crate::search::SearchPath;
 use crate::symbol_table::SymbolTable;
 use crate::timeline::{KERNEL_HALF, MappingIndex, Timelines};
@@ -23,51 +33,51 @@ use crate::timeline::{KERNEL_HALF, MappingIndex, Timelines};
 /// All address spaces over time.
 #[derive(Debug)]
 pub struct ProcessImages {
-    pub(crate) search: SearchPath,
-    pub(crate) timelines: Timelines,
-    pub(crate) pokes: Pokes,
-    pub(crate) images: Vec<Image>,
+    search: SearchPath,
+    timelines: Timelines,
+    pokes: Pokes,
+    images: Vec<Image>,
     /// By mapping: which image it maps.
     image_of: Vec<u32>,
     /// Names of JIT code, by process.
     perf_maps: Vec<(Pid, OnceLock<Option<SymbolTable>>)>,
     kernel: OnceLock<Kernel>,
-    /// Whether kernel code was asked for and not there.
+    /// Whether kernel code was requested and not there.
     kernel_missed: AtomicBool,
     kernel_build_id: Option<BuildId>,
-    pub(crate) epochs: Epochs,
+    epochs: Epochs,
     /// What is wrong with the jitdumps.
     jit_notes: Vec<Diagnostic>,
 }
 
 /// A piece of user memory: part of a mapping that nothing newer hides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct UserPiece<'a> {
+struct UserPiece<'a> {
     /// What is left of the mapping here (AVMA).
-    pub(crate) range: &'a Range<u64>,
-    pub(crate) mapping: &'a Mapping,
+    range: &'a Range<u64>,
+    mapping: &'a Mapping,
     /// The image's number.
-    pub(crate) index: u32,
-    pub(crate) image: &'a Image,
+    index: u32,
+    image: &'a Image,
 }
 
 impl UserPiece<'_> {
     /// The part of the file that the whole mapping shows.
-    pub(crate) fn mapped(&self) -> Range<u64> {
+    fn mapped(&self) -> Range<u64> {
         let Range { start, end } = self.mapping.range;
         self.mapping.file_offset..self.mapping.file_offset.saturating_add(end - start)
     }
 
     /// Position in the file of the byte at `address`, which lies in the piece.
-    pub(crate) fn file_offset(&self, address: u64) -> u64 {
+    fn file_offset(&self, address: u64) -> u64 {
         self.mapping.file_offset.wrapping_add(address.wrapping_sub(self.mapping.range.start))
     }
 }
 
 impl ProcessImages {
     /// Replays `events`, which are in order of time (what perf synthesised at the start stands at zero). `build_ids` are
-    /// the recorded identities by path, for mappings that do not carry their own. Opens no file but jitdumps, which tell
-    /// of further mappings.
+    /// the recorded identities by path, for mappings that do not carry their own. Opens no file but jitdumps, which list
+    /// further mappings.
     pub fn new(
         search: SearchPath,
         mut events: Vec<(Tsc, MapEvent)>,
@@ -118,8 +128,8 @@ impl ProcessImages {
         )))
     }
 
-    /// The kernel, opened when first asked for.
-    pub(crate) fn kernel(&self) -> &Kernel {
+    /// The kernel, opened when first needed.
+    fn kernel(&self) -> &Kernel {
         self.kernel.get_or_init(|| {
             let mappings = &self.timelines.mappings;
             let mappings: Vec<&Mapping> =
@@ -130,34 +140,30 @@ impl ProcessImages {
     }
 
     /// The piece of `pid`'s memory at `address`, below the kernel's half.
-    pub(crate) fn user_piece(&self, pid: Pid, address: u64, at: Tsc) -> Option<UserPiece<'_>> {
+    fn user_piece(&self, pid: Pid, address: u64, at: Tsc) -> Option<UserPiece<'_>> {
         let (range, &mapping) = self.timelines.process(pid).at(at).pieces.get(address)?;
         self.piece_of(range, mapping)
     }
 
     /// The names that `pid` wrote for its JIT code, and the number of that table.
-    pub(crate) fn perf_map(&self, pid: Pid) -> Option<(u32, &SymbolTable)> {
+    fn perf_map(&self, pid: Pid) -> Option<(u32, &SymbolTable)> {
         let place = self.perf_maps.binary_search_by_key(&pid, |(pid, _)| *pid).ok()?;
         let number = u32::try_from(self.images.len() + place).ok()?;
         Some((number, self.perf_map_number(number)?))
     }
 
     /// The table with a number that [`Self::perf_map`] gave.
-    pub(crate) fn perf_map_number(&self, number: u32) -> Option<&SymbolTable> {
+    fn perf_map_number(&self, number: u32) -> Option<&SymbolTable> {
         let (pid, table) = self.perf_maps.get((number as usize).checked_sub(self.images.len())?)?;
         table.get_or_init(|| perf_map::open(*pid, &self.search)).as_ref()
     }
 
     /// Notes that kernel code was needed and not there.
-    pub(crate) fn miss_kernel(&self) {
+    fn miss_kernel(&self) {
         self.kernel_missed.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn piece_of<'a>(
-        &'a self,
-        range: &'a Range<u64>,
-        mapping: MappingIndex,
-    ) -> Option<UserPiece<'a>> {
+    fn piece_of<'a>(&'a self, range: &'a Range<u64>, mapping: MappingIndex) -> Option<UserPiece<'a>> {
         let index = *self.image_of.get(mapping as usize)?;
         let mapping = self.timelines.mappings.get(mapping as usize)?;
         Some(UserPiece { range, mapping, index, image: self.images.get(index as usize)? })

@@ -76,7 +76,7 @@ impl<V: Clone> RangeMap<V> {
         found
     }
 
-    /// What lies before and behind `range`, with pieces that reach into it shortened.
+    /// What lies before and after `range`, with pieces that reach into it shortened.
     fn cut_out(&self, range: &Range<u64>) -> (Link<V>, Link<V>) {
         let (mut before, rest) = split(self.root.clone(), range.start);
         let (_, mut after) = split(rest, range.end);

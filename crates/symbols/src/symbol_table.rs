@@ -27,7 +27,7 @@ pub(crate) struct RawSymbol {
     pub(crate) start: u64,
     /// In bytes; 0 where the file does not say.
     pub(crate) size: u64,
-    /// Where its name stands in the file; behind the file's end, in the names that were made for it.
+    /// Where its name stands in the file; after the file's end, in the names that were made for it.
     pub(crate) name: Range<usize>,
     /// How it is bound.
     pub(crate) binding: Binding,
@@ -57,7 +57,7 @@ pub(crate) struct SymbolTable {
     spans: Vec<Span>,
 }
 
-/// The names of a file, and behind them those that we made.
+/// The names of a file, and after them those that we made.
 #[derive(Debug)]
 struct Names {
     file: Arc<FileBytes>,
@@ -81,7 +81,7 @@ pub(crate) struct Found<'a> {
     pub(crate) index: u32,
     /// Its addresses.
     pub(crate) range: Range<u64>,
-    /// The addresses around the one asked for at which the answer is the same.
+    /// The addresses around the requested one at which the answer is the same.
     pub(crate) span: Range<u64>,
     /// Its name for people.
     pub(crate) name: &'a Arc<str>,

@@ -21,7 +21,7 @@ use memmap2::Mmap;
 /// # Errors
 /// Whatever `mmap` says.
 pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the mapping is private and read-only. Nobody may shorten the file while it is mapped (SIGBUS): true of
+    // SAFETY: the mapping is private and read-only. No one may shorten the file while it is mapped (SIGBUS): true of
     // binaries, symbol files and kcore copies, which are replaced by renaming, and the same that perf relies on.
     unsafe { Mmap::map(file) }
 }
@@ -183,7 +183,7 @@ pub(crate) fn find_debug_file(binary: &Path, folders: &CStr) -> Option<PathBuf> 
     })
 }
 
-/// Finds a debug file as elfutils does by default and notes where it lies: elfutils tells the name of a file in a
+/// Finds a debug file as elfutils does by default and notes where it lies: elfutils gives the name of a file in a
 /// folder, but not of one from a server.
 unsafe extern "C" fn find_and_note(
     module: *mut DwflModule,

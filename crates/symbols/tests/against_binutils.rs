@@ -14,14 +14,12 @@ const AT: Tsc = Tsc(10);
 /// Where the program is mapped: its stated addresses plus this.
 const BIAS: u64 = 0x5555_0000_0000;
 
-/// The standard output of a tool; `None` where it is not there.
-fn run(tool: &str, arguments: &[&str]) -> Option<String> {
-    let Ok(output) = Command::new(tool).args(arguments).output() else {
-        println!("skipped: no {tool}");
-        return None;
-    };
+/// The standard output of a tool.
+fn run(tool: &str, arguments: &[&str]) -> String {
+    let output = Command::new(tool).args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("{tool}: {error}"));
     assert!(output.status.success(), "{tool} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// The test program in a folder of its own.
@@ -30,14 +28,14 @@ struct Program {
 }
 
 impl Program {
-    fn compiled(options: &[&str]) -> Option<Program> {
+    fn compiled(options: &[&str]) -> Program {
         let program = Program { dir: tempfile::tempdir().expect("a folder") };
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program.c");
         let output = program.text();
         let mut arguments = vec![source, "-o", &output, "-O2", "-g", "-fPIE", "-pie"];
         arguments.extend(options);
-        run("cc", &arguments)?;
-        Some(program)
+        run("cc", &arguments);
+        program
     }
 
     fn path(&self) -> PathBuf {
@@ -70,7 +68,7 @@ fn images_of(path: &Path, build_id: Option<BuildId>, search: SearchPath) -> Proc
 
 /// Address, file offset and size of the executable segment, by readelf.
 fn code_segment(path: &Path) -> (u64, u64, u64) {
-    let text = run("readelf", &["-lW", path.to_str().expect("UTF-8")]).expect("readelf");
+    let text = run("readelf", &["-lW", path.to_str().expect("UTF-8")]);
     let line =
         text.lines().find(|line| line.contains("LOAD") && line.contains("R E")).expect("a code segment");
     let numbers: Vec<u64> = line.split_whitespace().filter_map(hex).collect();
@@ -82,22 +80,22 @@ fn hex(text: &str) -> Option<u64> {
 }
 
 /// Functions with their stated addresses, by nm.
-fn functions(path: &str) -> Option<Vec<(Range<u64>, String)>> {
-    let text = run("nm", &["-S", "--defined-only", path])?;
+fn functions(path: &str) -> Vec<(Range<u64>, String)> {
+    let text = run("nm", &["-S", "--defined-only", path]);
     let function = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [start, size, "T" | "t", name] = fields[..] else { return None };
         let start = u64::from_str_radix(start, 16).ok()?;
         Some((start..start + u64::from_str_radix(size, 16).ok()?, name.to_owned()))
     };
-    Some(text.lines().filter_map(function).collect())
+    text.lines().filter_map(function).collect()
 }
 
 #[test]
 fn every_address_of_a_function_has_its_name() {
-    let Some(program) = Program::compiled(&[]) else { return };
+    let program = Program::compiled(&[]);
     let images = program.images(None);
-    let functions = functions(&program.text()).expect("nm");
+    let functions = functions(&program.text());
     assert!(functions.iter().any(|(_, name)| name == "local_function"));
     for (range, name) in functions {
         for svma in range.clone() {
@@ -115,18 +113,15 @@ fn every_address_of_a_function_has_its_name() {
 
 #[test]
 fn lines_and_inlines_equal_addr2lines() {
-    let Some(program) = Program::compiled(&[]) else { return };
+    let program = Program::compiled(&[]);
     let images = program.images(None);
-    let functions = functions(&program.text()).expect("nm");
+    let functions = functions(&program.text());
     let mut deepest = 0;
     for (range, _) in
         functions.iter().filter(|(_, name)| ["outermost", "local_function"].contains(&name.as_str()))
     {
         for svma in range.clone() {
-            let Some(theirs) = run("addr2line", &["-afi", "-e", &program.text(), &format!("{svma:#x}")])
-            else {
-                return;
-            };
+            let theirs = run("addr2line", &["-afi", "-e", &program.text(), &format!("{svma:#x}")]);
             let ours = images.lines(PID, svma + BIAS, AT);
             let text: Vec<String> = ours
                 .iter()
@@ -155,10 +150,8 @@ fn lines_and_inlines_equal_addr2lines() {
 
 #[test]
 fn disassembly_equals_objdumps() {
-    let Some(program) = Program::compiled(&[]) else { return };
-    let Some(text) = run("objdump", &["-d", "--no-show-raw-insn", "--section=.text", &program.text()]) else {
-        return;
-    };
+    let program = Program::compiled(&[]);
+    let text = run("objdump", &["-d", "--no-show-raw-insn", "--section=.text", &program.text()]);
     let images = program.images(None);
     let lines = text.lines().filter_map(|line| line.trim().split_once(":\t"));
     let theirs: Vec<(u64, &str)> =
@@ -187,7 +180,7 @@ fn operation(text: &str) -> &str {
 
 #[test]
 fn stubs_have_objdumps_names() {
-    let Some(program) = Program::compiled(&[]) else { return };
+    let program = Program::compiled(&[]);
     let mut files = vec![program.path()];
     for item in
         ["arcus/ovf-01-ben/root/usr/lib/x86_64-linux-gnu", "arcus/ovf-01-poc/root/usr/lib/x86_64-linux-gnu"]
@@ -203,11 +196,11 @@ fn stubs_have_objdumps_names() {
         let images = images_of(&file, None, SearchPath::default());
         let sections = ["-j.plt", "-j.plt.got", "-j.plt.sec"];
         let path = file.to_str().expect("UTF-8");
-        let present = run("readelf", &["-SW", path]).expect("readelf");
+        let present = run("readelf", &["-SW", path]);
         let mut arguments = vec!["-d"];
         arguments.extend(sections.iter().filter(|section| present.contains(&format!(" {} ", &section[2..]))));
         arguments.push(path);
-        let Some(text) = run("objdump", &arguments) else { return };
+        let text = run("objdump", &arguments);
         let mut compared = 0;
         for line in text.lines() {
             let Some((address, name)) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) else {
@@ -230,15 +223,15 @@ fn stubs_have_objdumps_names() {
 #[test]
 fn a_debug_file_gives_a_stripped_binary_names_and_lines() {
     for options in [&["-Wl,--build-id=none"][..], &["-Wl,--build-id=sha1"][..]] {
-        let Some(program) = Program::compiled(options) else { return };
+        let program = Program::compiled(options);
         let whole = program.images(None);
         let start = whole.addresses_of(PID, "local_function", AT)[0];
         let lines = whole.lines(PID, start, AT);
         let debug = program.dir.path().join("program.debug");
         let debug_text = debug.to_str().expect("UTF-8");
-        let Some(_) = run("objcopy", &["--only-keep-debug", &program.text(), debug_text]) else { return };
+        run("objcopy", &["--only-keep-debug", &program.text(), debug_text]);
         let link = format!("--add-gnu-debuglink={debug_text}");
-        run("objcopy", &["--strip-all", &link, &program.text()]).expect("objcopy");
+        run("objcopy", &["--strip-all", &link, &program.text()]);
         let stripped = program.images(None);
         let name =
             |images: &ProcessImages| images.function_at(PID, start, AT).map(|found| found.name.to_string());
@@ -252,10 +245,7 @@ fn a_debug_file_gives_a_stripped_binary_names_and_lines() {
 
 #[test]
 fn a_binary_with_another_build_id_is_refused() {
-    let Some(program) = Program::compiled(&["-Wl,--build-id=0x0102030405060708090a0b0c0d0e0f1011121314"])
-    else {
-        return;
-    };
+    let program = Program::compiled(&["-Wl,--build-id=0x0102030405060708090a0b0c0d0e0f1011121314"]);
     let same = BuildId::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20])
         .expect("an id");
     let other = BuildId::new(&[9; 20]).expect("an id");
@@ -279,12 +269,12 @@ fn a_binary_with_another_build_id_is_refused() {
 }
 
 /// A program linked to the kernel's addresses.
-fn linked_as_kernel(path: &str) -> Option<String> {
+fn link_as_kernel(path: &str) {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernel.c");
     let mut arguments =
         vec![source, "-o", path, "-O2", "-g", "-ffreestanding", "-fno-pic", "-nostdlib", "-static"];
     arguments.extend(["-no-pie", "-mcmodel=kernel", "-Wl,-Ttext=0xffffffff81000000", "-Wl,--build-id=none"]);
-    run("cc", &arguments)
+    run("cc", &arguments);
 }
 
 /// A vmlinux and a recording of a boot that moved it by 0x1c00000: KASLR.
@@ -293,14 +283,8 @@ fn vmlinux_is_moved_to_where_the_kernel_ran() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("vmlinux");
     let text = path.to_str().expect("UTF-8");
-    if linked_as_kernel(text).is_none() {
-        return;
-    }
-    let Some((range, _)) =
-        functions(text).and_then(|all| all.into_iter().find(|(_, name)| name == "do_work"))
-    else {
-        return;
-    };
+    link_as_kernel(text);
+    let (range, _) = functions(text).into_iter().find(|(_, name)| name == "do_work").expect("do_work");
     let slide = 0x1c0_0000;
     let start = 0xffff_ffff_8100_0000 + slide;
     let recorded = Mapping {
@@ -334,10 +318,10 @@ fn vmlinux_is_moved_to_where_the_kernel_ran() {
 /// Names, lines and code of binaries with wrong bytes anywhere: other answers, or none, but an end.
 #[test]
 fn damaged_binaries_give_answers_or_none() {
-    let Some(program) = Program::compiled(&[]) else { return };
+    let program = Program::compiled(&[]);
     let whole = std::fs::read(program.path()).expect("the program");
     let addresses: Vec<u64> =
-        functions(&program.text()).expect("nm").iter().map(|(range, _)| range.start + BIAS).collect();
+        functions(&program.text()).iter().map(|(range, _)| range.start + BIAS).collect();
     let (svma, file_offset, _) = code_segment(&program.path());
     // A fixed sequence (Lehmer, 1951): a failure repeats.
     let mut state = 1u64;

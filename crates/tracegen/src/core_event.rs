@@ -3,7 +3,7 @@
 //! Input: a name. Output: how `perf_event_attr` asks for it.
 //! Source: Intel's perfmon files (event 0xc6 and the `FRONTEND` MSR's values, 0xd1), Linux 6.1 `arch/x86/events/intel/core.c`
 //! (`slots` and `topdown-*` of Sapphire Rapids); tools/perf/Documentation/topdown.txt: `slots` leads the group, what is sampled
-//! is the event behind it.
+//! is the event after it.
 
 use crate::container::Event;
 
@@ -36,7 +36,7 @@ const PRECISE: [CoreEvent; 4] = [
 /// Number of events that a group may count.
 pub(crate) const COUNTED: usize = 7;
 
-/// The place of the sampled event in [`GROUP`], behind its leader.
+/// The place of the sampled event in [`GROUP`], after its leader.
 pub(crate) const SAMPLED: usize = 1;
 
 /// Those counted in a group, its leader first.
@@ -61,7 +61,7 @@ impl CoreEvent {
         GROUP.iter().position(|event| event.name == name)
     }
 
-    /// The event as a file lists it; `like` tells the rest.
+    /// The event as a file lists it; `like` gives the rest.
     pub(crate) fn event(&self, like: Event) -> Event {
         Event { name: self.name, kind: self.kind, config: self.config, config1: self.config1, ..like }
     }

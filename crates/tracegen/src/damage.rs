@@ -7,8 +7,8 @@ mod dice;
 
 use std::path::Path;
 
-use crate::Error;
 use crate::capture::{Capture, Record, kind};
+use crate::error::Error;
 use crate::tree;
 use dice::Dice;
 
@@ -34,9 +34,9 @@ pub enum Damage {
     AuxRange,
     /// An AUXTRACE record says more bytes than follow.
     AuxtraceSize,
-    /// Eight pairs of neighbouring records change places.
+    /// Eight pairs of adjacent records change places.
     Swap,
-    /// No record says who ran where.
+    /// No record says which thread ran where.
     LoseSwitches,
     /// No record says which code was mapped where.
     LoseMappings,
@@ -44,7 +44,7 @@ pub enum Damage {
     LoseSamples,
     /// From some record on the clock is a second ahead.
     ClockStep,
-    /// From some record on the clock is a second behind.
+    /// From some record on the clock is a second slow.
     ClockBack,
     /// A section lies elsewhere than the header says.
     Header,

@@ -7,7 +7,7 @@ const PAGE: u64 = 4096;
 
 /// One loadable piece.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment<'a> {
+pub(crate) struct LoadSegment<'a> {
     pub(crate) address: u64,
     pub(crate) bytes: &'a [u8],
 }
@@ -48,7 +48,7 @@ enum Class {
 
 /// A statically linked program of one code segment, with a symbol table and a build ID. Its code begins one page into the file;
 /// its address is a multiple of a page.
-pub(crate) fn program(segment: Segment<'_>, symbols: &Symbols, bits: u32) -> Vec<u8> {
+pub(crate) fn program(segment: LoadSegment<'_>, symbols: &Symbols, bits: u32) -> Vec<u8> {
     let class = if bits == 32 { Class::Elf32 } else { Class::Elf64 };
     let note = build_id_note(segment.bytes);
     let note_at = class.header() + 2 * class.part();
@@ -103,7 +103,7 @@ pub(crate) fn program(segment: Segment<'_>, symbols: &Symbols, bits: u32) -> Vec
 }
 
 /// The kernel's memory as /proc/kcore shows it: a core file of the segments given.
-pub(crate) fn kcore(segments: &[Segment<'_>]) -> Vec<u8> {
+pub(crate) fn kcore(segments: &[LoadSegment<'_>]) -> Vec<u8> {
     let class = Class::Elf64;
     let mut out = class.file_header(4, 0, segments.len() as u16, 0, 0);
     let mut offset = (class.header() + class.part() * segments.len() as u64).next_multiple_of(PAGE);

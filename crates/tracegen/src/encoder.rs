@@ -64,14 +64,14 @@ impl Settings {
     }
 }
 
-/// A rule of the manual that an encoder may be told to break, so that tests see whether anybody notices.
+/// A rule of the manual that an encoder may be configured to break, so that tests see whether a reader notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// The oldest branch of a TNT packet stands in the highest bit.
     TntOrder,
     /// An address is compressed only against one whose upper bits it shares.
     IpCompression,
-    /// A return is compressed only if its call came behind the last PSB.
+    /// A return is compressed only if its call came after the last PSB.
     ReturnsBehindPsb,
 }
 
@@ -86,7 +86,7 @@ pub struct Encoder {
     tnt_bits: u64,
     tnt_count: u8,
     calls: Vec<u64>,
-    clock: time::Clock,
+    clock: time::TraceTime,
     ratio: u8,
     cr3: u64,
     mode: ExecMode,
@@ -105,7 +105,7 @@ impl Encoder {
             tnt_bits: 0,
             tnt_count: 0,
             calls: Vec::new(),
-            clock: time::Clock::default(),
+            clock: time::TraceTime::default(),
             ratio: settings.tsc_ratio,
             cr3: 0,
             mode: ExecMode::Bits64,

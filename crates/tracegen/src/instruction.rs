@@ -57,7 +57,7 @@ impl Instruction {
         (!decoded.is_invalid()).then(|| Instruction { ip, length, class: class(&decoded), target })
     }
 
-    /// Address of the instruction behind it.
+    /// Address of the instruction after it.
     pub fn next(&self) -> u64 {
         self.ip.wrapping_add(u64::from(self.length))
     }

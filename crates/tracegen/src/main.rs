@@ -80,7 +80,7 @@ struct EncodeLogArguments {
     /// How many times slower than the host the guest's clock ran.
     #[arg(long, default_value_t = 1)]
     dilation: u64,
-    /// A stand-still of the host lasts more than so many nanoseconds of the guest.
+    /// A stall of the host lasts more than so many nanoseconds of the guest.
     #[arg(long, default_value_t = 10_000)]
     gap_ns: u64,
     /// With packets for power events.

@@ -1,7 +1,7 @@
 //! Makes a capture from what an emulator logged: every executed instruction as Intel PT, in the guest's own perf.data.
 //!
 //! Input: the log (`fixtures/emulator`), the guest's `perf record -a --kcore` with switch records. Output: a directory with
-//! `perf.data/`, `user/` and `thread/` where asked for, and `log/`: what was executed, in plain files.
+//! `perf.data/`, `user/` and `thread/` where requested, and `log/`: what was executed, in plain files.
 //! Invariant: times in PT, in the sideband and in the guest's marks are one clock, the guest's TSC; nothing is rescaled here.
 
 mod block;
@@ -17,11 +17,11 @@ mod tracer;
 
 use std::path::Path;
 
-use crate::Error;
 use crate::capture::Capture;
 use crate::encoder::{Addresses, Settings};
+use crate::error::Error;
 use block::{Blocks, EntryPoints, read_entry_points};
-use clock::{Clock, PerfTime};
+use clock::{GuestClock, PerfTime};
 use flow::{Event, Flow};
 use ledger::Ledger;
 use log::{Entry, Log};
@@ -35,7 +35,7 @@ pub use tracer::Scope;
 /// `PERF_RECORD_TIME_CONV`.
 const TIME_CONV: u32 = 79;
 
-/// A crystal of about 24 MHz stands behind the TSC; MTC every 8 of its ticks.
+/// The TSC derives from a crystal of about 24 MHz; MTC every 8 of its ticks.
 const CRYSTAL_HERTZ: u64 = 24_000_000;
 const MTC_PERIOD: u8 = 3;
 
@@ -60,7 +60,7 @@ pub struct Request<'a> {
     pub dilation: u64,
     /// With packets for power events.
     pub power: bool,
-    /// A stand-still of the host is one of more than so many nanoseconds of the guest.
+    /// A stall of the host is one of more than so many nanoseconds of the guest.
     pub gap_ns: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct Recorded {
     pub executed: Vec<u64>,
     /// Bytes of PT, of each scope.
     pub trace_bytes: Vec<(Scope, u64)>,
-    /// Stand-stills of the host.
+    /// Stalls of the host.
     pub gaps: Vec<Gap>,
 }
 
@@ -99,7 +99,7 @@ struct Recording {
     logs: Vec<Log>,
     blocks: Blocks,
     entry_points: EntryPoints,
-    clock: Clock,
+    clock: GuestClock,
     guest: Capture,
     schedule: Schedule,
     time: PerfTime,
@@ -115,7 +115,7 @@ impl Recording {
         }
         let blocks = Blocks::read(&request.log.join("blocks.bin"), &used_blocks(&logs))?;
         let entry_points = read_entry_points(request.entries)?;
-        let clock = Clock::of(&logs, request.dilation);
+        let clock = GuestClock::of(&logs, request.dilation);
         let clock = clock.ok_or_else(|| {
             logs[0].wrong(0, "no RDTSC in the log, or the guest's TSC drifts: no join of clocks")
         })?;
@@ -123,7 +123,7 @@ impl Recording {
         let schedule = Schedule::of(&guest)?;
         let time = perf_time(&guest)?;
         if !clock::agrees(time, &logs, &schedule) {
-            let what = "switch records at times that no RDTSC in the log gave: the guest's kernel refined its TSC meanwhile";
+            let what = "switch records at times that no RDTSC in the log gave: the guest's kernel refined its TSC during the recording";
             return Err(guest.wrong(0, what));
         }
         Ok(Recording { logs, blocks, entry_points, clock, guest, schedule, time })
@@ -265,7 +265,7 @@ fn used_blocks(logs: &[Log]) -> Vec<bool> {
 
 fn perf_time(guest: &Capture) -> Result<PerfTime, Error> {
     let record = guest.records.iter().find(|record| record.kind == TIME_CONV);
-    let what = "no TIME_CONV record: the guest's clock is not joined to its TSC";
+    let what = "no TIME_CONV record: the TSC to perf-time conversion is missing";
     let start = record.ok_or_else(|| guest.wrong(0, what))?.place.start;
     let [shift, mult, zero] = [8, 16, 24].map(|at| guest.u64(start + at));
     Ok(PerfTime { shift: shift?, mult: mult?, zero: zero? })

@@ -11,9 +11,9 @@ mod stream;
 
 use std::path::Path;
 
-use crate::Error;
 use crate::capture::{Capture, Record, Stamp, kind};
-use clock::Clock;
+use crate::error::Error;
+use clock::PeriodClock;
 use output::Output;
 use stream::Stream;
 
@@ -73,7 +73,7 @@ pub struct Repeated {
 pub fn repeat(input: &Path, output: &Path, plan: Plan) -> Result<Repeated, Error> {
     let capture = Capture::read(input)?;
     let streams = Stream::of(&capture)?;
-    let clock = Clock::of(&capture)?;
+    let clock = PeriodClock::of(&capture)?;
     let repeater = Repeater::new(&capture, clock, streams, plan)?;
     let mut out = Output::create(input, output, &capture, plan.buffer_bytes)?;
     for turn in 0..repeater.times {
@@ -93,7 +93,7 @@ pub fn repeat(input: &Path, output: &Path, plan: Plan) -> Result<Repeated, Error
 /// The input, taken apart.
 struct Repeater<'a> {
     capture: &'a Capture,
-    clock: Clock,
+    clock: PeriodClock,
     streams: Vec<Stream>,
     sideband: Sideband,
     times: u64,
@@ -104,7 +104,7 @@ struct Repeater<'a> {
 impl<'a> Repeater<'a> {
     fn new(
         capture: &'a Capture,
-        mut clock: Clock,
+        mut clock: PeriodClock,
         streams: Vec<Stream>,
         plan: Plan,
     ) -> Result<Repeater<'a>, Error> {
@@ -146,7 +146,7 @@ impl<'a> Repeater<'a> {
             // Threads that end stay alive until the last repetition, which needs them.
             (0, Sideband::All | Sideband::Switches) => times == 1 || record.kind != kind::EXIT || *time == 0,
             (0, Sideband::Once) => true,
-            // Who ran when the trace began, so that kernel code and a program alone on its CPU decode on.
+            // The threads that ran when the trace began, so that kernel code and a program alone on its CPU decode on.
             (1, Sideband::Once) => record.kind == kind::ITRACE_START,
             (_, Sideband::Once) => false,
             _ if record.kind == kind::FINISHED_ROUND => true,

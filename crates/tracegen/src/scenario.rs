@@ -10,13 +10,15 @@ mod parse;
 mod program;
 mod statement;
 mod write;
+mod wrong;
 
 use std::path::Path;
 
-use crate::Error;
+use crate::error::Error;
 pub use execution::{Caused, Executed, Happened, Interval, Owner, Retired};
 pub use program::Scenario;
 pub use write::write;
+pub use wrong::Wrong;
 
 /// Reads the scenario in `file`, and what it includes.
 ///
@@ -39,23 +41,4 @@ pub fn make(file: &Path, output: &Path) -> Result<Executed, Error> {
     let executed = Executed::run(&scenario).map_err(|wrong| wrong.placed(file))?;
     write(&scenario, &executed, output)?;
     Ok(executed)
-}
-
-/// A mistake in a scenario: its line, from 1, and what is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// Line number, from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub what: String,
-}
-
-impl Wrong {
-    fn new(line: usize, what: impl Into<String>) -> Wrong {
-        Wrong { line, what: what.into() }
-    }
-
-    fn placed(self, file: &Path) -> Error {
-        Error::Scenario { path: file.to_owned(), line: self.line, what: self.what }
-    }
 }

@@ -1,4 +1,4 @@
-//! The kernel's tracepoints: the raw bytes of a sample, and the section that tells a reader how they are laid out.
+//! The kernel's tracepoints: the raw bytes of a sample, and the section that describes their layout to a reader.
 //!
 //! Input: a tracepoint's name and values by field. Output: raw bytes; the section `TRACING_DATA` of the tracepoints used.
 //! Source: tools/perf/util/trace-event-info.c; the format files' syntax is that of `kernel/trace/trace_events.c`.

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Copies what a perf.data directory has beside its `data`; returns where the copy's data belong.
 ///

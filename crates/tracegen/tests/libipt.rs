@@ -61,7 +61,7 @@ fn check(file: &Path) {
 }
 
 /// The addresses of all instructions in `trace`, and libipt's errors. `is_cut`: it ends in the middle of execution, and code
-/// that may have run behind its last packet does not count.
+/// that may have run after its last packet does not count.
 fn decoded(trace: &[u8], scenario: &Scenario, is_cut: bool) -> (Vec<u64>, Vec<Fault>) {
     let code = Code { scenario, now: Cell::new(0) };
     let context: *const Code<'_> = &raw const code;

@@ -35,19 +35,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compiles `sources` with warnings as errors; `None` where there is no such compiler.
-fn compile(compiler: (&str, &[&str]), sources: &[PathBuf], program: &Path) -> Option<()> {
+/// Compiles `sources` with warnings as errors.
+fn compile(compiler: (&str, &[&str]), sources: &[PathBuf], program: &Path) {
     let (name, options) = compiler;
-    if Command::new(name).arg("--version").output().is_err() {
-        eprintln!("skipped: no {name}");
-        return None;
-    }
     let mut command = Command::new(name);
     command.args(options).args(["-O2", "-Wall", "-Wextra", "-Werror"]);
-    command.arg("-I").arg(root().join("crates/cli/include")).args(sources);
+    command.arg("-I").arg(root().join("crates/marks/include")).args(sources);
     let output = command.args(["-lpthread", "-lm", "-o"]).arg(program).output().unwrap();
     assert!(output.status.success(), "{name} {options:?}: {}", String::from_utf8_lossy(&output.stderr));
-    Some(())
 }
 
 fn own(name: &str) -> PathBuf {
@@ -114,7 +109,7 @@ fn the_spsc_exercise_marks_every_packet() {
     let source = root().join("fixtures/programs/spsc.c");
     for (number, compiler) in COMPILERS.into_iter().enumerate() {
         let program = folder.path().join(format!("spsc{number}"));
-        let Some(()) = compile(compiler, std::slice::from_ref(&source), &program) else { continue };
+        compile(compiler, std::slice::from_ref(&source), &program);
         let file = folder.path().join("spsc.csv");
         let mut command = Command::new(&program);
         let output = command.args(["3000", "10", "100000"]).env("TAILTRACE_FILE", &file).output().unwrap();
@@ -165,7 +160,7 @@ fn files_of_one_program_share_one_interval_file() {
     let folder = tempfile::tempdir().unwrap();
     for compiler in COMPILERS {
         let (program, file) = (folder.path().join("two"), folder.path().join("two.csv"));
-        let Some(()) = compile(compiler, &[own("first.c"), own("second.c")], &program) else { continue };
+        compile(compiler, &[own("first.c"), own("second.c")], &program);
         assert!(Command::new(&program).arg(&file).status().unwrap().success());
         let mut read = read(&file);
         // Each thread writes when it likes; the time says the order.
@@ -197,7 +192,7 @@ fn files_of_one_program_share_one_interval_file() {
 fn a_crash_loses_only_what_was_just_marked() {
     let folder = tempfile::tempdir().unwrap();
     let (program, file) = (folder.path().join("crash"), folder.path().join("crash.csv"));
-    let Some(()) = compile(COMPILERS[0], &[own("crash.c")], &program) else { return };
+    compile(COMPILERS[0], &[own("crash.c")], &program);
     assert!(!Command::new(&program).arg(&file).status().unwrap().success());
     let read = read(&file);
     let kept = read.marks.iter().filter(|mark| mark.label == "work").count();

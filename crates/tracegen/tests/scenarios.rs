@@ -83,9 +83,6 @@ fn copy_files(from: &Path, to: &Path) {
 
 #[test]
 fn perf_finds_exactly_the_instructions_of_each_scenario() {
-    if !perf::is_installed() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     for file in scenarios() {
         let output = folder.path().join(file.file_stem().unwrap());
@@ -150,9 +147,6 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn a_poke_shows_in_perfs_decoding() {
     // The same trace without its TEXT_POKE records must go wrong, else the scenario proves nothing.
-    if !perf::is_installed() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let file = scenarios().into_iter().find(|file| file.ends_with("text_poke.scenario")).unwrap();
     made(&file, folder.path());
@@ -177,9 +171,6 @@ fn a_poke_shows_in_perfs_decoding() {
 
 #[test]
 fn perf_prints_the_records_of_tracepoints() {
-    if !perf::is_installed() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let file = scenarios().into_iter().find(|file| file.ends_with("tracepoints.scenario")).unwrap();
     made(&file, folder.path());
@@ -194,9 +185,6 @@ fn perf_prints_the_records_of_tracepoints() {
 
 #[test]
 fn perf_prints_the_samples_of_counters() {
-    if !perf::is_installed() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let file = scenarios().into_iter().find(|file| file.ends_with("counters.scenario")).unwrap();
     made(&file, folder.path());
@@ -223,9 +211,6 @@ fn perf_prints_the_samples_of_counters() {
 
 #[test]
 fn perf_reads_sampled_loads_and_the_memory_of_nodes() {
-    if !perf::is_installed() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let file = scenarios().into_iter().find(|file| file.ends_with("memory-other_node.scenario")).unwrap();
     made(&file, folder.path());
@@ -320,9 +305,6 @@ fn packets(capture: &Path) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn the_scenarios_hold_every_packet_and_every_width_of_an_address() {
-    if !perf::is_installed() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let (mut names, mut widths, mut long_tnt) = (BTreeSet::new(), BTreeSet::new(), false);
     for file in scenarios() {

@@ -1,12 +1,13 @@
-//! Splits the time of each node of an outlier's calls: expected, extra work, slower for which reason.
+//! Splits the time of each node of an outlier's calls: expected, extra work, or slower and why.
 
 use model::{Cause, Slower};
 
 use super::front_end::FrontEnd;
-use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, share, whole, with_jitter};
-use crate::walk::{ByAddress, NodeKey, UserCode};
+use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, whole, with_jitter};
+use super::share::share;
+use crate::walk::user_code::{ByAddress, NodeKey, UserCode};
 
-/// How the ticks of one node are split, in the order in which they are dealt out; the rest is slower for no known
+/// How the ticks of one node are split, in the order in which they are assigned; the rest is slower for an unknown
 /// reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Budget {
@@ -18,7 +19,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Keeps `of` in `whole` of one part; the rest of it is as expected.
+    /// Keeps `of` in `whole` of one part; the rest of it is expected.
     fn keep(&mut self, part: impl Fn(&mut Budget) -> &mut u64, of: u64, whole: u64) {
         let claimed = *part(self);
         *part(self) = share(claimed, of, whole);
@@ -37,7 +38,7 @@ impl Budget {
     }
 }
 
-/// What instructions a node ran beyond what any baseline did.
+/// The instructions a node ran beyond any baseline's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extra {
     pub(super) instructions: u64,
@@ -47,7 +48,8 @@ pub(super) struct Extra {
     pub(super) typical_executions: u64,
 }
 
-/// The extra instructions by node, block by block: of code that the baselines run, too, only what exceeds the most.
+/// The extra instructions by node, block by block: of code that the baselines also run, only the excess over the
+/// most.
 pub(super) fn extras(code: &UserCode, baselines: &Baselines) -> ByAddress<NodeKey, Extra> {
     let mut extras: ByAddress<NodeKey, Extra> = ByAddress::default();
     let mut largest: ByAddress<NodeKey, u64> = ByAddress::default();
@@ -60,7 +62,7 @@ pub(super) fn extras(code: &UserCode, baselines: &Baselines) -> ByAddress<NodeKe
         let extra = extras.entry(node).or_default();
         extra.instructions += more;
         let known = largest.entry(node).or_default();
-        // Equal ones: the first address, so that the same capture gives the same words.
+        // Equal ones: the first address, so that the same capture gives the same text.
         if more > *known || (more == *known && block < extra.block) {
             *known = more;
             extra.block = block;
@@ -71,8 +73,8 @@ pub(super) fn extras(code: &UserCode, baselines: &Baselines) -> ByAddress<NodeKe
     extras
 }
 
-/// The split of every node. `twin` tells for a node that no baseline has the one that its time is compared with. In the
-/// whole there are `spun` ticks more, of waiting loops.
+/// The split of every node. `twin` gives for a node that no baseline has the node that its time is compared with. The
+/// whole has `spun` ticks more, those of spin-wait loops.
 pub(super) fn budgets(
     own: &Profile,
     baselines: &Baselines,
@@ -93,7 +95,7 @@ pub(super) fn budgets(
     for (node, budget) in &mut budgets {
         let owed = match (front_end, own.get(node), typical(node)) {
             (FrontEnd::Starved, ..) => budget.slower_other,
-            // Records tell how much it was: no need to infer.
+            // Records show the amount: it need not be inferred.
             (FrontEnd::Counted { .. } | FrontEnd::Stalled, ..) => 0,
             (_, Some(used), Some(typical)) if cold_start => {
                 used.cold_ticks.saturating_sub(typical.mean.cold_ticks)
@@ -113,15 +115,15 @@ pub(super) fn budget(own: &Use, typical: Option<&Typical>, extra: u64) -> Budget
     let Some(typical) = typical else { return Budget { extra: own.ticks, ..Budget::default() } };
     let lost = own.lost_to_frequency(&typical.mean);
     if own.ticks <= typical.most_ticks {
-        // What a core ran more slowly it would not have taken, though one baseline ran on a slow core, too.
+        // Time lost to a slower core is not expected, even if one baseline ran on a slow core, too.
         let slower_frequency = if lost > own.ticks / 20 { lost } else { 0 };
         return Budget { expected: own.ticks - slower_frequency, slower_frequency, ..Budget::default() };
     }
     let expected = typical.mean.ticks.min(own.ticks);
     let excess = own.ticks - expected;
-    // Where a baseline ran as much, in less time than this, it is more than typical all the same.
+    // If one baseline ran as much in less time than this, it is still more than typical.
     let extra = extra.max(own.instructions.saturating_sub(typical.mean.instructions));
-    // Items differ in size: a tenth more iterations is the same work.
+    // Items differ in size: up to 30 % more instructions are the same work.
     let other_work = extra > typical.mean.instructions / 10 * 3;
     let extra = if other_work { share(own.ticks, extra, own.instructions).min(excess) } else { 0 };
     let slower_frequency = (excess - extra).min(lost);
@@ -130,8 +132,8 @@ pub(super) fn budget(own: &Use, typical: Option<&Typical>, extra: u64) -> Budget
 }
 
 /// Whether the interval is slow where it runs code for the first time, and not where it runs code again: then the
-/// code had to be fetched. Where next to nothing runs twice, cold data would look the same, and nothing is said unless
-/// the code is more than the caches hold.
+/// code had to be fetched. Where almost nothing runs twice, cold data would look the same, so the answer is no unless
+/// the code exceeds the caches.
 fn has_cold_start(own: &Use, typical: &Use, front_end: FrontEnd) -> bool {
     let cold = own.cold_ticks.saturating_sub(typical.cold_ticks);
     let warm = own.warm_ticks().saturating_sub(typical.warm_ticks());
@@ -139,8 +141,9 @@ fn has_cold_start(own: &Use, typical: &Use, front_end: FrontEnd) -> bool {
     (comparable || front_end == FrontEnd::Outgrown) && cold >= SMALLEST.0 && cold / 4 >= warm
 }
 
-/// Takes back what is more only in parts: time moved from one function to its neighbour by a late time packet, and
-/// slowness within jitter for the whole interval. Calls that no baseline makes and what a slower core explains stay.
+/// Takes back an excess of parts that the whole does not show: time moved between adjacent functions by a late time
+/// packet, and slowness within jitter for the whole interval. Calls that no baseline makes and what a slower core
+/// explains stay.
 fn settle(budgets: &mut ByAddress<NodeKey, Budget>, own: &Use, baselines: &Baselines) {
     let is_known = |node: &NodeKey| baselines.nodes.contains_key(node);
     let total = |part: &dyn Fn(&NodeKey, &Budget) -> u64| -> u64 {

@@ -1,37 +1,39 @@
-//! Whether an outlier's user code is slower because instructions did not arrive in time: what tells it, best first.
+//! Whether an outlier's user code is slower because instructions did not arrive in time: by the best evidence.
 
 use model::{Cause, Evidence, Slower};
 
 use super::budget::Budget;
-use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, share};
-use crate::examine::Examined;
-use crate::front_end::{FrontEndSample, Slots};
-use crate::walk::{ByAddress, NodeKey};
+use super::profile::{Baselines, Profile, SMALLEST, Typical, Use};
+use super::share::share;
+use crate::examine::examined::Examined;
+use crate::samples::front_end::samples::FrontEndSample;
+use crate::samples::front_end::slots::Slots;
+use crate::walk::user_code::{ByAddress, NodeKey};
 
-/// What is known of an interval's front end beside its flow.
+/// What is known about an interval's front end beside its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrontEnd {
-    /// Top-down counters tell how many ticks the front end cost beyond what is typical, of how many that the interval took
-    /// longer.
+    /// Top-down counters show how many ticks the front end cost beyond the typical value, and by how many the
+    /// interval took longer.
     Counted { lost: u64, longer: u64 },
-    /// Samples tell by how much their instructions retired late, more than is typical.
+    /// Samples show by how much later than typical their instructions retired.
     Stalled,
-    /// Samples say that it starved, more often than in any baseline.
+    /// Samples show that it starved, more often than in any baseline.
     Starved,
-    /// The code is more than what the core's caches hold.
+    /// The code exceeds the core's caches.
     Outgrown,
     /// Nothing.
     NotKnown,
 }
 
-/// So many samples of front-end events more than twice the most of a baseline are no accident.
+/// This many samples of front-end events above twice the most of a baseline are no accident.
 const TELLING_SAMPLES: u64 = 4;
 
-/// A segment shows so many samples: those of the latest instructions.
+/// A segment names this many samples: those of the latest instructions.
 const SHOWN_SAMPLES: usize = 8;
 
 impl FrontEnd {
-    /// Of `outlier`, whose user code used `own` in all.
+    /// For `outlier`, whose user code used `own` in total.
     pub(super) fn of(outlier: &Examined, own: &Use, baselines: &Baselines) -> FrontEnd {
         if let Some(counted) = counted(outlier, own, baselines) {
             return counted;
@@ -43,7 +45,7 @@ impl FrontEnd {
         if stalled >= SMALLEST.0 && (are_telling || samples.are_all()) {
             return FrontEnd::Stalled;
         }
-        // Where samples tell by how much, how many there are says no more.
+        // Where samples give the amount, their number adds nothing.
         if are_telling && samples.cycles().is_none() {
             return FrontEnd::Starved;
         }
@@ -55,7 +57,7 @@ impl FrontEnd {
         if more { FrontEnd::Outgrown } else { FrontEnd::NotKnown }
     }
 
-    /// Whether records say that `cause` is what made code slower.
+    /// Whether records show that `cause` made code slower.
     pub(super) fn measures(self, cause: &Cause) -> bool {
         match (self, cause) {
             (FrontEnd::Counted { .. }, Cause::UserSlower(Slower::FrontEnd | Slower::Other)) => true,
@@ -64,7 +66,7 @@ impl FrontEnd {
         }
     }
 
-    /// Splits what each node took longer for no better reason, where records tell how much of it was the front end's.
+    /// Splits the unexplained excess of each node, where records show how much of it was the front end's.
     pub(super) fn split(
         self,
         budgets: &mut ByAddress<NodeKey, Budget>,
@@ -86,7 +88,7 @@ impl FrontEnd {
         }
     }
 
-    /// The records that say so.
+    /// The records that show it.
     pub(super) fn evidence(self, outlier: &Examined) -> Vec<Evidence> {
         match self {
             FrontEnd::Counted { .. } => {
@@ -102,8 +104,8 @@ impl FrontEnd {
     }
 }
 
-/// By top-down counters, where those of baselines are known, too: the share of slots that the front end lost stands for
-/// that share of the time.
+/// By top-down counters, where those of baselines are known, too: the share of slots that the front end lost counts
+/// as that share of the time.
 fn counted(outlier: &Examined, own: &Use, baselines: &Baselines) -> Option<FrontEnd> {
     let slots = outlier.front_end.slots.as_ref()?;
     let typical = baselines.slots.filter(|typical| typical.all > 0)?;
@@ -113,12 +115,12 @@ fn counted(outlier: &Examined, own: &Use, baselines: &Baselines) -> Option<Front
     Some(FrontEnd::Counted { lost: lost.saturating_sub(usual), longer })
 }
 
-/// What the front end's records say, beside what is typical; `None` where there are none.
+/// The content of the front end's records, beside the typical value; `None` where there are none.
 pub(super) fn told(outlier: &Examined, baselines: &Baselines) -> Option<String> {
     let records = &outlier.front_end;
     let counted = records.slots.as_ref().map(|slots| {
         let typical = match (baselines.slots, baselines.with_slots) {
-            (None, _) => "not known of typical intervals".to_owned(),
+            (None, _) => "unknown for typical intervals".to_owned(),
             (Some(used), count) => {
                 let shares = Slots { used, ..slots.clone() }.shares();
                 format!("typical {shares} in {count} interval{}", if count == 1 { "" } else { "s" })

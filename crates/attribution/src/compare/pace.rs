@@ -1,9 +1,9 @@
 //! How fast a core ran, on average over the time in which that is known.
 //!
-//! In one unit throughout: the core:bus ratio that CBR packets tell, or the kHz that a governor asked for. The two are
-//! never held against each other: a ratio is whole units of a bus clock that only is about 100 MHz.
+//! In one unit throughout: the core:bus ratio of CBR packets, or the kHz that a governor requested. The two are never
+//! compared with each other: a ratio is whole units of a bus clock that is only approximately 100 MHz.
 
-use super::profile::share;
+use super::share::share;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +34,8 @@ impl Pace {
         u64::try_from(average).ok().filter(|&average| average > 0)
     }
 
-    /// The ticks that going more slowly than `usual` cost, of those in which the pace is known: for of the rest
-    /// nothing tells.
+    /// The ticks lost by a rate below `usual`, of those in which the rate is known: for the others the loss is
+    /// unknown.
     pub(super) fn lost_against(&self, usual: &Pace) -> u64 {
         self.below(usual).map_or(0, |(own, usual)| self.ticks - share(self.ticks, own, usual))
     }

@@ -6,24 +6,28 @@ use std::sync::Arc;
 use model::Ticks;
 
 use super::pace::Pace;
-use crate::asked::asked_within;
-use crate::examine::Examined;
-use crate::front_end::{FrontEndRecords, Used, run_at};
-use crate::walk::{BlockUse, ByAddress, NodeKey, Run};
+use super::share::share;
+use crate::examine::examined::Examined;
+use crate::samples::front_end::FrontEndRecords;
+use crate::samples::front_end::samples::run_at;
+use crate::samples::front_end::slots::Used;
+use crate::samples::requested_frequency::requested_within;
+use crate::walk::activity::Run;
+use crate::walk::user_code::{BlockUse, ByAddress, NodeKey};
 
-/// How much of something was used.
+/// What one node, or the whole interval, used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Use {
     pub(super) ticks: u64,
     pub(super) instructions: u64,
     pub(super) calls: u64,
-    /// Ticks between time packets with a code line in between that had not run before in the interval.
+    /// Ticks between time packets where a code line ran that had not run before in the interval.
     pub(super) cold_ticks: u64,
-    /// Ticks by which instructions retired late behind a stall of the front end, where samples tell.
+    /// Ticks by which instructions retired late after a stall of the front end, where samples show it.
     pub(super) stalled: u64,
-    /// The core:bus ratio, where CBR packets told it.
+    /// The core:bus ratio, where CBR packets reported it.
     pub(super) ratio: Pace,
-    /// The frequency that was asked for, in kHz, where no CBR packet told the ratio.
+    /// The requested frequency, in kHz, where no CBR packet reported the ratio.
     pub(super) asked: Pace,
 }
 
@@ -38,7 +42,7 @@ impl Use {
         self.asked.add_all(&other.asked);
     }
 
-    /// The ticks that a slower core cost against `usual`, in the time in which both are known in the same unit.
+    /// The ticks lost by a slower core against `usual`, in the time in which both are known in the same unit.
     pub(super) fn lost_to_frequency(&self, usual: &Use) -> u64 {
         self.ratio.lost_against(&usual.ratio) + self.asked.lost_against(&usual.asked)
     }
@@ -64,8 +68,8 @@ pub(super) fn profile(examined: &Examined) -> Profile {
         used.cold_ticks += share(ticks, run.cold.0, run.range.ticks().0);
         used.ratio.add(ticks, run.ratio);
         if run.ratio == 0 {
-            // It may have changed meanwhile: each part of the run counts with what was in force in it.
-            for (ticks, asked) in asked_within(&examined.asked, piece.range) {
+            // It may have changed during the run: each part of the run counts with what was in force in it.
+            for (ticks, asked) in requested_within(&examined.asked, piece.range) {
                 used.asked.add(ticks.0, asked.khz);
             }
         }
@@ -88,7 +92,8 @@ pub(super) fn profile(examined: &Examined) -> Profile {
 /// What baselines use of one node, or of all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Typical {
-    /// The mean; the paces stay sums: they are averages anyway. A baseline that does not use it counts as zero.
+    /// The mean; the paces stay sums, since they are averages anyway. A baseline that does not use the node counts as
+    /// zero.
     pub(super) mean: Use,
     /// The most that one of them took.
     pub(super) most_ticks: u64,
@@ -119,17 +124,17 @@ pub(super) struct Baselines {
     pub(super) nodes: ByAddress<NodeKey, Typical>,
     /// The nodes of a function.
     pub(super) names: HashMap<Arc<str>, Vec<NodeKey>>,
-    /// All user code together, with its waiting loops.
+    /// All user code together, with its spin-wait loops.
     pub(super) whole: Typical,
-    /// The most often that one of them ran a block.
+    /// The highest number of times that one of them ran a block.
     pub(super) blocks: ByAddress<(NodeKey, u64), BlockUse>,
     /// The most 64-byte lines that one of them touched.
     pub(super) most_lines: u64,
     /// The most samples of front-end events that one of them took.
     pub(super) most_front_end_samples: u64,
-    /// The core cycles that the front end's samples of one of them stand for, on average.
+    /// The core cycles that the front end's samples of one of them represent, on average.
     pub(super) stalled_cycles: u64,
-    /// How their slots were used, of all together, where top-down counters tell, and of how many they do.
+    /// How their slots were used, of all together, where top-down counters show it, and for how many baselines.
     pub(super) slots: Option<Used>,
     pub(super) with_slots: usize,
 }
@@ -185,21 +190,13 @@ pub(super) fn whole(profile: &Profile) -> Use {
     whole
 }
 
-/// `whole * part / of`, without overflow and no more than `whole`; nothing where `of` is zero.
-pub(super) fn share(whole: u64, part: u64, of: u64) -> u64 {
-    if of == 0 {
-        return 0;
-    }
-    u64::try_from(u128::from(whole) * u128::from(part.min(of)) / u128::from(of)).unwrap_or(whole)
-}
-
-/// Differences below this mean nothing: a few hundred cycles are a few mispredicted branches and cache misses.
+/// Smaller differences are meaningless: a few hundred cycles are a few mispredicted branches and cache misses.
 pub(super) const SMALLEST: Ticks = Ticks(300);
 
-/// The longest that the same code takes now and then without any reason that a trace could tell: memory, the other
-/// hyperthread. The baselines are a few of many, so what exceeds their mean by up to three times as much as the slowest
-/// of them does is nothing new, within 30 to 70 %: so much more the unplanted intervals of the stored captures take, the
-/// steadiest and the least steady, in one of 100 cases.
+/// The longest that the same code occasionally takes without any reason visible in a trace: memory, the SMT sibling.
+/// The baselines are a few of many, so an excess over their mean of up to three times the slowest one's excess is
+/// normal, within 30 to 70 %. Intervals without an injected cause exceed these limits in one of 100 cases, in the
+/// steadiest and the least steady of the stored captures.
 pub(super) fn with_jitter(typical: &Typical) -> u64 {
     let mean = typical.mean.ticks;
     let seen = typical.most_ticks.saturating_sub(mean).saturating_mul(3);

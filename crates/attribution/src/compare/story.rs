@@ -1,19 +1,19 @@
-//! What is said about user code that an outlier ran more of, or more slowly, than its baselines.
+//! Explains user code of which an outlier ran more, or ran it more slowly, than its baselines.
 
 use model::{Cause, Pid, Slower, Ticks};
 
 use super::budget::Extra;
 use super::front_end::{self, FrontEnd};
 use super::profile::{Baselines, Profile, Typical, Use};
-use crate::examine::Examined;
-use crate::functions::Functions;
-use crate::offcpu::tell_ns;
-use crate::walk::{ByAddress, NodeKey};
+use crate::claims::lengths::tell_ns;
+use crate::examine::examined::Examined;
+use crate::inputs::functions::Functions;
+use crate::walk::user_code::{ByAddress, NodeKey};
 
-/// Callers are looked for no further up than this: the tree of a damaged trace may be deep.
+/// The search for callers stops here: the tree of a damaged trace may be deep.
 const FURTHEST: usize = 4096;
 
-/// What there is to tell from.
+/// The inputs of the explanation.
 pub(super) struct Story<'a> {
     pub(super) outlier: &'a Examined,
     pub(super) own: &'a Profile,
@@ -25,7 +25,7 @@ pub(super) struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// Of `node`'s time with `cause`, in a few words.
+    /// Explains `node`'s time with `cause`, in a few words.
     pub(super) fn tell(&self, node: NodeKey, cause: &Cause) -> String {
         match cause {
             Cause::UserExtraWork if !self.baselines.nodes.contains_key(&node) => {
@@ -42,12 +42,12 @@ impl Story<'_> {
         }
     }
 
-    /// `rehash() at table.c:88 called 1 time, 41.2 us; typical 0`: with all that it called.
+    /// `rehash() at table.c:88 called 1 time, 41.2 us; typical 0`: including everything it called.
     fn new_call(&self, node: NodeKey) -> String {
         let used = self.own.get(&node).copied().unwrap_or_default();
         let time = self.length(self.with_callees(node));
         let called = match used.calls {
-            // The flow begins inside it, or comes back to it.
+            // The flow begins inside it, or resumes in it.
             0 => "ran".to_owned(),
             calls => format!("called {}", times(calls)),
         };
@@ -87,7 +87,7 @@ impl Story<'_> {
         format!("{what}: {instructions} instructions, {calls}; typical {usual} and {usual_calls}")
     }
 
-    /// `core:bus ratio 10.0, typical 30.0`, or what the governor asked for; both where each tells of a part.
+    /// `core:bus ratio 10.0, typical 30.0`, or what the governor requested; both where each is known for a part.
     fn pace(&self, node: NodeKey) -> String {
         let own = self.own.get(&node).copied().unwrap_or_default();
         let typical = self.typical(node);
@@ -96,7 +96,7 @@ impl Story<'_> {
         by_ratio.into_iter().chain(by_governor).collect::<Vec<_>>().join("; ")
     }
 
-    /// Whether `node` is slower by what the governor asked for, or some of it.
+    /// Whether `node` is slower because of what the governor requested, at least in part.
     pub(super) fn is_told_by_governor(&self, node: NodeKey) -> bool {
         let asked = self.own.get(&node).map(|used| used.asked).unwrap_or_default();
         asked.below(&self.typical(node).asked).is_some()
@@ -108,7 +108,7 @@ impl Story<'_> {
         typical.map_or_else(Use::default, |typical| typical.mean)
     }
 
-    /// How much code ran, beside what the core's caches hold.
+    /// How much code ran, beside the size of the core's caches.
     fn footprint(&self) -> String {
         let footprint = &self.outlier.code.footprint;
         let (lines, windows) = (footprint.lines(), footprint.windows());
@@ -116,7 +116,7 @@ impl Story<'_> {
         let caches = self
             .outlier
             .caches
-            .map_or_else(|| "this CPU's caches are not known".to_owned(), |caches| caches.to_string());
+            .map_or_else(|| "this CPU's caches are unknown".to_owned(), |caches| caches.to_string());
         let typical = self.baselines.most_lines;
         let told = front_end::told(self.outlier, self.baselines);
         let is_measured = self.front_end.measures(&Cause::UserSlower(Slower::FrontEnd));
@@ -143,7 +143,7 @@ impl Story<'_> {
         top
     }
 
-    /// The time of `top` with all that it called.
+    /// The time of `top` with everything it called.
     fn with_callees(&self, top: NodeKey) -> Ticks {
         let below = |node: &NodeKey| {
             let mut at = *node;
@@ -179,7 +179,7 @@ impl Story<'_> {
         line.map_or_else(|| call.clone(), |line| format!("{call} at {line}"))
     }
 
-    /// In microseconds where the capture joins ticks with time.
+    /// In microseconds where the capture has a conversion of ticks to time.
     fn length(&self, ticks: Ticks) -> String {
         match self.outlier.conversion {
             Some(conversion) => tell_ns(conversion.ticks_to_ns(ticks)),
@@ -194,13 +194,13 @@ fn ratios((own, typical): (u64, u64)) -> String {
     format!("core:bus ratio {}, typical {}", ratio(own), ratio(typical))
 }
 
-/// Two averages of frequencies, in hertz. What was asked for need not be what the core ran at.
+/// Two averages of frequencies, in hertz. The requested frequency may differ from the core's actual one.
 fn asked_frequencies((own, typical): (u64, u64)) -> String {
     let gigahertz = |hertz: u64| {
         let megahertz = (hertz + 500_000) / 1_000_000;
         format!("{}.{:03} GHz", megahertz / 1000, megahertz % 1000)
     };
-    format!("{} asked for by the governor (cpu_frequency), typical {}", gigahertz(own), gigahertz(typical))
+    format!("{} requested by the governor (cpu_frequency), typical {}", gigahertz(own), gigahertz(typical))
 }
 
 fn times(count: u64) -> String {

@@ -5,7 +5,7 @@ use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind, FlowItem};
 
 use super::*;
-use crate::script::{Script, Table, WORKER, World, conversion, run, told};
+use crate::testing::script::{Script, Table, WORKER, World, conversion, run, told};
 
 const KERNEL: &[&str] = &["entry_SYSCALL_64"];
 const USER: &[&str] = &["work", "rehash", "copy", "insert"];
@@ -36,7 +36,7 @@ fn world(table: &Table, items: Vec<FlowItem>, stop: u64) -> World<'_> {
     World { table, schedule, records: Vec::new(), items, kernel_traced: true }
 }
 
-/// Cause, ticks and particulars of the user segments that are not as expected.
+/// Cause, ticks and particulars of the user segments that are not expected.
 fn unexpected(attribution: &Attribution) -> Vec<(String, u64, String)> {
     let segments = attribution.segments().iter().filter(|segment| segment.cause != Cause::UserExpected);
     segments
@@ -69,7 +69,7 @@ fn an_outlier_against_its_baseline() {
 }
 
 /// Without a CBR packet: `work` takes 1,000 ticks at 2.5 GHz, then 2,000: half of them at 2.5 GHz, half at 1.25. So a
-/// quarter, 500, is owed to that, and 500 more to nothing that is known.
+/// quarter, 500, is due to that, and 500 more to an unknown reason.
 #[test]
 fn what_a_governor_asked_for_explains_its_part() {
     let table = Table::new(KERNEL, USER);
@@ -81,7 +81,7 @@ fn what_a_governor_asked_for_explains_its_part() {
         .block(12_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn);
     let world = world(&table, script.items.clone(), 20_000);
     let (mut baseline, mut outlier) = (world.examine(0..1_000), world.examine(10_000..12_000));
-    let asked = |start: u64, stop: u64, khz: u32| Asked {
+    let asked = |start: u64, stop: u64, khz: u32| RequestedFrequency {
         range: TscRange::new(model::Tsc(start), model::Tsc(stop)),
         cpu: Cpu(0),
         khz,
@@ -97,14 +97,14 @@ fn what_a_governor_asked_for_explains_its_part() {
         [named("user.expected", 1_000), named("user.slower.frequency", 500), named("user.slower.other", 500)]
     );
     let slower = &attribution.segments()[1];
-    let said = "1.875 GHz asked for by the governor (cpu_frequency), typical 2.500 GHz";
+    let said = "1.875 GHz requested by the governor (cpu_frequency), typical 2.500 GHz";
     assert_eq!(slower.detail.split("; ").last(), Some(said));
     assert_eq!(slower.certainty, Certainty::Inferred);
     let record = slower.evidence.iter().find_map(|evidence| evidence.file_offset);
     assert_eq!(record, Some(FileOffset(11_000)), "{:?}", slower.evidence);
     let of_other = &attribution.segments()[2].evidence;
     assert!(of_other.iter().all(|evidence| evidence.file_offset.is_none()), "{of_other:?}");
-    // The ratio, where a CBR packet tells it, is not overruled: nothing is known of the baseline's.
+    // The ratio of a CBR packet is not overruled: the baseline's is unknown.
     for run in &mut outlier.runs {
         run.ratio = 25;
     }
@@ -132,7 +132,7 @@ fn insertion(script: &mut Script<'_>, start: u64, step: u64, rehashes: u64) -> u
     at
 }
 
-/// The call is named with what it called, whatever its place in the interval; what the baselines do, too, is expected.
+/// The call is named with what it called, whatever its place in the interval; what the baselines also do is expected.
 #[test]
 fn a_call_that_the_baseline_lacks_is_named_with_all_that_it_called() {
     let table = Table::new(KERNEL, USER);
@@ -153,7 +153,7 @@ fn a_call_that_the_baseline_lacks_is_named_with_all_that_it_called() {
     assert_eq!(total, 5_000, "{:?}", unexpected(&attribution));
 }
 
-/// Nine rehashes instead of three: the calls say it, and a third of them is expected.
+/// Nine rehashes instead of three: the calls show it, and a third of them is expected.
 #[test]
 fn more_calls_of_the_same_are_counted() {
     let table = Table::new(KERNEL, USER);

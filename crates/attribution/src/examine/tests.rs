@@ -1,12 +1,12 @@
-//! Whose time it is, and that whatever flows, schedules and records say, the segments add up.
+//! Whose time it is, and that for all flows, schedules and records the segments add up.
 
 use model::{Certainty, Segment, Severity, Tsc};
 use perfdata::{LeaveReason, Schedule};
 use proptest::prelude::*;
 use pt::{BlockEnd, EventKind as PtKind};
 
-use crate::script::{IDLE, Script, Table, WORKER, WRITER, World, interval, record, run};
-use crate::sideband::{EventKind, Side, SidebandEvent};
+use crate::records::event::{EventKind, Side, SidebandEvent};
+use crate::testing::script::{IDLE, Script, Table, WORKER, WRITER, World, interval, record, run};
 
 const KERNEL: &[&str] = &[
     "entry_SYSCALL_64",
@@ -69,10 +69,10 @@ fn a_publish_mark_hands_over() {
             (102, "trace.loss".to_owned(), 500, 600),
         ]
     );
-    assert!(attribution.segments()[1].detail.ends_with("handed over by the publish mark (measured)"));
+    assert!(attribution.segments()[1].detail.ends_with("handed over by the publish marker (measured)"));
 }
 
-/// Without a mark the last wake-up of the stop thread by the start thread, never anybody else's.
+/// Without a mark the last wake-up of the stop thread by the start thread, never by another thread.
 #[test]
 fn a_wake_up_hands_over_second_best() {
     let table = table();
@@ -102,7 +102,7 @@ fn what_cannot_be_told_about_the_hand_off_is_said() {
     two.stop_thread = Some(WRITER);
     let remarks = world.examine_interval(&two).remarks();
     assert_eq!(remarks.len(), 1);
-    assert!(remarks[0].what.contains("neither a publish mark nor a wake-up"), "{}", remarks[0].what);
+    assert!(remarks[0].what.contains("neither a publish marker nor a wake-up"), "{}", remarks[0].what);
     assert_eq!(remarks[0].severity, Severity::Note);
     let mut stop_alone = interval(100..600);
     stop_alone.start_thread = None;
@@ -140,7 +140,7 @@ fn much_is_not_squared() {
     assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }
 
-/// One random thing of a flow, by two numbers.
+/// One random item of a flow, from two numbers.
 fn item(script: &mut Script<'_>, at: u64, what: u64, choice: u64) {
     let ends = [
         BlockEnd::FallThrough,
@@ -201,7 +201,7 @@ fn random_schedule(lengths: &[(u64, u64)]) -> Schedule {
     Schedule::from_runs(runs)
 }
 
-/// Edge to edge from start to stop, with nothing empty, at every depth.
+/// Without holes from start to stop, with nothing empty, at every depth.
 fn assert_partition(segments: &[Segment], start: u64, stop: u64) {
     let mut edge = Tsc(start);
     for segment in segments {
@@ -225,7 +225,7 @@ impl During for Segment {
     }
 }
 
-/// By cause, the outlier's ticks once for each baseline, less theirs.
+/// By cause, the outlier's ticks once for each baseline, minus the baselines' ticks.
 fn excesses(
     outlier: &model::Attribution,
     baselines: &[model::Attribution],

@@ -1,22 +1,22 @@
-//! Which calls of the kernel have not returned yet: what ends a landmark function's frame.
+//! Which calls of the kernel have not returned yet. This determines the end of a landmark function's frame.
 //!
-//! Input: the address of every call instruction that executed and where every return went. Counting the two is not
+//! Input: the address of every executed call instruction and the target of every return. Counting the two is not
 //! enough: `FILL_RETURN_BUFFER` at a context switch calls 32 times without a return, a retpoline calls once to jump,
-//! call depth tracking's return thunk calls 16 times (`arch/x86/include/asm/nospec-branch.h`, `lib/retpoline.S`).
-//! So a return is matched with the call it goes back behind, and what was called since then is forgotten.
+//! call depth tracking's return thunk calls 16 times (`arch/x86/include/asm/nospec-branch.h`, `lib/retpoline.S`). So
+//! a return is matched with the call whose return address it goes to, and later calls are dropped.
 
-use crate::call_path::innermost;
+use crate::walk::call_path::innermost;
 
-/// The longest instruction; a call's return address lies at most this far behind its first byte.
+/// The longest instruction; a call's return address lies at most this many bytes after its first byte.
 const LONGEST_INSTRUCTION: u64 = 15;
 
-/// How far back a return is searched: the most calls that one piece of kernel code makes without returning, doubled.
+/// How many open calls the search for a return covers: twice the most calls that kernel code makes without returning.
 const SEARCHED: usize = 64;
 
-/// Beyond this the kernel's stack would have overflowed: the trace is damaged, and nothing more is remembered.
+/// Beyond this depth the kernel's stack would have overflowed: the trace is damaged, and no further call is recorded.
 const DEEPEST: usize = 4096;
 
-/// The call instructions behind which execution will come back, outermost first.
+/// The call instructions that have not returned, outermost first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallSites {
     sites: Vec<u64>,
@@ -40,7 +40,7 @@ impl CallSites {
         }
     }
 
-    /// A return went to `ip`; whether the call is known that it comes back from.
+    /// A return went to `ip`; whether the matching call is known.
     pub(crate) fn return_to(&mut self, ip: u64) -> bool {
         let from = self.sites.len().saturating_sub(SEARCHED);
         let behind = |site: u64| ip > site && ip - site <= LONGEST_INSTRUCTION;
@@ -51,7 +51,7 @@ impl CallSites {
         found.is_some()
     }
 
-    /// An entry that began at `depth` is over: what it called is, too.
+    /// An entry that began at `depth` has ended, and so has what it called.
     pub(crate) fn cut_to(&mut self, depth: usize) {
         self.sites.truncate(depth);
     }
@@ -70,7 +70,7 @@ mod tests {
         assert!(!calls.return_to(0x105));
     }
 
-    /// `call 1f; …; 1: call 2f; …`, 32 times, then the stack pointer is put back and the function returns.
+    /// `call 1f; …; 1: call 2f; …`, 32 times, then the stack pointer is restored and the function returns.
     #[test]
     fn stuffing_of_the_return_buffer_is_forgotten_with_the_return_of_its_caller() {
         let mut calls = CallSites::default();
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(calls.depth(), 0);
     }
 
-    /// `call __x86_indirect_thunk_rax`; in the thunk `call`, then `ret` to the function that is meant.
+    /// `call __x86_indirect_thunk_rax`; in the thunk `call`, then `ret` to the intended function.
     #[test]
     fn a_retpoline_is_one_call() {
         let mut calls = CallSites::default();

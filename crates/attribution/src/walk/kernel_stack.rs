@@ -1,35 +1,27 @@
 //! The kernel work that a thread has begun and not ended: entries and landmark functions, innermost last.
 //!
-//! Input: entries, returns, calls and functions as the walk meets them. Output: [`Frame`]s as they end. Invariant:
-//! frames end in the reverse order of their beginning, so that of two that overlap one lies in the other.
+//! Input: entries, returns, calls and functions in the order of the walk. Output: [`Frame`]s as they end. Invariant:
+//! frames end in the reverse order of their beginning, so of two that overlap one is nested in the other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Cause, Cpu, Ticks, Tsc, TscRange};
+use model::{Cause, Ticks, Tsc, TscRange};
 
 use super::activity::Frame;
 use super::calls::CallSites;
-use crate::entries::{
+use super::clock::Moment;
+use crate::inputs::functions::Function;
+use crate::tables::kernel_entries::{
     Landmark, UNNAMED_SYSCALL, calls_for_others, drops_translations, entry_cause, is_bookkeeping, is_thunk,
     kernel_thread, landmark, serves_the_recording,
 };
-use crate::functions::Function;
 
-/// Interrupts nest a few deep; more is damage and is not followed.
+/// Interrupts nest a few levels deep; deeper nesting is damage and is ignored.
 const DEEPEST: usize = 64;
 
-/// How many particulars of one frame are kept: a CPU may be asked for many things at once.
+/// How many particulars of one frame are kept: a CPU may receive many requests at once.
 const MOST_PARTICULARS: usize = 3;
-
-/// When and where something happens in the flow.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
-    pub(crate) at: Tsc,
-    pub(crate) uncertainty: Ticks,
-    pub(crate) cpu: Option<Cpu>,
-    pub(crate) aux_offset: u64,
-}
 
 /// How a frame ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +38,7 @@ struct OpenFrame {
     occurrence: u64,
     begin: Moment,
     closing: Closing,
-    /// How many calls were open when it began, its own included.
+    /// How many calls were open when it began, including its own.
     calls: usize,
     /// Whether its function's own code ran since the thread came onto its CPU.
     in_body: bool,
@@ -55,12 +47,12 @@ struct OpenFrame {
     particulars: Vec<Arc<str>>,
 }
 
-/// What a kernel function says about the work it is part of.
+/// What a kernel function shows about the work it is part of.
 #[derive(Clone, Debug)]
 struct Meaning {
     entry: Option<Cause>,
     landmark: Option<Landmark>,
-    /// It calls what others asked for.
+    /// It calls what others requested.
     calls_for_others: bool,
     is_thunk: bool,
     /// Recording itself takes this time.
@@ -77,9 +69,9 @@ pub(crate) struct KernelStack {
     happenings: u64,
     meanings: HashMap<u64, Meaning>,
     closed: Vec<Frame>,
-    /// The thread came back onto a CPU then, and has not left the scheduler as far as is known.
+    /// The thread came back onto a CPU at this time and, as far as is known, has not left the scheduler since.
     scheduled_at: Option<Tsc>,
-    /// The function that runs calls what others asked for.
+    /// The function that runs calls what others requested.
     in_caller: bool,
     /// It has just called something.
     called: bool,
@@ -102,21 +94,21 @@ impl KernelStack {
         self.push(entry_cause(&symbol), symbol, Closing::FarReturn, begin, false);
     }
 
-    /// The flow begins inside the kernel, or comes back there: what entered it is not known yet.
+    /// The flow begins or resumes inside the kernel: the entry is not known yet.
     pub(crate) fn begin_inside(&mut self, function: Option<&Function>, ip: u64, begin: Moment) {
         let symbol = name_of(function, ip);
         self.push(entry_cause(&symbol), symbol, Closing::FarReturn, begin, true);
         self.recognise_innermost();
     }
 
-    /// An `iret` that stays in the kernel ends the innermost entry and what it called. `function` at `ip` is where it
-    /// went: into work that began before the flow where that entry was the outermost one known.
+    /// An `iret` that stays in the kernel ends the innermost entry and what it called. It went to `function` at `ip`.
+    /// Where that entry was the outermost known one, this is work that began before the flow.
     pub(crate) fn return_from_interrupt(&mut self, function: Option<&Function>, ip: u64, end: Moment) {
         let Some(entry) = self.open.iter().rposition(|frame| frame.closing == Closing::FarReturn) else {
             return;
         };
         if entry == 0 && !self.open[0].began_before {
-            // Came from user code and has not gone back: no return from an interrupt, whatever it was.
+            // Entered from user code and not left yet: so this is no return from an interrupt.
             return;
         }
         self.close_from(entry, end.at, end.uncertainty);
@@ -130,7 +122,7 @@ impl KernelStack {
         self.open.last().is_some_and(|frame| frame.cause == Cause::Schedule)
     }
 
-    /// User code runs: all kernel work is over.
+    /// User code runs: all kernel work has ended.
     pub(crate) fn leave(&mut self, at: Tsc, uncertainty: Ticks) {
         self.close_from(0, at, uncertainty);
         self.calls.cut_to(0);
@@ -138,7 +130,7 @@ impl KernelStack {
         self.scheduled_at = None;
     }
 
-    /// Packets were lost from `at` on: what was open may end unseen.
+    /// Packets were lost from `at` on: the end of open work may be missing.
     pub(crate) fn cut(&mut self, at: Tsc) {
         if !self.open.is_empty() {
             self.cut_off = self.open.iter().map(|frame| (frame.cause.clone(), frame.occurrence)).collect();
@@ -155,14 +147,14 @@ impl KernelStack {
         }
     }
 
-    /// The thread comes back onto a CPU: where in its functions it goes on is not known before they are seen.
+    /// The thread comes back onto a CPU: where it resumes is not known until its functions run.
     pub(crate) fn switch_in(&mut self) {
         for frame in &mut self.open {
             frame.in_body = false;
         }
     }
 
-    /// It does so at `at` by a switch: it is in the scheduler until that returns.
+    /// The thread comes back by a switch at `at`: it is in the scheduler until that returns.
     pub(crate) fn scheduled(&mut self, at: Tsc) {
         self.scheduled_at = Some(at);
     }
@@ -190,7 +182,7 @@ impl KernelStack {
         }
     }
 
-    /// A near return went to `ip`, in `function` where that is known.
+    /// A near return went to `ip`, in `function` where known.
     pub(crate) fn return_to(&mut self, ip: u64, function: Option<&Function>, at: Tsc) {
         let matched = self.calls.return_to(ip);
         while let Some(frame) = self.open.last()
@@ -200,7 +192,7 @@ impl KernelStack {
             let left = if matched {
                 self.calls.depth() < frame.calls
             } else {
-                // Its caller is not known, and nothing that it called is open: it has returned itself.
+                // Its caller is not known, and no call that it made is open: so it has returned itself.
                 frame.in_body && elsewhere && self.calls.depth() <= frame.calls
             };
             if !left {
@@ -210,7 +202,7 @@ impl KernelStack {
         }
     }
 
-    /// `function` runs at `ip`: opens the frame of a landmark, names the entry that is not named yet.
+    /// `function` runs at `ip`: opens the frame of a landmark, and names an entry that has no name yet.
     pub(crate) fn visit(&mut self, function: &Function, ip: u64, moment: Moment) {
         let meaning =
             self.meanings.entry(function.start).or_insert_with(|| Meaning::of(&function.name)).clone();
@@ -243,7 +235,7 @@ impl KernelStack {
         }
     }
 
-    /// `function` runs because somebody asked for it.
+    /// `function` runs by request.
     fn see_asked_for(&mut self, function: &str) {
         if is_bookkeeping(function) || calls_for_others(function) {
             return;
@@ -252,7 +244,7 @@ impl KernelStack {
         self.say(format!("{what}{function}()").into());
     }
 
-    /// Ends all that is open at `at` and gives the frames, in the order in which they ended.
+    /// Ends all open work at `at` and returns the frames in the order in which they ended.
     pub(crate) fn finish(mut self, at: Tsc) -> Vec<Frame> {
         self.close_from(0, at, Ticks(0));
         self.closed
@@ -261,7 +253,7 @@ impl KernelStack {
     fn landmark(&mut self, cause: Cause, function: &Function, ip: u64, begin: Moment) {
         let inside = ip != function.start;
         let since = self.scheduled_at.take().filter(|_| inside && cause == Cause::Schedule);
-        // A flow that begins with the switch does so in the scheduler, before its own function is seen.
+        // A flow that begins with the switch begins in the scheduler, before the scheduler's own function runs.
         let begin = match self.open.last() {
             Some(entry) if entry.began_before && since.is_some_and(|at| at <= entry.begin.at) => entry.begin,
             _ => begin,
@@ -294,8 +286,8 @@ impl KernelStack {
         });
     }
 
-    /// Names the innermost entry where its stub did not: it was entered before the flow began, or its stub stands
-    /// for many (system calls).
+    /// Names the innermost entry where its stub did not: it was entered before the flow began, or its stub serves
+    /// many (system calls).
     fn name_entry(&mut self, cause: Cause, symbol: &Arc<str>) {
         let innermost = self.open.iter().rposition(|frame| frame.closing == Closing::FarReturn);
         let Some(frame) = innermost.map(|index| &mut self.open[index]) else { return };
@@ -312,7 +304,7 @@ impl KernelStack {
         }
     }
 
-    /// A frame that is met inside may be what a loss cut off: the same happening then, not a second one.
+    /// A frame that is entered midway may be what a loss cut off: the same occurrence then, not a second one.
     fn recognise_innermost(&mut self) {
         let Some(frame) = self.open.last_mut() else { return };
         if let Some(&(_, occurrence)) = self.cut_off.iter().rev().find(|(cause, _)| *cause == frame.cause) {

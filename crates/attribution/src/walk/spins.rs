@@ -1,13 +1,14 @@
-//! Loops of user code that wait in place for another thread: when the thread was in one, and when it left.
+//! Spin-wait loops of user code: when the thread was in one, and when it left.
 //!
-//! Input: the blocks of user code in order. A jump back over a few bytes makes a loop; whether that loop waits, its
-//! code tells ([`crate::spin::waits_in_place`]). What interrupts the loop is not left out: it has deeper claims.
+//! Input: the blocks of user code in order. A short backward jump makes a loop; its code shows whether it is a
+//! spin-wait loop ([`crate::walk::waits_in_place::waits_in_place`]). Interrupts in the loop are not cut out: their
+//! claims are deeper.
 //!
 //! # When the loop is left
 //!
-//! A packet holds up to 6 branches, or 47, and the time of the first. So the last rounds and the branch that leaves the
-//! loop share one time, and only the next packet bounds them from behind. All rounds do the same and take as long: those
-//! behind the last known time are counted on at the pace of those before it, up to that bound.
+//! A packet holds up to 6 branches, or 47, and the time of the first. So the last iterations and the branch that
+//! leaves the loop share one time, and only the next packet is an upper bound. All iterations take the same time, so
+//! those after the last known time are extrapolated at the average rate of those before it, up to that bound.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,10 +18,10 @@ use model::{Pid, Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd};
 
 use super::activity::Spin;
-use crate::functions::{Function, Functions};
-use crate::spin::{Waiting, waits_in_place};
+use crate::inputs::functions::{Function, Functions};
+use crate::walk::waits_in_place::{Waiting, waits_in_place};
 
-/// The longest loop that is looked at, in bytes: a load, a comparison, `pause`, a bound.
+/// The longest loop that is examined, in bytes: a load, a comparison, `pause`, a bound.
 const LONGEST: u64 = 128;
 
 /// See the module.
@@ -37,7 +38,7 @@ struct Open {
     body: Range<u64>,
     since: Tsc,
     rounds: u64,
-    /// The last time that is known exactly: of the jump back that made so many rounds.
+    /// The last exactly known time: that of the backward jump which completed this number of iterations.
     known: (Tsc, u64),
     function: Option<Arc<str>>,
     dozes: bool,
@@ -76,7 +77,7 @@ impl Spins {
         }
     }
 
-    /// The thread leaves its CPU at `at`, or what it does then is not known.
+    /// The thread leaves its CPU at `at`, or its activity is unknown from then on.
     pub(super) fn interrupt(&mut self, at: Tsc) {
         self.close(at, Ticks(0), false);
         self.previous = None;
@@ -100,7 +101,7 @@ impl Spins {
 }
 
 impl Open {
-    /// When the round behind the last jump back ends, at the pace of those whose end is known.
+    /// When the iteration after the last backward jump ends, at the average rate of those whose end is known.
     fn left_at(&self) -> Tsc {
         let (known, rounds) = self.known;
         let more = (self.rounds + 1).saturating_sub(rounds);
@@ -109,7 +110,7 @@ impl Open {
     }
 }
 
-/// Whether execution went from `last` back to `block`, as a short loop does.
+/// Whether execution went from `last` back to `block`, as in a short loop.
 fn jumps_back(last: &Block, block: &Block) -> bool {
     let jump = matches!(last.end, BlockEnd::ConditionalBranch | BlockEnd::Jump);
     jump && block.ip <= last.end_ip && last.end_ip - block.ip < LONGEST

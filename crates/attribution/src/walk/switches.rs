@@ -1,22 +1,22 @@
-//! The kernel's switches in the flow of a thread's stays, and whether user code runs before and behind them.
+//! The kernel's switches in the flow of a thread's stays, and whether user code runs before and after them.
 
 use model::Tsc;
 use pt::Block;
 
 use super::activity::Switch;
-use crate::call_path::CallPath;
+use crate::walk::call_path::CallPath;
 
-/// The length of `syscall`, behind which user code goes on.
+/// The length of `syscall`, after which user code resumes.
 const SYSCALL_LENGTH: u64 = 2;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Switches {
-    /// Where user code goes on that the kernel was entered from, if any ran since the thread came onto its CPU.
+    /// Where user code from which the kernel was entered resumes, if any ran since the thread came onto its CPU.
     resumes_at: Option<u64>,
-    /// How many switches had been seen when it came.
+    /// The number of switches before it came.
     before: usize,
-    /// The switches, in order of time.
+    /// The switches, in time order.
     pub(super) done: Vec<Switch>,
 }
 
@@ -50,7 +50,7 @@ impl Switches {
         self.resumes_at = Some(ip);
     }
 
-    /// The kernel switches at `at`; the thread stands at `path` if its user code ran.
+    /// The kernel switches at `at`; the thread is at `path` if its user code ran.
     pub(super) fn switch(&mut self, at: Tsc, aux_offset: u64, path: CallPath) {
         self.done.push(Switch { at, aux_offset, resumes_at: self.resumes_at, then: None, path });
     }

@@ -6,8 +6,9 @@ mod silences;
 use model::{Cpu, Tsc};
 use pt::{BlockEnd, EventKind};
 
-use super::{Activity, Walker};
-use crate::script::{STALL, Script, Table};
+use super::activity::Activity;
+use super::walker::Walker;
+use crate::testing::script::{STALL, Script, Table};
 
 const KERNEL: &[&str] = &[
     "entry_SYSCALL_64",
@@ -67,7 +68,7 @@ fn walk(table: &Table, script: &Script<'_>, stop: u64) -> Activity {
     walker.finish(Tsc(stop))
 }
 
-/// Frames as (cause, start, stop, depth), in the order of their start.
+/// Frames as (cause, start, stop, depth), by start time.
 fn frames(activity: &Activity) -> Vec<(String, u64, u64, usize)> {
     let mut frames: Vec<_> = activity
         .frames
@@ -84,7 +85,7 @@ fn frame(cause: &str, start: u64, stop: u64, depth: usize) -> (String, u64, u64,
 
 /// User runs as (function, start, stop).
 fn runs(activity: &Activity) -> Vec<(&str, u64, u64)> {
-    let name = |run: &super::Run| run.range;
+    let name = |run: &super::activity::Run| run.range;
     activity
         .runs
         .iter()
@@ -125,7 +126,7 @@ fn an_interrupt_in_a_fault_lies_in_it_and_the_fault_is_one() {
     );
 }
 
-/// The interrupt's exit runs softirqs; their action is a frame in its own right.
+/// The interrupt's exit runs softirqs; their action has its own frame.
 #[test]
 fn a_softirq_on_the_way_out_of_an_interrupt_is_its_own() {
     let table = table();
@@ -214,7 +215,8 @@ fn an_iret_behind_itself_serialises_and_returns_from_nothing() {
     );
 }
 
-/// The flow begins in an interrupt that cut into a system call: both are named when execution comes to what tells.
+/// The flow begins in an interrupt that interrupted a system call: both are named when execution reaches code that
+/// identifies them.
 #[test]
 fn a_flow_that_begins_in_the_kernel_is_named_by_what_it_returns_to() {
     let table = table();
@@ -234,7 +236,7 @@ fn a_flow_that_begins_in_the_kernel_is_named_by_what_it_returns_to() {
     assert!(activity.frames.iter().all(|frame| frame.began_before));
 }
 
-/// A thread comes back from the switch in which its `read` slept, and works from 60 on.
+/// A thread comes back from the switch in which its `read` slept, and runs from 60 on.
 fn switched_in(table: &Table) -> Script<'_> {
     let mut script = Script::new(table);
     script
@@ -246,14 +248,14 @@ fn switched_in(table: &Table) -> Script<'_> {
     script
 }
 
-/// The thread slept when the interval began: from the switch on it is in the scheduler, though `__schedule` itself is
-/// seen later.
+/// The thread was asleep when the interval began: from the switch on it is in the scheduler, though `__schedule`
+/// itself runs later.
 #[test]
 fn a_flow_that_begins_with_a_switch_begins_in_the_scheduler() {
     let table = table();
     let script = switched_in(&table);
     let mut walker = Walker::new(&table, STALL);
-    // The record is a little earlier than the first packet.
+    // The record is slightly earlier than the first packet.
     walker.switch_in(Some(Cpu(0)), Tsc(8));
     walker.scheduled(Tsc(8));
     script.items.iter().for_each(|item| walker.item(item));

@@ -1,9 +1,9 @@
 //! Whether a thread is taken off its CPU because its control group has used up its CPU quota (`cpu.max`).
 //!
-//! Source: `kernel/sched/fair.c`. Until 6.17 the scheduler throttles the queue of the thread that it is about to leave:
-//! `put_prev_entity` or `pick_next_task_fair`, `check_cfs_rq_runtime`, `throttle_cfs_rq`, `tg_throttle_down`. Since then the thread
-//! does it itself on its way back to user code, `throttle_cfs_rq_work`. Elsewhere (who is woken into a queue without runtime)
-//! it is another thread's queue.
+//! Source: `kernel/sched/fair.c`. Until 6.17 the scheduler throttles the queue of the thread that it is about to
+//! leave: `put_prev_entity` or `pick_next_task_fair`, `check_cfs_rq_runtime`, `throttle_cfs_rq`, `tg_throttle_down`.
+//! Since then the thread throttles itself on its way back to user code, `throttle_cfs_rq_work`. In other places (a
+//! thread woken into a queue without runtime) it is another thread's queue.
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Throttle {
         self.happened = false;
     }
 
-    /// Whether it happened since then.
+    /// Whether it was throttled since then.
     pub(super) fn happened(&self) -> bool {
         self.happened
     }
@@ -37,10 +37,11 @@ mod tests {
     use perfdata::{LeaveReason, Schedule};
     use pt::BlockEnd;
 
-    use crate::script::{IDLE, Script, Table, WORKER, World, run};
+    use crate::testing::script::{IDLE, Script, Table, WORKER, World, run};
 
-    /// The tick finds at 100 that the worker's time is up; on the way out the kernel is in `caller`, which calls `function`. Switched
-    /// out at 200, back at 800, and away once more from 830 to 900. What is told of the time away from `at` on.
+    /// The tick finds at 100 that the worker's time slice is used up; on the exit path the kernel is in `caller`,
+    /// which calls `function`. Switched out at 200, back at 800, and off the CPU again from 830 to 900. The report on
+    /// the absence from `at` on.
     fn told(caller: &str, function: &str, at: u64) -> (String, String) {
         let kernel = &[
             "asm_sysvec_apic_timer_interrupt",
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn who_has_used_up_its_quota_is_throttled() {
-        let throttled = "throttled: its control group has used up its CPU quota, while in work()";
+        let throttled = "throttled by its cgroup CPU quota (cpu.max), while in work()";
         for (caller, function) in
             [("__schedule", "tg_throttle_down"), ("asm_sysvec_apic_timer_interrupt", "throttle_cfs_rq_work")]
         {
@@ -95,12 +96,12 @@ mod tests {
     fn another_threads_queue_is_not_its_own() {
         let (cause, detail) = told("enqueue_entity", "tg_throttle_down", 200);
         assert_eq!(cause, "offcpu.runnable");
-        assert!(detail.starts_with("switched out ready to run, but CPU 0 was idle"), "{detail}");
+        assert!(detail.starts_with("switched out runnable, but CPU 0 was idle"), "{detail}");
     }
 
     #[test]
     fn who_is_back_is_not_throttled_for_what_was() {
         let (_, detail) = told("__schedule", "tg_throttle_down", 830);
-        assert!(detail.starts_with("switched out ready to run, but CPU 0 was idle"), "{detail}");
+        assert!(detail.starts_with("switched out runnable, but CPU 0 was idle"), "{detail}");
     }
 }

@@ -1,7 +1,7 @@
-//! Which calls of user code have not returned, as far back as the flow tells.
+//! Which calls of user code have not returned, as far back as the flow shows.
 //!
-//! Input: the blocks of user code in order. Like the kernel's, returns are matched with the calls they come back
-//! behind, so that `longjmp` and exceptions only leave calls open until an outer one returns.
+//! Input: the blocks of user code in order. As for the kernel, returns are matched with the calls whose return
+//! address they go to, so `longjmp` and exceptions only leave calls open until an outer one returns.
 
 use pt::{Block, BlockEnd};
 
@@ -34,7 +34,7 @@ impl UserCalls {
         self.calls.depth()
     }
 
-    /// Execution went on unseen.
+    /// Execution continued untraced.
     pub(crate) fn forget(&mut self) {
         *self = UserCalls::default();
     }

@@ -1,4 +1,4 @@
-//! What of the user's code ran: a tree of calls, how often each block of it ran, and which code lines were touched.
+//! Which user code ran: a tree of calls, how often each block ran, and which code lines were touched.
 //!
 //! Input: blocks of user code with the node that called them. Output: the same node for the same chain of functions
 //! in every interval, whatever the counts of calls and iterations, so that two intervals can be compared.
@@ -9,24 +9,24 @@ use std::sync::Arc;
 
 use pt::Block;
 
-use crate::collectors::runtime_of;
-use crate::functions::Function;
-use crate::segments::NO_SYMBOL;
+use crate::inputs::functions::Function;
+use crate::inputs::functions::NO_SYMBOL;
+use crate::tables::collectors::runtime_of;
 
-/// A node's identity: the hash of the functions' names from the outermost one known.
+/// A node's identity: the hash of the functions' names from the outermost known one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeKey(u64);
 
 /// A function as called by the functions above it. Direct recursion is one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Who called it; the default key where the flow began in it.
+    /// Its caller; the default key where the flow began in it.
     pub(crate) parent: NodeKey,
     /// Its name.
     pub(crate) function: Arc<str>,
     /// Its first address, 0 where no symbol covers it.
     pub(crate) start: u64,
-    /// The runtime whose garbage collector it is, or is called by.
+    /// The runtime of the garbage collector that contains or calls it.
     pub(crate) collector: Option<&'static str>,
 }
 
@@ -34,11 +34,11 @@ pub(crate) struct Node {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockUse {
     pub(crate) executions: u64,
-    /// Instructions in all of them together.
+    /// Instructions of all executions together.
     pub(crate) instructions: u64,
 }
 
-/// Keyed by address, a node's or not: the keys are spread by one multiplication.
+/// Keyed by an address or a node: one multiplication spreads the keys.
 pub(crate) type ByAddress<K, V> = HashMap<K, V, BuildHasherDefault<AddressHasher>>;
 
 /// See the module.
@@ -48,7 +48,7 @@ pub(crate) struct UserCode {
     pub(crate) nodes: ByAddress<NodeKey, Node>,
     /// Blocks by node and first address.
     pub(crate) blocks: ByAddress<(NodeKey, u64), BlockUse>,
-    /// The lines touched.
+    /// The code lines touched.
     pub(crate) footprint: Footprint,
 }
 
@@ -73,12 +73,12 @@ impl UserCode {
         key
     }
 
-    /// The runtime whose garbage collector `node` is a part of.
+    /// The runtime of the garbage collector that `node` is a part of.
     pub(crate) fn collector(&self, node: NodeKey) -> Option<&'static str> {
         self.nodes.get(&node).and_then(|node| node.collector)
     }
 
-    /// `block` of `node` runs; how many lines it touches that did not run before.
+    /// `block` of `node` runs; the result is how many of its lines did not run before.
     pub(crate) fn run(&mut self, node: NodeKey, block: &Block) -> u64 {
         let used = self.blocks.entry((node, block.ip)).or_default();
         used.executions += 1;
@@ -86,7 +86,8 @@ impl UserCode {
         if used.executions == 1 { self.footprint.touch(block) } else { 0 }
     }
 
-    /// How many instructions ran at least once: about as many micro-operations, fused as the front end counts them.
+    /// How many instructions ran at least once: approximately the micro-operations, fused as the front end counts
+    /// them.
     pub(crate) fn distinct_instructions(&self) -> u64 {
         let by_block: ByAddress<u64, u64> = self
             .blocks
@@ -118,10 +119,10 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// The code of `block` runs; how many lines of it did not run before.
+    /// The code of `block` runs; the result is how many of its lines did not run before.
     pub(crate) fn touch(&mut self, block: &Block) -> u64 {
         let mut new_lines = 0;
-        // A block reaches at most as far as its instructions can: a damaged end costs no endless loop.
+        // A block ends at most where its instructions can: a damaged end must not cause an endless loop.
         let last = block.end_ip.min(block.ip.saturating_add(u64::from(block.instructions) * 15));
         for window in block.ip >> 5..=last.max(block.ip) >> 5 {
             let windows = self.lines.entry(window >> 1).or_default();
@@ -142,7 +143,7 @@ impl Footprint {
     }
 }
 
-/// Hashes short keys of few words: what is hashed here comes from a decoder and cannot be chosen freely.
+/// Hashes short keys of few words: the keys come from a decoder and cannot be chosen freely.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AddressHasher(u64);
 
@@ -156,7 +157,7 @@ impl Hasher for AddressHasher {
     }
 
     fn write_u64(&mut self, word: u64) {
-        // Fibonacci hashing; the shift brings the high bits, which are mixed best, down to where tables look.
+        // Fibonacci hashing; the shift moves the high bits, which are mixed best, down to where tables look.
         let mixed = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ (mixed >> 32);
     }

@@ -1,16 +1,17 @@
 //! User code as runs: stretches in one node of the call tree, in order of time.
 //!
-//! Input: blocks of user code, and when time moves on. Output: [`Run`]s and the [`UserCode`] they ran.
+//! Input: blocks of user code, and when time advances. Output: [`Run`]s and the [`UserCode`] they ran.
 
-use model::{Cpu, Ticks, Tsc, TscRange};
+use model::{Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd};
 
 use super::activity::Run;
+use super::clock::Moment;
 use super::user_calls::UserCalls;
 use super::user_code::{NodeKey, UserCode};
-use crate::functions::Function;
+use crate::inputs::functions::Function;
 
-/// A line of code that comes from memory takes 50 to 100 ns; at 4 GHz these are no more ticks than this.
+/// A code line from memory takes 50 to 100 ns; at 4 GHz that is at most this number of ticks.
 const COSTLIEST_LINE: Ticks = Ticks(400);
 
 /// See the module.
@@ -30,25 +31,15 @@ pub(super) struct UserRuns {
     pub(super) done: Vec<Run>,
     /// What they ran.
     pub(super) code: UserCode,
-    /// Code before that is not counted: it worked on something else.
+    /// Code before this time is not counted: the thread was busy with something else.
     pub(super) counts_from: Tsc,
 }
 
-/// When and where user code runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) at: Tsc,
-    pub(super) uncertainty: Ticks,
-    /// The core:bus ratio, 0 where it is not known.
-    pub(super) ratio: u32,
-    pub(super) cpu: Option<Cpu>,
-}
-
 impl UserRuns {
-    /// `block` of `function` runs at `place`.
-    pub(super) fn block(&mut self, block: &Block, function: Option<&Function>, place: Place) {
+    /// `block` of `function` runs at `moment`.
+    pub(super) fn block(&mut self, block: &Block, function: Option<&Function>, moment: Moment) {
         self.calls.block(block);
-        // A call that this block makes is open already and none of its own callers.
+        // A call that this block makes is already open and is not one of its callers.
         let depth = self.calls.depth();
         self.callers.truncate(if block.end == BlockEnd::Call { depth.saturating_sub(1) } else { depth });
         let parent = self.callers.last().copied().unwrap_or_default();
@@ -60,8 +51,8 @@ impl UserRuns {
         if depth > self.callers.len() {
             self.callers.push(node);
         }
-        self.open_in(node, function, place, block.aux_offset);
-        if place.at >= self.counts_from {
+        self.open_in(node, function, moment);
+        if moment.at >= self.counts_from {
             self.count(node, block, function);
         }
         self.last = Some((parent, start, node));
@@ -71,7 +62,7 @@ impl UserRuns {
     /// `block` of `function` runs in the open run.
     fn count(&mut self, node: NodeKey, block: &Block, function: Option<&Function>) {
         self.cold_lines += self.code.run(node, block);
-        // A loop may go back to the function's first instruction: only who comes from elsewhere calls it.
+        // A loop may return to the function's first instruction: only a transfer from elsewhere is a call.
         let from_elsewhere =
             self.last.is_none_or(|last| last.2 != node) || self.last_end == Some(BlockEnd::Call);
         let is_call = from_elsewhere && function.is_some_and(|function| function.start == block.ip);
@@ -82,31 +73,31 @@ impl UserRuns {
     }
 
     /// The thread is in `function`, where nothing retires.
-    pub(super) fn stand(&mut self, function: Option<&Function>, place: Place, aux_offset: u64) {
+    pub(super) fn stand(&mut self, function: Option<&Function>, moment: Moment) {
         let node = self.code.node(self.callers.last().copied().unwrap_or_default(), function);
-        self.open_in(node, function, place, aux_offset);
+        self.open_in(node, function, moment);
     }
 
     /// The open run is one in `node`.
-    fn open_in(&mut self, node: NodeKey, function: Option<&Function>, place: Place, aux_offset: u64) {
+    fn open_in(&mut self, node: NodeKey, function: Option<&Function>, moment: Moment) {
         if self.open.as_ref().is_none_or(|run| run.node != node) {
-            self.close(place.at, place.uncertainty);
+            self.close(moment.at, moment.uncertainty);
             self.open = Some(Run {
-                range: TscRange::new(place.at, place.at),
+                range: TscRange::new(moment.at, moment.at),
                 function: function.map(|function| function.name.clone()),
                 node,
                 instructions: 0,
                 calls: 0,
                 cold: Ticks(0),
-                ratio: place.ratio,
-                cpu: place.cpu,
-                uncertainty: place.uncertainty,
-                aux_offset,
+                ratio: moment.ratio,
+                cpu: moment.cpu,
+                uncertainty: moment.uncertainty,
+                aux_offset: moment.aux_offset,
             });
         }
     }
 
-    /// Time moved on by `step`. What took longer than fetching the new lines from memory was not that.
+    /// Time advanced by `step`. Time beyond the fetch of the new lines from memory has another reason.
     pub(super) fn step(&mut self, step: Ticks) {
         let fetched = std::mem::take(&mut self.cold_lines).saturating_mul(COSTLIEST_LINE.0);
         if let Some(run) = &mut self.open {
@@ -114,7 +105,7 @@ impl UserRuns {
         }
     }
 
-    /// The open run ends at `at`, give or take `uncertainty`.
+    /// The open run ends at `at`, with `uncertainty`.
     pub(super) fn close(&mut self, at: Tsc, uncertainty: Ticks) {
         if let Some(mut run) = self.open.take() {
             run.range = TscRange::new(run.range.start, at);
@@ -131,14 +122,14 @@ impl UserRuns {
         }
     }
 
-    /// The run that ended at `from` went on until `to`.
+    /// The run that ended at `from` continued until `to`.
     pub(super) fn bridge(&mut self, from: Tsc, to: Tsc) {
         if let Some(run) = self.done.last_mut().filter(|run| run.range.stop == from && self.open.is_none()) {
             run.range.stop = to;
         }
     }
 
-    /// Execution went on unseen.
+    /// Execution continued untraced.
     pub(super) fn forget(&mut self) {
         self.calls.forget();
         self.last = None;

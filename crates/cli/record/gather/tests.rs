@@ -43,7 +43,7 @@ impl Made {
     }
 }
 
-/// Disk, partition, volume on it, a volume over both nodes, a disk with two paths, one behind an old controller.
+/// Disk, partition, volume on it, a volume over both nodes, a disk with two paths, one on an old controller.
 fn disks() -> Made {
     let made = Made::new();
     let (first, second) = ("pci0000:00/0000:01:00.0", "pci0000:80/0000:81:00.0");
@@ -145,7 +145,7 @@ fn the_hosts_name_network_devices_and_interrupts() {
     assert_eq!(machine.interrupts, [irq(9, &["acpi", "other"], None), irq(24, &["eth0-TxRx-0"], Some(1))]);
 }
 
-/// The real `/sys`: what it tells is read by this tool and refused in nothing.
+/// The real `/sys`: this tool reads all of its values and refuses none.
 #[test]
 fn the_machine_that_runs_this_is_read() {
     let machine = machine(Path::new("/")).expect("a machine");

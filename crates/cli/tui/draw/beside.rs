@@ -8,16 +8,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use report::TimeUnit;
 
-use super::pieces::{bold, dim, figure, fitting, in_view};
-use crate::tui::beside::{Beside, Row};
-use crate::tui::page::OutlierPage;
-use crate::tui::worker::Explained;
+use crate::tui::pages::beside::{Beside, Row};
+use crate::tui::pages::explained::Explained;
+use crate::tui::pages::layout::ABOVE_BESIDE;
+use crate::tui::pages::page::OutlierPage;
+use crate::tui::pages::pieces::{bold, dim, figure, fitting, in_view};
 
 /// Callers that are shown by indentation.
 const DEEPEST: usize = 12;
-/// Lines above the rows.
-pub(super) const ABOVE: u16 = 2;
-
 pub(super) fn draw(
     page: &OutlierPage,
     beside: &Beside,
@@ -42,7 +40,7 @@ pub(super) fn draw(
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let rows: Vec<Line<'static>> =
         in_view(&beside.rows, beside.cursor, list, |row| line(row, unit, area.width)).collect();
-    let place = Rect { y: area.y + ABOVE, height: area.height.saturating_sub(ABOVE), ..area };
+    let place = Rect { y: area.y + ABOVE_BESIDE, height: area.height.saturating_sub(ABOVE_BESIDE), ..area };
     let nothing = || vec![Line::raw("   no control flow was decoded for these intervals")];
     frame.render_widget(Paragraph::new(if rows.is_empty() { nothing() } else { rows }), place);
 }

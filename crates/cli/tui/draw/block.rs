@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use report::for_terminal;
 
-use super::pieces::{bold, cell, dim, figure, fitting, selected};
-use crate::tui::listing::{BlockListing, CodeLine, PacketLine, SourceLine};
-use crate::tui::page::{BlockPage, BlockPart};
+use crate::tui::pages::listing::{BlockListing, CodeLine, PacketLine, SourceLine};
+use crate::tui::pages::page::{BlockPage, BlockPart};
+use crate::tui::pages::pieces::{bold, cell, dim, figure, fitting, selected};
 
 /// From so many columns on, all three parts are in view.
 const WIDE: u16 = 130;

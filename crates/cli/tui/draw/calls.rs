@@ -8,9 +8,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use report::{OutlierReport, length, percentage};
 
-use super::pieces::{dim, figure, fitting, in_view};
-use crate::tui::call_list::CallLine;
-use crate::tui::page::OutlierPage;
+use crate::tui::pages::call_list::CallLine;
+use crate::tui::pages::page::OutlierPage;
+use crate::tui::pages::pieces::{dim, figure, fitting, in_view};
 
 pub(super) fn draw(page: &OutlierPage, outlier: &OutlierReport, frame: &mut Frame<'_>, area: Rect) {
     let rows = page.calls.lines(&outlier.calls);

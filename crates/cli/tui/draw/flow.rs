@@ -7,10 +7,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use report::{OutlierReport, TimeUnit, length};
 
-use super::pieces::{dim, figure, fitting, selected};
-use crate::tui::flow::{BlockUse, Mark, Run};
-use crate::tui::flow_list::FlowLine;
-use crate::tui::page::OutlierPage;
+use crate::tui::pages::flow::{BlockUse, Mark, Run};
+use crate::tui::pages::flow_list::FlowLine;
+use crate::tui::pages::page::OutlierPage;
+use crate::tui::pages::pieces::{dim, figure, fitting, selected};
 
 pub(super) fn draw(page: &OutlierPage, outlier: &OutlierReport, frame: &mut Frame<'_>, area: Rect) {
     let names = format!(

@@ -1,25 +1,16 @@
 //! The timeline's lanes: titles to the left, time to the right, and where the segment under the cursor lies.
 
-use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use report::cells::width;
 use report::{Family, SegmentReport, for_terminal, strip};
 
-use super::pieces::{bold, cell, dim, family_style, fitting};
-use crate::tui::lanes::{Lane, Owner};
-use crate::tui::painted;
+use crate::tui::pages::lanes::{Lane, Owner};
+use crate::tui::pages::painted;
+use crate::tui::pages::pieces::{bold, cell, dim, family_style, fitting};
 
 /// Titles are not wider than this.
 const WIDEST_TITLE: usize = 20;
-/// A lane takes one of so many lines of the page: the list of segments is what one works with.
-const LINES_PER_LANE: u16 = 6;
-
-/// How many of `lanes` a page like this shows.
-pub(super) fn shown(lanes: usize, body: Rect) -> u16 {
-    u16::try_from(lanes).unwrap_or(u16::MAX).min((body.height / LINES_PER_LANE).max(1))
-}
-
 /// What is drawn.
 pub(super) struct Chart<'l> {
     pub(super) lanes: &'l [Lane],

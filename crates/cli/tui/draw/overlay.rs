@@ -3,28 +3,24 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph};
 use report::cells::wrap;
 use report::for_terminal;
 
-use super::pieces::{bold, cell, dim};
-use super::timeline;
-use crate::tui::commands::Command;
-use crate::tui::cursor::Cursor;
-use crate::tui::keys::BINDINGS;
-use crate::tui::page::Page;
-use crate::tui::state::{Overlay, State};
+use crate::tui::pages::cursor::Cursor;
+use crate::tui::pages::overlay::{Command, Overlay};
+use crate::tui::pages::pieces::{bold, dim};
+use crate::tui::pages::reading;
+use crate::tui::pages::view::View;
 
-/// Columns of the keys' names.
-const KEYS: usize = 18;
 /// Longer commands are cut; none that this program makes is.
 const LONGEST_COMMAND: usize = 4096;
 
-pub(super) fn draw(state: &State, frame: &mut Frame<'_>, area: Rect) {
-    match &state.overlay {
-        Some(reading @ (Overlay::Help(cursor) | Overlay::Evidence(cursor))) => {
-            let (title, lines) = text(state, reading);
+pub(super) fn draw(view: &View, frame: &mut Frame<'_>, area: Rect) {
+    match &view.overlay {
+        Some(shown @ (Overlay::Help(cursor) | Overlay::Evidence(cursor))) => {
+            let (title, lines) = reading::text(view, shown);
             let height = usize::from(area.height).saturating_sub(4).max(1);
             let top = cursor.at(lines.len()).min(lines.len().saturating_sub(height));
             let shown = lines.into_iter().skip(top).take(height).collect();
@@ -36,39 +32,6 @@ pub(super) fn draw(state: &State, frame: &mut Frame<'_>, area: Rect) {
         }
         Some(Overlay::Prompt(..)) | None => {}
     }
-}
-
-/// Places of the cursor of what is read in front of the page.
-pub(crate) fn reading_extent(state: &State, reading: &Overlay) -> usize {
-    let height = usize::from(state.size.1).saturating_sub(4).max(1);
-    (text(state, reading).1.len() + 1).saturating_sub(height).max(1)
-}
-
-/// The title and the lines of what is read in front of the page.
-fn text(state: &State, reading: &Overlay) -> (String, Vec<Line<'static>>) {
-    let evidence = match (reading, state.page()) {
-        (Overlay::Evidence(_), Page::Outlier(page)) => state.explained(page.index).and_then(|explained| {
-            let line = page.segments.current(&explained.outlier)?;
-            let columns = usize::from(state.size.0).saturating_sub(6);
-            Some(timeline::proof(line.segment, &explained.outlier, columns))
-        }),
-        _ => None,
-    };
-    match evidence {
-        Some(lines) => ("all evidence".to_owned(), lines),
-        None => (format!("keys of the {}", state.place().name()), help(state)),
-    }
-}
-
-/// The table's lines that hold here, those of this place first.
-fn help(state: &State) -> Vec<Line<'static>> {
-    let place = state.place();
-    let mut bindings: Vec<_> = BINDINGS.iter().filter(|binding| binding.applies(place)).collect();
-    bindings.sort_by_key(|binding| binding.places.len());
-    let line = |binding: &&crate::tui::keys::Binding| {
-        Line::from(vec![Span::styled(cell(&binding.names(), KEYS), bold()), Span::raw(binding.help)])
-    };
-    bindings.iter().map(line).collect()
 }
 
 /// Each command with what it does, whole: what terminals do not copy can be copied by hand.

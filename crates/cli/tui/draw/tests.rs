@@ -8,15 +8,16 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
+use super::look::Colours;
 use super::*;
-use crate::tui::look::{Colours, Look};
-use crate::tui::sample::{after, opened, opening, press};
-use crate::tui::state::Message;
+use crate::tui::app::state::State;
+use crate::tui::app::{Effect, Message};
+use crate::tui::testing::sample::{after, opened, opening, press};
 
 fn drawn(state: &State) -> Buffer {
-    let (width, height) = state.size;
+    let (width, height) = state.view.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal in memory");
-    terminal.draw(|frame| draw(state, frame)).expect("drawn");
+    terminal.draw(|frame| draw(&state.view, frame)).expect("drawn");
     terminal.backend().buffer().clone()
 }
 
@@ -87,7 +88,7 @@ fn a_decode_shows_how_far_it_is() {
     let mut state = opened(SMALL);
     press(&mut state, '\n');
     let effects = press(&mut state, '\n');
-    let [crate::tui::state::Effect::Ask(request)] = &effects[..] else { panic!("asks: {effects:?}") };
+    let [Effect::Ask(request)] = &effects[..] else { panic!("asks: {effects:?}") };
     request.watch.expect(17);
     (0..5).for_each(|_| request.watch.done());
     state.update(Message::Tick);

@@ -5,33 +5,18 @@ use std::collections::BTreeMap;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use report::cells::wrap;
-use report::{Family, OutlierReport, SegmentReport, for_terminal, length, percentage};
+use report::{Family, OutlierReport, length, percentage};
 
-use super::lanes::{Chart, shown};
-use super::pieces::{bold, cell, dim, family_mark, figure, fitting, in_view};
-use crate::tui::lanes::owner;
-use crate::tui::page::OutlierPage;
-use crate::tui::segments::Line as Row;
-use crate::tui::worker::Explained;
-
-/// Lines above the list beside the lanes: axis, mark, legend, names of the columns.
-const ABOVE: u16 = 4;
-/// From so many columns on, the evidence stands beside the list.
-const WIDE: u16 = 150;
-
-/// Lines of the list in a body like this, where there are so many lanes.
-pub(super) fn list_height(lanes: usize, body: Rect) -> u16 {
-    body.height.saturating_sub(ABOVE + shown(lanes, body) + evidence_height(body)).max(1)
-}
-
-/// Lines of the evidence, where it stands below the list.
-fn evidence_height(body: Rect) -> u16 {
-    if body.width >= WIDE { 0 } else { (body.height / 3).saturating_sub(1).clamp(2, 12) }
-}
+use super::lanes::Chart;
+use crate::tui::pages::explained::Explained;
+use crate::tui::pages::lanes::owner;
+use crate::tui::pages::layout::{evidence_height, lanes_shown};
+use crate::tui::pages::page::OutlierPage;
+use crate::tui::pages::pieces::{bold, dim, family_mark, figure, fitting, in_view};
+use crate::tui::pages::reading::proof;
+use crate::tui::pages::segments::Line as Row;
 
 pub(super) fn draw(page: &OutlierPage, explained: &Explained, frame: &mut Frame<'_>, area: Rect) {
     let outlier = &explained.outlier;
@@ -42,7 +27,7 @@ pub(super) fn draw(page: &OutlierPage, explained: &Explained, frame: &mut Frame<
     let current = rows.get(at).map(|row| (row.segment, owner(row.path.len().saturating_sub(1), row.segment)));
     let (view, unit) = (page.segments.view(outlier), outlier.time_unit);
     let chart = Chart { lanes: &explained.lanes, view, unit, current };
-    let mut top = chart.lines(shown(explained.lanes.len(), area), columns);
+    let mut top = chart.lines(lanes_shown(explained.lanes.len(), area), columns);
     top.push(legend(outlier, columns));
     let height = u16::try_from(top.len()).unwrap_or(u16::MAX).min(inner.height);
     frame.render_widget(Paragraph::new(top), Rect { height, ..inner });
@@ -132,25 +117,6 @@ fn line(row: &Row<'_>, outlier: &OutlierReport, columns: u16) -> Line<'static> {
         Span::styled(cause, bold()),
         Span::styled(detail, dim()),
     ])
-}
-
-/// What is known of a segment, and from where: in `columns`.
-pub(super) fn proof(segment: &SegmentReport, outlier: &OutlierReport, columns: usize) -> Vec<Line<'static>> {
-    let tid = segment.tid.map_or_else(String::new, |tid| format!(", tid {tid}"));
-    let edges = match segment.edge_uncertainty_ns {
-        0 => String::new(),
-        edge => format!(", edges ±{}", length(edge, outlier.time_unit)),
-    };
-    let title = format!("{}, {}{tid}{edges}", segment.cause, segment.certainty);
-    let wrapped = |text: &str| wrap(&for_terminal(text), columns).into_iter().filter(|line| !line.is_empty());
-    let mut lines = vec![Line::styled(cell(&title, columns), Style::new().fg(Color::Cyan))];
-    lines.extend(wrapped(&segment.detail).map(Line::raw));
-    if !segment.during.is_empty() {
-        lines.extend(wrapped("Space shows what the thread that ended the wait did meanwhile").map(Line::raw));
-    }
-    let evidence = segment.evidence.iter().map(|evidence| fitting(&evidence.words(), columns));
-    lines.extend(evidence.map(|words| Line::styled(words, dim())));
-    lines
 }
 
 /// As much of it as there is room for.

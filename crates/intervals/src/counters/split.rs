@@ -17,7 +17,7 @@ pub enum Side {
     Above,
 }
 
-/// A threshold, and how well it tells slow from fast.
+/// A threshold, and how well it separates slow from fast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
     /// Where the slow ones lie.
@@ -36,7 +36,7 @@ pub struct Split {
     pub p: f64,
 }
 
-/// A border between two neighbouring values, and what lies below it.
+/// A border between two adjacent values, and what lies below it.
 #[derive(Clone, Copy)]
 struct Border {
     below: f64,
@@ -64,7 +64,7 @@ impl Split {
         self.slow_matched as f64 / self.slow as f64 - self.fast_matched as f64 / self.fast as f64
     }
 
-    /// The separation times both counts, and how many intervals are told right.
+    /// The separation times both counts, and how many intervals are classified correctly.
     fn rank(&self) -> (i128, i128) {
         let product = |a: u64, b: u64| i128::from(a) * i128::from(b);
         let separation = product(self.slow_matched, self.fast) - product(self.fast_matched, self.slow);

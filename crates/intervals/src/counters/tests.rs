@@ -1,4 +1,4 @@
-//! Test that counters that go with slowness are found and chance is not, by calculations made by hand.
+//! Test that counters that correlate with slow intervals are found and chance is not, by calculations made by hand.
 
 use model::{Counter, Interval, IntervalId, Tsc, TscRange};
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 use model::Counter;
 use perfdata::{FieldValue, TracepointField, TracepointFormat};
 
-use crate::Error;
+use crate::error::Error;
 use crate::pairing::MOST_COUNTERS;
 
 /// The longest part of a text or byte field that is used as a key.

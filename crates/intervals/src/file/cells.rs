@@ -55,7 +55,7 @@ impl Splitter {
             read += took;
             written += wrote;
             ended += cells;
-            // An empty input tells the reader that the record ends; any other end means the same for us.
+            // An empty input signals the end of the record; any other end means the same for us.
             if !matches!(result, csv_core::ReadRecordResult::InputEmpty) || cells + took + wrote == 0 {
                 break;
             }
@@ -133,7 +133,7 @@ pub(super) fn not_a_time(column: &str, cell: &[u8]) -> String {
     } else if cell.iter().all(u8::is_ascii_digit) {
         "does not fit in 64 bits"
     } else {
-        "is no unsigned number"
+        "is not an unsigned number"
     };
     format!("{column} {shown:?} {why}: the line is left out")
 }

@@ -49,7 +49,7 @@ type Refusal = (&'static str, String);
 
 /// Reads what follows the header line into `draft`.
 ///
-/// The outer error is the operating system's, the inner one tells what is wrong with the line of column names.
+/// The outer error is the operating system's, the inner one describes the error in the line of column names.
 pub(super) fn read<R: BufRead>(
     lines: &mut Lines<R>,
     draft: &mut Draft,
@@ -120,7 +120,7 @@ impl Columns {
         let has = |column: Column| columns.known[column as usize].is_some();
         match (has(Column::Mark), has(Column::Start), has(Column::Stop)) {
             (true, ..) | (_, true, true) => Ok(columns),
-            _ => Err("the columns name neither `start` and `stop` (a line per interval) nor `mark` (a line per mark)"
+            _ => Err("the columns name neither `start` and `stop` (a line per interval) nor `mark` (a line per marker)"
                 .to_owned()),
         }
     }

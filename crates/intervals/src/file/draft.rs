@@ -1,4 +1,4 @@
-//! What a file said before its clock is joined: rows and marks in the file's clock, and the pairs, which may stand
+//! The content of a file before its clock is converted: rows and marks in the file's clock, and the pairs, which may stand
 //! anywhere in the file. [`Draft::finish`] joins, pairs and sorts.
 
 use std::collections::HashSet;
@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use model::{Interval, Severity, Tsc, TscRange};
 
 use crate::clock::{Clock, ClockPair, Clocks, Join};
+use crate::error::Error;
 use crate::findings::{Findings, Origin};
+use crate::interval_set::IntervalSet;
 use crate::pairing::{self, Mark};
-use crate::{Error, IntervalSet};
 
 use super::mark_context::MarkContext;
 
@@ -54,7 +55,11 @@ impl Draft {
     pub(super) fn refuse_counter(&mut self, line: u64, name: &str, value: &str) {
         let cut = |text: &str| text.chars().take(40).collect::<String>();
         self.findings.add(Severity::Warning, "wrong counters", Origin::Line(line), || {
-            format!("counter {:?}: {:?} is no finite number: the counter is left out", cut(name), cut(value))
+            format!(
+                "counter {:?}: {:?} is not a finite number: the counter is left out",
+                cut(name),
+                cut(value)
+            )
         });
     }
 
@@ -133,7 +138,7 @@ fn note_bound(join: &Join, findings: &mut Findings) {
         let (clock, bound) = (join.clock(), join.bound_ns());
         findings.add(Severity::Note, "clock bounds", Origin::Unknown, || {
             format!(
-                "times were joined from {clock} through its clock pairs; each may be off by up to {bound} ns"
+                "times were converted from {clock} by its clock pairs; each may be off by up to {bound} ns"
             )
         });
     }

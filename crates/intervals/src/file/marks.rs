@@ -36,18 +36,18 @@ pub(super) fn keep_mark(
     };
     let last = draft.context.last_mark(line.thread).filter(|_| kind == MarkKind::Counter);
     let Some(at) = line.at.or(last) else {
-        return Err(("wrong times", "the mark has no time: the line is left out".to_owned()));
+        return Err(("wrong times", "the marker has no time: the line is left out".to_owned()));
     };
     if line.key.is_empty() && line.thread.is_none() {
         return Err((
-            "marks without key and thread",
-            "neither a key nor pid and tid say what the mark belongs to: the line is left out".to_owned(),
+            "markers without key and thread",
+            "neither a key nor pid and tid say what the marker belongs to: the line is left out".to_owned(),
         ));
     }
     if draft.marks.len() >= MOST_MARKS {
         return Err((
-            "marks beyond the limit",
-            "100 million marks are kept: the rest is left out".to_owned(),
+            "markers beyond the limit",
+            "100 million markers are kept: the rest is left out".to_owned(),
         ));
     }
     let label = draft.context.enter(line.label, line.thread, at);

@@ -34,7 +34,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, draft: &mut Draft) -> std::
                 [] => {}
                 [b'#', comment @ ..] => keep_comment(comment, draft, line),
                 [b'{', ..] => objects::keep_line(text, draft, line, 0),
-                _ => draft.refuse(line, "other lines", "is no clock pair: left out".to_owned()),
+                _ => draft.refuse(line, "other lines", "is not a clock pair: left out".to_owned()),
             },
         }
     }

@@ -32,7 +32,7 @@ fn numbers<const N: usize>(text: &[u8], separator: u8) -> Option<[u64; N]> {
     parts.next().is_none().then_some(numbers)
 }
 
-/// Nanoseconds of the digits behind the point; more than nine are cut.
+/// Nanoseconds of the digits after the point; more than nine are cut.
 fn fraction_ns(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

@@ -75,7 +75,7 @@ impl MarkCache {
     /// Keeps `found`: written beside the file first, so that a reader never sees half of it.
     ///
     /// # Errors
-    /// The operating system's; a folder that cannot be written is no reason to give up what was found. [`io::ErrorKind::PermissionDenied`] where nobody may write into the folder, even if
+    /// The operating system's; a folder that cannot be written is no reason to give up what was found. [`io::ErrorKind::PermissionDenied`] where no one may write into the folder, even if
     /// this process (root's) could.
     pub fn store(&self, found: &FoundCalls) -> io::Result<()> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());

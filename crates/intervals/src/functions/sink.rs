@@ -41,7 +41,7 @@ pub struct FunctionCalls<'e> {
 
 impl<'e> FunctionCalls<'e> {
     /// For the flow of `cpu`. `entries` must be in ascending order. Items that begin outside of `range` are not looked
-    /// at, so that neighbouring windows of one stream, which overlap, find nothing twice.
+    /// at, so that adjacent windows of one stream, which overlap, find nothing twice.
     pub fn new(entries: &'e [EntryPoint], cpu: Option<Cpu>, range: TscRange) -> FunctionCalls<'e> {
         FunctionCalls { entries, cpu, range, current: None, done: Vec::new(), in_kernel: false }
     }

@@ -15,7 +15,7 @@ const DEEPEST: usize = 1 << 14;
 /// The most returns to unknown callers that are remembered per stretch.
 const MOST_RETURNS: usize = 1 << 16;
 
-/// A call instruction has at most this many bytes, so its return address lies that near behind it.
+/// A call instruction has at most this many bytes, so its return address lies that near after it.
 const LONGEST_INSTRUCTION: u64 = 15;
 
 /// A wanted function has been entered.
@@ -47,7 +47,7 @@ pub(super) struct Frame {
 /// A return that no frame of this stretch explains: it ends one of an earlier stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Foreign {
-    /// A near return to this address; `None` where the trace does not tell.
+    /// A near return to this address; `None` where the trace does not give it.
     Near(Option<u64>),
     /// The end of an interrupt, exception or system call.
     Far,
@@ -158,7 +158,7 @@ impl Stack {
                 Foreign::Left => self.leave(at),
             }
         }
-        // Nobody is left to explain these.
+        // No open call explains these.
         self.foreign.clear();
         self.finished.append(&mut later.finished);
         self.unfinished += later.unfinished;
@@ -211,7 +211,7 @@ impl Stack {
         }
     }
 
-    /// A return used as a jump (a retpoline right behind its own call), or one to a caller from before this stretch.
+    /// A return used as a jump (a retpoline directly after its own call), or one to a caller from before this stretch.
     fn unexplained_return(&mut self, target: Option<u64>, at: Tsc) {
         if self.fresh_call {
             if let Some(frame) = self.frames.pop_back() {

@@ -9,7 +9,7 @@ const F: u64 = 0x1000;
 const KERNEL: u64 = 0xffff_ffff_8000_0000;
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 
-/// A flow in the making: each item is one tick behind the last.
+/// A flow in the making: each item is one tick after the last.
 struct Script {
     items: Vec<FlowItem>,
     now: u64,
@@ -383,12 +383,12 @@ fn calls_that_are_left_out_are_counted() {
         what,
         [
             "no return lies in the trace for 1 call of f (still open, longjmp, exception, or lost): it is left out",
-            "no time packet lies before 1 call of f: it is left out",
+            "no timing packet lies before 1 call of f: it is left out",
         ]
     );
     let (ids, what) = said(vec![call(0, 2), call(0, 4), call(5, 9)], 0);
     assert_eq!(
         (ids, what),
-        (vec![2], vec!["no time packet lies before 2 calls of f: they are left out".to_owned()])
+        (vec![2], vec!["no timing packet lies before 2 calls of f: they are left out".to_owned()])
     );
 }

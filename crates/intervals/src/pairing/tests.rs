@@ -166,7 +166,7 @@ fn an_interval_holds_a_bounded_number_of_stages() {
     marks.push(end(None, 200, 1));
     let set = pair(marks, Findings::new());
     assert_eq!(set.intervals[0].stages.len(), MOST_STAGES);
-    assert!(set.diagnostics.last().expect("a count").what.contains("more marks beyond the limits"));
+    assert!(set.diagnostics.last().expect("a count").what.contains("more markers beyond the limits"));
 }
 
 fn any_mark() -> impl Strategy<Value = Mark> {

@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Bits `low` to `high` of a payload, both included; bit 0 is the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum PtwriteForm {
     },
     /// A mark at the start and one at the stop.
     Pair {
-        /// The field that tells them apart.
+        /// The field that distinguishes them.
         tag: BitField,
         /// Its value at the start.
         begin: u64,
@@ -45,7 +45,7 @@ pub struct PtwriteSpec {
 }
 
 impl BitField {
-    /// Bits `low` to `high`; `None` where they are not in order or behind bit 63.
+    /// Bits `low` to `high`; `None` where they are not in order or after bit 63.
     pub fn new(low: u32, high: u32) -> Option<BitField> {
         (low <= high && high < 64).then_some(BitField { low, high })
     }
@@ -81,7 +81,7 @@ struct Parts {
     counters: Vec<(String, BitField)>,
 }
 
-const FORMS: &str = "write `id=40..63,ticks=0..39` (a mark at the stop) or `begin=0x51,end=0x52,tag=56..63,id=32..55` (a pair of marks)";
+const FORMS: &str = "write `id=40..63,ticks=0..39` (a marker at the stop) or `begin=0x51,end=0x52,tag=56..63,id=32..55` (a pair of markers)";
 
 impl FromStr for PtwriteSpec {
     type Err = Error;
@@ -130,11 +130,13 @@ impl Parts {
                     }
                 }
                 if begin == end {
-                    return Err("begin and end are the same value, so marks cannot be told apart".to_owned());
+                    return Err(
+                        "begin and end are the same value, so markers cannot be distinguished".to_owned()
+                    );
                 }
                 PtwriteForm::Pair { tag, begin, end }
             }
-            (Some(_), ..) => return Err(format!("ticks does not go with begin, end or tag; {FORMS}")),
+            (Some(_), ..) => return Err(format!("ticks excludes begin, end and tag; {FORMS}")),
             _ => return Err(format!("neither ticks nor begin, end and tag are all there; {FORMS}")),
         };
         let named = [("tag", self.tag), ("ticks", self.ticks)];
@@ -158,7 +160,7 @@ fn field(name: &str, value: &str) -> Result<BitField, String> {
     };
     let (Some(low), Some(high)) = (bit(low.trim()), bit(high.trim())) else {
         return Err(format!(
-            "{name}={value} is no bit field: write LOW..HIGH, both from 0 to 63, or one bit"
+            "{name}={value} is not a bit field: write LOW..HIGH, both from 0 to 63, or one bit"
         ));
     };
     if low > high {
@@ -174,5 +176,5 @@ fn constant(name: &str, value: &str) -> Result<u64, String> {
         None if value.bytes().all(|byte| byte.is_ascii_digit()) => value.parse().ok(),
         _ => None,
     };
-    number.ok_or_else(|| format!("{name}={value} is no number: write the value of tag, as {name}=0x51"))
+    number.ok_or_else(|| format!("{name}={value} is not a number: write the value of tag, as {name}=0x51"))
 }

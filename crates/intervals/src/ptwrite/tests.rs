@@ -44,20 +44,20 @@ fn refusals_say_what_is_wrong() {
         ("=5,ticks=0..3", "no name"),
         ("ticks=39..0", "write ticks=0..39"),
         ("ticks=0..64", "beyond bit 63"),
-        ("ticks=0..9999", "no bit field"),
-        ("ticks=-1..3", "no bit field"),
-        ("ticks=0..3..5", "no bit field"),
-        ("ticks=a", "no bit field"),
+        ("ticks=0..9999", "not a bit field"),
+        ("ticks=-1..3", "not a bit field"),
+        ("ticks=0..3..5", "not a bit field"),
+        ("ticks=a", "not a bit field"),
         ("ticks=0..3,ticks=4..5", "named twice"),
         ("x=0,x=1,ticks=0..3", "named twice"),
         ("id=0..3", "neither ticks nor"),
         ("begin=1,end=2,id=0..3", "neither ticks nor"),
-        ("begin=1,end=2,tag=0..3,ticks=4..5", "does not go with"),
+        ("begin=1,end=2,tag=0..3,ticks=4..5", "ticks excludes begin, end and tag"),
         ("begin=1,end=1,tag=0..3", "the same value"),
         ("begin=0x100,end=1,tag=56..63", "does not fit in the 8 bits"),
-        ("begin=-1,end=1,tag=56..63", "no number"),
-        ("begin=0x,end=1,tag=56..63", "no number"),
-        ("begin=,end=1,tag=56..63", "no number"),
+        ("begin=-1,end=1,tag=56..63", "not a number"),
+        ("begin=0x,end=1,tag=56..63", "not a number"),
+        ("begin=,end=1,tag=56..63", "not a number"),
         ("id=0..40,ticks=0..39", "share bits"),
         ("begin=1,end=2,tag=0..7,id=7..9", "id and tag share bits"),
     ] {
@@ -139,7 +139,7 @@ fn ids_that_wrap_stay_unique() {
 fn without_a_time_packet_there_is_no_interval() {
     let set = from_ptwrites(&spec("ticks=0..7"), [at(0, 1, 0), at(100, 1, 5)]);
     assert_eq!(intervals(&set), [(0, 95, 100)]);
-    assert!(set.diagnostics[0].what.contains("before the first time packet"));
+    assert!(set.diagnostics[0].what.contains("before the first timing packet"));
 }
 
 #[test]

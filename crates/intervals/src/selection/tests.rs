@@ -9,7 +9,7 @@ fn nanoseconds() -> Option<TimeConversion> {
     TimeConversion::new(0, 1, 0)
 }
 
-/// Intervals one behind the other, 1 us apart at least, with these durations in ns.
+/// Intervals one after the other, 1 us apart at least, with these durations in ns.
 fn intervals(durations: &[u64]) -> Vec<Interval> {
     let one = |(id, &duration): (u64, &u64)| {
         let start = id * 1_000_000;

@@ -4,6 +4,7 @@ use crate::bytes::Fields;
 
 /// Which CPUs share a core, a die, a socket. CPU lists are the kernel's: `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CpuTopology {
     /// One list of CPUs a socket.
     pub sockets: Vec<String>,
@@ -17,6 +18,7 @@ pub struct CpuTopology {
 
 /// Where a CPU sits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CpuLocation {
     /// The core's number in its socket.
     pub core: u32,
@@ -28,6 +30,7 @@ pub struct CpuLocation {
 
 /// A NUMA node.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NumaNode {
     /// Its number.
     pub node: u32,
@@ -41,6 +44,7 @@ pub struct NumaNode {
 
 /// Which blocks of physical memory are on which NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryTopology {
     /// Bytes of a block.
     pub block_size: u64,
@@ -50,6 +54,7 @@ pub struct MemoryTopology {
 
 /// The memory of a NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NodeMemory {
     /// The node's number.
     pub node: u64,
@@ -71,6 +76,7 @@ impl MemoryTopology {
 
 /// A cache and the CPUs that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CpuCache {
     /// 1, 2, 3.
     pub level: u32,

@@ -5,7 +5,8 @@ use model::{BuildId, PerfTime};
 use super::{ClockData, Compression, EventGroup, Features, FileBuildId, bit, machine};
 use crate::attr::Attr;
 use crate::bytes::Fields;
-use crate::record::{Header, build_id_record};
+use crate::record::Header;
+use crate::record::user::build_id as build_id_record;
 
 impl Features {
     pub(super) fn parse_section(&mut self, bit: u32, bytes: &[u8], attrs: &mut Vec<Attr>) -> Option<()> {
@@ -46,7 +47,7 @@ impl Features {
     }
 }
 
-/// Entries like the `HEADER_BUILD_ID` record, one behind the other.
+/// Entries like the `HEADER_BUILD_ID` record, one after the other.
 fn parse_build_ids(mut bytes: &[u8], build_ids: &mut Vec<FileBuildId>) -> Option<()> {
     while !bytes.is_empty() {
         let header = Header::read(bytes)?;

@@ -53,7 +53,7 @@ fn blocks_of_memory_belong_to_nodes() {
     let nodes =
         [0, 0x17ff_ffff, 0x1800_0000, 0x2000_0000, 0x2_0000_0000].map(|address| memory.node_of(address));
     assert_eq!(nodes, [Some(0), Some(0), Some(1), None, Some(0)]);
-    // A bitmap that is said to be larger than the section.
+    // A bitmap that claims to be larger than the section.
     for bits in [u64::MAX, 1 << 40, 129] {
         let damaged = [&section[..24], &node(0, bits), &section[48..]].concat();
         let perf_data = file().feature(22, damaged).open();

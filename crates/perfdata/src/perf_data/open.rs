@@ -9,17 +9,21 @@ use super::PerfData;
 use crate::attr;
 use crate::auxtrace_index::AuxtraceIndex;
 use crate::directory::{self, Directory};
+use crate::error::Error;
 use crate::features::{self, Features};
 use crate::file::Pieces;
-use crate::files::Files;
 use crate::header::Header;
 use crate::intel_pt::IntelPtInfo;
+use crate::ordered_records::{OrderedRecords, sorted};
+use crate::policy::files::Files;
+use crate::policy::machine::Machine;
+use crate::policy::numa::Numa;
+use crate::policy::slice::note::SliceNote;
 use crate::reads::ReadNotes;
 use crate::record::{HEADER_SIZE, Layout, Record};
-use crate::slice::SliceNote;
+use crate::record_index::{Walked, Walker};
+use crate::repeats;
 use crate::tracepoint::{self, Formats};
-use crate::walk::{Walked, Walker, sorted};
-use crate::{Error, Machine, Numa};
 
 impl PerfData {
     /// Opens a perf.data file, or a perf.data directory (`data`, `kcore_dir`).
@@ -28,7 +32,7 @@ impl PerfData {
     ///
     /// # Errors
     /// Where the file cannot be read, is no perf.data, or is of a kind that cannot be used (pipe mode, big-endian).
-    /// Damage behind the header is no error: see [`PerfData::diagnostics`].
+    /// Damage after the header is no error: see [`PerfData::diagnostics`].
     pub fn open(path: &Path) -> Result<PerfData, Error> {
         let directory = directory::find(path)?;
         let mut pieces = Pieces::default();
@@ -70,19 +74,23 @@ impl PerfData {
         let layout = Layout::new(&attrs);
         let slice_note = SliceNote::of(file, &header);
         let walked = walk_all(&mut pieces, &header, &layout, &mut diagnostics);
-        let mut perf_data = PerfData {
-            directory,
+        let mut records = OrderedRecords {
             pieces,
             attrs,
-            features,
-            machine,
-            numa,
             formats,
             layout,
             index: sorted(walked.index),
             map_index: sorted(walked.map_index),
-            backwards: walked.backwards,
             repeats: Vec::new(),
+        };
+        repeats::leave_out(&mut records, &mut diagnostics);
+        let mut perf_data = PerfData {
+            directory,
+            records,
+            features,
+            machine,
+            numa,
+            backwards: walked.backwards,
             counts: walked.counts,
             aux_buffers: walked.aux_buffers,
             intel_pt: None,
@@ -97,7 +105,6 @@ impl PerfData {
             slice_note,
             origins: OnceLock::new(),
         };
-        perf_data.leave_out_repeats();
         perf_data.finish(walked.auxtrace_info, walked.time_conv);
         Ok(perf_data)
     }
@@ -165,13 +172,13 @@ impl PerfData {
     }
 
     fn body_at(&self, offset: FileOffset) -> Option<&[u8]> {
-        let bytes = self.pieces.record(offset);
+        let bytes = self.records.pieces.record(offset);
         let size = crate::record::Header::read(bytes)?.size;
         bytes.get(HEADER_SIZE..usize::from(size))
     }
 
     fn find_time_conversion(&mut self, time_conv: Option<FileOffset>) -> Option<TimeConversion> {
-        let uses_clock = self.attrs.iter().find(|attr| attr.use_clockid()).map(|attr| attr.clockid);
+        let uses_clock = self.records.attrs.iter().find(|attr| attr.use_clockid()).map(|attr| attr.clockid);
         if let Some(clock) = uses_clock {
             self.diagnostics.push(Diagnostic::warning(format!(
                 "recorded with `-k` (clock {clock}): its times cannot be related to the trace's TSC; \
@@ -189,8 +196,8 @@ impl PerfData {
         let conversion = of_info.and_then(|pt| pt.time_conversion).or_else(of_record);
         if conversion.is_none() && self.intel_pt.is_some() {
             self.diagnostics.push(Diagnostic::warning(
-                "the file does not say how perf's times relate to the TSC: \
-                 switches and tracepoints cannot be joined with the trace",
+                "the TSC to perf-time conversion is missing: \
+                 switches and tracepoints cannot be matched with the trace",
             ));
         }
         conversion

@@ -46,7 +46,7 @@ fn a_machine_file_of_another_host_is_not_used() {
     };
     assert_eq!(used(r#""host": "trade7""#, Some("trade7")), (true, false));
     assert_eq!(used(r#""host": "trade8""#, Some("trade7")), (false, true));
-    // The one or the other does not tell.
+    // One of the two is missing.
     assert_eq!(used(r#""host": null"#, Some("trade7")), (true, false));
     assert_eq!(used(r#""host": "trade8""#, None), (true, false));
 }
@@ -109,7 +109,7 @@ fn records_come_in_the_order_of_time() {
     let order: Vec<_> =
         perf_data.records().map(|record| (record.time.map(|time| time.0), record.offset)).collect();
     let times: Vec<_> = order.iter().map(|(time, _)| *time).collect();
-    // FINISHED_ROUND has no time and stays behind the record before it; equal times keep the file's order.
+    // FINISHED_ROUND has no time and stays after the record before it; equal times keep the file's order.
     assert_eq!(times, [None, Some(100), Some(300), None, Some(300)]);
     assert!(order[2].1 < order[3].1 && order[3].1 < order[4].1);
     let within = |from, to| perf_data.records_in(PerfTime(from)..PerfTime(to)).count();

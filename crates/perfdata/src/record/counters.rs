@@ -16,10 +16,11 @@ mod format {
 
 /// What the sampled instruction cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Weight {
     /// One number (`PERF_SAMPLE_WEIGHT`), of a meaning that depends on the event.
     Whole(u64),
-    /// Three parts (`PERF_SAMPLE_WEIGHT_STRUCT`, Linux 5.12), each 0 where the PMU does not tell it.
+    /// Three parts (`PERF_SAMPLE_WEIGHT_STRUCT`, Linux 5.12), each 0 where the PMU does not report it.
     Parts {
         /// `var1_dw`: core cycles until the memory access had its data; of a transaction that aborted those in vain.
         memory: u32,
@@ -42,7 +43,7 @@ impl Weight {
         }
     }
 
-    /// Core cycles between the retirement of the instruction before and this one's, where an Intel PMU tells them.
+    /// Core cycles between the retirement of the instruction before and this one's, where an Intel PMU reports them.
     pub fn retire_latency(self) -> Option<u16> {
         match self {
             Weight::Parts { retire, .. } if retire > 0 => Some(retire),
@@ -58,20 +59,20 @@ pub struct Counter {
     pub value: u64,
     /// Its id, which names event and CPU or thread; `None` where reads hold none.
     pub id: Option<u64>,
-    /// Samples of it that were lost; `None` where reads do not tell.
+    /// Samples of it that were lost; `None` where reads do not hold it.
     pub lost: Option<u64>,
 }
 
 /// What the counters of a group, or one alone, stood at when a sample was taken (`PERF_SAMPLE_READ`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterRead<'a> {
-    /// Nanoseconds for which the group was switched on, where reads tell.
+    /// Nanoseconds for which the group was switched on, where reads hold it.
     pub time_enabled: Option<u64>,
     /// Nanoseconds for which it counted: less, where it took turns with others.
     pub time_running: Option<u64>,
     /// Of an event that is read alone: its counter.
     alone: Option<Counter>,
-    /// Of a group: its counters, one behind the other.
+    /// Of a group: its counters, one after the other.
     group: &'a [u8],
     read_format: u64,
 }

@@ -10,8 +10,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataSource(pub u64);
 
-/// Whether data came from the NUMA node of the CPU that asked for it.
+/// Whether data came from the NUMA node of the CPU that requested it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Distance {
     /// It did, or from a cache of that node.
     Local,
@@ -21,10 +22,11 @@ pub enum Distance {
 
 /// What held the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MemoryLevel {
     /// Cache of this level.
     Cache(u8),
-    /// Some cache; which is not told.
+    /// Some cache; the level is unknown.
     AnyCache,
     /// A line that was on its way already.
     FillBuffer,
@@ -32,7 +34,7 @@ pub enum MemoryLevel {
     Ram,
     /// Persistent memory.
     PersistentMemory,
-    /// Memory behind a CXL link.
+    /// Memory on a CXL link.
     Cxl,
     /// A device, or memory that is not cached.
     Uncached,
@@ -57,13 +59,13 @@ impl DataSource {
         self.0 >> shift & ((1 << bits) - 1)
     }
 
-    /// The bits of `mem_lvl`; none where they tell of a miss alone.
+    /// The bits of `mem_lvl`; none where they report a miss only.
     const fn levels(self) -> u64 {
         let levels = self.field(5, 14);
         if levels & level_bit::HIT == 0 { 0 } else { levels }
     }
 
-    /// What held the data; `None` where that is not told.
+    /// What held the data; `None` where that is unknown.
     pub fn level(self) -> Option<MemoryLevel> {
         let levels = self.levels();
         let has = |bits| levels & bits != 0;
@@ -88,7 +90,7 @@ impl DataSource {
         })
     }
 
-    /// Whether the data came from the CPU's own node; `None` where the level is not told, or is none that has a node.
+    /// Whether the data came from the CPU's own node; `None` where the level is unknown, or is none that has a node.
     ///
     /// The number of hops is the most exact: another core of the same node is remote to the core, but not to the node.
     pub fn distance(self) -> Option<Distance> {
@@ -114,12 +116,12 @@ impl fmt::Display for DataSource {
         match self.level() {
             Some(MemoryLevel::Cache(level)) => write!(f, "L{level} cache")?,
             Some(MemoryLevel::AnyCache) => f.write_str("a cache")?,
-            Some(MemoryLevel::FillBuffer) => f.write_str("a line under way")?,
+            Some(MemoryLevel::FillBuffer) => f.write_str("a line fill buffer (LFB)")?,
             Some(MemoryLevel::Ram) => f.write_str("RAM")?,
             Some(MemoryLevel::PersistentMemory) => f.write_str("persistent memory")?,
             Some(MemoryLevel::Cxl) => f.write_str("CXL memory")?,
             Some(MemoryLevel::Uncached) => f.write_str("uncached memory")?,
-            None => f.write_str("a place that is not told")?,
+            None => f.write_str("N/A")?,
         }
         match self.distance() {
             Some(Distance::Remote) => f.write_str(" of another node"),

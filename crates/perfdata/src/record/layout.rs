@@ -133,7 +133,7 @@ impl Layout {
     }
 }
 
-/// What all agree on; `None` where they do not, or where nobody has it.
+/// What all agree on; `None` where they do not, or where none has it.
 fn agreed<T: Copy + PartialEq>(mut positions: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = positions.next()??;
     positions.all(|position| position == Some(first)).then_some(first)

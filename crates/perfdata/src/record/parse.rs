@@ -3,7 +3,7 @@
 use model::{FileOffset, ThreadId};
 
 use super::header::{HEADER_SIZE, Header};
-use super::layout::{Schema, thread};
+use super::layout::{Identity, Schema, thread};
 use super::{Mmap, Record, TimedRecord, kinds, sample, user};
 use crate::aux::AuxFlags;
 use crate::bytes::Fields;
@@ -33,12 +33,16 @@ pub(crate) fn parse<'a>(schema: Schema<'a>, offset: FileOffset, bytes: &'a [u8])
         };
         return Some(TimedRecord { time, ..unplaced(record) });
     }
-    if header.kind == kinds::SAMPLE {
-        let parsed = sample::parse(schema, header.misc, body, offset);
-        return Some(parsed.unwrap_or_else(|| unplaced(Record::Damaged { kind: header.kind })));
-    }
-    let (own, identity) = schema.layout.split_trailer(body);
-    let record = parse_kernel(header, &mut Fields::new(own)).unwrap_or(Record::Damaged { kind: header.kind });
+    let (record, identity) = if header.kind == kinds::SAMPLE {
+        match sample::parse(schema, header.misc, body) {
+            Some((sample, identity)) => (Some(Record::Sample(Box::new(sample))), identity),
+            None => (None, Identity::default()),
+        }
+    } else {
+        let (own, identity) = schema.layout.split_trailer(body);
+        (parse_kernel(header, &mut Fields::new(own)), identity)
+    };
+    let record = record.unwrap_or(Record::Damaged { kind: header.kind });
     let (time, cpu, thread, id) = (identity.time, identity.cpu, identity.thread, identity.id);
     Some(TimedRecord { offset, time, cpu, thread, id, record })
 }

@@ -4,13 +4,12 @@
 
 use std::ops::Range;
 
-use model::{FileOffset, ThreadId};
+use model::ThreadId;
 
 use super::counters::{CounterRead, Weight};
 use super::data_source::DataSource;
 use super::header::HEADER_SIZE;
-use super::layout::{Schema, cpu, time};
-use super::{Record, TimedRecord};
+use super::layout::{Identity, Schema, cpu, time};
 use crate::attr::{Attr, sample_type as st};
 use crate::bytes::Fields;
 use crate::tracepoint::{FieldValue, TracepointFormat};
@@ -23,6 +22,7 @@ const BRANCH_ENTRY_SIZE: u64 = 24;
 
 /// A sample. Fields that its event does not record are `None`.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Sample<'a> {
     /// The event it belongs to; `None` where its id is in no attribute.
     pub attr: Option<&'a Attr>,
@@ -88,13 +88,9 @@ impl<'a> Sample<'a> {
     }
 }
 
+/// The sample of a record with this `misc` and body, and when, where and of which thread it was taken.
 #[allow(clippy::cast_possible_truncation)] // Three bits.
-pub(super) fn parse<'a>(
-    schema: Schema<'a>,
-    misc: u16,
-    body: &'a [u8],
-    offset: FileOffset,
-) -> Option<TimedRecord<'a>> {
+pub(super) fn parse<'a>(schema: Schema<'a>, misc: u16, body: &'a [u8]) -> Option<(Sample<'a>, Identity)> {
     let known = schema.layout.attr_of_sample(body).and_then(|number| schema.attrs.get(number));
     let attr = known.or_else(|| schema.attrs.first().filter(|_| schema.layout.is_uniform()))?;
     let bits = attr.sample_type;
@@ -115,8 +111,7 @@ pub(super) fn parse<'a>(
     parse_payload(&mut sample, attr, &mut fields, body.len())?;
     sample.format =
         known.filter(|attr| attr.is_tracepoint()).and_then(|attr| schema.formats.by_id(attr.config));
-    let record = Record::Sample(Box::new(sample));
-    Some(TimedRecord { offset, time: sample_time, cpu, thread, id, record })
+    Some((sample, Identity { thread, time: sample_time, cpu, id }))
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // Two halves of a word.
@@ -124,7 +119,7 @@ fn thread_of(word: u64) -> ThreadId {
     ThreadId::new(word as i32, (word >> 32) as i32)
 }
 
-/// The fields of variable length, and those behind them.
+/// The fields of variable length, and those after them.
 fn parse_payload<'a>(
     sample: &mut Sample<'a>,
     attr: &Attr,

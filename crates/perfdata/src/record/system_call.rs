@@ -1,6 +1,6 @@
 //! A sample of `raw_syscalls:sys_enter`, `sys_exit`, or of a tracepoint of one call (`syscalls:sys_enter_futex`).
 
-use super::Sample;
+use super::sample::Sample;
 use crate::tracepoint::FieldValue;
 
 /// As many arguments as there are registers for them.
@@ -15,7 +15,7 @@ pub struct SystemCall {
     pub step: SystemCallStep,
 }
 
-/// What a record of a system call tells besides.
+/// What a record of a system call holds besides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SystemCallStep {
     /// Its arguments as far as they are recorded.

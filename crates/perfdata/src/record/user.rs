@@ -5,9 +5,9 @@
 use model::{Pid, ThreadId, Tid, TimeConversion};
 
 use super::header::Header;
-use super::layout::thread;
+use super::layout::{cpu, thread, time};
 use super::{AuxtraceError, BuildIdRecord, Record, kinds};
-use crate::bytes::{Fields, text};
+use crate::bytes::Fields;
 
 /// `PERF_RECORD_MISC_CPUMODE_MASK` and its value for the kernel.
 const CPU_MODE_MASK: u16 = 7;
@@ -85,20 +85,13 @@ pub(crate) fn conversion(shift: u64, mult: u64, zero: u64) -> Option<TimeConvers
 
 fn auxtrace_error<'a>(fields: &mut Fields<'a>) -> Option<AuxtraceError<'a>> {
     let (kind, code) = (fields.u32()?, fields.u32()?);
-    let cpu = super::cpu_number(fields.u32()?);
+    let cpu = cpu(fields.u32()?);
     let thread: ThreadId = thread(fields)?;
     let format = fields.u32()?;
     let ip = fields.u64()?;
     // Before format 1 there was no time.
-    let time = if format >= 1 { super::time_of(fields.u64()?) } else { None };
+    let time = if format >= 1 { time(fields.u64()?) } else { None };
     let message = fields.bytes(MESSAGE_SIZE.min(fields.rest().len()))?;
     let message = Fields::new(message).c_string();
     Some(AuxtraceError { kind, code, cpu, thread, ip, time, message })
-}
-
-impl AuxtraceError<'_> {
-    /// The message as text.
-    pub fn message_text(&self) -> String {
-        text(self.message)
-    }
 }

@@ -106,7 +106,7 @@ impl TracepointField {
         Some(number(bytes, self.signed).unwrap_or(FieldValue::Bytes(bytes)))
     }
 
-    /// `payload` with `text` in this field, and what it told zeroed. What has no room is cut off; what would lie further
+    /// `payload` with `text` in this field, and what it held zeroed. What has no room is cut off; what would lie further
     /// away than a `__data_loc` reaches is left empty.
     pub(crate) fn with_text(&self, payload: &[u8], text: &[u8]) -> Option<Vec<u8>> {
         let place = self.place(payload)?;

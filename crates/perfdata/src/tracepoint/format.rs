@@ -104,7 +104,7 @@ fn parse_declaration(text: &str) -> Option<Declaration<'_>> {
     } else {
         (Location::Fixed, text)
     };
-    // An array's brackets stand behind the name, or behind the type where the length is not fixed.
+    // An array's brackets stand after the name, or after the type where the length is not fixed.
     let (rest, behind_name) = match rest.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
         Some((rest, _length)) => (rest.trim_end(), true),
         None => (rest, false),

@@ -25,7 +25,7 @@ format:
 print fmt: \"%s\", REC->prev_comm
 ";
 
-/// Text behind the fixed part: `/bin/true` at 88 and `rel` at 98, a word of 8 bytes at 102.
+/// Text after the fixed part: `/bin/true` at 88 and `rel` at 98, a word of 8 bytes at 102.
 fn payload() -> Vec<u8> {
     let mut payload = vec![0u8; 110];
     payload[0..2].copy_from_slice(&314u16.to_le_bytes());
@@ -83,7 +83,7 @@ fn a_text_stands_for_another_one() {
                 assert_eq!(other.value(&new), other.value(&payload()), "{name}, {}", other.name());
             }
         }
-        // No word of a payload points that far: nothing is told rather than the old text.
+        // No word of a payload points that far: nothing is written rather than the old text.
         let too_long = field.with_text(&payload(), &vec![b'y'; 70_000]).expect("it has a place");
         assert!(!too_long.windows(old.len()).any(|window| window == old), "{name}");
     }

@@ -1,7 +1,7 @@
 //! The feature section `TRACING_DATA`: the formats of all tracepoints that were recorded.
 //!
 //! Source: `tools/perf/util/trace-event-info.c` writes it. Versions 0.5 and 0.6 differ in the saved command lines
-//! at the end. What lies behind the formats (kallsyms, printk formats, command lines) is not needed and not read.
+//! at the end. What lies after the formats (kallsyms, printk formats, command lines) is not needed and not read.
 
 use std::collections::HashMap;
 

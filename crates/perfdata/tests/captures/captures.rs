@@ -17,7 +17,7 @@ pub(crate) fn all() -> Vec<PathBuf> {
     captures.extend(recorded());
     if captures.is_empty() {
         println!(
-            "skipped: neither TAILTRACE_CORPUS nor TAILTRACE_EMULATED, and no ../shared beside the workspace"
+            "left out: neither TAILTRACE_CORPUS nor TAILTRACE_EMULATED, and no ../shared beside the workspace"
         );
     }
     captures
@@ -99,7 +99,7 @@ pub(crate) fn recorded() -> Vec<PathBuf> {
     found.retain(|path| path.extension().is_none_or(|extension| extension != "old"));
     found.sort();
     if found.is_empty() {
-        println!("skipped: perf does not record on this machine");
+        println!("left out: perf does not record on this machine");
     }
     found
 }
@@ -122,25 +122,21 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// `perf script -D`, without the packets and the raw bytes. Run once for all tests, for it is slow.
-pub(crate) fn dump(capture: &Path) -> Option<Arc<str>> {
+pub(crate) fn dump(capture: &Path) -> Arc<str> {
     static DUMPS: Mutex<BTreeMap<PathBuf, Arc<str>>> = Mutex::new(BTreeMap::new());
     let mut dumps = DUMPS.lock().expect("no test panics in here");
     if let Some(dump) = dumps.get(capture) {
-        return Some(Arc::clone(dump));
+        return Arc::clone(dump);
     }
-    let text = perf(&["script", "-D"], capture)?;
+    let text = perf(&["script", "-D"], capture);
     let lines = text.lines().filter(|line| !line.starts_with('.'));
     let dump: Arc<str> = lines.collect::<Vec<_>>().join("\n").into();
     dumps.insert(capture.to_path_buf(), Arc::clone(&dump));
-    Some(dump)
+    dump
 }
 
-/// What perf prints; `None` where there is no perf.
-pub(crate) fn perf(arguments: &[&str], capture: &Path) -> Option<String> {
-    let result = Command::new("perf").args(arguments).arg("-i").arg(capture).output();
-    let Ok(output) = result else {
-        println!("skipped: no perf on this machine");
-        return None;
-    };
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+/// What perf prints.
+pub(crate) fn perf(arguments: &[&str], capture: &Path) -> String {
+    let output = Command::new("perf").args(arguments).arg("-i").arg(capture).output().expect("perf runs");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }

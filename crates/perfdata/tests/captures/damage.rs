@@ -95,7 +95,7 @@ fn a_lying_record_length_costs_only_what_lies_before_the_next_aux_record() {
             assert_eq!(place.map(|offset| offset.0), Some(start as u64));
             let behind =
                 perf_data.aux_buffers().iter().filter(|it| it.record_offset.0 > start as u64).count();
-            // Without a list of AUXTRACE records (an older perf, a converted file) nothing behind can be found.
+            // Without a list of AUXTRACE records (an older perf, a converted file) nothing after it can be found.
             if whole.features().present.contains(&18) {
                 assert_eq!(behind, listed(start), "AUX buffers behind {start:#x}");
             }

@@ -1,7 +1,7 @@
 //! Checks the reader against perf and `linux-perf-data` on every capture at hand.
 //!
 //! Captures are looked for in `TAILTRACE_CORPUS` and `TAILTRACE_EMULATED` (else beside the workspace); a test that
-//! finds none, or no `perf`, says `skipped: …`.
+//! finds none says `left out: …`.
 
 mod aux_area;
 mod captures;

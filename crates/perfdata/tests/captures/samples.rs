@@ -26,9 +26,7 @@ impl Printed<'_> {
 fn samples_equal_perf_script() {
     for capture in captures::all() {
         let fields = "comm,tid,cpu,time,event,trace";
-        let Some(text) = captures::perf(&["script", "--no-itrace", "--ns", "-F", fields], &capture) else {
-            return;
-        };
+        let text = captures::perf(&["script", "--no-itrace", "--ns", "-F", fields], &capture);
         let perf_data = PerfData::open(&capture).expect("opens");
         if perf_data.attrs().iter().any(|attr| attr.samples(sample_type::CALLCHAIN)) {
             // Printed over several lines.

@@ -1,8 +1,8 @@
 use super::*;
 
 /// 24 MHz crystal, 2.4 GHz TSC: 100 ticks a crystal clock; an MTC each eight: 800 ticks.
-fn clock() -> Clock {
-    Clock::new(&PtConfig { cpu: None, mtc_freq: 3, nom_freq: 24, tsc_ctc_ratio: Some((200, 2)) })
+fn clock() -> TscEstimate {
+    TscEstimate::new(&PtConfig { cpu: None, mtc_freq: 3, nom_freq: 24, tsc_ctc_ratio: Some((200, 2)) })
 }
 
 fn times(packets: &[Packet]) -> Vec<Option<u64>> {
@@ -18,7 +18,7 @@ fn times(packets: &[Packet]) -> Vec<Option<u64>> {
 
 #[test]
 fn mtc_counts_from_tma() {
-    // TMA: the crystal read 0x125 (5 clocks behind 0x120 = MTC 0x24) 30 ticks before the TSC.
+    // TMA: the crystal read 0x125 (5 clocks after 0x120 = MTC 0x24) 30 ticks before the TSC.
     let packets =
         [Packet::Tsc(1_000_000), Packet::Tma { ctc: 0x125, fast: 30 }, Packet::Mtc(0x25), Packet::Mtc(0x27)];
     let zero = 1_000_000 - 30 - 500;

@@ -399,6 +399,6 @@ fn more_epochs_than_images_are_kept_for() {
     let stream = one_piece(&bytes);
     let window = Window { stream: &stream, range: ALL, occupants: &[] };
     let flow = decode_window(&mut engine(1000), &window, &Shifting).expect("memory");
-    // Two blocks a turn, and behind the last packet the branch that would need another.
+    // Two blocks a turn, and after the last packet the branch that would need another.
     assert_eq!((blocks(&flow).len(), gaps(&flow)), (2001, vec![]));
 }

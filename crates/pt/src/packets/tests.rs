@@ -76,7 +76,7 @@ fn block_items_are_read_inside_a_block_only() {
     let bytes = [0x02, 0x63, 0x81, 0x0c, 1, 2, 3, 4, 0x02, 0x33, 0x0c];
     let packets: Vec<Packet> = Packets::new(&bytes).map(|packet| packet.packet).collect();
     let item = Packet::Bip { id: 1, payload: 0x0403_0201 };
-    // Behind the block the same byte is a TNT: stop bit 3, T N.
+    // After the block the same byte is a TNT: stop bit 3, T N.
     let tnt = Packet::Tnt { bits: 2, taken: 2 };
     assert_eq!(packets, [Packet::Bbp { kind: 1, size: 4 }, item, Packet::Bep { ip: false }, tnt]);
 }

@@ -1,10 +1,10 @@
-//! A run's time: what the packets tell, as far as the sync points behind them allow.
+//! A run's time: what the packets give, as far as the sync points after them allow.
 
 use model::Tsc;
 
 use super::{Run, RunState};
-use crate::Error;
 use crate::decode::Walk;
+use crate::error::Error;
 use crate::packets::PSB;
 use crate::sys::BlockDecoder;
 
@@ -55,7 +55,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The clock stands at a PSB: the two behind it tell what time it can be at most. One of them may be damaged.
+    /// The clock stands at a PSB: the two after it limit its time. One of them may be damaged.
     fn enter_period(&self, state: &mut RunState, run: Run<'_>) {
         let from = (state.clock_at + PSB.len()).max(run.synthetic);
         let next = self.stream.sync_from(run.base.wrapping_add(from as u64));

@@ -31,7 +31,7 @@ fn a_range_lies_in_as_many_places_as_pieces() {
         |range| stream.file_ranges(range).map(|place| (place.start.0, place.end.0)).collect::<Vec<_>>();
     assert_eq!(places(4..7), [(104, 107)]);
     assert_eq!(places(8..26), [(108, 110), (200, 210), (300, 302)]);
-    // In the hole, and far behind the end.
+    // In the hole, and far beyond the end.
     assert_eq!(places(20..24), []);
     assert_eq!(places(29..u64::MAX), [(305, 306)]);
     assert_eq!(places(30..40), []);

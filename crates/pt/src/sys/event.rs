@@ -3,7 +3,7 @@
 
 use libipt_sys as ipt;
 
-use crate::EventKind;
+use crate::flow::EventKind;
 
 /// What one libipt event means to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) enum What {
     SyncDisabled,
 }
 
-/// An event as libipt tells it.
+/// An event of libipt.
 pub(crate) struct RawEvent(pub(super) ipt::pt_event);
 
 impl RawEvent {
@@ -30,7 +30,7 @@ impl RawEvent {
         RawEvent(unsafe { std::mem::zeroed() })
     }
 
-    /// Whether it tells nothing but that time passed: nine of ten do.
+    /// Whether it only says that time passed: nine of ten do.
     #[inline]
     pub(crate) fn is_tick(&self) -> bool {
         self.0.type_ == ipt::pt_event_type_ptev_tick

@@ -5,7 +5,9 @@ use super::text::{METHOD, identity};
 use super::{Contrast, Difference, verdict};
 use crate::escape::for_html;
 use crate::html::{Sides, page, payload};
-use crate::{OutlierReport, Report, units};
+use crate::outlier::OutlierReport;
+use crate::report::Report;
+use crate::units;
 
 /// What the flame graphs and call tables call the two.
 const SIDES: Sides = Sides { own: "B", other: "A", excess: "change" };

@@ -2,7 +2,8 @@
 
 use super::{CauseChange, Contrast, Difference, Spread};
 use crate::causes::signed_difference;
-use crate::{TimeUnit, units};
+use crate::timebase::TimeUnit;
+use crate::units;
 
 /// Causes of one table.
 const MOST_CAUSES: usize = 12;

@@ -3,8 +3,9 @@
 use super::tables::{Table, tables};
 use super::{Difference, Side, verdict};
 use crate::escape::for_terminal;
-use crate::text::{Ink, cut, fact, finish, right, width, wrap};
-use crate::{Style, headline, units};
+use crate::headline;
+use crate::text::{Ink, Style, cut, fact, finish, right, width, wrap};
+use crate::units;
 
 /// Diagnostics shown.
 const MOST_DIAGNOSTICS: usize = 8;

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{all_segments, thread_name};
+use super::tracks::{all_segments, thread_name};
 use crate::escape::for_terminal;
-use crate::{OutlierReport, Report, SegmentReport, TimeUnit};
+use crate::outlier::{OutlierReport, SegmentReport};
+use crate::report::Report;
+use crate::timebase::TimeUnit;
 
 /// The header and one row per segment; `level` 0 adds up to the interval, deeper ones happened during a wait.
 pub fn export_csv(report: &Report) -> String {
@@ -26,7 +28,8 @@ fn row(text: &mut String, outlier: &OutlierReport, level: usize, segment: &Segme
         TimeUnit::Ticks => ("ticks", None),
     };
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
-    let evidence = segment.evidence.iter().map(crate::EvidenceReport::words).collect::<Vec<_>>().join("; ");
+    let evidence =
+        segment.evidence.iter().map(crate::outlier::EvidenceReport::words).collect::<Vec<_>>().join("; ");
     let _ = write!(
         text,
         "{},{},{level},{},{},{unit},{},{},{},{},{},{},{},{},{}\r\n",

@@ -11,9 +11,10 @@ use fxprof_processed_profile::{
 };
 use model::CallLayer;
 
-use super::{by_thread, name, thread_name};
+use super::tracks::{by_thread, name, thread_name};
 use crate::escape::for_terminal;
-use crate::{OutlierReport, Report, SegmentReport};
+use crate::outlier::{OutlierReport, SegmentReport};
+use crate::report::Report;
 
 /// The profile as JSON.
 pub fn export_firefox(report: &Report) -> String {
@@ -146,7 +147,8 @@ fn add_marker(
     segment: &SegmentReport,
     layers: &Layers,
 ) {
-    let evidence = segment.evidence.iter().take(4).map(crate::EvidenceReport::words).collect::<Vec<_>>();
+    let evidence =
+        segment.evidence.iter().take(4).map(crate::outlier::EvidenceReport::words).collect::<Vec<_>>();
     let marker = CauseMarker {
         name: profile.intern_string(&for_terminal(&segment.cause)),
         category: category(segment, layers),

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::name;
+use super::tracks::name;
 use crate::escape::for_terminal;
-use crate::{OutlierReport, Report};
+use crate::outlier::OutlierReport;
+use crate::report::Report;
 
 /// The stacks of all outliers, each below its own name.
 pub fn export_folded(report: &Report) -> String {

@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 
 use super::protobuf::Message;
-use super::{all_segments, by_thread, name, thread_name};
+use super::tracks::{all_segments, by_thread, name, thread_name};
+use crate::calls::CallTree;
 use crate::escape::for_terminal;
 use crate::headline::sentence;
-use crate::{CallTree, OutlierReport, Report, SegmentReport};
+use crate::outlier::{OutlierReport, SegmentReport};
+use crate::report::Report;
 
 /// Of `Trace`, `TracePacket`, `TrackDescriptor`, `TrackEvent`, `DebugAnnotation`.
 mod field {

@@ -1,9 +1,11 @@
 //! The hottest code of an outlier: a table that needs no script; the script adds disassembly and source below it.
 
 use crate::escape::for_html;
-use crate::{HotRange, OutlierReport, Spent, units};
+use crate::hot_code::{HotRange, Spent};
+use crate::outlier::OutlierReport;
+use crate::units;
 
-/// Empty where nobody asked for code, or there is none.
+/// Empty where code was not requested, or there is none.
 pub(super) fn hottest(outlier: &OutlierReport, number: usize) -> String {
     if outlier.code.is_empty() {
         return String::new();

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 
-use crate::{CallTree, SegmentReport};
+use crate::calls::CallTree;
+use crate::outlier::SegmentReport;
 
-/// A segment as drawn: one, or several short neighbours under the longest one's name.
+/// A segment as drawn: one, or several short adjacent ones under the longest one's name.
 pub(super) struct Bar<'a> {
     /// The segment, or the longest of them.
     pub(super) segment: &'a SegmentReport,
@@ -22,7 +23,7 @@ impl<'a> Bar<'a> {
     }
 }
 
-/// `segments` as at most about `most` bars: the longest half stay themselves, what lies between them is joined.
+/// `segments` as at most about `most` bars: the longest half stay themselves, what lies between them is merged.
 pub(super) fn bars(segments: &[SegmentReport], most: usize) -> Vec<Bar<'_>> {
     if segments.len() <= most {
         return segments.iter().map(Bar::new).collect();

@@ -3,7 +3,9 @@
 use crate::escape::{for_html, for_html_up_to};
 use crate::html::figures::histogram;
 use crate::html::view;
-use crate::{CaptureFacts, PopulationSummary, Report, TimeUnit, units};
+use crate::report::{CaptureFacts, PopulationSummary, Report};
+use crate::timebase::TimeUnit;
+use crate::units;
 
 /// Diagnostics shown; the others are counted.
 const MOST_DIAGNOSTICS: usize = 100;
@@ -58,7 +60,7 @@ fn figures(population: &PopulationSummary, unit: TimeUnit) -> Vec<(&'static str,
 fn modes(population: &PopulationSummary, unit: TimeUnit) -> String {
     population.modes.as_ref().map_or_else(String::new, |modes| {
         format!(
-            "<p>Two kinds: {} fast ones (mean {}), {} slow ones (mean {}); between them {}.</p>\n",
+            "<p>Two modes: {} fast (mean {}), {} slow (mean {}); threshold {}.</p>\n",
             modes.fast.count,
             mean(modes.fast.mean_ns, unit),
             modes.slow.count,
@@ -113,7 +115,7 @@ fn joined(texts: [String; 2]) -> String {
     texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with the input, worst first.
+/// Problems of the input, worst first.
 pub(super) fn diagnostics(report: &Report) -> String {
     let mut found: Vec<_> = report.diagnostics.iter().collect();
     found.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
@@ -131,7 +133,7 @@ pub(super) fn diagnostics(report: &Report) -> String {
     match items.as_str() {
         "" => items,
         _ => format!(
-            "<section aria-labelledby=\"diagnostics\">\n<h2 id=\"diagnostics\">What is wrong with the input</h2>\n\
+            "<section aria-labelledby=\"diagnostics\">\n<h2 id=\"diagnostics\">Problems of the input</h2>\n\
              <ul class=\"diagnostics\">\n{items}{more}</ul>\n</section>\n"
         ),
     }

@@ -1,4 +1,4 @@
-//! The colours of causes: few enough to be told apart, also by people who do not see red and green alike.
+//! The colours of causes: few enough to be distinguished, also with red-green colour blindness.
 //!
 //! The names are classes of `assets/report.css`; its palette builds on Okabe and Ito, "Color Universal Design".
 

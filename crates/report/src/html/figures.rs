@@ -5,8 +5,12 @@
 use std::fmt::Write as _;
 
 use super::family::family;
+use crate::distribution::Bin;
 use crate::escape::for_html;
-use crate::{Bin, OutlierReport, Report, TimeUnit, units};
+use crate::outlier::OutlierReport;
+use crate::report::Report;
+use crate::timebase::TimeUnit;
+use crate::units;
 
 /// Causes with a bar of their own; the rest is thinner than a line.
 const MOST_PARTS: usize = 24;

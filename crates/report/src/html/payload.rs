@@ -13,8 +13,11 @@ use serde::Serialize;
 use super::condense::{bars, shown_calls};
 use super::family::family;
 use super::verdict::MOST_OUTLIERS;
+use crate::calls::CallTree;
 use crate::escape::{for_script_block, for_terminal};
-use crate::{CallTree, OutlierReport, Report, SegmentReport, TimeUnit};
+use crate::outlier::{OutlierReport, SegmentReport};
+use crate::report::Report;
+use crate::timebase::TimeUnit;
 
 /// Bars of the whole page, and of one outlier at most.
 const MOST_BARS: usize = 9000;
@@ -213,7 +216,7 @@ impl CallsTwin {
     }
 }
 
-/// Neighbours in the same shown function are one; none at all where they are still too many to draw.
+/// Adjacent ones in the same shown function are one; none at all where they are still too many to draw.
 fn stretches(tree: &CallTree, stands: &[Option<usize>], most: usize) -> Vec<(u64, u64, usize)> {
     let mut merged: Vec<(u64, u64, usize)> = Vec::new();
     for stretch in &tree.stretches {

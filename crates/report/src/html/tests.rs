@@ -23,7 +23,7 @@ fn style_and_script_stay_within_their_elements() {
 fn nothing_is_fetched() {
     let page = render_html(&Report::default());
     let addresses: Vec<&str> = page.split("://").skip(1).map(|rest| &rest[..10]).collect();
-    // The name of a namespace, which nobody fetches.
+    // The name of a namespace, which is never fetched.
     assert_eq!(addresses, ["www.w3.org"]);
     assert!(!page.contains("src=") && !page.contains("<link") && !page.contains("@import"));
 }

@@ -5,10 +5,13 @@ use model::PerfTime;
 use super::code;
 use super::family::family;
 use super::figures::comparison;
+use crate::causes::CauseTotal;
 use crate::causes::signed_difference;
 use crate::escape::{for_html, for_html_up_to};
 use crate::headline::{self, sentence};
-use crate::{CauseTotal, CheckState, OutlierReport, Report, SegmentReport, units};
+use crate::outlier::{CheckState, OutlierReport, SegmentReport};
+use crate::report::Report;
+use crate::units;
 
 /// Outliers with a section of their own; the others have their line in the overview.
 pub(super) const MOST_OUTLIERS: usize = 50;
@@ -275,14 +278,15 @@ fn checks(outlier: &OutlierReport) -> String {
     let items = checks
         .iter()
         .map(|check| {
-            let (state, name, detail) = (check.state.name(), for_html(&check.name), for_html(&check.detail));
+            let (state, name, detail) =
+                (check.state.name(), for_html(check.label()), for_html(&check.detail));
             format!("<li class=\"{state}\"><b>{name}</b> <i>{state}</i> {detail}</li>\n")
         })
         .collect::<Vec<_>>()
         .concat();
     match items.as_str() {
         "" => items,
-        _ => format!("<h3>What the capture holds for it</h3>\n<ul class=\"checks\">\n{items}</ul>\n"),
+        _ => format!("<h3>Capture check</h3>\n<ul class=\"checks\">\n{items}</ul>\n"),
     }
 }
 

@@ -1,12 +1,14 @@
 //! What is true of many intervals: why the explained ones are slow together, and what counters, waits and devices of the
-//! whole population tell.
+//! whole population show.
 
 use super::family::family;
 use super::figures::distribution;
+use crate::distribution::Lengths;
 use crate::escape::for_html;
+use crate::report::Report;
+use crate::timebase::TimeUnit;
 use crate::units;
-use crate::view::words;
-use crate::{CauseShare, CounterView, DeviceView, Lengths, Report, Story, TimeUnit, WaitView};
+use crate::view::{CauseShare, CounterView, DeviceView, Story, WaitView, words};
 
 /// Rows of each table.
 const MOST_ROWS: usize = 20;
@@ -23,17 +25,19 @@ pub(super) fn together(report: &Report) -> String {
     let heads = ["share of all excess", "", "excess", "first in", "cause"];
     let causes =
         table("Dominant causes", &heads, &exceeding, |share| cause(share, report.outliers.len(), unit));
-    let stories =
-        table("The same story", &["intervals", "share", "lengths", "what happened"], &view.stories, |one| {
-            story(one, unit)
-        });
+    let stories = table(
+        "The same pattern",
+        &["intervals", "share", "lengths", "what happened"],
+        &view.stories,
+        |one| story(one, unit),
+    );
     format!(
         "<section aria-labelledby=\"together\">\n<h2 id=\"together\">Why they are slow, together</h2>\n{causes}{stories}\
          </section>\n"
     )
 }
 
-/// What the whole population tells beside its durations, as parts of its section.
+/// What the whole population shows besides its durations, as parts of its section.
 pub(super) fn of_population(report: &Report) -> String {
     let (view, unit) = (&report.view, report.capture.time_unit);
     let heads = ["in slow ones", "of their time", "in fast ones", "of their time", "cause", "object"];
@@ -94,7 +98,7 @@ fn cause(share: &CauseShare, outliers: usize, unit: TimeUnit) -> Vec<Cell> {
         (share.share * 100.0).clamp(0.0, 100.0),
     );
     vec![
-        number(&words::percent(share.share)),
+        number(&units::percent(share.share)),
         ("", bar),
         number(&units::length(share.excess_ns, unit)),
         number(&format!("{} of {outliers}", share.dominates)),
@@ -107,37 +111,37 @@ fn story(story: &Story, unit: TimeUnit) -> Vec<Cell> {
     let lengths = if shortest == longest { longest } else { format!("{shortest} to {longest}") };
     vec![
         number(&story.ids.len().to_string()),
-        number(&words::percent(story.share)),
+        number(&units::percent(story.share)),
         number(&lengths),
         words(&story.words),
     ]
 }
 
-/// Those that go with slowness, each in a sentence; how many there are where none does.
+/// Those that correlate with slow intervals, each in a sentence; how many there are if none does.
 fn counters(counters: &[CounterView]) -> String {
     let telling: Vec<&CounterView> = counters.iter().filter(|counter| counter.is_significant).collect();
     let items: String = match telling.as_slice() {
         [] if counters.is_empty() => return String::new(),
         [] => format!(
-            "<li>none of {} goes with slowness</li>\n",
+            "<li>none of {} correlates with slow intervals</li>\n",
             units::counted(counters.len() as u64, "counter")
         ),
         telling => {
-            let told = telling.iter().take(MOST_ROWS);
-            let told = told.map(|counter| format!("<li>{}</li>\n", for_html(&words::counter(counter))));
-            told.collect::<Vec<_>>().concat()
+            let items = telling.iter().take(MOST_ROWS);
+            let items = items.map(|counter| format!("<li>{}</li>\n", for_html(&words::counter(counter))));
+            items.collect::<Vec<_>>().concat()
         }
     };
-    format!("<h3>Counters that go with slowness</h3>\n<ul>\n{items}</ul>\n")
+    format!("<h3>Counters that correlate with slow intervals</h3>\n<ul>\n{items}</ul>\n")
 }
 
 fn wait(wait: &WaitView, unit: TimeUnit) -> Vec<Cell> {
     let side = |lengths: &Lengths| number(&words::lengths(lengths, unit));
     vec![
         side(&wait.slow),
-        number(&words::percent(wait.slow_share)),
+        number(&units::percent(wait.slow_share)),
         side(&wait.fast),
-        number(&words::percent(wait.fast_share)),
+        number(&units::percent(wait.fast_share)),
         words(&wait.cause),
         words(&wait.object),
     ]

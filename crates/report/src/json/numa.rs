@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::escape::bounded_for_json;
-use crate::{DeviceUse, MemoryUse, NumaUse, NumaView};
+use crate::numa::{DeviceUse, MemoryUse, NumaUse, NumaView};
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "numa_view")]

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::numa::NumaTwin;
 use super::words::{CauseWord, CertaintyWord, CheckWord, EvidenceWord, LayerWord, UnitWord};
+use crate::calls::CallReport;
+use crate::causes::CauseTotal;
 use crate::escape::bounded_for_json;
 use crate::headline::sentence;
-use crate::{
-    CallReport, CauseTotal, Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
-};
+use crate::outlier::{Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
 
 /// Deeper `during` is left out, so that no report can exhaust the stack.
 const DURING_DEPTH: usize = 16;

@@ -6,8 +6,9 @@ use serde::Serialize;
 use super::numa::NumaViewTwin;
 use super::words::{CauseWord, SideWord};
 use super::{BinTwin, ModesTwin};
+use crate::distribution::Lengths;
 use crate::escape::bounded_for_json;
-use crate::{CauseShare, CounterView, DeviceView, IoShare, Lengths, SplitView, Story, View, WaitView};
+use crate::view::{CauseShare, CounterView, DeviceView, IoShare, SplitView, Story, View, WaitView};
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "view")]

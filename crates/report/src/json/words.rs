@@ -7,7 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use crate::escape::bounded_for_json;
-use crate::{CheckState, TimeUnit};
+use crate::outlier::CheckState;
+use crate::timebase::TimeUnit;
 
 /// Of what lengths are counted.
 #[derive(Serialize, JsonSchema)]

@@ -1,10 +1,11 @@
 //! The outliers as a whole, in at most four paragraphs of one line: stories, counters, waits, devices with NUMA nodes.
 
 use crate::escape::for_markdown;
-use crate::view::words;
-use crate::{CounterView, Report, Story};
+use crate::report::Report;
+use crate::units;
+use crate::view::{CounterView, Story, words};
 
-/// Stories, counters, waits and devices that are named; of NUMA nodes all is told, for each statement is of its own kind.
+/// Stories, counters, waits and devices that are named; of NUMA nodes all is listed, for each statement is of its own kind.
 const MOST: usize = 3;
 
 /// Empty where there is one outlier, no counter, no wait and no device.
@@ -16,15 +17,15 @@ pub(super) fn view(report: &Report) -> Vec<String> {
     };
     let told = view.stories.iter().filter(|_| report.outliers.len() > 1).take(MOST);
     let telling = report.population.counters.iter().filter(|counter: &&CounterView| counter.is_significant);
-    let wait = |wait: &crate::WaitView| {
-        let (slow, fast) = (words::percent(wait.slow_share), words::percent(wait.fast_share));
+    let wait = |wait: &crate::view::WaitView| {
+        let (slow, fast) = (units::percent(wait.slow_share), units::percent(wait.fast_share));
         let lengths = words::lengths(&wait.slow, unit);
         format!(
             "{} on {} takes {slow} of slow ones ({lengths}), {fast} of fast ones",
             wait.cause, wait.object
         )
     };
-    let device = |device: &crate::DeviceView| {
+    let device = |device: &crate::view::DeviceView| {
         let (accesses, drawn) = (words::accesses(device, unit), words::sparkline(&device.histogram, unit));
         let drawn = if drawn.is_empty() { drawn } else { format!(": {drawn}") };
         format!("{} {} {accesses}{drawn}", device.device, device.direction)

@@ -103,7 +103,7 @@ fn bounds_the_depth_of_during() {
     assert_eq!(depth, 1 + DURING_DEPTH);
 }
 
-/// Stages 0..40, 40..60 and one that a wrong mark puts behind the end.
+/// Stages 0..40, 40..60 and one that a wrong mark puts after the end.
 #[test]
 fn stages_end_where_the_next_begins() {
     let mut with_stages = interval(100, 160);

@@ -1,10 +1,11 @@
 //! The table of causes: what each took too long, and how that is known.
 
-use super::Style;
 use super::cells::{cut, left, right, width, wrap};
-use super::paint::Ink;
+use super::style::{Ink, Style};
+use crate::causes::CauseTotal;
 use crate::escape::for_terminal;
-use crate::{CauseTotal, OutlierReport, units};
+use crate::outlier::OutlierReport;
+use crate::units;
 
 /// Rows shown; what is left is summed up in one more.
 const MOST_ROWS: usize = 12;

@@ -1,7 +1,6 @@
 //! Causes by family: a letter and a colour for each, so that a strip of letters can be read at a glance.
 
-use super::Style;
-use super::paint::Ink;
+use super::style::{Ink, Style};
 
 /// A family of causes.
 pub(crate) struct Group {
@@ -75,7 +74,7 @@ pub(crate) const GROUPS: [Group; 15] = [
     },
     Group { letter: "H", class: "gap", name: "hardware gap", code: "97;41", prefixes: &["hardware."] },
     Group { letter: "L", class: "unknown", name: "trace lost or off", code: "97;45", prefixes: &["trace."] },
-    Group { letter: "?", class: "unknown", name: "not known", code: "30;47", prefixes: &[""] },
+    Group { letter: "?", class: "unknown", name: "unknown", code: "30;47", prefixes: &[""] },
 ];
 
 /// The index in [`GROUPS`] of a cause's family.

@@ -2,12 +2,13 @@
 
 use model::Severity;
 
-use super::Style;
 use super::cells::{cut, left, width, wrap, wrap_hanging};
-use super::paint::Ink;
+use super::style::{Ink, Style};
 use crate::escape::for_terminal;
+use crate::headline::headline;
+use crate::outlier::OutlierReport;
+use crate::report::{CaptureFacts, Report};
 use crate::units::{self, counted, noted};
-use crate::{CaptureFacts, OutlierReport, Report, headline};
 
 /// Diagnostics shown; the others are counted.
 const MOST_DIAGNOSTICS: usize = 12;

@@ -2,13 +2,15 @@
 
 use model::PerfTime;
 
-use super::Style;
 use super::cells::{cut, flow, left, width, wrap, wrap_hanging};
-use super::paint::Ink;
 use super::segments::Amount;
+use super::style::{Ink, Style};
 use super::{causes, segments, timeline};
 use crate::escape::for_terminal;
-use crate::{Check, CheckState, OutlierReport, TimeUnit, headline, units};
+use crate::headline::headline;
+use crate::outlier::{Check, CheckState, OutlierReport};
+use crate::timebase::TimeUnit;
+use crate::units;
 
 /// Columns of a fact's name, and of the margin.
 const NAME_COLUMNS: usize = 10;
@@ -140,7 +142,7 @@ fn threads(outlier: &OutlierReport) -> String {
 /// What the capture holds for this interval: the good checks side by side where they fit on a line, each other one on
 /// its own.
 fn checks(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
-    let words = |check: &Check| for_terminal(format!("{} {}", check.name, check.detail).trim_end());
+    let words = |check: &Check| for_terminal(format!("{} {}", check.label(), check.detail).trim_end());
     let (good, bad): (Vec<&Check>, Vec<&Check>) =
         outlier.checks.iter().partition(|check| check.state == CheckState::Good);
     let tick = style.glyph("✓", "ok");

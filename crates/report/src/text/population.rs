@@ -3,13 +3,14 @@
 //! The table has the columns of Intel's "Tutorial: low latency, part 2": average with and without outliers, lowest,
 //! highest, number of outliers, both standard deviations, all in microseconds.
 
-use super::Style;
 use super::causes::bar;
 use super::cells::{right, width};
 use super::head::fact;
-use super::paint::Ink;
+use super::style::{Ink, Style};
+use crate::distribution::Bin;
+use crate::report::PopulationSummary;
+use crate::timebase::TimeUnit;
 use crate::units::{self, counted};
-use crate::{Bin, PopulationSummary, TimeUnit};
 
 /// Table, rule, percentiles and histogram.
 pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
@@ -21,7 +22,7 @@ pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style
     lines.extend(fact("outliers", &outliers, Ink::Dim, style));
     let unit_line = match unit {
         TimeUnit::Nanoseconds => "microseconds",
-        TimeUnit::Ticks => "ticks of the time-stamp counter: the capture does not tell its frequency",
+        TimeUnit::Ticks => "ticks of the time-stamp counter: its frequency is unknown",
     };
     lines.extend(fact("unit", unit_line, Ink::Dim, style));
     lines.push(String::new());
@@ -129,7 +130,7 @@ fn modes(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<St
         return Vec::new();
     };
     let text = format!(
-        "two kinds: {} around {}, {} around {}; the border is {}",
+        "two modes: {} around {}, {} around {}; threshold {}",
         counted(modes.fast.count, "fast one"),
         mean_length(modes.fast.mean_ns, unit),
         counted(modes.slow.count, "slow one"),

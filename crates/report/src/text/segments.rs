@@ -1,10 +1,11 @@
 //! The segments that took longest, in order of time, each with what supports it.
 
-use super::Style;
 use super::cells::{cut, left, right, width, wrap, wrap_hanging};
-use super::paint::Ink;
+use super::style::{Ink, Style};
 use crate::escape::for_terminal;
-use crate::{OutlierReport, SegmentReport, TimeUnit, units};
+use crate::outlier::{OutlierReport, SegmentReport};
+use crate::timebase::TimeUnit;
+use crate::units;
 
 /// How much of an outlier is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +180,7 @@ impl Listing {
     /// What happened during a wait, one step to the right.
     fn during(&self, segment: &SegmentReport, depth: usize, columns: usize) -> Vec<String> {
         let bend = self.style.glyph("└", "`-");
-        let title = format!("{}{bend} meanwhile, {}:", " ".repeat(STEP), who_meanwhile(segment));
+        let title = format!("{}{bend} during this time, {}:", " ".repeat(STEP), who_meanwhile(segment));
         let mut lines = vec![self.style.paint(Ink::Dim, &title)];
         let inner = columns.saturating_sub(STEP).max(NARROWEST_LEVEL);
         let level = self.level(&segment.during, MOST_DURING, depth - 1, inner).split_off(1);

@@ -29,9 +29,9 @@ fn it_is_said_whose_time_passed_meanwhile() {
         evidence: Vec::new(),
     };
     for (cause, tid, expected) in [
-        ("offcpu.lock", Some(7), "meanwhile, the thread that ended the wait (tid 7):"),
-        ("offcpu.block-io", None, "meanwhile, what ended the wait:"),
-        ("queue.behind", Some(7), "meanwhile, the thread that was busy (tid 7):"),
+        ("offcpu.lock", Some(7), "during this time, the thread that ended the wait (tid 7):"),
+        ("offcpu.block-io", None, "during this time, what ended the wait:"),
+        ("queue.behind", Some(7), "during this time, the thread that was busy (tid 7):"),
     ] {
         let segments = vec![part(cause, Some(8), vec![part("kernel.timer", tid, Vec::new())])];
         let outlier = OutlierReport { segments, duration_ns: 1000, ..OutlierReport::default() };

@@ -3,11 +3,12 @@
 //! Each cell shows the family of causes that took most of its time. Families too short for a cell still stand in the
 //! legend with their time, so nothing is hidden.
 
-use super::Style;
 use super::cells::{flow, left, right, width};
 use super::group::{GROUPS, group_of};
-use super::paint::Ink;
-use crate::{OutlierReport, SegmentReport, TimeUnit, units};
+use super::style::{Ink, Style};
+use crate::outlier::{OutlierReport, SegmentReport};
+use crate::timebase::TimeUnit;
+use crate::units;
 
 /// Axis, strip and legend, without indent; nothing where the interval has no time.
 pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {

@@ -1,13 +1,13 @@
 //! All chosen outliers together, and what the population waited for; counters for `stat`, too.
 
-use super::Style;
 use super::cells::{left, right, width};
 use super::head::{fact, hanging};
-use super::paint::Ink;
 use super::population::histogram;
+use super::style::{Ink, Style};
+use crate::report::Report;
+use crate::timebase::TimeUnit;
 use crate::units::{self, counted};
-use crate::view::words;
-use crate::{CauseShare, CounterView, DeviceView, Report, Story, TimeUnit, WaitView};
+use crate::view::{CauseShare, CounterView, DeviceView, Story, WaitView, words};
 
 /// Items of each list.
 const MOST_ITEMS: usize = 8;
@@ -36,11 +36,12 @@ pub(super) fn lines(report: &Report, style: Style) -> Vec<String> {
     lines
 }
 
-/// The counters that go with slowness; how many were looked at where none does.
+/// The counters that correlate with slow intervals; how many were examined if none does.
 pub(super) fn counters(counters: &[CounterView], style: Style) -> Vec<String> {
     let telling: Vec<&CounterView> = counters.iter().filter(|counter| counter.is_significant).collect();
     if telling.is_empty() && !counters.is_empty() {
-        let none = format!("{}: none goes with slowness", counted(counters.len() as u64, "counter"));
+        let none =
+            format!("{}: none correlates with slow intervals", counted(counters.len() as u64, "counter"));
         return fact("counters", &none, Ink::Dim, style);
     }
     list("counters", &telling, |counter| words::counter(counter), style)
@@ -65,7 +66,7 @@ fn list<T>(name: &str, items: &[T], tell: impl Fn(&T) -> String, style: Style) -
 }
 
 fn cause(share: &CauseShare, outliers: usize, unit: TimeUnit) -> String {
-    let percent = right(&words::percent(share.share), 6);
+    let percent = right(&units::percent(share.share), 6);
     let excess = right(&units::length(share.excess_ns, unit), 9);
     let cause = left(&share.cause, 28.max(width(&share.cause)));
     format!("{percent} {excess}  {cause} first in {} of {outliers}, in {}", share.dominates, share.outliers)
@@ -94,8 +95,8 @@ fn histograms(devices: &[DeviceView], unit: TimeUnit, style: Style) -> Vec<Strin
 }
 
 fn wait(wait: &WaitView, unit: TimeUnit) -> String {
-    let side = |name: &str, lengths: &crate::Lengths, share: f64| {
-        format!("{name} {} ({} of their time)", words::lengths(lengths, unit), words::percent(share))
+    let side = |name: &str, lengths: &crate::distribution::Lengths, share: f64| {
+        format!("{name} {} ({} of their time)", words::lengths(lengths, unit), units::percent(share))
     };
     let slow = side("slow", &wait.slow, wait.slow_share);
     let fast = side("fast", &wait.fast, wait.fast_share);

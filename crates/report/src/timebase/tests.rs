@@ -15,7 +15,7 @@ fn takes_the_best_the_capture_allows() {
     assert_eq!(Timebase::new(None, None).unit(), TimeUnit::Ticks);
 }
 
-/// At 2 GHz two ticks are a nanosecond; at 3 GHz the first of three neighbours gets 0, by the edges 0, 1, 2, 3.
+/// At 2 GHz two ticks are a nanosecond; at 3 GHz the first of three adjacent ones gets 0, by the edges 0, 1, 2, 3.
 #[test]
 fn converts_by_frequency() {
     assert_eq!(Timebase::Hertz(2_000_000_000).duration(range(1_000, 3_000)), 1_000);

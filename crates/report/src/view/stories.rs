@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::share;
-use crate::OutlierReport;
+use crate::outlier::OutlierReport;
+use crate::units::share;
 
 /// A cause is part of the story from this part of the excess on: 1/5.
 const SMALLEST_PART: u128 = 5;
@@ -92,11 +92,11 @@ fn words(causes: &[&str]) -> String {
     }
 }
 
-/// What a cause means for who waited for the interval; `{}` is the rest of its name.
+/// What a cause means for the interval; `{}` is the rest of its name.
 const PHRASES: [(&str, &str); 34] = [
     ("user.extra-work", "did more work"),
     ("user.slower.frequency", "ran at a lower frequency"),
-    ("user.slower.front-end", "starved for instructions"),
+    ("user.slower.front-end", "stalled in the front end"),
     ("user.slower", "ran the same code slower"),
     ("user.spin", "spun for another thread"),
     ("user.expected", "ran its own code"),
@@ -113,7 +113,7 @@ const PHRASES: [(&str, &str); 34] = [
     ("kernel.schedule", "switched threads"),
     ("kernel.thread.", "was kernel thread {} at work"),
     ("kernel.", "was in the kernel"),
-    ("offcpu.preempted", "had its CPU taken away"),
+    ("offcpu.preempted", "was preempted"),
     ("offcpu.runnable", "queued for a CPU"),
     ("offcpu.lock", "waited for a lock or an event"),
     ("offcpu.socket", "waited for a socket"),
@@ -122,10 +122,10 @@ const PHRASES: [(&str, &str); 34] = [
     ("offcpu.poll", "waited in poll"),
     ("offcpu.", "waited for something the records do not name"),
     ("power.c-state-exit.", "woke a CPU from {}"),
-    ("power.frequency-switch", "stood still for a frequency switch"),
-    ("runtime.gc.", "gave way to the collector of {}"),
+    ("power.frequency-switch", "stalled for a frequency switch"),
+    ("runtime.gc.", "paused for the {} GC"),
     ("queue.behind", "queued behind another interval"),
-    ("hardware.gap", "stood still for no reason on record (SMI, hypervisor)"),
+    ("hardware.gap", "stalled: no instruction retired (SMI? hypervisor?)"),
     ("trace.", "was not traced"),
     ("", "passed unexplained"),
 ];

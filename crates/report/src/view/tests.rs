@@ -40,7 +40,7 @@ fn shares_by_hand() {
     assert!((view.causes[0].share - 0.95).abs() < 1e-12);
 }
 
-/// A tenth of the excess is no part of the story, a fifth is; the order of weight tells stories apart.
+/// A tenth of the excess is no part of the story, a fifth is; the order of weight distinguishes stories.
 #[test]
 fn the_same_story_is_told_once() {
     let outliers = [

@@ -1,7 +1,9 @@
 //! The view's figures in words, not yet escaped for any format.
 
-use super::{CounterView, DeviceView, IoShare, Lengths, SplitView, Story};
-use crate::{Bin, Modes, TimeUnit, units};
+use super::{CounterView, DeviceView, IoShare, SplitView, Story};
+use crate::distribution::{Bin, Lengths, Modes};
+use crate::timebase::TimeUnit;
+use crate::units::{self, chance, percent};
 
 /// `slow when send_bytes < 1448: 97 of 98 slow ones, 2 of 4000 fast ones; rho -0.63 (-0.66 to -0.60), p < 0.001`.
 pub(crate) fn counter(counter: &CounterView) -> String {
@@ -31,20 +33,6 @@ fn split(name: &str, split: &SplitView) -> String {
     )
 }
 
-/// `p 0.012`, `p < 0.001`.
-pub(crate) fn chance(p: f64) -> String {
-    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p {p:.3}") }
-}
-
-/// `94 %`; `<1 %` and `>99 %` keep rounding from lying.
-pub(crate) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        part if part > 0.0 && part < 0.5 => "<1 %".to_owned(),
-        part if (99.5..100.0).contains(&part) => ">99 %".to_owned(),
-        part => format!("{part:.0} %"),
-    }
-}
-
 /// `12 of p50 84.0 us, p99 1.20 ms, longest 1.20 ms`; `none` of nothing.
 pub(crate) fn lengths(lengths: &Lengths, unit: TimeUnit) -> String {
     let length = |ns| units::length(ns, unit);
@@ -67,7 +55,7 @@ pub(crate) fn lengths_of(story: &Story, unit: TimeUnit) -> String {
     format!("{range}, {} of all excess", percent(story.share))
 }
 
-/// `12, p50 84.0 us, p99 1.20 ms, longest 1.20 ms; two kinds: 9 up to 90.0 us, 3 longer; waited for 12 % of intervals'
+/// `12, p50 84.0 us, p99 1.20 ms, longest 1.20 ms; two modes: 9 up to 90.0 us, 3 longer; waited for 12 % of intervals'
 /// time`.
 pub(crate) fn accesses(device: &DeviceView, unit: TimeUnit) -> String {
     let modes = device.modes.as_ref().map_or_else(String::new, |found| modes(found, unit));
@@ -83,10 +71,10 @@ pub(crate) fn block_io(io: &IoShare) -> String {
     )
 }
 
-/// `; two kinds: 5980 up to 13.8 ms, 12 longer`.
+/// `; two modes: 5980 up to 13.8 ms, 12 longer`.
 fn modes(modes: &Modes, unit: TimeUnit) -> String {
     let (fast, slow) = (modes.fast.count, modes.slow.count);
-    format!("; two kinds: {fast} up to {}, {slow} longer", units::length(modes.threshold_ns, unit))
+    format!("; two modes: {fast} up to {}, {slow} longer", units::length(modes.threshold_ns, unit))
 }
 
 /// `▁▂█▁··▁ from 12.0 us to 3.10 ms`: a distribution in one line, its heights logarithmic; empty without bins.

@@ -28,9 +28,10 @@ pub(crate) struct Chromium {
 }
 
 impl Chromium {
-    /// Starts one with its profile below `folder`; `None` where none is installed.
-    pub(crate) fn start(folder: &Path) -> Option<Chromium> {
-        let name = NAMES.iter().find(|name| Command::new(name).arg("--version").output().is_ok())?;
+    /// Starts one with its profile below `folder`.
+    pub(crate) fn start(folder: &Path) -> Chromium {
+        let name = NAMES.iter().find(|name| Command::new(name).arg("--version").output().is_ok());
+        let name = name.expect("Chromium is missing: `scripts/setup test` installs it");
         let mut process = Command::new("sh")
             .args(["-c", r#"exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, "sh", name])
             .args([
@@ -45,9 +46,9 @@ impl Chromium {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .ok()?;
-        let requests = process.stdin.take()?;
-        let mut output = BufReader::new(process.stdout.take()?);
+            .expect("Chromium starts");
+        let requests = process.stdin.take().expect("its input");
+        let mut output = BufReader::new(process.stdout.take().expect("its output"));
         let (sender, messages) = channel();
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -64,7 +65,7 @@ impl Chromium {
         let mut browser =
             Chromium { process, requests, messages, session, last_id: 0, complaints, requested };
         browser.attach();
-        Some(browser)
+        browser
     }
 
     fn attach(&mut self) {

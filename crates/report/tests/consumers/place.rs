@@ -2,16 +2,13 @@
 
 use std::path::PathBuf;
 
-/// `target/consumers/PATH`, or below `TAILTRACE_CONSUMERS`; `None`, and a word, where it is not there.
-pub(crate) fn of(path: &str) -> Option<PathBuf> {
+/// `target/consumers/PATH`, or below `TAILTRACE_CONSUMERS`.
+pub(crate) fn of(path: &str) -> PathBuf {
     let below = std::env::var_os("TAILTRACE_CONSUMERS").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/consumers"),
         PathBuf::from,
     );
     let found = below.join(path);
-    if found.exists() {
-        return Some(found);
-    }
-    println!("skipped: {path} is not here (crates/report/tests/consumers/install)");
-    None
+    assert!(found.exists(), "{} is missing: `scripts/setup test` installs it", found.display());
+    found
 }

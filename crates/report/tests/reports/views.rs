@@ -1,4 +1,4 @@
-//! A report whose population tells something: a counter, waits for two objects, a device of two kinds of accesses.
+//! A report whose population has findings: a counter, waits for two objects, a device of two kinds of accesses.
 
 use tailtrace_report::{
     DeviceUse, DeviceView, IoShare, Lengths, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView, WaitView,
@@ -6,7 +6,7 @@ use tailtrace_report::{
 
 use super::*;
 
-/// [`several`], with what the records of all intervals tell.
+/// [`several`], with what the records of all intervals show.
 pub fn with_view() -> Report {
     let mut report = several();
     report.population = two_modes().population;
@@ -34,7 +34,7 @@ pub fn with_view() -> Report {
     report.view.block_io = Some(IoShare { share: 0.05, slow_share: 0.1, fast_share: 0.0 });
     report.view.numa = Some(NumaView { slow: used("254:16", 9), fast: used("254:16", 1) });
     report.outliers[0].numa = Some(used("254:16", 1));
-    report.view.remarks = vec!["of 30000 waits the 20000 longest are looked at".to_owned()];
+    report.view.remarks = vec!["of 30000 waits the 20000 longest are examined".to_owned()];
     report
 }
 

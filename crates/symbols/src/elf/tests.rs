@@ -45,8 +45,8 @@ fn a_system_program_has_code() {
 fn a_page_of_two_segments_is_seen_as_code() {
     let mut file = file_of(Vec::new()).expect("plain bytes");
     file.segments = vec![
-        Segment { svma: 0..0x1240, file_offset: 0, executable: false },
-        Segment { svma: 0x2240..0x3000, file_offset: 0x1240, executable: true },
+        LoadSegment { svma: 0..0x1240, file_offset: 0, executable: false },
+        LoadSegment { svma: 0x2240..0x3000, file_offset: 0x1240, executable: true },
     ];
     let mapped = 0x1000..0x2000;
     assert_eq!(file.svma(0x1000, &mapped), Some(0x2000));

@@ -1,4 +1,4 @@
-//! Code by dump and time, and what is said where the dump does not serve.
+//! Code by dump and time, and the diagnostic where the dump cannot be used.
 
 use std::fs;
 

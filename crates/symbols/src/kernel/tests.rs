@@ -1,5 +1,7 @@
 //! Which files the kernel is taken from, and which are refused.
 
+use model::Mapping;
+
 use super::*;
 
 const TEXT: u64 = 0xffff_ffff_8100_0000;

@@ -62,7 +62,7 @@ pub(crate) struct IntelPt {
     pub(crate) settings: Settings,
     /// Buffers belong to CPUs, not to threads.
     pub(crate) is_per_cpu: bool,
-    /// A ring was kept until it was asked for.
+    /// A ring was kept until it was requested.
     pub(crate) is_snapshot: bool,
 }
 
@@ -216,7 +216,7 @@ impl Record {
         Record::new(15, 0).u32s([previous.0, previous.1]).from(origin)
     }
 
-    /// The thread in `origin` leaves its CPU, or gets one: what an event of a thread tells of it.
+    /// The thread in `origin` leaves its CPU, or gets one: as an event of a thread describes it.
     pub(crate) fn switch(out: bool, preempt: bool, origin: Origin) -> Record {
         let preempt = if preempt { SWITCH_OUT_PREEMPT } else { 0 };
         Record::new(14, if out { SWITCH_OUT | preempt } else { 0 }).from(origin)

@@ -1,8 +1,8 @@
 //! Time packets: TSC and TMA, MTC, CYC, CBR.
 //!
 //! Invariant: MTC counters follow each other without a hole, or a TSC stands between; CYC counts core cycles since the last one.
-//! What stands before a CYC happened before its time, what stands behind it then or later, and the packet behind it then; of a TNT,
-//! its first branch. So no branch is held back across another packet that tells time (SDM vol. 3, "Cycle Packet Semantics").
+//! What stands before a CYC happened before its time, what stands after it then or later, and the packet after it then; of a TNT,
+//! its first branch. So no branch is held back across another packet that gives a time (SDM vol. 3, "Cycle Packet Semantics").
 
 use super::Encoder;
 use crate::packet::Packet;
@@ -12,7 +12,7 @@ const MTC_HOLE: u64 = 128;
 
 /// Where the trace stands in time, in TSC ticks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Clock {
+pub(super) struct TraceTime {
     pub(super) now: u64,
     /// When the first of the branches that are held back retired.
     pub(super) first_branch: u64,
@@ -22,7 +22,7 @@ pub(super) struct Clock {
     last_mtc: u64,
 }
 
-impl Clock {
+impl TraceTime {
     /// Moves on without packets.
     pub(super) fn jump(&mut self, tsc: u64) {
         self.now = self.now.max(tsc);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::Error;
+use crate::error::Error;
 use crate::instruction::{Class, Instruction};
 
 /// Code that runs from its first instruction to its last, unless something interrupts it.

@@ -1,6 +1,6 @@
 //! The clocks of a recording: the host's TSC in the log, the guest's TSC in PT and marks, perf time in the sideband.
 //!
-//! Guest TSC = host TSC / K + a constant that the pairs in the log tell: the emulator divides by K, the guest starts at its own zero.
+//! Guest TSC = host TSC / K + a constant given by the pairs in the log: the emulator divides by K, the guest starts at its own zero.
 //! Source: `fixtures/emulator/qemu-dilate.patch`; tools/perf/util/tsc.c for perf time.
 
 use super::log::{Entry, Log};
@@ -14,17 +14,17 @@ const ROUNDING: u64 = 2;
 
 /// Host TSC to guest TSC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(super) struct GuestClock {
     dilation: u64,
     /// Host TSC / K - guest TSC, modulo 2^64.
     offset: u64,
 }
 
-impl Clock {
-    /// The clock that the pairs in `logs` tell. Most pairs differ by the constant and a few ticks for reading the host's TSC behind the
+impl GuestClock {
+    /// The clock from the pairs in `logs`. Most pairs differ by the constant and a few ticks for reading the host's TSC after the
     /// guest's; where an interrupt falls between both, by more. The lower quartile is taken. `None` where there is no pair, or where the
     /// middle half of them is wide: the clocks drift.
-    pub(super) fn of(logs: &[Log], dilation: u64) -> Option<Clock> {
+    pub(super) fn of(logs: &[Log], dilation: u64) -> Option<GuestClock> {
         let entries = logs.iter().flat_map(Log::entries);
         let difference = |entry| match entry {
             Entry::Clock { guest, at } => Some((at / dilation).wrapping_sub(guest).cast_signed()),
@@ -35,7 +35,7 @@ impl Clock {
         let quarter = differences.len() / 4;
         let (&low, &high) = (differences.get(quarter)?, differences.get(3 * quarter)?);
         let offset = low.cast_unsigned();
-        (high.abs_diff(low) <= FAR).then_some(Clock { dilation, offset })
+        (high.abs_diff(low) <= FAR).then_some(GuestClock { dilation, offset })
     }
 
     pub(super) fn guest(&self, host: u64) -> u64 {

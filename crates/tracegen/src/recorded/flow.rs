@@ -9,9 +9,9 @@
 use std::collections::VecDeque;
 
 use super::block::{Block, Blocks, EntryPoint, EntryPoints, leads_to};
-use super::clock::Clock;
+use super::clock::GuestClock;
 use super::log::{Entries, Entry, Log};
-use crate::Error;
+use crate::error::Error;
 use crate::instruction::{Class, Instruction};
 
 /// Something that happened, and when (guest TSC).
@@ -52,7 +52,7 @@ pub(super) enum Event<'a> {
         ip: u64,
         value: u64,
     },
-    /// The CPU halts; `ip` is what comes behind the `hlt`.
+    /// The CPU halts; `ip` is what comes after the `hlt`.
     Idle {
         ip: u64,
     },
@@ -65,7 +65,7 @@ pub(super) enum Event<'a> {
 
 /// Where the CPU stands.
 #[derive(Clone, Copy, Debug)]
-enum Place<'a> {
+enum LogPosition<'a> {
     /// Nothing was logged yet.
     Before,
     /// In this block since then.
@@ -85,8 +85,8 @@ pub(super) struct Flow<'a> {
     entries: Entries<'a>,
     blocks: &'a Blocks,
     entry_points: &'a EntryPoints,
-    clock: Clock,
-    place: Place<'a>,
+    clock: GuestClock,
+    place: LogPosition<'a>,
     now: u64,
     ready: VecDeque<Step<'a>>,
 }
@@ -96,14 +96,14 @@ impl<'a> Flow<'a> {
         log: &'a Log,
         blocks: &'a Blocks,
         entry_points: &'a EntryPoints,
-        clock: Clock,
+        clock: GuestClock,
     ) -> Flow<'a> {
         let entries = log.entries();
-        let (place, ready) = (Place::Before, VecDeque::new());
+        let (place, ready) = (LogPosition::Before, VecDeque::new());
         Flow { log, entries, blocks, entry_points, clock, place, now: 0, ready }
     }
 
-    /// The next step; `None` behind the last one.
+    /// The next step; `None` after the last one.
     ///
     /// # Errors
     /// [`Error::Capture`] with the place in the log, where something follows that cannot.
@@ -118,7 +118,7 @@ impl<'a> Flow<'a> {
     fn take(&mut self, entry: Entry) -> Result<(), Error> {
         match (entry, self.place) {
             (Entry::Block { number, at }, _) => self.enter_block(number, at),
-            (Entry::Interrupt { .. } | Entry::PtWrite { .. }, Place::Before) => Ok(()),
+            (Entry::Interrupt { .. } | Entry::PtWrite { .. }, LogPosition::Before) => Ok(()),
             (Entry::Interrupt { from, entry, at }, _) => self.interrupt(from, entry, at),
             (Entry::PtWrite { ip, value, at }, _) => {
                 self.push(at, Event::PtWrite { ip, value });
@@ -128,14 +128,14 @@ impl<'a> Flow<'a> {
                 self.ready.push_back(Step { tsc: self.now, event: Event::PageTable(cr3) });
                 Ok(())
             }
-            (Entry::Idle(at), Place::In(block, _)) if block.halts => {
+            (Entry::Idle(at), LogPosition::In(block, _)) if block.halts => {
                 let ip = block.last().map_or(0, Instruction::next);
                 self.leave_block(block.instructions.len(), ip, at);
                 self.push(at, Event::Idle { ip });
-                self.place = Place::Halted(ip);
+                self.place = LogPosition::Halted(ip);
                 Ok(())
             }
-            (Entry::Resume(at), Place::Halted(_)) => {
+            (Entry::Resume(at), LogPosition::Halted(_)) => {
                 self.push(at, Event::Resume);
                 Ok(())
             }
@@ -160,20 +160,20 @@ impl<'a> Flow<'a> {
         let Some(block) = self.blocks.get(number) else { return self.wrong("a block that blocks.bin lacks") };
         let ip = block.address();
         match self.place {
-            Place::Before => self.push(at, Event::Begin { ip }),
-            Place::In(left, _) => {
+            LogPosition::Before => self.push(at, Event::Begin { ip }),
+            LogPosition::In(left, _) => {
                 let Some(ran) = ran_before_block(left, ip) else {
                     return self.wrong("a block that cannot follow the one before it");
                 };
                 self.leave_block(ran, ip, at);
             }
-            Place::Halted(next) | Place::Entering(next) if next == ip => {}
-            Place::Halted(_) => return self.wrong("a halted CPU goes on elsewhere"),
-            Place::Entering(_) => return self.wrong("an interrupt whose entry does not run"),
-            Place::Behind => return self.wrong("a block behind the log's end"),
+            LogPosition::Halted(next) | LogPosition::Entering(next) if next == ip => {}
+            LogPosition::Halted(_) => return self.wrong("a halted CPU goes on elsewhere"),
+            LogPosition::Entering(_) => return self.wrong("an interrupt whose entry does not run"),
+            LogPosition::Behind => return self.wrong("a block after the log's end"),
         }
         self.push(at, Event::Block { ip });
-        self.place = Place::In(block, self.now);
+        self.place = LogPosition::In(block, self.now);
         Ok(())
     }
 
@@ -182,24 +182,24 @@ impl<'a> Flow<'a> {
             return self.wrong("an interrupt whose entry the list of entries lacks");
         };
         let from = match self.place {
-            Place::In(block, _) => {
+            LogPosition::In(block, _) => {
                 let Some((ran, from)) = ran_before_interrupt(block, saved, point.is_fault) else {
                     return self.wrong("an interrupt that cannot follow the block before it");
                 };
                 self.leave_block(ran, from, at);
                 from
             }
-            Place::Halted(next) if next == saved => saved,
+            LogPosition::Halted(next) if next == saved => saved,
             _ => return self.wrong("an interrupt where none can be"),
         };
         self.push(at, Event::Interrupt { from, to: entry, entry: point });
-        self.place = Place::Entering(entry);
+        self.place = LogPosition::Entering(entry);
         Ok(())
     }
 
     /// The current block's first `ran` instructions retired; `next` comes then.
     fn leave_block(&mut self, ran: usize, next: u64, at: u64) {
-        let Place::In(block, began) = self.place else { return };
+        let LogPosition::In(block, began) = self.place else { return };
         if ran == 0 {
             return;
         }
@@ -211,12 +211,12 @@ impl<'a> Flow<'a> {
 
     fn end(&mut self, at: u64) {
         let ip = match self.place {
-            Place::In(block, _) => block.address(),
-            Place::Halted(ip) | Place::Entering(ip) => ip,
-            Place::Before | Place::Behind => return,
+            LogPosition::In(block, _) => block.address(),
+            LogPosition::Halted(ip) | LogPosition::Entering(ip) => ip,
+            LogPosition::Before | LogPosition::Behind => return,
         };
         self.push(at, Event::End { ip });
-        self.place = Place::Behind;
+        self.place = LogPosition::Behind;
     }
 }
 
@@ -232,7 +232,7 @@ fn ran_before_block(block: &Block, next: u64) -> Option<usize> {
 fn ran_before_interrupt(block: &Block, saved: u64, is_fault: bool) -> Option<(usize, u64)> {
     let (all, last) = (block.instructions.len(), block.last()?);
     if last.class == Class::SoftwareInterrupt && saved == last.next() {
-        // It saves the address behind itself; in PT it is a FUP with its own address, and does not retire.
+        // It saves the address after itself; in PT it is a FUP with its own address, and does not retire.
         return Some((all - 1, last.ip));
     }
     let inside = block.before(saved);

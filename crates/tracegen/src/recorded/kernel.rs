@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::block::Blocks;
-use crate::Error;
+use crate::error::Error;
 
 const PAGE: u64 = 4096;
 
@@ -22,7 +22,7 @@ const KERNEL: u64 = 1 << 63;
 const ALWAYS: [&str; 4] = ["_stext", "_text", "_etext", "__switch_to"];
 
 /// A loadable piece: address, offset in the file, size.
-struct Segment {
+struct KcoreSegment {
     address: u64,
     offset: usize,
     size: u64,
@@ -95,7 +95,7 @@ fn trim_image(path: &Path, pages: &BTreeSet<u64>, code: &BTreeMap<u64, u8>) -> R
     Ok(out)
 }
 
-fn segments(image: &[u8]) -> Option<Vec<Segment>> {
+fn segments(image: &[u8]) -> Option<Vec<KcoreSegment>> {
     let word = |at: usize| Some(u64::from_le_bytes(image.get(at..at + 8)?.try_into().ok()?));
     let half = |at: usize| Some(u16::from_le_bytes(image.get(at..at + 2)?.try_into().ok()?));
     let (headers, count) = (usize::try_from(word(32)?).ok()?, usize::from(half(56)?));
@@ -104,7 +104,7 @@ fn segments(image: &[u8]) -> Option<Vec<Segment>> {
         let offset = usize::try_from(word(at + 8)?).ok()?;
         let size = word(at + 32)?;
         let inside = offset.checked_add(usize::try_from(size).ok()?)? <= image.len();
-        inside.then_some(Segment { address: word(at + 16)?, offset, size })
+        inside.then_some(KcoreSegment { address: word(at + 16)?, offset, size })
     };
     image.starts_with(b"\x7fELF").then(|| (0..count).map(segment).collect::<Option<Vec<_>>>())?
 }

@@ -1,20 +1,20 @@
 //! Writes down what was executed, for whoever checks the trace or builds the truth.
 //!
 //! Input: the steps of one CPU. Output in a directory: `instructions<cpu>.bin` (addresses), `times<cpu>.bin` (guest TSC at which the
-//! instruction's block began), both u64 little endian; `events<cpu>.csv`; and the stand-stills of the emulator's host.
+//! instruction's block began), both u64 little endian; `events<cpu>.csv`; and the stalls of the emulator's host.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::flow::{Event, Step};
-use crate::Error;
+use crate::error::Error;
 use crate::instruction::Class;
 
 /// Buffer size of the large files.
 const BUFFER: usize = 1 << 20;
 
-/// Time in which a CPU that was not idle executed nothing: its host stood still.
+/// Time in which a CPU that was not idle executed nothing: its host stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The CPU.
@@ -114,7 +114,7 @@ impl Ledger {
             Event::PtWrite { ip, value } => self.event(step.tsc, "ptwrite", "", ip, value),
             Event::Idle { ip } => self.event(step.tsc, "idle", "", ip, 0),
             Event::Resume => self.event(step.tsc, "resume", "", 0, 0),
-            // `iretq` and its kin: what comes behind may be a string instruction, which stands in the ledger as of its end.
+            // `iretq` and its kin: what comes after may be a string instruction, which stands in the ledger as of its end.
             Event::Branch { instruction, to } if instruction.class == Class::Far => {
                 self.event(step.tsc, "return", "", instruction.ip, to)
             }

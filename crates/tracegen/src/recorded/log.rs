@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::error::Error;
 
 /// From here on the low half of a word is no block number.
 const EVENTS: u32 = 0xffff_0000;

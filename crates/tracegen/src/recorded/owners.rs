@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use super::schedule::Thread;
 use super::tracer::{Finished, Owner, Scope};
-use crate::Error;
 use crate::capture::{Capture, Record, kind};
 use crate::container::{ATTRIBUTE, Taken};
+use crate::error::Error;
 
 const ID_INDEX: u32 = 69;
 

@@ -3,8 +3,8 @@
 //! Input: the guest's perf.data. Output: per CPU the times (perf time, ns) at which a thread came or went.
 //! Source: `linux/perf_event.h`, `PERF_RECORD_SWITCH_CPU_WIDE`.
 
-use crate::Error;
 use crate::capture::{Capture, kind};
+use crate::error::Error;
 
 /// `misc` bit of a switch out.
 const SWITCH_OUT: u16 = 1 << 13;

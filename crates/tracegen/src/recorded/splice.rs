@@ -10,12 +10,12 @@ use super::clock::PerfTime;
 use super::owners::Ownership;
 use super::schedule::Schedule;
 use super::tracer::{Finished, Owner, Scope};
-use crate::Error;
 use crate::capture::Capture;
 use crate::container::{
     Container, Event, INTEL_PT, IntelPt, Origin, Record, carries, feature, flag, read, text,
 };
 use crate::encoder::Settings;
+use crate::error::Error;
 
 /// An AUX record announces at least so many bytes.
 const AUX_BYTES: usize = 128 << 10;

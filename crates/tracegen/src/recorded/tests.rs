@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::*;
 use crate::container::{Container, Event as Configured, Mapping, Origin, Record, carries, feature};
-use crate::elf::{self, Segment};
+use crate::elf::{self, LoadSegment};
 
 const USER: u64 = 0x40_1000;
 const KERNEL: u64 = 0xffff_ffff_8100_0000;
@@ -151,7 +151,7 @@ fn encoded_with_switch(root: &Path, words: &[u64], switched: u64) -> Result<Reco
     kernel.extend(FAULT_CODE);
     kernel.resize(0x200, 0);
     kernel.extend(IDLE_CODE);
-    let kcore = elf::kcore(&[Segment { address: KERNEL, bytes: &kernel }]);
+    let kcore = elf::kcore(&[LoadSegment { address: KERNEL, bytes: &kernel }]);
     let end = KERNEL + 0x1000;
     let symbols = format!(
         "{KERNEL:x} T _stext\n{KERNEL:x} T _text\n{FAULT_ENTRY:x} T asm_exc_page_fault\n{end:x} T _etext\n"
@@ -161,7 +161,7 @@ fn encoded_with_switch(root: &Path, words: &[u64], switched: u64) -> Result<Reco
     write(&root.join("guest/kcore_dir/kallsyms"), symbols.as_bytes());
     write(&root.join("guest/kcore_dir/modules"), b"");
     let symbols = vec![("main".to_owned(), USER)];
-    let program = elf::program(Segment { address: USER, bytes: &USER_CODE }, &symbols, 64);
+    let program = elf::program(LoadSegment { address: USER, bytes: &USER_CODE }, &symbols, 64);
     write(&root.join("out/symfs/bin/loop"), &program);
     let (log, entries, guest, output) =
         (root.join("log"), root.join("entries"), root.join("guest"), root.join("out"));
@@ -213,7 +213,7 @@ fn a_trace_of_user_code_alone_has_no_address_of_the_kernel() {
     let Some(lines) = perf(folder.path(), "user/perf.data", &["-D"]) else { return };
     let packets: Vec<&String> =
         lines.iter().filter(|line| line.contains("TIP") || line.contains("FUP")).collect();
-    // On at the begin, behind the system call, behind the fault; off at both, and at the second fault.
+    // On at the begin, after the system call, after the fault; off at both, and at the second fault.
     for (name, count) in [("TIP.PGE", 3), ("TIP.PGD", 3)] {
         assert_eq!(packets.iter().filter(|line| line.contains(name)).count(), count, "{name}: {packets:?}");
     }

@@ -101,7 +101,7 @@ impl Tracer {
         Tracer { scope, settings, power, process, streams, cpus: all, slices: Vec::new() }
     }
 
-    /// Tells which threads come to `cpu` and leave it, with the guest's TSC.
+    /// Sets which threads come to `cpu` and leave it, with the guest's TSC.
     pub(super) fn switches(&mut self, cpu: usize, switches: impl Iterator<Item = (u64, Switch)>) {
         let Some(cpu) = self.cpus.get_mut(cpu) else { return };
         cpu.switches = switches.collect();
@@ -133,7 +133,7 @@ impl Tracer {
 
     fn begin(&mut self, cpu: usize, tsc: u64, ip: u64) {
         if self.scope == Scope::Threads {
-            return; // the first block asks who runs
+            return; // the first block asks for the running thread
         }
         self.cpus[cpu].owner = Some(Owner::Cpu(cpu as u32));
         if self.traces(ip) {
@@ -216,7 +216,7 @@ impl Tracer {
             instruction.class,
             Class::Plain | Class::Jump | Class::Call | Class::PageTable | Class::PtWrite | Class::Mwait
         );
-        // Behind a branch that has a packet no decoder is in doubt where the PSB's address belongs.
+        // After a branch that has a packet no decoder is in doubt where the PSB's address belongs.
         if decides && encoder.is_enabled() {
             encoder.psb_if_due(to);
         }

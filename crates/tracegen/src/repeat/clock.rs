@@ -1,11 +1,11 @@
 //! How far repetitions lie apart: in TSC ticks, and in perf time.
 //!
-//! Invariant: the period is a multiple of what MTC and TMA packets can tell apart, so that their payloads stay as they are.
+//! Invariant: the period is a multiple of what MTC and TMA packets can distinguish, so that their payloads stay as they are.
 //! Source: Intel SDM vol. 3, "Intel Processor Trace", TMA and MTC packets; tools/perf/util/tsc.c for the conversion.
 
 use super::stream::Stream;
-use crate::Error;
 use crate::capture::{Capture, kind};
+use crate::error::Error;
 
 /// `priv` words of an `AUXTRACE_INFO` record of Intel PT, counted from the record's first byte.
 const PMU: usize = 16;
@@ -21,7 +21,7 @@ const INTEL_PT: u32 = 1;
 
 /// The capture's clocks and the chosen period.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct PeriodClock {
     /// Nanoseconds = ticks × `mult` >> `shift`.
     mult: u64,
     shift: u32,
@@ -31,8 +31,8 @@ pub(super) struct Clock {
     pub(super) period: u64,
 }
 
-impl Clock {
-    pub(super) fn of(capture: &Capture) -> Result<Clock, Error> {
+impl PeriodClock {
+    pub(super) fn of(capture: &Capture) -> Result<PeriodClock, Error> {
         let info = capture.records.iter().find(|record| record.kind == kind::AUXTRACE_INFO);
         let start = info.map_or(0, |record| record.place.start);
         if info.is_none() || capture.u32(start + 8)? != INTEL_PT {
@@ -48,7 +48,7 @@ impl Clock {
                 capture.wrong(start + TIME_SHIFT, "no TSC to time conversion: records cannot be shifted")
             );
         };
-        Ok(Clock { mult, shift, unit: mtc_wrap(capture, start)?, period: 0 })
+        Ok(PeriodClock { mult, shift, unit: mtc_wrap(capture, start)?, period: 0 })
     }
 
     /// Sets the shortest possible period for records that span `nanoseconds` and for `streams`; of the next few the one

@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::Repeated;
-use crate::Error;
+use crate::error::Error;
 
 /// Copies the interval file `input` (`name,start_tsc.TSC,end_tsc,…`) to `output` for all repetitions of `repeated`.
 ///

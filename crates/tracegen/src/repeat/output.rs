@@ -8,8 +8,8 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Stream, add, put};
-use crate::Error;
 use crate::capture::{Capture, kind};
+use crate::error::Error;
 use crate::tree;
 
 /// Feature bits.

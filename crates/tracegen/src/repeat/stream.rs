@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::Error;
 use crate::capture::{Capture, Record, Stamp, kind};
+use crate::error::Error;
 use crate::packet::{Packet, Walk, Walked};
 
 /// Without CPU: the buffer belongs to a thread.

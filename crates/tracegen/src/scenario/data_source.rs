@@ -1,4 +1,4 @@
-//! Where a sampled load found its data, as Intel's PEBS tells it.
+//! Where a sampled load found its data, as Intel's PEBS reports it.
 //!
 //! Input: a scenario's word. Output: `union perf_mem_data_src` as a number.
 //! Source: `include/uapi/linux/perf_event.h` (`PERF_MEM_*`), arch/x86/events/intel/ds.c (which bits the kernel sets together).
@@ -18,7 +18,7 @@ const SNOOP_NONE: u64 = 0x02 << 19;
 const SNOOP_HIT: u64 = 0x04 << 19;
 const SNOOP_MODIFIED: u64 = 0x10 << 19;
 
-/// The number behind a scenario's word; a number stands for itself.
+/// The number after a scenario's word; a number stands for itself.
 pub(super) fn data_source(word: &str) -> Result<u64, String> {
     let found = match word {
         "l1" => L1 | SNOOP_NONE,

@@ -10,9 +10,9 @@ mod ownership;
 mod record;
 mod walk;
 
-use super::Wrong;
 use super::program::{Ring, Scenario, Step};
 use super::statement::Statement;
+use super::wrong::Wrong;
 use crate::core_event::{COUNTED, CoreEvent};
 use crate::instruction::Instruction;
 use crate::packet::{ExecMode, Packet};
@@ -35,7 +35,7 @@ pub struct Retired {
     pub tsc: u64,
     /// Where it lies.
     pub ip: u64,
-    /// Who ran it.
+    /// The thread that ran it.
     pub tid: u32,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Wrong;
+use super::wrong::Wrong;
 use crate::assembler::Assembled;
 
 /// Whose code it is.

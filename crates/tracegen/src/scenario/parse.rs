@@ -5,10 +5,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::Wrong;
 use super::image::{Backing, Image, Unlinked};
 use super::program::{Disk, Machine, Poke, Ring, Scenario, Share, Step, Thread, Truth};
 use super::statement::{Statement, number, picoseconds};
+use super::wrong::Wrong;
 use crate::assembler::Assembled;
 use crate::encoder::{Addresses, Rule};
 

@@ -19,7 +19,7 @@ pub(super) struct Machine {
     pub(super) nodes: Vec<(u32, String)>,
     /// Memory of nodes: number, and first and last block of it.
     pub(super) memory: Vec<(u32, RangeInclusive<u64>)>,
-    /// Block devices that the machine file tells of.
+    /// Block devices in the machine file.
     pub(super) disks: Vec<Disk>,
     pub(super) settings: Settings,
     /// Kernel code is traced, too.
@@ -42,7 +42,7 @@ pub(super) struct Disk {
     pub(super) major: u64,
     pub(super) minor: u64,
     pub(super) name: String,
-    /// The NUMA node it is attached to, where the machine tells.
+    /// The NUMA node it is attached to, if the machine gives it.
     pub(super) node: Option<u32>,
 }
 

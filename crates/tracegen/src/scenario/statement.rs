@@ -18,7 +18,7 @@ pub(super) enum Until {
     Count(u64),
 }
 
-/// What Event Trace tells of an interruption.
+/// What Event Trace reports of an interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Vector(u8),

@@ -17,8 +17,8 @@ use perf_data::perf_data;
 use super::execution::{Caused, Executed, Owner};
 use super::image::{Backing, Image};
 use super::program::Scenario;
-use crate::Error;
-use crate::elf::{self, Segment};
+use crate::elf::{self, LoadSegment};
+use crate::error::Error;
 
 const PAGE: u64 = 4096;
 
@@ -90,8 +90,8 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     std::fs::write(path, bytes).map_err(Error::file(path))
 }
 
-fn segment(image: &Image) -> Segment<'_> {
-    Segment { address: image.address, bytes: &image.bytes }
+fn segment(image: &Image) -> LoadSegment<'_> {
+    LoadSegment { address: image.address, bytes: &image.bytes }
 }
 
 /// First and last address of the kernel's code.

@@ -35,7 +35,7 @@ pub(super) const HEADER_EVENT: &str = "\
 \tdata max type_len  == 28
 ";
 
-/// The priority of a thread that nobody has given another one.
+/// The default priority of a thread (nice 0).
 const USUAL: u64 = 120;
 
 const WAKING: &[Field] = &[

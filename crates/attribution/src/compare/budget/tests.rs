@@ -20,7 +20,7 @@ fn pace(parts: &[(u64, u32)]) -> Pace {
     pace
 }
 
-/// 1000 instructions in these parts, (ticks, kHz asked for), without a CBR packet.
+/// 1000 instructions in these parts, (ticks, requested kHz), without a CBR packet.
 fn at_asked(parts: &[(u64, u32)]) -> Use {
     let ticks = parts.iter().map(|part| part.0).sum();
     Use { asked: pace(parts), ..used(ticks, 1000) }
@@ -60,7 +60,7 @@ fn a_call_that_no_baseline_makes_is_extra_work() {
     assert_eq!(budget(&used(300, 50), None, 50), Budget { extra: 300, ..Budget::default() });
 }
 
-/// The same work at ratio 20 instead of 25: of 12,500 ticks a fifth is owed to the ratio.
+/// The same work at ratio 20 instead of 25: of 12,500 ticks a fifth is due to the ratio.
 #[test]
 fn a_lower_ratio_costs_its_share_and_no_more_than_the_excess() {
     let typical = against(at_ratio(10_000, 1000, 25), 10_000);
@@ -81,7 +81,7 @@ fn an_unknown_or_equal_or_higher_ratio_explains_nothing() {
     assert_eq!(slower(at_ratio(200, 1000, 30), at_ratio(100, 1000, 25)), 0);
 }
 
-/// The ratio was known for half of the time only: of the other half nothing is said.
+/// The ratio was known for half of the time only: the other half is unknown.
 #[test]
 fn a_ratio_speaks_for_the_time_it_was_known_in() {
     let own = Use { ticks: 20_000, ..at_ratio(10_000, 1000, 20) };
@@ -89,7 +89,7 @@ fn a_ratio_speaks_for_the_time_it_was_known_in() {
     assert_eq!(budget(&own, Some(&typical), 0).slower_frequency, 2_000);
 }
 
-/// 10,000 ticks at 3 GHz are 30,000 at 1 GHz: 20,000 are owed to it, and of 34,000 two thirds.
+/// 10,000 ticks at 3 GHz are 30,000 at 1 GHz: 20,000 are due to it, and of 34,000 two thirds.
 #[test]
 fn a_lower_frequency_that_was_asked_for_costs_its_share() {
     let typical = against(at_asked(&[(10_000, 3_000_000)]), 10_000);
@@ -103,7 +103,7 @@ fn a_lower_frequency_that_was_asked_for_costs_its_share() {
 }
 
 /// Half of the cycles at 3 GHz, 5,000 ticks, the other half at 1 GHz, 15,000: 20,000 ticks at 1.5 GHz on average, of
-/// which half are owed to it. 1 kHz less than typical costs the one tick to which it is rounded up.
+/// which half are due to it. 1 kHz less than typical costs the one tick to which it is rounded up.
 #[test]
 fn a_frequency_that_changes_meanwhile_counts_by_its_time() {
     let typical = against(at_asked(&[(10_000, 3_000_000)]), 10_000);
@@ -114,7 +114,7 @@ fn a_frequency_that_changes_meanwhile_counts_by_its_time() {
     assert_eq!(slower(at_asked(&[(20_000, 2_999_999)])), 1);
 }
 
-/// 2.6 GHz is a ratio of 26 on a bus of 100 MHz, and of 25 on one of 101 MHz: one is never read against the other.
+/// 2.6 GHz is a ratio of 26 on a bus of 100 MHz, and of 25 on one of 101 MHz: the two are never converted.
 #[test]
 fn a_ratio_and_a_frequency_are_not_held_against_each_other() {
     let slower = |own: Use, usual: Use| budget(&own, Some(&against(usual, 10_000)), 0).slower_frequency;
@@ -136,7 +136,7 @@ fn compared(own: &[Use], typical: &[Use]) -> Vec<Budget> {
     compared_where(FrontEnd::NotKnown, own, typical)
 }
 
-/// With what is known of the front end.
+/// With what is known about the front end.
 fn compared_where(front_end: FrontEnd, own: &[Use], typical: &[Use]) -> Vec<Budget> {
     let mut code = UserCode::default();
     let nodes: Vec<NodeKey> = (0..own.len())
@@ -156,7 +156,7 @@ fn compared_where(front_end: FrontEnd, own: &[Use], typical: &[Use]) -> Vec<Budg
     nodes.iter().map(|node| budgets[node]).collect()
 }
 
-/// 5,000 ticks moved from one function to its neighbour: the time packet between them came late.
+/// 5,000 ticks moved between adjacent functions: the time packet between them came late.
 #[test]
 fn what_only_moved_is_not_slower() {
     let split = compared(&[used(15_000, 100), used(5_000, 100)], &[used(10_000, 100), used(10_000, 100)]);
@@ -166,7 +166,7 @@ fn what_only_moved_is_not_slower() {
     );
 }
 
-/// 30 % more than typical happens without a reason; 100 % does not.
+/// 30 % more than typical occurs without a reason; 100 % does not.
 #[test]
 fn jitter_is_expected() {
     assert_eq!(
@@ -177,7 +177,7 @@ fn jitter_is_expected() {
     assert_eq!(compared(&[used(20_000, 100)], &[used(10_000, 100)]), [slower]);
 }
 
-/// One baseline took 12,000 where their mean is 10,000: three times as much more, 16,000, may happen; 18,000 may not.
+/// One baseline took 12,000 where their mean is 10,000: three times this excess, 16,000, is normal; 18,000 is not.
 #[test]
 fn jitter_is_as_large_as_the_baselines_show() {
     let whole = |most_ticks| Typical { most_ticks, ..against(used(10_000, 100), 0) };
@@ -194,19 +194,19 @@ fn time_lost_at_new_lines_is_the_front_ends() {
     let front_end =
         Budget { expected: 10_000, slower_front_end: 9_000, slower_other: 1_000, ..Budget::default() };
     assert_eq!(split, [front_end]);
-    // As much of it where code ran again: it was not the fetching.
+    // As much of it where code ran again: fetching was not the reason.
     let split = compared(&[cold(20_000, 7_000)], &[cold(10_000, 2_000)]);
     assert_eq!(split[0].slower_front_end, 0);
     // Nothing runs again: cold data would look the same, unless the code does not fit.
     let (slow, usual) = ([cold(20_000, 20_000)], [cold(10_000, 10_000)]);
     assert_eq!(compared(&slow, &usual)[0].slower_front_end, 0);
     assert_eq!(compared_where(FrontEnd::Outgrown, &slow, &usual)[0].slower_front_end, 10_000);
-    // Samples say it, whatever ran again.
+    // Samples show it, whatever ran again.
     let starved = compared_where(FrontEnd::Starved, &[used(20_000, 100)], &[used(10_000, 100)]);
     assert_eq!(starved[0].slower_front_end, 10_000);
 }
 
-/// 10,000 ticks more, all of it where lines are touched for the first time: what records say goes before.
+/// 10,000 ticks more, all of it where lines are touched for the first time: records take precedence.
 #[test]
 fn what_counters_tell_is_not_inferred() {
     let cold = |ticks, cold_ticks, stalled| Use { cold_ticks, stalled, ..used(ticks, 100) };
@@ -219,7 +219,7 @@ fn what_counters_tell_is_not_inferred() {
     assert_eq!(split(FrontEnd::NotKnown, 0), (10_000, 0));
     assert_eq!(split(FrontEnd::Counted { lost: 0, longer: 10_000 }, 0), (0, 10_000));
     assert_eq!(split(FrontEnd::Counted { lost: 2_500, longer: 10_000 }, 0), (2_500, 7_500));
-    // More than it took longer: the rest was faster.
+    // More than the excess: the rest was faster.
     assert_eq!(split(FrontEnd::Counted { lost: 12_000, longer: 10_000 }, 0), (10_000, 0));
     // 4,500 by retire latencies, of which 500 are typical.
     assert_eq!(split(FrontEnd::Stalled, 4_500), (4_000, 6_000));

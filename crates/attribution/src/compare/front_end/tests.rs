@@ -1,20 +1,22 @@
-//! What tells of the front end, best first, by hand.
+//! The evidence about the front end, best first, by hand.
 
 use model::{Cpu, FileOffset, Ticks, Tsc};
 
 use super::*;
-use crate::front_end::{FrontEndRecords, Samples, Used};
-use crate::walk::UserCode;
+use crate::samples::front_end::FrontEndRecords;
+use crate::samples::front_end::samples::Samples;
+use crate::samples::front_end::slots::Used;
+use crate::walk::user_code::UserCode;
 
 fn of(outlier: &Examined, own: &Use, baselines: &Baselines) -> FrontEnd {
     FrontEnd::of(outlier, own, baselines)
 }
 
 fn with(front_end: FrontEndRecords) -> Examined {
-    Examined { front_end, ..Examined::empty(crate::script::interval(0..10)) }
+    Examined { front_end, ..Examined::empty(crate::testing::script::interval(0..10)) }
 }
 
-/// So many samples, each of these cycles and for so many events.
+/// This many samples, each with these cycles and for this many events.
 fn samples(count: u64, cycles: Option<u16>, period: u64) -> FrontEndRecords {
     let sample = |number| FrontEndSample {
         at: Tsc(number),
@@ -66,7 +68,7 @@ fn code_that_does_not_fit_is_known_by_the_cpus_model() {
         code
     };
     let by_caches = |code, caches| {
-        let empty = Examined::empty(crate::script::interval(0..10));
+        let empty = Examined::empty(crate::testing::script::interval(0..10));
         of(&Examined { code, caches, ..empty }, &Use::default(), &Baselines::default())
     };
     let skylake = crate::CodeCaches::of("GenuineIntel,6,94,3");
@@ -86,7 +88,7 @@ fn a_few_samples_more_say_nothing() {
     assert_eq!(by(3, 0), FrontEnd::NotKnown);
 }
 
-/// 300 ticks are worth a verdict, 299 are not; a few samples that stand for many events are not either.
+/// 300 ticks are enough for a verdict, 299 are not; neither are a few samples that represent many events.
 #[test]
 fn retire_latencies_tell_where_they_are_all_or_many() {
     let by = |count, period, stalled| {
@@ -95,11 +97,11 @@ fn retire_latencies_tell_where_they_are_all_or_many() {
     };
     assert_eq!((by(3, 1, 300), by(3, 1, 299)), (FrontEnd::Stalled, FrontEnd::NotKnown));
     assert_eq!((by(4, 1000, 300), by(3, 1000, 300)), (FrontEnd::Stalled, FrontEnd::NotKnown));
-    // Many samples that cost nothing do not say that it starved.
+    // Many samples that cost nothing do not show that it starved.
     assert_eq!(by(100, 1, 0), FrontEnd::NotKnown);
 }
 
-/// 30,000 ticks, 60 % of the slots; typical 10,000, 10 %: 18,000 less 1,000 of the 20,000 that it took longer.
+/// 30,000 ticks, 60 % of the slots; typical 10,000, 10 %: 18,000 minus 1,000 of the 20,000 that it took longer.
 #[test]
 fn counters_are_held_against_those_of_baselines() {
     let outlier = with(FrontEndRecords { slots: Some(slots(50, 30)), ..samples(100, None, 1) });
@@ -127,7 +129,7 @@ fn counters_are_held_against_those_of_baselines() {
 fn what_counters_tell_is_said_with_what_is_typical() {
     let outlier = with(FrontEndRecords { slots: Some(slots(50, 30)), ..samples(2, Some(170), 101) });
     let mut baselines = Baselines::default();
-    let said = "top-down counters: front end 60 %, over 100 % of its time on CPUs; not known of typical intervals; \
+    let said = "top-down counters: front end 60 %, over 100 % of its time on CPUs; unknown for typical intervals; \
                 frontend_retired.l1i_miss:pp: 2 samples, retire latency 340 cycles in all; each stands for 101 events: \
                 about 34340 cycles; typical up to 0, about 0 cycles";
     assert_eq!(told(&outlier, &baselines).as_deref(), Some(said));

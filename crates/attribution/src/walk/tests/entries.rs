@@ -1,14 +1,14 @@
-//! What the flow tells of an entry beside its stub: what another CPU asked for, an address, a kernel thread's work.
+//! What the flow shows about an entry beside its stub: requests of another CPU, an address, a kernel thread's work.
 
 use model::Tsc;
 use pt::{BlockEnd, EventKind};
 
 use super::{called, frame, frames, interrupted, runs, table, walk};
-use crate::script::{STALL, Script};
-use crate::walk::Walker;
+use crate::testing::script::{STALL, Script};
+use crate::walk::walker::Walker;
 
-/// A CPU is asked by IPI for `function`: the queue is turned round first, and the call goes through a thunk.
-fn asked_for<'t>(table: &'t crate::script::Table, function: &str) -> Script<'t> {
+/// Another CPU requests `function` by IPI: the queue is reversed first, and the call goes through a thunk.
+fn asked_for<'t>(table: &'t crate::testing::script::Table, function: &str) -> Script<'t> {
     let mut script = interrupted(table, "asm_sysvec_call_function", BlockEnd::Call);
     script
         .block(30, "__flush_smp_call_function_queue", 0, BlockEnd::Call)
@@ -86,7 +86,8 @@ fn what_recording_itself_takes_is_said() {
     assert_eq!(activity.frames[0].particulars, ["perf itself: it serves the recording".into()]);
 }
 
-/// `rep stos` over two fresh pages: it faults, is resumed, and faults again before it retires. Between the faults it ran.
+/// `rep stos` over two fresh pages: it faults, is resumed, and faults again before it retires. Between the faults it
+/// ran.
 #[test]
 fn an_instruction_that_faults_again_and_again_runs_in_between() {
     let table = table();
@@ -102,7 +103,7 @@ fn an_instruction_that_faults_again_and_again_runs_in_between() {
     assert_eq!(runs(&activity), [("work", 10, 20), ("work", 40, 90), ("work", 120, 200)]);
 }
 
-/// Two interrupts that both waited while a fault was handled: the second begins where the first one returns to.
+/// Two interrupts were pending while a fault was handled: the second begins where the first one returns to.
 #[test]
 fn an_interrupt_right_behind_another_lies_beside_it() {
     let table = table();
@@ -127,8 +128,8 @@ fn an_interrupt_right_behind_another_lies_beside_it() {
     assert_eq!(frames(&walk(&table, &script, 100)), expected);
 }
 
-/// 5,000 ticks between the last packet of an entry and the packet of its return: that one is written when the return
-/// has retired, so all of it is the entry's.
+/// 5,000 ticks between the last packet of an entry and the packet of its return: that packet is written when the
+/// return has retired, so all of the time is the entry's.
 #[test]
 fn time_that_stands_still_before_a_return_is_the_entrys() {
     let table = table();
@@ -147,7 +148,7 @@ fn time_that_stands_still_before_a_return_is_the_entrys() {
     assert_eq!(frames(&walk(&table, &script, 6000)), [frame("kernel.syscall.unknown", 20, 5050, 0)]);
 }
 
-/// Until 30 the thread works on something else: that its code ran then says nothing of this interval.
+/// Until 30 the thread is busy with something else: that its code ran then says nothing about this interval.
 #[test]
 fn code_that_ran_for_others_is_not_counted() {
     let table = table();

@@ -4,8 +4,8 @@ use model::{Cause, Cpu, FaultKind, Ticks, Tsc};
 use pt::{BlockEnd, EventKind, FlowItem};
 
 use super::{called, frame, frames, interrupted, runs, table, walk};
-use crate::script::{STALL, Script};
-use crate::walk::Walker;
+use crate::testing::script::{STALL, Script};
+use crate::walk::walker::Walker;
 
 #[test]
 fn what_a_loss_cuts_in_two_is_one_happening() {
@@ -45,7 +45,7 @@ fn an_overflow_ends_what_was_open() {
     );
     let activity = walk(&table, &script, 30_000);
     assert_eq!(frames(&activity), [frame("kernel.syscall.unknown", 20, 30, 0)]);
-    // Time is known again at 20,000 only: until then it is loss and no stand-still.
+    // Time is known again only at 20,000: until then it is loss and no stall.
     assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (30, 20_000));
     assert!(activity.stalls.is_empty());
 }
@@ -113,7 +113,7 @@ fn time_in_which_nothing_retires_is_a_stand_still_and_one_that_ends_with_a_ratio
     assert_eq!(activity.runs.last().map(|run| run.ratio), Some(20));
 }
 
-/// The core stood still from 1,000 to 20,000; the thread was there from 12,000 on, and until 15,000 the next time.
+/// The core stalled from 1,000 to 20,000. The thread was there from 12,000 on, or until 15,000 in the second case.
 #[test]
 fn a_stand_still_is_as_long_as_it_was_in_all() {
     let table = table();
@@ -126,7 +126,7 @@ fn a_stand_still_is_as_long_as_it_was_in_all() {
     let stalls = walker.finish(Tsc(21_000)).stalls;
     let told: Vec<_> = stalls.iter().map(|stall| (stall.range.start.0, stall.range.stop.0)).collect();
     assert_eq!(told, [(12_000, 20_000)]);
-    // Ten instructions of 4 ticks ran meanwhile.
+    // Ten instructions of 4 ticks ran in it.
     assert_eq!(stalls[0].length, Ticks(18_960));
 }
 
@@ -141,7 +141,7 @@ fn time_packets_far_apart_are_no_stand_still() {
     assert!(walk(&table, &script, 21_000).stalls.is_empty());
 }
 
-/// Behind the overflow kernel code runs, and time is known again at 500: the loss lasts until then, and no frame
+/// After the overflow kernel code runs, and time is known again at 500: the loss lasts until then, and no frame
 /// covers it.
 #[test]
 fn kernel_work_behind_a_loss_begins_when_time_is_known() {
@@ -161,8 +161,8 @@ fn kernel_work_behind_a_loss_begins_when_time_is_known() {
     assert_eq!((activity.silences[0].range.start.0, activity.silences[0].range.stop.0), (30, 500));
 }
 
-/// Without CYC and MTC the next time behind tracing going off is when it comes back: where between the two the thread
-/// left its code is not known, and both stretches say so.
+/// Without CYC and MTC the next time after tracing goes off is when it resumes: when the thread left its code in
+/// between is not known, and both stretches carry this uncertainty.
 #[test]
 fn an_edge_between_two_times_is_as_uncertain_as_they_lie_apart() {
     let table = table();
@@ -178,8 +178,8 @@ fn an_edge_between_two_times_is_as_uncertain_as_they_lie_apart() {
     assert_eq!(uncertain, [690, 0]);
 }
 
-/// Tracing goes off at 100, the thread leaves at 400 and is back at 600. What ran before 100 is met again, for its time may
-/// reach to 1000, and its packet stands behind that of the event: the silence goes on all the same.
+/// Tracing goes off at 100, the thread leaves at 400 and is back at 600. What ran before 100 is seen again, because
+/// its time may reach to 1000, and its packet follows that of the event: the silence still continues.
 #[test]
 fn a_silence_goes_on_behind_an_absence() {
     let table = table();

@@ -1,4 +1,4 @@
-//! Nodes that stay the same whatever the counts, and footprints by hand.
+//! Nodes that are independent of the counts, and footprints by hand.
 
 use model::Tsc;
 use pt::{BlockEnd, TimeBounds};

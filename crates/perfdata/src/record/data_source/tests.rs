@@ -12,7 +12,7 @@ fn sources_as_intels_driver_writes_them() {
     // arch/x86/events/intel/ds.c, pebs_data_source[]: L1, fill buffer, L2, L3, remote cache, local RAM, remote RAM, I/O.
     let cases = [
         (source(0x0a, 1, 0, 0), "L1 cache", Some(Distance::Local)),
-        (source(0x12, 0xc, 0, 0), "a line under way", Some(Distance::Local)),
+        (source(0x12, 0xc, 0, 0), "a line fill buffer (LFB)", Some(Distance::Local)),
         (source(0x22, 2, 0, 0), "L2 cache", Some(Distance::Local)),
         (source(0x42, 3, 0, 0), "L3 cache", Some(Distance::Local)),
         (source(0x402, 3, 1, 0), "L3 cache of another node", Some(Distance::Remote)),

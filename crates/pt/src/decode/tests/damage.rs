@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// Sync periods of 100 ticks, in each a turn of the loop that tells the time by CYC.
+/// Sync periods of 100 ticks, in each a turn of the loop, which gives the time by CYC.
 fn timed_periods() -> Vec<u8> {
     let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
     let period = |index| [psb(0x10000 + index * 100, Some(0x1000)), turn.repeat(5)].concat();
@@ -86,7 +86,7 @@ fn a_time_far_in_the_future_ends_no_window() {
     let range = TscRange::new(Tsc(0x10000), Tsc(0x10000 + 650));
     let expected = decode(&one_piece(&whole), range, &[], &UNPATCHED);
     let length = whole.len() / 8;
-    // Any bit from the tenth on, in any TSC packet but the last two, behind which too little follows to tell.
+    // Any bit from the tenth on, in any TSC packet but the last two, after which too little follows.
     for period in 0..6 {
         for bit in 10..56 {
             let mut bytes = whole.clone();

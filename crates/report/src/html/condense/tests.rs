@@ -22,7 +22,7 @@ fn segments(lengths: &[u64]) -> Vec<SegmentReport> {
     segments
 }
 
-/// Of 9 segments 4 bars: 100 and 90 stay, what lies around them is joined and named by its longest.
+/// Of 9 segments 4 bars: 100 and 90 stay, what lies around them is merged and named by its longest.
 #[test]
 fn short_neighbours_are_joined() {
     let segments = segments(&[1, 3, 2, 100, 5, 90, 1, 1, 4]);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Texts;
-use crate::{HotBlock, HotInstruction, HotRange, Spent};
+use crate::hot_code::{HotBlock, HotInstruction, HotRange, Spent};
 
 /// Instructions of the whole page.
 const MOST_INSTRUCTIONS: usize = 6000;

@@ -43,7 +43,7 @@ pub(super) struct Buffer {
     synced: Vec<usize>,
     /// Offsets at which tracing began anew because the buffer had been full.
     full: Vec<usize>,
-    /// Flags for the AUX record whose bytes end behind this time.
+    /// Flags for the AUX record whose bytes end after this time.
     pub(super) flags: Vec<(u64, u64)>,
     copied: Vec<Copied>,
 }
@@ -100,8 +100,8 @@ impl Buffer {
         self.note_sync_points();
     }
 
-    /// perf copies what `ring` holds while `thread` is before its instruction at `ip`. Tracing is stopped meanwhile: begun
-    /// anew behind a snapshot, gone on with behind a sample.
+    /// perf copies what `ring` holds while `thread` is before its instruction at `ip`. Tracing is stopped during the copy: begun
+    /// anew after a snapshot, gone on with after a sample.
     pub(super) fn copy(&mut self, tsc: u64, ring: Ring, thread: usize, (ip, mode): (u64, ExecMode)) {
         let traced = self.encoder.is_enabled();
         if traced {

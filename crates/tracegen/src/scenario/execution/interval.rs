@@ -3,8 +3,8 @@
 //! Invariant: an interval's causes add up to its length, or the scenario is refused.
 
 use super::{Executed, Runner};
-use crate::scenario::Wrong;
 use crate::scenario::program::{Machine, Scenario, Share, Truth};
+use crate::scenario::wrong::Wrong;
 
 /// One interval, with its two threads.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -36,7 +36,7 @@ impl Runner<'_> {
         if !self.covers(thread) {
             return Ok(());
         }
-        // A thread's event tells once that it starts, a CPU's each time that it is switched on.
+        // A thread's event reports once that it starts, a CPU's each time that it is switched on.
         if self.parked.is_empty() || self.cpus[number].buffer.encoder.written() == 0 {
             self.aside(number, Aside::TraceStart(thread));
         }

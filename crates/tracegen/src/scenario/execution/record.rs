@@ -6,7 +6,7 @@ use super::{Aside, Runner};
 use crate::core_event::{COUNTED, SAMPLED};
 use crate::tracepoint::Tracepoint;
 
-/// How a scenario names a thread, and what the fields that tell it begin with.
+/// How a scenario names a thread, and what its fields begin with.
 const ROLES: [(&str, &str); 3] = [("thread", ""), ("prev", "prev_"), ("next", "next_")];
 
 impl Runner<'_> {

@@ -19,7 +19,7 @@ pub(super) struct Hop {
 }
 
 impl Hop {
-    /// Whether it is a branch that a TNT packet may tell of.
+    /// Whether it is a branch that a TNT packet may hold.
     fn may_have_a_bit(&self) -> bool {
         matches!(self.instruction.class, Class::Conditional | Class::Return)
     }
@@ -134,7 +134,7 @@ impl Runner<'_> {
     }
 
     /// Executes `path` on CPU `number` within `duration` ticks. Its last branch gets a TNT packet of its own, so that the trace's
-    /// time shows the end of the path: a packet tells when the first of its branches retired.
+    /// time shows the end of the path: a packet gives the time at which the first of its branches retired.
     pub(super) fn retire_path(&mut self, number: usize, path: &[Hop], duration: u64) {
         let begin = self.cpus[number].tsc;
         let last = path.iter().rposition(Hop::may_have_a_bit);

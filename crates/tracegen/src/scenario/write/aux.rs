@@ -10,7 +10,7 @@ use crate::scenario::program::{Machine, Ring};
 
 /// The bytes of one AUXTRACE record, and what the AUX record says of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct AuxPiece {
     /// Which bytes of the trace.
     pub(super) bytes: Range<usize>,
     /// Their offset as the AUXTRACE record says it.
@@ -28,8 +28,8 @@ pub(super) struct Piece {
 /// The ring was overwritten (`PERF_AUX_FLAG_OVERWRITE`).
 const OVERWRITE: u64 = 2;
 
-/// Cuts at the first PSB behind each so many bytes, and where the buffer was full.
-pub(super) fn pieces(finished: &Finished, machine: &Machine) -> Vec<Piece> {
+/// Cuts at the first PSB after each so many bytes, and where the buffer was full.
+pub(super) fn pieces(finished: &Finished, machine: &Machine) -> Vec<AuxPiece> {
     if let Ring::Snapshots(size) = machine.ring {
         return snapshots(finished, size);
     }
@@ -45,15 +45,15 @@ pub(super) fn pieces(finished: &Finished, machine: &Machine) -> Vec<Piece> {
         let later = flags.iter().take_while(|&&(tsc, _)| tsc <= end).count();
         let flags = flags.drain(..later).fold(0, |bits, (_, more)| bits | more);
         let told = (offset as u64, (stop - offset) as u64);
-        pieces.push(Piece { bytes: offset..stop, offset: told.0, told, begin, end, flags });
+        pieces.push(AuxPiece { bytes: offset..stop, offset: told.0, told, begin, end, flags });
         start = next;
     }
     pieces
 }
 
-/// What each copy of the ring of `size` bytes holds. An AUX record tells where the ring's newest byte lies; an AUXTRACE
+/// What each copy of the ring of `size` bytes holds. An AUX record gives the place where the ring's newest byte lies; an AUXTRACE
 /// record counts as if the ring had been filled once before.
-fn snapshots(finished: &Finished, size: usize) -> Vec<Piece> {
+fn snapshots(finished: &Finished, size: usize) -> Vec<AuxPiece> {
     let mut pieces = Vec::new();
     let mut has_wrapped = false;
     for copy in &finished.copied {
@@ -64,7 +64,7 @@ fn snapshots(finished: &Finished, size: usize) -> Vec<Piece> {
         let begin =
             finished.sync_points.iter().find(|(at, _)| bytes.contains(at)).map_or(copy.tsc, |point| point.1);
         let told = (newest, size as u64);
-        pieces.push(Piece { bytes, offset, told, begin, end: copy.tsc, flags: OVERWRITE });
+        pieces.push(AuxPiece { bytes, offset, told, begin, end: copy.tsc, flags: OVERWRITE });
     }
     pieces
 }

@@ -1,4 +1,4 @@
-//! What the capture tells of its machine: NUMA nodes and their memory as feature sections, and the machine file.
+//! What the capture holds about its machine: NUMA nodes and their memory as feature sections, and the machine file.
 //!
 //! Source: tools/perf/Documentation/perf.data-file-format.txt (`HEADER_NUMA_TOPOLOGY`, `HEADER_MEM_TOPOLOGY`),
 //! tools/perf/util/header.c; docs/machine-file.md.
@@ -54,7 +54,7 @@ fn memory(nodes: &[(u32, RangeInclusive<u64>)]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The machine file; `None` of a machine whose disks nobody names.
+/// The machine file; `None` of a machine without named disks.
 pub(super) fn file(machine: &Machine) -> Option<String> {
     if machine.disks.is_empty() {
         return None;

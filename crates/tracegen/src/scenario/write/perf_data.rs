@@ -21,7 +21,7 @@ const CYCLES: u64 = 0;
 const SOFTWARE: u32 = 1;
 const DUMMY: u64 = 9;
 
-/// Samples to a second that perf asks for unless told otherwise.
+/// Samples to a second that perf asks for by default.
 const FREQUENCY: u64 = 4000;
 
 /// Intel's event of sampled loads, `MEM_TRANS_RETIRED.LOAD_LATENCY`: a raw one, sampled by PEBS.
@@ -44,7 +44,7 @@ pub(super) struct Writer<'a> {
     pub(super) timed: Vec<(u64, Record)>,
     /// Tracepoints of which there are samples: events from `first_point` on.
     pub(super) points: Vec<&'static Tracepoint>,
-    /// Precise events of which there are samples: they come behind the tracepoints.
+    /// Precise events of which there are samples: they come after the tracepoints.
     pub(super) precise: Vec<&'static CoreEvent>,
     /// The places in [`GROUP`] of what is counted in the group: its events come last.
     pub(super) counted: Vec<usize>,
@@ -175,7 +175,7 @@ impl Writer<'_> {
             all.push(precise.event(Event { sample_type, sample_period: FREQUENCY, ..like }));
         }
         for (number, &place) in (self.first_counted()..).zip(&self.counted) {
-            // Counters of a group are inherited by nobody; what leads it and the rest of it are not sampled themselves.
+            // Counters of a group are not inherited; what leads it and the rest of it are not sampled themselves.
             let is_sampled = place == SAMPLED;
             let own = flag::SAMPLE_ID_ALL | exclude | if is_sampled { flag::FREQ } else { 0 };
             all.push(GROUP[place].event(Event {

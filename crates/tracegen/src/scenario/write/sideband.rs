@@ -6,7 +6,7 @@
 
 use super::super::execution::{Aside, Copied, Finished, Owner};
 use super::super::program::Ring;
-use super::aux::{Piece, pieces};
+use super::aux::{AuxPiece, pieces};
 use super::perf_data::{PT, SIDEBAND, Writer};
 use crate::container::{Origin, Record};
 use crate::core_event::SAMPLED;
@@ -79,7 +79,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// `from` leaves the CPU to `to`. Per thread each tells of itself, if it is traced.
+    /// `from` leaves the CPU to `to`. Per thread each describes itself, if it is traced.
     fn put_switch(&mut self, (cpu, tsc): (u32, u64), (from, to): (usize, usize), preempt: bool) {
         let (leaving, coming) = (self.origin(SIDEBAND, from, cpu, tsc), self.origin(SIDEBAND, to, cpu, tsc));
         if !self.scenario.machine.per_thread {
@@ -112,7 +112,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The AUX record of a piece; returns its AUXTRACE record.
-    fn put_piece(&mut self, place: usize, buffer: &Finished, piece: &Piece) -> Record {
+    fn put_piece(&mut self, place: usize, buffer: &Finished, piece: &AuxPiece) -> Record {
         let time = self.scenario.machine.nanoseconds(piece.end) + 1;
         let id = self.id(PT, place);
         let index = place as u32;

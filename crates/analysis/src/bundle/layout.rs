@@ -1,0 +1,23 @@
+//! What lies where in a bundle.
+
+use report::Report;
+
+/// The slice's place in a bundle.
+pub(super) const SLICE: &str = "slice";
+/// The binaries' place.
+pub(super) const SYMFS: &str = "symfs";
+
+/// A file in the making: its path in the bundle, its contents.
+pub type Content = (String, Vec<u8>);
+
+/// Makes the report's paths those of the bundle's folder, where its commands work.
+pub(super) fn in_bundle(report: &mut Report, symfs: Option<&str>) {
+    report.capture.path = Some(SLICE.to_owned());
+    for outlier in &mut report.outliers {
+        let own = std::mem::take(outlier).with_perf_script(SLICE);
+        *outlier = match symfs {
+            Some(symfs) => own.with_perf_option("--symfs", symfs),
+            None => own,
+        };
+    }
+}

@@ -1,0 +1,57 @@
+//! The capture as attribution sees it: records, functions, names of threads.
+
+use std::sync::Arc;
+
+use attribution::{Comms, Function, Functions, Queues};
+use model::{CodeBytes, Pid, ThreadId, Ticks, Tsc};
+
+use super::opened::Capture;
+
+/// From this time on, no instruction retired between two packets means a stall and not a slow instruction: above what
+/// the slowest single instructions and page walks take, below what an SMI or a hypervisor's pause does.
+const STALL_NS: u64 = 10_000;
+
+impl Capture<'_> {
+    /// What attribution needs.
+    pub fn for_attribution<'q>(&'q self, queues: &'q Queues) -> attribution::Capture<'q> {
+        let stall_threshold = match self.conversion() {
+            Some(conversion) => conversion.ns_to_ticks(STALL_NS),
+            None => Ticks(u64::MAX),
+        };
+        attribution::Capture {
+            perf: self.perf(),
+            schedule: self.perf().schedule(),
+            conversion: self.conversion(),
+            functions: self,
+            comms: self,
+            queues,
+            kernel_traced: self.kernel_traced(),
+            threads_traced: self.threads_traced(),
+            stall_threshold,
+        }
+    }
+}
+
+impl Functions for Capture<'_> {
+    fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function> {
+        let found = self.images().function_at(pid, address, at)?;
+        Some(Function { start: found.start, range: found.range, name: found.name.clone() })
+    }
+
+    fn line_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Arc<str>> {
+        let frame = self.images().lines(pid, address, at).into_iter().find(|frame| frame.line.is_some())?;
+        let file = frame.file?;
+        let name = file.rsplit('/').next().unwrap_or(&file);
+        Some(format!("{name}:{}", frame.line?).into())
+    }
+
+    fn code_at(&self, pid: Pid, address: u64, at: Tsc, into: &mut [u8]) -> usize {
+        self.images().read(pid, address, at, into)
+    }
+}
+
+impl Comms for Capture<'_> {
+    fn comm(&self, thread: ThreadId, at: Tsc) -> String {
+        Capture::comm(self, thread, at).unwrap_or_else(|| format!("tid {}", thread.tid))
+    }
+}

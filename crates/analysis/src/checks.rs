@@ -1,0 +1,29 @@
+//! What the capture holds and lacks for one interval, a line for each question.
+//!
+//! Input: the interval as examined, what the decoder met in its windows, and what was recorded. Each line speaks of the
+//! interval's own time and CPUs, not of what the recording requested. A question that cannot be answered is unknown,
+//! and never good.
+
+mod neighbours;
+mod records;
+mod subject;
+
+use report::Check;
+
+pub(crate) use subject::Subject;
+
+/// The checks of one interval.
+pub(crate) fn of(subject: &Subject<'_>) -> Vec<Check> {
+    vec![
+        subject.trace(),
+        subject.loss(),
+        subject.cycles(),
+        subject.code(),
+        subject.kernel(),
+        subject.schedule(),
+        subject.clock(),
+        subject.marks(),
+        subject.records(),
+        subject.neighbours(),
+    ]
+}

@@ -1,0 +1,13 @@
+//! The code in which most of the outliers' time went, for the report: block by block, with disassembly and source.
+//!
+//! Input: examined intervals, whose flows are decoded once more. Output: [`HotRange`](report::HotRange)s per outlier. Blocks
+//! are matched between intervals by function and offset, so that the baselines may be other processes of the same program.
+
+mod cut;
+mod sources;
+mod stopwatch;
+mod timing;
+
+pub use sources::source_lines;
+
+pub(crate) use timing::Timing;

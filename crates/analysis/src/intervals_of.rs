@@ -1,0 +1,9 @@
+//! From a request's source, filters and selection to the intervals they mean.
+//!
+//! Input: an opened capture and the request. Output: the intervals of the source, the members of the population, the
+//! criteria of the choice, and what there is to say about them.
+
+mod scan;
+mod source;
+
+pub(crate) use source::{check_selection, findings, members, nothing_chosen, read, spans};

@@ -1,0 +1,121 @@
+//! Reads the intervals of a source, and says which of them make up the population and what is wrong with the choice.
+
+use intervals::{Clocks, Filters, IntervalSet, Population, Selected, Selection, ThreadFacts, TimeSpan};
+use model::{Cpu, Diagnostic, Interval, ThreadId, TimeConversion, Tsc};
+
+use super::scan;
+use crate::capture::{Capture, Watch};
+use crate::error::{Error, Result};
+use crate::request::{self, Source, TimeRange};
+
+/// How many unknown ids are named.
+const IDS_NAMED: usize = 20;
+
+/// Reads the intervals that `source` names; `watch` receives the progress of a scan of the trace. For a
+/// slice a diagnostic notes that it does not hold all of their time.
+pub(crate) fn read(source: &Source, capture: &Capture<'_>, watch: &Watch) -> Result<IntervalSet> {
+    let mut set = read_any(source, capture, watch)?;
+    if capture.perf().slice_note().is_some() {
+        set.diagnostics.push(Diagnostic::note(
+            "this capture is a slice: of intervals other than those it was cut for it holds little, so that waits, devices and \
+             typical intervals are not those of the recording; name no intervals to see what the recording says",
+        ));
+    }
+    Ok(set)
+}
+
+fn read_any(source: &Source, capture: &Capture<'_>, watch: &Watch) -> Result<IntervalSet> {
+    match source {
+        Source::File(path) => {
+            let clocks = Clocks { conversion: capture.conversion(), pairs: Vec::new() };
+            Ok(intervals::read_interval_file(path, &clocks)?)
+        }
+        Source::Events(pair) => Ok(intervals::from_events(capture.perf(), pair, capture.conversion())?),
+        Source::Ptwrite(spec) => scan::ptwrites(capture, spec, watch),
+        Source::Function(symbol) => scan::calls(capture, symbol, watch),
+    }
+}
+
+/// Indices of the intervals that pass the filters.
+pub(crate) fn members(
+    filters: &request::Filters,
+    intervals: &[Interval],
+    capture: &Capture<'_>,
+) -> Result<Vec<usize>> {
+    let filters = Filters {
+        times: spans(&filters.times, capture.conversion())?,
+        cpus: filters.cpus.clone(),
+        pids: filters.pids.clone(),
+        tids: filters.tids.clone(),
+        comms: filters.comms.clone(),
+        labels: filters.labels.clone(),
+    };
+    Ok(filters.members(intervals, &Facts(capture)))
+}
+
+/// Times of perf's clock as readings of the TSC.
+///
+/// # Errors
+/// Where there are times, and the capture cannot convert them.
+pub(crate) fn spans(times: &[TimeRange], conversion: Option<TimeConversion>) -> Result<Vec<TimeSpan>> {
+    if times.is_empty() {
+        return Ok(Vec::new());
+    }
+    let conversion = conversion.ok_or(Error::NoPerfClock)?;
+    let reading = |time| conversion.to_tsc(time);
+    Ok(times
+        .iter()
+        .map(|range| TimeSpan { from: range.from.map(reading), to: range.to.map(reading) })
+        .collect())
+}
+
+/// What to say about a population: ids that are not there, and why it is empty.
+pub(crate) fn findings(selected: &Selected, population: &Population<'_>) -> Vec<Diagnostic> {
+    let ids = selected.missing_ids.iter().take(IDS_NAMED);
+    let mut findings: Vec<Diagnostic> =
+        ids.map(|id| Diagnostic::warning(format!("no interval has the id {id}"))).collect();
+    let (all, passed) = (population.intervals().len(), population.members().len());
+    let why = match (all, passed) {
+        (0, _) => Some("the source holds no interval".to_owned()),
+        (_, 0) => Some(format!(
+            "none of the {all} intervals passes the filters: loosen --time, --cpu, --pid, --tid, --comm or --label"
+        )),
+        _ => None,
+    };
+    findings.extend(why.map(|why| Diagnostic::warning(format!("nothing is selected: {why}"))));
+    findings
+}
+
+/// Why no interval of a population is chosen, where it has any.
+pub(crate) fn nothing_chosen(selected: &Selected, population: &Population<'_>) -> Option<Diagnostic> {
+    let passed = population.members().len();
+    (passed > 0 && selected.indices.is_empty()).then(|| {
+        let rule = &selected.rule;
+        Diagnostic::warning(format!(
+            "nothing is selected: of {passed} intervals none is chosen by: {rule}; --top 1 takes the longest"
+        ))
+    })
+}
+
+/// Refuses limits that no duration can be held against.
+pub(crate) fn check_selection(selection: &Selection) -> Result<()> {
+    if let Some(percentile) = selection.percentile.filter(|percentile| !(0.0..=100.0).contains(percentile)) {
+        return Err(Error::Percentile(percentile));
+    }
+    if let Some(mad) = selection.mad.filter(|mad| !mad.is_finite() || *mad < 0.0) {
+        return Err(Error::MadLimit(mad));
+    }
+    Ok(())
+}
+
+struct Facts<'a>(&'a Capture<'a>);
+
+impl ThreadFacts for Facts<'_> {
+    fn cpus(&self, interval: &Interval) -> Vec<Cpu> {
+        self.0.cpus_of(interval)
+    }
+
+    fn comm(&self, thread: ThreadId, at: Tsc) -> Option<String> {
+        self.0.comm(thread, at)
+    }
+}

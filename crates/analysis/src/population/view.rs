@@ -1,0 +1,239 @@
+//! The population that the outliers come from: its counters, its waits by object, the devices' access times, NUMA nodes.
+//!
+//! Input: the population and the capture's records. Output: the report's [`View`]. Slow intervals are those of the slow
+//! mode, or the outliers where there are not two modes. Waits are known by records alone, so all intervals are looked
+//! at and not only the examined ones.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, wait_of_stay};
+use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, TwoModes};
+use model::{Cause, OffCpu, TimeConversion, TscRange};
+use perfdata::LeaveReason;
+use rayon::prelude::*;
+use report::{Bin, CounterView, DeviceView, IoShare, Lengths, OutlierReport, SplitView, View, WaitView};
+
+use super::{numa, summary};
+use crate::capture::Capture;
+
+/// Waits that are looked at, the longest of the population.
+const MOST_WAITS: usize = 20_000;
+/// Objects that are listed.
+const MOST_OBJECTS: usize = 100;
+
+/// A stay off the CPU, and whether its interval is slow.
+struct Sleep {
+    stay: Stay,
+    is_slow: bool,
+}
+
+/// The waits for one object, in nanoseconds.
+#[derive(Default)]
+struct Waits {
+    fast: Vec<u64>,
+    slow: Vec<u64>,
+}
+
+/// The sums of all durations, in nanoseconds.
+#[derive(Clone, Copy)]
+struct Times {
+    slow: u128,
+    fast: u128,
+}
+
+impl Times {
+    fn of(population: &Population<'_>, is_slow: &[bool]) -> Times {
+        let of = |slow: bool| {
+            let own = population.durations().iter().zip(is_slow).filter(|(_, is_slow)| **is_slow == slow);
+            own.map(|(&duration, _)| u128::from(duration)).sum()
+        };
+        Times { slow: of(true), fast: of(false) }
+    }
+}
+
+/// The view of `outliers` and of the population they come from.
+pub(crate) fn of(
+    capture: &Capture<'_>,
+    population: &Population<'_>,
+    rule: OutlierRule,
+    outliers: &[OutlierReport],
+) -> View {
+    let mut view = View::of(outliers);
+    let Some(conversion) = capture.conversion() else {
+        view.remarks
+            .push("the TSC to perf-time conversion is missing: waits and devices are unknown".to_owned());
+        return view;
+    };
+    let is_slow = slow_ones(population, rule);
+    let mut sleeps = sleeps(capture, population, &is_slow, conversion);
+    if sleeps.len() > MOST_WAITS {
+        view.remarks.push(format!("of {} waits the {MOST_WAITS} longest are examined", sleeps.len()));
+        sleeps.truncate(MOST_WAITS);
+    }
+    let waits: Vec<(bool, ObjectWait)> = sleeps
+        .par_iter()
+        .filter_map(|sleep| {
+            let wait = wait_of_stay(capture.perf(), capture.perf().schedule(), conversion, &sleep.stay)?;
+            Some((sleep.is_slow, wait))
+        })
+        .collect();
+    let times = Times::of(population, &is_slow);
+    view.waits = by_object(&waits, times, conversion);
+    if view.waits.len() > MOST_OBJECTS {
+        view.remarks.push(format!("of {} objects waited for {MOST_OBJECTS} are listed", view.waits.len()));
+        view.waits.truncate(MOST_OBJECTS);
+    }
+    view.devices = devices(capture, population, &waits, times, conversion);
+    if !view.devices.is_empty() || waits.iter().any(|(_, wait)| wait.kind == OffCpu::BlockIo) {
+        view.block_io = Some(block_io(&waits, times, conversion));
+    }
+    view.numa = numa::of_population(capture, population, &is_slow, &waits, conversion, &mut view.remarks);
+    view
+}
+
+/// The population's counters, as the report shows them.
+pub(crate) fn counters(population: &Population<'_>) -> Vec<CounterView> {
+    population.counters().iter().map(counter).collect()
+}
+
+fn counter(found: &CounterStatistics) -> CounterView {
+    CounterView {
+        label: found.label.clone(),
+        name: found.name.clone(),
+        count: found.count,
+        rho: found.correlation.map(|correlation| correlation.rho),
+        confidence: found.correlation.and_then(|correlation| correlation.confidence),
+        p: found.correlation.and_then(|correlation| correlation.p),
+        split: found.split.map(|split| SplitView {
+            is_below: split.side == Side::Below,
+            threshold: split.threshold,
+            slow_matched: split.slow_matched,
+            slow: split.slow,
+            fast_matched: split.fast_matched,
+            fast: split.fast,
+            p: split.p,
+        }),
+        is_significant: found.is_significant(),
+    }
+}
+
+/// Which members are slow.
+fn slow_ones(population: &Population<'_>, rule: OutlierRule) -> Vec<bool> {
+    let mut sorted = population.durations().to_vec();
+    sorted.sort_unstable();
+    match TwoModes::find(&sorted) {
+        Some(modes) => population.durations().iter().map(|&duration| duration > modes.threshold).collect(),
+        None => population.judge(rule).is_outlier,
+    }
+}
+
+/// All waits of the population, the longest first.
+fn sleeps(
+    capture: &Capture<'_>,
+    population: &Population<'_>,
+    is_slow: &[bool],
+    conversion: TimeConversion,
+) -> Vec<Sleep> {
+    let schedule = capture.perf().schedule();
+    let members: Vec<(&usize, &bool)> = population.members().iter().zip(is_slow).collect();
+    let of_member = |&(&index, &is_slow): &(&usize, &bool)| {
+        let stays = attribution::stays(&population.intervals()[index], schedule, Some(conversion));
+        let slept = |stay: &Stay| matches!(stay.place, Whereabouts::OffCpu(LeaveReason::Slept(_)));
+        stays.into_iter().filter(slept).map(|stay| Sleep { stay, is_slow }).collect::<Vec<Sleep>>()
+    };
+    let mut all: Vec<Sleep> = members.par_iter().flat_map_iter(of_member).collect();
+    all.sort_by_key(|sleep| (Reverse(sleep.stay.range.ticks()), sleep.stay.range.start));
+    all
+}
+
+fn by_object(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConversion) -> Vec<WaitView> {
+    let mut objects: BTreeMap<(&WaitObject, OffCpu), Waits> = BTreeMap::new();
+    for (is_slow, wait) in waits {
+        let of_object = objects.entry((&wait.object, wait.kind)).or_default();
+        let side = if *is_slow { &mut of_object.slow } else { &mut of_object.fast };
+        side.push(conversion.duration_ns(wait.range));
+    }
+    let mut views: Vec<WaitView> = objects
+        .into_iter()
+        .map(|((object, kind), waits)| {
+            let mut all: Vec<u64> = waits.fast.iter().chain(&waits.slow).copied().collect();
+            all.sort_unstable();
+            let (fast, slow) = (Lengths::of(waits.fast), Lengths::of(waits.slow));
+            WaitView {
+                object: object.to_string(),
+                cause: Cause::OffCpu(kind).to_string(),
+                slow_share: share(slow.total_ns, times.slow),
+                fast_share: share(fast.total_ns, times.fast),
+                modes: TwoModes::find(&all).map(summary::modes),
+                fast,
+                slow,
+            }
+        })
+        .collect();
+    views.sort_by_key(|view| Reverse((view.slow.total_ns, view.fast.total_ns)));
+    views
+}
+
+/// How much of the intervals' time went by waiting for block devices.
+fn block_io(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConversion) -> IoShare {
+    let waited = |of_slow: bool| -> u64 {
+        let own = waits.iter().filter(|(is_slow, wait)| *is_slow == of_slow && wait.kind == OffCpu::BlockIo);
+        own.map(|(_, wait)| conversion.duration_ns(wait.range)).sum()
+    };
+    let (slow, fast) = (waited(true), waited(false));
+    IoShare {
+        share: share(slow.saturating_add(fast), times.slow + times.fast),
+        slow_share: share(slow, times.slow),
+        fast_share: share(fast, times.fast),
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // a share to be shown
+fn share(part: u64, whole: u128) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The access times of all devices, from the first interval's start to the last one's end.
+fn devices(
+    capture: &Capture<'_>,
+    population: &Population<'_>,
+    waits: &[(bool, ObjectWait)],
+    times: Times,
+    conversion: TimeConversion,
+) -> Vec<DeviceView> {
+    let ranges = || population.members().iter().map(|&index| population.intervals()[index].range);
+    let (Some(start), Some(stop)) =
+        (ranges().map(|range| range.start).min(), ranges().map(|range| range.stop).max())
+    else {
+        return Vec::new();
+    };
+    let mut by_device: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    for access in attribution::accesses(capture.perf(), TscRange::new(start, stop), conversion) {
+        let of_device = by_device.entry((access.device, access.direction)).or_default();
+        of_device.push(conversion.duration_ns(access.range));
+    }
+    let waited = |device| {
+        let is_for =
+            |wait: &ObjectWait| matches!(wait.object, WaitObject::Device { device: of, .. } if of == device);
+        let of_device = waits.iter().filter(|(_, wait)| is_for(wait));
+        of_device.map(|(_, wait)| conversion.duration_ns(wait.range)).sum()
+    };
+    let mut views: Vec<DeviceView> = by_device
+        .into_iter()
+        .map(|((device, direction), mut lengths)| {
+            lengths.sort_unstable();
+            let bin = |bin: &intervals::Bin| Bin { from_ns: bin.from, to_ns: bin.to, count: bin.count };
+            DeviceView {
+                device: device.called(capture.perf().numa().name_of(device).as_deref()),
+                direction: direction.to_string(),
+                histogram: Histogram::of(&lengths).bins.iter().map(bin).collect(),
+                modes: TwoModes::find(&lengths).map(summary::modes),
+                accesses: Lengths::of(lengths),
+                wait_share: share(waited(device), times.slow + times.fast),
+            }
+        })
+        .collect();
+    views.sort_by_key(|view| Reverse(view.accesses.total_ns));
+    views
+}

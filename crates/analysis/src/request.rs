@@ -1,0 +1,107 @@
+//! What is asked: which capture, which intervals of it, and against how many typical ones. Plain values, no option text.
+
+use std::path::{Path, PathBuf};
+
+use intervals::{EventPair, PtwriteSpec};
+use model::{Cpu, PerfTime, Pid, Tid};
+
+/// What is to be explained.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The capture.
+    pub input: Input,
+    /// Where the intervals come from; `None` where the capture is a slice and carries its own.
+    pub source: Option<Source>,
+    /// Which of them make up the population.
+    pub filters: Filters,
+    /// Which of the population are chosen; the default rule is the MAD's.
+    pub selection: intervals::Selection,
+    /// How much is decoded for each chosen one.
+    pub effort: Effort,
+}
+
+/// Which capture, and where its code is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    /// The perf.data file or directory.
+    pub path: PathBuf,
+    /// Where the code that ran is.
+    pub code: Code,
+}
+
+/// Where the code that ran is, and its names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Code {
+    /// Binaries are looked for beneath this directory.
+    pub symfs: Option<PathBuf>,
+    /// The kernel's ELF file.
+    pub vmlinux: Option<PathBuf>,
+    /// The kernel's symbols, in the format of /proc/kallsyms.
+    pub kallsyms: Option<PathBuf>,
+}
+
+impl Code {
+    /// Those that are set, under the names of the options that they have with perf and with tailtrace.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let all = [("--symfs", &self.symfs), ("--vmlinux", &self.vmlinux), ("--kallsyms", &self.kallsyms)];
+        all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
+    }
+}
+
+/// Where intervals come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// An interval file: `VTune`'s CSV or tailtrace's own format.
+    File(PathBuf),
+    /// Two recorded events.
+    Events(EventPair),
+    /// Payloads of PTWRITE.
+    Ptwrite(PtwriteSpec),
+    /// From the entry of the function of this name to its return.
+    Function(String),
+}
+
+/// Which intervals make up the population; what is empty lets all pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filters {
+    /// They overlap one of these times.
+    pub times: Vec<TimeRange>,
+    /// One of their threads ran on one of these CPUs during the interval.
+    pub cpus: Vec<Cpu>,
+    /// One of their threads is of one of these processes.
+    pub pids: Vec<Pid>,
+    /// One of their threads is one of these.
+    pub tids: Vec<Tid>,
+    /// One of their threads has one of these names.
+    pub comms: Vec<String>,
+    /// They have one of these labels.
+    pub labels: Vec<String>,
+}
+
+/// A range of perf's clock, open where an end is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeRange {
+    /// Not before.
+    pub from: Option<PerfTime>,
+    /// Not after.
+    pub to: Option<PerfTime>,
+}
+
+/// How much is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// How many typical intervals each chosen one is compared with.
+    pub baselines: usize,
+}
+
+impl Effort {
+    /// Typical intervals per chosen one by default.
+    pub const USUAL_BASELINES: usize = 16;
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { baselines: Effort::USUAL_BASELINES }
+    }
+}

@@ -1,0 +1,218 @@
+//! From what explaining looked at to what a slice holds: PT bytes, times of records, pages of the kernel.
+//!
+//! Invariant: whoever decodes a kept stretch of trace from its first sync point to its end finds the switch records of
+//! that time, so that stock perf knows whose code it is, and the kernel's code, so that no decoder gets lost before the
+//! window.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{ControlFlow, Range};
+
+use model::{PerfTime, TimeConversion, Tsc, TscRange};
+use perfdata::{AuxPart, CpuTimes, PerfData, SlicePlan};
+use pt::{FlowItem, FlowSink, PtStream, StreamSpan};
+use symbols::KernelCopy;
+
+use crate::capture::{Capture, Decoders, StreamKey, key_of};
+use crate::study::{Baselines, Study};
+
+/// Instructions are at most 15 bytes long: the last one of a block may reach into the next page.
+const LONGEST_INSTRUCTION: u64 = 15;
+
+/// So much trace of other CPUs comes along: enough to see what two or four of them did, little beside a bundle's limit.
+const NEIGHBOUR_BYTES: u64 = 2 << 20;
+
+/// What explaining looked at.
+pub(crate) struct Looked {
+    /// Windows of trace.
+    pub(crate) windows: Vec<(StreamKey, TscRange)>,
+    /// Times of records.
+    pub(crate) times: Vec<Range<PerfTime>>,
+}
+
+/// What a slice holds.
+pub(crate) struct Cut {
+    /// For the perf.data.
+    pub(crate) plan: SlicePlan,
+    /// The kernel's code, where any was traced.
+    pub(crate) kernel: Option<KernelCopy>,
+}
+
+/// Cuts out what was looked at.
+pub(crate) fn cut(study: &Study<'_>, baselines: &Baselines, looked: &Looked) -> Cut {
+    let (capture, intervals) = (study.capture(), study.intervals());
+    let outliers: Vec<TscRange> =
+        study.selected().indices.iter().map(|&index| intervals[index].range).collect();
+    let mut windows = looked.windows.clone();
+    windows.extend(whole_outliers(&looked.windows, &outliers));
+    windows.extend(neighbours(capture, &windows, &outliers));
+    let spans = spans(capture, &windows);
+    let aux = spans.iter().flat_map(|(stream, spans)| parts(capture.perf(), stream, spans)).collect();
+    let pages = kernel_pages(capture, &spans);
+    let kernel = if pages.is_empty() { None } else { capture.images().kernel_copy(&pages) };
+    let examined = examined(baselines).into_iter().map(|index| &intervals[index]);
+    let threads = examined.flat_map(|interval| [interval.start_thread, interval.stop_thread]);
+    let plan = SlicePlan {
+        aux,
+        times: capture.conversion().map(|conversion| times(&spans, &looked.times, conversion)),
+        threads: threads.flatten().map(|thread| thread.tid).collect(),
+        // Trace beside samples: each is a small snapshot, and what it repeats is found by the others.
+        records: capture.perf().aux_samples().iter().map(|sample| sample.record_offset).collect(),
+        renames: None,
+        note: Vec::new(),
+        in_directory: kernel.is_some(),
+    };
+    Cut { plan, kernel }
+}
+
+/// The outliers and their typical intervals.
+pub(super) fn examined(baselines: &Baselines) -> BTreeSet<usize> {
+    let pairs = baselines.iter();
+    pairs.flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect()
+}
+
+/// The outliers' whole time on the CPUs where they were examined: `perf script` also shows the other threads that ran there.
+fn whole_outliers(windows: &[(StreamKey, TscRange)], outliers: &[TscRange]) -> Vec<(StreamKey, TscRange)> {
+    let mut whole = BTreeMap::new();
+    for &(key, window) in windows {
+        for outlier in outliers.iter().filter(|outlier| outlier.overlaps(window)) {
+            whole.insert((key, outlier.start, outlier.stop), (key, *outlier));
+        }
+    }
+    whole.into_values().collect()
+}
+
+/// The outliers' time on the other CPUs, as long as that is little.
+fn neighbours(
+    capture: &Capture<'_>,
+    windows: &[(StreamKey, TscRange)],
+    outliers: &[TscRange],
+) -> Vec<(StreamKey, TscRange)> {
+    let looked_at: BTreeSet<StreamKey> = windows.iter().map(|&(key, _)| key).collect();
+    let mut neighbours = Vec::new();
+    let mut left = NEIGHBOUR_BYTES;
+    for outlier in outliers {
+        let others = || capture.streams().filter(|stream| !looked_at.contains(&key_of(stream)));
+        let length = |span: StreamSpan| span.positions.end - span.positions.start;
+        let bytes: u64 = others().filter_map(|stream| stream.span_of(*outlier)).map(length).sum();
+        let Some(rest) = left.checked_sub(bytes) else { continue };
+        left = rest;
+        neighbours.extend(others().map(|stream| (key_of(stream), *outlier)));
+    }
+    neighbours
+}
+
+/// By stream what its windows need, in order, those that overlap merged.
+fn spans<'c, 'a>(
+    capture: &'c Capture<'a>,
+    windows: &[(StreamKey, TscRange)],
+) -> Vec<(&'c PtStream<'a>, Vec<StreamSpan>)> {
+    let mut by_stream: BTreeMap<StreamKey, Vec<StreamSpan>> = BTreeMap::new();
+    let streams: BTreeMap<StreamKey, &PtStream<'a>> =
+        capture.streams().map(|stream| (key_of(stream), stream)).collect();
+    for (key, range) in windows {
+        let span = streams.get(key).and_then(|stream| stream.span_of(*range));
+        by_stream.entry(*key).or_default().extend(span);
+    }
+    by_stream.into_iter().filter_map(|(key, spans)| Some((*streams.get(&key)?, joined(spans)))).collect()
+}
+
+fn joined(mut spans: Vec<StreamSpan>) -> Vec<StreamSpan> {
+    spans.sort_by_key(|span| span.positions.start);
+    let mut joined: Vec<StreamSpan> = Vec::new();
+    for span in spans {
+        match joined.last_mut() {
+            Some(last) if span.positions.start <= last.positions.end => {
+                last.positions.end = last.positions.end.max(span.positions.end);
+                let (start, stop) =
+                    (last.time.start.min(span.time.start), last.time.stop.max(span.time.stop));
+                last.time = TscRange::new(start, stop);
+            }
+            _ => joined.push(span),
+        }
+    }
+    joined
+}
+
+/// The bytes of `spans` in the buffers of `stream`. Snapshots are kept whole: what they repeat is found by their bytes.
+fn parts(perf: &PerfData, stream: &PtStream<'_>, spans: &[StreamSpan]) -> Vec<AuxPart> {
+    let is_snapshot = perf.intel_pt().is_some_and(|intel_pt| intel_pt.snapshot_mode);
+    let own = |buffer: &perfdata::AuxBuffer| match stream.cpu() {
+        Some(cpu) => buffer.cpu == Some(cpu),
+        None => buffer.cpu.is_none() && buffer.tid == stream.thread(),
+    };
+    let mut buffers: Vec<(usize, &perfdata::AuxBuffer)> =
+        perf.aux_buffers().iter().enumerate().filter(|(_, buffer)| own(buffer)).collect();
+    if is_snapshot {
+        let whole =
+            |(index, buffer): (usize, &perfdata::AuxBuffer)| AuxPart { buffer: index, range: 0..buffer.size };
+        return buffers.into_iter().map(whole).collect();
+    }
+    buffers.sort_by_key(|(_, buffer)| buffer.aux_offset);
+    spans.iter().flat_map(|span| parts_of_span(&buffers, &span.positions)).collect()
+}
+
+fn parts_of_span(buffers: &[(usize, &perfdata::AuxBuffer)], positions: &Range<u64>) -> Vec<AuxPart> {
+    let first = buffers.partition_point(|(_, buffer)| end_of(buffer) <= positions.start);
+    let within = buffers[first..].iter().take_while(|(_, buffer)| buffer.aux_offset < positions.end);
+    within
+        .map(|&(index, buffer)| {
+            let from = positions.start.max(buffer.aux_offset) - buffer.aux_offset;
+            let to = positions.end.min(end_of(buffer)) - buffer.aux_offset;
+            AuxPart { buffer: index, range: from..to }
+        })
+        .collect()
+}
+
+fn end_of(buffer: &perfdata::AuxBuffer) -> u64 {
+    buffer.aux_offset.saturating_add(buffer.size)
+}
+
+/// The times that were examined, and those that the kept trace covers, on its CPU.
+fn times(
+    spans: &[(&PtStream<'_>, Vec<StreamSpan>)],
+    looked: &[Range<PerfTime>],
+    conversion: TimeConversion,
+) -> Vec<CpuTimes> {
+    let time = |at: Tsc| match at {
+        Tsc(0) => PerfTime(0),
+        Tsc(u64::MAX) => PerfTime(u64::MAX),
+        at => conversion.to_perf_time(at),
+    };
+    let traced = spans.iter().flat_map(|(stream, spans)| {
+        spans.iter().map(|span| {
+            let end = PerfTime(time(span.time.stop).0.saturating_add(1));
+            CpuTimes { cpu: stream.cpu(), range: time(span.time.start)..end }
+        })
+    });
+    looked.iter().map(|range| CpuTimes { cpu: None, range: range.clone() }).chain(traced).collect()
+}
+
+/// An address in each page of the kernel that the kept trace ran through.
+fn kernel_pages(capture: &Capture<'_>, spans: &[(&PtStream<'_>, Vec<StreamSpan>)]) -> BTreeSet<u64> {
+    let decoders = Decoders::new(capture);
+    let mut pages = Pages::default();
+    for (stream, spans) in spans {
+        for span in spans {
+            decoders.with(|decoding| decoding.stream(stream, span.time, &mut pages));
+        }
+    }
+    pages.0
+}
+
+#[derive(Default)]
+struct Pages(BTreeSet<u64>);
+
+impl FlowSink for Pages {
+    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+        const WITHIN: u64 = 4095;
+        if let FlowItem::Block(block) = item
+            && block.kernel
+        {
+            let end = block.end_ip.saturating_add(LONGEST_INSTRUCTION);
+            let (first, last) = (block.ip & !WITHIN, end & !WITHIN);
+            // A block is short; what says otherwise is damaged.
+            self.0.extend((first..=last).step_by(4096).take(64));
+        }
+        ControlFlow::Continue(())
+    }
+}

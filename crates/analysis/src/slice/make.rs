@@ -1,0 +1,124 @@
+//! Explains what a request chooses, and cuts out what that took.
+
+use std::fs;
+use std::path::Path;
+
+use perfdata::Machine;
+use report::Report;
+use symbols::{KernelCopy, UsedFile};
+
+use super::cut::{self, Cut, Looked};
+use super::note;
+use super::redaction::Redaction;
+use crate::capture::Meter;
+use crate::error::{Error, Result};
+use crate::request::Request;
+use crate::study::{self, Listing, Outcome};
+
+/// A slice in memory, and the report on what it holds.
+pub struct Slice {
+    /// The perf.data file.
+    pub perf_data: Vec<u8>,
+    /// The kernel's code, where any was traced: then the slice is a directory.
+    pub kernel: Option<KernelCopy>,
+    /// The text of its machine file, where the recording has one.
+    pub machine: Option<String>,
+    /// The report on the recording.
+    pub report: Report,
+    /// The files that served for code and names.
+    pub files: Vec<UsedFile>,
+    /// The names that were replaced, where that was wanted.
+    pub redaction: Option<Redaction>,
+}
+
+/// Explains what the request chooses, and cuts out what that took; `redact` replaces names in both.
+///
+/// # Errors
+/// As explaining.
+pub fn make(
+    request: &Request,
+    meter: &dyn Meter,
+    listing: Listing,
+    redact: bool,
+) -> Result<(Slice, Outcome)> {
+    study::with(request, meter, |study| {
+        let (capture, perf) = (study.capture(), study.capture().perf());
+        perf.note_reads();
+        capture.windows().start();
+        let baselines = study.baselines(&study.selected().indices);
+        let mut report = study.explained(&baselines, listing);
+        let looked = Looked { windows: capture.windows().take(), times: perf.take_reads() };
+        report.view = study.view(&report.outliers);
+        let Cut { mut plan, kernel } = cut::cut(study, &baselines, &looked);
+        let redaction = redact.then(|| Redaction::new(perf, request));
+        let mut note = note::of(study, &baselines, &report);
+        if let Some(redaction) = &redaction {
+            note.replace_texts(&|text| redaction.text(text));
+            redaction.apply(&mut report);
+            plan.renames = Some(redaction.renames().clone());
+        }
+        plan.note = note.bytes()?;
+        let machine = perf.machine().map(|machine| machine_text(machine, redaction.as_ref())).transpose()?;
+        let outcome = Outcome::of(study, &report);
+        let files = capture.images().used_files();
+        Ok((Slice { perf_data: perf.slice(&plan), kernel, machine, report, files, redaction }, outcome))
+    })
+}
+
+/// The machine file that goes along.
+fn machine_text(machine: &Machine, redaction: Option<&Redaction>) -> Result<String> {
+    let mut machine = machine.clone();
+    if let Some(redaction) = redaction {
+        machine.replace_names(&|name| redaction.text(name));
+        machine.host = machine.host.map(|_| redaction.renames().hostname.clone());
+    }
+    Ok(machine.to_json()?)
+}
+
+impl Slice {
+    /// What the slice calls the file that was recorded as `name`.
+    pub(crate) fn name_in_slice(&self, name: &str) -> String {
+        let replaced = self.redaction.as_ref().and_then(|redaction| redaction.path(name));
+        replaced.unwrap_or_else(|| name.to_owned())
+    }
+
+    /// Writes it to `path`: a file, or a perf.data directory where kernel code belongs to it.
+    ///
+    /// # Errors
+    /// Where something is there already, or what the operating system says, with the path.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        // A machine file without a capture would be taken for the slice's.
+        for there in [path, &Machine::place(path)] {
+            if there.exists() {
+                return Err(Error::Exists(there.to_owned()));
+            }
+        }
+        match &self.kernel {
+            Some(kernel) => self.write_directory(path, kernel)?,
+            None => write_file(path, &self.perf_data)?,
+        }
+        match &self.machine {
+            Some(text) => write_file(&Machine::place(path), text.as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    fn write_directory(&self, path: &Path, kernel: &KernelCopy) -> Result<()> {
+        let kcore_dir = path.join("kcore_dir");
+        fs::create_dir_all(&kcore_dir)
+            .map_err(Error::io(format!("{} cannot be made", kcore_dir.display())))?;
+        write_file(&path.join("data"), &self.perf_data)?;
+        for (name, bytes) in kernel.files() {
+            write_file(&kcore_dir.join(name), bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes `bytes` to the file at `path`, over what was there.
+///
+/// # Errors
+/// What the operating system says, with the path.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).map_err(Error::io(format!("{} cannot be written", path.display())))
+}

@@ -1,0 +1,19 @@
+//! An opened capture with its population and the chosen intervals; each interval's explanation comes on demand.
+//!
+//! Input: a [`Request`](crate::Request). Opening decodes nothing (but where the marks lie in the trace itself).
+//! [`Study::baselines`] names whom an interval is compared with, [`Study::examine`] decodes, and [`Study::outlier_report`]
+//! joins both: the same whether all chosen intervals are wanted at once or one of them.
+
+mod carried;
+mod difference;
+mod opened;
+mod outcome;
+mod overview;
+mod places;
+mod typical;
+
+pub use difference::difference;
+pub use opened::{Baselines, Listing, Study, watched, with};
+pub use outcome::{Outcome, explain};
+
+pub(crate) use carried::{DiagnosticTwin, IntervalTwin, Note, OutlierTwin};

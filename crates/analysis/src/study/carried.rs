@@ -1,0 +1,249 @@
+//! What a slice carries besides records and trace: its intervals, the typical ones, the population in figures.
+//!
+//! JSON in the slice's own feature section. The twins own the spelling of model types, which know no format.
+
+use intervals::{IntervalSet, Selected};
+use model::{
+    Counter, Cpu, Diagnostic, FileOffset, Interval, IntervalId, Place, Severity, Stage, ThreadId, Tsc,
+    TscRange,
+};
+use perfdata::PerfData;
+use report::{CaptureFacts, OutlierReport, PopulationSummary, Report, SelectionSummary, View};
+use serde::{Deserialize, Serialize};
+
+use crate::capture::Recorded;
+use crate::error::{Error, Result};
+
+/// The carried facts.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Note {
+    /// Who made it.
+    pub(crate) tool: String,
+    pub(crate) intervals: Vec<IntervalTwin>,
+    pub(crate) outliers: Vec<OutlierTwin>,
+    pub(crate) population: PopulationSummary,
+    pub(crate) selection: SelectionSummary,
+    pub(crate) view: View,
+    pub(crate) diagnostics: Vec<DiagnosticTwin>,
+    #[serde(default)]
+    pub(crate) clock_findings: Vec<DiagnosticTwin>,
+    #[serde(default)]
+    pub(crate) recorded: Option<Recorded>,
+    #[serde(default)]
+    pub(crate) baselines_wanted: Option<usize>,
+}
+
+/// An outlier and its typical intervals, as indices.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OutlierTwin {
+    pub(crate) interval: usize,
+    pub(crate) baselines: Vec<usize>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct IntervalTwin {
+    id: u64,
+    label: String,
+    key: Option<String>,
+    start: u64,
+    stop: u64,
+    start_thread: Option<(i32, i32)>,
+    stop_thread: Option<(i32, i32)>,
+    publish: Option<u64>,
+    stages: Vec<(String, u64)>,
+    counters: Vec<(String, f64)>,
+    record: Option<u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct DiagnosticTwin {
+    severity: u8,
+    what: String,
+    file: Option<String>,
+    file_offset: Option<u64>,
+    line: Option<u64>,
+    cpu: Option<u32>,
+    aux_offset: Option<u64>,
+}
+
+impl Note {
+    /// The note of a slice; `None` in a recording.
+    ///
+    /// # Errors
+    /// Where the note is there and cannot be understood.
+    pub(crate) fn of(perf: &PerfData) -> Result<Option<Note>> {
+        let Some(note) = perf.slice_note() else { return Ok(None) };
+        serde_json::from_slice(&note.bytes).map(Some).map_err(Error::SliceNote)
+    }
+
+    /// Replaces its texts by what `new` makes of them.
+    pub(crate) fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
+        for diagnostic in self.diagnostics.iter_mut().chain(&mut self.clock_findings) {
+            diagnostic.what = new(&diagnostic.what);
+            diagnostic.file = diagnostic.file.as_deref().map(new);
+        }
+        self.view.replace_texts(new);
+    }
+
+    /// The bytes for the slice.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
+        Ok(serde_json::to_vec(self)?)
+    }
+
+    /// The intervals, and their diagnostics. Outliers that are not among them are left out.
+    pub(crate) fn into_parts(self) -> (IntervalSet, Option<Carried>) {
+        let count = self.intervals.len();
+        let known = |outlier: &OutlierTwin| {
+            outlier.interval < count && outlier.baselines.iter().all(|&index| index < count)
+        };
+        let outliers = self.outliers.into_iter().filter(known);
+        let set = IntervalSet {
+            intervals: self.intervals.into_iter().map(IntervalTwin::into_interval).collect(),
+            diagnostics: Vec::new(),
+        };
+        let carried = Carried {
+            outliers: outliers.map(|outlier| (outlier.interval, outlier.baselines)).collect(),
+            population: self.population,
+            selection: self.selection,
+            view: self.view,
+            diagnostics: self.diagnostics.into_iter().map(DiagnosticTwin::into_diagnostic).collect(),
+            clock_findings: self.clock_findings.into_iter().map(DiagnosticTwin::into_diagnostic).collect(),
+            recorded: self.recorded,
+            baselines_wanted: self.baselines_wanted,
+        };
+        (set, Some(carried))
+    }
+}
+
+/// What a slice says of the intervals that it carries.
+pub(crate) struct Carried {
+    /// The outliers in the order of the report, each with its typical intervals.
+    outliers: Vec<(usize, Vec<usize>)>,
+    population: PopulationSummary,
+    selection: SelectionSummary,
+    /// Of the recording's population.
+    view: View,
+    diagnostics: Vec<Diagnostic>,
+    clock_findings: Vec<Diagnostic>,
+    recorded: Option<Recorded>,
+    baselines_wanted: Option<usize>,
+}
+
+impl Carried {
+    /// The choice by which the slice was made.
+    pub(crate) fn selected(&self) -> Selected {
+        let indices = self.outliers.iter().map(|&(index, _)| index).collect();
+        Selected { indices, rule: self.selection.rule.clone(), missing_ids: Vec::new() }
+    }
+
+    /// What was wrong with the recording, the source and the choice.
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Where the recording's clocks disagreed.
+    pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
+        &self.clock_findings
+    }
+
+    /// What was recorded; `None` in a slice without this note.
+    pub(crate) fn recorded(&self) -> Option<Recorded> {
+        self.recorded
+    }
+
+    /// How many typical intervals each outlier was to be compared with.
+    pub(crate) fn baselines_wanted(&self) -> Option<usize> {
+        self.baselines_wanted
+    }
+
+    /// The typical intervals of the outlier at `index`; none of another interval.
+    pub(crate) fn baselines(&self, index: usize) -> Vec<usize> {
+        let own = self.outliers.iter().find(|(outlier, _)| *outlier == index);
+        own.map(|(_, typical)| typical.clone()).unwrap_or_default()
+    }
+
+    /// The recording's population and choice; `capture` is the slice.
+    pub(crate) fn overview(&self, capture: CaptureFacts) -> Report {
+        Report {
+            capture,
+            population: self.population.clone(),
+            selection: self.selection.clone(),
+            diagnostics: self.diagnostics.clone(),
+            ..Report::default()
+        }
+    }
+
+    /// The view of `outliers` in the recording's population.
+    pub(crate) fn view(&self, outliers: &[OutlierReport]) -> View {
+        let View { causes, stories, .. } = View::of(outliers);
+        View { causes, stories, ..self.view.clone() }
+    }
+}
+
+impl IntervalTwin {
+    /// The interval as it is carried.
+    pub(crate) fn of(interval: &Interval) -> IntervalTwin {
+        let thread = |thread: Option<ThreadId>| thread.map(|thread| (thread.pid.0, thread.tid.0));
+        IntervalTwin {
+            id: interval.id.0,
+            label: interval.label.clone(),
+            key: interval.key.clone(),
+            start: interval.range.start.0,
+            stop: interval.range.stop.0,
+            start_thread: thread(interval.start_thread),
+            stop_thread: thread(interval.stop_thread),
+            publish: interval.publish.map(|at| at.0),
+            stages: interval.stages.iter().map(|stage| (stage.name.clone(), stage.start.0)).collect(),
+            counters: interval.counters.iter().map(|counter| (counter.name.clone(), counter.value)).collect(),
+            record: interval.record.map(|offset| offset.0),
+        }
+    }
+
+    fn into_interval(self) -> Interval {
+        let thread = |thread: Option<(i32, i32)>| thread.map(|(pid, tid)| ThreadId::new(pid, tid));
+        Interval {
+            id: IntervalId(self.id),
+            label: self.label,
+            key: self.key,
+            range: TscRange::new(Tsc(self.start), Tsc(self.stop.max(self.start))),
+            start_thread: thread(self.start_thread),
+            stop_thread: thread(self.stop_thread),
+            publish: self.publish.map(Tsc),
+            stages: self.stages.into_iter().map(|(name, start)| Stage { name, start: Tsc(start) }).collect(),
+            counters: self.counters.into_iter().map(|(name, value)| Counter { name, value }).collect(),
+            record: self.record.map(FileOffset),
+        }
+    }
+}
+
+impl DiagnosticTwin {
+    /// The diagnostic as it is carried.
+    pub(crate) fn of(diagnostic: &Diagnostic) -> DiagnosticTwin {
+        let place = &diagnostic.place;
+        DiagnosticTwin {
+            severity: diagnostic.severity as u8,
+            what: diagnostic.what.clone(),
+            file: place.file.clone(),
+            file_offset: place.file_offset.map(|offset| offset.0),
+            line: place.line,
+            cpu: place.cpu.map(|cpu| cpu.0),
+            aux_offset: place.aux_offset,
+        }
+    }
+
+    fn into_diagnostic(self) -> Diagnostic {
+        let severity = match self.severity {
+            0 => Severity::Note,
+            1 => Severity::Warning,
+            _ => Severity::Error,
+        };
+        let place = Place {
+            file: self.file,
+            file_offset: self.file_offset.map(FileOffset),
+            line: self.line,
+            cpu: self.cpu.map(Cpu),
+            aux_offset: self.aux_offset,
+        };
+        Diagnostic { severity, what: self.what, place }
+    }
+}

@@ -1,0 +1,96 @@
+//! The intervals of two captures side by side.
+//!
+//! Each capture is studied for itself; then only durations, causes and calls meet. Typical intervals are the baselines of
+//! each side.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use attribution::Examined;
+use intervals::Change;
+use report::{Contrast, Difference, DurationChange, OutlierReport, QuantileShift, Side, TimeUnit};
+
+use super::opened::{Study, with};
+use crate::capture::Meter;
+use crate::error::{Error, Result};
+use crate::request::Request;
+
+/// What is known of one capture.
+struct Studied {
+    side: Side,
+    durations: Vec<u64>,
+    typical: Vec<OutlierReport>,
+    outliers: Vec<OutlierReport>,
+    diagnostics: Vec<model::Diagnostic>,
+}
+
+/// Studies both captures and compares them.
+///
+/// # Errors
+/// Where a capture or its intervals cannot be used, or their lengths have different units.
+pub fn difference(a: &Request, b: &Request, meter: &dyn Meter) -> Result<Difference> {
+    let (a, b) = (with(a, meter, studied)?, with(b, meter, studied)?);
+    compared(a, b)
+}
+
+/// Looks at the chosen and at the typical intervals of one capture.
+fn studied(study: &Study<'_>) -> Result<Studied> {
+    let chosen = &study.selected().indices;
+    let mut baselines = study.baselines(chosen);
+    if chosen.is_empty() {
+        // Typical ones are there although none is slow.
+        baselines = study.median().map(|index| study.baselines(&[index])).unwrap_or_default();
+    }
+    let typical: BTreeSet<usize> = baselines.values().flatten().copied().collect();
+    let examined: BTreeMap<usize, Examined> = study.examine_shown(&baselines);
+    let report = |index: usize| study.outlier_report(index, &[], &examined);
+    let mut overview = study.overview();
+    let outliers = chosen.iter().map(|&index| report(index)).collect::<Result<_>>()?;
+    let typical = typical.into_iter().map(report).collect::<Result<_>>()?;
+    overview.diagnostics.extend(study.late_diagnostics());
+    Ok(Studied {
+        side: Side {
+            capture: overview.capture,
+            population: overview.population,
+            selection: overview.selection,
+        },
+        durations: study.durations().to_vec(),
+        typical,
+        outliers,
+        diagnostics: overview.diagnostics,
+    })
+}
+
+fn compared(a: Studied, b: Studied) -> Result<Difference> {
+    let (unit, other) = (a.side.capture.time_unit, b.side.capture.time_unit);
+    if unit != other {
+        return Err(Error::DifferentUnits(if unit == TimeUnit::Ticks { 'A' } else { 'B' }));
+    }
+    let mut diagnostics = a.diagnostics;
+    diagnostics
+        .extend(b.diagnostics.into_iter().filter(|found| !diagnostics.contains(found)).collect::<Vec<_>>());
+    Ok(Difference {
+        change: Change::between(&a.durations, &b.durations).map(change),
+        typical: Contrast::between(&a.typical, &b.typical),
+        outliers: Contrast::between(&a.outliers, &b.outliers),
+        time_unit: unit,
+        diagnostics,
+        a: a.side,
+        b: b.side,
+    })
+}
+
+fn change(found: Change) -> DurationChange {
+    let shift = |one: intervals::QuantileChange| QuantileShift {
+        percent: one.percent,
+        a_ns: one.a,
+        b_ns: one.b,
+        confidence_ns: one.confidence,
+    };
+    DurationChange {
+        u: found.u,
+        b_longer: found.b_longer,
+        z: found.z,
+        p: found.p,
+        quantiles: found.quantiles.into_iter().map(shift).collect(),
+    }
+}

@@ -1,0 +1,378 @@
+//! The study itself: opens what a request names, and explains intervals one by one or all at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use attribution::{Examined, Queues, examine, examine_baseline};
+use intervals::{IntervalSet, OutlierRule, Population, Selected};
+use model::{Attribution, Calls, Diagnostic, Interval};
+use perfdata::PerfData;
+use rayon::prelude::*;
+use report::{HotRange, OutlierReport, Report, Timebase, View};
+
+use super::carried::{Carried, Note};
+use super::{places, typical};
+use crate::capture::{
+    Capture, Decoders, Meter, Observing, Phase, SeenWindow, Stretch, Watch, while_reading_ahead,
+};
+use crate::checks::{self, Subject};
+use crate::error::{Error, Result};
+use crate::hot_code::Timing;
+use crate::intervals_of;
+use crate::population::{numa, view};
+use crate::request::{Input, Request};
+
+/// The capture, all its intervals, and those that were chosen.
+pub struct Study<'a> {
+    request: &'a Request,
+    capture: &'a Capture<'a>,
+    set: &'a IntervalSet,
+    population: &'a Population<'a>,
+    selected: Selected,
+    rule: OutlierRule,
+    is_outlier: Vec<bool>,
+    queues: Queues,
+    decoders: Decoders<'a>,
+    /// By examined outlier: what the decoder met.
+    seen: Mutex<BTreeMap<usize, Vec<SeenWindow>>>,
+    /// What the capture carries where it is a slice.
+    carried: Option<Carried>,
+    meter: &'a dyn Meter,
+}
+
+/// Whether the code in which the time went is wanted, too: that takes decoding once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    /// The report shows no code.
+    None,
+    /// The report shows disassembly and source.
+    Wanted,
+}
+
+/// By interval: the typical ones it is compared with.
+pub type Baselines = BTreeMap<usize, Vec<usize>>;
+
+/// Opens what the request names and does `work` with it; `meter` receives the progress of long work.
+///
+/// # Errors
+/// What opening finds unusable, and what `work` fails with.
+pub fn with<T, E: From<Error>>(
+    request: &Request,
+    meter: &dyn Meter,
+    work: impl FnOnce(&Study<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let watch = Arc::new(Watch::default());
+    let scan = meter.show(Phase::Scanning, &watch);
+    watched(request, meter, &watch, |study| {
+        drop(scan);
+        work(study)
+    })
+}
+
+/// As [`with`]; `watch` receives the progress of the scan where opening needs one, and may stop it. `meter` shows what is
+/// decoded later.
+///
+/// # Errors
+/// As [`with`].
+pub fn watched<T, E: From<Error>>(
+    request: &Request,
+    meter: &dyn Meter,
+    watch: &Watch,
+    work: impl FnOnce(&Study<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let perf = PerfData::open(&request.input.path).map_err(Error::from)?;
+    let capture = Capture::new(&perf, &request.input);
+    let (set, carried) = read_intervals(request, &capture, watch)?;
+    let members = match &carried {
+        Some(_) => (0..set.intervals.len()).collect(),
+        None => intervals_of::members(&request.filters, &set.intervals, &capture)?,
+    };
+    let population = Population::of(&set.intervals, members, capture.conversion());
+    intervals_of::check_selection(&request.selection)?;
+    let rule = request.selection.outlier_rule();
+    let selected = carried.as_ref().map(Carried::selected);
+    work(&Study {
+        request,
+        capture: &capture,
+        set: &set,
+        selected: selected.unwrap_or_else(|| request.selection.select(&population)),
+        rule,
+        is_outlier: population.judge(rule).is_outlier,
+        queues: Queues::new(&set.intervals),
+        decoders: Decoders::new(&capture),
+        seen: Mutex::default(),
+        population: &population,
+        carried,
+        meter,
+    })
+}
+
+/// The intervals of the request's source, or those that a slice carries.
+fn read_intervals(
+    request: &Request,
+    capture: &Capture<'_>,
+    watch: &Watch,
+) -> Result<(IntervalSet, Option<Carried>)> {
+    let Some(source) = &request.source else {
+        let note = Note::of(capture.perf())?.ok_or(Error::NoSource)?;
+        return Ok(note.into_parts());
+    };
+    Ok((intervals_of::read(source, capture, watch)?, None))
+}
+
+impl<'a> Study<'a> {
+    /// The capture.
+    pub fn capture(&self) -> &'a Capture<'a> {
+        self.capture
+    }
+
+    /// All of the source, and what was wrong with it.
+    pub(super) fn set(&self) -> &'a IntervalSet {
+        self.set
+    }
+
+    /// What the capture carries where it is a slice.
+    pub(super) fn carried(&self) -> Option<&Carried> {
+        self.carried.as_ref()
+    }
+
+    /// What is called an outlier.
+    pub(super) fn rule(&self) -> OutlierRule {
+        self.rule
+    }
+
+    /// The decoders, with what they know of the code already.
+    pub fn decoders(&self) -> &Decoders<'a> {
+        &self.decoders
+    }
+
+    /// All intervals of the source.
+    pub fn intervals(&self) -> &'a [Interval] {
+        &self.set.intervals
+    }
+
+    /// Those that pass the filters.
+    pub fn population(&self) -> &'a Population<'a> {
+        self.population
+    }
+
+    /// When which thread was done with which interval.
+    pub(crate) fn queues(&self) -> &Queues {
+        &self.queues
+    }
+
+    /// The chosen ones.
+    pub fn selected(&self) -> &Selected {
+        &self.selected
+    }
+
+    /// By member of the population: whether the rule calls it an outlier.
+    pub fn is_outlier(&self) -> &[bool] {
+        &self.is_outlier
+    }
+
+    /// The population's durations, in its own order.
+    pub(crate) fn durations(&self) -> &[u64] {
+        self.population.durations()
+    }
+
+    /// The interval of median length; `None` where there is none.
+    pub(crate) fn median(&self) -> Option<usize> {
+        let mut order: Vec<(u64, usize)> =
+            self.durations().iter().copied().zip(self.population.members().iter().copied()).collect();
+        order.sort_unstable();
+        order.get(order.len() / 2).map(|&(_, index)| index)
+    }
+
+    /// The chosen intervals explained, added to the overview, and their view.
+    pub fn report(&self, listing: Listing) -> Report {
+        let mut report = self.explained(&self.baselines(&self.selected.indices), listing);
+        report.view = self.view(&report.outliers);
+        report
+    }
+
+    /// The view of `outliers` and of the population they come from.
+    pub(crate) fn view(&self, outliers: &[OutlierReport]) -> View {
+        match &self.carried {
+            Some(carried) => carried.view(outliers),
+            None => view::of(self.capture, self.population, self.rule, outliers),
+        }
+    }
+
+    /// The chosen intervals explained against `baselines`, theirs, and added to the overview: all that needs trace and
+    /// records of their own time.
+    pub(crate) fn explained(&self, baselines: &Baselines, listing: Listing) -> Report {
+        let wanted = &self.selected.indices;
+        let examined = self.examine_shown(baselines);
+        let mut report = self.overview();
+        let watch = Arc::new(Watch::default());
+        let _shown = (listing == Listing::Wanted).then(|| self.meter.show(Phase::TimingCode, &watch));
+        for index in wanted {
+            report.diagnostics.extend(examined[index].remarks());
+            match self.outlier_report(*index, &baselines[index], &examined) {
+                Ok(mut outlier) => {
+                    if listing == Listing::Wanted {
+                        outlier.code = self.code(*index, &baselines[index], &examined, &watch);
+                    }
+                    report.outliers.push(outlier);
+                }
+                Err(error) => report.diagnostics.push(no_report(&self.intervals()[*index], &error)),
+            }
+        }
+        report.diagnostics.extend(self.clock_findings().iter().cloned());
+        report.diagnostics.extend(self.late_diagnostics());
+        places::of_recording(self.capture.perf(), &mut report);
+        report
+    }
+
+    /// What came up while decoding so far.
+    pub fn late_diagnostics(&self) -> Vec<Diagnostic> {
+        self.capture.late_diagnostics()
+    }
+
+    /// Whom each of `wanted` is compared with: typical intervals, none of them chosen.
+    pub fn baselines(&self, wanted: &[usize]) -> Baselines {
+        if let Some(carried) = &self.carried {
+            return wanted.iter().map(|&index| (index, carried.baselines(index))).collect();
+        }
+        let chosen: BTreeSet<usize> = self.selected.indices.iter().chain(wanted).copied().collect();
+        // What is to be explained is no baseline of anything, whether a rule names it or not.
+        let verdicts = self.is_outlier.iter().zip(self.population.members());
+        let is_outlier: Vec<bool> =
+            verdicts.map(|(is_outlier, index)| *is_outlier || chosen.contains(index)).collect();
+        let count = self.request.effort.baselines;
+        let typical = intervals::baselines_of_all(self.population, &is_outlier, wanted, count);
+        wanted.iter().copied().zip(typical).collect()
+    }
+
+    /// [`Self::examine`], with how far it is on the meter.
+    pub(crate) fn examine_shown(&self, baselines: &Baselines) -> BTreeMap<usize, Examined> {
+        let watch = Arc::new(Watch::default());
+        let _shown = self.meter.show(Phase::Decoding, &watch);
+        self.examine(baselines, &watch)
+    }
+
+    /// Examines every outlier and every baseline once, in parallel. Where `watch` stops the work, what is left out is
+    /// explained as lost: the caller drops it.
+    pub fn examine(&self, baselines: &Baselines, watch: &Watch) -> BTreeMap<usize, Examined> {
+        let context = self.capture.for_attribution(&self.queues);
+        let pairs = baselines.iter();
+        let mut wanted: Vec<usize> =
+            pairs.flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        watch.expect(wanted.len());
+        let stretches: Vec<Vec<Stretch<'_>>> =
+            wanted.iter().map(|&index| self.capture.stretches_of(&self.intervals()[index])).collect();
+        while_reading_ahead(self.capture.perf(), &stretches, |pace| {
+            let one = |&index: &usize| {
+                let interval = &self.intervals()[index];
+                let examined = self.decoders.with(|decoding| {
+                    let mut watched = watch.over(decoding);
+                    if !baselines.contains_key(&index) {
+                        return examine_baseline(&context, interval, &mut watched);
+                    }
+                    let mut observing = Observing::new(&mut watched);
+                    let examined = examine(&context, interval, &mut observing);
+                    self.seen().insert(index, observing.windows);
+                    examined
+                });
+                watch.done();
+                pace.finished();
+                (index, examined)
+            };
+            wanted.par_iter().with_max_len(1).map(one).collect()
+        })
+    }
+
+    /// The report on one examined outlier against its examined baselines.
+    ///
+    /// # Errors
+    /// Where attribution yields no partition of the interval, which is a bug and says so.
+    pub fn outlier_report(
+        &self,
+        outlier: usize,
+        baselines: &[usize],
+        examined: &BTreeMap<usize, Examined>,
+    ) -> Result<OutlierReport> {
+        let capture = self.capture;
+        let typical = typical::with_trace(baselines, examined);
+        let own = &examined[&outlier];
+        let attribution = attribution::attribute(own, &typical, capture)?;
+        let baselines: Vec<Attribution> = typical
+            .iter()
+            .map(|baseline| attribution::attribute_alone(baseline))
+            .collect::<Result<_, _>>()?;
+        let timebase = Timebase::new(capture.conversion(), None);
+        let mut report =
+            OutlierReport::new(&attribution, &baselines, timebase, |thread, at| capture.comm(thread, at));
+        report.checks = checks::of(&Subject {
+            capture,
+            recorded: self.recorded(),
+            clocks_disagree: !self.clock_findings().is_empty(),
+            examined: own,
+            attribution: &attribution,
+            seen: self.seen().get(&outlier).map_or(&[], Vec::as_slice),
+        });
+        report.numa = numa::of_outlier(capture, own);
+        report.baseline_rule =
+            typical::rule(&own.interval, (self.baselines_wanted(), baselines.len()), &typical);
+        if typical.is_empty() {
+            report = report.uncompared();
+        }
+        let calls: Vec<Calls> = typical.iter().map(|baseline| attribution::calls(baseline)).collect();
+        let report = report.with_calls(&attribution::calls(own), &calls, own.interval.range, timebase);
+        Ok(with_command(report, &self.request.input))
+    }
+
+    /// How many typical intervals each outlier was to be compared with.
+    pub(crate) fn baselines_wanted(&self) -> usize {
+        self.carried.as_ref().and_then(Carried::baselines_wanted).unwrap_or(self.request.effort.baselines)
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, BTreeMap<usize, Vec<SeenWindow>>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The code in which most of an examined outlier's time went, beside its examined baselines. Worth nothing where
+    /// `watch` stopped the work.
+    pub fn code(
+        &self,
+        outlier: usize,
+        baselines: &[usize],
+        examined: &BTreeMap<usize, Examined>,
+        watch: &Watch,
+    ) -> Vec<HotRange> {
+        let typical = typical::with_trace(baselines, examined);
+        let symfs = self.request.input.code.symfs.as_deref();
+        let timing = Timing { capture: self.capture, decoders: &self.decoders, watch };
+        timing.ranges(symfs, &examined[&outlier], &typical)
+    }
+}
+
+impl Study<'_> {
+    /// The report on an examined interval alone.
+    ///
+    /// # Errors
+    /// As [`Self::outlier_report`].
+    pub fn baseline_report(&self, examined: &Examined) -> Result<OutlierReport> {
+        let attribution = attribution::attribute_alone(examined)?;
+        let timebase = Timebase::new(self.capture.conversion(), None);
+        let comm = |thread, at| self.capture.comm(thread, at);
+        let report = OutlierReport::new::<Attribution>(&attribution, &[], timebase, comm);
+        Ok(report.with_calls(&attribution::calls(examined), &[], examined.interval.range, timebase))
+    }
+}
+
+/// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.
+fn with_command(outlier: OutlierReport, input: &Input) -> OutlierReport {
+    let mut outlier = outlier.with_perf_script(&input.path.to_string_lossy());
+    for (name, path) in input.code.given() {
+        outlier = outlier.with_perf_option(name, &path.to_string_lossy());
+    }
+    outlier
+}
+
+fn no_report(interval: &Interval, error: &Error) -> Diagnostic {
+    Diagnostic::error(format!("interval {} has no report: {error}", interval.id))
+}

@@ -1,0 +1,42 @@
+//! Explains what a request chooses, in one call, and says how well that went.
+
+use report::Report;
+
+use super::opened::{Listing, Study, with};
+use crate::capture::Meter;
+use crate::error::Result;
+use crate::request::Request;
+
+/// How well explaining went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every chosen interval has its report.
+    Reported,
+    /// No interval is chosen.
+    NothingSelected,
+    /// A chosen interval has no report; a diagnostic says why.
+    Incomplete,
+}
+
+impl Outcome {
+    /// How well `report` on the chosen intervals of `study` went.
+    pub(crate) fn of(study: &Study<'_>, report: &Report) -> Outcome {
+        match (study.selected().indices.len(), report.outliers.len()) {
+            (0, _) => Outcome::NothingSelected,
+            (wanted, given) if wanted == given => Outcome::Reported,
+            _ => Outcome::Incomplete,
+        }
+    }
+}
+
+/// The report on the intervals that the request chooses, and how well that went.
+///
+/// # Errors
+/// Where the capture or the source of the intervals cannot be used.
+pub fn explain(request: &Request, meter: &dyn Meter, listing: Listing) -> Result<(Report, Outcome)> {
+    with(request, meter, |study| {
+        let report = study.report(listing);
+        let outcome = Outcome::of(study, &report);
+        Ok((report, outcome))
+    })
+}

@@ -1,0 +1,69 @@
+//! What is reported on the capture, the population and the choice before any interval is decoded. The records of a slice do not
+//! hold it: the slice carries what was found in the recording.
+
+use model::Diagnostic;
+use report::Report;
+
+use super::carried::Carried;
+use super::opened::Study;
+use crate::capture::Recorded;
+use crate::intervals_of;
+use crate::population::{summary, view};
+
+impl Study<'_> {
+    /// The population and the choice, and what is wrong with the capture and the source; no outlier yet.
+    pub fn figures(&self) -> Report {
+        if let Some(carried) = self.carried() {
+            return carried.overview(self.capture().facts());
+        }
+        let statistics = self.population().statistics(self.rule());
+        Report {
+            capture: self.capture().facts(),
+            population: summary::of_population(&statistics, view::counters(self.population())),
+            selection: summary::of_selection(self.selected()),
+            diagnostics: self.source_diagnostics(),
+            ..Report::default()
+        }
+    }
+
+    /// [`Self::figures`] with the diagnostics of the capture, the source and the choice.
+    pub fn overview(&self) -> Report {
+        Report { diagnostics: self.input_diagnostics(), ..self.figures() }
+    }
+
+    /// What is wrong with the capture, the source and the choice.
+    pub(crate) fn input_diagnostics(&self) -> Vec<Diagnostic> {
+        if let Some(carried) = self.carried() {
+            return carried.diagnostics().to_vec();
+        }
+        let mut diagnostics = self.source_diagnostics();
+        diagnostics.extend(intervals_of::nothing_chosen(self.selected(), self.population()));
+        diagnostics
+    }
+
+    fn source_diagnostics(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = self.capture().diagnostics();
+        if self.capture().streams().next().is_none() {
+            diagnostics.push(Diagnostic::warning(
+                "there is no Intel PT in this capture: only its records can be used; record with \
+                 `perf record -e intel_pt//` on a machine whose CPU has it",
+            ));
+        }
+        diagnostics.extend(self.set().diagnostics.iter().cloned());
+        diagnostics.extend(intervals_of::findings(self.selected(), self.population()));
+        diagnostics
+    }
+
+    /// Where the recording's clocks disagree; a slice lacks the records that would show it.
+    pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
+        match self.carried() {
+            Some(carried) => carried.clock_findings(),
+            None => self.capture().clock_findings(),
+        }
+    }
+
+    /// What was recorded; a slice holds only a part of it.
+    pub(crate) fn recorded(&self) -> Recorded {
+        self.carried().and_then(Carried::recorded).unwrap_or_else(|| self.capture().recorded())
+    }
+}

@@ -1,0 +1,34 @@
+//! Claims: a source's statement that a stretch of time has a cause. One file per source, and the table that decides
+//! between them.
+//!
+//! | file | claims |
+//! | --- | --- |
+//! | [`kernel`] | `kernel.*` by the flow's frames, else by pairs of records |
+//! | [`untraced`] | `kernel.*` where only user code was traced |
+//! | [`silences`] | `trace.loss`, `trace.filtered`; `hardware.gap` where tracing goes off and on at one instruction |
+//! | [`losses`] | `trace.loss` by AUX and LOST records |
+//! | [`stalls`] | `hardware.gap`, `power.frequency-switch`: no instruction retired |
+//! | [`off_cpu`] | `offcpu.*`, and the exit from idle by `cpu_idle` records |
+//! | [`power`] | the exit from idle by packets |
+//! | [`collectors`] | `runtime.gc.*` of waits |
+//! | [`queue`] | `queue.behind` |
+//! | [`spins`] | `user.spin` |
+//!
+//! [`precedence`] is the table, [`partition`] applies it. Imports `tables`, `records`, `inputs`, `walk` and
+//! `threads`; `off_cpu` imports the files beside it, none of which imports `off_cpu`.
+
+pub(crate) mod claim;
+pub(crate) mod collectors;
+pub(crate) mod kernel;
+pub(crate) mod lengths;
+pub(crate) mod losses;
+pub(crate) mod occurrences;
+pub(crate) mod off_cpu;
+pub(crate) mod partition;
+pub(crate) mod power;
+pub(crate) mod precedence;
+pub(crate) mod queue;
+pub(crate) mod silences;
+pub(crate) mod spins;
+pub(crate) mod stalls;
+pub(crate) mod untraced;

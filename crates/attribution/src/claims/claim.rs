@@ -1,0 +1,66 @@
+//! A claim: a statement of one source that a stretch of time has a cause, before precedence decides.
+
+use model::{Cause, Certainty, Cpu, Evidence, Segment, Ticks, TscRange};
+use pt::GapReason;
+
+use crate::claims::partition::Bid;
+use crate::claims::precedence::Rank;
+
+/// What one source states about a stretch of time. Claims may overlap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// Its time, and its strength against others.
+    pub(crate) bid: Bid,
+    /// The cause.
+    pub(crate) cause: Cause,
+    /// The certainty.
+    pub(crate) certainty: Certainty,
+    /// Which occurrence of the cause it is.
+    pub(crate) occurrence: u64,
+    /// The CPU.
+    pub(crate) cpu: Option<Cpu>,
+    /// The particulars.
+    pub(crate) detail: String,
+    /// The uncertainty of its boundaries.
+    pub(crate) uncertainty: Ticks,
+    /// For waits: what the thread that ended the wait was doing.
+    pub(crate) during: Vec<Segment>,
+    /// For lost trace: what the decoder could not decode.
+    pub(crate) gap: Option<GapReason>,
+    /// The supporting records.
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+impl Claim {
+    /// A claim without particulars.
+    pub(crate) fn new(range: TscRange, rank: Rank, cause: Cause, certainty: Certainty) -> Claim {
+        Claim {
+            bid: Bid { range, rank, depth: 0 },
+            cause,
+            certainty,
+            occurrence: 0,
+            cpu: None,
+            detail: String::new(),
+            uncertainty: Ticks(0),
+            during: Vec::new(),
+            gap: None,
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Its time.
+    pub(crate) fn range(&self) -> TscRange {
+        self.bid.range
+    }
+
+    /// Adds to the particulars.
+    pub(crate) fn say(&mut self, particular: &str) {
+        if particular.is_empty() {
+            return;
+        }
+        if !self.detail.is_empty() {
+            self.detail.push_str(", ");
+        }
+        self.detail.push_str(particular);
+    }
+}

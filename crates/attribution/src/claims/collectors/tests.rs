@@ -1,0 +1,82 @@
+//! Collectors in a thread's own code, and in its waits.
+
+use model::{Cause, Ticks, Tsc};
+use perfdata::{LeaveReason, Schedule};
+use pt::BlockEnd;
+
+use super::*;
+use crate::records::event::{EventKind, Side};
+use crate::testing::script::{Script, Table, WORKER, WRITER, World, expected, record, run, told};
+
+/// A goroutine that allocates must help: the assist with everything it calls is the collector's, the rest is not.
+#[test]
+fn collection_in_the_thread_itself_is_the_collectors_with_what_it_calls() {
+    let table = Table::new(&["entry_SYSCALL_64"], &["main.work", "runtime.gcAssistAlloc", "runtime.memmove"]);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "main.work", 0, BlockEnd::Call)
+        .block(1000, "runtime.memmove", 0, BlockEnd::Return)
+        .block(2000, "main.work", Script::BEHIND, BlockEnd::Call)
+        .block(3000, "runtime.gcAssistAlloc", 0, BlockEnd::Call)
+        .block(4000, "runtime.memmove", 0, BlockEnd::Return)
+        .block(5000, "runtime.gcAssistAlloc", Script::BEHIND, BlockEnd::Return)
+        .block(6000, "main.work", 0x20 + Script::BEHIND, BlockEnd::Jump);
+    let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, 9000, LeaveReason::Unknown)]);
+    let items = script.items.clone();
+    let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
+    let examined = world.examine(0..7000);
+    let collected = |attribution: &model::Attribution| -> u64 {
+        let segments =
+            attribution.segments().iter().filter(|segment| segment.cause == Cause::Gc("go".into()));
+        segments.map(|segment| segment.range.ticks().0).sum()
+    };
+    let alone = crate::attribute_alone(&examined).expect("a partition");
+    assert_eq!(collected(&alone), 3000, "{:?}", told(&alone));
+    let baseline = world.examine(0..3000);
+    let compared = crate::attribute(&examined, &[&baseline], &table).expect("a partition");
+    assert_eq!(collected(&compared), 3000, "{:?}", told(&compared));
+}
+
+/// The worker waits from 100 to 900; a thread with the name `comm` wakes it.
+fn waiting(comm: &'static str) -> Vec<(String, u64)> {
+    let table = Table::named(&["entry_SYSCALL_64"], &["work"], comm);
+    let mut script = Script::new(&table);
+    script.block(0, "work", 0, BlockEnd::FarCall).block(950, "work", 0x20, BlockEnd::Jump);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(WRITER, 1, 200, 950, LeaveReason::Unknown),
+        run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
+    ]);
+    let target = WORKER.tid;
+    let records = vec![record(850, 1, WRITER, Side::Begin, EventKind::Waking { target, by_waker: true })];
+    let items = script.items.clone();
+    let world = World { table: &table, schedule, records, items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(100..900)).expect("a partition");
+    told(&attribution)
+}
+
+#[test]
+fn a_wait_that_a_collectors_thread_ends_is_the_collectors() {
+    assert_eq!(waiting("GC Thread#0"), expected(&[("runtime.gc.jvm", 750), ("offcpu.runnable", 50)]));
+    assert_eq!(waiting("writer"), expected(&[("offcpu.other", 750), ("offcpu.runnable", 50)]));
+}
+
+#[test]
+fn collection_counts_below_the_waits_of_who_ended_a_wait() {
+    let segment = |start: u64, ticks: u64, cause: Cause, during: Vec<Segment>| Segment {
+        range: TscRange::new(Tsc(start), Tsc(start + ticks)),
+        cpu: None,
+        thread: None,
+        cause,
+        occurrence: 0,
+        certainty: Certainty::Decoded,
+        detail: String::new(),
+        edge_uncertainty: Ticks(0),
+        during,
+        evidence: Vec::new(),
+    };
+    let collection = |start, ticks| segment(start, ticks, Cause::Gc("go".into()), Vec::new());
+    let lock = segment(0, 500, Cause::OffCpu(OffCpu::Lock), vec![collection(0, 60)]);
+    let during = [lock, collection(500, 40)];
+    assert_eq!((collected(&during, "go"), collected(&during, "jvm")), (100, 0));
+}

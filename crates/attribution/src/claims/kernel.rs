@@ -1,0 +1,252 @@
+//! Kernel work as claims: from the decoded flow where there is one, from pairs of records where there is none.
+//!
+//! Input: the frames of the flow and the records. Both are in time order, so one pass merges them.
+
+use std::collections::HashMap;
+
+use model::{Cause, Certainty, Cpu, Evidence, FaultKind, OffCpu, Tid, Tsc, TscRange};
+
+use crate::claims::claim::Claim;
+use crate::claims::occurrences::Occurrences;
+use crate::claims::precedence::Rank;
+use crate::inputs::comms::Comms;
+use crate::records::event::{EventKind, Side, SidebandEvent};
+use crate::records::sideband::Sideband;
+use crate::records::words::{cause, describe, tell_tlb_flush};
+use crate::tables::exceptions::exception_at;
+use crate::tables::kernel_entries::{UNNAMED_IRQ, UNNAMED_SYSCALL, kernel_thread_called};
+use crate::tables::syscalls;
+use crate::tables::wait_functions::waited_for;
+use crate::threads::addresses::Addresses;
+use crate::threads::stays::{Stay, Whereabouts, sleeps_within, stay_at};
+use crate::walk::activity::Frame;
+use crate::walk::call_path::CallPath;
+
+/// One claim for each frame of the flow, with names and evidence from the records that fall into it.
+pub(crate) fn claims_of_frames(
+    frames: &[Frame],
+    sideband: &Sideband,
+    addresses: &Addresses<'_>,
+    comms: &dyn Comms,
+    paths: &[CallPath],
+) -> Vec<Claim> {
+    // A thread that sleeps for a lock (that of the address space, when others map) does not wait for the page.
+    let for_lock = |stay: &Stay| {
+        let path = CallPath::at_end(paths, stay.range.start);
+        let waited = path.and_then(|path| path.kernel_functions().find_map(waited_for));
+        waited.is_some_and(|waited| waited.kind == OffCpu::Lock)
+    };
+    let waits_for_page = |range| !sleeps_within(addresses.stays, range).all(for_lock);
+    let mut claims: Vec<Claim> =
+        frames.iter().map(|frame| claim_of_frame(frame, sideband, addresses, comms)).collect();
+    add_records(&mut claims, frames, sideband, addresses);
+    for (claim, frame) in claims.iter_mut().zip(frames) {
+        if claim.cause == Cause::PageFault(FaultKind::Minor) && waits_for_page(frame.range) {
+            claim.cause = Cause::PageFault(FaultKind::Major);
+        }
+        claim.evidence.push(Evidence::packet(frame.aux_offset, frame.cpu, "first packet of the entry"));
+        claim.evidence.push(Evidence::symbol(&*frame.symbol));
+    }
+    claims
+}
+
+fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>, comms: &dyn Comms) -> Claim {
+    let stays = addresses.stays;
+    let mut claim = Claim::new(frame.range, Rank::Kernel, frame.cause.clone(), Certainty::Decoded);
+    claim.bid.depth = frame.depth;
+    claim.occurrence = frame.occurrence;
+    claim.cpu = frame.cpu;
+    claim.uncertainty = frame.uncertainty;
+    let unnamed_call = frame.cause == Cause::Syscall(UNNAMED_SYSCALL.into());
+    if frame.began_before && (unnamed_call || frame.cause == Cause::KernelUnknown) {
+        name_by_records(&mut claim, frame, sideband, stays);
+    }
+    if claim.cause == Cause::KernelUnknown && frame.began_before && frame.depth == 0 {
+        name_by_thread(&mut claim, stays, comms);
+    }
+    if let Some(address) = frame.address {
+        claim.say(&addresses.tell(address, frame.range.start));
+    }
+    for particular in &frame.particulars {
+        claim.say(particular);
+    }
+    if frame.cause == Cause::KernelUnknown {
+        let how = if frame.began_before { "already in the kernel, in" } else { "entered at" };
+        let what = exception_at(&frame.symbol).map_or_else(String::new, |what| format!(" ({what})"));
+        claim.say(&format!("{how} {}{what}", frame.symbol));
+    }
+    claim
+}
+
+/// A frame whose entry is not in the flow has the cause that the records show for the time when the flow began.
+fn name_by_records(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays: &[Stay]) {
+    let may_be_interrupt = frame.cause == Cause::KernelUnknown;
+    let interrupt =
+        frame.cpu.filter(|_| may_be_interrupt).and_then(|cpu| sideband.interrupt_at(cpu, frame.range.start));
+    let begun = interrupt.or_else(|| {
+        let thread = stay_at(stays, frame.range.start)?.thread?;
+        sideband.call_at(thread.tid, frame.range.start).filter(|_| frame.depth == 0)
+    });
+    if let Some(event) = begun {
+        claim.cause = cause(&event.kind);
+        claim.certainty = Certainty::Inferred;
+        claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
+    }
+}
+
+/// A kernel thread never enters the kernel: its name shows its purpose.
+fn name_by_thread(claim: &mut Claim, stays: &[Stay], comms: &dyn Comms) {
+    let at = claim.range().start;
+    let Some(thread) = stay_at(stays, at).and_then(|stay| stay.thread) else { return };
+    if let Some(cause) = kernel_thread_called(&comms.comm(thread, at)) {
+        claim.cause = cause;
+        claim.certainty = Certainty::Inferred;
+    }
+}
+
+/// Assigns each record to the innermost frame that it is about.
+fn add_records(claims: &mut [Claim], frames: &[Frame], sideband: &Sideband, addresses: &Addresses<'_>) {
+    let mut order: Vec<usize> = (0..frames.len()).collect();
+    order.sort_by_key(|&index| (frames[index].range.start, frames[index].depth));
+    let mut upcoming = order.into_iter().peekable();
+    let mut open: Vec<usize> = Vec::new();
+    let close = |open: &mut Vec<usize>, at: Tsc| {
+        while open.last().is_some_and(|&index| frames[index].range.stop <= at) {
+            open.pop();
+        }
+    };
+    for event in sideband.events().iter().filter(|event| event.side == Side::Begin) {
+        while let Some(index) = upcoming.next_if(|&index| frames[index].range.start <= event.time) {
+            close(&mut open, frames[index].range.start);
+            open.push(index);
+        }
+        close(&mut open, event.time);
+        if !open.is_empty() && happened_to(event, addresses.stays) {
+            let _ = open.iter().rev().find(|&&index| adopt(&mut claims[index], event, addresses));
+        }
+    }
+}
+
+/// Whether the record was made on the CPU or in the thread of the interval.
+pub(crate) fn happened_to(event: &SidebandEvent, stays: &[Stay]) -> bool {
+    stay_at(stays, event.time).is_some_and(|stay| match stay.place {
+        Whereabouts::OnCpu(cpu) => event.cpu == Some(cpu),
+        Whereabouts::OffCpu(_) => false,
+        Whereabouts::Unknown => event.thread.is_some() && event.thread == stay.thread,
+    })
+}
+
+/// Adds what `event` shows if it is about the claim's cause.
+fn adopt(claim: &mut Claim, event: &SidebandEvent, addresses: &Addresses<'_>) -> bool {
+    match (&event.kind, &claim.cause) {
+        (EventKind::PageFault { address }, Cause::PageFault(_)) => {
+            if claim.detail.is_empty() {
+                claim.detail = addresses.tell(*address, event.time);
+            }
+        }
+        (EventKind::Irq { name: Some(name), .. }, Cause::Irq(known)) if known == UNNAMED_IRQ => {
+            claim.cause = Cause::Irq(name.clone());
+        }
+        (EventKind::Syscall { number, .. }, Cause::Syscall(known)) if known == UNNAMED_SYSCALL => {
+            claim.cause = Cause::Syscall(syscalls::name(*number));
+        }
+        (EventKind::TlbFlush { reason, pages }, Cause::Ipi(_) | Cause::Syscall(_) | Cause::PageFault(_)) => {
+            claim.say(&tell_tlb_flush(*reason, *pages));
+        }
+        (EventKind::Irq { .. }, Cause::Irq(_))
+        | (EventKind::Syscall { .. }, Cause::Syscall(_))
+        | (EventKind::Softirq { .. }, Cause::Softirq(_))
+        | (EventKind::Vector { .. }, Cause::Timer | Cause::Ipi(_) | Cause::Irq(_)) => {}
+        _ => return false,
+    }
+    claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
+    true
+}
+
+/// Claims from begin and end records of the thread's own time, for stretches without a flow. A pair about work that
+/// the flow also shows is the same occurrence as in `of_frames`.
+pub(crate) fn claims_of_records(sideband: &Sideband, stays: &[Stay], of_frames: &[Claim]) -> Vec<Claim> {
+    let known = Occurrences::of(of_frames);
+    let mut next = of_frames.iter().map(|claim| claim.occurrence).max().unwrap_or(0);
+    let mut open: HashMap<Begun, &SidebandEvent> = HashMap::new();
+    let mut claims = Vec::new();
+    for event in sideband.events() {
+        let Some(key) = begun(event) else { continue };
+        if event.side == Side::Begin {
+            open.insert(key, event);
+            continue;
+        }
+        let Some(begin) = open.remove(&key).filter(|begin| begin.kind.same_work(&event.kind)) else {
+            continue;
+        };
+        next += 1;
+        let pair = claim_of_pair(begin, event);
+        let occurrence = known.same_as(&pair).unwrap_or(next);
+        claims.extend(in_own_time(&pair, key, stays).map(|mut claim| {
+            claim.occurrence = occurrence;
+            claim
+        }));
+    }
+    claims
+}
+
+/// What can be open only once: interrupt work of one family on a CPU, a thread's system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Begun {
+    Syscall(Tid),
+    Softirq(Cpu),
+    Irq(Cpu),
+    Vector(Cpu),
+}
+
+fn begun(event: &SidebandEvent) -> Option<Begun> {
+    match event.kind {
+        EventKind::Syscall { .. } => event.thread.map(|thread| Begun::Syscall(thread.tid)),
+        EventKind::Softirq { .. } => event.cpu.map(Begun::Softirq),
+        EventKind::Irq { .. } => event.cpu.map(Begun::Irq),
+        EventKind::Vector { .. } => event.cpu.map(Begun::Vector),
+        _ => None,
+    }
+}
+
+/// How the families nest: an interrupt interrupts a softirq, both interrupt a system call.
+fn depth(begun: Begun) -> usize {
+    match begun {
+        Begun::Syscall(_) => 0,
+        Begun::Softirq(_) => 1,
+        Begun::Vector(_) => 2,
+        Begun::Irq(_) => 3,
+    }
+}
+
+/// The parts of `pair` in stays whose time it took: its own thread's for a system call, else those on its CPU.
+fn in_own_time<'a>(pair: &'a Claim, key: Begun, stays: &'a [Stay]) -> impl Iterator<Item = Claim> + 'a {
+    let from = stays.partition_point(|stay| stay.range.stop <= pair.range().start);
+    stays[from..].iter().take_while(|stay| stay.range.start < pair.range().stop).filter_map(move |stay| {
+        let own = match (key, stay.place) {
+            (_, Whereabouts::OffCpu(_)) => false,
+            (Begun::Syscall(tid), _) => stay.thread.is_some_and(|thread| thread.tid == tid),
+            (_, Whereabouts::OnCpu(cpu)) => pair.cpu == Some(cpu),
+            (_, Whereabouts::Unknown) => false,
+        };
+        let range = stay.range.intersection(pair.range()).filter(|_| own)?;
+        let mut claim = pair.clone();
+        claim.bid.range = range;
+        claim.bid.depth = depth(key);
+        Some(claim)
+    })
+}
+
+fn claim_of_pair(begin: &SidebandEvent, end: &SidebandEvent) -> Claim {
+    let range = TscRange::new(begin.time, end.time);
+    let mut claim = Claim::new(range, Rank::KernelByRecord, cause(&begin.kind), Certainty::Measured);
+    claim.cpu = begin.cpu;
+    claim.evidence = vec![
+        Evidence::record(begin.offset, begin.cpu, describe(&begin.kind)),
+        Evidence::record(end.offset, end.cpu, "its end"),
+    ];
+    claim
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! Time off the CPU as claims: preempted by which thread, waiting for what and woken by what, runnable until switched
+//! in.
+//!
+//! Input: the stays of the interval's thread, the schedule, the sched records, and what is known about the end of
+//! each wait. Boundaries are those of the switch and wake-up records.
+
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, ThreadId, Ticks, Tsc, TscRange};
+use perfdata::LeaveReason;
+
+use crate::claims::claim::Claim;
+use crate::claims::lengths::tell_ns;
+use crate::claims::off_cpu::call::Call;
+use crate::claims::off_cpu::context::Context;
+use crate::claims::off_cpu::futex::{Held, held_by_waker};
+use crate::claims::off_cpu::wait::{Wait, wait_of};
+use crate::claims::precedence::Rank;
+use crate::records::event::{EventKind, SidebandEvent};
+use crate::records::words::describe;
+use crate::threads::stays::{Stay, Whereabouts};
+use crate::threads::wakeup::Wakeup;
+use crate::walk::call_path::CallPath;
+
+/// How a stay off the CPU began and ended, as far as flows and records show.
+#[derive(Default)]
+pub(crate) struct Absence {
+    /// Where the thread was when it left.
+    pub(crate) left: Option<CallPath>,
+    /// The waker that ended its wait.
+    pub(crate) wakeup: Option<Wakeup>,
+    /// Where the waker was.
+    pub(crate) waker: Option<CallPath>,
+    /// What took place during the wait.
+    pub(crate) during: Vec<Segment>,
+}
+
+/// The claims of one stay off the CPU; empty for any other stay. `occurrence` numbers the stay.
+pub(crate) fn claims_of_stay(
+    stay: &Stay,
+    occurrence: u64,
+    absence: Absence,
+    context: &Context<'_>,
+) -> Vec<Claim> {
+    let Whereabouts::OffCpu(reason) = stay.place else { return Vec::new() };
+    let mut claims = match reason {
+        LeaveReason::Preempted => vec![preempted(stay, &absence, context)],
+        LeaveReason::Slept(state) => waited(stay, state, absence, context),
+        LeaveReason::Unknown => vec![in_part(stay)],
+        LeaveReason::Exited => Vec::new(),
+    };
+    claims.retain(|claim| !claim.range().is_empty());
+    for claim in &mut claims {
+        claim.occurrence = occurrence;
+        claim.evidence.extend(switch_records(stay));
+        if let Some(aux_offset) = stay.left_by_flow {
+            let switch = if reason == LeaveReason::Unknown {
+                "from here on another thread may run"
+            } else {
+                claim.say("by the trace: the switch is not recorded");
+                "the kernel switches threads"
+            };
+            claim.certainty = claim.certainty.min(Certainty::Inferred);
+            claim.evidence.push(Evidence::packet(aux_offset, stay.left_cpu, switch));
+        }
+    }
+    claims
+}
+
+fn preempted(stay: &Stay, absence: &Absence, context: &Context<'_>) -> Claim {
+    let cause = Cause::OffCpu(OffCpu::Preempted);
+    let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, Certainty::Measured);
+    if absence.left.as_ref().is_some_and(|left| left.throttled) {
+        (claim.cause, claim.certainty) = (Cause::OffCpu(OffCpu::Runnable), Certainty::Decoded);
+        claim.say("throttled by its cgroup CPU quota (cpu.max)");
+    } else if let Some(cpu) = stay.left_cpu {
+        match (context.who_ran(cpu, stay.range, stay.thread), context.idle_within(cpu, stay.range)) {
+            (Some(who), idle) => {
+                let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
+                claim.say(&format!("by {who}{idle}"));
+            }
+            (None, Some(ns)) => {
+                // The idle task preempts no thread.
+                (claim.cause, claim.certainty) = (Cause::OffCpu(OffCpu::Runnable), Certainty::Inferred);
+                claim.say(&format!(
+                    "switched out runnable, but CPU {cpu} was idle for {} of the time and ran no other thread: \
+                     the reason is not recorded",
+                    tell_ns(ns)
+                ));
+            }
+            (None, None) => {}
+        }
+    }
+    if let Some(user) = absence.left.as_ref().and_then(CallPath::tell_user) {
+        claim.say(&format!("while in {user}"));
+    }
+    claim
+}
+
+/// The thread was off the CPU for part of the time, and no record shows which part.
+fn in_part(stay: &Stay) -> Claim {
+    let mut claim = Claim::new(stay.range, Rank::OffCpu, Cause::Unexplained, Certainty::Unknown);
+    claim.say("other threads may have run on its CPU; their times are not recorded");
+    claim
+}
+
+fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<'_>) -> Vec<Claim> {
+    let wait = wait_of(stay, state, absence.left.as_ref(), absence.wakeup.as_ref(), context);
+    let woken_at = absence.wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
+    let range = TscRange::new(stay.range.start, woken_at);
+    let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), wait.certainty);
+    for particular in &wait.particulars {
+        claim.say(particular);
+    }
+    if wait.is_guessed() && state.is_none() && context.scene.schedule.hides_preemptions() {
+        claim.certainty = Certainty::Inferred;
+        claim.say("it waited or was preempted (kernels before 4.17 do not record which)");
+    }
+    claim.evidence.extend(wait.evidence.iter().cloned());
+    let mut claims = Vec::new();
+    if let Some(wakeup) = &absence.wakeup {
+        claim.say(&ended_by(wakeup, &wait, &absence, context));
+        claim.evidence.push(wakeup.evidence.clone());
+        claims.extend(queued(stay, wakeup, context));
+    } else {
+        let comes_back = stay.stop_record.is_some() || stay.left_by_flow.is_some();
+        let is_waking = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { .. });
+        claim.say(match (comes_back, context.sideband.events().iter().any(is_waking)) {
+            (true, _) => "no record of its wake-up: includes the run-queue time",
+            (false, true) => "not woken before the interval ended",
+            // Where no wake-up at all is recorded, the thread may have been woken without a record.
+            (false, false) => "no record of its wake-up, and not on a CPU before the interval ended",
+        });
+    }
+    claim.during = absence.during;
+    claims.push(claim);
+    claims
+}
+
+/// From the wake-up until the thread runs: runnable behind which thread, and out of which idle state.
+fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
+    let queue = TscRange::new(wakeup.at, stay.range.stop);
+    let cause = Cause::OffCpu(OffCpu::Runnable);
+    let mut runnable = Claim::new(queue, Rank::OffCpu, cause, Certainty::Measured);
+    runnable.say(&woken_by(wakeup, context));
+    runnable.evidence.push(wakeup.evidence.clone());
+    let by_flow = stay.left_by_flow.and(stay.left_cpu);
+    let next = by_flow.or_else(|| context.next_cpu(stay.thread?.tid, queue.start));
+    if let Some(ran) = next.and_then(|cpu| context.who_ran(cpu, queue, stay.thread)) {
+        runnable.say(&format!("runnable behind {ran}"));
+    }
+    let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, queue, context));
+    runnable.uncertainty = exit.as_ref().map_or(Ticks(0), |exit| exit.uncertainty);
+    let mut claims: Vec<Claim> = exit.into_iter().collect();
+    claims.push(runnable);
+    claims
+}
+
+/// The thread that ended a wait, whether it held what was waited for, and where it was.
+fn ended_by(wakeup: &Wakeup, wait: &Wait, absence: &Absence, context: &Context<'_>) -> String {
+    let by = woken_by(wakeup, context);
+    let place = absence.waker.as_ref().and_then(CallPath::tell_user).filter(|_| wakeup.thread().is_some());
+    let place = place.map_or_else(String::new, |user| format!(", called by {user}"));
+    let call = wakeup.thread().and_then(|thread| waker_call(thread, wakeup.recorded_at, context));
+    let held = if wait.kind == OffCpu::Lock {
+        held_by_waker(wait.call.as_ref(), absence.left.as_ref(), call.as_ref())
+    } else {
+        Held::No
+    };
+    let holder = match held {
+        Held::Surely => "lock holder",
+        Held::Perhaps => "possible lock holder",
+        Held::No => return format!("{by}{place}"),
+    };
+    let Some(thread) = wakeup.thread() else { return format!("{by}{place}") };
+    let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
+    format!("{holder} {}, which woke it{call}{place}", context.named(thread, wakeup.recorded_at))
+}
+
+fn waker_call(thread: ThreadId, at: Tsc, context: &Context<'_>) -> Option<Call> {
+    context.sideband.call_at(thread.tid, at).and_then(|event| Call::of_record(event, context.scene.files))
+}
+
+fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
+    match (&wakeup.interrupt, wakeup.thread()) {
+        (interrupt, Some(thread)) => {
+            let who = context.named(thread, wakeup.recorded_at);
+            let call = waker_call(thread, wakeup.recorded_at, context);
+            let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
+            let through =
+                interrupt.as_ref().map_or_else(String::new, |softirq| format!(", through {softirq}"));
+            format!("woken by {who}{call}{through}")
+        }
+        (Some(interrupt), None) => {
+            let place = wakeup.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+            format!("woken by {interrupt}{place}")
+        }
+        (None, None) if wakeup.waker.is_some() => "woken from the idle task".into(),
+        (None, None) => String::new(),
+    }
+}
+
+/// From the wake-up to the first record of the woken CPU: that of the interrupt that woke it, or that it is awake.
+/// Its first instruction came before, at an unrecorded time. A CPU may enter idle after the wake-up, before the
+/// wake-up reaches it. A CPU that did the waking itself, in an interrupt, was awake, though its record follows the
+/// interrupt.
+fn idle_exit(cpu: Cpu, wakeup: &Wakeup, queue: TscRange, context: &Context<'_>) -> Option<Claim> {
+    let (entered, awake) = context.sideband.idle_exit(cpu, queue)?;
+    if wakeup.cpu == Some(cpu) && entered.time <= wakeup.recorded_at {
+        return None;
+    }
+    let EventKind::Idle { state: Some(state) } = entered.kind else { return None };
+    let asleep = TscRange::new(queue.start.max(entered.time), awake.time);
+    let first = context.sideband.first_on(cpu, asleep).unwrap_or(awake);
+    let range = TscRange::new(asleep.start, first.time);
+    let cause = Cause::CStateExit(state_name(state));
+    let mut claim = Claim::new(range, Rank::IdleExit, cause, Certainty::Measured);
+    claim.cpu = Some(cpu);
+    claim.uncertainty = range.ticks();
+    let after = if asleep.start > queue.start { ", entered idle after the wake-up" } else { "" };
+    claim.say(&format!("CPU {cpu} was idle{after}"));
+    if state > 1 {
+        claim.say(&format!("in the idle driver's state {state}: its C-state is not recorded"));
+    }
+    claim.evidence = [entered, first]
+        .map(|event| Evidence::record(event.offset, event.cpu, describe(&event.kind)))
+        .to_vec();
+    Some(claim)
+}
+
+/// The name of the idle driver's state `index`, as far as the index determines it: 0 polls, 1 is `hlt` or `mwait`
+/// with hint 0 or 1, C1 or its variant C1E (`drivers/idle/intel_idle.c`, `drivers/acpi/processor_idle.c`,
+/// `drivers/cpuidle/cpuidle-haltpoll.c`, `default_idle_call` of `kernel/sched/idle.c`). From 2 on each CPU model has
+/// its own table: of POLL, C1, C1E, C6 the third is C6.
+fn state_name(index: u32) -> String {
+    match index {
+        0 => "POLL".into(),
+        1 => "C1".into(),
+        _ => format!("state-{index}"),
+    }
+}
+
+fn switch_records(stay: &Stay) -> impl Iterator<Item = Evidence> {
+    let out = stay.start_record.map(|offset| Evidence::record(offset, stay.left_cpu, "switched out"));
+    let back = stay.stop_record.map(|offset| Evidence::record(offset, None, "switched in"));
+    out.into_iter().chain(back)
+}
+
+#[cfg(test)]
+mod tests;

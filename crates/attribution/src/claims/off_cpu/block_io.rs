@@ -1,0 +1,105 @@
+//! `offcpu.block-io`: the request a thread waited for, by `block:block_rq_insert`, `_issue` and `_complete` records.
+//!
+//! A request is identified by device and sector. The thread's own request is the last one to complete before the
+//! wake-up among those inserted or issued in its context. Where the kernel's worker threads issue for it, it is the
+//! last one to complete on the CPU that woke the thread.
+
+use std::collections::BTreeSet;
+
+use model::{Device, Evidence, Tsc, TscRange};
+
+use crate::records::event::{BlockStep, EventKind, Request, SidebandEvent};
+use crate::records::sideband::Sideband;
+use crate::records::words::describe;
+use crate::threads::stays::Stay;
+use crate::threads::wakeup::Wakeup;
+
+/// A request, and the times of its steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Served {
+    /// The request.
+    pub(crate) request: Request,
+    /// When it entered the queue, where it went through one.
+    pub(crate) inserted: Option<Tsc>,
+    /// When it was issued to the device.
+    pub(crate) issued: Option<Tsc>,
+    /// When it completed.
+    pub(crate) completed: Tsc,
+    /// The records.
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+/// The request whose completion ended the wait of `stay`. `is_block_io` where other evidence shows that the thread
+/// waited for a block device.
+pub(crate) fn request_of(
+    stay: &Stay,
+    wakeup: &Wakeup,
+    is_block_io: bool,
+    sideband: &Sideband,
+) -> Option<Served> {
+    let from = stay.left_at.unwrap_or(stay.range.start);
+    let tid = stay.thread?.tid;
+    let events = sideband.events();
+    let until = &events[..events.partition_point(|event| event.time <= wakeup.at)];
+    let own: BTreeSet<(Device, u64)> = until
+        .iter()
+        .filter(|event| event.thread.is_some_and(|thread| thread.tid == tid))
+        .filter_map(|event| match &event.kind {
+            EventKind::Block { step: BlockStep::Insert | BlockStep::Issue, request } => Some(request.key()),
+            _ => None,
+        })
+        .collect();
+    let completions = until.iter().rev().take_while(|event| event.time >= from).filter_map(|event| {
+        let EventKind::Block { step: BlockStep::Complete, request } = &event.kind else { return None };
+        Some((event, request))
+    });
+    let (event, request) = completions.into_iter().find(|(event, request)| {
+        own.contains(&request.key()) || (is_block_io && event.cpu.is_some() && event.cpu == wakeup.cpu)
+    })?;
+    Some(history(event, request, until))
+}
+
+/// The steps of `request`, which `completed` ends, backwards through `until`.
+fn history(completed: &SidebandEvent, request: &Request, until: &[SidebandEvent]) -> Served {
+    let record = |event: &SidebandEvent| Evidence::record(event.offset, event.cpu, describe(&event.kind));
+    let mut served = Served {
+        request: request.clone(),
+        inserted: None,
+        issued: None,
+        completed: completed.time,
+        evidence: vec![record(completed)],
+    };
+    let earlier = until.iter().rev().skip_while(|event| event.offset != completed.offset).skip(1);
+    for event in earlier {
+        let EventKind::Block { step, request } = &event.kind else { continue };
+        if request.key() != served.request.key() {
+            continue;
+        }
+        match step {
+            BlockStep::Issue if served.issued.is_none() && served.inserted.is_none() => {
+                served.issued = Some(event.time);
+            }
+            BlockStep::Insert if served.inserted.is_none() => served.inserted = Some(event.time),
+            _ => break,
+        }
+        served.evidence.push(record(event));
+    }
+    served
+}
+
+impl Served {
+    /// "read of 8 sectors at 2048 on device 254:0 (queued 1.2 us, served 84.3 us)", with lengths by `microseconds`.
+    pub(crate) fn tell(&self, microseconds: &dyn Fn(TscRange) -> String) -> String {
+        let mut times = Vec::new();
+        if let (Some(inserted), Some(issued)) = (self.inserted, self.issued) {
+            times.push(format!("queued {}", microseconds(TscRange::new(inserted, issued))));
+        }
+        if let Some(issued) = self.issued {
+            times.push(format!("served {}", microseconds(TscRange::new(issued, self.completed))));
+        }
+        if times.is_empty() {
+            return self.request.to_string();
+        }
+        format!("{} ({})", self.request, times.join(", "))
+    }
+}

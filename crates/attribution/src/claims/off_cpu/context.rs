@@ -1,0 +1,111 @@
+//! What the claims of an absence need of the capture and of the thread's own flow.
+
+use std::cmp::Reverse;
+
+use model::{Cause, Cpu, ThreadId, Tid, TimeConversion, Tsc, TscRange};
+
+use crate::claims::lengths::tell_ns;
+use crate::inputs::scene::Scene;
+use crate::records::sideband::Sideband;
+use crate::threads::stays::runs_on;
+use crate::walk::activity::Frame;
+
+/// How many of the threads that ran while it was off are named.
+const NAMED: usize = 3;
+
+/// See the module.
+pub(crate) struct Context<'a> {
+    /// The capture.
+    pub(crate) scene: &'a Scene<'a>,
+    /// Its clock: without one no record can be placed in time.
+    pub(crate) conversion: TimeConversion,
+    /// The sideband around the interval.
+    pub(crate) sideband: &'a Sideband,
+    /// System calls of the thread's flow, in order of time.
+    pub(crate) calls: Vec<&'a Frame>,
+    /// Its page faults whose address the flow has, in time order.
+    pub(crate) faults: Vec<&'a Frame>,
+}
+
+impl<'a> Context<'a> {
+    /// For a thread that was in `frames`; `None` where the capture has no clock.
+    pub(crate) fn new(
+        scene: &'a Scene<'a>,
+        sideband: &'a Sideband,
+        frames: &'a [Frame],
+    ) -> Option<Context<'a>> {
+        Some(Context {
+            scene,
+            conversion: scene.conversion?,
+            sideband,
+            calls: frames_that(frames, |frame| matches!(&frame.cause, Cause::Syscall(_))),
+            faults: frames_that(frames, |frame| frame.address.is_some()),
+        })
+    }
+
+    /// "12.3 us".
+    pub(super) fn microseconds(&self, range: TscRange) -> String {
+        tell_ns(self.conversion.duration_ns(range))
+    }
+
+    /// The name and number of `thread`.
+    pub(super) fn named(&self, thread: ThreadId, at: Tsc) -> String {
+        let (name, number) = (self.scene.comms.comm(thread, at), format!("tid {}", thread.tid));
+        if name == number { number } else { format!("{name} ({number})") }
+    }
+
+    /// For how many nanoseconds of `range` the idle task ran on `cpu`; `None` for none.
+    pub(super) fn idle_within(&self, cpu: Cpu, range: TscRange) -> Option<u64> {
+        let idle = self.runs_within(cpu, range).filter(|(thread, _)| thread.is_idle());
+        Some(idle.map(|(_, ns)| ns).sum()).filter(|&ns| ns > 0)
+    }
+
+    /// "comp-cfs (tid 122) for 1024.0 us, … on CPU 1": the threads other than `own` that ran on `cpu` during `range`,
+    /// longest first. The idle task does not count; where its switches are not recorded, the records show the thread
+    /// itself as running.
+    pub(super) fn who_ran(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Option<String> {
+        let mut ran: Vec<(ThreadId, u64)> = Vec::new();
+        let own = own.map(|thread| thread.tid);
+        let is_other = |thread: &ThreadId| !thread.is_idle() && Some(thread.tid) != own;
+        for (thread, ns) in self.runs_within(cpu, range).filter(|(thread, _)| is_other(thread)) {
+            match ran.iter_mut().find(|(known, _)| *known == thread) {
+                Some((_, total)) => *total += ns,
+                None => ran.push((thread, ns)),
+            }
+        }
+        ran.sort_by_key(|&(thread, ns)| (Reverse(ns), thread));
+        let tell = |&(thread, ns): &(ThreadId, u64)| {
+            format!("{} for {}", self.named(thread, range.start), tell_ns(ns))
+        };
+        let mut names: Vec<String> = ran.iter().take(NAMED).map(tell).collect();
+        if ran.len() > NAMED {
+            let rest: u64 = ran[NAMED..].iter().map(|(_, ns)| ns).sum();
+            let others = ran.len() - NAMED;
+            let threads = if others == 1 { "thread" } else { "threads" };
+            names.push(format!("{others} more {threads} for {}", tell_ns(rest)));
+        }
+        (!names.is_empty()).then(|| format!("{} on CPU {cpu}", names.join(", ")))
+    }
+
+    /// The threads that ran on `cpu` within `range`, and for how many nanoseconds of it.
+    fn runs_within(&self, cpu: Cpu, range: TscRange) -> impl Iterator<Item = (ThreadId, u64)> {
+        let conversion = self.conversion;
+        runs_on(self.scene.schedule, cpu, range, conversion)
+            .map(move |(thread, on)| (thread, conversion.duration_ns(on)))
+    }
+
+    /// The CPU on which thread `tid` runs next.
+    pub(super) fn next_cpu(&self, tid: Tid, at: Tsc) -> Option<Cpu> {
+        let from = self.conversion.to_perf_time(at);
+        let mut runs = self.scene.schedule.of_thread(tid);
+        let next = runs.partition_point(|run| run.start < from);
+        runs.nth(next).map(|run| run.cpu)
+    }
+}
+
+/// The wanted ones of `frames`, in time order.
+fn frames_that(frames: &[Frame], is_wanted: impl Fn(&Frame) -> bool) -> Vec<&Frame> {
+    let mut wanted: Vec<&Frame> = frames.iter().filter(|frame| is_wanted(frame)).collect();
+    wanted.sort_by_key(|frame| frame.range.start);
+    wanted
+}

@@ -1,0 +1,135 @@
+//! `offcpu.lock` on a futex: whether the waker held a lock, or only sent a signal.
+//!
+//! The kernel knows what a futex word means only with priority inheritance: the operation shows it. Else the names of
+//! the C library's and the runtimes' functions on the path show it. Without them a waker in `futex()` on the same
+//! word may be either: most words are locks, but programs use them for events, too.
+
+use crate::claims::off_cpu::call::Call;
+use crate::tables::syscalls::{FutexOperation, Object};
+use crate::walk::call_path::CallPath;
+
+/// Functions that wait for a lock: glibc `nptl/pthread_mutex_*.c`, `pthread_rwlock_*.c`, `lowlevellock.c`; Rust's
+/// `std::sys` (`Mutex::lock_contended`); Abseil `synchronization/mutex.cc` (`Mutex::LockSlow`, `LockSlowLoop`).
+const LOCKS: [&str; 7] =
+    ["mutex_lock", "mutex_timedlock", "mutex_clocklock", "rwlock", "lll_lock", "lock_contended", "LockSlow"];
+
+/// Functions of the C library and runtimes that wait for no lock: a thread parks until it is given something to do,
+/// or until an event that it waits for.
+const NO_LOCKS: [&str; 19] = [
+    // glibc nptl/: pthread_cond_*.c, sem_*.c, pthread_join*.c, pthread_barrier_wait.c; C++ std::call_once.
+    "cond_wait",
+    "cond_timedwait",
+    "cond_clockwait",
+    "sem_wait",
+    "sem_timedwait",
+    "join",
+    "barrier",
+    "call_once",
+    // Go runtime/lock_futex.go (notes, semaphores), proc.go (an M without work), os_linux.go (the futex below them).
+    "runtime.notesleep",
+    "runtime.notetsleep",
+    "runtime.semasleep",
+    "runtime.mPark",
+    "runtime.stopm",
+    "runtime.futexsleep",
+    // OpenJDK os/posix/os_posix.cpp and park_posix.hpp (PlatformEvent also as os::PlatformEvent), share/runtime/park.hpp,
+    // share/prims/unsafe.cpp (LockSupport.park), os/linux/waitBarrier_linux.cpp (the end of a safepoint).
+    "Parker",
+    "Unsafe_Park",
+    "PlatformEvent",
+    "ParkEvent",
+    "WaitBarrier",
+];
+
+/// Locks of runtimes, which sleep by the functions above: the waker of such a thread has released the lock. Each by
+/// the parts of one function's name: Go `runtime/lock_futex.go` and `lock_spinbit.go`; JVM
+/// `share/runtime/objectMonitor.cpp` (`enter`, `EnterI`, `ReenterI`: `synchronized`).
+const LOCKS_OF_RUNTIMES: [[&str; 2]; 2] = [["runtime.", "lock2"], ["ObjectMonitor", "nter"]];
+
+/// Whether the waker had held a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// An operation or a function shows that it is a lock.
+    Surely,
+    /// Both used the same word, whose meaning is unknown.
+    Perhaps,
+    /// It is no lock, or nothing shows that it is one.
+    No,
+}
+
+/// Whether the thread that made `waker_call` held what `path` waits for in `call`.
+pub(crate) fn held_by_waker(call: Option<&Call>, path: Option<&CallPath>, waker_call: Option<&Call>) -> Held {
+    let word = |call: Option<&Call>| match call.and_then(|call| call.object) {
+        Some(Object::Futex(address)) => Some(address),
+        _ => None,
+    };
+    let by_name = |part: &str| path.is_some_and(|path| path.passes_user(&[part]));
+    let operation = call.and_then(|call| call.operation);
+    let by_parts = |parts: &[&str; 2]| path.is_some_and(|path| path.passes_user(parts));
+    if operation.is_some_and(FutexOperation::takes_lock) || LOCKS_OF_RUNTIMES.iter().any(by_parts) {
+        return Held::Surely;
+    }
+    if operation.is_some_and(FutexOperation::awaits_condition) || NO_LOCKS.iter().any(|part| by_name(part)) {
+        return Held::No;
+    }
+    if LOCKS.iter().any(|part| by_name(part)) {
+        return Held::Surely;
+    }
+    let is_same_word = word(call).is_some() && word(call) == word(waker_call);
+    if is_same_word { Held::Perhaps } else { Held::No }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::walk::call_path::Site;
+
+    fn call(operation: u64) -> Call {
+        let (object, operation) = (Some(Object::Futex(0x10)), Some(FutexOperation::of(operation)));
+        Call { name: "futex".into(), object, file: None, operation, timeout: None, record: None }
+    }
+
+    /// The kernel knows the holder of a lock with priority inheritance (6), and that 11 waits for a condition; 0 is
+    /// any wait.
+    #[test]
+    fn the_operation_tells_a_lock_where_the_kernel_knows_it() {
+        let wake = call(1);
+        assert_eq!(held_by_waker(Some(&call(6)), None, None), Held::Surely);
+        assert_eq!(held_by_waker(Some(&call(11)), None, Some(&wake)), Held::No);
+        assert_eq!(held_by_waker(Some(&call(0)), None, Some(&wake)), Held::Perhaps);
+        assert_eq!(held_by_waker(Some(&call(0)), None, None), Held::No);
+    }
+
+    fn path(functions: &[&str]) -> CallPath {
+        let site = |name: &&str| Site { ip: 0, function: (*name).into(), line: None };
+        CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
+    }
+
+    /// Go's `stopm` parks a thread without work, `lock2` waits for a lock, both in `futexsleep`; in the JVM `park` of
+    /// `LockSupport` and a safepoint's barrier are no locks, `synchronized` is one. Both on the same word: without an
+    /// identifying name, it may be a lock or an event.
+    #[test]
+    fn names_tell_a_lock_from_a_signal() {
+        for (functions, held) in [
+            (&["runtime.stopm", "runtime.mPark", "runtime.notesleep", "runtime.futexsleep"][..], Held::No),
+            (&["runtime.notetsleep_internal", "runtime.futexsleep"], Held::No),
+            (&["runtime.lock2", "runtime.futexsleep"], Held::Surely),
+            (&["Unsafe_Park", "_ZN6Parker4parkEbl", "pthread_cond_wait"], Held::No),
+            (&["_ZN13PlatformEvent4parkEv", "pthread_cond_wait"], Held::No),
+            (&["os::PlatformEvent::park()"], Held::No),
+            (&["_ZN16LinuxWaitBarrier4waitEi"], Held::No),
+            (&["_ZN13ObjectMonitor6EnterIEP10JavaThread", "_ZN13PlatformEvent4parkEv"], Held::Surely),
+            (&["ObjectMonitor::enter(JavaThread*)", "os::PlatformEvent::park()"], Held::Surely),
+            (&["worker", "__pthread_mutex_lock", "__lll_lock_wait"], Held::Surely),
+            (&["std::sys::sync::mutex::futex::Mutex::lock_contended", "futex_wait"], Held::Surely),
+            (&["wait_for_request", "syscall"], Held::Perhaps),
+            (&["take", "futex_wait"], Held::Perhaps),
+        ] {
+            assert_eq!(
+                held_by_waker(Some(&call(0)), Some(&path(functions)), Some(&call(1))),
+                held,
+                "{functions:?}"
+            );
+        }
+    }
+}

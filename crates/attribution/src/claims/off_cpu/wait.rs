@@ -1,0 +1,153 @@
+//! What a thread waited for, by the best evidence: the path through the kernel, block and socket records, the system
+//! call, the task's state.
+//!
+//! Output: the kind of the wait, its object in words, the kind's certainty, and the evidence.
+
+use model::{Certainty, Evidence, OffCpu, TscRange};
+
+use crate::claims::off_cpu::block_io::{self, Served};
+use crate::claims::off_cpu::call::{Call, call_of};
+use crate::claims::off_cpu::context::Context;
+use crate::claims::off_cpu::socket;
+use crate::inputs::files::tell_address;
+use crate::records::event::EventKind;
+use crate::records::words::describe;
+use crate::tables::wait_functions::{reads_page_in, waited_for};
+use crate::threads::stays::Stay;
+use crate::threads::wakeup::Wakeup;
+use crate::walk::activity::Frame;
+use crate::walk::call_path::CallPath;
+
+/// What a thread waited for.
+pub(crate) struct Wait {
+    /// The kind.
+    pub(crate) kind: OffCpu,
+    /// The kind's certainty.
+    pub(crate) certainty: Certainty,
+    /// The particulars, each in words.
+    pub(crate) particulars: Vec<String>,
+    /// The system call.
+    pub(crate) call: Option<Call>,
+    /// The request, where it was block I/O.
+    pub(crate) request: Option<Served>,
+    /// The supporting records.
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+/// What the thread waited for. It left its CPU for `stay` in task state `state`, by `path` where known, and was woken
+/// by `wakeup`.
+pub(crate) fn wait_of(
+    stay: &Stay,
+    state: Option<char>,
+    path: Option<&CallPath>,
+    wakeup: Option<&Wakeup>,
+    context: &Context<'_>,
+) -> Wait {
+    let call = call_of(stay, context);
+    let by_path = path.and_then(|path| path.kernel_functions().find_map(waited_for));
+    let (kind, certainty) = match (by_path, call.as_ref().and_then(Call::kind)) {
+        (Some(row), _) => (row.kind, Certainty::Decoded),
+        _ if state == Some('D') => (OffCpu::BlockIo, Certainty::Inferred),
+        (None, Some(kind)) => (kind, Certainty::Measured),
+        (None, None) => (OffCpu::Other, Certainty::Measured),
+    };
+    let mut wait = Wait {
+        kind,
+        certainty,
+        particulars: Vec::new(),
+        evidence: call.iter().filter_map(|call| call.record.clone()).collect(),
+        call,
+        request: None,
+    };
+    wait.particulars.extend(wait.call.as_ref().map(Call::tell));
+    wait.tell_page_in(stay, path, context);
+    wait.tell_request(stay, wakeup, context);
+    wait.tell_socket(stay, path, wakeup, context);
+    wait.particulars.extend(by_path.map(|row| row.what).filter(|what| !what.is_empty()).map(str::to_owned));
+    wait.particulars.extend(path.and_then(CallPath::tell_user).map(|user| format!("called by {user}")));
+    wait.evidence
+        .extend(path.and_then(|path| path.kernel.last()).map(|site| Evidence::symbol(&*site.function)));
+    wait
+}
+
+impl Wait {
+    /// Whether only its absence from the CPU shows that the thread waited.
+    pub(crate) fn is_guessed(&self) -> bool {
+        self.kind == OffCpu::Other && self.certainty == Certainty::Measured
+    }
+
+    /// A page fault that reads a page in: by the path, or by the record of the fault where no call was open.
+    fn tell_page_in(&mut self, stay: &Stay, path: Option<&CallPath>, context: &Context<'_>) {
+        let by_path = path.is_some_and(|path| path.kernel_functions().any(reads_page_in));
+        let told = path.is_some_and(|path| !path.kernel.is_empty()) || self.call.is_some();
+        if !by_path && (told || self.kind != OffCpu::BlockIo) {
+            return;
+        }
+        let fault = fault_before(stay, context);
+        match &fault {
+            Some((place, _)) => self.particulars.push(format!("page-in at {place}")),
+            None if by_path => self.particulars.push("page-in".into()),
+            None => {}
+        }
+        self.evidence.extend(fault.map(|(_, record)| record));
+    }
+
+    fn tell_request(&mut self, stay: &Stay, wakeup: Option<&Wakeup>, context: &Context<'_>) {
+        let open = matches!(self.kind, OffCpu::Other | OffCpu::BlockIo);
+        let Some(wakeup) = wakeup.filter(|_| open) else { return };
+        let is_block_io = self.kind == OffCpu::BlockIo;
+        let Some(served) = block_io::request_of(stay, wakeup, is_block_io, context.sideband) else { return };
+        self.kind = OffCpu::BlockIo;
+        self.certainty = Certainty::Measured;
+        let microseconds = |range: TscRange| context.microseconds(range);
+        self.particulars.push(format!("for the {}", served.tell(&microseconds)));
+        self.evidence.extend(served.evidence.iter().cloned());
+        self.request = Some(served);
+    }
+
+    fn tell_socket(
+        &mut self,
+        stay: &Stay,
+        path: Option<&CallPath>,
+        wakeup: Option<&Wakeup>,
+        context: &Context<'_>,
+    ) {
+        if !matches!(self.kind, OffCpu::Socket | OffCpu::Other) {
+            return;
+        }
+        if let Some((connection, record)) = socket::connection_of(stay, wakeup, context.sideband) {
+            if self.kind == OffCpu::Other {
+                (self.kind, self.certainty) = (OffCpu::Socket, Certainty::Inferred);
+            }
+            self.particulars.push(connection);
+            self.evidence.push(record);
+        } else if self.kind == OffCpu::Socket {
+            let protocol = path.and_then(socket::protocol_of);
+            self.particulars.extend(protocol.map(|protocol| format!("{protocol} socket")));
+        } else if wakeup.is_some_and(Wakeup::came_by_network) && self.call.is_some() {
+            (self.kind, self.certainty) = (OffCpu::Socket, Certainty::Inferred);
+        }
+    }
+}
+
+/// The address of the fault that was in progress when the thread left, in words: by the thread's last record before,
+/// else by its flow.
+fn fault_before(stay: &Stay, context: &Context<'_>) -> Option<(String, Evidence)> {
+    let (thread, left_at) = (stay.thread?, stay.left_at.unwrap_or(stay.range.start));
+    let tell = |address| tell_address(context.scene.files, Some(thread), address, left_at);
+    let events = context.sideband.events();
+    let before = events[..events.partition_point(|event| event.time <= left_at)].iter().rev().take(64);
+    let mut own = before.filter(|event| event.thread.is_some_and(|own| own.tid == thread.tid));
+    let by_record = own.find_map(|event| match event.kind {
+        EventKind::PageFault { address } => {
+            let text = describe(&event.kind);
+            Some((tell(address), Evidence::record(event.offset, event.cpu, text)))
+        }
+        _ => None,
+    });
+    by_record.or_else(|| {
+        let fault = Frame::open_at(&context.faults, stay.range.start)?;
+        let what = "EVD packet of the fault";
+        Some((tell(fault.address?), Evidence::packet(fault.aux_offset, fault.cpu, what)))
+    })
+}

@@ -1,0 +1,93 @@
+//! The absences of an interval's threads from their CPUs. Below the longest waits: what the waker was doing, as the
+//! same partition clipped to the wait. For a thread, this is its own time, and so on for its own waits
+//! ([`Examination::below`]). For an interrupt, it is the interrupt's work, and before it the device or timer that
+//! caused it.
+
+use std::cmp::Reverse;
+
+use model::{ThreadId, TscRange};
+use perfdata::LeaveReason;
+
+use super::during::WAITS;
+use super::examination::Examination;
+use super::interrupts;
+use crate::claims::claim::Claim;
+use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
+use crate::claims::off_cpu::context::Context;
+use crate::claims::off_cpu::wait::wait_of;
+use crate::threads::follow::path_at;
+use crate::threads::stays::{Stay, Whereabouts};
+use crate::threads::wakeup::Wakeup;
+use crate::walk::call_path::CallPath;
+
+/// The claims of all stays off CPUs.
+pub(super) fn off_cpu_claims(examination: &mut Examination<'_>) -> Vec<Claim> {
+    let Examination { scene, stays, sideband, activity, .. } = *examination;
+    let Some(context) = Context::new(scene, sideband, &activity.frames) else { return Vec::new() };
+    let mut absences: Vec<Absence> = stays.iter().map(|stay| begin(examination, stay)).collect();
+    for index in longest_waits(stays, &absences) {
+        follow(examination, &stays[index], &mut absences[index], &context);
+    }
+    let numbered = stays.iter().zip(absences).enumerate();
+    numbered
+        .flat_map(|(index, (stay, absence))| claims_of_stay(stay, index as u64, absence, &context))
+        .collect()
+}
+
+/// What is known about a stay off the CPU without following another thread.
+fn begin(examination: &mut Examination<'_>, stay: &Stay) -> Absence {
+    let Whereabouts::OffCpu(reason) = stay.place else { return Absence::default() };
+    let slept = matches!(reason, LeaveReason::Slept(_));
+    let wakeup = if slept { Wakeup::of(stay, examination.sideband) } else { None };
+    Absence { left: left_from(examination, stay), wakeup, ..Absence::default() }
+}
+
+/// Where the thread was when it left for `stay`: by its flow before, else by the callchain of the switch record.
+fn left_from(examination: &mut Examination<'_>, stay: &Stay) -> Option<CallPath> {
+    let Examination { scene, sideband, activity, .. } = *examination;
+    let (thread, left_at) = (stay.thread?, stay.left_at?);
+    let by_flow = if left_at < stay.range.start {
+        path_at(scene, thread, stay.left_cpu, left_at, examination.decoder)
+    } else {
+        CallPath::at_end(&activity.paths, left_at).cloned()
+    };
+    by_flow.filter(|path| !path.is_empty()).or_else(|| {
+        let chain = sideband.callchain(stay.start_record?, left_at)?;
+        Some(CallPath::of_callchain(chain, thread.pid, left_at, scene.functions))
+    })
+}
+
+/// The waits that are followed, by index, longest first.
+fn longest_waits(stays: &[Stay], absences: &[Absence]) -> Vec<usize> {
+    let mut waits: Vec<usize> = (0..stays.len()).filter(|&index| absences[index].wakeup.is_some()).collect();
+    waits.sort_by_key(|&index| Reverse(wait_range(&stays[index], &absences[index]).ticks()));
+    waits.truncate(WAITS);
+    waits
+}
+
+fn wait_range(stay: &Stay, absence: &Absence) -> TscRange {
+    let stop = absence.wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
+    TscRange::new(stay.range.start, stop)
+}
+
+/// Finds what took place during the wait of `stay`, and where its waker was.
+fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence, context: &Context<'_>) {
+    let range = wait_range(stay, absence);
+    let Some(mut wakeup) = absence.wakeup.clone().filter(|_| !range.is_empty()) else { return };
+    let by_idle_task = wakeup.interrupt.is_none() && wakeup.waker.is_some_and(ThreadId::is_idle);
+    if examination.during.is_open() && by_idle_task {
+        wakeup.interrupt = interrupts::by_flow(examination.scene, &wakeup, examination.decoder);
+    }
+    let mut flow = None;
+    if let Some(thread) = wakeup.thread() {
+        if let Some((segments, path)) = examination.below(range, thread) {
+            (absence.during, flow) = (segments, path);
+        }
+    } else if wakeup.interrupt.is_some() && examination.during.take() {
+        let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return };
+        let wait = wait_of(stay, state, absence.left.as_ref(), Some(&wakeup), context);
+        absence.during = interrupts::segments(range, &wakeup, &wait, context.sideband);
+    }
+    absence.waker = wakeup.path(flow, examination.scene.functions);
+    absence.wakeup = Some(wakeup);
+}

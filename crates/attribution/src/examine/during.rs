@@ -1,0 +1,53 @@
+//! The budget for examinations below the waits of an interval.
+//!
+//! Bounded in depth, in waits per interval (the longest) and in total, so that an interval of a thousand waits costs
+//! no more than a few intervals. The recursion ends: each step examines a shorter time.
+
+/// How many wake-ups the path of wakers is followed back.
+const DEPTH: usize = 3;
+
+/// How many waits of one interval are followed.
+pub(super) const WAITS: usize = 8;
+
+/// How many partitions lie below one interval, at all depths.
+const PARTITIONS: usize = 24;
+
+/// See the module.
+pub(crate) struct During {
+    depth: usize,
+    partitions: usize,
+}
+
+impl During {
+    /// The whole budget of an outlier.
+    pub(crate) fn of_outlier() -> During {
+        During { depth: DEPTH, partitions: PARTITIONS }
+    }
+
+    /// No budget.
+    pub(crate) fn none() -> During {
+        During { depth: 0, partitions: 0 }
+    }
+
+    /// Whether waits may be followed at this depth.
+    pub(super) fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// Whether one more partition may be made; counts it.
+    pub(super) fn take(&mut self) -> bool {
+        let left = self.is_open() && self.partitions > 0;
+        self.partitions -= usize::from(left);
+        left
+    }
+
+    /// One step deeper below the interval.
+    pub(super) fn descend(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// One step back.
+    pub(super) fn ascend(&mut self) {
+        self.depth += 1;
+    }
+}

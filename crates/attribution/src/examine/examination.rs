@@ -1,0 +1,164 @@
+//! The examination of one interval: asks every source for its claims and lets the strongest claim win each tick.
+//!
+//! Input: a scene and an interval. Output: [`Examined`]. The waker of a wait is examined in the same way, clipped to
+//! the wait: [`Examination::below`] and [`super::absences`] call each other, and [`During`] bounds how often.
+
+use model::{Interval, IntervalId, Segment, ThreadId, Ticks, Tsc, TscRange};
+
+use super::absences::off_cpu_claims;
+use super::during::During;
+use super::examined::Examined;
+use super::segments::plain;
+use crate::claims::claim::Claim;
+use crate::claims::collectors;
+use crate::claims::kernel::{claims_of_frames, claims_of_records};
+use crate::claims::losses::add_losses;
+use crate::claims::partition::{Bid, Piece, partition};
+use crate::claims::power;
+use crate::claims::precedence::Rank;
+use crate::claims::queue::claims_of_queue;
+use crate::claims::silences::{add_silences, claims_of_uncovered};
+use crate::claims::spins::{claims_of_spins, rounds_of_spins};
+use crate::claims::stalls::claim_of_stall;
+use crate::inputs::decode::Decode;
+use crate::inputs::scene::Scene;
+use crate::records::event::SidebandEvent;
+use crate::records::sideband::Sideband;
+use crate::samples::requested_frequency::requested_during;
+use crate::threads::addresses::Addresses;
+use crate::threads::contradictions;
+use crate::threads::follow::FollowedStay;
+use crate::threads::hand_off::HandOff;
+use crate::threads::late_switches;
+use crate::threads::stays::Stay;
+use crate::threads::whose_time::{WhoseTime, follow_interval};
+use crate::walk::activity::{Activity, Run};
+use crate::walk::call_path::CallPath;
+
+/// How much sideband before a moment may explain what takes place then: a begin without its end, in ticks of 1 ms at
+/// 4 GHz.
+const LOOK_BACK: Ticks = Ticks(4_000_000);
+
+/// An interval whose threads were followed: the input of the sources of claims.
+pub(super) struct Examination<'a> {
+    /// The capture.
+    pub(super) scene: &'a Scene<'a>,
+    /// Where the threads were.
+    pub(super) stays: &'a [Stay],
+    /// The records around.
+    pub(super) sideband: &'a Sideband,
+    /// What the threads did, by their flows.
+    pub(super) activity: &'a Activity,
+    /// Decodes more flow: of other threads, or of times before.
+    pub(super) decoder: &'a mut dyn Decode,
+    /// How much more may be examined below this.
+    pub(super) during: &'a mut During,
+}
+
+/// Examines `interval`, and below its waits as much as `during` allows.
+pub(crate) fn examine_scene(
+    scene: &Scene<'_>,
+    interval: &Interval,
+    decoder: &mut dyn Decode,
+    during: &mut During,
+) -> Examined {
+    let around = TscRange::new(interval.range.start.before(LOOK_BACK), interval.range.stop);
+    let sideband = Sideband::new((scene.records)(around));
+    let queue = scene.queues.before(interval);
+    let by_records = HandOff::of(interval, &sideband);
+    let WhoseTime { hand_off, mut stays, activity, followed } =
+        follow_interval(scene, interval, by_records, queue.last().map(|&(until, _)| until), decoder);
+    late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
+    let sideband = sideband.with(events_before_waits(scene, &stays, around));
+    let mut examination =
+        Examination { scene, stays: &stays, sideband: &sideband, activity: &activity, decoder, during };
+    let mut claims = examination.claims(&followed);
+    let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
+    claims.extend(examination.queued(interval, from, &queue));
+    Examined {
+        hand_off,
+        asked: requested_during(&stays, scene.frequencies, scene.conversion),
+        whose: scene.whose(),
+        caches: scene.caches,
+        conversion: scene.conversion,
+        pieces: cut(interval.range, &claims, &activity.runs),
+        contradiction: contradictions::find(interval, &stays, scene.schedule, scene.conversion),
+        rounds: rounds_of_spins(&activity.spins),
+        claims,
+        stays,
+        runs: activity.runs,
+        code: activity.code,
+        paths: activity.paths,
+        ..Examined::empty(interval.clone())
+    }
+}
+
+impl Examination<'_> {
+    /// The claims of all sources except the queue. Sources that add to the claims of others come after them.
+    fn claims(&mut self, followed: &[FollowedStay]) -> Vec<Claim> {
+        let Examination { scene, stays, sideband, activity, .. } = *self;
+        let addresses = Addresses { stays, files: scene.files };
+        let mut claims =
+            claims_of_frames(&activity.frames, sideband, &addresses, scene.comms, &activity.paths);
+        claims.extend(claims_of_records(sideband, stays, &claims));
+        claims.extend(off_cpu_claims(self));
+        collectors::name_waits(&mut claims, stays, &activity.paths, sideband, scene);
+        power::add_exits(&mut claims, stays, sideband, scene.functions, self.decoder);
+        claims.extend(activity.stalls.iter().map(claim_of_stall));
+        add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
+        claims.extend(claims_of_uncovered(followed));
+        add_losses(&mut claims, stays, sideband);
+        claims.extend(claims_of_spins(&activity.spins));
+        claims
+    }
+
+    /// The time queued behind the intervals of `queue`, from `from` on; below the longest part, what the stop thread
+    /// did then.
+    fn queued(&mut self, interval: &Interval, from: Tsc, queue: &[(Tsc, IntervalId)]) -> Vec<Claim> {
+        let mut behind = claims_of_queue(interval, from, queue, self.stays, self.activity);
+        let longest = behind.iter_mut().max_by_key(|claim| claim.range().ticks());
+        if let (Some(claim), Some(thread)) = (longest, interval.stop_thread)
+            && let Some((segments, _)) = self.below(claim.range(), thread)
+        {
+            claim.during = segments;
+        }
+        behind
+    }
+
+    /// What `thread` did during `range`, and where it was at its end; `None` where no more may be followed.
+    pub(super) fn below(
+        &mut self,
+        range: TscRange,
+        thread: ThreadId,
+    ) -> Option<(Vec<Segment>, Option<CallPath>)> {
+        if !self.during.take() {
+            return None;
+        }
+        let interval = Interval::new(IntervalId(0), "", range, Some(thread));
+        self.during.descend();
+        let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
+        self.during.ascend();
+        let path = examined.paths.iter().rfind(|path| path.at == range.stop).cloned();
+        Some((plain(&examined), path))
+    }
+}
+
+/// A thread that sleeps when the interval begins may have gone to sleep long before it: what it called then.
+fn events_before_waits(scene: &Scene<'_>, stays: &[Stay], around: TscRange) -> Vec<SidebandEvent> {
+    let mut events = Vec::new();
+    let mut seen = None;
+    for left_at in stays.iter().filter_map(|stay| stay.left_at.filter(|&at| at < around.start)) {
+        if seen != Some(left_at) {
+            events.extend((scene.records)(TscRange::new(left_at.before(LOOK_BACK), left_at)));
+            events.retain(|event| event.time < around.start);
+            seen = Some(left_at);
+        }
+    }
+    events
+}
+
+fn cut(range: TscRange, claims: &[Claim], runs: &[Run]) -> Vec<Piece> {
+    let of_run = |run: &Run| Bid { range: run.range, rank: Rank::User, depth: 0 };
+    let bids: Vec<Bid> = claims.iter().map(|claim| claim.bid).chain(runs.iter().map(of_run)).collect();
+    partition(range, &bids)
+}

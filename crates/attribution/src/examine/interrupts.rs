@@ -1,0 +1,103 @@
+//! What took place during a wait that an interrupt ended: the interrupt's work on the CPU that woke the thread, and
+//! before it the device, the timer or the network that caused it.
+
+use model::{Cause, Certainty, Interval, IntervalId, OffCpu, Segment, TscRange};
+
+use crate::claims::claim::Claim;
+use crate::claims::kernel::claims_of_records;
+use crate::claims::off_cpu::wait::Wait;
+use crate::claims::partition::partition;
+use crate::claims::precedence::Rank;
+use crate::examine::examined::Examined;
+use crate::examine::segments::plain;
+use crate::inputs::decode::Decode;
+use crate::inputs::scene::Scene;
+use crate::records::sideband::Sideband;
+use crate::threads::follow::work_at;
+use crate::threads::stays::{Stay, Whereabouts};
+use crate::threads::wakeup::{Wakeup, interrupts_before};
+
+/// What the waking CPU was serving, by its flow, where no record shows it.
+pub(super) fn by_flow(scene: &Scene<'_>, wakeup: &Wakeup, decoder: &mut dyn Decode) -> Option<Cause> {
+    let frames = work_at(scene, wakeup.cpu?, wakeup.waker?, wakeup.at, decoder);
+    let open = frames.into_iter().filter(|frame| frame.range.stop == wakeup.at);
+    open.filter(|frame| is_interrupt(&frame.cause)).max_by_key(|frame| frame.depth).map(|frame| frame.cause)
+}
+
+fn is_interrupt(cause: &Cause) -> bool {
+    matches!(cause, Cause::Irq(_) | Cause::Softirq(_) | Cause::Timer | Cause::Ipi(_) | Cause::Nmi)
+}
+
+/// The partition of `range`, the wait that `wakeup` ended.
+pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: &Sideband) -> Vec<Segment> {
+    let Some(cpu) = wakeup.cpu else { return Vec::new() };
+    let nothing = (TscRange::new(range.stop, range.stop), range.stop);
+    let (work, last) = interrupts_before(cpu, wakeup.at, range, sideband).unwrap_or(nothing);
+    let stay = |range, place| Stay::new(range, None, place);
+    let before = TscRange::new(range.start, work.start);
+    let stays: Vec<Stay> = [stay(before, Whereabouts::Unknown), stay(work, Whereabouts::OnCpu(cpu))]
+        .into_iter()
+        .filter(|stay| !stay.range.is_empty())
+        .collect();
+    let mut claims = claims_of_records(sideband, &stays, &[]);
+    claims.extend(sources(before, wakeup, wait));
+    let cause = wakeup.interrupt.clone().unwrap_or(Cause::KernelUnknown);
+    let rests = [(work.start, last, Cause::KernelUnknown), (last.max(work.start), work.stop, cause)];
+    for (occurrence, (start, stop, cause)) in (0..).zip(rests) {
+        let rest = TscRange::new(start, stop);
+        let mut rest = Claim::new(rest, Rank::Uncovered, cause, Certainty::Inferred);
+        rest.occurrence = u64::MAX - occurrence;
+        rest.cpu = Some(cpu);
+        claims.push(rest);
+    }
+    let bids: Vec<_> = claims.iter().map(|claim| claim.bid).collect();
+    let pieces = partition(range, &bids);
+    let interval = Interval::new(IntervalId(0), "", range, None);
+    plain(&Examined { stays, claims, pieces, ..Examined::empty(interval) })
+}
+
+/// The cause of the interrupt, up to its begin: the request in its queue and in its device, else whatever the wait
+/// was for.
+fn sources(before: TscRange, wakeup: &Wakeup, wait: &Wait) -> Vec<Claim> {
+    let claim = |range: TscRange, occurrence: u64, detail: &str, certainty| {
+        let range = range.intersection(before)?;
+        let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), certainty);
+        claim.bid.depth = usize::from(occurrence != 0);
+        claim.occurrence = occurrence;
+        claim.say(detail);
+        Some(claim)
+    };
+    let mut claims = Vec::new();
+    claims.extend(claim(before, 0, nothing_yet(wait.kind, wakeup), Certainty::Inferred));
+    if let Some(served) = &wait.request {
+        let issued = served.issued.unwrap_or(served.completed);
+        if let Some(inserted) = served.inserted {
+            claims.extend(claim(
+                TscRange::new(inserted, issued),
+                1,
+                "in the device's queue",
+                Certainty::Measured,
+            ));
+        }
+        let device = format!("the device served the {}", served.request);
+        claims.extend(claim(TscRange::new(issued, served.completed), 2, &device, Certainty::Measured));
+        for (claim, record) in claims.iter_mut().skip(1).zip(served.evidence.iter().rev()) {
+            claim.evidence.push(record.clone());
+        }
+    }
+    claims
+}
+
+/// Why nothing woke the thread before.
+fn nothing_yet(kind: OffCpu, wakeup: &Wakeup) -> &'static str {
+    match (kind, &wakeup.interrupt) {
+        (OffCpu::Sleep, _) | (_, Some(Cause::Timer)) => "its timer had not expired",
+        (OffCpu::Socket, _) => "idle: no packet had arrived",
+        (OffCpu::BlockIo, _) => "before the request was submitted to the device",
+        (_, Some(Cause::Softirq(name))) if name == "net_rx" => "idle: no packet had arrived",
+        (_, Some(Cause::Softirq(name))) if name == "timer" || name == "hrtimer" => {
+            "its timer had not expired"
+        }
+        _ => "nothing had ended it",
+    }
+}

@@ -1,0 +1,49 @@
+//! A capture of which only the records are used.
+
+use model::{Pid, ThreadId, Ticks, TimeConversion, Tsc};
+use perfdata::{AskedFrequencies, Schedule};
+
+use crate::inputs::comms::Comms;
+use crate::inputs::files::Files;
+use crate::inputs::functions::{Function, Functions};
+use crate::inputs::queues::Queues;
+use crate::inputs::scene::Scene;
+
+/// Names nothing: without a flow there are no functions, and the reader of a population names its threads.
+struct Nameless;
+
+impl Comms for Nameless {
+    fn comm(&self, _: ThreadId, _: Tsc) -> String {
+        String::new()
+    }
+}
+
+impl Functions for Nameless {
+    fn function_at(&self, _: Pid, _: u64, _: Tsc) -> Option<Function> {
+        None
+    }
+}
+
+/// Runs `work` on what is known without a flow; the caller reads the records.
+pub(super) fn with_scene<T>(
+    schedule: &Schedule,
+    conversion: TimeConversion,
+    files: &dyn Files,
+    work: impl FnOnce(&Scene<'_>) -> T,
+) -> T {
+    work(&Scene {
+        records: &|_| Vec::new(),
+        schedule,
+        frequencies: &AskedFrequencies::default(),
+        conversion: Some(conversion),
+        functions: &Nameless,
+        comms: &Nameless,
+        files,
+        queues: &Queues::default(),
+        kernel_traced: false,
+        threads_traced: false,
+        switches_recorded: schedule.tells_switches(),
+        stall_threshold: Ticks(0),
+        caches: None,
+    })
+}

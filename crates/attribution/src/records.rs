@@ -1,0 +1,9 @@
+//! perf's records as typed events: their contents, lookup by time, thread and CPU, and their descriptions.
+//!
+//! Imports `tables`. Uses no intervals, no flows, and no causes that need more than one record.
+
+mod classify;
+pub(crate) mod event;
+pub(crate) mod read;
+pub(crate) mod sideband;
+pub(crate) mod words;

@@ -1,0 +1,178 @@
+//! The records that explain time, as typed events: what attribution reads of sched, irq, `irq_vectors`, exceptions,
+//! `raw_syscalls` and power tracepoints. Field names: the kernel's `include/trace/events/*.h`.
+
+use std::fmt;
+
+use model::{Cpu, Device, FileOffset, ThreadId, Tid, Tsc};
+
+/// The content of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    /// The record's thread wakes `target` (`sched_waking`, or `sched_wakeup` where only that was recorded).
+    Waking {
+        /// The thread that will run.
+        target: Tid,
+        /// Whether the record is in the waker's context: `sched_wakeup` may be in that of the woken thread's CPU.
+        by_waker: bool,
+    },
+    /// A device interrupt's action begins or ends.
+    Irq {
+        /// The interrupt's number.
+        number: u64,
+        /// The action's name; only the begin record has it.
+        name: Option<String>,
+    },
+    /// A softirq begins or ends.
+    Softirq {
+        /// Its vector number.
+        vector: u64,
+    },
+    /// An interrupt of the local APIC begins or ends; its tracepoint's name without `_entry` or `_exit`.
+    Vector {
+        /// `local_timer`, `reschedule`, `call_function`, …
+        name: String,
+    },
+    /// A system call begins or ends.
+    Syscall {
+        /// Its number on x86-64.
+        number: u64,
+        /// Its arguments as far as they are recorded; only the begin record has them.
+        arguments: Vec<u64>,
+    },
+    /// A page fault's handling begins.
+    PageFault {
+        /// The faulting address.
+        address: u64,
+    },
+    /// The TLB is flushed, or another CPU is requested to flush it.
+    TlbFlush {
+        /// The reason: `enum tlb_flush_reason` of `include/linux/mm_types.h`.
+        reason: u64,
+        /// How many pages; the highest number means all of them.
+        pages: u64,
+    },
+    /// The CPU enters idle state `Some(n)` or leaves with `None`.
+    Idle {
+        /// The state's index.
+        state: Option<u32>,
+    },
+    /// The record's thread leaves its CPU; kept only if it has a callchain.
+    SwitchOut,
+    /// A request to a block device.
+    Block {
+        /// Its stage.
+        step: BlockStep,
+        /// The request.
+        request: Request,
+    },
+    /// An event of a connection that the record's context works on.
+    Socket {
+        /// Protocol and both ends: "TCP 10.0.0.1:40000 to 10.0.0.2:80".
+        connection: String,
+    },
+    /// PT bytes were lost near here.
+    TraceLost {
+        /// The flags of the AUX record.
+        how: String,
+    },
+    /// Records were lost before here.
+    RecordsLost {
+        /// How many.
+        count: u64,
+    },
+}
+
+/// The stage of a request to a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockStep {
+    /// Queued.
+    Insert,
+    /// Issued to the device.
+    Issue,
+    /// Completed.
+    Complete,
+}
+
+/// A request to a block device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The device.
+    pub(crate) device: Device,
+    /// The device's name, where the capture has it.
+    pub(crate) name: Option<String>,
+    /// First sector, of 512 bytes.
+    pub(crate) sector: u64,
+    /// How many sectors.
+    pub(crate) sectors: u64,
+    /// The operation in the kernel's letters (`blk_fill_rwbs`): R read, W write, D discard, F flush, S synchronous, M
+    /// metadata, A read ahead.
+    pub(crate) letters: String,
+}
+
+/// Whether a record marks a begin or an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The work begins, or takes place here.
+    Begin,
+    /// The work ends.
+    End,
+}
+
+/// One record that explains time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SidebandEvent {
+    /// The time.
+    pub(crate) time: Tsc,
+    /// The CPU.
+    pub(crate) cpu: Option<Cpu>,
+    /// The thread in whose context it was made.
+    pub(crate) thread: Option<ThreadId>,
+    /// Its position in the file.
+    pub(crate) offset: FileOffset,
+    /// Begin or end.
+    pub(crate) side: Side,
+    /// The content.
+    pub(crate) kind: EventKind,
+    /// Return addresses, innermost first, where the record has them.
+    pub(crate) chain: Vec<u64>,
+}
+
+impl EventKind {
+    /// Whether it runs in interrupt context.
+    pub(crate) fn is_interrupt(&self) -> bool {
+        matches!(self, EventKind::Irq { .. } | EventKind::Softirq { .. } | EventKind::Vector { .. })
+    }
+
+    /// Whether two records are about the same piece of work: one may be the end of the other.
+    pub(crate) fn same_work(&self, other: &EventKind) -> bool {
+        match (self, other) {
+            (EventKind::Irq { number: a, .. }, EventKind::Irq { number: b, .. })
+            | (EventKind::Softirq { vector: a }, EventKind::Softirq { vector: b })
+            | (EventKind::Syscall { number: a, .. }, EventKind::Syscall { number: b, .. }) => a == b,
+            (EventKind::Vector { name: a }, EventKind::Vector { name: b }) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Request {
+    /// What identifies the work while it is in progress.
+    pub(crate) fn key(&self) -> (Device, u64) {
+        (self.device, self.sector)
+    }
+}
+
+impl fmt::Display for Request {
+    /// "read of 8 sectors at 2048 on device 254:0".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.letters.trim_start_matches('F').chars().next() {
+            Some('R') => "read",
+            Some('W') => "write",
+            Some('D') => "discard",
+            _ if self.letters.starts_with('F') => "flush",
+            _ => "request",
+        };
+        let device = self.device.called(self.name.as_deref());
+        write!(f, "{what} of {} sectors at {} on device {device}", self.sectors, self.sector)
+    }
+}

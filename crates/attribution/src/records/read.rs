@@ -1,0 +1,64 @@
+//! Reads the explaining records of a stretch of time.
+//!
+//! Input: the capture, a range and the clock. Output: [`SidebandEvent`]s in time order; records that explain nothing
+//! are left out.
+
+use model::{Cpu, PerfTime, TimeConversion, TscRange};
+use perfdata::{AuxFlags, PerfData, Record};
+
+use crate::records::classify::{classify, number};
+use crate::records::event::{EventKind, Side, SidebandEvent};
+
+/// What a record reports as lost. An overwritten snapshot ring is no loss.
+fn loss(record: &Record<'_>) -> Option<EventKind> {
+    match record {
+        Record::Aux { flags, .. } if flags.means_loss() => Some(EventKind::TraceLost { how: how(*flags) }),
+        Record::Lost { lost, .. } | Record::LostSamples { lost } => {
+            Some(EventKind::RecordsLost { count: *lost })
+        }
+        _ => None,
+    }
+}
+
+fn how(flags: AuxFlags) -> String {
+    let words = [
+        (AuxFlags::TRUNCATED, "truncated, the buffer was full"),
+        (AuxFlags::PARTIAL, "partial, tracing paused"),
+        (AuxFlags::COLLISION, "a sample collided with another one"),
+    ];
+    let told = words.iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, words)| *words);
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// The explaining records within `range`, in time order.
+pub(crate) fn events_within(
+    perf: &PerfData,
+    range: TscRange,
+    conversion: TimeConversion,
+) -> Vec<SidebandEvent> {
+    let from = conversion.to_perf_time(range.start);
+    let to = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
+    perf.records_in(from..to)
+        .filter_map(|timed| {
+            let (side, mut kind) = match &timed.record {
+                Record::Sample(sample) => classify(sample)?,
+                record => (Side::Begin, loss(record)?),
+            };
+            if let EventKind::Block { request, .. } = &mut kind {
+                request.name = perf.numa().name_of(request.device);
+            }
+            let (cpu, chain) = match (&timed.record, &kind) {
+                (Record::Sample(sample), EventKind::Idle { .. }) => {
+                    let cpu = number(sample, "cpu_id").and_then(|id| u32::try_from(id).ok()).map(Cpu);
+                    (cpu, Vec::new())
+                }
+                (Record::Sample(sample), EventKind::SwitchOut | EventKind::Waking { .. }) => {
+                    (timed.cpu, sample.callchain_addresses().collect())
+                }
+                _ => (timed.cpu, Vec::new()),
+            };
+            let time = conversion.to_tsc(timed.time?);
+            Some(SidebandEvent { time, cpu, thread: timed.thread, offset: timed.offset, side, kind, chain })
+        })
+        .collect()
+}

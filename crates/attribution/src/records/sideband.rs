@@ -1,0 +1,120 @@
+//! The explaining records around an interval, indexed by subject: wake-ups and system calls by thread, idle states by
+//! CPU.
+
+use std::collections::HashMap;
+
+use model::{Cpu, FileOffset, Tid, Tsc, TscRange};
+
+use crate::records::event::{EventKind, Side, SidebandEvent};
+
+/// How many records back the search for an open interrupt goes: it begins shortly before the events in it.
+const INTERRUPT_SEARCHED: usize = 4096;
+
+/// The explaining records around an interval, indexed by subject.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sideband {
+    /// In time order.
+    events: Vec<SidebandEvent>,
+    wakings: HashMap<Tid, Vec<usize>>,
+    calls: HashMap<Tid, Vec<usize>>,
+    idle: HashMap<Cpu, Vec<usize>>,
+}
+
+impl Sideband {
+    /// Sorts `events` by time and by subject.
+    pub(crate) fn new(mut events: Vec<SidebandEvent>) -> Sideband {
+        events.sort_by_key(|event| event.time);
+        let mut sideband = Sideband::default();
+        for (index, event) in events.iter().enumerate() {
+            match (&event.kind, event.thread, event.cpu) {
+                (EventKind::Waking { target, .. }, ..) => {
+                    sideband.wakings.entry(*target).or_default().push(index);
+                }
+                (EventKind::Syscall { .. }, Some(thread), _) => {
+                    sideband.calls.entry(thread.tid).or_default().push(index);
+                }
+                (EventKind::Idle { .. }, _, Some(cpu)) => sideband.idle.entry(cpu).or_default().push(index),
+                _ => {}
+            }
+        }
+        sideband.events = events;
+        sideband
+    }
+
+    /// These events and `more`.
+    pub(crate) fn with(mut self, more: Vec<SidebandEvent>) -> Sideband {
+        if more.is_empty() {
+            return self;
+        }
+        self.events.extend(more);
+        Sideband::new(self.events)
+    }
+
+    /// The callchain of the record at `offset`, made when a thread left its CPU at `at`.
+    pub(crate) fn callchain(&self, offset: FileOffset, at: Tsc) -> Option<&[u64]> {
+        let from = self.events.partition_point(|event| event.time < at);
+        let same_time = self.events[from..].iter().take_while(|event| event.time == at);
+        same_time
+            .into_iter()
+            .find(|event| event.offset == offset && event.kind == EventKind::SwitchOut)
+            .map(|event| &*event.chain)
+    }
+
+    /// All, in time order.
+    pub(crate) fn events(&self) -> &[SidebandEvent] {
+        &self.events
+    }
+
+    /// The wake-ups of `target` within `range`.
+    pub(crate) fn wakings(&self, target: Tid, range: TscRange) -> impl Iterator<Item = &SidebandEvent> {
+        self.about(self.wakings.get(&target), range.start).take_while(move |event| event.time < range.stop)
+    }
+
+    /// The system call that thread `tid` was in at `at`: its last record is a `sys_enter`.
+    pub(crate) fn call_at(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
+        let of_thread = self.calls.get(&tid)?;
+        let later = of_thread.partition_point(|&index| self.events[index].time <= at);
+        let last = &self.events[of_thread[later.checked_sub(1)?]];
+        (last.side == Side::Begin).then_some(last)
+    }
+
+    /// The first record within `range` by which `cpu` leaves idle, and the one by which it had entered idle.
+    pub(crate) fn idle_exit(&self, cpu: Cpu, range: TscRange) -> Option<(&SidebandEvent, &SidebandEvent)> {
+        let of_cpu = self.idle.get(&cpu)?;
+        let from = of_cpu.partition_point(|&index| self.events[index].time < range.start);
+        let found = of_cpu[from..].iter().position(|&index| self.events[index].side == Side::End)? + from;
+        let awake = &self.events[of_cpu[found]];
+        let entered = &self.events[of_cpu[found.checked_sub(1)?]];
+        (range.contains(awake.time) && entered.side == Side::Begin).then_some((entered, awake))
+    }
+
+    /// The first record that `cpu` made within `range`, after its begin.
+    pub(crate) fn first_on(&self, cpu: Cpu, range: TscRange) -> Option<&SidebandEvent> {
+        let from = self.events.partition_point(|event| event.time <= range.start);
+        let mut within = self.events[from..].iter().take_while(|event| event.time < range.stop);
+        within.find(|event| event.cpu == Some(cpu))
+    }
+
+    /// The innermost interrupt or softirq that `cpu` was serving at `at`: begun and not ended.
+    pub(crate) fn interrupt_at(&self, cpu: Cpu, at: Tsc) -> Option<&SidebandEvent> {
+        let later = self.events.partition_point(|event| event.time <= at);
+        let mut ended: Vec<&SidebandEvent> = Vec::new();
+        let earlier = self.events[later.saturating_sub(INTERRUPT_SEARCHED)..later].iter().rev();
+        for event in earlier.filter(|event| event.cpu == Some(cpu) && event.kind.is_interrupt()) {
+            match event.side {
+                Side::End => ended.push(event),
+                Side::Begin => match ended.iter().position(|end| end.kind.same_work(&event.kind)) {
+                    Some(index) => drop(ended.swap_remove(index)),
+                    None => return Some(event),
+                },
+            }
+        }
+        None
+    }
+
+    fn about(&self, index: Option<&Vec<usize>>, from: Tsc) -> impl Iterator<Item = &SidebandEvent> {
+        let index = index.map_or(&[][..], Vec::as_slice);
+        let first = index.partition_point(|&at| self.events[at].time < from);
+        index[first..].iter().map(|&at| &self.events[at])
+    }
+}

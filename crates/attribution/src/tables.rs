@@ -1,0 +1,11 @@
+//! Facts about Linux, x86 and language runtimes, each with its source. To add a symbol, a vector, a runtime or a CPU
+//! model, edit only this folder.
+//!
+//! Imports nothing of this crate: no file here uses records, flows or intervals.
+
+pub(crate) mod collectors;
+pub(crate) mod cpu_models;
+pub(crate) mod exceptions;
+pub(crate) mod kernel_entries;
+pub(crate) mod syscalls;
+pub(crate) mod wait_functions;

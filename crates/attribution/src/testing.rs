@@ -1,0 +1,3 @@
+//! The test kit of this crate: hand-written flows, schedules and functions.
+
+pub(crate) mod script;

@@ -1,0 +1,149 @@
+//! Follows the interval's threads through the flows of their stays on CPUs, each by itself.
+//!
+//! Input: stays in order, and a decoder. Output: what the threads did, and which stays were requested from the
+//! decoder: where their flow is untraced, no packet covers them.
+
+use model::{Cpu, ThreadId, Ticks, Tsc, TscRange};
+use pt::FlowSink;
+
+use crate::inputs::decode::Decode;
+use crate::inputs::scene::Scene;
+use crate::threads::stays::Stay;
+use crate::walk::activity::{Activity, Frame};
+use crate::walk::call_path::CallPath;
+use crate::walk::walker::Walker;
+
+/// A stay whose flow was requested.
+pub(crate) struct FollowedStay {
+    /// The stay.
+    pub(crate) stay: Stay,
+    /// Whether the decoder has a trace of it; that trace may hold no packet of the stay.
+    pub(crate) traced: bool,
+}
+
+/// Walks the flows of all stays on CPUs, and lists these stays. What a thread ran while it was `busy` with other
+/// intervals is not counted.
+pub(crate) fn follow(
+    scene: &Scene<'_>,
+    stays: &[Stay],
+    busy: Option<(ThreadId, Tsc)>,
+    decoder: &mut dyn Decode,
+) -> (Activity, Vec<FollowedStay>) {
+    let mut whole = Activity::default();
+    let mut followed = Vec::new();
+    for of_one in stays.chunk_by(|a, b| a.thread == b.thread) {
+        let Some(thread) = of_one[0].thread else { continue };
+        let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+        if !scene.kernel_traced {
+            walker.traces_user_code_only();
+        }
+        if let Some((_, until)) = busy.filter(|(who, _)| who.tid == thread.tid) {
+            walker.counts_from(until);
+        }
+        let activity = follow_thread(walker, thread, of_one, decoder, &mut followed);
+        append(&mut whole, activity);
+    }
+    (whole, followed)
+}
+
+/// How much flow before a moment shows where a thread is then: a system call from its entry to the scheduler.
+const ON_THE_WAY: Ticks = Ticks(200_000);
+
+/// Where `thread` was on `cpu` at `at`, by a short stretch of its flow before.
+pub(crate) fn path_at(
+    scene: &Scene<'_>,
+    thread: ThreadId,
+    cpu: Option<Cpu>,
+    at: Tsc,
+    decoder: &mut dyn Decode,
+) -> Option<CallPath> {
+    let before = TscRange::new(at.before(ON_THE_WAY), at);
+    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+    walker.switch_in(cpu, before.start);
+    let traced =
+        decoder.decode(cpu, thread, before, &mut OfThread { walker: &mut walker, thread, until: at });
+    walker.switch_out(at);
+    walker.finish(at).paths.pop().filter(|_| traced)
+}
+
+/// What `cpu`, where `thread` is, was doing in the kernel up to `at`, by a short stretch of its flow before.
+pub(crate) fn work_at(
+    scene: &Scene<'_>,
+    cpu: Cpu,
+    thread: ThreadId,
+    at: Tsc,
+    decoder: &mut dyn Decode,
+) -> Vec<Frame> {
+    let before = TscRange::new(at.before(ON_THE_WAY), at);
+    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+    walker.switch_in(Some(cpu), before.start);
+    decoder.decode(Some(cpu), thread, before, &mut OfThread { walker: &mut walker, thread, until: at });
+    walker.switch_out(at);
+    walker.finish(at).frames
+}
+
+fn follow_thread(
+    mut walker: Walker<'_>,
+    thread: ThreadId,
+    stays: &[Stay],
+    decoder: &mut dyn Decode,
+    followed: &mut Vec<FollowedStay>,
+) -> Activity {
+    let mut end = Tsc(0);
+    let mut was_off = false;
+    for stay in stays {
+        let Some((cpu, _)) = stay.traced_by() else {
+            was_off = true;
+            continue;
+        };
+        walker.switch_in(cpu, stay.range.start);
+        if std::mem::take(&mut was_off) {
+            walker.scheduled(stay.range.start);
+        }
+        let mut sink = OfThread { walker: &mut walker, thread, until: stay.range.stop };
+        let traced = decoder.decode(cpu, thread, stay.range, &mut sink);
+        walker.switch_out(stay.range.stop);
+        end = stay.range.stop;
+        if cpu.is_some() || traced {
+            followed.push(FollowedStay { stay: stay.clone(), traced });
+        }
+    }
+    walker.finish(end)
+}
+
+/// Adds what the next thread did; its occurrences are separate.
+fn append(whole: &mut Activity, next: Activity) {
+    let known = whole.frames.iter().map(|frame| frame.occurrence).max().unwrap_or(0);
+    whole.frames.extend(next.frames.into_iter().map(|mut frame| {
+        frame.occurrence += known;
+        frame
+    }));
+    whole.runs.extend(next.runs);
+    whole.code.add(next.code);
+    whole.stalls.extend(next.stalls);
+    whole.silences.extend(next.silences);
+    whole.paths.extend(next.paths);
+    whole.switches.extend(next.switches);
+    whole.spins.extend(next.spins);
+}
+
+/// Passes on what one thread did; what others did on the same CPU is not part of the interval.
+struct OfThread<'w, 'a> {
+    walker: &'w mut Walker<'a>,
+    thread: ThreadId,
+    /// The end of the stay: a window may hold the first item after it, which is not the stay's.
+    until: Tsc,
+}
+
+impl FlowSink for OfThread<'_, '_> {
+    fn item(&mut self, item: pt::FlowItem) -> std::ops::ControlFlow<()> {
+        let is_own = item.thread().is_none_or(|thread| thread.tid == self.thread.tid);
+        if is_own && item.time().likely < self.until {
+            self.walker.item(&item);
+        }
+        std::ops::ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

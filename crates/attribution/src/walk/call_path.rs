@@ -1,0 +1,130 @@
+//! The calls that had not returned at some moment: where a thread was when it left its CPU, or woke another one.
+//!
+//! Input: call instructions to which the flow has not returned, or the callchain of a record. Output: functions with
+//! addresses, outermost first, user and kernel code apart. Calls from before the flow began are not in it.
+
+use std::sync::Arc;
+
+use model::{Pid, Tsc};
+
+use crate::inputs::functions::Functions;
+use crate::tables::kernel_entries::is_thunk;
+
+/// First address of the kernel's half.
+const KERNEL_HALF: u64 = 1 << 63;
+
+/// How many calls of each half are kept, innermost first.
+const DEEPEST: usize = 48;
+
+/// How many user functions are named.
+const TOLD: usize = 3;
+
+/// Functions by which Go's runtime sleeps and wakes for any purpose: the purpose shows in their callers. Names match
+/// by prefix. Sources: `runtime/lock_futex.go`, `os_linux.go`, `sys_linux_amd64.s`, `proc.go` (`mPark`).
+const SLEEPERS: [&str; 5] =
+    ["runtime.futex", "runtime.notesleep", "runtime.notetsleep", "runtime.notewakeup", "runtime.mPark"];
+
+/// A function that had not returned, and its current instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    /// The call instruction, or the last instruction that ran.
+    pub(crate) ip: u64,
+    /// The function.
+    pub(crate) function: Arc<str>,
+    /// Its source line, as `queue.c:88`, where that is known.
+    pub(crate) line: Option<Arc<str>>,
+}
+
+/// Where a thread was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CallPath {
+    /// When.
+    pub(crate) at: Tsc,
+    /// User functions, outermost first.
+    pub(crate) user: Vec<Site>,
+    /// Kernel functions, outermost first; empty where the thread ran user code or the kernel was not traced.
+    pub(crate) kernel: Vec<Site>,
+    /// Whether the scheduler throttled it there: its control group has used up its CPU quota.
+    pub(crate) throttled: bool,
+}
+
+impl CallPath {
+    /// The path through the instructions at `ips`, outermost first, in process `pid` at time `at`.
+    pub(crate) fn of(
+        ips: impl Iterator<Item = u64>,
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> CallPath {
+        let mut path = CallPath { at, ..CallPath::default() };
+        for ip in ips {
+            let Some(function) = functions.function_at(pid, ip, at) else { continue };
+            let half = if ip >= KERNEL_HALF { &mut path.kernel } else { &mut path.user };
+            if !is_thunk(&function.name) && half.last().is_none_or(|last| last.function != function.name) {
+                let line = if ip < KERNEL_HALF { functions.line_at(pid, ip, at) } else { None };
+                half.push(Site { ip, function: function.name, line });
+            }
+        }
+        path
+    }
+
+    /// The path of a callchain: addresses innermost first. All but the first address of each half are return
+    /// addresses.
+    pub(crate) fn of_callchain(chain: &[u64], pid: Pid, at: Tsc, functions: &dyn Functions) -> CallPath {
+        let kernel = chain.iter().take_while(|&&ip| ip >= KERNEL_HALF).count();
+        let own = |index: usize, ip: u64| if index == 0 || index == kernel { ip } else { ip.wrapping_sub(1) };
+        let ips = chain.iter().enumerate().take(2 * DEEPEST).map(|(index, &ip)| own(index, ip));
+        CallPath::of(ips.collect::<Vec<_>>().into_iter().rev(), pid, at, functions)
+    }
+
+    /// The one of `paths` (in time order) that belongs to the end of a stay, `at`.
+    pub(crate) fn at_end(paths: &[CallPath], at: Tsc) -> Option<&CallPath> {
+        let from = paths.partition_point(|path| path.at < at);
+        paths.get(from).filter(|path| path.at == at)
+    }
+
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.user.is_empty() && self.kernel.is_empty()
+    }
+
+    /// The kernel's functions, innermost first.
+    pub(crate) fn kernel_functions(&self) -> impl Iterator<Item = &str> {
+        self.kernel.iter().rev().map(|site| &*site.function)
+    }
+
+    /// Whether a user function's name contains all `parts`.
+    pub(crate) fn passes_user(&self, parts: &[&str]) -> bool {
+        self.user.iter().any(|site| parts.iter().all(|part| site.function.contains(part)))
+    }
+
+    /// The innermost user functions, and the innermost known line: `mutex_lock() < take() < consume() at queue.c:88`.
+    /// Functions by which a runtime sleeps are left out where another function called them.
+    pub(crate) fn tell_user(&self) -> Option<String> {
+        let sleeps = |site: &Site| SLEEPERS.iter().any(|name| site.function.starts_with(name));
+        let innermost =
+            self.user.iter().rposition(|site| !sleeps(site)).or(self.user.len().checked_sub(1))?;
+        let user = &self.user[..=innermost];
+        let lined = user.iter().rposition(|site| site.line.is_some());
+        let last = lined.unwrap_or(0).min(innermost).max((innermost + 1).saturating_sub(TOLD));
+        let mut told: Vec<String> =
+            user[last..].iter().rev().map(|site| format!("{}()", site.function)).collect();
+        if let Some(site) = lined.and_then(|index| user.get(index)) {
+            let line = site.line.as_deref().unwrap_or_default();
+            let at = format!("{}() at {line}", site.function);
+            match told.iter_mut().rev().find(|name| **name == format!("{}()", site.function)) {
+                Some(name) => *name = at,
+                None => told.push(at),
+            }
+        }
+        Some(told.join(" < "))
+    }
+}
+
+/// The innermost of `sites`, as many as are kept.
+pub(crate) fn innermost(sites: &[u64]) -> &[u64] {
+    &sites[sites.len().saturating_sub(DEEPEST)..]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Which function the walk is in.
+
+use model::{Pid, ThreadId, Tsc};
+use pt::Block;
+
+use crate::inputs::functions::{Function, Functions};
+
+/// See the module.
+pub(super) struct Code<'a> {
+    pub(super) functions: &'a dyn Functions,
+    /// The process of the last block that was looked up.
+    pub(super) pid: Pid,
+    current: Option<Function>,
+}
+
+impl<'a> Code<'a> {
+    /// In no function yet.
+    pub(super) fn new(functions: &'a dyn Functions) -> Code<'a> {
+        Code { functions, pid: Pid::KERNEL, current: None }
+    }
+
+    /// `block` runs at `at`.
+    pub(super) fn look_up(&mut self, block: &Block, at: Tsc) {
+        if !self.current.as_ref().is_some_and(|function| function.range.contains(&block.ip)) {
+            self.pid = block.thread.map_or(Pid::KERNEL, |thread| thread.pid);
+            self.current = self.functions.function_at(self.pid, block.ip, at);
+        }
+    }
+
+    /// The function that runs; `None` where no symbol covers it.
+    pub(super) fn current(&self) -> Option<&Function> {
+        self.current.as_ref()
+    }
+
+    /// The function at `ip` of `thread`, or of the process that runs.
+    pub(super) fn function_at(&self, thread: Option<ThreadId>, ip: u64, at: Tsc) -> Option<Function> {
+        let pid = thread.map_or(self.pid, |thread| thread.pid);
+        self.functions.function_at(pid, ip, at)
+    }
+
+    /// The kernel's PT driver turns tracing off and on while it serves its own interrupt: the gap is a part of that
+    /// interrupt.
+    pub(super) fn in_trace_driver(&self) -> bool {
+        let name = self.current().map_or("", |function| &*function.name);
+        name.starts_with("pt_") || name.starts_with("intel_pt_") || name == "native_write_msr"
+    }
+}

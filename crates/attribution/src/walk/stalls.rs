@@ -1,0 +1,77 @@
+//! Stalls: time between two packets in which almost nothing retired.
+//!
+//! This file decides what counts as a stall; `claims/stalls.rs` names it. Invariant: a stall lies where the flow is
+//! traced.
+
+use std::sync::Arc;
+
+use model::{Cpu, Ticks, Tsc, TscRange};
+
+use super::activity::Stall;
+use super::clock::Clock;
+
+/// The slowest rate of code that is merely slow: a stall is longer than this for each instruction retired in it.
+/// Without CYC and MTC packets, thousands retire between two times.
+const SLOWEST_INSTRUCTION: u64 = 100;
+
+/// Ticks for an instruction of ordinary code: a few, with occasional cache misses.
+const USUAL_INSTRUCTION: u64 = 4;
+
+/// See the module.
+pub(super) struct Stalls {
+    /// The shortest that counts, unless the core:bus ratio changed with it.
+    threshold: Ticks,
+    done: Vec<Stall>,
+}
+
+impl Stalls {
+    /// Those of at least `threshold`.
+    pub(super) fn new(threshold: Ticks) -> Stalls {
+        Stalls { threshold, done: Vec::new() }
+    }
+
+    /// A step of `clock` in `function` to `at`, which ends at `until`: a stall if it is long and almost nothing
+    /// retired.
+    pub(super) fn notice(
+        &mut self,
+        clock: &Clock,
+        (at, until): (Tsc, Tsc),
+        function: Option<&Arc<str>>,
+        aux_offset: u64,
+    ) {
+        // What retired took time, too.
+        let worked = Ticks(clock.retired.saturating_mul(USUAL_INSTRUCTION));
+        let length = Ticks(until.since(clock.seen.min(clock.now)).0.saturating_sub(worked.0));
+        // What retired before the observed part is not known: the observed part must be long enough by itself.
+        let seen = at.since(clock.now);
+        if seen >= self.shortest() && seen.0 / SLOWEST_INSTRUCTION >= clock.retired {
+            self.done.push(Stall {
+                range: TscRange::new(clock.now, at),
+                length,
+                function: function.cloned(),
+                ratio_changed: false,
+                cpu: clock.cpu,
+                aux_offset,
+            });
+        }
+    }
+
+    /// A change of the ratio takes a few microseconds and is identified by its packet: shorter steps may be one.
+    fn shortest(&self) -> Ticks {
+        Ticks(self.threshold.0 / 8)
+    }
+
+    /// `cpu` has a new ratio at `at`: the stall that ends there was the change to it.
+    pub(super) fn change_ratio(&mut self, at: Tsc, cpu: Option<Cpu>) {
+        if let Some(stall) = self.done.last_mut().filter(|stall| stall.range.stop == at && stall.cpu == cpu) {
+            stall.ratio_changed = true;
+        }
+    }
+
+    /// All stalls that count.
+    pub(super) fn finish(mut self) -> Vec<Stall> {
+        let threshold = self.threshold;
+        self.done.retain(|stall| stall.ratio_changed || stall.length >= threshold);
+        self.done
+    }
+}

@@ -1,0 +1,393 @@
+//! Follows one thread through decoded flows: its kernel entries, its user functions, its stalls and its untraced
+//! stretches.
+//!
+//! Input: the flow items of the thread's stays on CPUs, in time order. Output: an [`Activity`]. Frames nest: the
+//! kernel entry that interrupts another lies inside it and is deeper. Times are the last time packet before a
+//! boundary.
+
+use std::sync::Arc;
+
+use model::{Cause, Cpu, FaultKind, Ticks, Tsc, TscRange};
+use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, GapReason, PtEvent, TimeBounds};
+
+use super::activity::{Activity, Silence, Why};
+use super::call_path::CallPath;
+use super::clock::{Clock, Moment};
+use super::code::Code;
+use super::entries::{Arrival, Enabled, Entries, Off};
+use super::kernel_stack::KernelStack;
+use super::silences::{Silences, is_border};
+use super::spins::Spins;
+use super::stalls::Stalls;
+use super::switches::Switches;
+use super::throttle::Throttle;
+use super::user_runs::UserRuns;
+use crate::inputs::functions::Functions;
+
+/// First address of the kernel's half.
+const KERNEL_HALF: u64 = 1 << 63;
+
+/// Exchanges the registers of two threads (`arch/x86/entry/entry_64.S`).
+const SWITCH_FUNCTION: &str = "__switch_to_asm";
+
+/// The Event Trace packet's type for interrupts and exceptions (SDM vol. 3, "CFE packet").
+const CFE_INTERRUPT: u8 = 1;
+
+/// The type of the packet with a page fault's address, CR2 (SDM vol. 3, "EVD packet").
+const EVD_FAULT_ADDRESS: u8 = 0;
+
+/// Follows one thread. Feed it the items of its stays in order, then take the [`Activity`].
+pub(crate) struct Walker<'a> {
+    code: Code<'a>,
+    clock: Clock,
+    entries: Entries,
+    stack: KernelStack,
+    user: UserRuns,
+    spins: Spins,
+    switches: Switches,
+    throttle: Throttle,
+    silences: Silences,
+    stalls: Stalls,
+    /// Where the thread was at the end of each of its stays.
+    paths: Vec<CallPath>,
+}
+
+impl<'a> Walker<'a> {
+    /// A walker that reports stalls of at least `stall_threshold`.
+    pub(crate) fn new(functions: &'a dyn Functions, stall_threshold: Ticks) -> Walker<'a> {
+        Walker {
+            code: Code::new(functions),
+            clock: Clock::default(),
+            entries: Entries::default(),
+            stack: KernelStack::default(),
+            user: UserRuns::default(),
+            spins: Spins::default(),
+            switches: Switches::default(),
+            throttle: Throttle::default(),
+            silences: Silences::default(),
+            stalls: Stalls::new(stall_threshold),
+            paths: Vec::new(),
+        }
+    }
+
+    /// User code before `at` belongs to another interval: its time is reported, but what it ran is not counted.
+    pub(crate) fn counts_from(&mut self, at: Tsc) {
+        self.user.counts_from = at;
+    }
+
+    /// Only user code is traced: time without trace is the kernel's.
+    pub(crate) fn traces_user_code_only(&mut self) {
+        self.silences.user_only = true;
+    }
+
+    /// The thread comes onto `cpu` at `at`. Its kernel frames stay open: they belong to the thread, not to the CPU.
+    pub(crate) fn switch_in(&mut self, cpu: Option<Cpu>, at: Tsc) {
+        self.clock.switch_in(cpu, at);
+        self.switches.come();
+        self.throttle.run();
+        self.entries.forget();
+        self.silences.come_back(cpu, at);
+        self.stack.switch_in();
+    }
+
+    /// The thread has come onto its CPU by a switch, at `at`.
+    pub(crate) fn scheduled(&mut self, at: Tsc) {
+        self.stack.scheduled(at);
+    }
+
+    /// The thread leaves its CPU at `at`.
+    pub(crate) fn switch_out(&mut self, at: Tsc) {
+        let not_after = self.clock.not_after;
+        if not_after != Tsc(u64::MAX) && not_after > at {
+            self.notice_stall(at, not_after, self.entries.previous.map_or(0, |block| block.aux_offset));
+        }
+        let path = self.path(at);
+        self.paths.push(path);
+        self.spins.interrupt(at);
+        // This boundary comes from the switch record.
+        self.clock.edge = Ticks(0);
+        self.silences.leave();
+        self.end_silence(at, false);
+        self.close_run(at);
+        self.entries.forget();
+    }
+
+    /// Where the thread is at `at`.
+    fn path(&self, at: Tsc) -> CallPath {
+        let kernel = if self.stack.is_empty() { &[][..] } else { self.stack.call_sites() };
+        let last = self.entries.previous.filter(|block| block.kernel && block.end != BlockEnd::Call);
+        let last = last.map(|block| block.end_ip);
+        let ips = self.user.sites().chain(kernel.iter().copied()).chain(last);
+        let path = CallPath::of(ips, self.code.pid, at, self.code.functions);
+        CallPath { throttled: self.throttle.happened(), ..path }
+    }
+
+    /// The next item of the thread's flow.
+    pub(crate) fn item(&mut self, item: &FlowItem) {
+        if self.silences.is_behind(item, &self.clock) {
+            return;
+        }
+        match item {
+            FlowItem::Block(block) => self.block(block),
+            FlowItem::Event(event) => self.event(event),
+            FlowItem::Gap(gap) => self.gap(gap),
+        }
+    }
+
+    /// Ends all open work at `at` and returns the activity.
+    pub(crate) fn finish(mut self, at: Tsc) -> Activity {
+        self.end_silence(at, false);
+        self.close_run(at);
+        self.spins.interrupt(at);
+        Activity {
+            frames: self.stack.finish(at),
+            runs: self.user.done,
+            code: self.user.code,
+            stalls: self.stalls.finish(),
+            silences: self.silences.done,
+            switches: self.switches.done,
+            spins: self.spins.done,
+            paths: self.paths,
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        let at = self.advance(&block.time, block.aux_offset);
+        self.clock.retired += u64::from(block.instructions);
+        self.entries.enabled = None;
+        self.silences.refute();
+        if self.silences.ends_at(at) {
+            self.end_silence(at, false);
+        }
+        self.entries.vector = None;
+        self.code.look_up(block, at);
+        if block.kernel {
+            self.kernel_block(block, at);
+        } else {
+            self.user_block(block, at);
+        }
+        self.entries.pass(block);
+    }
+
+    fn kernel_block(&mut self, block: &Block, at: Tsc) {
+        self.close_run(at);
+        let moment = self.clock.moment(block.aux_offset);
+        if std::mem::take(&mut self.entries.returning) {
+            self.stack.return_to(block.ip, self.code.current(), at);
+        }
+        self.follow_entry_or_return(block, moment);
+        if let Some(function) = self.code.current() {
+            self.stack.visit(function, block.ip, moment);
+            if block.ip == function.start {
+                self.throttle.enter(&function.name, self.stack.is_in_scheduler());
+                if &*function.name == SWITCH_FUNCTION {
+                    let path =
+                        if self.switches.ran_user_code() { self.path(at) } else { CallPath::default() };
+                    self.switches.switch(at, block.aux_offset, path);
+                }
+            }
+        }
+        match block.end {
+            BlockEnd::Call => self.stack.call(block.end_ip),
+            BlockEnd::Return => self.entries.returning = true,
+            _ => {}
+        }
+    }
+
+    fn user_block(&mut self, block: &Block, at: Tsc) {
+        self.switches.user_code(block);
+        self.throttle.run();
+        if !self.stack.is_empty() {
+            self.stack.leave(at, self.clock.edge);
+        }
+        self.entries.reach_user_code();
+        self.spins.block(block, self.code.current(), self.code.pid, at, self.code.functions);
+        self.user.block(block, self.code.current(), self.clock.moment(block.aux_offset));
+    }
+
+    /// Opens and closes entry frames by how execution came to `block`.
+    fn follow_entry_or_return(&mut self, block: &Block, moment: Moment) {
+        let function = self.code.current();
+        match self.entries.arrive(block.ip) {
+            Arrival::Asynchronous { aux_offset, address } => {
+                self.stack.enter(function, block.ip, Moment { aux_offset, ..moment });
+                if let Some(address) = address {
+                    self.stack.fault_at(address);
+                }
+            }
+            Arrival::Entry => self.stack.enter(function, block.ip, moment),
+            Arrival::Return => self.stack.return_from_interrupt(function, block.ip, moment),
+            Arrival::Within if self.stack.is_empty() => self.stack.begin_inside(function, block.ip, moment),
+            Arrival::Within => {}
+        }
+    }
+
+    fn event(&mut self, event: &PtEvent) {
+        let at = self.advance(&event.time, event.aux_offset);
+        match event.kind {
+            EventKind::AsyncBranch { from, .. } => {
+                self.see_unretired(event, from);
+                if from < KERNEL_HALF {
+                    self.switches.interrupt(from);
+                }
+                if std::mem::take(&mut self.entries.returning) {
+                    self.stack.return_to(from, None, at);
+                }
+                self.entries.branch(event);
+            }
+            EventKind::Transaction { aborted, .. } => self.entries.aborted = aborted,
+            EventKind::CoreBusRatio { ratio } => self.see_ratio(ratio, at),
+            EventKind::ControlFlowEvent { kind: CFE_INTERRUPT, vector, .. } => {
+                self.entries.vector = Some(vector);
+            }
+            EventKind::EventData { kind: EVD_FAULT_ADDRESS, payload } => self.entries.address = Some(payload),
+            EventKind::Overflow { .. } => self.lose(at, Why::Overflow, event.aux_offset),
+            EventKind::Disabled { .. } | EventKind::TraceStop => {
+                self.stand_between();
+                self.silences.confirm();
+                let off = self.entries.turn_off();
+                self.begin_silence(at, Why::Off, off, event.aux_offset);
+            }
+            EventKind::Enabled { resumed, ip } => {
+                self.silences.confirm();
+                self.end_silence(at, resumed);
+                let moment = self.clock.moment(event.aux_offset);
+                self.entries.enabled = Some(Enabled { moment, ip, thread: event.thread });
+            }
+            _ => {}
+        }
+    }
+
+    fn gap(&mut self, gap: &Gap) {
+        let at = self.advance(&gap.time, gap.aux_offset);
+        self.lose(at, Why::Gap(gap.reason.clone()), gap.aux_offset);
+    }
+
+    /// Between a return from the kernel's entry and the next entry nothing may have retired: an interrupt was pending
+    /// during the entry, or a `rep stos` that faults on each page continues without retiring. The entry before still
+    /// ends with the packet of its return; the time after that is the user's.
+    fn see_unretired(&mut self, event: &PtEvent, from: u64) {
+        let Some(last) = self.entries.returned_to(from) else { return };
+        let at = last.time.not_after.clamp(last.time.likely, self.clock.now);
+        let moment = Moment { at, ..self.clock.moment(event.aux_offset) };
+        let function = self.code.function_at(event.thread, from, at);
+        if from >= KERNEL_HALF {
+            self.stack.return_from_interrupt(function.as_ref(), from, moment);
+        } else {
+            self.stack.leave(at, moment.uncertainty);
+            self.user.stand(function.as_ref(), moment);
+        }
+    }
+
+    /// Between tracing on and tracing off nothing retired: user code that faults on each page, as `rep stos` does.
+    fn stand_between(&mut self) {
+        let Some(Enabled { moment, ip, thread }) = self.entries.enabled.take() else { return };
+        if ip < KERNEL_HALF {
+            let function = self.code.function_at(thread, ip, moment.at);
+            self.user.stand(function.as_ref(), moment);
+        }
+    }
+
+    /// A stall that ends with a new ratio was the change to it. CBR repeats the ratio at each sync point.
+    fn see_ratio(&mut self, ratio: u32, at: Tsc) {
+        if ratio == 0 || ratio == self.clock.ratio {
+            return;
+        }
+        if self.clock.ratio != 0 {
+            self.stalls.change_ratio(at, self.clock.cpu);
+        }
+        self.close_run(at);
+        self.clock.ratio = ratio;
+    }
+
+    /// The flow is unknown from `at` on. Open work may end in between, and the place where execution resumes does not
+    /// show it.
+    fn lose(&mut self, at: Tsc, why: Why, aux_offset: u64) {
+        self.silences.refute();
+        self.close_run(at);
+        self.begin_silence(at, why, Off::default(), aux_offset);
+        self.stack.cut(at);
+        self.switches.lose();
+        self.entries.forget();
+        self.user.forget();
+        self.spins.interrupt(at);
+    }
+
+    /// The flow is untraced from `at` on, unless it already is for a reason of greater weight.
+    fn begin_silence(&mut self, at: Tsc, why: Why, off: Off, aux_offset: u64) {
+        if self.silences.outweighs(&why) {
+            return;
+        }
+        self.end_silence(at, false);
+        let is_fault = off.entry == Some(Cause::PageFault(FaultKind::Minor));
+        let (cpu, missing) = (self.clock.cpu, self.missing_code(&why, at));
+        self.silences.begin(Silence {
+            range: TscRange::new(at, at),
+            began: at,
+            began_on: cpu,
+            why,
+            missing,
+            resumed: false,
+            entry: off.entry,
+            exception: off.exception,
+            address: self.entries.address.take().filter(|_| is_fault),
+            cpu,
+            uncertainty: self.clock.edge,
+            aux_offset,
+        });
+    }
+
+    /// The function whose bytes the decoder lacks: a `perf-PID.map` may still name it.
+    fn missing_code(&self, why: &Why, at: Tsc) -> Option<Arc<str>> {
+        let Why::Gap(GapReason::NoCode { ip }) = *why else { return None };
+        self.code.function_at(None, ip, at).map(|function| function.name)
+    }
+
+    /// The flow resumes at `at`; `resumed` where it does so exactly where it stopped.
+    fn end_silence(&mut self, at: Tsc, resumed: bool) {
+        let Some(silence) = self.silences.end(at, resumed, self.clock.edge) else { return };
+        let start = silence.range.start;
+        if is_border(&silence) {
+            if self.stack.is_empty() {
+                self.user.bridge(start, at);
+            }
+            return;
+        }
+        if silence.why.is_loss() {
+            // Items after a loss start at the first timestamp that follows it.
+            self.stack.postpone(start, at);
+            self.user.postpone(at);
+        } else {
+            self.user.close(start, silence.uncertainty);
+            if !resumed && !self.code.in_trace_driver() {
+                self.stack.cut(start);
+                self.entries.forget();
+            }
+        }
+        self.silences.keep(silence);
+    }
+
+    /// Moves the clock to an item.
+    fn advance(&mut self, time: &TimeBounds, aux_offset: u64) -> Tsc {
+        let at = self.clock.time_of(time);
+        if at > self.clock.now {
+            self.notice_stall(at, at, aux_offset);
+            self.user.step(at.since(self.clock.now));
+        }
+        self.clock.advance(time);
+        at
+    }
+
+    /// A step to `at`, which ends at `until`, may be a stall where the flow is traced.
+    fn notice_stall(&mut self, at: Tsc, until: Tsc, aux_offset: u64) {
+        if self.entries.previous.is_some() && !self.silences.is_open() {
+            let function = self.code.current().map(|function| &function.name);
+            self.stalls.notice(&self.clock, (at, until), function, aux_offset);
+        }
+    }
+
+    fn close_run(&mut self, at: Tsc) {
+        let (at, uncertainty) = self.silences.since().unwrap_or((at, self.clock.edge));
+        self.user.close(at, uncertainty);
+    }
+}

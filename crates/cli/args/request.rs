@@ -1,0 +1,96 @@
+//! From the arguments to what is asked of the analysis: option text becomes plain values.
+
+use analysis::Request;
+use analysis::request::{Code, Effort, Filters, Input, Source};
+use anyhow::Result;
+use intervals::{EventPair, Selection};
+use model::{Pid, Tid};
+
+use super::{AnalysisArgs, CodeArgs, EffortArgs, InputArgs, SelectionArgs, SourceArgs, StatArgs, text};
+
+impl AnalysisArgs {
+    /// What they ask.
+    pub(crate) fn request(&self) -> Result<Request> {
+        let effort = Effort { baselines: self.effort.baselines };
+        Ok(Request { effort, ..request(&self.input, &self.source, &self.selection)? })
+    }
+}
+
+impl StatArgs {
+    /// What they ask.
+    pub(crate) fn request(&self) -> Result<Request> {
+        request(&self.input, &self.source, &self.selection)
+    }
+}
+
+impl InputArgs {
+    /// The capture that they name.
+    pub(crate) fn request(&self) -> Input {
+        Input { path: self.input.clone(), code: self.code.request() }
+    }
+}
+
+impl CodeArgs {
+    /// Where they say the code is.
+    pub(crate) fn request(&self) -> Code {
+        let CodeArgs { symfs, vmlinux, kallsyms } = self.clone();
+        Code { symfs, vmlinux, kallsyms }
+    }
+}
+
+impl EffortArgs {
+    /// How many threads shall decode, where the arguments say so.
+    pub(crate) fn threads(&self) -> Option<usize> {
+        self.jobs.map(usize::from)
+    }
+}
+
+fn request(input: &InputArgs, source: &SourceArgs, selection: &SelectionArgs) -> Result<Request> {
+    Ok(Request {
+        input: input.request(),
+        source: source.request()?,
+        filters: selection.filters()?,
+        selection: selection.criteria()?,
+        effort: Effort::default(),
+    })
+}
+
+impl SourceArgs {
+    fn request(&self) -> Result<Option<Source>> {
+        let SourceArgs { intervals, begin, end, key, ptwrite, function } = self.clone();
+        if let Some(path) = intervals {
+            return Ok(Some(Source::File(path)));
+        }
+        if let (Some(begin), Some(end)) = (begin, end) {
+            return Ok(Some(Source::Events(EventPair { begin, end, key })));
+        }
+        if let Some(spec) = ptwrite {
+            return Ok(Some(Source::Ptwrite(spec.parse()?)));
+        }
+        Ok(function.map(Source::Function))
+    }
+}
+
+impl SelectionArgs {
+    fn filters(&self) -> Result<Filters> {
+        Ok(Filters {
+            times: text::times(self.time.as_deref())?,
+            cpus: text::cpus(self.cpu.as_deref())?,
+            pids: self.pid.iter().map(|&pid| Pid(pid)).collect(),
+            tids: self.tid.iter().map(|&tid| Tid(tid)).collect(),
+            comms: self.comm.clone(),
+            labels: self.label.clone(),
+        })
+    }
+
+    fn criteria(&self) -> Result<Selection> {
+        Ok(Selection {
+            top: self.top,
+            over_ns: self.over.as_deref().map(text::duration_ns).transpose()?,
+            percentile: self.percentile,
+            mad: self.mad,
+            slow_mode: self.slow_mode,
+            ids: self.id.clone(),
+        })
+    }
+}

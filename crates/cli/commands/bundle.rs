@@ -1,0 +1,31 @@
+//! `tailtrace bundle`: some outliers for a ticket.
+
+use analysis::study::{Listing, Outcome as Explained};
+use analysis::{bundle, slice};
+use anyhow::{Result, ensure};
+
+use super::threads;
+use crate::args::BundleArgs;
+use crate::output::{self, Outcome};
+use crate::{advice, meter};
+
+/// Runs the command.
+pub(super) fn run(args: &BundleArgs) -> Result<Outcome> {
+    ensure!(!args.output.exists(), "{} is there already: name another place", args.output.display());
+    // The code listing shows source lines and the paths of their files.
+    let listing = if args.redact { Listing::None } else { Listing::Wanted };
+    let request = args.analysis.request()?;
+    threads::limit(args.analysis.effort.threads())?;
+    let made = slice::make(&request, &meter::on_stderr(), listing, args.redact);
+    let (mut slice, outcome) = made.map_err(advice::on)?;
+    output::print_diagnostics(&slice.report.diagnostics);
+    if outcome == Explained::NothingSelected {
+        return Ok(outcome.into());
+    }
+    let files = bundle::contents(&mut slice, !args.no_binaries).map_err(advice::on)?;
+    bundle::write(&args.output, &files).map_err(advice::on)?;
+    if let Some(redaction) = &slice.redaction {
+        output::print_result(&redaction.remains(!args.no_binaries))?;
+    }
+    Ok(outcome.into())
+}

@@ -1,0 +1,23 @@
+//! `tailtrace slice`: a perf.data that holds just what some outliers need.
+
+use analysis::slice;
+use analysis::study::{Listing, Outcome as Explained};
+use anyhow::Result;
+
+use super::threads;
+use crate::args::SliceArgs;
+use crate::output::{self, Outcome};
+use crate::{advice, meter};
+
+/// Runs the command.
+pub(super) fn run(args: &SliceArgs) -> Result<Outcome> {
+    let request = args.analysis.request()?;
+    threads::limit(args.analysis.effort.threads())?;
+    let made = slice::make(&request, &meter::on_stderr(), Listing::None, false);
+    let (slice, outcome) = made.map_err(advice::on)?;
+    output::print_diagnostics(&slice.report.diagnostics);
+    if outcome != Explained::NothingSelected {
+        slice.write(&args.output).map_err(advice::on)?;
+    }
+    Ok(outcome.into())
+}

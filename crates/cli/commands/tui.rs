@@ -1,0 +1,18 @@
+//! `tailtrace tui`: from the population down to a single block, on the terminal.
+
+use anyhow::{Result, bail};
+
+use super::threads;
+use crate::args::AnalysisArgs;
+use crate::output::{self, Outcome};
+use crate::tui;
+
+/// Runs the command.
+pub(super) fn run(args: AnalysisArgs) -> Result<Outcome> {
+    if !output::is_terminal() {
+        bail!("tui needs a terminal, and stdout is none: use `tailtrace explain` for files and pipes");
+    }
+    let request = args.request()?;
+    threads::limit(args.effort.threads())?;
+    tui::run(args, request)
+}

@@ -1,0 +1,18 @@
+//! Events, the state that they change, and the effects that follow.
+//!
+//! Three threads: the main one draws and takes keys, one reads the terminal, one holds the capture and decodes. They speak
+//! through one channel.
+
+mod acts;
+mod message;
+mod prompts;
+mod run;
+mod search;
+pub(super) mod state;
+mod terminal;
+mod update;
+pub(super) mod worker;
+
+#[cfg(test)]
+pub(super) use message::{Effect, Message};
+pub(crate) use run::run;

@@ -1,0 +1,33 @@
+//! What happens to the state, and what the loop shall do about it.
+
+use crossterm::event::KeyEvent;
+
+use super::worker::{Answer, Request};
+
+/// What happens.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A key went down.
+    Key(KeyEvent),
+    /// The terminal has this many columns and rows now.
+    Resize(u16, u16),
+    /// The worker answers.
+    Answer(Answer),
+    /// A moment passed.
+    Tick,
+}
+
+/// What the loop shall do.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Let the worker answer this.
+    Ask(Request),
+    /// Put this on the clipboard.
+    Copy(String),
+    /// Draw everything anew.
+    Redraw,
+    /// Give the terminal back until the user wants to go on.
+    Suspend,
+    /// End.
+    Quit,
+}

@@ -1,0 +1,26 @@
+//! What the program knows. Draws nothing, decodes nothing.
+
+use std::sync::Arc;
+
+use analysis::capture::Watch;
+
+use crate::args::AnalysisArgs;
+use crate::tui::pages::view::View;
+
+/// Everything.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// What of it is shown.
+    pub(crate) view: View,
+    /// Indices of intervals to explain when nothing else is decoded; the next one last.
+    pub(crate) queue: Vec<usize>,
+    /// What was last looked for.
+    pub(crate) sought: String,
+}
+
+impl State {
+    /// Before the capture is open; `opening` holds the progress.
+    pub(crate) fn new(args: AnalysisArgs, size: (u16, u16), opening: Arc<Watch>) -> State {
+        State { view: View::new(args, size, opening), queue: Vec::new(), sought: String::new() }
+    }
+}

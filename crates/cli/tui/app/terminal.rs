@@ -1,0 +1,120 @@
+//! The terminal: taken over for the screen, and given back as it was however the program ends.
+//!
+//! A panic of any thread, an error, a signal and the user's wish to suspend all go through [`leave`].
+
+use std::io::{self, Stdout};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ThreadId;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::cursor::Show;
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+
+use crate::tui::draw::{self, Look};
+use crate::tui::pages::view::View;
+
+/// The terminal in our hands.
+pub(crate) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    look: Look,
+}
+
+/// The message of a background thread that panicked: printed when the screen is gone.
+static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
+
+impl Screen {
+    /// Takes the terminal over.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn enter() -> io::Result<Screen> {
+        give_back_on_panic(std::thread::current().id());
+        take()?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(Screen { terminal, look: Look::of_environment() })
+    }
+
+    /// Draws `view`.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn draw(&mut self, view: &View) -> io::Result<()> {
+        let look = self.look;
+        self.terminal.draw(|frame| {
+            draw::draw(view, frame);
+            look.apply(frame.buffer_mut());
+        })?;
+        Ok(())
+    }
+
+    /// Draws everything anew with the next frame.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        // `Terminal::clear` would ask the terminal where its cursor is, and the thread that reads keys gets the answer.
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())
+    }
+
+    /// Asks the terminal to put `text` on the clipboard (OSC 52); not all do.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+    }
+
+    /// Gives the terminal back, stops this process until the user goes on, and takes it over again.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        leave();
+        signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
+        take()?;
+        self.clear()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen)
+}
+
+/// Gives the terminal back; once more does no harm. Nothing can be done where that fails.
+pub(crate) fn leave() {
+    let _ = disable_raw_mode();
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+}
+
+/// A panic of the drawing thread is printed on the terminal as it was before; those of others are kept for
+/// [`last_words`], because the screen is still in use.
+fn give_back_on_panic(drawing: ThreadId) {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().id() == drawing {
+            leave();
+            before(panic);
+        } else {
+            *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic.to_string());
+        }
+    }));
+}
+
+/// Why a background thread panicked, if one did.
+pub(crate) fn last_words() -> Option<String> {
+    LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! What the pages need decoded.
+
+use super::flow::BlockUse;
+
+/// What there is to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// Why this interval took its time.
+    Explain {
+        /// Its index in the source.
+        index: usize,
+    },
+    /// What ran in a stretch of it.
+    Flow {
+        /// Its index in the source.
+        index: usize,
+        /// The stretch, from the interval's start, in the report's unit.
+        range: (u64, u64),
+    },
+    /// The code in which most of its time went.
+    Code {
+        /// Its index in the source.
+        index: usize,
+    },
+    /// A block of its flow in full.
+    Block {
+        /// Its index in the source.
+        index: usize,
+        /// The block.
+        used: BlockUse,
+    },
+}

@@ -1,0 +1,34 @@
+//! What stands in front of a page.
+
+use super::cursor::Cursor;
+
+/// What stands in front of the page.
+#[derive(Clone, Debug)]
+pub(crate) enum Overlay {
+    /// The keys; the first line in view.
+    Help(Cursor),
+    /// All that is known of the segment under the cursor; the first line in view.
+    Evidence(Cursor),
+    /// Commands to copy.
+    Yank(Vec<Command>, Cursor),
+    /// A line being typed.
+    Prompt(Prompt, String),
+}
+
+/// What is typed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prompt {
+    /// A text to look for.
+    Search,
+    /// Words that narrow the list.
+    Filter,
+}
+
+/// A command to paste.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Command {
+    /// What it does.
+    pub(crate) what: &'static str,
+    /// For a shell, quoted.
+    pub(crate) line: String,
+}

@@ -1,0 +1,118 @@
+//! What several pages are made of: cells of a width, marks of causes, selected lines.
+
+use model::Diagnostic;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use report::cells::{cut, left, right, width, wrap};
+use report::{Family, for_terminal};
+
+use super::cursor::Cursor;
+
+/// Dark letters for light cells, light ones for dark cells.
+const DARK: Color = Color::Rgb(0x14, 0x17, 0x1a);
+const LIGHT: Color = Color::Rgb(0xf4, 0xf6, 0xf8);
+
+/// What can be skipped.
+pub(crate) fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}
+
+/// What is read first.
+pub(crate) fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+/// `text` of the capture in exactly `columns`.
+pub(crate) fn cell(text: &str, columns: usize) -> String {
+    left(&fitting(text, columns), columns)
+}
+
+/// `text` of the capture in at most `columns`.
+pub(crate) fn fitting(text: &str, columns: usize) -> String {
+    cut(&for_terminal(text), columns, "…")
+}
+
+/// A figure in `columns`, to the right.
+pub(crate) fn figure(text: &str, columns: usize) -> String {
+    right(text, columns)
+}
+
+/// The colours of a family's cells.
+pub(crate) fn family_style(family: Family) -> Style {
+    let (red, green, blue) = family.colour();
+    // Relative luminance as sRGB weighs the parts, without its curve: it only distinguishes light from dark.
+    let luminance = 2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue);
+    let ink = if luminance > 10_000 * 115 { DARK } else { LIGHT };
+    Style::new().bg(Color::Rgb(red, green, blue)).fg(ink)
+}
+
+/// A family's letter in its colours.
+pub(crate) fn family_mark(family: Family) -> Span<'static> {
+    Span::styled(family.letter(), family_style(family))
+}
+
+/// A strip of `columns` over the time in view.
+pub(crate) fn strip(segments: &[report::SegmentReport], view: (u64, u64), columns: usize) -> Line<'static> {
+    let cells = report::strip(segments, view, columns);
+    let runs = cells.chunk_by(|a, b| a == b);
+    let spans = runs.map(|run| match run[0] {
+        Some(family) => Span::styled(family.letter().repeat(run.len()), family_style(family)),
+        None => Span::raw(" ".repeat(run.len())),
+    });
+    Line::from(spans.collect::<Vec<_>>())
+}
+
+/// The lines of a list below its heading, as far as `area` shows them, the one under the cursor standing out.
+pub(crate) fn in_view<T>(
+    rows: &[T],
+    cursor: Cursor,
+    area: Rect,
+    line: impl Fn(&T) -> Line<'static>,
+) -> impl Iterator<Item = Line<'static>> {
+    let height = usize::from(area.height).saturating_sub(1);
+    let (at, top) = (cursor.at(rows.len()), cursor.top(rows.len(), height));
+    let shown = rows.iter().enumerate().skip(top).take(height);
+    shown.map(move |(place, row)| selected(line(row), place == at, area.width))
+}
+
+/// The line under the cursor stands out over the whole width, with colours or without.
+pub(crate) fn selected(mut line: Line<'static>, is_selected: bool, columns: u16) -> Line<'static> {
+    if !is_selected {
+        return line;
+    }
+    let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    line.spans.push(Span::raw(" ".repeat(usize::from(columns).saturating_sub(used))));
+    let plain = line.spans.into_iter().map(|span| {
+        let has_ground = span.style.bg.is_some();
+        let style = if has_ground { span.style } else { Style::new().add_modifier(Modifier::REVERSED) };
+        Span::styled(span.content, style)
+    });
+    Line::from(plain.collect::<Vec<_>>())
+}
+
+/// Names of parts, the one in view marked: ` 1 Verdict   2 Timeline `. Where they do not fit in `columns`, the others are
+/// numbers.
+pub(crate) fn tabs<'n>(
+    names: impl Iterator<Item = &'n str> + Clone,
+    at: usize,
+    columns: u16,
+) -> Line<'static> {
+    let needed: usize = names.clone().map(|name| name.len() + 5).sum();
+    let mut spans = Vec::new();
+    for (index, name) in names.enumerate() {
+        let is_named = needed <= usize::from(columns) + 1 || index == at;
+        let text = if is_named { format!(" {} {name} ", index + 1) } else { format!(" {} ", index + 1) };
+        let style = if index == at { bold().add_modifier(Modifier::REVERSED) } else { dim() };
+        spans.push(Span::styled(text, style));
+        spans.push(Span::raw(" "));
+    }
+    Line::from(spans)
+}
+
+/// What the reader must know beside the figures.
+pub(crate) fn remark(remark: &Diagnostic, columns: u16) -> Vec<Line<'static>> {
+    let text = for_terminal(&format!("{}: {}", remark.severity, remark.what));
+    let wrapped = wrap(&text, usize::from(columns).saturating_sub(3));
+    wrapped.into_iter().map(|line| Line::styled(format!("  {line}"), dim())).collect()
+}

@@ -1,0 +1,3 @@
+//! What tests of pages, keys and screens share.
+
+pub(super) mod sample;

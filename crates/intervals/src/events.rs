@@ -1,0 +1,226 @@
+//! Pairs of records become intervals: uprobes, USDT probes and tracepoints that the capture holds samples of.
+//!
+//! Input: the records and the names of two events. Output: intervals with the events' other numeric fields as counters.
+//! Where begin and end are the same event, each occurrence ends one interval and begins the next (frames, ticks).
+
+mod fields;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::{
+    Counter, Cpu, FileOffset, Interval, IntervalId, Severity, ThreadId, TimeConversion, Tsc, TscRange,
+};
+use perfdata::{PerfData, Record, Sample};
+
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::findings::{Findings, Origin};
+use crate::interval_set::IntervalSet;
+use crate::pairing::{self, Mark, MarkKind};
+use fields::Fields;
+
+/// Two events that begin and end an interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventPair {
+    /// The event that begins it, as `perf script` names it: `probe_app:start`.
+    pub begin: String,
+    /// The event that ends it; the same as `begin` for the time between two occurrences.
+    pub end: String,
+    /// The field of both that pairs them across threads; without it they nest on each thread.
+    pub key: Option<String>,
+}
+
+/// One occurrence of the begin or the end event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventOccurrence {
+    /// Whether it is the begin event (of a pair of different ones).
+    pub is_begin: bool,
+    /// When.
+    pub time: Tsc,
+    /// Who was on the CPU.
+    pub thread: Option<ThreadId>,
+    /// Where.
+    pub cpu: Option<Cpu>,
+    /// The value of the key's field.
+    pub key: Option<Box<str>>,
+    /// The other numeric fields.
+    pub counters: Vec<Counter>,
+    /// The record.
+    pub offset: FileOffset,
+}
+
+/// Intervals from the records of `capture`.
+///
+/// # Errors
+/// [`Error::ClockNotJoined`] without a conversion from TSC; [`Error::NoSuchEvent`] where an event does not occur, or
+/// lacks the key's field: the reason lists what there is.
+pub fn from_events(
+    capture: &PerfData,
+    pair: &EventPair,
+    conversion: Option<TimeConversion>,
+) -> Result<IntervalSet, Error> {
+    let Some(conversion) = conversion else {
+        return Err(Error::ClockNotJoined {
+            clock: Clock::Perf,
+            why: "the capture holds no TSC conversion (TIME_CONV), so its records cannot be matched with the trace; record without -k/--clockid".to_owned(),
+        });
+    };
+    let mut findings = Findings::new();
+    let mut reading = Reading { pair, fields: HashMap::new(), seen: [false; 2] };
+    let mut occurrences = Vec::new();
+    for record in capture.records() {
+        let Record::Sample(sample) = &record.record else { continue };
+        let Some(is_begin) = reading.role(sample) else { continue };
+        let Some(time) = record.time else {
+            findings.add(Severity::Warning, "samples without time", Origin::Record(record.offset), || {
+                "the sample has no time: it is left out".to_owned()
+            });
+            continue;
+        };
+        let (key, counters) = reading.read(sample)?;
+        let time = conversion.to_tsc(time);
+        occurrences.push(EventOccurrence {
+            is_begin,
+            time,
+            thread: record.thread,
+            cpu: record.cpu,
+            key,
+            counters,
+            offset: record.offset,
+        });
+    }
+    reading.both_seen(capture)?;
+    Ok(pair_events(pair, occurrences, findings))
+}
+
+/// What is known of the two events while reading.
+struct Reading<'a> {
+    pair: &'a EventPair,
+    fields: HashMap<u64, Fields>,
+    seen: [bool; 2],
+}
+
+impl Reading<'_> {
+    /// Whether the sample begins an interval (true) or ends one (false); `None` where it is of neither event.
+    fn role(&mut self, sample: &Sample<'_>) -> Option<bool> {
+        let name = sample.event_name()?;
+        let (begins, ends) = (name == self.pair.begin, name == self.pair.end);
+        if !begins && !ends {
+            return None;
+        }
+        self.seen[0] |= begins;
+        self.seen[1] |= ends;
+        Some(begins)
+    }
+
+    fn read(&mut self, sample: &Sample<'_>) -> Result<(Option<Box<str>>, Vec<Counter>), Error> {
+        let (Some(format), Some(raw)) = (sample.format(), sample.raw) else {
+            return match &self.pair.key {
+                None => Ok((None, Vec::new())),
+                Some(key) => Err(Error::NoSuchEvent {
+                    event: sample.event_name().unwrap_or_default().to_owned(),
+                    why: format!(
+                        "its samples carry no fields (record it with -R), so --key {key} cannot be read"
+                    ),
+                }),
+            };
+        };
+        if !self.fields.contains_key(&format.id()) {
+            let fields = Fields::of(format, self.pair.key.as_deref())?;
+            self.fields.insert(format.id(), fields);
+        }
+        let fields = &self.fields[&format.id()];
+        Ok((fields.key(format, raw), fields.counters(format, raw)))
+    }
+
+    fn both_seen(&self, capture: &PerfData) -> Result<(), Error> {
+        for (seen, event) in self.seen.iter().zip([&self.pair.begin, &self.pair.end]) {
+            if *seen {
+                continue;
+            }
+            let names: Vec<&str> = capture.attrs().iter().filter_map(|attr| attr.name.as_deref()).collect();
+            let why = if names.contains(&event.as_str()) {
+                "the event was recorded, but never occurred".to_owned()
+            } else {
+                format!("the capture recorded {}", names[..names.len().min(60)].join(", "))
+            };
+            return Err(Error::NoSuchEvent { event: event.clone(), why });
+        }
+        Ok(())
+    }
+}
+
+/// Pairs occurrences, given in order of time.
+pub fn pair_events(
+    pair: &EventPair,
+    occurrences: impl IntoIterator<Item = EventOccurrence>,
+    findings: Findings,
+) -> IntervalSet {
+    if pair.begin == pair.end {
+        return consecutive(&pair.begin, occurrences, findings);
+    }
+    let label: Arc<str> = pair.begin.as_str().into();
+    let mark = |occurrence: EventOccurrence| Mark {
+        kind: if occurrence.is_begin { MarkKind::Begin } else { MarkKind::End },
+        label: Arc::clone(&label),
+        key: occurrence.key,
+        at: occurrence.time,
+        thread: occurrence.thread,
+        cpu: occurrence.cpu,
+        id: None,
+        counters: if occurrence.is_begin { occurrence.counters } else { of_end(occurrence.counters) },
+        origin: Origin::Record(occurrence.offset),
+    };
+    pairing::pair(occurrences.into_iter().map(mark).collect(), findings)
+}
+
+/// The end's counters, distinguished from those of the begin.
+fn of_end(mut counters: Vec<Counter>) -> Vec<Counter> {
+    for counter in &mut counters {
+        counter.name.insert_str(0, "end.");
+    }
+    counters
+}
+
+/// What an occurrence has in common with the next one of its chain.
+#[derive(PartialEq, Eq, Hash)]
+enum Lane {
+    Keyed(Box<str>),
+    Idle(Option<Cpu>),
+    Thread(Option<ThreadId>),
+}
+
+/// The time from each occurrence to the next one with its key, or on its thread. Counters are those of the begin.
+fn consecutive(
+    label: &str,
+    occurrences: impl IntoIterator<Item = EventOccurrence>,
+    findings: Findings,
+) -> IntervalSet {
+    let mut last: HashMap<Lane, EventOccurrence> = HashMap::new();
+    let mut intervals = Vec::new();
+    for occurrence in occurrences {
+        let lane = match &occurrence.key {
+            Some(key) => Lane::Keyed(key.clone()),
+            None if occurrence.thread.is_none_or(ThreadId::is_idle) => Lane::Idle(occurrence.cpu),
+            None => Lane::Thread(occurrence.thread),
+        };
+        let (stop, stop_thread, record) = (occurrence.time, occurrence.thread, occurrence.offset);
+        let Some(begin) = last.insert(lane, occurrence) else { continue };
+        let range = TscRange::new(begin.time, stop);
+        let mut interval = Interval::new(IntervalId(0), label, range, begin.thread);
+        interval.key = begin.key.map(String::from);
+        interval.stop_thread = stop_thread;
+        interval.counters = begin.counters;
+        interval.record = Some(record);
+        intervals.push(interval);
+    }
+    intervals.sort_by_key(|interval| interval.range.start);
+    for (number, interval) in (0..).zip(&mut intervals) {
+        interval.id = IntervalId(number);
+    }
+    findings.into_set(intervals)
+}
+
+#[cfg(test)]
+mod tests;

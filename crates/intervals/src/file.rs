@@ -1,0 +1,186 @@
+//! Reads interval files: `VTune`'s CSV and our own two forms, which differ in the first line.
+//!
+//! Input: a path, or any byte stream, and the clocks that are known from elsewhere. Output: intervals in ticks with a
+//! diagnostic for each line that could not be used. `docs/interval-file.md` is the contract.
+
+mod cells;
+mod columns;
+mod draft;
+mod lines;
+mod mark_context;
+mod marks;
+mod objects;
+mod pairs;
+mod utc;
+mod vtune;
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use crate::clock::{Clock, Clocks};
+use crate::error::Error;
+use crate::findings::Findings;
+use crate::interval_set::IntervalSet;
+use draft::Draft;
+use lines::{Line, Lines};
+use objects::Header;
+use vtune::Columns;
+
+/// Reads an interval file, in any of the three forms; clock pairs also from `PATH.clocks`.
+///
+/// # Errors
+/// [`Error::Read`], [`Error::EmptyFile`], [`Error::UnknownFormat`], [`Error::Header`], [`Error::Version`],
+/// [`Error::UnknownClock`]; [`Error::ClockNotJoined`] where the times cannot be converted to the TSC. Single lines never
+/// end the reading.
+pub fn read_interval_file(path: &Path, clocks: &Clocks) -> Result<IntervalSet, Error> {
+    let mut draft = Source::new(path, open(path)?).read()?;
+    if !matches!(draft.clock, Clock::Tsc | Clock::Perf) {
+        let mut sidecar = path.as_os_str().to_owned();
+        sidecar.push(".clocks");
+        let sidecar = PathBuf::from(sidecar);
+        if sidecar.exists() {
+            Source::new(&sidecar, open(&sidecar)?).read_pairs(&mut draft)?;
+        }
+    }
+    draft.finish(clocks)
+}
+
+/// Reads an interval file from `reader`; `path` only names it.
+///
+/// # Errors
+/// As [`read_interval_file`].
+pub fn read_intervals(path: &Path, reader: impl Read, clocks: &Clocks) -> Result<IntervalSet, Error> {
+    Source::new(path, reader).read()?.finish(clocks)
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+struct Source<'a, R> {
+    path: &'a Path,
+    lines: Lines<BufReader<R>>,
+}
+
+/// The first line, understood.
+enum Form {
+    Vtune(Clock, Columns),
+    Csv(Clock),
+    Objects(Clock),
+}
+
+impl<'a, R: Read> Source<'a, R> {
+    fn new(path: &'a Path, reader: R) -> Source<'a, R> {
+        Source { path, lines: Lines::new(BufReader::with_capacity(1 << 18, reader)) }
+    }
+
+    fn read(mut self) -> Result<Draft, Error> {
+        let path = self.path.to_owned();
+        let read_error = |source| Error::Read { path: path.clone(), source };
+        let first = match self.lines.read().map_err(read_error)? {
+            None => return Err(Error::EmptyFile { path }),
+            Some(Line::TooLong) => return Err(self.unknown_format(b"a line of more than 1 MiB")),
+            Some(Line::Text(text)) => text.to_vec(),
+        };
+        let findings = Findings::in_file(path.display().to_string());
+        match self.form(&first)? {
+            Form::Vtune(clock, columns) => {
+                let mut draft = Draft::new(clock, findings);
+                vtune::read(&mut self.lines, &columns, &mut draft).map_err(read_error)?;
+                Ok(draft)
+            }
+            Form::Csv(clock) => {
+                let mut draft = Draft::new(clock, findings);
+                let header = columns::read(&mut self.lines, &mut draft).map_err(read_error)?;
+                header.map(|()| draft).map_err(|what| self.header_error(what))
+            }
+            Form::Objects(clock) => {
+                let mut draft = Draft::new(clock, findings);
+                objects::read(&mut self.lines, &mut draft).map_err(read_error)?;
+                Ok(draft)
+            }
+        }
+    }
+
+    /// Reads a file of clock pairs into `draft`; its diagnostics name that file.
+    fn read_pairs(mut self, draft: &mut Draft) -> Result<(), Error> {
+        let mut pairs = Draft::new(draft.clock, Findings::in_file(self.path.display().to_string()));
+        let read = pairs::read(&mut self.lines, &mut pairs);
+        read.map_err(|source| Error::Read { path: self.path.to_owned(), source })?;
+        draft.pairs.append(&mut pairs.pairs);
+        draft.findings.extend(pairs.findings.into_diagnostics());
+        Ok(())
+    }
+
+    fn form(&self, first: &[u8]) -> Result<Form, Error> {
+        let text = first.trim_ascii();
+        let form = if text.starts_with(b"{") {
+            let header: Header = serde_json::from_slice(text).map_err(|error| {
+                self.header_error(format!(
+                    "the header {{\"tailtrace-intervals\": 1, \"clock\": …}} is wrong: {error}"
+                ))
+            })?;
+            self.expect_version(header.version)?;
+            Form::Objects(self.clock(header.clock.as_deref())?)
+        } else if let Some(header) = text.strip_prefix(b"#") {
+            let header = String::from_utf8_lossy(header).into_owned();
+            let mut words = header.split_ascii_whitespace();
+            if words.next() != Some("tailtrace-intervals") {
+                return Err(self.unknown_format(first));
+            }
+            let version = words.next().and_then(|word| cells::unsigned(word.as_bytes()));
+            self.expect_version(
+                version.ok_or_else(|| self.header_error("the version number is missing".to_owned()))?,
+            )?;
+            Form::Csv(self.clock(words.find_map(|word| word.strip_prefix("clock=")))?)
+        } else if memchr::memmem::find(&text.to_ascii_lowercase(), b"start_tsc").is_some() {
+            let columns = vtune::columns(text).map_err(|what| self.header_error(what))?;
+            Form::Vtune(usable(&columns.clock)?, columns)
+        } else {
+            return Err(self.unknown_format(first));
+        };
+        Ok(form)
+    }
+
+    fn expect_version(&self, version: u64) -> Result<(), Error> {
+        if version == 1 { Ok(()) } else { Err(Error::Version { path: self.path.to_owned(), version }) }
+    }
+
+    fn clock(&self, name: Option<&str>) -> Result<Clock, Error> {
+        let missing = || {
+            self.header_error(
+                "the header names no clock: write clock=tsc, or another of docs/interval-file.md".to_owned(),
+            )
+        };
+        usable(name.ok_or_else(missing)?)
+    }
+
+    fn header_error(&self, what: String) -> Error {
+        Error::Header { path: self.path.to_owned(), line: self.lines.number(), what }
+    }
+
+    fn unknown_format(&self, first: &[u8]) -> Error {
+        let shown = &first[..first.len().min(60)];
+        Error::UnknownFormat {
+            path: PathBuf::from(self.path),
+            found: if shown.is_empty() {
+                "an empty line".to_owned()
+            } else {
+                format!("\"{}\"", shown.escape_ascii())
+            },
+        }
+    }
+}
+
+/// The clock of this name; one without any conversion is refused before a long file is read.
+fn usable(name: &str) -> Result<Clock, Error> {
+    let clock: Clock = name.parse()?;
+    if clock == Clock::Qpc {
+        Clocks::default().join(clock)?;
+    }
+    Ok(clock)
+}
+
+#[cfg(test)]
+mod tests;

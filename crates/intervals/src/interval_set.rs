@@ -1,0 +1,12 @@
+//! What every source of intervals gives.
+
+use model::{Diagnostic, Interval};
+
+/// Intervals of one source, and what was wrong with it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IntervalSet {
+    /// In order of their starts, then of their ids.
+    pub intervals: Vec<Interval>,
+    /// What could not be used, and why.
+    pub diagnostics: Vec<Diagnostic>,
+}

@@ -1,0 +1,245 @@
+//! Feeds the records of a capture, in the order of time, to the tracks of its CPUs.
+
+use std::collections::BTreeMap;
+
+use model::{Cpu, PerfTime, Pid, ThreadId, Tid};
+
+use super::cpu_track::{At, CpuTrack, SchedSwitch};
+use super::task_state::TaskStates;
+use super::{LeaveReason, Run, Schedule};
+use crate::ordered_records::OrderedRecords;
+use crate::record::{Record, Sample, TimedRecord};
+use crate::tracepoint::{TracepointField, TracepointFormat};
+
+/// Stands for a process that is not known.
+const UNKNOWN_PROCESS: Pid = Pid(-1);
+
+impl Schedule {
+    /// Which thread ran where and when, by the records of a capture.
+    pub(crate) fn of(records: &OrderedRecords) -> Schedule {
+        let sched_switch = records.formats.iter().find(|format| format.name() == "sched:sched_switch");
+        let reader = sched_switch.and_then(SchedSwitchReader::of);
+        let mut tracks = Tracks::default();
+        let mut last_time = PerfTime::default();
+        for record in records.all() {
+            tracks.learn_processes(&record);
+            if let Some(time) = record.time {
+                last_time = last_time.max(time);
+                tracks.record(&record, time, reader.as_ref());
+            }
+        }
+        tracks.finish(last_time)
+    }
+
+    /// A schedule of runs that do not overlap on any CPU, in any order: for schedules that come from no file.
+    pub fn from_runs(mut runs: Vec<Run>) -> Schedule {
+        runs.sort_by_key(|run| (run.start, run.cpu));
+        cut_double_presence(&mut runs);
+        let mut schedule = Schedule::default();
+        for (index, run) in runs.iter().enumerate() {
+            schedule.by_cpu.entry(run.cpu).or_default().push(index);
+            if !run.thread.is_idle() {
+                schedule.by_thread.entry(run.thread.tid).or_default().push(index);
+            }
+        }
+        schedule.tells_switches =
+            runs.iter().any(|run| run.start_record.is_some() || run.stop_record.is_some());
+        schedule.hides_preemptions =
+            runs.iter().any(|run| run.thread.is_idle() && run.leave == LeaveReason::Slept(None));
+        schedule.runs = runs;
+        schedule
+    }
+}
+
+/// A thread cannot be on two CPUs. Where contradictory records say so, the earlier run ends when the later begins.
+fn cut_double_presence(runs: &mut Vec<Run>) {
+    let mut latest: BTreeMap<Tid, usize> = BTreeMap::new();
+    for index in 0..runs.len() {
+        let (thread, start) = (runs[index].thread, runs[index].start);
+        if thread.is_idle() {
+            continue;
+        }
+        if let Some(earlier) = latest.insert(thread.tid, index).map(|earlier| &mut runs[earlier])
+            && earlier.stop > start
+        {
+            (earlier.stop, earlier.leave, earlier.stop_record) = (start, LeaveReason::Unknown, None);
+            earlier.stop_late_ns = 0;
+        }
+    }
+    runs.retain(|run| run.start < run.stop);
+}
+
+/// The tracks of all CPUs.
+#[derive(Debug, Default)]
+pub(super) struct Tracks {
+    cpus: BTreeMap<Cpu, CpuTrack>,
+    /// The CPU on which a thread is, as far as is known.
+    whereabouts: BTreeMap<Tid, Cpu>,
+    /// The process of each thread, the latest known.
+    processes: BTreeMap<Tid, Pid>,
+    runs: Vec<Run>,
+}
+
+impl Tracks {
+    /// `sched_switch` names threads without their processes; other records know these.
+    fn learn_processes(&mut self, record: &TimedRecord<'_>) {
+        let named = match record.record {
+            Record::Comm { thread, .. } | Record::Fork { thread, .. } => Some(thread),
+            Record::Mmap(mmap) | Record::Mmap2(mmap) => Some(mmap.thread),
+            Record::SwitchCpuWide { other, .. } => Some(other),
+            _ => None,
+        };
+        for thread in [record.thread, named].into_iter().flatten() {
+            if thread.tid.0 > 0 && thread.pid.0 > 0 {
+                self.processes.insert(thread.tid, thread.pid);
+            }
+        }
+    }
+
+    fn thread(&self, tid: Tid) -> ThreadId {
+        let pid = if tid.0 == 0 { Pid(0) } else { *self.processes.get(&tid).unwrap_or(&UNKNOWN_PROCESS) };
+        ThreadId { pid, tid }
+    }
+
+    fn record(&mut self, record: &TimedRecord<'_>, time: PerfTime, reader: Option<&SchedSwitchReader<'_>>) {
+        let Some(cpu) = record.cpu else { return };
+        let at = At { cpu, time, record: record.offset };
+        let current = record.thread.filter(|thread| thread.tid.0 >= 0);
+        match &record.record {
+            Record::Switch { out: true, preempt } => self.out(at, current, None, *preempt),
+            Record::SwitchCpuWide { out: true, preempt, other } => {
+                self.out(at, current, Some(*other), *preempt);
+            }
+            Record::Switch { out: false, .. } => self.switched_in(at, current, None),
+            Record::SwitchCpuWide { out: false, other, .. } => self.switched_in(at, current, Some(*other)),
+            Record::ItraceStart { thread } => {
+                self.present(at, Some(*thread).filter(|thread| thread.tid.0 >= 0));
+            }
+            Record::Lost { .. } => self.lost(at),
+            Record::Sample(sample) => match reader.and_then(|reader| reader.read(sample)) {
+                Some((prev, next, leave)) => {
+                    let (prev, next) = (self.thread(prev), self.thread(next));
+                    self.sched_switch(SchedSwitch { prev, next, leave, at });
+                }
+                None => self.present(at, current),
+            },
+            _ => self.present(at, current),
+        }
+    }
+
+    fn track(&mut self, at: At) -> &mut CpuTrack {
+        self.cpus.entry(at.cpu).or_insert_with(|| CpuTrack::new(at.cpu, at.time))
+    }
+
+    pub(super) fn out(&mut self, at: At, prev: Option<ThreadId>, next: Option<ThreadId>, preempt: bool) {
+        let next = next.filter(|thread| thread.tid.0 >= 0);
+        self.leave_other_cpu(at, next);
+        let mut runs = std::mem::take(&mut self.runs);
+        self.track(at).switch_out(at, prev, next, preempt, &mut runs);
+        self.runs = runs;
+        self.settle(at);
+    }
+
+    pub(super) fn switched_in(&mut self, at: At, next: Option<ThreadId>, prev: Option<ThreadId>) {
+        let Some(next) = next else {
+            self.present(at, None);
+            return;
+        };
+        self.leave_other_cpu(at, Some(next));
+        let mut runs = std::mem::take(&mut self.runs);
+        self.track(at).switch_in(at, next, prev.filter(|thread| thread.tid.0 >= 0), &mut runs);
+        self.runs = runs;
+        self.settle(at);
+    }
+
+    pub(super) fn sched_switch(&mut self, switch: SchedSwitch) {
+        let at = switch.at;
+        let mut runs = std::mem::take(&mut self.runs);
+        self.track(at).sched_switch(switch, &mut runs);
+        self.runs = runs;
+        self.settle(at);
+    }
+
+    pub(super) fn present(&mut self, at: At, thread: Option<ThreadId>) {
+        let mut runs = std::mem::take(&mut self.runs);
+        self.track(at).present(at, thread, &mut runs);
+        self.runs = runs;
+        self.settle(at);
+    }
+
+    pub(super) fn lost(&mut self, at: At) {
+        let mut runs = std::mem::take(&mut self.runs);
+        self.track(at).lost(at, &mut runs);
+        self.runs = runs;
+    }
+
+    /// A thread that comes on here has left the CPU where it was, even if no record says so.
+    fn leave_other_cpu(&mut self, at: At, thread: Option<ThreadId>) {
+        let Some(thread) = thread.filter(|thread| !thread.is_idle()) else { return };
+        let other = self.whereabouts.get(&thread.tid).filter(|&&cpu| cpu != at.cpu);
+        if let Some(track) = other.and_then(|cpu| self.cpus.get_mut(cpu)) {
+            track.left_unseen(thread.tid, &mut self.runs);
+        }
+    }
+
+    /// Notes where the thread that is on this CPU now is, and takes it off any other.
+    fn settle(&mut self, at: At) {
+        let on = self.cpus.get(&at.cpu).and_then(CpuTrack::on_cpu).filter(|thread| !thread.is_idle());
+        let Some(thread) = on else { return };
+        self.leave_other_cpu(at, Some(thread));
+        self.whereabouts.insert(thread.tid, at.cpu);
+    }
+
+    pub(super) fn finish(mut self, end: PerfTime) -> Schedule {
+        for track in self.cpus.values_mut() {
+            track.finish(end, &mut self.runs);
+        }
+        for run in &mut self.runs {
+            if run.thread.pid == UNKNOWN_PROCESS
+                && let Some(&pid) = self.processes.get(&run.thread.tid)
+            {
+                run.thread.pid = pid;
+            }
+        }
+        Schedule::from_runs(self.runs)
+    }
+}
+
+/// Reads the three fields of `sched:sched_switch` that matter here.
+struct SchedSwitchReader<'a> {
+    format: &'a TracepointFormat,
+    prev_pid: &'a TracepointField,
+    next_pid: &'a TracepointField,
+    prev_state: &'a TracepointField,
+    states: TaskStates,
+}
+
+impl<'a> SchedSwitchReader<'a> {
+    fn of(format: &'a TracepointFormat) -> Option<SchedSwitchReader<'a>> {
+        Some(SchedSwitchReader {
+            format,
+            prev_pid: format.field("prev_pid")?,
+            next_pid: format.field("next_pid")?,
+            prev_state: format.field("prev_state")?,
+            states: TaskStates::of(format),
+        })
+    }
+
+    fn read(&self, sample: &Sample<'_>) -> Option<(Tid, Tid, LeaveReason)> {
+        if sample.format()?.id() != self.format.id() {
+            return None;
+        }
+        let raw = sample.raw?;
+        let tid = |field: &TracepointField| {
+            field
+                .value(raw)?
+                .as_i64()
+                .and_then(|tid| i32::try_from(tid).ok())
+                .filter(|&tid| tid >= 0)
+                .map(Tid)
+        };
+        #[allow(clippy::cast_sign_loss)] // A set of bits in a signed field.
+        let state = self.prev_state.value(raw)?.as_i64()? as u64;
+        Some((tid(self.prev_pid)?, tid(self.next_pid)?, self.states.leave_reason(state)))
+    }
+}

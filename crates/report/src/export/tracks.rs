@@ -1,0 +1,50 @@
+//! An outlier as tracks: its name, its segments by level and thread, the threads' names.
+
+use std::collections::BTreeMap;
+
+use crate::outlier::{OutlierReport, SegmentReport};
+
+/// Deeper `during` is left out.
+const DEEPEST: usize = 8;
+
+/// `order 50`, not escaped.
+pub(super) fn name(outlier: &OutlierReport) -> String {
+    format!("{} {}", outlier.label, outlier.id).trim().to_owned()
+}
+
+/// All segments with their level: 0 for those of the sum, else how deep below a wait.
+pub(super) fn all_segments(outlier: &OutlierReport) -> Vec<(usize, &SegmentReport)> {
+    fn add<'a>(segments: &'a [SegmentReport], level: usize, all: &mut Vec<(usize, &'a SegmentReport)>) {
+        for segment in segments {
+            all.push((level, segment));
+            if level < DEEPEST {
+                add(&segment.during, level + 1, all);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    add(&outlier.segments, 0, &mut all);
+    all
+}
+
+/// The segments of each level and thread, in order of time.
+pub(super) fn by_thread(outlier: &OutlierReport) -> BTreeMap<(usize, Option<i32>), Vec<&SegmentReport>> {
+    let mut threads: BTreeMap<_, Vec<&SegmentReport>> = BTreeMap::new();
+    for (level, segment) in all_segments(outlier) {
+        threads.entry((level, segment.tid)).or_default().push(segment);
+    }
+    for segments in threads.values_mut() {
+        segments.sort_by_key(|segment| segment.offset_ns);
+    }
+    threads
+}
+
+/// `engine 412`, `tid 130`, `unknown thread`; not escaped.
+pub(super) fn thread_name(outlier: &OutlierReport, tid: Option<i32>) -> String {
+    let Some(tid) = tid else { return "unknown thread".to_owned() };
+    let own = [&outlier.start_thread, &outlier.stop_thread].into_iter().flatten();
+    match own.into_iter().find(|thread| thread.tid == tid && !thread.comm.is_empty()) {
+        Some(thread) => format!("{} {tid}", thread.comm),
+        None => format!("tid {tid}"),
+    }
+}

@@ -1,0 +1,44 @@
+//! Addresses in processes to source lines: [`Lines`](crate::lines::Lines) for [`ProcessImages`].
+
+use model::{Pid, Tsc};
+
+use super::ProcessImages;
+use crate::lines::Frame;
+use crate::timeline::KERNEL_HALF;
+
+impl ProcessImages {
+    /// The source lines of `address` in `pid`'s address space at `at`, innermost function first; one frame without a
+    /// line where only a symbol is known, none where nothing is.
+    pub fn lines(&self, pid: Pid, address: u64, at: Tsc) -> Vec<Frame> {
+        let mut frames = self.recorded_lines(pid, address, at).unwrap_or_default();
+        let symbol = self.function_at(pid, address, at).map(|function| function.name.to_string());
+        if frames.is_empty() {
+            frames.extend(symbol.map(|function| Frame {
+                function,
+                file: None,
+                line: None,
+                column: None,
+                inlined: false,
+            }));
+            return frames;
+        }
+        // A line table without functions (assembly): the symbol names the outermost frame.
+        if let Some(outermost) = frames.last_mut().filter(|frame| frame.function.is_empty()) {
+            outermost.function = symbol.unwrap_or_default();
+        }
+        for frame in frames.iter_mut().filter(|frame| frame.function.is_empty()) {
+            "[unknown]".clone_into(&mut frame.function);
+        }
+        frames
+    }
+
+    fn recorded_lines(&self, pid: Pid, address: u64, at: Tsc) -> Option<Vec<Frame>> {
+        if address >= KERNEL_HALF {
+            let (lines, slide) = self.kernel().lines()?;
+            return Some(lines.at(address.wrapping_sub(slide)));
+        }
+        let piece = self.user_piece(pid, address, at)?;
+        let svma = piece.image.code(&self.search)?.svma(piece.file_offset(address), &piece.mapped())?;
+        Some(piece.image.lines(&self.search)?.at(svma))
+    }
+}
