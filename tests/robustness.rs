@@ -10,6 +10,8 @@ mod damaged_captures;
 mod interval_files;
 mod next_steps;
 mod outputs;
+mod packing;
+mod strangers;
 
 use std::process::{Command, Output};
 

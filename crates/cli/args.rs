@@ -162,6 +162,9 @@ pub(crate) struct BundleArgs {
     /// Leaves the binaries and debug files out.
     #[arg(long)]
     pub(crate) no_binaries: bool,
+    /// Also packs programs of which nothing but the path shows that they are the recorded ones.
+    #[arg(long, conflicts_with = "no_binaries")]
+    pub(crate) pack_unverified: bool,
 }
 
 #[derive(Debug, Args)]
@@ -283,6 +286,13 @@ pub(crate) struct CodeArgs {
     /// The kernel's symbols, in the format of /proc/kallsyms.
     #[arg(long, value_name = "FILE")]
     pub(crate) kallsyms: Option<PathBuf>,
+    /// Look for source files beneath this directory.
+    // The group of the options that name intervals is called `source`, too.
+    #[arg(id = "source directory", long = "source", value_name = "DIR")]
+    pub(crate) source: Option<PathBuf>,
+    /// Ask the servers of DEBUGINFOD_URLS even for a bundle; for a capture they are asked anyway.
+    #[arg(long)]
+    pub(crate) debuginfod: bool,
 }
 
 /// How much is decoded, and by how many.

@@ -48,7 +48,7 @@ const CRATES: [Floors; 3] = [
             ("instructions", &["request", "error", "capture", "intervals_of"]),
             ("checks", &["capture"]),
             ("population", &["capture"]),
-            ("hot_code", &["capture"]),
+            ("hot_code", &["request", "capture"]),
             ("study", &["request", "error", "capture", "intervals_of", "checks", "population", "hot_code"]),
             ("slice", &["request", "error", "capture", "study"]),
             ("bundle", &["request", "error", "capture", "study", "slice"]),

@@ -13,6 +13,7 @@ mod pack;
 mod readme;
 mod unpack;
 
+pub use binaries::{LeftOut, Packed, PackedFile, Packing, Why};
 pub use contents::contents;
 pub use layout::Content;
 pub use open::Opened;

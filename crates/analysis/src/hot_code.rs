@@ -8,6 +8,6 @@ mod sources;
 mod stopwatch;
 mod timing;
 
-pub use sources::source_lines;
+pub use sources::SourcePlaces;
 
 pub(crate) use timing::Timing;

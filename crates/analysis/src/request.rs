@@ -38,12 +38,25 @@ pub struct Code {
     pub vmlinux: Option<PathBuf>,
     /// The kernel's symbols, in the format of /proc/kallsyms.
     pub kallsyms: Option<PathBuf>,
+    /// Source files are looked for beneath this directory.
+    pub source: Option<PathBuf>,
+    /// Whether the debuginfod servers of `DEBUGINFOD_URLS` are asked even for a bundle.
+    pub debuginfod: bool,
+    /// Nothing else of this machine is looked at: neither the recorded paths nor perf's cache, the system's debug files or, unless
+    /// [`Code::debuginfod`] says so, servers. So it is for a bundle, which brings what it needs: what it names of this machine
+    /// is none of its business.
+    pub contained: bool,
 }
 
 impl Code {
     /// Those that are set, under the names of the options that they have with perf and with tailtrace.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let all = [("--symfs", &self.symfs), ("--vmlinux", &self.vmlinux), ("--kallsyms", &self.kallsyms)];
+        let all = [
+            ("--symfs", &self.symfs),
+            ("--vmlinux", &self.vmlinux),
+            ("--kallsyms", &self.kallsyms),
+            ("--source", &self.source),
+        ];
         all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
     }
 }

@@ -33,8 +33,8 @@ impl InputArgs {
 impl CodeArgs {
     /// Where they say the code is.
     pub(crate) fn request(&self) -> Code {
-        let CodeArgs { symfs, vmlinux, kallsyms } = self.clone();
-        Code { symfs, vmlinux, kallsyms }
+        let CodeArgs { symfs, vmlinux, kallsyms, source, debuginfod } = self.clone();
+        Code { symfs, vmlinux, kallsyms, source, debuginfod, contained: false }
     }
 }
 

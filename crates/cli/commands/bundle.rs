@@ -1,5 +1,6 @@
 //! `tailtrace bundle`: some outliers for a ticket.
 
+use analysis::bundle::Packing;
 use analysis::study::{Listing, Outcome as Explained};
 use analysis::{bundle, slice};
 use anyhow::{Result, ensure};
@@ -22,8 +23,16 @@ pub(super) fn run(args: &BundleArgs) -> Result<Outcome> {
     if outcome == Explained::NothingSelected {
         return Ok(outcome.into());
     }
-    let files = bundle::contents(&mut slice, !args.no_binaries).map_err(advice::on)?;
+    let packing = match args {
+        BundleArgs { no_binaries: true, .. } => Packing::Nothing,
+        BundleArgs { pack_unverified: true, .. } => Packing::Unverified,
+        _ => Packing::Verified,
+    };
+    let (files, packed) = bundle::contents(&mut slice, packing).map_err(advice::on)?;
     bundle::write(&args.output, &files).map_err(advice::on)?;
+    if packing != Packing::Nothing {
+        output::print_result(&packed.to_string())?;
+    }
     if let Some(redaction) = &slice.redaction {
         output::print_result(&redaction.remains(!args.no_binaries))?;
     }

@@ -51,6 +51,20 @@ pub struct Mapping {
     pub path: String,
     /// The file's identity where the recording says it.
     pub build_id: Option<BuildId>,
+    /// Which file it was on the recorded machine, where the recording says it.
+    pub inode: Option<InodeId>,
+}
+
+/// A file on a machine, as `PERF_RECORD_MMAP2` names it: it was this very file, though not necessarily with these contents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InodeId {
+    /// Major and minor number of the file system's device.
+    pub device: (u32, u32),
+    /// The inode's number.
+    pub inode: u64,
+    /// How often the inode's number was given to a file, as the file system counts (`FS_IOC_GETVERSION`); zero where it
+    /// does not.
+    pub generation: u64,
 }
 
 /// A change of what the address spaces hold.

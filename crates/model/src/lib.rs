@@ -20,7 +20,7 @@ mod time;
 pub use attribution::{Attribution, PartitionError};
 pub use calls::{CallLayer, CallNode, CallStretch, Calls};
 pub use cause::{Cause, FaultKind, OffCpu, Slower};
-pub use code::{BuildId, CodeBytes, CodeEpoch, CodeSection, MapEvent, Mapping};
+pub use code::{BuildId, CodeBytes, CodeEpoch, CodeSection, InodeId, MapEvent, Mapping};
 pub use cpu_list::CpuList;
 pub use device::Device;
 pub use diagnostic::{Diagnostic, Place, Severity};

@@ -77,7 +77,14 @@ fn mapping(mmap: &Mmap<'_>, build_ids: &BuildIds<'_>) -> Option<Mapping> {
     let path = mmap.path_text().into_owned();
     let build_id = BuildId::new(mmap.build_id).or_else(|| build_ids.by_path(&path));
     let range = mmap.address..mmap.address.saturating_add(mmap.len);
-    Some(Mapping { pid: mmap.thread.pid, range, file_offset: mmap.file_offset, path, build_id })
+    Some(Mapping {
+        pid: mmap.thread.pid,
+        range,
+        file_offset: mmap.file_offset,
+        path,
+        build_id,
+        inode: mmap.inode,
+    })
 }
 
 /// Build ids of the feature section by path.

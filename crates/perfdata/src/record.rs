@@ -14,7 +14,7 @@ pub(crate) mod user;
 
 use std::borrow::Cow;
 
-use model::{Cpu, FileOffset, PerfTime, Pid, ThreadId, TimeConversion};
+use model::{Cpu, FileOffset, InodeId, PerfTime, Pid, ThreadId, TimeConversion};
 
 pub use counters::{Counter, CounterRead, Weight};
 pub use data_source::{DataSource, Distance, MemoryLevel};
@@ -202,6 +202,8 @@ pub struct Mmap<'a> {
     pub executable: bool,
     /// The file's build ID where MMAP2 carries it; empty where not.
     pub build_id: &'a [u8],
+    /// Which file of the recorded machine it was, where MMAP2 says that instead.
+    pub inode: Option<InodeId>,
 }
 
 /// `HEADER_BUILD_ID`, also the entries of the feature section of build ids.

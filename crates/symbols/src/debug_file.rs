@@ -25,10 +25,31 @@ pub(crate) fn find(binary: &CodeFile, search: &SearchPath) -> Option<CodeFile> {
             return Some(file);
         }
     }
-    if build_id.is_none() && !binary.has_debug_link || !may_ask_elfutils(search) {
+    if search.contained
+        && let Some(file) = linked(binary, search)
+    {
+        return Some(file);
+    }
+    // elfutils reads the binary's own debug information first.
+    let has_name = build_id.is_some() || binary.has_debug_link;
+    if !has_name || !may_ask_elfutils(search) || !binary.unpacks_within_bounds() {
         return None;
     }
-    open_matching(&sys::find_debug_file(&binary.path, &folders(search)?)?, binary)
+    let found = sys::find_debug_file(&binary.path, &folders(search)?)?;
+    open_matching(&found, binary).filter(|_| build_id.is_some() || search.admits(&found))
+}
+
+/// The debug file that `binary` names by debug link, beside it or in `.debug` beside it, and nowhere else.
+fn linked(binary: &CodeFile, search: &SearchPath) -> Option<CodeFile> {
+    let (name, crc) = binary.debug_link()?;
+    let folder = binary.path.parent()?;
+    let places = [folder.join(&name), folder.join(".debug").join(&name)];
+    places.iter().filter(|path| path.is_file() && search.admits(path)).find_map(|path| {
+        let file = open_matching(path, binary)?;
+        let mut sum = flate2::Crc::new();
+        sum.update(&file.bytes);
+        (sum.sum() == crc).then_some(file)
+    })
 }
 
 /// The binary itself, where only its build ID is known.
@@ -57,11 +78,11 @@ fn open_matching(path: &Path, binary: &CodeFile) -> Option<CodeFile> {
     (binary.build_id.is_none() || file.build_id == binary.build_id).then_some(file)
 }
 
-/// elfutils asks debuginfod by itself where the environment names servers; who does not want that gets our own search
-/// of the folders only.
+/// elfutils asks debuginfod by itself where the environment names servers, and follows names out of `symfs`; who does
+/// not want that gets our own search of the folders only.
 fn may_ask_elfutils(search: &SearchPath) -> bool {
     let has_servers = std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.is_empty());
-    search.debuginfod || !has_servers
+    search.debuginfod || !has_servers && !search.contained
 }
 
 /// `.build-id/xx/yyyy.debug` in the folders of the recorded system and of this one.
@@ -73,7 +94,7 @@ fn by_build_id(build_id: &BuildId, search: &SearchPath) -> Option<PathBuf> {
 
 fn debug_folders(search: &SearchPath) -> Vec<PathBuf> {
     let recorded = search.symfs.as_ref().map(|root| root.join(&SYSTEM_FOLDER[1..]));
-    recorded.into_iter().chain([PathBuf::from(SYSTEM_FOLDER)]).collect()
+    recorded.into_iter().chain((!search.contained).then(|| PathBuf::from(SYSTEM_FOLDER))).collect()
 }
 
 /// The search path in elfutils' notation: beside the binary, in `.debug` beside it, in the system's folders; each

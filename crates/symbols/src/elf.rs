@@ -3,11 +3,13 @@
 //! Input: bytes of anything. Output: the loadable segments, build ID, debug link and symbols. Nothing of the file is
 //! trusted: sizes are clipped to it, what cannot be read is left out. Format: System V ABI, chapters 4 and 5.
 
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::BuildId;
+use model::{BuildId, InodeId};
 use object::{
     Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SectionIndex, SymbolFlags, elf,
 };
@@ -16,6 +18,7 @@ use crate::error::Error;
 use crate::file_bytes::FileBytes;
 use crate::plt::{self, Stub};
 use crate::symbol_table::{Binding, RawSymbol};
+use crate::unpacking;
 
 /// A part of the file that is loaded into memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub(crate) struct CodeFile {
     pub(crate) has_debug_link: bool,
     /// `false` for a separate debug file: it has the addresses but not the bytes of the code.
     pub(crate) has_code: bool,
+    /// Which file of this machine it is; `None` for bytes that came another way.
+    pub(crate) inode: Option<InodeId>,
 }
 
 impl CodeFile {
@@ -67,8 +72,9 @@ impl CodeFile {
     /// readable as such.
     pub(crate) fn open(path: &Path) -> Result<CodeFile, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        let bytes = Arc::new(FileBytes::open(path).map_err(unreadable)?);
-        CodeFile::of(Arc::new(path.to_owned()), bytes)
+        let (bytes, inode) = FileBytes::open_stored(path).map_err(unreadable)?;
+        let file = CodeFile::of(Arc::new(path.to_owned()), Arc::new(bytes))?;
+        Ok(CodeFile { inode: Some(inode), ..file })
     }
 
     /// The same for bytes that are there already.
@@ -80,6 +86,7 @@ impl CodeFile {
             build_id: None,
             has_debug_link: false,
             has_code: true,
+            inode: None,
         };
         if file.bytes.starts_with(&elf::ELFMAG) {
             let bytes = Arc::clone(&file.bytes);
@@ -156,6 +163,23 @@ impl CodeFile {
     pub(crate) fn symbol(&self, name: &str) -> Option<u64> {
         let parsed = object::File::parse(&self.bytes[..]).ok()?;
         parsed.symbols().find(|symbol| symbol.name() == Ok(name)).map(|symbol| symbol.address())
+    }
+
+    /// Whether it is an ELF file with code to run: a program, a library, the vDSO.
+    pub(crate) fn is_executable_image(&self) -> bool {
+        self.bytes.starts_with(&elf::ELFMAG) && self.segments.iter().any(|segment| segment.executable)
+    }
+
+    /// Whether its compressed sections unpack to no more than is allowed.
+    pub(crate) fn unpacks_within_bounds(&self) -> bool {
+        object::File::parse(&self.bytes[..]).is_ok_and(|parsed| unpacking::is_within_bounds(&parsed))
+    }
+
+    /// The debug file that it names: the file's name and the CRC of its contents (`.gnu_debuglink`).
+    pub(crate) fn debug_link(&self) -> Option<(PathBuf, u32)> {
+        let parsed = object::File::parse(&self.bytes[..]).ok()?;
+        let (name, crc) = parsed.gnu_debuglink().ok().flatten()?;
+        Some((PathBuf::from(OsStr::from_bytes(name)), crc))
     }
 
     /// Whether it has source lines.

@@ -3,7 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use model::InodeId;
 
 use crate::sys;
 
@@ -23,11 +26,27 @@ impl FileBytes {
     /// # Errors
     /// Whatever opening it says; `InvalidInput` where it is no regular file (a directory, a FIFO).
     pub(crate) fn open(path: &Path) -> io::Result<FileBytes> {
-        // Before opening: a FIFO would block, a device could act.
-        if !std::fs::metadata(path)?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        FileBytes::of(open_regular(path)?)
+    }
+
+    /// Maps the regular file at `path`, which must be stored in a file system: what the kernel makes up when it is read
+    /// (`/proc`, `/sys`) is no program, and what devices show is none either. Also says which file it is.
+    ///
+    /// # Errors
+    /// As [`FileBytes::open`].
+    pub(crate) fn open_stored(path: &Path) -> io::Result<(FileBytes, InodeId)> {
+        let file = open_regular(path)?;
+        if is_made_by_kernel(&file) || path.canonicalize()?.starts_with("/dev") {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a file of the kernel's, not a stored one",
+            ));
         }
-        let file = File::open(path)?;
+        let inode = inode_of(&file)?;
+        Ok((FileBytes::of(file)?, inode))
+    }
+
+    fn of(file: File) -> io::Result<FileBytes> {
         if file.metadata()?.len() == 0 {
             // Files under /proc say that they are empty, and cannot be mapped.
             let mut bytes = Vec::new();
@@ -36,6 +55,36 @@ impl FileBytes {
         }
         sys::map_file(&file).map(FileBytes::Mapped)
     }
+}
+
+fn open_regular(path: &Path) -> io::Result<File> {
+    // Before opening: a FIFO would block, a device could act.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path)
+}
+
+/// Whether `file` lies in a file system whose files are made when they are read (`linux/magic.h`).
+fn is_made_by_kernel(file: &File) -> bool {
+    const MAGICS: [i64; 9] = [
+        0x9fa0,      // proc
+        0x6265_6572, // sysfs
+        0x6462_6720, // debugfs
+        0x7472_6163, // tracefs
+        0x7363_6673, // securityfs
+        0x0027_e0eb, // cgroup
+        0x6367_7270, // cgroup2
+        0x6165_676c, // pstore
+        0x6265_6570, // configfs
+    ];
+    rustix::fs::fstatfs(file).is_ok_and(|found| MAGICS.contains(&found.f_type))
+}
+
+fn inode_of(file: &File) -> io::Result<InodeId> {
+    let meta = file.metadata()?;
+    let device = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
+    Ok(InodeId { device, inode: meta.ino(), generation: sys::generation(file).unwrap_or(0) })
 }
 
 impl Deref for FileBytes {

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use model::{BuildId, Diagnostic};
+use model::{BuildId, Diagnostic, InodeId};
 
 use crate::debug_file;
 use crate::elf::{CodeFile, same_build};
@@ -62,6 +62,20 @@ impl ImageKind {
     }
 }
 
+/// What shows that a file of this machine is the recorded one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Identity {
+    /// Both have the same build ID.
+    BuildId,
+    /// It lies beneath `--symfs`: whoever gave that vouches for it; or it belongs to the capture.
+    Given,
+    /// It is the same file of the same device, by device, inode and generation of its MMAP2 records.
+    Inode,
+    /// Nothing but its name.
+    Unknown,
+}
+
 /// A DSO.
 #[derive(Debug)]
 pub(crate) struct Image {
@@ -69,12 +83,23 @@ pub(crate) struct Image {
     pub(crate) name: Arc<str>,
     pub(crate) kind: ImageKind,
     build_id: Option<BuildId>,
+    inodes: Inodes,
     found: OnceLock<Search>,
     debug_file: OnceLock<Option<CodeFile>>,
     symbols: OnceLock<Option<SymbolTable>>,
     lines: OnceLock<Option<Lines>>,
     /// Whether its code was requested and not there.
     missed: AtomicBool,
+    /// Whether it was seen to run.
+    ran: AtomicBool,
+}
+
+/// The files that a DSO's mappings were of, by number: any, none or one; more is as good as none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inodes {
+    Unknown,
+    One(InodeId),
+    Several,
 }
 
 #[derive(Debug)]
@@ -91,11 +116,51 @@ impl Image {
             name: name.into(),
             kind,
             build_id,
+            inodes: Inodes::Unknown,
             found: OnceLock::new(),
             debug_file: OnceLock::new(),
             symbols: OnceLock::new(),
             lines: OnceLock::new(),
             missed: AtomicBool::new(false),
+            ran: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes which file one of its mappings was of.
+    pub(crate) fn note_inode(&mut self, inode: Option<InodeId>) {
+        let Some(inode) = inode else { return };
+        self.inodes = match self.inodes {
+            Inodes::Unknown => Inodes::One(inode),
+            Inodes::One(known) if known == inode => return,
+            _ => Inodes::Several,
+        };
+    }
+
+    /// Notes that the recording says that it ran.
+    pub(crate) fn note_ran(&self) {
+        // Most blocks are of a DSO that ran before: no write, so that threads do not wait for one another.
+        if !self.ran.load(Ordering::Relaxed) {
+            self.ran.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it was seen to run.
+    pub(crate) fn has_run(&self) -> bool {
+        self.ran.load(Ordering::Relaxed)
+    }
+
+    /// What shows that the file that serves for it is the recorded one.
+    pub(crate) fn identity(&self, file: &CodeFile, search: &SearchPath) -> Identity {
+        let is_same_inode = || matches!((self.inodes, file.inode), (Inodes::One(a), Some(b)) if a == b);
+        if self.build_id.is_some() {
+            // Checked before the file was taken.
+            Identity::BuildId
+        } else if search.is_given(&file.path) {
+            Identity::Given
+        } else if is_same_inode() {
+            Identity::Inode
+        } else {
+            Identity::Unknown
         }
     }
 
@@ -127,7 +192,9 @@ impl Image {
 
     /// Its line tables.
     pub(crate) fn lines(&self, search: &SearchPath) -> Option<&Lines> {
-        let open = || Lines::open(self.code(search)?).or_else(|| Lines::open(self.debug_file(search)?));
+        let open = || {
+            Lines::open(self.code(search)?, search).or_else(|| Lines::open(self.debug_file(search)?, search))
+        };
         self.lines.get_or_init(open).as_ref()
     }
 

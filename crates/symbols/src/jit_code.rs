@@ -4,10 +4,10 @@
 //! Output: instead of the mark a mapping for each function in the dump, from its time on. Only dumps with the TSC's
 //! time can be used.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use model::{Diagnostic, MapEvent, Mapping, Pid, Tsc};
+use model::{Diagnostic, InodeId, MapEvent, Mapping, Pid, Tsc};
 
 use crate::file_bytes::FileBytes;
 use crate::jitdump::{self, Dump, MOST_LOADS};
@@ -15,18 +15,18 @@ use crate::search::SearchPath;
 
 /// Adds the content of the dumps; returns their problems.
 pub(crate) fn add(events: &mut Vec<(Tsc, MapEvent)>, search: &SearchPath) -> Vec<Diagnostic> {
-    let mut marks = BTreeSet::new();
+    let mut marks = BTreeMap::new();
     events.retain(|(_, event)| match event {
         MapEvent::Map(mapping) if jitdump::is_path(&mapping.path) => {
-            marks.insert((mapping.pid, mapping.path.clone()));
+            marks.insert((mapping.pid, mapping.path.clone()), mapping.inode);
             false
         }
         _ => true,
     });
     let mut notes = Vec::new();
-    for (pid, path) in marks {
+    for ((pid, path), inode) in marks {
         match search.candidates(&path, None).into_iter().find(|file| file.is_file()) {
-            Some(file) => add_dump(events, (pid, path), &file, &mut notes),
+            Some(file) => add_dump(events, (pid, path, inode), &file, &mut notes),
             None => notes.push(Diagnostic::note(format!(
                 "the jitdump {path} is not here: its code is a gap; copy it from the recorded machine and give --symfs"
             ))),
@@ -38,12 +38,12 @@ pub(crate) fn add(events: &mut Vec<(Tsc, MapEvent)>, search: &SearchPath) -> Vec
 
 fn add_dump(
     events: &mut Vec<(Tsc, MapEvent)>,
-    (pid, path): (Pid, String),
+    (pid, path, inode): (Pid, String, Option<InodeId>),
     file: &Path,
     notes: &mut Vec<Diagnostic>,
 ) {
     let mut warn = |what: &str| notes.push(Diagnostic::warning(format!("{}: {what}", file.display())));
-    let dump = match FileBytes::open(file).map(|bytes| Dump::parse(&bytes)) {
+    let dump = match FileBytes::open_stored(file).map(|(bytes, _)| Dump::parse(&bytes)) {
         Ok(Ok(dump)) => dump,
         Ok(Err(error)) => return warn(&format!("{error}: its code is a gap")),
         Err(error) => return warn(&format!("{error}: its code is a gap")),
@@ -63,7 +63,7 @@ fn add_dump(
     events.extend(dump.loads.into_iter().map(|load| {
         let range = load.address..load.address + load.code.len() as u64;
         let (file_offset, path) = (load.code.start as u64, path.clone());
-        (Tsc(load.time), MapEvent::Map(Mapping { pid, range, file_offset, path, build_id: None }))
+        (Tsc(load.time), MapEvent::Map(Mapping { pid, range, file_offset, path, build_id: None, inode }))
     }));
 }
 

@@ -62,6 +62,11 @@ pub(crate) fn parse(file: &[u8]) -> Kallsyms {
     found
 }
 
+/// Whether `line` is one of such a list.
+pub(crate) fn is_symbol(line: &[u8]) -> bool {
+    fields(line).is_some()
+}
+
 fn function_binding(kind: u8) -> Option<Binding> {
     match kind {
         b'T' => Some(Binding::Global),

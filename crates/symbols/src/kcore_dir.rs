@@ -28,6 +28,13 @@ pub(crate) fn candidates(search: &SearchPath, build_id: Option<&BuildId>) -> Vec
     dirs
 }
 
+/// The first of the copy's files in `dir`, or that folder itself, that is a link: perf makes none, and a stranger's may lead
+/// anywhere.
+pub(crate) fn link_in(dir: &Path) -> Option<PathBuf> {
+    let files = ["kcore", "kallsyms", "modules"].map(|name| dir.join(name));
+    std::iter::once(dir.to_owned()).chain(files).find(|path| path.is_symlink())
+}
+
 /// Why the copy in `dir` is not of the recorded boot; `None` where nothing speaks against it.
 pub(crate) fn disagreement(
     dir: &Path,
@@ -63,13 +70,18 @@ fn module_name(path: &str) -> Option<String> {
 /// Addresses of modules by name: `NAME SIZE USES USERS STATE ADDRESS` (`/proc/modules`, proc(5)). Hidden ones are zero
 /// and left out.
 fn loaded_modules(file: &[u8]) -> HashMap<&str, u64> {
-    file.split(|&byte| byte == b'\n').filter_map(loaded_module).collect()
+    let modules = file.split(|&byte| byte == b'\n').filter_map(loaded_module);
+    modules.filter(|&(_, address)| address != 0).collect()
 }
 
 fn loaded_module(line: &[u8]) -> Option<(&str, u64)> {
     let mut fields = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
     let name = fields.next()?;
     let address = fields.find_map(|field| field.strip_prefix("0x"))?;
-    let address = u64::from_str_radix(address, 16).ok().filter(|&address| address != 0)?;
-    Some((name, address))
+    Some((name, u64::from_str_radix(address, 16).ok()?))
+}
+
+/// Whether `line` is one of `/proc/modules`.
+pub(crate) fn is_module(line: &[u8]) -> bool {
+    loaded_module(line).is_some()
 }

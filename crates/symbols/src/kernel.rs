@@ -55,7 +55,7 @@ impl Kernel {
             Some(path) => kernel.named_vmlinux(path, recorded),
             None => recorded.build_id.and_then(|id| debug_file::local_kernel(id, search)),
         };
-        kernel.use_vmlinux_symbols(vmlinux.as_ref(), recorded);
+        kernel.use_vmlinux_symbols(vmlinux.as_ref(), search, recorded);
         if let Some(path) = &search.kallsyms {
             kernel.use_kallsyms(path, recorded);
         }
@@ -73,7 +73,11 @@ impl Kernel {
         if kernel.pieces.is_empty() && vmlinux.is_none() {
             // Perhaps a download: only where nothing here serves.
             vmlinux = recorded.build_id.and_then(|id| debug_file::any_kernel(id, search));
-            kernel.use_vmlinux_symbols(vmlinux.as_ref().filter(|_| kernel.tables.is_empty()), recorded);
+            kernel.use_vmlinux_symbols(
+                vmlinux.as_ref().filter(|_| kernel.tables.is_empty()),
+                search,
+                recorded,
+            );
         }
         if let Some(file) = vmlinux.filter(|file| kernel.pieces.is_empty() && file.has_code) {
             kernel.use_vmlinux_code(&file, recorded);
@@ -149,6 +153,13 @@ impl Kernel {
 
     /// A copy of the running kernel: taken only if its kernel and modules lie where the recording has them.
     fn use_kcore_dir(&mut self, dir: &Path, recorded: RecordedKernel<'_>) {
+        if let Some(link) = kcore_dir::link_in(dir) {
+            self.warn(format!(
+                "{} is a link: nothing is read from that copy of the kernel; put the file itself there",
+                link.display()
+            ));
+            return;
+        }
         let path = dir.join("kallsyms");
         let list = self.open_kallsyms(&path);
         if let Some(why) = kcore_dir::disagreement(dir, list.as_ref().map(|(_, list)| list), recorded) {
@@ -209,10 +220,15 @@ impl Kernel {
     }
 
     /// Symbols and lines of a vmlinux that was named, or lies where its build ID says.
-    fn use_vmlinux_symbols(&mut self, vmlinux: Option<&CodeFile>, recorded: RecordedKernel<'_>) {
+    fn use_vmlinux_symbols(
+        &mut self,
+        vmlinux: Option<&CodeFile>,
+        search: &SearchPath,
+        recorded: RecordedKernel<'_>,
+    ) {
         let Some(file) = vmlinux else { return };
         let slide = slide_of(recorded, |name| file.symbol(name));
-        self.lines = Lines::open(file).map(|lines| (lines, slide));
+        self.lines = Lines::open(file, search).map(|lines| (lines, slide));
         let symbols = file.symbols();
         if !symbols.is_empty() {
             self.tables.push((SymbolTable::new(Arc::clone(&file.bytes), symbols), slide));

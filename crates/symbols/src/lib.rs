@@ -6,6 +6,7 @@
 
 mod debug_file;
 mod demangle;
+mod dwarf;
 mod elf;
 mod epochs;
 mod error;
@@ -27,12 +28,14 @@ mod search;
 mod symbol_table;
 mod sys;
 mod timeline;
+mod unpacking;
 
 pub use error::Error;
+pub use image::Identity;
 pub use lines::Frame;
 pub use process_images::ProcessImages;
 pub use process_images::disassembly::Instruction;
 pub use process_images::kernel_copy::KernelCopy;
 pub use process_images::names::{Function, FunctionId, Location};
-pub use process_images::used_files::UsedFile;
+pub use process_images::used_files::{DebugFile, UsedFile, UsedKind};
 pub use search::SearchPath;

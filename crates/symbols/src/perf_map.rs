@@ -15,17 +15,28 @@ use crate::symbol_table::{Binding, RawSymbol, SymbolTable};
 
 /// The table of the process, if it wrote one.
 pub(crate) fn open(pid: Pid, search: &SearchPath) -> Option<SymbolTable> {
-    let bytes = Arc::new(FileBytes::open(&path_of(pid, search)?).ok()?);
+    let bytes = Arc::new(FileBytes::open_stored(&path_of(pid, search)?).ok()?.0);
     let functions = parse(&bytes);
     (!functions.is_empty()).then(|| SymbolTable::new(bytes, functions))
 }
 
-fn path_of(pid: Pid, search: &SearchPath) -> Option<PathBuf> {
-    let path = format!("/tmp/perf-{pid}.map");
+/// Its name on the recorded machine.
+pub(crate) fn name_of(pid: Pid) -> String {
+    format!("/tmp/perf-{pid}.map")
+}
+
+/// Where it is looked for here.
+pub(crate) fn path_of(pid: Pid, search: &SearchPath) -> Option<PathBuf> {
     match &search.symfs {
-        Some(root) => beneath(root, Path::new(&path)),
-        None => Some(PathBuf::from(path)),
+        Some(root) => beneath(root, Path::new(&name_of(pid))),
+        None => Some(PathBuf::from(name_of(pid))).filter(|_| !search.contained),
     }
+}
+
+/// The lines of `file` that name a function.
+pub(crate) fn lines(file: &[u8]) -> Vec<u8> {
+    let lines = file.split_inclusive(|&byte| byte == b'\n').filter(|line| symbol(line, 0).is_some());
+    lines.flatten().copied().collect()
 }
 
 fn parse(file: &[u8]) -> Vec<RawSymbol> {

@@ -193,6 +193,9 @@ fn images_of(mappings: &[Mapping], build_ids: &HashMap<String, BuildId>) -> (Vec
             images.push(Image::new(&mapping.path, kind, build_id.cloned()));
             next
         });
+        if let Some(image) = images.get_mut(index as usize) {
+            image.note_inode(mapping.inode);
+        }
         image_of.push(index);
     }
     (images, image_of)

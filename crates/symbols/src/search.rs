@@ -23,6 +23,9 @@ pub struct SearchPath {
     pub build_id_dir: Option<PathBuf>,
     /// Whether to ask the servers of `DEBUGINFOD_URLS` for what is not here.
     pub debuginfod: bool,
+    /// Nothing of this machine outside of `symfs` serves, whatever the files in there name: for a bundle, which brings all
+    /// that it needs. Without `symfs` then no file serves but the ones named above.
+    pub contained: bool,
 }
 
 /// What is looked for in the build-ID cache.
@@ -48,7 +51,7 @@ impl SearchPath {
                 found.extend(beneath(root, path));
                 found.extend(beneath(root, Path::new(path).file_name().unwrap_or(OsStr::new(""))));
             }
-            None if !is_vdso => found.push(PathBuf::from(path)),
+            None if !is_vdso && !self.contained => found.push(PathBuf::from(path)),
             None => {}
         }
         // The kernel's word for a file that was removed or replaced while mapped: what has the name now may be another.
@@ -92,8 +95,26 @@ impl SearchPath {
         match (&self.build_id_dir, &self.symfs) {
             (Some(dir), _) => Some(dir.clone()),
             (None, Some(symfs)) => Some(symfs.join(".debug")),
-            (None, None) => beside_home(),
+            (None, None) => beside_home().filter(|_| !self.contained),
         }
+    }
+
+    /// Whether the file at `path` lies in a folder that the user named, or that belongs to the capture.
+    pub(crate) fn is_given(&self, path: &Path) -> bool {
+        [&self.symfs, &self.kcore_dir].into_iter().flatten().any(|root| is_beneath(path, root))
+    }
+
+    /// Whether the file at `path`, which another file named, may serve.
+    pub(crate) fn admits(&self, path: &Path) -> bool {
+        !self.contained || self.symfs.as_ref().is_some_and(|root| is_beneath(path, root))
+    }
+
+    /// Where a file lies that debug information names by its path on the machine of the compiler: beneath `symfs`, else
+    /// at that very place.
+    pub(crate) fn named_by_code(&self, path: &Path) -> Option<PathBuf> {
+        let under = self.symfs.as_ref().and_then(|root| beneath(root, path));
+        let here = (!self.contained && path.is_absolute()).then(|| path.to_owned());
+        under.into_iter().chain(here).find(|path| path.is_file() && self.admits(path))
     }
 }
 
@@ -112,6 +133,14 @@ pub(crate) fn beneath(root: &Path, path: impl AsRef<Path>) -> Option<PathBuf> {
         }
     }
     (!is_empty).then_some(joined)
+}
+
+/// Whether the file at `path` lies beneath `root`, links followed.
+fn is_beneath(path: &Path, root: &Path) -> bool {
+    match (path.canonicalize(), root.canonicalize()) {
+        (Ok(path), Ok(root)) => path.starts_with(root),
+        _ => false,
+    }
 }
 
 /// What stands for bytes that are no UTF-8 in the paths that come here: Linux takes any bytes for a name.

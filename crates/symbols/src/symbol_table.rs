@@ -91,6 +91,11 @@ pub(crate) struct Found<'a> {
 const LAST_SYMBOL_PAGES: u64 = 2;
 
 impl SymbolTable {
+    /// The file that holds the names.
+    pub(crate) fn file(&self) -> Arc<FileBytes> {
+        Arc::clone(&self.names.file)
+    }
+
     /// Builds the table; `symbols` refer to names in `file`.
     pub(crate) fn new(file: Arc<FileBytes>, symbols: Vec<RawSymbol>) -> SymbolTable {
         SymbolTable::with_stubs(file, symbols, Vec::new())

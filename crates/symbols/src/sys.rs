@@ -1,11 +1,12 @@
-//! The crate's only `unsafe`: mapping files, and elfutils' search for files by build ID and debug link.
+//! The crate's only `unsafe`: mapping files, elfutils' search for files by build ID and debug link, an inode's generation, and
+//! gimli's word for bytes that stay in place.
 //!
 //! Of elfutils (libdwfl, `elfutils/libdwfl.h`) a dozen functions are declared here; what they find is a path, checked
 //! again by the caller. Lines and symbols are read with other libraries. A callback must not be asked about a module
 //! that has no file: elfutils 0.188 then takes descriptor 0 for the module's and closes it at the end.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_ulong, c_void};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -16,6 +17,8 @@ use std::sync::{Mutex, PoisonError};
 
 use memmap2::Mmap;
 
+use crate::dwarf::SectionBytes;
+
 /// Maps a whole file for reading.
 ///
 /// # Errors
@@ -24,6 +27,23 @@ pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
     // SAFETY: the mapping is private and read-only. No one may shorten the file while it is mapped (SIGBUS): true of
     // binaries, symbol files and kcore copies, which are replaced by renaming, and the same that perf relies on.
     unsafe { Mmap::map(file) }
+}
+
+// SAFETY: both kinds of bytes are kept by an `Arc`, which does not move them when it is moved, and never change: files are mapped
+// read-only, and `FileBytes` has no method that changes what it owns.
+unsafe impl gimli::StableDeref for SectionBytes {}
+// SAFETY: a copy shares the `Arc`, so it has the same bytes at the same place.
+unsafe impl gimli::CloneStableDeref for SectionBytes {}
+
+/// The generation of a file's inode; `None` where the file system has none.
+pub(crate) fn generation(file: &File) -> Option<u64> {
+    /// `FS_IOC_GETVERSION` of `linux/fs.h`: `_IOR('v', 1, long)`.
+    const GET_VERSION: c_ulong = 0x8008_7601;
+    // File systems write an `int`, although the request's number says `long`: the rest stays zero.
+    let mut generation: u64 = 0;
+    // SAFETY: the request writes at most eight bytes to the address, which belong to `generation`.
+    let result = unsafe { ioctl(file.as_raw_fd(), GET_VERSION, &raw mut generation) };
+    (result == 0).then_some(generation & u64::from(u32::MAX))
 }
 
 #[repr(C)]
@@ -149,6 +169,7 @@ unsafe extern "C" {
 
 unsafe extern "C" {
     fn free(pointer: *mut c_void);
+    fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
 }
 
 /// `EV_CURRENT` of `elf.h`.
@@ -184,7 +205,7 @@ pub(crate) fn find_debug_file(binary: &Path, folders: &CStr) -> Option<PathBuf> 
 }
 
 /// Finds a debug file as elfutils does by default and notes where it lies: elfutils gives the name of a file in a
-/// folder, but not of one from a server.
+/// folder, but not of one from a server. elfutils does not get it: it would unpack its sections, however large they become.
 unsafe extern "C" fn find_and_note(
     module: *mut DwflModule,
     userdata: *mut *mut c_void,
@@ -201,10 +222,19 @@ unsafe extern "C" fn find_and_note(
     };
     // SAFETY: the slot holds null or the pointer that `find_debug_file` put there, alive while it waits.
     let note = unsafe { userdata.as_ref().and_then(|slot| slot.cast::<Option<PathBuf>>().as_mut()) };
-    if let Some(note) = note.filter(|_| fd >= 0) {
-        *note = std::fs::read_link(format!("/proc/self/fd/{fd}")).ok();
+    if fd >= 0 {
+        // SAFETY: the descriptor was opened for the caller of this function, who gets none.
+        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        if let Some(note) = note {
+            *note = path_of(&file);
+        }
     }
-    fd
+    -1
+}
+
+/// Where an open file lies.
+fn path_of(file: &OwnedFd) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }
 
 /// The binary with this build ID that elfutils finds, where [`find_debug_file`] looks.
@@ -226,8 +256,7 @@ pub(crate) fn find_elf(build_id: &[u8], folders: &CStr) -> Option<PathBuf> {
             let fd = dwfl_build_id_find_elf(module, user, modname, 0, &raw mut name, &raw mut elf);
             elf_end(elf);
             free(name.cast());
-            let file = (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))?;
-            std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+            path_of(&(fd >= 0).then(|| OwnedFd::from_raw_fd(fd))?)
         }
     })
 }

@@ -62,6 +62,7 @@ fn images_of(path: &Path, build_id: Option<BuildId>, search: SearchPath) -> Proc
         file_offset: file_offset - page,
         path: path.to_str().expect("UTF-8").to_owned(),
         build_id,
+        inode: None,
     };
     ProcessImages::new(search, vec![(Tsc(0), MapEvent::Map(mapping))], Vec::new())
 }
@@ -293,6 +294,7 @@ fn vmlinux_is_moved_to_where_the_kernel_ran() {
         file_offset: start,
         path: "[kernel.kallsyms]_text".into(),
         build_id: None,
+        inode: None,
     };
     let search =
         SearchPath { vmlinux: Some(path.clone()), symfs: Some(dir.path().into()), ..SearchPath::default() };
@@ -348,6 +350,7 @@ fn damaged_binaries_give_answers_or_none() {
             file_offset,
             path: damaged.to_str().expect("UTF-8").to_owned(),
             build_id: None,
+            inode: None,
         };
         let images =
             ProcessImages::new(SearchPath::default(), vec![(Tsc(0), MapEvent::Map(mapping))], Vec::new());

@@ -79,6 +79,7 @@ fn mapping(text: &str) -> Option<Mapping> {
         file_offset: hex(offset)?,
         path: path.to_owned(),
         build_id: None,
+        inode: None,
     })
 }
 

@@ -88,7 +88,8 @@ fn asked_in_a_process_of_its_own() {
     let cases = [(program.to_str().expect("UTF-8"), None), ("/nowhere/program", Some(build_id))];
     for (path, build_id) in cases {
         let range = BASE..BASE + length;
-        let mapping = Mapping { pid: Pid(1), range, file_offset: 0, path: path.to_owned(), build_id };
+        let mapping =
+            Mapping { pid: Pid(1), range, file_offset: 0, path: path.to_owned(), build_id, inode: None };
         let search = SearchPath { debuginfod: true, ..SearchPath::default() };
         let images = ProcessImages::new(search, vec![(Tsc(0), MapEvent::Map(mapping))], Vec::new());
         let found = images.addresses_of(Pid(1), "local_function", Tsc(1));

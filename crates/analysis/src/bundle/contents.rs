@@ -2,19 +2,20 @@
 
 use report::Report;
 
+use super::binaries::{self, Packed, Packing};
 use super::layout::{Content, SLICE, SYMFS, in_bundle};
-use super::{binaries, manifest, readme};
+use super::{manifest, readme};
 use crate::error::Result;
 use crate::slice::Slice;
 
-/// All files of the bundle, the manifest last; `has_binaries` says whether the files that served for code and names are among
-/// them. The slice's report is the bundle's from then on, and its perf.data is taken out of it.
+/// All files of the bundle, the manifest last, and which of the files that served for code and names are among them, as far as
+/// `packing` allows. The slice's report is the bundle's from then on, and its perf.data is taken out of it.
 ///
 /// # Errors
-/// Where a binary cannot be read, or is too large.
-pub fn contents(slice: &mut Slice, has_binaries: bool) -> Result<Vec<Content>> {
+/// Where a binary is too large.
+pub fn contents(slice: &mut Slice, packing: Packing) -> Result<(Vec<Content>, Packed)> {
     let mut files = slice_files(slice);
-    let binaries = if has_binaries { binaries::contents(slice)? } else { Vec::new() };
+    let (binaries, packed) = binaries::contents(slice, packing)?;
     let symfs = (!binaries.is_empty()).then(|| SYMFS.to_owned());
     files.extend(binaries);
     in_bundle(&mut slice.report, symfs.as_deref());
@@ -33,9 +34,9 @@ pub fn contents(slice: &mut Slice, has_binaries: bool) -> Result<Vec<Content>> {
     let readme = readme::text(&slice.report, symfs.is_some(), remains.as_deref());
     files.push(("README.md".to_owned(), readme.into_bytes()));
     let listed = files.iter().map(|(path, bytes)| (path.as_str(), &bytes[..]));
-    let manifest = manifest::Manifest::new(facts, listed).text()?;
+    let manifest = manifest::Manifest::new(facts, listed, &packed).text()?;
     files.push((manifest::NAME.to_owned(), manifest.into_bytes()));
-    Ok(files)
+    Ok((files, packed))
 }
 
 fn slice_files(slice: &mut Slice) -> Vec<Content> {

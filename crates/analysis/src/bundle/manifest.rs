@@ -1,5 +1,6 @@
 //! A bundle's list of its files, with checksums and versions: `manifest.json`.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::binaries::{Packed, PackedFile, shown};
 use super::unpack::{Limits, is_inside};
 use crate::error::{Error, Result};
 
@@ -43,6 +45,12 @@ struct Listed {
     path: String,
     bytes: u64,
     sha256: String,
+    /// Of a file that served for code and names: where it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// And what showed that it is the recorded one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identified_by: Option<String>,
 }
 
 /// What a manifest says besides the list.
@@ -59,11 +67,19 @@ pub(crate) struct Facts {
 
 impl Manifest {
     /// The manifest of these files: (path, contents).
-    pub(crate) fn new<'a>(facts: Facts, files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Manifest {
+    pub(crate) fn new<'a>(
+        facts: Facts,
+        files: impl Iterator<Item = (&'a str, &'a [u8])>,
+        packed: &Packed,
+    ) -> Manifest {
+        let origins: HashMap<&str, &PackedFile> =
+            packed.files.iter().map(|file| (file.path.as_str(), file)).collect();
         let listed = |(path, bytes): (&str, &[u8])| Listed {
             path: path.to_owned(),
             bytes: bytes.len() as u64,
             sha256: hex(&Sha256::digest(bytes)),
+            from: origins.get(path).map(|file| file.from.clone()),
+            identified_by: origins.get(path).map(|file| shown(file.identity).to_owned()),
         };
         Manifest {
             format: FORMAT.to_owned(),

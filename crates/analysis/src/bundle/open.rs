@@ -51,17 +51,17 @@ impl Opened {
         Ok(Opened { root, manifest, _unpacked: Some(folder) })
     }
 
-    /// Explains its slice, with its binaries where `given` names no others. The report's paths are those of the
-    /// bundle's folder, where its commands work.
+    /// Explains its slice, with its binaries where `given` names no others. Of this machine only what `given` names is read.
+    /// The report's paths are those of the bundle's folder, where its commands work.
     ///
     /// # Errors
     /// As explaining a capture.
     pub fn explain(&self, given: &Request, meter: &dyn Meter, listing: Listing) -> Result<(Report, Outcome)> {
         let mut request = given.clone();
         request.input.path = self.manifest.slice(&self.root);
-        if request.input.code.symfs.is_none() {
-            request.input.code.symfs = self.manifest.symfs(&self.root);
-        }
+        let code = &mut request.input.code;
+        code.symfs = code.symfs.take().or_else(|| self.manifest.symfs(&self.root));
+        code.contained = true;
         let (mut report, outcome) = study::explain(&request, meter, listing)?;
         let own = self.manifest.symfs(Path::new(""));
         let named = given.input.code.symfs.clone().or(own).map(|symfs| symfs.to_string_lossy().into_owned());

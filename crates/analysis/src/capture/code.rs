@@ -16,8 +16,13 @@ pub(super) fn search_path(perf: &PerfData, code: &Code) -> SearchPath {
         kallsyms: code.kallsyms.clone(),
         kcore_dir: perf.kcore_dir().map(Path::to_path_buf),
         build_id_dir: None,
-        debuginfod: std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.is_empty()),
+        debuginfod: (code.debuginfod || !code.contained) && has_servers(),
+        contained: code.contained,
     }
+}
+
+fn has_servers() -> bool {
+    std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.is_empty())
 }
 
 /// The mappings of the capture, and code and names for them.

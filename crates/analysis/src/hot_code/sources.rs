@@ -1,14 +1,17 @@
 //! Lines of source, where the files that line tables name are here.
 //!
-//! Input: frames of an address. Output: the innermost line, with its text where the file lies under `--symfs` or at the
-//! very place that the line table names. A line table can name any file of this machine, and reports are handed on, so
-//! only files with the ending of a source are read, and only the lines that ran.
+//! Input: frames of an address, and whether the file that they come from is known to be the recorded one. Output: the innermost
+//! line, with its text where [`SourcePlaces`] finds the file. A line table can name any file of this machine, and reports are
+//! handed on, so that of a file that anybody may have put there none is read unless the user named the directory; and of all
+//! only files with the ending of a source, and only the lines that ran.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use report::SourceLine;
 use symbols::Frame;
+
+use crate::request::Code;
 
 /// Larger files are no source that a person wrote.
 const LARGEST_FILE: u64 = 8 << 20;
@@ -20,43 +23,70 @@ const ENDINGS: [&str; 22] = [
     "S", "asm", "zig", "d", "f90", "swift",
 ];
 
+/// Where source files may be read.
+#[derive(Clone, Debug, Default)]
+pub struct SourcePlaces {
+    /// `--source`: whatever the path of a file begins with, it may lie here.
+    source: Option<PathBuf>,
+    symfs: Option<PathBuf>,
+    /// Whether the place that the line table names may serve.
+    is_local: bool,
+}
+
+impl SourcePlaces {
+    /// What a request allows.
+    pub fn of(code: &Code) -> SourcePlaces {
+        SourcePlaces { source: code.source.clone(), symfs: code.symfs.clone(), is_local: !code.contained }
+    }
+
+    /// The lines of the source `file`, as a line table names it. Of a table of a file that is not `verified` to be the recorded
+    /// one only `--source` counts. `None` where the file is not here, is too large, or does not end as a source does.
+    pub fn lines(&self, file: &str, verified: bool) -> Option<Vec<String>> {
+        let path = without_steps(Path::new(file))?;
+        let ending = path.extension()?.to_str()?;
+        if !ENDINGS.contains(&ending) {
+            return None;
+        }
+        let relative = path.strip_prefix("/").unwrap_or(&path);
+        let named = self.source.iter().flat_map(|root| below(root, relative));
+        let under = self.symfs.iter().map(|root| root.join(relative));
+        let here = (self.is_local && path.has_root()).then(|| path.clone());
+        let found = named.chain(under.chain(here).filter(|_| verified)).find(|path| is_small_file(path))?;
+        let text = std::fs::read(found).ok()?;
+        let cut = |line: &str| line.trim_end().chars().take(LONGEST_LINE).collect();
+        Some(String::from_utf8_lossy(&text).lines().map(cut).collect())
+    }
+}
+
+/// `root/a/b.c`, then `root/b.c` for `a/b.c`: the directory of the build may have had another name.
+fn below<'a>(root: &'a Path, relative: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let mut rest = relative.components();
+    std::iter::from_fn(move || {
+        let path = rest.as_path().to_owned();
+        rest.next().map(|_| root.join(path))
+    })
+}
+
 /// The files that were requested so far.
 pub(super) struct Sources {
-    symfs: Option<PathBuf>,
-    files: HashMap<String, Option<Vec<String>>>,
+    places: SourcePlaces,
+    files: HashMap<(String, bool), Option<Vec<String>>>,
 }
 
 impl Sources {
     /// Nothing is read yet.
-    pub(super) fn new(symfs: Option<&Path>) -> Sources {
-        Sources { symfs: symfs.map(Path::to_owned), files: HashMap::new() }
+    pub(super) fn new(places: SourcePlaces) -> Sources {
+        Sources { places, files: HashMap::new() }
     }
 
-    /// The innermost line of `frames`.
-    pub(super) fn line(&mut self, frames: &[Frame]) -> Option<SourceLine> {
+    /// The innermost line of `frames`, which come from a file that is, or is not, `verified` to be the recorded one.
+    pub(super) fn line(&mut self, frames: &[Frame], verified: bool) -> Option<SourceLine> {
         let (file, number) = frames.iter().find_map(|frame| Some((frame.file.as_ref()?, frame.line?)))?;
-        if !self.files.contains_key(file) {
-            self.files.insert(file.clone(), source_lines(file, self.symfs.as_deref()));
-        }
-        let lines = self.files.get(file)?.as_ref();
+        let key = (file.clone(), verified);
+        let lines = self.files.entry(key).or_insert_with(|| self.places.lines(file, verified)).as_ref();
         let text = lines.and_then(|lines| lines.get(usize::try_from(number).ok()?.checked_sub(1)?)).cloned();
         Some(SourceLine { file: file.clone(), number, text })
     }
-}
-
-/// The lines of the source `file`, as a line table names it: beneath `symfs`, else at that very place. `None` where it is not
-/// here, is too large, or does not end as a source does.
-pub fn source_lines(file: &str, symfs: Option<&Path>) -> Option<Vec<String>> {
-    let path = without_steps(Path::new(file))?;
-    let ending = path.extension()?.to_str()?;
-    if !ENDINGS.contains(&ending) {
-        return None;
-    }
-    let under = symfs.map(|root| root.join(path.strip_prefix("/").unwrap_or(&path)));
-    let found = under.into_iter().chain(path.has_root().then_some(path)).find(|path| is_small_file(path))?;
-    let text = std::fs::read(found).ok()?;
-    let cut = |line: &str| line.trim_end().chars().take(LONGEST_LINE).collect();
-    Some(String::from_utf8_lossy(&text).lines().map(cut).collect())
 }
 
 fn is_small_file(path: &Path) -> bool {

@@ -1,7 +1,6 @@
 //! Times the code of one examined outlier and of its baselines, and lists the hottest of it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use attribution::{Decode as _, Examined};
 use model::{Pid, Ticks, Tsc, TscRange};
@@ -10,7 +9,7 @@ use report::{HotBlock, HotInstruction, HotRange, Spent, Timebase};
 use symbols::{FunctionId, Instruction};
 
 use super::cut::{Block, Piece, pieces};
-use super::sources::Sources;
+use super::sources::{SourcePlaces, Sources};
 use super::stopwatch::{Cost, Costs, Span, Stopwatch};
 use crate::capture::{Capture, Decoders, Watch};
 
@@ -37,10 +36,10 @@ pub(crate) struct Timing<'t, 'a> {
 
 impl Timing<'_, '_> {
     /// The code in which most of the time of an `outlier` went, beside what its `baselines` spend there. Source lines
-    /// have their text where the files are here, below `symfs` or where the line table says.
+    /// have their text where the files lie in one of `places`.
     pub(crate) fn ranges(
         &self,
-        symfs: Option<&Path>,
+        places: SourcePlaces,
         outlier: &Examined,
         baselines: &[&Examined],
     ) -> Vec<HotRange> {
@@ -53,7 +52,7 @@ impl Timing<'_, '_> {
             capture: self.capture,
             at: outlier.interval.range.start,
             baselines: typical.len() as u64,
-            sources: &mut Sources::new(symfs),
+            sources: &mut Sources::new(places),
         };
         listing.ranges(&own, &typical)
     }
@@ -174,7 +173,8 @@ impl Listing<'_, '_> {
 
     fn instruction(&mut self, pid: Pid, found: &Instruction) -> HotInstruction {
         let frames = self.capture.images().lines(pid, found.address, self.at);
-        let line = self.sources.line(&frames);
+        let verified = self.capture.images().has_verified_lines(pid, found.address, self.at);
+        let line = self.sources.line(&frames, verified);
         HotInstruction { address: found.address, text: found.text.clone(), line }
     }
 

@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use model::{PerfTime, TimeConversion, Tsc, TscRange};
 use perfdata::{AuxPart, CpuTimes, PerfData, SlicePlan};
 use pt::{FlowItem, FlowSink, PtStream, StreamSpan};
-use symbols::KernelCopy;
+use symbols::{KernelCopy, ProcessImages};
 
 use crate::capture::{Capture, Decoders, StreamKey, key_of};
 use crate::study::{Baselines, Study};
@@ -187,31 +187,37 @@ fn times(
     looked.iter().map(|range| CpuTimes { cpu: None, range: range.clone() }).chain(traced).collect()
 }
 
-/// An address in each page of the kernel that the kept trace ran through.
+/// An address in each page of the kernel that the kept trace ran through. What programs it ran is noted with their images: the
+/// way to a window begins before it, perhaps in a file that nothing in the window runs.
 fn kernel_pages(capture: &Capture<'_>, spans: &[(&PtStream<'_>, Vec<StreamSpan>)]) -> BTreeSet<u64> {
     let decoders = Decoders::new(capture);
-    let mut pages = Pages::default();
+    let mut ran = Ran { images: capture.images(), pages: BTreeSet::new() };
     for (stream, spans) in spans {
         for span in spans {
-            decoders.with(|decoding| decoding.stream(stream, span.time, &mut pages));
+            decoders.with(|decoding| decoding.stream(stream, span.time, &mut ran));
         }
     }
-    pages.0
+    ran.pages
 }
 
-#[derive(Default)]
-struct Pages(BTreeSet<u64>);
+/// What the kept trace ran.
+struct Ran<'a> {
+    images: &'a ProcessImages,
+    /// An address in each page of the kernel.
+    pages: BTreeSet<u64>,
+}
 
-impl FlowSink for Pages {
+impl FlowSink for Ran<'_> {
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
         const WITHIN: u64 = 4095;
-        if let FlowItem::Block(block) = item
-            && block.kernel
-        {
+        let FlowItem::Block(block) = item else { return ControlFlow::Continue(()) };
+        if block.kernel {
             let end = block.end_ip.saturating_add(LONGEST_INSTRUCTION);
             let (first, last) = (block.ip & !WITHIN, end & !WITHIN);
             // A block is short; what says otherwise is damaged.
-            self.0.extend((first..=last).step_by(4096).take(64));
+            self.pages.extend((first..=last).step_by(4096).take(64));
+        } else if let Some(thread) = block.thread {
+            self.images.function_at(thread.pid, block.ip, block.time.likely);
         }
         ControlFlow::Continue(())
     }

@@ -82,6 +82,15 @@ impl Slice {
         replaced.unwrap_or_else(|| name.to_owned())
     }
 
+    /// What the slice says of where the file came from that was recorded as `name`: `path` of this machine, unless names are
+    /// replaced.
+    pub(crate) fn origin(&self, name: &str, path: &Path) -> String {
+        match self.redaction {
+            Some(_) => self.name_in_slice(name),
+            None => path.to_string_lossy().into_owned(),
+        }
+    }
+
     /// Writes it to `path`: a file, or a perf.data directory where kernel code belongs to it.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use crate::capture::{
 };
 use crate::checks::{self, Subject};
 use crate::error::{Error, Result};
-use crate::hot_code::Timing;
+use crate::hot_code::{SourcePlaces, Timing};
 use crate::intervals_of;
 use crate::population::{numa, view};
 use crate::request::{Input, Request};
@@ -344,9 +344,9 @@ impl<'a> Study<'a> {
         watch: &Watch,
     ) -> Vec<HotRange> {
         let typical = typical::with_trace(baselines, examined);
-        let symfs = self.request.input.code.symfs.as_deref();
+        let places = SourcePlaces::of(&self.request.input.code);
         let timing = Timing { capture: self.capture, decoders: &self.decoders, watch };
-        timing.ranges(symfs, &examined[&outlier], &typical)
+        timing.ranges(places, &examined[&outlier], &typical)
     }
 }
 

@@ -4,11 +4,11 @@
 //! whose [`Watch`] is stopped is answered by [`Answer::Stopped`] soon. The capture never leaves this thread.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use analysis::capture::Watch;
+use analysis::hot_code::SourcePlaces;
 use analysis::study::{self, Study};
 use analysis::{NoMeter, Request as Analysis};
 use anyhow::{Context as _, Result};
@@ -64,8 +64,8 @@ pub(crate) fn run(
 ) -> Result<()> {
     let opened = study::watched(analysis, &NoMeter, opening, |study| {
         answer(Answer::Opened(Box::new(Overview::of(study))));
-        let symfs = analysis.input.code.symfs.clone();
-        let mut worker = Worker { study, symfs, explained: BTreeMap::new(), last: None };
+        let places = SourcePlaces::of(&analysis.input.code);
+        let mut worker = Worker { study, places, explained: BTreeMap::new(), last: None };
         for request in requests {
             let found = worker.answer(&request);
             answer(match found {
@@ -81,7 +81,7 @@ pub(crate) fn run(
 
 struct Worker<'s, 'a> {
     study: &'s Study<'a>,
-    symfs: Option<PathBuf>,
+    places: SourcePlaces,
     /// Of explained intervals where their threads were, and their segments.
     explained: BTreeMap<usize, (Vec<Stay>, Vec<SegmentReport>)>,
     /// What the interval last explained and its typical intervals came to: timing its code needs that again.
@@ -192,6 +192,6 @@ impl Worker<'_, '_> {
         let interval = self.study.intervals().get(index).context("there is no such interval")?;
         let thread = used.block.thread.or(interval.stop_thread).or(interval.start_thread);
         let thread = thread.context("the process of this block is not recorded")?;
-        Ok(listing::of(self.study.capture(), self.symfs.as_deref(), used, thread))
+        Ok(listing::of(self.study.capture(), &self.places, used, thread))
     }
 }

@@ -4,10 +4,9 @@
 //! read only where they are plain files of a sane size.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use analysis::Capture;
-use analysis::hot_code::source_lines;
+use analysis::hot_code::SourcePlaces;
 use attribution::Functions;
 use model::{Pid, ThreadId, Tsc};
 use pt::{Block, Packet, PtStream, StreamPacket};
@@ -74,7 +73,7 @@ pub(crate) struct PacketLine {
 /// The listing of `used`, which `thread` executed.
 pub(crate) fn of(
     capture: &Capture<'_>,
-    symfs: Option<&Path>,
+    places: &SourcePlaces,
     used: &BlockUse,
     thread: ThreadId,
 ) -> BlockListing {
@@ -92,7 +91,7 @@ pub(crate) fn of(
         None => format!("{:#x} in {}", block.ip, location.dso),
     };
     let frames = images.lines(pid, block.ip, at);
-    let source = source(capture, symfs, &frames, (pid, at), &executed);
+    let source = source(capture, places, &frames, (pid, at), &executed);
     BlockListing {
         function,
         code: code(capture, block, pid, &executed),
@@ -162,15 +161,18 @@ fn with_target(capture: &Capture<'_>, text: String, pid: Pid, at: Tsc) -> String
 /// The source around the block's first line.
 fn source(
     capture: &Capture<'_>,
-    symfs: Option<&Path>,
+    places: &SourcePlaces,
     frames: &[Frame],
     (pid, at): (Pid, Tsc),
     executed: &BTreeSet<u64>,
 ) -> Result<Vec<SourceLine>, String> {
     let placed = frames.iter().find_map(|frame| Some((frame.file.clone()?, frame.line?)));
     let (file, line) = placed.ok_or("the code has no line table here: build with -g")?;
-    let text = source_lines(&file, symfs)
-        .ok_or_else(|| format!("{file} is not here: put it there, or beneath the directory of --symfs"))?;
+    let first_executed = executed.first().copied().unwrap_or_default();
+    let verified = capture.images().has_verified_lines(pid, first_executed, at);
+    let text = places
+        .lines(&file, verified)
+        .ok_or_else(|| format!("{file} is not here: name the directory of the sources with --source"))?;
     let of_block: BTreeSet<u32> = executed
         .iter()
         .filter_map(|&address| {

@@ -1,6 +1,6 @@
 //! Parses one record: header, kernel fields, trailer. perf's own records are in [`super::user`].
 
-use model::{FileOffset, ThreadId};
+use model::{FileOffset, InodeId, ThreadId};
 
 use super::header::{HEADER_SIZE, Header};
 use super::layout::{Identity, Schema, thread};
@@ -104,6 +104,7 @@ fn mmap<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {
         path: fields.c_string(),
         executable: header.misc & misc::MMAP_DATA == 0,
         build_id: &[],
+        inode: None,
     })
 }
 
@@ -112,15 +113,23 @@ fn mmap2<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {
     let file_offset = fields.u64()?;
     // Either device, inode and generation, or {length, padding, build ID of up to 20 bytes}.
     let file = fields.bytes(24)?;
-    let build_id = match file.split_first() {
+    let (build_id, inode) = match file.split_first() {
         Some((&length, rest)) if header.misc & misc::MMAP_BUILD_ID != 0 => {
-            rest.get(3..3 + usize::from(length).min(20)).unwrap_or(&[])
+            (rest.get(3..3 + usize::from(length).min(20)).unwrap_or(&[]), None)
         }
-        _ => &[],
+        _ => (&[][..], inode(file)),
     };
     let (protection, _flags) = (fields.u32()?, fields.u32()?);
     let executable = protection & PROT_EXEC != 0 && header.misc & misc::MMAP_DATA == 0;
-    Some(Mmap { thread, address, len, file_offset, path: fields.c_string(), executable, build_id })
+    Some(Mmap { thread, address, len, file_offset, path: fields.c_string(), executable, build_id, inode })
+}
+
+/// Memory without a file has the number zero.
+fn inode(file: &[u8]) -> Option<InodeId> {
+    let mut fields = Fields::new(file);
+    let device = (fields.u32()?, fields.u32()?);
+    let (inode, generation) = (fields.u64()?, fields.u64()?);
+    (inode != 0).then_some(InodeId { device, inode, generation })
 }
 
 fn fork_or_exit<'a>(header: Header, fields: &mut Fields<'_>) -> Option<Record<'a>> {

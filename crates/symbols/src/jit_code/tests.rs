@@ -13,7 +13,14 @@ const CODE: u64 = 0x7000;
 fn images(dump: &[u8], folder: &tempfile::TempDir) -> ProcessImages {
     fs::write(folder.path().join("jit-100.dump"), dump).expect("written");
     let map = |range, path: &str| {
-        MapEvent::Map(Mapping { pid: PID, range, file_offset: 0, path: path.to_owned(), build_id: None })
+        MapEvent::Map(Mapping {
+            pid: PID,
+            range,
+            file_offset: 0,
+            path: path.to_owned(),
+            build_id: None,
+            inode: None,
+        })
     };
     let events =
         vec![(Tsc(5), map(0x1000..0x2000, "/run/jit-100.dump")), (Tsc(6), map(0x7000..0x8000, "//anon"))];

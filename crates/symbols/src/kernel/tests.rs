@@ -14,6 +14,7 @@ fn mapping(path: &str, start: u64, file_offset: u64) -> Mapping {
         file_offset,
         path: path.into(),
         build_id: None,
+        inode: None,
     }
 }
 

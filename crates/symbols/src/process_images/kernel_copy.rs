@@ -10,6 +10,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::ProcessImages;
+use crate::kallsyms;
+use crate::kcore_dir;
 use crate::kernel::{Kernel, KernelPiece};
 
 /// Bytes of a page, the unit in which code is copied.
@@ -49,11 +51,12 @@ impl ProcessImages {
         let kernel = self.kernel();
         let of_recording = kernel.pieces.first()?.path.parent()?;
         let is_copy = kernel.pieces[0].path.file_name().is_some_and(|name| name == "kcore");
-        let beside = |name: &str| list(of_recording, name).filter(|_| is_copy);
+        let beside =
+            |name: &str, is_line: fn(&[u8]) -> bool| list(of_recording, name, is_line).filter(|_| is_copy);
         Some(KernelCopy {
             kcore: core_file(&segments(kernel, addresses)),
-            kallsyms: beside("kallsyms").or_else(|| symbol_list(kernel)),
-            modules: beside("modules"),
+            kallsyms: beside("kallsyms", kallsyms::is_symbol).or_else(|| symbol_list(kernel)),
+            modules: beside("modules", kcore_dir::is_module),
         })
     }
 }
@@ -67,12 +70,14 @@ fn symbol_list(kernel: &Kernel) -> Option<Vec<u8>> {
     (!list.is_empty()).then(|| list.into_bytes())
 }
 
-/// A list beside the kcore, unless it is no plain file or larger than any kernel's.
-fn list(dir: &Path, name: &str) -> Option<Vec<u8>> {
+/// The lines of a list beside the kcore that are such lines; `None` where it is no plain file or larger than any kernel's.
+fn list(dir: &Path, name: &str, is_line: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     const LARGEST: u64 = 256 << 20;
     let path = dir.join(name);
-    let is_plain = std::fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
-    is_plain.then(|| std::fs::read(path).ok()).flatten()
+    let is_plain = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
+    let text = is_plain.then(|| std::fs::read(path).ok()).flatten()?;
+    let lines = text.split_inclusive(|&byte| byte == b'\n').filter(|line| is_line(line));
+    Some(lines.flatten().copied().collect())
 }
 
 /// Code at an address.

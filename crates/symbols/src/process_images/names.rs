@@ -78,6 +78,7 @@ impl ProcessImages {
             let (number, names) = self.perf_map(pid)?;
             return Some(function(number, &names.at(address)?, 0, piece.range));
         }
+        piece.image.note_ran();
         let file = piece.image.code(&self.search)?;
         let svma = file.svma(piece.file_offset(address), &piece.mapped())?;
         let found = piece.image.symbols(&self.search)?.at(svma)?;

@@ -3,6 +3,7 @@
 use model::{Pid, Tsc};
 
 use super::ProcessImages;
+use crate::image::Identity;
 use crate::lines::Frame;
 use crate::timeline::KERNEL_HALF;
 
@@ -30,6 +31,17 @@ impl ProcessImages {
             "[unknown]".clone_into(&mut frame.function);
         }
         frames
+    }
+
+    /// Whether the file whose debug information [`ProcessImages::lines`] gives for `address` is known to be the recorded one:
+    /// by its build ID, or because it lies beneath `--symfs`. A kernel's file always is, for it is not taken otherwise.
+    pub fn has_verified_lines(&self, pid: Pid, address: u64, at: Tsc) -> bool {
+        if address >= KERNEL_HALF {
+            return true;
+        }
+        let Some(piece) = self.user_piece(pid, address, at) else { return false };
+        let identity = piece.image.code(&self.search).map(|file| piece.image.identity(file, &self.search));
+        matches!(identity, Some(Identity::BuildId | Identity::Given))
     }
 
     fn recorded_lines(&self, pid: Pid, address: u64, at: Tsc) -> Option<Vec<Frame>> {

@@ -5,7 +5,14 @@ use model::Tid;
 use super::*;
 
 fn map(pid: i32, range: Range<u64>, path: &str) -> MapEvent {
-    MapEvent::Map(Mapping { pid: Pid(pid), range, file_offset: 0, path: path.to_owned(), build_id: None })
+    MapEvent::Map(Mapping {
+        pid: Pid(pid),
+        range,
+        file_offset: 0,
+        path: path.to_owned(),
+        build_id: None,
+        inode: None,
+    })
 }
 
 fn path_at(timelines: &Timelines, pid: i32, address: u64, at: u64) -> Option<&str> {

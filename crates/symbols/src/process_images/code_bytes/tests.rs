@@ -74,6 +74,7 @@ fn map(pid: i32, page: u64, pages: u64, file_page: u64, path: &str) -> MapEvent 
         file_offset: file_page * PAGE,
         path: path.to_owned(),
         build_id: None,
+        inode: None,
     })
 }
 
@@ -84,6 +85,7 @@ fn kernel_text(size: u64) -> MapEvent {
         file_offset: TEXT,
         path: "[kernel.kallsyms]_text".to_owned(),
         build_id: None,
+        inode: None,
     })
 }
 

@@ -9,7 +9,10 @@ const TEXT: u64 = 0xffff_ffff_8100_0000;
 const MODULE: u64 = 0xffff_ffff_c020_1000;
 
 fn map(pid: Pid, range: Range<u64>, file_offset: u64, path: &str) -> (Tsc, MapEvent) {
-    (Tsc(0), MapEvent::Map(Mapping { pid, range, file_offset, path: path.into(), build_id: None }))
+    (
+        Tsc(0),
+        MapEvent::Map(Mapping { pid, range, file_offset, path: path.into(), build_id: None, inode: None }),
+    )
 }
 
 fn symbol(at: u64, range: Range<u64>, removed: bool) -> (Tsc, MapEvent) {

@@ -1,0 +1,247 @@
+//! Programs and debug files from strangers: what they may make the reader open, and how much may come out of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use model::{BuildId, InodeId, MapEvent, Mapping, Pid, Tsc};
+use tailtrace_symbols::{Identity, ProcessImages, SearchPath, UsedKind};
+
+const PID: Pid = Pid(7);
+const AT: Tsc = Tsc(10);
+/// Where the program's first byte is mapped; it is linked at zero, its segments at their file offsets.
+const BASE: u64 = 0x5555_0000_0000;
+
+fn run(tool: &str, arguments: &[&str]) {
+    let output =
+        Command::new(tool).args(arguments).output().unwrap_or_else(|error| panic!("{tool}: {error}"));
+    assert!(output.status.success(), "{tool} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// The test program as `program` in `folder`, compiled there.
+fn compiled(folder: &Path, options: &[&str]) -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program.c");
+    let program = folder.join("program");
+    let output = Command::new("cc")
+        .current_dir(folder)
+        .args([source, "-o", text(&program), "-O2", "-g", "-fPIE", "-pie", "-Wl,-z,noseparate-code"])
+        .args(options)
+        .output()
+        .expect("cc runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// The program at `path` mapped from its first byte, as the recording would name it.
+fn mapped(path: &str, inode: Option<InodeId>) -> Vec<(Tsc, MapEvent)> {
+    let mapping = Mapping {
+        pid: PID,
+        range: BASE..BASE + 0x10_0000,
+        file_offset: 0,
+        path: path.to_owned(),
+        build_id: None,
+        inode,
+    };
+    vec![(Tsc(0), MapEvent::Map(mapping))]
+}
+
+fn images(path: &Path, search: SearchPath) -> ProcessImages {
+    ProcessImages::new(search, mapped(text(path), None), Vec::new())
+}
+
+/// The source line of `local_function`, as `name:line`.
+fn line(images: &ProcessImages) -> Option<String> {
+    let start = *images.addresses_of(PID, "local_function", AT).first()?;
+    let frames = images.lines(PID, start, AT);
+    let file = frames.first()?.file.clone()?;
+    Some(format!("{}:{}", file.rsplit('/').next()?, frames.first()?.line?))
+}
+
+/// The most functions inlined into one another in `outermost`, itself counted: what split units alone know.
+fn deepest(images: &ProcessImages) -> usize {
+    let start = images.addresses_of(PID, "outermost", AT)[0];
+    (start..start + 32).map(|address| images.lines(PID, address, AT).len()).max().unwrap_or(0)
+}
+
+#[test]
+fn split_units_are_read_from_where_the_file_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(deepest(&images(&compiled(folder.path(), &[]), SearchPath::default())), 3);
+    let program = compiled(folder.path(), &["-gsplit-dwarf", "-gdwarf-5"]);
+    let units: Vec<PathBuf> = fs::read_dir(folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "dwo"))
+        .collect();
+    assert_eq!(units.len(), 1, "{units:?}");
+    assert_eq!(deepest(&images(&program, SearchPath::default())), 3);
+    // A pipe in its place would be waited for without an end.
+    fs::remove_file(&units[0]).expect("removed");
+    run("mkfifo", &[text(&units[0])]);
+    assert_eq!(deepest(&images(&program, SearchPath::default())), 1);
+}
+
+#[test]
+fn a_contained_search_reads_no_split_unit_of_this_machine() {
+    let (folder, bundle) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let program = compiled(folder.path(), &["-gsplit-dwarf", "-gdwarf-5"]);
+    fs::copy(&program, bundle.path().join("program")).expect("copied");
+    let contained = |contained| {
+        let search = SearchPath { symfs: Some(bundle.path().to_owned()), contained, ..SearchPath::default() };
+        deepest(&images(Path::new("/program"), search))
+    };
+    assert_eq!((contained(false), contained(true)), (3, 1));
+}
+
+#[test]
+fn a_contained_search_uses_no_program_of_this_machine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compiled(folder.path(), &[]);
+    for (contained, found) in [(false, 1), (true, 0)] {
+        let search = SearchPath { contained, ..SearchPath::default() };
+        let images = images(&program, search);
+        assert_eq!(images.addresses_of(PID, "local_function", AT).len(), found, "contained: {contained}");
+    }
+}
+
+#[test]
+fn a_debug_link_does_not_lead_out_of_a_contained_search() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bundle = folder.path().join("bundle/usr");
+    fs::create_dir_all(bundle.join(".debug")).expect("made");
+    let program = compiled(folder.path(), &["-Wl,--build-id=none"]);
+    // Two levels above the program's place in the bundle: outside of it.
+    let outside = folder.path().join("above.debug");
+    run("objcopy", &["--only-keep-debug", text(&program), text(&outside)]);
+    let stripped = bundle.join("program");
+    let link = format!("--add-gnu-debuglink={}", text(&outside));
+    run("objcopy", &["--strip-all", &link, text(&program), text(&stripped)]);
+    let bytes = fs::read(&stripped).expect("the program");
+    let at = memchr::memmem::find(&bytes, b"above.debug\0").expect("the link");
+    let search =
+        || SearchPath { symfs: Some(folder.path().join("bundle")), contained: true, ..SearchPath::default() };
+    let names = |images: &ProcessImages| images.addresses_of(PID, "local_function", AT).len();
+    assert_eq!(names(&images(Path::new("/usr/program"), search())), 0, "it lies nowhere in the bundle");
+    // A name of the same length that climbs: `../../x.dbg`.
+    let climbing = b"../../x.dbg\0";
+    fs::write(&stripped, [&bytes[..at], climbing, &bytes[at + climbing.len()..]].concat()).expect("written");
+    fs::copy(&outside, folder.path().join("x.dbg")).expect("copied");
+    assert_eq!(names(&images(Path::new("/usr/program"), search())), 0, "it climbs out of the bundle");
+    fs::write(&stripped, &bytes).expect("written");
+    fs::copy(&outside, bundle.join(".debug/above.debug")).expect("copied");
+    assert_eq!(names(&images(Path::new("/usr/program"), search())), 1, "it lies in the bundle");
+    fs::write(bundle.join(".debug/above.debug"), fs::read(&program).expect("it")).expect("written");
+    assert_eq!(names(&images(Path::new("/usr/program"), search())), 0, "another file: the CRC differs");
+}
+
+#[test]
+fn sections_that_unpack_to_too_much_are_no_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compiled(folder.path(), &[]);
+    let before = line(&images(&program, SearchPath::default()));
+    assert!(before.is_some());
+    for kind in ["zlib", "zstd"] {
+        let packed = folder.path().join(kind);
+        let option = format!("--compress-debug-sections={kind}");
+        let output =
+            Command::new("objcopy").args([&option, text(&program), text(&packed)]).output().expect("objcopy");
+        if !output.status.success() {
+            // binutils before 2.40, or built without zstd; zlib all have.
+            assert_eq!(kind, "zstd", "{}", String::from_utf8_lossy(&output.stderr));
+            continue;
+        }
+        assert_eq!(line(&images(&packed, SearchPath::default())), before, "{kind}");
+    }
+    let zeros = folder.path().join("zeros");
+    fs::File::create(&zeros).and_then(|file| file.set_len(160 << 20)).expect("zeros");
+    let bomb = folder.path().join("bomb");
+    let update = format!(".debug_str={}", text(&zeros));
+    run("objcopy", &["--update-section", &update, text(&program), text(&bomb)]);
+    run("objcopy", &["--compress-debug-sections=zlib", text(&bomb)]);
+    assert!(fs::metadata(&bomb).expect("the bomb").len() < 1 << 20, "no bomb");
+    let images = images(&bomb, SearchPath::default());
+    assert_eq!(images.addresses_of(PID, "local_function", AT).len(), 1);
+    assert_eq!(line(&images), None, "160 MiB out of less than one");
+}
+
+/// The inode's generation as e2fsprogs read it.
+fn generation(path: &Path) -> u64 {
+    let output = Command::new("lsattr").args(["-v", text(path)]).output().expect("lsattr runs");
+    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    words.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_file_is_identified_by_symfs_or_inode() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compiled(folder.path(), &["-Wl,--build-id=none"]);
+    let meta = fs::metadata(&program).expect("the program");
+    let (device, inode) = (meta.dev(), meta.ino());
+    let device = (rustix::fs::major(device), rustix::fs::minor(device));
+    let recorded = InodeId { device, inode, generation: generation(&program) };
+    let another = InodeId { generation: recorded.generation + 1, ..recorded };
+    let identity = |events, search| {
+        let images = ProcessImages::new(search, events, Vec::new());
+        assert!(images.used_files().is_empty(), "nothing ran yet");
+        let start = images.addresses_of(PID, "local_function", AT)[0];
+        assert!(images.used_files().is_empty(), "a name was looked for, nothing ran");
+        images.function_at(PID, start, AT);
+        let used = images.used_files();
+        assert_eq!((used.len(), used[0].kind), (1, UsedKind::Program));
+        used[0].identity
+    };
+    let path = text(&program);
+    assert_eq!(identity(mapped(path, Some(recorded)), SearchPath::default()), Identity::Inode);
+    assert_eq!(identity(mapped(path, Some(another)), SearchPath::default()), Identity::Unknown);
+    assert_eq!(identity(mapped(path, None), SearchPath::default()), Identity::Unknown);
+    // One of two mappings of that name was of another file.
+    let both = [mapped(path, Some(recorded)), mapped(path, Some(another))].concat();
+    assert_eq!(identity(both, SearchPath::default()), Identity::Unknown);
+    let symfs = SearchPath { symfs: Some(folder.path().to_owned()), ..SearchPath::default() };
+    assert_eq!(identity(mapped("/program", None), symfs.clone()), Identity::Given);
+    // A link in there that leads out of it.
+    let linked = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink(&program, linked.path().join("program")).expect("linked");
+    let symfs = SearchPath { symfs: Some(linked.path().to_owned()), ..symfs };
+    assert_eq!(identity(mapped("/program", None), symfs), Identity::Unknown);
+}
+
+#[test]
+fn what_is_no_program_or_no_stored_file_is_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = folder.path().join("key");
+    fs::write(&key, vec![b'k'; 0x2000]).expect("written");
+    let images = images(&key, SearchPath::default());
+    images.function_at(PID, BASE + 0x1000, AT);
+    assert_eq!(images.used_files()[0].kind, UsedKind::Other);
+    for path in ["/proc/self/environ", "/proc/self/maps", "/sys/kernel/notes", "/proc/kallsyms"] {
+        let images = ProcessImages::new(SearchPath::default(), mapped(path, None), Vec::new());
+        images.function_at(PID, BASE + 0x1000, AT);
+        assert!(images.used_files().is_empty(), "{path}");
+    }
+}
+
+#[test]
+fn lines_of_a_file_that_nothing_identifies_are_not_verified() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compiled(folder.path(), &["-Wl,--build-id=0x0102030405060708090a0b0c0d0e0f1011121314"]);
+    let id = BuildId::new(&(1..=20).collect::<Vec<u8>>());
+    let symfs = SearchPath { symfs: Some(folder.path().to_owned()), ..SearchPath::default() };
+    let here = SearchPath::default();
+    for (path, id, search, verified) in [
+        (text(&program), None, here.clone(), false),
+        (text(&program), id, here, true),
+        ("/program", None, symfs, true),
+    ] {
+        let ids = id.map(|id| (path.to_owned(), id));
+        let images = ProcessImages::new(search, mapped(path, None), ids.into_iter().collect());
+        let start = images.addresses_of(PID, "local_function", AT)[0];
+        assert!(images.lines(PID, start, AT)[0].line.is_some());
+        assert_eq!(images.has_verified_lines(PID, start, AT), verified, "{path}");
+    }
+}
