@@ -43,6 +43,7 @@ macro_rules! targets {
 }
 
 targets!(
+    bundle_explain,
     bundle_open,
     event_pairs,
     function_calls,
