@@ -5,6 +5,8 @@
 //! positioned read costs a fraction of it. Copies are looked at instead of the mapping wherever a record lies in one as a
 //! whole; nothing else depends on them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::record::{HEADER_SIZE, Header};
 
 /// Longer stretches are as well read through the mapping: a copy costs page faults of its own, one for 4 KiB.
@@ -18,6 +20,8 @@ pub(crate) struct Stretches {
     bytes: Vec<u8>,
     /// (first byte in the piece, first byte in `bytes`): each lasts until the next one's.
     starts: Vec<(usize, usize)>,
+    /// The number of the one that was found last: records are mostly read in the order of the file. Any value is allowed.
+    last: AtomicUsize,
 }
 
 impl Stretches {
@@ -42,16 +46,28 @@ impl Stretches {
 
     /// The record at `at` and what is copied after it; `None` where it does not lie in a copy as a whole.
     pub(crate) fn record(&self, at: usize) -> Option<&[u8]> {
-        // A walk asks for the stretch that was copied last.
-        let behind = match self.starts.last() {
-            Some(&(last, _)) if last <= at => self.starts.len(),
-            _ => self.starts.partition_point(|&(start, _)| start <= at),
-        };
-        let &(start, here) = self.starts.get(behind.checked_sub(1)?)?;
-        let end = self.starts.get(behind).map_or(self.bytes.len(), |&(_, next)| next);
+        let number = self.number_at(at)?;
+        let &(start, here) = self.starts.get(number)?;
+        let end = self.starts.get(number + 1).map_or(self.bytes.len(), |&(_, next)| next);
         let rest = self.bytes.get(here..end)?.get(at - start..)?;
         let size = usize::from(Header::read(rest)?.size);
         (size >= HEADER_SIZE && size <= rest.len()).then_some(rest)
+    }
+
+    /// The number of the last stretch that begins at `at` or before it.
+    fn number_at(&self, at: usize) -> Option<usize> {
+        let begins = |number: usize| self.starts.get(number).is_some_and(|&(start, _)| start <= at);
+        let is_it = |number: usize| begins(number) && !begins(number + 1);
+        let last = self.last.load(Ordering::Relaxed);
+        if is_it(last) {
+            return Some(last);
+        }
+        let number = match last.checked_add(1) {
+            Some(next) if is_it(next) => next,
+            _ => self.starts.partition_point(|&(start, _)| start <= at).checked_sub(1)?,
+        };
+        self.last.store(number, Ordering::Relaxed);
+        Some(number)
     }
 }
 

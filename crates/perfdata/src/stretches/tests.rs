@@ -43,3 +43,19 @@ fn what_could_not_be_read_leaves_nothing() {
     assert!(stretches.record(0).is_none() && stretches.bytes.is_empty());
     assert!(!stretches.would_take(LONGEST + 1));
 }
+
+#[test]
+fn the_order_of_questions_changes_no_answer() {
+    let mut stretches = Stretches::default();
+    for number in 0..4 {
+        assert!(copied(&mut stretches, 1000 * (number + 1), &record(16)));
+    }
+    let places = [500, 1000, 1016, 2000, 3000, 3500, 4000, 9000];
+    let expected = [None, Some(16), None, Some(16), Some(16), None, Some(16), None];
+    for first in places {
+        for (&place, expected) in places.iter().zip(expected) {
+            stretches.record(first);
+            assert_eq!(stretches.record(place).map(<[u8]>::len), expected, "{place} after {first}");
+        }
+    }
+}
