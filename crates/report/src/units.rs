@@ -27,7 +27,7 @@ pub fn length(value: u64, unit: TimeUnit) -> String {
 }
 
 /// How times that stand below one another are written: with as many digits as distinguish those that differ, to the nanosecond
-/// if need be. `44.0 ms` and `44.0 ms` become `44.01234 ms` and `44.01236 ms`.
+/// if need be. `44.0 ms` and `44.0 ms` become `44.0123 ms` and `44.0124 ms`.
 #[derive(Clone, Copy, Debug)]
 pub struct Digits {
     /// Decimals beyond the usual ones.
@@ -162,7 +162,7 @@ impl Scale {
         let decimals = (self.decimals + more).min(self.most_decimals());
         let power = 10u128.pow(decimals);
         let rounded = (nanoseconds * power + self.nanoseconds / 2) / self.nanoseconds;
-        if rounded >= self.below * power {
+        if rounded / power >= self.below {
             return None;
         }
         Some(match decimals {

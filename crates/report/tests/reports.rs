@@ -371,7 +371,7 @@ fn send_bytes() -> CounterView {
         p: Some(2.5e-9),
         split: Some(SplitView {
             is_below: true,
-            threshold: 1_448.0,
+            threshold: 1_448.0.into(),
             slow_matched: 11,
             slow: 12,
             fast_matched: 3,
@@ -395,6 +395,7 @@ pub fn two_modes() -> Report {
     ];
     report.population = PopulationSummary {
         count: 5_992,
+        in_recording: Some(5_992),
         outliers: 12,
         rule: "robust z-score above 3.5: longer than 1.09 ms".to_owned(),
         min_ns: 812_000,

@@ -24,7 +24,7 @@ const WAITS_AT_ONCE: usize = 256;
 /// Records that are read for all waits together: some seconds.
 const MOST_RECORDS: u64 = 20_000_000;
 /// Stays of all intervals together: where many intervals share a thread's time, each has all of its stays.
-const MOST_STAYS: usize = 10_000_000;
+const MOST_STAYS: usize = 4_000_000;
 /// Intervals whose stays are in memory at once.
 const INTERVALS_AT_ONCE: usize = 256;
 /// Objects that are listed.
