@@ -63,14 +63,14 @@ fn markdown_fits_a_ticket() {
 }
 
 #[test]
-fn intervals_outside_the_capture_are_reported_not_invented() {
+fn an_interval_outside_the_capture_is_reported_not_invented() {
     let capture = emulated("fault");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("far.csv");
-    fs::write(&path, "name,start_tsc.TSC,end_tsc,pid,tid\nfar,9000000000000,9000000100000,118,120\n")
-        .expect("written");
+    let far = "name,start_tsc.TSC,end_tsc,pid,tid\nfar,9000000000000,9000000100000,118,120\n";
+    fs::write(&path, format!("{far}inside,1443401205,1443446385,118,120\n")).expect("written");
     let path = path.to_string_lossy();
-    let output = capture.tailtrace("explain", &["--intervals", &path, "--top", "1", "--format", "json"]);
+    let output = capture.tailtrace("explain", &["--intervals", &path, "--id", "0", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let causes = report["outliers"][0]["causes"].as_array().expect("causes");
     let names: Vec<_> = causes.iter().filter_map(|cause| cause["cause"].as_str()).collect();

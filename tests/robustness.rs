@@ -6,9 +6,12 @@
 mod arguments;
 mod clocks;
 mod code_files;
+mod counters;
 mod damaged_captures;
+mod extreme_intervals;
 mod interval_files;
 mod next_steps;
+mod other_recordings;
 mod outputs;
 mod packing;
 mod strangers;

@@ -344,6 +344,48 @@ fn errors_are_told_on_the_terminal_as_it_was() {
     assert!(screen.contains("tailtrace: ") && screen.contains("/nowhere.csv"), "{screen}");
 }
 
+/// Twenty intervals of another clock among those of the capture, then those alone.
+#[test]
+fn intervals_of_another_clock_are_counted_or_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = fs::read_to_string(emulated("preempt").intervals()).expect("an interval file");
+    let (header, rows) = text.split_once('\n').expect("a header");
+    let far: String = (1..=20).map(|n| format!("far,{n},{},120,124\n", n + 50)).collect();
+    let file = |name: &str, rows: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, format!("{header}\n{rows}")).expect("written");
+        path.display().to_string()
+    };
+    let (some, none) = (file("some.csv", &format!("{rows}{far}")), file("none.csv", &far));
+    let start = |intervals: &str| {
+        Terminal::start((120, 24), "", &format!("-i perf.data --symfs symfs --intervals {intervals}"))
+    };
+    start(&some).wait_for("520 intervals (500 of 520 lie in the recording)");
+    let screen = start(&none).ended_with("2");
+    assert!(screen.contains("0 of 20 intervals lie in the recording"), "{screen}");
+}
+
+/// An interval without an end: its verdict and its timeline come, and it can be left.
+#[test]
+fn an_interval_without_an_end_is_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = fs::read_to_string(emulated("preempt").intervals()).expect("an interval file");
+    let (header, rows) = text.split_once('\n').expect("a header");
+    let first = rows.split(',').nth(1).expect("a start");
+    let path = folder.path().join("endless.csv");
+    fs::write(&path, format!("{header}\nx,{first},{},120,124\n", u64::MAX)).expect("written");
+    let intervals = path.display();
+    let options = format!("-i perf.data --symfs symfs --intervals {intervals} --top 1");
+    let terminal = Terminal::start((100, 30), "", &options);
+    terminal.wait_for("1 interval");
+    walk(
+        &terminal,
+        &[("Enter", "1 of 1 listed"), ("Enter", "together"), ("2", "segment"), ("3", "function")],
+    );
+    terminal.keys(&["q"]);
+    terminal.ended_with("0");
+}
+
 #[test]
 fn no_color_is_obeyed() {
     let coloured = |environment: &str| {

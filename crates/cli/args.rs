@@ -131,6 +131,9 @@ pub(crate) struct DiffArgs {
     /// B's interval file.
     #[arg(long, value_name = "FILE", requires = "intervals")]
     pub(crate) intervals_b: Option<PathBuf>,
+    /// One interval file is right for both captures. Without this it is an error, unless A and B are the same capture.
+    #[arg(long, requires = "intervals")]
+    pub(crate) same_intervals: bool,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
     #[command(flatten)]

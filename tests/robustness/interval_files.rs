@@ -7,13 +7,13 @@ use std::path::Path;
 use super::Ending;
 use crate::captures::{Capture, emulated};
 
-const HEADER: &str = "name,start_tsc.TSC,end_tsc,pid,tid\n";
+pub(super) const HEADER: &str = "name,start_tsc.TSC,end_tsc,pid,tid\n";
 /// An interval of the capture `fault`.
 const SOUND: &str = "sound,1443401205,1443446385,118,120\n";
 
 /// Runs `words` over `capture` with an interval file of this content.
 #[track_caller]
-fn over(capture: &Capture, words: &str, content: impl AsRef<[u8]>) -> Ending {
+pub(super) fn over(capture: &Capture, words: &str, content: impl AsRef<[u8]>) -> Ending {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("intervals.csv");
     fs::write(&path, content).expect("written");
@@ -82,8 +82,8 @@ fn times_at_the_ends_of_64_bits_are_reported_exactly() {
     let capture = emulated("fault");
     let most = u64::MAX;
     for (start, stop) in [(0, 0), (0, most), (most - 1, most), (1, 2), (1_443_401_205, most), (most, most)] {
-        let content = format!("{HEADER}far,{start},{stop},118,120\n");
-        let ending = over(&capture, "explain --top 1 --format json", content).ends_with(0, "");
+        let content = format!("{HEADER}far,{start},{stop},118,120\n{SOUND}");
+        let ending = over(&capture, "explain --id 0 --format json", content).ends_with(0, "");
         let report = ending.report();
         let outlier = &report["outliers"][0];
         assert_eq!(outlier["start_tsc"], start.to_string(), "{start} to {stop}");

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use model::TscRange;
+
 /// What keeps a request from being answered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -18,6 +20,20 @@ pub enum Error {
         "say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite or --function"
     )]
     NoSource,
+    /// Intervals of another recording, or in another clock than their source says.
+    #[error(
+        "0 of {count} intervals lie in the recording: it covers TSC {} to {}, they TSC {} to {}; give the intervals of this \
+         recording, and check the clock that the first line of their file names",
+        recording.start.0, recording.stop.0, intervals.start.0, intervals.stop.0
+    )]
+    OutsideRecording {
+        /// How many there are.
+        count: usize,
+        /// From the first record or sync point to the last one.
+        recording: TscRange,
+        /// From the first interval's start to the last one's end.
+        intervals: TscRange,
+    },
     /// No binary has the function whose calls are the intervals.
     #[error("no binary of this capture has a function called {0}: check the name, --symfs and -k")]
     NoFunction(String),

@@ -3,7 +3,9 @@
 //! Input: an opened capture and the request. Output: the intervals of the source, the members of the population, the
 //! criteria of the choice, and what there is to say about them.
 
+mod extent;
 mod scan;
 mod source;
 
+pub(crate) use extent::{ensure_some_inside, inside};
 pub(crate) use source::{check_selection, findings, members, nothing_chosen, read, spans};

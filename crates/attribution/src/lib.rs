@@ -36,4 +36,4 @@ pub use population::waits::{ObjectWait, WaitObject, wait_of_stay};
 pub use samples::memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
 pub use tables::cpu_models::CodeCaches;
 pub use threads::hand_off::HandOff;
-pub use threads::stays::{Stay, Whereabouts, runs_on, stays};
+pub use threads::stays::{Stay, Whereabouts, most_stays, runs_on, stays};

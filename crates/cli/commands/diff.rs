@@ -1,7 +1,12 @@
 //! `tailtrace diff`: the intervals of two captures side by side, by the same options but for those of B.
 
-use analysis::study;
-use anyhow::Result;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use analysis::request::Source;
+use analysis::{Request, study};
+use anyhow::{Result, ensure};
 
 use super::threads;
 use crate::args::{AnalysisArgs, DiffArgs, DiffFormat, InputArgs};
@@ -12,6 +17,11 @@ use crate::{advice, meter};
 pub(super) fn run(args: &DiffArgs) -> Result<Outcome> {
     let (a, b) = analyses(args);
     let (a, b) = (a.request()?, b.request()?);
+    ensure!(
+        args.same_intervals || !takes_one_file_for_two(&a, &b),
+        "the intervals of both captures are those of one file: name B's with --intervals-b; where one file is right for both, \
+         add --same-intervals"
+    );
     threads::limit(args.effort.threads())?;
     let difference = study::difference(&a, &b, &meter::on_stderr()).map_err(advice::on)?;
     if args.format != DiffFormat::Text || !output::is_terminal() {
@@ -26,9 +36,21 @@ pub(super) fn run(args: &DiffArgs) -> Result<Outcome> {
     Ok(if difference.change.is_some() { Outcome::Reported } else { Outcome::NothingSelected })
 }
 
+/// Whether both captures, which are not the same one, get their intervals from the same file.
+fn takes_one_file_for_two(a: &Request, b: &Request) -> bool {
+    let (Some(Source::File(of_a)), Some(Source::File(of_b))) = (&a.source, &b.source) else { return false };
+    is_one_file(of_a, of_b) && !is_one_file(&a.input.path, &b.input.path)
+}
+
+/// Whether both paths lead to the same file or folder. What is not there is for who opens it to report.
+fn is_one_file(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+    a == b || identity(a).is_some_and(|file| identity(b) == Some(file))
+}
+
 /// The arguments as they count for A and for B.
 fn analyses(args: &DiffArgs) -> (AnalysisArgs, AnalysisArgs) {
-    let analysis = |input: &std::path::Path| AnalysisArgs {
+    let analysis = |input: &Path| AnalysisArgs {
         input: InputArgs { input: input.to_owned(), code: args.code.clone() },
         source: args.source.clone(),
         selection: args.selection.clone(),

@@ -10,6 +10,8 @@ mod split;
 
 use std::collections::BTreeMap;
 
+use model::Number;
+
 use crate::histogram::TwoModes;
 use crate::population::Population;
 
@@ -21,7 +23,7 @@ pub use split::{Side, Split};
 const SIGNIFICANT: f64 = 0.05;
 
 /// Values of a counter, each with its interval's duration.
-type Pairs = Vec<(f64, u64)>;
+type Pairs = Vec<(Number, u64)>;
 
 /// How one counter relates to the durations of one label.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +48,7 @@ impl CounterStatistics {
         by_rank.into_iter().chain(by_split).any(|p| p < SIGNIFICANT)
     }
 
-    fn of(label: &str, name: &str, values: &[(f64, u64)], modes: Option<TwoModes>) -> CounterStatistics {
+    fn of(label: &str, name: &str, values: &[(Number, u64)], modes: Option<TwoModes>) -> CounterStatistics {
         CounterStatistics {
             label: label.to_owned(),
             name: name.to_owned(),
@@ -109,7 +111,7 @@ impl Population<'_> {
                 let (seen_at, values) = gathered.entry(key).or_insert((usize::MAX, Pairs::new()));
                 if *seen_at != position {
                     *seen_at = position;
-                    values.push((counter.value + 0.0, duration)); // -0 becomes 0
+                    values.push((counter.value, duration));
                 }
             }
         }

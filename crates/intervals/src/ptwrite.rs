@@ -166,11 +166,9 @@ fn from_pairs(
 }
 
 fn counters(spec: &PtwriteSpec, payload: u64, prefix: &str) -> Vec<Counter> {
-    #[allow(clippy::cast_precision_loss)] // A counter is a number for statistics.
-    let value = |field: BitField| field.of(payload) as f64;
     spec.counters
         .iter()
-        .map(|(name, field)| Counter { name: format!("{prefix}{name}"), value: value(*field) })
+        .map(|(name, field)| Counter { name: format!("{prefix}{name}"), value: field.of(payload).into() })
         .collect()
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::number::Number;
 use crate::place::{FileOffset, ThreadId};
 use crate::time::{Tsc, TscRange};
 
@@ -10,12 +11,12 @@ use crate::time::{Tsc, TscRange};
 pub struct IntervalId(pub u64);
 
 /// A number the program recorded with the interval: bytes sent, queue length, retries.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// Its name.
     pub name: String,
     /// Its value.
-    pub value: f64,
+    pub value: Number,
 }
 
 /// A named part of an interval, as the program marked it.

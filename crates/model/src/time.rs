@@ -116,37 +116,34 @@ impl TscRange {
 
 /// The perf clock as a function of the TSC, as the kernel published it when the recording began.
 ///
-/// `ns = time_zero + (tsc * time_mult) >> time_shift`, with the wrap of unsigned 64-bit numbers: `time_zero`
-/// is often a "negative" number.
+/// `ns = time_zero + (tsc * time_mult) >> time_shift`. The kernel's `time_zero` is unsigned and often "negative"; here it has
+/// its sign, and what no 64 bits hold stays at their ends: a later reading never has an earlier time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeConversion {
     shift: u16,
     mult: u32,
-    zero: u64,
+    zero: i64,
 }
 
 impl TimeConversion {
     /// A conversion from the three numbers, or `None` where they cannot be one (`time_mult` zero: the kernel
     /// gave none, as with `perf record -k CLOCKID`; a shift of 64 or more).
     pub fn new(shift: u16, mult: u32, zero: u64) -> Option<TimeConversion> {
-        (mult != 0 && shift < 64).then_some(TimeConversion { shift, mult, zero })
+        (mult != 0 && shift < 64).then_some(TimeConversion { shift, mult, zero: zero.cast_signed() })
     }
 
-    /// The perf time at `tsc`, rounded down to a nanosecond, as perf does.
+    /// The perf time at `tsc`, rounded down to a nanosecond, as perf does. A reading before the perf clock's zero gives
+    /// zero, one beyond its 64 bits their last time.
     pub fn to_perf_time(self, tsc: Tsc) -> PerfTime {
-        PerfTime(self.zero.wrapping_add(self.nanoseconds(tsc.0)))
+        PerfTime(self.nanoseconds(tsc.0).saturating_add_signed(self.zero))
     }
 
     /// The first TSC reading whose perf time is `time`, the inverse of [`Self::to_perf_time`].
     ///
     /// A time before the counter's zero gives zero.
-    #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
     pub fn to_tsc(self, time: PerfTime) -> Tsc {
-        let nanoseconds = time.0.wrapping_sub(self.zero);
-        if (nanoseconds as i64) < 0 && time.0 < self.zero && (self.zero as i64) >= 0 {
-            return Tsc(0);
-        }
-        let scaled = u128::from(nanoseconds) << self.shift;
+        let since_zero = i128::from(time.0) - i128::from(self.zero);
+        let scaled = u128::try_from(since_zero).unwrap_or(0) << self.shift;
         let ticks = scaled.div_ceil(u128::from(self.mult));
         Tsc(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
@@ -154,7 +151,7 @@ impl TimeConversion {
     /// Nanoseconds from `range.start` to `range.stop`: the difference of the two converted edges, so that
     /// durations of adjacent ranges add up.
     pub fn duration_ns(self, range: TscRange) -> u64 {
-        self.nanoseconds(range.stop.0).wrapping_sub(self.nanoseconds(range.start.0))
+        self.nanoseconds(range.stop.0).saturating_sub(self.nanoseconds(range.start.0))
     }
 
     /// A length in nanoseconds, rounded down: for thresholds and rates, not for lengths that must add up.
@@ -174,9 +171,9 @@ impl TimeConversion {
         u64::try_from(scaled / u128::from(self.mult)).unwrap_or(u64::MAX)
     }
 
-    #[allow(clippy::cast_possible_truncation)]
     fn nanoseconds(self, ticks: u64) -> u64 {
-        ((u128::from(ticks) * u128::from(self.mult)) >> self.shift) as u64
+        let nanoseconds = (u128::from(ticks) * u128::from(self.mult)) >> self.shift;
+        u64::try_from(nanoseconds).unwrap_or(u64::MAX)
     }
 }
 

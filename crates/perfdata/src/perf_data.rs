@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use memmap2::Advice;
-use model::{Diagnostic, FileOffset, MapEvent, PerfTime, Pid, TimeConversion};
+use model::{Diagnostic, FileOffset, MapEvent, PerfTime, Pid, Ticks, TimeConversion, TscRange};
 
 use crate::attr::Attr;
 use crate::aux::{AuxBuffer, AuxSample};
@@ -160,7 +160,15 @@ impl PerfData {
     /// The records of a range of times, found by bisection.
     pub fn records_in(&self, range: Range<PerfTime>) -> Records<'_> {
         self.reads.note(&range);
-        self.records.within(&range)
+        let records = self.records.within(&range);
+        self.reads.count(records.size_hint().1.unwrap_or(0));
+        records
+    }
+
+    /// How much was read so far: each call of [`Self::records_in`] counts one, and one for each record that it found. A
+    /// measure of work that depends on no machine.
+    pub fn read_steps(&self) -> u64 {
+        self.reads.steps()
     }
 
     /// The record that begins at `offset`; `None` where none can.
@@ -179,6 +187,12 @@ impl PerfData {
         let index = &self.records.index;
         let first = index.get(index.partition_point(|entry| entry.time == 0))?;
         Some(PerfTime(first.time)..PerfTime(index.last()?.time))
+    }
+
+    /// The same by the TSC: both readings are in the range. `None` also without a conversion.
+    pub fn tsc_range(&self) -> Option<TscRange> {
+        let (range, conversion) = (self.time_range()?, self.time_conversion?);
+        Some(TscRange::new(conversion.to_tsc(range.start), conversion.to_tsc(range.end) + Ticks(1)))
     }
 
     /// Whether threads were recorded one by one: each has a ring of its own, of whatever CPU it is on.

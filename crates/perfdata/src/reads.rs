@@ -1,7 +1,8 @@
-//! Notes of which times records were read: what a slice must hold so that the same questions get the same answers.
+//! Notes of which times records were read: what a slice must hold so that the same questions get the same answers. And how
+//! much was read.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use model::PerfTime;
@@ -11,6 +12,7 @@ use model::PerfTime;
 pub(crate) struct ReadNotes {
     is_on: AtomicBool,
     times: Mutex<Vec<Range<PerfTime>>>,
+    steps: AtomicU64,
 }
 
 impl ReadNotes {
@@ -24,6 +26,16 @@ impl ReadNotes {
         if self.is_on.load(Ordering::Relaxed) && range.start < range.end {
             self.times.lock().unwrap_or_else(PoisonError::into_inner).push(range.clone());
         }
+    }
+
+    /// One search for the records of a range, which found so many.
+    pub(crate) fn count(&self, records: usize) {
+        self.steps.fetch_add(1 + records as u64, Ordering::Relaxed);
+    }
+
+    /// How many searches there were, and records that they found, together.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// Ends it: the noted ranges in order, those that touch merged.

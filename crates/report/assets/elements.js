@@ -34,14 +34,25 @@ function button(label, title, click) {
 const SCALES = [["ns", 1, 0, 1000], ["us", 1e3, 2, 10], ["us", 1e3, 1, 1000], ["ms", 1e6, 2, 10], ["ms", 1e6, 1, 1000],
   ["s", 1e9, 2, 10], ["s", 1e9, 1, Infinity]];
 
-function length(value, ticks) {
+// With so many decimals `more` than usual, to the nanosecond at most.
+function length(value, ticks, more = 0) {
   if (ticks) return `${Math.round(value)} ticks`;
-  for (const [unit, size, decimals, below] of SCALES) {
+  for (const [unit, size, usual, below] of SCALES) {
+    const decimals = Math.min(usual + more, Math.log10(size));
     const power = 10 ** decimals;
     const rounded = Math.floor((value * power + size / 2) / size) / power;
     if (rounded < below) return `${rounded.toFixed(decimals)} ${unit}`;
   }
   return `${value} ns`;
+}
+
+// Words for times that stand beside one another: as many digits as distinguish those that differ. As Digits in units.rs.
+function digits(times, ticks) {
+  const sorted = [...new Set(times.map(Math.round))].sort((a, b) => a - b);
+  const shown = (more) => sorted.map((time) => length(time, ticks, more));
+  let more = 0;
+  while (more < 9 && shown(more).some((words, at, all) => at > 0 && words === all[at - 1])) more++;
+  return (time) => length(Math.round(time), ticks, more);
 }
 
 function signed(value, ticks) {

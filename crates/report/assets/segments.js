@@ -25,16 +25,18 @@ function offerAllSegments(table, timeline) {
   if (own.length <= table.tBodies[0].rows.length) return;
   const rest = own.length > MOST_ROWS ? `first ${MOST_ROWS} of ${own.length}` : `all ${own.length}`;
   const more = button(`Show ${rest} segments`, "In order of time", () => {
-    table.tBodies[0].replaceChildren(...own.slice(0, MOST_ROWS).map((bar) => segmentRow(outlier, bar)));
+    const shown = own.slice(0, MOST_ROWS);
+    const at = digits(shown.map((bar) => bar.at), outlier.ticks);
+    table.tBodies[0].replaceChildren(...shown.map((bar) => segmentRow(outlier, bar, at)));
     more.remove();
   });
   table.parentElement.after(make("p", {}, more));
 }
 
-function segmentRow(outlier, bar) {
+function segmentRow(outlier, bar, at) {
   const number = (value, strong = "") => make("td", { class: `number${strong}` }, value);
   const detail = bar.count > 1 ? `${bar.count} short segments; ${bar.detail}` : bar.detail;
-  return make("tr", {}, number(length(bar.at, outlier.ticks)), number(length(bar.duration, outlier.ticks), " strong"),
+  return make("tr", {}, number(at(bar.at)), number(length(bar.duration, outlier.ticks), " strong"),
     number(bar.cpu === null ? "-" : String(bar.cpu)), make("td", {}, bar.certainty),
     make("th", { scope: "row" }, bar.cause), make("td", {}, detail), make("td", {}, bar.evidence[0] ?? ""));
 }

@@ -200,8 +200,9 @@ class Timeline {
     const svg = draw("svg", { height: y, "aria-hidden": "true" }, ...parts);
     this.canvas.replaceChildren(svg);
     const { ticks } = this.outlier;
+    const edge = digits([this.from, this.to], ticks);
     this.range.textContent = this.to - this.from >= this.whole ? `all of ${length(this.whole, ticks)}`
-      : `${length(this.from, ticks)} to ${length(this.to, ticks)} of ${length(this.whole, ticks)}`;
+      : `${edge(this.from)} to ${edge(this.to)} of ${length(this.whole, ticks)}`;
   }
 
   // The bars of a lane within the view; of those that share a pixel the longest.
@@ -244,11 +245,14 @@ class Timeline {
   axis() {
     const step = roundStep((this.to - this.from) / Math.max(this.width() / 110, 1));
     const parts = [];
-    for (let at = Math.ceil(this.from / step) * step; at <= this.to; at += step) {
+    const marks = [];
+    for (let at = Math.ceil(this.from / step) * step; at <= this.to; at += step) marks.push(at);
+    const words = digits(marks, this.outlier.ticks);
+    for (const at of marks) {
       const x = this.x(at);
       parts.push(draw("line", { x1: x, x2: x, y1: 14, y2: 2000 }));
       const room = GUTTER + this.width() - x;
-      if (room > 46) parts.push(draw("text", { class: "dim", x: x + 3, y: 11 }, length(at, this.outlier.ticks)));
+      if (room > 46) parts.push(draw("text", { class: "dim", x: x + 3, y: 11 }, words(at)));
     }
     return parts;
   }

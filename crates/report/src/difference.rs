@@ -20,7 +20,7 @@ use crate::causes::{apportion, signed_difference};
 use crate::outlier::OutlierReport;
 use crate::report::{CaptureFacts, PopulationSummary, SelectionSummary};
 use crate::timebase::TimeUnit;
-use crate::units;
+use crate::units::{self, Digits};
 
 /// Below this p the durations are reported as different.
 const SIGNIFICANT: f64 = 0.05;
@@ -199,11 +199,8 @@ fn verdict(difference: &Difference) -> String {
     let p = units::chance(change.p);
     let median = change.quantiles.first().map_or_else(String::new, |median| {
         let moved = units::signed_length(signed_difference(median.b_ns, median.a_ns), unit);
-        format!(
-            "; p50 {} to {} ({moved})",
-            units::length(median.a_ns, unit),
-            units::length(median.b_ns, unit)
-        )
+        let digits = Digits::of([median.a_ns, median.b_ns], unit);
+        format!("; p50 {} to {} ({moved})", digits.show(median.a_ns), digits.show(median.b_ns))
     });
     let percent = units::percent(change.b_longer);
     let odds = format!("one of B takes longer than one of A with {percent}, {p}");

@@ -87,13 +87,24 @@ pub(crate) fn figures(population: &PopulationSummary, unit: TimeUnit) -> Option<
     (population.count > 0).then(|| {
         format!(
             "{}, p50 {}, p99 {}, longest {}; {}",
-            units::counted(population.count, "interval"),
+            intervals(population),
             length(population.percentiles.p50),
             length(population.percentiles.p99),
             length(population.max_ns),
             units::noted(&units::counted(population.outliers, "outlier"), &population.rule),
         )
     })
+}
+
+/// `640 intervals`; `640 intervals (612 of 640 lie in the recording)` where not all do.
+pub(crate) fn intervals(population: &PopulationSummary) -> String {
+    units::noted(&units::counted(population.count, "interval"), &share_in_recording(population))
+}
+
+/// `612 of 640 lie in the recording`; empty where all do, and where that is not known.
+pub(crate) fn share_in_recording(population: &PopulationSummary) -> String {
+    let part = population.in_recording.filter(|&part| part < population.count);
+    part.map_or_else(String::new, |part| format!("{part} of {} lie in the recording", population.count))
 }
 
 #[cfg(test)]

@@ -103,6 +103,7 @@ pub(crate) struct CaptureTwin {
 #[schemars(rename = "population")]
 pub(crate) struct PopulationTwin {
     count: u64,
+    in_recording: Option<u64>,
     rule: String,
     outliers: u64,
     min_ns: Option<u64>,
@@ -222,6 +223,7 @@ impl PopulationTwin {
         let inner = |figure: f64| picoseconds(figure).filter(|_| population.count > population.outliers);
         PopulationTwin {
             count: population.count,
+            in_recording: population.in_recording,
             rule: bounded_for_json(&population.rule),
             outliers: population.outliers,
             min_ns: known(population.min_ns),

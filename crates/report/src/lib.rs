@@ -18,6 +18,7 @@ mod html;
 mod json;
 mod markdown;
 mod numa;
+mod number;
 mod outlier;
 mod perf_script;
 mod report;
@@ -45,6 +46,7 @@ pub use html::render_html;
 pub use json::{SCHEMA, render_json, render_stat_json, report_schema, schema_of};
 pub use markdown::render_markdown;
 pub use numa::{DeviceUse, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView};
+pub use number::JsonNumber;
 pub use outlier::{
     Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
 };
@@ -52,5 +54,5 @@ pub use perf_script::{perf_script_line, shell_quoted, shell_word};
 pub use report::{CaptureFacts, PopulationSummary, Report, SelectionSummary};
 pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
 pub use timebase::{TimeUnit, Timebase};
-pub use units::{counted, length, percentage, signed_length};
+pub use units::{Digits, counted, length, percentage, signed_length};
 pub use view::{CauseShare, CounterView, DeviceView, IoShare, SplitView, Story, View, WaitView};

@@ -12,7 +12,7 @@ use crate::headline::{self, sentence};
 use crate::outlier::{Check, CheckState, OutlierReport, SegmentReport};
 use crate::report::{CaptureFacts, Report};
 use crate::timebase::TimeUnit;
-use crate::units;
+use crate::units::{self, Digits};
 
 mod view;
 
@@ -128,9 +128,10 @@ fn segments(outlier: &OutlierReport) -> Vec<String> {
     order.truncate(MOST_SEGMENTS);
     order.sort_unstable();
     let mut lines = table(&["at:", "for:", "CPU:", "segment", "evidence"]);
+    let digits = Digits::of(order.iter().map(|&at| outlier.segments[at].offset_ns), outlier.time_unit);
     let cells = |segment: &SegmentReport| {
         [
-            units::length(segment.offset_ns, outlier.time_unit),
+            digits.show(segment.offset_ns),
             units::length(segment.duration_ns, outlier.time_unit),
             segment.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string()),
             for_markdown(&segment.cause),

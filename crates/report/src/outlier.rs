@@ -4,7 +4,7 @@
 //! the causes' durations do too; their typical values add up to `baseline_mean_ns`, so their excesses add up to
 //! the difference.
 
-use model::{Calls, Certainty, EvidenceKind, TscRange};
+use model::{Calls, Certainty, EvidenceKind, Number, TscRange};
 
 use crate::calls::CallTree;
 use crate::causes::CauseTotal;
@@ -112,7 +112,7 @@ pub struct CounterValue {
     /// Its name.
     pub name: String,
     /// Its value.
-    pub value: f64,
+    pub value: Number,
 }
 
 /// A named part of an interval.

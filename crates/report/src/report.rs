@@ -70,6 +70,9 @@ pub struct CaptureFacts {
 pub struct PopulationSummary {
     /// How many intervals there are.
     pub count: u64,
+    /// How many of them lie in the recording, at least in part: the figures are of all. `None` where its time is not known.
+    #[serde(default)]
+    pub in_recording: Option<u64>,
     /// The rule by which an interval counts as an outlier here.
     pub rule: String,
     /// How many do.

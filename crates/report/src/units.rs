@@ -23,12 +23,42 @@ const SCALES: [Scale; 7] = [
 
 /// `412.3 us`, `45 ns`; `1234 ticks` where the unit is ticks.
 pub fn length(value: u64, unit: TimeUnit) -> String {
-    match unit {
-        TimeUnit::Ticks => format!("{value} ticks"),
-        TimeUnit::Nanoseconds => SCALES
-            .iter()
-            .find_map(|scale| scale.write(u128::from(value)))
-            .unwrap_or_else(|| format!("{value} ns")),
+    Digits { more: 0, unit }.show(value)
+}
+
+/// How times that stand below one another are written: with as many digits as distinguish those that differ, to the nanosecond
+/// if need be. `44.0 ms` and `44.0 ms` become `44.0123 ms` and `44.0124 ms`.
+#[derive(Clone, Copy, Debug)]
+pub struct Digits {
+    /// Decimals beyond the usual ones.
+    more: u32,
+    unit: TimeUnit,
+}
+
+impl Digits {
+    /// For these times.
+    pub fn of(times: impl IntoIterator<Item = u64>, unit: TimeUnit) -> Digits {
+        let mut times: Vec<u64> = times.into_iter().collect();
+        times.sort_unstable();
+        times.dedup();
+        let distinguishes = |digits: &Digits| {
+            let shown: Vec<String> = times.iter().map(|&time| digits.show(time)).collect();
+            shown.windows(2).all(|pair| pair[0] != pair[1])
+        };
+        let most = SCALES.iter().map(Scale::most_decimals).max().unwrap_or(0);
+        let mut all = (0..=most).map(|more| Digits { more, unit });
+        all.find(distinguishes).unwrap_or(Digits { more: most, unit })
+    }
+
+    /// One of them.
+    pub fn show(&self, time: u64) -> String {
+        match self.unit {
+            TimeUnit::Ticks => format!("{time} ticks"),
+            TimeUnit::Nanoseconds => SCALES
+                .iter()
+                .find_map(|scale| scale.write(u128::from(time), self.more))
+                .unwrap_or_else(|| format!("{time} ns")),
+        }
     }
 }
 
@@ -122,13 +152,20 @@ pub(crate) fn share(part: u128, whole: u128) -> f64 {
 }
 
 impl Scale {
-    fn write(&self, nanoseconds: u128) -> Option<String> {
-        let power = 10u128.pow(self.decimals);
+    /// Those of a nanosecond.
+    fn most_decimals(&self) -> u32 {
+        self.nanoseconds.ilog10()
+    }
+
+    /// With so many decimals `more` than usual.
+    fn write(&self, nanoseconds: u128, more: u32) -> Option<String> {
+        let decimals = (self.decimals + more).min(self.most_decimals());
+        let power = 10u128.pow(decimals);
         let rounded = (nanoseconds * power + self.nanoseconds / 2) / self.nanoseconds;
-        if rounded >= self.below * power {
+        if rounded / power >= self.below {
             return None;
         }
-        Some(match self.decimals {
+        Some(match decimals {
             0 => format!("{rounded} {}", self.unit),
             decimals => {
                 format!(

@@ -9,6 +9,7 @@ pub(crate) mod words;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use model::Number;
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::{Bin, Lengths, Modes};
@@ -83,7 +84,8 @@ pub struct SplitView {
     /// Whether slow ones lie below it (above it otherwise); the value itself is fast.
     pub is_below: bool,
     /// The value.
-    pub threshold: f64,
+    #[serde(with = "crate::number")]
+    pub threshold: Number,
     /// Slow intervals on that side.
     pub slow_matched: u64,
     /// Slow intervals.

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use tailtrace_report::{
     Report, Style, export_csv, export_folded, render_difference_json, render_difference_markdown,
-    render_difference_text, render_json, render_markdown, render_stat_json, render_stat_text, render_text,
+    render_difference_text, render_html, render_json, render_markdown, render_stat_json, render_stat_text,
+    render_text,
 };
 
 /// Compares `found` with the golden file `name`, or writes it.
@@ -50,6 +51,36 @@ fn lock_wait() {
     check_text("lock-wait", &report);
     check("lock-wait.md", &render_markdown(&report));
     check("lock-wait.json", &render_json(&report));
+}
+
+/// Three segments at 44 ms, the second a nanosecond after the first: three or four digits would show one time.
+#[test]
+fn offsets_show_the_digits_that_distinguish_them() {
+    let mut report = reports::page_faults();
+    let segments = &mut report.outliers[0].segments;
+    segments.truncate(3);
+    for (segment, offset) in segments.iter_mut().zip([44_012_345, 44_012_346, 44_112_000]) {
+        (segment.offset_ns, segment.duration_ns) = (offset, 500);
+    }
+    assert_eq!(segments.len(), 3);
+    for text in [render_text(&report, &plain(100)), render_markdown(&report), render_html(&report)] {
+        for offset in ["44.012345 ms", "44.012346 ms", "44.112000 ms"] {
+            assert!(text.contains(offset), "{offset}: {text}");
+        }
+    }
+}
+
+/// Medians that differ by less than three digits show.
+#[test]
+fn a_difference_shows_the_digits_that_distinguish_its_sides() {
+    let mut difference = reports::difference();
+    let change = difference.change.as_mut().expect("durations differ");
+    (change.quantiles[0].a_ns, change.quantiles[0].b_ns) = (44_012_345, 44_012_399);
+    for text in [render_difference_text(&difference, &plain(100)), render_difference_markdown(&difference)] {
+        for median in ["44.0123 ms", "44.0124 ms"] {
+            assert!(text.contains(median), "{median}: {text}");
+        }
+    }
 }
 
 #[test]

@@ -90,6 +90,7 @@ fn capture() -> CaptureFacts {
 fn population() -> PopulationSummary {
     PopulationSummary {
         count: 500,
+        in_recording: Some(500),
         rule: "robust z-score above 3.5: longer than 21.4 us".to_owned(),
         outliers: 16,
         min_ns: 14_980,
@@ -229,8 +230,8 @@ pub fn lock_wait() -> Report {
     interval.stop_thread = Some(SINK);
     interval.key = Some("ord-4711".to_owned());
     interval.counters = vec![
-        Counter { name: "bytes".to_owned(), value: 1448.0 },
-        Counter { name: "queue".to_owned(), value: 2.5 },
+        Counter { name: "bytes".to_owned(), value: 1448.0.into() },
+        Counter { name: "queue".to_owned(), value: 2.5.into() },
     ];
     interval.stages = vec![
         Stage { name: "parse".to_owned(), start: Tsc(0) },
@@ -370,7 +371,7 @@ fn send_bytes() -> CounterView {
         p: Some(2.5e-9),
         split: Some(SplitView {
             is_below: true,
-            threshold: 1_448.0,
+            threshold: 1_448.0.into(),
             slow_matched: 11,
             slow: 12,
             fast_matched: 3,
@@ -394,6 +395,7 @@ pub fn two_modes() -> Report {
     ];
     report.population = PopulationSummary {
         count: 5_992,
+        in_recording: Some(5_992),
         outliers: 12,
         rule: "robust z-score above 3.5: longer than 1.09 ms".to_owned(),
         min_ns: 812_000,
@@ -462,7 +464,7 @@ pub fn hostile() -> Report {
     }
     outlier.checks.iter_mut().for_each(|check| (check.name, check.detail) = (next(), next()));
     outlier.counters.iter_mut().for_each(|counter| counter.name = next());
-    outlier.counters[0].value = f64::NAN;
+    outlier.counters[0].value = f64::NAN.into();
     outlier.stages.iter_mut().for_each(|stage| stage.name = next());
     outlier.causes.iter_mut().for_each(|cause| (cause.cause, cause.detail) = (next(), next()));
     for segment in &mut outlier.segments {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use attribution::Stay;
 use model::{Cpu, Diagnostic, Interval, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::PerfData;
 use pt::{CpuModel, Occupant, PtConfig, PtStream};
@@ -12,7 +13,7 @@ use symbols::{ProcessImages, SearchPath};
 
 use super::decode_findings::DecodeFindings;
 use super::read_ahead::Stretch;
-use super::recorded::Recorded;
+use super::recorded::{self, Recorded};
 use super::streams::Streams;
 use super::window_notes::WindowNotes;
 use super::{clocks, code, facts, occupants};
@@ -28,6 +29,7 @@ pub struct Capture<'a> {
     occupants: OnceLock<BTreeMap<Cpu, Vec<Occupant>>>,
     thread_occupants: OnceLock<BTreeMap<Tid, Vec<Occupant>>>,
     clock_findings: OnceLock<Vec<Diagnostic>>,
+    extent: OnceLock<Option<TscRange>>,
     recorded: OnceLock<Recorded>,
     decode_findings: DecodeFindings,
     windows: WindowNotes,
@@ -45,6 +47,7 @@ impl<'a> Capture<'a> {
             occupants: OnceLock::new(),
             thread_occupants: OnceLock::new(),
             clock_findings: OnceLock::new(),
+            extent: OnceLock::new(),
             recorded: OnceLock::new(),
             decode_findings: DecodeFindings::default(),
             windows: WindowNotes::default(),
@@ -100,12 +103,23 @@ impl<'a> Capture<'a> {
         self.thread_occupants.get_or_init(|| occupants::of_threads(self.perf, self.streams.threads()))
     }
 
+    /// From the first record or sync point to the last one, both inside; `None` where no time is known, or no conversion. Reads
+    /// a few pages of the trace at the first call.
+    pub fn extent(&self) -> Option<TscRange> {
+        *self.extent.get_or_init(|| recorded::extent(self.perf, &self.streams))
+    }
+
+    /// Where the interval's threads were while both it and the recording lasted.
+    pub(crate) fn stays_of(&self, interval: &Interval) -> Vec<Stay> {
+        let stays = attribution::stays(interval, self.perf.schedule(), self.conversion());
+        let Some(extent) = self.extent() else { return stays };
+        let clipped = |stay: Stay| Some(Stay { range: stay.range.intersection(extent)?, ..stay });
+        stays.into_iter().filter_map(clipped).collect()
+    }
+
     /// The CPUs on which the interval's threads ran while it lasted.
     pub(crate) fn cpus_of(&self, interval: &Interval) -> Vec<Cpu> {
-        attribution::stays(interval, self.perf.schedule(), self.conversion())
-            .into_iter()
-            .filter_map(|stay| stay.place.cpu())
-            .collect()
+        self.stays_of(interval).into_iter().filter_map(|stay| stay.place.cpu()).collect()
     }
 
     /// Which threads were on `cpu` within `range` and when, as far as the schedule knows.
@@ -116,12 +130,11 @@ impl<'a> Capture<'a> {
 
     /// The trace of the interval's threads while it lasted.
     pub(crate) fn stretches_of(&self, interval: &Interval) -> Vec<Stretch<'_>> {
-        let stretch = |stay: attribution::Stay| {
+        let stretch = |stay: Stay| {
             let (cpu, thread) = stay.traced_by()?;
             Some((self.stream(cpu, thread)?, stay.range))
         };
-        let stays = attribution::stays(interval, self.perf.schedule(), self.conversion());
-        stays.into_iter().filter_map(stretch).collect()
+        self.stays_of(interval).into_iter().filter_map(stretch).collect()
     }
 
     /// The name of `thread` at `at`, if a record has it.
@@ -167,7 +180,7 @@ impl<'a> Capture<'a> {
 
     /// Which kinds of records there are, and from when to when. Reads the records at the first call.
     pub(crate) fn recorded(&self) -> Recorded {
-        *self.recorded.get_or_init(|| Recorded::of(self.perf, &self.streams))
+        *self.recorded.get_or_init(|| Recorded::of(self.perf, self.extent()))
     }
 
     /// The circumstances of the recording.

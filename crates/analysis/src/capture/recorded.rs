@@ -1,7 +1,7 @@
 //! What was recorded: which kinds of records there are, and from when to when. A slice has fewer of both than its
 //! recording, so it carries what was found there.
 
-use model::{PerfTime, TscRange};
+use model::{PerfTime, Ticks, TimeConversion, TscRange};
 use perfdata::{PerfData, Record};
 use serde::{Deserialize, Serialize};
 
@@ -90,19 +90,31 @@ pub(crate) struct Recorded {
     time: Option<(u64, u64)>,
 }
 
+/// From the first record or sync point to the last one, both inside. `None` where no time is known, and without a conversion:
+/// then no record has a place in the trace's time, and how long the trace goes on after its last sync point is not known.
+pub(super) fn extent(perf: &PerfData, streams: &Streams<'_>) -> Option<TscRange> {
+    perf.time_conversion()?;
+    let traced = streams.all().filter_map(pt::PtStream::time_span);
+    let traced = traced.map(|span| TscRange::new(span.start, span.stop + Ticks(1)));
+    let both = |a: TscRange, b: TscRange| TscRange::new(a.start.min(b.start), a.stop.max(b.stop));
+    perf.tsc_range().into_iter().chain(traced).reduce(both)
+}
+
 impl Recorded {
-    /// What is in `perf`, and in the trace of it.
-    pub(super) fn of(perf: &PerfData, streams: &Streams<'_>) -> Recorded {
-        let records = perf.time_range().map(|range| (range.start.0, range.end.0));
-        let traced = perf.time_conversion().into_iter().flat_map(|conversion| {
-            let spans = streams.all().filter_map(pt::PtStream::time_span);
-            let ns = move |range: TscRange| {
-                (conversion.to_perf_time(range.start).0, conversion.to_perf_time(range.stop).0)
-            };
-            spans.map(ns)
+    /// What is in `perf`, which lasts from the begin to the end of `extent`.
+    pub(super) fn of(perf: &PerfData, extent: Option<TscRange>) -> Recorded {
+        let time = perf.time_conversion().zip(extent).map(|(conversion, extent)| {
+            let last = extent.stop.before(Ticks(1));
+            (conversion.to_perf_time(extent.start).0, conversion.to_perf_time(last).0)
         });
-        let both = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
-        Recorded { kinds: Kinds::of(perf), time: records.into_iter().chain(traced).reduce(both) }
+        Recorded { kinds: Kinds::of(perf), time }
+    }
+
+    /// From the first record or sync point to the last one, both inside.
+    pub(crate) fn range(self, conversion: TimeConversion) -> Option<TscRange> {
+        let (first, last) = self.time?;
+        let reading = |ns| conversion.to_tsc(PerfTime(ns));
+        Some(TscRange::new(reading(first), reading(last) + Ticks(1)))
     }
 
     /// By how many nanoseconds an interval from `start` to `stop` begins before the recording, and ends after it.

@@ -46,7 +46,7 @@ pub(crate) fn of_outlier(capture: &Capture<'_>, examined: &Examined) -> Option<N
     Some(used.finish(perf))
 }
 
-/// Of all intervals: the slow ones and the others. `waits` are theirs, each with whether its interval is slow. What is too
+/// Of the first intervals, as many as `is_slow` has: the slow ones and the others. `waits` are theirs, each with whether its interval is slow. What is too
 /// much to be counted is reported in `remarks`.
 pub(crate) fn of_population(
     capture: &Capture<'_>,
@@ -61,9 +61,8 @@ pub(crate) fn of_population(
     let side = |is_slow: bool| usize::from(!is_slow);
     let members: Vec<(usize, bool)> =
         population.members().iter().copied().zip(is_slow.iter().copied()).collect();
-    let stays_of = |&(index, is_slow): &(usize, bool)| {
-        (is_slow, attribution::stays(&population.intervals()[index], perf.schedule(), Some(conversion)))
-    };
+    let stays_of =
+        |&(index, is_slow): &(usize, bool)| (is_slow, capture.stays_of(&population.intervals()[index]));
     let stays: Vec<(bool, Vec<Stay>)> = members.par_iter().map(stays_of).collect();
     let accesses = Accesses::of(perf, &stays, conversion, remarks);
     for (is_slow, stays) in &stays {

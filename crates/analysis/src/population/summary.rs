@@ -8,7 +8,7 @@ pub(crate) fn of_selection(selected: &Selected) -> SelectionSummary {
     SelectionSummary { rule: selected.rule.clone(), selected: selected.indices.len() as u64 }
 }
 
-/// The statistics, as the report shows them.
+/// The statistics, as the report shows them; how many of the intervals lie in the recording is not known from them.
 pub(crate) fn of_population(
     statistics: &PopulationStatistics,
     counters: Vec<CounterView>,
@@ -16,6 +16,7 @@ pub(crate) fn of_population(
     let percentiles = statistics.percentiles;
     PopulationSummary {
         count: statistics.count,
+        in_recording: None,
         rule: statistics.rule.clone(),
         outliers: statistics.outliers,
         min_ns: statistics.min_ns,

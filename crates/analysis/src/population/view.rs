@@ -5,11 +5,11 @@
 //! at and not only the examined ones.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, wait_of_stay};
 use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, TwoModes};
-use model::{Cause, OffCpu, TimeConversion, TscRange};
+use model::{Cause, OffCpu, Ticks, TimeConversion, Tsc, TscRange};
 use perfdata::LeaveReason;
 use rayon::prelude::*;
 use report::{Bin, CounterView, DeviceView, IoShare, Lengths, OutlierReport, SplitView, View, WaitView};
@@ -19,6 +19,14 @@ use crate::capture::Capture;
 
 /// Waits that are looked at, the longest of the population.
 const MOST_WAITS: usize = 20_000;
+/// Waits that are looked at before the records read for them are counted again.
+const WAITS_AT_ONCE: usize = 256;
+/// Records that are read for all waits together: some seconds.
+const MOST_RECORDS: u64 = 20_000_000;
+/// Stays of all intervals together: where many intervals share a thread's time, each has all of its stays.
+const MOST_STAYS: usize = 4_000_000;
+/// Intervals whose stays are in memory at once.
+const INTERVALS_AT_ONCE: usize = 256;
 /// Objects that are listed.
 const MOST_OBJECTS: usize = 100;
 
@@ -66,18 +74,16 @@ pub(crate) fn of(
         return view;
     };
     let is_slow = slow_ones(population, rule);
-    let mut sleeps = sleeps(capture, population, &is_slow, conversion);
-    if sleeps.len() > MOST_WAITS {
-        view.remarks.push(format!("of {} waits the {MOST_WAITS} longest are examined", sleeps.len()));
-        sleeps.truncate(MOST_WAITS);
+    let members = with_stays(capture, population, conversion);
+    if members < population.members().len() {
+        let all = population.members().len();
+        view.remarks.push(format!("of {all} intervals the first {members} are searched for waits"));
     }
-    let waits: Vec<(bool, ObjectWait)> = sleeps
-        .par_iter()
-        .filter_map(|sleep| {
-            let wait = wait_of_stay(capture.perf(), capture.perf().schedule(), conversion, &sleep.stay)?;
-            Some((sleep.is_slow, wait))
-        })
-        .collect();
+    let (sleeps, found) = sleeps(capture, population, &is_slow[..members]);
+    let (waits, examined) = waits(capture, &sleeps, conversion);
+    if examined < found {
+        view.remarks.push(format!("of {found} waits the {examined} longest are examined"));
+    }
     let times = Times::of(population, &is_slow);
     view.waits = by_object(&waits, times, conversion);
     if view.waits.len() > MOST_OBJECTS {
@@ -88,7 +94,8 @@ pub(crate) fn of(
     if !view.devices.is_empty() || waits.iter().any(|(_, wait)| wait.kind == OffCpu::BlockIo) {
         view.block_io = Some(block_io(&waits, times, conversion));
     }
-    view.numa = numa::of_population(capture, population, &is_slow, &waits, conversion, &mut view.remarks);
+    let is_slow = &is_slow[..members];
+    view.numa = numa::of_population(capture, population, is_slow, &waits, conversion, &mut view.remarks);
     view
 }
 
@@ -128,23 +135,69 @@ fn slow_ones(population: &Population<'_>, rule: OutlierRule) -> Vec<bool> {
     }
 }
 
-/// All waits of the population, the longest first.
-fn sleeps(
-    capture: &Capture<'_>,
-    population: &Population<'_>,
-    is_slow: &[bool],
-    conversion: TimeConversion,
-) -> Vec<Sleep> {
+/// How many members, from the first on, have no more stays together than are looked at.
+fn with_stays(capture: &Capture<'_>, population: &Population<'_>, conversion: TimeConversion) -> usize {
     let schedule = capture.perf().schedule();
-    let members: Vec<(&usize, &bool)> = population.members().iter().zip(is_slow).collect();
+    let stays = population.members().iter().scan(0, |sum: &mut usize, &index| {
+        let interval = &population.intervals()[index];
+        *sum = sum.saturating_add(attribution::most_stays(interval, schedule, conversion));
+        Some(*sum)
+    });
+    stays.take_while(|&sum| sum <= MOST_STAYS).count()
+}
+
+/// The longest waits of the first members, as many as `is_slow` has; and how many waits these have.
+fn sleeps(capture: &Capture<'_>, population: &Population<'_>, is_slow: &[bool]) -> (Vec<Sleep>, usize) {
     let of_member = |&(&index, &is_slow): &(&usize, &bool)| {
-        let stays = attribution::stays(&population.intervals()[index], schedule, Some(conversion));
+        let stays = capture.stays_of(&population.intervals()[index]);
         let slept = |stay: &Stay| matches!(stay.place, Whereabouts::OffCpu(LeaveReason::Slept(_)));
         stays.into_iter().filter(slept).map(|stay| Sleep { stay, is_slow }).collect::<Vec<Sleep>>()
     };
-    let mut all: Vec<Sleep> = members.par_iter().flat_map_iter(of_member).collect();
-    all.sort_by_key(|sleep| (Reverse(sleep.stay.range.ticks()), sleep.stay.range.start));
-    all
+    let members: Vec<(&usize, &bool)> = population.members().iter().zip(is_slow).collect();
+    let (mut longest, mut found) = (Vec::new(), 0);
+    for some in members.chunks(INTERVALS_AT_ONCE) {
+        let before = longest.len();
+        longest.par_extend(some.par_iter().flat_map_iter(of_member));
+        found += longest.len() - before;
+        if longest.len() > 16 * MOST_WAITS {
+            longest.select_nth_unstable_by_key(MOST_WAITS, longest_first);
+            longest.truncate(MOST_WAITS);
+        }
+    }
+    longest.sort_by_key(longest_first);
+    longest.truncate(MOST_WAITS);
+    (longest, found)
+}
+
+fn longest_first(sleep: &Sleep) -> (Reverse<Ticks>, Tsc) {
+    (Reverse(sleep.stay.range.ticks()), sleep.stay.range.start)
+}
+
+/// What each of `sleeps` was for, in their order, as long as the records of their time are not too many; and how many were
+/// looked at. Intervals that share a thread's time share its waits, which are looked at once.
+fn waits(
+    capture: &Capture<'_>,
+    sleeps: &[Sleep],
+    conversion: TimeConversion,
+) -> (Vec<(bool, ObjectWait)>, usize) {
+    let perf = capture.perf();
+    let key = |stay: &Stay| (stay.thread, stay.range.start, stay.range.stop, stay.left_at);
+    let (mut known, mut waits, mut examined) = (HashMap::new(), Vec::new(), 0);
+    let begun = perf.read_steps();
+    for some in sleeps.chunks(WAITS_AT_ONCE) {
+        if perf.read_steps() - begun > MOST_RECORDS {
+            break;
+        }
+        let mut new: Vec<&Stay> = some.iter().map(|sleep| &sleep.stay).collect();
+        new.retain(|stay| !known.contains_key(&key(stay)));
+        new.dedup_by_key(|stay| key(stay));
+        let of_stay = |stay: &&Stay| (key(stay), wait_of_stay(perf, perf.schedule(), conversion, stay));
+        known.par_extend(new.par_iter().map(of_stay));
+        let wait = |sleep: &Sleep| Some((sleep.is_slow, known.get(&key(&sleep.stay))?.clone()?));
+        waits.extend(some.iter().filter_map(wait));
+        examined += some.len();
+    }
+    (waits, examined)
 }
 
 fn by_object(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConversion) -> Vec<WaitView> {
@@ -163,8 +216,8 @@ fn by_object(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConvers
             WaitView {
                 object: object.to_string(),
                 cause: Cause::OffCpu(kind).to_string(),
-                slow_share: share(slow.total_ns, times.slow),
-                fast_share: share(fast.total_ns, times.fast),
+                slow_share: share(slow.total_ns.into(), times.slow),
+                fast_share: share(fast.total_ns.into(), times.fast),
                 modes: TwoModes::find(&all).map(summary::modes),
                 fast,
                 slow,
@@ -177,20 +230,20 @@ fn by_object(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConvers
 
 /// How much of the intervals' time went by waiting for block devices.
 fn block_io(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConversion) -> IoShare {
-    let waited = |of_slow: bool| -> u64 {
+    let waited = |of_slow: bool| -> u128 {
         let own = waits.iter().filter(|(is_slow, wait)| *is_slow == of_slow && wait.kind == OffCpu::BlockIo);
-        own.map(|(_, wait)| conversion.duration_ns(wait.range)).sum()
+        own.map(|(_, wait)| u128::from(conversion.duration_ns(wait.range))).sum()
     };
     let (slow, fast) = (waited(true), waited(false));
     IoShare {
-        share: share(slow.saturating_add(fast), times.slow + times.fast),
+        share: share(slow + fast, times.slow + times.fast),
         slow_share: share(slow, times.slow),
         fast_share: share(fast, times.fast),
     }
 }
 
 #[allow(clippy::cast_precision_loss)] // a share to be shown
-fn share(part: u64, whole: u128) -> f64 {
+fn share(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
@@ -217,7 +270,7 @@ fn devices(
         let is_for =
             |wait: &ObjectWait| matches!(wait.object, WaitObject::Device { device: of, .. } if of == device);
         let of_device = waits.iter().filter(|(_, wait)| is_for(wait));
-        of_device.map(|(_, wait)| conversion.duration_ns(wait.range)).sum()
+        of_device.map(|(_, wait)| u128::from(conversion.duration_ns(wait.range))).sum()
     };
     let mut views: Vec<DeviceView> = by_device
         .into_iter()

@@ -8,7 +8,7 @@ use model::{
     TscRange,
 };
 use perfdata::PerfData;
-use report::{CaptureFacts, OutlierReport, PopulationSummary, Report, SelectionSummary, View};
+use report::{CaptureFacts, JsonNumber, OutlierReport, PopulationSummary, Report, SelectionSummary, View};
 use serde::{Deserialize, Serialize};
 
 use crate::capture::Recorded;
@@ -51,7 +51,7 @@ pub(crate) struct IntervalTwin {
     stop_thread: Option<(i32, i32)>,
     publish: Option<u64>,
     stages: Vec<(String, u64)>,
-    counters: Vec<(String, f64)>,
+    counters: Vec<(String, JsonNumber)>,
     record: Option<u64>,
 }
 
@@ -194,7 +194,7 @@ impl IntervalTwin {
             stop_thread: thread(interval.stop_thread),
             publish: interval.publish.map(|at| at.0),
             stages: interval.stages.iter().map(|stage| (stage.name.clone(), stage.start.0)).collect(),
-            counters: interval.counters.iter().map(|counter| (counter.name.clone(), counter.value)).collect(),
+            counters: interval.counters.iter().map(|one| (one.name.clone(), one.value.into())).collect(),
             record: interval.record.map(|offset| offset.0),
         }
     }
@@ -210,7 +210,9 @@ impl IntervalTwin {
             stop_thread: thread(self.stop_thread),
             publish: self.publish.map(Tsc),
             stages: self.stages.into_iter().map(|(name, start)| Stage { name, start: Tsc(start) }).collect(),
-            counters: self.counters.into_iter().map(|(name, value)| Counter { name, value }).collect(),
+            counters: (self.counters.into_iter())
+                .map(|(name, value)| Counter { name, value: value.into() })
+                .collect(),
             record: self.record.map(FileOffset),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use attribution::{Examined, Queues, examine, examine_baseline};
 use intervals::{IntervalSet, OutlierRule, Population, Selected};
-use model::{Attribution, Calls, Diagnostic, Interval};
+use model::{Attribution, Calls, Diagnostic, Interval, TscRange};
 use perfdata::PerfData;
 use rayon::prelude::*;
 use report::{HotRange, OutlierReport, Report, Timebase, View};
@@ -28,6 +28,8 @@ pub struct Study<'a> {
     capture: &'a Capture<'a>,
     set: &'a IntervalSet,
     population: &'a Population<'a>,
+    /// From the recording's first record or sync point to the last one.
+    recording: Option<TscRange>,
     selected: Selected,
     rule: OutlierRule,
     is_outlier: Vec<bool>,
@@ -83,6 +85,10 @@ pub fn watched<T, E: From<Error>>(
     let perf = PerfData::open(&request.input.path).map_err(Error::from)?;
     let capture = Capture::new(&perf, &request.input);
     let (set, carried) = read_intervals(request, &capture, watch)?;
+    let recording = recording(&capture);
+    if carried.is_none() {
+        intervals_of::ensure_some_inside(&set.intervals, recording)?;
+    }
     let members = match &carried {
         Some(_) => (0..set.intervals.len()).collect(),
         None => intervals_of::members(&request.filters, &set.intervals, &capture)?,
@@ -102,9 +108,16 @@ pub fn watched<T, E: From<Error>>(
         decoders: Decoders::new(&capture),
         seen: Mutex::default(),
         population: &population,
+        recording,
         carried,
         meter,
     })
+}
+
+/// From the first record or sync point of the recording to the last one; a slice holds a part of that time.
+fn recording(capture: &Capture<'_>) -> Option<TscRange> {
+    let noted = || Note::of(capture.perf()).ok()??.recorded?.range(capture.conversion()?);
+    noted().or_else(|| capture.extent())
 }
 
 /// The intervals of the request's source, or those that a slice carries.
@@ -154,6 +167,12 @@ impl<'a> Study<'a> {
     /// Those that pass the filters.
     pub fn population(&self) -> &'a Population<'a> {
         self.population
+    }
+
+    /// How many of the population lie in the recording; `None` where its time is not known.
+    pub(super) fn in_recording(&self) -> Option<u64> {
+        let members = self.population.members().iter().map(|&index| &self.set.intervals[index]);
+        Some(intervals_of::inside(members, self.recording?))
     }
 
     /// When which thread was done with which interval.

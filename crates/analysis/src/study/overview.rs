@@ -2,7 +2,7 @@
 //! hold it: the slice carries what was found in the recording.
 
 use model::Diagnostic;
-use report::Report;
+use report::{PopulationSummary, Report};
 
 use super::carried::Carried;
 use super::opened::Study;
@@ -19,7 +19,10 @@ impl Study<'_> {
         let statistics = self.population().statistics(self.rule());
         Report {
             capture: self.capture().facts(),
-            population: summary::of_population(&statistics, view::counters(self.population())),
+            population: PopulationSummary {
+                in_recording: self.in_recording(),
+                ..summary::of_population(&statistics, view::counters(self.population()))
+            },
             selection: summary::of_selection(self.selected()),
             diagnostics: self.source_diagnostics(),
             ..Report::default()

@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use model::{Cpu, Device, Ticks, TimeConversion, Tsc, TscRange};
+use model::{Cpu, Device, TimeConversion, Tsc, TscRange};
 use perfdata::PerfData;
 
 use crate::records::event::{BlockStep, EventKind, Request, SidebandEvent};
-use crate::records::read::events_within;
+use crate::records::read::events_in;
 
-/// Records are read in steps of this time (0.1 s at 4 GHz): all records of a long capture would not fit in memory.
-const SLICE: Ticks = Ticks(400_000_000);
 /// Requests in progress at once; beyond it (completions are missing) all open requests are dropped.
 const MOST_OPEN: usize = 1 << 20;
 /// Accesses kept; more do not change a distribution noticeably.
@@ -40,23 +38,19 @@ pub struct Access {
     pub completed_on: Option<Cpu>,
 }
 
-/// The accesses that completed within `range`, by completion time; without block records none.
+/// The accesses that completed within `range`, by completion time; without block records none. The records are walked one by
+/// one, and not the time: a range that is longer than the recording costs no more.
 pub fn accesses(perf: &PerfData, range: TscRange, conversion: TimeConversion) -> Vec<Access> {
     let is_recorded = perf.tracepoint_formats().any(|format| format.name().starts_with("block:"));
     if !is_recorded {
         return Vec::new();
     }
     let mut book = Book::default();
-    let mut from = range.start;
-    while from < range.stop && book.done.len() < MOST_KEPT {
-        let to = (from + SLICE).min(range.stop);
-        let slice = TscRange::new(from, to);
-        // A slice's last record may be the next one's first.
-        for event in events_within(perf, slice, conversion).iter().filter(|event| slice.contains(event.time))
-        {
-            book.enter(event);
+    for event in events_in(perf, range, conversion).filter(|event| range.contains(event.time)) {
+        book.enter(&event);
+        if book.done.len() >= MOST_KEPT {
+            break;
         }
-        from = to;
     }
     book.done
 }

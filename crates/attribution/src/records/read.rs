@@ -4,7 +4,7 @@
 //! are left out.
 
 use model::{Cpu, PerfTime, TimeConversion, TscRange};
-use perfdata::{AuxFlags, PerfData, Record};
+use perfdata::{AuxFlags, PerfData, Record, TimedRecord};
 
 use crate::records::classify::{classify, number};
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -36,29 +36,39 @@ pub(crate) fn events_within(
     range: TscRange,
     conversion: TimeConversion,
 ) -> Vec<SidebandEvent> {
+    events_in(perf, range, conversion).collect()
+}
+
+/// The same one by one: all of a long capture would not fit in memory.
+pub(crate) fn events_in(
+    perf: &PerfData,
+    range: TscRange,
+    conversion: TimeConversion,
+) -> impl Iterator<Item = SidebandEvent> {
     let from = conversion.to_perf_time(range.start);
     let to = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
-    perf.records_in(from..to)
-        .filter_map(|timed| {
-            let (side, mut kind) = match &timed.record {
-                Record::Sample(sample) => classify(sample)?,
-                record => (Side::Begin, loss(record)?),
-            };
-            if let EventKind::Block { request, .. } = &mut kind {
-                request.name = perf.numa().name_of(request.device);
-            }
-            let (cpu, chain) = match (&timed.record, &kind) {
-                (Record::Sample(sample), EventKind::Idle { .. }) => {
-                    let cpu = number(sample, "cpu_id").and_then(|id| u32::try_from(id).ok()).map(Cpu);
-                    (cpu, Vec::new())
-                }
-                (Record::Sample(sample), EventKind::SwitchOut | EventKind::Waking { .. }) => {
-                    (timed.cpu, sample.callchain_addresses().collect())
-                }
-                _ => (timed.cpu, Vec::new()),
-            };
-            let time = conversion.to_tsc(timed.time?);
-            Some(SidebandEvent { time, cpu, thread: timed.thread, offset: timed.offset, side, kind, chain })
-        })
-        .collect()
+    perf.records_in(from..to).filter_map(move |timed| event(perf, &timed, conversion))
+}
+
+/// What a record explains, if anything.
+fn event(perf: &PerfData, timed: &TimedRecord<'_>, conversion: TimeConversion) -> Option<SidebandEvent> {
+    let (side, mut kind) = match &timed.record {
+        Record::Sample(sample) => classify(sample)?,
+        record => (Side::Begin, loss(record)?),
+    };
+    if let EventKind::Block { request, .. } = &mut kind {
+        request.name = perf.numa().name_of(request.device);
+    }
+    let (cpu, chain) = match (&timed.record, &kind) {
+        (Record::Sample(sample), EventKind::Idle { .. }) => {
+            let cpu = number(sample, "cpu_id").and_then(|id| u32::try_from(id).ok()).map(Cpu);
+            (cpu, Vec::new())
+        }
+        (Record::Sample(sample), EventKind::SwitchOut | EventKind::Waking { .. }) => {
+            (timed.cpu, sample.callchain_addresses().collect())
+        }
+        _ => (timed.cpu, Vec::new()),
+    };
+    let time = conversion.to_tsc(timed.time?);
+    Some(SidebandEvent { time, cpu, thread: timed.thread, offset: timed.offset, side, kind, chain })
 }

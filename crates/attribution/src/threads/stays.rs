@@ -87,6 +87,21 @@ pub fn stays(interval: &Interval, schedule: &Schedule, conversion: Option<TimeCo
     stays_with(interval, HandOff::by_mark(interval).as_ref(), schedule, conversion)
 }
 
+/// How many stays [`stays`] makes of `interval` at most, found by bisection: each run of its threads that begins in it is one, so
+/// is the time before that run, and so is the rest.
+pub fn most_stays(interval: &Interval, schedule: &Schedule, conversion: TimeConversion) -> usize {
+    let (from, to) =
+        (conversion.to_perf_time(interval.range.start), conversion.to_perf_time(interval.range.stop));
+    let of_thread = |thread: ThreadId| {
+        let runs = schedule.of_thread(thread.tid);
+        let begun =
+            runs.partition_point(|run| run.start <= to) - runs.partition_point(|run| run.start < from);
+        2 * begun + 1
+    };
+    let start = interval.start_thread.filter(|&start| Some(start) != interval.stop_thread);
+    start.into_iter().chain(interval.stop_thread).map(of_thread).sum()
+}
+
 /// The stays of `interval`, handed over at `hand_off`.
 pub(crate) fn stays_with(
     interval: &Interval,

@@ -10,28 +10,39 @@ use report::{OutlierReport, TimeUnit, length};
 use crate::tui::pages::flow::{BlockUse, Mark, Run};
 use crate::tui::pages::flow_list::FlowLine;
 use crate::tui::pages::page::OutlierPage;
-use crate::tui::pages::pieces::{dim, figure, fitting, selected};
+use crate::tui::pages::pieces::{Times, dim, figure, fitting, selected};
+
+/// How the offsets of these lines are written.
+fn offsets(lines: &[FlowLine<'_>], unit: TimeUnit) -> Times {
+    let offset = |line: &FlowLine<'_>| match line {
+        FlowLine::Run(run, _) => Some(run.offset),
+        FlowLine::Mark(mark) => Some(mark.offset),
+        FlowLine::Block(..) => None,
+    };
+    Times::of(lines.iter().filter_map(offset), unit, 10)
+}
 
 pub(super) fn draw(page: &OutlierPage, outlier: &OutlierReport, frame: &mut Frame<'_>, area: Rect) {
-    let names = format!(
-        " {} {}  CPU {} {}   function",
-        figure("at", 10),
-        figure("for", 10),
-        figure("blocks", 8),
-        figure("insns", 9)
-    );
-    let mut lines = vec![Line::styled(fitting(&names, usize::from(area.width)), dim())];
     let height = usize::from(area.height).saturating_sub(1);
     let count = page.flow.count();
     let at = page.flow.cursor.at(count);
     let top = page.flow.cursor.top(count, height);
     let unit = outlier.time_unit;
     let shown = page.flow.lines(top, height);
+    let offsets = offsets(&shown, unit);
+    let names = format!(
+        " {} {}  CPU {} {}   function",
+        figure("at", offsets.columns),
+        figure("for", 10),
+        figure("blocks", 8),
+        figure("insns", 9)
+    );
+    let mut lines = vec![Line::styled(fitting(&names, usize::from(area.width)), dim())];
     lines.extend(shown.into_iter().enumerate().map(|(place, row)| {
         let line = match row {
-            FlowLine::Run(run, is_unfolded) => of_run(run, is_unfolded, unit, area.width),
-            FlowLine::Block(run, used) => of_block(run, used, unit, area.width),
-            FlowLine::Mark(mark) => of_mark(mark, unit, area.width),
+            FlowLine::Run(run, is_unfolded) => of_run(run, is_unfolded, (offsets, unit), area.width),
+            FlowLine::Block(run, used) => of_block(run, used, (offsets, unit), area.width),
+            FlowLine::Mark(mark) => of_mark(mark, offsets, area.width),
         };
         selected(line, top + place == at, area.width)
     }));
@@ -47,11 +58,11 @@ pub(super) fn draw(page: &OutlierPage, outlier: &OutlierReport, frame: &mut Fram
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn of_run(run: &Run, is_unfolded: bool, unit: TimeUnit, columns: u16) -> Line<'static> {
+fn of_run(run: &Run, is_unfolded: bool, (offsets, unit): (Times, TimeUnit), columns: u16) -> Line<'static> {
     let cpu = run.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string());
     let figures = format!(
         " {} {}  {} {} {} ",
-        figure(&length(run.offset, unit), 10),
+        offsets.figure(run.offset),
         figure(&length(run.duration, unit), 10),
         figure(&cpu, 3),
         figure(&run.executions.to_string(), 8),
@@ -66,11 +77,11 @@ fn of_run(run: &Run, is_unfolded: bool, unit: TimeUnit, columns: u16) -> Line<'s
     ])
 }
 
-fn of_block(run: &Run, used: &BlockUse, unit: TimeUnit, columns: u16) -> Line<'static> {
+fn of_block(run: &Run, used: &BlockUse, (offsets, unit): (Times, TimeUnit), columns: u16) -> Line<'static> {
     let block = &used.block;
     let text = format!(
         " {} {}  {} {} {}     {:#x} to {:#x}",
-        figure("", 10),
+        figure("", offsets.columns),
         figure(&length(used.duration, unit), 10),
         figure("", 3),
         figure(&format!("×{}", used.executions), 8),
@@ -83,8 +94,8 @@ fn of_block(run: &Run, used: &BlockUse, unit: TimeUnit, columns: u16) -> Line<'s
     Line::styled(fitting(&text, usize::from(columns)), style)
 }
 
-fn of_mark(mark: &Mark, unit: TimeUnit, columns: u16) -> Line<'static> {
-    let figures = format!(" {}   ", figure(&length(mark.offset, unit), 10));
+fn of_mark(mark: &Mark, offsets: Times, columns: u16) -> Line<'static> {
+    let figures = format!(" {}   ", offsets.figure(mark.offset));
     let room = usize::from(columns).saturating_sub(figures.len());
     let text = Span::styled(fitting(&mark.text, room), Style::new().fg(Color::Magenta));
     Line::from(vec![Span::raw(figures), text])

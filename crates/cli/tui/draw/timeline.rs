@@ -14,7 +14,7 @@ use crate::tui::pages::explained::Explained;
 use crate::tui::pages::lanes::owner;
 use crate::tui::pages::layout::{evidence_height, lanes_shown};
 use crate::tui::pages::page::OutlierPage;
-use crate::tui::pages::pieces::{bold, dim, family_mark, figure, fitting, in_view};
+use crate::tui::pages::pieces::{Times, bold, dim, family_mark, figure, fitting, in_view, times_in_view};
 use crate::tui::pages::reading::proof;
 use crate::tui::pages::segments::Line as Row;
 
@@ -82,13 +82,16 @@ fn legend(outlier: &OutlierReport, columns: usize) -> Line<'static> {
 }
 
 fn listing(page: &OutlierPage, rows: &[Row<'_>], outlier: &OutlierReport, area: Rect) -> Vec<Line<'static>> {
-    let names = format!("  {} {}  CPU  {} segment", figure("at", 9), figure("for", 9), figure("share", 5));
+    let offset = |row: &Row<'_>| row.segment.offset_ns;
+    let offsets = times_in_view(rows, page.segments.cursor, area, outlier.time_unit, offset);
+    let at = figure("at", offsets.columns);
+    let names = format!("  {at} {}  CPU  {} segment", figure("for", 9), figure("share", 5));
     let mut lines = vec![Line::styled(names, dim())];
-    lines.extend(in_view(rows, page.segments.cursor, area, |row| line(row, outlier, area.width)));
+    lines.extend(in_view(rows, page.segments.cursor, area, |row| line(row, outlier, offsets, area.width)));
     lines
 }
 
-fn line(row: &Row<'_>, outlier: &OutlierReport, columns: u16) -> Line<'static> {
+fn line(row: &Row<'_>, outlier: &OutlierReport, offsets: Times, columns: u16) -> Line<'static> {
     let segment = row.segment;
     let unit = outlier.time_unit;
     let cpu = segment.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string());
@@ -100,7 +103,7 @@ fn line(row: &Row<'_>, outlier: &OutlierReport, columns: u16) -> Line<'static> {
     let depth = row.path.len().saturating_sub(1);
     let figures = format!(
         " {} {}  {}  {} {}{fold}",
-        figure(&length(segment.offset_ns, unit), 9),
+        offsets.figure(segment.offset_ns),
         figure(&length(segment.duration_ns, unit), 9),
         figure(&cpu, 3),
         figure(&percentage(segment.duration_ns, outlier.duration_ns), 5),

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use report::cells::{cut, left, right, width, wrap};
-use report::{Family, for_terminal};
+use report::{Digits, Family, TimeUnit, for_terminal};
 
 use super::cursor::Cursor;
 
@@ -74,6 +74,42 @@ pub(crate) fn in_view<T>(
     let (at, top) = (cursor.at(rows.len()), cursor.top(rows.len(), height));
     let shown = rows.iter().enumerate().skip(top).take(height);
     shown.map(move |(place, row)| selected(line(row), place == at, area.width))
+}
+
+/// How the times of the lines that [`in_view`] draws are written, and as how many columns: nine at least.
+pub(crate) fn times_in_view<T>(
+    rows: &[T],
+    cursor: Cursor,
+    area: Rect,
+    unit: TimeUnit,
+    time: impl Fn(&T) -> u64,
+) -> Times {
+    let height = usize::from(area.height).saturating_sub(1);
+    let shown = rows.iter().skip(cursor.top(rows.len(), height)).take(height);
+    Times::of(shown.map(time), unit, 9)
+}
+
+/// Times below one another, distinguished by their digits, in a column as wide as the widest.
+#[derive(Clone, Copy)]
+pub(crate) struct Times {
+    digits: Digits,
+    /// The column's width.
+    pub(crate) columns: usize,
+}
+
+impl Times {
+    /// Of `times`, in at least so many columns.
+    pub(crate) fn of(times: impl Iterator<Item = u64>, unit: TimeUnit, least: usize) -> Times {
+        let times: Vec<u64> = times.collect();
+        let digits = Digits::of(times.iter().copied(), unit);
+        let widest = times.iter().map(|&time| digits.show(time).len()).max();
+        Times { digits, columns: widest.unwrap_or(0).max(least) }
+    }
+
+    /// One of them in its column.
+    pub(crate) fn figure(self, time: u64) -> String {
+        figure(&self.digits.show(time), self.columns)
+    }
 }
 
 /// The line under the cursor stands out over the whole width, with colours or without.

@@ -6,6 +6,8 @@
 // The quotient of two sums of integers is the one thing that must be a float.
 #![allow(clippy::cast_precision_loss)]
 
+use model::Number;
+
 use super::normal::two_sided;
 
 /// With fewer intervals neither confidence nor p means much.
@@ -28,11 +30,11 @@ pub struct RankCorrelation {
 
 impl RankCorrelation {
     /// Of pairs of value and duration; `None` where all values or all durations are the same.
-    pub(super) fn of(pairs: &[(f64, u64)]) -> Option<RankCorrelation> {
-        let values: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
+    pub(super) fn of(pairs: &[(Number, u64)]) -> Option<RankCorrelation> {
+        let values: Vec<Number> = pairs.iter().map(|pair| pair.0).collect();
         let durations: Vec<u64> = pairs.iter().map(|pair| pair.1).collect();
-        let by_value = doubled_ranks(&values, f64::total_cmp);
-        let by_duration = doubled_ranks(&durations, Ord::cmp);
+        let by_value = doubled_ranks(&values);
+        let by_duration = doubled_ranks(&durations);
         let rho = pearson(&by_value, &by_duration)?;
         let spread = (pairs.len() >= FEWEST).then(|| 1.0 / (pairs.len() as f64 - 3.0));
         let z = rho.clamp(-1.0 + f64::EPSILON, 1.0 - f64::EPSILON).atanh();
@@ -48,12 +50,12 @@ impl RankCorrelation {
 }
 
 /// Twice the rank of each of `values`, from 2; equals share their mean.
-fn doubled_ranks<T>(values: &[T], compare: impl Fn(&T, &T) -> std::cmp::Ordering) -> Vec<i128> {
+fn doubled_ranks<T: Ord>(values: &[T]) -> Vec<i128> {
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| compare(&values[a], &values[b]));
+    order.sort_by_key(|&index| &values[index]);
     let mut ranks = vec![0; values.len()];
     let mut done = 0;
-    for equals in order.chunk_by(|&a, &b| compare(&values[a], &values[b]).is_eq()) {
+    for equals in order.chunk_by(|&a, &b| values[a] == values[b]) {
         let doubled = (2 * done + equals.len() + 1) as i128;
         for &index in equals {
             ranks[index] = doubled;

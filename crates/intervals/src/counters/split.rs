@@ -6,6 +6,8 @@
 
 #![allow(clippy::cast_precision_loss)] // shares of counts
 
+use model::Number;
+
 use super::normal::kolmogorov_smirnov;
 
 /// On which side of the threshold the slow ones lie.
@@ -23,7 +25,7 @@ pub struct Split {
     /// Where the slow ones lie.
     pub side: Side,
     /// A value that occurred: slow when strictly below it, or strictly above.
-    pub threshold: f64,
+    pub threshold: Number,
     /// Slow intervals on that side.
     pub slow_matched: u64,
     /// Slow intervals.
@@ -39,15 +41,15 @@ pub struct Split {
 /// A border between two adjacent values, and what lies below it.
 #[derive(Clone, Copy)]
 struct Border {
-    below: f64,
-    above: f64,
+    below: Number,
+    above: Number,
     slow_below: u64,
     fast_below: u64,
 }
 
 impl Split {
     /// The best threshold for pairs of value and duration, slow ones being longer than `slow_from`.
-    pub(super) fn best(pairs: &[(f64, u64)], slow_from: u64) -> Option<Split> {
+    pub(super) fn best(pairs: &[(Number, u64)], slow_from: u64) -> Option<Split> {
         let slow = pairs.iter().filter(|pair| pair.1 > slow_from).count() as u64;
         let fast = pairs.len() as u64 - slow;
         if slow == 0 || fast == 0 {
@@ -96,13 +98,13 @@ impl Border {
 }
 
 /// All borders between values, in ascending order.
-fn borders(pairs: &[(f64, u64)], slow_from: u64) -> Vec<Border> {
-    let mut sorted: Vec<(f64, bool)> =
+fn borders(pairs: &[(Number, u64)], slow_from: u64) -> Vec<Border> {
+    let mut sorted: Vec<(Number, bool)> =
         pairs.iter().map(|&(value, duration)| (value, duration > slow_from)).collect();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sorted.sort_by_key(|pair| pair.0);
     let (mut slow_below, mut fast_below) = (0, 0);
     let mut found = Vec::new();
-    let groups: Vec<&[(f64, bool)]> = sorted.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()).collect();
+    let groups: Vec<&[(Number, bool)]> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
     for neighbours in groups.windows(2) {
         let slow = neighbours[0].iter().filter(|(_, slow)| *slow).count() as u64;
         slow_below += slow;

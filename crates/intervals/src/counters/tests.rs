@@ -8,7 +8,7 @@ use super::*;
 /// An interval of `duration` ticks with these counters.
 fn interval(id: u64, label: &str, duration: u64, counters: &[(&str, f64)]) -> Interval {
     let range = TscRange::new(Tsc(id * 1_000_000), Tsc(id * 1_000_000 + duration));
-    let counter = |&(name, value): &(&str, f64)| Counter { name: name.to_owned(), value };
+    let counter = |&(name, value): &(&str, f64)| Counter { name: name.to_owned(), value: value.into() };
     let counters = counters.iter().map(counter).collect();
     Interval { counters, ..Interval::new(IntervalId(id), label, range, None) }
 }
@@ -24,8 +24,28 @@ fn counters(intervals: &[Interval]) -> Vec<CounterStatistics> {
     Population::all(intervals, None).counters()
 }
 
+fn numbers(pairs: &[(f64, u64)]) -> Pairs {
+    pairs.iter().map(|&(value, duration)| (value.into(), duration)).collect()
+}
+
 fn correlation(pairs: &[(f64, u64)]) -> Option<RankCorrelation> {
-    RankCorrelation::of(pairs)
+    RankCorrelation::of(&numbers(pairs))
+}
+
+fn best_split(pairs: &[(f64, u64)], slow_from: u64) -> Option<Split> {
+    Split::best(&numbers(pairs), slow_from)
+}
+
+/// Two values that floating point takes for one: 2^53 is fast, 2^53 + 1 is slow.
+#[test]
+fn values_that_floating_point_takes_for_one_are_two() {
+    let (low, high) = (1_u64 << 53, (1_u64 << 53) + 1);
+    let pairs: Pairs =
+        (0..40).map(|n| if n % 2 == 0 { (low.into(), 10 + n) } else { (high.into(), 1_000 + n) }).collect();
+    let split = Split::best(&pairs, 500).expect("they differ");
+    assert_eq!((split.side, split.threshold.to_string()), (Side::Above, "9007199254740992".to_owned()));
+    assert_eq!((split.slow_matched, split.fast_matched), (20, 0));
+    assert!(RankCorrelation::of(&pairs).is_some_and(|found| found.rho > 0.8));
 }
 
 /// The textbook case of IQ and hours of television: 1 - 6 Σd²/(n(n²-1)) = 1 - 6 · 194/990 = -29/165. Fisher's z is
@@ -77,7 +97,7 @@ fn small_sends_are_slow() {
     let found = counters(&intervals);
     let split = found[0].split.expect("two modes and a counter");
     // Below 1000: 97 of 98 slow and no fast one. That beats below 1448, which takes a fast one in.
-    assert_eq!((split.side, split.threshold), (Side::Below, 1_000.0));
+    assert_eq!((split.side, split.threshold.as_f64()), (Side::Below, 1_000.0));
     assert_eq!((split.slow_matched, split.slow, split.fast_matched, split.fast), (97, 98, 0, 401));
     assert!(split.p < 1e-6 && found[0].is_significant());
     assert!(found[0].correlation.expect("values differ").rho < 0.0);
@@ -88,11 +108,11 @@ fn small_sends_are_slow() {
 #[test]
 fn the_best_threshold_by_hand() {
     let pairs = [(1.0, 1), (2.0, 2), (5.0, 100), (7.0, 3), (9.0, 101)];
-    let split = Split::best(&pairs, 50).expect("both kinds");
-    assert_eq!((split.side, split.threshold), (Side::Above, 2.0));
+    let split = best_split(&pairs, 50).expect("both kinds");
+    assert_eq!((split.side, split.threshold.as_f64()), (Side::Above, 2.0));
     assert_eq!((split.slow_matched, split.slow, split.fast_matched, split.fast), (2, 2, 1, 3));
     assert!((split.separation() - 2.0 / 3.0).abs() < 1e-12);
-    assert_eq!(Split::best(&pairs, 1000), None, "nothing is slow");
+    assert_eq!(best_split(&pairs, 1000), None, "nothing is slow");
     assert_eq!(Split::best(&[(1.0, 1), (1.0, 100)], 50), None, "one value separates nothing");
 }
 
@@ -147,7 +167,7 @@ proptest! {
             turned.rotate_left(turn % pairs.len());
         }
         prop_assert_eq!(correlation(&turned), correlation(&pairs));
-        prop_assert_eq!(Split::best(&turned, slow_from), Split::best(&pairs, slow_from));
+        prop_assert_eq!(best_split(&turned, slow_from), best_split(&pairs, slow_from));
         let upside_down: Vec<(f64, u64)> = pairs.iter().map(|&(value, duration)| (-value, duration)).collect();
         let rho = |pairs: &[(f64, u64)]| correlation(pairs).map(|found| found.rho);
         prop_assert_eq!(rho(&upside_down).map(|rho| -rho), rho(&pairs));
@@ -156,7 +176,7 @@ proptest! {
     /// No threshold that occurs beats the one that is found, by plain counting.
     #[test]
     fn no_threshold_is_better(pairs in some_pairs(), slow_from in 0u64..2_000) {
-        let Some(split) = Split::best(&pairs, slow_from) else { return Ok(()) };
+        let Some(split) = best_split(&pairs, slow_from) else { return Ok(()) };
         let number = |count: usize| f64::from(u32::try_from(count).expect("few pairs"));
         let share = |matches: &dyn Fn(f64) -> bool, slow: bool| {
             let of_kind = pairs.iter().filter(|pair| (pair.1 > slow_from) == slow);
@@ -169,8 +189,8 @@ proptest! {
             prop_assert!(separation(&|value| value > border) <= split.separation() + 1e-12);
         }
         let own = |value: f64| match split.side {
-            Side::Below => value < split.threshold,
-            Side::Above => value > split.threshold,
+            Side::Below => value < split.threshold.as_f64(),
+            Side::Above => value > split.threshold.as_f64(),
         };
         prop_assert!((separation(&own) - split.separation()).abs() < 1e-12);
     }

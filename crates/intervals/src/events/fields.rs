@@ -50,13 +50,12 @@ impl Fields {
     }
 
     /// All other fields that are numbers.
-    #[allow(clippy::cast_precision_loss)] // A counter is a number for statistics.
     pub(super) fn counters(&self, format: &TracepointFormat, raw: &[u8]) -> Vec<Counter> {
         let counter = |&index: &usize| {
             let field = format.fields().get(index)?;
             let value = match field.value(raw)? {
-                FieldValue::Unsigned(value) => value as f64,
-                FieldValue::Signed(value) => value as f64,
+                FieldValue::Unsigned(value) => value.into(),
+                FieldValue::Signed(value) => value.into(),
                 FieldValue::Text(_) | FieldValue::Bytes(_) => return None,
             };
             Some(Counter { name: field.name().to_owned(), value })

@@ -9,7 +9,7 @@ fn occurrence(is_begin: bool, time: u64, tid: i32, key: Option<&str>) -> EventOc
         thread: Some(ThreadId::new(1, tid)),
         cpu: Some(Cpu(0)),
         key: key.map(Box::from),
-        counters: vec![Counter { name: "n".to_owned(), value: f64::from(tid) }],
+        counters: vec![Counter { name: "n".to_owned(), value: f64::from(tid).into() }],
         offset: FileOffset(time),
     }
 }
@@ -40,7 +40,7 @@ fn different_events_by_key_with_counters_of_both() {
         ("probe:a", Some("7"), Some(FileOffset(20)))
     );
     let counters: Vec<_> =
-        only.counters.iter().map(|counter| (counter.name.as_str(), counter.value)).collect();
+        only.counters.iter().map(|counter| (counter.name.as_str(), counter.value.as_f64())).collect();
     assert_eq!(counters, [("n", 1.0), ("end.n", 2.0)]);
     assert_eq!(set.diagnostics[0].place.file_offset, Some(FileOffset(11)));
 }

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use model::ThreadId;
+use model::{Number, ThreadId};
 
 /// Splits lines into cells, with buffers that are used again.
 pub(super) struct Splitter {
@@ -106,9 +106,8 @@ pub(super) fn unsigned(cell: &[u8]) -> Option<u64> {
 }
 
 /// A finite number with an optional sign, fraction and exponent.
-pub(super) fn decimal(cell: &[u8]) -> Option<f64> {
-    let number: f64 = std::str::from_utf8(cell).ok()?.parse().ok()?;
-    number.is_finite().then_some(number)
+pub(super) fn decimal(cell: &[u8]) -> Option<Number> {
+    Number::parse(std::str::from_utf8(cell).ok()?)
 }
 
 /// A thread of two cells: `Ok(None)` where both are empty, the reason where they are no thread.

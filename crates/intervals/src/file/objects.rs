@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use model::{Counter, Interval, IntervalId, Stage, ThreadId, Tsc, TscRange};
+use model::{Counter, Interval, IntervalId, Number, Stage, ThreadId, Tsc, TscRange};
 use serde::Deserialize;
 
 use super::cells::unsigned;
@@ -47,7 +47,7 @@ struct Object {
     stop_tid: Option<i32>,
     publish: Option<NumberOrText>,
     name: String,
-    value: Option<f64>,
+    value: Option<serde_json::Number>,
     stages: BTreeMap<String, NumberOrText>,
     counters: BTreeMap<String, serde_json::Value>,
     #[serde(rename = "clock-pair")]
@@ -112,7 +112,7 @@ impl Object {
 
     fn keep_mark(mut self, draft: &mut Draft, line: u64) -> Result<(), Refusal> {
         let mut counters = counters(std::mem::take(&mut self.counters), draft, line);
-        if let Some(value) = self.value {
+        if let Some(value) = self.value.as_ref().and_then(number) {
             counters.push(Counter { name: self.name.clone(), value });
         }
         let mark = MarkLine {
@@ -200,14 +200,21 @@ fn thread(pid: Option<i32>, tid: Option<i32>) -> Result<Option<ThreadId>, Refusa
     }
 }
 
+/// All digits of a whole number; none where it is not finite.
+fn number(written: &serde_json::Number) -> Option<Number> {
+    let whole = written.as_u64().map(Number::from).or_else(|| written.as_i64().map(Number::from));
+    whole.or_else(|| written.as_f64().map(Number::from)).filter(|number| number.is_finite())
+}
+
 fn counters(values: BTreeMap<String, serde_json::Value>, draft: &mut Draft, line: u64) -> Vec<Counter> {
     let mut counters = Vec::with_capacity(values.len().min(MOST_COUNTERS));
     for (name, value) in values.into_iter().take(MOST_COUNTERS) {
-        let number = match &value {
+        let read = match &value {
             serde_json::Value::String(text) => super::cells::decimal(text.as_bytes()),
-            other => other.as_f64().filter(|number| number.is_finite()),
+            serde_json::Value::Number(written) => number(written),
+            _ => None,
         };
-        match number {
+        match read {
             Some(value) => counters.push(Counter { name, value }),
             None => draft.refuse_counter(line, &name, &value.to_string()),
         }

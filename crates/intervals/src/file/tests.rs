@@ -50,7 +50,7 @@ fn vtune_tasks_and_frames() {
 fn vtune_without_thread_columns_and_with_a_counter() {
     let set = read("name,start_tsc.TSC,end_tsc,bytes\r\na,1,2,512\r\nb,3,4,x\r\n");
     assert_eq!(set.diagnostics, []);
-    assert_eq!(set.intervals[0].counters, [Counter { name: "bytes".to_owned(), value: 512.0 }]);
+    assert_eq!(set.intervals[0].counters, [Counter { name: "bytes".to_owned(), value: 512.0.into() }]);
     assert_eq!(set.intervals[1].counters, []);
 }
 
@@ -121,7 +121,7 @@ fn own_csv_with_everything() {
     assert_eq!(first.publish, Some(Tsc(500)));
     let stage = |name: &str, start| Stage { name: name.to_owned(), start: Tsc(start) };
     assert_eq!(first.stages, [stage("parse", 150), stage("send", 700)]);
-    assert_eq!(first.counters, [Counter { name: "bytes".to_owned(), value: -2.5 }]);
+    assert_eq!(first.counters, [Counter { name: "bytes".to_owned(), value: (-2.5).into() }]);
     assert_eq!((second.start_thread, second.key.as_deref(), second.publish), (None, None, None));
     assert_eq!(set.diagnostics.len(), 1);
     assert!(set.diagnostics[0].what.contains("colour"));
@@ -155,7 +155,7 @@ fn marks_across_threads_in_any_order_of_lines() {
         (Some(ThreadId::new(1, 2)), Some(ThreadId::new(1, 3)))
     );
     assert_eq!(order.stages, [Stage { name: "parse".to_owned(), start: Tsc(150) }]);
-    assert_eq!(order.counters, [Counter { name: "bytes".to_owned(), value: 512.0 }]);
+    assert_eq!(order.counters, [Counter { name: "bytes".to_owned(), value: 512.0.into() }]);
     assert_eq!((tick.range, tick.start_thread), (range(120, 130), Some(ThreadId::new(1, 9))));
 }
 
@@ -186,7 +186,7 @@ not json
     );
     let [mark, order] = set.intervals.as_slice() else { panic!("two intervals: {:?}", set.diagnostics) };
     assert_eq!((mark.range, mark.id.0, mark.stop_thread), (range(10, 20), 0, Some(ThreadId::new(1, 3))));
-    assert_eq!(mark.counters, [Counter { name: "n".to_owned(), value: 2.0 }]);
+    assert_eq!(mark.counters, [Counter { name: "n".to_owned(), value: 2.0.into() }]);
     assert_eq!((order.id.0, order.range, order.key.as_deref()), (u64::MAX, range(100, 900), Some("7")));
     assert_eq!(order.stages[0].name, "a");
     assert_eq!(order.counters.len(), 2);

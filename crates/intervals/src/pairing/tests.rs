@@ -128,7 +128,7 @@ fn both_marks_at_one_tick_are_an_empty_interval() {
 #[test]
 fn stages_counters_and_publish_go_to_the_innermost() {
     let mut stage = mark(MarkKind::Stage("parse".into()), None, 3, 1);
-    stage.counters.push(Counter { name: "n".to_owned(), value: 1.0 });
+    stage.counters.push(Counter { name: "n".to_owned(), value: 1.0.into() });
     let set = pair(
         vec![begin(None, 1, 1), begin(None, 2, 1), stage, end(None, 4, 1), end(None, 5, 1)],
         Findings::new(),

@@ -107,7 +107,7 @@ fn pairs_across_threads_by_id() {
         (Some(ThreadId::new(1, 1)), Some(ThreadId::new(1, 2)), None)
     );
     let counters: Vec<_> =
-        only.counters.iter().map(|counter| (counter.name.as_str(), counter.value)).collect();
+        only.counters.iter().map(|counter| (counter.name.as_str(), counter.value.as_f64())).collect();
     assert_eq!(counters, [("begin.low", 3.0), ("low", 9.0)]);
     assert_eq!(set.diagnostics.len(), 2);
 }

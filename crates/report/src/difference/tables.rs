@@ -3,7 +3,7 @@
 use super::{CauseChange, Contrast, Difference, Spread};
 use crate::causes::signed_difference;
 use crate::timebase::TimeUnit;
-use crate::units;
+use crate::units::{self, Digits};
 
 /// Causes of one table.
 const MOST_CAUSES: usize = 12;
@@ -37,7 +37,8 @@ fn durations(difference: &Difference) -> Table {
             },
         );
         let moved = units::signed_length(signed_difference(b, a), unit);
-        vec![moved, confidence, units::length(a, unit), units::length(b, unit), name]
+        let digits = Digits::of([a, b], unit);
+        vec![moved, confidence, digits.show(a), digits.show(b), name]
     };
     let mut rows = Vec::new();
     if let Some(change) = &difference.change {

@@ -94,7 +94,7 @@ impl Trace {
         for counter in &outlier.counters {
             let track = self.track(Some(top), &counter.name, 1000, Some(()));
             for at in [start, start.saturating_add(outlier.duration_ns)] {
-                self.event(at, &event(COUNTER, track).double(field::EVENT_DOUBLE, counter.value));
+                self.event(at, &event(COUNTER, track).double(field::EVENT_DOUBLE, counter.value.as_f64()));
             }
         }
     }

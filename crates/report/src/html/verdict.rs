@@ -11,7 +11,7 @@ use crate::escape::{for_html, for_html_up_to};
 use crate::headline::{self, sentence};
 use crate::outlier::{CheckState, OutlierReport, SegmentReport};
 use crate::report::Report;
-use crate::units;
+use crate::units::{self, Digits};
 
 /// Outliers with a section of their own; the others have their line in the overview.
 pub(super) const MOST_OUTLIERS: usize = 50;
@@ -206,7 +206,8 @@ fn segments(outlier: &OutlierReport, number: usize) -> String {
     order.sort_by_key(|&at| (std::cmp::Reverse(outlier.segments[at].duration_ns), at));
     order.truncate(MOST_SEGMENTS);
     order.sort_unstable();
-    let rows: String = order.iter().map(|&at| segment_row(outlier, &outlier.segments[at])).collect();
+    let digits = Digits::of(order.iter().map(|&at| outlier.segments[at].offset_ns), outlier.time_unit);
+    let rows: String = order.iter().map(|&at| segment_row(outlier, &outlier.segments[at], digits)).collect();
     let title = match outlier.segments.len() {
         0 => return String::new(),
         count if count > MOST_SEGMENTS => format!("The {MOST_SEGMENTS} longest of {count} segments"),
@@ -221,11 +222,11 @@ fn segments(outlier: &OutlierReport, number: usize) -> String {
     )
 }
 
-fn segment_row(outlier: &OutlierReport, segment: &SegmentReport) -> String {
+fn segment_row(outlier: &OutlierReport, segment: &SegmentReport, digits: Digits) -> String {
     format!(
         "<tr><td class=\"number\">{}</td><td class=\"number strong\">{}</td><td class=\"number\">{}</td><td>{}</td>\
          <th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n",
-        units::length(segment.offset_ns, outlier.time_unit),
+        digits.show(segment.offset_ns),
         units::length(segment.duration_ns, outlier.time_unit),
         segment.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string()),
         segment.certainty,

@@ -9,6 +9,7 @@ use crate::calls::CallReport;
 use crate::causes::CauseTotal;
 use crate::escape::bounded_for_json;
 use crate::headline::sentence;
+use crate::number::JsonNumber;
 use crate::outlier::{Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
 
 /// Deeper `during` is left out, so that no report can exhaust the stack.
@@ -66,7 +67,8 @@ struct CheckTwin {
 #[schemars(rename = "counter")]
 struct CounterTwin {
     name: String,
-    value: Option<f64>,
+    #[schemars(with = "Option<f64>")]
+    value: Option<JsonNumber>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -148,7 +150,7 @@ impl OutlierTwin {
                 .iter()
                 .map(|counter| CounterTwin {
                     name: bounded_for_json(&counter.name),
-                    value: Some(counter.value).filter(|value| value.is_finite()),
+                    value: Some(counter.value).filter(|value| value.is_finite()).map(JsonNumber::from),
                 })
                 .collect(),
             stages: outlier.stages.iter().map(StageTwin::new).collect(),

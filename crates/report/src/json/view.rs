@@ -8,6 +8,7 @@ use super::words::{CauseWord, SideWord};
 use super::{BinTwin, ModesTwin};
 use crate::distribution::Lengths;
 use crate::escape::bounded_for_json;
+use crate::number::JsonNumber;
 use crate::view::{CauseShare, CounterView, DeviceView, IoShare, SplitView, Story, View, WaitView};
 
 #[derive(Serialize, JsonSchema)]
@@ -113,7 +114,8 @@ pub(super) struct CounterTwin {
 #[schemars(rename = "split")]
 struct SplitTwin {
     side: SideWord,
-    threshold: f64,
+    #[schemars(with = "f64")]
+    threshold: JsonNumber,
     slow_matched: u64,
     slow: u64,
     fast_matched: u64,
@@ -233,7 +235,7 @@ impl SplitTwin {
     fn new(split: &SplitView) -> SplitTwin {
         SplitTwin {
             side: if split.is_below { SideWord::Below } else { SideWord::Above },
-            threshold: split.threshold,
+            threshold: split.threshold.into(),
             slow_matched: split.slow_matched,
             slow: split.slow,
             fast_matched: split.fast_matched,

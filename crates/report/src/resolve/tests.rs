@@ -110,7 +110,7 @@ fn stages_end_where_the_next_begins() {
     with_stages.stages = [("parse", 90), ("match", 140), ("send", 170)]
         .map(|(name, start)| Stage { name: name.to_owned(), start: Tsc(start) })
         .into();
-    with_stages.counters = vec![Counter { name: "bytes".to_owned(), value: 12.5 }];
+    with_stages.counters = vec![Counter { name: "bytes".to_owned(), value: 12.5.into() }];
     let report = resolve(with_stages, vec![segment(100, 160, Cause::UserExpected)], Timebase::Ticks);
     let stages: Vec<(&str, u64, u64)> =
         report.stages.iter().map(|stage| (stage.name.as_str(), stage.offset_ns, stage.duration_ns)).collect();

@@ -5,7 +5,7 @@ use model::Severity;
 use super::cells::{cut, left, width, wrap, wrap_hanging};
 use super::style::{Ink, Style};
 use crate::escape::for_terminal;
-use crate::headline::headline;
+use crate::headline::{self, headline};
 use crate::outlier::OutlierReport;
 use crate::report::{CaptureFacts, Report};
 use crate::units::{self, counted, noted};
@@ -35,9 +35,9 @@ pub(super) fn selection(report: &Report, style: Style) -> Vec<String> {
     let unit = report.capture.time_unit;
     let figures = match population.count {
         0 => "no interval".to_owned(),
-        count => format!(
+        _ => format!(
             "{}; p50 {}, p99 {}, longest {}; {}",
-            counted(count, "interval"),
+            headline::intervals(population),
             units::length(population.percentiles.p50, unit),
             units::length(population.percentiles.p99, unit),
             units::length(population.max_ns, unit),

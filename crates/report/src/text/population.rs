@@ -8,13 +8,17 @@ use super::cells::{right, width};
 use super::head::fact;
 use super::style::{Ink, Style};
 use crate::distribution::Bin;
+use crate::headline;
 use crate::report::PopulationSummary;
 use crate::timebase::TimeUnit;
 use crate::units::{self, counted};
 
 /// Table, rule, percentiles and histogram.
 pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
-    let mut lines = fact("intervals", &population.count.to_string(), Ink::Dim, style);
+    let share = headline::share_in_recording(population);
+    let share = if share.is_empty() { share } else { format!("{share}; the figures are of all") };
+    let count = units::noted(&population.count.to_string(), &share);
+    let mut lines = fact("intervals", &count, Ink::Dim, style);
     if population.count == 0 {
         return lines;
     }

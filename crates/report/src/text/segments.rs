@@ -5,7 +5,7 @@ use super::style::{Ink, Style};
 use crate::escape::for_terminal;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::timebase::TimeUnit;
-use crate::units;
+use crate::units::{self, Digits};
 
 /// How much of an outlier is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,9 @@ pub(super) fn lines(outlier: &OutlierReport, columns: usize, amount: Amount, sty
     if outlier.segments.is_empty() {
         return Vec::new();
     }
-    let listing = Listing { offset: 0, length: 0, cause: 0, amount, unit: outlier.time_unit, style };
+    let unit = outlier.time_unit;
+    let digits = Digits::of([], unit);
+    let listing = Listing { offset: 0, length: 0, cause: 0, digits, amount, unit, style };
     listing.level(&outlier.segments, amount.most_segments(), DURING_DEPTH, columns)
 }
 
@@ -67,6 +69,8 @@ struct Listing {
     offset: usize,
     length: usize,
     cause: usize,
+    /// Of the offsets.
+    digits: Digits,
     amount: Amount,
     unit: TimeUnit,
     style: Style,
@@ -76,7 +80,8 @@ impl Listing {
     /// A header, the `most` longest of `segments` in order of time, and a line on the others.
     fn level(self, segments: &[SegmentReport], most: usize, depth: usize, columns: usize) -> Vec<String> {
         let shown = longest(segments, most);
-        let listing = self.fitting(shown.iter().map(|&at| &segments[at]));
+        let digits = Digits::of(shown.iter().map(|&at| segments[at].offset_ns), self.unit);
+        let listing = Listing { digits, ..self }.fitting(shown.iter().map(|&at| &segments[at]));
         let mut lines = vec![listing.header()];
         lines.extend(shown.iter().flat_map(|&at| listing.segment(&segments[at], depth, columns)));
         if shown.len() < segments.len() {
@@ -99,7 +104,7 @@ impl Listing {
     fn fitting<'a>(self, shown: impl Iterator<Item = &'a SegmentReport>) -> Listing {
         let (mut offset, mut length, mut cause) = (BELOW - 2, BELOW - 2, 0);
         for segment in shown {
-            offset = offset.max(width(&units::length(segment.offset_ns, self.unit)));
+            offset = offset.max(width(&self.digits.show(segment.offset_ns)));
             length = length.max(width(&units::length(segment.duration_ns, self.unit)));
             cause = cause.max(width(&for_terminal(&segment.cause)));
         }
@@ -144,7 +149,7 @@ impl Listing {
         let cpu = segment.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string());
         let place = format!(
             "{}  {}  {}  ",
-            right(&units::length(segment.offset_ns, self.unit), self.offset),
+            right(&self.digits.show(segment.offset_ns), self.offset),
             right(&units::length(segment.duration_ns, self.unit), self.length),
             right(&cpu, CPU)
         );

@@ -8,7 +8,7 @@ use super::group::{GROUPS, group_of};
 use super::style::{Ink, Style};
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::timebase::TimeUnit;
-use crate::units;
+use crate::units::{self, Digits};
 
 /// Axis, strip and legend, without indent; nothing where the interval has no time.
 pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
@@ -25,10 +25,12 @@ pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Ve
 pub fn axis((begin, end): (u64, u64), unit: TimeUnit, columns: usize, style: Style) -> String {
     let mark = style.glyph("╷", "|");
     let length = end.saturating_sub(begin);
-    let mut axis = if begin == 0 { "0".to_owned() } else { units::length(begin, unit) };
-    let end = units::length(end, unit);
+    let at = |quarter| begin.saturating_add(scaled(quarter, length, 4));
+    let digits = Digits::of((0..=4).map(at), unit);
+    let mut axis = if begin == 0 { "0".to_owned() } else { digits.show(begin) };
+    let end = digits.show(end);
     for quarter in 1..4 {
-        let at = units::length(begin.saturating_add(scaled(quarter, length, 4)), unit);
+        let at = digits.show(at(quarter));
         let label = format!("{mark}{at}");
         let column = quarter * columns / 4;
         let room = if quarter == 3 { (columns - column).saturating_sub(width(&end)) } else { columns / 4 };

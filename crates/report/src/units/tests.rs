@@ -30,6 +30,39 @@ fn lengths_have_three_or_four_digits() {
     }
 }
 
+/// Offsets of an interval of 44 ms, by hand: the fewest decimals with which the two nearest differ.
+#[test]
+fn times_show_the_digits_that_distinguish_them() {
+    for (times, expected) in [
+        (vec![44_012_345, 44_012_346], vec!["44.012345 ms", "44.012346 ms"]),
+        (vec![44_012_345, 44_012_400], vec!["44.0123 ms", "44.0124 ms"]),
+        (vec![0, 44_000_000, 44_100_000], vec!["0 ns", "44.0 ms", "44.1 ms"]),
+        // Equal ones need not differ.
+        (vec![44_012_345, 44_012_345], vec!["44.0 ms", "44.0 ms"]),
+        (vec![1_234_567, 1_234_568, 999], vec!["1.234567 ms", "1.234568 ms", "999 ns"]),
+        (vec![9_999, 10_001], vec!["9.999 us", "10.00 us"]),
+        (vec![u64::MAX - 1, u64::MAX], vec!["18446744073.70955161 s", "18446744073.70955162 s"]),
+    ] {
+        let digits = Digits::of(times.iter().copied(), NS);
+        let shown: Vec<String> = times.iter().map(|&time| digits.show(time)).collect();
+        assert_eq!(shown, expected);
+    }
+    assert_eq!(Digits::of([7, 8], TimeUnit::Ticks).show(7), "7 ticks");
+}
+
+proptest::proptest! {
+    #[test]
+    fn different_times_look_different(times in proptest::collection::vec(proptest::num::u64::ANY, 0..20), gap in 0u64..50) {
+        let near = times.iter().map(|time| time.saturating_add(gap));
+        let mut all: Vec<u64> = times.iter().copied().chain(near).collect();
+        all.sort_unstable();
+        all.dedup();
+        let digits = Digits::of(all.iter().copied(), NS);
+        let shown: std::collections::BTreeSet<String> = all.iter().map(|&time| digits.show(time)).collect();
+        proptest::prop_assert_eq!(shown.len(), all.len());
+    }
+}
+
 #[test]
 fn ticks_are_never_scaled() {
     assert_eq!(length(123_456, TimeUnit::Ticks), "123456 ticks");

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use report::{Family, OutlierReport, SegmentReport, TimeUnit, length, signed_length};
 
 use crate::tui::pages::explained::Explained;
-use crate::tui::pages::pieces::{bold, cell, dim, family_mark, figure, fitting, strip};
+use crate::tui::pages::pieces::{Times, bold, cell, dim, family_mark, figure, fitting, strip};
 
 /// Segments shown of each side; the timeline has all.
 const MOST_SEGMENTS: usize = 200;
@@ -97,13 +97,20 @@ fn causes(outlier: &OutlierReport, baseline: &OutlierReport, columns: u16) -> Ve
 fn segments(outlier: &OutlierReport, baseline: &OutlierReport, room: usize) -> Vec<Line<'static>> {
     let half = room / 2;
     let unit = outlier.time_unit;
-    let names = |title: &str| cell(&format!(" {} {}   {title}", figure("at", 9), figure("for", 9)), half);
-    let title = format!("{}{}", names("this interval"), names("typical"));
+    let offsets = |report: &OutlierReport| {
+        let shown = report.segments.iter().take(MOST_SEGMENTS);
+        Times::of(shown.map(|segment| segment.offset_ns), unit, 9)
+    };
+    let (own, typical) = (offsets(outlier), offsets(baseline));
+    let names = |title: &str, offsets: Times| {
+        cell(&format!(" {} {}   {title}", figure("at", offsets.columns), figure("for", 9)), half)
+    };
+    let title = format!("{}{}", names("this interval", own), names("typical", typical));
     let mut lines = vec![Line::styled(title, dim())];
     let count = outlier.segments.len().max(baseline.segments.len());
     for index in 0..count.min(MOST_SEGMENTS) {
-        let mut spans = segment(outlier.segments.get(index), unit, half);
-        spans.extend(segment(baseline.segments.get(index), unit, half));
+        let mut spans = segment(outlier.segments.get(index), (own, unit), half);
+        spans.extend(segment(baseline.segments.get(index), (typical, unit), half));
         lines.push(Line::from(spans));
     }
     if count > MOST_SEGMENTS {
@@ -113,13 +120,14 @@ fn segments(outlier: &OutlierReport, baseline: &OutlierReport, room: usize) -> V
     lines
 }
 
-fn segment(segment: Option<&SegmentReport>, unit: TimeUnit, columns: usize) -> Vec<Span<'static>> {
+fn segment(
+    segment: Option<&SegmentReport>,
+    (offsets, unit): (Times, TimeUnit),
+    columns: usize,
+) -> Vec<Span<'static>> {
     let Some(segment) = segment else { return vec![Span::raw(" ".repeat(columns))] };
-    let figures = format!(
-        " {} {} ",
-        figure(&length(segment.offset_ns, unit), 9),
-        figure(&length(segment.duration_ns, unit), 9)
-    );
+    let figures =
+        format!(" {} {} ", offsets.figure(segment.offset_ns), figure(&length(segment.duration_ns, unit), 9));
     let room = columns.saturating_sub(figures.len() + 3);
     let name = format!(" {} ", cell(&segment.cause, room));
     vec![Span::raw(figures), family_mark(Family::of(&segment.cause)), Span::raw(name)]
