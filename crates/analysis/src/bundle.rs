@@ -16,5 +16,5 @@ mod unpack;
 pub use contents::contents;
 pub use layout::Content;
 pub use open::Opened;
-pub use pack::write;
+pub use pack::{is_archive, write};
 pub use unpack::{Limits, Refusal, unpack};

@@ -62,9 +62,17 @@ pub enum Error {
     /// The reader of the output went away, or takes no more.
     #[error("{0}")]
     Output(#[source] io::Error),
-    /// The place to write to is taken.
+    /// The place to write to is taken, and not by a file that may be replaced.
     #[error("{} is there already: name another place", .0.display())]
     Exists(PathBuf),
+    /// The place to write to is a file that is read.
+    #[error("{} is an input of this command ({}): name another place to write to", output.display(), input.display())]
+    IsInput {
+        /// The output.
+        output: PathBuf,
+        /// The input that is the same file.
+        input: PathBuf,
+    },
     /// A file that is too large to be packed.
     #[error("{} has {mib} MiB: use --no-binaries", path.display())]
     TooLarge {

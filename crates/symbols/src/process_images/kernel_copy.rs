@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::ProcessImages;
+use crate::file_bytes::FileBytes;
 use crate::kernel::{Kernel, KernelPiece};
 
 /// Bytes of a page, the unit in which code is copied.
@@ -69,10 +70,9 @@ fn symbol_list(kernel: &Kernel) -> Option<Vec<u8>> {
 
 /// A list beside the kcore, unless it is no plain file or larger than any kernel's.
 fn list(dir: &Path, name: &str) -> Option<Vec<u8>> {
-    const LARGEST: u64 = 256 << 20;
-    let path = dir.join(name);
-    let is_plain = std::fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
-    is_plain.then(|| std::fs::read(path).ok()).flatten()
+    const LARGEST: usize = 256 << 20;
+    let bytes = FileBytes::open(&dir.join(name)).ok()?;
+    (bytes.len() <= LARGEST).then(|| bytes.into_vec())
 }
 
 /// Code at an address.
