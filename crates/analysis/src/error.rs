@@ -1,7 +1,7 @@
 //! Why an analysis cannot be done. Damage that leaves something usable is a diagnostic of the report instead.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What keeps a request from being answered.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,7 @@ pub enum Error {
     #[error("{} is there already: name another place", .0.display())]
     Exists(PathBuf),
     /// The place to write to is a file that is read.
-    #[error("{} is an input of this command ({}): name another place to write to", output.display(), input.display())]
+    #[error("{} is an input of this command{}: name another place to write to", output.display(), also(input, output))]
     IsInput {
         /// The output.
         output: PathBuf,
@@ -96,6 +96,11 @@ pub enum Error {
 
 /// The result of a step of the analysis.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// ` (NAME)` of a file that is meant by another name.
+fn also(name: &Path, meant: &Path) -> String {
+    if name == meant { String::new() } else { format!(" ({})", name.display()) }
+}
 
 impl Error {
     /// For `map_err`: the operating system's refusal of what `what` says.

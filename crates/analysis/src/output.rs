@@ -73,7 +73,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_owned();
     move |error| match error.kind() {
-        io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory => Error::Exists(path),
+        io::ErrorKind::AlreadyExists => Error::Exists(path),
         _ => Error::Io { what: format!("{} cannot be written", path.display()), source: error },
     }
 }

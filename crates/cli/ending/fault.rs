@@ -106,10 +106,18 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     let mut done = pollfd { fd: plan.done, events: POLLIN, revents: 0 };
     // SAFETY: one valid `pollfd`. Where the fault was a hole in a file, the process ends while this waits.
     unsafe { libc::poll(&raw mut done, 1, LONGEST_WAIT_MS) };
-    // The fault happens again when this returns, and meets the action that was there before.
+    // SAFETY: as above.
+    let was_sent = unsafe { (*info).si_code } <= 0;
     for (number, before) in FAULTS.into_iter().zip(&plan.before) {
-        if number == signal {
-            // SAFETY: an action that `sigaction` itself gave.
+        if number == signal && was_sent {
+            // SAFETY: zeros are the default action, which ends the process as soon as this returns: it is blocked until then.
+            unsafe {
+                let usual = zeroed::<sigaction>();
+                sigaction(signal, &raw const usual, null_mut());
+                libc::raise(signal);
+            }
+        } else if number == signal {
+            // SAFETY: an action that `sigaction` itself gave. The fault happens again when this returns, and meets it.
             unsafe { sigaction(signal, before, null_mut()) };
         }
     }

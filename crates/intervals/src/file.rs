@@ -60,13 +60,15 @@ pub fn clocks_beside(path: &Path) -> PathBuf {
     PathBuf::from(sidecar)
 }
 
-/// Opens a file, or a pipe that another program writes. Devices have no end; a file of `/proc` that waits for its next line, as
-/// `kmsg` does, says that it is empty, and so does an empty file.
+/// Opens a file, or a pipe that another program writes. Devices have no end, and some files of `/proc` wait for their next line, as
+/// `kmsg` does: those say that they are empty.
 fn open(path: &Path) -> Result<File, Error> {
     let read_error = |source| Error::Read { path: path.to_owned(), source };
     let kind = path.metadata().map_err(read_error)?;
     if kind.is_file() && kind.len() == 0 {
-        return Err(Error::EmptyFile { path: path.to_owned() });
+        let is_proc = path.canonicalize().is_ok_and(|path| path.starts_with("/proc"));
+        let unusable = io::Error::new(io::ErrorKind::InvalidInput, "a file of /proc holds no intervals");
+        return Err(if is_proc { read_error(unusable) } else { Error::EmptyFile { path: path.to_owned() } });
     }
     // Reading a folder is refused by the operating system.
     if !(kind.is_file() || kind.is_dir() || kind.file_type().is_fifo()) {

@@ -63,7 +63,9 @@ fn keep(cache: &MarkCache, found: &FoundCalls) {
     let folder = cache.path().parent().filter(|folder| !folder.as_os_str().is_empty());
     let may_write =
         folder.unwrap_or(Path::new(".")).metadata().is_ok_and(|found| !found.permissions().readonly());
-    if may_write {
+    // A pipe in its place would wait for a reader.
+    let is_free = cache.path().metadata().map_or(true, |found| found.is_file());
+    if may_write && is_free {
         let _ = output::write_file(cache.path(), &cache.contents(found));
     }
 }

@@ -58,8 +58,9 @@ impl MarkCache {
 
     /// What an earlier run found; `None` where there is nothing, or nothing that fits.
     pub fn load(&self) -> Option<FoundCalls> {
-        // A pipe would wait for a writer.
-        let bytes = self.path.is_file().then(|| fs::read(&self.path).ok()).flatten()?;
+        // A pipe would wait for a writer; what lies under /proc says that it is empty.
+        let found = self.path.metadata().ok().filter(|found| found.is_file() && found.len() > 0);
+        let bytes = found.and_then(|_| fs::read(&self.path).ok())?;
         let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(8)?)?;
         if checksum(content).to_le_bytes() != sum {
             return None;
