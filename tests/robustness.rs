@@ -8,12 +8,16 @@ mod clocks;
 mod code_files;
 mod counters;
 mod damaged_captures;
+mod disk_full;
+mod endings;
 mod extreme_intervals;
 mod interval_files;
 mod next_steps;
 mod other_recordings;
+mod output_files;
 mod outputs;
 mod packing;
+mod special_files;
 mod strangers;
 
 use std::process::{Command, Output};
@@ -52,7 +56,11 @@ impl Ending {
         let Ending { code, stderr, .. } = &ending;
         assert!(matches!(code, Some(0..=2)), "{what}: {} {stderr}", output.status);
         assert!(!stderr.contains("panicked"), "{what}: {stderr}");
-        assert!(!stderr.contains(|c: char| c.is_control() && c != '\n'), "{what}: {stderr:?}");
+        let hides = |c: char| {
+            c.is_control() && c != '\n'
+                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        assert!(!stderr.contains(hides), "{what}: {stderr:?}");
         if *code == Some(2) {
             assert!(!stderr.is_empty(), "{what}: failed in silence");
         }

@@ -216,19 +216,13 @@ fn recordings_of_others() {
 }
 
 #[test]
-fn nothing_is_overwritten() {
+fn the_machine_file_of_another_capture_stays() {
     let capture = bundled("multicore");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("there");
-    std::fs::write(&out, "mine").expect("written");
     let intervals = capture.intervals();
     let arguments = ["--intervals", &intervals, "--top", "1", "-o", &out.to_string_lossy()];
-    let output = run("slice", &capture.perf_data, &capture.symfs, &arguments);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("is there already"));
-    assert_eq!(std::fs::read(&out).expect("read"), b"mine");
-    // Another capture's machine file would be taken for the slice's.
-    std::fs::remove_file(&out).expect("removed");
+    // It would be taken for the slice's, which has none.
     let machine = folder.path().join("there.machine.json");
     std::fs::write(&machine, "mine").expect("written");
     let output = run("slice", &capture.perf_data, &capture.symfs, &arguments);

@@ -122,6 +122,23 @@ fn walk(terminal: &Terminal, steps: &[(&str, &str)]) {
     }
 }
 
+/// The fault is in the thread that decodes.
+#[test]
+fn a_capture_that_becomes_shorter_gives_the_terminal_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copied = Command::new("cp").arg("-r").arg(emulated("preempt").perf_data).arg(folder.path()).status();
+    assert!(copied.expect("cp runs").success());
+    let data = folder.path().join("perf.data/data");
+    let options = format!("-i {}/perf.data --symfs symfs --intervals intervals.csv", folder.path().display());
+    let terminal = Terminal::start((200, 24), "", &options);
+    terminal.wait_for("500 intervals");
+    fs::OpenOptions::new().write(true).open(data).expect("opened").set_len(4096).expect("cut");
+    walk(&terminal, &[("Enter", "10 of 500 listed")]);
+    terminal.keys(&["Enter"]);
+    let screen = terminal.ended_with("2");
+    assert!(screen.contains("perf.data/data became shorter"), "{screen}");
+}
+
 #[test]
 fn the_way_from_the_population_to_a_block() {
     let terminal = Terminal::on_capture((80, 24), "", "");

@@ -76,7 +76,7 @@ pub(crate) struct ExplainArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub(crate) format: ExplainFormat,
-    /// Also writes the report as one HTML file that needs nothing else: for a ticket.
+    /// Also writes the report as one HTML file that needs nothing else: for a ticket. A file that is there is replaced.
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -101,7 +101,7 @@ pub(crate) struct ExportArgs {
     /// For whom: flamegraph tools, a spreadsheet, profiler.firefox.com, ui.perfetto.dev.
     #[arg(long, value_enum)]
     pub(crate) to: ExportFormat,
-    /// The file to write.
+    /// The file to write. One that is there is replaced.
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
 }
@@ -147,7 +147,8 @@ pub(crate) struct DiffArgs {
 pub(crate) struct SliceArgs {
     #[command(flatten)]
     pub(crate) analysis: AnalysisArgs,
-    /// The perf.data to write; a directory, with the kernel's code in it, where the kernel was traced.
+    /// The perf.data to write; a directory, with the kernel's code in it, where the kernel was traced. A file that is
+    /// there is replaced, a directory is not.
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
 }
@@ -156,7 +157,8 @@ pub(crate) struct SliceArgs {
 pub(crate) struct BundleArgs {
     #[command(flatten)]
     pub(crate) analysis: AnalysisArgs,
-    /// The bundle to write: an archive where the name ends in .tar.zst, else a folder.
+    /// The bundle to write: an archive where the name ends in .tar.zst, else a folder. A file that is there is
+    /// replaced, a folder is not.
     #[arg(long, short, value_name = "OUT[.tar.zst]")]
     pub(crate) output: PathBuf,
     /// Replaces host names, user names, command lines and paths, and says what remains.
@@ -225,7 +227,7 @@ pub(crate) enum Generated {
     },
     /// Writes a man page for each command.
     Man {
-        /// The directory to write to; it is made where it is missing.
+        /// The directory to write to; it is made where it is missing. Pages that are there are replaced.
         #[arg(long, short, value_name = "DIR")]
         output: PathBuf,
     },
@@ -237,7 +239,7 @@ pub(crate) enum Generated {
     },
     /// Writes `tailtrace.h`, with which a C or C++ program marks its intervals.
     Header {
-        /// The file to write; stdout where none is named.
+        /// The file to write; stdout where none is named. One that is there is replaced.
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },

@@ -6,6 +6,7 @@
 mod advice;
 mod args;
 mod commands;
+mod ending;
 mod examples;
 mod meter;
 mod output;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::Cli;
+use crate::args::{Cli, Command};
 use crate::output::Outcome;
 
 fn main() -> ExitCode {
@@ -25,7 +26,8 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => return output::print_usage(&usage),
     };
-    match commands::run(cli.command) {
+    let ended = take_signals(&cli.command).and_then(|()| commands::run(cli.command));
+    match ended {
         Ok(outcome) => outcome.into(),
         Err(error) if output::is_broken_pipe(&error) => Outcome::Reported.into(),
         Err(error) => {
@@ -33,4 +35,11 @@ fn main() -> ExitCode {
             Outcome::Failed.into()
         }
     }
+}
+
+/// Before anything is opened or written.
+fn take_signals(command: &Command) -> anyhow::Result<()> {
+    ending::on_faults(tui::give_back)?;
+    // perf is to end first; the screen is to be given back.
+    if matches!(command, Command::Record(_) | Command::Tui(_)) { Ok(()) } else { ending::on_signals() }
 }

@@ -1,10 +1,8 @@
 //! What the process says besides its results: the exit code, and diagnostics on stderr.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use model::Diagnostic;
 
 /// How a command ended.
@@ -54,7 +52,7 @@ pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
         let place = if place.is_empty() { place } else { format!(" ({place})") };
         let line = format!("{}: {}{place}", diagnostic.severity, diagnostic.what);
         // Nothing can be done where stderr is closed.
-        let _ = writeln!(stderr, "tailtrace: {}", printable(&line));
+        let _ = writeln!(stderr, "tailtrace: {}", report::for_message(&line));
     }
     if let Some(more @ 1..) = sorted.len().checked_sub(DIAGNOSTICS_SHOWN) {
         let more = report::counted(more as u64, "more diagnostic");
@@ -64,7 +62,7 @@ pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
 
 /// Prints what the user may want to know of what happens, on stderr.
 pub(crate) fn print_note(text: &str) {
-    let _ = writeln!(io::stderr(), "tailtrace: {}", printable(text));
+    let _ = writeln!(io::stderr(), "tailtrace: {}", report::for_message(text));
 }
 
 /// Prints why a command failed: one line, the causes one after the other, none of them twice.
@@ -77,12 +75,7 @@ pub(crate) fn print_error(error: &anyhow::Error) {
             line = format!("{line}: {cause}");
         }
     }
-    let _ = writeln!(io::stderr(), "tailtrace: {}", printable(&line));
-}
-
-/// `text` without control characters: diagnostics quote names out of hostile files.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    let _ = writeln!(io::stderr(), "tailtrace: {}", report::for_message(&line));
 }
 
 /// Whether a person reads stdout here and now: then the report itself shows its diagnostics, and once is enough.
@@ -101,14 +94,6 @@ pub(crate) fn print_result(text: &str) -> io::Result<()> {
         stdout.write_all(b"\n")?;
     }
     stdout.flush()
-}
-
-/// Writes a result to the file at `path`, over what was there.
-///
-/// # Errors
-/// What the operating system says, with the path.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    std::fs::write(path, bytes).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// Prints help (on stdout) or what is wrong with the arguments (on stderr).

@@ -10,4 +10,4 @@ mod pages;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use app::run;
+pub(crate) use app::{give_back, run};

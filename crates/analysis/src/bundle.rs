@@ -17,5 +17,5 @@ pub use binaries::{LeftOut, Packed, PackedFile, Packing, Why};
 pub use contents::contents;
 pub use layout::Content;
 pub use open::Opened;
-pub use pack::write;
+pub use pack::{is_archive, write};
 pub use unpack::{Limits, Refusal, unpack};

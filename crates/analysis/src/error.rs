@@ -1,7 +1,7 @@
 //! Why an analysis cannot be done. Damage that leaves something usable is a diagnostic of the report instead.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::TscRange;
 
@@ -78,9 +78,17 @@ pub enum Error {
     /// The reader of the output went away, or takes no more.
     #[error("{0}")]
     Output(#[source] io::Error),
-    /// The place to write to is taken.
+    /// The place to write to is taken, and not by a file that may be replaced.
     #[error("{} is there already: name another place", .0.display())]
     Exists(PathBuf),
+    /// The place to write to is a file that is read.
+    #[error("{} is an input of this command{}: name another place to write to", output.display(), also(input, output))]
+    IsInput {
+        /// The output.
+        output: PathBuf,
+        /// The input that is the same file.
+        input: PathBuf,
+    },
     /// A file that is too large to be packed.
     #[error("{} has {mib} MiB: use --no-binaries", path.display())]
     TooLarge {
@@ -104,6 +112,11 @@ pub enum Error {
 
 /// The result of a step of the analysis.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// ` (NAME)` of a file that is meant by another name.
+fn also(name: &Path, meant: &Path) -> String {
+    if name == meant { String::new() } else { format!(" ({})", name.display()) }
+}
 
 impl Error {
     /// For `map_err`: the operating system's refusal of what `what` says.

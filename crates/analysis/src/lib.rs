@@ -9,8 +9,8 @@
 //! ([`slice`](mod@slice)), a bundle ([`bundle`]), its executed instructions ([`instructions`]). What takes long is decoded on rayon's
 //! threads and reports its progress to a [`Meter`]; nothing is printed. `examples/explain.rs` is a program of thirty lines.
 //!
-//! The modules are floors: `request < capture < intervals_of < {checks, population, hot_code} < study < slice < bundle`, and
-//! each imports only those before it; `instructions` needs `capture` and `intervals_of` alone.
+//! The modules are floors: `{request, output} < capture < intervals_of < {checks, population, hot_code} < study < slice < bundle`,
+//! and each imports only those before it; `instructions` needs `capture` and `intervals_of` alone.
 #![doc = include_str!("../README.md")]
 
 pub mod bundle;
@@ -20,6 +20,7 @@ mod error;
 pub mod hot_code;
 pub mod instructions;
 mod intervals_of;
+pub mod output;
 mod population;
 pub mod request;
 pub mod slice;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use intervals::{EventPair, PtwriteSpec};
 use model::{Cpu, PerfTime, Pid, Tid};
+use perfdata::Machine;
 
 /// What is to be explained.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +19,19 @@ pub struct Request {
     pub selection: intervals::Selection,
     /// How much is decoded for each chosen one.
     pub effort: Effort,
+}
+
+impl Request {
+    /// The files and folders that answering it reads, as far as it names them.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let Input { path, code } = &self.input;
+        let mut inputs = vec![path.clone(), Machine::place(path)];
+        inputs.extend(code.given().map(|(_, path)| path.to_owned()));
+        if let Some(Source::File(path)) = &self.source {
+            inputs.extend([path.clone(), intervals::clocks_beside(path)]);
+        }
+        inputs
+    }
 }
 
 /// Which capture, and where its code is.

@@ -10,5 +10,3 @@ mod redaction;
 
 pub use make::{Slice, make};
 pub use redaction::Redaction;
-
-pub(crate) use make::write_file;

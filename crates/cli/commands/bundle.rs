@@ -1,9 +1,10 @@
 //! `tailtrace bundle`: some outliers for a ticket.
 
 use analysis::bundle::Packing;
+use analysis::output::{Kind, check};
 use analysis::study::{Listing, Outcome as Explained};
 use analysis::{bundle, slice};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::threads;
 use crate::args::BundleArgs;
@@ -12,10 +13,11 @@ use crate::{advice, meter};
 
 /// Runs the command.
 pub(super) fn run(args: &BundleArgs) -> Result<Outcome> {
-    ensure!(!args.output.exists(), "{} is there already: name another place", args.output.display());
     // The code listing shows source lines and the paths of their files.
     let listing = if args.redact { Listing::None } else { Listing::Wanted };
     let request = args.analysis.request()?;
+    let kind = if bundle::is_archive(&args.output) { Kind::File } else { Kind::Folder };
+    check(&args.output, kind, &request.inputs()).map_err(advice::on)?;
     threads::limit(args.analysis.effort.threads())?;
     let made = slice::make(&request, &meter::on_stderr(), listing, args.redact);
     let (mut slice, outcome) = made.map_err(advice::on)?;

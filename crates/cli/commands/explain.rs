@@ -1,6 +1,10 @@
 //! `tailtrace explain`: selected intervals, each cut into causes and compared with typical ones.
 
+use std::path::PathBuf;
+
+use analysis::Request;
 use analysis::bundle::Opened;
+use analysis::output::{Kind, check, write_file};
 use analysis::study::{self, Listing};
 use anyhow::Result;
 
@@ -13,6 +17,9 @@ use crate::{advice, meter};
 pub(super) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let listing = if args.html.is_some() { Listing::Wanted } else { Listing::None };
     let (request, meter) = (args.analysis.request()?, meter::on_stderr());
+    if let Some(path) = &args.html {
+        check(path, Kind::File, &inputs(args, &request)).map_err(advice::on)?;
+    }
     threads::limit(args.analysis.effort.threads())?;
     let explained = match &args.bundle {
         Some(bundle) => Opened::open(bundle).and_then(|bundle| bundle.explain(&request, &meter, listing)),
@@ -23,7 +30,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Outcome> {
         output::print_diagnostics(&report.diagnostics);
     }
     if let Some(path) = &args.html {
-        output::write_file(path, report::render_html(&report).as_bytes())?;
+        write_file(path, report::render_html(&report).as_bytes()).map_err(advice::on)?;
     }
     output::print_result(&match args.format {
         ExplainFormat::Text => report::render_text(&report, &output::style()),
@@ -31,4 +38,11 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Outcome> {
         ExplainFormat::Json => report::render_json(&report),
     })?;
     Ok(outcome.into())
+}
+
+/// What is read: a bundle holds all but the code that may be named beside it.
+fn inputs(args: &ExplainArgs, request: &Request) -> Vec<PathBuf> {
+    let Some(bundle) = &args.bundle else { return request.inputs() };
+    let code = request.input.code.given().map(|(_, path)| path.to_owned());
+    std::iter::once(bundle.clone()).chain(code).collect()
 }

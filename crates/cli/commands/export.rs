@@ -1,5 +1,6 @@
 //! `tailtrace export`: the explained intervals for other tools.
 
+use analysis::output::{Kind, check, write_file};
 use analysis::study::{self, Listing};
 use anyhow::Result;
 
@@ -11,6 +12,7 @@ use crate::{advice, meter};
 /// Runs the command.
 pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
     let request = args.analysis.request()?;
+    check(&args.output, Kind::File, &request.inputs()).map_err(advice::on)?;
     threads::limit(args.analysis.effort.threads())?;
     let explained = study::explain(&request, &meter::on_stderr(), Listing::None);
     let (report, outcome) = explained.map_err(advice::on)?;
@@ -21,6 +23,6 @@ pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
         ExportFormat::Firefox => report::export_firefox(&report).into_bytes(),
         ExportFormat::Perfetto => report::export_perfetto(&report),
     };
-    output::write_file(&args.output, &bytes)?;
+    write_file(&args.output, &bytes).map_err(advice::on)?;
     Ok(outcome.into())
 }

@@ -1,8 +1,10 @@
 //! `tailtrace slice`: a perf.data that holds just what some outliers need.
 
+use analysis::output::{Kind, check};
 use analysis::slice;
 use analysis::study::{Listing, Outcome as Explained};
 use anyhow::Result;
+use perfdata::Machine;
 
 use super::threads;
 use crate::args::SliceArgs;
@@ -12,6 +14,9 @@ use crate::{advice, meter};
 /// Runs the command.
 pub(super) fn run(args: &SliceArgs) -> Result<Outcome> {
     let request = args.analysis.request()?;
+    // Whether it will be a folder is known when it is cut.
+    check(&args.output, Kind::Either, &request.inputs()).map_err(advice::on)?;
+    check(&Machine::place(&args.output), Kind::File, &request.inputs()).map_err(advice::on)?;
     threads::limit(args.analysis.effort.threads())?;
     let made = slice::make(&request, &meter::on_stderr(), Listing::None, false);
     let (slice, outcome) = made.map_err(advice::on)?;

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use analysis::output::write_file;
 use anyhow::{Result, ensure};
 use perfdata::Machine;
 
@@ -18,7 +19,7 @@ pub(crate) fn write(args: &RecordArgs) -> Result<()> {
     );
     let machine = gather::machine(&args.root)?;
     let path = Machine::place(&args.output);
-    output::write_file(&path, machine.to_json()?.as_bytes())?;
+    write_file(&path, machine.to_json()?.as_bytes())?;
     output::print_note(&summary(&machine, &path));
     Ok(())
 }

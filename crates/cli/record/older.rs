@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use analysis::output::write_file;
 use anyhow::{Context as _, Result};
 use perfdata::Machine;
 
@@ -95,7 +96,7 @@ impl Oldest {
         if Capture::at(&directory) != capture {
             return Ok(());
         }
-        fs::write(&machine, bytes).with_context(|| format!("cannot put {} back", machine.display()))
+        write_file(&machine, &bytes).with_context(|| format!("cannot put {} back", machine.display()))
     }
 }
 

@@ -11,6 +11,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
+use crate::ending;
+
 /// These end a recording, or (SIGUSR2) request a snapshot.
 const FORWARDED: [(i32, Signal); 5] = [
     (SIGHUP, Signal::HUP),
@@ -51,13 +53,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8> {
 /// Whether the signal is to stay ignored, here and by perf: `nohup` has SIGHUP ignored. The others perf takes even where it
 /// starts with them ignored, as a script's `&` does with SIGINT.
 fn is_shielded(number: i32) -> bool {
-    // The lowest bit is signal 1's; without /proc it is unknown.
-    let ignored = || {
-        let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-        u64::from_str_radix(mask.trim(), 16).ok()
-    };
-    number == SIGHUP && ignored().is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
+    number == SIGHUP && ending::is_ignored(number)
 }
 
 fn pid_of(child: &Child) -> Option<Pid> {

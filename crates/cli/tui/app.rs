@@ -16,3 +16,4 @@ pub(super) mod worker;
 #[cfg(test)]
 pub(super) use message::{Effect, Message};
 pub(crate) use run::run;
+pub(crate) use terminal::give_back;

@@ -15,7 +15,8 @@ mod utc;
 mod vtune;
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::clock::{Clock, Clocks};
@@ -36,9 +37,7 @@ use vtune::Columns;
 pub fn read_interval_file(path: &Path, clocks: &Clocks) -> Result<IntervalSet, Error> {
     let mut draft = Source::new(path, open(path)?).read()?;
     if !matches!(draft.clock, Clock::Tsc | Clock::Perf) {
-        let mut sidecar = path.as_os_str().to_owned();
-        sidecar.push(".clocks");
-        let sidecar = PathBuf::from(sidecar);
+        let sidecar = clocks_beside(path);
         if sidecar.exists() {
             Source::new(&sidecar, open(&sidecar)?).read_pairs(&mut draft)?;
         }
@@ -54,8 +53,31 @@ pub fn read_intervals(path: &Path, reader: impl Read, clocks: &Clocks) -> Result
     Source::new(path, reader).read()?.finish(clocks)
 }
 
+/// Where the clock pairs of the interval file at `path` lie, if they are not in it.
+pub fn clocks_beside(path: &Path) -> PathBuf {
+    let mut sidecar = path.as_os_str().to_owned();
+    sidecar.push(".clocks");
+    PathBuf::from(sidecar)
+}
+
+/// Opens a file, or a pipe that another program writes. Devices have no end, and some files of `/proc` wait for their next line, as
+/// `kmsg` does: those say that they are empty.
 fn open(path: &Path) -> Result<File, Error> {
-    File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+    let read_error = |source| Error::Read { path: path.to_owned(), source };
+    let kind = path.metadata().map_err(read_error)?;
+    if kind.is_file() && kind.len() == 0 {
+        let is_proc = path.canonicalize().is_ok_and(|path| path.starts_with("/proc"));
+        let unusable = io::Error::new(io::ErrorKind::InvalidInput, "a file of /proc holds no intervals");
+        return Err(if is_proc { read_error(unusable) } else { Error::EmptyFile { path: path.to_owned() } });
+    }
+    // Reading a folder is refused by the operating system.
+    if !(kind.is_file() || kind.is_dir() || kind.file_type().is_fifo()) {
+        return Err(read_error(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "neither a regular file nor a pipe",
+        )));
+    }
+    File::open(path).map_err(read_error)
 }
 
 struct Source<'a, R> {

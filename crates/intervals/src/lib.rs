@@ -35,7 +35,7 @@ pub use clock::{Clock, ClockPair, Clocks, Join};
 pub use counters::{CounterStatistics, RankCorrelation, Side, Split};
 pub use error::Error;
 pub use events::{EventPair, from_events};
-pub use file::{read_interval_file, read_intervals};
+pub use file::{clocks_beside, read_interval_file, read_intervals};
 pub use filters::{Filters, ThreadFacts, TimeSpan};
 pub use findings::{Findings, KEPT_PER_KIND, Origin};
 pub use functions::{EntryPoint, FoundCalls, FunctionCalls, MarkCache, join_calls};

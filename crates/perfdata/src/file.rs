@@ -6,11 +6,12 @@
 use std::fs::{self, File};
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, Mmap, MmapOptions};
 use model::FileOffset;
+use rustix::fs::OFlags;
 use rustix::io::{ReadWriteFlags, preadv2};
 
 use crate::error::Error;
@@ -175,20 +176,32 @@ pub(crate) fn split(offset: FileOffset) -> (usize, usize) {
     (number, usize::try_from(offset.0 % PIECE).unwrap_or(usize::MAX))
 }
 
+/// Opens a regular file; anything else is refused before a byte of it is read.
+///
+/// # Errors
+/// What the operating system says; `InvalidInput` where it is no regular file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let refused = || io::Error::new(io::ErrorKind::InvalidInput, "neither a regular file nor a directory");
+    // Before opening, which alone has an effect on some devices.
+    if !fs::metadata(path)?.is_file() {
+        return Err(refused());
+    }
+    // A FIFO that came in its place would block until somebody writes to it; a regular file does not know the flag.
+    let file = File::options().read(true).custom_flags(NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refused()) }
+}
+
+/// `O_NONBLOCK`.
+const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
+
 // The one place of this crate that cannot be written without: there is no safe way to map a file.
 #[allow(unsafe_code)]
 fn map_file(path: &Path) -> Result<(Mmap, File), Error> {
     let refused = |source| Error::Io { path: path.to_path_buf(), source };
-    // Before opening: a FIFO would block until somebody writes to it, a device cannot be mapped.
-    if !fs::metadata(path).map_err(refused)?.is_file() {
-        return Err(refused(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "neither a regular file nor a directory",
-        )));
-    }
-    let file = File::open(path).map_err(refused)?;
+    let file = open_regular(path).map_err(refused)?;
     // SAFETY: the mapping is private and read-only, and nothing of ours writes to the file. If another process
-    // truncates it while we read, the kernel ends ours with SIGBUS; perf itself has the same exposure.
+    // truncates it while it is read, the kernel sends SIGBUS: no byte is made up. The binary takes that signal and ends with a
+    // message (`crates/cli/ending/fault.rs`); a program that uses this crate alone is ended by it, as perf is.
     let mapped = unsafe { MmapOptions::new().map(&file) }.map_err(refused)?;
     // Read-ahead would drag in AUX payloads. What is read in sequence is requested explicitly.
     mapped.advise(Advice::Random).ok();

@@ -14,6 +14,11 @@ pub fn for_terminal(raw: &str) -> String {
     for_terminal_up_to(raw, MAX_CHARS)
 }
 
+/// The same as long as it is: for messages, which quote names and bound them themselves.
+pub fn for_message(raw: &str) -> String {
+    for_terminal_up_to(raw, usize::MAX)
+}
+
 /// The same with at most `most` characters of `raw`.
 pub(crate) fn for_terminal_up_to(raw: &str, most: usize) -> String {
     let mut shown = String::with_capacity(raw.len().min(most));

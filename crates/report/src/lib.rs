@@ -37,7 +37,7 @@ pub use difference::markdown::render_difference_markdown;
 pub use difference::text::render_difference_text;
 pub use difference::{CauseChange, Contrast, Difference, DurationChange, QuantileShift, Side, Spread};
 pub use distribution::{Bin, Lengths, Mode, Modes, Percentiles};
-pub use escape::for_terminal;
+pub use escape::{for_message, for_terminal};
 pub use export::{export_csv, export_firefox, export_folded, export_perfetto};
 pub use family::{Colour, Family, strip};
 pub use headline::{headline, population};

@@ -50,11 +50,28 @@ impl FileBytes {
         if file.metadata()?.len() == 0 {
             // Files under /proc say that they are empty, and cannot be mapped.
             let mut bytes = Vec::new();
-            file.take(LARGEST_UNSIZED).read_to_end(&mut bytes)?;
+            if is_list_of_kernel(path) {
+                file.take(LARGEST_UNSIZED).read_to_end(&mut bytes)?;
+            }
             return Ok(FileBytes::Owned(bytes));
         }
         sys::map_file(&file).map(FileBytes::Mapped)
     }
+
+    /// The bytes, in memory of their own.
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        match self {
+            FileBytes::Mapped(bytes) => bytes.to_vec(),
+            FileBytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// Whether this is one of the files under /proc that end: reading others waits for their next line (`kmsg`), or takes it away from
+/// who should get it.
+fn is_list_of_kernel(path: &Path) -> bool {
+    let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_owned()));
+    name.is_some_and(|name| name == "kallsyms" || name == "modules")
 }
 
 fn open_regular(path: &Path) -> io::Result<File> {

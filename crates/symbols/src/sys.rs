@@ -24,8 +24,9 @@ use crate::dwarf::SectionBytes;
 /// # Errors
 /// Whatever `mmap` says.
 pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the mapping is private and read-only. No one may shorten the file while it is mapped (SIGBUS): true of
-    // binaries, symbol files and kcore copies, which are replaced by renaming, and the same that perf relies on.
+    // SAFETY: the mapping is private and read-only, and nothing of ours writes to the file. Binaries, symbol files and kcore copies
+    // are replaced by renaming; where one is shortened while it is mapped, the kernel sends SIGBUS: no byte is made up. The binary
+    // takes that signal and ends with a message (`crates/cli/ending/fault.rs`); another program is ended by it, as perf is.
     unsafe { Mmap::map(file) }
 }
 

@@ -1,8 +1,10 @@
-//! Opens a bundle: a folder, or an archive, which is unpacked into a folder of its own until the process ends.
+//! Opens a bundle: a folder, or an archive, which is unpacked into a folder of its own until the process ends,
+//! by a signal as well. What a process leaves that is killed is removed when the next archive is opened.
 //!
 //! Both may come from a stranger. An archive goes through [`super::unpack()`]; a folder is walked first, and refused where
 //! it holds a link, a device or a pipe anywhere: what reads the slice and the binaries later follows links.
 
+use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use super::manifest::{self, Manifest};
 use super::unpack::{self, Limits};
 use crate::capture::Meter;
 use crate::error::{Error, Result};
+use crate::output::{Scratch, user_prefix};
 use crate::request::Request;
 use crate::study::{self, Listing, Outcome};
 
@@ -22,7 +25,7 @@ pub struct Opened {
     root: PathBuf,
     manifest: Manifest,
     /// What was unpacked; removed when this is dropped.
-    _unpacked: Option<tempfile::TempDir>,
+    _unpacked: Option<Scratch>,
 }
 
 impl Opened {
@@ -39,12 +42,17 @@ impl Opened {
             let manifest = Manifest::check(path).map_err(Error::bundle(name()))?;
             return Ok(Opened { root: path.to_owned(), manifest, _unpacked: None });
         }
-        if !meta.is_file() {
-            return Err(Error::Bundle(format!("{} is neither a folder nor an archive", path.display())));
+        // A file of /proc that waits for more, as `kmsg` does, says that it is empty.
+        if !meta.is_file() || meta.len() == 0 {
+            return Err(Error::Bundle(format!(
+                "{} is neither a folder nor an archive, or it is empty",
+                path.display()
+            )));
         }
-        let folder =
-            tempfile::tempdir().map_err(Error::io("no folder can be made to unpack the bundle in"))?;
         let file = File::open(path).map_err(Error::io(cannot()))?;
+        // What it holds is for this user alone, whatever the umask.
+        let folder = Scratch::folder(&env::temp_dir(), &user_prefix("tailtrace-bundle"), 0o700)
+            .map_err(Error::io("no folder can be made to unpack the bundle in"))?;
         unpack::unpack(file, folder.path(), &Limits::default()).map_err(Error::bundle(name()))?;
         let root = root_of(folder.path()).map_err(Error::bundle(name()))?;
         let manifest = Manifest::check(&root).map_err(Error::bundle(name()))?;

@@ -10,7 +10,8 @@ use super::layout::{SLICE, SYMFS};
 pub(super) fn text(report: &Report, has_binaries: bool, remains: Option<&str>) -> String {
     let mut text = String::from("# Slow intervals, explained\n\n");
     for outlier in &report.outliers {
-        let _ = writeln!(text, "* interval {}: {}", outlier.id, one_line(&report::headline(outlier)));
+        let _ =
+            writeln!(text, "* interval {}: {}", outlier.id, report::for_message(&report::headline(outlier)));
     }
     text += "\nRead `report.md` (or `report.html` in a browser; it needs no network). `report.json` has the same for programs.\n";
     text += "\n## Look closer\n\n    tailtrace explain .          the same report, from the slice in this folder\n";
@@ -20,7 +21,7 @@ pub(super) fn text(report: &Report, has_binaries: bool, remains: Option<&str>) -
     }
     text += "\n## Check it with stock perf\n\n";
     for outlier in report.outliers.iter().filter(|outlier| !outlier.perf_script.is_empty()) {
-        let _ = writeln!(text, "    {}", one_line(&outlier.perf_script));
+        let _ = writeln!(text, "    {}", report::for_message(&outlier.perf_script));
     }
     let _ = writeln!(
         text,
@@ -39,9 +40,4 @@ pub(super) fn text(report: &Report, has_binaries: bool, remains: Option<&str>) -
         let _ = write!(text, "\n## Redacted\n\n{remains}");
     }
     text
-}
-
-/// Names out of a capture may hold anything.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

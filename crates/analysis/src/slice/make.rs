@@ -1,6 +1,6 @@
 //! Explains what a request chooses, and cuts out what that took.
 
-use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use perfdata::Machine;
@@ -12,6 +12,7 @@ use super::note;
 use super::redaction::Redaction;
 use crate::capture::Meter;
 use crate::error::{Error, Result};
+use crate::output::{self, Draft, FolderDraft};
 use crate::request::Request;
 use crate::study::{self, Listing, Outcome};
 
@@ -91,43 +92,45 @@ impl Slice {
         }
     }
 
-    /// Writes it to `path`: a file, or a perf.data directory where kernel code belongs to it.
+    /// Writes it to `path`: a file, over one that is there, or a perf.data directory where kernel code belongs to it. The machine file
+    /// goes first and the file with the records last: where they are, all is.
     ///
     /// # Errors
-    /// Where something is there already, or what the operating system says, with the path.
+    /// Where something is there that is not replaced, or what the operating system says, with the path.
     pub fn write(&self, path: &Path) -> Result<()> {
-        // A machine file without a capture would be taken for the slice's.
-        for there in [path, &Machine::place(path)] {
-            if there.exists() {
-                return Err(Error::Exists(there.to_owned()));
+        match &self.kernel {
+            Some(kernel) => self.write_directory(path, kernel).map_err(output::unwritable(path)),
+            None => {
+                let machine = Machine::place(path);
+                // Another capture's would be taken for the slice's.
+                if self.machine.is_none() && machine.exists() {
+                    return Err(Error::Exists(machine));
+                }
+                self.write_files(path, &machine).map_err(output::unwritable(path))
             }
         }
-        match &self.kernel {
-            Some(kernel) => self.write_directory(path, kernel)?,
-            None => write_file(path, &self.perf_data)?,
-        }
-        match &self.machine {
-            Some(text) => write_file(&Machine::place(path), text.as_bytes()),
-            None => Ok(()),
-        }
     }
 
-    fn write_directory(&self, path: &Path, kernel: &KernelCopy) -> Result<()> {
-        let kcore_dir = path.join("kcore_dir");
-        fs::create_dir_all(&kcore_dir)
-            .map_err(Error::io(format!("{} cannot be made", kcore_dir.display())))?;
-        write_file(&path.join("data"), &self.perf_data)?;
+    fn write_files(&self, path: &Path, machine: &Path) -> io::Result<()> {
+        let mut data = Draft::of(path)?;
+        data.write_all(&self.perf_data)?;
+        if let Some(text) = &self.machine {
+            let mut draft = Draft::of(machine)?;
+            draft.write_all(text.as_bytes())?;
+            draft.publish_synced()?;
+        }
+        data.publish_synced()
+    }
+
+    fn write_directory(&self, path: &Path, kernel: &KernelCopy) -> io::Result<()> {
+        let mut draft = FolderDraft::of(path)?;
+        if let Some(text) = &self.machine {
+            draft.write("machine.json", text.as_bytes())?;
+        }
         for (name, bytes) in kernel.files() {
-            write_file(&kcore_dir.join(name), bytes)?;
+            draft.write(Path::new("kcore_dir").join(name), bytes)?;
         }
-        Ok(())
+        draft.write("data", &self.perf_data)?;
+        draft.publish()
     }
-}
-
-/// Writes `bytes` to the file at `path`, over what was there.
-///
-/// # Errors
-/// What the operating system says, with the path.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).map_err(Error::io(format!("{} cannot be written", path.display())))
 }

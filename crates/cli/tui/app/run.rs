@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use analysis::Request as Analysis;
 use analysis::capture::Watch;
+use analysis::output::remove_unfinished;
 use anyhow::{Context as _, Result, anyhow};
 use crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -57,6 +58,7 @@ pub(crate) fn run(args: AnalysisArgs, analysis: Analysis) -> Result<Outcome> {
     match ended? {
         Ended::ByUser => Ok(Outcome::Reported),
         Ended::BySignal(signal) => {
+            remove_unfinished();
             signal_hook::low_level::emulate_default_handler(signal)?;
             Ok(Outcome::Failed)
         }

@@ -3,6 +3,7 @@
 //! A panic of any thread, an error, a signal and the user's wish to suspend all go through [`leave`].
 
 use std::io::{self, Stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::ThreadId;
 
@@ -21,6 +22,9 @@ pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     look: Look,
 }
+
+/// Whether the terminal is in our hands.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The message of a background thread that panicked: printed when the screen is gone.
 static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
@@ -42,6 +46,10 @@ impl Screen {
     /// # Errors
     /// What the operating system says.
     pub(crate) fn draw(&mut self, view: &View) -> io::Result<()> {
+        if !IS_TAKEN.load(Ordering::Relaxed) {
+            // A fault ends the process: its message stays on the terminal.
+            return Ok(());
+        }
         let look = self.look;
         self.terminal.draw(|frame| {
             draw::draw(view, frame);
@@ -88,13 +96,22 @@ impl Drop for Screen {
 
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
+    IS_TAKEN.store(true, Ordering::Relaxed);
     execute!(io::stdout(), EnterAlternateScreen)
 }
 
 /// Gives the terminal back; once more does no harm. Nothing can be done where that fails.
 pub(crate) fn leave() {
+    IS_TAKEN.store(false, Ordering::Relaxed);
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+}
+
+/// [`leave`], where the terminal is in our hands: for a process that ends by a fault.
+pub(crate) fn give_back() {
+    if IS_TAKEN.load(Ordering::Relaxed) {
+        leave();
+    }
 }
 
 /// A panic of the drawing thread is printed on the terminal as it was before; those of others are kept for

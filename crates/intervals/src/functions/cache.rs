@@ -4,7 +4,7 @@
 //! symbol, its entry addresses) and a checksum; a file that does not match in all of that is as good as none.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -58,7 +58,9 @@ impl MarkCache {
 
     /// What an earlier run found; `None` where there is nothing, or nothing that fits.
     pub fn load(&self) -> Option<FoundCalls> {
-        let bytes = fs::read(&self.path).ok()?;
+        // A pipe would wait for a writer; what lies under /proc says that it is empty.
+        let found = self.path.metadata().ok().filter(|found| found.is_file() && found.len() > 0);
+        let bytes = found.and_then(|_| fs::read(&self.path).ok())?;
         let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(8)?)?;
         if checksum(content).to_le_bytes() != sum {
             return None;
@@ -72,16 +74,8 @@ impl MarkCache {
         Some(FoundCalls { calls, unfinished: word(unfinished, 0)? })
     }
 
-    /// Keeps `found`: written beside the file first, so that a reader never sees half of it.
-    ///
-    /// # Errors
-    /// The operating system's; a folder that cannot be written is no reason to give up what was found. [`io::ErrorKind::PermissionDenied`] where no one may write into the folder, even if
-    /// this process (root's) could.
-    pub fn store(&self, found: &FoundCalls) -> io::Result<()> {
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if fs::metadata(folder.unwrap_or(Path::new(".")))?.permissions().readonly() {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
+    /// The file's contents that keep `found`.
+    pub fn contents(&self, found: &FoundCalls) -> Vec<u8> {
         let mut bytes = self.identity.clone();
         bytes.extend(found.unfinished.to_le_bytes());
         bytes.reserve(found.calls.len() * CALL_SIZE + 8);
@@ -89,16 +83,7 @@ impl MarkCache {
             write_call(call, &mut bytes);
         }
         bytes.extend(checksum(&bytes).to_le_bytes());
-        let mut draft = self.path.clone().into_os_string();
-        draft.push(format!(".{}", std::process::id()));
-        let draft = PathBuf::from(draft);
-        let written = fs::File::create(&draft).and_then(|mut file| file.write_all(&bytes));
-        let kept = written.and_then(|()| fs::rename(&draft, &self.path));
-        if kept.is_err() {
-            // Nothing more can be done where the half-written file cannot be removed either.
-            fs::remove_file(&draft).ok();
-        }
-        kept
+        bytes
     }
 }
 

@@ -4,7 +4,6 @@
 //! `tailtrace record` writes it; `docs/machine-file.md` is the contract. It may come from anybody: its size is bounded before
 //! it is read, an entry that makes no sense is a diagnostic, and the rest counts.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::features::Features;
+use crate::file::open_regular;
 
 /// The format and its version.
 const SCHEMA: &str = "tailtrace-machine/1";
@@ -158,14 +158,17 @@ impl Machine {
         let path = Machine::place(capture);
         let name = path.to_string_lossy().into_owned();
         let unusable = |what: String| Diagnostic::warning(what).in_file(&*name);
-        // A pipe or a device would wait for a writer.
-        if !path.metadata().ok()?.is_file() {
-            diagnostics
-                .push(unusable("not a regular file: it is not read, devices keep their numbers".to_owned()));
+        // A pipe or a device would wait for a writer; a file of /proc that waits for more, as `kmsg` does, says that it is empty.
+        let found = path.metadata().ok()?;
+        if !found.is_file() || found.len() == 0 {
+            diagnostics.push(unusable(
+                "empty, or not a regular file: it is not read, devices keep their numbers".to_owned(),
+            ));
             return None;
         }
         let mut bytes = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(Machine::LARGEST + 1).read_to_end(&mut bytes));
+        let read =
+            open_regular(&path).and_then(|file| file.take(Machine::LARGEST + 1).read_to_end(&mut bytes));
         if let Err(error) = read {
             diagnostics.push(unusable(format!("cannot be read, devices keep their numbers: {error}")));
             return None;

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::ProcessImages;
+use crate::file_bytes::FileBytes;
 use crate::kallsyms;
 use crate::kcore_dir;
 use crate::kernel::{Kernel, KernelPiece};
@@ -72,11 +73,9 @@ fn symbol_list(kernel: &Kernel) -> Option<Vec<u8>> {
 
 /// The lines of a list beside the kcore that are such lines; `None` where it is no plain file or larger than any kernel's.
 fn list(dir: &Path, name: &str, is_line: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
-    const LARGEST: u64 = 256 << 20;
-    let path = dir.join(name);
-    let is_plain = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
-    let text = is_plain.then(|| std::fs::read(path).ok()).flatten()?;
-    let lines = text.split_inclusive(|&byte| byte == b'\n').filter(|line| is_line(line));
+    const LARGEST: usize = 256 << 20;
+    let bytes = FileBytes::open(&dir.join(name)).ok().filter(|bytes| bytes.len() <= LARGEST)?;
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| is_line(line));
     Some(lines.flatten().copied().collect())
 }
 

@@ -1,0 +1,79 @@
+//! Files that a command leaves: each is written beside its name, and renamed when it is complete.
+//!
+//! One rule for all commands: an existing *file* is replaced, once the new one is complete; a *folder* is made only where nothing is,
+//! and an existing one is never touched. An output that is an input is refused. What is no regular file (`/dev/stdout`, a FIFO)
+//! is written as it comes.
+//!
+//! Input: a path and bytes. Output: a file or folder that is whole, or what was there before. What a killed process leaves is hidden,
+//! is named after its output, and is removed by the next run that writes there.
+
+mod draft;
+mod inputs;
+mod scratch;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+pub use draft::Draft;
+pub(crate) use draft::FolderDraft;
+pub use scratch::remove_unfinished;
+pub(crate) use scratch::{Scratch, user_prefix};
+
+/// What a command is going to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// The one or the other, as its contents turn out.
+    Either,
+}
+
+/// Refuses an output that cannot be written, before anything is computed for it. `inputs` are the files and folders that the command
+/// reads.
+///
+/// # Errors
+/// [`Error::IsInput`], [`Error::Exists`], or what the operating system says of the folder.
+pub fn check(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<()> {
+    if let Some(input) = inputs::at(path, inputs) {
+        return Err(Error::IsInput { output: path.to_owned(), input });
+    }
+    let is_taken = match kind {
+        Kind::Folder => fs::symlink_metadata(path).is_ok(),
+        Kind::File | Kind::Either => path.is_dir(),
+    };
+    if is_taken {
+        return Err(Error::Exists(path.to_owned()));
+    }
+    let folder = draft::folder_of(path);
+    match fs::metadata(folder) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(unwritable(path)(io::ErrorKind::NotADirectory.into())),
+        Err(error) => Err(unwritable(path)(error)),
+    }
+}
+
+/// Writes `bytes` to the file at `path`, over what was there.
+///
+/// # Errors
+/// What the operating system says, with the path.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = Draft::of(path).and_then(|mut draft| {
+        draft.write_all(bytes)?;
+        draft.publish()
+    });
+    written.map_err(unwritable(path))
+}
+
+/// For `map_err`: that `path` cannot be written, and why.
+pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::Exists(path),
+        _ => Error::Io { what: format!("{} cannot be written", path.display()), source: error },
+    }
+}
