@@ -99,7 +99,7 @@ impl Note {
         let outliers = self.outliers.into_iter().filter(known);
         let set = IntervalSet {
             intervals: self.intervals.into_iter().map(IntervalTwin::into_interval).collect(),
-            diagnostics: Vec::new(),
+            ..IntervalSet::default()
         };
         let carried = Carried {
             outliers: outliers.map(|outlier| (outlier.interval, outlier.baselines)).collect(),
