@@ -1,7 +1,7 @@
 //! Binary marks: what `tailtrace.h` writes after its first line, in records of 24 bytes whose last byte says their kind.
 //!
 //! `docs/interval-file.md`, "Binary marks", is the contract. A record that cannot be used becomes a diagnostic with its
-//! byte in the file, and the rest goes on: which thread's marks follow is said again at least every 256 marks. Marks
+//! byte in the file, and the rest goes on: a record of the thread is repeated at least every 256 marks. Marks
 //! are missing at such a place, so that each thread has a [`Loss`] there.
 
 use std::collections::HashMap;
