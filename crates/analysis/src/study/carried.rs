@@ -8,7 +8,7 @@ use model::{
     TscRange,
 };
 use perfdata::PerfData;
-use report::{CaptureFacts, OutlierReport, PopulationSummary, Report, SelectionSummary, View};
+use report::{CaptureFacts, LostMarkers, OutlierReport, PopulationSummary, Report, SelectionSummary, View};
 use serde::{Deserialize, Serialize};
 
 use crate::capture::Recorded;
@@ -144,6 +144,11 @@ impl Carried {
     /// Where the recording's clocks disagreed.
     pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
         &self.clock_findings
+    }
+
+    /// Markers that the recording's interval file does not hold.
+    pub(crate) fn lost_markers(&self) -> Option<LostMarkers> {
+        self.population.lost_markers
     }
 
     /// What was recorded; `None` in a slice without this note.

@@ -2,7 +2,7 @@
 //! hold it: the slice carries what was found in the recording.
 
 use model::Diagnostic;
-use report::Report;
+use report::{LostMarkers, Report};
 
 use super::carried::Carried;
 use super::opened::Study;
@@ -19,7 +19,11 @@ impl Study<'_> {
         let statistics = self.population().statistics(self.rule());
         Report {
             capture: self.capture().facts(),
-            population: summary::of_population(&statistics, view::counters(self.population())),
+            population: summary::of_population(
+                &statistics,
+                view::counters(self.population()),
+                self.set().losses,
+            ),
             selection: summary::of_selection(self.selected()),
             diagnostics: self.source_diagnostics(),
             ..Report::default()
@@ -59,6 +63,14 @@ impl Study<'_> {
         match self.carried() {
             Some(carried) => carried.clock_findings(),
             None => self.capture().clock_findings(),
+        }
+    }
+
+    /// Markers that the program made and the source does not hold; a slice carries the recording's figures.
+    pub(crate) fn lost_markers(&self) -> Option<LostMarkers> {
+        match self.carried() {
+            Some(carried) => carried.lost_markers(),
+            None => summary::lost_markers(self.set().losses),
         }
     }
 

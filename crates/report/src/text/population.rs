@@ -15,6 +15,7 @@ use crate::units::{self, counted};
 /// Table, rule, percentiles and histogram.
 pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
     let mut lines = fact("intervals", &population.count.to_string(), Ink::Dim, style);
+    lines.extend(fact("losses", &population.losses(), Ink::Yellow, style));
     if population.count == 0 {
         return lines;
     }
