@@ -187,6 +187,23 @@ fn marks_outside_the_recording_are_told() {
     );
 }
 
+/// Markers that the program lost are counted with the population and in each interval's check.
+#[test]
+fn lost_markers_are_counted() {
+    let (capture, folder) = (emulated("tcp"), tempfile::tempdir().expect("a folder"));
+    let mut text = fs::read_to_string(capture.intervals()).expect("the intervals");
+    let kept = text.lines().filter(|line| !line.starts_with('#')).count() - 1;
+    text.push_str("# lost 1234567 marks of tid 1: they came faster than they can be written\n");
+    let intervals = folder.path().join("intervals.csv");
+    fs::write(&intervals, text).expect("written");
+    let report = explain(&capture, &capture.perf_data, &intervals, &["--top", "1"]);
+    let made = 1_234_567 + kept;
+    assert_eq!(report["population"]["lost_markers"], serde_json::json!({"lost": 1_234_567, "made": made}));
+    let grouped = format!("{},{:03},{:03}", made / 1_000_000, made / 1000 % 1000, made % 1000);
+    let detail = format!("within the recording; 1,234,567 of {grouped} markers were lost");
+    expect(&checks_of(&report), &[("marks", "partial", &detail)]);
+}
+
 /// A copy of the capture without switch records: their types are unknown ones, and the tracepoint has another name; so has
 /// each of `others`.
 fn without_records(capture: &Path, folder: &Path, others: &[&str]) -> PathBuf {

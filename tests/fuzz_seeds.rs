@@ -49,6 +49,7 @@ targets!(
     function_calls,
     interval_csv,
     interval_file,
+    interval_records,
     jitdump,
     machine_file,
     pairing,

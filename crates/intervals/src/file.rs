@@ -1,4 +1,4 @@
-//! Reads interval files: `VTune`'s CSV and our own two forms, which differ in the first line.
+//! Reads interval files: `VTune`'s CSV and our own three forms, which differ in the first line.
 //!
 //! Input: a path, or any byte stream, and the clocks that are known from elsewhere. Output: intervals in ticks with a
 //! diagnostic for each line that could not be used. `docs/interval-file.md` is the contract.
@@ -7,10 +7,12 @@ mod cells;
 mod columns;
 mod draft;
 mod lines;
+mod lost;
 mod mark_context;
 mod marks;
 mod objects;
 mod pairs;
+mod records;
 mod utc;
 mod vtune;
 
@@ -28,7 +30,7 @@ use lines::{Line, Lines};
 use objects::Header;
 use vtune::Columns;
 
-/// Reads an interval file, in any of the three forms; clock pairs also from `PATH.clocks`.
+/// Reads an interval file, in any of the four forms; clock pairs also from `PATH.clocks`.
 ///
 /// # Errors
 /// [`Error::Read`], [`Error::EmptyFile`], [`Error::UnknownFormat`], [`Error::Header`], [`Error::Version`],
@@ -90,6 +92,8 @@ enum Form {
     Vtune(Clock, Columns),
     Csv(Clock),
     Objects(Clock),
+    /// Its records begin at this byte.
+    Binary(u64),
 }
 
 impl<'a, R: Read> Source<'a, R> {
@@ -116,6 +120,11 @@ impl<'a, R: Read> Source<'a, R> {
                 let mut draft = Draft::new(clock, findings);
                 let header = columns::read(&mut self.lines, &mut draft).map_err(read_error)?;
                 header.map(|()| draft).map_err(|what| self.header_error(what))
+            }
+            Form::Binary(offset) => {
+                let mut draft = Draft::new(Clock::Tsc, findings);
+                records::read(self.lines.into_reader(), offset, &mut draft).map_err(read_error)?;
+                Ok(draft)
             }
             Form::Objects(clock) => {
                 let mut draft = Draft::new(clock, findings);
@@ -155,7 +164,23 @@ impl<'a, R: Read> Source<'a, R> {
             self.expect_version(
                 version.ok_or_else(|| self.header_error("the version number is missing".to_owned()))?,
             )?;
-            Form::Csv(self.clock(words.find_map(|word| word.strip_prefix("clock=")))?)
+            let words: Vec<&str> = words.collect();
+            let value = |name| words.iter().find_map(|word| word.strip_prefix(name));
+            let clock = self.clock(value("clock="))?;
+            match value("form=") {
+                None | Some("text") => Form::Csv(clock),
+                // The line, and its end.
+                Some("binary") if clock == Clock::Tsc => Form::Binary(self.lines.bytes()),
+                Some("binary") => {
+                    return Err(self.header_error("binary markers are of clock=tsc".to_owned()));
+                }
+                Some(other) => {
+                    let shown: String = other.chars().take(40).collect();
+                    return Err(self.header_error(format!(
+                        "form={shown} is unknown: there are form=text and form=binary"
+                    )));
+                }
+            }
         } else if memchr::memmem::find(&text.to_ascii_lowercase(), b"start_tsc").is_some() {
             let columns = vtune::columns(text).map_err(|what| self.header_error(what))?;
             Form::Vtune(usable(&columns.clock)?, columns)

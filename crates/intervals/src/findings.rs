@@ -17,6 +17,8 @@ pub enum Origin {
     Unknown,
     /// A line of the interval file, from 1.
     Line(u64),
+    /// A byte of the interval file.
+    Byte(u64),
     /// A record of the perf.data.
     Record(FileOffset),
     /// A packet in the AUX stream of a CPU, or of a thread (no CPU).
@@ -35,6 +37,7 @@ impl Origin {
         match self {
             Origin::Unknown => {}
             Origin::Line(line) => place.line = Some(line),
+            Origin::Byte(offset) => place.file_offset = Some(FileOffset(offset)),
             Origin::Record(offset) => place.file_offset = Some(offset),
             Origin::Aux { cpu, offset } => {
                 place.cpu = cpu;
@@ -102,6 +105,6 @@ impl Findings {
     /// The finished set: `intervals` in order of their starts, with what was found.
     pub fn into_set(self, mut intervals: Vec<model::Interval>) -> IntervalSet {
         intervals.sort_by_key(|interval| (interval.range.start, interval.id));
-        IntervalSet { intervals, diagnostics: self.into_diagnostics() }
+        IntervalSet { intervals, diagnostics: self.into_diagnostics(), ..IntervalSet::default() }
     }
 }

@@ -3,15 +3,20 @@
 //! Input: marks in any order. Output: intervals, and a diagnostic for each mark that is left over: every begin and end
 //! is in exactly one of the two. With a key, the end of a label and key ends its open begin on whatever thread; without,
 //! the innermost open begin of its label on its own thread. Marks are sorted by time first; equal times keep their order.
+//! Where marks are known to be missing, nothing is paired that they make doubtful ([`losses`]).
+
+mod losses;
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use model::{Counter, Cpu, Interval, IntervalId, Severity, Stage, ThreadId, Tsc, TscRange};
 
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
+pub use losses::Loss;
+use losses::Losses;
 
 /// The most stages that one interval keeps.
 pub const MOST_STAGES: usize = 64;
@@ -64,13 +69,23 @@ pub struct Mark {
 ///
 /// An interval's id is the one its begin states, else its number in order of the begins (of all paired ones, from 0).
 pub fn pair(marks: Vec<Mark>, findings: Findings) -> IntervalSet {
-    pair_beside(marks, Vec::new(), findings)
+    pair_beside(marks, Vec::new(), Vec::new(), findings)
+}
+
+/// Pairs `marks` of a source in which those of `losses` are missing.
+pub fn pair_around(marks: Vec<Mark>, losses: Vec<Loss>, findings: Findings) -> IntervalSet {
+    pair_beside(marks, losses, Vec::new(), findings)
 }
 
 /// Pairs `marks` of a source that also states whole `intervals`; ids that they have taken are given to no other.
-pub(crate) fn pair_beside(mut marks: Vec<Mark>, intervals: Vec<Interval>, findings: Findings) -> IntervalSet {
+pub(crate) fn pair_beside(
+    mut marks: Vec<Mark>,
+    losses: Vec<Loss>,
+    intervals: Vec<Interval>,
+    findings: Findings,
+) -> IntervalSet {
     marks.sort_by_key(|mark| mark.at);
-    let mut pairing = Pairing { findings, ..Pairing::default() };
+    let mut pairing = Pairing { findings, losses: Losses::new(losses), ..Pairing::default() };
     for mark in marks {
         pairing.take(mark);
     }
@@ -88,6 +103,8 @@ enum Lane {
 #[derive(Debug)]
 struct Open {
     begin: Mark,
+    /// How many losses its thread had had.
+    losses: u64,
     /// An end of the same key that came before the begin: if no other follows, the interval is negative.
     early_end: Option<Box<Mark>>,
     publish: Option<Tsc>,
@@ -95,12 +112,25 @@ struct Open {
     counters: Vec<Counter>,
 }
 
+/// A paired interval.
+#[derive(Debug)]
+struct Done {
+    /// The id that its begin states.
+    id: Option<u64>,
+    interval: Interval,
+    /// It has a key, and marks are missing within it.
+    spans_loss: bool,
+}
+
 #[derive(Debug, Default)]
 struct Pairing {
-    open: HashMap<Lane, Vec<Open>>,
+    open: HashMap<Lane, VecDeque<Open>>,
     /// The last end of a keyed lane that had no begin, until the next begin.
     early_ends: HashMap<Lane, Mark>,
-    done: Vec<(Option<u64>, Interval)>,
+    done: Vec<Done>,
+    losses: Losses,
+    /// Labels of which a key began twice.
+    begun_again: HashSet<Arc<str>>,
     findings: Findings,
 }
 
@@ -117,6 +147,10 @@ impl Lane {
 impl Pairing {
     fn take(&mut self, mark: Mark) {
         let lane = Lane::of(&mark);
+        self.losses.pass(mark.at);
+        if matches!(lane, Lane::Nested(..)) {
+            self.close_incomplete(&lane, mark.thread);
+        }
         match mark.kind {
             MarkKind::Begin => self.begin(lane, mark),
             MarkKind::End => self.end(lane, mark),
@@ -127,16 +161,23 @@ impl Pairing {
     fn begin(&mut self, lane: Lane, mark: Mark) {
         let early_end = self.early_ends.remove(&lane).map(Box::new);
         let keyed = matches!(lane, Lane::Keyed(..));
+        if !keyed && self.losses.lasts(mark.thread, mark.at) {
+            return self.left_over(INCOMPLETE, &mark, IN_LOSS);
+        }
+        let losses = self.losses.count(mark.thread);
         // A million lanes with one open begin each: a first push would make room for four.
-        let stack = self.open.entry(lane).or_insert_with(|| Vec::with_capacity(1));
+        let stack = self.open.entry(lane).or_insert_with(|| VecDeque::with_capacity(1));
         let displaced = match stack.len() {
-            1.. if keyed => stack.pop(),
-            DEEPEST_NESTING.. => Some(stack.remove(0)),
+            1.. if keyed => stack.pop_back(),
+            DEEPEST_NESTING.. => stack.pop_front(),
             _ => None,
         };
-        stack.push(Open::new(mark, early_end));
+        stack.push_back(Open::new(mark, losses, early_end));
         match displaced {
-            Some(open) if keyed => self.never_ended(open, "duplicate begins", "begins again before it ended"),
+            Some(open) if keyed => {
+                self.begun_again.insert(Arc::clone(&open.begin.label));
+                self.never_ended(open, "duplicate begins", "begins again before it ended");
+            }
             Some(open) => self.never_ended(open, NO_END, "is the outermost of 65536 open ones on its thread"),
             None => {}
         }
@@ -145,7 +186,7 @@ impl Pairing {
     fn end(&mut self, lane: Lane, mark: Mark) {
         let open = match self.open.entry(lane.clone()) {
             Entry::Occupied(mut entry) => {
-                let open = entry.get_mut().pop();
+                let open = entry.get_mut().pop_back();
                 if entry.get().is_empty() {
                     entry.remove();
                 }
@@ -164,8 +205,20 @@ impl Pairing {
         }
     }
 
+    /// Closes what was open without a key before its thread's latest loss.
+    fn close_incomplete(&mut self, lane: &Lane, thread: Option<ThreadId>) {
+        let losses = self.losses.count(thread);
+        // Each mark of the lane comes by here, so all of its open ones are from before the loss, or none.
+        let is_from_before = |stack: &VecDeque<Open>| stack.back().is_some_and(|open| open.losses < losses);
+        if losses > 0 && self.open.get(lane).is_some_and(is_from_before) {
+            for open in self.open.remove(lane).unwrap_or_default() {
+                self.left_over(INCOMPLETE, &open.begin, IN_LOSS);
+            }
+        }
+    }
+
     fn within(&mut self, lane: &Lane, mark: &Mark) {
-        let Some(open) = self.open.get_mut(lane).and_then(|stack| stack.last_mut()) else {
+        let Some(open) = self.open.get_mut(lane).and_then(VecDeque::back_mut) else {
             return self.left_over(
                 "markers outside of an interval",
                 mark,
@@ -188,6 +241,7 @@ impl Pairing {
         }
         open.add(MarkKind::Counter, end.at, end.counters);
         let id = open.begin.id;
+        let spans_loss = open.begin.key.is_some() && self.losses.any_between(open.begin.at, end.at);
         let interval = Interval {
             id: IntervalId(0),
             label: open.begin.label.to_string(),
@@ -203,7 +257,7 @@ impl Pairing {
                 _ => None,
             },
         };
-        self.done.push((id, interval));
+        self.done.push(Done { id, interval, spans_loss });
     }
 
     /// A begin without end: alone, or with an end that came too early.
@@ -227,21 +281,60 @@ impl Pairing {
     fn finish(mut self, stated: Vec<Interval>) -> IntervalSet {
         let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().flatten().collect();
         open.sort_by(|a, b| order(&a.begin).cmp(&order(&b.begin)));
+        self.losses.pass_all();
         for open in open {
-            self.never_ended(open, NO_END, "has no end");
+            let is_keyed = open.begin.key.is_some();
+            if !is_keyed && open.losses < self.losses.count(open.begin.thread) {
+                self.left_over(INCOMPLETE, &open.begin, IN_LOSS);
+            } else {
+                self.never_ended(open, NO_END, "has no end");
+            }
         }
         let mut ends: Vec<Mark> = std::mem::take(&mut self.early_ends).into_values().collect();
         ends.sort_by(|a, b| order(a).cmp(&order(b)));
         for end in ends {
             self.left_over("ends without begin", &end, END_ALONE);
         }
+        self.leave_out_doubtful();
         let intervals = number(self.done, stated, &mut self.findings);
         self.findings.into_set(intervals)
+    }
+
+    /// Leaves out what spans a loss under a key, where the label's keys are used again.
+    fn leave_out_doubtful(&mut self) {
+        if !self.done.iter().any(|done| done.spans_loss) {
+            return;
+        }
+        let mut keys: HashSet<(&str, &str)> = HashSet::new();
+        let keyed = self
+            .done
+            .iter()
+            .filter_map(|Done { interval, .. }| Some((interval.label.as_str(), interval.key.as_deref()?)));
+        let mut used_again: HashSet<String> = self.begun_again.iter().map(ToString::to_string).collect();
+        used_again.extend(keyed.filter(|key| !keys.insert(*key)).map(|(label, _)| label.to_owned()));
+        let findings = &mut self.findings;
+        self.done.retain(|Done { interval, spans_loss, .. }| {
+            let doubtful = *spans_loss && used_again.contains(&interval.label);
+            if doubtful {
+                findings.add(Severity::Warning, "doubtful intervals", Origin::Unknown, || {
+                    let (start, stop) = (interval.range.start.0, interval.range.stop.0);
+                    format!(
+                        "{:?} with key {:?} from {start} to {stop} spans lost markers, and keys of its label are used \
+                         again: its begin and its end may be those of two intervals: it is left out",
+                        interval.label,
+                        interval.key.as_deref().unwrap_or_default()
+                    )
+                });
+            }
+            !doubtful
+        });
     }
 }
 
 const END_ALONE: &str = "has no begin: it is left out";
 const NO_END: &str = "begins without end";
+const INCOMPLETE: &str = "begins that lost markers leave open";
+const IN_LOSS: &str = "is open where markers of its thread were lost: it is left out";
 
 /// Makes the order of left-over marks the same in every run.
 fn order(mark: &Mark) -> (Tsc, &str, Option<&str>, Option<ThreadId>) {
@@ -249,9 +342,9 @@ fn order(mark: &Mark) -> (Tsc, &str, Option<&str>, Option<ThreadId>) {
 }
 
 impl Open {
-    fn new(mut begin: Mark, early_end: Option<Box<Mark>>) -> Open {
+    fn new(mut begin: Mark, losses: u64, early_end: Option<Box<Mark>>) -> Open {
         let counters = std::mem::take(&mut begin.counters);
-        Open { begin, early_end, publish: None, stages: Vec::new(), counters }
+        Open { begin, losses, early_end, publish: None, stages: Vec::new(), counters }
     }
 
     /// Adds what a mark inside says; false where there is no room for it.
@@ -290,17 +383,13 @@ fn name(mark: &Mark) -> String {
 
 /// Gives ids: the stated ones, and to the others their number in order of the begins, or the next number that is free.
 /// A stated id that occurs twice is dropped the second time.
-fn number(
-    mut done: Vec<(Option<u64>, Interval)>,
-    stated: Vec<Interval>,
-    findings: &mut Findings,
-) -> Vec<Interval> {
-    done.sort_by_key(|(_, interval)| (interval.range.start, interval.range.stop));
+fn number(mut done: Vec<Done>, stated: Vec<Interval>, findings: &mut Findings) -> Vec<Interval> {
+    done.sort_by_key(|Done { interval, .. }| (interval.range.start, interval.range.stop));
     let mut intervals = stated;
     let mut taken: HashSet<u64> = intervals.iter().map(|interval| interval.id.0).collect();
     taken.reserve(done.len());
-    let (with_id, without): (Vec<_>, Vec<_>) = done.into_iter().partition(|(id, _)| id.is_some());
-    for (id, mut interval) in with_id {
+    let (with_id, without): (Vec<_>, Vec<_>) = done.into_iter().partition(|done| done.id.is_some());
+    for Done { id, mut interval, .. } in with_id {
         interval.id = IntervalId(id.unwrap_or_default());
         if taken.insert(interval.id.0) {
             intervals.push(interval);
@@ -312,7 +401,7 @@ fn number(
         }
     }
     let mut next = 0;
-    for (_, mut interval) in without {
+    for Done { mut interval, .. } in without {
         while !taken.insert(next) {
             next += 1;
         }

@@ -4,28 +4,40 @@
  *
  *     #include "tailtrace.h"
  *
- *     tailtrace_open("orders.csv");            once, before the first mark
+ *     tailtrace_open("orders.marks");          once, before the first mark
  *     tailtrace_thread();                      optional, in each thread before its hot path: makes its buffer
  *     tailtrace_begin("order", id);            on any thread
  *     tailtrace_stage("order", id, "parse");
  *     tailtrace_counter("order", id, "bytes", n);
  *     tailtrace_publish("order", id);          handed to another thread
  *     tailtrace_end("order", id);              on any thread
- *     tailtrace_close();                       optional: exit() does it, too
+ *     tailtrace_close();                       optional: exit() does it, too. 0, or the errno of the first failed write
  *
- *     tailtrace explain -i perf.data --intervals orders.csv
+ *     tailtrace explain -i perf.data --intervals orders.marks
  *
  * What goes in: a label (a string that lives as long as the program: a literal), and a key that pairs the marks of one interval
- * (TAILTRACE_NO_KEY: marks of one thread nest). What comes out: docs/interval-file.md, "One line per marker", clock TSC, with clock
- * pairs for CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW and CLOCK_REALTIME at the start, every 100 ms and at the end.
+ * (TAILTRACE_NO_KEY: marks of one thread nest). What comes out: docs/interval-file.md, "Binary marks", clock TSC, with clock pairs
+ * for CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW and CLOCK_REALTIME at the start, every 100 ms and at the end.
  *
- * A mark reads the TSC and writes 24 bytes (stage and counter: 48) into a buffer of its thread; a thread of its own turns the
- * buffers into text every 2 ms. No lock, no system call, no allocation after a thread's first mark. A crash loses what the buffers
- * hold: at most the last 2 ms. Where marks come faster than they can be written, they are dropped, counted and reported
- * in the file ("# lost"), never waited for.
+ * Cost. A mark reads the TSC and writes 24 bytes (stage and counter: 48) into a buffer of its thread. No lock, no system call, no
+ * allocation after a thread's first mark. A thread of its own copies the buffers into the file every 2 ms and formats nothing. It is
+ * SCHED_OTHER, blocks all signals and runs on the CPUs that the process may use, without those of the thread that called
+ * tailtrace_open() and without isolated and nohz_full ones; TAILTRACE_WRITER_CPUS=0,4-7 names others.
  *
- * C99 or C++, GCC or Clang, Linux on x86-64; several files of one program may include it: they share one state. Link with
- * -lpthread where the C library still wants it. After fork() the child's marks are dropped until it opens a file of its own.
+ * Losses. A mark is dropped, never waited for, where the buffer is full, where a signal handler marks while its thread is within a
+ * mark, in a child of fork() that opened no file, and after tailtrace_close(). The file counts these, and what could not be written,
+ * and the report shows them. A crash, _exit() and exec() lose what the buffers hold: at most the last 2 ms.
+ *
+ * Signal handlers may mark, and their thread's first mark may be theirs. They must not leave by longjmp(): the mark that they
+ * interrupted would never end. tailtrace_open() and tailtrace_close() are not for handlers.
+ *
+ * Plugins. A shared object that dlopen() loads shares the program's file only where the program exports its symbols: link the program
+ * with -rdynamic (or -Wl,--export-dynamic-symbol='tailtrace_*'). Without, the plugin has a state of its own: it marks
+ * nothing until it calls tailtrace_open() with another file. Labels in a plugin live until dlclose(): marks whose label cannot be
+ * read any more are dropped and counted.
+ *
+ * C99 or C++11, GCC or Clang, Linux on x86-64; several files of one program may include it: they share one state. Link with
+ * -lpthread where the C library still wants it.
  */
 #ifndef TAILTRACE_H
 #define TAILTRACE_H
@@ -46,7 +58,7 @@
 extern "C" {
 #endif
 
-/* Marks that one thread's buffer holds, a power of two; 24 bytes each. */
+/* Records that one thread's buffer holds, a power of two; 24 bytes each. */
 #ifndef TAILTRACE_SLOTS
 #define TAILTRACE_SLOTS 32768u
 #endif
@@ -55,57 +67,120 @@ extern "C" {
 #define TAILTRACE_NO_KEY UINT64_MAX
 
 /* Shared by all files of a program that include this one: the linker keeps one of each. */
-#define TAILTRACE_SHARED __attribute__((weak))
+#define TAILTRACE_SHARED __attribute__((weak, visibility("default")))
 
-enum tailtrace_kind { tailtrace_k_begin, tailtrace_k_end, tailtrace_k_stage, tailtrace_k_counter, tailtrace_k_publish };
+/* Between a thread and its own signal handlers the compiler alone can reorder. */
+#define TAILTRACE_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-/* One mark. A stage or a counter takes two slots: the second holds value, nothing, name. */
+/* What a record is: the last byte of its 24. */
+enum tailtrace_kind {
+    tailtrace_k_begin = 1,
+    tailtrace_k_end,
+    tailtrace_k_stage,   /* a name follows */
+    tailtrace_k_counter, /* a name follows, with the value */
+    tailtrace_k_publish,
+    tailtrace_k_name,
+    tailtrace_k_lost, /* marks of this thread are missing */
+    /* From here on only in the file. */
+    tailtrace_k_thread, /* whose marks follow */
+    tailtrace_k_text,   /* the string at an address, its bytes follow */
+    tailtrace_k_bytes,
+    tailtrace_k_clock_pair,
+    tailtrace_k_total
+};
+
+/* What the file counts: its marks, and those that are missing. */
+enum tailtrace_count {
+    tailtrace_n_written,
+    tailtrace_n_full,       /* the thread's buffer was full */
+    tailtrace_n_within,     /* made in a signal handler while its thread was within another mark */
+    tailtrace_n_no_buffer,  /* there was no memory for a buffer, or a handler interrupted its making */
+    tailtrace_n_unwritten,  /* the file could not be written */
+    tailtrace_n_unreadable, /* the label's memory is not there any more */
+    tailtrace_n_forked,     /* made in a child of fork() that had opened no file */
+    tailtrace_n_late,       /* made after tailtrace_close() */
+    tailtrace_counts
+};
+
+/* One record, in the buffer as in the file. A stage or a counter takes two: the second holds value, nothing, name. */
 struct tailtrace_slot {
     uint64_t at;
     uint64_t key;
-    uint64_t label; /* address of the label in bits 55:0, kind above */
+    uint64_t what; /* address of the label in bits 55:0, kind above */
 };
 
-enum tailtrace_ring_state { tailtrace_free, tailtrace_used, tailtrace_retired };
+/* Taken: a thread is about to use it. Retired: its thread has ended. */
+enum tailtrace_ring_state { tailtrace_free, tailtrace_taken, tailtrace_used, tailtrace_retired };
 
 /* One thread's marks on their way to the file: one writer, one reader. */
 struct tailtrace_ring {
     /* The marking thread's own line. */
     uint64_t head;
     uint64_t tail_seen;
-    uint64_t lost;
-    char gap_[64 - 24];
+    volatile int within; /* this thread is within a mark: a handler that interrupts it must not touch the slots */
+    int tid;
+    uint64_t full, handlers;         /* marks that were dropped: the buffer was full, or a mark was interrupted */
+    uint64_t noted;                  /* how many of them a slot mentions */
+    uint64_t first_lost, last_lost;  /* times of the others */
     /* The writing thread's. */
     uint64_t tail;
-    uint64_t lost_told;
-    uint64_t named;
+    uint64_t full_counted, handlers_counted;
     struct tailtrace_ring *next;
-    int state;
-    int tid;
     char comm[16];
+    int state;
+    char gap_[12];
     struct tailtrace_slot slots[TAILTRACE_SLOTS];
+};
+
+/* A string as the file has it. */
+struct tailtrace_text {
+    uint64_t address;
+    uint64_t pass; /* of the writing thread, in which it was last compared */
+    size_t length;
+    char bytes[200];
+};
+
+#define TAILTRACE_TEXTS 256
+#define TAILTRACE_RECORDS 2730
+
+/* A set of CPUs, as the kernel has it. */
+struct tailtrace_cpus {
+    uint64_t of[128];
 };
 
 struct tailtrace_program {
     struct tailtrace_ring *rings;
+    uint64_t *counts; /* a page that children of fork() share */
     pthread_mutex_t opening;
     pthread_t writer;
     pthread_key_t thread_end;
-    int has_key;
-    int on; /* marks are taken */
+    int prepared;     /* exit and fork handlers are registered */
+    int on;           /* marks are taken */
+    int writer_runs;
+    int dropped_as;   /* what a mark is counted as while they are not */
     int pid;
+    int has_file;     /* also after tailtrace_close(): late marks are still to be counted */
     int fd;
-    int error; /* errno of the first failed write */
+    int error;        /* errno of the first failed write */
+    struct tailtrace_cpus writer_cpus; /* TAILTRACE_WRITER_CPUS */
     /* The first reading of CLOCK_MONOTONIC_RAW, and from the second on the nanoseconds of a tick. */
     uint64_t first_tsc;
     uint64_t first_ns;
     double tick;
+    uint64_t offset; /* the file's end: whole records only */
+    uint64_t pass;
+    const struct tailtrace_ring *current; /* whose marks the file's last thread record announces */
+    unsigned since_thread;
+    /* Records that are not written yet; how many marks are in them, and from when to when these or their losses are. */
     size_t filled;
-    char text[1 << 16];
+    uint64_t marks, first, last;
+    struct tailtrace_slot records[TAILTRACE_RECORDS];
+    struct tailtrace_text texts[TAILTRACE_TEXTS];
 };
 
 TAILTRACE_SHARED struct tailtrace_program tailtrace_program_;
 TAILTRACE_SHARED __thread struct tailtrace_ring *tailtrace_ring_;
+TAILTRACE_SHARED __thread volatile int tailtrace_making_; /* this thread is making its buffer */
 
 static inline uint64_t tailtrace_now(void)
 {
@@ -114,25 +189,35 @@ static inline uint64_t tailtrace_now(void)
     return (uint64_t)high << 32 | low;
 }
 
-TAILTRACE_SHARED struct tailtrace_ring *tailtrace_thread(void);
+/* What is not usual: a thread's first mark, a mark within a mark, a full buffer. */
+TAILTRACE_SHARED struct tailtrace_ring *tailtrace_enter_anew_(struct tailtrace_ring *ring);
+TAILTRACE_SHARED int tailtrace_make_room_(struct tailtrace_ring *ring, uint64_t slots);
 
-/* The ring with room for `slots` marks; NULL if there is none. */
-static inline struct tailtrace_ring *tailtrace_room(uint64_t slots)
+/* The ring with room for `slots` more, which is this thread's until tailtrace_leave(); NULL where the mark is dropped. */
+static inline struct tailtrace_ring *tailtrace_enter(uint64_t slots)
 {
     struct tailtrace_ring *ring = tailtrace_ring_;
-    if (__builtin_expect(ring == NULL, 0)) {
-        ring = tailtrace_thread();
+    if (__builtin_expect(ring == NULL || ring->within, 0)) {
+        ring = tailtrace_enter_anew_(ring);
         if (ring == NULL)
             return NULL;
     }
-    if (__builtin_expect(ring->head + slots - ring->tail_seen > TAILTRACE_SLOTS, 0)) {
-        ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-        if (ring->head + slots - ring->tail_seen > TAILTRACE_SLOTS) {
-            __atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELAXED);
-            return NULL;
-        }
+    ring->within = 1;
+    TAILTRACE_ORDER(); /* a handler that came before this is over: only now read the head */
+    if (__builtin_expect(ring->head + slots - ring->tail_seen > TAILTRACE_SLOTS, 0) && !tailtrace_make_room_(ring, slots)) {
+        TAILTRACE_ORDER();
+        ring->within = 0;
+        return NULL;
     }
     return ring;
+}
+
+/* Publishes the slots. */
+static inline void tailtrace_leave(struct tailtrace_ring *ring, uint64_t slots)
+{
+    __atomic_store_n(&ring->head, ring->head + slots, __ATOMIC_RELEASE);
+    TAILTRACE_ORDER();
+    ring->within = 0;
 }
 
 static inline struct tailtrace_slot *tailtrace_fill(struct tailtrace_ring *ring, enum tailtrace_kind kind,
@@ -140,28 +225,28 @@ static inline struct tailtrace_slot *tailtrace_fill(struct tailtrace_ring *ring,
 {
     struct tailtrace_slot *slot = &ring->slots[ring->head % TAILTRACE_SLOTS];
     slot->key = key;
-    slot->label = (uint64_t)(uintptr_t)label | (uint64_t)kind << 56;
+    slot->what = (uint64_t)(uintptr_t)label | (uint64_t)kind << 56;
     return slot;
 }
 
 /* An interval begins: the time is read last. */
 static inline void tailtrace_begin(const char *label, uint64_t key)
 {
-    struct tailtrace_ring *ring = tailtrace_room(1);
+    struct tailtrace_ring *ring = tailtrace_enter(1);
     if (ring != NULL) {
         struct tailtrace_slot *slot = tailtrace_fill(ring, tailtrace_k_begin, label, key);
         slot->at = tailtrace_now();
-        __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
+        tailtrace_leave(ring, 1);
     }
 }
 
 static inline void tailtrace_mark(enum tailtrace_kind kind, const char *label, uint64_t key)
 {
     uint64_t at = tailtrace_now();
-    struct tailtrace_ring *ring = tailtrace_room(1);
+    struct tailtrace_ring *ring = tailtrace_enter(1);
     if (ring != NULL) {
         tailtrace_fill(ring, kind, label, key)->at = at;
-        __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
+        tailtrace_leave(ring, 1);
     }
 }
 
@@ -169,13 +254,14 @@ static inline void tailtrace_mark_named(enum tailtrace_kind kind, const char *la
                                         int64_t value)
 {
     uint64_t at = tailtrace_now();
-    struct tailtrace_ring *ring = tailtrace_room(2);
+    struct tailtrace_ring *ring = tailtrace_enter(2);
     if (ring != NULL) {
         struct tailtrace_slot *second = &ring->slots[(ring->head + 1) % TAILTRACE_SLOTS];
         tailtrace_fill(ring, kind, label, key)->at = at;
         second->at = (uint64_t)value;
-        second->label = (uint64_t)(uintptr_t)name;
-        __atomic_store_n(&ring->head, ring->head + 2, __ATOMIC_RELEASE);
+        second->key = 0;
+        second->what = (uint64_t)(uintptr_t)name | (uint64_t)tailtrace_k_name << 56;
+        tailtrace_leave(ring, 2);
     }
 }
 
@@ -202,95 +288,430 @@ static inline void tailtrace_counter(const char *label, uint64_t key, const char
 
 /* ---- Off the hot path from here on. ---- */
 
-/* System calls by hand: strict C99 hides their declarations, depending on what the program included before. */
-static inline long tailtrace_call(long number, long first, long second, long third)
+/* System calls by hand: strict C99 hides their declarations, and handlers must not find errno changed. -errno where one fails. */
+static inline long tailtrace_call(long number, long first, long second, long third, long fourth, long fifth, long sixth)
 {
     long result;
-    __asm__ volatile("syscall"
+    __asm__ volatile("movq %[fourth], %%r10\n\tmovq %[fifth], %%r8\n\tmovq %[sixth], %%r9\n\tsyscall"
                      : "=a"(result)
-                     : "a"(number), "D"(first), "S"(second), "d"(third)
-                     : "rcx", "r11", "memory");
+                     : "a"(number), "D"(first), "S"(second), "d"(third), [fourth] "r"(fourth), [fifth] "r"(fifth),
+                       [sixth] "r"(sixth)
+                     : "rcx", "r8", "r9", "r10", "r11", "memory");
     return result;
 }
 
-#define TAILTRACE_MONOTONIC_RAW 4
+#define TAILTRACE_AT(pointer) ((long)(uintptr_t)(pointer))
 
-enum { tailtrace_sys_nanosleep = 35, tailtrace_sys_prctl = 157, tailtrace_sys_gettid = 186, tailtrace_sys_clock = 228 };
+enum {
+    tailtrace_sys_read = 0,
+    tailtrace_sys_close = 3,
+    tailtrace_sys_mmap = 9,
+    tailtrace_sys_sigprocmask = 14,
+    tailtrace_sys_pwrite = 18,
+    tailtrace_sys_nanosleep = 35,
+    tailtrace_sys_fcntl = 72,
+    tailtrace_sys_flock = 73,
+    tailtrace_sys_ftruncate = 77,
+    tailtrace_sys_setscheduler = 144,
+    tailtrace_sys_prctl = 157,
+    tailtrace_sys_gettid = 186,
+    tailtrace_sys_setaffinity = 203,
+    tailtrace_sys_getaffinity = 204,
+    tailtrace_sys_clock = 228,
+    tailtrace_sys_tgkill = 234,
+    tailtrace_sys_openat = 257,
+    tailtrace_sys_vm_readv = 310
+};
+
+#define TAILTRACE_MONOTONIC_RAW 4
+#define TAILTRACE_O_CLOEXEC 02000000
+
+/* Adds to what the file will count; nothing is counted before the first tailtrace_open(). */
+static inline void tailtrace_count(int what, uint64_t marks)
+{
+    uint64_t *counts = __atomic_load_n(&tailtrace_program_.counts, __ATOMIC_ACQUIRE);
+    if (counts != NULL)
+        __atomic_fetch_add(&counts[what], marks, __ATOMIC_RELAXED);
+}
+
+/* Memory of this process alone, or shared with its children; all of its pages are there. NULL if there is none. */
+static inline void *tailtrace_pages(size_t size, int shared)
+{
+    /* PROT_READ | PROT_WRITE; MAP_ANONYMOUS | MAP_POPULATE and MAP_SHARED or MAP_PRIVATE. malloc() is not for handlers. */
+    long at = tailtrace_call(tailtrace_sys_mmap, 0, (long)size, 3, shared ? 0x8021 : 0x8022, -1, 0);
+    return at < 0 && at > -4096 ? NULL : (void *)(uintptr_t)at;
+}
+
+/* ---- On the marking thread. ---- */
+
+/* Drops a mark. The next one will find no room, so that it looks for some and notes the loss. */
+TAILTRACE_SHARED void tailtrace_drop_(struct tailtrace_ring *ring, uint64_t *lost)
+{
+    uint64_t now = tailtrace_now();
+    if (ring->full + ring->handlers == ring->noted)
+        __atomic_store_n(&ring->first_lost, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->last_lost, now, __ATOMIC_RELAXED);
+    __atomic_fetch_add(lost, 1, __ATOMIC_RELAXED);
+    ring->tail_seen = ring->head - TAILTRACE_SLOTS;
+}
+
+/* A record of the marks that were dropped and that none mentions yet. */
+static inline struct tailtrace_slot tailtrace_lost_slot(struct tailtrace_ring *ring, uint64_t noted, uint64_t lost)
+{
+    uint64_t first = __atomic_load_n(&ring->first_lost, __ATOMIC_RELAXED);
+    uint64_t ticks = __atomic_load_n(&ring->last_lost, __ATOMIC_RELAXED) - first;
+    struct tailtrace_slot slot;
+    slot.at = first;
+    slot.key = lost - noted;
+    slot.what = (uint64_t)tailtrace_k_lost << 56 | (uint64_t)tailtrace_n_full << 48 | (ticks >> 48 ? UINT64_MAX >> 16 : ticks);
+    return slot;
+}
+
+/* Looks how far the file is; 0 where the buffer is full, and the mark is dropped. */
+TAILTRACE_SHARED int tailtrace_make_room_(struct tailtrace_ring *ring, uint64_t slots)
+{
+    uint64_t lost = __atomic_load_n(&ring->full, __ATOMIC_RELAXED) + __atomic_load_n(&ring->handlers, __ATOMIC_RELAXED);
+    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    ring->tail_seen = tail; /* a handler may come and change it */
+    if (ring->head + slots + (lost != ring->noted) - tail > TAILTRACE_SLOTS) {
+        tailtrace_drop_(ring, &ring->full);
+        return 0;
+    }
+    if (lost != ring->noted) {
+        ring->slots[ring->head % TAILTRACE_SLOTS] = tailtrace_lost_slot(ring, ring->noted, lost);
+        __atomic_store_n(&ring->noted, lost, __ATOMIC_RELAXED);
+        __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
+    }
+    return 1;
+}
+
+/* A buffer that no thread has any more, or a new one. */
+TAILTRACE_SHARED struct tailtrace_ring *tailtrace_take_ring_(void)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    struct tailtrace_ring *ring;
+    for (ring = __atomic_load_n(&program->rings, __ATOMIC_ACQUIRE); ring != NULL; ring = ring->next) {
+        int expected = tailtrace_free;
+        if (__atomic_compare_exchange_n(&ring->state, &expected, tailtrace_taken, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return ring;
+    }
+    ring = (struct tailtrace_ring *)tailtrace_pages(sizeof *ring, 0);
+    if (ring == NULL)
+        return NULL;
+    ring->state = tailtrace_taken;
+    ring->next = __atomic_load_n(&program->rings, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&program->rings, &ring->next, ring, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        ;
+    return ring;
+}
+
+/* Makes this thread's buffer, so that its first mark need not; NULL if no file is open or there is no memory. */
+TAILTRACE_SHARED struct tailtrace_ring *tailtrace_thread(void)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    struct tailtrace_ring *ring = tailtrace_ring_;
+    if (ring != NULL || tailtrace_making_ || !__atomic_load_n(&program->on, __ATOMIC_ACQUIRE))
+        return ring;
+    tailtrace_making_ = 1;
+    TAILTRACE_ORDER();
+    ring = tailtrace_take_ring_();
+    if (ring != NULL) {
+        ring->within = 0; /* its last thread may have ended within a mark */
+        ring->tid = (int)tailtrace_call(tailtrace_sys_gettid, 0, 0, 0, 0, 0, 0);
+        tailtrace_call(tailtrace_sys_prctl, 16 /* PR_GET_NAME */, TAILTRACE_AT(ring->comm), 0, 0, 0, 0);
+        __atomic_store_n(&ring->state, tailtrace_used, __ATOMIC_RELEASE);
+        /* The C libraries allocate memory for later keys, which is not for handlers: the writer will see that the thread is gone. */
+        if (program->thread_end < 32)
+            pthread_setspecific(program->thread_end, ring);
+        tailtrace_ring_ = ring;
+    }
+    TAILTRACE_ORDER();
+    tailtrace_making_ = 0;
+    return ring;
+}
+
+TAILTRACE_SHARED struct tailtrace_ring *tailtrace_enter_anew_(struct tailtrace_ring *ring)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    if (ring != NULL) {
+        tailtrace_drop_(ring, &ring->handlers);
+        return NULL;
+    }
+    ring = tailtrace_thread();
+    if (ring == NULL) {
+        int on = __atomic_load_n(&program->on, __ATOMIC_ACQUIRE);
+        tailtrace_count(on ? tailtrace_n_no_buffer : __atomic_load_n(&program->dropped_as, __ATOMIC_RELAXED), 1);
+    }
+    return ring;
+}
+
+/* A thread ends. First it forgets its buffer: a handler may still come. */
+TAILTRACE_SHARED void tailtrace_thread_end_(void *ring)
+{
+    tailtrace_ring_ = NULL;
+    TAILTRACE_ORDER();
+    __atomic_store_n(&((struct tailtrace_ring *)ring)->state, tailtrace_retired, __ATOMIC_RELEASE);
+}
+
+/* ---- On the writing thread. ---- */
+
+/* Begins the next buffer with what is known of marks that could not be written. */
+static inline void tailtrace_put_unwritten(void)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    uint64_t ticks = program->last - program->first;
+    struct tailtrace_slot *slot = &program->records[0];
+    slot->at = program->first;
+    slot->key = 0; /* the total says how many */
+    slot->what = (uint64_t)tailtrace_k_lost << 56 | (uint64_t)tailtrace_n_unwritten << 48 |
+                 (ticks >> 48 ? UINT64_MAX >> 16 : ticks);
+    program->filled = 1;
+}
+
+/* Writes `size` bytes at `offset` of the file; 0, or an errno. */
+TAILTRACE_SHARED int tailtrace_write_at_(const void *bytes, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < size) {
+        long wrote = tailtrace_call(tailtrace_sys_pwrite, tailtrace_program_.fd, TAILTRACE_AT((const char *)bytes + done),
+                                    (long)(size - done), (long)(offset + done), 0, 0);
+        if (wrote == 0 || (wrote < 0 && wrote != -EINTR))
+            return wrote == 0 ? EIO : (int)-wrote;
+        done += wrote < 0 ? 0 : (size_t)wrote;
+    }
+    return 0;
+}
 
 TAILTRACE_SHARED void tailtrace_flush_(void)
 {
     struct tailtrace_program *program = &tailtrace_program_;
-    size_t done = 0;
-    while (done < program->filled && program->error == 0) {
-        ssize_t wrote = write(program->fd, program->text + done, program->filled - done);
-        if (wrote > 0)
-            done += (size_t)wrote;
-        else if (errno != EINTR)
-            program->error = errno;
+    size_t size = program->filled * sizeof *program->records;
+    int error = tailtrace_write_at_(program->records, size, program->offset);
+    if (error == 0) {
+        tailtrace_count(tailtrace_n_written, program->marks);
+        program->offset += size;
+        program->filled = 0;
+        program->first = UINT64_MAX;
+        program->last = 0;
+    } else {
+        /* What is written in part would be counted twice. The strings and the thread of these records are not in the file. */
+        tailtrace_call(tailtrace_sys_ftruncate, program->fd, (long)program->offset, 0, 0, 0, 0);
+        tailtrace_count(tailtrace_n_unwritten, program->marks);
+        program->error = program->error != 0 ? program->error : error;
+        memset(program->texts, 0, sizeof program->texts);
+        program->current = NULL;
+        program->filled = 0;
+        if (program->first <= program->last)
+            tailtrace_put_unwritten();
     }
-    program->filled = 0;
+    program->marks = 0;
 }
 
-static inline void tailtrace_put_text(const char *text)
+static inline void tailtrace_put(uint64_t at, uint64_t key, uint64_t what, enum tailtrace_kind kind)
 {
-    struct tailtrace_program *program = &tailtrace_program_;
-    size_t length = strlen(text);
-    memcpy(program->text + program->filled, text, length);
-    program->filled += length;
+    struct tailtrace_slot *record = &tailtrace_program_.records[tailtrace_program_.filled++];
+    record->at = at;
+    record->key = key;
+    record->what = what | (uint64_t)kind << 56;
 }
 
-static inline void tailtrace_put_number(uint64_t number)
+/* Room for a mark with all that belongs to it: its thread, two strings of 1 + 9 records each, and its name. */
+static inline void tailtrace_reserve(void)
 {
-    char digits[21];
-    char *first = digits + sizeof digits - 1;
-    *first = '\0';
-    do {
-        *--first = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    tailtrace_put_text(first);
-}
-
-/* A cell of at most 200 bytes; quoted as RFC 4180 says where a comma or quote stands in it. */
-static inline void tailtrace_put_cell(const char *text)
-{
-    struct tailtrace_program *program = &tailtrace_program_;
-    size_t length = strlen(text);
-    int quoted = strpbrk(text, ",\"\n\r") != NULL;
-    if (length > 200)
-        length = 200;
-    if (quoted)
-        program->text[program->filled++] = '"';
-    for (size_t at = 0; at < length; at++) {
-        if (text[at] == '"')
-            program->text[program->filled++] = '"';
-        program->text[program->filled++] = text[at];
-    }
-    if (quoted)
-        program->text[program->filled++] = '"';
-}
-
-/* Room for one line, whatever it holds: lines are written whole. */
-static inline void tailtrace_line(void)
-{
-    if (tailtrace_program_.filled > sizeof tailtrace_program_.text - 1024)
+    if (tailtrace_program_.filled + 32 > TAILTRACE_RECORDS)
         tailtrace_flush_();
+}
+
+/* Notes that the records cover a time: of a mark, or of marks that are missing. */
+static inline void tailtrace_cover(uint64_t from, uint64_t to)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    if (from < program->first)
+        program->first = from;
+    if (to > program->last)
+        program->last = to;
+}
+
+/* Reads a string of the program, which may be gone: its first 200 bytes or less; -1 where there is no such memory. */
+TAILTRACE_SHARED int tailtrace_read_text_(uint64_t address, char *bytes, size_t size)
+{
+    uint64_t to_page_end = 4096 - address % 4096, first = to_page_end < size ? to_page_end : size;
+    uint64_t local[2], remote[4];
+    local[0] = (uint64_t)(uintptr_t)bytes;
+    local[1] = size;
+    remote[0] = address;
+    remote[1] = first;
+    remote[2] = address + first;
+    remote[3] = size - first;
+    long length = tailtrace_call(tailtrace_sys_vm_readv, tailtrace_program_.pid, TAILTRACE_AT(local), 1, TAILTRACE_AT(remote), 2, 0);
+    if (length == -EFAULT || address == 0)
+        return -1;
+    if (length < 0) { /* not permitted here: trust the program */
+        const char *text = (const char *)(uintptr_t)address;
+        for (length = 0; length < (long)size && text[length] != '\0'; length++)
+            bytes[length] = text[length];
+        return (int)length;
+    }
+    for (long at = 0; at < length; at++)
+        if (bytes[at] == '\0')
+            return (int)at;
+    return (int)length;
+}
+
+/* Makes sure that the file holds the string at `address` as it is now; 0 where it cannot be read. */
+TAILTRACE_SHARED int tailtrace_put_text_(uint64_t address)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    struct tailtrace_text *known = &program->texts[(address * 0x9e3779b97f4a7c15u >> 32) % TAILTRACE_TEXTS];
+    char bytes[sizeof known->bytes];
+    if (known->address == address && known->pass == program->pass)
+        return 1;
+    int length = tailtrace_read_text_(address, bytes, sizeof bytes);
+    if (length < 0)
+        return 0;
+    if (known->address != address || known->length != (size_t)length || memcmp(known->bytes, bytes, (size_t)length) != 0) {
+        tailtrace_put(address, (uint64_t)length, 0, tailtrace_k_text);
+        for (int at = 0; at < length; at += 23) {
+            char record[24] = {0};
+            size_t some = (size_t)(length - at < 23 ? length - at : 23);
+            memcpy(record, bytes + at, some);
+            record[23] = (char)tailtrace_k_bytes;
+            memcpy(&program->records[program->filled++], record, sizeof record);
+        }
+        memcpy(known->bytes, bytes, (size_t)length);
+        known->address = address;
+        known->length = (size_t)length;
+    }
+    known->pass = program->pass;
+    return 1;
+}
+
+/* Says whose marks follow: where it changes, and now and then, for the reader of a damaged file. */
+static inline void tailtrace_put_thread(const struct tailtrace_ring *ring)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    if (program->current != ring || program->since_thread >= 256) {
+        uint64_t name[2];
+        memcpy(name, ring->comm, sizeof name); /* 15 bytes at most, and the 0 that ends them */
+        tailtrace_put((uint64_t)(uint32_t)ring->tid << 32 | (uint32_t)program->pid, name[0], name[1] << 8 >> 8, tailtrace_k_thread);
+        program->current = ring;
+        program->since_thread = 0;
+    }
+}
+
+static inline void tailtrace_put_lost(const struct tailtrace_ring *ring, const struct tailtrace_slot *lost)
+{
+    tailtrace_reserve();
+    tailtrace_put_thread(ring);
+    tailtrace_cover(lost->at, lost->at + (lost->what & UINT64_MAX >> 16));
+    tailtrace_program_.records[tailtrace_program_.filled++] = *lost;
+}
+
+/* Writes a mark; what it cannot trust is counted instead. */
+static inline void tailtrace_put_mark(const struct tailtrace_ring *ring, const struct tailtrace_slot *slot,
+                                      const struct tailtrace_slot *name)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    const uint64_t address = UINT64_MAX >> 8;
+    unsigned kind = (unsigned)(slot->what >> 56);
+    tailtrace_reserve();
+    if (kind < tailtrace_k_begin || kind > tailtrace_k_publish || !tailtrace_put_text_(slot->what & address) ||
+        (name != NULL && !tailtrace_put_text_(name->what & address))) {
+        struct tailtrace_slot lost = {slot->at, 1, 0};
+        lost.what = (uint64_t)tailtrace_k_lost << 56 | (uint64_t)tailtrace_n_unreadable << 48;
+        tailtrace_count(tailtrace_n_unreadable, 1);
+        tailtrace_put_lost(ring, &lost);
+        return;
+    }
+    tailtrace_put_thread(ring);
+    tailtrace_cover(slot->at, slot->at);
+    program->records[program->filled++] = *slot;
+    if (name != NULL)
+        program->records[program->filled++] = *name;
+    program->marks++;
+    program->since_thread++;
+}
+
+/* Adds what a thread dropped since it was last counted. */
+static inline void tailtrace_count_lost(struct tailtrace_ring *ring)
+{
+    uint64_t full = __atomic_load_n(&ring->full, __ATOMIC_RELAXED), handlers = __atomic_load_n(&ring->handlers, __ATOMIC_RELAXED);
+    if (full != ring->full_counted)
+        tailtrace_count(tailtrace_n_full, full - ring->full_counted);
+    if (handlers != ring->handlers_counted)
+        tailtrace_count(tailtrace_n_within, handlers - ring->handlers_counted);
+    ring->full_counted = full;
+    ring->handlers_counted = handlers;
+}
+
+/* A stage and a counter take two slots. */
+static inline unsigned tailtrace_slots_of(const struct tailtrace_slot *slot)
+{
+    unsigned kind = (unsigned)(slot->what >> 56);
+    return kind == tailtrace_k_stage || kind == tailtrace_k_counter ? 2 : 1;
+}
+
+/* Writes what a ring holds, and at the end the losses that no later mark will note. Returns whether it was filling up. */
+TAILTRACE_SHARED int tailtrace_drain_(struct tailtrace_ring *ring, int is_last)
+{
+    int retired = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == tailtrace_retired;
+    uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), tail = ring->tail;
+    int filling = head - tail > TAILTRACE_SLOTS / 4;
+    while (tail != head) {
+        const struct tailtrace_slot *slot = &ring->slots[tail % TAILTRACE_SLOTS];
+        unsigned slots = tailtrace_slots_of(slot);
+        if (slot->what >> 56 == tailtrace_k_lost)
+            tailtrace_put_lost(ring, slot);
+        else
+            tailtrace_put_mark(ring, slot, slots == 2 ? &ring->slots[(tail + 1) % TAILTRACE_SLOTS] : NULL);
+        tail += slots;
+        __atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
+    }
+    tailtrace_count_lost(ring);
+    if (retired || is_last) {
+        uint64_t noted = __atomic_load_n(&ring->noted, __ATOMIC_RELAXED), lost = ring->full_counted + ring->handlers_counted;
+        if (lost != noted) {
+            struct tailtrace_slot slot = tailtrace_lost_slot(ring, noted, lost);
+            tailtrace_put_lost(ring, &slot);
+        }
+    }
+    if (retired) {
+        ring->noted = ring->full_counted + ring->handlers_counted;
+        tailtrace_program_.current = NULL; /* its next thread has another name */
+        __atomic_store_n(&ring->state, tailtrace_free, __ATOMIC_RELEASE);
+    }
+    return filling;
+}
+
+TAILTRACE_SHARED int tailtrace_drain_all_(int is_last)
+{
+    int filling = 0;
+    struct tailtrace_ring *ring = __atomic_load_n(&tailtrace_program_.rings, __ATOMIC_ACQUIRE);
+    tailtrace_program_.pass++;
+    for (; ring != NULL; ring = ring->next) {
+        int state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+        if (state == tailtrace_used || state == tailtrace_retired)
+            filling |= tailtrace_drain_(ring, is_last);
+    }
+    if (tailtrace_program_.filled > 0)
+        tailtrace_flush_();
+    return filling;
 }
 
 /* Nanoseconds of a clock; 0 if there is no such clock. */
 static inline uint64_t tailtrace_clock(long clock)
 {
     int64_t time[2] = {0, 0};
-    if (tailtrace_call(tailtrace_sys_clock, clock, (long)(uintptr_t)time, 0) != 0)
+    if (tailtrace_call(tailtrace_sys_clock, clock, TAILTRACE_AT(time), 0, 0, 0, 0) != 0)
         return 0;
     return (uint64_t)time[0] * 1000000000u + (uint64_t)time[1];
 }
 
 /* One reading of the TSC and of a clock: of five the one with the least time between. */
-TAILTRACE_SHARED void tailtrace_put_pair_(const char *name, long clock)
+TAILTRACE_SHARED void tailtrace_put_pair_(long clock)
 {
     struct tailtrace_program *program = &tailtrace_program_;
-    uint64_t best = UINT64_MAX, tsc = 0, ns = 0;
+    uint64_t best = UINT64_MAX, tsc = 0, ns = 0, error = 0;
     for (int attempt = 0; attempt < 5; attempt++) {
         uint64_t before = tailtrace_now();
         uint64_t reading = tailtrace_clock(clock);
@@ -303,229 +724,337 @@ TAILTRACE_SHARED void tailtrace_put_pair_(const char *name, long clock)
     }
     if (best == UINT64_MAX)
         return;
-    tailtrace_line();
-    tailtrace_put_text("# clock-pair ");
-    tailtrace_put_text(name);
-    tailtrace_put_text(" tsc=");
-    tailtrace_put_number(tsc);
-    tailtrace_put_text(" ns=");
-    tailtrace_put_number(ns);
     if (clock == TAILTRACE_MONOTONIC_RAW && program->first_tsc == 0) {
         program->first_tsc = tsc;
         program->first_ns = ns;
     } else if (clock == TAILTRACE_MONOTONIC_RAW) {
         program->tick = (double)(ns - program->first_ns) / (double)(tsc - program->first_tsc);
     }
-    if (program->tick > 0) {
-        tailtrace_put_text(" error=");
-        tailtrace_put_number((uint64_t)((double)best / 2 * program->tick) + 1);
-    }
-    tailtrace_put_text("\n");
+    if (program->tick > 0)
+        error = (uint64_t)((double)best / 2 * program->tick) + 1;
+    tailtrace_reserve();
+    tailtrace_put(tsc, ns, (uint64_t)clock << 48 | (error >> 48 ? UINT64_MAX >> 16 : error), tailtrace_k_clock_pair);
 }
 
 TAILTRACE_SHARED void tailtrace_put_pairs_(void)
 {
     /* First the one that runs like the TSC: it says what a tick is. */
-    tailtrace_put_pair_("monotonic-raw", TAILTRACE_MONOTONIC_RAW);
-    tailtrace_put_pair_("monotonic", 1);
-    tailtrace_put_pair_("realtime", 0);
+    tailtrace_put_pair_(TAILTRACE_MONOTONIC_RAW);
+    tailtrace_put_pair_(1);
+    tailtrace_put_pair_(0);
+    tailtrace_flush_();
 }
 
-TAILTRACE_SHARED void tailtrace_put_mark_(const struct tailtrace_ring *ring, const struct tailtrace_slot *slot,
-                                          const struct tailtrace_slot *second)
+/* The first line: 64 bytes, so that the records after it lie aligned. */
+#define TAILTRACE_LINE "# tailtrace-intervals 1 clock=tsc form=binary                  \n"
+
+/* Writes the counts in their place after the first line, which a full disk does not prevent; `closed`: they will not change. */
+TAILTRACE_SHARED int tailtrace_put_totals_(int closed)
 {
-    static const char *const kinds[] = {"begin,", "end,", "stage,", "counter,", "publish,"};
-    unsigned kind = (unsigned)(slot->label >> 56);
-    tailtrace_line();
-    tailtrace_put_text(kinds[kind]);
-    tailtrace_put_cell((const char *)(uintptr_t)(slot->label << 8 >> 8));
-    tailtrace_put_text(",");
-    tailtrace_put_number(slot->at);
-    tailtrace_put_text(",");
-    if (slot->key != TAILTRACE_NO_KEY)
-        tailtrace_put_number(slot->key);
-    tailtrace_put_text(",");
-    tailtrace_put_number((uint64_t)tailtrace_program_.pid);
-    tailtrace_put_text(",");
-    tailtrace_put_number((uint64_t)ring->tid);
-    tailtrace_put_text(",");
-    if (second != NULL)
-        tailtrace_put_cell((const char *)(uintptr_t)second->label);
-    tailtrace_put_text(",");
-    if (kind == tailtrace_k_counter && second != NULL) {
-        int negative = (int64_t)second->at < 0;
-        if (negative)
-            tailtrace_put_text("-");
-        tailtrace_put_number(negative ? 0 - second->at : second->at);
+    struct tailtrace_slot totals[tailtrace_counts];
+    for (int what = 0; what < tailtrace_counts; what++) {
+        totals[what].at = __atomic_load_n(&tailtrace_program_.counts[what], __ATOMIC_RELAXED);
+        totals[what].key = (uint64_t)closed;
+        totals[what].what = (uint64_t)what | (uint64_t)tailtrace_k_total << 56;
     }
-    tailtrace_put_text("\n");
+    return tailtrace_write_at_(totals, sizeof totals, sizeof TAILTRACE_LINE - 1);
 }
 
-/* Writes what a ring holds. */
-TAILTRACE_SHARED void tailtrace_drain_(struct tailtrace_ring *ring)
-{
-    int retired = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == tailtrace_retired;
-    uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
-    uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
-    if (head != ring->tail && !ring->named) {
-        tailtrace_line();
-        tailtrace_put_text("# thread pid=");
-        tailtrace_put_number((uint64_t)tailtrace_program_.pid);
-        tailtrace_put_text(" tid=");
-        tailtrace_put_number((uint64_t)ring->tid);
-        tailtrace_put_text(" comm=");
-        tailtrace_put_text(ring->comm);
-        tailtrace_put_text("\n");
-        ring->named = 1;
-    }
-    while (ring->tail != head) {
-        const struct tailtrace_slot *slot = &ring->slots[ring->tail % TAILTRACE_SLOTS];
-        unsigned kind = (unsigned)(slot->label >> 56);
-        int named = kind == tailtrace_k_stage || kind == tailtrace_k_counter;
-        tailtrace_put_mark_(ring, slot, named ? &ring->slots[(ring->tail + 1) % TAILTRACE_SLOTS] : NULL);
-        __atomic_store_n(&ring->tail, ring->tail + (named ? 2 : 1), __ATOMIC_RELEASE);
-    }
-    if (lost != ring->lost_told) {
-        tailtrace_line();
-        tailtrace_put_text("# lost ");
-        tailtrace_put_number(lost - ring->lost_told);
-        tailtrace_put_text(" marks of tid ");
-        tailtrace_put_number((uint64_t)ring->tid);
-        tailtrace_put_text(": they came faster than they can be written\n");
-        ring->lost_told = lost;
-    }
-    if (retired)
-        __atomic_store_n(&ring->state, tailtrace_free, __ATOMIC_RELEASE);
-}
-
-TAILTRACE_SHARED void tailtrace_drain_all_(void)
+/* Retires the buffers of threads that ended without a word. */
+static inline void tailtrace_retire(void)
 {
     struct tailtrace_ring *ring = __atomic_load_n(&tailtrace_program_.rings, __ATOMIC_ACQUIRE);
-    for (; ring != NULL; ring = ring->next)
-        if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != tailtrace_free)
-            tailtrace_drain_(ring);
-    tailtrace_flush_();
+    for (; ring != NULL; ring = ring->next) {
+        int expected = tailtrace_used;
+        if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == tailtrace_used &&
+            tailtrace_call(tailtrace_sys_tgkill, tailtrace_program_.pid, ring->tid, 0, 0, 0, 0) == -ESRCH)
+            __atomic_compare_exchange_n(&ring->state, &expected, tailtrace_retired, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+}
+
+/* Reads a list of CPUs, `0,4-7`; 0 where it is none. */
+TAILTRACE_SHARED int tailtrace_cpu_list_(const char *text, struct tailtrace_cpus *cpus)
+{
+    memset(cpus, 0, sizeof *cpus);
+    while (*text >= '0' && *text <= '9') {
+        char *end;
+        unsigned long first = strtoul(text, &end, 10), last = first;
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        for (; first <= last && first < 64 * sizeof cpus->of / sizeof *cpus->of; first++)
+            cpus->of[first / 64] |= (uint64_t)1 << first % 64;
+        text = *end == ',' ? end + 1 : end;
+    }
+    return *text == '\0' || *text == '\n';
+}
+
+/* Takes the CPUs that a file lists out of a set. */
+TAILTRACE_SHARED void tailtrace_less_listed_(const char *path, struct tailtrace_cpus *cpus)
+{
+    char text[4096];
+    struct tailtrace_cpus listed;
+    long fd = tailtrace_call(tailtrace_sys_openat, -100 /* AT_FDCWD */, TAILTRACE_AT(path), TAILTRACE_O_CLOEXEC, 0, 0, 0);
+    long length = fd < 0 ? fd : tailtrace_call(tailtrace_sys_read, fd, TAILTRACE_AT(text), sizeof text - 1, 0, 0, 0);
+    if (fd >= 0)
+        tailtrace_call(tailtrace_sys_close, fd, 0, 0, 0, 0, 0);
+    text[length < 0 ? 0 : length] = '\0';
+    if (tailtrace_cpu_list_(text, &listed))
+        for (size_t at = 0; at < sizeof cpus->of / sizeof *cpus->of; at++)
+            cpus->of[at] &= ~listed.of[at];
+}
+
+/* Moves this thread to those of `cpus` that are in `allowed`, less `without`; 0 where there are none. */
+static inline int tailtrace_move(const struct tailtrace_cpus *cpus, const struct tailtrace_cpus *allowed,
+                                 const struct tailtrace_cpus *without)
+{
+    struct tailtrace_cpus wanted;
+    uint64_t any = 0;
+    for (size_t at = 0; at < sizeof wanted.of / sizeof *wanted.of; at++)
+        any |= wanted.of[at] = cpus->of[at] & allowed->of[at] & (without != NULL ? ~without->of[at] : UINT64_MAX);
+    return any != 0 && tailtrace_call(tailtrace_sys_setaffinity, 0, sizeof wanted, TAILTRACE_AT(&wanted), 0, 0, 0) == 0;
+}
+
+/* Leaves the CPUs and the scheduling class that this thread has from its creator. */
+TAILTRACE_SHARED void tailtrace_step_aside_(void)
+{
+    struct tailtrace_cpus creators, allowed, usual;
+    int priority = 0;
+    memset(&creators, 0, sizeof creators);
+    memset(&allowed, 0xff, sizeof allowed);
+    tailtrace_call(tailtrace_sys_prctl, 15 /* PR_SET_NAME */, TAILTRACE_AT("tailtrace"), 0, 0, 0, 0);
+    tailtrace_call(tailtrace_sys_setscheduler, 0, 0 /* SCHED_OTHER */, TAILTRACE_AT(&priority), 0, 0, 0);
+    tailtrace_call(tailtrace_sys_getaffinity, 0, sizeof creators, TAILTRACE_AT(&creators), 0, 0, 0);
+    /* The kernel takes of all CPUs those that the process may use. */
+    if (tailtrace_call(tailtrace_sys_setaffinity, 0, sizeof allowed, TAILTRACE_AT(&allowed), 0, 0, 0) != 0)
+        return;
+    memset(&allowed, 0, sizeof allowed);
+    tailtrace_call(tailtrace_sys_getaffinity, 0, sizeof allowed, TAILTRACE_AT(&allowed), 0, 0, 0);
+    usual = allowed;
+    tailtrace_less_listed_("/sys/devices/system/cpu/isolated", &usual);
+    tailtrace_less_listed_("/sys/devices/system/cpu/nohz_full", &usual);
+    if (!tailtrace_move(&tailtrace_program_.writer_cpus, &allowed, NULL) && !tailtrace_move(&usual, &allowed, &creators) &&
+        !tailtrace_move(&usual, &allowed, NULL))
+        tailtrace_move(&allowed, &allowed, &creators);
 }
 
 TAILTRACE_SHARED void *tailtrace_write_(void *unused)
 {
+    struct tailtrace_program *program = &tailtrace_program_;
     int64_t pause[2] = {0, 2000000};
-    uint64_t pairs_due = tailtrace_program_.first_ns + 100000000u;
+    uint64_t pairs_due = program->first_ns + 100000000u;
+    int on, error;
     (void)unused;
-    while (__atomic_load_n(&tailtrace_program_.on, __ATOMIC_ACQUIRE)) {
-        tailtrace_drain_all_();
+    tailtrace_step_aside_();
+    __atomic_store_n(&program->writer_runs, 1, __ATOMIC_RELEASE);
+    do {
+        on = __atomic_load_n(&program->on, __ATOMIC_ACQUIRE);
+        int filling = tailtrace_drain_all_(!on);
         if (tailtrace_clock(TAILTRACE_MONOTONIC_RAW) >= pairs_due) {
             tailtrace_put_pairs_();
+            tailtrace_put_totals_(0);
+            tailtrace_retire();
+            memset(program->texts, 0, sizeof program->texts); /* again in the file, for the reader of a damaged one */
             pairs_due += 100000000u;
         }
-        tailtrace_call(tailtrace_sys_nanosleep, (long)(uintptr_t)pause, 0, 0);
-    }
+        if (on && !filling)
+            tailtrace_call(tailtrace_sys_nanosleep, TAILTRACE_AT(pause), 0, 0, 0, 0, 0);
+    } while (on);
+    tailtrace_put_pairs_();
+    error = tailtrace_put_totals_(1);
+    program->error = program->error != 0 ? program->error : error;
     return NULL;
 }
 
-TAILTRACE_SHARED void tailtrace_thread_end_(void *ring)
-{
-    __atomic_store_n(&((struct tailtrace_ring *)ring)->state, tailtrace_retired, __ATOMIC_RELEASE);
-    tailtrace_ring_ = NULL;
-}
+/* ---- Opening and closing. ---- */
 
-/* Makes this thread's buffer, so that its first mark need not; NULL if no file is open or there is no memory. */
-TAILTRACE_SHARED struct tailtrace_ring *tailtrace_thread(void)
+/* Counts the marks that came after the file was closed, and gives the file up. */
+TAILTRACE_SHARED void tailtrace_settle_(void)
 {
     struct tailtrace_program *program = &tailtrace_program_;
     struct tailtrace_ring *ring;
-    if (tailtrace_ring_ != NULL || !__atomic_load_n(&program->on, __ATOMIC_ACQUIRE))
-        return tailtrace_ring_;
     for (ring = __atomic_load_n(&program->rings, __ATOMIC_ACQUIRE); ring != NULL; ring = ring->next) {
-        int expected = tailtrace_free;
-        if (__atomic_compare_exchange_n(&ring->state, &expected, tailtrace_used, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            break;
+        uint64_t full = __atomic_load_n(&ring->full, __ATOMIC_RELAXED), handlers = __atomic_load_n(&ring->handlers, __ATOMIC_RELAXED);
+        uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), tail = ring->tail;
+        uint64_t late = full - ring->full_counted + (handlers - ring->handlers_counted);
+        while (tail != head) {
+            const struct tailtrace_slot *slot = &ring->slots[tail % TAILTRACE_SLOTS];
+            late += slot->what >> 56 != tailtrace_k_lost;
+            tail += tailtrace_slots_of(slot);
+        }
+        ring->full_counted = full;
+        ring->handlers_counted = handlers;
+        __atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
+        tailtrace_count(tailtrace_n_late, late);
     }
-    if (ring == NULL) {
-        ring = (struct tailtrace_ring *)malloc(sizeof *ring);
-        if (ring == NULL)
-            return NULL;
-        __asm__ volatile("" : "+r"(ring)); /* else compilers make calloc of it, which touches no page */
-        memset(ring, 0, sizeof *ring);     /* touches every page now, not in the hot path */
-        ring->state = tailtrace_used;
-        ring->next = __atomic_load_n(&program->rings, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&program->rings, &ring->next, ring, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            ;
+    if (program->has_file) {
+        tailtrace_put_totals_(1);
+        tailtrace_call(tailtrace_sys_close, program->fd, 0, 0, 0, 0, 0);
     }
-    ring->tid = (int)tailtrace_call(tailtrace_sys_gettid, 0, 0, 0);
-    tailtrace_call(tailtrace_sys_prctl, 16 /* PR_GET_NAME */, (long)(uintptr_t)ring->comm, 0);
-    ring->comm[strcspn(ring->comm, "\r\n")] = '\0';
-    ring->named = 0;
-    tailtrace_ring_ = ring;
-    pthread_setspecific(program->thread_end, ring);
-    return ring;
+    program->has_file = 0;
 }
 
-/* Writes all marks and ends the file. Marks that come later are dropped. */
-TAILTRACE_SHARED void tailtrace_close(void)
-{
-    struct tailtrace_program *program = &tailtrace_program_;
-    pthread_mutex_lock(&program->opening);
-    if (program->on && program->pid == (int)getpid()) {
-        __atomic_store_n(&program->on, 0, __ATOMIC_RELEASE);
-        pthread_join(program->writer, NULL);
-        tailtrace_drain_all_();
-        tailtrace_put_pairs_();
-        tailtrace_flush_();
-        close(program->fd);
-    }
-    pthread_mutex_unlock(&program->opening);
-}
-
-/* Drops what the buffers hold from before this file: marks after a close(), or a parent's. */
-TAILTRACE_SHARED void tailtrace_forget_(void)
-{
-    struct tailtrace_program *program = &tailtrace_program_;
-    struct tailtrace_ring *ring;
-    if (program->pid != (int)getpid()) {
-        program->rings = NULL;
-        tailtrace_ring_ = NULL;
-    }
-    for (ring = program->rings; ring != NULL; ring = ring->next) {
-        __atomic_store_n(&ring->tail, __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
-        ring->lost_told = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
-        ring->named = 0;
-    }
-}
-
-/* Begins an interval file; NULL: $TAILTRACE_FILE, else tailtrace.csv. Returns 0, or an errno. */
-TAILTRACE_SHARED int tailtrace_open(const char *path)
+/* Writes all marks and ends the file; later ones are dropped. Returns 0, or the errno of the first write that failed. */
+TAILTRACE_SHARED int tailtrace_close(void)
 {
     struct tailtrace_program *program = &tailtrace_program_;
     int error = 0;
     pthread_mutex_lock(&program->opening);
     if (program->on && program->pid == (int)getpid()) {
+        __atomic_store_n(&program->dropped_as, tailtrace_n_late, __ATOMIC_RELAXED);
+        __atomic_store_n(&program->on, 0, __ATOMIC_RELEASE);
+        error = pthread_join(program->writer, NULL);
+        if (error == 0)
+            error = program->error;
+        /* Closing a duplicate shows the errors that some file systems keep until then; late marks are still to be counted. */
+        long same = tailtrace_call(tailtrace_sys_fcntl, program->fd, 1030 /* F_DUPFD_CLOEXEC */, 0, 0, 0, 0);
+        long closed = same < 0 ? same : tailtrace_call(tailtrace_sys_close, same, 0, 0, 0, 0, 0);
+        if (error == 0 && closed < 0)
+            error = (int)-closed;
+    }
+    pthread_mutex_unlock(&program->opening);
+    return error;
+}
+
+/* At exit(), and where a plugin with a state of its own is unloaded. */
+TAILTRACE_SHARED void tailtrace_exit_(void)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    tailtrace_close();
+    pthread_mutex_lock(&program->opening);
+    if (program->pid == (int)getpid())
+        tailtrace_settle_();
+    if (program->prepared)
+        pthread_key_delete(program->thread_end);
+    program->prepared = 0;
+    pthread_mutex_unlock(&program->opening);
+}
+
+/* fork(): the child has neither the writing thread nor a file; what it marks is counted in the page that it shares. */
+TAILTRACE_SHARED void tailtrace_before_fork_(void) { pthread_mutex_lock(&tailtrace_program_.opening); }
+
+TAILTRACE_SHARED void tailtrace_after_fork_(void) { pthread_mutex_unlock(&tailtrace_program_.opening); }
+
+TAILTRACE_SHARED void tailtrace_forget_parent_(void)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    tailtrace_ring_ = NULL;
+    program->rings = NULL;
+    program->on = 0;
+    program->dropped_as = tailtrace_n_forked;
+    if (program->has_file)
+        tailtrace_call(tailtrace_sys_close, program->fd, 0, 0, 0, 0, 0);
+    program->has_file = 0;
+}
+
+TAILTRACE_SHARED void tailtrace_in_child_(void)
+{
+    tailtrace_forget_parent_();
+    pthread_mutex_unlock(&tailtrace_program_.opening);
+}
+
+/* Creates the file; 0, or an errno. */
+TAILTRACE_SHARED int tailtrace_create_(const char *path)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    long fd = tailtrace_call(tailtrace_sys_openat, -100 /* AT_FDCWD */, TAILTRACE_AT(path), O_WRONLY | O_CREAT | TAILTRACE_O_CLOEXEC,
+                             0644, 0, 0);
+    int error = fd < 0 ? (int)-fd : 0;
+    if (error != 0)
+        return error;
+    /* One program writes one file; a second one must not cut it off. */
+    if (tailtrace_call(tailtrace_sys_flock, fd, 2 | 4 /* LOCK_EX | LOCK_NB */, 0, 0, 0, 0) == -EWOULDBLOCK)
+        error = EBUSY;
+    program->fd = (int)fd;
+    program->has_file = error == 0;
+    program->offset = sizeof TAILTRACE_LINE - 1 + tailtrace_counts * sizeof(struct tailtrace_slot);
+    if (error == 0) {
+        tailtrace_call(tailtrace_sys_ftruncate, fd, 0, 0, 0, 0, 0);
+        error = tailtrace_write_at_(TAILTRACE_LINE, sizeof TAILTRACE_LINE - 1, 0);
+    }
+    if (error == 0)
+        error = tailtrace_put_totals_(0);
+    if (error != 0) {
+        tailtrace_call(tailtrace_sys_close, fd, 0, 0, 0, 0, 0);
+        program->has_file = 0;
+    }
+    return error;
+}
+
+/* Starts the writing thread, which has all signals blocked from its start: another thread handles them. */
+TAILTRACE_SHARED int tailtrace_start_(void)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    /* All but 32 and 33, by which the C library has all threads change their user. */
+    uint64_t all = ~((uint64_t)3 << 31), before = 0;
+    int64_t pause[2] = {0, 100000};
+    program->writer_runs = 0;
+    tailtrace_call(tailtrace_sys_sigprocmask, 2 /* SIG_SETMASK */, TAILTRACE_AT(&all), TAILTRACE_AT(&before), 8, 0, 0);
+    int error = pthread_create(&program->writer, NULL, tailtrace_write_, NULL);
+    tailtrace_call(tailtrace_sys_sigprocmask, 2, TAILTRACE_AT(&before), 0, 8, 0, 0);
+    /* It begins on this thread's CPUs and in its class: sleep, so that it can leave them even if these are a real-time thread's. */
+    for (int wait = 0; error == 0 && wait < 10000 && !__atomic_load_n(&program->writer_runs, __ATOMIC_ACQUIRE); wait++)
+        tailtrace_call(tailtrace_sys_nanosleep, TAILTRACE_AT(pause), 0, 0, 0, 0, 0);
+    return error;
+}
+
+/* What is done once in a program: handlers, and the page of counts. */
+static inline int tailtrace_prepare(void)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    uint64_t *counts;
+    if (!program->prepared) {
+        int error = pthread_key_create(&program->thread_end, tailtrace_thread_end_);
+        if (error != 0)
+            return error;
+        program->prepared = 1;
+        atexit(tailtrace_exit_);
+        if (program->counts == NULL)
+            pthread_atfork(tailtrace_before_fork_, tailtrace_after_fork_, tailtrace_in_child_);
+    }
+    /* A new page for each file: a child may still count in the one before. */
+    counts = (uint64_t *)tailtrace_pages(4096, 1);
+    if (counts == NULL)
+        return ENOMEM;
+    __atomic_store_n(&program->counts, counts, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Begins an interval file; NULL: $TAILTRACE_FILE, else tailtrace.marks. Returns 0, or an errno: EALREADY if one is open, EBUSY if
+ * another process writes this one, ESPIPE if it is no file on a disk. */
+TAILTRACE_SHARED int tailtrace_open(const char *path)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    const char *cpus = getenv("TAILTRACE_WRITER_CPUS");
+    int error;
+    pthread_mutex_lock(&program->opening);
+    if (program->pid != 0 && program->pid != (int)getpid())
+        tailtrace_forget_parent_(); /* a child that no fork() of the C library made */
+    if (program->on) {
         pthread_mutex_unlock(&program->opening);
         return EALREADY;
     }
+    tailtrace_settle_();
     if (path == NULL)
         path = getenv("TAILTRACE_FILE");
-    program->fd = open(path != NULL ? path : "tailtrace.csv", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
-    if (program->fd < 0)
-        error = errno;
-    if (error == 0 && !program->has_key) {
-        error = pthread_key_create(&program->thread_end, tailtrace_thread_end_);
-        program->has_key = error == 0;
-        if (error == 0)
-            atexit(tailtrace_close);
-    }
+    if (cpus == NULL || !tailtrace_cpu_list_(cpus, &program->writer_cpus))
+        memset(&program->writer_cpus, 0, sizeof program->writer_cpus);
+    error = tailtrace_prepare();
+    if (error == 0)
+        error = tailtrace_create_(path != NULL ? path : "tailtrace.marks");
     if (error == 0) {
-        tailtrace_forget_();
         program->pid = (int)getpid();
         program->filled = 0;
+        program->marks = 0;
+        program->first = UINT64_MAX;
+        program->last = 0;
         program->error = 0;
         program->first_tsc = 0;
         program->tick = 0;
-        tailtrace_put_text("# tailtrace-intervals 1 clock=tsc\nmark,label,at,key,pid,tid,name,value\n");
+        program->current = NULL;
+        memset(program->texts, 0, sizeof program->texts);
         tailtrace_put_pairs_();
-        tailtrace_flush_();
         __atomic_store_n(&program->on, 1, __ATOMIC_RELEASE);
-        error = pthread_create(&program->writer, NULL, tailtrace_write_, NULL);
+        error = tailtrace_start_();
         if (error != 0)
             __atomic_store_n(&program->on, 0, __ATOMIC_RELEASE);
     }

@@ -84,9 +84,11 @@ pub fn population(report: &Report) -> Option<String> {
 /// A population in one line, not escaped; `None` where it is empty.
 pub(crate) fn figures(population: &PopulationSummary, unit: TimeUnit) -> Option<String> {
     let length = |ns| units::length(ns, unit);
+    let losses = population.losses();
+    let separator = if losses.is_empty() { "" } else { "; " };
     (population.count > 0).then(|| {
         format!(
-            "{}, p50 {}, p99 {}, longest {}; {}",
+            "{}, p50 {}, p99 {}, longest {}; {}{separator}{losses}",
             intervals(population),
             length(population.percentiles.p50),
             length(population.percentiles.p99),

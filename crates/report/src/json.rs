@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::distribution::{Bin, Mode, Modes, Percentiles};
 use crate::escape::{bounded_for_json, for_json_document};
-use crate::report::{CaptureFacts, PopulationSummary, Report, SelectionSummary};
+use crate::report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 
 mod numa;
 mod outlier;
@@ -120,6 +120,14 @@ pub(crate) struct PopulationTwin {
     histogram: Vec<BinTwin>,
     modes: Option<ModesTwin>,
     counters: Vec<view::CounterTwin>,
+    lost_markers: Option<LostMarkersTwin>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "lost_markers")]
+struct LostMarkersTwin {
+    lost: u64,
+    made: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -236,6 +244,9 @@ impl PopulationTwin {
             histogram: population.histogram.iter().map(BinTwin::new).collect(),
             modes: population.modes.as_ref().map(ModesTwin::new),
             counters: population.counters.iter().map(view::CounterTwin::new).collect(),
+            lost_markers: population
+                .lost_markers
+                .map(|LostMarkers { lost, made }| LostMarkersTwin { lost, made }),
         }
     }
 }

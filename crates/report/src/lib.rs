@@ -51,7 +51,7 @@ pub use outlier::{
     Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
 };
 pub use perf_script::{perf_script_line, shell_quoted, shell_word};
-pub use report::{CaptureFacts, PopulationSummary, Report, SelectionSummary};
+pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
 pub use timebase::{TimeUnit, Timebase};
 pub use units::{Digits, counted, length, percentage, signed_length};

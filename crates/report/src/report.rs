@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::{Bin, Modes, Percentiles};
 use crate::outlier::OutlierReport;
 use crate::timebase::TimeUnit;
+use crate::units;
 use crate::view::{CounterView, View};
 
 /// What tailtrace has to say about one capture.
@@ -97,6 +98,33 @@ pub struct PopulationSummary {
     pub modes: Option<Modes>,
     /// How the program's counters correlate with slow intervals, the strongest first.
     pub counters: Vec<CounterView>,
+    /// Markers that the program made and its interval file does not hold, where there are any.
+    #[serde(default)]
+    pub lost_markers: Option<LostMarkers>,
+}
+
+/// How many of a program's markers are missing in its interval file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostMarkers {
+    /// Those that are missing.
+    pub lost: u64,
+    /// All that the program made.
+    pub made: u64,
+}
+
+impl std::fmt::Display for LostMarkers {
+    /// `704,268 of 2,000,000 markers were lost`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} markers were lost", units::grouped(self.lost), units::grouped(self.made))
+    }
+}
+
+impl PopulationSummary {
+    /// What lost markers mean for the figures, for people; empty where none was lost.
+    pub(crate) fn losses(&self) -> String {
+        let sentence = |lost| format!("{lost}: percentiles are of the survivors");
+        self.lost_markers.map(sentence).unwrap_or_default()
+    }
 }
 
 /// Which intervals were chosen.

@@ -112,6 +112,16 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// `704,268`: for counts that are too long to be read without commas.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let commas = |(at, digit): (usize, char)| {
+        let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
+        comma.then_some(',').into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(commas).collect()
+}
+
 /// `text (note)`, or `text` alone where there is no note.
 pub(crate) fn noted(text: &str, note: &str) -> String {
     if note.is_empty() { text.to_owned() } else { format!("{text} ({note})") }

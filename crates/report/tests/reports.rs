@@ -105,6 +105,7 @@ fn population() -> PopulationSummary {
             .into(),
         modes: None,
         counters: Vec::new(),
+        lost_markers: None,
     }
 }
 
@@ -418,6 +419,7 @@ pub fn two_modes() -> Report {
             threshold_ns: 13_800_000,
         }),
         counters: vec![send_bytes()],
+        lost_markers: None,
     };
     report
 }

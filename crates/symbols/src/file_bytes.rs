@@ -26,7 +26,7 @@ impl FileBytes {
     /// # Errors
     /// Whatever opening it says; `InvalidInput` where it is no regular file (a directory, a FIFO).
     pub(crate) fn open(path: &Path) -> io::Result<FileBytes> {
-        FileBytes::of(open_regular(path)?)
+        FileBytes::of(open_regular(path)?, path)
     }
 
     /// Maps the regular file at `path`, which must be stored in a file system: what the kernel makes up when it is read
@@ -43,10 +43,10 @@ impl FileBytes {
             ));
         }
         let inode = inode_of(&file)?;
-        Ok((FileBytes::of(file)?, inode))
+        Ok((FileBytes::of(file, path)?, inode))
     }
 
-    fn of(file: File) -> io::Result<FileBytes> {
+    fn of(file: File, path: &Path) -> io::Result<FileBytes> {
         if file.metadata()?.len() == 0 {
             // Files under /proc say that they are empty, and cannot be mapped.
             let mut bytes = Vec::new();
@@ -56,14 +56,6 @@ impl FileBytes {
             return Ok(FileBytes::Owned(bytes));
         }
         sys::map_file(&file).map(FileBytes::Mapped)
-    }
-
-    /// The bytes, in memory of their own.
-    pub(crate) fn into_vec(self) -> Vec<u8> {
-        match self {
-            FileBytes::Mapped(bytes) => bytes.to_vec(),
-            FileBytes::Owned(bytes) => bytes,
-        }
     }
 }
 

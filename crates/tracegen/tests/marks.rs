@@ -1,35 +1,39 @@
-//! `tailtrace.h` in real programs: they compile as C99 and C++, and their interval files hold what they marked.
+//! `tailtrace.h` in real programs: they compile in every dialect of C and C++, and their interval files hold what they
+//! marked, or count it as lost.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+#[path = "marks/interval_file.rs"]
+mod interval_file;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
-const COMPILERS: [(&str, &[&str]); 3] = [
-    ("cc", &["-std=c99", "-pedantic"]),
-    ("c++", &["-x", "c++", "-std=c++11", "-pedantic"]),
-    ("c++", &["-x", "c++", "-std=c++20", "-pedantic"]),
+use interval_file::{IntervalFile, Mark, read};
+
+/// A compiler with its options.
+type Compiler = (&'static str, &'static [&'static str]);
+
+const COMPILERS: [Compiler; 3] = [
+    ("gcc", &["-std=c99"]),
+    ("g++", &["-x", "c++", "-std=c++11"]),
+    ("clang++", &["-x", "c++", "-std=c++20"]),
 ];
 
-/// One line of an interval file.
-#[derive(Clone, Debug)]
-struct Mark {
-    kind: String,
-    label: String,
-    at: u64,
-    key: Option<u64>,
-    tid: u64,
-    name: String,
-    value: String,
-}
+/// For programs that need GNU's C library.
+const GNU: Compiler = ("gcc", &["-std=gnu11"]);
 
-/// An interval file's marks, in the order of their lines, and TSC readings of its clock pairs by clock.
-struct IntervalFile {
-    marks: Vec<Mark>,
-    pairs: BTreeMap<String, Vec<(u64, u64)>>,
-    lost: usize,
-}
+const C: [&str; 4] = ["c99", "c11", "c17", "c2x"];
+const CPP: [&str; 5] = ["c++11", "c++14", "c++17", "c++20", "c++2b"];
+
+/// Reasons of losses, as `tailtrace.h` numbers them.
+const FULL: usize = 1;
+const WITHIN: usize = 2;
+const UNWRITTEN: usize = 4;
+const UNREADABLE: usize = 5;
+const FORKED: usize = 6;
+const LATE: usize = 7;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -39,9 +43,10 @@ fn root() -> PathBuf {
 fn compile(compiler: (&str, &[&str]), sources: &[PathBuf], program: &Path) {
     let (name, options) = compiler;
     let mut command = Command::new(name);
-    command.args(options).args(["-O2", "-Wall", "-Wextra", "-Werror"]);
+    command.args(["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]).args(options);
     command.arg("-I").arg(root().join("crates/marks/include")).args(sources);
-    let output = command.args(["-lpthread", "-lm", "-o"]).arg(program).output().unwrap();
+    let output = command.args(["-x", "none", "-lpthread", "-lm", "-ldl", "-o"]).arg(program).output();
+    let output = output.unwrap_or_else(|error| panic!("{name}, of scripts/setup test: {error}"));
     assert!(output.status.success(), "{name} {options:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -49,58 +54,37 @@ fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/marks").join(name)
 }
 
-/// Splits a CSV line; quotes as RFC 4180 has them.
-fn cells(line: &str) -> Vec<String> {
-    let (mut cells, mut quoted) = (vec![String::new()], false);
-    let mut characters = line.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' if quoted && characters.peek() == Some(&'"') => {
-                characters.next();
-                cells.last_mut().unwrap().push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            other => cells.last_mut().unwrap().push(other),
-        }
-    }
-    cells
+/// Compiles one of the programs of `tests/marks` into `folder`.
+fn program(compiler: Compiler, name: &str, folder: &Path) -> PathBuf {
+    let program = folder.join(name);
+    compile(compiler, &[own(name).with_extension("c")], &program);
+    program
 }
 
-fn read(path: &Path) -> IntervalFile {
-    let text = std::fs::read_to_string(path).unwrap();
-    assert!(text.ends_with('\n'), "lines are written whole");
-    let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("# tailtrace-intervals 1 clock=tsc"));
-    assert_eq!(lines.next(), Some("mark,label,at,key,pid,tid,name,value"));
-    let mut read = IntervalFile { marks: Vec::new(), pairs: BTreeMap::new(), lost: 0 };
-    for line in lines {
-        let words: Vec<&str> = line.split(' ').collect();
-        let number = |text: &str| text.split_once('=').unwrap().1.parse().unwrap();
-        match words.as_slice() {
-            ["#", "clock-pair", clock, tsc, ns, ..] => {
-                read.pairs.entry((*clock).to_owned()).or_default().push((number(tsc), number(ns)));
-            }
-            ["#", "thread", ..] => {}
-            ["#", "lost", count, ..] => read.lost += count.parse::<usize>().unwrap(),
-            _ => read.marks.push(mark(line)),
-        }
-    }
-    read
+/// Runs a program that writes `file`, and returns what it printed.
+fn run(program: &Path, file: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(program).arg(file).args(arguments).output().unwrap();
+    printed(program, &output)
 }
 
-fn mark(line: &str) -> Mark {
-    let cells = cells(line);
-    let [kind, label, at, key, _pid, tid, name, value] = cells.as_slice() else { panic!("{line}") };
-    Mark {
-        kind: kind.clone(),
-        label: label.clone(),
-        at: at.parse().unwrap(),
-        key: key.parse().ok(),
-        tid: tid.parse().unwrap(),
-        name: name.clone(),
-        value: value.clone(),
-    }
+fn printed(program: &Path, output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{} {}: {errors}", program.display(), output.status);
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The number after `name` in what a program printed.
+fn number(printed: &str, name: &str) -> Option<u64> {
+    printed.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+/// Every mark that was made is in the file or counted as lost; the counts among the marks are those of the head.
+fn check_sums(read: &IntervalFile, made: u64) {
+    assert_eq!(read.totals[0], read.marks.len() as u64);
+    assert_eq!(read.totals.iter().sum::<u64>(), made, "{:?}", read.totals);
+    assert!(read.closed);
+    let noted = [FULL, WITHIN, UNREADABLE].map(|reason| read.totals[reason]);
+    assert_eq!(read.noted, noted.iter().sum::<u64>());
 }
 
 #[test]
@@ -110,7 +94,7 @@ fn the_spsc_exercise_marks_every_packet() {
     for (number, compiler) in COMPILERS.into_iter().enumerate() {
         let program = folder.path().join(format!("spsc{number}"));
         compile(compiler, std::slice::from_ref(&source), &program);
-        let file = folder.path().join("spsc.csv");
+        let file = folder.path().join("spsc.marks");
         let mut command = Command::new(&program);
         let output = command.args(["3000", "10", "100000"]).env("TAILTRACE_FILE", &file).output().unwrap();
         assert!(output.status.success());
@@ -131,12 +115,12 @@ fn check_table(text: &str) {
 }
 
 fn check_packets(read: &IntervalFile, packets: u64) {
-    assert_eq!(read.lost, 0);
+    check_sums(read, 3 * packets);
     let mut times: BTreeMap<(&str, u64), u64> = BTreeMap::new();
     let mut last_of: BTreeMap<u64, u64> = BTreeMap::new();
     for mark in &read.marks {
         assert_eq!(mark.label, "packet");
-        let twice = times.insert((&mark.kind, mark.key.unwrap()), mark.at);
+        let twice = times.insert((mark.kind, mark.key.unwrap()), mark.at);
         assert_eq!(twice, None, "{mark:?}");
         let last = last_of.insert(mark.tid, mark.at).unwrap_or(0);
         assert!(last <= mark.at, "each thread's times rise: {mark:?}");
@@ -155,47 +139,250 @@ fn check_packets(read: &IntervalFile, packets: u64) {
     }
 }
 
+/// Both compilers, every standard: two files of one program share one interval file.
 #[test]
-fn files_of_one_program_share_one_interval_file() {
+fn every_dialect_compiles_and_marks() {
     let folder = tempfile::tempdir().unwrap();
-    for compiler in COMPILERS {
-        let (program, file) = (folder.path().join("two"), folder.path().join("two.csv"));
-        compile(compiler, &[own("first.c"), own("second.c")], &program);
-        assert!(Command::new(&program).arg(&file).status().unwrap().success());
-        let mut read = read(&file);
-        // Each thread writes when it likes; the time says the order.
-        read.marks.sort_by_key(|mark| mark.at);
-        let fields = |mark: &Mark| {
-            let Mark { kind, label, key, name, value, .. } = mark.clone();
-            (kind, label, key, name, value)
-        };
-        let found: Vec<_> = read.marks.iter().map(fields).collect();
-        let order = "a, \"quoted\" label";
-        let expected = [
-            ("begin", order, Some(7), "", ""),
-            ("stage", order, Some(7), "parse", ""),
-            ("counter", order, Some(7), "bytes", "-512"),
-            ("begin", "inner", None, "", ""),
-            ("end", "inner", None, "", ""),
-            ("publish", order, Some(7), "", ""),
-            ("end", order, Some(7), "", ""),
-        ];
-        let expected = expected.map(|(kind, label, key, name, value)| {
-            (kind.to_owned(), label.to_owned(), key, name.to_owned(), value.to_owned())
-        });
-        assert_eq!(found, expected);
-        assert_ne!(read.marks[0].tid, read.marks[6].tid);
+    let (program, file) = (folder.path().join("two"), folder.path().join("two.marks"));
+    let sources = [own("first.c"), own("second.c")];
+    for (compilers, language, standards) in
+        [(["gcc", "clang"], "c", C.as_slice()), (["g++", "clang++"], "c++", CPP.as_slice())]
+    {
+        for (compiler, standard) in compilers.iter().flat_map(|one| standards.iter().map(move |s| (one, s))) {
+            let options = ["-x", language, &format!("-std={standard}")];
+            compile((compiler, &options), &sources, &program);
+            assert_eq!(run(&program, &file, &[]), "", "{compiler} {standard}");
+            check_every_kind(read(&file));
+        }
     }
+}
+
+/// What `first.c` and `second.c` mark.
+fn check_every_kind(mut read: IntervalFile) {
+    check_sums(&read, 7);
+    // Each thread writes when it likes; the time says the order.
+    read.marks.sort_by_key(|mark| mark.at);
+    let fields = |mark: &Mark| {
+        let Mark { kind, label, key, name, value, .. } = mark.clone();
+        (kind, label, key, name, value)
+    };
+    let found: Vec<_> = read.marks.iter().map(fields).collect();
+    let order = "a, \"quoted\"\nlabel";
+    let expected = [
+        ("begin", order, Some(7), "", None),
+        ("stage", order, Some(7), "parse", None),
+        ("counter", order, Some(7), "bytes", Some(-512)),
+        ("begin", "inner", None, "", None),
+        ("end", "inner", None, "", None),
+        ("publish", order, Some(7), "", None),
+        ("end", order, Some(7), "", None),
+    ];
+    let expected =
+        expected.map(|(kind, label, key, name, value)| (kind, label.to_owned(), key, name.to_owned(), value));
+    assert_eq!(found, expected);
+    assert_ne!(read.marks[0].tid, read.marks[6].tid);
 }
 
 #[test]
 fn a_crash_loses_only_what_was_just_marked() {
     let folder = tempfile::tempdir().unwrap();
-    let (program, file) = (folder.path().join("crash"), folder.path().join("crash.csv"));
+    let (program, file) = (folder.path().join("crash"), folder.path().join("crash.marks"));
     compile(COMPILERS[0], &[own("crash.c")], &program);
     assert!(!Command::new(&program).arg(&file).status().unwrap().success());
     let read = read(&file);
     let kept = read.marks.iter().filter(|mark| mark.label == "work").count();
     assert_eq!(kept, 2000);
+    assert_eq!((read.closed, read.totals[0]), (false, 2000));
     assert!(read.pairs.values().all(|pairs| pairs.len() >= 2), "clock pairs stand on both sides");
+}
+
+/// A signal after every instruction of a mark, from the thread's first one on, which makes its buffer.
+#[test]
+fn a_handler_may_interrupt_a_mark_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("step.marks");
+    for compiler in [GNU, ("gcc", &["-std=gnu11", "-O0"]), ("clang", &["-std=gnu11"])] {
+        let program = program(compiler, "step", folder.path());
+        let printed = run(&program, &file, &[]);
+        let read = read(&file);
+        check_sums(&read, number(&printed, "made").unwrap());
+        let outer = read.marks.iter().filter(|mark| mark.label == "step").count();
+        assert_eq!(outer, 300, "{compiler:?}: what the handler interrupts is never dropped");
+        assert!(read.totals[WITHIN] > 10_000 && read.totals[FULL] == 0, "{:?}", read.totals);
+    }
+}
+
+/// 32 threads under a storm of signals, by each sanitizer.
+#[test]
+fn thirty_two_threads_and_a_storm_of_signals() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("load.marks");
+    let compilers: [Compiler; 4] = [
+        GNU,
+        ("clang", &["-std=gnu11"]),
+        ("gcc", &["-std=gnu11", "-g", "-fsanitize=thread"]),
+        ("gcc", &["-std=gnu11", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
+    ];
+    for compiler in compilers {
+        let program = program(compiler, "load", folder.path());
+        for keys in ["keyed", "nested"] {
+            let printed = run(&program, &file, &["32", "3000", "20", "storm", keys]);
+            check_sums(&read(&file), number(&printed, "made").unwrap());
+        }
+    }
+}
+
+/// A buffer of 64 marks is full all the time.
+#[test]
+fn losses_of_a_full_buffer_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(("gcc", &["-std=gnu11", "-DTAILTRACE_SLOTS=64u"]), "load", folder.path());
+    let file = folder.path().join("load.marks");
+    let printed = run(&program, &file, &["4", "100000", "0", "storm", "nested"]);
+    let read = read(&file);
+    check_sums(&read, number(&printed, "made").unwrap());
+    assert!(read.totals[FULL] > 1000, "{:?}", read.totals);
+}
+
+#[test]
+fn fork_exec_and_ends_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, childs) = (folder.path().join("a.marks"), folder.path().join("b.marks"));
+    for compiler in
+        [GNU, ("gcc", &["-std=gnu11", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"])]
+    {
+        let program = program(compiler, "lives", folder.path());
+        run(&program, &file, &[childs.to_str().unwrap()]);
+        let parent = read(&file);
+        check_sums(&parent, 202 + 1000 + 6);
+        assert_eq!((parent.totals[FORKED], parent.totals[LATE]), (1000, 6));
+        let threads = parent.marks.chunk_by(|one, next| one.tid == next.tid).count();
+        assert!(threads >= 100, "{threads}: each of the threads is named");
+        let child = read(&childs);
+        check_sums(&child, 1);
+        assert_eq!(child.marks[0].label, "child");
+        assert_ne!(child.marks[0].pid, parent.marks[0].pid);
+    }
+}
+
+#[test]
+fn what_a_full_disk_loses_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(GNU, "disk_full", folder.path());
+    let file = folder.path().join("full.marks");
+    let printed = run(&program, &file, &[]);
+    let read = read(&file);
+    check_sums(&read, number(&printed, "made").unwrap());
+    assert!(read.totals[UNWRITTEN] >= 5000, "{:?}", read.totals);
+    assert!(read.marks.len() >= 4000, "before and after");
+    let too_large = 27; // EFBIG
+    assert_eq!(number(&printed, "errno"), Some(too_large));
+}
+
+#[test]
+fn a_file_that_cannot_be_one_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(GNU, "first_error", folder.path());
+    let opened = |path: &str| number(&run(&program, Path::new(path), &[]), "open");
+    assert_eq!(opened("/nonexistent/x.marks"), Some(2), "ENOENT");
+    assert_eq!(opened("/proc/self/fd/1"), Some(29), "ESPIPE: the standard output is a pipe");
+    assert_eq!(opened("/dev/full"), Some(28), "ENOSPC");
+}
+
+/// The writing thread blocks what can be blocked but for the C library's own signals, and leaves its creator's CPUs and class.
+#[test]
+fn the_writer_steps_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(GNU, "writer", folder.path());
+    let file = folder.path().join("writer.marks");
+    let ask = |arguments: &[&str], cpus: &str| {
+        let mut command = Command::new(&program);
+        command.arg(&file).args(arguments);
+        if !cpus.is_empty() {
+            command.env("TAILTRACE_WRITER_CPUS", cpus);
+        }
+        let printed = printed(&program, &command.output().unwrap());
+        assert!(printed.contains("class 0\nName:\ttailtrace\n"), "{printed}");
+        assert!(printed.contains("SigBlk:\tfffffffe7ffbfeff\n"), "all but 9, 19, 32 and 33: {printed}");
+        let list = printed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+        list.trim().to_owned()
+    };
+    let all = ask(&[], "");
+    let away = ask(&["pin"], "");
+    if all == "0" {
+        assert_eq!(away, "0", "there is no other");
+    } else if all.starts_with('0') {
+        let own = away.split([',', '-']).next().unwrap();
+        assert_ne!(own, "0", "{away}");
+        assert_eq!(ask(&["pin"], "0"), "0", "the variable decides");
+        assert_eq!(ask(&["pin"], "7-"), away, "what is no list is ignored");
+    }
+}
+
+/// A plugin shares the program's file where the program exports its symbols, and marks nothing or in its own file where
+/// it does not. Labels that are unloaded are counted.
+#[test]
+fn plugins() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = folder.path().join("plugin.so");
+    compile(("gcc", &["-fPIC", "-shared"]), &[own("plugin.c")], &plugin);
+    let plugin = plugin.to_str().unwrap();
+    let (file, plugins) = (folder.path().join("host.marks"), folder.path().join("plugin.marks"));
+    let labels = |file: &Path| {
+        let mut labels: BTreeMap<String, u64> = BTreeMap::new();
+        for mark in read(file).marks {
+            *labels.entry(mark.label).or_default() += 1;
+        }
+        labels
+    };
+    let own_state = program(GNU, "host", folder.path());
+    run(&own_state, &file, &[plugin]);
+    assert_eq!(labels(&file), BTreeMap::from([("host".to_owned(), 5)]));
+    run(&own_state, &file, &[plugin, plugins.to_str().unwrap()]);
+    assert_eq!(labels(&file), BTreeMap::from([("host".to_owned(), 5)]));
+    assert_eq!(labels(&plugins), BTreeMap::from([("plugin".to_owned(), 8)]));
+    for export in ["-rdynamic", "-Wl,--export-dynamic-symbol=tailtrace_*"] {
+        let options: &[&str] = &["-std=gnu11", "-fvisibility=hidden", export];
+        let shared = folder.path().join("shared");
+        compile(("gcc", options), &[own("host.c")], &shared);
+        run(&shared, &file, &[plugin]);
+        let labels = labels(&file);
+        assert_eq!(labels["host"], 5);
+        assert!((4..=8).contains(&labels["plugin"]), "{labels:?}");
+        let read = read(&file);
+        check_sums(&read, 13);
+        assert_eq!(read.totals[UNREADABLE] + labels["plugin"], 8);
+    }
+}
+
+/// 100 million marks of 32 threads; then pollers in a real-time class, which lose nothing while a CPU is free, and elsewhere
+/// what is counted. Takes a minute and 3 GB.
+#[test]
+#[ignore = "scripts/test captures runs it"]
+fn a_hundred_million_marks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("load.marks");
+    let program = program(GNU, "load", folder.path());
+    let sums = |arguments: &[&str]| {
+        let output = Command::new(&program).arg(&file).args(arguments).output().unwrap();
+        if output.status.code() == Some(77) {
+            eprintln!("left out: {arguments:?}: SCHED_FIFO is not permitted here");
+            return None;
+        }
+        let made = number(&printed(&program, &output), "made").unwrap();
+        let (totals, marks) = interval_file::totals_and_marks(&file);
+        assert_eq!(marks, totals[0], "{arguments:?}");
+        assert_eq!(totals.iter().sum::<u64>(), made, "{arguments:?}: {totals:?}");
+        println!("{arguments:?}: {made} marks, of which {} were lost", made - totals[0]);
+        Some(totals)
+    };
+    assert_eq!(sums(&["32", "1562500", "0"]).map(|totals| totals.iter().sum()), Some(100_000_000));
+    sums(&["32", "1562500", "100", "storm"]);
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    if cpus > 1 {
+        // A million marks a second of each.
+        let free = sums(&[&(cpus - 1).to_string(), "5000000", "1000", "fifo"]);
+        assert!(free.is_none_or(|totals| totals[1..].iter().sum::<u64>() == 0), "{free:?}");
+    }
+    sums(&[&cpus.to_string(), "5000000", "100", "fifo-everywhere"]);
 }

@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+#[path = "marks/interval_file.rs"]
+mod interval_file;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,12 +70,10 @@ fn plan(results: &Path) -> Vec<Vec<String>> {
 
 fn check_results(name: &str, results: &Path, intervals: usize) {
     let mut ends: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
-    for mark in rows(&results.join("intervals.csv")) {
-        let (at, key): (u64, u64) = (mark[2].parse().unwrap(), mark[3].parse().unwrap());
-        match mark[0].as_str() {
-            "begin" => ends.entry(key).or_default()[0] = at,
-            "end" => ends.entry(key).or_default()[1] = at,
-            _ => {}
+    for mark in interval_file::read(&results.join("intervals.marks")).marks {
+        let end = ["begin", "end"].iter().position(|kind| *kind == mark.kind);
+        if let (Some(end), Some(key)) = (end, mark.key) {
+            ends.entry(key).or_default()[end] = mark.at;
         }
     }
     assert_eq!(ends.len(), intervals, "{name}");

@@ -34,8 +34,13 @@ impl Subject<'_> {
                 format!("the interval {does} {} {side} all records and trace", length(ns))
             })
             .collect();
-        if beyond.is_empty() {
-            return check(NAME, CheckState::Good, "within the recording");
+        match self.lost_markers {
+            None if beyond.is_empty() => return check(NAME, CheckState::Good, "within the recording"),
+            Some(lost) if beyond.is_empty() => {
+                let detail = format!("within the recording; {lost}: stages and counters may be among them");
+                return check(NAME, CheckState::Partial, detail);
+            }
+            _ => {}
         }
         let detail = beyond.join(", and ");
         if self.is_outside() {

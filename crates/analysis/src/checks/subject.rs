@@ -5,7 +5,7 @@ use intervals::Unit;
 use model::{Attribution, Cause, Ticks};
 use perfdata::LeaveReason;
 use pt::GapReason;
-use report::{Check, CheckState};
+use report::{Check, CheckState, LostMarkers};
 
 use crate::capture::{Capture, Recorded, SeenWindow};
 
@@ -15,6 +15,8 @@ pub(crate) struct Subject<'s> {
     pub(crate) capture: &'s Capture<'s>,
     /// What was recorded, of which a slice has only a part.
     pub(crate) recorded: Recorded,
+    /// Markers that the interval file does not hold.
+    pub(crate) lost_markers: Option<LostMarkers>,
     /// Whether the recording's clocks disagree.
     pub(crate) clocks_disagree: bool,
     /// The interval.

@@ -1,7 +1,7 @@
 //! The population's statistics and the choice, as the report shows them.
 
-use intervals::{PopulationStatistics, Selected};
-use report::{Bin, CounterView, Mode, Modes, Percentiles, PopulationSummary, SelectionSummary};
+use intervals::{MarkLosses, PopulationStatistics, Selected};
+use report::{Bin, CounterView, LostMarkers, Mode, Modes, Percentiles, PopulationSummary, SelectionSummary};
 
 /// The selection, as the report shows it.
 pub(crate) fn of_selection(selected: &Selected) -> SelectionSummary {
@@ -12,6 +12,7 @@ pub(crate) fn of_selection(selected: &Selected) -> SelectionSummary {
 pub(crate) fn of_population(
     statistics: &PopulationStatistics,
     counters: Vec<CounterView>,
+    losses: MarkLosses,
 ) -> PopulationSummary {
     let percentiles = statistics.percentiles;
     PopulationSummary {
@@ -40,7 +41,13 @@ pub(crate) fn of_population(
             .collect(),
         modes: statistics.modes.map(modes),
         counters,
+        lost_markers: lost_markers(losses),
     }
+}
+
+/// Markers that are missing; `None` where none is.
+pub(crate) fn lost_markers(losses: MarkLosses) -> Option<LostMarkers> {
+    (losses.lost > 0).then(|| LostMarkers { lost: losses.lost, made: losses.made() })
 }
 
 /// Two modes, as the report shows them.

@@ -8,7 +8,9 @@ use model::{
     TscRange,
 };
 use perfdata::PerfData;
-use report::{CaptureFacts, JsonNumber, OutlierReport, PopulationSummary, Report, SelectionSummary, View};
+use report::{
+    CaptureFacts, JsonNumber, LostMarkers, OutlierReport, PopulationSummary, Report, SelectionSummary, View,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::capture::Recorded;
@@ -99,7 +101,7 @@ impl Note {
         let outliers = self.outliers.into_iter().filter(known);
         let set = IntervalSet {
             intervals: self.intervals.into_iter().map(IntervalTwin::into_interval).collect(),
-            diagnostics: Vec::new(),
+            ..IntervalSet::default()
         };
         let carried = Carried {
             outliers: outliers.map(|outlier| (outlier.interval, outlier.baselines)).collect(),
@@ -144,6 +146,11 @@ impl Carried {
     /// Where the recording's clocks disagreed.
     pub(crate) fn clock_findings(&self) -> &[Diagnostic] {
         &self.clock_findings
+    }
+
+    /// Markers that the recording's interval file does not hold.
+    pub(crate) fn lost_markers(&self) -> Option<LostMarkers> {
+        self.population.lost_markers
     }
 
     /// What was recorded; `None` in a slice without this note.

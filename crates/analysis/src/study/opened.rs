@@ -328,6 +328,7 @@ impl<'a> Study<'a> {
         report.checks = checks::of(&Subject {
             capture,
             recorded: self.recorded(),
+            lost_markers: self.lost_markers(),
             clocks_disagree: !self.clock_findings().is_empty(),
             examined: own,
             attribution: &attribution,

@@ -2,7 +2,7 @@
 //! hold it: the slice carries what was found in the recording.
 
 use model::Diagnostic;
-use report::{PopulationSummary, Report};
+use report::{LostMarkers, PopulationSummary, Report};
 
 use super::carried::Carried;
 use super::opened::Study;
@@ -21,7 +21,7 @@ impl Study<'_> {
             capture: self.capture().facts(),
             population: PopulationSummary {
                 in_recording: self.in_recording(),
-                ..summary::of_population(&statistics, view::counters(self.population()))
+                ..summary::of_population(&statistics, view::counters(self.population()), self.set().losses)
             },
             selection: summary::of_selection(self.selected()),
             diagnostics: self.source_diagnostics(),
@@ -62,6 +62,14 @@ impl Study<'_> {
         match self.carried() {
             Some(carried) => carried.clock_findings(),
             None => self.capture().clock_findings(),
+        }
+    }
+
+    /// Markers that the program made and the source does not hold; a slice carries the recording's figures.
+    pub(crate) fn lost_markers(&self) -> Option<LostMarkers> {
+        match self.carried() {
+            Some(carried) => carried.lost_markers(),
+            None => summary::lost_markers(self.set().losses),
         }
     }
 

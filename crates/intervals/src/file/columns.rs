@@ -7,7 +7,7 @@ use model::{Counter, Interval, IntervalId, Severity, Stage, Tsc, TscRange};
 use super::cells::{self, Cells, Splitter};
 use super::draft::Draft;
 use super::lines::{Line, Lines};
-use super::marks::{MarkLine, keep_mark};
+use super::marks::{self, MarkLine, keep_mark};
 use super::pairs;
 use crate::findings::Origin;
 use crate::pairing::{MOST_COUNTERS, MOST_STAGES};
@@ -213,16 +213,17 @@ impl Columns {
             }
         }
         let mark = MarkLine {
-            kind: &text(Column::Mark),
+            kind: marks::kind(&text(Column::Mark), &cells::text(name))?,
             label: &text(Column::Label),
             key: &text(Column::Key),
             at: optional_time(self.get(cells, Column::At), "at")?,
             thread: thread(self.get(cells, Column::Pid), self.get(cells, Column::Tid))?,
-            name: &cells::text(name),
             id: if id.is_empty() { None } else { Some(required_number(id, "id")?) },
             counters,
         };
-        keep_mark(mark, draft, line)
+        keep_mark(mark, draft, Origin::Line(line))?;
+        draft.losses.kept();
+        Ok(())
     }
 }
 

@@ -9,12 +9,16 @@ use crate::clock::{Clock, ClockPair, Clocks, Join};
 use crate::error::Error;
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
-use crate::pairing::{self, Mark};
+use crate::losses::Counts;
+use crate::pairing::{self, Loss, Mark};
 
 use super::mark_context::MarkContext;
 
 /// The most pairs that are kept of one file: a pair each millisecond for half an hour.
 const MOST_PAIRS: usize = 2_000_000;
+
+/// The most losses of one file that are kept apart.
+const MOST_LOSSES: usize = 2_000_000;
 
 /// One line that holds a whole interval; its times are still the file's clock.
 pub(super) struct Row {
@@ -29,6 +33,10 @@ pub(super) struct Draft {
     pub(super) marks: Vec<Mark>,
     pub(super) context: MarkContext,
     pub(super) pairs: Vec<ClockPair>,
+    /// Where marks are missing.
+    lost: Vec<Loss>,
+    /// How many are.
+    pub(super) losses: Counts,
     pub(super) findings: Findings,
     ids: HashSet<u64>,
 }
@@ -41,6 +49,8 @@ impl Draft {
             marks: Vec::new(),
             context: MarkContext::default(),
             pairs: Vec::new(),
+            lost: Vec::new(),
+            losses: Counts::default(),
             findings,
             ids: HashSet::new(),
         }
@@ -64,15 +74,22 @@ impl Draft {
     }
 
     /// Keeps a clock pair, up to a limit.
-    pub(super) fn keep_pair(&mut self, pair: ClockPair, line: u64) {
+    pub(super) fn keep_pair(&mut self, pair: ClockPair, origin: Origin) {
         if self.pairs.len() < MOST_PAIRS {
             self.pairs.push(pair);
         } else {
-            self.refuse(
-                line,
-                "clock pairs beyond the limit",
-                "2 million are kept: it is left out".to_owned(),
-            );
+            self.findings.add(Severity::Error, "clock pairs beyond the limit", origin, || {
+                "2 million are kept: it is left out".to_owned()
+            });
+        }
+    }
+
+    /// Notes that marks are missing, up to a limit; then it is one loss of all threads.
+    pub(super) fn lost_between(&mut self, loss: Loss) {
+        if self.lost.len() < MOST_LOSSES {
+            self.lost.push(loss);
+        } else if let Some(last) = self.lost.last_mut() {
+            *last = Loss { thread: None, first: last.first.min(loss.first), last: last.last.max(loss.last) };
         }
     }
 
@@ -113,12 +130,18 @@ impl Draft {
                 outside_pairs(&what, &join, Origin::Line(line), &mut findings);
             }
         }
+        let losses = self.losses.finish(&mut findings);
         if self.marks.is_empty() {
-            return Ok(findings.into_set(intervals));
+            return Ok(IntervalSet { losses, ..findings.into_set(intervals) });
         }
         let joined = join_marks(self.marks, &join, &mut findings);
-        Ok(pairing::pair_beside(joined, intervals, findings))
+        let lost = self.lost.into_iter().filter_map(|loss| join_loss(loss, &join)).collect();
+        Ok(IntervalSet { losses, ..pairing::pair_beside(joined, lost, intervals, findings) })
     }
+}
+
+fn join_loss(loss: Loss, join: &Join) -> Option<Loss> {
+    Some(Loss { first: join.tsc(loss.first.0)?, last: join.tsc(loss.last.0)?, ..loss })
 }
 
 fn join_marks(mut marks: Vec<Mark>, join: &Join, findings: &mut Findings) -> Vec<Mark> {

@@ -20,18 +20,29 @@ pub(super) struct Lines<R> {
     reader: R,
     buffer: Vec<u8>,
     number: u64,
+    bytes: u64,
     /// The line before was too long, and its rest is not read yet: a device without line ends has no end either.
     rest_of_line: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(reader: R) -> Lines<R> {
-        Lines { reader, buffer: Vec::new(), number: 0, rest_of_line: false }
+        Lines { reader, buffer: Vec::new(), number: 0, bytes: 0, rest_of_line: false }
     }
 
     /// Number of the line that was read last, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// How many bytes the lines had, with their ends, where none was too long.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What follows the line that was read last.
+    pub(super) fn into_reader(self) -> R {
+        self.reader
     }
 
     /// The next line; `None` at the end of the file.
@@ -45,6 +56,7 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         self.number += 1;
+        self.bytes += taken as u64;
         if self.buffer.last() != Some(&b'\n') && self.buffer.len() as u64 > LONGEST_LINE {
             self.rest_of_line = true;
             return Ok(Some(Line::TooLong));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{ThreadId, Tsc};
+use model::{ThreadId, Tid, Tsc};
 
 /// Labels and last times; grows with the threads of the file and its first labels.
 #[derive(Default)]
@@ -11,6 +11,7 @@ pub(super) struct MarkContext {
     labels: HashMap<Box<str>, Arc<str>>,
     /// The time of each thread's last mark: that of its counters which state none.
     last: HashMap<Option<ThreadId>, Tsc>,
+    threads: HashMap<Tid, ThreadId>,
 }
 
 impl MarkContext {
@@ -19,9 +20,16 @@ impl MarkContext {
         self.last.get(&thread).copied()
     }
 
+    /// The thread with this number that made a mark.
+    pub(super) fn thread(&self, tid: Tid) -> Option<ThreadId> {
+        self.threads.get(&tid).copied()
+    }
+
     /// Remembers a mark of `thread` at `at`; its label, shared with those before.
     pub(super) fn enter(&mut self, label: &str, thread: Option<ThreadId>, at: Tsc) -> Arc<str> {
-        self.last.insert(thread, at);
+        if let (None, Some(thread)) = (self.last.insert(thread, at), thread) {
+            self.threads.insert(thread.tid, thread);
+        }
         self.label(label)
     }
 

@@ -1,4 +1,4 @@
-//! Lines that hold one mark each, of either form of our own file.
+//! What holds one mark, in any form of our own file.
 
 use model::{Counter, ThreadId, Tsc};
 
@@ -9,32 +9,23 @@ use crate::pairing::{Mark, MarkKind};
 /// The most marks that are kept of one file.
 const MOST_MARKS: usize = 100_000_000;
 
-/// A mark as a line says it.
+/// The kind of what is left out, and why.
+type Refusal = (&'static str, String);
+
+/// A mark as a line or a record says it.
 pub(super) struct MarkLine<'a> {
-    pub(super) kind: &'a str,
+    pub(super) kind: MarkKind,
     pub(super) label: &'a str,
     pub(super) key: &'a str,
     pub(super) at: Option<Tsc>,
     pub(super) thread: Option<ThreadId>,
-    pub(super) name: &'a str,
     pub(super) id: Option<u64>,
     pub(super) counters: Vec<Counter>,
 }
 
 /// Keeps a mark in `draft`, or says why not.
-pub(super) fn keep_mark(
-    line: MarkLine<'_>,
-    draft: &mut Draft,
-    number: u64,
-) -> Result<(), (&'static str, String)> {
-    let Some(kind) = kind(line.kind, line.name) else {
-        let shown: String = line.kind.chars().take(40).collect();
-        return Err((
-            "unknown marks",
-            format!("mark {shown:?} is none of begin, end, stage, counter, publish: the line is left out"),
-        ));
-    };
-    let last = draft.context.last_mark(line.thread).filter(|_| kind == MarkKind::Counter);
+pub(super) fn keep_mark(line: MarkLine<'_>, draft: &mut Draft, origin: Origin) -> Result<(), Refusal> {
+    let last = draft.context.last_mark(line.thread).filter(|_| line.kind == MarkKind::Counter);
     let Some(at) = line.at.or(last) else {
         return Err(("wrong times", "the marker has no time: the line is left out".to_owned()));
     };
@@ -52,7 +43,7 @@ pub(super) fn keep_mark(
     }
     let label = draft.context.enter(line.label, line.thread, at);
     draft.marks.push(Mark {
-        kind,
+        kind: line.kind,
         label,
         key: Some(line.key).filter(|key| !key.is_empty()).map(Box::from),
         at,
@@ -60,19 +51,25 @@ pub(super) fn keep_mark(
         cpu: None,
         id: line.id,
         counters: line.counters,
-        origin: Origin::Line(number),
+        origin,
     });
     Ok(())
 }
 
 /// The kind by its name or the first letter of it.
-fn kind(word: &str, name: &str) -> Option<MarkKind> {
+pub(super) fn kind(word: &str, name: &str) -> Result<MarkKind, Refusal> {
     match word {
-        "begin" | "b" => Some(MarkKind::Begin),
-        "end" | "e" => Some(MarkKind::End),
-        "stage" | "s" => Some(MarkKind::Stage(name.into())),
-        "counter" | "c" => Some(MarkKind::Counter),
-        "publish" | "p" => Some(MarkKind::Publish),
-        _ => None,
+        "begin" | "b" => Ok(MarkKind::Begin),
+        "end" | "e" => Ok(MarkKind::End),
+        "stage" | "s" => Ok(MarkKind::Stage(name.into())),
+        "counter" | "c" => Ok(MarkKind::Counter),
+        "publish" | "p" => Ok(MarkKind::Publish),
+        _ => {
+            let shown: String = word.chars().take(40).collect();
+            let what = format!(
+                "mark {shown:?} is none of begin, end, stage, counter, publish: the line is left out"
+            );
+            Err(("unknown marks", what))
+        }
     }
 }

@@ -9,8 +9,9 @@ use serde::Deserialize;
 use super::cells::unsigned;
 use super::draft::Draft;
 use super::lines::{Line, Lines};
-use super::marks::{MarkLine, keep_mark};
+use super::marks::{self, MarkLine, keep_mark};
 use crate::clock::ClockPair;
+use crate::findings::Origin;
 use crate::pairing::{MOST_COUNTERS, MOST_STAGES};
 
 /// The first line.
@@ -95,7 +96,7 @@ impl Object {
     fn keep(self, draft: &mut Draft, line: u64, row: u64) -> Result<(), Refusal> {
         match self {
             Object { clock_pair: Some(pair), .. } => {
-                draft.keep_pair(pair.read()?, line);
+                draft.keep_pair(pair.read()?, Origin::Line(line));
                 Ok(())
             }
             Object { mark: Some(_), .. } => self.keep_mark(draft, line),
@@ -116,16 +117,17 @@ impl Object {
             counters.push(Counter { name: self.name.clone(), value });
         }
         let mark = MarkLine {
-            kind: self.mark.as_deref().unwrap_or_default(),
+            kind: marks::kind(self.mark.as_deref().unwrap_or_default(), &self.name)?,
             label: &self.label,
             key: &self.key.map(NumberOrText::into_text).unwrap_or_default(),
             at: optional_time(self.at, "at")?,
             thread: thread(self.pid, self.tid)?,
-            name: &self.name,
             id: self.id.map(|id| id.number("id")).transpose()?,
             counters,
         };
-        keep_mark(mark, draft, line)
+        keep_mark(mark, draft, Origin::Line(line))?;
+        draft.losses.kept();
+        Ok(())
     }
 
     fn keep_interval(self, draft: &mut Draft, line: u64, row: u64) -> Result<(), Refusal> {

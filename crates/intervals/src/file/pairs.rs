@@ -1,4 +1,5 @@
-//! Clock pairs: `# clock-pair CLOCK tsc=… ns=… error=…` among the lines of a CSV, or a file of their own (`FILE.clocks`).
+//! Clock pairs: `# clock-pair CLOCK tsc=… ns=… error=…` among the lines of a CSV, or a file of their own (`FILE.clocks`);
+//! and the comments that say something else.
 
 use std::io::BufRead;
 
@@ -7,18 +8,21 @@ use model::Tsc;
 use super::cells::unsigned;
 use super::draft::Draft;
 use super::lines::{Line, Lines};
-use super::objects;
+use super::{lost, objects};
 use crate::clock::{Clock, ClockPair};
+use crate::findings::Origin;
 
-/// Takes a comment line (without its `#`): a pair if it says so, else nothing.
+/// Takes a comment line (without its `#`): a pair or lost markers if it says so, else nothing.
 pub(super) fn keep_comment(comment: &[u8], draft: &mut Draft, line: u64) {
     let comment = String::from_utf8_lossy(comment);
     let mut words = comment.split_ascii_whitespace();
-    if words.next() != Some("clock-pair") {
-        return;
+    match words.next() {
+        Some("clock-pair") => {}
+        Some("lost") => return lost::keep(words, draft, line),
+        _ => return,
     }
     match pair(words) {
-        Ok(pair) => draft.keep_pair(pair, line),
+        Ok(pair) => draft.keep_pair(pair, Origin::Line(line)),
         Err(what) => draft.refuse(line, "wrong clock pairs", format!("{what}: the clock pair is left out")),
     }
 }

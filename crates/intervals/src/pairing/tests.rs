@@ -169,6 +169,77 @@ fn an_interval_holds_a_bounded_number_of_stages() {
     assert!(set.diagnostics.last().expect("a count").what.contains("more markers beyond the limits"));
 }
 
+/// 600,000 begins without an end take as many steps: a displaced one moves no other.
+#[test]
+fn a_displaced_begin_moves_no_other() {
+    let mut pairing = Pairing::default();
+    for at in 0..DEEPEST_NESTING as u64 {
+        pairing.take(begin(None, at, 1));
+    }
+    let lane = Lane::of(&begin(None, 0, 1));
+    let places = |pairing: &Pairing| -> HashMap<Tsc, *const Open> {
+        pairing.open[&lane].iter().map(|open| (open.begin.at, std::ptr::from_ref(open))).collect()
+    };
+    let before = places(&pairing);
+    pairing.take(begin(None, DEEPEST_NESTING as u64, 1));
+    let after = places(&pairing);
+    assert_eq!(after.len(), DEEPEST_NESTING);
+    let moved = before.iter().filter(|(at, place)| after.get(at).is_some_and(|now| now != *place)).count();
+    assert_eq!(moved, 0);
+}
+
+fn loss(thread: Option<i32>, first: u64, last: u64) -> Loss {
+    Loss { thread: thread.map(|tid| ThreadId::new(1, tid)), first: Tsc(first), last: Tsc(last) }
+}
+
+fn around(marks: &[Mark], losses: &[Loss]) -> IntervalSet {
+    pair_around(marks.to_vec(), losses.to_vec(), Findings::new())
+}
+
+/// The program made 1 begin, 2 end, 3 begin, 4 end; 2 and 3 were lost.
+#[test]
+fn a_loss_closes_what_its_thread_has_open_without_a_key() {
+    let marks = [begin(None, 1, 1), end(None, 4, 1), begin(None, 5, 1), end(None, 6, 1)];
+    let set = around(&marks, &[loss(Some(1), 2, 3)]);
+    assert_eq!(ranges(&set), [(5, 6)]);
+    assert_eq!(
+        said(&set),
+        [
+            "begin of \"x\" at 1 is open where markers of its thread were lost: it is left out",
+            "end of \"x\" at 4 has no begin: it is left out",
+        ]
+    );
+    assert_eq!(ranges(&around(&marks, &[loss(Some(2), 2, 3)])), [(1, 4), (5, 6)], "another thread's loss");
+    assert_eq!(ranges(&around(&marks, &[loss(None, 2, 3)])), [(5, 6)], "a loss of any thread");
+    assert_eq!(ranges(&around(&marks, &[loss(Some(1), 4, 5)])), [(1, 4), (5, 6)], "a loss between the two");
+}
+
+#[test]
+fn a_loss_that_lasts_lets_nothing_begin() {
+    let marks = [begin(None, 2, 1), end(None, 8, 1), begin(None, 9, 1), end(None, 10, 1)];
+    assert_eq!(ranges(&around(&marks, &[loss(Some(1), 1, 9)])), [(9, 10)]);
+    let last = [begin(None, 2, 1)];
+    assert!(
+        said(&around(&last, &[loss(Some(1), 3, 4)]))[0].contains("were lost"),
+        "a loss after the last marker"
+    );
+}
+
+/// A key that is used once pairs its two ends, whatever was lost between them. One that is used again may have lost an
+/// end and a begin.
+#[test]
+fn a_loss_makes_keys_doubtful_that_are_used_again() {
+    let one = |key, start, stop| [begin(Some(key), start, 1), end(Some(key), stop, 2)];
+    let unique = [one("a", 1, 9), one("b", 20, 29)].concat();
+    assert_eq!(ranges(&around(&unique, &[loss(Some(3), 4, 5)])), [(1, 9), (20, 29)]);
+    let again = [one("a", 1, 9), one("b", 20, 29), one("b", 30, 39)].concat();
+    let set = around(&again, &[loss(Some(3), 4, 5)]);
+    assert_eq!(ranges(&set), [(20, 29), (30, 39)]);
+    assert!(said(&set)[0].contains("from 1 to 9 spans lost markers"), "{:?}", set.diagnostics);
+    assert_eq!(ranges(&around(&again, &[loss(Some(3), 9, 20)])).len(), 3, "between the intervals");
+    assert_eq!(ranges(&around(&again, &[loss(Some(3), 0, 40)])).len(), 0, "all through");
+}
+
 fn any_mark() -> impl Strategy<Value = Mark> {
     (any::<bool>(), prop::option::of(0u8..4), 0u64..40, 0i32..3).prop_map(|(is_begin, key, at, tid)| {
         let key = key.map(|key| key.to_string());
@@ -185,6 +256,27 @@ proptest! {
         let negative = said(&set).iter().filter(|what| what.contains("before it begins")).count();
         prop_assert_eq!(2 * set.intervals.len() + set.diagnostics.len() + negative, count);
         prop_assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
+    }
+
+    /// The survivors of nested pairs: an interval that comes of them is one that the program marked.
+    #[test]
+    fn losses_never_make_an_interval(depths in prop::collection::vec(0u8..3, 1..40), lost in 0usize..60, many in 1usize..20) {
+        let (mut marks, mut open, mut made) = (Vec::new(), Vec::new(), HashSet::new());
+        for depth in depths {
+            while open.len() > usize::from(depth) {
+                let (start, stop): (u64, u64) = (open.pop().expect("is open"), marks.len() as u64);
+                made.insert((start, stop));
+                marks.push(end(None, stop, 1));
+            }
+            open.push(marks.len() as u64);
+            marks.push(begin(None, marks.len() as u64, 1));
+        }
+        let lost = lost.min(marks.len() - 1)..(lost + many).min(marks.len());
+        let gap = loss(Some(1), lost.start as u64, lost.end.max(lost.start + 1) as u64 - 1);
+        let gone: Vec<Mark> = marks.drain(lost).collect();
+        let losses = if gone.is_empty() { Vec::new() } else { vec![gap] };
+        let set = pair_around(marks, losses, Findings::new());
+        prop_assert!(ranges(&set).iter().all(|range| made.contains(range)), "{:?} of {made:?}", ranges(&set));
     }
 
     #[test]

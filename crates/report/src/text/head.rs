@@ -46,6 +46,7 @@ pub(super) fn selection(report: &Report, style: Style) -> Vec<String> {
     };
     let chosen = format!("{}: {}", report.selection.selected, report.selection.rule);
     let mut lines = fact("population", &figures, Ink::Dim, style);
+    lines.extend(fact("losses", &population.losses(), Ink::Yellow, style));
     lines.extend(fact("selected", &chosen, Ink::Dim, style));
     lines
 }

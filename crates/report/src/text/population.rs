@@ -19,6 +19,7 @@ pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style
     let share = if share.is_empty() { share } else { format!("{share}; the figures are of all") };
     let count = units::noted(&population.count.to_string(), &share);
     let mut lines = fact("intervals", &count, Ink::Dim, style);
+    lines.extend(fact("losses", &population.losses(), Ink::Yellow, style));
     if population.count == 0 {
         return lines;
     }

@@ -13,6 +13,31 @@ fn an_empty_report_is_text_too() {
     assert!(render_stat_text(&Report::default(), &style).contains("intervals"));
 }
 
+/// In every format, with the population.
+#[test]
+fn lost_markers_stand_with_the_population() {
+    let lost_markers = Some(crate::LostMarkers { lost: 704_268, made: 2_000_000 });
+    let population =
+        crate::PopulationSummary { count: 1, lost_markers, ..crate::PopulationSummary::default() };
+    let report = Report { population, ..Report::default() };
+    let style = Style { width: 160, color: false, unicode: true };
+    let sentence = "704,268 of 2,000,000 markers were lost: percentiles are of the survivors";
+    for text in [
+        render_text(&report, &style),
+        render_stat_text(&report, &style),
+        crate::render_markdown(&report),
+        crate::render_html(&report),
+    ] {
+        assert!(text.contains(sentence), "{text}");
+    }
+    let none = Report::default();
+    assert!(!render_stat_text(&none, &style).contains("lost"));
+    let json: serde_json::Value = serde_json::from_str(&crate::render_stat_json(&report)).expect("JSON");
+    assert_eq!(json["population"]["lost_markers"], serde_json::json!({"lost": 704_268, "made": 2_000_000}));
+    let json: serde_json::Value = serde_json::from_str(&crate::render_stat_json(&none)).expect("JSON");
+    assert!(json["population"]["lost_markers"].is_null());
+}
+
 /// An interrupt is no thread; and who had the thread that an interval queued for ended no wait.
 #[test]
 fn it_is_said_whose_time_passed_meanwhile() {

@@ -1,5 +1,11 @@
 use super::*;
 
+#[test]
+fn counts_are_grouped_by_thousands() {
+    let all = [0, 999, 1000, 704_268, 2_000_000, u64::MAX].map(grouped);
+    assert_eq!(all, ["0", "999", "1,000", "704,268", "2,000,000", "18,446,744,073,709,551,615"]);
+}
+
 const NS: TimeUnit = TimeUnit::Nanoseconds;
 
 #[test]

@@ -14,12 +14,12 @@ int main(int count, char **arguments)
     pthread_t thread;
     if (count != 2 || tailtrace_open(arguments[1]) != 0 || tailtrace_open(arguments[1]) != EALREADY)
         return 1;
-    tailtrace_begin("a, \"quoted\" label", 7);
-    tailtrace_stage("a, \"quoted\" label", 7, "parse");
-    tailtrace_counter("a, \"quoted\" label", 7, "bytes", -512);
+    tailtrace_begin("a, \"quoted\"\nlabel", 7);
+    tailtrace_stage("a, \"quoted\"\nlabel", 7, "parse");
+    tailtrace_counter("a, \"quoted\"\nlabel", 7, "bytes", -512);
     tailtrace_begin("inner", TAILTRACE_NO_KEY);
     tailtrace_end("inner", TAILTRACE_NO_KEY);
-    tailtrace_publish("a, \"quoted\" label", 7);
+    tailtrace_publish("a, \"quoted\"\nlabel", 7);
     if (pthread_create(&thread, NULL, on_another_thread, NULL) != 0 || pthread_join(thread, NULL) != 0)
         return 1;
     return 0; /* exit() closes the file */

@@ -2,4 +2,4 @@
 
 void other_file(void);
 
-void other_file(void) { tailtrace_end("a, \"quoted\" label", 7); }
+void other_file(void) { tailtrace_end("a, \"quoted\"\nlabel", 7); }
