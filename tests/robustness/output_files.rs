@@ -142,7 +142,7 @@ fn an_output_that_is_an_input_is_refused() {
         for out in [&input, &soft, &hard] {
             for words in OF_FILES.iter().filter(|words| !words.starts_with("generate")) {
                 // An archive's name has an ending; a folder is refused as it is there.
-                let words = format!("{words}").replacen(' ', " -k vmlinux --kallsyms kallsyms ", 1);
+                let words = words.replacen(' ', " -k vmlinux --kallsyms kallsyms ", 1);
                 let output = copied.run(&words, out);
                 let why = if words.starts_with("bundle") { "" } else { "is an input of this command" };
                 let what = format!("{words} {}", out.display());

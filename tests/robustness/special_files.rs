@@ -26,9 +26,12 @@ const PLACES: [(&str, &str); 9] = [
     ("slice -i folder --symfs root --intervals intervals.csv --top 1 -o out", "folder/kcore_dir/kallsyms"),
 ];
 
+/// What it is, and what lays it at a path.
+type Kind = (&'static str, fn(&Path));
+
 #[test]
 fn special_files_are_refused_by_type() {
-    let kinds: [(&str, fn(&Path)); 5] = [
+    let kinds: [Kind; 5] = [
         ("a FIFO", make_fifo),
         ("an endless device", |path| symlink("/dev/zero", path).expect("linked")),
         ("the kernel's messages", |path| symlink("/proc/kmsg", path).expect("linked")),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use analysis::output::write_file;
+use analysis::output::{Kind, check, write_file};
 use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
 use clap_mangen::Man;
@@ -31,7 +31,10 @@ pub(super) fn run(args: &GenerateArgs) -> Result<Outcome> {
             SchemaOf::Diff => report::difference_schema(),
             SchemaOf::Machine => report::schema_of::<perfdata::Machine>(),
         })?,
-        Generated::Header { output: Some(path) } => write_file(path, marks::HEADER.as_bytes())?,
+        Generated::Header { output: Some(path) } => {
+            check(path, Kind::File, &[])?;
+            write_file(path, marks::HEADER.as_bytes())?;
+        }
         Generated::Header { output: None } => output::print_result(marks::HEADER)?,
     }
     Ok(Outcome::Reported)

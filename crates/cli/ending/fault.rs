@@ -141,7 +141,7 @@ fn answer(report: [u8; REPORT_SIZE], give_back: fn()) {
     }
 }
 
-/// The file that is mapped at `address`, by proc_pid_maps(5).
+/// The file that is mapped at `address`, as `/proc/self/maps` lists it.
 fn file_at(address: u64) -> Option<String> {
     let maps = fs::read("/proc/self/maps").ok()?;
     let holds = |line: &[u8]| {

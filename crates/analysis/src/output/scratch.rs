@@ -37,7 +37,7 @@ pub(crate) struct Scratch {
     entry: Option<Entry>,
     path: PathBuf,
     /// Open as long as the entry is in use.
-    _lock: File,
+    lock: File,
 }
 
 enum Entry {
@@ -70,11 +70,10 @@ impl Scratch {
     /// What the operating system says.
     pub(super) fn file(folder: &Path, prefix: &OsStr, mode: u32) -> io::Result<(Scratch, File)> {
         let scratch = Scratch::locked(folder, prefix, || {
-            let made = builder(prefix, mode).tempfile_in(folder)?;
-            let (file, path) = made.into_parts();
+            let (file, path) = builder(prefix, mode).tempfile_in(folder)?.into_parts();
             Ok((Entry::File(path), file))
         })?;
-        let file = scratch._lock.try_clone()?;
+        let file = scratch.lock.try_clone()?;
         Ok((scratch, file))
     }
 
@@ -84,9 +83,9 @@ impl Scratch {
     /// What the operating system says.
     pub(crate) fn folder(folder: &Path, prefix: &OsStr, mode: u32) -> io::Result<Scratch> {
         Scratch::locked(folder, prefix, || {
-            let made = builder(prefix, mode).tempdir_in(folder)?;
-            let opened = File::open(made.path())?;
-            Ok((Entry::Folder(made), opened))
+            let folder = builder(prefix, mode).tempdir_in(folder)?;
+            let opened = File::open(folder.path())?;
+            Ok((Entry::Folder(folder), opened))
         })
     }
 
@@ -107,7 +106,7 @@ impl Scratch {
             if !is_taken && is_same(&fs::symlink_metadata(entry.path()), &file.metadata()) {
                 let path = entry.path().to_owned();
                 live.paths.insert(path.clone());
-                return Ok(Scratch { entry: Some(entry), path, _lock: file });
+                return Ok(Scratch { entry: Some(entry), path, lock: file });
             }
         }
         Err(io::Error::other("every temporary name is taken away by another process"))

@@ -98,17 +98,15 @@ impl Slice {
     /// # Errors
     /// Where something is there that is not replaced, or what the operating system says, with the path.
     pub fn write(&self, path: &Path) -> Result<()> {
-        match &self.kernel {
-            Some(kernel) => self.write_directory(path, kernel).map_err(output::unwritable(path)),
-            None => {
-                let machine = Machine::place(path);
-                // Another capture's would be taken for the slice's.
-                if self.machine.is_none() && machine.exists() {
-                    return Err(Error::Exists(machine));
-                }
-                self.write_files(path, &machine).map_err(output::unwritable(path))
-            }
+        if let Some(kernel) = &self.kernel {
+            return self.write_directory(path, kernel).map_err(output::unwritable(path));
         }
+        let machine = Machine::place(path);
+        // Another capture's would be taken for the slice's.
+        if self.machine.is_none() && machine.exists() {
+            return Err(Error::Exists(machine));
+        }
+        self.write_files(path, &machine).map_err(output::unwritable(path))
     }
 
     fn write_files(&self, path: &Path, machine: &Path) -> io::Result<()> {
