@@ -287,6 +287,7 @@ fn a_file_that_cannot_be_one_is_an_error() {
     assert_eq!(opened("/nonexistent/x.marks"), Some(2), "ENOENT");
     assert_eq!(opened("/proc/self/fd/1"), Some(29), "ESPIPE: the standard output is a pipe");
     assert_eq!(opened("/dev/full"), Some(28), "ENOSPC");
+    assert_eq!(opened("/dev/null"), Some(0));
 }
 
 /// The writing thread blocks what can be blocked but for the C library's own signals, and leaves its creator's CPUs and class.
