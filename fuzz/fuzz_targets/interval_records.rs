@@ -11,7 +11,8 @@ const RECORD: usize = 24;
 
 fn read(records: &[u8]) -> IntervalSet {
     let file = [LINE, records].concat();
-    let set = read_intervals(Path::new("fuzz"), file.as_slice(), &Clocks::default()).expect("a usable first line");
+    let set =
+        read_intervals(Path::new("fuzz"), file.as_slice(), &Clocks::default()).expect("a usable first line");
     assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
     assert!(set.intervals.windows(2).all(|two| two[0].range.start <= two[1].range.start));
     assert!(set.losses.kept <= (records.len() / RECORD) as u64);

@@ -1,7 +1,7 @@
-//! Any marks: none is lost, none is used twice.
+//! Any marks, and losses among them: none is lost in pairing, none is used twice.
 #![no_main]
 
-use intervals::pairing::{Mark, MarkKind, pair};
+use intervals::pairing::{Loss, Mark, MarkKind, pair_around};
 use intervals::{Findings, KEPT_PER_KIND, Origin};
 use libfuzzer_sys::fuzz_target;
 use model::{Cpu, ThreadId, Tsc};
@@ -23,14 +23,22 @@ fuzz_target!(|input: Vec<(u8, u8, u16, Option<u8>)>| {
         counters: Vec::new(),
         origin: Origin::Line(at.into()),
     };
-    let marks: Vec<Mark> = input.iter().map(mark).collect();
+    // The last id stands for markers that are missing.
+    let (gaps, made): (Vec<_>, Vec<_>) = input.into_iter().partition(|&(.., id)| id == Some(u8::MAX));
+    let loss = |gap: &(u8, u8, u16, Option<u8>)| {
+        let Mark { at, thread, .. } = mark(gap);
+        Loss { thread, first: at, last: Tsc(at.0 + u64::from(gap.1)) }
+    };
+    let losses: Vec<Loss> = gaps.iter().map(loss).collect();
+    let marks: Vec<Mark> = made.iter().map(mark).collect();
     let edges = marks.iter().filter(|mark| matches!(mark.kind, MarkKind::Begin | MarkKind::End)).count();
-    let set = pair(marks, Findings::new());
+    let set = pair_around(marks, losses, Findings::new());
     assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
     if (set.diagnostics.len() as u64) < KEPT_PER_KIND {
         let of =
             |what: &str| set.diagnostics.iter().filter(|diagnostic| diagnostic.what.contains(what)).count();
-        let left_over = of("begin of ") + of("end of ") + 2 * (of("before it begins") + of("occurs twice"));
+        let left_out = of("before it begins") + of("occurs twice") + of("spans lost markers");
+        let left_over = of("begin of ") + of("end of ") + 2 * left_out;
         assert_eq!(2 * set.intervals.len() + left_over, edges);
     }
 });

@@ -86,6 +86,11 @@ impl Counts {
         self.damaged += 1;
     }
 
+    /// Whether threads that the file does not name may have lost marks at any time.
+    pub(crate) fn are_anywhere(&self) -> bool {
+        self.totals[Reason::NoBuffer as usize] > 0
+    }
+
     /// The sums, with a diagnostic for each reason.
     pub(crate) fn finish(self, findings: &mut Findings) -> MarkLosses {
         let mut lost = 0u64;

@@ -3,8 +3,9 @@
 //! Input: marks in any order. Output: intervals, and a diagnostic for each mark that is left over: every begin and end
 //! is in exactly one of the two. With a key, the end of a label and key ends its open begin on whatever thread; without,
 //! the innermost open begin of its label on its own thread. Marks are sorted by time first; equal times keep their order.
-//! Where marks are known to be missing, nothing is paired that they make doubtful ([`losses`]).
+//! Where marks are known to be missing, nothing is paired that they make doubtful (`losses.rs`).
 
+mod ids;
 mod losses;
 
 use std::collections::hash_map::Entry;
@@ -296,7 +297,7 @@ impl Pairing {
             self.left_over("ends without begin", &end, END_ALONE);
         }
         self.leave_out_doubtful();
-        let intervals = number(self.done, stated, &mut self.findings);
+        let intervals = ids::number(self.done, stated, &mut self.findings);
         self.findings.into_set(intervals)
     }
 
@@ -379,36 +380,6 @@ fn name(mark: &Mark) -> String {
         Some(key) => format!("{:?} with key {key:?}", mark.label),
         None => format!("{:?}", mark.label),
     }
-}
-
-/// Gives ids: the stated ones, and to the others their number in order of the begins, or the next number that is free.
-/// A stated id that occurs twice is dropped the second time.
-fn number(mut done: Vec<Done>, stated: Vec<Interval>, findings: &mut Findings) -> Vec<Interval> {
-    done.sort_by_key(|Done { interval, .. }| (interval.range.start, interval.range.stop));
-    let mut intervals = stated;
-    let mut taken: HashSet<u64> = intervals.iter().map(|interval| interval.id.0).collect();
-    taken.reserve(done.len());
-    let (with_id, without): (Vec<_>, Vec<_>) = done.into_iter().partition(|done| done.id.is_some());
-    for Done { id, mut interval, .. } in with_id {
-        interval.id = IntervalId(id.unwrap_or_default());
-        if taken.insert(interval.id.0) {
-            intervals.push(interval);
-        } else {
-            findings.add(Severity::Error, "duplicate ids", Origin::Unknown, || {
-                let start = interval.range.start.0;
-                format!("id {} occurs twice: the interval that starts at {start} is left out", interval.id)
-            });
-        }
-    }
-    let mut next = 0;
-    for Done { mut interval, .. } in without {
-        while !taken.insert(next) {
-            next += 1;
-        }
-        interval.id = IntervalId(next);
-        intervals.push(interval);
-    }
-    intervals
 }
 
 #[cfg(test)]

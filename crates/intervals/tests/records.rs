@@ -92,13 +92,13 @@ fn pairs_of_ptwrites_are_the_rows_of_the_csv() {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn ticks_low(interval: &Interval) -> u64 {
     interval
         .counters
         .iter()
         .find(|counter| counter.name == "ticks_low")
-        .map_or(0, |counter| counter.value as u64)
+        .and_then(|counter| u64::try_from(counter.value.as_whole()?).ok())
+        .unwrap_or(0)
 }
 
 #[test]

@@ -305,6 +305,7 @@ static inline long tailtrace_call(long number, long first, long second, long thi
 enum {
     tailtrace_sys_read = 0,
     tailtrace_sys_close = 3,
+    tailtrace_sys_lseek = 8,
     tailtrace_sys_mmap = 9,
     tailtrace_sys_sigprocmask = 14,
     tailtrace_sys_pwrite = 18,
@@ -420,7 +421,7 @@ TAILTRACE_SHARED struct tailtrace_ring *tailtrace_thread(void)
         ring->tid = (int)tailtrace_call(tailtrace_sys_gettid, 0, 0, 0, 0, 0, 0);
         tailtrace_call(tailtrace_sys_prctl, 16 /* PR_GET_NAME */, TAILTRACE_AT(ring->comm), 0, 0, 0, 0);
         __atomic_store_n(&ring->state, tailtrace_used, __ATOMIC_RELEASE);
-        /* The C libraries allocate memory for later keys, which is not for handlers: the writer will see that the thread is gone. */
+        /* For later keys the C libraries allocate memory, which is not for handlers: the writer will see that the thread ended. */
         if (program->thread_end < 32)
             pthread_setspecific(program->thread_end, ring);
         tailtrace_ring_ = ring;
@@ -543,7 +544,8 @@ TAILTRACE_SHARED int tailtrace_read_text_(uint64_t address, char *bytes, size_t 
     remote[1] = first;
     remote[2] = address + first;
     remote[3] = size - first;
-    long length = tailtrace_call(tailtrace_sys_vm_readv, tailtrace_program_.pid, TAILTRACE_AT(local), 1, TAILTRACE_AT(remote), 2, 0);
+    long length =
+        tailtrace_call(tailtrace_sys_vm_readv, tailtrace_program_.pid, TAILTRACE_AT(local), 1, TAILTRACE_AT(remote), 2, 0);
     if (length == -EFAULT || address == 0)
         return -1;
     if (length < 0) { /* not permitted here: trust the program */
@@ -593,7 +595,8 @@ static inline void tailtrace_put_thread(const struct tailtrace_ring *ring)
     if (program->current != ring || program->since_thread >= 256) {
         uint64_t name[2];
         memcpy(name, ring->comm, sizeof name); /* 15 bytes at most, and the 0 that ends them */
-        tailtrace_put((uint64_t)(uint32_t)ring->tid << 32 | (uint32_t)program->pid, name[0], name[1] << 8 >> 8, tailtrace_k_thread);
+        uint64_t ids = (uint64_t)(uint32_t)ring->tid << 32 | (uint32_t)program->pid;
+        tailtrace_put(ids, name[0], name[1] << 8 >> 8, tailtrace_k_thread);
         program->current = ring;
         program->since_thread = 0;
     }
@@ -635,7 +638,8 @@ static inline void tailtrace_put_mark(const struct tailtrace_ring *ring, const s
 /* Adds what a thread dropped since it was last counted. */
 static inline void tailtrace_count_lost(struct tailtrace_ring *ring)
 {
-    uint64_t full = __atomic_load_n(&ring->full, __ATOMIC_RELAXED), handlers = __atomic_load_n(&ring->handlers, __ATOMIC_RELAXED);
+    uint64_t full = __atomic_load_n(&ring->full, __ATOMIC_RELAXED);
+    uint64_t handlers = __atomic_load_n(&ring->handlers, __ATOMIC_RELAXED);
     if (full != ring->full_counted)
         tailtrace_count(tailtrace_n_full, full - ring->full_counted);
     if (handlers != ring->handlers_counted)
@@ -873,7 +877,8 @@ TAILTRACE_SHARED void tailtrace_settle_(void)
     struct tailtrace_program *program = &tailtrace_program_;
     struct tailtrace_ring *ring;
     for (ring = __atomic_load_n(&program->rings, __ATOMIC_ACQUIRE); ring != NULL; ring = ring->next) {
-        uint64_t full = __atomic_load_n(&ring->full, __ATOMIC_RELAXED), handlers = __atomic_load_n(&ring->handlers, __ATOMIC_RELAXED);
+        uint64_t full = __atomic_load_n(&ring->full, __ATOMIC_RELAXED);
+        uint64_t handlers = __atomic_load_n(&ring->handlers, __ATOMIC_RELAXED);
         uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), tail = ring->tail;
         uint64_t late = full - ring->full_counted + (handlers - ring->handlers_counted);
         while (tail != head) {
@@ -888,6 +893,7 @@ TAILTRACE_SHARED void tailtrace_settle_(void)
     }
     if (program->has_file) {
         tailtrace_put_totals_(1);
+        tailtrace_call(tailtrace_sys_flock, program->fd, 8 /* LOCK_UN */, 0, 0, 0, 0); /* even if a child has it open still */
         tailtrace_call(tailtrace_sys_close, program->fd, 0, 0, 0, 0, 0);
     }
     program->has_file = 0;
@@ -956,13 +962,14 @@ TAILTRACE_SHARED void tailtrace_in_child_(void)
 TAILTRACE_SHARED int tailtrace_create_(const char *path)
 {
     struct tailtrace_program *program = &tailtrace_program_;
-    long fd = tailtrace_call(tailtrace_sys_openat, -100 /* AT_FDCWD */, TAILTRACE_AT(path), O_WRONLY | O_CREAT | TAILTRACE_O_CLOEXEC,
-                             0644, 0, 0);
+    long fd = tailtrace_call(tailtrace_sys_openat, -100 /* AT_FDCWD */, TAILTRACE_AT(path),
+                             O_WRONLY | O_CREAT | TAILTRACE_O_CLOEXEC, 0644, 0, 0);
     int error = fd < 0 ? (int)-fd : 0;
     if (error != 0)
         return error;
-    /* One program writes one file; a second one must not cut it off. */
-    if (tailtrace_call(tailtrace_sys_flock, fd, 2 | 4 /* LOCK_EX | LOCK_NB */, 0, 0, 0, 0) == -EWOULDBLOCK)
+    /* One program writes one file; a second one must not cut it off. Devices, which have no size, are for all. */
+    if (tailtrace_call(tailtrace_sys_flock, fd, 2 | 4 /* LOCK_EX | LOCK_NB */, 0, 0, 0, 0) == -EWOULDBLOCK &&
+        tailtrace_call(tailtrace_sys_lseek, fd, 0, 2 /* SEEK_END */, 0, 0, 0) > 0)
         error = EBUSY;
     program->fd = (int)fd;
     program->has_file = error == 0;

@@ -287,6 +287,7 @@ fn a_file_that_cannot_be_one_is_an_error() {
     assert_eq!(opened("/nonexistent/x.marks"), Some(2), "ENOENT");
     assert_eq!(opened("/proc/self/fd/1"), Some(29), "ESPIPE: the standard output is a pipe");
     assert_eq!(opened("/dev/full"), Some(28), "ENOSPC");
+    assert_eq!(opened("/dev/null"), Some(0));
 }
 
 /// The writing thread blocks what can be blocked but for the C library's own signals, and leaves its creator's CPUs and class.
@@ -364,7 +365,12 @@ fn a_hundred_million_marks() {
     let file = folder.path().join("load.marks");
     let program = program(GNU, "load", folder.path());
     let sums = |arguments: &[&str]| {
-        let output = Command::new(&program).arg(&file).args(arguments).output().unwrap();
+        let mut command = Command::new(&program);
+        if arguments.contains(&"fifo") {
+            // The pollers are pinned to the others after the file is opened.
+            command.env("TAILTRACE_WRITER_CPUS", "0");
+        }
+        let output = command.arg(&file).args(arguments).output().unwrap();
         if output.status.code() == Some(77) {
             eprintln!("left out: {arguments:?}: SCHED_FIFO is not permitted here");
             return None;
@@ -380,8 +386,8 @@ fn a_hundred_million_marks() {
     sums(&["32", "1562500", "100", "storm"]);
     let cpus = std::thread::available_parallelism().unwrap().get();
     if cpus > 1 {
-        // A million marks a second of each.
-        let free = sums(&[&(cpus - 1).to_string(), "5000000", "1000", "fifo"]);
+        // Some two million marks a second of each.
+        let free = sums(&[&(cpus - 1).min(8).to_string(), "5000000", "3000", "fifo"]);
         assert!(free.is_none_or(|totals| totals[1..].iter().sum::<u64>() == 0), "{free:?}");
     }
     sums(&[&cpus.to_string(), "5000000", "100", "fifo-everywhere"]);

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use model::{Interval, Severity, Tsc, TscRange};
+use model::{Interval, Severity, ThreadId, Tsc, TscRange};
 
 use crate::clock::{Clock, ClockPair, Clocks, Join};
 use crate::error::Error;
@@ -129,6 +129,11 @@ impl Draft {
                 let what = format!("interval {}", interval.id);
                 outside_pairs(&what, &join, Origin::Line(line), &mut findings);
             }
+        }
+        if self.losses.are_anywhere() {
+            // Of no thread that has marks here: it concerns what is paired across threads.
+            let thread = Some(ThreadId::new(-1, -1));
+            self.lost.push(Loss { thread, first: Tsc(0), last: Tsc(u64::MAX) });
         }
         let losses = self.losses.finish(&mut findings);
         if self.marks.is_empty() {

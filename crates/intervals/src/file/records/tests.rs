@@ -195,6 +195,21 @@ fn what_could_not_be_written_was_of_any_thread() {
     assert_eq!(ranges(&set), [(6, 8)]);
 }
 
+/// A thread without a buffer: its markers may have been anywhere, so keys that are used again prove nothing.
+#[test]
+fn losses_without_a_time_concern_keys_that_are_used_again() {
+    let read = |lost| {
+        let pair =
+            |written: Written, key, at| written.put(kind::BEGIN, at, key, 7).put(kind::END, at + 1, key, 7);
+        let begun =
+            Written::new().put(kind::TOTAL, lost, 1, 3).text(7, b"order").text(8, b"other").thread(120);
+        let twice = pair(pair(pair(begun, 1, 10), 1, 20), NO_KEY, 30);
+        ranges(&twice.put(kind::BEGIN, 40, 1, 8).put(kind::END, 41, 1, 8).read())
+    };
+    assert_eq!(read(0), [(10, 11), (20, 21), (30, 31), (40, 41)]);
+    assert_eq!(read(2), [(30, 31), (40, 41)]);
+}
+
 /// Cut after any byte: what is whole before it is read as it is, and nothing else.
 #[test]
 fn a_file_that_is_cut_off_is_read_to_its_end() {
