@@ -22,14 +22,9 @@ const RANDOM: usize = 6;
 /// Another run may take a new entry for one that was left, in the moment before it is locked: then there is a new one.
 const ATTEMPTS: usize = 16;
 
-/// What this process has.
-struct Live {
-    paths: BTreeSet<PathBuf>,
-    /// Nothing new is made.
-    is_ending: bool,
-}
-
-static LIVE: Mutex<Live> = Mutex::new(Live { paths: BTreeSet::new(), is_ending: false });
+/// What this process has. Locked for ever once it ends by a signal: other threads then wait where they would make something, give it
+/// its name, or report that it is gone.
+static LIVE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A file or folder that goes when this is dropped, unless it gets a name before.
 pub(crate) struct Scratch {
@@ -97,15 +92,12 @@ impl Scratch {
         remove_left(folder, prefix);
         for _ in 0..ATTEMPTS {
             let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-            if live.is_ending {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
             let (entry, file) = make()?;
             // A file system without locks has no run that could take this one for left.
             let is_taken = flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
             if !is_taken && is_same(&fs::symlink_metadata(entry.path()), &file.metadata()) {
                 let path = entry.path().to_owned();
-                live.paths.insert(path.clone());
+                live.insert(path.clone());
                 return Ok(Scratch { entry: Some(entry), path, lock: file });
             }
         }
@@ -129,7 +121,7 @@ impl Scratch {
             Entry::Folder(_) => rename_to_nothing(&self.path, to),
         };
         if renamed.is_ok() {
-            live.paths.remove(&self.path);
+            live.remove(&self.path);
             entry.keep();
         } else {
             drop(live);
@@ -142,8 +134,9 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some(entry) = self.entry.take() {
+            let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
             drop(entry);
-            LIVE.lock().unwrap_or_else(PoisonError::into_inner).paths.remove(&self.path);
+            live.remove(&self.path);
         }
     }
 }
@@ -199,11 +192,10 @@ fn remove_unlocked(path: &Path) -> Option<()> {
     if found.is_dir() { fs::remove_dir_all(path).ok() } else { fs::remove_file(path).ok() }
 }
 
-/// Removes what is unfinished, for a process that is about to end by a signal; nothing new is made from then on.
+/// Removes what is unfinished, for a process that ends by a signal right after that: threads that write outputs wait from then on.
 pub fn remove_unfinished() {
     let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-    live.is_ending = true;
-    for path in std::mem::take(&mut live.paths) {
+    for path in std::mem::take(&mut *live) {
         // Another thread may still write into a folder.
         for _ in 0..ATTEMPTS {
             let gone = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -212,4 +204,5 @@ pub fn remove_unfinished() {
             }
         }
     }
+    std::mem::forget(live);
 }
