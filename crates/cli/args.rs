@@ -295,7 +295,7 @@ pub(crate) struct CodeArgs {
     // The group of the options that name intervals is called `source`, too.
     #[arg(id = "source directory", long = "source", value_name = "DIR")]
     pub(crate) source: Option<PathBuf>,
-    /// Ask the servers of DEBUGINFOD_URLS even for a bundle; for a capture they are asked anyway.
+    /// Ask the servers of `DEBUGINFOD_URLS` even for a bundle; for a capture they are asked anyway.
     #[arg(long)]
     pub(crate) debuginfod: bool,
 }

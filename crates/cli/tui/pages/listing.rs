@@ -166,8 +166,8 @@ fn source(
     (pid, at): (Pid, Tsc),
     executed: &BTreeSet<u64>,
 ) -> Result<Vec<SourceLine>, String> {
-    let placed = frames.iter().find_map(|frame| Some((frame.file.clone()?, frame.line?)));
-    let (file, line) = placed.ok_or("the code has no line table here: build with -g")?;
+    let innermost = frames.iter().find_map(|frame| Some((frame.file.clone()?, frame.line?)));
+    let (file, line) = innermost.ok_or("the code has no line table here: build with -g")?;
     let first_executed = executed.first().copied().unwrap_or_default();
     let verified = capture.images().has_verified_lines(pid, first_executed, at);
     let text = places
