@@ -98,7 +98,7 @@ fn ticks_low(interval: &Interval) -> u64 {
         .counters
         .iter()
         .find(|counter| counter.name == "ticks_low")
-        .map_or(0, |counter| counter.value as u64)
+        .map_or(0, |counter| counter.value.as_f64() as u64)
 }
 
 #[test]
