@@ -221,29 +221,29 @@ fn every_command_ends_well() {
     let paths = [&capture.perf_data, &capture.symfs, &path].map(|path| path.to_string_lossy().into_owned());
     let [perf_data, symfs, intervals] = &paths;
     let out = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let page = out("page.html");
-    let outputs = ["slice", "bundle", "csv", "folded", "firefox", "perfetto"].map(&out);
-    let [slice, bundle, csv, folded, firefox, perfetto] = &outputs;
-    // The first of each extreme has an even id.
-    for (command, more) in [
-        ("stat", &[][..]),
-        ("stat --format json", &[][..]),
-        ("explain --id 0 --top 1", &["--html", &page][..]),
-        ("explain --id 4 --format markdown", &[][..]),
-        ("explain --id 0,2,4,6,8,10,12,14 --format json", &[][..]),
-        ("slice --id 4", &["-o", slice][..]),
-        ("bundle --id 0", &["-o", bundle][..]),
-        ("export --id 2 --to csv", &["-o", csv][..]),
-        ("export --id 4 --to folded", &["-o", folded][..]),
-        ("export --id 8 --to firefox", &["-o", firefox][..]),
-        ("export --id 0 --to perfetto", &["-o", perfetto][..]),
+    // The first of each extreme has an even id; what is written has a name.
+    for (command, option, name) in [
+        ("stat", "", ""),
+        ("stat --format json", "", ""),
+        ("explain --id 0", "--html", "page.html"),
+        ("explain --id 4 --format markdown", "", ""),
+        ("explain --id 0,2,4,6,8,10,12,14 --format json", "", ""),
+        ("slice --id 4", "-o", "slice"),
+        ("bundle --id 0", "-o", "bundle"),
+        ("export --id 2 --to csv", "-o", "segments.csv"),
+        ("export --id 4 --to folded", "-o", "stacks"),
+        ("export --id 8 --to firefox", "-o", "profile.json"),
+        ("export --id 0 --to perfetto", "-o", "trace"),
     ] {
+        let written = out(name);
         let mut words: Vec<&str> = command.split(' ').collect();
         words.extend(["-i", perf_data, "--symfs", symfs, "--intervals", intervals]);
         if !command.starts_with("stat") {
             words.extend(["--baselines", "1"]);
         }
-        words.extend(more);
+        if !name.is_empty() {
+            words.extend([option, &*written]);
+        }
         Ending::of(command, &words).ends_with(0, "");
     }
     let sound = out("sound.csv");
@@ -251,8 +251,8 @@ fn every_command_ends_well() {
     let words =
         ["diff", perf_data, perf_data, "--symfs", symfs, "--intervals", &sound, "--intervals-b", intervals];
     Ending::of("diff", &[&words[..], &["--top", "1", "--baselines", "1"]].concat()).ends_with(0, "");
-    Ending::of("slice again", &["explain", "-i", slice, "--symfs", symfs]).ends_with(0, "");
-    Ending::of("bundle again", &["explain", bundle]).ends_with(0, "");
+    Ending::of("slice again", &["explain", "-i", &out("slice"), "--symfs", symfs]).ends_with(0, "");
+    Ending::of("bundle again", &["explain", &out("bundle")]).ends_with(0, "");
 }
 
 /// Each of them has all waits of the recording.

@@ -78,13 +78,12 @@ fn a_slice_and_a_bundle_refuse_them_too() {
     };
     let (slice, bundle) = (made("slice"), made("bundle"));
     let symfs = capture.symfs.to_string_lossy();
-    for command in ["stat", "explain"] {
+    for (command, code) in [("stat", 0), ("explain", 1)] {
         let words = [command, "-i", &slice, "--symfs", &symfs, "--intervals"];
         let refused = [&words[..], &[&*other]].concat();
         Ending::of("slice", &refused).fails_in_one_line("0 of 2 intervals lie in the recording");
         let other = [&words[..], &[&*elsewhere]].concat();
-        Ending::of("slice", &other)
-            .ends_with(if command == "stat" { 0 } else { 1 }, "this capture is a slice");
+        Ending::of("slice", &other).ends_with(code, "this capture is a slice");
     }
     Ending::of("bundle", &["explain", &bundle, "--intervals", &other])
         .fails_in_one_line("0 of 2 intervals lie in the recording");

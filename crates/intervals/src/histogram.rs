@@ -72,8 +72,9 @@ impl Histogram {
         let (mut from, mut done) = (shortest, 0);
         for number in 1..=MOST_BINS + 1 {
             let to = ((low * (step * number as f64).exp2()).ceil() as u64).max(from.saturating_add(1));
-            let behind =
-                if to > longest { sorted.len() } else { sorted.partition_point(|&value| value < to) };
+            // Beyond the last number there is no edge.
+            let is_last = to > longest || to == u64::MAX;
+            let behind = if is_last { sorted.len() } else { sorted.partition_point(|&value| value < to) };
             bins.push(Bin { from, to, count: (behind - done) as u64 });
             (from, done) = (to, behind);
             if done == sorted.len() {

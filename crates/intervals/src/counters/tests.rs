@@ -113,7 +113,7 @@ fn the_best_threshold_by_hand() {
     assert_eq!((split.slow_matched, split.slow, split.fast_matched, split.fast), (2, 2, 1, 3));
     assert!((split.separation() - 2.0 / 3.0).abs() < 1e-12);
     assert_eq!(best_split(&pairs, 1000), None, "nothing is slow");
-    assert_eq!(Split::best(&[(1.0, 1), (1.0, 100)], 50), None, "one value separates nothing");
+    assert_eq!(best_split(&[(1.0, 1), (1.0, 100)], 50), None, "one value separates nothing");
 }
 
 /// 40 counters of noise: without the correction two of them would look significant at 5 %.

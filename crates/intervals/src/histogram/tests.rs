@@ -91,3 +91,12 @@ proptest! {
         }
     }
 }
+
+/// Ticks of an interval from the counter's zero to its end.
+#[test]
+fn the_longest_duration_there_can_be_is_counted() {
+    let counted = |sorted: &[u64]| Histogram::of(sorted).bins.iter().map(|bin| bin.count).sum::<u64>();
+    assert_eq!(counted(&[0, 1_000, u64::MAX]), 3);
+    assert_eq!(counted(&[u64::MAX]), 1);
+    assert_eq!(counted(&[u64::MAX - 1, u64::MAX]), 2);
+}
