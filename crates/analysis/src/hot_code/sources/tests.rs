@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn places(code: Code) -> SourcePlaces {
-    SourcePlaces::of(&code)
+fn places(code: &Code) -> SourcePlaces {
+    SourcePlaces::of(code)
 }
 
 fn symfs(folder: &Path) -> Code {
@@ -20,13 +20,13 @@ fn a_line_is_read_from_where_the_table_says_or_below_symfs() {
     let file = folder.path().join("build/a.c");
     std::fs::create_dir_all(file.parent().expect("a parent")).expect("made");
     std::fs::write(&file, "int a;\n\tint b;  \n").expect("written");
-    let here = places(Code::default());
+    let here = places(&Code::default());
     assert_eq!(line(&here, &file, 2, true).as_deref(), Some("\tint b;"));
     assert_eq!(line(&here, &file, 3, true), None, "there is no third line");
     assert_eq!(line(&here, &file, 2, false), None, "anybody may have named it");
     let below = Path::new("/build/x/../a.c");
-    assert_eq!(line(&places(symfs(folder.path())), below, 1, true).as_deref(), Some("int a;"));
-    assert_eq!(line(&places(symfs(folder.path())), below, 1, false), None);
+    assert_eq!(line(&places(&symfs(folder.path())), below, 1, true).as_deref(), Some("int a;"));
+    assert_eq!(line(&places(&symfs(folder.path())), below, 1, false), None);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_directory_that_the_user_names_serves_for_every_table() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir_all(folder.path().join("src")).expect("made");
     std::fs::write(folder.path().join("src/a.c"), "int a;\n").expect("written");
-    let named = places(Code { source: Some(folder.path().to_owned()), ..Code::default() });
+    let named = places(&Code { source: Some(folder.path().to_owned()), ..Code::default() });
     for file in ["/src/a.c", "/build/app-1.2/src/a.c", "src/a.c"] {
         assert_eq!(line(&named, Path::new(file), 1, false).as_deref(), Some("int a;"), "{file}");
     }
@@ -48,7 +48,7 @@ fn a_bundles_table_names_nothing_of_this_machine() {
     std::fs::write(&file, "int a;\n").expect("written");
     for debuginfod in [false, true] {
         let code = Code { contained: true, debuginfod, ..Code::default() };
-        assert_eq!(line(&places(code), &file, 1, true), None);
+        assert_eq!(line(&places(&code), &file, 1, true), None);
     }
 }
 
@@ -57,10 +57,10 @@ fn what_is_no_source_is_not_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let secret = folder.path().join("secret.key");
     std::fs::write(&secret, "secret\n").expect("written");
-    let here = places(Code::default());
+    let here = places(&Code::default());
     assert_eq!(line(&here, &secret, 1, true), None);
     let above = Path::new("../../secret.c");
-    assert_eq!(line(&places(symfs(folder.path())), above, 1, true), None);
+    assert_eq!(line(&places(&symfs(folder.path())), above, 1, true), None);
     assert_eq!(line(&here, Path::new("/dev/zero.c"), 1, true), None);
 }
 

@@ -88,7 +88,7 @@ fn marks_of_every_kind() {
     assert_eq!(long.start_thread, Some(ThreadId::new(118, 120)));
     assert_eq!(long.stop_thread, Some(ThreadId::new(118, 121)));
     assert_eq!(long.stages, [Stage { name: "parse".to_owned(), start: Tsc(110) }]);
-    assert_eq!(long.counters, [Counter { name: "bytes".to_owned(), value: -512.0 }]);
+    assert_eq!(long.counters, [Counter { name: "bytes".to_owned(), value: (-512i64).into() }]);
     assert_eq!(long.publish, Some(Tsc(130)));
     assert_eq!((short.label.as_str(), ranges(&set)[1]), ("order", (140, 150)));
 }
