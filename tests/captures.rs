@@ -90,6 +90,14 @@ pub(crate) fn of_corpus(folder: &Path, name: &str) -> Capture {
     Capture::at(folder.join(name), "perf.data", "root")
 }
 
+/// Makes the folder `to` of the same files as `from`, by hard links: links by name are not followed in a copy of a kernel.
+pub(crate) fn share_folder(from: &Path, to: &Path) {
+    std::fs::create_dir(to).expect("made");
+    for entry in std::fs::read_dir(from).expect("a folder").map(|entry| entry.expect("an entry")) {
+        std::fs::hard_link(entry.path(), to.join(entry.file_name())).expect("linked");
+    }
+}
+
 /// Unpacks an archive into the test run's own folder, once.
 fn unpacked(archive: &Path, name: &'static str) -> PathBuf {
     static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();

@@ -8,7 +8,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use super::Ending;
-use crate::captures::{bundled, emulated, repository};
+use crate::captures::{bundled, emulated, repository, share_folder};
 
 /// Where `a.out` of the capture `single` is mapped: its first byte.
 const LOADED_AT: usize = 0x40_0000;
@@ -188,14 +188,9 @@ fn with_kcore(name: &str, replace: impl FnOnce(&Path, &Path)) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let sound = emulated("fault").perf_data;
     let kcore = folder.path().join("kcore_dir");
-    fs::create_dir(&kcore).expect("made");
     symlink(sound.join("data"), folder.path().join("data")).expect("linked");
-    for entry in fs::read_dir(sound.join("kcore_dir")).expect("kcore_dir is there") {
-        let entry = entry.expect("an entry");
-        if entry.file_name() != name {
-            symlink(entry.path(), kcore.join(entry.file_name())).expect("linked");
-        }
-    }
+    share_folder(&sound.join("kcore_dir"), &kcore);
+    fs::remove_file(kcore.join(name)).expect("it was there");
     replace(&sound.join("kcore_dir").join(name), &kcore.join(name));
     folder
 }

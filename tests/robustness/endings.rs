@@ -20,6 +20,23 @@ fn kills() -> u32 {
     std::env::var("TAILTRACE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(10)
 }
 
+/// The same command, which takes signals: what a script starts in the background begins with SIGINT ignored, and `nohup` ignores
+/// SIGHUP, and these tests may run so.
+fn taking_signals(command: &Command) -> Command {
+    let mut taking = Command::new("env");
+    taking.args(["--default-signal=HUP,INT,TERM", "--"]).arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        taking.current_dir(folder);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => taking.env(name, value),
+            None => taking.env_remove(name),
+        };
+    }
+    taking
+}
+
 /// A file, or the files of a folder, with their contents.
 fn contents(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     if path.is_file() {
@@ -112,8 +129,11 @@ fn end_all(with: Signal, check: impl Fn(&str, ExitStatus, Vec<OsString>)) {
             if is_replacing {
                 fs::write(&out, "old").expect("written");
             }
-            let mut process =
-                command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tailtrace runs");
+            let mut process = taking_signals(&command())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("tailtrace runs");
             moment.wait(&mut process, &out);
             signal(&process, with);
             let status = process.wait().expect("ends");
@@ -201,7 +221,7 @@ fn a_bundle_is_there_as_a_whole_or_not_at_all() {
 
 /// Starts to explain a bundle whose files are unpacked below `temporary`, and waits until its folder is there.
 fn unpacking(bundle: &Path, temporary: &Path) -> (Child, PathBuf) {
-    let mut command = tailtrace();
+    let mut command = taking_signals(&tailtrace());
     command.env("TMPDIR", temporary).arg("explain").arg(bundle).stdout(Stdio::null()).stderr(Stdio::null());
     let mut process = command.spawn().expect("tailtrace runs");
     while names(temporary).is_empty() {

@@ -5,8 +5,9 @@
 //! Layout: `perf.data-file-format.txt`, `include/uapi/linux/perf_event.h`.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+
+use crate::captures::share_folder;
 
 const SAMPLE: u32 = 9;
 const SWITCH: u32 = 14;
@@ -27,7 +28,7 @@ pub(crate) fn copy(perf_data: &Path, to: &Path, change: impl Fn(&mut [u8])) -> P
     change(&mut bytes);
     fs::create_dir_all(to).expect("a folder");
     if perf_data.is_dir() {
-        symlink(perf_data.join("kcore_dir"), to.join("kcore_dir")).expect("a link");
+        share_folder(&perf_data.join("kcore_dir"), &to.join("kcore_dir"));
     }
     fs::write(to.join("data"), bytes).expect("written");
     to.to_owned()
