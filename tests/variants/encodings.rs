@@ -27,8 +27,9 @@ pub(crate) fn copy(perf_data: &Path, to: &Path, change: impl Fn(&mut [u8])) -> P
     let mut bytes = fs::read(file).expect("readable");
     change(&mut bytes);
     fs::create_dir_all(to).expect("a folder");
-    if perf_data.is_dir() {
-        share_folder(&perf_data.join("kcore_dir"), &to.join("kcore_dir"));
+    let kernel = perf_data.join("kcore_dir");
+    if kernel.is_dir() {
+        share_folder(&kernel, &to.join("kcore_dir"));
     }
     fs::write(to.join("data"), bytes).expect("written");
     to.to_owned()
