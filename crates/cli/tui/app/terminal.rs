@@ -5,7 +5,8 @@
 use std::io::{self, Stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::ThreadId;
+use std::thread::{ThreadId, sleep};
+use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::Show;
@@ -25,6 +26,13 @@ pub(crate) struct Screen {
 
 /// Whether the terminal is in our hands.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Locked while a frame is drawn, and for ever once a fault has given the terminal back.
+static DRAWING: Mutex<()> = Mutex::new(());
+/// How often a fault looks whether the frame is drawn, and how long it waits each time: the thread that draws may be the one
+/// that met it.
+const LOOKS: usize = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// The message of a background thread that panicked: printed when the screen is gone.
 static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
@@ -46,6 +54,7 @@ impl Screen {
     /// # Errors
     /// What the operating system says.
     pub(crate) fn draw(&mut self, view: &View) -> io::Result<()> {
+        let _drawing = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
         if !IS_TAKEN.load(Ordering::Relaxed) {
             // A fault ends the process: its message stays on the terminal.
             return Ok(());
@@ -109,9 +118,18 @@ pub(crate) fn leave() {
 
 /// [`leave`], where the terminal is in our hands: for a process that ends by a fault.
 pub(crate) fn give_back() {
-    if IS_TAKEN.load(Ordering::Relaxed) {
-        leave();
+    if !IS_TAKEN.load(Ordering::Relaxed) {
+        return;
     }
+    for _ in 0..LOOKS {
+        if let Ok(drawing) = DRAWING.try_lock() {
+            // No frame may come after this.
+            std::mem::forget(drawing);
+            break;
+        }
+        sleep(BETWEEN_LOOKS);
+    }
+    leave();
 }
 
 /// A panic of the drawing thread is printed on the terminal as it was before; those of others are kept for
