@@ -223,14 +223,20 @@ fn a_bundle_is_there_as_a_whole_or_not_at_all() {
 fn unpacking(bundle: &Path, temporary: &Path) -> (Child, PathBuf) {
     let mut command = taking_signals(&tailtrace());
     command.env("TMPDIR", temporary).arg("explain").arg(bundle).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut process = command.spawn().expect("tailtrace runs");
+    let mut start = || command.spawn().expect("tailtrace runs");
+    let mut process = start();
     // Until something is in it: while it is made, the thread that a fault stops may be the one that must finish that.
     loop {
         let made = names(temporary).into_iter().map(|name| temporary.join(name));
-        if let Some(folder) = made.into_iter().find(|folder| !names(folder).is_empty()) {
+        let holds_any = |folder: &PathBuf| fs::read_dir(folder).is_ok_and(|mut found| found.next().is_some());
+        if let Some(folder) = made.into_iter().find(holds_any) {
             return (process, folder);
         }
-        assert!(process.try_wait().expect("known").is_none(), "it never unpacked");
+        if let Some(status) = process.try_wait().expect("known") {
+            // On a busy machine it may be done before it is seen.
+            assert!(status.success(), "it never unpacked: {status}");
+            process = start();
+        }
     }
 }
 
@@ -241,13 +247,18 @@ fn an_unpacked_bundle_is_private_and_goes_however_the_run_ends() {
     let temporary = folder.path().join("tmp");
     fs::create_dir(&temporary).expect("made");
     for with in [Signal::TERM, Signal::INT, Signal::HUP, Signal::SEGV, Signal::ABORT] {
-        let (mut process, unpacked) = unpacking(&bundle, &temporary);
-        let mode = fs::metadata(&unpacked).expect("there").mode();
-        assert_eq!(mode & 0o777, 0o700, "others can read it");
-        signal(&process, with);
-        let status = process.wait().expect("ends");
-        assert_eq!(status.signal(), Some(with.as_raw()), "{with:?}: {status}");
-        assert_eq!(names(&temporary), Vec::<OsString>::new(), "{with:?}");
+        let ended = (0..100).any(|_| {
+            let (mut process, unpacked) = unpacking(&bundle, &temporary);
+            let mode = fs::metadata(&unpacked).map(|found| found.mode());
+            assert!(mode.is_err() || mode.is_ok_and(|mode| mode & 0o777 == 0o700), "others can read it");
+            signal(&process, with);
+            let status = process.wait().expect("ends");
+            assert_eq!(names(&temporary), Vec::<OsString>::new(), "{with:?}");
+            // On a busy machine it may have ended before.
+            assert!(status.success() || status.signal() == Some(with.as_raw()), "{with:?}: {status}");
+            !status.success()
+        });
+        assert!(ended, "no run was ended by {with:?}");
     }
     // What no process can take leaves a folder, which the next run removes; one that is in use stays.
     let (mut killed, left) = unpacking(&bundle, &temporary);

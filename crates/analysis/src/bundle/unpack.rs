@@ -91,8 +91,8 @@ pub fn unpack(archive: impl Read, into: &Path, limits: &Limits) -> Result<(), Re
             return Err(too_large(limits.bytes));
         }
         match kind {
-            EntryType::Directory => make_folder(&into.join(path))?,
-            EntryType::Regular => write_file(&mut entry, &into.join(path))?,
+            EntryType::Directory => make_folders(into, &path)?,
+            EntryType::Regular => write_file(&mut entry, into, &path)?,
             _ => return Err(Refusal::Special(path.display().to_string())),
         }
     }
@@ -114,15 +114,27 @@ pub(crate) fn is_inside(path: &str) -> bool {
     is_sound && parts().all(is_name) && (1..=DEEPEST).contains(&parts().count())
 }
 
-fn make_folder(path: &Path) -> Result<(), Refusal> {
+/// Makes the folders of `path` beneath `into`. That itself is not made again: where the process is ending, it was removed.
+fn make_folders(into: &Path, path: &Path) -> Result<(), Refusal> {
     // Everything beneath `into` was made here, and no link was: nothing can be followed.
-    fs::create_dir_all(path).map_err(|source| Refusal::Unwritable { path: path.to_owned(), source })
+    let mut folder = into.to_owned();
+    for part in path.components() {
+        folder.push(part);
+        match fs::create_dir(&folder) {
+            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(Refusal::Unwritable { path: folder, source });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
-fn write_file(entry: &mut impl Read, path: &Path) -> Result<(), Refusal> {
-    let unwritable = |source| Refusal::Unwritable { path: path.to_owned(), source };
-    path.parent().map_or(Ok(()), make_folder)?;
-    let mut file = File::create_new(path).map_err(|source| match source.kind() {
+fn write_file(entry: &mut impl Read, into: &Path, path: &Path) -> Result<(), Refusal> {
+    path.parent().map_or(Ok(()), |folder| make_folders(into, folder))?;
+    let path = into.join(path);
+    let unwritable = |source| Refusal::Unwritable { path: path.clone(), source };
+    let mut file = File::create_new(&path).map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => Refusal::Twice(path.display().to_string()),
         _ => unwritable(source),
     })?;

@@ -121,8 +121,11 @@ impl FolderDraft {
         let path = self.path().join(name);
         let within = path.ancestors().skip(1).take_while(|folder| *folder != self.scratch.path());
         let within: Vec<PathBuf> = within.map(Path::to_owned).collect();
-        if let Some(folder) = within.first() {
-            fs::create_dir_all(folder)?;
+        for folder in within.iter().rev() {
+            match fs::create_dir(folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
         }
         self.folders.extend(within);
         let mut file = File::create_new(path)?;
