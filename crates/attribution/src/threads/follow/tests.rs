@@ -1,6 +1,6 @@
 //! Whose flow is walked, and what the flow itself shows.
 
-use model::{Cpu, Tsc};
+use model::{Attribution, Cpu, Tsc};
 use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind};
 
@@ -8,6 +8,17 @@ use crate::testing::script::{Script, Table, WORKER, WRITER, World, expected, int
 
 fn table() -> Table {
     Table::new(&["entry_SYSCALL_64", "vfs_read"], &["work", "other"])
+}
+
+/// The worker by itself from 0 to `end`: preempted on CPU 0 at 200, it goes on at 400 on `cpu`.
+fn preempted(table: &Table, script: &Script<'_>, cpu: u32, end: u64) -> Attribution {
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 200, LeaveReason::Preempted),
+        run(WORKER, cpu, 400, 1000, LeaveReason::Unknown),
+    ]);
+    let items = script.items.clone();
+    let world = World { table, schedule, records: Vec::new(), items, kernel_traced: true };
+    crate::attribute_alone(&world.examine(0..end)).expect("a partition")
 }
 
 /// The thread moves to another CPU in the middle of a system call: one call, one thread's time.
@@ -20,13 +31,7 @@ fn a_call_goes_on_after_a_move_to_another_cpu() {
         .block(100, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .block(500, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
         .block(600, "work", 0x20, BlockEnd::Jump);
-    let schedule = Schedule::from_runs(vec![
-        run(WORKER, 0, 0, 200, LeaveReason::Preempted),
-        run(WORKER, 1, 400, 1000, LeaveReason::Unknown),
-    ]);
-    let items = script.items.clone();
-    let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
-    let attribution = crate::attribute_alone(&world.examine(0..700)).expect("a partition");
+    let attribution = preempted(&table, &script, 1, 700);
     assert_eq!(
         told(&attribution),
         expected(&[
@@ -60,13 +65,7 @@ fn a_threads_own_trace_goes_off_and_on_with_it() {
         .event(700, off)
         .event(800, on)
         .block(800, "work", 0x40, BlockEnd::Jump);
-    let schedule = Schedule::from_runs(vec![
-        run(WORKER, 0, 0, 200, LeaveReason::Preempted),
-        run(WORKER, 0, 400, 1000, LeaveReason::Unknown),
-    ]);
-    let items = script.items.clone();
-    let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
-    let attribution = crate::attribute_alone(&world.examine(0..900)).expect("a partition");
+    let attribution = preempted(&table, &script, 0, 900);
     assert_eq!(
         told(&attribution),
         expected(&[
