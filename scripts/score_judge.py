@@ -25,16 +25,20 @@ AT_SWITCHES = ("offcpu", "kernel.schedule")
 class Score:
     """One capture's verdicts."""
 
-    def __init__(self, name, truth, planted, quiet):
+    def __init__(self, name, truth, planted, quiet, told):
         self.name, self.planted, self.quiet = name, len(truth.planted), len(quiet)
         self.right = self.present = self.in_time = self.shares = self.invented = self.real = 0
         self.first_named, self.remarks = Counter(), []
-        self.tells_switches = truth.tells_switches
+        self.tells_switches, self.told = truth.tells_switches, told
         for id, known in truth.planted.items():
             self.judge_planted(id, known, planted.get(id))
         reports = {**planted, **quiet}
         for id, outlier in quiet.items():
             self.judge_quiet(id, outlier, reports, truth)
+        for remark in told.remarks:
+            self.remarks.append(f"{name} {remark}")
+        for kind, share in told.mistaken.items():
+            self.remarks.append(f"{name}: the words of {kind} match {100 * share:.0f} % of the headlines of other kinds")
 
     def judge_planted(self, id, known, outlier):
         dominant = known.shares[0].cause
@@ -87,7 +91,7 @@ class Score:
         """Whether every bar is met."""
         named = self.right >= NAMED_FIRST * self.planted
         timed = self.present == self.shares and self.in_time >= IN_TIME * self.shares
-        return named and timed and self.quiet - self.invented >= QUIET * self.quiet
+        return named and timed and self.quiet - self.invented >= QUIET * self.quiet and self.told.good()
 
 
 def grouped(causes, group):
@@ -189,7 +193,7 @@ def print_all(scores, out):
 
 
 def print_table(scores, out):
-    columns = ("capture", "injected", "named first", "share", "causes", "times", "quiet", "blamed", "real", "invented nothing")
+    columns = ("capture", "injected", "named first", "share", "causes", "times", "told", "quiet", "blamed", "real", "invented nothing")
     rows = [columns, *(row(score) for score in scores)]
     widths = [max(len(line[column]) for line in rows) for column in range(len(columns))]
     for number, line in enumerate(rows):
@@ -204,7 +208,8 @@ def row(score):
     shares = (percent(score.right, score.planted), percent(honest, score.quiet))
     blamed = str(score.invented + score.real)
     quiet = (str(score.quiet), blamed, str(score.real), shares[1])
-    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, *quiet)
+    told = f"{score.told.told}/{score.told.judged}" if score.told.judged else "-"
+    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, told, *quiet)
 
 
 def percent(part, whole):

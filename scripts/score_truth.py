@@ -46,6 +46,8 @@ class Truth:
     usual: dict = field(default_factory=dict)
     # Mean of each cause over the quiet ones.
     typical: dict = field(default_factory=dict)
+    # Of planted intervals whose dominant cause the program planted: (kind, by), see score_stories.
+    stories: dict = field(default_factory=dict)
     # Whether records show when the scheduler decided on a switch.
     tells_switches: bool = True
 
@@ -128,7 +130,19 @@ def of_log(truth):
     entries = truth["explained"]
     planted = {entry["id"]: planted_causes(entry) for entry in entries if entry["planted"] and stands_out(entry)}
     causes = {entry["id"]: {cause["cause"]: cause["ns"] for cause in entry["causes"]} for entry in entries}
-    return Truth(planted, causes | {int(id): quiet for id, quiet in truth["quiet"].items()}, typical=truth["typical"])
+    quiet = {int(id): quiet for id, quiet in truth["quiet"].items()}
+    stories = planted_stories(truth["truth"], {entry["id"]: entry["dominant"] for entry in entries if entry["id"] in planted})
+    return Truth(planted, causes | quiet, typical=truth["typical"], stories=stories)
+
+
+def planted_stories(rows, dominant):
+    """{id: (kind, by)} of the longest planted cause that is the interval's dominant one."""
+    longest = {}
+    for row in rows:
+        id, ns = row["index"], row["cause_ns_inside_interval"]
+        if dominant.get(id) == row["cause"] and row["confirmed"] and ns >= longest.get(id, (0,))[0]:
+            longest[id] = ns, row.get("story") or row["cause"], row["by"]["thread"]
+    return {id: (kind, by) for id, (_, kind, by) in longest.items()}
 
 
 def stands_out(entry):

@@ -1,0 +1,61 @@
+"""Holds the headlines of planted intervals against what a person would say of them.
+
+A workload's list of stories (fixtures/emulator/workloads/NAME.stories) has a line per kind of planted cause: the kind (the
+program's name of it, else the cause), a colon, and words. All must be in the headline, in any order, in any case; | between
+alternatives, {by} is the thread that the program names. So a list says what must be told, never how.
+The bars: 97 % of the headlines match; a kind's words match under 5 % of the headlines of other kinds.
+"""
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+WORKLOADS = Path(__file__).resolve().parent.parent / "fixtures/emulator/workloads"
+TOLD, MISTAKEN = 0.97, 0.05
+
+
+def read(name):
+    """{kind: words} of the workload NAME; empty where it has no list."""
+    path = WORKLOADS / f"{name}.stories"
+    lines = path.read_text().splitlines() if path.exists() else []
+    pairs = [line.split(":", 1) for line in lines if line.strip() and not line.startswith("#")]
+    return {kind.strip(): words.split() for kind, words in pairs}
+
+
+def matches(words, by, headline):
+    """Whether the headline holds all words."""
+    text = headline.lower()
+    return all(any(choice.replace("{by}", by).lower() in text for choice in word.split("|")) for word in words)
+
+
+class Told:
+    """One capture's headlines."""
+
+    def __init__(self, stories, truth, reports):
+        self.judged = self.told = 0
+        self.remarks = []
+        headlines = defaultdict(list)  # by kind
+        for id, (kind, by) in truth.stories.items():
+            if kind not in stories or id not in reports:
+                continue
+            headline = reports[id]["headline"]
+            headlines[kind].append((headline, by))
+            self.judged += 1
+            self.told += matches(stories[kind], by, headline)
+            if not matches(stories[kind], by, headline):
+                self.remarks.append(f"{id}: {kind} ({' '.join(stories[kind])}) is not told: {headline}")
+        self.mistaken = mistaken(stories, headlines)
+
+    def good(self):
+        """Whether both bars are met."""
+        return self.told >= TOLD * self.judged and not self.mistaken
+
+
+def mistaken(stories, headlines):
+    """{kind: share of other kinds' headlines that its words match}, where that is too much."""
+    shares = Counter()
+    for kind, words in stories.items():
+        others = [pair for other, pairs in headlines.items() if other != kind for pair in pairs]
+        wrong = sum(matches(words, by, headline) for headline, by in others)
+        if wrong > MISTAKEN * len(others):
+            shares[kind] = wrong / len(others)
+    return dict(shares)
