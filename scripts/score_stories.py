@@ -2,11 +2,11 @@
 
 A workload's list of stories (fixtures/emulator/workloads/NAME.stories) has a line per kind of planted cause: the kind (the
 program's name of it, else the cause), a colon, and words. All must be in the headline, in any order, in any case; | between
-alternatives, {by} is the thread that the program names. So a list says what must be told, never how.
-The bars: 97 % of the headlines match; a kind's words match under 5 % of the headlines of other kinds.
+alternatives, ! before a word that must not be there, {by} is the thread that the program names. So a list says what must be
+told, never how.
+The bars: 97 % of the headlines match; a kind's words match under 5 % of the headlines of intervals without that kind.
 """
 
-from collections import Counter, defaultdict
 from pathlib import Path
 
 WORKLOADS = Path(__file__).resolve().parent.parent / "fixtures/emulator/workloads"
@@ -24,7 +24,10 @@ def read(name):
 def matches(words, by, headline):
     """Whether the headline holds all words."""
     text = headline.lower()
-    return all(any(choice.replace("{by}", by).lower() in text for choice in word.split("|")) for word in words)
+
+    def holds(word):
+        return any(choice.replace("{by}", by).lower() in text for choice in word.split("|"))
+    return all(not holds(word[1:]) if word.startswith("!") else holds(word) for word in words)
 
 
 class Told:
@@ -33,12 +36,12 @@ class Told:
     def __init__(self, stories, truth, reports):
         self.judged = self.told = 0
         self.remarks = []
-        headlines = defaultdict(list)  # by kind
-        for id, (kind, by) in truth.stories.items():
+        headlines = []  # (kinds that are planted there, by, headline)
+        for id, (kind, by, kinds) in truth.stories.items():
             if kind not in stories or id not in reports:
                 continue
             headline = reports[id]["headline"]
-            headlines[kind].append((headline, by))
+            headlines.append((kinds, by, headline))
             self.judged += 1
             self.told += matches(stories[kind], by, headline)
             if not matches(stories[kind], by, headline):
@@ -51,11 +54,11 @@ class Told:
 
 
 def mistaken(stories, headlines):
-    """{kind: share of other kinds' headlines that its words match}, where that is too much."""
-    shares = Counter()
+    """{kind: share of the headlines without that kind which its words match}, where that is too much."""
+    shares = {}
     for kind, words in stories.items():
-        others = [pair for other, pairs in headlines.items() if other != kind for pair in pairs]
-        wrong = sum(matches(words, by, headline) for headline, by in others)
+        others = [(by, headline) for kinds, by, headline in headlines if kind not in kinds]
+        wrong = sum(matches(words, by, headline) for by, headline in others)
         if wrong > MISTAKEN * len(others):
             shares[kind] = wrong / len(others)
-    return dict(shares)
+    return shares

@@ -6,6 +6,7 @@ the others their causes, or, of the first captures, what the records say of them
 
 import json
 import statistics
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 # Of scenarios, which name no other clock (docs/scenario-language.md).
@@ -46,7 +47,7 @@ class Truth:
     usual: dict = field(default_factory=dict)
     # Mean of each cause over the quiet ones.
     typical: dict = field(default_factory=dict)
-    # Of planted intervals whose dominant cause the program planted: (kind, by), see score_stories.
+    # Of planted intervals whose dominant cause the program planted: (kind, by, all kinds), see score_stories.
     stories: dict = field(default_factory=dict)
     # Whether records show when the scheduler decided on a switch.
     tells_switches: bool = True
@@ -136,13 +137,14 @@ def of_log(truth):
 
 
 def planted_stories(rows, dominant):
-    """{id: (kind, by)} of the longest planted cause that is the interval's dominant one."""
-    longest = {}
+    """{id: (kind, by, all kinds that were planted there)} of the longest planted cause that is the interval's dominant one."""
+    longest, kinds = {}, defaultdict(set)
     for row in rows:
-        id, ns = row["index"], row["cause_ns_inside_interval"]
+        id, ns, kind = row["index"], row["cause_ns_inside_interval"], row.get("story") or row["cause"]
+        kinds[id].add(kind)
         if dominant.get(id) == row["cause"] and row["confirmed"] and ns >= longest.get(id, (0,))[0]:
-            longest[id] = ns, row.get("story") or row["cause"], row["by"]["thread"]
-    return {id: (kind, by) for id, (_, kind, by) in longest.items()}
+            longest[id] = ns, kind, row["by"]["thread"]
+    return {id: (kind, by, kinds[id]) for id, (_, kind, by) in longest.items()}
 
 
 def stands_out(entry):

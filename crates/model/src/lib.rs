@@ -16,6 +16,7 @@ mod interval;
 mod number;
 mod place;
 mod segment;
+mod story;
 mod time;
 
 pub use attribution::{Attribution, PartitionError};
@@ -29,4 +30,5 @@ pub use interval::{Counter, Interval, IntervalId, Stage};
 pub use number::Number;
 pub use place::{Cpu, FileOffset, Pid, ThreadId, Tid};
 pub use segment::{Certainty, Evidence, EvidenceKind, Segment};
+pub use story::{Role, Story};
 pub use time::{PerfTime, Ticks, TimeConversion, Tsc, TscRange};

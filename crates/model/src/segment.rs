@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::cause::Cause;
 use crate::place::{Cpu, FileOffset, ThreadId};
+use crate::story::Story;
 use crate::time::{Ticks, TscRange};
 
 /// How well a statement is known.
@@ -64,6 +65,8 @@ pub struct Segment {
     pub certainty: Certainty,
     /// The particulars: by whom preempted, which function, which address. Empty where there are none.
     pub detail: String,
+    /// Object, place and the other thread, as far as they are known: what a headline is made of.
+    pub story: Story,
     /// How far its edges may be off, where that is known to be more than a tick.
     pub edge_uncertainty: Ticks,
     /// For a wait: the same partition for the thread that ended it. Not part of the interval's sum.

@@ -1,16 +1,18 @@
-//! The one sentence that stands above everything else.
+//! The one sentence that stands above everything else: what happened, for how long, to which object, because of whom, where.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod clause;
+mod root;
 
-use crate::causes::CauseTotal;
 use crate::outlier::OutlierReport;
 use crate::report::{PopulationSummary, Report};
 use crate::timebase::TimeUnit;
 use crate::{escape, units};
+use clause::Clause;
 
-/// `412.3 us, typical 16.3 us; +389.1 us kernel.softirq.net_rx on CPU 3, interrupting …`, safe for a terminal.
+/// `209.8 us, typical 8.62 us: waited 135.5 us for a mutex in worker() lock.c:107, held by auditor, which slept in keep() lock.c:38;
+/// 35.9 us in 8 page faults of touch()`, safe for a terminal.
 ///
-/// Names the cause with the largest excess; where that is less than half of all excess, the next one too.
+/// It has the cause with the largest excess, and the next one if that is more than a tenth of all excess.
 pub fn headline(outlier: &OutlierReport) -> String {
     escape::for_terminal(&sentence(outlier))
 }
@@ -23,53 +25,15 @@ pub(crate) fn sentence(outlier: &OutlierReport) -> String {
         Some(mean) => format!("typical {}", units::length(mean, unit)),
         None => "nothing to compare with".to_owned(),
     };
-    let mut sentence = format!("{duration}, {typical}");
-    let mut exceeding = outlier.causes.iter().filter(|cause| cause.excess_ns > 0);
-    let Some(first) = exceeding.next() else {
-        sentence.push_str("; no cause took longer than typical");
-        return sentence;
-    };
-    sentence.push_str(&clause(outlier, first));
     let total: u64 =
         outlier.causes.iter().fold(0, |sum, cause| sum.saturating_add(positive(cause.excess_ns)));
-    if positive(first.excess_ns) < total / 2
-        && let Some(second) = exceeding.next()
-    {
-        sentence.push_str(&clause(outlier, second));
+    let exceeding = outlier.causes.iter().filter(|cause| cause.excess_ns > 0);
+    let named = exceeding.enumerate().filter(|(at, cause)| *at == 0 || positive(cause.excess_ns) > total / 10);
+    let clauses: Vec<String> = named.take(2).map(|(_, cause)| Clause::of(outlier, cause).to_string()).collect();
+    match &clauses[..] {
+        [] => format!("{duration}, {typical}; no cause took longer than typical"),
+        clauses => format!("{duration}, {typical}: {}", clauses.join("; ")),
     }
-    sentence
-}
-
-/// `; +389.1 us kernel.softirq.net_rx on CPU 3, interrupting …`; without baselines the time has no sign.
-fn clause(outlier: &OutlierReport, cause: &CauseTotal) -> String {
-    let time = match outlier.baseline_mean_ns {
-        Some(_) => units::signed_length(cause.excess_ns, outlier.time_unit),
-        None => units::length(cause.duration_ns, outlier.time_unit),
-    };
-    let times = if cause.count > 1 { format!(" ({} times)", cause.count) } else { String::new() };
-    format!("; {time} {}{times}{}", cause.cause, place_and_detail(outlier, cause))
-}
-
-/// ` on CPU 3, interrupting …`: the CPU where all of the cause passed on one, and the particulars where most of it
-/// shares them. The address of one page fault among a hundred would only mislead.
-fn place_and_detail(outlier: &OutlierReport, cause: &CauseTotal) -> String {
-    let mut cpus = BTreeSet::new();
-    let mut details: BTreeMap<&str, u64> = BTreeMap::new();
-    for segment in outlier.segments.iter().filter(|segment| segment.cause == cause.cause) {
-        cpus.insert(segment.cpu);
-        let time = details.entry(&segment.detail).or_default();
-        *time = time.saturating_add(segment.duration_ns);
-    }
-    let mut words = match cpus.first() {
-        Some(Some(cpu)) if cpus.len() == 1 => format!(" on CPU {cpu}"),
-        _ => String::new(),
-    };
-    let shared = details.iter().find(|&(_, &time)| time > cause.duration_ns / 2);
-    if let Some((detail, _)) = shared.filter(|(detail, _)| !detail.is_empty()) {
-        words.push_str(", ");
-        words.push_str(detail);
-    }
-    words
 }
 
 fn positive(excess: i64) -> u64 {

@@ -4,7 +4,7 @@
 //! the causes' durations do too; their typical values add up to `baseline_mean_ns`, so their excesses add up to
 //! the difference.
 
-use model::{Calls, Certainty, EvidenceKind, Number, TscRange};
+use model::{Calls, Certainty, EvidenceKind, Number, Story, TscRange};
 
 use crate::calls::CallTree;
 use crate::causes::CauseTotal;
@@ -143,6 +143,8 @@ pub struct SegmentReport {
     pub certainty: Certainty,
     /// The particulars; empty where there are none.
     pub detail: String,
+    /// The same in parts, for the headline.
+    pub story: Story,
     /// How far its edges may be off; zero where they are exact to a unit.
     pub edge_uncertainty_ns: u64,
     /// For a wait: what the thread that ended it did during the wait. Not part of the sum.

@@ -113,6 +113,7 @@ fn resolve_segments(
             cause: segment.cause.to_string(),
             certainty: segment.certainty,
             detail: segment.detail.clone(),
+            story: segment.story.clone(),
             edge_uncertainty_ns: timebase
                 .duration(TscRange::new(range.start, range.start + segment.edge_uncertainty)),
             during: match depth {

@@ -43,6 +43,7 @@ pub fn segment(start: u64, stop: u64, cause: Cause, certainty: Certainty, detail
         occurrence: start,
         certainty,
         detail: detail.to_owned(),
+        story: model::Story::default(),
         edge_uncertainty: Ticks(0),
         during: Vec::new(),
         evidence: Vec::new(),

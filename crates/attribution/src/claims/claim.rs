@@ -1,6 +1,6 @@
 //! A claim: a statement of one source that a stretch of time has a cause, before precedence decides.
 
-use model::{Cause, Certainty, Cpu, Evidence, Segment, Ticks, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, Segment, Story, Ticks, TscRange};
 use pt::GapReason;
 
 use crate::claims::partition::Bid;
@@ -21,6 +21,8 @@ pub(crate) struct Claim {
     pub(crate) cpu: Option<Cpu>,
     /// The particulars.
     pub(crate) detail: String,
+    /// The same in parts, for the headline.
+    pub(crate) story: Story,
     /// The uncertainty of its boundaries.
     pub(crate) uncertainty: Ticks,
     /// For waits: what the thread that ended the wait was doing.
@@ -41,6 +43,7 @@ impl Claim {
             occurrence: 0,
             cpu: None,
             detail: String::new(),
+            story: Story::default(),
             uncertainty: Ticks(0),
             during: Vec::new(),
             gap: None,

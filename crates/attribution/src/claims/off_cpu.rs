@@ -2,7 +2,7 @@
 //! long it was runnable then.
 //!
 //! [`absence`] makes the claims of one stay; [`wait`] names the object of a wait, by [`call`], [`block_io`],
-//! [`socket`] and [`futex`]. Imports what `claims` may import, and `claims`. The waker comes from
+//! [`socket`] and [`futex`]; [`story`] says the same in parts. Imports what `claims` may import, and `claims`. The waker comes from
 //! [`crate::threads::wakeup`].
 
 pub(crate) mod absence;
@@ -11,4 +11,5 @@ mod call;
 pub(crate) mod context;
 mod futex;
 mod socket;
+mod story;
 pub(crate) mod wait;

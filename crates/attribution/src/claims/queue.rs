@@ -35,7 +35,8 @@ pub(crate) fn claims_of_queue(
         }
         let mut claim = Claim::new(busy, Rank::Queue, Cause::QueueBehind, Certainty::Measured);
         claim.occurrence = id.0;
-        claim.say(&format!("queued behind {} {id}", interval.label));
+        claim.story.object = format!("{} {id}", interval.label);
+        claim.say(&format!("queued behind {}", claim.story.object));
         if !activity.ran_within(busy) {
             claim.uncertainty = busy.ticks();
         }

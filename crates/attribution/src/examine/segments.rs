@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use model::{Cause, Certainty, Cpu, Evidence, Segment, ThreadId, Ticks, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, Segment, Story, ThreadId, Ticks, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
 use crate::claims::partition::Piece;
 use crate::examine::examined::Examined;
 use crate::examine::spin_budget::SpinBudget;
+use crate::examine::stories;
 use crate::inputs::functions::NO_SYMBOL;
 use crate::threads::stays::{Stay, Whereabouts, stay_at};
 use crate::walk::activity::Run;
@@ -80,6 +81,7 @@ impl Segments {
     /// The segments of the interval; the one after the hand-off notes it.
     pub(crate) fn finish(mut self, examined: &Examined) -> Vec<Segment> {
         self.tell_late_switches(&examined.stays);
+        stories::add_places(&mut self.done, examined);
         if let Some(hand_off) = &examined.hand_off
             && let Some(segment) = self.done.iter_mut().find(|segment| segment.range.start == hand_off.at)
         {
@@ -158,6 +160,7 @@ impl Segments {
             occurrence: claim.occurrence,
             certainty: claim.certainty,
             detail: claim.detail.clone(),
+            story: claim.story.clone(),
             edge_uncertainty: claim.uncertainty,
             during: claim.during.clone(),
             evidence: claim.evidence.clone(),
@@ -225,6 +228,7 @@ impl Place {
             occurrence: 0,
             certainty: Certainty::Unknown,
             detail: String::new(),
+            story: Story::default(),
             edge_uncertainty: Ticks(0),
             during: Vec::new(),
             evidence: Vec::new(),

@@ -138,6 +138,7 @@ pub(in crate::tui) fn segment(offset_ns: u64, duration_ns: u64, cause: &str, det
         cause: cause.to_owned(),
         certainty: Certainty::Measured,
         detail: detail.to_owned(),
+        story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during: Vec::new(),
         evidence: vec![evidence],

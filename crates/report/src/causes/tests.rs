@@ -21,6 +21,7 @@ fn attribution(start: u64, pieces: &[(u64, usize, u64)]) -> Attribution {
                 occurrence,
                 certainty: if occurrence == 0 { Certainty::Inferred } else { Certainty::Measured },
                 detail: if occurrence == 0 { String::new() } else { format!("no. {occurrence}") },
+                story: model::Story::default(),
                 edge_uncertainty: Ticks(0),
                 during: Vec::new(),
                 evidence: Vec::new(),

@@ -26,6 +26,7 @@ fn detailed(name: &str, cpu: Option<u32>, duration_ns: u64, detail: &str) -> Seg
         cause: name.to_owned(),
         certainty: model::Certainty::Measured,
         detail: detail.to_owned(),
+        story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during: Vec::new(),
         evidence: Vec::new(),

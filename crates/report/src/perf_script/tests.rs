@@ -26,6 +26,7 @@ fn the_range_covers_the_interval_and_its_cpus() {
         cause: "unexplained".to_owned(),
         certainty: model::Certainty::Unknown,
         detail: String::new(),
+        story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during: Vec::new(),
         evidence: Vec::new(),

@@ -12,6 +12,7 @@ fn segment(start: u64, stop: u64, cause: Cause) -> Segment {
         occurrence: 0,
         certainty: Certainty::Measured,
         detail: String::new(),
+        story: model::Story::default(),
         edge_uncertainty: Ticks(0),
         during: Vec::new(),
         evidence: vec![Evidence::record(FileOffset(0x10), None, "SWITCH")],

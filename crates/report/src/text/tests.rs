@@ -49,6 +49,7 @@ fn it_is_said_whose_time_passed_meanwhile() {
         cause: cause.to_owned(),
         certainty: model::Certainty::Measured,
         detail: String::new(),
+        story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during,
         evidence: Vec::new(),

@@ -71,6 +71,7 @@ fn collection_counts_below_the_waits_of_who_ended_a_wait() {
         occurrence: 0,
         certainty: Certainty::Decoded,
         detail: String::new(),
+        story: model::Story::default(),
         edge_uncertainty: Ticks(0),
         during,
         evidence: Vec::new(),

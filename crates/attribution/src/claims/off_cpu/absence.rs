@@ -4,7 +4,7 @@
 //! Input: the stays of the interval's thread, the schedule, the sched records, and what is known about the end of
 //! each wait. Boundaries are those of the switch and wake-up records.
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, ThreadId, Ticks, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Role, Segment, ThreadId, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
@@ -12,6 +12,7 @@ use crate::claims::lengths::tell_ns;
 use crate::claims::off_cpu::call::Call;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
+use crate::claims::off_cpu::story;
 use crate::claims::off_cpu::wait::{Wait, wait_of};
 use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, SidebandEvent};
@@ -75,6 +76,8 @@ fn preempted(stay: &Stay, absence: &Absence, context: &Context<'_>) -> Claim {
         match (context.who_ran(cpu, stay.range, stay.thread), context.idle_within(cpu, stay.range)) {
             (Some(who), idle) => {
                 let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
+                claim.story.by = context.longest(cpu, stay.range, stay.thread).unwrap_or_default();
+                claim.story.role = Role::Runner;
                 claim.say(&format!("by {who}{idle}"));
             }
             (None, Some(ns)) => {
@@ -89,8 +92,9 @@ fn preempted(stay: &Stay, absence: &Absence, context: &Context<'_>) -> Claim {
             (None, None) => {}
         }
     }
-    if let Some(user) = absence.left.as_ref().and_then(CallPath::tell_user) {
-        claim.say(&format!("while in {user}"));
+    if let Some(path) = &absence.left {
+        claim.story.place = story::place_of(path).0;
+        claim.say(&path.tell_user().map_or_else(String::new, |user| format!("while in {user}")));
     }
     claim
 }
@@ -117,10 +121,13 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
     claim.evidence.extend(wait.evidence.iter().cloned());
     let mut claims = Vec::new();
     if let Some(wakeup) = &absence.wakeup {
-        claim.say(&ended_by(wakeup, &wait, &absence, context));
+        let held = held_by(wakeup, &wait, &absence, context);
+        claim.say(&ended_by(wakeup, held, &absence, context));
+        claim.story = story::of_wait(&wait, &absence, held, context);
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));
     } else {
+        claim.story = story::of_wait(&wait, &absence, Held::No, context);
         let comes_back = stay.stop_record.is_some() || stay.left_by_flow.is_some();
         let is_waking = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { .. });
         claim.say(match (comes_back, context.sideband.events().iter().any(is_waking)) {
@@ -145,6 +152,8 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     let by_flow = stay.left_by_flow.and(stay.left_cpu);
     let next = by_flow.or_else(|| context.next_cpu(stay.thread?.tid, queue.start));
     if let Some(ran) = next.and_then(|cpu| context.who_ran(cpu, queue, stay.thread)) {
+        runnable.story.by = next.and_then(|cpu| context.longest(cpu, queue, stay.thread)).unwrap_or_default();
+        runnable.story.role = Role::Runner;
         runnable.say(&format!("runnable behind {ran}"));
     }
     let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, queue, context));
@@ -155,16 +164,11 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
 }
 
 /// The thread that ended a wait, whether it held what was waited for, and where it was.
-fn ended_by(wakeup: &Wakeup, wait: &Wait, absence: &Absence, context: &Context<'_>) -> String {
+fn ended_by(wakeup: &Wakeup, held: Held, absence: &Absence, context: &Context<'_>) -> String {
     let by = woken_by(wakeup, context);
     let place = absence.waker.as_ref().and_then(CallPath::tell_user).filter(|_| wakeup.thread().is_some());
     let place = place.map_or_else(String::new, |user| format!(", called by {user}"));
     let call = wakeup.thread().and_then(|thread| waker_call(thread, wakeup.recorded_at, context));
-    let held = if wait.kind == OffCpu::Lock {
-        held_by_waker(wait.call.as_ref(), absence.left.as_ref(), call.as_ref())
-    } else {
-        Held::No
-    };
     let holder = match held {
         Held::Surely => "lock holder",
         Held::Perhaps => "possible lock holder",
@@ -173,6 +177,15 @@ fn ended_by(wakeup: &Wakeup, wait: &Wait, absence: &Absence, context: &Context<'
     let Some(thread) = wakeup.thread() else { return format!("{by}{place}") };
     let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
     format!("{holder} {}, which woke it{call}{place}", context.named(thread, wakeup.recorded_at))
+}
+
+/// Whether the thread that ended the wait held what was waited for.
+fn held_by(wakeup: &Wakeup, wait: &Wait, absence: &Absence, context: &Context<'_>) -> Held {
+    if wait.kind != OffCpu::Lock {
+        return Held::No;
+    }
+    let call = wakeup.thread().and_then(|thread| waker_call(thread, wakeup.recorded_at, context));
+    held_by_waker(wait.call.as_ref(), absence.left.as_ref(), call.as_ref())
 }
 
 fn waker_call(thread: ThreadId, at: Tsc, context: &Context<'_>) -> Option<Call> {

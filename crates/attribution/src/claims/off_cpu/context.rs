@@ -64,16 +64,7 @@ impl<'a> Context<'a> {
     /// longest first. The idle task does not count; where its switches are not recorded, the records show the thread
     /// itself as running.
     pub(super) fn who_ran(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Option<String> {
-        let mut ran: Vec<(ThreadId, u64)> = Vec::new();
-        let own = own.map(|thread| thread.tid);
-        let is_other = |thread: &ThreadId| !thread.is_idle() && Some(thread.tid) != own;
-        for (thread, ns) in self.runs_within(cpu, range).filter(|(thread, _)| is_other(thread)) {
-            match ran.iter_mut().find(|(known, _)| *known == thread) {
-                Some((_, total)) => *total += ns,
-                None => ran.push((thread, ns)),
-            }
-        }
-        ran.sort_by_key(|&(thread, ns)| (Reverse(ns), thread));
+        let ran = self.others_within(cpu, range, own);
         let tell = |&(thread, ns): &(ThreadId, u64)| {
             format!("{} for {}", self.named(thread, range.start), tell_ns(ns))
         };
@@ -85,6 +76,27 @@ impl<'a> Context<'a> {
             names.push(format!("{others} more {threads} for {}", tell_ns(rest)));
         }
         (!names.is_empty()).then(|| format!("{} on CPU {cpu}", names.join(", ")))
+    }
+
+    /// The name of the thread other than `own` that ran longest on `cpu` during `range`.
+    pub(super) fn longest(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Option<String> {
+        let &(thread, _) = self.others_within(cpu, range, own).first()?;
+        Some(self.scene.comms.comm(thread, range.start).to_string())
+    }
+
+    /// The threads other than `own` and the idle task that ran on `cpu` within `range`, and their nanoseconds, longest first.
+    fn others_within(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Vec<(ThreadId, u64)> {
+        let mut ran: Vec<(ThreadId, u64)> = Vec::new();
+        let own = own.map(|thread| thread.tid);
+        let is_other = |thread: &ThreadId| !thread.is_idle() && Some(thread.tid) != own;
+        for (thread, ns) in self.runs_within(cpu, range).filter(|(thread, _)| is_other(thread)) {
+            match ran.iter_mut().find(|(known, _)| *known == thread) {
+                Some((_, total)) => *total += ns,
+                None => ran.push((thread, ns)),
+            }
+        }
+        ran.sort_by_key(|&(thread, ns)| (Reverse(ns), thread));
+        ran
     }
 
     /// The threads that ran on `cpu` within `range`, and for how many nanoseconds of it.

@@ -12,6 +12,7 @@ fn segment(offset_ns: u64, duration_ns: u64, during: Vec<SegmentReport>) -> Segm
         cause: "offcpu.lock".to_owned(),
         certainty: Certainty::Measured,
         detail: String::new(),
+        story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during,
         evidence: Vec::new(),

@@ -13,6 +13,7 @@ fn segments(lengths: &[u64]) -> Vec<SegmentReport> {
             cause: format!("cause of {duration_ns}"),
             certainty: model::Certainty::Measured,
             detail: String::new(),
+            story: model::Story::default(),
             edge_uncertainty_ns: 0,
             during: Vec::new(),
             evidence: Vec::new(),

@@ -20,6 +20,7 @@ fn outlier(pieces: &[(u64, &str)]) -> OutlierReport {
                 cause: cause.to_owned(),
                 certainty: Certainty::Decoded,
                 detail: String::new(),
+                story: model::Story::default(),
                 edge_uncertainty_ns: 0,
                 during: Vec::new(),
                 evidence: Vec::new(),

@@ -1,0 +1,98 @@
+//! A wait in parts, for the headline: what for, where, ended by whom.
+
+use model::{OffCpu, Role, Story, ThreadId};
+
+use crate::claims::off_cpu::absence::Absence;
+use crate::claims::off_cpu::context::Context;
+use crate::claims::off_cpu::futex::Held;
+use crate::claims::off_cpu::wait::Wait;
+use crate::tables::libraries::{is_library, spoken};
+use crate::tables::wait_functions::{protocol, waited_for};
+use crate::walk::call_path::{CallPath, Site};
+
+/// What user code waits for in functions of libraries, by parts of their names (see `futex.rs` for the sources).
+const OBJECTS: [(&str, &str); 11] = [
+    ("rwlock", "a read-write lock"),
+    ("shared_mutex", "a read-write lock"),
+    ("RwLock", "a read-write lock"),
+    ("cond_", "a condition variable"),
+    ("Condvar", "a condition variable"),
+    ("sem_", "a semaphore"),
+    ("join", "a thread to end"),
+    ("barrier", "a barrier"),
+    ("mutex", "a mutex"),
+    ("Mutex", "a mutex"),
+    ("lll_lock", "a mutex"),
+];
+
+/// The story of a wait that was ended by `absence`'s wake-up.
+pub(super) fn of_wait(wait: &Wait, absence: &Absence, held: Held, context: &Context<'_>) -> Story {
+    let (place, through) = absence.left.as_ref().map(place_of).unwrap_or_default();
+    let mut story = Story::default();
+    story.object = object_of(wait, absence.left.as_ref());
+    story.place = place;
+    story.through = through;
+    let Some(wakeup) = &absence.wakeup else { return story };
+    if let Some(thread) = wakeup.thread() {
+        story.by = name_of(thread, wakeup.recorded_at, context);
+        story.role = if held == Held::No { Role::Waker } else { Role::Holder };
+        story.by_place = absence.waker.as_ref().map(|path| place_of(path).0).unwrap_or_default();
+    } else if let Some(interrupt) = &wakeup.interrupt {
+        story.by = interrupt.to_string();
+        story.role = Role::Waker;
+    }
+    story
+}
+
+/// A thread by its name alone; by its number where it has none.
+fn name_of(thread: ThreadId, at: model::Tsc, context: &Context<'_>) -> String {
+    context.scene.comms.comm(thread, at).to_string()
+}
+
+fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
+    let call = wait.call.as_ref();
+    let what = left.and_then(|path| path.kernel_functions().find_map(waited_for)).map_or("", |row| row.what);
+    let what = what.strip_prefix("for ").unwrap_or(what);
+    let descriptor = call.and_then(|call| {
+        let number = call.object.map(|object| object.to_string())?;
+        Some(call.file.as_ref().map_or(number, ToString::to_string))
+    });
+    match wait.kind {
+        OffCpu::Lock if !what.is_empty() => what.to_owned(),
+        OffCpu::Lock => {
+            let known = OBJECTS.iter().find(|(part, _)| left.is_some_and(|path| path.passes_user(&[part])));
+            known.map_or_else(|| descriptor.unwrap_or_else(|| "a lock".to_owned()), |&(_, name)| name.to_owned())
+        }
+        OffCpu::BlockIo => match &wait.request {
+            Some(served) => format!("disk {}", served.request.device),
+            None if what.is_empty() => "block I/O".to_owned(),
+            None => what.to_owned(),
+        },
+        OffCpu::Socket => {
+            let protocol = left.and_then(|path| path.kernel_functions().find_map(protocol));
+            let socket = protocol.map_or_else(|| "a socket".to_owned(), |protocol| format!("a {protocol} socket"));
+            let what = if what.is_empty() { String::new() } else { format!("{what} from ") };
+            descriptor.map_or_else(|| format!("{what}{socket}"), |number| format!("{what}{socket} ({number})"))
+        }
+        OffCpu::Poll => {
+            let name = call.map_or("poll", |call| &call.name);
+            descriptor.map_or_else(|| format!("events in {name}()"), |number| format!("events in {name}() on {number}"))
+        }
+        _ if !what.is_empty() => what.to_owned(),
+        _ => call.map_or_else(String::new, |call| format!("{}()", call.name)),
+    }
+}
+
+/// The innermost function of the program itself on the path, with its line, and the library's function that it had called; the
+/// innermost of all where there is no other.
+pub(super) fn place_of(path: &CallPath) -> (String, String) {
+    let names: Vec<String> = path.user.iter().map(|site| spoken(&site.function)).collect();
+    let own = names.iter().rposition(|name| !is_library(name));
+    let Some(at) = own.or(names.len().checked_sub(1)) else { return Default::default() };
+    let through = names.get(at + 1).map(|name| format!("{name}()")).unwrap_or_default();
+    (placed(&names[at], &path.user[at]), through)
+}
+
+fn placed(name: &str, site: &Site) -> String {
+    site.line.as_ref().map_or_else(|| format!("{name}()"), |line| format!("{name}() {line}"))
+}

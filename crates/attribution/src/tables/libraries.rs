@@ -1,0 +1,87 @@
+//! Functions of libraries and runtimes, by name: what a person means by "in F()" is the program's own code that called them.
+//!
+//! Names are all that a statically linked or stripped program leaves. Sources: the C standard and POSIX (glibc's exported names and
+//! their `__` forms, which C reserves for the implementation), the reserved namespaces of C++ (`std`, `__gnu_cxx`), Rust's `core`, `alloc`
+//! and `std`, Go's `runtime`, `sync`, `syscall` and `internal`.
+
+/// Namespaces and reserved prefixes.
+const PREFIXES: [&str; 24] = [
+    "__", "_dl_", "_IO_", "_int_", "_Unwind_", "_nl_", "_itoa", "pthread_", "nptl_", "sem_", "futex_", "std::", "<std::",
+    "__gnu_cxx::", "operator new", "operator delete", "core::", "<core::", "alloc::", "<alloc::", "runtime.", "sync.", "syscall.",
+    "internal/",
+];
+
+/// Whole names: what programs call to wait, to copy, to format and to allocate.
+const NAMES: [&str; 96] = [
+    "[no symbol]", "_start", "accept", "accept4", "aligned_alloc", "bcmp", "calloc", "clock_gettime", "clock_nanosleep", "clone",
+    "clone3", "close", "cfree", "connect", "epoll_pwait", "epoll_wait", "eventfd_read", "eventfd_write", "fclose", "fdatasync",
+    "fflush", "fopen", "fprintf", "fputs", "fread", "free", "fsync", "fwrite", "getdents64", "gettimeofday", "ioctl", "kill",
+    "lll_lock_wait", "lseek", "lstat", "madvise", "malloc", "mbrtowc", "memchr", "memcmp", "memcpy", "memmove", "memset", "mmap",
+    "mmap64", "mprotect", "mremap", "msync", "munmap", "nanosleep", "open", "open64", "openat", "openat64", "poll", "posix_memalign",
+    "ppoll", "pread", "pread64", "printf", "puts", "pwrite", "pwrite64", "qsort", "qsort_r", "raise", "read", "readv", "realloc", "recv",
+    "recvfrom", "recvmsg", "sched_yield", "select", "send", "sendmsg", "sendto", "snprintf", "sprintf", "stat", "start_thread",
+    "strchr", "strcmp", "strcpy", "strlen", "strncmp", "syscall", "sysmalloc", "time", "usleep", "vfprintf", "vsnprintf", "wait4",
+    "waitpid", "write", "writev",
+];
+
+/// Whether the function with this [`spoken`] name belongs to a library or runtime.
+pub(crate) fn is_library(name: &str) -> bool {
+    let whole = name.split(['@', '.']).next().unwrap_or(name);
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.binary_search(&whole).is_ok()
+}
+
+/// The name as a person says it: without template arguments, parameters, return type and unnamed namespaces.
+pub(crate) fn spoken(function: &str) -> String {
+    let function = function.replace("(anonymous namespace)::", "");
+    let (mut depth, mut name) = (0_usize, String::new());
+    for (at, char) in function.char_indices() {
+        let is_operator = name.starts_with("operator") || name.ends_with("::operator");
+        match char {
+            '<' if !is_operator => depth += 1,
+            '>' if depth > 0 => depth -= 1,
+            // A method of Go's has its receiver there: `main.(*server).handle`.
+            '(' if depth == 0 && !function[at..].starts_with("(*") => break,
+            ' ' if depth == 0 && !is_operator => name.clear(),
+            _ if depth == 0 => name.push(char),
+            _ => {}
+        }
+    }
+    let name = name.trim_start_matches("::");
+    if name.is_empty() { function } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_in_order() {
+        assert!(NAMES.is_sorted(), "they are found by bisection");
+    }
+
+    #[test]
+    fn libraries_are_told_from_programs() {
+        for library in ["__lll_lock_wait", "std::mutex::lock()", "read", "malloc", "runtime.futex", "core::fmt::write", "memcpy@plt"] {
+            assert!(is_library(&spoken(library)), "{library}");
+        }
+        for own in ["read_price", "worker", "main", "exchange::route_order(int)", "main.handle", "reader", "syncer"] {
+            assert!(!is_library(&spoken(own)), "{own}");
+        }
+    }
+
+    #[test]
+    fn spoken_names_are_short() {
+        for (whole, short) in [
+            ("worker", "worker"),
+            ("(anonymous namespace)::take_snapshot(unsigned long)", "take_snapshot"),
+            ("void std::__introsort_loop<int*, long>(int*, int*, long)", "std::__introsort_loop"),
+            ("ledger::book::{closure#0}", "ledger::book::{closure#0}"),
+            ("std::vector<int, std::allocator<int> >::push_back(int&&)", "std::vector::push_back"),
+            ("main.(*server).handle", "main.(*server).handle"),
+            ("<ledger::Book as ledger::Post>::post", "post"),
+            ("operator new(unsigned long)", "operator new"),
+        ] {
+            assert_eq!(spoken(whole), short, "{whole}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What a headline needs of a segment, in parts: `Segment::detail` has the same and more in one sentence.
+
+/// The part that another thread played in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// None, or it is not known.
+    #[default]
+    None,
+    /// It held what was waited for.
+    Holder,
+    /// It ended the wait.
+    Waker,
+    /// It ran instead.
+    Runner,
+}
+
+/// Who did what to which object, and where. Each part is empty where it is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Story {
+    /// What was waited for or used: `mutex`, `data in a pipe`, `TCP socket`.
+    pub object: String,
+    /// The code whose time it is, called or made to wait: the innermost function that belongs to no library, with its source line
+    /// where that is known, as `worker() lock.c:107`.
+    pub place: String,
+    /// The library's function that it had called, where that took the time: `memcpy()`.
+    pub through: String,
+    /// The other thread, or the interrupt, by name.
+    pub by: String,
+    /// The part that it played.
+    pub role: Role,
+    /// Where it was when it ended the wait, as `place`.
+    pub by_place: String,
+}

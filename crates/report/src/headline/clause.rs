@@ -1,0 +1,189 @@
+//! One cause of an outlier in words: `waited 135.5 us for a mutex in worker() lock.c:107, held by auditor, which slept in keep()`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use model::{Role, Story};
+
+use super::root::{self, DEEPEST};
+use crate::causes::CauseTotal;
+use crate::outlier::{OutlierReport, SegmentReport};
+use crate::units;
+
+/// See the module.
+pub(super) struct Clause<'a> {
+    cause: &'a CauseTotal,
+    /// What the cause took: beyond the typical time, where there is one.
+    time: String,
+    /// The segment that stands for the cause: the longest of those with the story that most of its time has.
+    foremost: Option<&'a SegmentReport>,
+    /// The particulars that most of its time shares.
+    detail: &'a str,
+    root: Option<String>,
+}
+
+impl<'a> Clause<'a> {
+    /// The clause of `cause`, one of those of `outlier`.
+    pub(super) fn of(outlier: &'a OutlierReport, cause: &'a CauseTotal) -> Clause<'a> {
+        let segments = || outlier.segments.iter().filter(|segment| segment.cause == cause.cause);
+        let ns = match outlier.baseline_mean_ns {
+            Some(_) => cause.excess_ns.unsigned_abs(),
+            None => cause.duration_ns,
+        };
+        let is_usual = cause.cause == model::Cause::UserExpected.to_string();
+        let more = if !is_usual && cause.typical_ns > cause.duration_ns / 10 { " more" } else { "" };
+        let foremost = foremost(segments(), cause.duration_ns);
+        let mut details: BTreeMap<&str, u64> = BTreeMap::new();
+        for segment in segments() {
+            let time = details.entry(&segment.detail).or_default();
+            *time = time.saturating_add(segment.duration_ns);
+        }
+        let shared = details.into_iter().find(|&(_, time)| time > cause.duration_ns / 2);
+        Clause {
+            cause,
+            time: format!("{}{more}", units::length(ns, outlier.time_unit)),
+            foremost,
+            detail: shared.map_or("", |(detail, _)| detail),
+            root: foremost.and_then(|segment| root::of(&segment.during, outlier.time_unit, DEEPEST)),
+        }
+    }
+
+    fn story(&self) -> Option<&Story> {
+        self.foremost.map(|segment| &segment.story)
+    }
+
+    fn part(&self, part: impl Fn(&'a Story) -> &'a str) -> &'a str {
+        self.foremost.map_or("", |segment| part(&segment.story))
+    }
+
+    /// ` in worker() lock.c:107`, with what a library did for it.
+    fn place(&self, preposition: &str) -> String {
+        match self.part(|story| &story.place) {
+            "" => String::new(),
+            place => format!(" {preposition} {place}"),
+        }
+    }
+
+    /// `, held by auditor, which slept in keep() lock.c:38`
+    fn by(&self) -> String {
+        let Some(story) = self.story().filter(|story| !story.by.is_empty()) else { return String::new() };
+        let part = match story.role {
+            Role::Holder => "held by",
+            Role::Runner => "behind",
+            _ => "woken by",
+        };
+        let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));
+        format!(", {part} {}{which}", story.by)
+    }
+
+    fn wait(&self, f: &mut fmt::Formatter<'_>, default: &str) -> fmt::Result {
+        let object = match self.part(|story| &story.object) {
+            "" => default,
+            object => object,
+        };
+        write!(f, "waited {} for {object}{}{}", self.time, self.place("in"), self.by())
+    }
+
+    fn kernel(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        let (time, count) = (&self.time, self.cause.count);
+        let (kind, of) = name.split_once('.').unwrap_or((name, ""));
+        match kind {
+            "syscall" if count > 1 => write!(f, "{time} in {count} {of}() calls{}", self.place("of")),
+            "syscall" => write!(f, "{time} in {of}(){}", self.place("called by")),
+            "page-fault" => {
+                let major = if of == "major" { "major " } else { "" };
+                let faults = units::counted(count, &format!("{major}page fault"));
+                write!(f, "{time} in {faults}{}", self.place("of"))
+            }
+            "softirq" => write!(f, "{time} in softirq {of}{}", self.particulars()),
+            "irq" => write!(f, "{time} in interrupts of {of}{}", self.particulars()),
+            "timer" => write!(f, "{time} in {}{}", units::counted(count, "timer interrupt"), self.particulars()),
+            "ipi" => {
+                let interrupts = units::counted(count, "interrupt");
+                write!(f, "{time} in {interrupts} from other CPUs ({of}){}", self.particulars())
+            }
+            "nmi" => write!(f, "{time} in {}{}", units::counted(count, "NMI"), self.particulars()),
+            "schedule" => write!(f, "{time} in the scheduler"),
+            "thread" => write!(f, "{time} in the kernel thread {of}{}", self.particulars()),
+            _ => write!(f, "{time} in the kernel{}{}", self.place("called by"), self.particulars()),
+        }
+    }
+
+    fn user(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        let (time, detail) = (&self.time, self.detail);
+        let through = match self.part(|story| &story.through) {
+            through if through.is_empty() || detail.contains(through) => String::new(),
+            through => format!(", mostly in {through}"),
+        };
+        match name {
+            "extra-work" if detail.is_empty() => write!(f, "{time} of extra work{}{through}", self.place("in")),
+            "extra-work" => write!(f, "{time} of extra work: {detail}{through}"),
+            "spin" => write!(f, "spun {time}{}{}", self.place("in"), self.by()),
+            "slower.frequency" => write!(f, "{time} slower at a lower frequency{}", self.particulars()),
+            "slower.front-end" => write!(f, "{time} slower in the front end{}", self.particulars()),
+            "slower.other" => write!(f, "{time} slower in the same code{}", self.particulars()),
+            _ => write!(f, "{time} longer in the usual code{}", self.place("of")),
+        }
+    }
+
+    fn particulars(&self) -> String {
+        if self.detail.is_empty() { String::new() } else { format!(", {}", self.detail) }
+    }
+}
+
+impl fmt::Display for Clause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (time, name) = (&self.time, &*self.cause.cause);
+        if let Some(kernel) = name.strip_prefix("kernel.") {
+            return self.kernel(f, kernel);
+        }
+        if let Some(user) = name.strip_prefix("user.") {
+            return self.user(f, user);
+        }
+        if let Some(state) = name.strip_prefix("power.c-state-exit.") {
+            return write!(f, "{time} until its CPU had left {state}");
+        }
+        if let Some(runtime) = name.strip_prefix("runtime.gc.") {
+            return write!(f, "{time} in {runtime}'s garbage collector{}", self.place("at"));
+        }
+        match name {
+            "offcpu.lock" => self.wait(f, "a lock"),
+            "offcpu.socket" => self.wait(f, "a socket"),
+            "offcpu.block-io" => self.wait(f, "block I/O"),
+            "offcpu.poll" => self.wait(f, "events"),
+            "offcpu.other" => self.wait(f, "an event"),
+            "offcpu.sleep" => write!(f, "slept {time}{}", self.place("in")),
+            "offcpu.preempted" => {
+                let by = self.part(|story| &story.by);
+                let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
+                write!(f, "preempted for {time}{by}{}", self.place("in"))
+            }
+            "offcpu.runnable" => write!(f, "runnable for {time}{}", self.by()),
+            "queue.behind" => {
+                let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));
+                write!(f, "queued {time} behind {}{which}", self.part(|story| &story.object))
+            }
+            "power.frequency-switch" => write!(f, "{time} in a frequency switch"),
+            "hardware.gap" => write!(f, "nothing ran for {time}{}", self.place("in")),
+            "trace.loss" => write!(f, "{time} of trace lost{}", self.particulars()),
+            "trace.filtered" => write!(f, "{time} not traced{}", self.particulars()),
+            "unexplained" => write!(f, "{time} unexplained{}", self.particulars()),
+            _ => write!(f, "{time} {name}{}", self.particulars()),
+        }
+    }
+}
+
+/// The longest of the segments with the story that has most time; `None` where no story has half of `whole`.
+fn foremost<'a>(segments: impl Iterator<Item = &'a SegmentReport>, whole: u64) -> Option<&'a SegmentReport> {
+    let mut stories: BTreeMap<[&str; 3], (u64, &SegmentReport)> = BTreeMap::new();
+    for segment in segments {
+        let story = &segment.story;
+        let (time, longest) = stories.entry([&story.object, &story.place, &story.by]).or_insert((0, segment));
+        *time = time.saturating_add(segment.duration_ns);
+        if segment.duration_ns > longest.duration_ns {
+            *longest = segment;
+        }
+    }
+    let (time, longest) = stories.into_values().max_by_key(|&(time, _)| time)?;
+    (time > whole / 2).then_some(longest)
+}

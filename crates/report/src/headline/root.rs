@@ -1,0 +1,83 @@
+//! What the thread that ended a wait did meanwhile, in words that follow "which": the end of the chain.
+
+use std::collections::BTreeMap;
+
+use model::Role;
+
+use crate::outlier::SegmentReport;
+use crate::timebase::TimeUnit;
+use crate::units;
+
+/// How many waits are followed in one sentence.
+pub(super) const DEEPEST: usize = 3;
+
+/// `slept in keep() lock.c:38`: what took most of `during`; how long, where that is not nearly all. `None` where nothing is known.
+pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Option<String> {
+    let mut groups: BTreeMap<[&str; 4], (u64, &SegmentReport)> = BTreeMap::new();
+    for segment in during {
+        let story = &segment.story;
+        let key = [kind(&segment.cause), &story.object, &story.place, &story.by];
+        let (time, longest) = groups.entry(key).or_insert((0, segment));
+        *time = time.saturating_add(segment.duration_ns);
+        if segment.duration_ns > longest.duration_ns {
+            *longest = segment;
+        }
+    }
+    let whole = during.iter().fold(0_u64, |sum, segment| sum.saturating_add(segment.duration_ns));
+    let (time, foremost) = groups.into_values().max_by_key(|&(time, _)| time)?;
+    let what = did(foremost, unit, depth)?;
+    let nearly_all = time >= whole / 10 * 7;
+    Some(if nearly_all { what } else { format!("{what} for {}", units::length(time, unit)) })
+}
+
+/// User code is one kind, whatever the comparison says of it.
+fn kind(cause: &str) -> &str {
+    if cause.starts_with("user.") { "user" } else { cause }
+}
+
+fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {
+    let (story, cause) = (&segment.story, &*segment.cause);
+    let place = |preposition: &str| match &*story.place {
+        "" => String::new(),
+        place => format!(" {preposition} {place}"),
+    };
+    if cause == "user.spin" {
+        return Some(format!("spun{}", place("in")));
+    }
+    if cause.starts_with("user.") {
+        return Some(if story.place.is_empty() { "computed".to_owned() } else { format!("ran {}", story.place) });
+    }
+    if let Some(name) = cause.strip_prefix("kernel.syscall.") {
+        return Some(format!("was in {name}(){}", place("called by")));
+    }
+    if cause.starts_with("kernel.page-fault") {
+        return Some(format!("had page faults{}", place("in")));
+    }
+    if let Some(runtime) = cause.strip_prefix("runtime.gc.") {
+        return Some(format!("collected {runtime}'s garbage"));
+    }
+    Some(match cause {
+        "offcpu.sleep" => format!("slept{}", place("in")),
+        "offcpu.preempted" if !story.by.is_empty() => format!("{} kept off its CPU", story.by),
+        "offcpu.preempted" => "was kept off its CPU".to_owned(),
+        "offcpu.runnable" if !story.by.is_empty() => format!("waited for a CPU behind {}", story.by),
+        "offcpu.runnable" => "waited for a CPU".to_owned(),
+        "queue.behind" => format!("was busy with {}", story.object),
+        cause if cause.starts_with("offcpu.") => waited(segment, unit, depth),
+        cause if cause.starts_with("trace.") || cause == "unexplained" => return None,
+        cause => format!("spent it in {cause}"),
+    })
+}
+
+/// `waited for data in a pipe, woken by source, which ran fetch()`
+fn waited(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
+    let story = &segment.story;
+    let object = if story.object.is_empty() { "an event" } else { &story.object };
+    if story.by.is_empty() {
+        return format!("waited for {object}");
+    }
+    let part = if story.role == Role::Holder { "held by" } else { "woken by" };
+    let next = depth.checked_sub(1).and_then(|depth| of(&segment.during, unit, depth));
+    let which = next.map_or_else(String::new, |root| format!(", which {root}"));
+    format!("waited for {object}, {part} {}{which}", story.by)
+}
