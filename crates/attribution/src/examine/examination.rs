@@ -34,6 +34,7 @@ use crate::threads::stays::Stay;
 use crate::threads::whose_time::{WhoseTime, follow_interval};
 use crate::walk::activity::{Activity, Run};
 use crate::walk::call_path::CallPath;
+use crate::walk::roots;
 
 /// How much sideband before a moment may explain what takes place then: a begin without its end, in ticks of 1 ms at
 /// 4 GHz.
@@ -66,8 +67,9 @@ pub(crate) fn examine_scene(
     let sideband = Sideband::new((scene.records)(around));
     let queue = scene.queues.before(interval);
     let by_records = HandOff::of(interval, &sideband);
-    let WhoseTime { hand_off, mut stays, activity, followed } =
+    let WhoseTime { hand_off, mut stays, mut activity, followed } =
         follow_interval(scene, interval, by_records, queue.last().map(|&(until, _)| until), decoder);
+    roots::settle(&mut activity, interval.range);
     late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
     let mut examination =

@@ -13,6 +13,9 @@ use crate::inputs::functions::Function;
 use crate::inputs::functions::NO_SYMBOL;
 use crate::tables::collectors::runtime_of;
 
+/// The search for callers stops here: the tree of a damaged trace may be deep.
+const FURTHEST: usize = 4096;
+
 /// A node's identity: the hash of the functions' names from the outermost known one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeKey(u64);
@@ -50,27 +53,58 @@ pub(crate) struct UserCode {
     pub(crate) blocks: ByAddress<(NodeKey, u64), BlockUse>,
     /// The code lines touched.
     pub(crate) footprint: Footprint,
+    /// The callers that showed themselves only when a function without a known one returned.
+    pub(crate) callers: ByAddress<NodeKey, NodeKey>,
 }
 
 impl UserCode {
     /// `function` runs, called by `parent`.
     pub(crate) fn node(&mut self, parent: NodeKey, function: Option<&Function>) -> NodeKey {
-        let name = function.map_or(NO_SYMBOL, |function| &*function.name);
-        if self.nodes.get(&parent).is_some_and(|caller| &*caller.function == name) {
+        let name = function.map_or_else(|| Arc::from(NO_SYMBOL), |function| function.name.clone());
+        let collector = runtime_of(&name);
+        let start = function.map_or(0, |function| function.start);
+        UserCode::add_node(&mut self.nodes, parent, Node { parent, function: name, start, collector })
+    }
+
+    /// Adds `node` below `parent`; a function that calls itself is one node.
+    pub(crate) fn add_node(nodes: &mut ByAddress<NodeKey, Node>, parent: NodeKey, node: Node) -> NodeKey {
+        let caller = nodes.get(&parent);
+        if caller.is_some_and(|caller| caller.function == node.function) {
             return parent;
         }
         let mut hasher = AddressHasher::default();
         parent.hash(&mut hasher);
-        name.hash(&mut hasher);
+        node.function.hash(&mut hasher);
         let key = NodeKey(hasher.finish());
-        let inherited = self.nodes.get(&parent).and_then(|caller| caller.collector);
-        self.nodes.entry(key).or_insert_with(|| Node {
-            collector: inherited.or_else(|| runtime_of(name)),
-            parent,
-            function: function.map_or_else(|| Arc::from(NO_SYMBOL), |function| function.name.clone()),
-            start: function.map_or(0, |function| function.start),
-        });
+        let collector = caller.and_then(|caller| caller.collector).or(node.collector);
+        nodes.entry(key).or_insert(Node { parent, collector, ..node });
         key
+    }
+
+    /// The outermost function above `node` returned to `caller`.
+    pub(crate) fn returned(&mut self, node: NodeKey, caller: NodeKey) {
+        let root = self.root(node);
+        // A loop of callers would be the work of two names with one hash.
+        if root != self.root(caller) {
+            self.callers.insert(root, caller);
+        }
+    }
+
+    /// The caller of `node`, which is known as `known`.
+    pub(crate) fn caller(&self, node: NodeKey, known: &Node) -> NodeKey {
+        self.callers.get(&node).copied().unwrap_or(known.parent)
+    }
+
+    fn root(&self, node: NodeKey) -> NodeKey {
+        let (mut root, mut steps) = (node, 0);
+        while let Some(known) = self.nodes.get(&root).filter(|_| steps < FURTHEST) {
+            let caller = self.caller(root, known);
+            if !self.nodes.contains_key(&caller) {
+                break;
+            }
+            (root, steps) = (caller, steps + 1);
+        }
+        root
     }
 
     /// The runtime of the garbage collector that `node` is a part of.
@@ -100,6 +134,7 @@ impl UserCode {
     /// Adds what another thread ran.
     pub(crate) fn add(&mut self, other: UserCode) {
         self.nodes.extend(other.nodes);
+        self.callers.extend(other.callers);
         for (key, more) in other.blocks {
             let used = self.blocks.entry(key).or_default();
             used.executions += more.executions;

@@ -7,6 +7,7 @@ use pt::{Block, BlockEnd};
 
 use super::activity::Run;
 use super::clock::Moment;
+use super::tail_calls::TailCalls;
 use super::user_calls::UserCalls;
 use super::user_code::{NodeKey, UserCode};
 use crate::inputs::functions::Function;
@@ -20,6 +21,7 @@ pub(super) struct UserRuns {
     calls: UserCalls,
     /// The node of each open call, outermost first.
     callers: Vec<NodeKey>,
+    tails: TailCalls,
     /// Caller, function and node of the last block.
     last: Option<(NodeKey, u64, NodeKey)>,
     /// How it ended.
@@ -38,16 +40,24 @@ pub(super) struct UserRuns {
 impl UserRuns {
     /// `block` of `function` runs at `moment`.
     pub(super) fn block(&mut self, block: &Block, function: Option<&Function>, moment: Moment) {
+        let was_outermost = self.callers.is_empty();
+        let before = self.callers.len();
         self.calls.block(block);
         // A call that this block makes is already open and is not one of its callers.
         let depth = self.calls.depth();
-        self.callers.truncate(if block.end == BlockEnd::Call { depth.saturating_sub(1) } else { depth });
-        let parent = self.callers.last().copied().unwrap_or_default();
+        let level = if block.end == BlockEnd::Call { depth.saturating_sub(1) } else { depth };
+        self.callers.truncate(level);
         let start = function.map_or(0, |function| function.start);
+        let returned = self.last_end == Some(BlockEnd::Return) && was_outermost;
+        self.follow_jump((before, level), block, function, returned);
+        let parent = self.tails.caller(level).or_else(|| self.callers.last().copied()).unwrap_or_default();
         let node = match self.last {
             Some((of, at, node)) if (of, at) == (parent, start) => node,
             _ => self.code.node(parent, function),
         };
+        if let Some((_, _, last)) = self.last.filter(|_| returned && block.ip != start) {
+            self.code.returned(last, node);
+        }
         if depth > self.callers.len() {
             self.callers.push(node);
         }
@@ -57,6 +67,32 @@ impl UserRuns {
         }
         self.last = Some((parent, start, node));
         self.last_end = Some(block.end);
+    }
+
+    /// A jump from another function to the first instruction of this one is a call that does not come back there. `depths`: calls
+    /// open before the block, and now.
+    fn follow_jump(
+        &mut self,
+        depths: (usize, usize),
+        block: &Block,
+        function: Option<&Function>,
+        returned: bool,
+    ) {
+        let (before, level) = depths;
+        if returned {
+            self.tails.forget();
+        }
+        let Some(function) = function else { return };
+        self.tails.reach(level, function.start);
+        let jumped = matches!(self.last_end, Some(BlockEnd::Jump | BlockEnd::ConditionalBranch));
+        if let Some((_, start, node)) = self.last
+            && jumped
+            && (before, block.ip) == (level, function.start)
+            && start != function.start
+            && let Some(last) = self.code.nodes.get(&node)
+        {
+            self.tails.jump(level, start, node, &last.function);
+        }
     }
 
     /// `block` of `function` runs in the open run.
@@ -135,6 +171,7 @@ impl UserRuns {
         self.last = None;
         self.last_end = None;
         self.callers.clear();
+        self.tails.forget();
     }
 
     /// The open calls, outermost first, then the last instruction that ran.

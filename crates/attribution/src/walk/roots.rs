@@ -1,0 +1,76 @@
+//! The same tree for the same code, wherever the flow begins.
+//!
+//! How many callers of an interval's first function are known depends on where the last sync point lies, and two intervals with the same
+//! code would have different trees. So the tree begins with the outermost function that ran itself in the interval; and a function that
+//! returned to an unknown caller is called by what it returned to.
+
+use std::collections::HashSet;
+
+use model::TscRange;
+
+use super::activity::{Activity, Run};
+use super::user_code::{BlockUse, ByAddress, Node, NodeKey, UserCode};
+
+/// Callers that are followed outwards; more are a loop made by two names with the same hash.
+const DEEPEST: usize = 4096;
+
+/// Gives `activity` the tree that its interval `within` has by itself.
+pub(crate) fn settle(activity: &mut Activity, within: TscRange) {
+    // Runs of no length count: several branches may share a timestamp.
+    let within = |run: &&Run| run.range.start <= within.stop && run.range.stop >= within.start;
+    let ran: HashSet<NodeKey> = activity.runs.iter().filter(within).map(|run| run.node).collect();
+    let mut settled = Settled { code: &activity.code, ran, nodes: ByAddress::default(), keys: ByAddress::default() };
+    for run in &mut activity.runs {
+        run.node = settled.key(run.node);
+    }
+    let mut blocks: ByAddress<(NodeKey, u64), BlockUse> = ByAddress::default();
+    for (&(node, ip), used) in &activity.code.blocks {
+        let of_all = blocks.entry((settled.key(node), ip)).or_default();
+        of_all.executions += used.executions;
+        of_all.instructions += used.instructions;
+    }
+    let nodes = settled.nodes;
+    activity.code.blocks = blocks;
+    activity.code.nodes = nodes;
+    activity.code.callers.clear();
+}
+
+/// The tree in the making.
+struct Settled<'a> {
+    code: &'a UserCode,
+    /// The nodes that ran themselves.
+    ran: HashSet<NodeKey>,
+    nodes: ByAddress<NodeKey, Node>,
+    /// From a node's old key to the new one.
+    keys: ByAddress<NodeKey, NodeKey>,
+}
+
+impl Settled<'_> {
+    fn key(&mut self, old: NodeKey) -> NodeKey {
+        if let Some(&known) = self.keys.get(&old) {
+            return known;
+        }
+        let chain = self.chain(old);
+        let mut key = NodeKey::default();
+        for node in chain.into_iter().rev() {
+            key = UserCode::add_node(&mut self.nodes, key, node);
+        }
+        self.keys.insert(old, key);
+        key
+    }
+
+    /// The node and its callers, innermost first, up to the outermost one that ran.
+    fn chain(&self, node: NodeKey) -> Vec<Node> {
+        let (mut chain, mut upto) = (Vec::new(), 0);
+        let mut at = node;
+        while let Some(known) = self.code.nodes.get(&at).filter(|_| chain.len() < DEEPEST) {
+            chain.push(known.clone());
+            if self.ran.contains(&at) {
+                upto = chain.len();
+            }
+            at = self.code.caller(at, known);
+        }
+        chain.truncate(upto.max(1));
+        chain
+    }
+}

@@ -1,0 +1,56 @@
+//! Functions that went on in another one by a jump: tail calls, and the parts that a compiler split off (`F.cold`).
+//!
+//! Input: the jumps from one function to another at one depth of calls. Output: the function that stands for the caller there. A
+//! function that runs again ends what it had gone on to, so that two functions that take turns do not grow.
+
+use super::user_code::NodeKey;
+
+/// Deeper chains are a program's state machine, or damage.
+const MOST: usize = 64;
+
+/// What only passes a call on: a slot of the procedure linkage table, and glibc's lazy binding.
+const PASSAGES: [&str; 2] = ["@plt", "_dl_runtime_resolve"];
+
+/// A function that went on in another one.
+struct Jumped {
+    /// The number of calls that were open.
+    depth: usize,
+    /// Its first address.
+    start: u64,
+    node: NodeKey,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct TailCalls {
+    open: Vec<Jumped>,
+}
+
+impl TailCalls {
+    /// Code of the function at `start` runs with `depth` calls open.
+    pub(super) fn reach(&mut self, depth: usize, start: u64) {
+        self.open.retain(|jumped| jumped.depth <= depth);
+        let again = self.open.iter().position(|jumped| (jumped.depth, jumped.start) == (depth, start));
+        if let Some(again) = again.filter(|_| start != 0) {
+            self.open.truncate(again);
+        }
+    }
+
+    /// The function at `start`, called `name`, jumps to another one.
+    pub(super) fn jump(&mut self, depth: usize, start: u64, node: NodeKey, name: &str) {
+        let passes_on = PASSAGES.iter().any(|passage| name.contains(passage));
+        if start != 0 && !passes_on && self.open.len() < MOST {
+            self.open.push(Jumped { depth, start, node });
+        }
+    }
+
+    /// The innermost function that went on in what runs now.
+    pub(super) fn caller(&self, depth: usize) -> Option<NodeKey> {
+        self.open.last().filter(|jumped| jumped.depth == depth).map(|jumped| jumped.node)
+    }
+
+    /// The outermost function returned, or execution continued untraced.
+    pub(super) fn forget(&mut self) {
+        self.open.clear();
+    }
+}
