@@ -1,7 +1,7 @@
 //! `offcpu.*`: one absence of a thread from its CPU. Why it left, what it waited for, what ended the wait, and how
 //! long it was runnable then.
 //!
-//! [`absence`] makes the claims of one stay; [`wait`] names the object of a wait, by [`call`], [`block_io`],
+//! [`absence`] makes the claims of one stay, [`preemption`] those of a thread that could run; [`wait`] names the object of a wait, by [`call`], [`block_io`],
 //! [`socket`] and [`futex`]. Imports what `claims` may import, and `claims`. The waker comes from
 //! [`crate::threads::wakeup`].
 
@@ -10,5 +10,6 @@ mod block_io;
 mod call;
 pub(crate) mod context;
 mod futex;
+mod preemption;
 mod socket;
 pub(crate) mod wait;
