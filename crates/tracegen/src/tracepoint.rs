@@ -85,16 +85,21 @@ impl Tracepoint {
         self.fields.iter().any(|(declaration, ..)| name_of(declaration) == field)
     }
 
-    /// The raw bytes of a sample in the context of thread `tid`.
+    /// The raw bytes of a sample in the context of thread `tid`, with these `common_flags`.
     ///
     /// # Errors
     /// What is wrong with a value, in words.
-    pub(crate) fn raw(&self, tid: u32, values: &BTreeMap<String, String>) -> Result<Vec<u8>, String> {
+    pub(crate) fn raw(
+        &self,
+        tid: u32,
+        flags: u8,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<u8>, String> {
         if let Some(unknown) = values.keys().find(|field| !self.has(field)) {
             return Err(format!("{} has no field `{unknown}`", self.name));
         }
         let mut out = self.id.to_le_bytes().to_vec();
-        out.extend([0, 0]);
+        out.extend([flags, 0]);
         out.extend(tid.to_le_bytes());
         let mut strings = Vec::new();
         let end = self.places().last().map_or(COMMON_SIZE, |(_, (_, layout, _), at)| at + layout.size().0);

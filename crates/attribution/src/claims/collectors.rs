@@ -33,7 +33,7 @@ pub(crate) fn name_waits(
         let any = |names: fn(&Collector) -> &'static [&'static str]| {
             near.iter().find_map(|function| find(names, function))
         };
-        let waker = Wakeup::of(stay, sideband).and_then(|wakeup| wakeup.waker);
+        let waker = Wakeup::of(stay, sideband, scene.functions).and_then(|wakeup| wakeup.thread());
         let by_thread =
             waker.and_then(|thread| find(|row| row.threads, &scene.comms.comm(thread, stay.range.stop)));
         let own = user.iter().find_map(|site| runtime_of(&site.function));

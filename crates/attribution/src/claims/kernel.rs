@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use model::{Cause, Certainty, Cpu, Evidence, FaultKind, OffCpu, Tid, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, FaultKind, Tid, Tsc, TscRange};
 
 use crate::claims::claim::Claim;
 use crate::claims::occurrences::Occurrences;
@@ -16,7 +16,7 @@ use crate::records::words::{cause, describe, tell_tlb_flush};
 use crate::tables::exceptions::exception_at;
 use crate::tables::kernel_entries::{UNNAMED_IRQ, UNNAMED_SYSCALL, kernel_thread_called};
 use crate::tables::syscalls;
-use crate::tables::wait_functions::waited_for;
+use crate::tables::wait_functions::{WaitedFor, waited_for};
 use crate::threads::addresses::Addresses;
 use crate::threads::stays::{Stay, Whereabouts, sleeps_within, stay_at};
 use crate::walk::activity::Frame;
@@ -30,13 +30,14 @@ pub(crate) fn claims_of_frames(
     comms: &dyn Comms,
     paths: &[CallPath],
 ) -> Vec<Claim> {
-    // A thread that sleeps for a lock (that of the address space, when others map) does not wait for the page.
-    let for_lock = |stay: &Stay| {
+    // A thread that sleeps for a lock (that of the address space, when others map) or for free memory does not wait for
+    // the page.
+    let not_for_page = |stay: &Stay| {
         let path = CallPath::at_end(paths, stay.range.start);
-        let waited = path.and_then(|path| path.kernel_functions().find_map(waited_for));
-        waited.is_some_and(|waited| waited.kind == OffCpu::Lock)
+        let waited = path.and_then(|path| waited_for(path.kernel_functions()));
+        waited.is_some_and(WaitedFor::brings_no_data)
     };
-    let waits_for_page = |range| !sleeps_within(addresses.stays, range).all(for_lock);
+    let waits_for_page = |range| !sleeps_within(addresses.stays, range).all(not_for_page);
     let mut claims: Vec<Claim> =
         frames.iter().map(|frame| claim_of_frame(frame, sideband, addresses, comms)).collect();
     add_records(&mut claims, frames, sideband, addresses);

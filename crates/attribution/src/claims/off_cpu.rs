@@ -1,8 +1,9 @@
 //! `offcpu.*`: one absence of a thread from its CPU. Why it left, what it waited for, what ended the wait, and how
 //! long it was runnable then.
 //!
-//! [`absence`] makes the claims of one stay; [`wait`] names the object of a wait, by [`call`], [`block_io`],
-//! [`socket`] and [`futex`]; [`story`] says the same in parts. Imports what `claims` may import, and `claims`. The waker comes from
+//! [`absence`] makes the claims of one stay, [`preemption`] those of a thread that could run; [`wait`] names the object of a
+//! wait, by [`call`], [`block_io`], [`socket`] and [`futex`]; [`story`] says the same in parts. Imports what `claims` may
+//! import, and `claims`. The waker comes from
 //! [`crate::threads::wakeup`].
 
 pub(crate) mod absence;
@@ -10,6 +11,7 @@ mod block_io;
 mod call;
 pub(crate) mod context;
 mod futex;
+mod preemption;
 mod socket;
 mod story;
 pub(crate) mod wait;

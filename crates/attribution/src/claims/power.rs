@@ -39,7 +39,7 @@ pub(crate) fn add_exits(
         else {
             continue;
         };
-        let Some(wakeup) = Wakeup::of(wait, sideband) else { continue };
+        let Some(wakeup) = Wakeup::of(wait, sideband, functions) else { continue };
         let queue = TscRange::new(wakeup.at, wait.range.stop);
         if queue.is_empty() || left == 0 {
             continue;

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use model::{ThreadId, TscRange};
+use model::TscRange;
 use perfdata::LeaveReason;
 
 use super::during::WAITS;
@@ -38,7 +38,8 @@ pub(super) fn off_cpu_claims(examination: &mut Examination<'_>) -> Vec<Claim> {
 fn begin(examination: &mut Examination<'_>, stay: &Stay) -> Absence {
     let Whereabouts::OffCpu(reason) = stay.place else { return Absence::default() };
     let slept = matches!(reason, LeaveReason::Slept(_));
-    let wakeup = if slept { Wakeup::of(stay, examination.sideband) } else { None };
+    let wakeup =
+        if slept { Wakeup::of(stay, examination.sideband, examination.scene.functions) } else { None };
     Absence { left: left_from(examination, stay), wakeup, ..Absence::default() }
 }
 
@@ -74,16 +75,15 @@ fn wait_range(stay: &Stay, absence: &Absence) -> TscRange {
 fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence, context: &Context<'_>) {
     let range = wait_range(stay, absence);
     let Some(mut wakeup) = absence.wakeup.clone().filter(|_| !range.is_empty()) else { return };
-    let by_idle_task = wakeup.interrupt.is_none() && wakeup.waker.is_some_and(ThreadId::is_idle);
-    if examination.during.is_open() && by_idle_task {
-        wakeup.interrupt = interrupts::by_flow(examination.scene, &wakeup, examination.decoder);
+    if examination.during.is_open() {
+        wakeup.ask_flow(examination.scene, examination.decoder);
     }
     let mut flow = None;
     if let Some(thread) = wakeup.thread() {
         if let Some((segments, path)) = examination.below(range, thread) {
             (absence.during, flow) = (segments, path);
         }
-    } else if wakeup.interrupt.is_some() && examination.during.take() {
+    } else if wakeup.interrupt().is_some() && examination.during.take() {
         let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return };
         let wait = wait_of(stay, state, absence.left.as_ref(), Some(&wakeup), context);
         absence.during = interrupts::segments(range, &wakeup, &wait, context.sideband);

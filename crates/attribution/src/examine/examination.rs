@@ -31,6 +31,7 @@ use crate::threads::follow::FollowedStay;
 use crate::threads::hand_off::HandOff;
 use crate::threads::late_switches;
 use crate::threads::stays::Stay;
+use crate::threads::waker::Maker;
 use crate::threads::whose_time::{WhoseTime, follow_interval};
 use crate::walk::activity::{Activity, Run};
 use crate::walk::call_path::CallPath;
@@ -66,7 +67,8 @@ pub(crate) fn examine_scene(
     let around = TscRange::new(interval.range.start.before(LOOK_BACK), interval.range.stop);
     let sideband = Sideband::new((scene.records)(around));
     let queue = scene.queues.before(interval);
-    let by_records = HandOff::of(interval, &sideband);
+    let by_records =
+        HandOff::of(interval, &sideband, |waking| Maker::of(waking, &sideband, scene, decoder).is_thread());
     let WhoseTime { hand_off, mut stays, mut activity, followed } =
         follow_interval(scene, interval, by_records, queue.last().map(|&(until, _)| until), decoder);
     roots::settle(&mut activity, interval.range);

@@ -10,29 +10,17 @@ use crate::claims::partition::partition;
 use crate::claims::precedence::Rank;
 use crate::examine::examined::Examined;
 use crate::examine::segments::plain;
-use crate::inputs::decode::Decode;
-use crate::inputs::scene::Scene;
 use crate::records::sideband::Sideband;
-use crate::threads::follow::work_at;
+use crate::threads::interrupt_chain::Chain;
 use crate::threads::stays::{Stay, Whereabouts};
-use crate::threads::wakeup::{Wakeup, interrupts_before};
-
-/// What the waking CPU was serving, by its flow, where no record shows it.
-pub(super) fn by_flow(scene: &Scene<'_>, wakeup: &Wakeup, decoder: &mut dyn Decode) -> Option<Cause> {
-    let frames = work_at(scene, wakeup.cpu?, wakeup.waker?, wakeup.at, decoder);
-    let open = frames.into_iter().filter(|frame| frame.range.stop == wakeup.at);
-    open.filter(|frame| is_interrupt(&frame.cause)).max_by_key(|frame| frame.depth).map(|frame| frame.cause)
-}
-
-fn is_interrupt(cause: &Cause) -> bool {
-    matches!(cause, Cause::Irq(_) | Cause::Softirq(_) | Cause::Timer | Cause::Ipi(_) | Cause::Nmi)
-}
+use crate::threads::wakeup::Wakeup;
 
 /// The partition of `range`, the wait that `wakeup` ended.
 pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: &Sideband) -> Vec<Segment> {
     let Some(cpu) = wakeup.cpu else { return Vec::new() };
+    let chain = Chain::before(cpu, wakeup.at, range, sideband);
     let nothing = (TscRange::new(range.stop, range.stop), range.stop);
-    let (work, last) = interrupts_before(cpu, wakeup.at, range, sideband).unwrap_or(nothing);
+    let (work, last) = chain.as_ref().map_or(nothing, |chain| (chain.range, chain.last));
     let stay = |range, place| Stay::new(range, None, place);
     let before = TscRange::new(range.start, work.start);
     let stays: Vec<Stay> = [stay(before, Whereabouts::Unknown), stay(work, Whereabouts::OnCpu(cpu))]
@@ -40,8 +28,8 @@ pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: 
         .filter(|stay| !stay.range.is_empty())
         .collect();
     let mut claims = claims_of_records(sideband, &stays, &[]);
-    claims.extend(sources(before, wakeup, wait));
-    let cause = wakeup.interrupt.clone().unwrap_or(Cause::KernelUnknown);
+    claims.extend(sources(before, nothing_yet(wakeup, wait, chain.as_ref()), wait));
+    let cause = wakeup.interrupt().cloned().unwrap_or(Cause::KernelUnknown);
     let rests = [(work.start, last, Cause::KernelUnknown), (last.max(work.start), work.stop, cause)];
     for (occurrence, (start, stop, cause)) in (0..).zip(rests) {
         let rest = TscRange::new(start, stop);
@@ -58,7 +46,7 @@ pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: 
 
 /// The cause of the interrupt, up to its begin: the request in its queue and in its device, else whatever the wait
 /// was for.
-fn sources(before: TscRange, wakeup: &Wakeup, wait: &Wait) -> Vec<Claim> {
+fn sources(before: TscRange, nothing_yet: &str, wait: &Wait) -> Vec<Claim> {
     let claim = |range: TscRange, occurrence: u64, detail: &str, certainty| {
         let range = range.intersection(before)?;
         let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), certainty);
@@ -68,7 +56,7 @@ fn sources(before: TscRange, wakeup: &Wakeup, wait: &Wait) -> Vec<Claim> {
         Some(claim)
     };
     let mut claims = Vec::new();
-    claims.extend(claim(before, 0, nothing_yet(wait.kind, wakeup), Certainty::Inferred));
+    claims.extend(claim(before, 0, nothing_yet, Certainty::Inferred));
     if let Some(served) = &wait.request {
         let issued = served.issued.unwrap_or(served.completed);
         if let Some(inserted) = served.inserted {
@@ -88,16 +76,20 @@ fn sources(before: TscRange, wakeup: &Wakeup, wait: &Wait) -> Vec<Claim> {
     claims
 }
 
-/// Why nothing woke the thread before.
-fn nothing_yet(kind: OffCpu, wakeup: &Wakeup) -> &'static str {
-    match (kind, &wakeup.interrupt) {
-        (OffCpu::Sleep, _) | (_, Some(Cause::Timer)) => "its timer had not expired",
-        (OffCpu::Socket, _) => "idle: no packet had arrived",
-        (OffCpu::BlockIo, _) => "before the request was submitted to the device",
-        (_, Some(Cause::Softirq(name))) if name == "net_rx" => "idle: no packet had arrived",
-        (_, Some(Cause::Softirq(name))) if name == "timer" || name == "hrtimer" => {
-            "its timer had not expired"
+/// Why nothing woke the thread before, by what began the chain that did: a packet that another thread or a timer sent
+/// has not come from outside.
+fn nothing_yet(wakeup: &Wakeup, wait: &Wait, chain: Option<&Chain>) -> &'static str {
+    let by_timer = wakeup.came_by_timer() || chain.is_some_and(Chain::is_timers);
+    match wait.kind {
+        OffCpu::Sleep => "its timer had not expired",
+        _ if by_timer => "no timer had expired",
+        OffCpu::BlockIo => "before the request was submitted to the device",
+        OffCpu::Socket | OffCpu::Poll | OffCpu::Other
+            if wakeup.came_by_network() && chain.is_some_and(Chain::is_devices) =>
+        {
+            "idle: no packet had arrived"
         }
+        _ if chain.is_some_and(|chain| chain.by_thread) => "no thread had ended it",
         _ => "nothing had ended it",
     }
 }

@@ -99,6 +99,22 @@ fn an_open_file_is_an_object_with_its_name() {
     assert_eq!(object.to_string(), "fd 7 of pid 100 (/srv/wal)");
 }
 
+/// `read(4)` in state D: the view says what the verdict on the same wait says.
+#[test]
+fn state_d_alone_is_no_disk_in_the_view_either() {
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('D'))),
+        run(WORKER, 1, 500, 1000, LeaveReason::Unknown),
+    ]);
+    let sideband = Sideband::new(vec![call(80, 0, 4), waking(300)]);
+    let stays = stays(&interval(50..600), &schedule, Some(conversion()));
+    let waited = with_scene(&schedule, conversion(), &NoFiles, |scene| {
+        let known = Context::new(scene, &sideband, &[]).expect("a clock");
+        stays.iter().find_map(|stay| wait_within(stay, &known))
+    });
+    assert_eq!(waited.expect("the worker sleeps").kind, OffCpu::Other);
+}
+
 /// Two requests cross; one completes that was never issued, one is issued and never completes.
 #[test]
 fn accesses_last_from_issue_to_completion() {

@@ -91,7 +91,7 @@ pub fn wait_of_stay(
 pub(super) fn wait_within(stay: &Stay, context: &Context<'_>) -> Option<ObjectWait> {
     let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return None };
     let thread = stay.thread?;
-    let wakeup = Wakeup::of(stay, context.sideband);
+    let wakeup = Wakeup::of(stay, context.sideband, context.scene.functions);
     let wait = wait_of(stay, state, None, wakeup.as_ref(), context);
     let until = wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
     Some(ObjectWait {

@@ -1,9 +1,9 @@
 //! Samples of tracepoints as typed events. Field names: the kernel's `include/trace/events/*.h`, 5.4 to 6.x.
 
-use model::{Device, Tid};
+use model::{Cpu, Device, Tid};
 use perfdata::{FieldValue, Sample, SystemCall, SystemCallStep};
 
-use crate::records::event::{BlockStep, EventKind, Request, Side};
+use crate::records::event::{BlockStep, EventKind, Request, Side, Within};
 
 /// The sample's meaning; `None` where it explains no time.
 pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
@@ -15,12 +15,21 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
             target: Tid(i32::try_from(number(sample, "pid")?).ok()?),
             by_waker: event == "sched_waking",
         }),
+        ("sched", "sched_migrate_task") => {
+            let cpu = |field| Some(Cpu(u32::try_from(number(sample, field)?).ok()?));
+            begin(EventKind::Migration {
+                target: Tid(i32::try_from(number(sample, "pid")?).ok()?),
+                from: cpu("orig_cpu")?,
+                to: cpu("dest_cpu")?,
+            })
+        }
         ("sched", "sched_switch") if sample.callchain.is_some() => begin(EventKind::SwitchOut),
         ("irq", "irq_handler_entry") => {
             begin(EventKind::Irq { number: number(sample, "irq")?, name: text(sample, "name") })
         }
         ("irq", "irq_handler_exit") => end(EventKind::Irq { number: number(sample, "irq")?, name: None }),
         ("irq", "softirq_entry") => begin(EventKind::Softirq { vector: number(sample, "vec")? }),
+        ("irq", "softirq_raise") => begin(EventKind::SoftirqRaise { vector: number(sample, "vec")? }),
         ("irq", "softirq_exit") => end(EventKind::Softirq { vector: number(sample, "vec")? }),
         ("raw_syscalls" | "syscalls", _) => system_call(sample),
         ("exceptions", "page_fault_user" | "page_fault_kernel") => {
@@ -49,6 +58,11 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
         }
         _ => None,
     }
+}
+
+/// In what context the record was made.
+pub(super) fn within(sample: &Sample<'_>) -> Option<Within> {
+    number(sample, "common_flags").map(Within::of_flags)
 }
 
 /// A numeric field.

@@ -15,6 +15,15 @@ pub(crate) enum EventKind {
         /// Whether the record is in the waker's context: `sched_wakeup` may be in that of the woken thread's CPU.
         by_waker: bool,
     },
+    /// `target` is moved to the run queue of another CPU (`sched_migrate_task`).
+    Migration {
+        /// The thread that moves.
+        target: Tid,
+        /// The CPU whose run queue it leaves.
+        from: Cpu,
+        /// The CPU on which it can run next.
+        to: Cpu,
+    },
     /// A device interrupt's action begins or ends.
     Irq {
         /// The interrupt's number.
@@ -24,6 +33,11 @@ pub(crate) enum EventKind {
     },
     /// A softirq begins or ends.
     Softirq {
+        /// Its vector number.
+        vector: u64,
+    },
+    /// A softirq is requested: it runs at the end of the interrupt or of the critical section that requested it.
+    SoftirqRaise {
         /// Its vector number.
         vector: u64,
     },
@@ -118,6 +132,32 @@ pub(crate) enum Side {
     End,
 }
 
+/// In what context the kernel was when it made a record (`common_flags` of a tracepoint).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// The current thread's own code.
+    Thread,
+    /// A softirq, which may run in any thread.
+    Softirq,
+    /// An interrupt, or an NMI.
+    Interrupt,
+}
+
+impl Within {
+    /// `enum trace_flag_type` of `include/linux/trace_events.h`: HARDIRQ and NMI; SOFTIRQ only while one is served.
+    const INTERRUPT: u64 = 0x08 | 0x40;
+    const SOFTIRQ: u64 = 0x10;
+
+    /// By the flags. An interrupt may interrupt a softirq: then both are set.
+    pub(crate) fn of_flags(flags: u64) -> Within {
+        match (flags & Within::INTERRUPT, flags & Within::SOFTIRQ) {
+            (0, 0) => Within::Thread,
+            (0, _) => Within::Softirq,
+            _ => Within::Interrupt,
+        }
+    }
+}
+
 /// One record that explains time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SidebandEvent {
@@ -127,6 +167,9 @@ pub(crate) struct SidebandEvent {
     pub(crate) cpu: Option<Cpu>,
     /// The thread in whose context it was made.
     pub(crate) thread: Option<ThreadId>,
+    /// In what context of that thread; `None` where the capture does not show it. Read of wake-ups, migrations
+    /// and requests for softirqs.
+    pub(crate) within: Option<Within>,
     /// Its position in the file.
     pub(crate) offset: FileOffset,
     /// Begin or end.

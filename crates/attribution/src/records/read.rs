@@ -6,7 +6,7 @@
 use model::{Cpu, PerfTime, TimeConversion, TscRange};
 use perfdata::{AuxFlags, PerfData, Record, TimedRecord};
 
-use crate::records::classify::{classify, number};
+use crate::records::classify::{classify, number, within};
 use crate::records::event::{EventKind, Side, SidebandEvent};
 
 /// What a record reports as lost. An overwritten snapshot ring is no loss.
@@ -69,6 +69,13 @@ fn event(perf: &PerfData, timed: &TimedRecord<'_>, conversion: TimeConversion) -
         }
         _ => (timed.cpu, Vec::new()),
     };
-    let time = conversion.to_tsc(timed.time?);
-    Some(SidebandEvent { time, cpu, thread: timed.thread, offset: timed.offset, side, kind, chain })
+    let within = match (&timed.record, &kind) {
+        (
+            Record::Sample(sample),
+            EventKind::Waking { .. } | EventKind::Migration { .. } | EventKind::SoftirqRaise { .. },
+        ) => within(sample),
+        _ => None,
+    };
+    let (time, offset) = (conversion.to_tsc(timed.time?), timed.offset);
+    Some(SidebandEvent { time, cpu, thread: timed.thread, within, offset, side, kind, chain })
 }

@@ -16,6 +16,7 @@ pub(crate) struct Sideband {
     /// In time order.
     events: Vec<SidebandEvent>,
     wakings: HashMap<Tid, Vec<usize>>,
+    migrations: HashMap<Tid, Vec<usize>>,
     calls: HashMap<Tid, Vec<usize>>,
     idle: HashMap<Cpu, Vec<usize>>,
 }
@@ -29,6 +30,9 @@ impl Sideband {
             match (&event.kind, event.thread, event.cpu) {
                 (EventKind::Waking { target, .. }, ..) => {
                     sideband.wakings.entry(*target).or_default().push(index);
+                }
+                (EventKind::Migration { target, .. }, ..) => {
+                    sideband.migrations.entry(*target).or_default().push(index);
                 }
                 (EventKind::Syscall { .. }, Some(thread), _) => {
                     sideband.calls.entry(thread.tid).or_default().push(index);
@@ -70,6 +74,16 @@ impl Sideband {
         self.about(self.wakings.get(&target), range.start).take_while(move |event| event.time < range.stop)
     }
 
+    /// The migrations of `target` within `range`.
+    pub(crate) fn migrations(&self, target: Tid, range: TscRange) -> impl Iterator<Item = &SidebandEvent> {
+        self.about(self.migrations.get(&target), range.start).take_while(move |event| event.time < range.stop)
+    }
+
+    /// The system calls that threads were in at `at`.
+    pub(crate) fn calls_at(&self, at: Tsc) -> impl Iterator<Item = &SidebandEvent> {
+        self.calls.keys().filter_map(move |&tid| self.call_at(tid, at))
+    }
+
     /// The system call that thread `tid` was in at `at`: its last record is a `sys_enter`.
     pub(crate) fn call_at(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
         let of_thread = self.calls.get(&tid)?;
@@ -95,12 +109,37 @@ impl Sideband {
         within.find(|event| event.cpu == Some(cpu))
     }
 
+    /// The records that the CPU of `event` made before it, latest first; those of the same time by their order. At most
+    /// `most` records of all CPUs are searched.
+    pub(crate) fn earlier_on_cpu(
+        &self,
+        event: &SidebandEvent,
+        most: usize,
+    ) -> impl Iterator<Item = &SidebandEvent> + Clone {
+        let cpu = event.cpu;
+        let from = self.events.partition_point(|other| other.time < event.time);
+        let same_time = self.events[from..].iter().take_while(|other| other.time == event.time);
+        let own = same_time.take_while(|other| other.offset != event.offset).count();
+        let until = from + own;
+        self.events[until.saturating_sub(most)..until].iter().rev().filter(move |other| other.cpu == cpu)
+    }
+
     /// The innermost interrupt or softirq that `cpu` was serving at `at`: begun and not ended.
     pub(crate) fn interrupt_at(&self, cpu: Cpu, at: Tsc) -> Option<&SidebandEvent> {
+        self.open_at(cpu, at, EventKind::is_interrupt)
+    }
+
+    /// The innermost work of such a kind that `cpu` was doing at `at`: begun and not ended.
+    pub(crate) fn open_at(
+        &self,
+        cpu: Cpu,
+        at: Tsc,
+        is_such: impl Fn(&EventKind) -> bool,
+    ) -> Option<&SidebandEvent> {
         let later = self.events.partition_point(|event| event.time <= at);
         let mut ended: Vec<&SidebandEvent> = Vec::new();
         let earlier = self.events[later.saturating_sub(INTERRUPT_SEARCHED)..later].iter().rev();
-        for event in earlier.filter(|event| event.cpu == Some(cpu) && event.kind.is_interrupt()) {
+        for event in earlier.filter(|event| event.cpu == Some(cpu) && is_such(&event.kind)) {
             match event.side {
                 Side::End => ended.push(event),
                 Side::Begin => match ended.iter().position(|end| end.kind.same_work(&event.kind)) {

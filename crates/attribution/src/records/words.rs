@@ -34,10 +34,16 @@ pub(crate) fn tell_tlb_flush(reason: u64, pages: u64) -> String {
 pub(crate) fn describe(kind: &EventKind) -> String {
     match kind {
         EventKind::Waking { target, .. } => format!("sched_waking of {target}"),
+        EventKind::Migration { target, from, to } => {
+            format!("sched_migrate_task of {target} from CPU {from} to CPU {to}")
+        }
         EventKind::Irq { number, name } => {
             format!("irq_handler_entry irq={number} name={}", name.as_deref().unwrap_or("?"))
         }
         EventKind::Softirq { vector } => format!("softirq_entry vec={vector} [{}]", softirq_name(*vector)),
+        EventKind::SoftirqRaise { vector } => {
+            format!("softirq_raise vec={vector} [{}]", softirq_name(*vector))
+        }
         EventKind::Vector { name } => format!("{name}_entry"),
         EventKind::Syscall { number, .. } => format!("sys_enter NR {number} ({})", syscalls::name(*number)),
         EventKind::PageFault { address } => format!("page fault at {address:#x}"),

@@ -139,6 +139,9 @@ const ENTRIES: &[Entry] = &[
 /// An interrupt whose action no record names.
 pub(crate) const UNNAMED_IRQ: &str = "device";
 
+/// A softirq whose action no record names.
+pub(crate) const UNNAMED_SOFTIRQ: &str = "unknown";
+
 /// A system call whose number or function is not known.
 pub(crate) const UNNAMED_SYSCALL: &str = "unknown";
 
@@ -338,11 +341,17 @@ fn softirq_action(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether `function` runs pending softirqs for the current thread, at the end of the critical section in which it
+/// raised them (`kernel/softirq.c`).
+pub(crate) fn runs_own_softirqs(function: &str) -> bool {
+    matches!(function, "__local_bh_enable_ip" | "local_bh_enable" | "_local_bh_enable" | "do_softirq")
+}
+
 /// The softirq with vector number `vector` (`include/linux/interrupt.h`, `HI_SOFTIRQ` onwards).
 pub(crate) fn softirq_name(vector: u64) -> &'static str {
     const NAMES: [&str; 10] =
         ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
-    usize::try_from(vector).ok().and_then(|index| NAMES.get(index)).copied().unwrap_or("unknown")
+    usize::try_from(vector).ok().and_then(|index| NAMES.get(index)).copied().unwrap_or(UNNAMED_SOFTIRQ)
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! What a thread waits for, by the kernel functions on its path into the scheduler: one table, with its sources.
 //!
 //! Names of Linux 5.4 to 6.x: `kernel/futex/`, `kernel/locking/`, `net/core/`, `net/ipv4/`, `net/unix/`, `fs/pipe.c`,
-//! `fs/select.c`, `fs/eventpoll.c`, `mm/filemap.c`, `block/`, `fs/jbd2/`, `kernel/time/`, `kernel/exit.c`, `io_uring/`.
-//! Functions that any wait passes through (`schedule_timeout`, `wait_woken`, …) identify nothing and are not in the
-//! table.
+//! `fs/select.c`, `fs/eventpoll.c`, `mm/filemap.c`, `block/`, `fs/jbd2/`, `kernel/time/`, `kernel/exit.c`, `io_uring/`;
+//! waits for memory, throttling and network file systems: [`mod@inner`]. Functions that any wait passes through
+//! (`schedule_timeout`, `wait_woken`, …) identify nothing and are not in the table.
 
-use model::OffCpu;
+mod inner;
+
+use model::{Cause, OffCpu};
+
+use crate::tables::kernel_entries::entry_cause;
 
 /// What is waited for, by the innermost function of the path that identifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +18,73 @@ pub(crate) struct WaitedFor {
     pub(crate) kind: OffCpu,
     /// In words; empty where the kind is enough.
     pub(crate) what: &'static str,
+    /// How much the function alone shows.
+    scope: Scope,
+}
+
+/// How much a function shows of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// What is waited for.
+    Whole,
+    /// A way of waiting that several purposes share (`io_schedule`): a function further out may show the purpose.
+    Way,
+    /// A rw-semaphore: its caller shows which.
+    Semaphore,
+    /// For memory: freed, compacted, or allowed by a control group.
+    Memory,
 }
 
 const fn row(kind: OffCpu, what: &'static str) -> WaitedFor {
-    WaitedFor { kind, what }
+    WaitedFor { kind, what, scope: Scope::Whole }
+}
+
+const fn way(kind: OffCpu, what: &'static str) -> WaitedFor {
+    WaitedFor { kind, what, scope: Scope::Way }
+}
+
+impl WaitedFor {
+    /// Whether a page fault that waits so brings no data in: it waits for a lock, or for room.
+    pub(crate) fn brings_no_data(self) -> bool {
+        self.kind == OffCpu::Lock || self.scope == Scope::Memory
+    }
+}
+
+/// What a thread waits for that went to sleep in these functions of the kernel, innermost first: the one rule for
+/// verdicts and views. The innermost function with a row decides. Where it is only a way of waiting, a function
+/// further out shows the purpose, up to the entry of the innermost page fault or interrupt.
+pub(crate) fn waited_for<'f>(mut functions: impl Iterator<Item = &'f str>) -> Option<WaitedFor> {
+    let found = functions.by_ref().find_map(in_function)?;
+    Some(match found.scope {
+        Scope::Whole | Scope::Memory => found,
+        Scope::Way => {
+            let mut further = functions.take_while(|function| entry_cause(function) == Cause::KernelUnknown);
+            further.find_map(purpose).unwrap_or(found)
+        }
+        Scope::Semaphore => {
+            let caller = functions.map(base_name).find(|function| !inner::takes_semaphore(function));
+            let which = caller.and_then(inner::semaphore_of);
+            which.map_or(found, |what| row(OffCpu::Lock, what))
+        }
+    })
+}
+
+/// Whether a thread that went to sleep in `function` waits.
+pub(crate) fn is_wait(function: &str) -> bool {
+    in_function(function).is_some()
+}
+
+/// The purpose of a way of waiting, where `function` has called it.
+fn purpose(function: &str) -> Option<WaitedFor> {
+    let name = base_name(function);
+    inner::memory(name)
+        .or_else(|| inner::remote(name))
+        .or_else(|| block_io(name))
+        .filter(|row| row.scope != Scope::Way)
 }
 
 /// What a thread waits for in `function`.
-pub(crate) fn waited_for(function: &str) -> Option<WaitedFor> {
+fn in_function(function: &str) -> Option<WaitedFor> {
     Some(match base_name(function) {
         "futex_wait_queue"
         | "futex_wait_queue_me"
@@ -34,20 +97,23 @@ pub(crate) fn waited_for(function: &str) -> Option<WaitedFor> {
             row(OffCpu::Lock, "for a kernel mutex")
         }
         name if starts(name, &["rwsem_down_", "__down_read", "__down_write", "down_read", "down_write"]) => {
-            row(OffCpu::Lock, "for a kernel rw-semaphore")
+            WaitedFor { scope: Scope::Semaphore, ..row(OffCpu::Lock, "for a kernel rw-semaphore") }
         }
+        "__vma_enter_locked" => row(OffCpu::Lock, "for the lock of a mapping (VMA)"),
         name if starts(name, &["rt_mutex_slowlock", "__rt_mutex_slowlock", "rtlock_slowlock"]) => {
             row(OffCpu::Lock, "for a kernel rt-mutex")
         }
-        "__down" | "___down_common" | "__down_common" | "percpu_down_write" | "__percpu_down_read" => {
-            row(OffCpu::Lock, "for a kernel semaphore")
-        }
+        "__down" | "___down_common" | "__down_common" | "percpu_down_write" | "__percpu_down_read"
+        | "percpu_rwsem_wait" => row(OffCpu::Lock, "for a kernel semaphore"),
         "__lock_sock" | "lock_sock_nested" => row(OffCpu::Lock, "for a socket's lock"),
         "locks_lock_inode_wait" | "do_lock_file_wait" | "flock_lock_inode_wait" => {
             row(OffCpu::Lock, "for a file lock")
         }
         "do_semtimedop" | "__do_semtimedop" => row(OffCpu::Lock, "for a System V semaphore"),
-        name => return socket(name).or_else(|| block_io(name)).or_else(|| other(name)),
+        name => {
+            let found = socket(name).or_else(|| inner::memory(name)).or_else(|| inner::remote(name));
+            return found.or_else(|| block_io(name)).or_else(|| other(name));
+        }
     })
 }
 
@@ -104,6 +170,14 @@ fn block_io(name: &str) -> Option<WaitedFor> {
         "jbd2_log_wait_commit" | "jbd2_complete_transaction" | "jbd2_log_do_checkpoint" => {
             row(OffCpu::BlockIo, "for the journal")
         }
+        "submit_bio_wait"
+        | "blk_execute_rq"
+        | "blkdev_direct_IO"
+        | "__blkdev_direct_IO_simple"
+        | "iomap_dio_rw"
+        | "__iomap_dio_rw"
+        | "__wait_on_buffer"
+        | "read_events" => row(OffCpu::BlockIo, ""),
         "io_schedule"
         | "io_schedule_timeout"
         | "folio_wait_bit_common"
@@ -114,15 +188,7 @@ fn block_io(name: &str) -> Option<WaitedFor> {
         | "wait_on_page_bit"
         | "wait_on_page_bit_common"
         | "wait_on_page_bit_killable"
-        | "__wait_on_buffer"
-        | "bit_wait_io"
-        | "submit_bio_wait"
-        | "blk_execute_rq"
-        | "blkdev_direct_IO"
-        | "__blkdev_direct_IO_simple"
-        | "iomap_dio_rw"
-        | "__iomap_dio_rw"
-        | "read_events" => row(OffCpu::BlockIo, ""),
+        | "bit_wait_io" => way(OffCpu::BlockIo, ""),
         _ => return None,
     })
 }
@@ -162,12 +228,15 @@ fn other(name: &str) -> Option<WaitedFor> {
         "synchronize_rcu" | "synchronize_rcu_expedited" | "wait_rcu_gp" | "__wait_rcu_gp" => {
             row(OffCpu::Other, "for an RCU grace period")
         }
+        "worker_thread" | "kthread_worker_fn" | "smpboot_thread_fn" | "rcu_gp_kthread" | "kswapd"
+        | "kcompactd" | "khugepaged" => row(OffCpu::Other, "for work, as kernel threads do"),
         "do_signal_stop" | "ptrace_stop" => row(OffCpu::Other, "stopped by a signal or a debugger"),
-        "worker_thread" | "kthread_worker_fn" | "smpboot_thread_fn" | "rcu_gp_kthread" | "kswapd" => {
-            row(OffCpu::Other, "for work, as kernel threads do")
+        "__refrigerator" | "do_freezer_trap" => {
+            row(OffCpu::Other, "frozen, with its control group or for a suspend")
         }
+        "handle_userfault" => row(OffCpu::Other, "for the handler of its userfaultfd"),
         name if name.starts_with("wait_for_completion") => {
-            row(OffCpu::Other, "for another part of the kernel (a completion)")
+            way(OffCpu::Other, "for another part of the kernel (a completion)")
         }
         _ => return None,
     })
@@ -209,39 +278,4 @@ fn starts(name: &str, prefixes: &[&str]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Paths as `perf record -g -e sched:sched_switch` shows them, innermost first, without the functions common to
-    /// all waits.
-    #[test]
-    fn the_innermost_telling_function_decides() {
-        let cases: &[(&[&str], OffCpu, &str)] = &[
-            (&["__schedule", "schedule", "futex_wait_queue", "__futex_wait"], OffCpu::Lock, ""),
-            (
-                &["schedule_timeout", "wait_woken", "sk_wait_data", "tcp_recvmsg_locked"],
-                OffCpu::Socket,
-                "for data",
-            ),
-            (&["io_schedule", "folio_wait_bit_common", "filemap_fault"], OffCpu::BlockIo, ""),
-            (&["schedule", "do_nanosleep", "hrtimer_nanosleep"], OffCpu::Sleep, ""),
-            (&["schedule_hrtimeout_range", "ep_poll"], OffCpu::Poll, ""),
-            (&["schedule", "pipe_read.constprop.0", "vfs_read"], OffCpu::Other, "for data in a pipe"),
-            (&["schedule_preempt_disabled", "__mutex_lock.isra.0"], OffCpu::Lock, "for a kernel mutex"),
-        ];
-        for (path, kind, what) in cases {
-            let found = path.iter().find_map(|function| waited_for(function)).expect("a row");
-            assert_eq!((found.kind, found.what), (*kind, *what), "{path:?}");
-        }
-        for function in ["schedule", "__schedule", "schedule_timeout", "wait_woken", "vfs_read"] {
-            assert_eq!(waited_for(function), None, "{function}");
-        }
-    }
-
-    #[test]
-    fn protocols_by_prefix() {
-        assert_eq!(protocol("tcp_recvmsg_locked"), Some("TCP"));
-        assert_eq!(protocol("unix_stream_recvmsg"), Some("Unix stream"));
-        assert_eq!(protocol("inet_recvmsg"), None);
-    }
-}
+mod tests;

@@ -19,7 +19,7 @@ use crate::inputs::files::Files;
 use crate::inputs::functions::{Function, Functions};
 use crate::inputs::queues::Queues;
 use crate::inputs::scene::Scene;
-use crate::records::event::{EventKind, Side, SidebandEvent};
+use crate::records::event::{EventKind, Side, SidebandEvent, Within};
 
 /// The thread whose intervals are examined.
 pub(crate) const WORKER: ThreadId = ThreadId { pid: Pid(100), tid: Tid(101) };
@@ -222,11 +222,17 @@ pub(crate) fn record(time: u64, cpu: u32, thread: ThreadId, side: Side, kind: Ev
         time: Tsc(time),
         cpu: Some(Cpu(cpu)),
         thread: Some(thread),
+        within: None,
         offset,
         side,
         kind,
         chain: Vec::new(),
     }
+}
+
+/// The same, made in such a context.
+pub(crate) fn made_within(within: Within, event: SidebandEvent) -> SidebandEvent {
+    SidebandEvent { within: Some(within), ..event }
 }
 
 /// The contents of a test's capture.

@@ -1,14 +1,18 @@
 //! Where an interval of two threads changes from the start thread's time to the stop thread's.
 //!
-//! In order of preference: the interval's `publish` mark; the last wake-up of the stop thread by the start thread;
-//! the moment when the stop thread leaves the loop in which it waits for work. Packets carry no data addresses, so
+//! In order of preference: the interval's `publish` mark; the last wake-up of the stop thread by the start thread (not
+//! by an interrupt that was served while the start thread was current); the moment when the stop thread leaves the loop in which it waits for work. Packets carry no data addresses, so
 //! the thread that wrote what that loop read cannot be decoded. Without any of them all of the time is the stop
 //! thread's, and the report notes it.
 
 use model::{Certainty, Diagnostic, Evidence, Interval, Tsc};
 
+use crate::records::event::SidebandEvent;
 use crate::records::sideband::Sideband;
 use crate::walk::activity::Spin;
+
+/// For how many wake-ups of one interval it is found out what made them: the flow may have to be decoded for each.
+const MOST: usize = 16;
 
 /// A hand-off between the threads of an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,17 +40,22 @@ impl HandOff {
     }
 
     /// By the mark, else by the last wake-up of the stop thread by the start thread. An earlier wake-up was for an
-    /// earlier piece of work, because a thread that has work does not sleep.
-    pub(crate) fn of(interval: &Interval, sideband: &Sideband) -> Option<HandOff> {
+    /// earlier piece of work, because a thread that has work does not sleep. `is_by_thread` shows whether the current
+    /// thread made a wake-up, and not an interrupt.
+    pub(crate) fn of(
+        interval: &Interval,
+        sideband: &Sideband,
+        mut is_by_thread: impl FnMut(&SidebandEvent) -> bool,
+    ) -> Option<HandOff> {
         HandOff::by_mark(interval).or_else(|| {
             let (start, stop) = (interval.start_thread?, interval.stop_thread?);
             if !two_threads(interval) {
                 return None;
             }
-            let waking = sideband
-                .wakings(stop.tid, interval.range)
-                .filter(|event| event.thread.is_some_and(|thread| thread.tid == start.tid))
-                .last()?;
+            let by_start =
+                |event: &&SidebandEvent| event.thread.is_some_and(|thread| thread.tid == start.tid);
+            let wakings: Vec<_> = sideband.wakings(stop.tid, interval.range).filter(by_start).collect();
+            let waking = wakings.into_iter().rev().take(MOST).find(|waking| is_by_thread(waking))?;
             Some(HandOff {
                 at: waking.time,
                 certainty: Certainty::Inferred,

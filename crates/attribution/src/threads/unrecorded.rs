@@ -10,7 +10,7 @@ use model::{Interval, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::inputs::scene::Scene;
-use crate::tables::wait_functions::{gives_way, waited_for};
+use crate::tables::wait_functions::{gives_way, is_wait};
 use crate::threads::late_switches::scheduler_at;
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::walk::activity::{Activity, Frame, Silence, Switch};
@@ -177,7 +177,7 @@ impl Switch {
 
     /// How the thread leaves: preempted, unless its path there is a wait.
     fn reason(&self) -> LeaveReason {
-        let telling = |function: &&str| gives_way(function) || waited_for(function).is_some();
+        let telling = |function: &&str| gives_way(function) || is_wait(function);
         match self.path.kernel_functions().find(telling) {
             Some(function) if gives_way(function) => LeaveReason::Preempted,
             _ => LeaveReason::Slept(None),

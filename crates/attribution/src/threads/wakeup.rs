@@ -1,22 +1,19 @@
-//! The waker: the thread or the interrupt in whose context the wake-up was recorded.
+//! The wake-up that ended a wait: when, where, and by which thread or interrupt ([`Maker`]).
 //!
 //! Input: the `sched_waking` record (or `sched_wakeup`, which may be in the woken CPU's context) and what its CPU was
-//! doing then. A softirq that a thread runs at the end of its own system call is attributed to that thread.
+//! doing then.
 
-use model::{Cause, Cpu, Evidence, ThreadId, Ticks, Tsc, TscRange};
+use model::{Cause, Cpu, Evidence, ThreadId, Tsc, TscRange};
 
+use crate::inputs::decode::Decode;
 use crate::inputs::functions::Functions;
-use crate::records::event::{EventKind, Side, SidebandEvent};
+use crate::inputs::scene::Scene;
+use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::sideband::Sideband;
-use crate::records::words::{cause, describe};
+use crate::records::words::describe;
 use crate::threads::stays::Stay;
+use crate::threads::waker::{APART, Maker};
 use crate::walk::call_path::CallPath;
-
-/// Interrupts further apart than this are unrelated: about 20 us.
-const APART: Ticks = Ticks(50_000);
-
-/// How many records before a softirq are searched for what raised it.
-const SEARCHED: usize = 64;
 
 /// The wake-up that ended a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +26,8 @@ pub(crate) struct Wakeup {
     pub(crate) cpu: Option<Cpu>,
     /// The thread in whose context it was recorded; unknown where only the woken CPU recorded it.
     pub(crate) waker: Option<ThreadId>,
-    /// What that context was serving, where it was an interrupt.
-    pub(crate) interrupt: Option<Cause>,
-    /// Whether the interrupt is a softirq that the thread's own system call raised and ran.
-    pub(crate) own_softirq: bool,
+    /// Whether that thread made it, or an interrupt.
+    pub(crate) maker: Maker,
     /// Where the waker was, by the record's callchain.
     pub(crate) chain: Vec<u64>,
     /// The record.
@@ -42,33 +37,56 @@ pub(crate) struct Wakeup {
 impl Wakeup {
     /// The wake-up that ended the wait of `stay`, if one was recorded. It may precede the interval: then all of the
     /// stay follows it.
-    pub(crate) fn of(stay: &Stay, sideband: &Sideband) -> Option<Wakeup> {
+    pub(crate) fn of(stay: &Stay, sideband: &Sideband, functions: &dyn Functions) -> Option<Wakeup> {
         let away = TscRange::new(left_at(stay), stay.range.stop);
         let first = sideband.wakings(stay.thread?.tid, away).next();
         let event = waking_before(first, stay, sideband).or(first)?;
         let by_waker = matches!(event.kind, EventKind::Waking { by_waker: true, .. });
-        let interrupt = event.cpu.and_then(|cpu| sideband.interrupt_at(cpu, event.time)).filter(|_| by_waker);
+        let mut maker = Maker::by_records(event, sideband, functions);
+        let mut waker = event.thread.filter(|thread| by_waker || !thread.is_idle());
+        if !by_waker && maker.completes_for_another() {
+            (waker, maker) = (None, Maker::by_thread());
+        }
         Some(Wakeup {
             at: event.time.max(stay.range.start),
             recorded_at: event.time,
-            cpu: event.cpu.filter(|_| by_waker),
-            waker: event.thread.filter(|thread| by_waker || !thread.is_idle()),
-            interrupt: interrupt.map(|begun| cause(&begun.kind)),
-            own_softirq: interrupt.is_some_and(|begun| is_own_doing(begun, event.thread, sideband)),
+            cpu: event.cpu.filter(|_| by_waker || maker.interrupt.is_some()),
+            waker,
+            maker,
             chain: event.chain.clone(),
             evidence: Evidence::record(event.offset, event.cpu, describe(&event.kind)),
         })
     }
 
+    /// Asks the flow of the waking CPU for what records leave open.
+    pub(crate) fn ask_flow(&mut self, scene: &Scene<'_>, decoder: &mut dyn Decode) {
+        if let (Some(cpu), Some(thread)) = (self.cpu, self.waker) {
+            self.maker.ask_flow(cpu, thread, self.recorded_at, scene, decoder);
+        }
+    }
+
     /// The thread to which it is attributed.
     pub(crate) fn thread(&self) -> Option<ThreadId> {
-        let by_thread = self.interrupt.is_none() || self.own_softirq;
-        self.waker.filter(|thread| by_thread && !thread.is_idle())
+        self.waker.filter(|thread| self.maker.is_thread() && !thread.is_idle())
+    }
+
+    /// The interrupt or softirq in which it was made.
+    pub(crate) fn interrupt(&self) -> Option<&Cause> {
+        self.maker.interrupt.as_ref()
     }
 
     /// Whether received packets caused it.
     pub(crate) fn came_by_network(&self) -> bool {
-        self.interrupt == Some(Cause::Softirq("net_rx".into()))
+        self.interrupt() == Some(&Cause::Softirq("net_rx".into()))
+    }
+
+    /// Whether a timer caused it.
+    pub(crate) fn came_by_timer(&self) -> bool {
+        match self.interrupt() {
+            Some(Cause::Timer) => true,
+            Some(Cause::Softirq(name)) => name == "timer" || name == "hrtimer",
+            _ => false,
+        }
     }
 
     /// Where the waker was, by `flow` or by the record's callchain.
@@ -98,48 +116,4 @@ fn waking_before<'a>(
     let before = TscRange::new(left_at(stay).before(APART), left_at(stay));
     let last = sideband.wakings(stay.thread?.tid, before).last()?;
     (by_waker(last) && completed.is_none_or(|completed| !by_waker(completed))).then_some(last)
-}
-
-/// A softirq runs after the interrupt that raised it, or at the end of the critical section in which a system call
-/// raised it (`__local_bh_enable_ip`). It was the one of the two that began or ended last on its CPU.
-fn is_own_doing(begun: &SidebandEvent, thread: Option<ThreadId>, sideband: &Sideband) -> bool {
-    let (EventKind::Softirq { .. }, Some(thread)) = (&begun.kind, thread) else { return false };
-    let events = sideband.events();
-    let until = events.partition_point(|event| event.time < begun.time);
-    let earlier = events[until.saturating_sub(SEARCHED)..until].iter().rev();
-    let of_cpu = earlier.filter(|event| event.cpu == begun.cpu);
-    let raised_by = of_cpu.into_iter().find(|event| match event.kind {
-        EventKind::Irq { .. } | EventKind::Vector { .. } => true,
-        EventKind::Syscall { .. } => event.thread.is_some_and(|other| other.tid == thread.tid),
-        _ => false,
-    });
-    raised_by
-        .is_some_and(|event| matches!(event.kind, EventKind::Syscall { .. }) && event.side == Side::Begin)
-}
-
-/// The interrupt work that led to a wake-up on `cpu` at `at`, from the begin of the interrupt that raised the
-/// softirq; and the begin of the innermost work then.
-pub(crate) fn interrupts_before(
-    cpu: Cpu,
-    at: Tsc,
-    longest: TscRange,
-    sideband: &Sideband,
-) -> Option<(TscRange, Tsc)> {
-    let open = sideband.interrupt_at(cpu, at)?;
-    let events = sideband.events();
-    let until = events.partition_point(|event| event.time < open.time);
-    let mut start = open.time;
-    // Interrupts that ended right before raised it: nothing else of that CPU was recorded in between.
-    let of_cpu =
-        events[until.saturating_sub(SEARCHED)..until].iter().rev().filter(|event| event.cpu == Some(cpu));
-    for event in of_cpu.take_while(|event| event.time >= open.time.before(APART)) {
-        match event.kind {
-            EventKind::Irq { .. } | EventKind::Vector { .. } | EventKind::Softirq { .. } => {
-                start = event.time;
-            }
-            EventKind::Waking { .. } | EventKind::Block { .. } | EventKind::Socket { .. } => {}
-            _ => break,
-        }
-    }
-    Some((TscRange::new(start, at).intersection(longest)?, open.time))
 }

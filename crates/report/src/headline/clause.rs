@@ -67,6 +67,10 @@ impl<'a> Clause<'a> {
     /// `, held by auditor, which slept in keep() lock.c:38`
     fn by(&self) -> String {
         let Some(story) = self.story().filter(|story| !story.by.is_empty()) else { return String::new() };
+        if let Some(interrupt) = story.by.strip_prefix("kernel.") {
+            let during = self.foremost.map_or(&[][..], |segment| &segment.during);
+            return format!(", woken by {}", root::interrupt(interrupt, during));
+        }
         let part = match story.role {
             Role::Holder => "held by",
             Role::Runner => "behind",

@@ -30,6 +30,20 @@ pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Opti
     Some(if nearly_all { what } else { format!("{what} for {}", units::length(time, unit)) })
 }
 
+/// `softirq net_rx after a timer had expired`: an interrupt that ended a wait, and what it followed from.
+pub(super) fn interrupt(name: &str, during: &[SegmentReport]) -> String {
+    let is_timer = |name: &str| matches!(name, "timer" | "softirq.timer" | "softirq.hrtimer");
+    let spoken = match name.split_once('.') {
+        _ if is_timer(name) => return "a timer".to_owned(),
+        Some(("softirq", of)) => format!("softirq {of}"),
+        Some(("irq", of)) => format!("the interrupt of {of}"),
+        Some(("ipi", _)) => "another CPU".to_owned(),
+        _ => name.to_owned(),
+    };
+    let by_timer = during.iter().any(|segment| segment.cause.strip_prefix("kernel.").is_some_and(is_timer));
+    if by_timer { format!("{spoken} after a timer had expired") } else { spoken }
+}
+
 /// User code is one kind, whatever the comparison says of it.
 fn kind(cause: &str) -> &str {
     if cause.starts_with("user.") { "user" } else { cause }
@@ -75,6 +89,9 @@ fn waited(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
     let object = if story.object.is_empty() { "an event" } else { &story.object };
     if story.by.is_empty() {
         return format!("waited for {object}");
+    }
+    if let Some(name) = story.by.strip_prefix("kernel.") {
+        return format!("waited for {object}, woken by {}", interrupt(name, &segment.during));
     }
     let part = if story.role == Role::Holder { "held by" } else { "woken by" };
     let next = depth.checked_sub(1).and_then(|depth| of(&segment.during, unit, depth));

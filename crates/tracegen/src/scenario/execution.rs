@@ -8,6 +8,7 @@ mod hardware;
 mod interval;
 mod ownership;
 mod record;
+mod serving;
 mod walk;
 
 use super::program::{Ring, Scenario, Step};
@@ -21,6 +22,7 @@ use buffer::Buffer;
 pub use buffer::Owner;
 pub(super) use buffer::{Copied, Finished};
 pub use interval::{Caused, Interval};
+use serving::Serving;
 
 /// The lowest address of the upper half, where kernels live.
 const UPPER_HALF: u64 = 1 << 47;
@@ -106,6 +108,8 @@ pub(super) struct Cpu {
     buffer: Buffer,
     last: Option<Instruction>,
     tracing: bool,
+    /// The interrupts and softirqs that its records have begun.
+    serving: Serving,
     pub(super) asides: Vec<(u64, Aside)>,
 }
 
@@ -200,7 +204,8 @@ impl Executed {
 
 impl Cpu {
     fn new(tsc: u64, buffer: Buffer) -> Cpu {
-        Cpu { tsc, ip: None, thread: None, buffer, last: None, tracing: false, asides: Vec::new() }
+        let serving = Serving::default();
+        Cpu { tsc, ip: None, thread: None, buffer, last: None, tracing: false, serving, asides: Vec::new() }
     }
 }
 

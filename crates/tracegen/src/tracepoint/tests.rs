@@ -6,7 +6,7 @@ use super::*;
 
 fn raw(name: &str, values: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     let values = values.iter().map(|(field, value)| ((*field).to_owned(), (*value).to_owned())).collect();
-    Tracepoint::find(name).unwrap().raw(102, &values)
+    Tracepoint::find(name).unwrap().raw(102, 0, &values)
 }
 
 #[test]

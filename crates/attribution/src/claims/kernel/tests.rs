@@ -233,8 +233,13 @@ fn an_entry_before_the_flow_is_named_by_the_open_record() {
 
 /// A thread has a page fault at 100, in which it sleeps in `function` from 200 to 800.
 fn fault_that_sleeps_in(function: &str) -> Vec<(String, u64)> {
-    let waits =
-        &["asm_exc_page_fault", "handle_mm_fault", "folio_wait_bit_common", "rwsem_down_read_slowpath"];
+    let waits = &[
+        "asm_exc_page_fault",
+        "handle_mm_fault",
+        "folio_wait_bit_common",
+        "rwsem_down_read_slowpath",
+        "reclaim_throttle",
+    ];
     let table = Table::new(waits, &["work"]);
     let mut script = Script::new(&table);
     script
@@ -255,7 +260,7 @@ fn fault_that_sleeps_in(function: &str) -> Vec<(String, u64)> {
 }
 
 /// A thread that sleeps while a fault is handled waits for the page: the fault is a major one. This does not apply
-/// where it waits for the lock of the address space.
+/// where it waits for the lock of the address space, or for free memory.
 #[test]
 fn a_fault_that_slept_for_its_page_is_major() {
     let story = |fault: &'static str, wait: &'static str| {
@@ -263,9 +268,12 @@ fn a_fault_that_slept_for_its_page_is_major() {
     };
     let page = story("kernel.page-fault.major", "offcpu.block-io");
     assert_eq!(fault_that_sleeps_in("folio_wait_bit_common"), page);
-    assert_eq!(fault_that_sleeps_in("handle_mm_fault"), page, "no function that says what for");
+    let unknown = story("kernel.page-fault.major", "offcpu.other");
+    assert_eq!(fault_that_sleeps_in("handle_mm_fault"), unknown, "no function that says what for");
     let lock = story("kernel.page-fault.minor", "offcpu.lock");
     assert_eq!(fault_that_sleeps_in("rwsem_down_read_slowpath"), lock);
+    let reclaim = story("kernel.page-fault.minor", "offcpu.other");
+    assert_eq!(fault_that_sleeps_in("reclaim_throttle"), reclaim);
 }
 
 /// A user-only trace: the flow before the kernel's time and a record inside it identify the work.

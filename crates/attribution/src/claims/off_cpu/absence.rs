@@ -4,19 +4,20 @@
 //! Input: the stays of the interval's thread, the schedule, the sched records, and what is known about the end of
 //! each wait. Boundaries are those of the switch and wake-up records.
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Role, Segment, ThreadId, Ticks, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, ThreadId, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
-use crate::claims::lengths::tell_ns;
 use crate::claims::off_cpu::call::Call;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
+use crate::claims::off_cpu::preemption;
 use crate::claims::off_cpu::story;
 use crate::claims::off_cpu::wait::{Wait, wait_of};
 use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::words::describe;
+use crate::tables::kernel_entries::UNNAMED_SOFTIRQ;
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::threads::wakeup::Wakeup;
 use crate::walk::call_path::CallPath;
@@ -43,7 +44,7 @@ pub(crate) fn claims_of_stay(
 ) -> Vec<Claim> {
     let Whereabouts::OffCpu(reason) = stay.place else { return Vec::new() };
     let mut claims = match reason {
-        LeaveReason::Preempted => vec![preempted(stay, &absence, context)],
+        LeaveReason::Preempted => preemption::claims(stay, absence.left.as_ref(), context),
         LeaveReason::Slept(state) => waited(stay, state, absence, context),
         LeaveReason::Unknown => vec![in_part(stay)],
         LeaveReason::Exited => Vec::new(),
@@ -64,39 +65,6 @@ pub(crate) fn claims_of_stay(
         }
     }
     claims
-}
-
-fn preempted(stay: &Stay, absence: &Absence, context: &Context<'_>) -> Claim {
-    let cause = Cause::OffCpu(OffCpu::Preempted);
-    let mut claim = Claim::new(stay.range, Rank::OffCpu, cause, Certainty::Measured);
-    if absence.left.as_ref().is_some_and(|left| left.throttled) {
-        (claim.cause, claim.certainty) = (Cause::OffCpu(OffCpu::Runnable), Certainty::Decoded);
-        claim.say("throttled by its cgroup CPU quota (cpu.max)");
-    } else if let Some(cpu) = stay.left_cpu {
-        match (context.who_ran(cpu, stay.range, stay.thread), context.idle_within(cpu, stay.range)) {
-            (Some(who), idle) => {
-                let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
-                claim.story.by = context.longest(cpu, stay.range, stay.thread).unwrap_or_default();
-                claim.story.role = Role::Runner;
-                claim.say(&format!("by {who}{idle}"));
-            }
-            (None, Some(ns)) => {
-                // The idle task preempts no thread.
-                (claim.cause, claim.certainty) = (Cause::OffCpu(OffCpu::Runnable), Certainty::Inferred);
-                claim.say(&format!(
-                    "switched out runnable, but CPU {cpu} was idle for {} of the time and ran no other thread: \
-                     the reason is not recorded",
-                    tell_ns(ns)
-                ));
-            }
-            (None, None) => {}
-        }
-    }
-    if let Some(path) = &absence.left {
-        claim.story.place = story::place_of(path).0;
-        claim.say(&path.tell_user().map_or_else(String::new, |user| format!("while in {user}")));
-    }
-    claim
 }
 
 /// The thread was off the CPU for part of the time, and no record shows which part.
@@ -152,8 +120,7 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     let by_flow = stay.left_by_flow.and(stay.left_cpu);
     let next = by_flow.or_else(|| context.next_cpu(stay.thread?.tid, queue.start));
     if let Some(ran) = next.and_then(|cpu| context.who_ran(cpu, queue, stay.thread)) {
-        runnable.story.by = next.and_then(|cpu| context.longest(cpu, queue, stay.thread)).unwrap_or_default();
-        runnable.story.role = Role::Runner;
+        story::ran_instead(&mut runnable.story, next, queue, stay.thread, context);
         runnable.say(&format!("runnable behind {ran}"));
     }
     let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, queue, context));
@@ -193,18 +160,26 @@ fn waker_call(thread: ThreadId, at: Tsc, context: &Context<'_>) -> Option<Call> 
 }
 
 fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
-    match (&wakeup.interrupt, wakeup.thread()) {
+    match (wakeup.interrupt(), wakeup.thread()) {
         (interrupt, Some(thread)) => {
             let who = context.named(thread, wakeup.recorded_at);
             let call = waker_call(thread, wakeup.recorded_at, context);
             let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
-            let through =
-                interrupt.as_ref().map_or_else(String::new, |softirq| format!(", through {softirq}"));
+            let through = interrupt.map_or_else(String::new, |softirq| format!(", through {softirq}"));
             format!("woken by {who}{call}{through}")
         }
         (Some(interrupt), None) => {
             let place = wakeup.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-            format!("woken by {interrupt}{place}")
+            let what = match interrupt {
+                Cause::KernelUnknown => "an interrupt".to_owned(),
+                Cause::Softirq(name) if name == UNNAMED_SOFTIRQ => "a softirq".to_owned(),
+                named => named.to_string(),
+            };
+            // Whoever was current there has nothing to do with it.
+            let current = wakeup.waker.filter(|thread| !thread.is_idle());
+            let current = current.map(|thread| context.named(thread, wakeup.recorded_at));
+            let current = current.map_or_else(String::new, |who| format!(" in the context of {who}"));
+            format!("woken by {what}{place}{current}")
         }
         (None, None) if wakeup.waker.is_some() => "woken from the idle task".into(),
         (None, None) => String::new(),

@@ -29,14 +29,31 @@ pub(crate) struct Served {
     pub(crate) evidence: Vec<Evidence>,
 }
 
-/// The request whose completion ended the wait of `stay`. `is_block_io` where other evidence shows that the thread
-/// waited for a block device.
+/// What shows, without a request of the thread's own, that it waited for a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtherEvidence {
+    /// Nothing.
+    None,
+    /// Its state is D, which has many reasons: only a request that completed in the interrupt of the wake-up counts.
+    State,
+    /// Its path or its system call.
+    Wait,
+}
+
+/// The request whose completion ended the wait of `stay`.
 pub(crate) fn request_of(
     stay: &Stay,
     wakeup: &Wakeup,
-    is_block_io: bool,
+    other: OtherEvidence,
     sideband: &Sideband,
 ) -> Option<Served> {
+    let interrupt = wakeup.cpu.filter(|_| !wakeup.maker.is_thread());
+    let interrupt = interrupt.and_then(|cpu| sideband.interrupt_at(cpu, wakeup.recorded_at));
+    let may_be_its_own = |event: &SidebandEvent| match other {
+        OtherEvidence::None => false,
+        OtherEvidence::State => interrupt.is_some_and(|begun| begun.time <= event.time),
+        OtherEvidence::Wait => true,
+    };
     let from = stay.left_at.unwrap_or(stay.range.start);
     let tid = stay.thread?.tid;
     let events = sideband.events();
@@ -54,7 +71,8 @@ pub(crate) fn request_of(
         Some((event, request))
     });
     let (event, request) = completions.into_iter().find(|(event, request)| {
-        own.contains(&request.key()) || (is_block_io && event.cpu.is_some() && event.cpu == wakeup.cpu)
+        own.contains(&request.key())
+            || (event.cpu.is_some() && event.cpu == wakeup.cpu && may_be_its_own(event))
     })?;
     Some(history(event, request, until))
 }

@@ -60,6 +60,12 @@ impl<'a> Context<'a> {
         Some(idle.map(|(_, ns)| ns).sum()).filter(|&ns| ns > 0)
     }
 
+    /// From when on the idle task ran on `cpu` for the first time in `range`.
+    pub(super) fn idle_from(&self, cpu: Cpu, range: TscRange) -> Option<Tsc> {
+        let mut runs = runs_on(self.scene.schedule, cpu, range, self.conversion);
+        runs.find(|(thread, _)| thread.is_idle()).map(|(_, on)| on.start)
+    }
+
     /// "comp-cfs (tid 122) for 1024.0 us, … on CPU 1": the threads other than `own` that ran on `cpu` during `range`,
     /// longest first. The idle task does not count; where its switches are not recorded, the records show the thread
     /// itself as running.

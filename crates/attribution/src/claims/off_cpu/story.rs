@@ -1,6 +1,6 @@
 //! A wait in parts, for the headline: what for, where, ended by whom.
 
-use model::{OffCpu, Role, Story, ThreadId};
+use model::{Cpu, OffCpu, Role, Story, ThreadId, Tsc, TscRange};
 
 use crate::claims::off_cpu::absence::Absence;
 use crate::claims::off_cpu::context::Context;
@@ -37,21 +37,33 @@ pub(super) fn of_wait(wait: &Wait, absence: &Absence, held: Held, context: &Cont
         story.by = name_of(thread, wakeup.recorded_at, context);
         story.role = if held == Held::No { Role::Waker } else { Role::Holder };
         story.by_place = absence.waker.as_ref().map(|path| place_of(path).0).unwrap_or_default();
-    } else if let Some(interrupt) = &wakeup.interrupt {
+    } else if let Some(interrupt) = wakeup.interrupt() {
         story.by = interrupt.to_string();
         story.role = Role::Waker;
     }
     story
 }
 
+/// Adds the thread other than `own` that ran longest on `cpu` during `range`.
+pub(super) fn ran_instead(
+    story: &mut Story,
+    cpu: Option<Cpu>,
+    range: TscRange,
+    own: Option<ThreadId>,
+    context: &Context<'_>,
+) {
+    story.by = cpu.and_then(|cpu| context.longest(cpu, range, own)).unwrap_or_default();
+    story.role = Role::Runner;
+}
+
 /// A thread by its name alone; by its number where it has none.
-fn name_of(thread: ThreadId, at: model::Tsc, context: &Context<'_>) -> String {
+fn name_of(thread: ThreadId, at: Tsc, context: &Context<'_>) -> String {
     context.scene.comms.comm(thread, at).to_string()
 }
 
 fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
     let call = wait.call.as_ref();
-    let what = left.and_then(|path| path.kernel_functions().find_map(waited_for)).map_or("", |row| row.what);
+    let what = left.and_then(|path| waited_for(path.kernel_functions())).map_or("", |row| row.what);
     let what = what.strip_prefix("for ").unwrap_or(what);
     let descriptor = call.and_then(|call| {
         let number = call.object.map(|object| object.to_string())?;

@@ -5,7 +5,7 @@
 
 use model::{Certainty, Evidence, OffCpu, TscRange};
 
-use crate::claims::off_cpu::block_io::{self, Served};
+use crate::claims::off_cpu::block_io::{self, OtherEvidence, Served};
 use crate::claims::off_cpu::call::{Call, call_of};
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::socket;
@@ -44,10 +44,15 @@ pub(crate) fn wait_of(
     context: &Context<'_>,
 ) -> Wait {
     let call = call_of(stay, context);
-    let by_path = path.and_then(|path| path.kernel_functions().find_map(waited_for));
+    let by_path = path.and_then(|path| waited_for(path.kernel_functions()));
+    let is_uninterruptible = state == Some('D');
+    let pages_in = path.is_some_and(|path| path.kernel_functions().any(reads_page_in));
     let (kind, certainty) = match (by_path, call.as_ref().and_then(Call::kind)) {
         (Some(row), _) => (row.kind, Certainty::Decoded),
-        _ if state == Some('D') => (OffCpu::BlockIo, Certainty::Inferred),
+        // Memory, locks, freezers and network file systems are waited for in state D as well as disks.
+        _ if is_uninterruptible && pages_in => (OffCpu::BlockIo, Certainty::Inferred),
+        (None, Some(OffCpu::BlockIo)) if is_uninterruptible => (OffCpu::BlockIo, Certainty::Inferred),
+        (None, _) if is_uninterruptible => (OffCpu::Other, Certainty::Inferred),
         (None, Some(kind)) => (kind, Certainty::Measured),
         (None, None) => (OffCpu::Other, Certainty::Measured),
     };
@@ -60,10 +65,18 @@ pub(crate) fn wait_of(
         request: None,
     };
     wait.particulars.extend(wait.call.as_ref().map(Call::tell));
-    wait.tell_page_in(stay, path, context);
-    wait.tell_request(stay, wakeup, context);
-    wait.tell_socket(stay, path, wakeup, context);
+    let served = wait.served_by(stay, is_uninterruptible, wakeup, context);
+    wait.tell_page_in(stay, path, is_uninterruptible, context);
+    if let Some(served) = served {
+        wait.tell_request(served, context);
+    }
+    if !is_uninterruptible {
+        wait.tell_socket(stay, path, wakeup, context);
+    }
     wait.particulars.extend(by_path.map(|row| row.what).filter(|what| !what.is_empty()).map(str::to_owned));
+    if is_uninterruptible && by_path.is_none() && wait.kind == OffCpu::Other {
+        wait.particulars.push("uninterruptible (state D): no record shows for what".into());
+    }
     wait.particulars.extend(path.and_then(CallPath::tell_user).map(|user| format!("called by {user}")));
     wait.evidence
         .extend(path.and_then(|path| path.kernel.last()).map(|site| Evidence::symbol(&*site.function)));
@@ -76,29 +89,58 @@ impl Wait {
         self.kind == OffCpu::Other && self.certainty == Certainty::Measured
     }
 
-    /// A page fault that reads a page in: by the path, or by the record of the fault where no call was open.
-    fn tell_page_in(&mut self, stay: &Stay, path: Option<&CallPath>, context: &Context<'_>) {
+    /// A page fault that reads a page in: by the path, or by the record of the fault where no call was open. Where
+    /// nothing shows that it waited for the page, only the fault.
+    fn tell_page_in(
+        &mut self,
+        stay: &Stay,
+        path: Option<&CallPath>,
+        is_uninterruptible: bool,
+        context: &Context<'_>,
+    ) {
         let by_path = path.is_some_and(|path| path.kernel_functions().any(reads_page_in));
         let told = path.is_some_and(|path| !path.kernel.is_empty()) || self.call.is_some();
-        if !by_path && (told || self.kind != OffCpu::BlockIo) {
+        let is_block_io = self.kind == OffCpu::BlockIo;
+        if !(by_path && is_block_io || !told && (is_block_io || is_uninterruptible)) {
             return;
         }
         let fault = fault_before(stay, context);
         match &fault {
-            Some((place, _)) => self.particulars.push(format!("page-in at {place}")),
+            Some((place, _)) if is_block_io => self.particulars.push(format!("page-in at {place}")),
+            Some((place, _)) => self.particulars.push(format!("in a page fault at {place}")),
             None if by_path => self.particulars.push("page-in".into()),
             None => {}
         }
         self.evidence.extend(fault.map(|(_, record)| record));
     }
 
-    fn tell_request(&mut self, stay: &Stay, wakeup: Option<&Wakeup>, context: &Context<'_>) {
-        let open = matches!(self.kind, OffCpu::Other | OffCpu::BlockIo);
-        let Some(wakeup) = wakeup.filter(|_| open) else { return };
-        let is_block_io = self.kind == OffCpu::BlockIo;
-        let Some(served) = block_io::request_of(stay, wakeup, is_block_io, context.sideband) else { return };
-        self.kind = OffCpu::BlockIo;
-        self.certainty = Certainty::Measured;
+    /// The block device's request that ended the wait: then it was block I/O. A wait for a device that a timer ended,
+    /// and no request, was none.
+    fn served_by(
+        &mut self,
+        stay: &Stay,
+        is_uninterruptible: bool,
+        wakeup: Option<&Wakeup>,
+        context: &Context<'_>,
+    ) -> Option<Served> {
+        let other = match self.kind {
+            OffCpu::BlockIo => OtherEvidence::Wait,
+            OffCpu::Other if self.certainty == Certainty::Decoded => return None,
+            OffCpu::Other if is_uninterruptible => OtherEvidence::State,
+            OffCpu::Other => OtherEvidence::None,
+            _ => return None,
+        };
+        let served = block_io::request_of(stay, wakeup?, other, context.sideband);
+        if served.is_some() {
+            (self.kind, self.certainty) = (OffCpu::BlockIo, Certainty::Measured);
+        } else if self.kind == OffCpu::BlockIo && wakeup.is_some_and(Wakeup::came_by_timer) {
+            (self.kind, self.certainty) = (OffCpu::Other, Certainty::Inferred);
+            self.particulars.push("until a timer expired, so for no device".into());
+        }
+        served
+    }
+
+    fn tell_request(&mut self, served: Served, context: &Context<'_>) {
         let microseconds = |range: TscRange| context.microseconds(range);
         self.particulars.push(format!("for the {}", served.tell(&microseconds)));
         self.evidence.extend(served.evidence.iter().cloned());
@@ -112,7 +154,9 @@ impl Wait {
         wakeup: Option<&Wakeup>,
         context: &Context<'_>,
     ) {
-        if !matches!(self.kind, OffCpu::Socket | OffCpu::Other) {
+        // A path that shows something else is no socket's.
+        let may_be = self.kind == OffCpu::Other && self.certainty != Certainty::Decoded;
+        if self.kind != OffCpu::Socket && !may_be {
             return;
         }
         if let Some((connection, record)) = socket::connection_of(stay, wakeup, context.sideband) {

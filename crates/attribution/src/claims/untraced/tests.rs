@@ -67,7 +67,7 @@ fn happenings(world: &World<'_>, cause: &str) -> usize {
     of_cause.map(|segment| segment.occurrence).collect::<std::collections::HashSet<_>>().len()
 }
 
-/// The page comes from a device: the time after the sleep belongs to the same fault, and that is one.
+/// The time after the sleep belongs to the same fault, and that is one. State D alone does not show what it slept for.
 #[test]
 fn a_fault_that_slept_is_major_on_both_sides_of_the_sleep() {
     let table = table();
@@ -79,7 +79,7 @@ fn a_fault_that_slept_is_major_on_both_sides_of_the_sleep() {
         expected(&[
             ("user.expected", 100),
             ("kernel.page-fault.major", 300),
-            ("offcpu.block-io", 200),
+            ("offcpu.other", 200),
             ("kernel.page-fault.major", 400),
             ("user.expected", 100),
         ])
@@ -278,13 +278,7 @@ fn an_interrupt_does_not_name_what_sleeps() {
     let unknown = |ticks| ("kernel.unknown", ticks);
     assert_eq!(
         story(leaves(LeaveReason::Slept(Some('D')), idle), pair(200, 300, "local_timer"))[1..6],
-        expected(&[
-            unknown(100),
-            ("kernel.timer", 100),
-            unknown(100),
-            ("offcpu.block-io", 200),
-            unknown(400)
-        ])
+        expected(&[unknown(100), ("kernel.timer", 100), unknown(100), ("offcpu.other", 200), unknown(400)])
     );
 }
 

@@ -43,7 +43,8 @@ impl Runner<'_> {
         if point.has("cpu_id") {
             values.entry("cpu_id".to_owned()).or_insert(number.to_string());
         }
-        let raw = point.raw(self.scenario.threads[thread].tid, &values)?;
+        let flags = self.cpus[number].serving.flags_at(point.name);
+        let raw = point.raw(self.scenario.threads[thread].tid, flags, &values)?;
         self.aside(number, Aside::Sample { point, thread, ip, raw });
         Ok(())
     }

@@ -1,0 +1,109 @@
+//! Hand-made schedules: a thread that was preempted on one CPU and runs on another one.
+
+use model::{Cpu, Segment, ThreadId, Tid};
+use perfdata::{LeaveReason, Run, Schedule};
+
+use crate::records::event::{EventKind, Side, SidebandEvent, Within};
+use crate::testing::script::{IDLE, Table, WORKER, WRITER, World, made_within, record, run};
+
+/// Another thread, of another process.
+const CONFIG: ThreadId = ThreadId { pid: model::Pid(300), tid: Tid(300) };
+
+/// The worker is preempted on CPU 0 at 100 and runs on CPU 1 from 500 on. Between 100 and 500 the CPUs run these.
+fn segments(others: Vec<Run>, records: Vec<SidebandEvent>) -> Vec<Segment> {
+    let table = Table::new(&[], &["work"]);
+    let mut runs =
+        vec![run(WORKER, 0, 0, 100, LeaveReason::Preempted), run(WORKER, 1, 500, 1000, LeaveReason::Unknown)];
+    runs.extend(others);
+    let schedule = Schedule::from_runs(runs);
+    let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
+    crate::attribute_alone(&world.examine(100..500)).expect("a partition").segments().to_vec()
+}
+
+fn told(segments: &[Segment]) -> Vec<(String, u64, String)> {
+    let tell = |part: &Segment| (part.cause.to_string(), part.range.ticks().0, part.detail.clone());
+    segments.iter().map(tell).collect()
+}
+
+fn ran(thread: ThreadId, cpu: u32, start: u64, stop: u64) -> Run {
+    run(thread, cpu, start, stop, LeaveReason::Preempted)
+}
+
+fn migration(time: u64, cpu: u32, by: ThreadId) -> SidebandEvent {
+    let kind = EventKind::Migration { target: WORKER.tid, from: Cpu(0), to: Cpu(1) };
+    record(time, cpu, by, Side::Begin, kind)
+}
+
+/// The writer preempts the worker; CPU 0 becomes idle at 300, so the worker is no longer on its run queue.
+#[test]
+fn idle_time_of_a_cpu_that_the_thread_has_left_is_not_its_wait() {
+    let others = || vec![ran(WRITER, 0, 100, 300), ran(IDLE, 0, 300, 500), ran(CONFIG, 1, 0, 500)];
+    let found = told(&segments(others(), Vec::new()));
+    assert_eq!(found.len(), 1, "{found:?}");
+    let (cause, _, detail) = &found[0];
+    assert_eq!(cause, "offcpu.preempted");
+    assert_eq!(
+        detail,
+        "by writer (tid 102) for 0.2 us on CPU 0, moved from CPU 0 to CPU 1, by whom is not recorded, runnable \
+         behind writer (tid 300) for 0.2 us on CPU 1"
+    );
+}
+
+/// CPU 0 is idle as soon as the worker has left it: no thread preempted the worker there.
+#[test]
+fn a_thread_that_was_moved_at_once_was_behind_who_ran_on_the_new_cpu() {
+    let others = vec![ran(IDLE, 0, 100, 500), ran(CONFIG, 1, 0, 500)];
+    let found = told(&segments(others, Vec::new()));
+    assert_eq!(found[0].0, "offcpu.runnable");
+    assert!(!found[0].2.contains("idle"), "{found:?}");
+    assert!(found[0].2.ends_with("runnable behind writer (tid 300) for 0.4 us on CPU 1"), "{found:?}");
+}
+
+/// A record of the migration divides the time: CPU 1 pulls the worker at 260, in its softirq or when it has nothing
+/// else to run; or another thread changes the CPUs on which the worker may run.
+#[test]
+fn a_recorded_migration_names_its_reason_and_divides_the_time() {
+    let affinity = |of, whom| {
+        let kind = EventKind::Syscall { number: 203, arguments: vec![whom, 8] };
+        record(250, 2, of, Side::Begin, kind)
+    };
+    let balanced = made_within(Within::Softirq, migration(260, 1, CONFIG));
+    for (records, by) in [
+        (vec![balanced], "by load balancing on CPU 1"),
+        (
+            vec![made_within(Within::Thread, migration(260, 1, IDLE))],
+            "by load balancing on CPU 1, which had nothing else to run",
+        ),
+        (
+            vec![affinity(CONFIG, 101), migration(260, 0, WRITER)],
+            "by sched_setaffinity() of writer (tid 300)",
+        ),
+        (vec![affinity(WORKER, 0), migration(260, 0, WRITER)], "by its own sched_setaffinity()"),
+        (vec![affinity(CONFIG, 7), migration(260, 0, WRITER)], "by writer (tid 102)"),
+    ] {
+        let others = vec![ran(WRITER, 0, 100, 300), ran(IDLE, 0, 300, 500), ran(CONFIG, 1, 0, 500)];
+        let behind = "runnable behind writer (tid 300) for 0.2 us on CPU 1";
+        assert_eq!(
+            told(&segments(others, records)),
+            [
+                ("offcpu.preempted".to_owned(), 160, "by writer (tid 102) for 0.2 us on CPU 0".to_owned()),
+                ("offcpu.runnable".to_owned(), 240, format!("moved from CPU 0 to CPU 1 {by}, {behind}")),
+            ]
+        );
+    }
+}
+
+/// A thread that stays on its CPU is not moved.
+#[test]
+fn who_comes_back_to_its_cpu_was_not_moved() {
+    let table = Table::new(&[], &["work"]);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Preempted),
+        ran(WRITER, 0, 100, 500),
+        run(WORKER, 0, 500, 1000, LeaveReason::Unknown),
+    ]);
+    let world =
+        World { table: &table, schedule, records: Vec::new(), items: Vec::new(), kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(100..500)).expect("a partition");
+    assert_eq!(attribution.segments()[0].detail, "by writer (tid 102) for 0.4 us on CPU 0");
+}
