@@ -12,6 +12,7 @@ mod kernel_stack;
 mod silences;
 mod spins;
 pub(crate) mod stalls;
+pub(crate) mod string_instructions;
 mod switches;
 mod throttle;
 mod user_calls;

@@ -20,6 +20,7 @@ use crate::claims::queue::claims_of_queue;
 use crate::claims::silences::{add_silences, claims_of_uncovered};
 use crate::claims::spins::{claims_of_spins, rounds_of_spins};
 use crate::claims::stalls::claim_of_stall;
+use crate::claims::strings::tell_in_frames;
 use crate::inputs::decode::Decode;
 use crate::inputs::scene::Scene;
 use crate::records::event::SidebandEvent;
@@ -84,6 +85,7 @@ pub(crate) fn examine_scene(
         pieces: cut(interval.range, &claims, &activity.runs),
         contradiction: contradictions::find(interval, &stays, scene.schedule, scene.conversion),
         rounds: rounds_of_spins(&activity.spins),
+        strings: activity.strings,
         claims,
         stays,
         runs: activity.runs,
@@ -100,6 +102,7 @@ impl Examination<'_> {
         let addresses = Addresses { stays, files: scene.files };
         let mut claims =
             claims_of_frames(&activity.frames, sideband, &addresses, scene.comms, &activity.paths);
+        tell_in_frames(&mut claims, &activity.strings, scene.conversion);
         claims.extend(claims_of_records(sideband, stays, &claims));
         claims.extend(off_cpu_claims(self));
         collectors::name_waits(&mut claims, stays, &activity.paths, sideband, scene);

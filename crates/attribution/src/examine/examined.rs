@@ -15,6 +15,7 @@ use crate::threads::hand_off::HandOff;
 use crate::threads::stays::Stay;
 use crate::walk::activity::Run;
 use crate::walk::call_path::CallPath;
+use crate::walk::string_instructions::StringTime;
 use crate::walk::user_code::UserCode;
 
 /// An interval cut into exclusive pieces, each with its claim.
@@ -54,6 +55,8 @@ pub struct Examined {
     pub(crate) contradiction: Option<Diagnostic>,
     /// The iterations of each of its spin-wait loops.
     pub(crate) rounds: HashMap<String, u64>,
+    /// The time in single string instructions, in time order.
+    pub(crate) strings: Vec<StringTime>,
 }
 
 impl Examined {
@@ -77,6 +80,7 @@ impl Examined {
             paths: Vec::new(),
             contradiction: None,
             rounds: HashMap::new(),
+            strings: Vec::new(),
         }
     }
 

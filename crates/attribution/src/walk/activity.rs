@@ -6,6 +6,7 @@ use std::sync::Arc;
 use model::{Cause, Certainty, Cpu, Ticks, Tsc, TscRange};
 use pt::GapReason;
 
+use super::string_instructions::StringTime;
 use super::user_code::{NodeKey, UserCode};
 use crate::walk::call_path::CallPath;
 
@@ -218,6 +219,8 @@ pub(crate) struct Activity {
     pub(crate) code: UserCode,
     /// Stalls of at least the walker's threshold.
     pub(crate) stalls: Vec<Stall>,
+    /// Time in single string instructions, in time order.
+    pub(crate) strings: Vec<StringTime>,
     /// Untraced stretches: losses, and tracing off.
     pub(crate) silences: Vec<Silence>,
     /// Switches to another thread, in time order.

@@ -19,6 +19,7 @@ use super::kernel_stack::KernelStack;
 use super::silences::{Silences, is_border};
 use super::spins::Spins;
 use super::stalls::Stalls;
+use super::string_instructions::{StringInstruction, StringInstructions};
 use super::switches::Switches;
 use super::throttle::Throttle;
 use super::user_runs::UserRuns;
@@ -48,6 +49,7 @@ pub(crate) struct Walker<'a> {
     throttle: Throttle,
     silences: Silences,
     stalls: Stalls,
+    strings: StringInstructions,
     /// Where the thread was at the end of each of its stays.
     paths: Vec<CallPath>,
 }
@@ -66,6 +68,7 @@ impl<'a> Walker<'a> {
             throttle: Throttle::default(),
             silences: Silences::default(),
             stalls: Stalls::new(stall_threshold),
+            strings: StringInstructions::default(),
             paths: Vec::new(),
         }
     }
@@ -97,6 +100,7 @@ impl<'a> Walker<'a> {
 
     /// The thread leaves its CPU at `at`.
     pub(crate) fn switch_out(&mut self, at: Tsc) {
+        self.release(at);
         let not_after = self.clock.not_after;
         if not_after != Tsc(u64::MAX) && not_after > at {
             self.notice_stall(at, not_after, self.entries.previous.map_or(0, |block| block.aux_offset));
@@ -124,26 +128,54 @@ impl<'a> Walker<'a> {
 
     /// The next item of the thread's flow.
     pub(crate) fn item(&mut self, item: &FlowItem) {
+        if let FlowItem::Block(block) = item {
+            if !self.strings.hold(block) {
+                self.release(block.time.likely);
+                self.strings.hold(block);
+            }
+            return;
+        }
+        self.release(item.time().likely);
         if self.silences.is_behind(item, &self.clock) {
             return;
         }
         match item {
-            FlowItem::Block(block) => self.block(block),
+            FlowItem::Block(_) => {}
             FlowItem::Event(event) => self.event(event),
             FlowItem::Gap(gap) => self.gap(gap),
         }
     }
 
+    /// The blocks that waited for `next`, the next time.
+    fn release(&mut self, next: Tsc) {
+        let string = self.strings.judge((self.clock.now, next), self.code.functions);
+        let mut index = 0;
+        while let Some(block) = self.strings.waiting(index) {
+            if !self.silences.is_behind(&FlowItem::Block(block), &self.clock) {
+                self.block(&block);
+                if let Some((_, name)) = string.filter(|&(holder, _)| holder == index) {
+                    let function = self.code.current().map(|function| function.name.clone());
+                    self.stalls.begin(StringInstruction { name, function, kernel: block.kernel });
+                }
+            }
+            index += 1;
+        }
+        self.strings.clear();
+    }
+
     /// Ends all open work at `at` and returns the activity.
     pub(crate) fn finish(mut self, at: Tsc) -> Activity {
+        self.release(at);
         self.end_silence(at, false);
         self.close_run(at);
         self.spins.interrupt(at);
+        let (stalls, strings) = self.stalls.finish();
         Activity {
             frames: self.stack.finish(at),
             runs: self.user.done,
             code: self.user.code,
-            stalls: self.stalls.finish(),
+            stalls,
+            strings,
             silences: self.silences.done,
             switches: self.switches.done,
             spins: self.spins.done,
@@ -223,6 +255,7 @@ impl<'a> Walker<'a> {
     }
 
     fn event(&mut self, event: &PtEvent) {
+        self.see_string_interrupted(event);
         let at = self.advance(&event.time, event.aux_offset);
         match event.kind {
             EventKind::AsyncBranch { from, .. } => {
@@ -261,6 +294,22 @@ impl<'a> Walker<'a> {
     fn gap(&mut self, gap: &Gap) {
         let at = self.advance(&gap.time, gap.aux_offset);
         self.lose(at, Why::Gap(gap.reason.clone()), gap.aux_offset);
+    }
+
+    /// A string instruction that is interrupted has not retired: no block holds it.
+    fn see_string_interrupted(&mut self, event: &PtEvent) {
+        let ip = match event.kind {
+            EventKind::AsyncBranch { from, .. } => Some(from),
+            EventKind::Disabled { .. } => self.entries.enabled.as_ref().map(|enabled| enabled.ip),
+            _ => None,
+        };
+        let at = event.time.likely;
+        if let Some(ip) = ip.filter(|_| self.stalls.may_be_string(&self.clock, at)) {
+            let pid = event.thread.map_or(self.code.pid, |thread| thread.pid);
+            if let Some(string) = StringInstruction::begun_at(ip, pid, at, self.code.functions) {
+                self.stalls.begin(string);
+            }
+        }
     }
 
     /// Between a return from the kernel's entry and the next entry nothing may have retired: an interrupt was pending
@@ -372,6 +421,7 @@ impl<'a> Walker<'a> {
         let at = self.clock.time_of(time);
         if at > self.clock.now {
             self.notice_stall(at, at, aux_offset);
+            self.stalls.pass();
             self.user.step(at.since(self.clock.now));
         }
         self.clock.advance(time);
