@@ -37,28 +37,30 @@ pub(crate) fn tell_in_frames(
     }
 }
 
-/// `one rep movsb for 12.5 us in memcpy()`: those of `strings` that took a tenth of `whole`, equal ones together.
+/// `one rep movsb for 12.5 us in memcpy()`: those of `strings` that took a tenth of `all`, equal ones together.
 pub(crate) fn tell_strings<'a>(
     strings: impl Iterator<Item = &'a StringTime>,
-    whole: Ticks,
+    all: Ticks,
     conversion: Option<TimeConversion>,
 ) -> Option<String> {
     let mut kinds: Vec<(&StringTime, usize, u64)> = Vec::new();
     for string in strings {
         let ticks = string.range.ticks().0;
+        // The part that ends counts, with those before it that an interrupt ended.
+        let whole = usize::from(!string.interrupted);
         let same = |known: &StringTime| known.name == string.name && known.function == string.function;
         match kinds.iter_mut().find(|(known, ..)| same(known)) {
-            Some((_, count, sum)) => (*count, *sum) = (*count + 1, sum.saturating_add(ticks)),
-            None => kinds.push((string, 1, ticks)),
+            Some((_, count, sum)) => (*count, *sum) = (*count + whole, sum.saturating_add(ticks)),
+            None => kinds.push((string, whole, ticks)),
         }
     }
-    kinds.retain(|&(_, _, ticks)| ticks.saturating_mul(10) >= whole.0);
+    kinds.retain(|&(_, _, ticks)| ticks.saturating_mul(10) >= all.0);
     kinds.sort_by_key(|&(_, _, ticks)| std::cmp::Reverse(ticks));
     let told: Vec<String> = kinds
         .iter()
         .take(MOST)
         .map(|&(string, count, ticks)| {
-            let count = if count == 1 { "one".to_owned() } else { count.to_string() };
+            let count = if count <= 1 { "one".to_owned() } else { count.to_string() };
             let length = conversion
                 .map_or_else(|| format!("{ticks} ticks"), |clock| tell_ns(clock.ticks_to_ns(Ticks(ticks))));
             let place = string.function.as_ref().map_or_else(String::new, |name| format!(" in {name}()"));

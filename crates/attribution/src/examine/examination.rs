@@ -9,6 +9,7 @@ use super::absences::off_cpu_claims;
 use super::during::During;
 use super::examined::Examined;
 use super::segments::plain;
+use super::spins;
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::kernel::{claims_of_frames, claims_of_records};
@@ -111,7 +112,9 @@ impl Examination<'_> {
         add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
         claims.extend(claims_of_uncovered(followed));
         add_losses(&mut claims, stays, sideband);
-        claims.extend(claims_of_spins(&activity.spins));
+        let mut spins: Vec<Claim> = claims_of_spins(&activity.spins).collect();
+        spins::follow_others(self, &mut spins);
+        claims.extend(spins);
         claims
     }
 

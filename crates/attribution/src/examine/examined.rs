@@ -7,6 +7,7 @@ use pt::GapReason;
 
 use crate::claims::claim::Claim;
 use crate::claims::partition::Piece;
+use crate::claims::spins::loop_of;
 use crate::samples::front_end::FrontEndRecords;
 use crate::samples::memory::MemoryAccess;
 use crate::samples::requested_frequency::RequestedFrequency;
@@ -129,7 +130,7 @@ impl Examined {
     pub(crate) fn spins(&self) -> Vec<(&str, u64)> {
         let of_piece = |piece: &Piece| {
             let claim = self.claim_of(piece).filter(|claim| claim.cause == Cause::UserSpin)?;
-            Some((&*claim.detail, piece.range.ticks().0))
+            Some((loop_of(&claim.detail), piece.range.ticks().0))
         };
         self.pieces.iter().filter_map(of_piece).collect()
     }

@@ -299,7 +299,7 @@ proptest! {
 /// Encodings by hand from the Intel SDM vol. 2: `rep movsb`, instructions of no interest up to the block's end.
 const COPIES: &[u8] = &[0xf3, 0xa4, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xc3];
 
-/// read() copies for 12.5 us with one instruction: that is the call's time.
+/// `read()` copies for 12.5 us with one instruction: that is the call's time.
 #[test]
 fn a_long_copy_is_the_system_calls() {
     let table = table().with_code("vfs_read", COPIES);

@@ -94,9 +94,11 @@ pub(crate) struct Spin {
     pub(crate) range: TscRange,
     /// The function that the loop is in.
     pub(crate) function: Option<Arc<str>>,
+    /// What called that function, if the flow shows it.
+    pub(crate) caller: Option<Arc<str>>,
     /// Where the loop begins.
     pub(crate) address: u64,
-    /// The number of iterations.
+    /// The number of iterations that jumped back: all but the last one.
     pub(crate) rounds: u64,
     /// Whether it lets the core doze between iterations (`tpause`).
     pub(crate) dozes: bool,

@@ -46,7 +46,7 @@ impl Stalls {
     }
 
     /// Whether a step of `clock` to `at` is as slow as one with a string instruction in it.
-    pub(super) fn may_be_string(&self, clock: &Clock, at: Tsc) -> bool {
+    pub(super) fn may_be_string(clock: &Clock, at: Tsc) -> bool {
         let step = at.since(clock.now.min(at));
         step >= SHORTEST && step.0 / SLOWEST_INSTRUCTION >= clock.retired
     }

@@ -42,6 +42,8 @@ pub(crate) struct StringTime {
     pub(crate) function: Option<Arc<str>>,
     /// Whether it is the kernel's.
     pub(crate) kernel: bool,
+    /// Whether an interrupt ended this part of it.
+    pub(crate) interrupted: bool,
 }
 
 /// A repeated string instruction that runs.
@@ -53,10 +55,12 @@ pub(super) struct StringInstruction {
     pub(super) function: Option<Arc<str>>,
     /// Whether it is the kernel's.
     pub(super) kernel: bool,
+    /// Whether an interrupt ends this part of it.
+    pub(super) interrupted: bool,
 }
 
 impl StringInstruction {
-    /// The one at `ip`, which had begun and not ended.
+    /// The one at `ip`, which has begun and not ended.
     pub(super) fn begun_at(
         ip: u64,
         pid: Pid,
@@ -67,13 +71,13 @@ impl StringInstruction {
         let known = functions.code_at(pid, ip, at, &mut code).min(code.len());
         let name = name_of(&Decoder::with_ip(64, &code[..known], ip, DecoderOptions::NONE).decode())?;
         let function = functions.function_at(pid, ip, at).map(|function| function.name);
-        Some(StringInstruction { name, function, kernel: ip >> 63 != 0 })
+        Some(StringInstruction { name, function, kernel: ip >> 63 != 0, interrupted: true })
     }
 
     /// Its time.
     pub(super) fn over(self, range: TscRange) -> StringTime {
-        let StringInstruction { name, function, kernel } = self;
-        StringTime { range, name, function, kernel }
+        let StringInstruction { name, function, kernel, interrupted } = self;
+        StringTime { range, name, function, kernel, interrupted }
     }
 }
 

@@ -24,6 +24,7 @@ use super::switches::Switches;
 use super::throttle::Throttle;
 use super::user_runs::UserRuns;
 use crate::inputs::functions::Functions;
+use crate::tables::kernel_spins::tell_lock;
 
 /// First address of the kernel's half.
 const KERNEL_HALF: u64 = 1 << 63;
@@ -107,7 +108,6 @@ impl<'a> Walker<'a> {
         }
         let path = self.path(at);
         self.paths.push(path);
-        self.spins.interrupt(at);
         // This boundary comes from the switch record.
         self.clock.edge = Ticks(0);
         self.silences.leave();
@@ -155,7 +155,8 @@ impl<'a> Walker<'a> {
                 self.block(&block);
                 if let Some((_, name)) = string.filter(|&(holder, _)| holder == index) {
                     let function = self.code.current().map(|function| function.name.clone());
-                    self.stalls.begin(StringInstruction { name, function, kernel: block.kernel });
+                    let kernel = block.kernel;
+                    self.stalls.begin(StringInstruction { name, function, kernel, interrupted: false });
                 }
             }
             index += 1;
@@ -210,6 +211,11 @@ impl<'a> Walker<'a> {
         self.follow_entry_or_return(block, moment);
         if let Some(function) = self.code.current() {
             self.stack.visit(function, block.ip, moment);
+            if self.stack.begins_to_spin() {
+                let sites = self.stack.call_sites().iter().copied();
+                let path = CallPath::of(sites, self.code.pid, at, self.code.functions);
+                self.stack.say_innermost(tell_lock(path.kernel_functions()).into());
+            }
             if block.ip == function.start {
                 self.throttle.enter(&function.name, self.stack.is_in_scheduler());
                 if &*function.name == SWITCH_FUNCTION {
@@ -233,7 +239,10 @@ impl<'a> Walker<'a> {
             self.stack.leave(at, self.clock.edge);
         }
         self.entries.reach_user_code();
-        self.spins.block(block, self.code.current(), self.code.pid, at, self.code.functions);
+        if self.spins.block(block, self.code.current(), self.code.pid, at, self.code.functions) {
+            let caller = self.user.call_site().and_then(|site| self.code.function_at(block.thread, site, at));
+            self.spins.called_by(caller.map(|caller| caller.name));
+        }
         self.user.block(block, self.code.current(), self.clock.moment(block.aux_offset));
     }
 
@@ -304,9 +313,13 @@ impl<'a> Walker<'a> {
             _ => None,
         };
         let at = event.time.likely;
-        if let Some(ip) = ip.filter(|_| self.stalls.may_be_string(&self.clock, at)) {
+        if let Some(ip) = ip.filter(|_| Stalls::may_be_string(&self.clock, at)) {
             let pid = event.thread.map_or(self.code.pid, |thread| thread.pid);
             if let Some(string) = StringInstruction::begun_at(ip, pid, at, self.code.functions) {
+                if !string.kernel {
+                    let function = self.code.function_at(event.thread, ip, at);
+                    self.user.stand(function.as_ref(), self.clock.moment(event.aux_offset));
+                }
                 self.stalls.begin(string);
             }
         }
