@@ -13,6 +13,7 @@
 //! | [`collectors`] | `runtime.gc.*` of waits |
 //! | [`queue`] | `queue.behind` |
 //! | [`spins`] | `user.spin` |
+//! | [`strings`] | nothing on its own: it adds what single string instructions took |
 //!
 //! [`precedence`] is the table, [`partition`] applies it. Imports `tables`, `records`, `inputs`, `walk` and
 //! `threads`; `off_cpu` imports the files beside it, none of which imports `off_cpu`.
@@ -31,4 +32,5 @@ pub(crate) mod queue;
 pub(crate) mod silences;
 pub(crate) mod spins;
 pub(crate) mod stalls;
+pub(crate) mod strings;
 pub(crate) mod untraced;

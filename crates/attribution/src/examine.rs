@@ -11,6 +11,7 @@ pub(crate) mod examined;
 mod interrupts;
 pub(crate) mod segments;
 pub(crate) mod spin_budget;
+mod spins;
 mod stories;
 
 use model::{Diagnostic, Interval};

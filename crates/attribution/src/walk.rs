@@ -13,6 +13,7 @@ pub(crate) mod roots;
 mod silences;
 mod spins;
 pub(crate) mod stalls;
+pub(crate) mod string_instructions;
 mod switches;
 mod tail_calls;
 mod throttle;

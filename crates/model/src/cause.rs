@@ -73,6 +73,8 @@ pub enum Cause {
     Nmi,
     /// The scheduler switched threads.
     Schedule,
+    /// A loop of the kernel waited for a lock that another CPU held.
+    KernelSpin,
     /// A kernel thread did its own work, by its kind (`kworker`).
     KernelThread(String),
     /// In the kernel, for an unknown reason.
@@ -116,6 +118,7 @@ impl fmt::Display for Cause {
             Cause::Softirq(name) => write!(f, "kernel.softirq.{name}"),
             Cause::Nmi => f.write_str("kernel.nmi"),
             Cause::Schedule => f.write_str("kernel.schedule"),
+            Cause::KernelSpin => f.write_str("kernel.spin"),
             Cause::KernelThread(kind) => write!(f, "kernel.thread.{kind}"),
             Cause::KernelUnknown => f.write_str("kernel.unknown"),
             Cause::OffCpu(kind) => write!(f, "offcpu.{}", kind.name()),

@@ -18,6 +18,7 @@ fn all() -> Vec<Cause> {
         Cause::Softirq(named("name")),
         Cause::Nmi,
         Cause::Schedule,
+        Cause::KernelSpin,
         Cause::KernelThread(named("kind")),
         Cause::KernelUnknown,
         Cause::CStateExit(named("state")),
@@ -51,6 +52,7 @@ fn is_listed(cause: &Cause) -> bool {
         | Cause::Softirq(_)
         | Cause::Nmi
         | Cause::Schedule
+        | Cause::KernelSpin
         | Cause::KernelThread(_)
         | Cause::KernelUnknown
         | Cause::OffCpu(

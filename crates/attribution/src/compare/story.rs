@@ -6,8 +6,10 @@ use super::budget::Extra;
 use super::front_end::{self, FrontEnd};
 use super::profile::{Baselines, Profile, Typical, Use};
 use crate::claims::lengths::tell_ns;
+use crate::claims::strings::tell_strings;
 use crate::examine::examined::Examined;
 use crate::inputs::functions::Functions;
+use crate::samples::front_end::samples::run_at;
 use crate::walk::user_code::{ByAddress, NodeKey};
 
 /// The search for callers stops here: the tree of a damaged trace may be deep.
@@ -27,6 +29,28 @@ pub(super) struct Story<'a> {
 impl Story<'_> {
     /// Explains `node`'s time with `cause`, in a few words.
     pub(super) fn tell(&self, node: NodeKey, cause: &Cause) -> String {
+        let told = self.tell_code(node, cause);
+        self.strings(node).map_or_else(|| told.clone(), |strings| format!("{told}; {strings}"))
+    }
+
+    /// What of it passed in single string instructions.
+    fn strings(&self, node: NodeKey) -> Option<String> {
+        let Examined { strings, runs, conversion, .. } = self.outlier;
+        let is_known = self.baselines.nodes.contains_key(&node);
+        let top = if is_known { node } else { self.topmost_new(node) };
+        let ticks = if is_known {
+            self.own.get(&node).map_or(0, |used| used.ticks)
+        } else {
+            self.with_callees(top).0
+        };
+        let is_part = |of: NodeKey| if is_known { of == node } else { self.is_below(of, top) };
+        let of_node = strings.iter().filter(|string| {
+            run_at(runs, string.range.start).is_some_and(|run| !string.kernel && is_part(run.node))
+        });
+        tell_strings(of_node, Ticks(ticks), *conversion)
+    }
+
+    fn tell_code(&self, node: NodeKey, cause: &Cause) -> String {
         match cause {
             Cause::UserExtraWork if !self.baselines.nodes.contains_key(&node) => {
                 self.new_call(self.topmost_new(node))
@@ -145,20 +169,24 @@ impl Story<'_> {
 
     /// The time of `top` with everything it called.
     fn with_callees(&self, top: NodeKey) -> Ticks {
-        let below = |node: &NodeKey| {
-            let mut at = *node;
-            for _ in 0..FURTHEST {
-                if at == top {
-                    return true;
-                }
-                match self.outlier.code.nodes.get(&at) {
-                    Some(known) if known.parent != at => at = known.parent,
-                    _ => return false,
-                }
+        Ticks(
+            self.own.iter().filter(|(node, _)| self.is_below(**node, top)).map(|(_, used)| used.ticks).sum(),
+        )
+    }
+
+    /// Whether `node` is `top`, or a part of what it called.
+    fn is_below(&self, node: NodeKey, top: NodeKey) -> bool {
+        let mut at = node;
+        for _ in 0..FURTHEST {
+            if at == top {
+                return true;
             }
-            false
-        };
-        Ticks(self.own.iter().filter(|(node, _)| below(node)).map(|(_, used)| used.ticks).sum())
+            match self.outlier.code.nodes.get(&at) {
+                Some(known) if known.parent != at => at = known.parent,
+                _ => return false,
+            }
+        }
+        false
     }
 
     fn name(&self, node: NodeKey) -> String {

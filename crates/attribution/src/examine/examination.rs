@@ -9,6 +9,7 @@ use super::absences::off_cpu_claims;
 use super::during::During;
 use super::examined::Examined;
 use super::segments::plain;
+use super::spins;
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::kernel::{claims_of_frames, claims_of_records};
@@ -20,6 +21,7 @@ use crate::claims::queue::claims_of_queue;
 use crate::claims::silences::{add_silences, claims_of_uncovered};
 use crate::claims::spins::{claims_of_spins, rounds_of_spins};
 use crate::claims::stalls::claim_of_stall;
+use crate::claims::strings::tell_in_frames;
 use crate::inputs::decode::Decode;
 use crate::inputs::scene::Scene;
 use crate::records::event::SidebandEvent;
@@ -88,6 +90,7 @@ pub(crate) fn examine_scene(
         pieces: cut(interval.range, &claims, &activity.runs),
         contradiction: contradictions::find(interval, &stays, scene.schedule, scene.conversion),
         rounds: rounds_of_spins(&activity.spins),
+        strings: activity.strings,
         claims,
         stays,
         runs: activity.runs,
@@ -104,6 +107,7 @@ impl Examination<'_> {
         let addresses = Addresses { stays, files: scene.files };
         let mut claims =
             claims_of_frames(&activity.frames, sideband, &addresses, scene.comms, &activity.paths);
+        tell_in_frames(&mut claims, &activity.strings, scene.conversion);
         claims.extend(claims_of_records(sideband, stays, &claims));
         claims.extend(off_cpu_claims(self));
         collectors::name_waits(&mut claims, stays, &activity.paths, sideband, scene);
@@ -112,7 +116,9 @@ impl Examination<'_> {
         add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
         claims.extend(claims_of_uncovered(followed));
         add_losses(&mut claims, stays, sideband);
-        claims.extend(claims_of_spins(&activity.spins));
+        let mut spins: Vec<Claim> = claims_of_spins(&activity.spins).collect();
+        spins::follow_others(self, &mut spins);
+        claims.extend(spins);
         claims
     }
 

@@ -7,6 +7,7 @@ use pt::GapReason;
 
 use crate::claims::claim::Claim;
 use crate::claims::partition::Piece;
+use crate::claims::spins::loop_of;
 use crate::samples::front_end::FrontEndRecords;
 use crate::samples::memory::MemoryAccess;
 use crate::samples::requested_frequency::RequestedFrequency;
@@ -15,6 +16,7 @@ use crate::threads::hand_off::HandOff;
 use crate::threads::stays::Stay;
 use crate::walk::activity::Run;
 use crate::walk::call_path::CallPath;
+use crate::walk::string_instructions::StringTime;
 use crate::walk::user_code::UserCode;
 
 /// An interval cut into exclusive pieces, each with its claim.
@@ -54,6 +56,8 @@ pub struct Examined {
     pub(crate) contradiction: Option<Diagnostic>,
     /// The iterations of each of its spin-wait loops.
     pub(crate) rounds: HashMap<String, u64>,
+    /// The time in single string instructions, in time order.
+    pub(crate) strings: Vec<StringTime>,
 }
 
 impl Examined {
@@ -77,6 +81,7 @@ impl Examined {
             paths: Vec::new(),
             contradiction: None,
             rounds: HashMap::new(),
+            strings: Vec::new(),
         }
     }
 
@@ -125,7 +130,7 @@ impl Examined {
     pub(crate) fn spins(&self) -> Vec<(&str, u64)> {
         let of_piece = |piece: &Piece| {
             let claim = self.claim_of(piece).filter(|claim| claim.cause == Cause::UserSpin)?;
-            Some((&*claim.detail, piece.range.ticks().0))
+            Some((loop_of(&claim.detail), piece.range.ticks().0))
         };
         self.pieces.iter().filter_map(of_piece).collect()
     }

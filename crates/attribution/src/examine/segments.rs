@@ -7,6 +7,7 @@ use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
 use crate::claims::partition::Piece;
+use crate::claims::spins::loop_of;
 use crate::examine::examined::Examined;
 use crate::examine::spin_budget::SpinBudget;
 use crate::examine::stories;
@@ -172,7 +173,10 @@ impl Segments {
     fn add_spin(&mut self, claim: &Claim, place: &Place) {
         let ticks = place.range.ticks();
         let (expected, excess) = match &mut self.spins {
-            Some(spins) => (Ticks(spins.expected(&claim.detail, ticks.0)), spins.excess(&claim.detail)),
+            Some(spins) => {
+                let name = loop_of(&claim.detail);
+                (Ticks(spins.expected(name, ticks.0)), spins.excess(name))
+            }
             None => (ticks, Cause::UserSpin),
         };
         let edge = place.range.start + expected;
@@ -182,7 +186,10 @@ impl Segments {
         ];
         for (range, cause, certainty) in parts {
             if !range.is_empty() {
-                let claim = Claim { cause, certainty, ..claim.clone() };
+                // What is expected needs no explanation.
+                let is_excess = cause != Cause::UserExpected;
+                let during = if is_excess { claim.during.clone() } else { Vec::new() };
+                let claim = Claim { cause, certainty, during, ..claim.clone() };
                 self.add_claim(&claim, &Place { range, ..*place });
             }
         }

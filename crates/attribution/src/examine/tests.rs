@@ -295,3 +295,42 @@ proptest! {
         prop_assert_eq!(kernel(&alone), kernel(&compared));
     }
 }
+
+/// Encodings by hand from the Intel SDM vol. 2: `rep movsb`, instructions of no interest up to the block's end.
+const COPIES: &[u8] = &[0xf3, 0xa4, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xc3];
+
+/// `read()` copies for 12.5 us with one instruction: that is the call's time.
+#[test]
+fn a_long_copy_is_the_system_calls() {
+    let table = table().with_code("vfs_read", COPIES);
+    let mut script = Script::new(&table);
+    script
+        .block(1_000, "work", 0, BlockEnd::FarCall)
+        .block(1_500, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .block(1_600, "__x64_sys_read", 0, BlockEnd::Call)
+        .block(1_700, "vfs_read", 0, BlockEnd::Return)
+        .block(14_200, "__x64_sys_read", Script::BEHIND, BlockEnd::FarReturn)
+        .block(14_500, "work", 0x20, BlockEnd::Jump);
+    let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, 15_000, LeaveReason::Unknown)]);
+    let world = World {
+        table: &table,
+        schedule,
+        records: Vec::new(),
+        items: script.items.clone(),
+        kernel_traced: true,
+    };
+    let attribution = crate::attribute_alone(&world.examine(1_000..15_000)).expect("a partition");
+    let told: Vec<_> = attribution
+        .segments()
+        .iter()
+        .map(|segment| (segment.cause.to_string(), segment.range.ticks().0, segment.detail.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("user.expected".to_owned(), 500, "work"),
+            ("kernel.syscall.read".to_owned(), 13_000, "one rep movsb for 12.5 us in vfs_read()"),
+            ("user.expected".to_owned(), 500, "work"),
+        ]
+    );
+}

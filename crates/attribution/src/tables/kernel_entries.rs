@@ -8,6 +8,8 @@
 
 use model::{Cause, FaultKind};
 
+use super::kernel_spins::spins;
+
 /// The purpose of an entry.
 #[derive(Clone, Copy)]
 enum What {
@@ -304,6 +306,8 @@ pub(crate) enum Landmark {
     Softirq(&'static str),
     /// The scheduler.
     Schedule,
+    /// A loop that waits for a lock.
+    Spin,
 }
 
 /// The landmark that the kernel function `name` is, if it is one.
@@ -313,6 +317,7 @@ pub(crate) fn landmark(name: &str) -> Option<Landmark> {
     }
     match name {
         "__schedule" => Some(Landmark::Schedule),
+        _ if spins(name) => Some(Landmark::Spin),
         _ => softirq_action(name).map(Landmark::Softirq),
     }
 }

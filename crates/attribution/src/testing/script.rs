@@ -89,8 +89,11 @@ impl Functions for Table {
     }
 
     fn code_at(&self, _: Pid, address: u64, _: Tsc, into: &mut [u8]) -> usize {
-        let found = self.code.iter().find(|(name, _)| self.start(name) == address);
-        let code = found.map_or(&[][..], |(_, code)| code);
+        let from = |(name, code): &(&str, &'static [u8])| {
+            let offset = usize::try_from(address.checked_sub(self.start(name))?).ok()?;
+            code.get(offset..).filter(|code| !code.is_empty())
+        };
+        let code = self.code.iter().find_map(from).unwrap_or_default();
         let known = code.len().min(into.len());
         into[..known].copy_from_slice(&code[..known]);
         known
@@ -143,6 +146,21 @@ impl<'t> Script<'t> {
             time: bounds(at),
             aux_offset: at,
         }));
+        self
+    }
+
+    /// The same, between two times: `at` is that of the branch which the block leads to.
+    pub(crate) fn block_ahead(
+        &mut self,
+        (from, at): (u64, u64),
+        function: &str,
+        offset: u64,
+        end: BlockEnd,
+    ) -> &mut Script<'t> {
+        self.block(at, function, offset, end);
+        if let Some(FlowItem::Block(block)) = self.items.last_mut() {
+            block.time.not_before = Tsc(from);
+        }
         self
     }
 

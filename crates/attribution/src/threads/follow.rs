@@ -121,6 +121,7 @@ fn append(whole: &mut Activity, next: Activity) {
     whole.runs.extend(next.runs);
     whole.code.add(next.code);
     whole.stalls.extend(next.stalls);
+    whole.strings.extend(next.strings);
     whole.silences.extend(next.silences);
     whole.paths.extend(next.paths);
     whole.switches.extend(next.switches);

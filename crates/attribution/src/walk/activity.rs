@@ -6,6 +6,7 @@ use std::sync::Arc;
 use model::{Cause, Certainty, Cpu, Ticks, Tsc, TscRange};
 use pt::GapReason;
 
+use super::string_instructions::StringTime;
 use super::user_code::{NodeKey, UserCode};
 use crate::walk::call_path::CallPath;
 
@@ -93,9 +94,11 @@ pub(crate) struct Spin {
     pub(crate) range: TscRange,
     /// The function that the loop is in.
     pub(crate) function: Option<Arc<str>>,
+    /// What called that function, if the flow shows it.
+    pub(crate) caller: Option<Arc<str>>,
     /// Where the loop begins.
     pub(crate) address: u64,
-    /// The number of iterations.
+    /// The number of iterations that jumped back: all but the last one.
     pub(crate) rounds: u64,
     /// Whether it lets the core doze between iterations (`tpause`).
     pub(crate) dozes: bool,
@@ -218,6 +221,8 @@ pub(crate) struct Activity {
     pub(crate) code: UserCode,
     /// Stalls of at least the walker's threshold.
     pub(crate) stalls: Vec<Stall>,
+    /// Time in single string instructions, in time order.
+    pub(crate) strings: Vec<StringTime>,
     /// Untraced stretches: losses, and tracing off.
     pub(crate) silences: Vec<Silence>,
     /// Switches to another thread, in time order.

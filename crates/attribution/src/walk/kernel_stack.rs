@@ -122,6 +122,23 @@ impl KernelStack {
         self.open.last().is_some_and(|frame| frame.cause == Cause::Schedule)
     }
 
+    /// Whether the innermost work is spinning for a lock.
+    fn is_spinning(&self) -> bool {
+        self.open.last().is_some_and(|frame| frame.cause == Cause::KernelSpin)
+    }
+
+    /// Whether spinning has begun for a lock of which nothing is known yet.
+    pub(crate) fn begins_to_spin(&self) -> bool {
+        self.is_spinning() && self.open.last().is_some_and(|frame| frame.particulars.is_empty())
+    }
+
+    /// Adds to the particulars of the innermost work.
+    pub(crate) fn say_innermost(&mut self, particular: Arc<str>) {
+        if let Some(frame) = self.open.last_mut() {
+            frame.particulars.push(particular);
+        }
+    }
+
     /// User code runs: all kernel work has ended.
     pub(crate) fn leave(&mut self, at: Tsc, uncertainty: Ticks) {
         self.close_from(0, at, uncertainty);
@@ -231,6 +248,8 @@ impl KernelStack {
             Some(Landmark::SyscallBody(call)) => self.name_entry(Cause::Syscall(call), &function.name),
             Some(Landmark::Softirq(name)) => self.landmark(Cause::Softirq(name.into()), function, ip, moment),
             Some(Landmark::Schedule) => self.landmark(Cause::Schedule, function, ip, moment),
+            Some(Landmark::Spin) if self.is_spinning() => {}
+            Some(Landmark::Spin) => self.landmark(Cause::KernelSpin, function, ip, moment),
             None => {}
         }
     }

@@ -1,8 +1,12 @@
 //! Spin-wait loops of user code: when the thread was in one, and when it left.
 //!
-//! Input: the blocks of user code in order. A short backward jump makes a loop; its code shows whether it is a
-//! spin-wait loop ([`crate::walk::waits_in_place::waits_in_place`]). Interrupts in the loop are not cut out: their
-//! claims are deeper.
+//! Input: the blocks of user code in order. A short backward jump makes a loop, and what runs until it comes back to the same
+//! place, in whatever functions, is an iteration. An iteration shows whether the loop waits
+//! ([`crate::walk::waits_in_place::waits_in_place`]). Interrupts, system calls and absences in the loop are not cut out: their
+//! claims are stronger.
+//!
+//! One loop may have several ways from head to head: an attempt to take the lock after it was seen free, a longer pause. So code
+//! that is not known yet leaves the loop only if it does not come back, or if it worked on the way.
 //!
 //! # When the loop is left
 //!
@@ -11,7 +15,6 @@
 //! those after the last known time are extrapolated at the average rate of those before it, up to that bound.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use model::{Pid, Ticks, Tsc, TscRange};
@@ -21,31 +24,65 @@ use super::activity::Spin;
 use crate::inputs::functions::{Function, Functions};
 use crate::walk::waits_in_place::{Waiting, waits_in_place};
 
-/// The longest loop that is examined, in bytes: a load, a comparison, `pause`, a bound.
-const LONGEST: u64 = 128;
+/// The longest jump that makes a loop, in bytes.
+const LONGEST: u64 = 512;
+
+/// The most blocks of an iteration: one that runs more does more than look.
+const MOST_BLOCKS: usize = 48;
+
+/// The most different blocks that are kept of one loop.
+const MOST_KNOWN: usize = 256;
+
+/// The most different iterations that are examined.
+const MOST_JUDGED: usize = 4096;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Spins {
     previous: Option<(Block, Tsc)>,
+    /// The iteration of a loop that is not known to wait.
+    tried: Option<Iteration>,
     open: Option<Open>,
-    known: HashMap<(Pid, u64, u64), Option<Waiting>>,
+    /// By process and what ran.
+    known: HashMap<(Pid, u64), Option<Waiting>>,
     /// The loops that the thread was in.
     pub(super) done: Vec<Spin>,
 }
 
+/// What ran since a loop's head.
+struct Iteration {
+    head: u64,
+    since: Tsc,
+    path: Path,
+}
+
+/// The blocks of an iteration, in order.
+#[derive(Default)]
+struct Path {
+    blocks: Vec<Block>,
+    /// A hash of their addresses.
+    hash: u64,
+}
+
 struct Open {
-    body: Range<u64>,
+    head: u64,
     since: Tsc,
     rounds: u64,
     /// The last exactly known time: that of the backward jump which completed this number of iterations.
     known: (Tsc, u64),
     function: Option<Arc<str>>,
+    caller: Option<Arc<str>>,
     dozes: bool,
+    /// The blocks of its iterations.
+    blocks: Vec<u64>,
+    /// What ran since its head.
+    path: Path,
+    /// When it was left, and how uncertain that is, unless it comes back to its head.
+    away: Option<(Tsc, Ticks)>,
 }
 
 impl Spins {
-    /// `block` of `function` in process `pid` runs at `at`.
+    /// `block` of `function` in process `pid` runs at `at`. Whether a loop that waits begins with it.
     pub(super) fn block(
         &mut self,
         block: &Block,
@@ -53,54 +90,164 @@ impl Spins {
         pid: Pid,
         at: Tsc,
         functions: &dyn Functions,
-    ) {
+    ) -> bool {
         let previous = self.previous.replace((*block, at));
-        if let Some(open) = &mut self.open {
-            if open.body.contains(&block.ip) {
-                open.rounds += u64::from(block.ip == open.body.start);
-                if at > open.known.0 {
-                    open.known = (at, open.rounds);
-                }
-                return;
+        if self.stays(block, pid, at, functions) {
+            return false;
+        }
+        let Some((_, since)) = previous.filter(|(last, _)| jumps_back(last, block)) else {
+            self.try_on(block);
+            return false;
+        };
+        let tried = self.tried.take().filter(|tried| tried.head == block.ip);
+        let how = tried.as_ref().and_then(|tried| self.judge(&tried.path, pid, at, functions));
+        match (tried, how) {
+            (Some(tried), Some(how)) => self.begin(&tried, how, function, (block, at)),
+            (tried, _) => {
+                let path = tried.map_or_else(Path::default, |tried| tried.path).anew(block);
+                self.tried = Some(Iteration { head: block.ip, since, path });
             }
-            let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
-            let left_at = open.left_at().clamp(at, bound.max(at));
-            self.close(left_at, bound.since(at), true);
         }
-        let Some((last, since)) = previous.filter(|(last, _)| jumps_back(last, block)) else { return };
-        let body = block.ip..last.end_ip + 1;
-        let key = (pid, body.start, body.end);
-        let how = *self.known.entry(key).or_insert_with(|| waits_in_place(&body, pid, at, functions));
-        if let Some(how) = how {
-            let (function, dozes) = (function.map(|known| known.name.clone()), how == Waiting::Dozes);
-            self.open = Some(Open { body, since, rounds: 1, known: (at, 1), function, dozes });
+        self.open.is_some()
+    }
+
+    /// The loop that begins is in a function that `caller` called.
+    pub(super) fn called_by(&mut self, caller: Option<Arc<str>>) {
+        if let Some(open) = &mut self.open {
+            open.caller = caller.filter(|caller| Some(caller) != open.function.as_ref());
         }
     }
 
-    /// The thread leaves its CPU at `at`, or its activity is unknown from then on.
+    /// `block` is a part of the loop that does not wait as far as is known.
+    fn try_on(&mut self, block: &Block) {
+        if let Some(tried) = &mut self.tried {
+            tried.path.push(block);
+            if tried.path.blocks.len() > MOST_BLOCKS {
+                self.tried = None;
+            }
+        }
+    }
+
+    /// The loop of `tried` waits; its third iteration begins with `block` at `at`.
+    fn begin(
+        &mut self,
+        tried: &Iteration,
+        how: Waiting,
+        function: Option<&Function>,
+        (block, at): (&Block, Tsc),
+    ) {
+        let mut open = Open {
+            head: tried.head,
+            since: tried.since,
+            rounds: 2,
+            known: (at, 2),
+            function: function.map(|known| known.name.clone()),
+            caller: None,
+            dozes: how == Waiting::Dozes,
+            blocks: Vec::new(),
+            path: Path::default().anew(block),
+            away: None,
+        };
+        open.learn(&tried.path);
+        self.open = Some(open);
+    }
+
+    /// Whether `block` belongs to the loop that the thread is in, or may lead back to it.
+    fn stays(&mut self, block: &Block, pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+        let Some(mut open) = self.open.take() else { return false };
+        if block.ip == open.head {
+            if open.away.is_some() {
+                if self.judge(&open.path, pid, at, functions).is_none() {
+                    self.close(open, at);
+                    return false;
+                }
+                let path = std::mem::take(&mut open.path);
+                open.learn(&path);
+                open.path = path;
+            }
+            open.path = std::mem::take(&mut open.path).anew(block);
+            open.away = None;
+            open.rounds += 1;
+            if at > open.known.0 {
+                open.known = (at, open.rounds);
+            }
+        } else if open.path.blocks.len() < MOST_BLOCKS {
+            open.path.push(block);
+            if open.away.is_none() && !open.blocks.contains(&block.ip) {
+                let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
+                open.away = Some((open.left_at().clamp(at, bound.max(at)), bound.since(at)));
+            }
+        } else {
+            self.close(open, at);
+            return false;
+        }
+        self.open = Some(open);
+        true
+    }
+
+    /// Whether one iteration waits; the answer for the same blocks is kept.
+    fn judge(&mut self, path: &Path, pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Waiting> {
+        let key = (pid, path.hash);
+        if self.known.len() >= MOST_JUDGED {
+            return self.known.get(&key).copied().flatten();
+        }
+        *self.known.entry(key).or_insert_with(|| waits_in_place(&path.blocks, pid, at, functions))
+    }
+
+    /// The activity of the thread is unknown from `at` on.
     pub(super) fn interrupt(&mut self, at: Tsc) {
-        self.close(at, Ticks(0), false);
+        if let Some(open) = self.open.take() {
+            self.close(open, at);
+        }
         self.previous = None;
+        self.tried = None;
     }
 
-    fn close(&mut self, at: Tsc, uncertainty: Ticks, left: bool) {
-        let Some(open) = self.open.take() else { return };
-        let range = TscRange::new(open.since, at);
+    fn close(&mut self, open: Open, at: Tsc) {
+        let (stop, uncertainty) = open.away.unwrap_or((at, Ticks(0)));
+        let range = TscRange::new(open.since, stop.min(at.max(open.since)).max(open.since));
         if !range.is_empty() {
             self.done.push(Spin {
                 range,
                 function: open.function,
-                address: open.body.start,
+                caller: open.caller,
+                address: open.head,
                 rounds: open.rounds,
                 dozes: open.dozes,
-                left,
+                left: open.away.is_some(),
                 uncertainty,
             });
         }
     }
 }
 
+impl Path {
+    /// A path that begins with `block`.
+    fn anew(mut self, block: &Block) -> Path {
+        self.blocks.clear();
+        self.hash = 0;
+        self.push(block);
+        self
+    }
+
+    fn push(&mut self, block: &Block) {
+        // Fibonacci hashing, as of short keys of few words elsewhere.
+        let word = block.ip ^ block.end_ip.rotate_left(32);
+        self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.blocks.push(*block);
+    }
+}
+
 impl Open {
+    /// `path` is an iteration of it.
+    fn learn(&mut self, path: &Path) {
+        for block in &path.blocks {
+            if self.blocks.len() < MOST_KNOWN && !self.blocks.contains(&block.ip) {
+                self.blocks.push(block.ip);
+            }
+        }
+    }
+
     /// When the iteration after the last backward jump ends, at the average rate of those whose end is known.
     fn left_at(&self) -> Tsc {
         let (known, rounds) = self.known;

@@ -1,7 +1,8 @@
 //! Stalls: time between two packets in which almost nothing retired.
 //!
 //! This file decides what counts as a stall; `claims/stalls.rs` names it. Invariant: a stall lies where the flow is
-//! traced.
+//! traced, and no string instruction ran in it: the time of such a one is the code's
+//! ([`super::string_instructions`]).
 
 use std::sync::Arc;
 
@@ -9,10 +10,11 @@ use model::{Cpu, Ticks, Tsc, TscRange};
 
 use super::activity::Stall;
 use super::clock::Clock;
+use super::string_instructions::{SHORTEST, StringInstruction, StringTime};
 
 /// The slowest rate of code that is merely slow: a stall is longer than this for each instruction retired in it.
 /// Without CYC and MTC packets, thousands retire between two times.
-const SLOWEST_INSTRUCTION: u64 = 100;
+pub(super) const SLOWEST_INSTRUCTION: u64 = 100;
 
 /// Ticks for an instruction of ordinary code: a few, with occasional cache misses.
 const USUAL_INSTRUCTION: u64 = 4;
@@ -22,12 +24,31 @@ pub(super) struct Stalls {
     /// The shortest that counts, unless the core:bus ratio changed with it.
     threshold: Ticks,
     done: Vec<Stall>,
+    /// The repeated string instruction that runs since the clock's last step.
+    string: Option<StringInstruction>,
+    strings: Vec<StringTime>,
 }
 
 impl Stalls {
     /// Those of at least `threshold`.
     pub(super) fn new(threshold: Ticks) -> Stalls {
-        Stalls { threshold, done: Vec::new() }
+        Stalls { threshold, done: Vec::new(), string: None, strings: Vec::new() }
+    }
+
+    /// `string` runs since the clock's last step.
+    pub(super) fn begin(&mut self, string: StringInstruction) {
+        self.string = Some(string);
+    }
+
+    /// The clock moves on.
+    pub(super) fn pass(&mut self) {
+        self.string = None;
+    }
+
+    /// Whether a step of `clock` to `at` is as slow as one with a string instruction in it.
+    pub(super) fn may_be_string(clock: &Clock, at: Tsc) -> bool {
+        let step = at.since(clock.now.min(at));
+        step >= SHORTEST && step.0 / SLOWEST_INSTRUCTION >= clock.retired
     }
 
     /// A step of `clock` in `function` to `at`, which ends at `until`: a stall if it is long and almost nothing
@@ -39,6 +60,10 @@ impl Stalls {
         function: Option<&Arc<str>>,
         aux_offset: u64,
     ) {
+        if let Some(string) = &self.string {
+            self.strings.push(string.clone().over(TscRange::new(clock.now, at)));
+            return;
+        }
         // What retired took time, too.
         let worked = Ticks(clock.retired.saturating_mul(USUAL_INSTRUCTION));
         let length = Ticks(until.since(clock.seen.min(clock.now)).0.saturating_sub(worked.0));
@@ -68,10 +93,10 @@ impl Stalls {
         }
     }
 
-    /// All stalls that count.
-    pub(super) fn finish(mut self) -> Vec<Stall> {
+    /// All stalls that count, and the time in string instructions.
+    pub(super) fn finish(mut self) -> (Vec<Stall>, Vec<StringTime>) {
         let threshold = self.threshold;
         self.done.retain(|stall| stall.ratio_changed || stall.length >= threshold);
-        self.done
+        (self.done, self.strings)
     }
 }

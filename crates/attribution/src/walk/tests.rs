@@ -2,6 +2,7 @@
 
 mod entries;
 mod silences;
+mod spins;
 
 use model::{Cpu, Tsc};
 use pt::{BlockEnd, EventKind};
@@ -38,6 +39,13 @@ const KERNEL: &[&str] = &[
     "process_one_work",
     "worker_thread",
     "blk_mq_run_work_fn",
+    "__x64_sys_write",
+    "pipe_write",
+    "mutex_lock",
+    "__mutex_lock.constprop.0",
+    "osq_lock",
+    "mutex_spin_on_owner",
+    "need_resched",
 ];
 const USER: &[&str] = &["work", "other"];
 

@@ -34,6 +34,11 @@ impl UserCalls {
         self.calls.depth()
     }
 
+    /// The innermost open call.
+    pub(crate) fn call_site(&self) -> Option<u64> {
+        self.calls.innermost().last().copied()
+    }
+
     /// Execution continued untraced.
     pub(crate) fn forget(&mut self) {
         *self = UserCalls::default();

@@ -174,6 +174,11 @@ impl UserRuns {
         self.tails.forget();
     }
 
+    /// The innermost open call.
+    pub(super) fn call_site(&self) -> Option<u64> {
+        self.calls.call_site()
+    }
+
     /// The open calls, outermost first, then the last instruction that ran.
     pub(super) fn sites(&self) -> impl Iterator<Item = u64> {
         self.calls.sites()

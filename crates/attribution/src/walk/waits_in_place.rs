@@ -1,25 +1,28 @@
 //! `user.spin`: a spin-wait loop (a spin lock, a busy poll) ran longer than in the baselines.
 //!
-//! A loop that neither changes memory nor carries a register from one iteration to the next can end only by an
-//! outside event: it is a spin-wait loop. So is one with a `pause`, even if it counts its iterations. Evidence: the
-//! flow (which loop, how long) and the code of its body. Certainty: that it spun is decoded, that it was too long is
-//! inferred.
+//! Whether a loop waits shows in one iteration, as it ran, with the functions that it called. It changes no memory but its own
+//! stack, by atomic operations, or by counting; it looks at memory at fixed addresses, or at the time; and it carries
+//! nothing of what it saw into the next iteration, only counters. So only an outside event or a count can end it. So it is
+//! with each iteration that pauses (`pause`, `tpause`) or yields (`sched_yield`). Evidence: the flow (which loop, how long) and
+//! the code. Certainty: that it spun is decoded, that it was too long is inferred.
 
-use std::ops::Range;
+mod state;
 
-use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register,
-};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use model::{Pid, Tsc};
+use pt::Block;
 
 use crate::inputs::functions::Functions;
+use state::State;
 
-/// State that an iteration may keep: a register, or a word of the stack frame by its base and displacement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cell {
-    Register(Register),
-    Slot(Register, u64),
-}
+/// The longest block that is examined, in bytes.
+const LONGEST_BLOCK: u64 = 256;
+
+/// The longest instruction, in bytes.
+const LONGEST_INSTRUCTION: u64 = 15;
+
+/// The most instructions of an iteration: one that runs more does more than look.
+const MOST_INSTRUCTIONS: usize = 256;
 
 /// How a loop waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,103 +33,55 @@ pub(crate) enum Waiting {
     Dozes,
 }
 
-/// Whether and how the loop whose instructions lie in `body` waits for an outside event.
+/// Whether and how a loop waits for an outside event of which one iteration ran `blocks`.
 pub(crate) fn waits_in_place(
-    body: &Range<u64>,
+    blocks: &[Block],
     pid: Pid,
     at: Tsc,
     functions: &dyn Functions,
 ) -> Option<Waiting> {
-    // The last instruction begins at the end of the range: its own bytes are added.
-    const LONGEST_INSTRUCTION: u64 = 15;
-    let mut code = [0u8; 256];
-    let wanted = usize::try_from(body.end - body.start + LONGEST_INSTRUCTION).unwrap_or(usize::MAX);
-    let into = code.get_mut(..wanted)?;
-    let known = functions.code_at(pid, body.start, at, into);
-    judge(into.get(..known).unwrap_or_default(), body)
+    let mut pieces = Vec::new();
+    for block in blocks {
+        let size = block.end_ip.checked_sub(block.ip).filter(|&size| size <= LONGEST_BLOCK)?;
+        let mut code = vec![0; usize::try_from(size + LONGEST_INSTRUCTION).ok()?];
+        let known = functions.code_at(pid, block.ip, at, &mut code);
+        code.truncate(known);
+        pieces.push((code, block.ip, block.end_ip));
+    }
+    judge(&pieces)
 }
 
-fn judge(code: &[u8], body: &Range<u64>) -> Option<Waiting> {
-    let mut decoder = Decoder::with_ip(64, code, body.start, DecoderOptions::NONE);
-    let mut round = Round::default();
-    while decoder.can_decode() && decoder.ip() < body.end {
-        let instruction = decoder.decode();
-        let inner = is_jump_back(&instruction) && instruction.near_branch_target() != body.start;
-        if instruction.is_invalid() || inner || !round.take(&instruction) {
-            return None;
+/// The same for pieces of code: bytes, address, and that of the last instruction.
+fn judge(pieces: &[(Vec<u8>, u64, u64)]) -> Option<Waiting> {
+    let mut state = State::default();
+    let mut count = 0;
+    for (code, ip, end_ip) in pieces {
+        let mut decoder = Decoder::with_ip(64, code, *ip, DecoderOptions::NONE);
+        while decoder.ip() <= *end_ip {
+            let instruction = decoder.decode();
+            count += 1;
+            if instruction.is_invalid() || count > MOST_INSTRUCTIONS || !stays_in_program(&instruction) {
+                return None;
+            }
+            state.take(&instruction).ok()?;
         }
     }
-    let how = if round.dozes { Waiting::Dozes } else { Waiting::Looks };
-    (decoder.ip() >= body.end && round.waits()).then_some(how)
+    let how = if state.dozes() { Waiting::Dozes } else { Waiting::Looks };
+    (count > 0 && state.waits()).then_some(how)
 }
 
-/// A loop that contains another one does more than wait.
-fn is_jump_back(instruction: &Instruction) -> bool {
-    let target = instruction.near_branch_target();
-    target != 0 && target <= instruction.ip()
-}
-
-/// One iteration of a loop, instruction by instruction.
-#[derive(Default)]
-struct Round {
-    read_first: Vec<Cell>,
-    written: Vec<Cell>,
-    reads_memory: bool,
-    pauses: bool,
-    dozes: bool,
-}
-
-impl Round {
-    /// Takes the next instruction; `false` where a spin-wait loop has no such instruction.
-    fn take(&mut self, instruction: &Instruction) -> bool {
-        match instruction.flow_control() {
-            FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {}
-            _ => return false,
-        }
-        self.dozes |= matches!(instruction.code(), Code::Tpause_r32 | Code::Tpause_r64);
-        self.pauses |= self.dozes || instruction.code() == Code::Pause;
-        let mut factory = InstructionInfoFactory::new();
-        let info = factory.info(instruction);
-        let atomic = instruction.has_lock_prefix() || instruction.mnemonic() == iced_x86::Mnemonic::Xchg;
-        let mut writes = Vec::new();
-        for memory in info.used_memory() {
-            let frame = matches!(memory.base(), Register::RBP | Register::RSP);
-            let slot = (frame && memory.index() == Register::None)
-                .then(|| Cell::Slot(memory.base(), memory.displacement()));
-            if reads(memory.access()) {
-                self.reads_memory = true;
-                self.read_first.extend(slot.filter(|slot| !self.written.contains(slot)));
-            }
-            if stores(memory.access()) && !atomic {
-                let Some(slot) = slot else { return false };
-                writes.push(slot);
-            }
-        }
-        for register in info.used_registers() {
-            let cell = Cell::Register(register.register().full_register());
-            if reads(register.access()) && !self.written.contains(&cell) {
-                self.read_first.push(cell);
-            }
-            if stores(register.access()) {
-                writes.push(cell);
-            }
-        }
-        self.written.extend(writes);
-        true
-    }
-
-    fn waits(&self) -> bool {
-        let carries = self.read_first.iter().any(|cell| self.written.contains(cell));
-        self.reads_memory && (self.pauses || !carries)
-    }
-}
-
-fn reads(access: OpAccess) -> bool {
-    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
-}
-
-fn stores(access: OpAccess) -> bool {
-    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+fn stays_in_program(instruction: &Instruction) -> bool {
+    let near = matches!(
+        instruction.flow_control(),
+        FlowControl::Next
+            | FlowControl::ConditionalBranch
+            | FlowControl::UnconditionalBranch
+            | FlowControl::IndirectBranch
+            | FlowControl::Call
+            | FlowControl::IndirectCall
+            | FlowControl::Return
+    );
+    near || instruction.mnemonic() == Mnemonic::Syscall
 }
 
 #[cfg(test)]

@@ -19,10 +19,12 @@ use super::kernel_stack::KernelStack;
 use super::silences::{Silences, is_border};
 use super::spins::Spins;
 use super::stalls::Stalls;
+use super::string_instructions::{StringInstruction, StringInstructions};
 use super::switches::Switches;
 use super::throttle::Throttle;
 use super::user_runs::UserRuns;
 use crate::inputs::functions::Functions;
+use crate::tables::kernel_spins::tell_lock;
 
 /// First address of the kernel's half.
 const KERNEL_HALF: u64 = 1 << 63;
@@ -48,6 +50,7 @@ pub(crate) struct Walker<'a> {
     throttle: Throttle,
     silences: Silences,
     stalls: Stalls,
+    strings: StringInstructions,
     /// Where the thread was at the end of each of its stays.
     paths: Vec<CallPath>,
 }
@@ -66,6 +69,7 @@ impl<'a> Walker<'a> {
             throttle: Throttle::default(),
             silences: Silences::default(),
             stalls: Stalls::new(stall_threshold),
+            strings: StringInstructions::default(),
             paths: Vec::new(),
         }
     }
@@ -97,13 +101,13 @@ impl<'a> Walker<'a> {
 
     /// The thread leaves its CPU at `at`.
     pub(crate) fn switch_out(&mut self, at: Tsc) {
+        self.release(at);
         let not_after = self.clock.not_after;
         if not_after != Tsc(u64::MAX) && not_after > at {
             self.notice_stall(at, not_after, self.entries.previous.map_or(0, |block| block.aux_offset));
         }
         let path = self.path(at);
         self.paths.push(path);
-        self.spins.interrupt(at);
         // This boundary comes from the switch record.
         self.clock.edge = Ticks(0);
         self.silences.leave();
@@ -124,26 +128,55 @@ impl<'a> Walker<'a> {
 
     /// The next item of the thread's flow.
     pub(crate) fn item(&mut self, item: &FlowItem) {
+        if let FlowItem::Block(block) = item {
+            if !self.strings.hold(block) {
+                self.release(block.time.likely);
+                self.strings.hold(block);
+            }
+            return;
+        }
+        self.release(item.time().likely);
         if self.silences.is_behind(item, &self.clock) {
             return;
         }
         match item {
-            FlowItem::Block(block) => self.block(block),
+            FlowItem::Block(_) => {}
             FlowItem::Event(event) => self.event(event),
             FlowItem::Gap(gap) => self.gap(gap),
         }
     }
 
+    /// The blocks that waited for `next`, the next time.
+    fn release(&mut self, next: Tsc) {
+        let string = self.strings.judge((self.clock.now, next), self.code.functions);
+        let mut index = 0;
+        while let Some(block) = self.strings.waiting(index) {
+            if !self.silences.is_behind(&FlowItem::Block(block), &self.clock) {
+                self.block(&block);
+                if let Some((_, name)) = string.filter(|&(holder, _)| holder == index) {
+                    let function = self.code.current().map(|function| function.name.clone());
+                    let kernel = block.kernel;
+                    self.stalls.begin(StringInstruction { name, function, kernel, interrupted: false });
+                }
+            }
+            index += 1;
+        }
+        self.strings.clear();
+    }
+
     /// Ends all open work at `at` and returns the activity.
     pub(crate) fn finish(mut self, at: Tsc) -> Activity {
+        self.release(at);
         self.end_silence(at, false);
         self.close_run(at);
         self.spins.interrupt(at);
+        let (stalls, strings) = self.stalls.finish();
         Activity {
             frames: self.stack.finish(at),
             runs: self.user.done,
             code: self.user.code,
-            stalls: self.stalls.finish(),
+            stalls,
+            strings,
             silences: self.silences.done,
             switches: self.switches.done,
             spins: self.spins.done,
@@ -178,6 +211,11 @@ impl<'a> Walker<'a> {
         self.follow_entry_or_return(block, moment);
         if let Some(function) = self.code.current() {
             self.stack.visit(function, block.ip, moment);
+            if self.stack.begins_to_spin() {
+                let sites = self.stack.call_sites().iter().copied();
+                let path = CallPath::of(sites, self.code.pid, at, self.code.functions);
+                self.stack.say_innermost(tell_lock(path.kernel_functions()).into());
+            }
             if block.ip == function.start {
                 self.throttle.enter(&function.name, self.stack.is_in_scheduler());
                 if &*function.name == SWITCH_FUNCTION {
@@ -201,7 +239,10 @@ impl<'a> Walker<'a> {
             self.stack.leave(at, self.clock.edge);
         }
         self.entries.reach_user_code();
-        self.spins.block(block, self.code.current(), self.code.pid, at, self.code.functions);
+        if self.spins.block(block, self.code.current(), self.code.pid, at, self.code.functions) {
+            let caller = self.user.call_site().and_then(|site| self.code.function_at(block.thread, site, at));
+            self.spins.called_by(caller.map(|caller| caller.name));
+        }
         self.user.block(block, self.code.current(), self.clock.moment(block.aux_offset));
     }
 
@@ -223,6 +264,7 @@ impl<'a> Walker<'a> {
     }
 
     fn event(&mut self, event: &PtEvent) {
+        self.see_string_interrupted(event);
         let at = self.advance(&event.time, event.aux_offset);
         match event.kind {
             EventKind::AsyncBranch { from, .. } => {
@@ -261,6 +303,26 @@ impl<'a> Walker<'a> {
     fn gap(&mut self, gap: &Gap) {
         let at = self.advance(&gap.time, gap.aux_offset);
         self.lose(at, Why::Gap(gap.reason.clone()), gap.aux_offset);
+    }
+
+    /// A string instruction that is interrupted has not retired: no block holds it.
+    fn see_string_interrupted(&mut self, event: &PtEvent) {
+        let ip = match event.kind {
+            EventKind::AsyncBranch { from, .. } => Some(from),
+            EventKind::Disabled { .. } => self.entries.enabled.as_ref().map(|enabled| enabled.ip),
+            _ => None,
+        };
+        let at = event.time.likely;
+        if let Some(ip) = ip.filter(|_| Stalls::may_be_string(&self.clock, at)) {
+            let pid = event.thread.map_or(self.code.pid, |thread| thread.pid);
+            if let Some(string) = StringInstruction::begun_at(ip, pid, at, self.code.functions) {
+                if !string.kernel {
+                    let function = self.code.function_at(event.thread, ip, at);
+                    self.user.stand(function.as_ref(), self.clock.moment(event.aux_offset));
+                }
+                self.stalls.begin(string);
+            }
+        }
     }
 
     /// Between a return from the kernel's entry and the next entry nothing may have retired: an interrupt was pending
@@ -372,6 +434,7 @@ impl<'a> Walker<'a> {
         let at = self.clock.time_of(time);
         if at > self.clock.now {
             self.notice_stall(at, at, aux_offset);
+            self.stalls.pass();
             self.user.step(at.since(self.clock.now));
         }
         self.clock.advance(time);

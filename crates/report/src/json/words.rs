@@ -133,6 +133,7 @@ fn all_causes() -> Vec<Cause> {
         Cause::Timer,
         Cause::Nmi,
         Cause::Schedule,
+        Cause::KernelSpin,
         Cause::KernelUnknown,
         Cause::FrequencySwitch,
         Cause::QueueBehind,

@@ -93,7 +93,7 @@ fn words(causes: &[&str]) -> String {
 }
 
 /// What a cause means for the interval; `{}` is the rest of its name.
-const PHRASES: [(&str, &str); 34] = [
+const PHRASES: [(&str, &str); 35] = [
     ("user.extra-work", "did more work"),
     ("user.slower.frequency", "ran at a lower frequency"),
     ("user.slower.front-end", "stalled in the front end"),
@@ -111,6 +111,7 @@ const PHRASES: [(&str, &str); 34] = [
     ("kernel.softirq.", "was interrupted by softirq {}"),
     ("kernel.nmi", "was interrupted by NMIs"),
     ("kernel.schedule", "switched threads"),
+    ("kernel.spin", "spun in the kernel for a lock"),
     ("kernel.thread.", "was kernel thread {} at work"),
     ("kernel.", "was in the kernel"),
     ("offcpu.preempted", "was preempted"),

@@ -60,6 +60,7 @@ fn a_thread_that_sleeps_is_not_busy_yet() {
 fn a_mark_tells_more_than_a_loop_whose_end_is_not_known() {
     let item = item(2, 100, 600);
     let spin = Spin {
+        caller: None,
         range: TscRange::new(Tsc(90), Tsc(450)),
         function: None,
         address: 0,

@@ -46,7 +46,48 @@ fn what_the_baselines_do_not_spin_is_too_long() {
     assert_eq!(spin.len(), 1);
     // The baseline polled from 100 to 200.
     assert_eq!((spin[0].range.start, spin[0].range.stop), (Tsc(200), Tsc(500)));
-    assert_eq!((spin[0].certainty, &*spin[0].detail), (Certainty::Inferred, "spin-wait loop in poll()"));
+    let said = "spin-wait loop in poll(); called by work()";
+    assert_eq!((spin[0].certainty, &*spin[0].detail), (Certainty::Inferred, said));
+}
+
+/// The outlier polls for 3 us, in which the writer computes on the other CPU, or is on none.
+#[test]
+fn what_another_thread_of_the_process_did_then_is_below_the_loop() {
+    let table = table();
+    let baseline = polling(&table, 200);
+    let baseline = baseline.examine(0..300);
+    let mut world = polling(&table, 3_100);
+    let examined = world.examine(0..3_200);
+    let attribution = crate::attribute(&examined, &[&baseline], &table).expect("a partition");
+    let spin = |attribution: &model::Attribution| {
+        let spins = attribution.segments().iter();
+        spins.filter(|segment| segment.cause == Cause::UserSpin).cloned().collect::<Vec<_>>()
+    };
+    let found = spin(&attribution);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        found[0].detail,
+        "spin-wait loop in poll(); called by work(); during this time writer (tid 102) ran"
+    );
+    let below: u64 = found[0].during.iter().map(|segment| segment.range.ticks().0).sum();
+    assert_eq!((below, found[0].during[0].thread), (3_000, Some(WRITER)));
+    let expected: Vec<_> =
+        attribution.segments().iter().filter(|segment| segment.cause == Cause::UserExpected).collect();
+    assert!(expected.iter().all(|segment| segment.during.is_empty()));
+    world.schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 10_000, LeaveReason::Unknown),
+        run(WRITER, 1, 0, 50, LeaveReason::Preempted),
+        run(WRITER, 1, 9_000, 10_000, LeaveReason::Unknown),
+    ]);
+    let examined = world.examine(0..3_200);
+    let attribution = crate::attribute(&examined, &[&baseline], &table).expect("a partition");
+    let found = spin(&attribution);
+    assert!(
+        found[0].detail.ends_with("; during this time no other thread of its process ran"),
+        "{}",
+        found[0].detail
+    );
+    assert!(found[0].during.is_empty());
 }
 
 /// A packet at 480 also holds the iterations after it and the loop exit: three iterations of 10 ticks, and no later

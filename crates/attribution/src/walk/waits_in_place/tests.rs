@@ -2,6 +2,11 @@
 
 use super::{Waiting, judge};
 
+/// One piece of code, at 0x1000, whose last instruction, a jump of two bytes, is the last of an iteration.
+fn judged(code: &[u8]) -> Option<Waiting> {
+    judge(&[(code.to_vec(), 0x1000, 0x1000 + (code.len() as u64).saturating_sub(2))])
+}
+
 /// Encodings by hand from the Intel SDM vol. 2; the last jump leads to the first byte, `jne` as 75 or `je` as 74.
 #[test]
 fn a_loop_waits_that_only_looks() {
@@ -32,22 +37,41 @@ fn a_loop_waits_that_only_looks() {
         ("counter on the stack", &[0x83, 0x45, 0xfc, 1, 0x83, 0x7d, 0xfc, 9, 0x75, 0xf6], false),
         // 1: call +0; cmp %eax,(%rsi); jne 1b
         ("calls", &[0xe8, 0, 0, 0, 0, 0x39, 0x06, 0x75, 0xf7], false),
-        // 1: mov $99,%ecx; 2: dec %ecx; jne 2b; cmp %eax,(%rsi); je 1b
-        ("works between looks", &[0xb9, 99, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc, 0x39, 0x06, 0x74, 0xf3], false),
+        // 1: rdtsc; cmp %eax,%esi; ja 1b
+        ("until a time", &[0x0f, 0x31, 0x39, 0xc6, 0x77, 0xfa], true),
+        // 1: pause; dec %ecx; jne 1b
+        ("delay of pauses", &[0xf3, 0x90, 0xff, 0xc9, 0x75, 0xfa], true),
+        // 1: dec %ecx; jz +4; cmp %eax,(%rsi); jne 1b
+        ("bounded poll without pause", &[0xff, 0xc9, 0x74, 0x04, 0x39, 0x06, 0x75, 0xf8], true),
+        // 1: incl 0x100(%rip); cmp %eax,(%rsi); jne 1b
+        ("counts polls in memory", &[0xff, 0x05, 0, 1, 0, 0, 0x39, 0x06, 0x75, 0xf6], true),
+        // 1: add (%rsi),%eax; cmp %eax,%ecx; jne 1b
+        ("sum of what it sees", &[0x03, 0x06, 0x39, 0xc1, 0x75, 0xfa], false),
+        // 1: mov (%rdi),%eax; mov (%rsi),%ecx; mov (%rdi),%edx; cmp %eax,%edx; jne 1b: read again if a writer was at it
+        ("sequence lock", &[0x8b, 0x07, 0x8b, 0x0e, 0x8b, 0x17, 0x39, 0xc2, 0x75, 0xf6], true),
+        // 1: xchg %eax,(%rdi); test %eax,%eax; jne 1b
+        ("spin lock that keeps its one", &[0x87, 0x07, 0x85, 0xc0, 0x75, 0xfa], true),
+        // 1: mov $24,%eax; syscall; cmp %ecx,(%rsi): sched_yield; jne 1b
+        ("yields", &[0xb8, 24, 0, 0, 0, 0x0f, 0x05, 0x39, 0x0e, 0x75, 0xf5], true),
+        // 1: mov $0,%eax; syscall; cmp %ecx,(%rsi): read; jne 1b
+        ("reads a file", &[0xb8, 0, 0, 0, 0, 0x0f, 0x05, 0x39, 0x0e, 0x75, 0xf5], false),
+        // 1: push %rbx; mov (%rdi),%ebx; cmp %ebx,%esi; pop %rbx; je 1b
+        ("saves a register", &[0x53, 0x8b, 0x1f, 0x39, 0xde, 0x5b, 0x74, 0xf8], true),
+        // 1: fldl (%rdi); fstp %st(0); cmp %eax,(%rsi); jne 1b
+        ("computes", &[0xdd, 0x07, 0xdd, 0xd8, 0x39, 0x06, 0x75, 0xf8], false),
         // 1: jmp 1b
         ("reads nothing", &[0xeb, 0xfe], false),
     ];
     for (name, code, waits) in cases {
-        // The range ends one byte into the last instruction: the jump of two bytes.
-        let body = 0x1000..0x1000 + code.len() as u64 - 1;
-        assert_eq!(judge(code, &body).is_some(), *waits, "{name}");
+        assert_eq!(judged(code).is_some(), *waits, "{name}");
     }
 }
 
 #[test]
 fn code_that_is_not_known_does_not_wait() {
-    assert_eq!(judge(&[0x8b, 0x07, 0x39], &(0x1000..0x1005)), None);
-    assert_eq!(judge(&[], &(0x1000..0x1001)), None);
+    assert_eq!(judge(&[(vec![0x8b, 0x07, 0x39], 0x1000, 0x1004)]), None);
+    assert_eq!(judge(&[(Vec::new(), 0x1000, 0x1000)]), None);
+    assert_eq!(judge(&[]), None);
 }
 
 /// `tpause` lets the core doze: an iteration may take any time.
@@ -56,6 +80,19 @@ fn a_loop_that_dozes_is_told_from_one_that_looks() {
     // 1: cmp %eax,(%rsi); tpause %ecx (or pause); je 1b
     let dozes = [0x39, 0x06, 0x66, 0x0f, 0xae, 0xf1, 0x74, 0xf8];
     let looks = [0x39, 0x06, 0xf3, 0x90, 0x74, 0xfa];
-    assert_eq!(judge(&dozes, &(0x1000..0x1007)), Some(Waiting::Dozes));
-    assert_eq!(judge(&looks, &(0x1000..0x1005)), Some(Waiting::Looks));
+    assert_eq!(judged(&dozes), Some(Waiting::Dozes));
+    assert_eq!(judged(&looks), Some(Waiting::Looks));
+}
+
+/// `1: call poll; test %eax,%eax; je 1b`, and `poll: xor %eax,%eax; cmp %esi,(%rdi); jne +2; ret`, in the order in which it runs.
+#[test]
+fn a_poll_function_that_fails_is_a_part_of_the_loop() {
+    let call = (vec![0xe8, 0xfb, 0x0f, 0, 0], 0x1000, 0x1000);
+    let poll = (vec![0x31, 0xc0, 0x39, 0x37, 0x75, 0x02], 0x2000, 0x2004);
+    let ret = (vec![0xc3], 0x2006, 0x2006);
+    let back = (vec![0x85, 0xc0, 0x74, 0xf7], 0x1005, 0x1007);
+    assert_eq!(judge(&[call.clone(), poll.clone(), ret, back.clone()]), Some(Waiting::Looks));
+    // poll: mov %esi,(%rdi); jne +2: it writes.
+    let writes = (vec![0x89, 0x37, 0x75, 0x02], 0x2000, 0x2002);
+    assert_eq!(judge(&[call, writes, (vec![0xc3], 0x2004, 0x2004), back]), None);
 }

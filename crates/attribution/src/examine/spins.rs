@@ -1,0 +1,68 @@
+//! Below the longest spin-wait loops: what the other threads of the process did during them. Packets carry no data addresses, so
+//! which of them wrote what the loop waited for is not known: it is one that ran.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use model::{Cause, ThreadId, Ticks, TscRange};
+
+use super::during::WAITS;
+use super::examination::Examination;
+use crate::claims::claim::Claim;
+use crate::claims::spins::PARTICULAR;
+use crate::threads::stays::stay_at;
+
+/// Shorter loops are not followed: the lock was free soon.
+const SHORTEST_NS: u64 = 1_000;
+
+/// Adds to the longest of the spin-wait loops among `claims` what the other thread of the process did that ran most, or that
+/// none ran.
+pub(super) fn follow_others(examination: &mut Examination<'_>, claims: &mut [Claim]) {
+    let Some(conversion) = examination.scene.conversion.filter(|_| examination.during.is_open()) else {
+        return;
+    };
+    let is_long = |claim: &&mut Claim| {
+        claim.cause == Cause::UserSpin && conversion.ticks_to_ns(claim.range().ticks()) >= SHORTEST_NS
+    };
+    let mut spins: Vec<&mut Claim> = claims.iter_mut().filter(is_long).collect();
+    spins.sort_by_key(|claim| Reverse(claim.range().ticks()));
+    for claim in spins.into_iter().take(WAITS) {
+        let range = claim.range();
+        let Some(thread) = stay_at(examination.stays, range.start).and_then(|stay| stay.thread) else {
+            continue;
+        };
+        let told = match others(examination, thread, range).into_iter().max_by_key(|&(_, ticks)| ticks) {
+            Some((other, _)) => {
+                claim.during =
+                    examination.below(range, other).map_or_else(Vec::new, |(segments, _)| segments);
+                let name = examination.scene.comms.comm(other, range.start);
+                format!("{PARTICULAR}during this time {name} (tid {}) ran", other.tid)
+            }
+            None if examination.scene.tells_switches() => {
+                format!("{PARTICULAR}during this time no other thread of its process ran")
+            }
+            None => continue,
+        };
+        claim.detail.push_str(&told);
+    }
+}
+
+/// The other threads of the process that ran during `range`, and for how long.
+fn others(examination: &Examination<'_>, thread: ThreadId, range: TscRange) -> BTreeMap<ThreadId, Ticks> {
+    let mut found = BTreeMap::new();
+    let (schedule, Some(conversion)) = (examination.scene.schedule, examination.scene.conversion) else {
+        return found;
+    };
+    let (start, stop) = (conversion.to_perf_time(range.start), conversion.to_perf_time(range.stop));
+    for cpu in schedule.cpus() {
+        let runs = schedule.on_cpu(cpu);
+        let from = runs.partition_point(|run| run.stop <= start);
+        for run in runs.skip(from).take_while(|run| run.start < stop) {
+            if run.thread.pid == thread.pid && run.thread.tid != thread.tid {
+                let ran = run.stop.min(stop).0.saturating_sub(run.start.max(start).0);
+                found.entry(run.thread).or_insert(Ticks(0)).0 += ran;
+            }
+        }
+    }
+    found
+}

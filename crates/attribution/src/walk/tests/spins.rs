@@ -1,0 +1,186 @@
+//! Spinning: in the kernel, apart from the call that wants the lock, and in user code.
+
+use model::{Cpu, Tsc};
+use pt::BlockEnd;
+
+use super::{called, frame, frames, interrupted, table, walk};
+use crate::testing::script::{STALL, Script, Table};
+use crate::walk::activity::Activity;
+use crate::walk::walker::Walker;
+
+/// `write()` wants the mutex of a pipe: it queues in `osq_lock` from 200 to 900, and watches the owner from 1,000 to 5,000.
+#[test]
+fn a_contended_mutex_is_a_cause_of_its_own() {
+    let table = table();
+    let mut script = called(&table, BlockEnd::Call);
+    script
+        .block(30, "__x64_sys_write", 0, BlockEnd::Call)
+        .block(40, "pipe_write", 0, BlockEnd::Call)
+        .block(50, "mutex_lock", 0, BlockEnd::Jump)
+        .block(100, "__mutex_lock.constprop.0", 0, BlockEnd::Call)
+        .block(200, "osq_lock", 0, BlockEnd::ConditionalBranch)
+        .block(300, "osq_lock", 0x10, BlockEnd::ConditionalBranch)
+        .block(600, "osq_lock", 0x10, BlockEnd::Return)
+        .block(900, "__mutex_lock.constprop.0", Script::BEHIND, BlockEnd::Call)
+        .block(1_000, "mutex_spin_on_owner", 0, BlockEnd::Call)
+        .block(2_000, "need_resched", 0, BlockEnd::Return)
+        .block(2_100, "mutex_spin_on_owner", Script::BEHIND, BlockEnd::Return)
+        .block(5_000, "__mutex_lock.constprop.0", 2 * Script::BEHIND, BlockEnd::Return)
+        .block(5_100, "pipe_write", Script::BEHIND, BlockEnd::Return)
+        .block(5_200, "__x64_sys_write", Script::BEHIND, BlockEnd::FarReturn)
+        .block(6_000, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 7_000);
+    assert_eq!(
+        frames(&activity),
+        [
+            frame("kernel.syscall.write", 20, 6_000, 0),
+            frame("kernel.spin", 200, 900, 1),
+            frame("kernel.spin", 1_000, 5_000, 1),
+        ]
+    );
+    let spins = activity.frames.iter().filter(|frame| frame.cause.to_string() == "kernel.spin");
+    for spin in spins {
+        assert_eq!(spin.particulars, ["mutex taken in pipe_write()".into()]);
+    }
+}
+
+/// A timer's handler waits for a lock: the spinning is a part of neither the user code nor the handler.
+#[test]
+fn an_interrupt_may_spin_too() {
+    let table = table();
+    let stub = "asm_sysvec_apic_timer_interrupt";
+    let mut script = interrupted(&table, stub, BlockEnd::Call);
+    script
+        .block(30, "osq_lock", 0, BlockEnd::Return)
+        .block(90, stub, Script::BEHIND, BlockEnd::FarReturn)
+        .block(100, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 200);
+    assert_eq!(frames(&activity), [frame("kernel.timer", 20, 100, 0), frame("kernel.spin", 30, 90, 1)]);
+}
+
+/// Two blocks, each of 16 bytes with a last instruction at its byte 11. Encodings by hand from the SDM vol. 2.
+/// `1: nop x11; call try`, then `test %eax,%eax; nop x9; je 1b`.
+const TAKES: &[u8] = &[
+    0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xe8, 0, 0, 0, 0, //
+    0x85, 0xc0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x74, 0xe3,
+];
+/// `xor %eax,%eax; cmp %esi,(%rdi); nop x7; ret`.
+const TRIES: &[u8] = &[0x31, 0xc0, 0x39, 0x37, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xc3];
+/// `1: cmp $0,(%rdi); nop x8; jne 1b`, then `mov $1,%eax; xchg %eax,(%rdi); test %eax,%eax; nop x2; jne 1b`: it looks before
+/// it tries.
+const LOCKS: &[u8] = &[
+    0x83, 0x3f, 0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
+    0xb8, 1, 0, 0, 0, 0x87, 0x07, 0x85, 0xc0, 0x66, 0x90, 0x75, 0xe3,
+];
+/// `1: dec %ecx; nop x9; jne 1b`, then `incl (%rdi); mov %eax,(%rsi); nop x7; jne 1b`: it counts, and writes.
+const WORKS: &[u8] = &[
+    0xff, 0xc9, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
+    0xff, 0x07, 0x89, 0x06, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xe3,
+];
+/// `1: mov $24,%eax; nop x6; syscall`, then `cmp %ecx,(%rsi); nop x9; jne 1b`.
+const YIELDS: &[u8] = &[
+    0xb8, 24, 0, 0, 0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x0f, 0x05, 0x90, 0x90, 0x90, //
+    0x39, 0x0e, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xe3,
+];
+
+fn code() -> Table {
+    Table::new(&["entry_SYSCALL_64"], &["work", "take", "try", "lock", "count", "wait"])
+        .with_code("take", TAKES)
+        .with_code("try", TRIES)
+        .with_code("lock", LOCKS)
+        .with_code("count", WORKS)
+        .with_code("wait", YIELDS)
+}
+
+/// Spin-wait loops as (function, start, stop, iterations that jumped back, whether it was seen to be left).
+fn spins(activity: &Activity) -> Vec<(&str, u64, u64, u64, bool)> {
+    let spins = activity.spins.iter();
+    spins
+        .map(|spin| {
+            let function = spin.function.as_deref().unwrap_or("");
+            (function, spin.range.start.0, spin.range.stop.0, spin.rounds, spin.left)
+        })
+        .collect()
+}
+
+/// 50 times `try` fails: 30 ticks each, from 100 on.
+#[test]
+fn a_poll_function_that_is_called_in_a_loop_waits() {
+    let table = code();
+    let mut script = Script::new(&table);
+    script.block(50, "work", 0, BlockEnd::Call);
+    for at in (100..1_600).step_by(30) {
+        script.block(at, "take", 0, BlockEnd::Call).block(at + 10, "try", 0, BlockEnd::Return).block(
+            at + 20,
+            "take",
+            Script::BEHIND,
+            BlockEnd::ConditionalBranch,
+        );
+    }
+    script.block(1_600, "work", Script::BEHIND, BlockEnd::Jump).block(1_700, "work", 0x40, BlockEnd::Jump);
+    // The first iteration is seen from its jump back on.
+    assert_eq!(spins(&walk(&table, &script, 2_000)), [("take", 120, 1_600, 49, true)]);
+}
+
+/// Each tenth look the lock is free, and another thread takes it first.
+#[test]
+fn a_failed_attempt_does_not_end_the_loop() {
+    let table = code();
+    let mut script = Script::new(&table);
+    script.block(50, "work", 0, BlockEnd::Call);
+    for at in (100..1_100).step_by(10) {
+        script.block(at, "lock", 0, BlockEnd::ConditionalBranch);
+        if at % 100 == 90 {
+            script.block(at + 5, "lock", 0x10, BlockEnd::ConditionalBranch);
+        }
+    }
+    script
+        .block(1_100, "lock", 0x10, BlockEnd::ConditionalBranch)
+        .block(1_105, "work", Script::BEHIND, BlockEnd::Jump)
+        .block(1_200, "work", 0x40, BlockEnd::Jump);
+    let activity = walk(&table, &script, 2_000);
+    assert_eq!(spins(&activity), [("lock", 100, 1_105, 99, true)]);
+}
+
+#[test]
+fn a_loop_that_counts_and_writes_works() {
+    let table = code();
+    let mut script = Script::new(&table);
+    for at in (100..1_000).step_by(100) {
+        for look in 0..9 {
+            script.block(at + look * 10, "count", 0, BlockEnd::ConditionalBranch);
+        }
+        script.block(at + 90, "count", 0x10, BlockEnd::ConditionalBranch);
+    }
+    script.block(1_000, "work", 0, BlockEnd::Jump);
+    assert_eq!(spins(&walk(&table, &script, 2_000)), []);
+}
+
+/// `sched_yield()` in the loop: the thread leaves its CPU in each call, and the loop goes on when it is back.
+#[test]
+fn a_thread_that_yields_goes_on_waiting() {
+    let table = code();
+    let mut walker = Walker::new(&table, STALL);
+    for at in (0..1_000).step_by(100) {
+        let mut script = Script::new(&table);
+        if at > 0 {
+            script.block(at, "entry_SYSCALL_64", 0x20, BlockEnd::FarReturn).block(
+                at + 10,
+                "wait",
+                0x10,
+                BlockEnd::ConditionalBranch,
+            );
+        }
+        script.block(at + 20, "wait", 0, BlockEnd::FarCall).block(
+            at + 30,
+            "entry_SYSCALL_64",
+            0,
+            BlockEnd::Jump,
+        );
+        walker.switch_in(Some(Cpu(0)), Tsc(at));
+        script.items.iter().for_each(|item| walker.item(item));
+        walker.switch_out(Tsc(at + 40));
+    }
+    let activity = walker.finish(Tsc(940));
+    assert_eq!(spins(&activity), [("wait", 110, 940, 9, false)]);
+}

@@ -1,0 +1,441 @@
+//! What one iteration of a loop makes of the machine's state, as far as a spin-wait loop is concerned.
+//!
+//! Input: the instructions of the iteration, in the order in which they ran. Each register, and each word of memory with a
+//! fixed address, is a cell. A value is the set of the cells that it was made of, as they were when the iteration began, and
+//! whether memory that others may write is a part of it. Source of what instructions read and write: `iced-x86`.
+
+use iced_x86::{
+    Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
+};
+
+/// Cells: general registers, vector registers, the flags, then words of memory.
+const VECTORS: usize = 16;
+const FLAGS: usize = 48;
+const WORDS: usize = 49;
+const CELLS: usize = 128;
+const STACK_POINTER: usize = 4;
+const FRAME_POINTER: usize = 5;
+
+/// `sched_yield()` on x86-64.
+const YIELD: u64 = 24;
+
+/// A set of cells.
+type Cells = u128;
+
+/// What a value was made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Value {
+    cells: Cells,
+    /// Memory that others may write, or the time.
+    outside: bool,
+    /// It is this cell's first value plus an offset.
+    exact: Option<(usize, i64)>,
+    /// It is this number.
+    number: Option<u64>,
+}
+
+impl Value {
+    fn of_cell(cell: usize) -> Value {
+        Value { cells: 1 << cell, exact: Some((cell, 0)), ..Value::default() }
+    }
+
+    fn outside(cells: Cells) -> Value {
+        Value { cells, outside: true, ..Value::default() }
+    }
+
+    fn number(number: u64) -> Value {
+        Value { number: Some(number), ..Value::default() }
+    }
+
+    fn with(self, other: Value) -> Value {
+        Value { cells: self.cells | other.cells, outside: self.outside || other.outside, ..Value::default() }
+    }
+
+    fn plus(self, offset: i64) -> Value {
+        Value {
+            exact: self.exact.map(|(cell, by)| (cell, by.wrapping_add(offset))),
+            number: self.number.map(|number| number.wrapping_add_signed(offset)),
+            ..self
+        }
+    }
+}
+
+/// A word of memory: segment, base as a cell's first value, offset.
+type Word = (Register, Option<usize>, i64);
+
+/// One iteration.
+pub(super) struct State {
+    values: Vec<Value>,
+    words: Vec<Word>,
+    /// Cells whose first value was used for more than to keep it.
+    used: Cells,
+    /// Cells that addresses of outside memory are made of.
+    addresses: Cells,
+    reads: bool,
+    pauses: bool,
+    dozes: bool,
+    factory: InstructionInfoFactory,
+}
+
+/// An iteration did what no spin-wait loop does.
+pub(super) struct Works;
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            values: (0..CELLS).map(Value::of_cell).collect(),
+            words: Vec::new(),
+            used: 0,
+            addresses: 0,
+            reads: false,
+            pauses: false,
+            dozes: false,
+            factory: InstructionInfoFactory::new(),
+        }
+    }
+}
+
+impl State {
+    /// Whether it lets the core doze.
+    pub(super) fn dozes(&self) -> bool {
+        self.dozes
+    }
+
+    /// Whether an iteration that is over waited: it looked at something outside, or paused, and keeps nothing of what it saw
+    /// but counters.
+    pub(super) fn waits(&self) -> bool {
+        let is_changed = |cell: &usize| self.values[*cell].exact != Some((*cell, 0));
+        if is_changed(&STACK_POINTER) {
+            return false;
+        }
+        if self.pauses {
+            return true;
+        }
+        let carried: Vec<usize> = (0..CELLS)
+            .filter(|cell| self.used & (1 << cell) != 0 && *cell != FLAGS)
+            .filter(is_changed)
+            .collect();
+        let mask = carried.iter().fold(0, |mask: Cells, cell| mask | 1 << cell);
+        let accumulates = |cell: &usize| self.values[*cell].outside && self.values[*cell].cells & mask != 0;
+        self.reads && self.addresses & mask == 0 && !carried.iter().any(accumulates)
+    }
+
+    /// The next instruction.
+    pub(super) fn take(&mut self, instruction: &Instruction) -> Result<(), Works> {
+        match instruction.mnemonic() {
+            Mnemonic::Pause => self.pauses = true,
+            Mnemonic::Tpause | Mnemonic::Umwait => (self.pauses, self.dozes) = (true, true),
+            Mnemonic::Rdtsc | Mnemonic::Rdtscp => {
+                self.reads = true;
+                for register in [Register::RAX, Register::RDX] {
+                    self.write(register, Value::outside(0))?;
+                }
+            }
+            Mnemonic::Syscall => self.call_kernel()?,
+            Mnemonic::Push => {
+                let value = self.operand(instruction, 0)?;
+                self.push(value)?;
+            }
+            Mnemonic::Call => {
+                if instruction.op0_kind() == OpKind::Memory || instruction.op0_kind() == OpKind::Register {
+                    self.operand(instruction, 0)?;
+                }
+                self.push(Value::number(instruction.next_ip()))?;
+            }
+            Mnemonic::Pop => {
+                let value = self.pop()?;
+                self.write(instruction.op0_register(), value)?;
+            }
+            Mnemonic::Ret => {
+                self.pop()?;
+            }
+            Mnemonic::Leave => {
+                self.values[STACK_POINTER] = self.values[FRAME_POINTER];
+                self.values[FRAME_POINTER] = self.pop()?;
+            }
+            Mnemonic::Mov => self.move_value(instruction)?,
+            Mnemonic::Lea => {
+                let value = self.address(instruction);
+                self.write(instruction.op0_register(), value)?;
+            }
+            Mnemonic::Xchg | Mnemonic::Cmpxchg if instruction.op0_kind() == OpKind::Memory => {
+                self.exchange(instruction)?;
+            }
+            Mnemonic::Xor | Mnemonic::Sub if is_same(instruction) => {
+                self.write(instruction.op0_register(), Value::number(0))?;
+            }
+            Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec
+                if step(instruction).is_some() && !instruction.has_lock_prefix() =>
+            {
+                self.count(instruction, step(instruction).unwrap_or_default())?;
+            }
+            _ => self.compute(instruction)?,
+        }
+        Ok(())
+    }
+
+    /// A system call: `sched_yield()` is all that a spin-wait loop makes.
+    fn call_kernel(&mut self) -> Result<(), Works> {
+        if self.values[0].number != Some(YIELD) {
+            return Err(Works);
+        }
+        self.pauses = true;
+        [Register::RAX, Register::RCX, Register::R11]
+            .into_iter()
+            .try_for_each(|register| self.write(register, Value::outside(0)))
+    }
+
+    /// An attempt to take a lock. One after which the loop goes on has failed: the register holds what was found.
+    fn exchange(&mut self, instruction: &Instruction) -> Result<(), Works> {
+        let (_, address, stack) = self.place(instruction)?;
+        self.use_address(address, stack);
+        self.reads = true;
+        let compares = instruction.mnemonic() == Mnemonic::Cmpxchg;
+        let found = if compares { Register::RAX } else { instruction.op1_register() };
+        if compares {
+            self.values[FLAGS] = Value::outside(address);
+        }
+        self.write(found, Value::outside(address))
+    }
+
+    fn push(&mut self, value: Value) -> Result<(), Works> {
+        self.values[STACK_POINTER] = self.values[STACK_POINTER].plus(-8);
+        let word = self.stack_word()?;
+        self.values[word] = value;
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Result<Value, Works> {
+        let word = self.stack_word()?;
+        self.values[STACK_POINTER] = self.values[STACK_POINTER].plus(8);
+        Ok(self.values[word])
+    }
+
+    fn stack_word(&mut self) -> Result<usize, Works> {
+        let (base, offset) = self.values[STACK_POINTER].exact.ok_or(Works)?;
+        self.word((Register::None, Some(base), offset))
+    }
+
+    /// Loads and stores; a move between registers keeps the value.
+    fn move_value(&mut self, instruction: &Instruction) -> Result<(), Works> {
+        let value = self.operand(instruction, 1)?;
+        if instruction.op0_kind() == OpKind::Register {
+            let whole = instruction.op0_register().size() >= 4;
+            let kept = self.read(instruction.op0_register())?;
+            return self.write(instruction.op0_register(), if whole { value } else { value.with(kept) });
+        }
+        self.store(instruction, value)
+    }
+
+    /// Adds `by` to a register or a word of memory.
+    fn count(&mut self, instruction: &Instruction, by: i64) -> Result<(), Works> {
+        if instruction.op0_kind() == OpKind::Register {
+            let value = self.read(instruction.op0_register())?;
+            self.used |= value.cells;
+            self.values[FLAGS] = value.with(Value::default());
+            return self.write(instruction.op0_register(), value.plus(by));
+        }
+        let (cell, address, stack) = self.place(instruction)?;
+        self.use_address(address, stack);
+        let Some(cell) = cell else { return Err(Works) };
+        self.values[FLAGS] = if stack { self.values[cell] } else { Value::outside(address) };
+        self.used |= if stack { self.values[cell].cells } else { 0 };
+        self.values[cell] = self.values[cell].plus(by);
+        Ok(())
+    }
+
+    /// Any other instruction: what it writes is made of all that it reads.
+    fn compute(&mut self, instruction: &Instruction) -> Result<(), Works> {
+        let info = self.factory.info(instruction).clone();
+        let atomic = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
+        let mut value = if instruction.rflags_read() == 0 { Value::default() } else { self.values[FLAGS] };
+        for register in info.used_registers().iter().filter(|register| is_read(register.access())) {
+            value = value.with(self.read(register.register())?);
+        }
+        for memory in info.used_memory().iter().filter(|memory| is_read(memory.access())) {
+            value = value.with(self.load(memory)?);
+        }
+        self.used |= value.cells;
+        value = value.with(Value::default());
+        for memory in info.used_memory().iter().filter(|memory| is_written(memory.access())) {
+            let (cell, address, stack) = self.place_of(memory)?;
+            self.use_address(address, stack);
+            match cell {
+                Some(cell) if stack => self.values[cell] = value,
+                _ if atomic => {}
+                _ => return Err(Works),
+            }
+        }
+        for register in info.used_registers().iter().filter(|register| is_written(register.access())) {
+            self.write(register.register(), value)?;
+        }
+        if instruction.rflags_modified() != 0 {
+            self.values[FLAGS] = value;
+        }
+        Ok(())
+    }
+
+    /// The value of a source operand.
+    fn operand(&mut self, instruction: &Instruction, operand: u32) -> Result<Value, Works> {
+        match instruction.op_kind(operand) {
+            OpKind::Register => self.read(instruction.op_register(operand)),
+            OpKind::Memory => {
+                let (cell, address, stack) = self.place(instruction)?;
+                Ok(self.loaded(cell, address, stack))
+            }
+            _ => Ok(instruction.try_immediate(operand).map_or_else(|_| Value::default(), Value::number)),
+        }
+    }
+
+    fn store(&mut self, instruction: &Instruction, value: Value) -> Result<(), Works> {
+        let (cell, address, stack) = self.place(instruction)?;
+        self.use_address(address, stack);
+        let cell = cell.filter(|_| stack).ok_or(Works)?;
+        self.values[cell] = value;
+        Ok(())
+    }
+
+    fn load(&mut self, memory: &UsedMemory) -> Result<Value, Works> {
+        let (cell, address, stack) = self.place_of(memory)?;
+        Ok(self.loaded(cell, address, stack))
+    }
+
+    fn loaded(&mut self, cell: Option<usize>, address: Cells, stack: bool) -> Value {
+        self.use_address(address, stack);
+        self.reads |= !stack;
+        match cell {
+            Some(cell) if stack => self.values[cell],
+            _ => Value::outside(address),
+        }
+    }
+
+    fn use_address(&mut self, address: Cells, stack: bool) {
+        if !stack {
+            self.addresses |= address;
+            self.used |= address;
+        }
+    }
+
+    /// The memory operand of `instruction`: the cell of a fixed address, what the address is made of, and whether it is the
+    /// stack's.
+    fn place(&mut self, instruction: &Instruction) -> Result<(Option<usize>, Cells, bool), Works> {
+        let ip_relative = instruction.is_ip_rel_memory_operand();
+        let base = if ip_relative { Register::None } else { instruction.memory_base() };
+        let offset = instruction.memory_displacement64().cast_signed();
+        self.place_at(instruction.memory_segment(), base, instruction.memory_index(), offset)
+    }
+
+    fn place_of(&mut self, memory: &UsedMemory) -> Result<(Option<usize>, Cells, bool), Works> {
+        let sized = memory.memory_size() != MemorySize::Unknown || memory.index() == Register::None;
+        if !sized {
+            return Err(Works);
+        }
+        self.place_at(memory.segment(), memory.base(), memory.index(), memory.displacement().cast_signed())
+    }
+
+    fn place_at(
+        &mut self,
+        segment: Register,
+        base: Register,
+        index: Register,
+        offset: i64,
+    ) -> Result<(Option<usize>, Cells, bool), Works> {
+        let mut value = Value::number(0);
+        for register in [base, index].into_iter().filter(|register| *register != Register::None) {
+            let more = self.read(register)?;
+            value = if value.number == Some(0) { more } else { value.with(more) };
+        }
+        let segment = if matches!(segment, Register::FS | Register::GS) { segment } else { Register::None };
+        let fixed = match (value.exact, value.number) {
+            _ if index != Register::None => None,
+            (Some((cell, by)), _) => Some((segment, Some(cell), by.wrapping_add(offset))),
+            (None, Some(number)) => Some((segment, None, offset.wrapping_add_unsigned(number))),
+            (None, None) => None,
+        };
+        let is_stack =
+            |word: &Word| matches!(word.1, Some(STACK_POINTER | FRAME_POINTER)) && word.0 == Register::None;
+        let stack = fixed.as_ref().is_some_and(is_stack);
+        let cell = fixed.map(|word| self.word(word)).transpose()?;
+        Ok((cell, value.cells, stack))
+    }
+
+    /// What `lea` computes.
+    fn address(&mut self, instruction: &Instruction) -> Value {
+        let offset = instruction.memory_displacement64();
+        if instruction.is_ip_rel_memory_operand() {
+            return Value::number(offset);
+        }
+        let (base, index) = (instruction.memory_base(), instruction.memory_index());
+        let of = |register: Register| {
+            (register != Register::None).then(|| self.read(register).unwrap_or_default())
+        };
+        match (of(base), of(index)) {
+            (Some(base), None) => base.plus(offset.cast_signed()),
+            (base, index) => base.unwrap_or_default().with(index.unwrap_or_default()),
+        }
+    }
+
+    /// The cell of a word of memory.
+    fn word(&mut self, word: Word) -> Result<usize, Works> {
+        let known = self.words.iter().position(|known| *known == word);
+        let index = known.unwrap_or(self.words.len());
+        if known.is_none() {
+            if WORDS + index >= CELLS {
+                return Err(Works);
+            }
+            self.words.push(word);
+        }
+        Ok(WORDS + index)
+    }
+
+    fn read(&self, register: Register) -> Result<Value, Works> {
+        Ok(cell_of(register)?.map_or_else(Value::default, |cell| self.values[cell]))
+    }
+
+    fn write(&mut self, register: Register, value: Value) -> Result<(), Works> {
+        if let Some(cell) = cell_of(register)? {
+            self.values[cell] = value;
+        }
+        Ok(())
+    }
+}
+
+/// The cell of a register; none for those that no program of today changes. A loop that uses the x87 unit computes.
+fn cell_of(register: Register) -> Result<Option<usize>, Works> {
+    let whole = register.full_register();
+    if whole.is_gpr() {
+        Ok(Some(whole.number() % VECTORS))
+    } else if whole.is_vector_register() {
+        Ok(Some(VECTORS + whole.number() % (FLAGS - VECTORS)))
+    } else if whole.is_segment_register() || whole.is_ip() || whole == Register::None {
+        Ok(None)
+    } else {
+        Err(Works)
+    }
+}
+
+/// By how much an instruction counts its first operand up.
+fn step(instruction: &Instruction) -> Option<i64> {
+    let by = || instruction.try_immediate(1).ok().map(u64::cast_signed);
+    match instruction.mnemonic() {
+        Mnemonic::Inc => Some(1),
+        Mnemonic::Dec => Some(-1),
+        Mnemonic::Add => by(),
+        Mnemonic::Sub => by().map(i64::wrapping_neg),
+        _ => None,
+    }
+}
+
+/// Whether both operands are the same register: the result is zero.
+fn is_same(instruction: &Instruction) -> bool {
+    let registers = instruction.op0_kind() == OpKind::Register && instruction.op1_kind() == OpKind::Register;
+    registers && instruction.op0_register() == instruction.op1_register()
+}
+
+fn is_read(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+fn is_written(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
