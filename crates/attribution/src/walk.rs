@@ -19,7 +19,7 @@ mod tail_calls;
 mod throttle;
 mod user_calls;
 pub(crate) mod user_code;
-mod user_runs;
+pub(crate) mod user_runs;
 pub(crate) mod waits_in_place;
 pub(crate) mod walker;
 

@@ -13,6 +13,8 @@ pub enum Role {
     Waker,
     /// It ran instead.
     Runner,
+    /// It ran at the same time, on another CPU; whether the time is its doing is not known.
+    Beside,
 }
 
 /// Who did what to which object, and where. Each part is empty where it is not known.

@@ -11,6 +11,7 @@ use crate::examine::examined::Examined;
 use crate::inputs::functions::Functions;
 use crate::samples::front_end::samples::run_at;
 use crate::walk::user_code::{ByAddress, NodeKey};
+use crate::walk::user_runs::SIGNAL;
 
 /// The search for callers stops here: the tree of a damaged trace may be deep.
 const FURTHEST: usize = 4096;
@@ -75,8 +76,10 @@ impl Story<'_> {
             0 => "ran".to_owned(),
             calls => format!("called {}", times(calls)),
         };
-        let entry = self.outlier.code.nodes.get(&node).map_or(0, |node| node.start);
-        format!("{} {called}, {time}; typical 0", self.place(node, entry))
+        let known = self.outlier.code.nodes.get(&node);
+        let entry = known.map_or(0, |node| node.start);
+        let handler = if known.is_some_and(|node| self.is_signal(node.parent)) { "signal handler " } else { "" };
+        format!("{handler}{} {called}, {time}; typical 0", self.place(node, entry))
     }
 
     /// `consume() called 12 times; typical 2`, or which loop ran how often.
@@ -159,12 +162,18 @@ impl Story<'_> {
         for _ in 0..FURTHEST {
             let Some(known) = self.outlier.code.nodes.get(&top) else { break };
             let is_new = |key: &NodeKey| !self.baselines.nodes.contains_key(key);
-            if !self.own.contains_key(&known.parent) || !is_new(&known.parent) || known.parent == top {
+            let is_topmost = known.parent == top || self.is_signal(known.parent);
+            if !self.own.contains_key(&known.parent) || !is_new(&known.parent) || is_topmost {
                 break;
             }
             top = known.parent;
         }
         top
+    }
+
+    /// Whether `node` is the frame above a signal's handler.
+    fn is_signal(&self, node: NodeKey) -> bool {
+        self.outlier.code.nodes.get(&node).is_some_and(|node| &*node.function == SIGNAL)
     }
 
     /// The time of `top` with everything it called.

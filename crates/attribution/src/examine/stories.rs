@@ -4,11 +4,16 @@
 
 use std::collections::HashMap;
 
-use model::{Cause, Segment, Story, TscRange};
+use model::{Cause, Segment, TscRange};
 
 use super::examined::Examined;
 use crate::tables::libraries::{is_library, spoken};
 use crate::walk::user_code::NodeKey;
+use crate::walk::user_runs::SIGNAL;
+
+/// What throws, and what begins a handler: the C++ ABI for Itanium, Rust's `std::panicking`.
+const THROWS: [&str; 4] = ["__cxa_throw()", "__cxa_rethrow()", "_Unwind_Resume()", "rust_begin_unwind()"];
+const CATCHES: [&str; 2] = ["__cxa_begin_catch", "__rust_panic_cleanup"];
 
 /// The search for callers stops here: the tree of a damaged trace may be deep.
 const FURTHEST: usize = 256;
@@ -24,9 +29,21 @@ pub(super) fn add_places(segments: &mut [Segment], examined: &Examined) {
         };
         let Some(node) = node else { continue };
         let (place, through) = known.entry(node).or_insert_with(|| place_of(node, examined)).clone();
-        let Story { place: place_of_segment, through: through_of_segment, .. } = &mut segment.story;
-        (*place_of_segment, *through_of_segment) = (place, through);
+        if segment.story.object.is_empty() && THROWS.contains(&&*through) {
+            segment.story.object = thrown(examined);
+        }
+        (segment.story.place, segment.story.through) = (place, through);
     }
+}
+
+/// `an exception, caught in route_order()`: where the first one caught was.
+fn thrown(examined: &Examined) -> String {
+    let nodes = &examined.code.nodes;
+    let mut catches: Vec<NodeKey> =
+        nodes.values().filter(|node| CATCHES.contains(&&*node.function)).map(|node| node.parent).collect();
+    catches.sort_unstable();
+    let caught = catches.first().map_or_else(String::new, |&node| place_of(node, examined).0);
+    if caught.is_empty() { "an exception".to_owned() } else { format!("an exception, caught in {caught}") }
 }
 
 fn runs_user_code(cause: &Cause) -> bool {
@@ -59,6 +76,9 @@ fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
     let mut at = node;
     for _ in 0..FURTHEST {
         let Some(node) = examined.code.nodes.get(&at) else { break };
+        if &*node.function == SIGNAL {
+            return (innermost.unwrap_or_default(), through);
+        }
         let name = spoken(&node.function);
         let told = format!("{name}()");
         if !is_library(&name) {

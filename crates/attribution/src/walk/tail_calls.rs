@@ -11,6 +11,9 @@ const MOST: usize = 64;
 /// What only passes a call on: a slot of the procedure linkage table, and glibc's lazy binding.
 const PASSAGES: [&str; 2] = ["@plt", "_dl_runtime_resolve"];
 
+/// Stands for the address of a signal's frame, which is no function.
+const SIGNAL_FRAME: u64 = u64::MAX;
+
 /// A function that went on in another one.
 struct Jumped {
     /// The number of calls that were open.
@@ -41,6 +44,21 @@ impl TailCalls {
         let passes_on = PASSAGES.iter().any(|passage| name.contains(passage));
         if start != 0 && !passes_on && self.open.len() < MOST {
             self.open.push(Jumped { depth, start, node });
+        }
+    }
+
+    /// The function at `start` is interrupted by a signal, whose handler stands below `frame`.
+    pub(super) fn interrupt(&mut self, depth: usize, (start, node): (u64, NodeKey), frame: NodeKey) {
+        if self.open.len() + 1 < MOST {
+            self.open.push(Jumped { depth, start, node });
+            self.open.push(Jumped { depth, start: SIGNAL_FRAME, node: frame });
+        }
+    }
+
+    /// The handler is done: what it interrupted runs again.
+    pub(super) fn resume(&mut self) {
+        if let Some(frame) = self.open.iter().rposition(|jumped| jumped.start == SIGNAL_FRAME) {
+            self.open.truncate(frame.saturating_sub(1));
         }
     }
 

@@ -16,11 +16,18 @@ pub(crate) struct UserCalls {
 }
 
 impl UserCalls {
-    /// The next block of user code.
-    pub(crate) fn block(&mut self, block: &Block) {
-        if std::mem::take(&mut self.returning) {
-            self.calls.return_to(block.ip);
-        }
+    /// Execution reaches `ip`; whether that follows from the calls: not if a return went to no known one.
+    pub(crate) fn reach(&mut self, ip: u64) -> bool {
+        !std::mem::take(&mut self.returning) || self.calls.return_to(ip)
+    }
+
+    /// The calls from number `depth` on are over, without a return.
+    pub(crate) fn cut_to(&mut self, depth: usize) {
+        self.calls.cut_to(depth);
+    }
+
+    /// The block that begins where execution was reached has run.
+    pub(crate) fn pass(&mut self, block: &Block) {
         match block.end {
             BlockEnd::Call => self.calls.call(block.end_ip),
             BlockEnd::Return => self.returning = true,
@@ -75,7 +82,8 @@ mod tests {
             (0x3000, BlockEnd::Return),
             (0x2010, BlockEnd::FarCall),
         ] {
-            calls.block(&block(ip, end));
+            calls.reach(ip);
+            calls.pass(&block(ip, end));
         }
         assert_eq!(calls.sites().collect::<Vec<_>>(), [0x100b, 0x201b]);
         calls.forget();

@@ -60,7 +60,7 @@ pub(crate) struct UserCode {
 impl UserCode {
     /// `function` runs, called by `parent`.
     pub(crate) fn node(&mut self, parent: NodeKey, function: Option<&Function>) -> NodeKey {
-        let name = function.map_or_else(|| Arc::from(NO_SYMBOL), |function| function.name.clone());
+        let name = function.map_or_else(|| Arc::from(NO_SYMBOL), |function| whole_name(&function.name));
         let collector = runtime_of(&name);
         let start = function.map_or(0, |function| function.start);
         UserCode::add_node(&mut self.nodes, parent, Node { parent, function: name, start, collector })
@@ -144,6 +144,12 @@ impl UserCode {
             *self.footprint.lines.entry(line).or_default() |= windows;
         }
     }
+}
+
+/// The name of the function that `part` is a part of: compilers move what rarely runs into `F.cold`.
+pub(crate) fn whole_name(part: &Arc<str>) -> Arc<str> {
+    let split = part.find(".cold").or_else(|| part.find(" [clone .cold"));
+    split.map_or_else(|| part.clone(), |at| Arc::from(&part[..at]))
 }
 
 /// Which code lines ran.

@@ -9,11 +9,20 @@ use super::activity::Run;
 use super::clock::Moment;
 use super::tail_calls::TailCalls;
 use super::user_calls::UserCalls;
-use super::user_code::{NodeKey, UserCode};
+use super::user_code::{NodeKey, UserCode, whole_name};
 use crate::inputs::functions::Function;
 
 /// A code line from memory takes 50 to 100 ns; at 4 GHz that is at most this number of ticks.
 const COSTLIEST_LINE: Ticks = Ticks(400);
+
+/// The frame between a signal's handler and the code that it interrupted, as debuggers call it.
+pub(crate) const SIGNAL: &str = "<signal handler called>";
+
+/// Where a program begins that an `exec` has loaded.
+const ENTRY: &str = "_start";
+
+/// The length of `syscall`, after which user code resumes.
+const SYSCALL_LENGTH: u64 = 2;
 
 /// See the module.
 #[derive(Default)]
@@ -22,6 +31,10 @@ pub(super) struct UserRuns {
     /// The node of each open call, outermost first.
     callers: Vec<NodeKey>,
     tails: TailCalls,
+    /// Where user code goes on that the kernel was entered from, if it was.
+    resumes_at: Option<u64>,
+    /// Where user code goes on that a signal's handler interrupted, innermost last.
+    interrupted: Vec<u64>,
     /// Caller, function and node of the last block.
     last: Option<(NodeKey, u64, NodeKey)>,
     /// How it ended.
@@ -40,9 +53,14 @@ pub(super) struct UserRuns {
 impl UserRuns {
     /// `block` of `function` runs at `moment`.
     pub(super) fn block(&mut self, block: &Block, function: Option<&Function>, moment: Moment) {
+        self.follow_signal(block.ip, function);
         let was_outermost = self.callers.is_empty();
         let before = self.callers.len();
-        self.calls.block(block);
+        let follows = self.calls.reach(block.ip);
+        if !follows || self.last_end == Some(BlockEnd::Jump) {
+            self.unwind(block.ip, function);
+        }
+        self.calls.pass(block);
         // A call that this block makes is already open and is not one of its callers.
         let depth = self.calls.depth();
         let level = if block.end == BlockEnd::Call { depth.saturating_sub(1) } else { depth };
@@ -67,6 +85,46 @@ impl UserRuns {
         }
         self.last = Some((parent, start, node));
         self.last_end = Some(block.end);
+        let calls_kernel = block.end == BlockEnd::FarCall;
+        self.resumes_at = calls_kernel.then(|| block.end_ip.wrapping_add(SYSCALL_LENGTH));
+    }
+
+    /// Execution comes into the middle of a function that made one of the open calls, and no return brought it there: the stack was
+    /// unwound, by an exception (its landing pad may be in a part of the function that the compiler split off) or by `longjmp`.
+    fn unwind(&mut self, ip: u64, function: Option<&Function>) {
+        let (Some(function), Some((_, start, last))) = (function, self.last) else { return };
+        let whole = whole_name(&function.name);
+        let begins = ip == function.start && whole.len() == function.name.len();
+        let is = |node: &NodeKey| self.code.nodes.get(node).is_some_and(|node| *node.function == *whole);
+        if begins || start == function.start || is(&last) {
+            return;
+        }
+        if let Some(frame) = self.callers.iter().rposition(is) {
+            self.calls.cut_to(frame);
+            self.callers.truncate(frame);
+        }
+    }
+
+    /// User code is interrupted at `ip`.
+    pub(super) fn interrupt(&mut self, ip: u64) {
+        self.resumes_at = Some(ip);
+    }
+
+    /// The kernel resumes user code somewhere else than where it was left: at the first instruction of a function this is a signal's
+    /// handler, after which the code goes on where it was interrupted.
+    fn follow_signal(&mut self, ip: u64, function: Option<&Function>) {
+        let Some(left_at) = self.resumes_at.take().filter(|&left_at| left_at != ip) else { return };
+        if self.interrupted.last() == Some(&ip) {
+            self.interrupted.pop();
+            self.tails.resume();
+            return;
+        }
+        let is_handler = function.is_some_and(|function| function.start == ip && &*function.name != ENTRY);
+        let Some((_, start, node)) = self.last.filter(|_| is_handler) else { return };
+        let frame = Function { start: 0, range: 0..0, name: SIGNAL.into() };
+        let frame = self.code.node(node, Some(&frame));
+        self.tails.interrupt(self.callers.len(), (start, node), frame);
+        self.interrupted.push(left_at);
     }
 
     /// A jump from another function to the first instruction of this one is a call that does not come back there. `depths`: calls
@@ -172,6 +230,8 @@ impl UserRuns {
         self.last_end = None;
         self.callers.clear();
         self.tails.forget();
+        self.resumes_at = None;
+        self.interrupted.clear();
     }
 
     /// The innermost open call.

@@ -74,6 +74,10 @@ impl<'a> Clause<'a> {
         let part = match story.role {
             Role::Holder => "held by",
             Role::Runner => "behind",
+            Role::Beside => {
+                let did = self.root.as_deref().unwrap_or("ran");
+                return format!(", while {} {did}", story.by);
+            }
             _ => "woken by",
         };
         let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));
@@ -108,6 +112,7 @@ impl<'a> Clause<'a> {
             }
             "nmi" => write!(f, "{time} in {}{}", units::counted(count, "NMI"), self.particulars()),
             "schedule" => write!(f, "{time} in the scheduler"),
+            "spin" => write!(f, "spun {time} in the kernel{}{}", self.place("called by"), self.particulars()),
             "thread" => write!(f, "{time} in the kernel thread {of}{}", self.particulars()),
             _ => write!(f, "{time} in the kernel{}{}", self.place("called by"), self.particulars()),
         }
@@ -119,7 +124,12 @@ impl<'a> Clause<'a> {
             through if through.is_empty() || detail.contains(through) => String::new(),
             through => format!(", mostly in {through}"),
         };
+        let object = self.part(|story| &story.object);
         match name {
+            "extra-work" if object.starts_with("an exception") => {
+                let caught = object.trim_start_matches("an exception");
+                write!(f, "{time} of extra work: an exception thrown{}{caught}", self.place("in"))
+            }
             "extra-work" if detail.is_empty() => write!(f, "{time} of extra work{}{through}", self.place("in")),
             "extra-work" => write!(f, "{time} of extra work: {detail}{through}"),
             "spin" => write!(f, "spun {time}{}{}", self.place("in"), self.by()),
