@@ -28,8 +28,10 @@ pub(crate) fn sentence(outlier: &OutlierReport) -> String {
     let total: u64 =
         outlier.causes.iter().fold(0, |sum, cause| sum.saturating_add(positive(cause.excess_ns)));
     let exceeding = outlier.causes.iter().filter(|cause| cause.excess_ns > 0);
-    let named = exceeding.enumerate().filter(|(at, cause)| *at == 0 || positive(cause.excess_ns) > total / 10);
-    let clauses: Vec<String> = named.take(2).map(|(_, cause)| Clause::of(outlier, cause).to_string()).collect();
+    let named =
+        exceeding.enumerate().filter(|(at, cause)| *at == 0 || positive(cause.excess_ns) > total / 10);
+    let clauses: Vec<String> =
+        named.take(2).map(|(_, cause)| Clause::of(outlier, cause).to_string()).collect();
     match &clauses[..] {
         [] => format!("{duration}, {typical}; no cause took longer than typical"),
         clauses => format!("{duration}, {typical}: {}", clauses.join("; ")),

@@ -78,7 +78,8 @@ impl Story<'_> {
         };
         let known = self.outlier.code.nodes.get(&node);
         let entry = known.map_or(0, |node| node.start);
-        let handler = if known.is_some_and(|node| self.is_signal(node.parent)) { "signal handler " } else { "" };
+        let handler =
+            if known.is_some_and(|node| self.is_signal(node.parent)) { "signal handler " } else { "" };
         format!("{handler}{} {called}, {time}; typical 0", self.place(node, entry))
     }
 

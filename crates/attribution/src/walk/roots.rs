@@ -16,10 +16,12 @@ const DEEPEST: usize = 4096;
 
 /// Gives `activity` the tree that its interval `within` has by itself.
 pub(crate) fn settle(activity: &mut Activity, within: TscRange) {
-    // Runs of no length count: several branches may share a timestamp.
-    let within = |run: &&Run| run.range.start <= within.stop && run.range.stop >= within.start;
+    // Runs of no length count, for several branches may share a timestamp; but not those at the very begin: they are what
+    // ran between the timing packet before it and the marker.
+    let within = |run: &&Run| run.range.start < within.stop && run.range.stop > within.start;
     let ran: HashSet<NodeKey> = activity.runs.iter().filter(within).map(|run| run.node).collect();
-    let mut settled = Settled { code: &activity.code, ran, nodes: ByAddress::default(), keys: ByAddress::default() };
+    let mut settled =
+        Settled { code: &activity.code, ran, nodes: ByAddress::default(), keys: ByAddress::default() };
     for run in &mut activity.runs {
         run.node = settled.key(run.node);
     }

@@ -105,7 +105,9 @@ impl<'a> Clause<'a> {
             }
             "softirq" => write!(f, "{time} in softirq {of}{}", self.particulars()),
             "irq" => write!(f, "{time} in interrupts of {of}{}", self.particulars()),
-            "timer" => write!(f, "{time} in {}{}", units::counted(count, "timer interrupt"), self.particulars()),
+            "timer" => {
+                write!(f, "{time} in {}{}", units::counted(count, "timer interrupt"), self.particulars())
+            }
             "ipi" => {
                 let interrupts = units::counted(count, "interrupt");
                 write!(f, "{time} in {interrupts} from other CPUs ({of}){}", self.particulars())
@@ -130,7 +132,9 @@ impl<'a> Clause<'a> {
                 let caught = object.trim_start_matches("an exception");
                 write!(f, "{time} of extra work: an exception thrown{}{caught}", self.place("in"))
             }
-            "extra-work" if detail.is_empty() => write!(f, "{time} of extra work{}{through}", self.place("in")),
+            "extra-work" if detail.is_empty() => {
+                write!(f, "{time} of extra work{}{through}", self.place("in"))
+            }
             "extra-work" => write!(f, "{time} of extra work: {detail}{through}"),
             "spin" => write!(f, "spun {time}{}{}", self.place("in"), self.by()),
             "slower.frequency" => write!(f, "{time} slower at a lower frequency{}", self.particulars()),

@@ -59,7 +59,11 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         return Some(format!("spun{}", place("in")));
     }
     if cause.starts_with("user.") {
-        return Some(if story.place.is_empty() { "computed".to_owned() } else { format!("ran {}", story.place) });
+        return Some(if story.place.is_empty() {
+            "computed".to_owned()
+        } else {
+            format!("ran {}", story.place)
+        });
     }
     if let Some(name) = cause.strip_prefix("kernel.syscall.") {
         return Some(format!("was in {name}(){}", place("called by")));

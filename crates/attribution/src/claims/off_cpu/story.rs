@@ -73,7 +73,10 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
         OffCpu::Lock if !what.is_empty() => what.to_owned(),
         OffCpu::Lock => {
             let known = OBJECTS.iter().find(|(part, _)| left.is_some_and(|path| path.passes_user(&[part])));
-            known.map_or_else(|| descriptor.unwrap_or_else(|| "a lock".to_owned()), |&(_, name)| name.to_owned())
+            known.map_or_else(
+                || descriptor.unwrap_or_else(|| "a lock".to_owned()),
+                |&(_, name)| name.to_owned(),
+            )
         }
         OffCpu::BlockIo => match &wait.request {
             Some(served) => format!("disk {}", served.request.device),
@@ -82,13 +85,18 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
         },
         OffCpu::Socket => {
             let protocol = left.and_then(|path| path.kernel_functions().find_map(protocol));
-            let socket = protocol.map_or_else(|| "a socket".to_owned(), |protocol| format!("a {protocol} socket"));
+            let socket =
+                protocol.map_or_else(|| "a socket".to_owned(), |protocol| format!("a {protocol} socket"));
             let what = if what.is_empty() { String::new() } else { format!("{what} from ") };
-            descriptor.map_or_else(|| format!("{what}{socket}"), |number| format!("{what}{socket} ({number})"))
+            descriptor
+                .map_or_else(|| format!("{what}{socket}"), |number| format!("{what}{socket} ({number})"))
         }
         OffCpu::Poll => {
             let name = call.map_or("poll", |call| &call.name);
-            descriptor.map_or_else(|| format!("events in {name}()"), |number| format!("events in {name}() on {number}"))
+            descriptor.map_or_else(
+                || format!("events in {name}()"),
+                |number| format!("events in {name}() on {number}"),
+            )
         }
         _ if !what.is_empty() => what.to_owned(),
         _ => call.map_or_else(String::new, |call| format!("{}()", call.name)),
