@@ -11,6 +11,7 @@ use super::examined::Examined;
 use super::segments::plain;
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
+use crate::claims::ipi_senders::name_senders;
 use crate::claims::kernel::{claims_of_frames, claims_of_records};
 use crate::claims::losses::add_losses;
 use crate::claims::partition::{Bid, Piece, partition};
@@ -103,6 +104,7 @@ impl Examination<'_> {
         let mut claims =
             claims_of_frames(&activity.frames, sideband, &addresses, scene.comms, &activity.paths);
         claims.extend(claims_of_records(sideband, stays, &claims));
+        name_senders(&mut claims, stays, sideband, scene.comms);
         claims.extend(off_cpu_claims(self));
         collectors::name_waits(&mut claims, stays, &activity.paths, sideband, scene);
         power::add_exits(&mut claims, stays, sideband, scene.functions, self.decoder);
