@@ -7,5 +7,6 @@ pub(crate) mod collectors;
 pub(crate) mod cpu_models;
 pub(crate) mod exceptions;
 pub(crate) mod kernel_entries;
+pub(crate) mod read_write_locks;
 pub(crate) mod syscalls;
 pub(crate) mod wait_functions;

@@ -10,6 +10,7 @@ mod block_io;
 mod call;
 pub(crate) mod context;
 mod futex;
+mod holder;
 mod preemption;
 mod socket;
 pub(crate) mod wait;

@@ -11,8 +11,8 @@ use crate::claims::claim::Claim;
 use crate::claims::off_cpu::call::Call;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
-use crate::claims::off_cpu::preemption;
 use crate::claims::off_cpu::wait::{Wait, wait_of};
+use crate::claims::off_cpu::{holder, preemption};
 use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::words::describe;
@@ -30,6 +30,8 @@ pub(crate) struct Absence {
     pub(crate) wakeup: Option<Wakeup>,
     /// Where the waker was.
     pub(crate) waker: Option<CallPath>,
+    /// What the flows of other threads show of the wait, in words.
+    pub(crate) said: Option<String>,
     /// What took place during the wait.
     pub(crate) during: Vec<Segment>,
 }
@@ -85,10 +87,16 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
         claim.certainty = Certainty::Inferred;
         claim.say("it waited or was preempted (kernels before 4.17 do not record which)");
     }
+    claim.say(absence.said.as_deref().unwrap_or_default());
     claim.evidence.extend(wait.evidence.iter().cloned());
     let mut claims = Vec::new();
     if let Some(wakeup) = &absence.wakeup {
         claim.say(&ended_by(wakeup, &wait, &absence, context));
+        if let Some(waker) = wakeup.thread().filter(|_| wait.kind == OffCpu::Lock)
+            && let Some(kept_off) = holder::kept_off(waker, stay.thread, range, context)
+        {
+            claim.say(&kept_off);
+        }
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));
     } else {
