@@ -4,6 +4,7 @@
 //! | file | claims |
 //! | --- | --- |
 //! | [`kernel`] | `kernel.*` by the flow's frames, else by pairs of records |
+//! | [`ipi_senders`] | none of its own: who sent the IPIs of `kernel` |
 //! | [`untraced`] | `kernel.*` where only user code was traced |
 //! | [`silences`] | `trace.loss`, `trace.filtered`; `hardware.gap` where tracing goes off and on at one instruction |
 //! | [`losses`] | `trace.loss` by AUX and LOST records |
@@ -20,6 +21,7 @@
 
 pub(crate) mod claim;
 pub(crate) mod collectors;
+pub(crate) mod ipi_senders;
 pub(crate) mod kernel;
 pub(crate) mod lengths;
 pub(crate) mod losses;

@@ -9,6 +9,7 @@ pub(crate) mod during;
 pub(crate) mod examination;
 pub(crate) mod examined;
 mod interrupts;
+pub(crate) mod queued_writers;
 pub(crate) mod segments;
 pub(crate) mod spin_budget;
 mod spins;

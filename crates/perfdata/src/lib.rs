@@ -53,7 +53,7 @@ pub use policy::asked_frequencies::{AskedFrequencies, AskedFrequency};
 pub use policy::files::{FilePlace, is_memory};
 pub use policy::machine::{BlockDevice, Interrupt, Machine, MachineNode, MemoryRange, NetworkDevice};
 pub use policy::numa::Numa;
-pub use policy::schedule::{LeaveReason, Run, Runs, Schedule};
+pub use policy::schedule::{LeaveReason, Priority, Run, Runs, Schedule};
 pub use policy::slice::{AuxPart, CpuTimes, Renames, SliceNote, SlicePlan};
 pub use policy::thread_names::ThreadNames;
 pub use record::{

@@ -11,6 +11,7 @@ mod block_io;
 mod call;
 pub(crate) mod context;
 mod futex;
+mod holder;
 mod preemption;
 mod socket;
 mod story;

@@ -11,6 +11,7 @@ use perfdata::LeaveReason;
 use super::during::WAITS;
 use super::examination::Examination;
 use super::interrupts;
+use super::queued_writers::queued_writer;
 use crate::claims::claim::Claim;
 use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
 use crate::claims::off_cpu::context::Context;
@@ -87,6 +88,14 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
         let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return };
         let wait = wait_of(stay, state, absence.left.as_ref(), Some(&wakeup), context);
         absence.during = interrupts::segments(range, &wakeup, &wait, context.sideband);
+    }
+    if examination.during.is_open() {
+        absence.said = absence.left.as_ref().and_then(|left| {
+            let writer = queued_writer(examination, stay, left)?;
+            let waited = TscRange::new(writer.since, stay.left_at?);
+            let (named, waited) = (context.named(writer.thread, writer.since), context.microseconds(waited));
+            Some(format!("queued after the writer {named}, which had waited for it for {waited} then"))
+        });
     }
     absence.waker = wakeup.path(flow, examination.scene.functions);
     absence.wakeup = Some(wakeup);

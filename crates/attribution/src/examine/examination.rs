@@ -12,6 +12,7 @@ use super::segments::plain;
 use super::spins;
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
+use crate::claims::ipi_senders::name_senders;
 use crate::claims::kernel::{claims_of_frames, claims_of_records};
 use crate::claims::losses::add_losses;
 use crate::claims::partition::{Bid, Piece, partition};
@@ -109,6 +110,7 @@ impl Examination<'_> {
             claims_of_frames(&activity.frames, sideband, &addresses, scene.comms, &activity.paths);
         tell_in_frames(&mut claims, &activity.strings, scene.conversion);
         claims.extend(claims_of_records(sideband, stays, &claims));
+        name_senders(&mut claims, stays, sideband, scene.comms);
         claims.extend(off_cpu_claims(self));
         collectors::name_waits(&mut claims, stays, &activity.paths, sideband, scene);
         power::add_exits(&mut claims, stays, sideband, scene.functions, self.decoder);

@@ -35,6 +35,14 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
         ("exceptions", "page_fault_user" | "page_fault_kernel") => {
             begin(EventKind::PageFault { address: number(sample, "address")? })
         }
+        ("ipi", "ipi_send_cpu") => {
+            let to = vec![Cpu(u32::try_from(number(sample, "cpu")?).ok()?)];
+            begin(EventKind::IpiSend { to, calls: number(sample, "callback")? != 0 })
+        }
+        ("ipi", "ipi_send_cpumask") => {
+            let FieldValue::Bytes(mask) = sample.field("cpumask")? else { return None };
+            begin(EventKind::IpiSend { to: cpus_of(mask), calls: number(sample, "callback")? != 0 })
+        }
         ("tlb", "tlb_flush") => {
             begin(EventKind::TlbFlush { reason: number(sample, "reason")?, pages: number(sample, "pages")? })
         }
@@ -72,6 +80,16 @@ pub(super) fn number(sample: &Sample<'_>, field: &str) -> Option<u64> {
 
 fn text(sample: &Sample<'_>, field: &str) -> Option<String> {
     sample.field(field)?.as_text()
+}
+
+/// The CPUs of a mask: little-endian words, bit 0 of the first byte is CPU 0.
+fn cpus_of(mask: &[u8]) -> Vec<Cpu> {
+    let bytes = (0u32..).step_by(8).zip(mask);
+    bytes
+        .flat_map(|(first, byte)| {
+            (0..8).filter(move |bit| byte >> bit & 1 != 0).map(move |bit| Cpu(first + bit))
+        })
+        .collect()
 }
 
 fn block(step: BlockStep, sample: &Sample<'_>) -> Option<EventKind> {
@@ -159,6 +177,14 @@ mod tests {
         (v6[0], v6[3], v6[23]) = (10, 80, 1);
         assert_eq!(end_of_socket_address(&v6).as_deref(), Some("[::1]:80"));
         assert_eq!(end_of_socket_address(&v4[..6]), None);
+    }
+
+    /// CPUs 1 and 3, and CPU 64: bit 0 of the second word.
+    #[test]
+    fn a_mask_names_its_cpus() {
+        let mask = [0b1010, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(cpus_of(&mask), [Cpu(1), Cpu(3), Cpu(64)]);
+        assert_eq!(cpus_of(&[]), []);
     }
 
     #[test]

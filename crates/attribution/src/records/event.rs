@@ -65,6 +65,13 @@ pub(crate) enum EventKind {
         /// How many pages; the highest number means all of them.
         pages: u64,
     },
+    /// An IPI is sent (`ipi_send_cpu`, `ipi_send_cpumask`).
+    IpiSend {
+        /// To these CPUs.
+        to: Vec<Cpu>,
+        /// Whether it requests that a function be called; else that the CPU reschedule.
+        calls: bool,
+    },
     /// The CPU enters idle state `Some(n)` or leaves with `None`.
     Idle {
         /// The state's index.

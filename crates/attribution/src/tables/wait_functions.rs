@@ -22,6 +22,9 @@ pub(crate) struct WaitedFor {
     scope: Scope,
 }
 
+/// What a wait for the lock of a process's address space is for.
+pub(crate) const MMAP_LOCK: &str = "for the lock of its address space (mmap_lock)";
+
 /// How much a function shows of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {

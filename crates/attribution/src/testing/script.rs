@@ -226,6 +226,7 @@ pub(crate) fn run(thread: ThreadId, cpu: u32, start: u64, stop: u64, leave: Leav
         start: PerfTime(start),
         stop: PerfTime(stop),
         leave,
+        priority: None,
         start_late_ns: 0,
         stop_late_ns: 0,
         start_record: Some(FileOffset(start)),

@@ -21,6 +21,7 @@ mod switches;
 mod task_state;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid};
 
@@ -45,6 +46,21 @@ pub enum LeaveReason {
     Unknown,
 }
 
+/// The kernel's priority of a thread (`prio`, with what it has inherited): the lower, the more urgent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority(pub i32);
+
+impl fmt::Display for Priority {
+    /// As users set it: `include/linux/sched/prio.h`, `deadline.h`, `rt.h`. `SCHED_FIFO` and `SCHED_RR` share numbers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ..0 => f.write_str("SCHED_DEADLINE"),
+            prio @ 0..100 => write!(f, "real-time priority {}", 99 - prio),
+            prio => write!(f, "nice {}", prio.saturating_sub(120)),
+        }
+    }
+}
+
 /// One stay of a thread on a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -58,6 +74,8 @@ pub struct Run {
     pub stop: PerfTime,
     /// How it left.
     pub leave: LeaveReason,
+    /// Its priority, where `sched_switch` gives it.
+    pub priority: Option<Priority>,
     /// How far the scheduler's decision may lie before `start`, in nanoseconds; 0 where `sched_switch` gives it.
     pub start_late_ns: u64,
     /// The same, of `stop`.

@@ -11,9 +11,8 @@ use crate::claims::claim::Claim;
 use crate::claims::off_cpu::call::Call;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
-use crate::claims::off_cpu::preemption;
-use crate::claims::off_cpu::story;
 use crate::claims::off_cpu::wait::{Wait, wait_of};
+use crate::claims::off_cpu::{holder, preemption, story};
 use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::words::describe;
@@ -31,6 +30,8 @@ pub(crate) struct Absence {
     pub(crate) wakeup: Option<Wakeup>,
     /// Where the waker was.
     pub(crate) waker: Option<CallPath>,
+    /// What the flows of other threads show of the wait, in words.
+    pub(crate) said: Option<String>,
     /// What took place during the wait.
     pub(crate) during: Vec<Segment>,
 }
@@ -86,12 +87,18 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
         claim.certainty = Certainty::Inferred;
         claim.say("it waited or was preempted (kernels before 4.17 do not record which)");
     }
+    claim.say(absence.said.as_deref().unwrap_or_default());
     claim.evidence.extend(wait.evidence.iter().cloned());
     let mut claims = Vec::new();
     if let Some(wakeup) = &absence.wakeup {
         let held = held_by(wakeup, &wait, &absence, context);
         claim.say(&ended_by(wakeup, held, &absence, context));
         claim.story = story::of_wait(&wait, &absence, held, context);
+        if let Some(waker) = wakeup.thread().filter(|_| wait.kind == OffCpu::Lock)
+            && let Some(kept_off) = holder::kept_off(waker, stay.thread, range, context)
+        {
+            claim.say(&kept_off);
+        }
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));
     } else {
@@ -113,20 +120,28 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
 /// From the wake-up until the thread runs: runnable behind which thread, and out of which idle state.
 fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     let queue = TscRange::new(wakeup.at, stay.range.stop);
+    let Some(thread) = stay.thread else { return Vec::new() };
+    let moves = preemption::moves_after(wakeup, thread, queue, context);
+    let by_flow = stay.left_by_flow.and(stay.left_cpu);
+    let next = by_flow.or_else(|| context.next_cpu(thread.tid, queue.start));
+    let (first, on) = match moves.first() {
+        Some((at, from, _)) => (TscRange::new(queue.start, *at), Some(*from)),
+        None => (queue, next),
+    };
     let cause = Cause::OffCpu(OffCpu::Runnable);
-    let mut runnable = Claim::new(queue, Rank::OffCpu, cause, Certainty::Measured);
+    let mut runnable = Claim::new(first, Rank::OffCpu, cause, Certainty::Measured);
     runnable.say(&woken_by(wakeup, context));
     runnable.evidence.push(wakeup.evidence.clone());
-    let by_flow = stay.left_by_flow.and(stay.left_cpu);
-    let next = by_flow.or_else(|| context.next_cpu(stay.thread?.tid, queue.start));
-    if let Some(ran) = next.and_then(|cpu| context.who_ran(cpu, queue, stay.thread)) {
-        story::ran_instead(&mut runnable.story, next, queue, stay.thread, context);
+    if let Some(ran) = on.and_then(|cpu| context.who_ran(cpu, first, stay.thread)) {
+        story::ran_instead(&mut runnable.story, on, first, stay.thread, context);
         runnable.say(&format!("runnable behind {ran}"));
     }
-    let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, queue, context));
+    let since = TscRange::new(moves.last().map_or(queue.start, |(at, ..)| *at), queue.stop);
+    let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, since, context));
     runnable.uncertainty = exit.as_ref().map_or(Ticks(0), |exit| exit.uncertainty);
     let mut claims: Vec<Claim> = exit.into_iter().collect();
     claims.push(runnable);
+    claims.extend(moves.into_iter().map(|(.., moved)| moved));
     claims
 }
 

@@ -44,12 +44,12 @@ impl<'a> Context<'a> {
     }
 
     /// "12.3 us".
-    pub(super) fn microseconds(&self, range: TscRange) -> String {
+    pub(crate) fn microseconds(&self, range: TscRange) -> String {
         tell_ns(self.conversion.duration_ns(range))
     }
 
     /// The name and number of `thread`.
-    pub(super) fn named(&self, thread: ThreadId, at: Tsc) -> String {
+    pub(crate) fn named(&self, thread: ThreadId, at: Tsc) -> String {
         let (name, number) = (self.scene.comms.comm(thread, at), format!("tid {}", thread.tid));
         if name == number { number } else { format!("{name} ({number})") }
     }

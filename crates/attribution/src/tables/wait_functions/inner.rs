@@ -141,7 +141,7 @@ pub(super) fn semaphore_of(caller: &str) -> Option<&'static str> {
         "walk_component",
     ];
     match caller {
-        _ if MAPS.contains(&caller) => Some("for the lock of its address space (mmap_lock)"),
+        _ if MAPS.contains(&caller) => Some(super::MMAP_LOCK),
         "__vma_start_write" | "vma_start_write" => Some("for the lock of a mapping (VMA)"),
         _ if INODES.contains(&caller) => Some("for the lock of a file or directory (its inode)"),
         _ => None,

@@ -4,7 +4,7 @@
 
 use model::{Cpu, FileOffset, PerfTime, ThreadId, Tid};
 
-use super::{IN_LATE_NS, LeaveReason, OUT_LATE_NS, Run};
+use super::{IN_LATE_NS, LeaveReason, OUT_LATE_NS, Priority, Run};
 
 /// Where and when something was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub(super) struct SchedSwitch {
     pub(super) prev: ThreadId,
     pub(super) next: ThreadId,
     pub(super) leave: LeaveReason,
+    /// Those of both.
+    pub(super) priorities: [Option<Priority>; 2],
     pub(super) at: At,
 }
 
@@ -31,8 +33,16 @@ struct Open {
     /// How much earlier it may have begun.
     late_ns: u64,
     start_record: Option<FileOffset>,
+    priority: Option<Priority>,
     /// The last record that showed this thread here.
     seen: PerfTime,
+}
+
+impl Open {
+    /// Begun by no record of its own.
+    fn unseen(thread: ThreadId, start: PerfTime, seen: PerfTime) -> Open {
+        Open { thread, start, late_ns: 0, start_record: None, priority: None, seen }
+    }
 }
 
 /// Who is on one CPU.
@@ -81,7 +91,7 @@ impl CpuTrack {
             Some(_) => {}
             None => {
                 let start = self.on_since.unwrap_or(at.time);
-                self.open = Some(Open { thread, start, late_ns: 0, start_record: None, seen: at.time });
+                self.open = Some(Open::unseen(thread, start, at.time));
             }
         }
     }
@@ -90,6 +100,9 @@ impl CpuTrack {
         self.carry_out_decided(runs);
         self.present(switch.at, Some(switch.prev), runs);
         self.drop_other_than(switch.prev.tid, runs);
+        if let Some(open) = &mut self.open {
+            open.priority = switch.priorities[0].or(open.priority);
+        }
         self.decided = Some(switch);
     }
 
@@ -121,10 +134,11 @@ impl CpuTrack {
         if let Some(prev) = prev {
             self.drop_other_than(prev.tid, runs);
             if let (None, Some(start)) = (self.open, self.on_since) {
-                self.open = Some(Open { thread: prev, start, late_ns: 0, start_record: None, seen: start });
+                self.open = Some(Open::unseen(prev, start, start));
             }
         }
-        let edge = Edge { at: decided.map_or(at, |switch| switch.at), late_ns };
+        let priority = decided.and_then(|switch| switch.priorities[1]);
+        let edge = Edge { at: decided.map_or(at, |switch| switch.at), late_ns, priority };
         self.close(edge.end(leave), runs);
         let next = next.or(decided.map(|switch| switch.next));
         self.open = next.map(|thread| edge.begin(thread));
@@ -153,12 +167,12 @@ impl CpuTrack {
             open.seen = at.time;
             return;
         }
-        let edge = Edge { at, late_ns };
+        let edge = Edge { at, late_ns, priority: None };
         let end = End { stop_record: None, ..edge.end(LeaveReason::Unknown) };
         match (self.open, self.on_since, prev) {
             (Some(open), _, Some(prev)) if open.thread.tid == prev.tid => self.close(end, runs),
             (None, Some(start), Some(thread)) => {
-                self.open = Some(Open { thread, start, late_ns: 0, start_record: None, seen: start });
+                self.open = Some(Open::unseen(thread, start, start));
                 self.close(end, runs);
             }
             _ => self.close_at_last_sight(runs),
@@ -230,7 +244,9 @@ impl CpuTrack {
 
     fn close(&mut self, end: End, runs: &mut Vec<Run>) {
         self.on_since = None;
-        let Some(Open { thread, start, late_ns: start_late_ns, start_record, .. }) = self.open.take() else {
+        let Some(Open { thread, start, late_ns: start_late_ns, start_record, priority, .. }) =
+            self.open.take()
+        else {
             return;
         };
         let End { stop, leave, stop_late_ns, stop_record } = end;
@@ -242,6 +258,7 @@ impl CpuTrack {
                 start,
                 stop,
                 leave,
+                priority,
                 start_late_ns,
                 stop_late_ns,
                 start_record,
@@ -258,16 +275,19 @@ struct Edge {
     at: At,
     /// How much earlier it may have been decided.
     late_ns: u64,
+    /// That of the thread that comes.
+    priority: Option<Priority>,
 }
 
 impl Edge {
     fn decided(switch: SchedSwitch) -> Edge {
-        Edge { at: switch.at, late_ns: 0 }
+        Edge { at: switch.at, late_ns: 0, priority: switch.priorities[1] }
     }
 
     fn begin(self, thread: ThreadId) -> Open {
         let start = self.at.time;
-        Open { thread, start, late_ns: self.late_ns, start_record: Some(self.at.record), seen: start }
+        let (late_ns, priority) = (self.late_ns, self.priority);
+        Open { thread, start, late_ns, start_record: Some(self.at.record), priority, seen: start }
     }
 
     fn end(self, leave: LeaveReason) -> End {

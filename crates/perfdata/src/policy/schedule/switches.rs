@@ -1,12 +1,12 @@
 //! Feeds the records of a capture, in the order of time, to the tracks of its CPUs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Cpu, PerfTime, Pid, ThreadId, Tid};
 
 use super::cpu_track::{At, CpuTrack, SchedSwitch};
 use super::task_state::TaskStates;
-use super::{LeaveReason, Run, Schedule};
+use super::{LeaveReason, Priority, Run, Schedule};
 use crate::ordered_records::OrderedRecords;
 use crate::record::{Record, Sample, TimedRecord};
 use crate::tracepoint::{TracepointField, TracepointFormat};
@@ -25,6 +25,7 @@ impl Schedule {
             tracks.learn_processes(&record);
             if let Some(time) = record.time {
                 last_time = last_time.max(time);
+                tracks.learn_lives(&record.record, time);
                 tracks.record(&record, time, reader.as_ref());
             }
         }
@@ -77,6 +78,9 @@ pub(super) struct Tracks {
     whereabouts: BTreeMap<Tid, Cpu>,
     /// The process of each thread, the latest known.
     processes: BTreeMap<Tid, Pid>,
+    /// When threads ended, and when ones with their numbers began.
+    exits: Vec<(Tid, PerfTime)>,
+    forks: BTreeSet<(Tid, PerfTime)>,
     runs: Vec<Run>,
 }
 
@@ -92,6 +96,41 @@ impl Tracks {
         for thread in [record.thread, named].into_iter().flatten() {
             if thread.tid.0 > 0 && thread.pid.0 > 0 {
                 self.processes.insert(thread.tid, thread.pid);
+            }
+        }
+    }
+
+    /// A thread ends, or begins. Only SWITCH records do not show that a thread that leaves its CPU has ended.
+    pub(super) fn learn_lives(&mut self, record: &Record<'_>, time: PerfTime) {
+        match record {
+            Record::Exit { thread, .. } => self.exits.push((thread.tid, time)),
+            Record::Fork { thread, .. } => {
+                self.forks.insert((thread.tid, time));
+            }
+            _ => {}
+        }
+    }
+
+    /// A thread that leaves its CPU after its EXIT record, and does not come back, has ended. After a fork its number is
+    /// another thread's.
+    fn end_threads(&mut self) {
+        let ended: BTreeSet<Tid> = self.exits.iter().map(|&(tid, _)| tid).collect();
+        let mut of_thread: BTreeMap<Tid, Vec<usize>> = BTreeMap::new();
+        for (index, run) in self.runs.iter().enumerate() {
+            if ended.contains(&run.thread.tid) {
+                of_thread.entry(run.thread.tid).or_default().push(index);
+            }
+        }
+        for (tid, at) in std::mem::take(&mut self.exits) {
+            let Some(indices) = of_thread.get(&tid) else { continue };
+            let start = |index: &usize| self.runs[*index].start;
+            let last = indices.iter().copied().filter(|index| start(index) <= at).max_by_key(start);
+            let next = indices.iter().map(start).filter(|&start| start > at).min();
+            let is_forked = |next: PerfTime| self.forks.range((tid, at)..=(tid, next)).next().is_some();
+            let comes_back = next.is_some_and(|next| !is_forked(next));
+            let run = last.map(|index| &mut self.runs[index]);
+            if let Some(run) = run.filter(|run| run.leave == LeaveReason::Slept(None) && !comes_back) {
+                run.leave = LeaveReason::Exited;
             }
         }
     }
@@ -117,9 +156,9 @@ impl Tracks {
             }
             Record::Lost { .. } => self.lost(at),
             Record::Sample(sample) => match reader.and_then(|reader| reader.read(sample)) {
-                Some((prev, next, leave)) => {
+                Some(Switched { prev, next, leave, priorities }) => {
                     let (prev, next) = (self.thread(prev), self.thread(next));
-                    self.sched_switch(SchedSwitch { prev, next, leave, at });
+                    self.sched_switch(SchedSwitch { prev, next, leave, priorities, at });
                 }
                 None => self.present(at, current),
             },
@@ -194,6 +233,7 @@ impl Tracks {
         for track in self.cpus.values_mut() {
             track.finish(end, &mut self.runs);
         }
+        self.end_threads();
         for run in &mut self.runs {
             if run.thread.pid == UNKNOWN_PROCESS
                 && let Some(&pid) = self.processes.get(&run.thread.tid)
@@ -205,12 +245,21 @@ impl Tracks {
     }
 }
 
-/// Reads the three fields of `sched:sched_switch` that matter here.
+/// What a `sched:sched_switch` record holds.
+struct Switched {
+    prev: Tid,
+    next: Tid,
+    leave: LeaveReason,
+    priorities: [Option<Priority>; 2],
+}
+
+/// Reads the fields of `sched:sched_switch` that matter here.
 struct SchedSwitchReader<'a> {
     format: &'a TracepointFormat,
     prev_pid: &'a TracepointField,
     next_pid: &'a TracepointField,
     prev_state: &'a TracepointField,
+    priorities: [Option<&'a TracepointField>; 2],
     states: TaskStates,
 }
 
@@ -221,25 +270,25 @@ impl<'a> SchedSwitchReader<'a> {
             prev_pid: format.field("prev_pid")?,
             next_pid: format.field("next_pid")?,
             prev_state: format.field("prev_state")?,
+            priorities: ["prev_prio", "next_prio"].map(|name| format.field(name)),
             states: TaskStates::of(format),
         })
     }
 
-    fn read(&self, sample: &Sample<'_>) -> Option<(Tid, Tid, LeaveReason)> {
+    fn read(&self, sample: &Sample<'_>) -> Option<Switched> {
         if sample.format()?.id() != self.format.id() {
             return None;
         }
         let raw = sample.raw?;
-        let tid = |field: &TracepointField| {
-            field
-                .value(raw)?
-                .as_i64()
-                .and_then(|tid| i32::try_from(tid).ok())
-                .filter(|&tid| tid >= 0)
-                .map(Tid)
-        };
+        let number = |field: &TracepointField| i32::try_from(field.value(raw)?.as_i64()?).ok();
+        let tid = |field: &TracepointField| number(field).filter(|&tid| tid >= 0).map(Tid);
         #[allow(clippy::cast_sign_loss)] // A set of bits in a signed field.
         let state = self.prev_state.value(raw)?.as_i64()? as u64;
-        Some((tid(self.prev_pid)?, tid(self.next_pid)?, self.states.leave_reason(state)))
+        Some(Switched {
+            prev: tid(self.prev_pid)?,
+            next: tid(self.next_pid)?,
+            leave: self.states.leave_reason(state),
+            priorities: self.priorities.map(|field| field.and_then(number).map(Priority)),
+        })
     }
 }

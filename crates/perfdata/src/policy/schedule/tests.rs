@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::cpu_track::{At, SchedSwitch};
 use super::switches::Tracks;
-use super::{LeaveReason, Schedule};
+use super::{LeaveReason, Priority, Schedule};
+use crate::record::Record;
 
 const A: ThreadId = thread(10);
 const B: ThreadId = thread(11);
@@ -25,7 +26,7 @@ fn on_cpu(cpu: u32, time: u64) -> At {
 }
 
 fn switch(time: u64, prev: ThreadId, next: ThreadId, leave: LeaveReason) -> SchedSwitch {
-    SchedSwitch { prev, next, leave, at: at(time) }
+    SchedSwitch { prev, next, leave, priorities: [Some(Priority(120)), Some(Priority(49))], at: at(time) }
 }
 
 /// (tid, start, stop, leave, record of the start, record of the stop) of each run on CPU 0.
@@ -62,6 +63,50 @@ fn sched_switch_is_the_edge_and_the_reason() {
     );
     assert_eq!(schedule.of_thread(B.tid).len(), 1);
     assert_eq!(schedule.of_thread(IDLE.tid).len(), 0, "the idle task is on every CPU");
+}
+
+/// A leaves with priority 120 and B comes with 49; B's SWITCH out says nothing of it. Numbers: `include/linux/sched/prio.h`.
+#[test]
+fn sched_switch_shows_the_priorities() {
+    let mut tracks = Tracks::default();
+    tracks.present(at(100), Some(A));
+    tracks.sched_switch(switch(200, A, B, LeaveReason::Preempted));
+    tracks.out(at(202), Some(A), Some(B), true);
+    tracks.out(at(300), Some(B), Some(IDLE), false);
+    let schedule = tracks.finish(PerfTime(400));
+    let found: Vec<_> = schedule.on_cpu(Cpu(0)).map(|run| run.priority).collect();
+    assert_eq!(found, [Some(Priority(120)), Some(Priority(49)), None]);
+    let told = [-1, 0, 98, 100, 120, 139].map(|prio| Priority(prio).to_string());
+    let expected =
+        ["SCHED_DEADLINE", "real-time priority 99", "real-time priority 1", "nice -20", "nice 0", "nice 19"];
+    assert_eq!(told, expected);
+}
+
+/// A's EXIT record at 190: at 200 A does not go to sleep. A thread that comes back, or whose number another one gets, has
+/// not ended there.
+#[test]
+fn who_leaves_after_its_exit_record_has_ended() {
+    let exit = Record::Exit { thread: A, parent: A, time: 190 };
+    let fork = Record::Fork { thread: A, parent: B, time: 250 };
+    let how = |exits: bool, comes_back: bool, forks: bool| {
+        let mut tracks = Tracks::default();
+        tracks.present(at(100), Some(A));
+        if exits {
+            tracks.learn_lives(&exit, PerfTime(190));
+        }
+        tracks.out(at(200), Some(A), Some(IDLE), false);
+        if forks {
+            tracks.learn_lives(&fork, PerfTime(250));
+        }
+        if comes_back {
+            tracks.out(at(300), Some(IDLE), Some(A), false);
+        }
+        rows(&tracks.finish(PerfTime(400)), 0)[0].3
+    };
+    assert_eq!(how(true, false, false), LeaveReason::Exited);
+    assert_eq!(how(false, false, false), LeaveReason::Slept(None));
+    assert_eq!(how(true, true, false), LeaveReason::Slept(None));
+    assert_eq!(how(true, true, true), LeaveReason::Exited);
 }
 
 #[test]
@@ -211,7 +256,8 @@ fn take(tracks: &mut Tracks, at: At, step: &Step) {
         Step::In(next, prev) => tracks.switched_in(at, alive(next), prev.map(thread)),
         Step::SchedSwitch(prev, next) => {
             let (prev, next) = (thread(prev), thread(next));
-            tracks.sched_switch(SchedSwitch { prev, next, leave: LeaveReason::Preempted, at });
+            let (leave, priorities) = (LeaveReason::Preempted, [None; 2]);
+            tracks.sched_switch(SchedSwitch { prev, next, leave, priorities, at });
         }
         Step::Present(tid) => tracks.present(at, alive(tid)),
         Step::Lost => tracks.lost(at),

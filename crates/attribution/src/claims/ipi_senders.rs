@@ -1,0 +1,67 @@
+//! Who sent an IPI, and in which system call: `munmap()`, `mprotect()` and `membarrier()` interrupt the CPUs on which
+//! other threads of the process run.
+//!
+//! Input: claims of `kernel.ipi.*`, and the records of the other CPUs: `ipi_send_cpu` and `ipi_send_cpumask` name the CPUs
+//! that they go to; `tlb_flush` with the reason "IPI sent" does not, and counts only for threads of the same process.
+//! Where several threads may have sent it, none is named.
+
+use model::{Cause, Evidence, ThreadId, Ticks, TscRange};
+
+use crate::claims::claim::Claim;
+use crate::inputs::comms::Comms;
+use crate::records::event::{EventKind, SidebandEvent};
+use crate::records::sideband::Sideband;
+use crate::records::words::describe;
+use crate::tables::syscalls;
+use crate::threads::stays::{Stay, stay_at};
+
+/// An IPI arrives so soon, unless the CPU has interrupts disabled: about 20 us.
+const ARRIVES: Ticks = Ticks(50_000);
+
+/// `TLB_REMOTE_SEND_IPI` of `include/linux/mm_types.h`.
+const SENT_FOR_TLB: u64 = 4;
+
+/// Adds the senders to the IPIs among `claims`.
+pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Sideband, comms: &dyn Comms) {
+    for claim in claims.iter_mut().filter(|claim| matches!(claim.cause, Cause::Ipi(_))) {
+        let Some(sent) = sender_of(claim, stays, sideband) else { continue };
+        let Some(thread) = sent.thread else { continue };
+        let name = comms.comm(thread, sent.time);
+        let tid = format!("tid {}", thread.tid);
+        let who = if name == tid { tid } else { format!("{name} ({tid})") };
+        let call = sideband.call_at(thread.tid, sent.time).and_then(|call| match &call.kind {
+            EventKind::Syscall { number, .. } => Some(format!(" in {}()", syscalls::name(*number))),
+            _ => None,
+        });
+        let cpu = sent.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+        claim.say(&format!("sent by {who}{cpu}{}", call.unwrap_or_default()));
+        claim.evidence.push(Evidence::record(sent.offset, sent.cpu, describe(&sent.kind)));
+    }
+}
+
+/// The last record before the claim by which its IPI was sent, where only one thread may have sent it.
+fn sender_of<'a>(claim: &Claim, stays: &[Stay], sideband: &'a Sideband) -> Option<&'a SidebandEvent> {
+    let (cpu, begin) = (claim.cpu?, claim.range().start);
+    let own = stay_at(stays, begin).and_then(|stay| stay.thread);
+    let calls = !matches!(&claim.cause, Cause::Ipi(what) if what == "reschedule");
+    let before = TscRange::new(begin.before(ARRIVES), begin);
+    let events = sideband.events();
+    let from = events.partition_point(|event| event.time < before.start);
+    let until = events.partition_point(|event| event.time <= before.stop);
+    let other_cpu = events[from..until].iter().filter(|event| event.cpu.is_some_and(|other| other != cpu));
+    let same_process = |thread: ThreadId| own.is_some_and(|own| own.pid == thread.pid);
+    let sends: Vec<_> = other_cpu
+        .filter(|event| match &event.kind {
+            EventKind::IpiSend { to, calls: requests } => *requests == calls && to.contains(&cpu),
+            EventKind::TlbFlush { reason: SENT_FOR_TLB, .. } => {
+                calls && event.thread.is_some_and(same_process)
+            }
+            _ => false,
+        })
+        .collect();
+    let last = *sends.last()?;
+    sends.iter().all(|sent| sent.thread == last.thread && sent.cpu == last.cpu).then_some(last)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Hand-made records of two CPUs: who sent the IPI that the worker's CPU served.
+
+use model::{Cpu, Pid, ThreadId, Tid};
+use perfdata::{LeaveReason, Schedule};
+
+use crate::records::event::{EventKind, Side, SidebandEvent};
+use crate::testing::script::{Table, WORKER, WRITER, World, record, run};
+
+const STRANGER: ThreadId = ThreadId { pid: Pid(300), tid: Tid(300) };
+
+/// The particulars of the IPI that CPU 0 serves from 500 to 600, where the worker runs.
+fn told(vector: &str, records: Vec<SidebandEvent>) -> String {
+    let table = Table::new(&[], &["work"]);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 1000, LeaveReason::Unknown),
+        run(WRITER, 1, 0, 1000, LeaveReason::Unknown),
+    ]);
+    let served = |time, side| record(time, 0, WORKER, side, EventKind::Vector { name: vector.into() });
+    let records = records.into_iter().chain([served(500, Side::Begin), served(600, Side::End)]).collect();
+    let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(400..700)).expect("a partition");
+    let served = attribution.segments().iter().find(|part| part.cause.to_string().starts_with("kernel.ipi."));
+    served.expect("an IPI").detail.clone()
+}
+
+fn call(time: u64, of: ThreadId, number: u64) -> SidebandEvent {
+    record(time, 1, of, Side::Begin, EventKind::Syscall { number, arguments: Vec::new() })
+}
+
+fn send(time: u64, of: ThreadId, to: &[u32], calls: bool) -> SidebandEvent {
+    let to = to.iter().copied().map(Cpu).collect();
+    record(time, 1, of, Side::Begin, EventKind::IpiSend { to, calls })
+}
+
+/// `TLB_REMOTE_SEND_IPI` is 4 in `enum tlb_flush_reason`.
+fn flush(time: u64, of: ThreadId) -> SidebandEvent {
+    record(time, 1, of, Side::Begin, EventKind::TlbFlush { reason: 4, pages: 1 })
+}
+
+/// System calls 11 and 324 are `munmap` and `membarrier`.
+#[test]
+fn an_ipi_names_its_sender_and_its_call() {
+    for (number, name) in [(11, "munmap"), (324, "membarrier")] {
+        let records = vec![call(400, WRITER, number), send(490, WRITER, &[0, 3], true)];
+        let expected = format!("sent by writer (tid 102) on CPU 1 in {name}()");
+        assert_eq!(told("call_function", records), expected);
+    }
+    let records = vec![call(400, WRITER, 11), flush(490, WRITER)];
+    assert_eq!(told("call_function_single", records), "sent by writer (tid 102) on CPU 1 in munmap()");
+}
+
+#[test]
+fn what_went_elsewhere_or_may_be_anothers_is_not_named() {
+    // To another CPU; of the other kind; another process's flush, whose targets are not recorded.
+    assert_eq!(told("call_function", vec![send(490, WRITER, &[3], true)]), "");
+    assert_eq!(told("call_function", vec![send(490, WRITER, &[0], false)]), "");
+    assert_eq!(told("call_function", vec![flush(490, STRANGER)]), "");
+    // Two senders.
+    let two = vec![send(480, STRANGER, &[0], true), send(490, WRITER, &[0], true)];
+    assert_eq!(told("call_function", two), "");
+    assert_eq!(told("reschedule", vec![send(490, WRITER, &[0], false)]), "sent by writer (tid 102) on CPU 1");
+}
