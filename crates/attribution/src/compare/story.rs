@@ -4,7 +4,7 @@ use model::{Cause, Pid, Slower, Ticks};
 
 use super::budget::Extra;
 use super::front_end::{self, FrontEnd};
-use super::profile::{Baselines, Profile, Typical, Use};
+use super::profile::{Baselines, Profile, SMALLEST, Typical, Use};
 use crate::claims::lengths::tell_ns;
 use crate::claims::strings::tell_strings;
 use crate::examine::examined::Examined;
@@ -67,10 +67,16 @@ impl Story<'_> {
         }
     }
 
-    /// `rehash() at table.c:88 called 1 time, 41.2 us; typical 0`: including everything it called.
+    /// `rehash() at table.c:88 called 1 time, 41.2 us, and 12.0 us in the kernel; typical 0`: including everything it called.
     fn new_call(&self, node: NodeKey) -> String {
         let used = self.own.get(&node).copied().unwrap_or_default();
-        let time = self.length(self.with_callees(node));
+        let (in_kernel, off_cpu) = self.interruptions(node);
+        let mut time = self.length(self.with_callees(node));
+        for (ticks, place) in [(in_kernel, "in the kernel"), (off_cpu, "off the CPU")] {
+            if ticks >= SMALLEST {
+                time = format!("{time}, and {} {place}", self.length(ticks));
+            }
+        }
         let called = match used.calls {
             // The flow begins inside it, or resumes in it.
             0 => "ran".to_owned(),
@@ -184,6 +190,26 @@ impl Story<'_> {
         )
     }
 
+    /// What passed in the kernel and off the CPU while `top` or something that it called ran.
+    fn interruptions(&self, top: NodeKey) -> (Ticks, Ticks) {
+        let (mut in_kernel, mut off_cpu) = (Ticks(0), Ticks(0));
+        let (mut last, mut is_within) = (None, false);
+        for piece in &self.outlier.pieces {
+            if let Some(run) = self.outlier.run_of(piece) {
+                if last.replace(run.node) != Some(run.node) {
+                    is_within = self.is_below(run.node, top);
+                }
+                continue;
+            }
+            match self.outlier.claim_of(piece).filter(|_| is_within).map(|claim| &claim.cause) {
+                Some(Cause::OffCpu(_) | Cause::CStateExit(_)) => off_cpu.0 += piece.range.ticks().0,
+                Some(cause) if is_kernels(cause) => in_kernel.0 += piece.range.ticks().0,
+                _ => {}
+            }
+        }
+        (in_kernel, off_cpu)
+    }
+
     /// Whether `node` is `top`, or a part of what it called.
     fn is_below(&self, node: NodeKey, top: NodeKey) -> bool {
         let mut at = node;
@@ -223,6 +249,36 @@ impl Story<'_> {
             Some(conversion) => tell_ns(conversion.ticks_to_ns(ticks)),
             None => format!("{} ticks", ticks.0),
         }
+    }
+}
+
+/// Whether the kernel ran on the thread's CPU.
+fn is_kernels(cause: &Cause) -> bool {
+    match cause {
+        Cause::Syscall(_)
+        | Cause::PageFault(_)
+        | Cause::Irq(_)
+        | Cause::Timer
+        | Cause::Ipi(_)
+        | Cause::Softirq(_)
+        | Cause::Nmi
+        | Cause::Schedule
+        | Cause::KernelSpin
+        | Cause::KernelThread(_)
+        | Cause::KernelUnknown => true,
+        Cause::UserExpected
+        | Cause::UserExtraWork
+        | Cause::UserSlower(_)
+        | Cause::UserSpin
+        | Cause::OffCpu(_)
+        | Cause::CStateExit(_)
+        | Cause::FrequencySwitch
+        | Cause::Gc(_)
+        | Cause::QueueBehind
+        | Cause::HardwareGap
+        | Cause::TraceLoss
+        | Cause::TraceFiltered
+        | Cause::Unexplained => false,
     }
 }
 

@@ -212,3 +212,55 @@ fn work_that_another_caller_does_is_no_extra_work() {
     let copied = unexpected(&attribution).iter().any(|(_, _, detail)| detail.contains("copy"));
     assert!(!copied, "{:?}", unexpected(&attribution));
 }
+
+/// `rehash` makes a system call of 4 us: that is no part of its 2 us, and the report notes it.
+#[test]
+fn what_a_new_call_spends_in_the_kernel_is_noted() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .block(1_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(10_000, "work", 0, BlockEnd::Call)
+        .block(11_000, "rehash", 0, BlockEnd::FarCall)
+        .block(12_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(16_000, "rehash", 0x20, BlockEnd::Return)
+        .block(17_000, "work", Script::BEHIND, BlockEnd::FarCall)
+        .block(17_100, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(18_000, "work", 0x40, BlockEnd::Jump);
+    let world = world(&table, script.items.clone(), 50_000);
+    let (baseline, outlier) = (world.examine(0..1_000), world.examine(10_000..18_100));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let told: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
+    assert!(
+        told.contains(&"rehash() called 1 time, 2.0 us, and 4.0 us in the kernel; typical 0".to_owned()),
+        "{told:?}"
+    );
+}
+
+/// A segment of several functions has the name of the one that ran longest, with its callers; a stub of the procedure linkage
+/// table has no name of its own.
+#[test]
+fn a_segment_is_named_by_where_its_time_passed() {
+    let table = Table::new(KERNEL, &["work", "copy@plt", "copy", "insert"]);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Call)
+        .block(100, "insert", 0, BlockEnd::Call)
+        .block(300, "copy@plt", 0, BlockEnd::Jump)
+        .block(310, "copy", 0, BlockEnd::Return)
+        .block(900, "insert", Script::BEHIND, BlockEnd::Return)
+        .block(950, "work", Script::BEHIND, BlockEnd::Jump);
+    let world = world(&table, script.items.clone(), 50_000);
+    let examined = world.examine(0..1_000);
+    let attribution = attribute_alone(&examined).expect("a partition");
+    let told: Vec<_> = attribution.segments().iter().map(|segment| segment.detail.as_str()).collect();
+    assert_eq!(told, ["copy < insert < work"]);
+    let of_copy = |run: &&crate::walk::activity::Run| run.function.as_deref() == Some("copy");
+    let copies: Vec<_> = examined.runs.iter().filter(of_copy).collect();
+    // Both blocks of ten instructions, one call.
+    let told: Vec<_> =
+        copies.iter().map(|run| (run.range.start.0, run.range.stop.0, run.instructions, run.calls)).collect();
+    assert_eq!(told, [(300, 900, 20, 1)]);
+    assert!(examined.code.nodes.values().all(|node| !node.function.contains("@plt")));
+}

@@ -14,6 +14,7 @@ use crate::examine::stories;
 use crate::inputs::functions::NO_SYMBOL;
 use crate::threads::stays::{Stay, Whereabouts, stay_at};
 use crate::walk::activity::Run;
+use crate::walk::user_code::{NodeKey, UserCode};
 
 /// The segments of an interval without comparison: its user code is all `user.expected`.
 pub(crate) fn plain(examined: &Examined) -> Vec<Segment> {
@@ -42,6 +43,8 @@ pub(crate) struct Segments {
     spins: Option<SpinBudget>,
     /// The uncertainty of the start of the last one, where it is a run.
     run_start: Ticks,
+    /// User code without a verdict: the index of its segment, its node and its time.
+    ran: Vec<(usize, NodeKey, Ticks)>,
 }
 
 impl Segments {
@@ -66,7 +69,11 @@ impl Segments {
         if let Some(run) = examined.run_of(piece) {
             let place = Place { range, cpu: cpu.or(run.cpu), thread };
             let known = (examined.whose, examined.code.collector(run.node));
+            let is_plain = verdict.is_none();
             self.add_run(run, &place, verdict, known);
+            if is_plain {
+                self.ran.push((self.done.len().saturating_sub(1), run.node, range.ticks()));
+            }
         } else if let Some(claim) = examined.claim_of(piece) {
             let place = Place { range, cpu: cpu.or(claim.cpu), thread };
             if claim.cause == Cause::UserSpin {
@@ -81,6 +88,7 @@ impl Segments {
 
     /// The segments of the interval; the one after the hand-off notes it.
     pub(crate) fn finish(mut self, examined: &Examined) -> Vec<Segment> {
+        self.name_by_time(&examined.code);
         self.tell_late_switches(&examined.stays);
         stories::add_places(&mut self.done, examined);
         if let Some(hand_off) = &examined.hand_off
@@ -92,6 +100,26 @@ impl Segments {
             segment.evidence.extend(hand_off.evidence.clone());
         }
         self.done
+    }
+
+    /// A segment of user code has the name of the function that most of its time passed in, with its callers.
+    fn name_by_time(&mut self, code: &UserCode) {
+        for of_one in self.ran.chunk_by(|a, b| a.0 == b.0) {
+            let mut nodes: Vec<(NodeKey, u64)> = Vec::new();
+            for (_, node, ticks) in of_one {
+                match nodes.iter_mut().find(|(known, _)| known == node) {
+                    Some((_, sum)) => *sum += ticks.0,
+                    None => nodes.push((*node, ticks.0)),
+                }
+            }
+            let whole: u64 = nodes.iter().map(|(_, ticks)| ticks).sum();
+            let most = nodes.into_iter().rev().max_by_key(|&(_, ticks)| ticks);
+            // What is left of a segment is in a spin-wait loop, which named it.
+            let named = self.done.get_mut(of_one[0].0).filter(|segment| segment.range.ticks().0 / 2 <= whole);
+            if let (Some(segment), Some((node, _))) = (named, most) {
+                segment.detail = code.path(node);
+            }
+        }
     }
 
     /// Both segments at a switch whose record may be late carry the uncertainty. The thread did not come back before

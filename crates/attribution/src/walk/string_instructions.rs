@@ -93,7 +93,9 @@ impl StringInstructions {
     /// Takes `block`, which comes next; `false` where those that wait have to leave first.
     pub(super) fn hold(&mut self, block: &Block) -> bool {
         let follows = |first: &Block, last: &Block| {
-            let same = block.time.likely == last.time.likely;
+            // What follows the branch that has a time ran in the next step.
+            let leads = |block: &Block| block.time.not_before < block.time.likely;
+            let same = block.time.likely == last.time.likely && leads(block) == leads(last);
             let is_first_ahead = last.time.likely == first.time.likely && is_ahead(block, first.time.likely);
             self.waiting.len() < MOST_BLOCKS && (same || is_first_ahead)
         };

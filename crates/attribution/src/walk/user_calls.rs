@@ -13,6 +13,8 @@ pub(crate) struct UserCalls {
     calls: CallSites,
     returning: bool,
     last: Option<Block>,
+    /// The instruction that an interrupt or exception hit after it: it has not retired.
+    hit: Option<u64>,
 }
 
 impl UserCalls {
@@ -34,6 +36,12 @@ impl UserCalls {
             _ => {}
         }
         self.last = Some(*block);
+        self.hit = None;
+    }
+
+    /// An interrupt or exception hits the instruction at `ip`.
+    pub(crate) fn hit(&mut self, ip: u64) {
+        self.hit = Some(ip);
     }
 
     /// How many calls are open.
@@ -51,11 +59,11 @@ impl UserCalls {
         *self = UserCalls::default();
     }
 
-    /// The open calls, outermost first, then the last instruction that ran.
+    /// The open calls, outermost first, then the instruction that was hit, or the last one that ran.
     pub(crate) fn sites(&self) -> impl Iterator<Item = u64> {
         let called = self.last.is_some_and(|block| block.end == BlockEnd::Call);
         let last = self.last.filter(|_| !called).map(|block| block.end_ip);
-        self.calls.innermost().iter().copied().chain(last)
+        self.calls.innermost().iter().copied().chain(self.hit.or(last))
     }
 }
 
@@ -86,6 +94,9 @@ mod tests {
             calls.pass(&block(ip, end));
         }
         assert_eq!(calls.sites().collect::<Vec<_>>(), [0x100b, 0x201b]);
+        // A page fault is at the instruction that faults.
+        calls.hit(0x2020);
+        assert_eq!(calls.sites().collect::<Vec<_>>(), [0x100b, 0x2020]);
         calls.forget();
         assert_eq!(calls.sites().count(), 0);
     }

@@ -16,6 +16,9 @@ use crate::tables::collectors::runtime_of;
 /// The search for callers stops here: the tree of a damaged trace may be deep.
 const FURTHEST: usize = 4096;
 
+/// How many callers are named.
+const MOST_CALLERS: usize = 2;
+
 /// A node's identity: the hash of the functions' names from the outermost known one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeKey(u64);
@@ -105,6 +108,19 @@ impl UserCode {
             (root, steps) = (caller, steps + 1);
         }
         root
+    }
+
+    /// The function of `node` and the innermost of its callers: `copy < insert < work`.
+    pub(crate) fn path(&self, node: NodeKey) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        let mut at = node;
+        while names.len() < MOST_CALLERS + 1
+            && let Some(known) = self.nodes.get(&at)
+        {
+            names.push(&known.function);
+            at = known.parent;
+        }
+        names.join(" < ")
     }
 
     /// The runtime of the garbage collector that `node` is a part of.

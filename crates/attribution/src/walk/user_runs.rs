@@ -39,6 +39,8 @@ pub(super) struct UserRuns {
     last: Option<(NodeKey, u64, NodeKey)>,
     /// How it ended.
     last_end: Option<BlockEnd>,
+    /// A stub ran that leads to the function of the next block.
+    stub: Option<(Block, Moment)>,
     open: Option<Run>,
     /// How many code lines ran for the first time since the last time packet.
     cold_lines: u64,
@@ -61,6 +63,11 @@ impl UserRuns {
             self.unwind(block.ip, function);
         }
         self.calls.pass(block);
+        if function.is_some_and(|function| is_stub(&function.name)) {
+            self.stub = Some((*block, moment));
+            return;
+        }
+        let stub = self.stub.take();
         // A call that this block makes is already open and is not one of its callers.
         let depth = self.calls.depth();
         let level = if block.end == BlockEnd::Call { depth.saturating_sub(1) } else { depth };
@@ -79,8 +86,11 @@ impl UserRuns {
         if depth > self.callers.len() {
             self.callers.push(node);
         }
-        self.open_in(node, function, moment);
+        self.open_in(node, function, stub.map_or(moment, |(_, moment)| moment));
         if moment.at >= self.counts_from {
+            if let Some((stub, _)) = stub {
+                self.count_code(node, &stub);
+            }
             self.count(node, block, function);
         }
         self.last = Some((parent, start, node));
@@ -103,11 +113,6 @@ impl UserRuns {
             self.calls.cut_to(frame);
             self.callers.truncate(frame);
         }
-    }
-
-    /// User code is interrupted at `ip`.
-    pub(super) fn interrupt(&mut self, ip: u64) {
-        self.resumes_at = Some(ip);
     }
 
     /// The kernel resumes user code somewhere else than where it was left: at the first instruction of a function this is a signal's
@@ -155,14 +160,21 @@ impl UserRuns {
 
     /// `block` of `function` runs in the open run.
     fn count(&mut self, node: NodeKey, block: &Block, function: Option<&Function>) {
-        self.cold_lines += self.code.run(node, block);
+        self.count_code(node, block);
         // A loop may return to the function's first instruction: only a transfer from elsewhere is a call.
         let from_elsewhere =
             self.last.is_none_or(|last| last.2 != node) || self.last_end == Some(BlockEnd::Call);
         let is_call = from_elsewhere && function.is_some_and(|function| function.start == block.ip);
         if let Some(run) = &mut self.open {
-            run.instructions += u64::from(block.instructions);
             run.calls += u64::from(is_call);
+        }
+    }
+
+    /// The code of `block` runs in the open run.
+    fn count_code(&mut self, node: NodeKey, block: &Block) {
+        self.cold_lines += self.code.run(node, block);
+        if let Some(run) = &mut self.open {
+            run.instructions += u64::from(block.instructions);
         }
     }
 
@@ -228,10 +240,17 @@ impl UserRuns {
         self.calls.forget();
         self.last = None;
         self.last_end = None;
+        self.stub = None;
         self.callers.clear();
         self.tails.forget();
         self.resumes_at = None;
         self.interrupted.clear();
+    }
+
+    /// An interrupt or exception hits the instruction at `ip`.
+    pub(super) fn hit(&mut self, ip: u64) {
+        self.calls.hit(ip);
+        self.resumes_at = Some(ip);
     }
 
     /// The innermost open call.
@@ -243,4 +262,10 @@ impl UserRuns {
     pub(super) fn sites(&self) -> impl Iterator<Item = u64> {
         self.calls.sites()
     }
+}
+
+/// Whether a function is a stub of the procedure linkage table: it only jumps to what it is called for, and so does one that
+/// leads to the variant of a function for this processor (`*ABS*+0x9f0a0@plt`).
+fn is_stub(function: &str) -> bool {
+    function.ends_with("@plt")
 }

@@ -271,7 +271,7 @@ impl<'a> Walker<'a> {
                 self.see_unretired(event, from);
                 if from < KERNEL_HALF {
                     self.switches.interrupt(from);
-                    self.user.interrupt(from);
+                    self.user.hit(from);
                 }
                 if std::mem::take(&mut self.entries.returning) {
                     self.stack.return_to(from, None, at);

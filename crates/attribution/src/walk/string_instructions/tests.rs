@@ -105,6 +105,19 @@ fn one_that_ran_before_does_not_explain_a_stall() {
     assert_eq!(told(&walk(&table, &script, 31_000)), (vec![], 1));
 }
 
+/// The core stalls before the branch at 20,000; a short copy follows that branch.
+#[test]
+fn one_that_runs_after_it_does_not_explain_a_stall() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::ConditionalBranch)
+        .block_ahead((10, 20_000), "work", 0x40, BlockEnd::ConditionalBranch)
+        .block(20_000, "copy", 0, BlockEnd::Return)
+        .block(20_040, "work", 0x50, BlockEnd::Jump);
+    assert_eq!(told(&walk(&table, &script, 21_000)), (vec![], 1));
+}
+
 /// The interrupt comes 15,000 ticks after the copy began; it returns to the copy, which then runs to its end.
 #[test]
 fn one_that_is_interrupted_has_both_parts() {

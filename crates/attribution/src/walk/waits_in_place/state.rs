@@ -63,6 +63,14 @@ impl Value {
 /// A word of memory: segment, base as a cell's first value, offset.
 type Word = (Register, Option<usize>, i64);
 
+/// Whether an iteration gives the core, or the CPU, to others for a moment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Pauses {
+    Never,
+    Briefly,
+    Dozes,
+}
+
 /// One iteration.
 pub(super) struct State {
     values: Vec<Value>,
@@ -72,8 +80,9 @@ pub(super) struct State {
     /// Cells that addresses of outside memory are made of.
     addresses: Cells,
     reads: bool,
-    pauses: bool,
-    dozes: bool,
+    pauses: Pauses,
+    /// It uses registers that are no cells, such as those of the x87 unit.
+    computes: bool,
     factory: InstructionInfoFactory,
 }
 
@@ -88,8 +97,8 @@ impl Default for State {
             used: 0,
             addresses: 0,
             reads: false,
-            pauses: false,
-            dozes: false,
+            pauses: Pauses::Never,
+            computes: false,
             factory: InstructionInfoFactory::new(),
         }
     }
@@ -98,7 +107,7 @@ impl Default for State {
 impl State {
     /// Whether it lets the core doze.
     pub(super) fn dozes(&self) -> bool {
-        self.dozes
+        self.pauses == Pauses::Dozes
     }
 
     /// Whether an iteration that is over waited: it looked at something outside, or paused, and keeps nothing of what it saw
@@ -108,7 +117,7 @@ impl State {
         if is_changed(&STACK_POINTER) {
             return false;
         }
-        if self.pauses {
+        if self.pauses != Pauses::Never {
             return true;
         }
         let carried: Vec<usize> = (0..CELLS)
@@ -117,14 +126,14 @@ impl State {
             .collect();
         let mask = carried.iter().fold(0, |mask: Cells, cell| mask | 1 << cell);
         let accumulates = |cell: &usize| self.values[*cell].outside && self.values[*cell].cells & mask != 0;
-        self.reads && self.addresses & mask == 0 && !carried.iter().any(accumulates)
+        self.reads && !self.computes && self.addresses & mask == 0 && !carried.iter().any(accumulates)
     }
 
     /// The next instruction.
     pub(super) fn take(&mut self, instruction: &Instruction) -> Result<(), Works> {
         match instruction.mnemonic() {
-            Mnemonic::Pause => self.pauses = true,
-            Mnemonic::Tpause | Mnemonic::Umwait => (self.pauses, self.dozes) = (true, true),
+            Mnemonic::Pause => self.pause(Pauses::Briefly),
+            Mnemonic::Tpause | Mnemonic::Umwait => self.pause(Pauses::Dozes),
             Mnemonic::Rdtsc | Mnemonic::Rdtscp => {
                 self.reads = true;
                 for register in [Register::RAX, Register::RDX] {
@@ -174,12 +183,16 @@ impl State {
         Ok(())
     }
 
+    fn pause(&mut self, pauses: Pauses) {
+        self.pauses = self.pauses.max(pauses);
+    }
+
     /// A system call: `sched_yield()` is all that a spin-wait loop makes.
     fn call_kernel(&mut self) -> Result<(), Works> {
         if self.values[0].number != Some(YIELD) {
             return Err(Works);
         }
-        self.pauses = true;
+        self.pause(Pauses::Briefly);
         [Register::RAX, Register::RCX, Register::R11]
             .into_iter()
             .try_for_each(|register| self.write(register, Value::outside(0)))
@@ -248,8 +261,11 @@ impl State {
     fn compute(&mut self, instruction: &Instruction) -> Result<(), Works> {
         let info = self.factory.info(instruction).clone();
         let atomic = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
+        let registers: Vec<_> =
+            info.used_registers().iter().filter(|used| cell_of(used.register()).is_ok()).collect();
+        self.computes |= registers.len() < info.used_registers().len();
         let mut value = if instruction.rflags_read() == 0 { Value::default() } else { self.values[FLAGS] };
-        for register in info.used_registers().iter().filter(|register| is_read(register.access())) {
+        for register in registers.iter().filter(|register| is_read(register.access())) {
             value = value.with(self.read(register.register())?);
         }
         for memory in info.used_memory().iter().filter(|memory| is_read(memory.access())) {
@@ -266,7 +282,7 @@ impl State {
                 _ => return Err(Works),
             }
         }
-        for register in info.used_registers().iter().filter(|register| is_written(register.access())) {
+        for register in registers.iter().filter(|register| is_written(register.access())) {
             self.write(register.register(), value)?;
         }
         if instruction.rflags_modified() != 0 {
@@ -400,7 +416,7 @@ impl State {
     }
 }
 
-/// The cell of a register; none for those that no program of today changes. A loop that uses the x87 unit computes.
+/// The cell of a register; none for those that no program of today changes. Others, as of the x87 unit, are no cells.
 fn cell_of(register: Register) -> Result<Option<usize>, Works> {
     let whole = register.full_register();
     if whole.is_gpr() {

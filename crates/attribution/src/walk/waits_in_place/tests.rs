@@ -57,6 +57,8 @@ fn a_loop_waits_that_only_looks() {
         ("reads a file", &[0xb8, 0, 0, 0, 0, 0x0f, 0x05, 0x39, 0x0e, 0x75, 0xf5], false),
         // 1: push %rbx; mov (%rdi),%ebx; cmp %ebx,%esi; pop %rbx; je 1b
         ("saves a register", &[0x53, 0x8b, 0x1f, 0x39, 0xde, 0x5b, 0x74, 0xf8], true),
+        // 1: pause; fldl (%rdi); fstp %st(0); cmp %eax,(%rsi); jne 1b: a delay may compute what is not used
+        ("computes between looks", &[0xf3, 0x90, 0xdd, 0x07, 0xdd, 0xd8, 0x39, 0x06, 0x75, 0xf6], true),
         // 1: fldl (%rdi); fstp %st(0); cmp %eax,(%rsi); jne 1b
         ("computes", &[0xdd, 0x07, 0xdd, 0xd8, 0x39, 0x06, 0x75, 0xf8], false),
         // 1: jmp 1b
