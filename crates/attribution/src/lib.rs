@@ -35,5 +35,6 @@ pub use population::ran_on;
 pub use population::waits::{ObjectWait, WaitObject, wait_of_stay};
 pub use samples::memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
 pub use tables::cpu_models::CodeCaches;
+pub use tables::libraries::is_system_library;
 pub use threads::hand_off::HandOff;
 pub use threads::stays::{Stay, Whereabouts, most_stays, runs_on, stays};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attribution::{Comms, Function, Functions, Queues};
+use attribution::{Comms, Function, Functions, Queues, is_system_library};
 use model::{CodeBytes, Pid, ThreadId, Ticks, Tsc};
 
 use super::opened::Capture;
@@ -35,7 +35,8 @@ impl Capture<'_> {
 impl Functions for Capture<'_> {
     fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function> {
         let found = self.images().function_at(pid, address, at)?;
-        Some(Function { start: found.start, range: found.range, name: found.name.clone() })
+        let library = self.images().file_of(&found).is_some_and(|file| is_system_library(file));
+        Some(Function { start: found.start, range: found.range.clone(), name: found.name.clone(), library })
     }
 
     fn line_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Arc<str>> {

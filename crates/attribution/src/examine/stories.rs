@@ -81,7 +81,7 @@ fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
         }
         let name = spoken(&node.function);
         let told = format!("{name}()");
-        if !is_library(&name) {
+        if !node.library && !is_library(&name) {
             return (told, through);
         }
         innermost.get_or_insert_with(|| told.clone());

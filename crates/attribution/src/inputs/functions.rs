@@ -17,6 +17,8 @@ pub struct Function {
     pub range: Range<u64>,
     /// Its name: raw in the kernel, demangled in user code.
     pub name: Arc<str>,
+    /// Whether its file is one of the system's libraries ([`crate::is_system_library`]).
+    pub library: bool,
 }
 
 /// Finds functions. Implemented over `symbols` for captures, and by hand-written tables in tests.

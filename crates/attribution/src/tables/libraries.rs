@@ -132,6 +132,14 @@ const NAMES: [&str; 96] = [
     "writev",
 ];
 
+/// Whether the file at `path` is one of the system's libraries, by its place and name; the vDSO is one.
+pub fn is_system_library(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let system =
+        ["/lib", "/usr/lib", "/usr/local/lib", "/nix/store"].iter().any(|place| path.starts_with(place));
+    path == "[vdso]" || (system && (name.contains(".so.") || name.ends_with(".so")))
+}
+
 /// Whether the function with this [`spoken`] name belongs to a library or runtime.
 pub(crate) fn is_library(name: &str) -> bool {
     let whole = name.split(['@', '.']).next().unwrap_or(name);

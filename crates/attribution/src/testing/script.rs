@@ -85,7 +85,7 @@ impl Functions for Table {
         let index = address.checked_sub(base)? / SIZE;
         let name = names.get(usize::try_from(index).ok()?)?;
         let start = base + index * SIZE;
-        Some(Function { start, range: start..start + SIZE, name: Arc::from(*name) })
+        Some(Function { start, range: start..start + SIZE, name: Arc::from(*name), library: false })
     }
 
     fn code_at(&self, _: Pid, address: u64, _: Tsc, into: &mut [u8]) -> usize {

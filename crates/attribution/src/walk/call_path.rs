@@ -33,6 +33,8 @@ pub(crate) struct Site {
     pub(crate) function: Arc<str>,
     /// Its source line, as `queue.c:88`, where that is known.
     pub(crate) line: Option<Arc<str>>,
+    /// Whether its file is one of the system's libraries.
+    pub(crate) library: bool,
 }
 
 /// Where a thread was.
@@ -62,7 +64,7 @@ impl CallPath {
             let half = if ip >= KERNEL_HALF { &mut path.kernel } else { &mut path.user };
             if !is_thunk(&function.name) && half.last().is_none_or(|last| last.function != function.name) {
                 let line = if ip < KERNEL_HALF { functions.line_at(pid, ip, at) } else { None };
-                half.push(Site { ip, function: function.name, line });
+                half.push(Site { ip, function: function.name, line, library: function.library });
             }
         }
         path

@@ -32,6 +32,8 @@ pub(crate) struct Node {
     pub(crate) function: Arc<str>,
     /// Its first address, 0 where no symbol covers it.
     pub(crate) start: u64,
+    /// Whether its file is one of the system's libraries.
+    pub(crate) library: bool,
     /// The runtime of the garbage collector that contains or calls it.
     pub(crate) collector: Option<&'static str>,
 }
@@ -66,7 +68,12 @@ impl UserCode {
         let name = function.map_or_else(|| Arc::from(NO_SYMBOL), |function| whole_name(&function.name));
         let collector = runtime_of(&name);
         let start = function.map_or(0, |function| function.start);
-        UserCode::add_node(&mut self.nodes, parent, Node { parent, function: name, start, collector })
+        let library = function.is_some_and(|function| function.library);
+        UserCode::add_node(
+            &mut self.nodes,
+            parent,
+            Node { parent, function: name, start, library, collector },
+        )
     }
 
     /// Adds `node` below `parent`; a function that calls itself is one node.

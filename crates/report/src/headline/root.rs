@@ -80,6 +80,7 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         "offcpu.preempted" => "was kept off its CPU".to_owned(),
         "offcpu.runnable" if !story.by.is_empty() => format!("waited for a CPU behind {}", story.by),
         "offcpu.runnable" => "waited for a CPU".to_owned(),
+        "hardware.gap" => format!("stood still{}", place("in")),
         "queue.behind" => format!("was busy with {}", story.object),
         cause if cause.starts_with("offcpu.") => waited(segment, unit, depth),
         cause if cause.starts_with("trace.") || cause == "unexplained" => return None,

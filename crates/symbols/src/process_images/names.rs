@@ -122,6 +122,12 @@ impl ProcessImages {
         }
     }
 
+    /// The file that holds `function`, as the recording names it; `None` for the kernel's and for code without a file.
+    pub fn file_of(&self, function: &Function<'_>) -> Option<&Arc<str>> {
+        let (image, _) = function.id.parts();
+        self.images.get(image as usize).map(|image| &image.name)
+    }
+
     /// The symbol table with this number.
     fn table(&self, image: u32) -> Option<&SymbolTable> {
         if let Some(number) = image.checked_sub(KERNEL_IMAGES) {

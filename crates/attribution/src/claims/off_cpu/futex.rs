@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn path(functions: &[&str]) -> CallPath {
-        let site = |name: &&str| Site { ip: 0, function: (*name).into(), line: None };
+        let site = |name: &&str| Site { ip: 0, function: (*name).into(), line: None, library: false };
         CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
     }
 

@@ -107,7 +107,8 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
 /// innermost of all where there is no other.
 pub(super) fn place_of(path: &CallPath) -> (String, String) {
     let names: Vec<String> = path.user.iter().map(|site| spoken(&site.function)).collect();
-    let own = names.iter().rposition(|name| !is_library(name));
+    let is_own = |at: &usize| !path.user[*at].library && !is_library(&names[*at]);
+    let own = (0..names.len()).rev().find(is_own);
     let Some(at) = own.or(names.len().checked_sub(1)) else { return Default::default() };
     let through = names.get(at + 1).map(|name| format!("{name}()")).unwrap_or_default();
     (placed(&names[at], &path.user[at]), through)

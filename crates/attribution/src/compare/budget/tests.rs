@@ -143,7 +143,10 @@ fn compared_where(front_end: FrontEnd, own: &[Use], typical: &[Use]) -> Vec<Budg
         .map(|index| {
             let start = 0x1000 * (index as u64 + 1);
             let name = format!("f{index}").into();
-            code.node(NodeKey::default(), Some(&crate::Function { start, range: start..start + 16, name }))
+            code.node(
+                NodeKey::default(),
+                Some(&crate::Function { start, range: start..start + 16, name, library: false }),
+            )
         })
         .collect();
     let mut baselines = Baselines::default();

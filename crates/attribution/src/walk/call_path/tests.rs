@@ -44,8 +44,12 @@ fn thunks_and_repetitions_are_left_out() {
 
 #[test]
 fn the_innermost_known_line_is_told() {
-    let site =
-        |name: &str, line: Option<&str>| Site { ip: 0, function: name.into(), line: line.map(Arc::from) };
+    let site = |name: &str, line: Option<&str>| Site {
+        ip: 0,
+        function: name.into(),
+        line: line.map(Arc::from),
+        library: false,
+    };
     let user = vec![
         site("main", Some("queue.c:120")),
         site("consume", Some("queue.c:88")),
@@ -61,8 +65,12 @@ fn the_innermost_known_line_is_told() {
 #[test]
 fn who_sleeps_is_told_not_how() {
     let told = |functions: &[&str]| {
-        let site =
-            |name: &&str| Site { ip: 0, function: (*name).into(), line: Some(Arc::from("proc.go:1967")) };
+        let site = |name: &&str| Site {
+            ip: 0,
+            function: (*name).into(),
+            line: Some(Arc::from("proc.go:1967")),
+            library: false,
+        };
         let path = CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() };
         path.tell_user().unwrap_or_default()
     };
