@@ -47,6 +47,15 @@ const WAKING: &[Field] = &[
 const WAKING_PRINT: &str =
     r#""comm=%s pid=%d prio=%d target_cpu=%03d", REC->comm, REC->pid, REC->prio, REC->target_cpu"#;
 
+const MIGRATE: &[Field] = &[
+    ("char comm[16]", Text(16), 0),
+    ("pid_t pid", I32, 0),
+    ("int prio", I32, USUAL),
+    ("int orig_cpu", I32, 0),
+    ("int dest_cpu", I32, 0),
+];
+const MIGRATE_PRINT: &str = r#""comm=%s pid=%d prio=%d orig_cpu=%d dest_cpu=%d", REC->comm, REC->pid, REC->prio, REC->orig_cpu, REC->dest_cpu"#;
+
 const SWITCH: &[Field] = &[
     ("char prev_comm[16]", Text(16), 0),
     ("pid_t prev_pid", I32, 0),
@@ -132,6 +141,7 @@ const fn point(name: &'static str, id: u16, fields: &'static [Field], print: &'s
 
 /// Name, number, fields, print format.
 pub(super) const POINTS: &[Tracepoint] = &[
+    point("sched:sched_migrate_task", 313, MIGRATE, MIGRATE_PRINT),
     point("sched:sched_switch", 314, SWITCH, SWITCH_PRINT),
     point("sched:sched_wakeup_new", 315, WAKING, WAKING_PRINT),
     point("sched:sched_wakeup", 316, WAKING, WAKING_PRINT),

@@ -117,19 +117,27 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
 /// From the wake-up until the thread runs: runnable behind which thread, and out of which idle state.
 fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     let queue = TscRange::new(wakeup.at, stay.range.stop);
+    let Some(thread) = stay.thread else { return Vec::new() };
+    let moves = preemption::moves_after(wakeup, thread, queue, context);
+    let by_flow = stay.left_by_flow.and(stay.left_cpu);
+    let next = by_flow.or_else(|| context.next_cpu(thread.tid, queue.start));
+    let (first, on) = match moves.first() {
+        Some((at, from, _)) => (TscRange::new(queue.start, *at), Some(*from)),
+        None => (queue, next),
+    };
     let cause = Cause::OffCpu(OffCpu::Runnable);
-    let mut runnable = Claim::new(queue, Rank::OffCpu, cause, Certainty::Measured);
+    let mut runnable = Claim::new(first, Rank::OffCpu, cause, Certainty::Measured);
     runnable.say(&woken_by(wakeup, context));
     runnable.evidence.push(wakeup.evidence.clone());
-    let by_flow = stay.left_by_flow.and(stay.left_cpu);
-    let next = by_flow.or_else(|| context.next_cpu(stay.thread?.tid, queue.start));
-    if let Some(ran) = next.and_then(|cpu| context.who_ran(cpu, queue, stay.thread)) {
+    if let Some(ran) = on.and_then(|cpu| context.who_ran(cpu, first, stay.thread)) {
         runnable.say(&format!("runnable behind {ran}"));
     }
-    let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, queue, context));
+    let since = TscRange::new(moves.last().map_or(queue.start, |(at, ..)| *at), queue.stop);
+    let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, since, context));
     runnable.uncertainty = exit.as_ref().map_or(Ticks(0), |exit| exit.uncertainty);
     let mut claims: Vec<Claim> = exit.into_iter().collect();
     claims.push(runnable);
+    claims.extend(moves.into_iter().map(|(.., moved)| moved));
     claims
 }
 

@@ -3,7 +3,7 @@
 //! Input: a stay off the CPU of a thread that could run, the schedule, `sched_migrate_task` records. A thread waits on the
 //! run queue of one CPU at a time: what another CPU does at that time, even if it is idle, has nothing to do with it.
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, ThreadId, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, ThreadId, Ticks, Tsc, TscRange};
 
 use crate::claims::claim::Claim;
 use crate::claims::lengths::tell_ns;
@@ -15,7 +15,11 @@ use crate::tables::kernel_entries::kernel_thread_called;
 use crate::tables::syscalls;
 use crate::threads::stays::Stay;
 use crate::threads::waker::Maker;
+use crate::threads::wakeup::Wakeup;
 use crate::walk::call_path::CallPath;
+
+/// A waker chooses the CPU of the woken thread within so many ticks of its record: about 20 us.
+const PLACED: Ticks = Ticks(50_000);
 
 /// The claims of `stay`, whose thread left its CPU by the path `left` while it could run.
 pub(super) fn claims(stay: &Stay, left: Option<&CallPath>, context: &Context<'_>) -> Vec<Claim> {
@@ -66,6 +70,29 @@ fn on_queues(stay: &Stay, left: Cpu, context: &Context<'_>) -> Vec<Claim> {
     }
     claims.retain(|claim| !claim.range().is_empty());
     claims
+}
+
+/// The migrations of `thread` between run queues after `wakeup`, each with its time, the CPU that the thread left, and
+/// the claim of the time after it. The kernel first chooses a CPU for a woken thread: that is no migration between queues.
+pub(super) fn moves_after(
+    wakeup: &Wakeup,
+    thread: ThreadId,
+    queue: TscRange,
+    context: &Context<'_>,
+) -> Vec<(Tsc, Cpu, Claim)> {
+    let places = |event: &SidebandEvent| {
+        let by_waker = event.cpu == wakeup.cpu && event.thread == wakeup.waker;
+        by_waker && event.time <= wakeup.recorded_at + PLACED
+    };
+    let migrations = context.sideband.migrations(thread.tid, queue).filter(|event| !places(event));
+    let moves: Vec<&SidebandEvent> = migrations.collect();
+    let ends = moves.iter().skip(1).map(|event| event.time).chain([queue.stop]);
+    let claims = moves.iter().zip(ends).filter_map(|(event, end)| {
+        let EventKind::Migration { from, .. } = event.kind else { return None };
+        let after = TscRange::new(event.time, end);
+        Some((event.time, from, moved(event, after, thread, context)?))
+    });
+    claims.collect()
 }
 
 /// On the run queue of `cpu`, which the thread has left.

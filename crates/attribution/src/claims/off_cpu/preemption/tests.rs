@@ -9,6 +9,9 @@ use crate::testing::script::{IDLE, Table, WORKER, WRITER, World, made_within, re
 /// Another thread, of another process.
 const CONFIG: ThreadId = ThreadId { pid: model::Pid(300), tid: Tid(300) };
 
+/// One that runs on the new CPU.
+const OTHER: ThreadId = ThreadId { pid: model::Pid(9), tid: Tid(9) };
+
 /// The worker is preempted on CPU 0 at 100 and runs on CPU 1 from 500 on. Between 100 and 500 the CPUs run these.
 fn segments(others: Vec<Run>, records: Vec<SidebandEvent>) -> Vec<Segment> {
     let table = Table::new(&[], &["work"]);
@@ -106,4 +109,43 @@ fn who_comes_back_to_its_cpu_was_not_moved() {
         World { table: &table, schedule, records: Vec::new(), items: Vec::new(), kernel_traced: true };
     let attribution = crate::attribute_alone(&world.examine(100..500)).expect("a partition");
     assert_eq!(attribution.segments()[0].detail, "by writer (tid 102) for 0.4 us on CPU 0");
+}
+
+/// The worker sleeps on CPU 0, is woken there at 200 by the writer on CPU 2, which first places it (from CPU 3, where it
+/// had been, to CPU 0), and waits there for another thread to leave until CPU 1 pulls it at 100,300; it runs there at 100,500.
+#[test]
+fn a_woken_thread_that_is_moved_waits_on_two_run_queues() {
+    let table = Table::new(&[], &["work"]);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        ran(CONFIG, 0, 100, 200_000),
+        ran(WRITER, 2, 0, 200_000),
+        ran(OTHER, 1, 0, 100_500),
+        run(WORKER, 1, 100_500, 101_000, LeaveReason::Unknown),
+    ]);
+    let moved = |time, cpu, by, from, to| {
+        let kind = EventKind::Migration { target: WORKER.tid, from: Cpu(from), to: Cpu(to) };
+        record(time, cpu, by, Side::Begin, kind)
+    };
+    let wake = EventKind::Waking { target: WORKER.tid, by_waker: true };
+    let records = vec![
+        record(200, 2, WRITER, Side::Begin, wake),
+        moved(201, 2, WRITER, 3, 0),
+        made_within(Within::Softirq, moved(100_300, 1, OTHER, 0, 1)),
+    ];
+    let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(100..100_500)).expect("a partition");
+    let behind = "moved from CPU 0 to CPU 1 by load balancing on CPU 1, runnable behind writer (tid 9) for 0.2 us on CPU 1";
+    assert_eq!(
+        told(&attribution.segments()[1..]),
+        [
+            (
+                "offcpu.runnable".to_owned(),
+                100_100,
+                "woken by writer (tid 102), runnable behind writer (tid 300) for 100.1 us on CPU 0"
+                    .to_owned()
+            ),
+            ("offcpu.runnable".to_owned(), 200, behind.to_owned()),
+        ]
+    );
 }
