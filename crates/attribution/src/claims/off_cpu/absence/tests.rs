@@ -4,8 +4,10 @@ use model::{Attribution, Certainty, Evidence, Segment, Tsc};
 use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind as PtKind};
 
-use crate::records::event::{BlockStep, EventKind, Request, Side, SidebandEvent};
-use crate::testing::script::{IDLE, Script, Table, WORKER, WRITER, World, expected, record, run, told};
+use crate::records::event::{BlockStep, EventKind, Request, Side, SidebandEvent, Within};
+use crate::testing::script::{
+    IDLE, Script, Table, WORKER, WRITER, World, expected, made_within, record, run, told,
+};
 
 fn table() -> Table {
     Table::new(&["entry_SYSCALL_64"], &["work"])
@@ -260,6 +262,49 @@ fn a_timer_that_wakes_is_named_and_stands_below_the_sleep() {
     assert_eq!(sleep.during[0].detail, "its timer had not expired");
 }
 
+/// The delayed-ACK timer of a socket over the loopback device: the timer's interrupt raises the timer softirq, which runs
+/// in `ksoftirqd`, sends the packet and raises `net_rx`. No packet came from outside.
+#[test]
+fn a_packet_that_a_timer_sent_is_the_timers() {
+    let table = table();
+    let on_cpu = |time, side, kind| record(time, 1, WRITER, side, kind);
+    let timer = |time, side| on_cpu(time, side, EventKind::Vector { name: "local_timer".into() });
+    let softirq = |time, side, vector| on_cpu(time, side, EventKind::Softirq { vector });
+    let raise = |time, vector, within| {
+        made_within(within, on_cpu(time, Side::Begin, EventKind::SoftirqRaise { vector }))
+    };
+    let mut wake = made_within(Within::Softirq, waking(300, WRITER));
+    wake.cpu = Some(model::Cpu(1));
+    let records = vec![
+        call(90, WORKER, 45, 7, Side::Begin),
+        timer(200, Side::Begin),
+        raise(205, 1, Within::Interrupt),
+        timer(210, Side::End),
+        softirq(240, Side::Begin, 1),
+        raise(250, 3, Within::Softirq),
+        softirq(260, Side::End, 1),
+        softirq(280, Side::Begin, 3),
+        wake,
+        softirq(310, Side::End, 3),
+    ];
+    let world = world(&table, LeaveReason::Slept(Some('S')), records);
+    let attribution = segments(&world, 50..600);
+    let socket = segment(&attribution, "offcpu.socket");
+    assert!(
+        socket.detail.ends_with(
+            "woken by kernel.softirq.net_rx on CPU 1 in the context of writer (tid 102), in a chain that kernel.timer began"
+        ),
+        "{}",
+        socket.detail
+    );
+    let below: Vec<_> = socket.during.iter().map(|part| part.cause.to_string()).collect();
+    assert!(
+        below.contains(&"kernel.timer".into()) && below.contains(&"kernel.softirq.timer".into()),
+        "{below:?}"
+    );
+    assert_eq!(socket.during[0].detail, "no timer had expired");
+}
+
 /// CPU 1 entered idle (state 2) at 50 and records at 450 that it is awake; the wake-up was at 300.
 #[test]
 fn leaving_an_idle_state_is_a_part_of_the_run_queue_wait() {
@@ -336,9 +381,10 @@ fn a_page_in_names_the_file_and_the_place_in_it() {
         World { items: script.items.clone(), ..world(&table, sleep, vec![waking(300, WRITER)]) };
     let place = "at address 0xa0010 in /srv/db+0x1010, ";
     // A thread in state D in a fault may as well wait for memory, or for the lock of its address space.
-    for (world, cause, how) in
-        [(world_of_record, "offcpu.other", "in a page fault"), (world_of_flow, "offcpu.block-io", "page-in")]
-    {
+    for (world, cause, how) in [
+        (world_of_record, "offcpu.other", "after a page fault"),
+        (world_of_flow, "offcpu.block-io", "page-in"),
+    ] {
         let attribution = segments(&world, 50..600);
         let wait = segment(&attribution, cause);
         assert!(wait.detail.starts_with(&format!("{how} {place}")), "{}", wait.detail);
