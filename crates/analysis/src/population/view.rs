@@ -191,7 +191,8 @@ fn waits(
         let mut new: Vec<&Stay> = some.iter().map(|sleep| &sleep.stay).collect();
         new.retain(|stay| !known.contains_key(&key(stay)));
         new.dedup_by_key(|stay| key(stay));
-        let of_stay = |stay: &&Stay| (key(stay), wait_of_stay(perf, perf.schedule(), conversion, stay));
+        let of_stay =
+            |stay: &&Stay| (key(stay), wait_of_stay(perf, perf.schedule(), conversion, capture, stay));
         known.par_extend(new.par_iter().map(of_stay));
         let wait = |sleep: &Sleep| Some((sleep.is_slow, known.get(&key(&sleep.stay))?.clone()?));
         waits.extend(some.iter().filter_map(wait));

@@ -43,7 +43,12 @@ pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Side
 fn sender_of<'a>(claim: &Claim, stays: &[Stay], sideband: &'a Sideband) -> Option<&'a SidebandEvent> {
     let (cpu, begin) = (claim.cpu?, claim.range().start);
     let own = stay_at(stays, begin).and_then(|stay| stay.thread);
-    let calls = !matches!(&claim.cause, Cause::Ipi(what) if what == "reschedule");
+    // The others are not sent by these records' functions: a CPU sends itself the IPI of irq_work.
+    let calls = match &claim.cause {
+        Cause::Ipi(what) if what.starts_with("call-function") => true,
+        Cause::Ipi(what) if what == "reschedule" => false,
+        _ => return None,
+    };
     let before = TscRange::new(begin.before(ARRIVES), begin);
     let events = sideband.events();
     let from = events.partition_point(|event| event.time < before.start);

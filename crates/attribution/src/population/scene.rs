@@ -1,15 +1,15 @@
 //! A capture of which only the records are used.
 
-use model::{Pid, ThreadId, Ticks, TimeConversion, Tsc};
+use model::{ThreadId, Ticks, TimeConversion, Tsc};
 use perfdata::{AskedFrequencies, Schedule};
 
 use crate::inputs::comms::Comms;
 use crate::inputs::files::Files;
-use crate::inputs::functions::{Function, Functions};
+use crate::inputs::functions::Functions;
 use crate::inputs::queues::Queues;
 use crate::inputs::scene::Scene;
 
-/// Names nothing: without a flow there are no functions, and the reader of a population names its threads.
+/// Names no thread: the reader of a population does.
 struct Nameless;
 
 impl Comms for Nameless {
@@ -18,16 +18,11 @@ impl Comms for Nameless {
     }
 }
 
-impl Functions for Nameless {
-    fn function_at(&self, _: Pid, _: u64, _: Tsc) -> Option<Function> {
-        None
-    }
-}
-
 /// Runs `work` on what is known without a flow; the caller reads the records.
 pub(super) fn with_scene<T>(
     schedule: &Schedule,
     conversion: TimeConversion,
+    functions: &dyn Functions,
     files: &dyn Files,
     work: impl FnOnce(&Scene<'_>) -> T,
 ) -> T {
@@ -36,7 +31,7 @@ pub(super) fn with_scene<T>(
         schedule,
         frequencies: &AskedFrequencies::default(),
         conversion: Some(conversion),
-        functions: &Nameless,
+        functions,
         comms: &Nameless,
         files,
         queues: &Queues::default(),

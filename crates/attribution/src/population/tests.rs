@@ -28,13 +28,18 @@ fn schedule() -> Schedule {
 fn wait(records: Vec<SidebandEvent>) -> ObjectWait {
     let (schedule, sideband) = (schedule(), Sideband::new(records));
     let stays = stays(&interval(50..600), &schedule, Some(conversion()));
-    with_scene(&schedule, conversion(), &NoFiles, |scene| {
+    with_scene(&schedule, conversion(), &names(), &NoFiles, |scene| {
         let known = Context::new(scene, &sideband, &[]).expect("a clock");
         let mut waits = stays.iter().filter_map(|stay| wait_within(stay, &known));
         let found = waits.next().expect("the worker sleeps");
         assert_eq!(waits.next(), None, "once");
         found
     })
+}
+
+/// The kernel functions of callchains.
+fn names() -> Table {
+    Table::new(&["schedule", "rwsem_down_read_slowpath", "down_read", "lock_mm_and_find_vma"], &[])
 }
 
 fn call(time: u64, number: u64, argument: u64) -> SidebandEvent {
@@ -89,7 +94,7 @@ fn an_open_file_is_an_object_with_its_name() {
     let (schedule, sideband) = (schedule(), Sideband::new(vec![call(80, 74, 7), waking(300)]));
     let files = Table::new(&[], &[]);
     let stays = stays(&interval(50..600), &schedule, Some(conversion()));
-    let waited = with_scene(&schedule, conversion(), &files, |scene| {
+    let waited = with_scene(&schedule, conversion(), &files, &files, |scene| {
         let known = Context::new(scene, &sideband, &[]).expect("a clock");
         stays.iter().find_map(|stay| wait_within(stay, &known))
     });
@@ -108,11 +113,30 @@ fn state_d_alone_is_no_disk_in_the_view_either() {
     ]);
     let sideband = Sideband::new(vec![call(80, 0, 4), waking(300)]);
     let stays = stays(&interval(50..600), &schedule, Some(conversion()));
-    let waited = with_scene(&schedule, conversion(), &NoFiles, |scene| {
+    let waited = with_scene(&schedule, conversion(), &names(), &NoFiles, |scene| {
         let known = Context::new(scene, &sideband, &[]).expect("a clock");
         stays.iter().find_map(|stay| wait_within(stay, &known))
     });
     assert_eq!(waited.expect("the worker sleeps").kind, OffCpu::Other);
+}
+
+/// The thread leaves in state D, and its switch record has a callchain: `mmap_lock`, as the verdict on that wait says.
+#[test]
+fn the_view_reads_callchains_by_the_table_of_the_verdicts() {
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('D'))),
+        run(WORKER, 1, 500, 1000, LeaveReason::Unknown),
+    ]);
+    let mut left = record(100, 0, WORKER, Side::Begin, EventKind::SwitchOut);
+    let path = ["schedule", "rwsem_down_read_slowpath", "down_read", "lock_mm_and_find_vma"];
+    left.chain = path.iter().map(|function| names().start(function) + 8).collect();
+    let sideband = Sideband::new(vec![left, waking(300)]);
+    let stays = stays(&interval(50..600), &schedule, Some(conversion()));
+    let waited = with_scene(&schedule, conversion(), &names(), &NoFiles, |scene| {
+        let known = Context::new(scene, &sideband, &[]).expect("a clock");
+        stays.iter().find_map(|stay| wait_within(stay, &known))
+    });
+    assert_eq!(waited.expect("the worker sleeps").kind, OffCpu::Lock);
 }
 
 /// Two requests cross; one completes that was never issued, one is issued and never completes.

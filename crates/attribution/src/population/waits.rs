@@ -7,8 +7,9 @@ use perfdata::{LeaveReason, PerfData, Schedule};
 
 use super::scene::with_scene;
 use crate::claims::off_cpu::context::Context;
-use crate::claims::off_cpu::wait::{Wait, wait_of};
+use crate::claims::off_cpu::wait::{Wait, wait_by_records};
 use crate::inputs::files::RecordedFiles;
+use crate::inputs::functions::Functions;
 use crate::records::event::EventKind;
 use crate::records::read::events_within;
 use crate::records::sideband::Sideband;
@@ -73,18 +74,22 @@ pub struct ObjectWait {
     pub ended_on: Option<Cpu>,
 }
 
-/// The wait of `stay`; `None` where the thread did not sleep.
+/// The wait of `stay`; `None` where the thread did not sleep. `functions` name the callchain with which it left, if its
+/// switch record has one.
 pub fn wait_of_stay(
     perf: &PerfData,
     schedule: &Schedule,
     conversion: TimeConversion,
+    functions: &dyn Functions,
     stay: &Stay,
 ) -> Option<ObjectWait> {
     let from = stay.left_at.unwrap_or(stay.range.start).before(BEFORE);
     let around = TscRange::new(from, stay.range.stop + BEHIND);
     let sideband = Sideband::new(events_within(perf, around, conversion));
     let files = RecordedFiles { perf, conversion };
-    with_scene(schedule, conversion, &files, |scene| wait_within(stay, &Context::new(scene, &sideband, &[])?))
+    with_scene(schedule, conversion, functions, &files, |scene| {
+        wait_within(stay, &Context::new(scene, &sideband, &[])?)
+    })
 }
 
 /// The same by these records.
@@ -92,7 +97,7 @@ pub(super) fn wait_within(stay: &Stay, context: &Context<'_>) -> Option<ObjectWa
     let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return None };
     let thread = stay.thread?;
     let wakeup = Wakeup::of(stay, context.sideband, context.scene.functions);
-    let wait = wait_of(stay, state, None, wakeup.as_ref(), context);
+    let wait = wait_by_records(stay, state, wakeup.as_ref(), context);
     let until = wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
     Some(ObjectWait {
         object: object(&wait, thread, context.sideband),

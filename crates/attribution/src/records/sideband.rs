@@ -119,6 +119,7 @@ impl Sideband {
         let cpu = event.cpu;
         let from = self.events.partition_point(|other| other.time < event.time);
         let same_time = self.events[from..].iter().take_while(|other| other.time == event.time);
+        let same_time = same_time.take(INTERRUPT_SEARCHED);
         let own = same_time.take_while(|other| other.offset != event.offset).count();
         let until = from + own;
         self.events[until.saturating_sub(most)..until].iter().rev().filter(move |other| other.cpu == cpu)

@@ -13,6 +13,11 @@ use crate::tables::kernel_entries::is_thunk;
 /// First address of the kernel's half.
 const KERNEL_HALF: u64 = 1 << 63;
 
+/// Whether the kernel's code lies at `ip`.
+pub(crate) fn is_kernel(ip: u64) -> bool {
+    ip >= KERNEL_HALF
+}
+
 /// How many calls of each half are kept, innermost first.
 const DEEPEST: usize = 48;
 

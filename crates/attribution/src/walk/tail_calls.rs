@@ -30,13 +30,13 @@ pub(super) struct TailCalls {
 }
 
 impl TailCalls {
-    /// Code of the function at `start` runs with `depth` calls open.
-    pub(super) fn reach(&mut self, depth: usize, start: u64) {
+    /// Code of the function at `start` runs with `depth` calls open; whether it had gone on in another one.
+    pub(super) fn reach(&mut self, depth: usize, start: u64) -> bool {
         self.open.retain(|jumped| jumped.depth <= depth);
         let again = self.open.iter().position(|jumped| (jumped.depth, jumped.start) == (depth, start));
-        if let Some(again) = again.filter(|_| start != 0) {
-            self.open.truncate(again);
-        }
+        let again = again.filter(|_| start != 0);
+        self.open.truncate(again.unwrap_or(self.open.len()));
+        again.is_some()
     }
 
     /// The function at `start`, called `name`, jumps to another one.

@@ -3,6 +3,7 @@
 mod entries;
 mod silences;
 mod spins;
+mod trees;
 
 use model::{Cpu, Tsc};
 use pt::{BlockEnd, EventKind};

@@ -146,8 +146,8 @@ impl UserRuns {
             self.tails.forget();
         }
         let Some(function) = function else { return };
-        self.tails.reach(level, function.start);
-        let jumped = matches!(self.last_end, Some(BlockEnd::Jump | BlockEnd::ConditionalBranch));
+        let again = self.tails.reach(level, function.start);
+        let jumped = !again && matches!(self.last_end, Some(BlockEnd::Jump | BlockEnd::ConditionalBranch));
         if let Some((_, start, node)) = self.last
             && jumped
             && (before, block.ip) == (level, function.start)

@@ -55,6 +55,7 @@ fn what_went_elsewhere_or_may_be_anothers_is_not_named() {
     assert_eq!(told("call_function", vec![send(490, WRITER, &[3], true)]), "");
     assert_eq!(told("call_function", vec![send(490, WRITER, &[0], false)]), "");
     assert_eq!(told("call_function", vec![flush(490, STRANGER)]), "");
+    assert_eq!(told("irq_work", vec![send(490, WRITER, &[0], true)]), "");
     // Two senders.
     let two = vec![send(480, STRANGER, &[0], true), send(490, WRITER, &[0], true)];
     assert_eq!(told("call_function", two), "");

@@ -17,6 +17,7 @@ use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::words::describe;
 use crate::tables::kernel_entries::UNNAMED_SOFTIRQ;
+use crate::threads::interrupt_chain::Chain;
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::threads::wakeup::Wakeup;
 use crate::walk::call_path::CallPath;
@@ -194,11 +195,20 @@ fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
             let current = wakeup.waker.filter(|thread| !thread.is_idle());
             let current = current.map(|thread| context.named(thread, wakeup.recorded_at));
             let current = current.map_or_else(String::new, |who| format!(" in the context of {who}"));
-            format!("woken by {what}{place}{current}")
+            let root = began(wakeup, context).filter(|root| root != interrupt);
+            let root = root.map_or_else(String::new, |root| format!(", in a chain that {root} began"));
+            format!("woken by {what}{place}{current}{root}")
         }
         (None, None) if wakeup.waker.is_some() => "woken from the idle task".into(),
         (None, None) => String::new(),
     }
+}
+
+/// What began the chain of interrupts that led to `wakeup`.
+fn began(wakeup: &Wakeup, context: &Context<'_>) -> Option<Cause> {
+    let at = wakeup.recorded_at;
+    let chain = Chain::before(wakeup.cpu?, at, TscRange::new(Tsc(0), at), context.sideband)?;
+    Some(chain.root)
 }
 
 /// From the wake-up to the first record of the woken CPU: that of the interrupt that woke it, or that it is awake.

@@ -16,7 +16,7 @@ use crate::tables::wait_functions::{reads_page_in, waited_for};
 use crate::threads::stays::Stay;
 use crate::threads::wakeup::Wakeup;
 use crate::walk::activity::Frame;
-use crate::walk::call_path::CallPath;
+use crate::walk::call_path::{CallPath, is_kernel};
 
 /// What a thread waited for.
 pub(crate) struct Wait {
@@ -83,6 +83,23 @@ pub(crate) fn wait_of(
     wait
 }
 
+/// The same by records alone: by the kernel's part of the callchain with which it left, where the record has one. Lines
+/// of user code would have to be looked up for each of thousands of waits.
+pub(crate) fn wait_by_records(
+    stay: &Stay,
+    state: Option<char>,
+    wakeup: Option<&Wakeup>,
+    context: &Context<'_>,
+) -> Wait {
+    let path = stay.start_record.zip(stay.thread).and_then(|(record, thread)| {
+        let left_at = stay.left_at.unwrap_or(stay.range.start);
+        let chain = context.sideband.callchain(record, left_at)?;
+        let kernel = chain.iter().take_while(|&&ip| is_kernel(ip)).count();
+        Some(CallPath::of_callchain(&chain[..kernel], thread.pid, left_at, context.scene.functions))
+    });
+    wait_of(stay, state, path.as_ref(), wakeup, context)
+}
+
 impl Wait {
     /// Whether only its absence from the CPU shows that the thread waited.
     pub(crate) fn is_guessed(&self) -> bool {
@@ -107,7 +124,7 @@ impl Wait {
         let fault = fault_before(stay, context);
         match &fault {
             Some((place, _)) if is_block_io => self.particulars.push(format!("page-in at {place}")),
-            Some((place, _)) => self.particulars.push(format!("in a page fault at {place}")),
+            Some((place, _)) => self.particulars.push(format!("after a page fault at {place}")),
             None if by_path => self.particulars.push("page-in".into()),
             None => {}
         }

@@ -4,8 +4,11 @@ use model::{Attribution, Certainty, Evidence, Segment, Tsc};
 use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind as PtKind};
 
-use crate::records::event::{BlockStep, EventKind, Request, Side, SidebandEvent};
+use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::testing::script::{IDLE, Script, Table, WORKER, WRITER, World, expected, record, run, told};
+
+mod interrupts;
+mod state_d;
 
 fn table() -> Table {
     Table::new(&["entry_SYSCALL_64"], &["work"])
@@ -336,118 +339,14 @@ fn a_page_in_names_the_file_and_the_place_in_it() {
         World { items: script.items.clone(), ..world(&table, sleep, vec![waking(300, WRITER)]) };
     let place = "at address 0xa0010 in /srv/db+0x1010, ";
     // A thread in state D in a fault may as well wait for memory, or for the lock of its address space.
-    for (world, cause, how) in
-        [(world_of_record, "offcpu.other", "in a page fault"), (world_of_flow, "offcpu.block-io", "page-in")]
-    {
+    for (world, cause, how) in [
+        (world_of_record, "offcpu.other", "after a page fault"),
+        (world_of_flow, "offcpu.block-io", "page-in"),
+    ] {
         let attribution = segments(&world, 50..600);
         let wait = segment(&attribution, cause);
         assert!(wait.detail.starts_with(&format!("{how} {place}")), "{}", wait.detail);
     }
-}
-
-/// The worker sleeps in state D from 100 to 300, by this path (innermost first; none: not recorded), with these records.
-fn uninterruptible(path: &[&str], mut records: Vec<SidebandEvent>) -> (String, Certainty, String) {
-    let table = Table::new(DEEP, &["work"]);
-    let mut left = record(100, 0, WORKER, Side::Begin, EventKind::SwitchOut);
-    left.chain = path.iter().map(|function| table.start(function) + 8).collect();
-    if !path.is_empty() {
-        records.push(left);
-    }
-    let world = world(&table, LeaveReason::Slept(Some('D')), records);
-    let attribution = segments(&world, 100..600);
-    let wait = &attribution.segments()[0];
-    (wait.cause.to_string(), wait.certainty, wait.detail.clone())
-}
-
-const DEEP: &[&str] = &[
-    "io_schedule",
-    "io_schedule_timeout",
-    "folio_wait_bit_common",
-    "balance_dirty_pages",
-    "__mem_cgroup_handle_over_high",
-    "rwsem_down_read_slowpath",
-    "down_read",
-    "lock_mm_and_find_vma",
-    "schedule",
-];
-
-fn request(time: u64, of: model::ThreadId, step: BlockStep) -> SidebandEvent {
-    let device = model::Device::new(259, 1);
-    let request = Request { device, name: None, sector: 8, sectors: 8, letters: "R".into() };
-    record(time, 0, of, Side::Begin, EventKind::Block { step, request })
-}
-
-fn interrupt(time: u64, side: Side) -> SidebandEvent {
-    record(time, 0, WRITER, side, EventKind::Irq { number: 24, name: Some("nvme0q1".into()) })
-}
-
-/// Memory, locks, a freezer and a server are waited for in state D, too: it is a disk where a request shows it, the
-/// thread's own or one that completed in the interrupt of the wake-up.
-#[test]
-fn state_d_alone_is_no_disk() {
-    let unknown = ("offcpu.other".to_owned(), Certainty::Inferred);
-    let of = |records| {
-        let (cause, certainty, detail) = uninterruptible(&[], records);
-        ((cause, certainty), detail)
-    };
-    let (cause, detail) = of(vec![waking(300, WRITER)]);
-    assert_eq!((cause, detail.contains("state D")), (unknown.clone(), true), "{detail}");
-    let read = call(90, WORKER, 0, 7, Side::Begin);
-    assert_eq!(of(vec![read.clone(), waking(300, WRITER)]).0, unknown);
-    // futex() sleeps so that signals wake it: in state D the thread waits for something else there.
-    assert_eq!(of(vec![call(90, WORKER, 202, 0xbeef, Side::Begin), waking(300, WRITER)]).0, unknown);
-    let disk = ("offcpu.block-io".to_owned(), Certainty::Measured);
-    let own = vec![
-        request(95, WORKER, BlockStep::Issue),
-        request(290, IDLE, BlockStep::Complete),
-        waking(300, IDLE),
-    ];
-    assert_eq!(of(own).0, disk);
-    let others = |complete| {
-        vec![
-            request(95, WRITER, BlockStep::Issue),
-            interrupt(280, Side::Begin),
-            request(complete, IDLE, BlockStep::Complete),
-            waking(300, IDLE),
-            interrupt(310, Side::End),
-        ]
-    };
-    assert_eq!(of(others(290)).0, disk);
-    assert_eq!(of(others(270)).0, unknown, "completed before that interrupt");
-}
-
-#[test]
-fn the_path_shows_what_state_d_is_for() {
-    for (path, cause, what) in [
-        (
-            &["schedule", "rwsem_down_read_slowpath", "down_read", "lock_mm_and_find_vma"][..],
-            "offcpu.lock",
-            "mmap_lock",
-        ),
-        (&["schedule", "__mem_cgroup_handle_over_high"], "offcpu.other", "memory.high"),
-        (&["io_schedule_timeout", "balance_dirty_pages"], "offcpu.other", "dirty pages"),
-        (&["io_schedule", "folio_wait_bit_common"], "offcpu.block-io", ""),
-    ] {
-        let (found, certainty, detail) = uninterruptible(path, vec![waking(300, WRITER)]);
-        assert_eq!((found.as_str(), certainty), (cause, Certainty::Decoded), "{path:?}");
-        assert!(detail.contains(what), "{path:?}: {detail}");
-    }
-    // A request of its own that completes in between does not make a disk of another wait.
-    let records = vec![
-        request(95, WORKER, BlockStep::Issue),
-        request(200, IDLE, BlockStep::Complete),
-        waking(300, WRITER),
-    ];
-    assert_eq!(uninterruptible(&["io_schedule_timeout", "balance_dirty_pages"], records).0, "offcpu.other");
-}
-
-/// The same path, ended by a timer and no request.
-#[test]
-fn a_wait_that_a_timer_ends_is_no_disks() {
-    let timer = |time, side| record(time, 0, IDLE, side, EventKind::Vector { name: "local_timer".into() });
-    let records = vec![timer(290, Side::Begin), waking(300, IDLE), timer(310, Side::End)];
-    let (cause, certainty, detail) = uninterruptible(&["io_schedule_timeout"], records);
-    assert_eq!((cause.as_str(), certainty), ("offcpu.other", Certainty::Inferred), "{detail}");
 }
 
 /// The interval begins when the thread has long been asleep: the call is found where it went to sleep.

@@ -112,7 +112,7 @@ fn who_comes_back_to_its_cpu_was_not_moved() {
 }
 
 /// The worker sleeps on CPU 0, is woken there at 200 by the writer on CPU 2, which first places it (from CPU 3, where it
-/// had been, to CPU 0), and waits there behind another thread until CPU 1 pulls it at 100,300; it runs there at 100,500.
+/// had been, to CPU 0), and waits there for another thread to leave until CPU 1 pulls it at 100,300; it runs there at 100,500.
 #[test]
 fn a_woken_thread_that_is_moved_waits_on_two_run_queues() {
     let table = Table::new(&[], &["work"]);

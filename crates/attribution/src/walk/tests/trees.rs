@@ -1,0 +1,171 @@
+//! The tree of user calls where no return shows the way: tail calls, exceptions, signals, callers that are not known at first.
+
+use model::TscRange;
+
+use super::*;
+use crate::walk::roots;
+
+const NAMES: &[&str] =
+    &["loop", "work", "outer", "inner", "throw", "unwinder", "on_signal", "restorer", "handler", "other"];
+
+fn table() -> Table {
+    Table::new(KERNEL, NAMES)
+}
+
+/// The path to each run of `function`, innermost first.
+fn paths<'a>(activity: &'a Activity, function: &'a str) -> Vec<String> {
+    let of = activity.runs.iter().filter(|run| run.function.as_deref() == Some(function));
+    of.map(|run| activity.code.path(run.node)).collect()
+}
+
+/// `outer` goes on in `inner` by a jump, which returns to `work`.
+#[test]
+fn a_tail_call_is_a_call() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::Call)
+        .block(20, "outer", 0, BlockEnd::Jump)
+        .block(30, "inner", 0, BlockEnd::Call)
+        .block(40, "other", 0, BlockEnd::Return)
+        .block(50, "inner", Script::BEHIND, BlockEnd::Return)
+        .block(60, "work", Script::BEHIND, BlockEnd::Call)
+        .block(70, "other", 0, BlockEnd::Return);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(paths(&activity, "inner"), ["inner < outer < work", "inner < outer < work"]);
+    assert_eq!(paths(&activity, "other"), ["other < inner < outer", "other < work"]);
+}
+
+/// Two functions that take turns by jumps: neither is below the other's last turn.
+#[test]
+fn functions_that_take_turns_do_not_grow() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(10, "work", 0, BlockEnd::Call);
+    for turn in 0..100 {
+        script.block(20 + turn * 20, "outer", 0, BlockEnd::Jump).block(
+            30 + turn * 20,
+            "inner",
+            0,
+            BlockEnd::Jump,
+        );
+    }
+    let activity = walk(&table, &script, 5000);
+    assert!(paths(&activity, "inner").iter().all(|path| path == "inner < outer < work"));
+    assert!(paths(&activity, "outer").iter().all(|path| path == "outer < work"));
+}
+
+/// `throw` is called by `inner`, which `outer` called; the unwinder jumps to `outer`'s landing pad.
+#[test]
+fn an_exception_cuts_the_stack() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::Call)
+        .block(20, "outer", 0, BlockEnd::Call)
+        .block(30, "inner", 0, BlockEnd::Call)
+        .block(40, "throw", 0, BlockEnd::Call)
+        .block(50, "unwinder", 0, BlockEnd::Jump)
+        .block(60, "outer", 0x40, BlockEnd::Call)
+        .block(70, "handler", 0, BlockEnd::Return)
+        .block(80, "outer", 0x50, BlockEnd::Return)
+        .block(90, "work", Script::BEHIND, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(paths(&activity, "throw"), ["throw < inner < outer"]);
+    assert_eq!(paths(&activity, "handler"), ["handler < outer < work"]);
+    assert_eq!(paths(&activity, "outer"), ["outer < work", "outer < work", "outer < work"]);
+    assert_eq!(paths(&activity, "work"), ["work", "work"]);
+}
+
+/// `longjmp` goes by a return that no call matches.
+#[test]
+fn a_long_jump_cuts_the_stack() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::Call)
+        .block(20, "outer", 0, BlockEnd::Call)
+        .block(30, "inner", 0, BlockEnd::Return)
+        .block(40, "work", 0x80, BlockEnd::Call)
+        .block(50, "other", 0, BlockEnd::Return);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(paths(&activity, "other"), ["other < work"]);
+}
+
+/// An interrupt in `outer`; the kernel resumes the thread in a signal's handler, and then where it was interrupted.
+#[test]
+fn a_handler_stands_below_the_signal() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::Call)
+        .block(20, "outer", 0, BlockEnd::FallThrough)
+        .interrupt_of(30, "outer", 0x20, "asm_sysvec_apic_timer_interrupt")
+        .block(30, "asm_sysvec_apic_timer_interrupt", 0, BlockEnd::FarReturn)
+        .block(40, "on_signal", 0, BlockEnd::Call)
+        .block(50, "inner", 0, BlockEnd::Return)
+        .block(60, "on_signal", Script::BEHIND, BlockEnd::Return)
+        .block(70, "restorer", 0, BlockEnd::FarCall)
+        .block(80, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(90, "outer", 0x20, BlockEnd::Call)
+        .block(95, "other", 0, BlockEnd::Return);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(paths(&activity, "inner"), ["inner < on_signal < <signal handler called>"]);
+    assert_eq!(paths(&activity, "outer"), ["outer < work", "outer < work"]);
+    assert_eq!(paths(&activity, "other"), ["other < outer < work"]);
+}
+
+/// A page fault at a function's first instruction resumes there: that is no signal.
+#[test]
+fn a_fault_at_a_first_instruction_is_no_signal() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::Call)
+        .interrupt_of(20, "outer", 0, "asm_exc_page_fault")
+        .block(20, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(30, "outer", 0, BlockEnd::Return);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(paths(&activity, "outer"), ["outer < work"]);
+}
+
+/// The interval begins at 20, in `work`. Where the sync point lies decides whether `loop`'s call is known: the trees are the same.
+#[test]
+fn callers_that_did_not_run_change_no_tree() {
+    let table = table();
+    let walked = |knows_caller: bool| {
+        let mut script = Script::new(&table);
+        if knows_caller {
+            script.block(10, "loop", 0, BlockEnd::Call);
+        }
+        script.block(20, "work", 0, BlockEnd::Call).block(30, "inner", 0, BlockEnd::Return).block(
+            40,
+            "work",
+            Script::BEHIND,
+            BlockEnd::Jump,
+        );
+        let mut activity = walk(&table, &script, 100);
+        roots::settle(&mut activity, TscRange::new(Tsc(20), Tsc(100)));
+        let nodes = activity.runs.iter().filter(|run| run.range.start >= Tsc(20)).map(|run| run.node);
+        (nodes.collect::<Vec<_>>(), paths(&activity, "inner"))
+    };
+    assert_eq!(walked(true), walked(false));
+    assert_eq!(walked(true).1, ["inner < work"]);
+}
+
+/// A function without a known caller returned to `work`: that is its caller.
+#[test]
+fn a_return_shows_the_caller() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(10, "inner", 0x40, BlockEnd::Return).block(20, "work", 0x40, BlockEnd::Call).block(
+        30,
+        "other",
+        0,
+        BlockEnd::Return,
+    );
+    let mut activity = walk(&table, &script, 100);
+    roots::settle(&mut activity, TscRange::new(Tsc(0), Tsc(100)));
+    assert_eq!(paths(&activity, "inner"), ["inner < work"]);
+    assert_eq!(paths(&activity, "other"), ["other < work"]);
+}
