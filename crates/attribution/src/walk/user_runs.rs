@@ -40,7 +40,7 @@ pub(super) struct UserRuns {
 impl UserRuns {
     /// `block` of `function` runs at `moment`.
     pub(super) fn block(&mut self, block: &Block, function: Option<&Function>, moment: Moment) {
-        self.calls.block(block);
+        self.calls.block(block, function);
         if function.is_some_and(|function| is_stub(&function.name)) {
             self.stub = Some((*block, moment));
             return;
