@@ -66,6 +66,9 @@ pub fn attribute(
     Attribution::new(outlier.interval.clone(), segments.finish(outlier))
 }
 
+/// What the edges of an interval cut off is as long as this part of the baselines at most.
+const SHARE_AT_EDGES: u64 = 20;
+
 /// An outlier beside its baselines.
 struct Comparison<'a> {
     outlier: &'a Examined,
@@ -182,9 +185,12 @@ fn evidence_of_asked(asked: &RequestedFrequency) -> Evidence {
 }
 
 /// For nodes that no baseline has, what the baselines spend on the same function in nodes that the outlier lacks: the
-/// same work, called from elsewhere. A node too short to matter is its own twin.
+/// same work, called from elsewhere. A node too short to matter is its own twin; so is what the edges of the interval cut
+/// off, where it is short: the same code may lie on either side of a mark.
 fn twins(outlier: &Examined, own: &Profile, baselines: &Baselines) -> ByAddress<NodeKey, Typical> {
     let mut twins = ByAddress::default();
+    let cut_off = cut_off(outlier, own);
+    let at_edges = baselines.whole.mean.ticks / SHARE_AT_EDGES;
     for (node, used) in own.iter().filter(|(node, _)| !baselines.nodes.contains_key(node)) {
         let Some(function) = outlier.code.nodes.get(node).map(|node| &node.function) else { continue };
         let elsewhere = baselines.names.get(function).into_iter().flatten();
@@ -192,12 +198,24 @@ fn twins(outlier: &Examined, own: &Profile, baselines: &Baselines) -> ByAddress<
             elsewhere.filter(|other| !own.contains_key(other)).filter_map(|other| baselines.nodes.get(other));
         if let Some(twin) = lacked.max_by_key(|typical| typical.mean.ticks) {
             twins.insert(*node, *twin);
-        } else if used.ticks <= SMALLEST.0 {
+        } else if used.ticks <= SMALLEST.0 || (used.ticks <= at_edges && cut_off.contains(node)) {
             let itself = Typical { mean: *used, most_ticks: used.ticks, most_calls: used.calls };
             twins.insert(*node, itself);
         }
     }
     twins
+}
+
+/// The nodes in which the interval began, without a call of them, and in which it ended, with all their time.
+fn cut_off(outlier: &Examined, own: &Profile) -> Vec<NodeKey> {
+    let mut runs =
+        outlier.pieces.iter().filter_map(|piece| Some((outlier.run_of(piece)?.node, piece.range.ticks().0)));
+    let first = runs.next();
+    let last = runs.next_back().or(first);
+    let uses = |node: &NodeKey| own.get(node).copied().unwrap_or_default();
+    let began = first.filter(|(node, _)| uses(node).calls == 0);
+    let ended = last.filter(|&(node, ticks)| uses(&node).ticks == ticks && uses(&node).calls <= 1);
+    began.into_iter().chain(ended).map(|(node, _)| node).collect()
 }
 
 fn deal_out(range: TscRange, budget: &mut Budget) -> Vec<(TscRange, Cause)> {

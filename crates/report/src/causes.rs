@@ -24,7 +24,7 @@ pub struct CauseTotal {
     pub excess_ns: i64,
     /// How many times it occurred in the outlier; an occurrence cut in pieces counts once.
     pub count: u64,
-    /// The weakest certainty among its segments.
+    /// The weakest certainty that a tenth of its time has: a sliver of a boundary does not lower it.
     pub certainty: Certainty,
     /// The particulars that took most of its time, and how many others there are.
     pub detail: String,
@@ -35,7 +35,8 @@ struct Tally {
     duration_ns: u64,
     baselines_ns: u128,
     occurrences: BTreeSet<u64>,
-    certainty: Certainty,
+    /// Time by certainty: of the outlier, else of the baselines.
+    certainties: BTreeMap<Certainty, u64>,
     details: BTreeMap<String, u64>,
 }
 
@@ -69,7 +70,7 @@ fn tally_of<'a>(tallies: &'a mut BTreeMap<String, Tally>, segment: &Segment) -> 
         duration_ns: 0,
         baselines_ns: 0,
         occurrences: BTreeSet::new(),
-        certainty: segment.certainty,
+        certainties: BTreeMap::from([(segment.certainty, 0)]),
         details: BTreeMap::new(),
     })
 }
@@ -79,7 +80,7 @@ fn add_of_outlier(tallies: &mut BTreeMap<String, Tally>, segment: &Segment, time
     let tally = tally_of(tallies, segment);
     tally.duration_ns = tally.duration_ns.saturating_add(duration_ns);
     tally.occurrences.insert(segment.occurrence);
-    tally.certainty = tally.certainty.min(segment.certainty);
+    *tally.certainties.entry(segment.certainty).or_default() += duration_ns;
     if !segment.detail.is_empty() {
         *tally.details.entry(segment.detail.clone()).or_default() += duration_ns;
     }
@@ -93,10 +94,20 @@ impl Tally {
             typical_ns,
             excess_ns: signed_difference(self.duration_ns, typical_ns),
             count: self.occurrences.len() as u64,
-            certainty: self.certainty,
+            certainty: weakest(&self.certainties, self.duration_ns),
             detail: foremost(&self.details, self.duration_ns),
         }
     }
+}
+
+/// The weakest certainty that, with all that are weaker, has a tenth of `whole`.
+fn weakest(certainties: &BTreeMap<Certainty, u64>, whole: u64) -> Certainty {
+    let mut sum = 0u64;
+    let found = certainties.iter().find(|(_, time)| {
+        sum = sum.saturating_add(**time);
+        sum.saturating_mul(10) >= whole
+    });
+    found.map_or(Certainty::Unknown, |(certainty, _)| *certainty)
 }
 
 /// The detail that took most of `whole` (the first by name among equals), and how many more there are. Below half of `whole`

@@ -264,3 +264,28 @@ fn a_segment_is_named_by_where_its_time_passed() {
     assert_eq!(told, [(300, 900, 20, 1)]);
     assert!(examined.code.nodes.values().all(|node| !node.function.contains("@plt")));
 }
+
+/// The end of `insert`, which set the mark, or the beginning of the one that sets the next: the baseline was cut beside it.
+#[test]
+fn code_that_an_edge_cuts_off_is_no_extra_work() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .block(10_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(20_000, "insert", 0x40, BlockEnd::Return)
+        .block(20_400, "work", 0, BlockEnd::Call)
+        .block(30_400, "insert", 0, BlockEnd::Jump)
+        .block(30_800, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(40_000, "insert", 0x40, BlockEnd::Return)
+        .block(44_000, "work", 0, BlockEnd::Jump);
+    let world = world(&table, script.items.clone(), 90_000);
+    let baseline = world.examine(0..10_000);
+    for range in [20_000..30_400, 20_400..30_800] {
+        let attribution = attribute(&world.examine(range), &[&baseline], &table).expect("a partition");
+        assert_eq!(unexpected(&attribution), []);
+    }
+    // What is long is not the mark's.
+    let attribution = attribute(&world.examine(40_000..54_000), &[&baseline], &table).expect("a partition");
+    assert_eq!(unexpected(&attribution)[0].1, 4_000);
+}

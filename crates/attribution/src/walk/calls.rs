@@ -5,6 +5,8 @@
 //! call depth tracking's return thunk calls 16 times (`arch/x86/include/asm/nospec-branch.h`, `lib/retpoline.S`). So
 //! a return is matched with the call whose return address it goes to, and later calls are dropped.
 
+use std::ops::Range;
+
 use crate::walk::call_path::innermost;
 
 /// The longest instruction; a call's return address lies at most this many bytes after its first byte.
@@ -47,6 +49,16 @@ impl CallSites {
         let found = self.sites[from..].iter().rposition(|&site| behind(site));
         if let Some(index) = found {
             self.sites.truncate(from + index);
+        }
+        found.is_some()
+    }
+
+    /// Execution is in the code at `function` again without a return: what was called from there, at last, is over. Whether
+    /// it was called from there at all.
+    pub(crate) fn unwind_to(&mut self, function: &Range<u64>) -> bool {
+        let found = self.sites.iter().rposition(|site| function.contains(site));
+        if let Some(index) = found {
+            self.sites.truncate(index);
         }
         found.is_some()
     }

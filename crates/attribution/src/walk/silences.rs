@@ -23,6 +23,8 @@ pub(super) struct Silences {
     pub(super) user_only: bool,
     /// The current silence.
     open: Option<Silence>,
+    /// Since when the thread is on its CPU without any trace of it.
+    bare_since: Option<Tsc>,
     /// The one in which the thread left its CPU.
     left: Option<Silence>,
     /// Parts of the silence that continues after an absence, until the flow confirms it.
@@ -81,8 +83,19 @@ impl Silences {
         self.left = self.open.clone().filter(|silence| self.user_only && !silence.why.is_loss());
     }
 
+    /// The thread comes onto its CPU by a switch at `at`: so it was recorded then, though without any trace.
+    pub(super) fn scheduled(&mut self, at: Tsc) {
+        self.bare_since = Some(at).filter(|_| self.user_only);
+    }
+
+    /// Its trace begins: since when it was on its CPU without, where no silence shows it.
+    pub(super) fn begin_trace(&mut self) -> Option<Tsc> {
+        self.bare_since.take().filter(|_| self.open.is_none())
+    }
+
     /// The thread is back at `at`, on `cpu`, in the silence in which it left if the flow confirms that.
     pub(super) fn come_back(&mut self, cpu: Option<Cpu>, at: Tsc) {
+        self.bare_since = None;
         let Some(left) = self.left.take() else { return };
         self.open = Some(Silence { range: TscRange::new(at, at), cpu, uncertainty: Ticks(0), ..left });
         self.carried.get_or_insert_default();

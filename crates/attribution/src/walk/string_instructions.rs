@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use iced_x86::{Code, Decoder, DecoderOptions, Instruction};
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 use model::{Pid, Ticks, Tsc, TscRange};
 use pt::{Block, TimeBounds};
 
@@ -24,6 +24,9 @@ pub(super) const SHORTEST: Ticks = Ticks(300);
 
 /// More blocks than a long step can hold: so many retire in it only where it is no such step.
 const MOST_BLOCKS: usize = 64;
+
+/// Ticks for one element: a line from memory, and a walk of page tables.
+const COSTLIEST_ELEMENT: u64 = 1_000;
 
 /// The longest block whose code is read, in bytes.
 const LONGEST_BLOCK: u64 = 2048;
@@ -86,8 +89,11 @@ impl StringInstruction {
 pub(super) struct StringInstructions {
     /// Blocks that began between the same two times.
     waiting: Vec<Block>,
-    known: HashMap<(Pid, u64, u64), Option<&'static str>>,
+    known: Known,
 }
+
+/// By process and block: the last repeated string instruction, and how many elements it has, where the code says so.
+type Known = HashMap<(Pid, u64, u64), Option<(&'static str, Option<u64>)>>;
 
 impl StringInstructions {
     /// Takes `block`, which comes next; `false` where those that wait have to leave first.
@@ -134,8 +140,12 @@ impl StringInstructions {
         }
         let mut within = self.waiting.iter().enumerate().rev().filter(|(_, block)| is_within(block));
         let known = &mut self.known;
-        let (holder, name) =
-            within.find_map(|(index, block)| Some((index, string_of(block, known, functions)?)))?;
+        let (holder, name) = within.find_map(|(index, block)| {
+            let (name, count) = string_of(block, known, functions)?;
+            // One that sets ten words to zero is not what took a long time.
+            let may_last = count.is_none_or(|count| step.0 <= count.saturating_mul(COSTLIEST_ELEMENT));
+            may_last.then_some((index, name))
+        })?;
         for (index, block) in self.waiting.iter_mut().enumerate().filter(|(_, block)| is_within(block)) {
             let at = if index <= holder { from } else { until };
             block.time = TimeBounds::between(at, at);
@@ -159,12 +169,12 @@ fn is_ahead(block: &Block, from: Tsc) -> bool {
     block.time.likely > from && block.time.not_before <= from
 }
 
-/// The last repeated string instruction of `block`.
+/// The last repeated string instruction of `block`, and its number of elements, where a number is in the code.
 fn string_of(
     block: &Block,
-    known: &mut HashMap<(Pid, u64, u64), Option<&'static str>>,
+    known: &mut Known,
     functions: &dyn Functions,
-) -> Option<&'static str> {
+) -> Option<(&'static str, Option<u64>)> {
     let size = block.end_ip.checked_sub(block.ip).filter(|&size| size <= LONGEST_BLOCK)?;
     let pid = block.thread.map_or(Pid::KERNEL, |thread| thread.pid);
     *known.entry((pid, block.ip, block.end_ip)).or_insert_with(|| {
@@ -172,9 +182,15 @@ fn string_of(
         let read = functions.code_at(pid, block.ip, block.time.likely, &mut code);
         let code = code.get(..read).unwrap_or_default();
         let mut decoder = Decoder::with_ip(u32::from(block.bits), code, block.ip, DecoderOptions::NONE);
-        let mut found = None;
+        let (mut found, mut count) = (None, None);
         while decoder.can_decode() && decoder.ip() <= block.end_ip {
-            found = name_of(&decoder.decode()).or(found);
+            let instruction = decoder.decode();
+            if let Some(name) = name_of(&instruction) {
+                found = Some((name, count));
+            } else if instruction.op0_register().full_register() == Register::RCX {
+                let is_number = instruction.mnemonic() == Mnemonic::Mov;
+                count = instruction.try_immediate(1).ok().filter(|_| is_number);
+            }
         }
         found
     })

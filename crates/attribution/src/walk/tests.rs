@@ -1,5 +1,6 @@
 //! Scripted flows, with frames and runs worked out by hand.
 
+mod call_tree;
 mod entries;
 mod silences;
 mod spins;

@@ -1,35 +1,39 @@
 //! Which calls of user code have not returned, as far back as the flow shows.
 //!
 //! Input: the blocks of user code in order. As for the kernel, returns are matched with the calls whose return
-//! address they go to, so `longjmp` and exceptions only leave calls open until an outer one returns.
+//! address they go to.
+//!
+//! | how execution comes into the middle of a function | what is open then |
+//! | --- | --- |
+//! | by a return or jump from another one, and it had called (`longjmp`, the landing pad of an exception) | what was open when it called |
+//! | by a return, and it had not called (`swapcontext`), or from a function that changes stacks (`runtime.gogo`) | nothing is known: it is another stack |
+//! | by another jump (parts of one function under several names) | the same as before |
 
 use pt::{Block, BlockEnd};
 
 use super::calls::CallSites;
+use crate::inputs::functions::Function;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct UserCalls {
     calls: CallSites,
     returning: bool,
+    /// The function of the last block, and whether it changes stacks.
+    from: Option<(u64, bool)>,
     last: Option<Block>,
     /// The instruction that an interrupt or exception hit after it: it has not retired.
     hit: Option<u64>,
 }
 
 impl UserCalls {
-    /// Execution reaches `ip`; whether that follows from the calls: not if a return went to no known one.
-    pub(crate) fn reach(&mut self, ip: u64) -> bool {
-        !std::mem::take(&mut self.returning) || self.calls.return_to(ip)
-    }
-
-    /// The calls from number `depth` on are over, without a return.
-    pub(crate) fn cut_to(&mut self, depth: usize) {
-        self.calls.cut_to(depth);
-    }
-
-    /// The block that begins where execution was reached has run.
-    pub(crate) fn pass(&mut self, block: &Block) {
+    /// The next block of user code, in `function`.
+    pub(crate) fn block(&mut self, block: &Block, function: Option<&Function>) {
+        let returned = std::mem::take(&mut self.returning);
+        if !(returned && self.calls.return_to(block.ip)) {
+            self.see_other_ways(block, function, returned);
+        }
+        self.from = function.map(|function| (function.start, changes_stacks(&function.name)));
         match block.end {
             BlockEnd::Call => self.calls.call(block.end_ip),
             BlockEnd::Return => self.returning = true,
@@ -37,6 +41,32 @@ impl UserCalls {
         }
         self.last = Some(*block);
         self.hit = None;
+    }
+
+    /// `block` was not reached by a return to where it was called from: it may be in the middle of another function.
+    fn see_other_ways(&mut self, block: &Block, function: Option<&Function>, returned: bool) {
+        let Some((start, changes_stacks)) = self.from else { return };
+        let jumped = self.last.is_some_and(|last| last.end == BlockEnd::Jump);
+        let Some(function) =
+            function.filter(|function| function.start != start && function.start != block.ip)
+        else {
+            return;
+        };
+        let had_called = !changes_stacks && (returned || jumped) && self.calls.unwind_to(&function.range);
+        if changes_stacks || (returned && !had_called) {
+            self.calls.cut_to(0);
+        }
+    }
+
+    /// Whether a return to `ip` ends one of the open calls.
+    pub(crate) fn expects(&self, ip: u64) -> bool {
+        self.calls.clone().return_to(ip)
+    }
+
+    /// The calls from number `depth` on are over, without a return.
+    pub(crate) fn cut_to(&mut self, depth: usize) {
+        self.calls.cut_to(depth);
+        (self.returning, self.from) = (false, None);
     }
 
     /// An interrupt or exception hits the instruction at `ip`.
@@ -67,6 +97,15 @@ impl UserCalls {
     }
 }
 
+/// Functions that go on another stack by a jump (Go's `runtime/asm_amd64.s`, Boost.Context, the C library).
+fn changes_stacks(function: &str) -> bool {
+    let name = function.trim_end_matches(".abi0");
+    matches!(
+        name,
+        "runtime.gogo" | "gogo" | "jump_fcontext" | "ontop_fcontext" | "setcontext" | "__start_context"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use model::Tsc;
@@ -90,8 +129,7 @@ mod tests {
             (0x3000, BlockEnd::Return),
             (0x2010, BlockEnd::FarCall),
         ] {
-            calls.reach(ip);
-            calls.pass(&block(ip, end));
+            calls.block(&block(ip, end), None);
         }
         assert_eq!(calls.sites().collect::<Vec<_>>(), [0x100b, 0x201b]);
         // A page fault is at the instruction that faults.

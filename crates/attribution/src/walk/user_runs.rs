@@ -56,13 +56,10 @@ impl UserRuns {
     /// `block` of `function` runs at `moment`.
     pub(super) fn block(&mut self, block: &Block, function: Option<&Function>, moment: Moment) {
         self.follow_signal(block.ip, function);
+        self.land(block.ip, function);
         let was_outermost = self.callers.is_empty();
         let before = self.callers.len();
-        let follows = self.calls.reach(block.ip);
-        if !follows || self.last_end == Some(BlockEnd::Jump) {
-            self.unwind(block.ip, function);
-        }
-        self.calls.pass(block);
+        self.calls.block(block, function);
         if function.is_some_and(|function| is_stub(&function.name)) {
             self.stub = Some((*block, moment));
             return;
@@ -99,19 +96,21 @@ impl UserRuns {
         self.resumes_at = calls_kernel.then(|| block.end_ip.wrapping_add(SYSCALL_LENGTH));
     }
 
-    /// Execution comes into the middle of a function that made one of the open calls, and no return brought it there: the stack was
-    /// unwound, by an exception (its landing pad may be in a part of the function that the compiler split off) or by `longjmp`.
-    fn unwind(&mut self, ip: u64, function: Option<&Function>) {
-        let (Some(function), Some((_, start, last))) = (function, self.last) else { return };
+    /// An exception may be caught in a part that the compiler split off its function, which made one of the open calls.
+    fn land(&mut self, ip: u64, function: Option<&Function>) {
+        let (Some(function), Some((_, _, last))) = (function, self.last) else { return };
         let whole = whole_name(&function.name);
-        let begins = ip == function.start && whole.len() == function.name.len();
-        let is = |node: &NodeKey| self.code.nodes.get(node).is_some_and(|node| *node.function == *whole);
-        if begins || start == function.start || is(&last) {
+        let is = |node: &NodeKey| self.code.nodes.get(node).is_some_and(|node| node.function == whole);
+        let came_otherwise = match self.last_end {
+            Some(BlockEnd::Jump) => true,
+            Some(BlockEnd::Return) => !self.calls.expects(ip),
+            _ => false,
+        };
+        if whole.len() == function.name.len() || !came_otherwise || is(&last) {
             return;
         }
         if let Some(frame) = self.callers.iter().rposition(is) {
             self.calls.cut_to(frame);
-            self.callers.truncate(frame);
         }
     }
 

@@ -96,6 +96,7 @@ impl<'a> Walker<'a> {
 
     /// The thread has come onto its CPU by a switch, at `at`.
     pub(crate) fn scheduled(&mut self, at: Tsc) {
+        self.silences.scheduled(at);
         self.stack.scheduled(at);
     }
 
@@ -188,6 +189,7 @@ impl<'a> Walker<'a> {
         let at = self.advance(&block.time, block.aux_offset);
         self.clock.retired += u64::from(block.instructions);
         self.entries.enabled = None;
+        self.silences.begin_trace();
         self.silences.refute();
         if self.silences.ends_at(at) {
             self.end_silence(at, false);
@@ -286,6 +288,7 @@ impl<'a> Walker<'a> {
             EventKind::EventData { kind: EVD_FAULT_ADDRESS, payload } => self.entries.address = Some(payload),
             EventKind::Overflow { .. } => self.lose(at, Why::Overflow, event.aux_offset),
             EventKind::Disabled { .. } | EventKind::TraceStop => {
+                self.silences.begin_trace();
                 self.stand_between();
                 self.silences.confirm();
                 let off = self.entries.turn_off();
@@ -293,6 +296,9 @@ impl<'a> Walker<'a> {
             }
             EventKind::Enabled { resumed, ip } => {
                 self.silences.confirm();
+                if let Some(since) = self.silences.begin_trace().filter(|&since| since < at) {
+                    self.begin_silence(since, Why::Off, Off::default(), event.aux_offset);
+                }
                 self.end_silence(at, resumed);
                 let moment = self.clock.moment(event.aux_offset);
                 self.entries.enabled = Some(Enabled { moment, ip, thread: event.thread });
@@ -366,6 +372,7 @@ impl<'a> Walker<'a> {
     /// The flow is unknown from `at` on. Open work may end in between, and the place where execution resumes does not
     /// show it.
     fn lose(&mut self, at: Tsc, why: Why, aux_offset: u64) {
+        self.silences.begin_trace();
         self.silences.refute();
         self.close_run(at);
         self.begin_silence(at, why, Off::default(), aux_offset);

@@ -50,12 +50,22 @@ fn counts_happenings_not_pieces() {
     assert_eq!(totals[0].cause, "kernel.page-fault.minor");
 }
 
-/// Occurrence 0 is inferred and the others measured: the weaker one counts, in either order.
+/// Occurrence 0 is inferred and the others measured: the weaker one counts where it has a tenth of the time, in either order.
 #[test]
-fn a_total_is_as_certain_as_its_weakest_segment() {
+fn a_total_is_as_certain_as_its_weakest_part() {
     for pieces in [[(5, 1, 1), (7, 1, 0)], [(5, 1, 0), (7, 1, 1)]] {
         let (totals, _) = cause_totals::<Attribution>(&attribution(0, &pieces), &[], Timebase::Ticks);
         assert_eq!(totals[0].certainty, Certainty::Inferred);
+    }
+}
+
+/// A sliver does not lower the certainty of a cause; a tenth of its time does.
+#[test]
+fn certainty_is_weighed_by_time() {
+    for (inferred, expected) in [(9, Certainty::Measured), (10, Certainty::Inferred)] {
+        let pieces = [(inferred, 1, 0), (100 - inferred, 1, 1)];
+        let (totals, _) = cause_totals::<Attribution>(&attribution(0, &pieces), &[], Timebase::Ticks);
+        assert_eq!(totals[0].certainty, expected);
     }
 }
 

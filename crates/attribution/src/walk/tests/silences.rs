@@ -207,3 +207,38 @@ fn a_silence_goes_on_behind_an_absence() {
         silences.iter().map(|gap| (gap.began.0, gap.range.start.0, gap.range.stop.0)).collect();
     assert_eq!(told, [(100, 100, 400), (100, 600, 1000)]);
 }
+
+/// Only user code is traced. The thread comes onto its CPU at 2,000 from a wait that began before the flow, and its user code
+/// runs from 2,300 on: up to then the kernel ran.
+#[test]
+fn the_way_from_a_switch_to_user_code_is_untraced_and_not_lost() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.event(2_300, EventKind::Enabled { ip: 0x1020, resumed: false }).block(
+        2_300,
+        "work",
+        0x20,
+        BlockEnd::Jump,
+    );
+    let silences = |user_only: bool, by_switch: bool| {
+        let mut walker = Walker::new(&table, STALL);
+        if user_only {
+            walker.traces_user_code_only();
+        }
+        walker.switch_in(Some(Cpu(0)), Tsc(2_000));
+        if by_switch {
+            walker.scheduled(Tsc(2_000));
+        }
+        script.items.iter().for_each(|item| walker.item(item));
+        walker.switch_out(Tsc(3_000));
+        let silences = walker.finish(Tsc(3_000)).silences;
+        silences
+            .iter()
+            .map(|gap| (gap.range.start.0, gap.range.stop.0, gap.why.is_loss()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(silences(true, true), [(2_000, 2_300, false)]);
+    // The kernel is traced; the trace may begin there.
+    assert_eq!(silences(false, true), []);
+    assert_eq!(silences(true, false), []);
+}

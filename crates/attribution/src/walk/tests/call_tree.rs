@@ -1,0 +1,213 @@
+//! The call tree of user code, with flows worked out by hand: who called whom, and how often.
+
+use std::collections::BTreeMap;
+
+use pt::BlockEnd;
+
+use super::walk;
+use crate::testing::script::{Script, Table};
+use crate::walk::activity::Activity;
+
+const USER: &[&str] = &[
+    "main",
+    "parse",
+    "fail",
+    "longjmp",
+    "catch",
+    "resume",
+    "swapcontext",
+    "runtime.gogo",
+    "memmove",
+    "step",
+];
+
+fn table() -> Table {
+    Table::new(&["entry_SYSCALL_64", "asm_exc_page_fault"], USER)
+}
+
+/// Calls by the path of the function, those that ran without a call too.
+fn tree(activity: &Activity) -> BTreeMap<String, u64> {
+    let mut calls = BTreeMap::new();
+    for run in &activity.runs {
+        *calls.entry(activity.code.path(run.node)).or_default() += run.calls;
+    }
+    calls
+}
+
+fn expected(paths: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    paths.iter().map(|&(path, calls)| (path.to_owned(), calls)).collect()
+}
+
+/// All between two time packets: each call counts, though no time passes in it.
+#[test]
+fn calls_without_time_count() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script.block(10, "main", 0x100, BlockEnd::Jump);
+    for _ in 0..5 {
+        script
+            .block(10, "main", 0x20, BlockEnd::Call)
+            .block(10, "parse", 0, BlockEnd::Call)
+            .block(10, "step", 0, BlockEnd::Return)
+            .block(10, "parse", Script::BEHIND, BlockEnd::Return)
+            .block(10, "main", 0x30, BlockEnd::Jump);
+    }
+    script.block(50, "main", 0x60, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 100));
+    assert_eq!(tree, expected(&[("main", 0), ("parse < main", 5), ("step < parse < main", 5)]));
+}
+
+/// `parse` ends in a jump to `step`, which returns to `main`.
+#[test]
+fn a_tail_call_is_a_call() {
+    let table = table();
+    let mut script = Script::new(&table);
+    for at in [10, 110] {
+        script
+            .block(at, "main", 0x20, BlockEnd::Call)
+            .block(at + 10, "parse", 0, BlockEnd::Jump)
+            .block(at + 20, "step", 0, BlockEnd::Return)
+            .block(at + 30, "main", 0x30, BlockEnd::Jump);
+    }
+    let tree = tree(&walk(&table, &script, 200));
+    assert_eq!(tree, expected(&[("main", 0), ("parse < main", 2), ("step < parse < main", 2)]));
+}
+
+/// `main` calls `parse`, that `fail`, that `longjmp`, which jumps into the middle of `main`. What `main` calls then is called by
+/// `main` alone.
+#[test]
+fn longjmp_cuts_the_stack() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "parse", 0, BlockEnd::Call)
+        .block(30, "fail", 0, BlockEnd::Call)
+        .block(40, "longjmp", 0, BlockEnd::Jump)
+        .block(50, "main", 0x80, BlockEnd::Call)
+        .block(60, "step", 0, BlockEnd::Return)
+        .block(70, "main", 0x90, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 100));
+    let paths = [
+        ("main", 0),
+        ("parse < main", 1),
+        ("fail < parse < main", 1),
+        ("longjmp < fail < parse", 1),
+        ("step < main", 1),
+    ];
+    assert_eq!(tree, expected(&paths));
+}
+
+/// The unwinder returns to a landing pad in the middle of `parse`, which then returns to `main`.
+#[test]
+fn an_exception_cuts_the_stack_where_it_is_caught() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "parse", 0, BlockEnd::Call)
+        .block(30, "fail", 0, BlockEnd::Call)
+        .block(40, "resume", 0, BlockEnd::Return)
+        .block(50, "parse", 0x80, BlockEnd::Call)
+        .block(60, "catch", 0, BlockEnd::Return)
+        .block(70, "parse", 0x90, BlockEnd::Return)
+        .block(80, "main", 0x30, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 100));
+    let paths = [
+        ("main", 0),
+        ("parse < main", 1),
+        ("fail < parse < main", 1),
+        ("resume < fail < parse", 1),
+        ("catch < parse < main", 1),
+    ];
+    assert_eq!(tree, expected(&paths));
+}
+
+/// `main` changes to the stack of a coroutine, which stands in `parse`; that calls `step` and changes back.
+#[test]
+fn a_coroutine_has_a_stack_of_its_own() {
+    let table = table();
+    let mut script = Script::new(&table);
+    for at in [10, 110] {
+        script
+            .block(at, "main", 0x20, BlockEnd::Call)
+            .block(at + 10, "swapcontext", 0, BlockEnd::Return)
+            .block(at + 20, "parse", 0x80, BlockEnd::Call)
+            .block(at + 30, "step", 0, BlockEnd::Return)
+            .block(at + 40, "parse", 0x90, BlockEnd::Call)
+            .block(at + 50, "swapcontext", 0, BlockEnd::Return)
+            .block(at + 60, "main", 0x30, BlockEnd::Jump);
+    }
+    let tree = tree(&walk(&table, &script, 300));
+    let paths = [
+        ("main", 0),
+        ("swapcontext < main", 2),
+        ("parse", 0),
+        ("step < parse", 2),
+        ("swapcontext < parse", 2),
+    ];
+    assert_eq!(tree, expected(&paths));
+}
+
+/// Go's scheduler jumps to where a goroutine stood.
+#[test]
+fn a_goroutine_has_a_stack_of_its_own() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "runtime.gogo", 0, BlockEnd::Jump)
+        .block(30, "parse", 0x80, BlockEnd::Call)
+        .block(40, "step", 0, BlockEnd::Return)
+        .block(50, "parse", 0x90, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 100));
+    assert_eq!(tree, expected(&[("main", 0), ("runtime.gogo < main", 1), ("parse", 0), ("step < parse", 1)]));
+}
+
+/// The C library's variants of `memmove` share code under several names: a jump into the middle of one is no change of stacks.
+#[test]
+fn parts_of_a_function_under_several_names_keep_the_stack() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "parse", 0, BlockEnd::Call)
+        .block(30, "step", 0, BlockEnd::Jump)
+        .block(40, "memmove", 0x40, BlockEnd::Return)
+        .block(50, "parse", Script::BEHIND, BlockEnd::Return)
+        .block(60, "main", 0x30, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 100));
+    let paths = [("main", 0), ("parse < main", 1), ("step < parse < main", 1), ("memmove < parse < main", 0)];
+    assert_eq!(tree, expected(&paths));
+}
+
+/// A signal's handler runs between two instructions of `parse`, and returns to `restore`, whose system call ends it.
+#[test]
+fn a_signals_handler_is_no_part_of_what_it_interrupts() {
+    let table = Table::new(
+        &["asm_exc_page_fault", "entry_SYSCALL_64"],
+        &["main", "parse", "handler", "restore", "step"],
+    );
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "parse", 0, BlockEnd::FallThrough)
+        .interrupt_of(30, "parse", 0x20, "asm_exc_page_fault")
+        .block(30, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(40, "handler", 0, BlockEnd::Call)
+        .block(50, "step", 0, BlockEnd::Return)
+        .block(60, "handler", Script::BEHIND, BlockEnd::Return)
+        .block(70, "restore", 0, BlockEnd::FarCall)
+        .block(80, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(90, "parse", 0x20, BlockEnd::Return)
+        .block(100, "main", 0x30, BlockEnd::Jump);
+    let activity = walk(&table, &script, 200);
+    let ran = |path: &str| -> u64 {
+        let runs = activity.runs.iter().filter(|run| activity.code.path(run.node) == path);
+        runs.map(|run| run.range.ticks().0).sum()
+    };
+    assert_eq!((ran("parse < main"), ran("main")), (10 + 10, 10 + 100));
+    assert_eq!(tree(&activity)["parse < main"], 1);
+    let handlers: Vec<_> = tree(&activity).into_keys().filter(|path| path.starts_with("handler")).collect();
+    assert_eq!(handlers.len(), 1, "{handlers:?}");
+}
