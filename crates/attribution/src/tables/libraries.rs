@@ -148,6 +148,9 @@ pub(crate) fn is_library(name: &str) -> bool {
 
 /// The name as a person says it: without template arguments, parameters, return type and unnamed namespaces.
 pub(crate) fn spoken(function: &str) -> String {
+    if function.starts_with('[') {
+        return function.to_owned();
+    }
     let function = function.replace("(anonymous namespace)::", "");
     let (mut depth, mut name) = (0_usize, String::new());
     for (at, char) in function.char_indices() {
@@ -199,6 +202,7 @@ mod tests {
     fn spoken_names_are_short() {
         for (whole, short) in [
             ("worker", "worker"),
+            ("[no symbol]", "[no symbol]"),
             ("(anonymous namespace)::take_snapshot(unsigned long)", "take_snapshot"),
             ("void std::__introsort_loop<int*, long>(int*, int*, long)", "std::__introsort_loop"),
             ("ledger::book::{closure#0}", "ledger::book::{closure#0}"),

@@ -129,6 +129,8 @@ impl UserRuns {
         let frame = self.code.node(node, Some(&frame));
         self.tails.interrupt(self.callers.len(), (start, node), frame);
         self.interrupted.push(left_at);
+        // It was no jump of the interrupted function's that led here.
+        self.last_end = Some(BlockEnd::FarReturn);
     }
 
     /// A jump from another function to the first instruction of this one is a call that does not come back there. `depths`: calls

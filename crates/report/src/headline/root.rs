@@ -81,11 +81,17 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         "offcpu.runnable" if !story.by.is_empty() => format!("waited for a CPU behind {}", story.by),
         "offcpu.runnable" => "waited for a CPU".to_owned(),
         "hardware.gap" => format!("stood still{}", place("in")),
+        cause if interrupts(cause) => format!("was interrupted ({cause})"),
         "queue.behind" => format!("was busy with {}", story.object),
         cause if cause.starts_with("offcpu.") => waited(segment, unit, depth),
         cause if cause.starts_with("trace.") || cause == "unexplained" => return None,
         cause => format!("spent it in {cause}"),
     })
+}
+
+fn interrupts(cause: &str) -> bool {
+    let kinds = ["kernel.timer", "kernel.irq.", "kernel.softirq.", "kernel.ipi.", "kernel.nmi"];
+    kinds.iter().any(|kind| cause.starts_with(kind))
 }
 
 /// `waited for data in a pipe, woken by source, which ran fetch()`

@@ -77,7 +77,7 @@ fn a_handler_stands_below_the_signal() {
     let mut script = Script::new(&table);
     script
         .block(10, "work", 0, BlockEnd::Call)
-        .block(20, "outer", 0, BlockEnd::FallThrough)
+        .block(20, "outer", 0, BlockEnd::ConditionalBranch)
         .interrupt_of(30, "outer", 0x20, "asm_sysvec_apic_timer_interrupt")
         .block(30, "asm_sysvec_apic_timer_interrupt", 0, BlockEnd::FarReturn)
         .block(40, "on_signal", 0, BlockEnd::Call)
