@@ -2,7 +2,8 @@
 //! other threads of the process run.
 //!
 //! Input: claims of `kernel.ipi.*`, and the records of the other CPUs: `ipi_send_cpu` and `ipi_send_cpumask` name the CPUs
-//! that they go to; `tlb_flush` with the reason "IPI sent" does not, and counts only for threads of the same process.
+//! that they go to; `tlb_flush` with the reason "IPI sent" does not, and counts only for threads of the same process. Without such
+//! records a thread of the process is the likely sender that was in one of the system calls that send it.
 //! Where several threads may have sent it, none is named.
 
 use model::{Cause, Evidence, ThreadId, Ticks, TscRange};
@@ -21,10 +22,16 @@ const ARRIVES: Ticks = Ticks(50_000);
 /// `TLB_REMOTE_SEND_IPI` of `include/linux/mm_types.h`.
 const SENT_FOR_TLB: u64 = 4;
 
+/// System calls after which other CPUs must drop translations, or run a barrier (`mm/`, `kernel/sched/membarrier.c`).
+const CHANGE_MAPPINGS: [&str; 7] =
+    ["madvise", "membarrier", "mprotect", "mremap", "munmap", "pkey_mprotect", "process_madvise"];
+
 /// Adds the senders to the IPIs among `claims`.
 pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Sideband, comms: &dyn Comms) {
     for claim in claims.iter_mut().filter(|claim| matches!(claim.cause, Cause::Ipi(_))) {
-        let Some(sent) = sender_of(claim, stays, sideband) else { continue };
+        let by_record = sender_of(claim, stays, sideband);
+        let likely = if by_record.is_some() { "" } else { "most likely " };
+        let Some(sent) = by_record.or_else(|| caller_of(claim, stays, sideband)) else { continue };
         let Some(thread) = sent.thread else { continue };
         let name = comms.comm(thread, sent.time);
         let tid = format!("tid {}", thread.tid);
@@ -34,9 +41,24 @@ pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Side
             _ => None,
         });
         let cpu = sent.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-        claim.say(&format!("sent by {who}{cpu}{}", call.unwrap_or_default()));
+        claim.say(&format!("{likely}sent by {who}{cpu}{}", call.unwrap_or_default()));
         claim.evidence.push(Evidence::record(sent.offset, sent.cpu, describe(&sent.kind)));
     }
+}
+
+/// The `sys_enter` record of the thread of the same process that was in a call which changes mappings, if only one was.
+fn caller_of<'a>(claim: &Claim, stays: &[Stay], sideband: &'a Sideband) -> Option<&'a SidebandEvent> {
+    let begin = claim.range().start;
+    let own = stay_at(stays, begin).and_then(|stay| stay.thread)?;
+    if !matches!(&claim.cause, Cause::Ipi(what) if what.starts_with("call-function")) {
+        return None;
+    }
+    let mut callers = sideband.calls_at(begin).filter(|call| {
+        let is_other = call.thread.is_some_and(|thread| thread.pid == own.pid && thread.tid != own.tid);
+        let EventKind::Syscall { number, .. } = &call.kind else { return false };
+        is_other && CHANGE_MAPPINGS.contains(&&*syscalls::name(*number))
+    });
+    callers.next().filter(|_| callers.next().is_none())
 }
 
 /// The last record before the claim by which its IPI was sent, where only one thread may have sent it.

@@ -61,3 +61,13 @@ fn what_went_elsewhere_or_may_be_anothers_is_not_named() {
     assert_eq!(told("call_function", two), "");
     assert_eq!(told("reschedule", vec![send(490, WRITER, &[0], false)]), "sent by writer (tid 102) on CPU 1");
 }
+
+/// Without a record of the sending: the only thread of the process that changes mappings then; not one that reads.
+#[test]
+fn a_call_that_changes_mappings_is_the_likely_sender() {
+    let likely = "most likely sent by writer (tid 102) on CPU 1 in madvise()";
+    assert_eq!(told("call_function_single", vec![call(400, WRITER, 28)]), likely);
+    assert_eq!(told("call_function_single", vec![call(400, WRITER, 0)]), "");
+    assert_eq!(told("call_function_single", vec![call(400, STRANGER, 28)]), "");
+    assert_eq!(told("reschedule", vec![call(400, WRITER, 28)]), "");
+}
