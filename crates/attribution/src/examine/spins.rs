@@ -36,7 +36,7 @@ pub(super) fn follow_others(examination: &mut Examination<'_>, claims: &mut [Cla
                 claim.during =
                     examination.below(range, other).map_or_else(Vec::new, |(segments, _)| segments);
                 let name = examination.scene.comms.comm(other, range.start);
-                (claim.story.by, claim.story.role) = (name.to_string(), Role::Beside);
+                (claim.story.by, claim.story.role) = (name.clone(), Role::Beside);
                 format!("{PARTICULAR}during this time {name} (tid {}) ran", other.tid)
             }
             None if examination.scene.tells_switches() => {

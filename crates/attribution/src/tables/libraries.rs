@@ -1,4 +1,4 @@
-//! Functions of libraries and runtimes, by name: what a person means by "in F()" is the program's own code that called them.
+//! Functions of libraries and runtimes, by name: what a person means by "in `F()`" is the program's own code that called them.
 //!
 //! Names are all that a statically linked or stripped program leaves. Sources: the C standard and POSIX (glibc's exported names and
 //! their `__` forms, which C reserves for the implementation), the reserved namespaces of C++ (`std`, `__gnu_cxx`), Rust's `core`, `alloc`
@@ -135,9 +135,10 @@ const NAMES: [&str; 96] = [
 /// Whether the file at `path` is one of the system's libraries, by its place and name; the vDSO is one.
 pub fn is_system_library(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
+    let is_shared = name.contains(".so.") || name.strip_suffix(".so").is_some();
     let system =
         ["/lib", "/usr/lib", "/usr/local/lib", "/nix/store"].iter().any(|place| path.starts_with(place));
-    path == "[vdso]" || (system && (name.contains(".so.") || name.ends_with(".so")))
+    path == "[vdso]" || (system && is_shared)
 }
 
 /// Whether the function with this [`spoken`] name belongs to a library or runtime.

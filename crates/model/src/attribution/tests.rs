@@ -12,7 +12,7 @@ fn segment(start: u64, stop: u64) -> Segment {
         occurrence: 0,
         certainty: Certainty::Unknown,
         detail: String::new(),
-        story: model::Story::default(),
+        story: crate::Story::default(),
         edge_uncertainty: Ticks(0),
         during: Vec::new(),
         evidence: Vec::new(),

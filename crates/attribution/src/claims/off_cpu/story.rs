@@ -58,7 +58,7 @@ pub(super) fn ran_instead(
 
 /// A thread by its name alone; by its number where it has none.
 fn name_of(thread: ThreadId, at: Tsc, context: &Context<'_>) -> String {
-    context.scene.comms.comm(thread, at).to_string()
+    context.scene.comms.comm(thread, at)
 }
 
 fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
