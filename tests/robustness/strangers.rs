@@ -49,7 +49,7 @@ fn a_program_at_its_recorded_place_does_not_serve_for_a_bundle() {
     let chosen = ["-i", "perf.data", "--intervals", "intervals.csv", "--top", "1"];
     let local = stranger.run(&[&["explain"][..], &chosen].concat(), None);
     let text = String::from_utf8_lossy(&local.stdout);
-    assert!(text.contains("user.expected on CPU 0, work"), "the capture finds it: {text}");
+    assert!(text.contains("500 ns in the code of work()"), "the capture finds it: {text}");
     let output = stranger.run(&["explain", "ticket"], None);
     let (text, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("is missing: its code is a gap"), "{said}");

@@ -17,7 +17,12 @@ pub fn headline(outlier: &OutlierReport) -> String {
     escape::for_terminal(&sentence(outlier))
 }
 
-/// The same, not yet escaped for any format.
+/// The headline without its lengths: `waited 135.5 us for a mutex …`, safe for a terminal.
+pub fn reasons(outlier: &OutlierReport) -> String {
+    escape::for_terminal(&clauses(outlier).join("; "))
+}
+
+/// The headline, not yet escaped for any format.
 pub(crate) fn sentence(outlier: &OutlierReport) -> String {
     let unit = outlier.time_unit;
     let duration = units::length(outlier.duration_ns, unit);
@@ -25,6 +30,10 @@ pub(crate) fn sentence(outlier: &OutlierReport) -> String {
         Some(mean) => format!("typical {}", units::length(mean, unit)),
         None => "nothing to compare with".to_owned(),
     };
+    format!("{duration}, {typical}: {}", clauses(outlier).join("; "))
+}
+
+fn clauses(outlier: &OutlierReport) -> Vec<String> {
     let total: u64 =
         outlier.causes.iter().fold(0, |sum, cause| sum.saturating_add(positive(cause.excess_ns)));
     let exceeding = outlier.causes.iter().filter(|cause| cause.excess_ns > 0);
@@ -32,10 +41,7 @@ pub(crate) fn sentence(outlier: &OutlierReport) -> String {
         exceeding.enumerate().filter(|(at, cause)| *at == 0 || positive(cause.excess_ns) > total / 10);
     let clauses: Vec<String> =
         named.take(2).map(|(_, cause)| Clause::of(outlier, cause).to_string()).collect();
-    match &clauses[..] {
-        [] => format!("{duration}, {typical}; no cause took longer than typical"),
-        clauses => format!("{duration}, {typical}: {}", clauses.join("; ")),
-    }
+    if clauses.is_empty() { vec!["no cause took longer than typical".to_owned()] } else { clauses }
 }
 
 fn positive(excess: i64) -> u64 {

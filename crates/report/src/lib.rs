@@ -40,7 +40,7 @@ pub use distribution::{Bin, Lengths, Mode, Modes, Percentiles};
 pub use escape::{for_message, for_terminal};
 pub use export::{export_csv, export_firefox, export_folded, export_perfetto};
 pub use family::{Colour, Family, strip};
-pub use headline::{headline, population};
+pub use headline::{headline, population, reasons};
 pub use hot_code::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};
 pub use html::render_html;
 pub use json::{SCHEMA, render_json, render_stat_json, report_schema, schema_of};

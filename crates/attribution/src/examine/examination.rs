@@ -119,7 +119,11 @@ impl Examination<'_> {
         claims.extend(claims_of_uncovered(followed));
         add_losses(&mut claims, stays, sideband);
         let mut spins: Vec<Claim> = claims_of_spins(&activity.spins).collect();
-        spins::follow_others(self, &mut spins);
+        if self.during.is_open() {
+            let below =
+                |range, thread| self.below(range, thread).map_or_else(Vec::new, |(segments, _)| segments);
+            spins::follow_others(scene, stays, &mut spins, below);
+        }
         claims.extend(spins);
         claims
     }

@@ -4,23 +4,27 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use model::{Cause, Role, ThreadId, Ticks, TscRange};
+use model::{Cause, Role, Segment, ThreadId, Ticks, TscRange};
 
 use super::during::WAITS;
-use super::examination::Examination;
 use crate::claims::claim::Claim;
 use crate::claims::spins::PARTICULAR;
-use crate::threads::stays::stay_at;
+use crate::inputs::scene::Scene;
+use crate::threads::stays::{Stay, stay_at};
 
 /// Shorter loops are not followed: the lock was free soon.
 const SHORTEST_NS: u64 = 1_000;
 
 /// Adds to the longest of the spin-wait loops among `claims` what the other thread of the process did that ran most, or that
 /// none ran.
-pub(super) fn follow_others(examination: &mut Examination<'_>, claims: &mut [Claim]) {
-    let Some(conversion) = examination.scene.conversion.filter(|_| examination.during.is_open()) else {
-        return;
-    };
+/// `below` examines what a thread did during a time.
+pub(super) fn follow_others(
+    scene: &Scene<'_>,
+    stays: &[Stay],
+    claims: &mut [Claim],
+    mut below: impl FnMut(TscRange, ThreadId) -> Vec<Segment>,
+) {
+    let Some(conversion) = scene.conversion else { return };
     let is_long = |claim: &&mut Claim| {
         claim.cause == Cause::UserSpin && conversion.ticks_to_ns(claim.range().ticks()) >= SHORTEST_NS
     };
@@ -28,18 +32,17 @@ pub(super) fn follow_others(examination: &mut Examination<'_>, claims: &mut [Cla
     spins.sort_by_key(|claim| Reverse(claim.range().ticks()));
     for claim in spins.into_iter().take(WAITS) {
         let range = claim.range();
-        let Some(thread) = stay_at(examination.stays, range.start).and_then(|stay| stay.thread) else {
+        let Some(thread) = stay_at(stays, range.start).and_then(|stay| stay.thread) else {
             continue;
         };
-        let told = match others(examination, thread, range).into_iter().max_by_key(|&(_, ticks)| ticks) {
+        let told = match others(scene, thread, range).into_iter().max_by_key(|&(_, ticks)| ticks) {
             Some((other, _)) => {
-                claim.during =
-                    examination.below(range, other).map_or_else(Vec::new, |(segments, _)| segments);
-                let name = examination.scene.comms.comm(other, range.start);
+                claim.during = below(range, other);
+                let name = scene.comms.comm(other, range.start);
                 (claim.story.by, claim.story.role) = (name.clone(), Role::Beside);
                 format!("{PARTICULAR}during this time {name} (tid {}) ran", other.tid)
             }
-            None if examination.scene.tells_switches() => {
+            None if scene.tells_switches() => {
                 format!("{PARTICULAR}during this time no other thread of its process ran")
             }
             None => continue,
@@ -49,9 +52,9 @@ pub(super) fn follow_others(examination: &mut Examination<'_>, claims: &mut [Cla
 }
 
 /// The other threads of the process that ran during `range`, and for how long.
-fn others(examination: &Examination<'_>, thread: ThreadId, range: TscRange) -> BTreeMap<ThreadId, Ticks> {
+fn others(scene: &Scene<'_>, thread: ThreadId, range: TscRange) -> BTreeMap<ThreadId, Ticks> {
     let mut found = BTreeMap::new();
-    let (schedule, Some(conversion)) = (examination.scene.schedule, examination.scene.conversion) else {
+    let (schedule, Some(conversion)) = (scene.schedule, scene.conversion) else {
         return found;
     };
     let (start, stop) = (conversion.to_perf_time(range.start), conversion.to_perf_time(range.stop));

@@ -1,7 +1,7 @@
 //! The table of intervals: figures to the right, the verdict last, where it is known by now.
 
 use ratatui::text::{Line, Span};
-use report::{TimeUnit, headline, length};
+use report::{TimeUnit, length, reasons};
 
 use super::intervals::{Column, IntervalsPage};
 use super::overview::Row;
@@ -87,15 +87,10 @@ pub(crate) fn line(view: &View, page: &IntervalsPage, row: &Row, columns: u16) -
     let used = report::cells::width(&figures);
     let room = usize::from(columns).saturating_sub(used);
     let why = match view.explained(row.index) {
-        Some(explained) => Span::styled(fitting(&cause_of(&headline(&explained.outlier)), room), bold()),
+        Some(explained) => Span::styled(fitting(&reasons(&explained.outlier), room), bold()),
         None => Span::styled(fitting("·", room), dim()),
     };
     Line::from(vec![Span::raw(figures), why])
-}
-
-/// The headline without its lengths, which have columns of their own.
-fn cause_of(headline: &str) -> String {
-    headline.split_once("; ").map_or(headline, |(_, cause)| cause).to_owned()
 }
 
 /// `45.7`: how many medians long.

@@ -163,6 +163,7 @@ fn cause(cause: &str, duration_ns: u64, typical_ns: u64, detail: &str) -> CauseT
 pub(in crate::tui) fn explained() -> Explained {
     let by = format!("by {HOSTILE} (tid 122)");
     let mut wait = segment(53_500, 1_095_800, "offcpu.preempted", &by);
+    (wait.story.by, wait.story.role) = (HOSTILE.to_owned(), model::Role::Runner);
     let of_other = |segment| SegmentReport { tid: Some(122), cpu: Some(0), ..segment };
     wait.during = vec![
         of_other(segment(53_500, 1_000_000, "user.expected", "sort")),

@@ -20,6 +20,8 @@ pub(super) struct Clause<'a> {
     /// The particulars that most of its time shares.
     detail: &'a str,
     root: Option<String>,
+    /// Whether there is a typical time.
+    compared: bool,
 }
 
 impl<'a> Clause<'a> {
@@ -44,6 +46,7 @@ impl<'a> Clause<'a> {
             time: format!("{}{more}", units::length(ns, outlier.time_unit)),
             foremost,
             detail: shared.map_or("", |(detail, _)| detail),
+            compared: outlier.baseline_mean_ns.is_some(),
             root: foremost.and_then(|segment| root::of(&segment.during, outlier.time_unit, DEEPEST)),
         }
     }
@@ -140,6 +143,7 @@ impl<'a> Clause<'a> {
             "slower.frequency" => write!(f, "{time} slower at a lower frequency{}", self.particulars()),
             "slower.front-end" => write!(f, "{time} slower in the front end{}", self.particulars()),
             "slower.other" => write!(f, "{time} slower in the same code{}", self.particulars()),
+            _ if !self.compared => write!(f, "{time} in the code{}", self.place("of")),
             _ => write!(f, "{time} longer in the usual code{}", self.place("of")),
         }
     }

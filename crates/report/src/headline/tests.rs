@@ -101,7 +101,7 @@ fn counts_instead_of_naming_one_of_many() {
 #[test]
 fn says_when_there_is_nothing_to_say() {
     let mut report = outlier(vec![cause("user.expected", -5, "")], Vec::new());
-    assert_eq!(headline(&report), "412.3 us, typical 16.3 us; no cause took longer than typical");
+    assert_eq!(headline(&report), "412.3 us, typical 16.3 us: no cause took longer than typical");
     report.baseline_mean_ns = None;
     report.causes = vec![cause("trace.loss", 412_300, "")];
     assert_eq!(headline(&report), "412.3 us, nothing to compare with: 412.3 us of trace lost");
