@@ -1,7 +1,7 @@
 //! The same tree for the same code, wherever the flow begins.
 //!
 //! How many callers of an interval's first function are known depends on where the last sync point lies, and two intervals with the same
-//! code would have different trees. So the tree begins with the outermost function that ran itself in the interval; and a function that
+//! code would have different trees. So the tree begins with the outermost function that ran itself in the interval, and not with one that went on in another by a jump; and a function that
 //! returned to an unknown caller is called by what it returned to.
 
 use std::collections::HashSet;
@@ -73,6 +73,10 @@ impl Settled<'_> {
             at = self.code.caller(at, known);
         }
         chain.truncate(upto.max(1));
+        // What the outermost one jumped to may as well have been reached before the flow begins.
+        while chain.len() > 1 && chain[chain.len() - 2].jumped {
+            chain.pop();
+        }
         chain
     }
 }

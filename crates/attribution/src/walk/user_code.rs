@@ -34,6 +34,8 @@ pub(crate) struct Node {
     pub(crate) start: u64,
     /// Whether its file is one of the system's libraries.
     pub(crate) library: bool,
+    /// Whether the function above went on in it by a jump.
+    pub(crate) jumped: bool,
     /// The runtime of the garbage collector that contains or calls it.
     pub(crate) collector: Option<&'static str>,
 }
@@ -65,6 +67,11 @@ pub(crate) struct UserCode {
 impl UserCode {
     /// `function` runs, called by `parent`.
     pub(crate) fn node(&mut self, parent: NodeKey, function: Option<&Function>) -> NodeKey {
+        self.node_by(parent, function, false)
+    }
+
+    /// The same; `jumped`: by a jump.
+    pub(crate) fn node_by(&mut self, parent: NodeKey, function: Option<&Function>, jumped: bool) -> NodeKey {
         let name = function.map_or_else(|| Arc::from(NO_SYMBOL), |function| whole_name(&function.name));
         let collector = runtime_of(&name);
         let start = function.map_or(0, |function| function.start);
@@ -72,7 +79,7 @@ impl UserCode {
         UserCode::add_node(
             &mut self.nodes,
             parent,
-            Node { parent, function: name, start, library, collector },
+            Node { parent, function: name, start, library, jumped, collector },
         )
     }
 

@@ -37,8 +37,9 @@ pub(super) struct UserRuns {
     interrupted: Vec<u64>,
     /// Caller, function and node of the last block.
     last: Option<(NodeKey, u64, NodeKey)>,
-    /// How it ended.
+    /// How it ended, and its last instruction.
     last_end: Option<BlockEnd>,
+    last_ip: Option<u64>,
     /// A stub ran that leads to the function of the next block.
     stub: Option<(Block, Moment)>,
     open: Option<Run>,
@@ -75,7 +76,7 @@ impl UserRuns {
         let parent = self.tails.caller(level).or_else(|| self.callers.last().copied()).unwrap_or_default();
         let node = match self.last {
             Some((of, at, node)) if (of, at) == (parent, start) => node,
-            _ => self.code.node(parent, function),
+            _ => self.code.node_by(parent, function, self.tails.caller(level).is_some()),
         };
         if let Some((_, _, last)) = self.last.filter(|_| returned && block.ip != start) {
             self.code.returned(last, node);
@@ -92,6 +93,7 @@ impl UserRuns {
         }
         self.last = Some((parent, start, node));
         self.last_end = Some(block.end);
+        self.last_ip = Some(block.end_ip);
         let calls_kernel = block.end == BlockEnd::FarCall;
         self.resumes_at = calls_kernel.then(|| block.end_ip.wrapping_add(SYSCALL_LENGTH));
     }
@@ -148,7 +150,9 @@ impl UserRuns {
         }
         let Some(function) = function else { return };
         let again = self.tails.reach(level, function.start);
-        let jumped = !again && matches!(self.last_end, Some(BlockEnd::Jump | BlockEnd::ConditionalBranch));
+        let within = self.last_ip.is_some_and(|ip| function.range.contains(&ip));
+        let jumped =
+            !again && !within && matches!(self.last_end, Some(BlockEnd::Jump | BlockEnd::ConditionalBranch));
         if let Some((_, start, node)) = self.last
             && jumped
             && (before, block.ip) == (level, function.start)
@@ -241,6 +245,7 @@ impl UserRuns {
         self.calls.forget();
         self.last = None;
         self.last_end = None;
+        self.last_ip = None;
         self.stub = None;
         self.callers.clear();
         self.tails.forget();
