@@ -74,7 +74,8 @@ fn stored_captures_meet_the_bars() {
 #[test]
 fn poorer_captures_meet_the_bars() {
     let folder = repository().join("fixtures/captures");
-    let first = ["arrival", "block", "lock", "noise_only", "oversubscription", "page_faults", "queue"];
+    let first =
+        ["arrival", "block", "exchange", "lock", "noise_only", "oversubscription", "page_faults", "queue"];
     let names = first.into_iter().chain(["rehash", "spsc", "syscall", "tcp", "wakeup"]);
     let archives: Vec<PathBuf> = names.map(|name| folder.join(format!("{name}.tar.zst"))).collect();
     for variant in ["user", "thread"] {
