@@ -193,7 +193,7 @@ def print_all(scores, out):
 
 
 def print_table(scores, out):
-    columns = ("capture", "injected", "named first", "share", "causes", "times", "told", "quiet", "blamed", "real", "invented nothing")
+    columns = ("capture", "injected", "named first", "share", "causes", "times", "headlines", "quiet", "blamed", "real", "invented nothing")
     rows = [columns, *(row(score) for score in scores)]
     widths = [max(len(line[column]) for line in rows) for column in range(len(columns))]
     for number, line in enumerate(rows):

@@ -267,7 +267,8 @@ fn runs_to_one_name_do_not_mix() {
         assert_eq!(done.len(), if is_file { 4 } else { 1 }, "{command} {}", out.display());
         for output in refused {
             assert_eq!(output.status.code(), Some(2), "{command}: {}", output.status);
-            assert!(String::from_utf8_lossy(&output.stderr).contains("is there already"), "{command}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains("is there already"), "{command}: {said}");
         }
         assert_eq!(
             names(folder.path()),

@@ -92,7 +92,11 @@ impl Scratch {
         remove_left(folder, prefix);
         for _ in 0..ATTEMPTS {
             let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-            let (entry, file) = make()?;
+            let (entry, file) = match make() {
+                // Taken away between its making and its opening.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => continue,
+                made => made?,
+            };
             // A file system without locks has no run that could take this one for left.
             let is_taken = flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
             if !is_taken && is_same(&fs::symlink_metadata(entry.path()), &file.metadata()) {
@@ -205,4 +209,27 @@ pub fn remove_unfinished() {
         }
     }
     std::mem::forget(live);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another run took the first one for left before it was open.
+    #[test]
+    fn one_that_is_taken_away_at_once_is_made_anew() {
+        let place = tempfile::tempdir().expect("a folder");
+        let tries = std::cell::Cell::new(0);
+        let scratch = Scratch::locked(place.path(), OsStr::new("x-"), || {
+            tries.set(tries.get() + 1);
+            let made = builder(OsStr::new("x-"), 0o700).tempdir_in(place.path())?;
+            if tries.get() == 1 {
+                fs::remove_dir(made.path())?;
+            }
+            let opened = File::open(made.path())?;
+            Ok((Entry::Folder(made), opened))
+        });
+        assert!(scratch.expect("the second one").path().is_dir());
+        assert_eq!(tries.get(), 2);
+    }
 }

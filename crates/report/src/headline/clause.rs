@@ -76,7 +76,7 @@ impl<'a> Clause<'a> {
         }
         let part = match story.role {
             Role::Holder => "held by",
-            Role::Runner => "behind",
+            Role::Runner => return String::new(),
             Role::Beside => {
                 let did = self.root.as_deref().unwrap_or("ran");
                 return format!(", while {} {did}", story.by);
@@ -180,13 +180,16 @@ impl fmt::Display for Clause<'_> {
                 let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
                 write!(f, "preempted for {time}{by}{}", self.place("in"))
             }
-            "offcpu.runnable" => write!(f, "runnable for {time}{}", self.by()),
+            "offcpu.runnable" => match self.part(|story| &story.by) {
+                "" => write!(f, "runnable for {time}"),
+                by => write!(f, "runnable behind {by} for {time}"),
+            },
             "queue.behind" => {
                 let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));
                 write!(f, "queued {time} behind {}{which}", self.part(|story| &story.object))
             }
             "power.frequency-switch" => write!(f, "{time} in a frequency switch"),
-            "hardware.gap" => write!(f, "nothing ran for {time}{}", self.place("in")),
+            "hardware.gap" => write!(f, "no instruction retired for {time}{}", self.place("in")),
             "trace.loss" => write!(f, "{time} of trace lost{}", self.particulars()),
             "trace.filtered" => write!(f, "{time} not traced{}", self.particulars()),
             "unexplained" => write!(f, "{time} unexplained{}", self.particulars()),

@@ -1,4 +1,4 @@
-//! What the thread that ended a wait did meanwhile, in words that follow "which": the end of the chain.
+//! What the thread that ended a wait did during the wait, in words that follow "which": the end of the chain.
 
 use std::collections::BTreeMap;
 
@@ -78,9 +78,9 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         "offcpu.sleep" => format!("slept{}", place("in")),
         "offcpu.preempted" if !story.by.is_empty() => format!("{} kept off its CPU", story.by),
         "offcpu.preempted" => "was kept off its CPU".to_owned(),
-        "offcpu.runnable" if !story.by.is_empty() => format!("waited for a CPU behind {}", story.by),
-        "offcpu.runnable" => "waited for a CPU".to_owned(),
-        "hardware.gap" => format!("stood still{}", place("in")),
+        "offcpu.runnable" if !story.by.is_empty() => format!("was runnable behind {}", story.by),
+        "offcpu.runnable" => "was runnable".to_owned(),
+        "hardware.gap" => format!("stalled{}", place("in")),
         cause if interrupts(cause) => format!("was interrupted ({cause})"),
         "queue.behind" => format!("was busy with {}", story.object),
         cause if cause.starts_with("offcpu.") => waited(segment, unit, depth),

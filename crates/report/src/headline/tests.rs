@@ -112,7 +112,7 @@ fn placed(mut segment: SegmentReport, place: &str) -> SegmentReport {
     segment
 }
 
-/// A wait of 136 us for `object`, ended by `by`, and what it did meanwhile.
+/// A wait of 136 us for `object`, ended by `by`, and what it did during the wait.
 fn wait(object: &str, by: &str, role: Role, during: Vec<SegmentReport>) -> SegmentReport {
     let mut wait = placed(detailed("offcpu.lock", None, 136_000, ""), "worker() lock.c:107");
     object.clone_into(&mut wait.story.object);
