@@ -95,7 +95,7 @@ impl Scratch {
             let (entry, file) = match make() {
                 // Taken away between its making and its opening.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => continue,
-                made => made?,
+                result => result?,
             };
             // A file system without locks has no run that could take this one for left.
             let is_taken = flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
