@@ -7,7 +7,7 @@
 
 use model::{
     Attribution, Cause, Certainty, Counter, Cpu, Diagnostic, Evidence, FaultKind, FileOffset, Interval,
-    IntervalId, OffCpu, Segment, Slower, Stage, ThreadId, Ticks, TimeConversion, Tsc, TscRange,
+    IntervalId, OffCpu, Role, Segment, Slower, Stage, Story, ThreadId, Ticks, TimeConversion, Tsc, TscRange,
 };
 use tailtrace_report::{
     Bin, CaptureFacts, Check, CheckState, CounterView, Mode, Modes, OutlierReport, Percentiles,
@@ -43,11 +43,19 @@ pub fn segment(start: u64, stop: u64, cause: Cause, certainty: Certainty, detail
         occurrence: start,
         certainty,
         detail: detail.to_owned(),
-        story: model::Story::default(),
+        story: Story::default(),
         edge_uncertainty: Ticks(0),
         during: Vec::new(),
         evidence: Vec::new(),
     }
+}
+
+/// Object, place and the other thread, for the headline.
+fn story(object: &str, place: &str, by: &str, role: Role) -> Story {
+    let mut story = Story::default();
+    (story.object, story.place, story.by) = (object.to_owned(), place.to_owned(), by.to_owned());
+    story.role = role;
+    story
 }
 
 pub fn attribution(id: u64, segments: Vec<Segment>) -> Attribution {
@@ -144,6 +152,7 @@ fn good_checks() -> Vec<Check> {
 pub fn page_faults() -> Report {
     let fault = |start, stop, occurrence, evidence: &str, offset| Segment {
         occurrence,
+        story: story("", "touch_pages() queue.c:88", "", Role::None),
         evidence: vec![
             Evidence::record(FileOffset(offset), Some(Cpu(1)), evidence),
             Evidence::packet(0x4f20, Some(Cpu(1)), "FUP 0x401a36, TIP asm_exc_page_fault"),
@@ -210,8 +219,12 @@ pub fn lock_wait() -> Report {
     };
     let wait = Segment {
         cpu: None,
+        story: story("a mutex", "take() book.rs:17", "writer", Role::Holder),
         during: vec![
-            holder(60_000, 860_000, Cause::Syscall("fsync".to_owned()), "journal.log on nvme0n1"),
+            Segment {
+                story: story("", "append() journal.rs:40", "", Role::None),
+                ..holder(60_000, 860_000, Cause::Syscall("fsync".to_owned()), "journal.log on nvme0n1")
+            },
             holder(860_000, 1_050_000, Cause::UserExpected, ""),
             holder(1_050_000, 1_060_000, Cause::Syscall("futex".to_owned()), "wakes engine (tid 412)"),
         ],

@@ -35,7 +35,8 @@ pub(super) fn of_wait(wait: &Wait, absence: &Absence, held: Held, context: &Cont
     let Some(wakeup) = &absence.wakeup else { return story };
     if let Some(thread) = wakeup.thread() {
         story.by = name_of(thread, wakeup.recorded_at, context);
-        story.role = if held == Held::No { Role::Waker } else { Role::Holder };
+        // One that may have held it did at least end the wait.
+        story.role = if held == Held::Surely { Role::Holder } else { Role::Waker };
         story.by_place = absence.waker.as_ref().map(|path| place_of(path).0).unwrap_or_default();
     } else if let Some(interrupt) = wakeup.interrupt() {
         story.by = interrupt.to_string();
@@ -72,7 +73,7 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
     match wait.kind {
         OffCpu::Lock if !what.is_empty() => what.to_owned(),
         OffCpu::Lock => {
-            let known = OBJECTS.iter().find(|(part, _)| left.is_some_and(|path| path.passes_user(&[part])));
+            let known = OBJECTS.iter().find(|(part, _)| left.is_some_and(|path| passes_library(path, part)));
             known.map_or_else(
                 || descriptor.unwrap_or_else(|| "a lock".to_owned()),
                 |&(_, name)| name.to_owned(),
@@ -103,6 +104,12 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
     }
 }
 
+/// Whether a function of a library whose name has `part` is on the path.
+fn passes_library(path: &CallPath, part: &str) -> bool {
+    let of_library = |site: &&Site| site.library || is_library(&spoken(&site.function));
+    path.user.iter().filter(of_library).any(|site| site.function.contains(part))
+}
+
 /// The innermost function of the program itself on the path, with its line, and the library's function that it had called; the
 /// innermost of all where there is no other.
 pub(super) fn place_of(path: &CallPath) -> (String, String) {
@@ -116,4 +123,55 @@ pub(super) fn place_of(path: &CallPath) -> (String, String) {
 
 fn placed(name: &str, site: &Site) -> String {
     site.line.as_ref().map_or_else(|| format!("{name}()"), |line| format!("{name}() {line}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn path(functions: &[(&str, bool)]) -> CallPath {
+        let line: Option<Arc<str>> = Some("book.cpp:7".into());
+        let site = |&(name, library): &(&str, bool)| Site {
+            ip: 0,
+            function: name.into(),
+            line: line.clone(),
+            library,
+        };
+        CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
+    }
+
+    /// The program's own function, and what it called; of a library alone the innermost.
+    #[test]
+    fn the_place_is_the_programs_own_code() {
+        for (functions, place, through) in [
+            (
+                &[
+                    ("main", false),
+                    ("book::take(int)", false),
+                    ("std::mutex::lock()", false),
+                    ("__lll_lock_wait", false),
+                ][..],
+                "book::take() book.cpp:7",
+                "std::mutex::lock()",
+            ),
+            (
+                &[("main", false), ("lock_quickly", true), ("futex", true)],
+                "main() book.cpp:7",
+                "lock_quickly()",
+            ),
+            (&[("start_thread", true), ("clone3", true)], "clone3() book.cpp:7", ""),
+            (&[], "", ""),
+        ] {
+            assert_eq!(place_of(&path(functions)), (place.to_owned(), through.to_owned()), "{functions:?}");
+        }
+    }
+
+    /// A function of the program may be called what it likes.
+    #[test]
+    fn only_libraries_show_what_is_waited_for() {
+        assert!(passes_library(&path(&[("take", false), ("pthread_cond_wait", true)]), "cond_"));
+        assert!(!passes_library(&path(&[("second_attempt", false), ("syscall", true)]), "cond_"));
+    }
 }

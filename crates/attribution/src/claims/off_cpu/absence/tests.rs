@@ -1,6 +1,6 @@
 //! Hand-made schedules: what a thread waited for, what ended the wait, what the waker was doing.
 
-use model::{Attribution, Certainty, Evidence, Segment, Tsc};
+use model::{Attribution, Certainty, Evidence, Role, Segment, Tsc};
 use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind as PtKind};
 
@@ -63,6 +63,7 @@ fn preempted_names_who_ran() {
         preempted.detail,
         "by writer (tid 102) for 0.4 us on CPU 0, moved from CPU 0 to CPU 1, by whom is not recorded"
     );
+    assert_eq!((&*preempted.story.by, preempted.story.role), ("writer", Role::Runner));
     let offsets: Vec<_> = preempted.evidence.iter().filter_map(|e: &Evidence| e.file_offset).collect();
     assert_eq!(offsets.iter().map(|offset| offset.0).collect::<Vec<_>>(), [100, 500]);
 }
@@ -96,6 +97,8 @@ fn a_lock_has_its_address_its_waker_and_its_queue() {
         lock.detail,
         "in futex() on futex 0xbeef, possible lock holder writer (tid 102), which woke it in futex() on futex 0xbeef"
     );
+    let story = &lock.story;
+    assert_eq!((&*story.object, &*story.by, story.role), ("futex 0xbeef", "writer", Role::Waker));
     // Below it: the writer's own time from 100 to 300, and not a tick more.
     let during: Vec<_> = lock
         .during
