@@ -33,7 +33,9 @@ impl UserCalls {
         if !(returned && self.calls.return_to(block.ip)) {
             self.see_other_ways(block, function, returned);
         }
-        self.from = function.map(|function| (function.start, changes_stacks(&function.name)));
+        if self.from.map(|(start, _)| start) != function.map(|function| function.start) {
+            self.from = function.map(|function| (function.start, changes_stacks(&function.name)));
+        }
         match block.end {
             BlockEnd::Call => self.calls.call(block.end_ip),
             BlockEnd::Return => self.returning = true,

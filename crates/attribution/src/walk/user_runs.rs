@@ -2,6 +2,8 @@
 //!
 //! Input: blocks of user code, and when time advances. Output: [`Run`]s and the [`UserCode`] they ran.
 
+use std::sync::Arc;
+
 use model::{Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd};
 
@@ -9,7 +11,7 @@ use super::activity::Run;
 use super::clock::Moment;
 use super::tail_calls::TailCalls;
 use super::user_calls::UserCalls;
-use super::user_code::{NodeKey, UserCode, whole_name};
+use super::user_code::{ByAddress, NodeKey, UserCode, whole_name};
 use crate::inputs::functions::Function;
 
 /// A code line from memory takes 50 to 100 ns; at 4 GHz that is at most this number of ticks.
@@ -31,6 +33,8 @@ pub(super) struct UserRuns {
     /// The node of each open call, outermost first.
     callers: Vec<NodeKey>,
     tails: TailCalls,
+    /// By first address: the function that one is a part of, if it is.
+    parts: ByAddress<u64, Option<Arc<str>>>,
     /// Where user code goes on that the kernel was entered from, if it was.
     resumes_at: Option<u64>,
     /// Where user code goes on that a signal's handler interrupted, innermost last.
@@ -100,15 +104,17 @@ impl UserRuns {
 
     /// An exception may be caught in a part that the compiler split off its function, which made one of the open calls.
     fn land(&mut self, ip: u64, function: Option<&Function>) {
-        let (Some(function), Some((_, _, last))) = (function, self.last) else { return };
-        let whole = whole_name(&function.name);
-        let is = |node: &NodeKey| self.code.nodes.get(node).is_some_and(|node| node.function == whole);
-        let came_otherwise = match self.last_end {
-            Some(BlockEnd::Jump) => true,
-            Some(BlockEnd::Return) => !self.calls.expects(ip),
-            _ => false,
-        };
-        if whole.len() == function.name.len() || !came_otherwise || is(&last) {
+        let (Some(function), Some((_, start, last))) = (function, self.last) else { return };
+        let may_be = matches!(self.last_end, Some(BlockEnd::Jump | BlockEnd::Return));
+        if !may_be || start == function.start {
+            return;
+        }
+        let whole = self.parts.entry(function.start).or_insert_with(|| {
+            Some(whole_name(&function.name)).filter(|whole| whole.len() < function.name.len())
+        });
+        let Some(whole) = whole else { return };
+        let is = |node: &NodeKey| self.code.nodes.get(node).is_some_and(|node| node.function == *whole);
+        if is(&last) || (self.last_end == Some(BlockEnd::Return) && self.calls.expects(ip)) {
             return;
         }
         if let Some(frame) = self.callers.iter().rposition(is) {
