@@ -66,9 +66,9 @@ impl CallPath {
         let mut path = CallPath { at, ..CallPath::default() };
         for ip in ips {
             let Some(function) = functions.function_at(pid, ip, at) else { continue };
-            let half = if ip >= KERNEL_HALF { &mut path.kernel } else { &mut path.user };
+            let half = if is_kernel(ip) { &mut path.kernel } else { &mut path.user };
             if !is_thunk(&function.name) && half.last().is_none_or(|last| last.function != function.name) {
-                let line = if ip < KERNEL_HALF { functions.line_at(pid, ip, at) } else { None };
+                let line = if is_kernel(ip) { None } else { functions.line_at(pid, ip, at) };
                 half.push(Site { ip, function: function.name, line, library: function.library });
             }
         }
@@ -78,7 +78,7 @@ impl CallPath {
     /// The path of a callchain: addresses innermost first. All but the first address of each half are return
     /// addresses.
     pub(crate) fn of_callchain(chain: &[u64], pid: Pid, at: Tsc, functions: &dyn Functions) -> CallPath {
-        let kernel = chain.iter().take_while(|&&ip| ip >= KERNEL_HALF).count();
+        let kernel = chain.iter().take_while(|&&ip| is_kernel(ip)).count();
         let own = |index: usize, ip: u64| if index == 0 || index == kernel { ip } else { ip.wrapping_sub(1) };
         let ips = chain.iter().enumerate().take(2 * DEEPEST).map(|(index, &ip)| own(index, ip));
         CallPath::of(ips.collect::<Vec<_>>().into_iter().rev(), pid, at, functions)

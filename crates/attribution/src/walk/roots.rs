@@ -1,18 +1,15 @@
 //! The same tree for the same code, wherever the flow begins.
 //!
 //! How many callers of an interval's first function are known depends on where the last sync point lies, and two intervals with the same
-//! code would have different trees. So the tree begins with the outermost function that ran itself in the interval, and not with one that went on in another by a jump; and a function that
-//! returned to an unknown caller is called by what it returned to.
+//! code would have different trees. So the tree begins with the outermost function that ran itself in the interval, and not with one that
+//! went on in another by a jump; and a function that returned to an unknown caller is called by what it returned to.
 
 use std::collections::HashSet;
 
 use model::TscRange;
 
 use super::activity::{Activity, Run};
-use super::user_code::{BlockUse, ByAddress, Node, NodeKey, UserCode};
-
-/// Callers that are followed outwards; more are a loop made by two names with the same hash.
-const DEEPEST: usize = 4096;
+use super::user_code::{BlockUse, ByAddress, Node, NodeKey, UserCode, add_node};
 
 /// Gives `activity` the tree that its interval `within` has by itself.
 pub(crate) fn settle(activity: &mut Activity, within: TscRange) {
@@ -47,7 +44,7 @@ struct Settled<'a> {
     keys: ByAddress<NodeKey, NodeKey>,
 }
 
-impl Settled<'_> {
+impl<'a> Settled<'a> {
     fn key(&mut self, old: NodeKey) -> NodeKey {
         if let Some(&known) = self.keys.get(&old) {
             return known;
@@ -55,24 +52,18 @@ impl Settled<'_> {
         let chain = self.chain(old);
         let mut key = NodeKey::default();
         for node in chain.into_iter().rev() {
-            key = UserCode::add_node(&mut self.nodes, key, node);
+            key = add_node(&mut self.nodes, key, &node.function, || node.clone());
         }
         self.keys.insert(old, key);
         key
     }
 
     /// The node and its callers, innermost first, up to the outermost one that ran.
-    fn chain(&self, node: NodeKey) -> Vec<Node> {
-        let (mut chain, mut upto) = (Vec::new(), 0);
-        let mut at = node;
-        while let Some(known) = self.code.nodes.get(&at).filter(|_| chain.len() < DEEPEST) {
-            chain.push(known.clone());
-            if self.ran.contains(&at) {
-                upto = chain.len();
-            }
-            at = self.code.caller(at, known);
-        }
-        chain.truncate(upto.max(1));
+    fn chain(&self, node: NodeKey) -> Vec<&'a Node> {
+        let mut chain: Vec<(NodeKey, &'a Node)> = self.code.lineage(node).collect();
+        let outermost = chain.iter().rposition(|(key, _)| self.ran.contains(key)).unwrap_or(0);
+        chain.truncate(outermost + 1);
+        let mut chain: Vec<&'a Node> = chain.into_iter().map(|(_, node)| node).collect();
         // What the outermost one jumped to may as well have been reached before the flow begins.
         while chain.len() > 1 && chain[chain.len() - 2].jumped {
             chain.pop();

@@ -7,7 +7,7 @@ use super::activity::Switch;
 use crate::walk::call_path::CallPath;
 
 /// The length of `syscall`, after which user code resumes.
-const SYSCALL_LENGTH: u64 = 2;
+pub(super) const SYSCALL_LENGTH: u64 = 2;
 
 /// See the module.
 #[derive(Default)]

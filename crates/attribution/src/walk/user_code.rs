@@ -72,30 +72,16 @@ impl UserCode {
 
     /// The same; `jumped`: by a jump.
     pub(crate) fn node_by(&mut self, parent: NodeKey, function: Option<&Function>, jumped: bool) -> NodeKey {
-        let name = function.map_or_else(|| Arc::from(NO_SYMBOL), |function| whole_name(&function.name));
-        let collector = runtime_of(&name);
-        let start = function.map_or(0, |function| function.start);
-        let library = function.is_some_and(|function| function.library);
-        UserCode::add_node(
-            &mut self.nodes,
+        let name = function.map_or(NO_SYMBOL, |function| whole_name(&function.name));
+        let make = || Node {
             parent,
-            Node { parent, function: name, start, library, jumped, collector },
-        )
-    }
-
-    /// Adds `node` below `parent`; a function that calls itself is one node.
-    pub(crate) fn add_node(nodes: &mut ByAddress<NodeKey, Node>, parent: NodeKey, node: Node) -> NodeKey {
-        let caller = nodes.get(&parent);
-        if caller.is_some_and(|caller| caller.function == node.function) {
-            return parent;
-        }
-        let mut hasher = AddressHasher::default();
-        parent.hash(&mut hasher);
-        node.function.hash(&mut hasher);
-        let key = NodeKey(hasher.finish());
-        let collector = caller.and_then(|caller| caller.collector).or(node.collector);
-        nodes.entry(key).or_insert(Node { parent, collector, ..node });
-        key
+            function: Arc::from(name),
+            start: function.map_or(0, |function| function.start),
+            library: function.is_some_and(|function| function.library),
+            jumped,
+            collector: runtime_of(name),
+        };
+        add_node(&mut self.nodes, parent, name, make)
     }
 
     /// The outermost function above `node` returned to `caller`.
@@ -107,34 +93,26 @@ impl UserCode {
         }
     }
 
-    /// The caller of `node`, which is known as `known`.
-    pub(crate) fn caller(&self, node: NodeKey, known: &Node) -> NodeKey {
-        self.callers.get(&node).copied().unwrap_or(known.parent)
+    /// `node` and its callers, innermost first.
+    pub(crate) fn lineage(&self, node: NodeKey) -> impl Iterator<Item = (NodeKey, &Node)> {
+        let mut next = node;
+        let step = move || {
+            let at = next;
+            let known = self.nodes.get(&at)?;
+            next = self.callers.get(&at).copied().unwrap_or(known.parent);
+            Some((at, known))
+        };
+        std::iter::from_fn(step).take(FURTHEST)
     }
 
     fn root(&self, node: NodeKey) -> NodeKey {
-        let (mut root, mut steps) = (node, 0);
-        while let Some(known) = self.nodes.get(&root).filter(|_| steps < FURTHEST) {
-            let caller = self.caller(root, known);
-            if !self.nodes.contains_key(&caller) {
-                break;
-            }
-            (root, steps) = (caller, steps + 1);
-        }
-        root
+        self.lineage(node).last().map_or(node, |(root, _)| root)
     }
 
     /// The function of `node` and the innermost of its callers: `copy < insert < work`.
     pub(crate) fn path(&self, node: NodeKey) -> String {
-        let mut names: Vec<&str> = Vec::new();
-        let mut at = node;
-        while names.len() < MOST_CALLERS + 1
-            && let Some(known) = self.nodes.get(&at)
-        {
-            names.push(&known.function);
-            at = known.parent;
-        }
-        names.join(" < ")
+        let names = self.lineage(node).take(MOST_CALLERS + 1).map(|(_, known)| &*known.function);
+        names.collect::<Vec<_>>().join(" < ")
     }
 
     /// The runtime of the garbage collector that `node` is a part of.
@@ -176,10 +154,37 @@ impl UserCode {
     }
 }
 
-/// The name of the function that `part` is a part of: compilers move what rarely runs into `F.cold`.
-pub(crate) fn whole_name(part: &Arc<str>) -> Arc<str> {
-    let split = part.find(".cold").or_else(|| part.find(" [clone .cold"));
-    split.map_or_else(|| part.clone(), |at| Arc::from(&part[..at]))
+/// Adds a node for the function `name` below `parent`; `make` makes one that is new. A function that calls itself is one node.
+pub(super) fn add_node(
+    nodes: &mut ByAddress<NodeKey, Node>,
+    parent: NodeKey,
+    name: &str,
+    make: impl FnOnce() -> Node,
+) -> NodeKey {
+    let caller = nodes.get(&parent);
+    if caller.is_some_and(|caller| &*caller.function == name) {
+        return parent;
+    }
+    let mut hasher = AddressHasher::default();
+    parent.hash(&mut hasher);
+    name.hash(&mut hasher);
+    let key = NodeKey(hasher.finish());
+    let inherited = caller.and_then(|caller| caller.collector);
+    nodes.entry(key).or_insert_with(|| {
+        let node = make();
+        Node { parent, collector: inherited.or(node.collector), ..node }
+    });
+    key
+}
+
+/// The name of the function that `part` is a part of: compilers move what rarely runs into `F.cold`, `F.cold.1`, which demangled is
+/// `F [clone .cold]`.
+pub(super) fn whole_name(part: &str) -> &str {
+    let inner = part.strip_suffix(']').unwrap_or(part);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = inner.rsplit_once('.').filter(|(_, number)| is_number(number));
+    let bare = numbered.map_or(inner, |(name, _)| name);
+    bare.strip_suffix(" [clone .cold").or_else(|| bare.strip_suffix(".cold")).unwrap_or(part)
 }
 
 /// Which code lines ran.

@@ -9,6 +9,7 @@ use pt::{Block, BlockEnd};
 
 use super::activity::Run;
 use super::clock::Moment;
+use super::switches::SYSCALL_LENGTH;
 use super::tail_calls::TailCalls;
 use super::user_calls::UserCalls;
 use super::user_code::{ByAddress, NodeKey, UserCode, whole_name};
@@ -22,9 +23,6 @@ pub(crate) const SIGNAL: &str = "<signal handler called>";
 
 /// Where a program begins that an `exec` has loaded.
 const ENTRY: &str = "_start";
-
-/// The length of `syscall`, after which user code resumes.
-const SYSCALL_LENGTH: u64 = 2;
 
 /// See the module.
 #[derive(Default)]
@@ -77,10 +75,11 @@ impl UserRuns {
         let start = function.map_or(0, |function| function.start);
         let returned = self.last_end == Some(BlockEnd::Return) && was_outermost;
         self.follow_jump((before, level), block, function, returned);
-        let parent = self.tails.caller(level).or_else(|| self.callers.last().copied()).unwrap_or_default();
+        let jumped_from = self.tails.caller(level);
+        let parent = jumped_from.or_else(|| self.callers.last().copied()).unwrap_or_default();
         let node = match self.last {
             Some((of, at, node)) if (of, at) == (parent, start) => node,
-            _ => self.code.node_by(parent, function, self.tails.caller(level).is_some()),
+            _ => self.code.node_by(parent, function, jumped_from.is_some()),
         };
         if let Some((_, _, last)) = self.last.filter(|_| returned && block.ip != start) {
             self.code.returned(last, node);
@@ -110,7 +109,7 @@ impl UserRuns {
             return;
         }
         let whole = self.parts.entry(function.start).or_insert_with(|| {
-            Some(whole_name(&function.name)).filter(|whole| whole.len() < function.name.len())
+            Some(whole_name(&function.name)).filter(|whole| whole.len() < function.name.len()).map(Arc::from)
         });
         let Some(whole) = whole else { return };
         let is = |node: &NodeKey| self.code.nodes.get(node).is_some_and(|node| node.function == *whole);

@@ -11,7 +11,7 @@ use model::{Cause, Cpu, FaultKind, Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, GapReason, PtEvent, TimeBounds};
 
 use super::activity::{Activity, Silence, Why};
-use super::call_path::CallPath;
+use super::call_path::{CallPath, is_kernel};
 use super::clock::{Clock, Moment};
 use super::code::Code;
 use super::entries::{Arrival, Enabled, Entries, Off};
@@ -25,9 +25,6 @@ use super::throttle::Throttle;
 use super::user_runs::UserRuns;
 use crate::inputs::functions::Functions;
 use crate::tables::kernel_spins::tell_lock;
-
-/// First address of the kernel's half.
-const KERNEL_HALF: u64 = 1 << 63;
 
 /// Exchanges the registers of two threads (`arch/x86/entry/entry_64.S`).
 const SWITCH_FUNCTION: &str = "__switch_to_asm";
@@ -271,7 +268,7 @@ impl<'a> Walker<'a> {
         match event.kind {
             EventKind::AsyncBranch { from, .. } => {
                 self.see_unretired(event, from);
-                if from < KERNEL_HALF {
+                if !is_kernel(from) {
                     self.switches.interrupt(from);
                     self.user.hit(from);
                 }
@@ -340,7 +337,7 @@ impl<'a> Walker<'a> {
         let at = last.time.not_after.clamp(last.time.likely, self.clock.now);
         let moment = Moment { at, ..self.clock.moment(event.aux_offset) };
         let function = self.code.function_at(event.thread, from, at);
-        if from >= KERNEL_HALF {
+        if is_kernel(from) {
             self.stack.return_from_interrupt(function.as_ref(), from, moment);
         } else {
             self.stack.leave(at, moment.uncertainty);
@@ -351,7 +348,7 @@ impl<'a> Walker<'a> {
     /// Between tracing on and tracing off nothing retired: user code that faults on each page, as `rep stos` does.
     fn stand_between(&mut self) {
         let Some(Enabled { moment, ip, thread }) = self.entries.enabled.take() else { return };
-        if ip < KERNEL_HALF {
+        if !is_kernel(ip) {
             let function = self.code.function_at(thread, ip, moment.at);
             self.user.stand(function.as_ref(), moment);
         }

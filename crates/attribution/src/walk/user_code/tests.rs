@@ -52,3 +52,18 @@ fn a_damaged_end_is_no_endless_footprint() {
     footprint.touch(&block(u64::MAX - 3, 5));
     assert!(footprint.lines() <= 5);
 }
+
+#[test]
+fn split_parts_belong_to_their_function() {
+    for (part, whole) in [
+        ("check.cold", "check"),
+        ("check.constprop.0.cold.12", "check.constprop.0"),
+        ("book::take(int) [clone .cold]", "book::take(int)"),
+        ("book::take(int) [clone .cold.3]", "book::take(int)"),
+        ("check.constprop.0", "check.constprop.0"),
+        ("main.coldPath", "main.coldPath"),
+        ("[no symbol]", "[no symbol]"),
+    ] {
+        assert_eq!(whole_name(part), whole);
+    }
+}
