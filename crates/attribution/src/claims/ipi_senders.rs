@@ -9,7 +9,7 @@
 use model::{Cause, Evidence, ThreadId, Ticks, TscRange};
 
 use crate::claims::claim::Claim;
-use crate::inputs::comms::Comms;
+use crate::inputs::comms::{Comms, named};
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::sideband::Sideband;
 use crate::records::words::describe;
@@ -33,9 +33,7 @@ pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Side
         let likely = if by_record.is_some() { "" } else { "most likely " };
         let Some(sent) = by_record.or_else(|| caller_of(claim, stays, sideband)) else { continue };
         let Some(thread) = sent.thread else { continue };
-        let name = comms.comm(thread, sent.time);
-        let tid = format!("tid {}", thread.tid);
-        let who = if name == tid { tid } else { format!("{name} ({tid})") };
+        let who = named(comms, thread, sent.time);
         let call = sideband.call_at(thread.tid, sent.time).and_then(|call| match &call.kind {
             EventKind::Syscall { number, .. } => Some(format!(" in {}()", syscalls::name(*number))),
             _ => None,

@@ -9,8 +9,9 @@ use model::{Cause, Role, Segment, ThreadId, Ticks, TscRange};
 use super::during::WAITS;
 use crate::claims::claim::Claim;
 use crate::claims::spins::PARTICULAR;
+use crate::inputs::comms::named;
 use crate::inputs::scene::Scene;
-use crate::threads::stays::{Stay, stay_at};
+use crate::threads::stays::{Stay, runs_on, stay_at};
 
 /// Shorter loops are not followed: the lock was free soon.
 const SHORTEST_NS: u64 = 1_000;
@@ -38,9 +39,9 @@ pub(super) fn follow_others(
         let told = match others(scene, thread, range).into_iter().max_by_key(|&(_, ticks)| ticks) {
             Some((other, _)) => {
                 claim.during = below(range, other);
-                let name = scene.comms.comm(other, range.start);
-                (claim.story.by, claim.story.role) = (name.clone(), Role::Beside);
-                format!("{PARTICULAR}during this time {name} (tid {}) ran", other.tid)
+                claim.story.by = scene.comms.comm(other, range.start);
+                claim.story.role = Role::Beside;
+                format!("{PARTICULAR}during this time {} ran", named(scene.comms, other, range.start))
             }
             None if scene.tells_switches() => {
                 format!("{PARTICULAR}during this time no other thread of its process ran")
@@ -54,17 +55,11 @@ pub(super) fn follow_others(
 /// The other threads of the process that ran during `range`, and for how long.
 fn others(scene: &Scene<'_>, thread: ThreadId, range: TscRange) -> BTreeMap<ThreadId, Ticks> {
     let mut found = BTreeMap::new();
-    let (schedule, Some(conversion)) = (scene.schedule, scene.conversion) else {
-        return found;
-    };
-    let (start, stop) = (conversion.to_perf_time(range.start), conversion.to_perf_time(range.stop));
-    for cpu in schedule.cpus() {
-        let runs = schedule.on_cpu(cpu);
-        let from = runs.partition_point(|run| run.stop <= start);
-        for run in runs.skip(from).take_while(|run| run.start < stop) {
-            if run.thread.pid == thread.pid && run.thread.tid != thread.tid {
-                let ran = run.stop.min(stop).0.saturating_sub(run.start.max(start).0);
-                found.entry(run.thread).or_insert(Ticks(0)).0 += ran;
+    let Some(conversion) = scene.conversion else { return found };
+    for cpu in scene.schedule.cpus() {
+        for (other, on) in runs_on(scene.schedule, cpu, range, conversion) {
+            if other.pid == thread.pid && other.tid != thread.tid {
+                found.entry(other).or_insert(Ticks(0)).0 += on.ticks().0;
             }
         }
     }

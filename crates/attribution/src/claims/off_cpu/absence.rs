@@ -4,14 +4,14 @@
 //! Input: the stays of the interval's thread, the schedule, the sched records, and what is known about the end of
 //! each wait. Boundaries are those of the switch and wake-up records.
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, ThreadId, Ticks, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
 use crate::claims::off_cpu::call::Call;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
-use crate::claims::off_cpu::wait::{Wait, wait_of};
+use crate::claims::off_cpu::wait::wait_of;
 use crate::claims::off_cpu::{holder, preemption, story};
 use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, SidebandEvent};
@@ -90,11 +90,16 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
     }
     claim.say(absence.said.as_deref().unwrap_or_default());
     claim.evidence.extend(wait.evidence.iter().cloned());
+    let call = absence.wakeup.as_ref().and_then(|wakeup| waker_call(wakeup, context));
+    let held = if wait.kind == OffCpu::Lock && absence.wakeup.is_some() {
+        held_by_waker(wait.call.as_ref(), absence.left.as_ref(), call.as_ref())
+    } else {
+        Held::No
+    };
+    claim.story = story::of_wait(&wait, &absence, held, context);
     let mut claims = Vec::new();
     if let Some(wakeup) = &absence.wakeup {
-        let held = held_by(wakeup, &wait, &absence, context);
-        claim.say(&ended_by(wakeup, held, &absence, context));
-        claim.story = story::of_wait(&wait, &absence, held, context);
+        claim.say(&ended_by(wakeup, held, call.as_ref(), &absence, context));
         if let Some(waker) = wakeup.thread().filter(|_| wait.kind == OffCpu::Lock)
             && let Some(kept_off) = holder::kept_off(waker, stay.thread, range, context)
         {
@@ -103,7 +108,6 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));
     } else {
-        claim.story = story::of_wait(&wait, &absence, Held::No, context);
         let comes_back = stay.stop_record.is_some() || stay.left_by_flow.is_some();
         let is_waking = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { .. });
         claim.say(match (comes_back, context.sideband.events().iter().any(is_waking)) {
@@ -147,39 +151,35 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
 }
 
 /// The thread that ended a wait, whether it held what was waited for, and where it was.
-fn ended_by(wakeup: &Wakeup, held: Held, absence: &Absence, context: &Context<'_>) -> String {
-    let by = woken_by(wakeup, context);
+fn ended_by(
+    wakeup: &Wakeup,
+    held: Held,
+    call: Option<&Call>,
+    absence: &Absence,
+    context: &Context<'_>,
+) -> String {
     let place = absence.waker.as_ref().and_then(CallPath::tell_user).filter(|_| wakeup.thread().is_some());
     let place = place.map_or_else(String::new, |user| format!(", called by {user}"));
-    let call = wakeup.thread().and_then(|thread| waker_call(thread, wakeup.recorded_at, context));
-    let holder = match held {
-        Held::Surely => "lock holder",
-        Held::Perhaps => "possible lock holder",
-        Held::No => return format!("{by}{place}"),
+    let (holder, thread) = match (held, wakeup.thread()) {
+        (Held::Surely, Some(thread)) => ("lock holder", thread),
+        (Held::Perhaps, Some(thread)) => ("possible lock holder", thread),
+        _ => return format!("{}{place}", woken_by(wakeup, context)),
     };
-    let Some(thread) = wakeup.thread() else { return format!("{by}{place}") };
     let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
     format!("{holder} {}, which woke it{call}{place}", context.named(thread, wakeup.recorded_at))
 }
 
-/// Whether the thread that ended the wait held what was waited for.
-fn held_by(wakeup: &Wakeup, wait: &Wait, absence: &Absence, context: &Context<'_>) -> Held {
-    if wait.kind != OffCpu::Lock {
-        return Held::No;
-    }
-    let call = wakeup.thread().and_then(|thread| waker_call(thread, wakeup.recorded_at, context));
-    held_by_waker(wait.call.as_ref(), absence.left.as_ref(), call.as_ref())
-}
-
-fn waker_call(thread: ThreadId, at: Tsc, context: &Context<'_>) -> Option<Call> {
-    context.sideband.call_at(thread.tid, at).and_then(|event| Call::of_record(event, context.scene.files))
+/// The system call in which the waking thread was.
+fn waker_call(wakeup: &Wakeup, context: &Context<'_>) -> Option<Call> {
+    let event = context.sideband.call_at(wakeup.thread()?.tid, wakeup.recorded_at)?;
+    Call::of_record(event, context.scene.files)
 }
 
 fn woken_by(wakeup: &Wakeup, context: &Context<'_>) -> String {
     match (wakeup.interrupt(), wakeup.thread()) {
         (interrupt, Some(thread)) => {
             let who = context.named(thread, wakeup.recorded_at);
-            let call = waker_call(thread, wakeup.recorded_at, context);
+            let call = waker_call(wakeup, context);
             let call = call.map_or_else(String::new, |call| format!(" {}", call.tell()));
             let through = interrupt.map_or_else(String::new, |softirq| format!(", through {softirq}"));
             format!("woken by {who}{call}{through}")

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use model::{Cause, Cpu, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 
 use crate::claims::lengths::tell_ns;
+use crate::inputs::comms;
 use crate::inputs::scene::Scene;
 use crate::records::sideband::Sideband;
 use crate::threads::stays::runs_on;
@@ -50,8 +51,7 @@ impl<'a> Context<'a> {
 
     /// The name and number of `thread`.
     pub(crate) fn named(&self, thread: ThreadId, at: Tsc) -> String {
-        let (name, number) = (self.scene.comms.comm(thread, at), format!("tid {}", thread.tid));
-        if name == number { number } else { format!("{name} ({number})") }
+        comms::named(self.scene.comms, thread, at)
     }
 
     /// For how many nanoseconds of `range` the idle task ran on `cpu`; `None` for none.
@@ -91,7 +91,12 @@ impl<'a> Context<'a> {
     }
 
     /// The threads other than `own` and the idle task that ran on `cpu` within `range`, and their nanoseconds, longest first.
-    fn others_within(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Vec<(ThreadId, u64)> {
+    pub(super) fn others_within(
+        &self,
+        cpu: Cpu,
+        range: TscRange,
+        own: Option<ThreadId>,
+    ) -> Vec<(ThreadId, u64)> {
         let mut ran: Vec<(ThreadId, u64)> = Vec::new();
         let own = own.map(|thread| thread.tid);
         let is_other = |thread: &ThreadId| !thread.is_idle() && Some(thread.tid) != own;

@@ -11,7 +11,6 @@ use perfdata::{LeaveReason, Priority};
 
 use crate::claims::lengths::tell_ns;
 use crate::claims::off_cpu::context::Context;
-use crate::threads::stays::runs_on;
 
 /// A part of the wait below this is not worth a word: a tenth.
 const LEAST: u64 = 10;
@@ -25,11 +24,7 @@ pub(super) fn kept_off(
 ) -> Option<String> {
     let mut kept: Vec<(ThreadId, Cpu, u64)> = Vec::new();
     for (cpu, runnable) in runnable_within(holder, wait, context) {
-        for (thread, on) in runs_on(context.scene.schedule, cpu, runnable, context.conversion) {
-            if thread.is_idle() || thread.tid == holder.tid {
-                continue;
-            }
-            let ns = context.conversion.duration_ns(on);
+        for (thread, ns) in context.others_within(cpu, runnable, Some(holder)) {
             match kept.iter_mut().find(|(known, at, _)| (known.tid, *at) == (thread.tid, cpu)) {
                 Some((.., total)) => *total += ns,
                 None => kept.push((thread, cpu, ns)),

@@ -1,6 +1,6 @@
 //! A wait in parts, for the headline: what for, where, ended by whom.
 
-use model::{Cpu, OffCpu, Role, Story, ThreadId, Tsc, TscRange};
+use model::{Cpu, OffCpu, Role, Story, ThreadId, TscRange};
 
 use crate::claims::off_cpu::absence::Absence;
 use crate::claims::off_cpu::context::Context;
@@ -34,7 +34,7 @@ pub(super) fn of_wait(wait: &Wait, absence: &Absence, held: Held, context: &Cont
     story.through = through;
     let Some(wakeup) = &absence.wakeup else { return story };
     if let Some(thread) = wakeup.thread() {
-        story.by = name_of(thread, wakeup.recorded_at, context);
+        story.by = context.scene.comms.comm(thread, wakeup.recorded_at);
         // One that may have held it did at least end the wait.
         story.role = if held == Held::Surely { Role::Holder } else { Role::Waker };
         story.by_place = absence.waker.as_ref().map(|path| place_of(path).0).unwrap_or_default();
@@ -55,11 +55,6 @@ pub(super) fn ran_instead(
 ) {
     story.by = cpu.and_then(|cpu| context.longest(cpu, range, own)).unwrap_or_default();
     story.role = Role::Runner;
-}
-
-/// A thread by its name alone; by its number where it has none.
-fn name_of(thread: ThreadId, at: Tsc, context: &Context<'_>) -> String {
-    context.scene.comms.comm(thread, at)
 }
 
 fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
