@@ -10,6 +10,7 @@ pub(crate) mod call_tree;
 mod front_end;
 mod pace;
 mod profile;
+mod serving;
 mod share;
 mod story;
 
@@ -63,7 +64,9 @@ pub fn attribute(
             segments.add(outlier, piece, range, verdict);
         }
     }
-    Attribution::new(outlier.interval.clone(), segments.finish(outlier))
+    let mut segments = segments.finish(outlier);
+    serving::name_unusual(&mut segments, outlier, baselines);
+    Attribution::new(outlier.interval.clone(), segments)
 }
 
 /// What the edges of an interval cut off is as long as this part of the baselines at most.

@@ -11,6 +11,7 @@ pub(crate) mod examined;
 mod interrupts;
 pub(crate) mod queued_writers;
 pub(crate) mod segments;
+mod serving;
 pub(crate) mod spin_budget;
 mod spins;
 mod stories;
@@ -30,9 +31,9 @@ pub fn examine(capture: &Capture<'_>, interval: &Interval, decoder: &mut dyn Dec
     examine_within(capture, interval, decoder, During::of_outlier())
 }
 
-/// Examines `interval` as a baseline: like [`examine()`], without following the wakers of its waits.
+/// Examines `interval` as a baseline: like [`examine()`], with the wakers of its longest waits alone.
 pub fn examine_baseline(capture: &Capture<'_>, interval: &Interval, decoder: &mut dyn Decode) -> Examined {
-    examine_within(capture, interval, decoder, During::none())
+    examine_within(capture, interval, decoder, During::of_baseline())
 }
 
 fn examine_within(

@@ -6,4 +6,5 @@ mod classify;
 pub(crate) mod event;
 pub(crate) mod read;
 pub(crate) mod sideband;
+pub(crate) mod transfers;
 pub(crate) mod words;

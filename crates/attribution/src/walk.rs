@@ -8,6 +8,7 @@ mod calls;
 mod clock;
 mod code;
 mod entries;
+pub(crate) mod hot_paths;
 mod kernel_stack;
 pub(crate) mod roots;
 mod silences;

@@ -17,6 +17,35 @@ pub enum Role {
     Beside,
 }
 
+/// What a thread did for a request at a time of the wait for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Part {
+    /// It was ready to run and did not.
+    NotRun,
+    /// It worked for others.
+    OthersFirst,
+    /// It waited itself, with requests to serve.
+    Waits,
+    /// It worked for this request.
+    OwnWork,
+    /// The request was on its way, or the thread was looking for the next one.
+    Between,
+}
+
+impl Part {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::NotRun => "not-run",
+            Part::OthersFirst => "others-first",
+            Part::Waits => "waits",
+            Part::OwnWork => "own-work",
+            Part::Between => "between",
+        }
+    }
+}
+
 /// Who did what to which object, and where. Each part is empty where it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -34,4 +63,8 @@ pub struct Story {
     pub role: Role,
     /// Where it was when it ended the wait, as `place`.
     pub by_place: String,
+    /// Below a wait for an answer: what it was for the request.
+    pub part: Option<Part>,
+    /// Whether no typical interval runs the function that `place` names.
+    pub unusual: bool,
 }

@@ -23,6 +23,7 @@ mod outlier;
 mod perf_script;
 mod report;
 mod resolve;
+mod serving;
 mod text;
 mod texts;
 mod timebase;
@@ -52,6 +53,7 @@ pub use outlier::{
 };
 pub use perf_script::{perf_script_line, shell_quoted, shell_word};
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
+pub use serving::ServingRow;
 pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
 pub use timebase::{TimeUnit, Timebase};
 pub use units::{Digits, counted, length, percentage, signed_length};

@@ -10,6 +10,7 @@ use crate::calls::CallTree;
 use crate::causes::CauseTotal;
 use crate::hot_code::HotRange;
 use crate::numa::NumaUse;
+use crate::serving::ServingRow;
 use crate::timebase::{TimeUnit, Timebase};
 use crate::units;
 
@@ -149,6 +150,8 @@ pub struct SegmentReport {
     pub edge_uncertainty_ns: u64,
     /// For a wait: what the thread that ended it did during the wait. Not part of the sum.
     pub during: Vec<SegmentReport>,
+    /// The same in parts, beside typical intervals; empty where it is no wait for an answer.
+    pub serving: Vec<ServingRow>,
     /// What supports it, strongest first.
     pub evidence: Vec<EvidenceReport>,
 }

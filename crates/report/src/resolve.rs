@@ -10,6 +10,7 @@ use model::{Attribution, Evidence, Interval, Segment, ThreadId, Tsc, TscRange};
 use crate::calls::CallTree;
 use crate::causes::cause_totals;
 use crate::outlier::{CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
+use crate::serving;
 use crate::timebase::Timebase;
 
 /// How deep `during` is followed: deeper than any critical path a person reads.
@@ -35,6 +36,9 @@ impl OutlierReport {
                 comm: comm(id, at).unwrap_or_default(),
             })
         };
+        let within = interval.range;
+        let mut segments = resolve_segments(attribution.segments(), within, within, timebase, DURING_DEPTH);
+        serving::compare(&mut segments, baselines, timebase);
         OutlierReport {
             id: interval.id.0,
             label: interval.label.clone(),
@@ -52,13 +56,7 @@ impl OutlierReport {
             counters: counters(interval),
             stages: stages(interval, timebase),
             causes,
-            segments: resolve_segments(
-                attribution.segments(),
-                interval.range,
-                interval.range,
-                timebase,
-                DURING_DEPTH,
-            ),
+            segments,
             calls: CallTree::default(),
             code: Vec::new(),
             numa: None,
@@ -120,6 +118,7 @@ fn resolve_segments(
                 0 => Vec::new(),
                 _ => uncompared(resolve_segments(&segment.during, range, interval, timebase, depth - 1)),
             },
+            serving: Vec::new(),
             evidence: segment.evidence.iter().map(evidence).collect(),
         })
         .collect()

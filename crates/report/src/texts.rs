@@ -2,6 +2,8 @@
 //!
 //! Causes keep their dotted names, which are a contract; all else that came out of a capture or names a file passes.
 
+use model::Story;
+
 use crate::numa::NumaUse;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::report::Report;
@@ -56,6 +58,9 @@ impl NumaUse {
 impl SegmentReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.detail = new(&self.detail);
+        let Story { object, place, through, by, by_place, .. } = &mut self.story;
+        replace([object, place, through, by, by_place].into_iter(), new);
+        replace(self.serving.iter_mut().map(|row| &mut row.unusual), new);
         replace(self.evidence.iter_mut().map(|evidence| &mut evidence.text), new);
         self.during.iter_mut().for_each(|segment| segment.replace_texts(new));
     }

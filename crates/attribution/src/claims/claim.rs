@@ -1,10 +1,13 @@
 //! A claim: a statement of one source that a stretch of time has a cause, before precedence decides.
 
+use std::sync::Arc;
+
 use model::{Cause, Certainty, Cpu, Evidence, Segment, Story, Ticks, TscRange};
 use pt::GapReason;
 
 use crate::claims::partition::Bid;
 use crate::claims::precedence::Rank;
+use crate::walk::hot_paths::HotPaths;
 
 /// What one source states about a stretch of time. Claims may overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub(crate) struct Claim {
     pub(crate) uncertainty: Ticks,
     /// For waits: what the thread that ended the wait was doing.
     pub(crate) during: Vec<Segment>,
+    /// Through which functions that thread's time passed, for each of these.
+    pub(crate) below: Option<Arc<HotPaths>>,
     /// For lost trace: what the decoder could not decode.
     pub(crate) gap: Option<GapReason>,
     /// The supporting records.
@@ -46,6 +51,7 @@ impl Claim {
             story: Story::default(),
             uncertainty: Ticks(0),
             during: Vec::new(),
+            below: None,
             gap: None,
             evidence: Vec::new(),
         }

@@ -4,6 +4,7 @@
 //! caused it.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use model::TscRange;
 use perfdata::LeaveReason;
@@ -12,6 +13,7 @@ use super::during::WAITS;
 use super::examination::Examination;
 use super::interrupts;
 use super::queued_writers::queued_writer;
+use super::serving::Serving;
 use crate::claims::claim::Claim;
 use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
 use crate::claims::off_cpu::context::Context;
@@ -81,8 +83,12 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
     }
     let mut flow = None;
     if let Some(thread) = wakeup.thread() {
-        if let Some((segments, path)) = examination.below(range, thread) {
-            (absence.during, flow) = (segments, path);
+        if let Some(below) = examination.below(range, thread) {
+            (absence.during, flow) = (below.segments, below.path);
+            absence.below = Some(Arc::new(below.hot));
+            if let Some(serving) = Serving::of(thread.tid, range, wakeup.recorded_at, examination.sideband) {
+                serving.mark(&mut absence.during, range);
+            }
         }
     } else if wakeup.interrupt().is_some() && examination.during.take() {
         let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return };

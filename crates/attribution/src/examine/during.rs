@@ -12,6 +12,9 @@ pub(super) const WAITS: usize = 8;
 /// How many partitions lie below one interval, at all depths.
 const PARTITIONS: usize = 24;
 
+/// The same for a baseline.
+const PARTITIONS_OF_BASELINE: usize = 2;
+
 /// See the module.
 pub(crate) struct During {
     depth: usize,
@@ -24,9 +27,9 @@ impl During {
         During { depth: DEPTH, partitions: PARTITIONS }
     }
 
-    /// No budget.
-    pub(crate) fn none() -> During {
-        During { depth: 0, partitions: 0 }
+    /// The budget of a baseline: what its wakers ran is compared with what an outlier's ran, and their own waits are not.
+    pub(crate) fn of_baseline() -> During {
+        During { depth: 1, partitions: PARTITIONS_OF_BASELINE }
     }
 
     /// Whether waits may be followed at this depth.

@@ -38,6 +38,7 @@ use crate::threads::waker::Maker;
 use crate::threads::whose_time::{WhoseTime, follow_interval};
 use crate::walk::activity::{Activity, Run};
 use crate::walk::call_path::CallPath;
+use crate::walk::hot_paths::HotPaths;
 use crate::walk::roots;
 
 /// How much sideband before a moment may explain what takes place then: a begin without its end, in ticks of 1 ms at
@@ -121,7 +122,7 @@ impl Examination<'_> {
         let mut spins: Vec<Claim> = claims_of_spins(&activity.spins).collect();
         if self.during.is_open() {
             let below =
-                |range, thread| self.below(range, thread).map_or_else(Vec::new, |(segments, _)| segments);
+                |range, thread| self.below(range, thread).map_or_else(Vec::new, |below| below.segments);
             spins::follow_others(scene, stays, &mut spins, below);
         }
         claims.extend(spins);
@@ -134,19 +135,15 @@ impl Examination<'_> {
         let mut behind = claims_of_queue(interval, from, queue, self.stays, self.activity);
         let longest = behind.iter_mut().max_by_key(|claim| claim.range().ticks());
         if let (Some(claim), Some(thread)) = (longest, interval.stop_thread)
-            && let Some((segments, _)) = self.below(claim.range(), thread)
+            && let Some(below) = self.below(claim.range(), thread)
         {
-            claim.during = segments;
+            claim.during = below.segments;
         }
         behind
     }
 
-    /// What `thread` did during `range`, and where it was at its end; `None` where no more may be followed.
-    pub(super) fn below(
-        &mut self,
-        range: TscRange,
-        thread: ThreadId,
-    ) -> Option<(Vec<Segment>, Option<CallPath>)> {
+    /// What `thread` did during `range`; `None` where no more may be followed.
+    pub(super) fn below(&mut self, range: TscRange, thread: ThreadId) -> Option<Below> {
         if !self.during.take() {
             return None;
         }
@@ -154,9 +151,24 @@ impl Examination<'_> {
         self.during.descend();
         let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
         self.during.ascend();
-        let path = examined.paths.iter().rfind(|path| path.at == range.stop).cloned();
-        Some((plain(&examined), path))
+        let segments = plain(&examined);
+        let stretches = segments.iter().map(|segment| segment.range);
+        Some(Below {
+            hot: HotPaths::of(&examined.code, &examined.runs, stretches),
+            path: examined.paths.into_iter().rfind(|path| path.at == range.stop),
+            segments,
+        })
     }
+}
+
+/// What another thread did during a wait.
+pub(super) struct Below {
+    /// Its time, in order and without holes.
+    pub(super) segments: Vec<Segment>,
+    /// Through which functions it passed, for each segment.
+    pub(super) hot: HotPaths,
+    /// Where it was at the end.
+    pub(super) path: Option<CallPath>,
 }
 
 /// A thread that sleeps when the interval begins may have gone to sleep long before it: what it called then.

@@ -160,7 +160,10 @@ fn system_call(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
     let SystemCall { number, step } = sample.system_call()?;
     Some(match step {
         SystemCallStep::Enter(arguments) => (Side::Begin, EventKind::Syscall { number, arguments }),
-        SystemCallStep::Exit(_) => (Side::End, EventKind::Syscall { number, arguments: Vec::new() }),
+        SystemCallStep::Exit(result) => {
+            let result = result.map(i64::cast_unsigned).into_iter().collect();
+            (Side::End, EventKind::Syscall { number, arguments: result })
+        }
     })
 }
 

@@ -50,7 +50,7 @@ pub(crate) enum EventKind {
     Syscall {
         /// Its number on x86-64.
         number: u64,
-        /// Its arguments as far as they are recorded; only the begin record has them.
+        /// Its arguments as far as they are recorded; of an end record, the result alone.
         arguments: Vec<u64>,
     },
     /// A page fault's handling begins.

@@ -92,6 +92,11 @@ impl Sideband {
         (last.side == Side::Begin).then_some(last)
     }
 
+    /// The records of thread `tid`'s system calls before `until`, in order.
+    pub(crate) fn calls_of(&self, tid: Tid, until: Tsc) -> impl Iterator<Item = &SidebandEvent> {
+        self.about(self.calls.get(&tid), Tsc(0)).take_while(move |event| event.time < until)
+    }
+
     /// The first record within `range` by which `cpu` leaves idle, and the one by which it had entered idle.
     pub(crate) fn idle_exit(&self, cpu: Cpu, range: TscRange) -> Option<(&SidebandEvent, &SidebandEvent)> {
         let of_cpu = self.idle.get(&cpu)?;

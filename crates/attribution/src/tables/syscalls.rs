@@ -29,9 +29,9 @@ pub(crate) fn object(name: &str, first_argument: u64) -> Option<Object> {
         "futex" | "futex_wait" | "futex_wake" | "futex_requeue" => Some(Object::Futex(first_argument)),
         "read" | "pread64" | "readv" | "preadv" | "preadv2" | "write" | "pwrite64" | "writev" | "pwritev"
         | "pwritev2" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "accept"
-        | "accept4" | "connect" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "fsync" | "fdatasync"
-        | "syncfs" | "sync_file_range" | "ftruncate" | "fallocate" | "ioctl" | "flock" | "fcntl"
-        | "getdents64" | "io_uring_enter" => {
+        | "accept4" | "sendfile" | "connect" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "fsync"
+        | "fdatasync" | "syncfs" | "sync_file_range" | "ftruncate" | "fallocate" | "ioctl" | "flock"
+        | "fcntl" | "getdents64" | "io_uring_enter" => {
             // The kernel takes the low 32 bits of the register.
             Some(Object::FileDescriptor(u32::try_from(first_argument & 0xffff_ffff).ok()?))
         }
@@ -104,6 +104,24 @@ pub(crate) fn timeout(name: &str, arguments: &[u64]) -> Option<u32> {
     };
     // An `int`: a negative value means no limit.
     argument.map(|&register| (register & 0xffff_ffff) as u32).filter(|&ms| i32::try_from(ms).is_ok())
+}
+
+/// Which way a call moves bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transferring {
+    /// From its descriptor.
+    In,
+    /// To its descriptor.
+    Out,
+}
+
+/// Which way call `name` moves bytes that its result counts; `None` for other calls.
+pub(crate) fn transfers(name: &str) -> Option<Transferring> {
+    match name {
+        "read" | "readv" | "recvfrom" | "recvmsg" => Some(Transferring::In),
+        "write" | "writev" | "sendto" | "sendmsg" | "sendfile" => Some(Transferring::Out),
+        _ => None,
+    }
 }
 
 /// What a thread that sleeps in this call waits for; `None` where the name does not show it.

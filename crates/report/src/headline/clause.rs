@@ -47,7 +47,7 @@ impl<'a> Clause<'a> {
             foremost,
             detail: shared.map_or("", |(detail, _)| detail),
             compared: outlier.baseline_mean_ns.is_some(),
-            root: foremost.and_then(|segment| root::of(&segment.during, outlier.time_unit, DEEPEST)),
+            root: foremost.and_then(|segment| root::of_wait(segment, outlier.time_unit, DEEPEST)),
         }
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::Role;
+use model::{Part, Role};
 
 use crate::outlier::SegmentReport;
+use crate::serving::kind;
 use crate::timebase::TimeUnit;
 use crate::units;
 
@@ -30,6 +31,24 @@ pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Opti
     Some(if nearly_all { what } else { format!("{what} for {}", units::length(time, unit)) })
 }
 
+/// The same below `wait`: where it is in parts, the part that took most beyond typical.
+pub(super) fn of_wait(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {
+    let row = wait.serving.first().filter(|row| row.excess_ns() > 0);
+    let Some(row) = row else { return of(&wait.during, unit, depth) };
+    let pieces = wait.during.iter().filter(|piece| row.counts(piece));
+    let foremost = pieces.max_by_key(|piece| piece.duration_ns)?;
+    let Some(what) = did(foremost, unit, depth) else { return of(&wait.during, unit, depth) };
+    let what = match row.part {
+        Some(Part::OthersFirst) if foremost.story.object.is_empty() => {
+            format!("first served others: it {what}")
+        }
+        Some(Part::OthersFirst) => format!("first served {}: it {what}", foremost.story.object),
+        _ => what,
+    };
+    let nearly_all = row.duration_ns >= wait.duration_ns / 10 * 7;
+    Some(if nearly_all { what } else { format!("{what} for {}", units::length(row.duration_ns, unit)) })
+}
+
 /// `softirq net_rx after a timer had expired`: an interrupt that ended a wait, and what it followed from.
 pub(super) fn interrupt(name: &str, during: &[SegmentReport]) -> String {
     let is_timer = |name: &str| matches!(name, "timer" | "softirq.timer" | "softirq.hrtimer");
@@ -42,11 +61,6 @@ pub(super) fn interrupt(name: &str, during: &[SegmentReport]) -> String {
     };
     let by_timer = during.iter().any(|segment| segment.cause.strip_prefix("kernel.").is_some_and(is_timer));
     if by_timer { format!("{spoken} after a timer had expired") } else { spoken }
-}
-
-/// User code is one kind, whatever the comparison says of it.
-fn kind(cause: &str) -> &str {
-    if cause.starts_with("user.") { "user" } else { cause }
 }
 
 fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {

@@ -31,6 +31,7 @@ fn detailed(name: &str, cpu: Option<u32>, duration_ns: u64, detail: &str) -> Seg
         story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during: Vec::new(),
+        serving: Vec::new(),
         evidence: Vec::new(),
     }
 }

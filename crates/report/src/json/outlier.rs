@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::numa::NumaTwin;
-use super::words::{CauseWord, CertaintyWord, CheckWord, EvidenceWord, LayerWord, UnitWord};
+use super::words::{CauseWord, CertaintyWord, CheckWord, EvidenceWord, LayerWord, PartWord, UnitWord};
 use crate::calls::CallReport;
 use crate::causes::CauseTotal;
 use crate::escape::bounded_for_json;
 use crate::headline::sentence;
 use crate::number::JsonNumber;
 use crate::outlier::{Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
+use crate::serving::ServingRow;
 
 /// Deeper `during` is left out, so that no report can exhaust the stack.
 const DURING_DEPTH: usize = 16;
@@ -102,8 +103,21 @@ struct SegmentTwin {
     certainty: CertaintyWord,
     detail: String,
     edge_uncertainty_ns: u64,
+    part: Option<PartWord>,
     during: Vec<SegmentTwin>,
+    serving: Vec<ServingTwin>,
     evidence: Vec<EvidenceTwin>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "serving")]
+struct ServingTwin {
+    part: Option<PartWord>,
+    kind: String,
+    unusual: String,
+    duration_ns: u64,
+    typical_ns: u64,
+    excess_ns: i64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -178,11 +192,26 @@ impl SegmentTwin {
             certainty: segment.certainty.into(),
             detail: bounded_for_json(&segment.detail),
             edge_uncertainty_ns: segment.edge_uncertainty_ns,
+            part: segment.story.part.and_then(PartWord::new),
             during: match depth {
                 0 => Vec::new(),
                 _ => segment_twins(&segment.during, depth - 1),
             },
+            serving: segment.serving.iter().map(ServingTwin::new).collect(),
             evidence: segment.evidence.iter().map(EvidenceTwin::new).collect(),
+        }
+    }
+}
+
+impl ServingTwin {
+    fn new(row: &ServingRow) -> ServingTwin {
+        ServingTwin {
+            part: row.part.and_then(PartWord::new),
+            kind: bounded_for_json(&row.kind),
+            unusual: bounded_for_json(&row.unusual),
+            duration_ns: row.duration_ns,
+            typical_ns: row.typical_ns,
+            excess_ns: row.excess_ns(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use model::{CallLayer, Cause, Certainty, EvidenceKind, FaultKind, OffCpu, Severity, Slower};
+use model::{CallLayer, Cause, Certainty, EvidenceKind, FaultKind, OffCpu, Part, Severity, Slower};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -64,6 +64,32 @@ pub(super) enum LayerWord {
     User,
     Kernel,
     Waiting,
+}
+
+/// What a thread that answered did for the request.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "part", inline)]
+pub(super) enum PartWord {
+    NotRun,
+    OthersFirst,
+    Waits,
+    OwnWork,
+    Between,
+}
+
+impl PartWord {
+    /// The word of `part`; `None` for one that this version of the schema has no word for.
+    pub(super) fn new(part: Part) -> Option<PartWord> {
+        Some(match part {
+            Part::NotRun => PartWord::NotRun,
+            Part::OthersFirst => PartWord::OthersFirst,
+            Part::Waits => PartWord::Waits,
+            Part::OwnWork => PartWord::OwnWork,
+            Part::Between => PartWord::Between,
+            _ => return None,
+        })
+    }
 }
 
 /// Where a counter's threshold has the slow ones.

@@ -29,6 +29,7 @@ fn the_range_covers_the_interval_and_its_cpus() {
         story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during: Vec::new(),
+        serving: Vec::new(),
         evidence: Vec::new(),
     };
     let outlier = OutlierReport {

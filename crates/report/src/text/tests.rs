@@ -52,6 +52,7 @@ fn it_is_said_whose_time_passed_meanwhile() {
         story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during,
+        serving: Vec::new(),
         evidence: Vec::new(),
     };
     for (cause, tid, expected) in [

@@ -4,6 +4,8 @@
 //! Input: the stays of the interval's thread, the schedule, the sched records, and what is known about the end of
 //! each wait. Boundaries are those of the switch and wake-up records.
 
+use std::sync::Arc;
+
 use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
@@ -21,6 +23,7 @@ use crate::threads::interrupt_chain::Chain;
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::threads::wakeup::Wakeup;
 use crate::walk::call_path::CallPath;
+use crate::walk::hot_paths::HotPaths;
 
 /// How a stay off the CPU began and ended, as far as flows and records show.
 #[derive(Default)]
@@ -35,6 +38,8 @@ pub(crate) struct Absence {
     pub(crate) said: Option<String>,
     /// What took place during the wait.
     pub(crate) during: Vec<Segment>,
+    /// Through which functions the waker's time passed, for each of these.
+    pub(crate) below: Option<Arc<HotPaths>>,
 }
 
 /// The claims of one stay off the CPU; empty for any other stay. `occurrence` numbers the stay.
@@ -117,7 +122,7 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
             (false, false) => "no record of its wake-up, and not on a CPU before the interval ended",
         });
     }
-    claim.during = absence.during;
+    (claim.during, claim.below) = (absence.during, absence.below);
     claims.push(claim);
     claims
 }

@@ -16,6 +16,7 @@ fn segments(lengths: &[u64]) -> Vec<SegmentReport> {
             story: model::Story::default(),
             edge_uncertainty_ns: 0,
             during: Vec::new(),
+            serving: Vec::new(),
             evidence: Vec::new(),
         });
         offset_ns += duration_ns;

@@ -23,6 +23,7 @@ fn outlier(pieces: &[(u64, &str)]) -> OutlierReport {
                 story: model::Story::default(),
                 edge_uncertainty_ns: 0,
                 during: Vec::new(),
+                serving: Vec::new(),
                 evidence: Vec::new(),
             }
         })

@@ -1,0 +1,38 @@
+//! Names what a thread that ended a wait ran, beside what such threads run in typical intervals: the outermost function of the
+//! program itself that no baseline ran there is what was different (`lrangeCommand()`, not `memcpy()` below it).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use model::{Cause, Segment};
+
+use crate::examine::examined::Examined;
+
+/// Names the user code below the waits among `segments`, those of `outlier`.
+pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselines: &[&Examined]) {
+    let served = |examined: &&Examined| examined.claims.iter().any(|claim| claim.below.is_some());
+    if !baselines.iter().any(|baseline| served(baseline)) {
+        return;
+    }
+    let below =
+        baselines.iter().flat_map(|baseline| &baseline.claims).filter_map(|claim| claim.below.as_ref());
+    let usual: HashSet<Arc<str>> = below.flat_map(|below| below.functions.iter().cloned()).collect();
+    for claim in &outlier.claims {
+        let Some(below) = &claim.below else { continue };
+        let is_of_claim = |segment: &&mut Segment| {
+            segment.cause == claim.cause && claim.range().intersection(segment.range) == Some(segment.range)
+        };
+        for segment in segments.iter_mut().filter(is_of_claim) {
+            for (index, part) in segment.during.iter_mut().enumerate() {
+                let named = if is_code(&part.cause) { below.unusual(index, &usual) } else { None };
+                if let Some(place) = named {
+                    (part.story.place, part.story.unusual) = (place, true);
+                }
+            }
+        }
+    }
+}
+
+fn is_code(cause: &Cause) -> bool {
+    matches!(cause, Cause::UserExpected | Cause::UserSpin | Cause::Gc(_))
+}

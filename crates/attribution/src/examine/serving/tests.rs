@@ -1,0 +1,126 @@
+use model::{Certainty, Story, Ticks};
+
+use super::*;
+use crate::records::event::SidebandEvent;
+use crate::testing::script::{WRITER, record};
+
+const READ: u64 = 0;
+const WRITE: u64 = 1;
+const EPOLL_WAIT: u64 = 232;
+
+/// The writer's calls: begin, end, number, descriptor, result.
+fn sideband(calls: &[(u64, u64, u64, u64, u64)]) -> Sideband {
+    let mut events: Vec<SidebandEvent> = Vec::new();
+    for &(begin, end, number, descriptor, result) in calls {
+        let kind = |argument| EventKind::Syscall { number, arguments: vec![argument] };
+        events.push(record(begin, 0, WRITER, Side::Begin, kind(descriptor)));
+        events.push(record(end, 0, WRITER, Side::End, kind(result)));
+    }
+    Sideband::new(events)
+}
+
+fn segment(start: u64, stop: u64, cause: Cause) -> Segment {
+    Segment {
+        range: TscRange::new(Tsc(start), Tsc(stop)),
+        cpu: None,
+        thread: Some(WRITER),
+        cause,
+        occurrence: 0,
+        certainty: Certainty::Measured,
+        detail: String::new(),
+        story: Story::default(),
+        edge_uncertainty: Ticks(0),
+        during: Vec::new(),
+        evidence: Vec::new(),
+    }
+}
+
+/// The parts of `during`, in a wait from 100 to 200 that ended at 195.
+fn parts(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> Vec<(Option<Part>, String)> {
+    let wait = TscRange::new(Tsc(100), Tsc(200));
+    let mut segments: Vec<Segment> =
+        during.iter().map(|(start, stop, cause)| segment(*start, *stop, cause.clone())).collect();
+    if let Some(serving) = Serving::of(WRITER.tid, wait, Tsc(195), &sideband(calls)) {
+        serving.mark(&mut segments, wait);
+    }
+    segments.into_iter().map(|segment| (segment.story.part, segment.story.object)).collect()
+}
+
+fn part(part: Part) -> (Option<Part>, String) {
+    (Some(part), String::new())
+}
+
+/// It slept in `epoll_wait` until the request came, read it, worked, and answered.
+#[test]
+fn a_plain_answer_is_its_own_work() {
+    let calls = [(50, 110, EPOLL_WAIT, 5, 1), (120, 125, READ, 7, 38), (190, 199, WRITE, 7, 8)];
+    let during = [
+        (100, 108, Cause::OffCpu(OffCpu::Poll)),
+        (108, 110, Cause::OffCpu(OffCpu::Runnable)),
+        (110, 120, Cause::UserExpected),
+        (120, 125, Cause::Syscall("read".into())),
+        (125, 190, Cause::UserExpected),
+        (190, 200, Cause::Syscall("write".into())),
+    ];
+    use Part::{Between, NotRun, OwnWork};
+    let expected = [Between, NotRun, Between, OwnWork, OwnWork, OwnWork].map(part);
+    assert_eq!(parts(&calls, &during), expected);
+}
+
+/// It was busy with fd 9 when the wait began; the answers to both are written at the end.
+#[test]
+fn work_for_others_comes_first() {
+    let calls =
+        [(80, 90, READ, 9, 30), (150, 155, READ, 7, 38), (180, 185, WRITE, 9, 8190), (190, 199, WRITE, 7, 8)];
+    let during = [
+        (100, 150, Cause::UserExpected),
+        (150, 180, Cause::UserExpected),
+        (180, 186, Cause::Syscall("write".into())),
+        (186, 200, Cause::UserExpected),
+    ];
+    let others = (Some(Part::OthersFirst), "fd 9: 8190 bytes out".to_owned());
+    let expected = [others.clone(), part(Part::OwnWork), others, part(Part::OwnWork)];
+    assert_eq!(parts(&calls, &during), expected);
+}
+
+/// The request is passed on to another server by fd 8, whose answer comes back there.
+#[test]
+fn what_a_request_is_passed_on_to_belongs_to_it() {
+    let calls = [
+        (102, 104, READ, 7, 38),
+        (110, 112, WRITE, 8, 38),
+        (115, 160, EPOLL_WAIT, 5, 1),
+        (162, 164, READ, 8, 500),
+        (190, 199, WRITE, 7, 500),
+    ];
+    let during = [
+        (104, 115, Cause::UserExpected),
+        (115, 160, Cause::OffCpu(OffCpu::Poll)),
+        (164, 190, Cause::UserExpected),
+    ];
+    use Part::{OwnWork, Waits};
+    assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
+}
+
+/// A server with a thread for each connection sleeps in the read itself.
+#[test]
+fn asleep_in_the_read_it_waits_for_the_request() {
+    let calls = [(50, 120, READ, 7, 38), (190, 199, WRITE, 7, 8)];
+    let during = [
+        (100, 115, Cause::OffCpu(OffCpu::Socket)),
+        (115, 120, Cause::Syscall("read".into())),
+        (120, 150, Cause::OffCpu(OffCpu::Lock)),
+        (150, 190, Cause::UserExpected),
+    ];
+    use Part::{Between, OwnWork, Waits};
+    assert_eq!(parts(&calls, &during), [Between, OwnWork, Waits, OwnWork].map(part));
+}
+
+/// A wake-up by a futex, and one by a thread that had read nothing, are no answers that can be divided.
+#[test]
+fn without_a_request_there_are_no_parts() {
+    let during = [(100, 200, Cause::UserExpected)];
+    for calls in [&[(102, 104, READ, 7, 38), (190, 199, 202, 7, 1)][..], &[(190, 199, WRITE, 7, 8)]] {
+        assert_eq!(parts(calls, &during), [(None, String::new())]);
+    }
+}

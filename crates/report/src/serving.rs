@@ -1,0 +1,112 @@
+//! A wait for an answer in parts, beside the same parts of typical intervals: where the time of the thread that answered went.
+//!
+//! Input: what that thread did during the wait, each piece with its part. Output: rows that add up to the wait.
+
+use std::borrow::Borrow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use model::{Attribution, Part, Segment};
+
+use crate::outlier::SegmentReport;
+use crate::timebase::Timebase;
+
+/// One part of a wait, by kind of cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServingRow {
+    /// The part; `None` where it is not known.
+    pub part: Option<Part>,
+    /// The kind of cause: a cause's name, or `user` for user code of any.
+    pub kind: String,
+    /// The function that no typical interval runs there; empty where it is the usual code.
+    pub unusual: String,
+    /// How long, in ns.
+    pub duration_ns: u64,
+    /// The mean of the baselines' longest waits for the same thread, in ns.
+    pub typical_ns: u64,
+}
+
+/// What a row stands for.
+type Key = (Option<Part>, String, String);
+
+impl ServingRow {
+    /// How much longer than typical.
+    pub fn excess_ns(&self) -> i64 {
+        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        signed(self.duration_ns) - signed(self.typical_ns)
+    }
+
+    /// Whether `segment`, below the wait, is counted in this row.
+    pub(crate) fn counts(&self, segment: &SegmentReport) -> bool {
+        let (part, kind, unusual) = key(segment.story.part, &segment.cause, unusual(&segment.story));
+        part == self.part && kind == self.kind && unusual == self.unusual
+    }
+}
+
+/// User code is one kind, whatever the comparison says of it.
+pub(crate) fn kind(cause: &str) -> &str {
+    if cause.starts_with("user.") { "user" } else { cause }
+}
+
+fn key(part: Option<Part>, cause: &str, unusual: &str) -> Key {
+    (part, kind(cause).to_owned(), unusual.to_owned())
+}
+
+fn unusual(story: &model::Story) -> &str {
+    if story.unusual { &story.place } else { "" }
+}
+
+/// Fills the rows of the waits among `segments` whose pieces have parts.
+pub(crate) fn compare<B: Borrow<Attribution>>(
+    segments: &mut [SegmentReport],
+    baselines: &[B],
+    timebase: Timebase,
+) {
+    for segment in segments.iter_mut().filter(|segment| is_divided(segment)) {
+        let mut rows: BTreeMap<Key, (u64, u64)> = BTreeMap::new();
+        for piece in &segment.during {
+            let row = rows.entry(key(piece.story.part, &piece.cause, unusual(&piece.story))).or_default();
+            row.0 = row.0.saturating_add(piece.duration_ns);
+        }
+        for (key, sum) in typical(&segment.story.by, baselines, timebase) {
+            rows.entry(key).or_default().1 = sum / baselines.len().max(1) as u64;
+        }
+        segment.serving = rows
+            .into_iter()
+            .map(|((part, kind, unusual), (duration_ns, typical_ns))| ServingRow {
+                part,
+                kind,
+                unusual,
+                duration_ns,
+                typical_ns,
+            })
+            .filter(|row| row.duration_ns > 0 || row.typical_ns > 0)
+            .collect();
+        segment.serving.sort_by_key(|row| Reverse(row.excess_ns()));
+    }
+}
+
+fn is_divided(segment: &SegmentReport) -> bool {
+    segment.during.iter().any(|piece| piece.story.part.is_some())
+}
+
+/// The sums over the baselines' longest waits for thread `by`.
+fn typical<B: Borrow<Attribution>>(by: &str, baselines: &[B], timebase: Timebase) -> BTreeMap<Key, u64> {
+    let mut sums: BTreeMap<Key, u64> = BTreeMap::new();
+    for baseline in baselines {
+        let waits = baseline
+            .borrow()
+            .segments()
+            .iter()
+            .filter(|segment| segment.story.by == by && !segment.during.is_empty());
+        let Some(wait) = waits.max_by_key(|segment: &&Segment| segment.range.ticks()) else { continue };
+        for piece in &wait.during {
+            let sum = sums.entry(key(piece.story.part, &piece.cause.to_string(), "")).or_default();
+            *sum = sum.saturating_add(timebase.duration(piece.range));
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests;

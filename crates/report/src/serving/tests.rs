@@ -1,0 +1,95 @@
+use model::{Cause, Certainty, Interval, IntervalId, OffCpu, Story, Ticks, Tsc, TscRange};
+
+use super::*;
+use crate::OutlierReport;
+use crate::headline::headline;
+
+fn segment(start: u64, stop: u64, cause: Cause, part: Option<Part>) -> Segment {
+    let mut story = Story::default();
+    story.part = part;
+    Segment {
+        range: TscRange::new(Tsc(start), Tsc(stop)),
+        cpu: None,
+        thread: None,
+        cause,
+        occurrence: start,
+        certainty: Certainty::Measured,
+        detail: String::new(),
+        story,
+        edge_uncertainty: Ticks(0),
+        during: Vec::new(),
+        evidence: Vec::new(),
+    }
+}
+
+/// An interval that is one wait for `server`, who did `during`.
+fn answered(server: &str, during: Vec<Segment>) -> Attribution {
+    let stop = during.last().map_or(1, |segment| segment.range.stop.0);
+    let mut wait = segment(0, stop, Cause::OffCpu(OffCpu::Socket), None);
+    wait.story.by = server.to_owned();
+    wait.story.role = model::Role::Waker;
+    wait.during = during;
+    let interval = Interval::new(IntervalId(0), "", wait.range, None);
+    Attribution::new(interval, vec![wait]).expect("a partition")
+}
+
+fn report(outlier: &Attribution, baselines: &[Attribution]) -> OutlierReport {
+    OutlierReport::new(outlier, baselines, Timebase::Ticks, |_, _| None)
+}
+
+fn work(start: u64, stop: u64, part: Part, place: &str, unusual: bool) -> Segment {
+    let mut segment = segment(start, stop, Cause::UserExpected, Some(part));
+    segment.story.place = place.to_owned();
+    segment.story.unusual = unusual;
+    segment
+}
+
+fn typical() -> [Attribution; 2] {
+    let usual = |stop| {
+        vec![work(0, 40, Part::Between, "poll()", false), work(40, stop, Part::OwnWork, "get()", false)]
+    };
+    [answered("server", usual(100)), answered("server", usual(120))]
+}
+
+/// The rows add up to the wait; what takes longest of all may be usual.
+#[test]
+fn the_part_that_took_more_than_typical_comes_first() {
+    let mut others = work(0, 60, Part::OthersFirst, "list()", true);
+    others.story.object = "fd 9: 30 bytes in".to_owned();
+    let outlier = answered(
+        "server",
+        vec![
+            others,
+            work(60, 100, Part::Between, "poll()", false),
+            work(100, 180, Part::OwnWork, "get()", false),
+        ],
+    );
+    let report = report(&outlier, &typical());
+    let row = |part, unusual: &str, duration_ns, typical_ns| ServingRow {
+        part: Some(part),
+        kind: "user".to_owned(),
+        unusual: unusual.to_owned(),
+        duration_ns,
+        typical_ns,
+    };
+    let rows = &report.segments[0].serving;
+    let expected = [
+        row(Part::OthersFirst, "list()", 60, 0),
+        row(Part::OwnWork, "", 80, 70),
+        row(Part::Between, "", 40, 40),
+    ];
+    assert_eq!(*rows, expected);
+    assert_eq!(rows.iter().map(|row| row.duration_ns).sum::<u64>(), 180);
+    let said = headline(&report);
+    assert!(
+        said.ends_with("woken by server, which first served fd 9: 30 bytes in: it ran list() for 60 ticks"),
+        "{said}"
+    );
+}
+
+/// A lock's holder answers no request.
+#[test]
+fn waits_without_parts_have_no_rows() {
+    let outlier = answered("holder", vec![segment(0, 90, Cause::UserExpected, None)]);
+    assert_eq!(report(&outlier, &typical()).segments[0].serving, []);
+}
