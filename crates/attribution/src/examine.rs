@@ -13,7 +13,7 @@ pub(crate) mod queued_writers;
 pub(crate) mod segments;
 pub(crate) mod spin_budget;
 mod spins;
-mod stories;
+pub(crate) mod stories;
 
 use model::{Diagnostic, Interval};
 

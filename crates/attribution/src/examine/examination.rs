@@ -10,6 +10,7 @@ use super::during::During;
 use super::examined::Examined;
 use super::segments::plain;
 use super::spins;
+use super::stories::with_places;
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::ipi_senders::name_senders;
@@ -155,7 +156,7 @@ impl Examination<'_> {
         let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
         self.during.ascend();
         let path = examined.paths.iter().rfind(|path| path.at == range.stop).cloned();
-        Some((plain(&examined), path))
+        Some((with_places(plain(&examined), &examined), path))
     }
 }
 
