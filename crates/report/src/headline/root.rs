@@ -1,9 +1,8 @@
 //! What the thread that ended a wait did during the wait, in words that follow "which": the end of the chain.
 
-use std::collections::BTreeMap;
-
 use model::Role;
 
+use super::foremost::foremost;
 use crate::outlier::SegmentReport;
 use crate::timebase::TimeUnit;
 use crate::units;
@@ -13,18 +12,8 @@ pub(super) const DEEPEST: usize = 3;
 
 /// `slept in keep() lock.c:38`: what took most of `during`; how long, where that is not nearly all. `None` where nothing is known.
 pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Option<String> {
-    let mut groups: BTreeMap<[&str; 4], (u64, &SegmentReport)> = BTreeMap::new();
-    for segment in during {
-        let story = &segment.story;
-        let key = [kind(&segment.cause), &story.object, &story.place, &story.by];
-        let (time, longest) = groups.entry(key).or_insert((0, segment));
-        *time = time.saturating_add(segment.duration_ns);
-        if segment.duration_ns > longest.duration_ns {
-            *longest = segment;
-        }
-    }
     let whole = during.iter().fold(0_u64, |sum, segment| sum.saturating_add(segment.duration_ns));
-    let (time, foremost) = groups.into_values().max_by_key(|&(time, _)| time)?;
+    let (foremost, time) = foremost(during.iter())?;
     let what = did(foremost, unit, depth)?;
     let nearly_all = time >= whole / 10 * 7;
     Some(if nearly_all { what } else { format!("{what} for {}", units::length(time, unit)) })
@@ -42,11 +31,6 @@ pub(super) fn interrupt(name: &str, during: &[SegmentReport]) -> String {
     };
     let by_timer = during.iter().any(|segment| segment.cause.strip_prefix("kernel.").is_some_and(is_timer));
     if by_timer { format!("{spoken} after a timer had expired") } else { spoken }
-}
-
-/// User code is one kind, whatever the comparison says of it.
-fn kind(cause: &str) -> &str {
-    if cause.starts_with("user.") { "user" } else { cause }
 }
 
 fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {
