@@ -20,6 +20,7 @@ use crate::claims::partition::Piece;
 use crate::examine::examined::Examined;
 use crate::examine::segments::{Segments, Verdict, plain};
 use crate::examine::spin_budget::SpinBudget;
+use crate::examine::stories::with_places;
 use crate::inputs::functions::Functions;
 use crate::samples::memory::{MemoryAccess, Remote, tell_remote};
 use crate::samples::requested_frequency::{RequestedFrequency, requested_within};
@@ -29,12 +30,20 @@ use front_end::FrontEnd;
 use profile::{Baselines, Profile, SMALLEST, Typical, Use, profile, whole, with_jitter};
 use story::Story;
 
-/// The attribution of a baseline, or of an interval without baselines: user code is not compared.
+/// The attribution of a baseline: the time of each cause, without the stories that headlines are made of.
 ///
 /// # Errors
 /// [`PartitionError`], which is a bug: the pieces are a partition by construction.
-pub fn attribute_alone(examined: &Examined) -> Result<Attribution, PartitionError> {
+pub fn attribute_baseline(examined: &Examined) -> Result<Attribution, PartitionError> {
     Attribution::new(examined.interval.clone(), plain(examined))
+}
+
+/// The attribution of an interval without baselines: user code is not compared.
+///
+/// # Errors
+/// As [`attribute_baseline`].
+pub fn attribute_alone(examined: &Examined) -> Result<Attribution, PartitionError> {
+    Attribution::new(examined.interval.clone(), with_places(plain(examined), examined))
 }
 
 /// The attribution of an outlier against its baselines; `functions` gives the lines of extra work.
@@ -64,7 +73,7 @@ pub fn attribute(
             segments.add(outlier, piece, range, verdict);
         }
     }
-    let mut segments = segments.finish(outlier);
+    let mut segments = with_places(segments.finish(outlier), outlier);
     serving::name_unusual(&mut segments, outlier, baselines);
     Attribution::new(outlier.interval.clone(), segments)
 }

@@ -14,7 +14,7 @@ pub(crate) mod segments;
 mod serving;
 pub(crate) mod spin_budget;
 mod spins;
-mod stories;
+pub(crate) mod stories;
 
 use model::{Diagnostic, Interval};
 

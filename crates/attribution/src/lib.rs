@@ -22,7 +22,7 @@ mod threads;
 mod walk;
 
 pub use compare::call_tree::calls;
-pub use compare::{attribute, attribute_alone};
+pub use compare::{attribute, attribute_alone, attribute_baseline};
 pub use examine::examined::Examined;
 pub use examine::{examine, examine_baseline};
 pub use inputs::capture::Capture;

@@ -99,6 +99,38 @@ pub enum Cause {
     Unexplained,
 }
 
+impl Cause {
+    /// Whether the kernel ran on the thread's CPU: its name begins with `kernel.`.
+    pub fn is_kernel(&self) -> bool {
+        match self {
+            Cause::Syscall(_)
+            | Cause::PageFault(_)
+            | Cause::Irq(_)
+            | Cause::Timer
+            | Cause::Ipi(_)
+            | Cause::Softirq(_)
+            | Cause::Nmi
+            | Cause::Schedule
+            | Cause::KernelSpin
+            | Cause::KernelThread(_)
+            | Cause::KernelUnknown => true,
+            Cause::UserExpected
+            | Cause::UserExtraWork
+            | Cause::UserSlower(_)
+            | Cause::UserSpin
+            | Cause::OffCpu(_)
+            | Cause::CStateExit(_)
+            | Cause::FrequencySwitch
+            | Cause::Gc(_)
+            | Cause::QueueBehind
+            | Cause::HardwareGap
+            | Cause::TraceLoss
+            | Cause::TraceFiltered
+            | Cause::Unexplained => false,
+        }
+    }
+}
+
 impl fmt::Display for Cause {
     /// The dotted name: `kernel.page-fault.minor`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

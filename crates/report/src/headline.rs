@@ -1,6 +1,7 @@
 //! The one sentence that stands above everything else: what happened, for how long, to which object, because of whom, where.
 
 mod clause;
+mod foremost;
 mod root;
 
 use crate::outlier::OutlierReport;

@@ -320,7 +320,7 @@ impl<'a> Study<'a> {
         let attribution = attribution::attribute(own, &typical, capture)?;
         let baselines: Vec<Attribution> = typical
             .iter()
-            .map(|baseline| attribution::attribute_alone(baseline))
+            .map(|baseline| attribution::attribute_baseline(baseline))
             .collect::<Result<_, _>>()?;
         let timebase = Timebase::new(capture.conversion(), None);
         let mut report =

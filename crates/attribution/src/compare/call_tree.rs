@@ -48,16 +48,15 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// The index of a user function under its callers; `None` where there is no room for more.
     fn user(&mut self, node: NodeKey) -> Option<u32> {
+        let mut parent = None;
         let mut chain = Vec::new();
-        let mut at = node;
-        while let Some(known) = self.examined.code.nodes.get(&at).filter(|_| chain.len() < DEEPEST) {
-            if self.nodes.contains_key(&at) {
+        for (key, known) in self.examined.code.lineage(node).take(DEEPEST) {
+            parent = self.nodes.get(&key).copied();
+            if parent.is_some() {
                 break;
             }
-            chain.push((at, known));
-            at = known.parent;
+            chain.push((key, known));
         }
-        let mut parent = self.nodes.get(&at).copied();
         for (key, known) in chain.into_iter().rev() {
             let index = self.add(parent, known.function.clone(), CallLayer::User)?;
             self.nodes.insert(key, index);
@@ -72,7 +71,7 @@ impl Tree<'_> {
         let cause = claim.map_or(&Cause::Unexplained, |claim| &claim.cause);
         let begins = claim.is_some_and(|claim| claim.range().start == piece.range.start);
         let name = cause.to_string();
-        let layer = if name.starts_with("kernel.") { CallLayer::Kernel } else { CallLayer::Waiting };
+        let layer = if cause.is_kernel() { CallLayer::Kernel } else { CallLayer::Waiting };
         let known = self.leaves.get(&(parent, name.clone())).copied();
         let index = known.or_else(|| {
             let index = self.add(parent, name.as_str().into(), layer)?;

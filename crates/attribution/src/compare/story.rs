@@ -13,9 +13,6 @@ use crate::samples::front_end::samples::run_at;
 use crate::walk::user_code::{ByAddress, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
-/// The search for callers stops here: the tree of a damaged trace may be deep.
-const FURTHEST: usize = 4096;
-
 /// The inputs of the explanation.
 pub(super) struct Story<'a> {
     pub(super) outlier: &'a Examined,
@@ -165,17 +162,12 @@ impl Story<'_> {
 
     /// The outermost caller of `node` that no baseline has.
     fn topmost_new(&self, node: NodeKey) -> NodeKey {
-        let mut top = node;
-        for _ in 0..FURTHEST {
-            let Some(known) = self.outlier.code.nodes.get(&top) else { break };
-            let is_new = |key: &NodeKey| !self.baselines.nodes.contains_key(key);
-            let is_topmost = known.parent == top || self.is_signal(known.parent);
-            if !self.own.contains_key(&known.parent) || !is_new(&known.parent) || is_topmost {
-                break;
-            }
-            top = known.parent;
-        }
-        top
+        let callers = self.outlier.code.lineage(node).skip(1);
+        let new = callers.take_while(|(caller, known)| {
+            let is_new = self.own.contains_key(caller) && !self.baselines.nodes.contains_key(caller);
+            is_new && &*known.function != SIGNAL
+        });
+        new.last().map_or(node, |(top, _)| top)
     }
 
     /// Whether `node` is the frame above a signal's handler.
@@ -203,7 +195,7 @@ impl Story<'_> {
             }
             match self.outlier.claim_of(piece).filter(|_| is_within).map(|claim| &claim.cause) {
                 Some(Cause::OffCpu(_) | Cause::CStateExit(_)) => off_cpu.0 += piece.range.ticks().0,
-                Some(cause) if is_kernels(cause) => in_kernel.0 += piece.range.ticks().0,
+                Some(cause) if cause.is_kernel() => in_kernel.0 += piece.range.ticks().0,
                 _ => {}
             }
         }
@@ -212,17 +204,7 @@ impl Story<'_> {
 
     /// Whether `node` is `top`, or a part of what it called.
     fn is_below(&self, node: NodeKey, top: NodeKey) -> bool {
-        let mut at = node;
-        for _ in 0..FURTHEST {
-            if at == top {
-                return true;
-            }
-            match self.outlier.code.nodes.get(&at) {
-                Some(known) if known.parent != at => at = known.parent,
-                _ => return false,
-            }
-        }
-        false
+        node == top || self.outlier.code.lineage(node).any(|(caller, _)| caller == top)
     }
 
     fn name(&self, node: NodeKey) -> String {
@@ -249,36 +231,6 @@ impl Story<'_> {
             Some(conversion) => tell_ns(conversion.ticks_to_ns(ticks)),
             None => format!("{} ticks", ticks.0),
         }
-    }
-}
-
-/// Whether the kernel ran on the thread's CPU.
-fn is_kernels(cause: &Cause) -> bool {
-    match cause {
-        Cause::Syscall(_)
-        | Cause::PageFault(_)
-        | Cause::Irq(_)
-        | Cause::Timer
-        | Cause::Ipi(_)
-        | Cause::Softirq(_)
-        | Cause::Nmi
-        | Cause::Schedule
-        | Cause::KernelSpin
-        | Cause::KernelThread(_)
-        | Cause::KernelUnknown => true,
-        Cause::UserExpected
-        | Cause::UserExtraWork
-        | Cause::UserSlower(_)
-        | Cause::UserSpin
-        | Cause::OffCpu(_)
-        | Cause::CStateExit(_)
-        | Cause::FrequencySwitch
-        | Cause::Gc(_)
-        | Cause::QueueBehind
-        | Cause::HardwareGap
-        | Cause::TraceLoss
-        | Cause::TraceFiltered
-        | Cause::Unexplained => false,
     }
 }
 

@@ -10,6 +10,7 @@ use super::during::During;
 use super::examined::Examined;
 use super::segments::plain;
 use super::spins;
+use super::stories::with_places;
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::ipi_senders::name_senders;
@@ -151,7 +152,7 @@ impl Examination<'_> {
         self.during.descend();
         let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
         self.during.ascend();
-        let segments = plain(&examined);
+        let segments = with_places(plain(&examined), &examined);
         let stretches = segments.iter().map(|segment| segment.range);
         Some(Below {
             hot: HotPaths::of(&examined.code, &examined.runs, stretches),

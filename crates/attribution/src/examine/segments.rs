@@ -10,7 +10,7 @@ use crate::claims::partition::Piece;
 use crate::claims::spins::loop_of;
 use crate::examine::examined::Examined;
 use crate::examine::spin_budget::SpinBudget;
-use crate::examine::stories;
+use crate::examine::stories::longest;
 use crate::inputs::functions::NO_SYMBOL;
 use crate::threads::stays::{Stay, Whereabouts, stay_at};
 use crate::walk::activity::Run;
@@ -90,7 +90,6 @@ impl Segments {
     pub(crate) fn finish(mut self, examined: &Examined) -> Vec<Segment> {
         self.name_by_time(&examined.code);
         self.tell_late_switches(&examined.stays);
-        stories::add_places(&mut self.done, examined);
         if let Some(hand_off) = &examined.hand_off
             && let Some(segment) = self.done.iter_mut().find(|segment| segment.range.start == hand_off.at)
         {
@@ -105,18 +104,13 @@ impl Segments {
     /// A segment of user code has the name of the function that most of its time passed in, with its callers.
     fn name_by_time(&mut self, code: &UserCode) {
         for of_one in self.ran.chunk_by(|a, b| a.0 == b.0) {
-            let mut nodes: Vec<(NodeKey, u64)> = Vec::new();
-            for (_, node, ticks) in of_one {
-                match nodes.iter_mut().find(|(known, _)| known == node) {
-                    Some((_, sum)) => *sum += ticks.0,
-                    None => nodes.push((*node, ticks.0)),
-                }
-            }
-            let whole: u64 = nodes.iter().map(|(_, ticks)| ticks).sum();
-            let most = nodes.into_iter().rev().max_by_key(|&(_, ticks)| ticks);
+            let Some((node, whole)) = longest(of_one.iter().map(|&(_, node, ticks)| (node, ticks))) else {
+                continue;
+            };
             // What is left of a segment is in a spin-wait loop, which named it.
-            let named = self.done.get_mut(of_one[0].0).filter(|segment| segment.range.ticks().0 / 2 <= whole);
-            if let (Some(segment), Some((node, _))) = (named, most) {
+            let named =
+                self.done.get_mut(of_one[0].0).filter(|segment| segment.range.ticks().0 / 2 <= whole.0);
+            if let Some(segment) = named {
                 segment.detail = code.path(node);
             }
         }

@@ -2,28 +2,27 @@
 //!
 //! A function of a library stands for the program's own function that called it.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use model::{Cause, Segment, TscRange};
+use model::{Cause, Segment, Ticks, TscRange};
 
 use super::examined::Examined;
-use crate::tables::libraries::{is_library, spoken};
-use crate::walk::user_code::NodeKey;
+use crate::tables::libraries::own_code;
+use crate::walk::activity::Run;
+use crate::walk::user_code::{ByAddress, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
 /// What throws, and what begins a handler: the C++ ABI for Itanium, Rust's `std::panicking`.
 const THROWS: [&str; 4] = ["__cxa_throw()", "__cxa_rethrow()", "_Unwind_Resume()", "rust_begin_unwind()"];
 const CATCHES: [&str; 2] = ["__cxa_begin_catch", "__rust_panic_cleanup"];
 
-/// The search for callers stops here: the tree of a damaged trace may be deep.
-const FURTHEST: usize = 256;
-
-/// Adds the place to each segment's story that has none.
-pub(super) fn add_places(segments: &mut [Segment], examined: &Examined) {
+/// The segments of `examined`, with the place in each story that has none.
+pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Vec<Segment> {
     let mut known: HashMap<NodeKey, (String, String)> = HashMap::new();
     for segment in segments.iter_mut().filter(|segment| segment.story.place.is_empty()) {
         let node = match &segment.cause {
-            cause if cause.to_string().starts_with("kernel.") => node_before(segment, examined),
+            cause if cause.is_kernel() => node_before(segment, examined),
             cause if runs_user_code(cause) => busiest_node(segment.range, examined),
             _ => None,
         };
@@ -34,6 +33,7 @@ pub(super) fn add_places(segments: &mut [Segment], examined: &Examined) {
         }
         (segment.story.place, segment.story.through) = (place, through);
     }
+    segments
 }
 
 /// `an exception, caught in route_order()`: where the first one caught was.
@@ -47,8 +47,15 @@ fn thrown(examined: &Examined) -> String {
 }
 
 fn runs_user_code(cause: &Cause) -> bool {
-    let name = cause.to_string();
-    name.starts_with("user.") || name.starts_with("runtime.") || name.starts_with("hardware.")
+    matches!(
+        cause,
+        Cause::UserExpected
+            | Cause::UserExtraWork
+            | Cause::UserSlower(_)
+            | Cause::UserSpin
+            | Cause::Gc(_)
+            | Cause::HardwareGap
+    )
 }
 
 /// The code that ran last before the segment.
@@ -60,33 +67,26 @@ fn node_before(segment: &Segment, examined: &Examined) -> Option<NodeKey> {
 /// The code that ran longest in `range`.
 fn busiest_node(range: TscRange, examined: &Examined) -> Option<NodeKey> {
     let first = examined.runs.partition_point(|run| run.range.stop <= range.start);
-    let mut ticks: HashMap<NodeKey, u64> = HashMap::new();
-    for run in examined.runs[first..].iter().take_while(|run| run.range.start < range.stop) {
-        let inside = run.range.intersection(range).map_or(0, |range| range.ticks().0);
-        *ticks.entry(run.node).or_default() += inside;
-    }
-    ticks.into_iter().max_by_key(|&(node, ticks)| (ticks, node)).map(|(node, _)| node)
+    let runs = examined.runs[first..].iter().take_while(|run| run.range.start < range.stop);
+    let inside = |run: &Run| run.range.intersection(range).map_or(Ticks(0), TscRange::ticks);
+    longest(runs.map(|run| (run.node, inside(run)))).map(|(node, _)| node)
 }
 
-/// The innermost function of the program itself at `node`, and the library's function that it had called; the innermost of all where
-/// there is no other.
-fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
-    let mut through = String::new();
-    let mut innermost = None;
-    let mut at = node;
-    for _ in 0..FURTHEST {
-        let Some(node) = examined.code.nodes.get(&at) else { break };
-        if &*node.function == SIGNAL {
-            return (innermost.unwrap_or_default(), through);
-        }
-        let name = spoken(&node.function);
-        let told = format!("{name}()");
-        if !node.library && !is_library(&name) {
-            return (told, through);
-        }
-        innermost.get_or_insert_with(|| told.clone());
-        through = told;
-        at = node.parent;
+/// The node that most time of `runs` passed in, the earliest of several, and the time of all.
+pub(super) fn longest(runs: impl Iterator<Item = (NodeKey, Ticks)>) -> Option<(NodeKey, Ticks)> {
+    let mut nodes: ByAddress<NodeKey, (u64, Reverse<usize>)> = ByAddress::default();
+    let mut whole = Ticks(0);
+    for (index, (node, ticks)) in runs.enumerate() {
+        nodes.entry(node).or_insert((0, Reverse(index))).0 += ticks.0;
+        whole.0 += ticks.0;
     }
-    (innermost.unwrap_or_default(), String::new())
+    nodes.into_iter().max_by_key(|&(_, time)| time).map(|(node, _)| (node, whole))
+}
+
+/// Whose code runs at `node`, and the library's function that it had called; a signal's handler has no caller.
+fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
+    let callers = examined.code.lineage(node).map(|(_, node)| node);
+    let path = callers.take_while(|node| &*node.function != SIGNAL);
+    own_code(path.map(|node| (&*node.function, node.library)))
+        .map_or_else(Default::default, |own| (own.function, own.through))
 }

@@ -147,6 +147,32 @@ pub(crate) fn is_library(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.binary_search(&whole).is_ok()
 }
 
+/// Whose code a path of calls is.
+pub(crate) struct OwnCode {
+    /// Its place in the path, from the innermost function outwards.
+    pub(crate) at: usize,
+    /// The innermost function of the program itself, or the innermost of all where there is no other, as [`spoken`] and `()`.
+    pub(crate) function: String,
+    /// The library's function that it had called, `()` added; empty where it had called none.
+    pub(crate) through: String,
+}
+
+/// Whose code `path` is: the names of functions, innermost first, and whether their files are the system's libraries.
+pub(crate) fn own_code<'a>(path: impl Iterator<Item = (&'a str, bool)>) -> Option<OwnCode> {
+    let (mut innermost, mut through) = (None, String::new());
+    for (at, (function, of_system)) in path.enumerate() {
+        let name = spoken(function);
+        let is_own = !of_system && !is_library(&name);
+        let function = format!("{name}()");
+        if is_own {
+            return Some(OwnCode { at, function, through });
+        }
+        innermost.get_or_insert_with(|| function.clone());
+        through = function;
+    }
+    innermost.map(|function| OwnCode { at: 0, function, through: String::new() })
+}
+
 /// The name as a person says it: without template arguments, parameters, return type and unnamed namespaces.
 pub(crate) fn spoken(function: &str) -> String {
     if function.starts_with('[') {

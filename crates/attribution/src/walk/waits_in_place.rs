@@ -7,6 +7,7 @@
 //! the code. Certainty: that it spun is decoded, that it was too long is inferred.
 
 mod state;
+mod value;
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use model::{Pid, Tsc};

@@ -5,18 +5,18 @@
 //! kernel entry that interrupts another lies inside it and is deeper. Times are the last time packet before a
 //! boundary.
 
-use std::sync::Arc;
+mod untraced;
 
-use model::{Cause, Cpu, FaultKind, Ticks, Tsc, TscRange};
-use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, GapReason, PtEvent, TimeBounds};
+use model::{Cpu, Ticks, Tsc};
+use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, PtEvent, TimeBounds};
 
-use super::activity::{Activity, Silence, Why};
+use super::activity::{Activity, Why};
 use super::call_path::{CallPath, is_kernel};
 use super::clock::{Clock, Moment};
 use super::code::Code;
 use super::entries::{Arrival, Enabled, Entries, Off};
 use super::kernel_stack::KernelStack;
-use super::silences::{Silences, is_border};
+use super::silences::Silences;
 use super::spins::Spins;
 use super::stalls::Stalls;
 use super::string_instructions::{StringInstruction, StringInstructions};
@@ -364,74 +364,6 @@ impl<'a> Walker<'a> {
         }
         self.close_run(at);
         self.clock.ratio = ratio;
-    }
-
-    /// The flow is unknown from `at` on. Open work may end in between, and the place where execution resumes does not
-    /// show it.
-    fn lose(&mut self, at: Tsc, why: Why, aux_offset: u64) {
-        self.silences.begin_trace();
-        self.silences.refute();
-        self.close_run(at);
-        self.begin_silence(at, why, Off::default(), aux_offset);
-        self.stack.cut(at);
-        self.switches.lose();
-        self.entries.forget();
-        self.user.forget();
-        self.spins.interrupt(at);
-    }
-
-    /// The flow is untraced from `at` on, unless it already is for a reason of greater weight.
-    fn begin_silence(&mut self, at: Tsc, why: Why, off: Off, aux_offset: u64) {
-        if self.silences.outweighs(&why) {
-            return;
-        }
-        self.end_silence(at, false);
-        let is_fault = off.entry == Some(Cause::PageFault(FaultKind::Minor));
-        let (cpu, missing) = (self.clock.cpu, self.missing_code(&why, at));
-        self.silences.begin(Silence {
-            range: TscRange::new(at, at),
-            began: at,
-            began_on: cpu,
-            why,
-            missing,
-            resumed: false,
-            entry: off.entry,
-            exception: off.exception,
-            address: self.entries.address.take().filter(|_| is_fault),
-            cpu,
-            uncertainty: self.clock.edge,
-            aux_offset,
-        });
-    }
-
-    /// The function whose bytes the decoder lacks: a `perf-PID.map` may still name it.
-    fn missing_code(&self, why: &Why, at: Tsc) -> Option<Arc<str>> {
-        let Why::Gap(GapReason::NoCode { ip }) = *why else { return None };
-        self.code.function_at(None, ip, at).map(|function| function.name)
-    }
-
-    /// The flow resumes at `at`; `resumed` where it does so exactly where it stopped.
-    fn end_silence(&mut self, at: Tsc, resumed: bool) {
-        let Some(silence) = self.silences.end(at, resumed, self.clock.edge) else { return };
-        let start = silence.range.start;
-        if is_border(&silence) {
-            if self.stack.is_empty() {
-                self.user.bridge(start, at);
-            }
-            return;
-        }
-        if silence.why.is_loss() {
-            // Items after a loss start at the first timestamp that follows it.
-            self.stack.postpone(start, at);
-            self.user.postpone(at);
-        } else {
-            self.user.close(start, silence.uncertainty);
-            if !resumed && !self.code.in_trace_driver() {
-                self.stack.cut(start);
-                self.entries.forget();
-            }
-        }
-        self.silences.keep(silence);
     }
 
     /// Moves the clock to an item.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use model::{Role, Story};
 
+use super::foremost::foremost;
 use super::root::{self, DEEPEST};
 use crate::causes::CauseTotal;
 use crate::outlier::{OutlierReport, SegmentReport};
@@ -15,7 +16,7 @@ pub(super) struct Clause<'a> {
     cause: &'a CauseTotal,
     /// What the cause took: beyond the typical time, where there is one.
     time: String,
-    /// The segment that stands for the cause: the longest of those with the story that most of its time has.
+    /// The segment that stands for the cause, where more than half of its time has one story.
     foremost: Option<&'a SegmentReport>,
     /// The particulars that most of its time shares.
     detail: &'a str,
@@ -34,7 +35,8 @@ impl<'a> Clause<'a> {
         };
         let is_usual = cause.cause == model::Cause::UserExpected.to_string();
         let more = if !is_usual && cause.typical_ns > cause.duration_ns / 10 { " more" } else { "" };
-        let foremost = foremost(segments(), cause.duration_ns);
+        let most = foremost(segments()).filter(|&(_, time)| time > cause.duration_ns / 2);
+        let foremost = most.map(|(segment, _)| segment);
         let mut details: BTreeMap<&str, u64> = BTreeMap::new();
         for segment in segments() {
             let time = details.entry(&segment.detail).or_default();
@@ -196,19 +198,4 @@ impl fmt::Display for Clause<'_> {
             _ => write!(f, "{time} {name}{}", self.particulars()),
         }
     }
-}
-
-/// The longest of the segments with the story that has most time; `None` where no story has half of `whole`.
-fn foremost<'a>(segments: impl Iterator<Item = &'a SegmentReport>, whole: u64) -> Option<&'a SegmentReport> {
-    let mut stories: BTreeMap<[&str; 3], (u64, &SegmentReport)> = BTreeMap::new();
-    for segment in segments {
-        let story = &segment.story;
-        let (time, longest) = stories.entry([&story.object, &story.place, &story.by]).or_insert((0, segment));
-        *time = time.saturating_add(segment.duration_ns);
-        if segment.duration_ns > longest.duration_ns {
-            *longest = segment;
-        }
-    }
-    let (time, longest) = stories.into_values().max_by_key(|&(time, _)| time)?;
-    (time > whole / 2).then_some(longest)
 }

@@ -1,11 +1,9 @@
 //! What the thread that ended a wait did during the wait, in words that follow "which": the end of the chain.
 
-use std::collections::BTreeMap;
-
 use model::{Part, Role};
 
+use super::foremost::foremost;
 use crate::outlier::SegmentReport;
-use crate::serving::kind;
 use crate::timebase::TimeUnit;
 use crate::units;
 
@@ -14,18 +12,8 @@ pub(super) const DEEPEST: usize = 3;
 
 /// `slept in keep() lock.c:38`: what took most of `during`; how long, where that is not nearly all. `None` where nothing is known.
 pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Option<String> {
-    let mut groups: BTreeMap<[&str; 4], (u64, &SegmentReport)> = BTreeMap::new();
-    for segment in during {
-        let story = &segment.story;
-        let key = [kind(&segment.cause), &story.object, &story.place, &story.by];
-        let (time, longest) = groups.entry(key).or_insert((0, segment));
-        *time = time.saturating_add(segment.duration_ns);
-        if segment.duration_ns > longest.duration_ns {
-            *longest = segment;
-        }
-    }
     let whole = during.iter().fold(0_u64, |sum, segment| sum.saturating_add(segment.duration_ns));
-    let (time, foremost) = groups.into_values().max_by_key(|&(time, _)| time)?;
+    let (foremost, time) = foremost(during.iter())?;
     let what = did(foremost, unit, depth)?;
     let nearly_all = time >= whole / 10 * 7;
     Some(if nearly_all { what } else { format!("{what} for {}", units::length(time, unit)) })
@@ -36,7 +24,7 @@ pub(super) fn of_wait(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Opt
     let row = wait.serving.first().filter(|row| row.excess_ns() > 0);
     let Some(row) = row else { return of(&wait.during, unit, depth) };
     let pieces = wait.during.iter().filter(|piece| row.counts(piece));
-    let foremost = pieces.max_by_key(|piece| piece.duration_ns)?;
+    let (foremost, _) = foremost(pieces)?;
     let Some(what) = did(foremost, unit, depth) else { return of(&wait.during, unit, depth) };
     let what = match row.part {
         Some(Part::OthersFirst) if foremost.story.object.is_empty() => {

@@ -232,3 +232,16 @@ impl From<CallLayer> for LayerWord {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names are the contract, so they say what is the kernel's.
+    #[test]
+    fn causes_of_the_kernel_are_those_named_so() {
+        for cause in all_causes() {
+            assert_eq!(cause.is_kernel(), cause.to_string().starts_with("kernel."), "{cause}");
+        }
+    }
+}

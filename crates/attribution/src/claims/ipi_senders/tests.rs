@@ -9,7 +9,7 @@ use crate::testing::script::{Table, WORKER, WRITER, World, record, run};
 const STRANGER: ThreadId = ThreadId { pid: Pid(300), tid: Tid(300) };
 
 /// The particulars of the IPI that CPU 0 serves from 500 to 600, where the worker runs.
-fn told(vector: &str, records: Vec<SidebandEvent>) -> String {
+fn particulars(vector: &str, records: Vec<SidebandEvent>) -> String {
     let table = Table::new(&[], &["work"]);
     let schedule = Schedule::from_runs(vec![
         run(WORKER, 0, 0, 1000, LeaveReason::Unknown),
@@ -43,31 +43,34 @@ fn an_ipi_names_its_sender_and_its_call() {
     for (number, name) in [(11, "munmap"), (324, "membarrier")] {
         let records = vec![call(400, WRITER, number), send(490, WRITER, &[0, 3], true)];
         let expected = format!("sent by writer (tid 102) on CPU 1 in {name}()");
-        assert_eq!(told("call_function", records), expected);
+        assert_eq!(particulars("call_function", records), expected);
     }
     let records = vec![call(400, WRITER, 11), flush(490, WRITER)];
-    assert_eq!(told("call_function_single", records), "sent by writer (tid 102) on CPU 1 in munmap()");
+    assert_eq!(particulars("call_function_single", records), "sent by writer (tid 102) on CPU 1 in munmap()");
 }
 
 #[test]
 fn what_went_elsewhere_or_may_be_anothers_is_not_named() {
     // To another CPU; of the other kind; another process's flush, whose targets are not recorded.
-    assert_eq!(told("call_function", vec![send(490, WRITER, &[3], true)]), "");
-    assert_eq!(told("call_function", vec![send(490, WRITER, &[0], false)]), "");
-    assert_eq!(told("call_function", vec![flush(490, STRANGER)]), "");
-    assert_eq!(told("irq_work", vec![send(490, WRITER, &[0], true)]), "");
+    assert_eq!(particulars("call_function", vec![send(490, WRITER, &[3], true)]), "");
+    assert_eq!(particulars("call_function", vec![send(490, WRITER, &[0], false)]), "");
+    assert_eq!(particulars("call_function", vec![flush(490, STRANGER)]), "");
+    assert_eq!(particulars("irq_work", vec![send(490, WRITER, &[0], true)]), "");
     // Two senders.
     let two = vec![send(480, STRANGER, &[0], true), send(490, WRITER, &[0], true)];
-    assert_eq!(told("call_function", two), "");
-    assert_eq!(told("reschedule", vec![send(490, WRITER, &[0], false)]), "sent by writer (tid 102) on CPU 1");
+    assert_eq!(particulars("call_function", two), "");
+    assert_eq!(
+        particulars("reschedule", vec![send(490, WRITER, &[0], false)]),
+        "sent by writer (tid 102) on CPU 1"
+    );
 }
 
 /// Without a record of the sending: the only thread of the process that changes mappings then; not one that reads.
 #[test]
 fn a_call_that_changes_mappings_is_the_likely_sender() {
     let likely = "most likely sent by writer (tid 102) on CPU 1 in madvise()";
-    assert_eq!(told("call_function_single", vec![call(400, WRITER, 28)]), likely);
-    assert_eq!(told("call_function_single", vec![call(400, WRITER, 0)]), "");
-    assert_eq!(told("call_function_single", vec![call(400, STRANGER, 28)]), "");
-    assert_eq!(told("reschedule", vec![call(400, WRITER, 28)]), "");
+    assert_eq!(particulars("call_function_single", vec![call(400, WRITER, 28)]), likely);
+    assert_eq!(particulars("call_function_single", vec![call(400, WRITER, 0)]), "");
+    assert_eq!(particulars("call_function_single", vec![call(400, STRANGER, 28)]), "");
+    assert_eq!(particulars("reschedule", vec![call(400, WRITER, 28)]), "");
 }

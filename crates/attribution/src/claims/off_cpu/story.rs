@@ -6,7 +6,7 @@ use crate::claims::off_cpu::absence::Absence;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::Held;
 use crate::claims::off_cpu::wait::Wait;
-use crate::tables::libraries::{is_library, spoken};
+use crate::tables::libraries::{is_library, own_code, spoken};
 use crate::tables::wait_functions::{protocol, waited_for};
 use crate::walk::call_path::{CallPath, Site};
 
@@ -105,19 +105,14 @@ fn passes_library(path: &CallPath, part: &str) -> bool {
     path.user.iter().filter(of_library).any(|site| site.function.contains(part))
 }
 
-/// The innermost function of the program itself on the path, with its line, and the library's function that it had called; the
-/// innermost of all where there is no other.
+/// Whose code the path is, with its line, and the library's function that it had called.
 pub(super) fn place_of(path: &CallPath) -> (String, String) {
-    let names: Vec<String> = path.user.iter().map(|site| spoken(&site.function)).collect();
-    let is_own = |at: &usize| !path.user[*at].library && !is_library(&names[*at]);
-    let own = (0..names.len()).rev().find(is_own);
-    let Some(at) = own.or(names.len().checked_sub(1)) else { return Default::default() };
-    let through = names.get(at + 1).map(|name| format!("{name}()")).unwrap_or_default();
-    (placed(&names[at], &path.user[at]), through)
-}
-
-fn placed(name: &str, site: &Site) -> String {
-    site.line.as_ref().map_or_else(|| format!("{name}()"), |line| format!("{name}() {line}"))
+    let sites = || path.user.iter().rev();
+    let own = own_code(sites().map(|site| (&*site.function, site.library)));
+    let Some(own) = own else { return Default::default() };
+    let line = sites().nth(own.at).and_then(|site| site.line.as_ref());
+    let place = line.map_or_else(|| own.function.clone(), |line| format!("{} {line}", own.function));
+    (place, own.through)
 }
 
 #[cfg(test)]

@@ -1,64 +1,16 @@
 //! What one iteration of a loop makes of the machine's state, as far as a spin-wait loop is concerned.
 //!
 //! Input: the instructions of the iteration, in the order in which they ran. Each register, and each word of memory with a
-//! fixed address, is a cell. A value is the set of the cells that it was made of, as they were when the iteration began, and
-//! whether memory that others may write is a part of it. Source of what instructions read and write: `iced-x86`.
+//! fixed address, is a cell with a [`Value`]. Source of what instructions read and write: `iced-x86`.
 
 use iced_x86::{
     Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
 
-/// Cells: general registers, vector registers, the flags, then words of memory.
-const VECTORS: usize = 16;
-const FLAGS: usize = 48;
-const WORDS: usize = 49;
-const CELLS: usize = 128;
-const STACK_POINTER: usize = 4;
-const FRAME_POINTER: usize = 5;
+use super::value::{CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, Value, WORDS, Works, cell_of};
 
 /// `sched_yield()` on x86-64.
 const YIELD: u64 = 24;
-
-/// A set of cells.
-type Cells = u128;
-
-/// What a value was made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Value {
-    cells: Cells,
-    /// Memory that others may write, or the time.
-    outside: bool,
-    /// It is this cell's first value plus an offset.
-    exact: Option<(usize, i64)>,
-    /// It is this number.
-    number: Option<u64>,
-}
-
-impl Value {
-    fn of_cell(cell: usize) -> Value {
-        Value { cells: 1 << cell, exact: Some((cell, 0)), ..Value::default() }
-    }
-
-    fn outside(cells: Cells) -> Value {
-        Value { cells, outside: true, ..Value::default() }
-    }
-
-    fn number(number: u64) -> Value {
-        Value { number: Some(number), ..Value::default() }
-    }
-
-    fn with(self, other: Value) -> Value {
-        Value { cells: self.cells | other.cells, outside: self.outside || other.outside, ..Value::default() }
-    }
-
-    fn plus(self, offset: i64) -> Value {
-        Value {
-            exact: self.exact.map(|(cell, by)| (cell, by.wrapping_add(offset))),
-            number: self.number.map(|number| number.wrapping_add_signed(offset)),
-            ..self
-        }
-    }
-}
 
 /// A word of memory: segment, base as a cell's first value, offset.
 type Word = (Register, Option<usize>, i64);
@@ -85,9 +37,6 @@ pub(super) struct State {
     computes: bool,
     factory: InstructionInfoFactory,
 }
-
-/// An iteration did what no spin-wait loop does.
-pub(super) struct Works;
 
 impl Default for State {
     fn default() -> State {
@@ -413,20 +362,6 @@ impl State {
             self.values[cell] = value;
         }
         Ok(())
-    }
-}
-
-/// The cell of a register; none for those that no program of today changes. Others, as of the x87 unit, are no cells.
-fn cell_of(register: Register) -> Result<Option<usize>, Works> {
-    let whole = register.full_register();
-    if whole.is_gpr() {
-        Ok(Some(whole.number() % VECTORS))
-    } else if whole.is_vector_register() {
-        Ok(Some(VECTORS + whole.number() % (FLAGS - VECTORS)))
-    } else if whole.is_segment_register() || whole.is_ip() || whole == Register::None {
-        Ok(None)
-    } else {
-        Err(Works)
     }
 }
 

@@ -1,0 +1,72 @@
+//! The cells of an iteration's state, and what their values are made of.
+//!
+//! A value is the set of the cells that it was made of, as they were when the iteration began, and whether memory that others may
+//! write is a part of it.
+
+use iced_x86::Register;
+
+/// Cells: general registers, vector registers, the flags, then words of memory.
+const VECTORS: usize = 16;
+pub(super) const FLAGS: usize = 48;
+pub(super) const WORDS: usize = 49;
+pub(super) const CELLS: usize = 128;
+pub(super) const STACK_POINTER: usize = 4;
+pub(super) const FRAME_POINTER: usize = 5;
+
+/// A set of cells.
+pub(super) type Cells = u128;
+
+/// What a value was made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) cells: Cells,
+    /// Memory that others may write, or the time.
+    pub(super) outside: bool,
+    /// It is this cell's first value plus an offset.
+    pub(super) exact: Option<(usize, i64)>,
+    /// It is this number.
+    pub(super) number: Option<u64>,
+}
+
+impl Value {
+    pub(super) fn of_cell(cell: usize) -> Value {
+        Value { cells: 1 << cell, exact: Some((cell, 0)), ..Value::default() }
+    }
+
+    pub(super) fn outside(cells: Cells) -> Value {
+        Value { cells, outside: true, ..Value::default() }
+    }
+
+    pub(super) fn number(number: u64) -> Value {
+        Value { number: Some(number), ..Value::default() }
+    }
+
+    pub(super) fn with(self, other: Value) -> Value {
+        Value { cells: self.cells | other.cells, outside: self.outside || other.outside, ..Value::default() }
+    }
+
+    pub(super) fn plus(self, offset: i64) -> Value {
+        Value {
+            exact: self.exact.map(|(cell, by)| (cell, by.wrapping_add(offset))),
+            number: self.number.map(|number| number.wrapping_add_signed(offset)),
+            ..self
+        }
+    }
+}
+
+/// An iteration did what no spin-wait loop does.
+pub(super) struct Works;
+
+/// The cell of a register; none for those that no program of today changes. Others, as of the x87 unit, are no cells.
+pub(super) fn cell_of(register: Register) -> Result<Option<usize>, Works> {
+    let whole = register.full_register();
+    if whole.is_gpr() {
+        Ok(Some(whole.number() % VECTORS))
+    } else if whole.is_vector_register() {
+        Ok(Some(VECTORS + whole.number() % (FLAGS - VECTORS)))
+    } else if whole.is_segment_register() || whole.is_ip() || whole == Register::None {
+        Ok(None)
+    } else {
+        Err(Works)
+    }
+}
