@@ -94,6 +94,9 @@ impl<'a> Clause<'a> {
             "" => default,
             object => object,
         };
+        if object.starts_with("stopped") {
+            return write!(f, "{object} for {}{}{}", self.time, self.place("in"), self.by());
+        }
         write!(f, "waited {} for {object}{}{}", self.time, self.place("in"), self.by())
     }
 

@@ -1,9 +1,12 @@
 //! What the thread that ended a wait did during the wait, in words that follow "which": the end of the chain.
 
+use std::collections::BTreeMap;
+
 use model::{Part, Role};
 
 use super::foremost::foremost;
 use crate::outlier::SegmentReport;
+use crate::serving::ServingRow;
 use crate::timebase::TimeUnit;
 use crate::units;
 
@@ -21,20 +24,42 @@ pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Opti
 
 /// The same below `wait`: where it is in parts, the part that took most beyond typical.
 pub(super) fn of_wait(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {
-    let row = wait.serving.first().filter(|row| row.excess_ns() > 0);
-    let Some(row) = row else { return of(&wait.during, unit, depth) };
-    let pieces = wait.during.iter().filter(|piece| row.counts(piece));
-    let (foremost, _) = foremost(pieces)?;
-    let Some(what) = did(foremost, unit, depth) else { return of(&wait.during, unit, depth) };
-    let what = match row.part {
-        Some(Part::OthersFirst) if foremost.story.object.is_empty() => {
-            format!("first served others: it {what}")
+    of_parts(wait, unit, depth).or_else(|| of(&wait.during, unit, depth))
+}
+
+fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {
+    let (part, excess) = longest_part(&wait.serving)?;
+    let rows: Vec<&ServingRow> = wait.serving.iter().filter(|row| row.part == Some(part)).collect();
+    let row = rows.first().filter(|_| excess > 0)?;
+    let (foremost, _) = foremost(wait.during.iter().filter(|piece| row.counts(piece)))?;
+    let what = did(foremost, unit, depth)?;
+    let time = match part {
+        Part::OthersFirst | Part::OwnWork => {
+            rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.duration_ns))
         }
-        Some(Part::OthersFirst) => format!("first served {}: it {what}", foremost.story.object),
-        _ => what,
+        _ => row.duration_ns,
     };
-    let nearly_all = row.duration_ns >= wait.duration_ns / 10 * 7;
-    Some(if nearly_all { what } else { format!("{what} for {}", units::length(row.duration_ns, unit)) })
+    let nearly_all = time >= wait.duration_ns / 10 * 7;
+    let how_long = if nearly_all { String::new() } else { format!(" for {}", units::length(time, unit)) };
+    Some(match part {
+        Part::OthersFirst => {
+            let (descriptor, moved) =
+                foremost.story.object.split_once(": ").unwrap_or((&foremost.story.object, ""));
+            let object = if descriptor.is_empty() { "others" } else { descriptor };
+            format!("first served {}{how_long} and {what}", units::noted(object, moved))
+        }
+        _ => format!("{what}{how_long}"),
+    })
+}
+
+/// The part with the largest excess of all its rows.
+fn longest_part(rows: &[ServingRow]) -> Option<(Part, i64)> {
+    let mut sums: BTreeMap<Part, i64> = BTreeMap::new();
+    for (part, excess) in rows.iter().filter_map(|row| Some((row.part?, row.excess_ns()))) {
+        let sum = sums.entry(part).or_default();
+        *sum = sum.saturating_add(excess);
+    }
+    sums.into_iter().max_by_key(|&(_, excess)| excess)
 }
 
 /// `softirq net_rx after a timer had expired`: an interrupt that ended a wait, and what it followed from.
@@ -100,6 +125,11 @@ fn interrupts(cause: &str) -> bool {
 fn waited(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
     let story = &segment.story;
     let object = if story.object.is_empty() { "an event" } else { &story.object };
+    if object.starts_with("stopped") {
+        let by =
+            if story.by.is_empty() { String::new() } else { format!(" until {} continued it", story.by) };
+        return format!("was {object}{by}");
+    }
     if story.by.is_empty() {
         return format!("waited for {object}");
     }

@@ -4,6 +4,7 @@ use super::cells::{cut, left, right, width, wrap, wrap_hanging};
 use super::style::{Ink, Style};
 use crate::escape::for_terminal;
 use crate::outlier::{OutlierReport, SegmentReport};
+use crate::serving;
 use crate::timebase::TimeUnit;
 use crate::units::{self, Digits};
 
@@ -188,6 +189,14 @@ impl Listing {
         let title = format!("{}{bend} during this time, {}:", " ".repeat(STEP), who_meanwhile(segment));
         let mut lines = vec![self.style.paint(Ink::Dim, &title)];
         let inner = columns.saturating_sub(STEP).max(NARROWEST_LEVEL);
+        let parts = serving::parts(&segment.serving, self.unit);
+        if !parts.is_empty() {
+            let indent = " ".repeat(2 * STEP);
+            let wrapped = wrap(&parts, columns.saturating_sub(indent.len()).max(20));
+            lines.extend(
+                wrapped.into_iter().map(|line| self.style.paint(Ink::Dim, &format!("{indent}{line}"))),
+            );
+        }
         let level = self.level(&segment.during, MOST_DURING, depth - 1, inner).split_off(1);
         let margin = " ".repeat(columns.saturating_sub(inner));
         lines.extend(level.into_iter().map(|line| format!("{margin}{line}")));
