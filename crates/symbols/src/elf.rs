@@ -19,6 +19,7 @@ use crate::file_bytes::FileBytes;
 use crate::plt::{self, Stub};
 use crate::symbol_table::{Binding, RawSymbol};
 use crate::unpacking;
+use crate::unwind_functions;
 
 /// A part of the file that is loaded into memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +145,16 @@ impl CodeFile {
     /// The stubs through which it calls other files' functions.
     pub(crate) fn stubs(&self) -> Vec<Stub> {
         object::File::parse(&self.bytes[..]).map_or_else(|_| Vec::new(), |parsed| plt::stubs(&parsed))
+    }
+
+    /// The functions that neither `symbols` nor `stubs` name, by its unwind tables; `name` is the file's.
+    pub(crate) fn unnamed_functions(&self, name: &str, symbols: &[RawSymbol], stubs: &[Stub]) -> Vec<Stub> {
+        let Ok(parsed) = object::File::parse(&self.bytes[..]) else { return Vec::new() };
+        // One without size is there, too.
+        let of_symbols =
+            symbols.iter().map(|symbol| symbol.start..symbol.start.saturating_add(symbol.size.max(1)));
+        let named = of_symbols.chain(stubs.iter().map(|(range, _)| range.clone()));
+        unwind_functions::functions(&parsed, name, named.collect())
     }
 
     fn functions<'a>(

@@ -210,16 +210,21 @@ impl Image {
             source = debug_file;
             symbols = debug_file.symbols();
         }
+        // The stubs stand in the binary, whoever has the symbols.
+        let mut stubs = file.stubs();
         if symbols.is_empty() {
             source = file;
             symbols = file.dynamic_symbols();
+            stubs.extend(file.unnamed_functions(self.base_name(), &symbols, &stubs));
         }
-        // The stubs stand in the binary, whoever has the symbols.
-        let stubs = file.stubs();
         if symbols.is_empty() && stubs.is_empty() {
             return None;
         }
         Some(SymbolTable::with_stubs(Arc::clone(&source.bytes), symbols, stubs))
+    }
+
+    fn base_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 
     fn debug_file(&self, search: &SearchPath) -> Option<&CodeFile> {

@@ -29,6 +29,7 @@ mod symbol_table;
 mod sys;
 mod timeline;
 mod unpacking;
+mod unwind_functions;
 
 pub use error::Error;
 pub use image::Identity;
