@@ -8,7 +8,6 @@ mod code;
 mod decode_findings;
 mod decoders;
 mod facts;
-mod for_attribution;
 mod meter;
 mod observed_windows;
 mod occupants;

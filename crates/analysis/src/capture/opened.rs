@@ -1,5 +1,7 @@
 //! An opened capture with all that an analysis asks of it: streams, code images, schedule, clocks, names.
 
+mod for_attribution;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;

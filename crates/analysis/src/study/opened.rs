@@ -1,5 +1,7 @@
 //! The study itself: opens what a request names, and explains intervals one by one or all at once.
 
+mod overview;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
