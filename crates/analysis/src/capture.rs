@@ -8,6 +8,7 @@ mod code;
 mod decode_findings;
 mod decoders;
 mod facts;
+mod kernel_copy;
 mod meter;
 mod observed_windows;
 mod occupants;
