@@ -19,6 +19,7 @@ mod outputs;
 mod packing;
 mod special_files;
 mod strangers;
+mod strangers_code;
 
 use std::process::{Command, Output};
 

@@ -230,6 +230,25 @@ fn a_damaged_copy_of_the_kernel_leaves_a_report() {
         let ending = report(&format!("{name} of {to} bytes"), &with_kcore(name, cut(to))).ends_with(0, "");
         assert_eq!(ending.report()["outliers"].as_array().map(Vec::len), Some(1));
     }
+    // What is missing is said once, with its place, and not for each of its instructions.
+    for to in [5000, 2_000_003, 7_471_103] {
+        let folder = with_kcore("kcore", cut(to));
+        let ending = report(&format!("kcore of {to} bytes"), &folder).ends_with(0, "");
+        let place = folder.path().join("kcore_dir/kcore");
+        let said = format!("it has {to} of 14942208 bytes");
+        let lines: Vec<&str> = ending.stderr.lines().filter(|line| line.contains(&said)).collect();
+        assert!(lines.len() == 1 && lines[0].contains(&*place.to_string_lossy()), "{}", ending.stderr);
+        assert!(!ending.stderr.contains("no code bytes at 0xffff"), "{}", ending.stderr);
+        let dumped = Ending::of(
+            "insns",
+            &["dump", "--insns", "-i", &folder.path().to_string_lossy(), "--symfs", &symfs],
+        );
+        assert!(
+            dumped.stderr.contains(&said) && !dumped.stderr.contains("no code bytes at 0xffff"),
+            "{}",
+            dumped.stderr
+        );
+    }
     for name in ["kcore", "kallsyms", "modules"] {
         let _ = report(&format!("no {name}"), &with_kcore(name, |_, _| ())).ends_with(0, "");
         let fifo = |_: &Path, into: &Path| make_fifo(into);

@@ -284,6 +284,32 @@ fn an_unpacked_bundle_is_private_and_goes_however_the_run_ends() {
     assert_eq!(names(&mine), ["file"]);
 }
 
+/// A fault in the moment in which the folder is made and not yet noted may leave it: the next run removes it.
+#[test]
+fn a_folder_that_a_fault_leaves_is_removed_by_the_next_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bundle = packed(folder.path());
+    let temporary = folder.path().join("tmp");
+    fs::create_dir(&temporary).expect("made");
+    for with in [Signal::SEGV, Signal::BUS, Signal::ABORT] {
+        for _ in 0..4 {
+            let before = names(&temporary);
+            let mut command = taking_signals(&tailtrace());
+            command.env("TMPDIR", &temporary).arg("explain").arg(&bundle);
+            let mut process =
+                command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tailtrace runs");
+            while names(&temporary) == before && process.try_wait().expect("known").is_none() {}
+            signal(&process, with);
+            let status = process.wait().expect("ends");
+            assert!(status.success() || status.signal() == Some(with.as_raw()), "{with:?}: {status}");
+            assert!(names(&temporary).len() <= 1, "{with:?}: {:?}", names(&temporary));
+        }
+        let output = tailtrace().env("TMPDIR", &temporary).arg("explain").arg(&bundle).output();
+        assert_succeeds("explain", &output.expect("tailtrace runs"));
+        assert_eq!(names(&temporary), Vec::<OsString>::new(), "{with:?}");
+    }
+}
+
 /// Starts `dump --insns`, waits until its output fills the pipe, does `harm`, and reads on.
 fn harmed(perf_data: &Path, symfs: &Path, harm: impl FnOnce()) -> Output {
     let mut command = tailtrace();

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::captures::{decompressed, repository, tailtrace};
 
-const SECRET: &str = "BEGIN OPENSSH PRIVATE KEY of this machine";
+pub(super) const SECRET: &str = "BEGIN OPENSSH PRIVATE KEY of this machine";
 /// Where the scenarios' programs begin in their files.
 const CODE_AT: usize = 0x1000;
 
@@ -46,14 +46,14 @@ truth
 }
 
 /// A capture of a program that ran at `path`, and that path with whatever lies there.
-struct Attack {
-    folder: TempDir,
-    path: PathBuf,
+pub(super) struct Attack {
+    pub(super) folder: TempDir,
+    pub(super) path: PathBuf,
 }
 
 impl Attack {
     /// The program is at its place, with the recorded build ID.
-    fn new() -> Attack {
+    pub(super) fn new() -> Attack {
         Attack::with("")
     }
 
@@ -70,7 +70,7 @@ impl Attack {
     }
 
     /// Where the scenario's own copy of a program lies.
-    fn in_symfs(&self, name: &str) -> PathBuf {
+    pub(super) fn in_symfs(&self, name: &str) -> PathBuf {
         let recorded = self.path.with_file_name(name);
         self.folder.path().join("symfs").join(recorded.strip_prefix("/").expect("absolute"))
     }
@@ -82,7 +82,7 @@ impl Attack {
     }
 
     /// Takes the build ID out of the records that name the program; `identity` stands there instead.
-    fn without_build_id(self, identity: [u8; 24]) -> Attack {
+    pub(super) fn without_build_id(self, identity: [u8; 24]) -> Attack {
         // MMAP2: header (type, misc, size), pid, tid, address, length, offset, identity, protection, flags, name.
         const MISC: usize = 68;
         const IDENTITY: usize = 32;
@@ -111,7 +111,7 @@ impl Attack {
     }
 
     /// `tailtrace COMMAND` of the capture, as its victim would.
-    fn run(&self, command: &str, more: &[&str]) -> Output {
+    pub(super) fn run(&self, command: &str, more: &[&str]) -> Output {
         let mut process = tailtrace();
         process.current_dir(self.folder.path()).env("HOME", self.folder.path()).env("SECRET", SECRET);
         process.arg(command).args(["-i", "perf.data", "--intervals", "intervals.csv", "--top", "1"]);

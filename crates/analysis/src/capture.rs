@@ -8,7 +8,7 @@ mod code;
 mod decode_findings;
 mod decoders;
 mod facts;
-mod for_attribution;
+mod kernel_copy;
 mod meter;
 mod observed_windows;
 mod occupants;

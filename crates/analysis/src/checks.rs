@@ -4,8 +4,6 @@
 //! interval's own time and CPUs, not of what the recording requested. A question that cannot be answered is unknown,
 //! and never good.
 
-mod neighbours;
-mod records;
 mod subject;
 
 use report::Check;

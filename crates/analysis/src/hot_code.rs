@@ -3,6 +3,7 @@
 //! Input: examined intervals, whose flows are decoded once more. Output: [`HotRange`](report::HotRange)s per outlier. Blocks
 //! are matched between intervals by function and offset, so that the baselines may be other processes of the same program.
 
+mod cost;
 mod cut;
 mod sources;
 mod stopwatch;

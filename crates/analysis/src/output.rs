@@ -39,9 +39,7 @@ pub enum Kind {
 /// # Errors
 /// [`Error::IsInput`], [`Error::Exists`], or what the operating system says of the folder.
 pub fn check(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<()> {
-    if let Some(input) = inputs::at(path, inputs) {
-        return Err(Error::IsInput { output: path.to_owned(), input });
-    }
+    ensure_no_input(path, inputs)?;
     let is_taken = match kind {
         Kind::Folder => fs::symlink_metadata(path).is_ok(),
         Kind::File | Kind::Either => path.is_dir(),
@@ -54,6 +52,17 @@ pub fn check(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<()> {
         Ok(found) if found.is_dir() => Ok(()),
         Ok(_) => Err(unwritable(path)(io::ErrorKind::NotADirectory.into())),
         Err(error) => Err(unwritable(path)(error)),
+    }
+}
+
+/// Refuses an output that is one of `inputs`, or a file in one.
+///
+/// # Errors
+/// [`Error::IsInput`].
+pub(crate) fn ensure_no_input(path: &Path, inputs: &[PathBuf]) -> Result<()> {
+    match inputs::at(path, inputs) {
+        Some(input) => Err(Error::IsInput { output: path.to_owned(), input }),
+        None => Ok(()),
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Request {
     pub selection: intervals::Selection,
     /// How much is decoded for each chosen one.
     pub effort: Effort,
+    /// The files that will be written over: an error where one of them turns out to be a file that served for code.
+    pub outputs: Vec<PathBuf>,
 }
 
 impl Request {

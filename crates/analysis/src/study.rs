@@ -8,7 +8,6 @@ mod carried;
 mod difference;
 mod opened;
 mod outcome;
-mod overview;
 mod places;
 mod typical;
 

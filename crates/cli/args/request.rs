@@ -52,6 +52,7 @@ fn request(input: &InputArgs, source: &SourceArgs, selection: &SelectionArgs) ->
         filters: selection.filters()?,
         selection: selection.criteria()?,
         effort: Effort::default(),
+        outputs: Vec::new(),
     })
 }
 

@@ -15,9 +15,10 @@ use crate::{advice, meter};
 pub(super) fn run(args: &BundleArgs) -> Result<Outcome> {
     // The code listing shows source lines and the paths of their files.
     let listing = if args.redact { Listing::None } else { Listing::Wanted };
-    let request = args.analysis.request()?;
+    let mut request = args.analysis.request()?;
     let kind = if bundle::is_archive(&args.output) { Kind::File } else { Kind::Folder };
     check(&args.output, kind, &request.inputs()).map_err(advice::on)?;
+    request.outputs = vec![args.output.clone()];
     threads::limit(args.analysis.effort.threads())?;
     let made = slice::make(&request, &meter::on_stderr(), listing, args.redact);
     let (mut slice, outcome) = made.map_err(advice::on)?;

@@ -16,9 +16,10 @@ use crate::{advice, meter};
 /// Runs the command.
 pub(super) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let listing = if args.html.is_some() { Listing::Wanted } else { Listing::None };
-    let (request, meter) = (args.analysis.request()?, meter::on_stderr());
+    let (mut request, meter) = (args.analysis.request()?, meter::on_stderr());
     if let Some(path) = &args.html {
         check(path, Kind::File, &inputs(args, &request)).map_err(advice::on)?;
+        request.outputs = vec![path.clone()];
     }
     threads::limit(args.analysis.effort.threads())?;
     let explained = match &args.bundle {

@@ -11,8 +11,9 @@ use crate::{advice, meter};
 
 /// Runs the command.
 pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
-    let request = args.analysis.request()?;
+    let mut request = args.analysis.request()?;
     check(&args.output, Kind::File, &request.inputs()).map_err(advice::on)?;
+    request.outputs = vec![args.output.clone()];
     threads::limit(args.analysis.effort.threads())?;
     let explained = study::explain(&request, &meter::on_stderr(), Listing::None);
     let (report, outcome) = explained.map_err(advice::on)?;

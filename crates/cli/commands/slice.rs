@@ -13,10 +13,11 @@ use crate::{advice, meter};
 
 /// Runs the command.
 pub(super) fn run(args: &SliceArgs) -> Result<Outcome> {
-    let request = args.analysis.request()?;
+    let mut request = args.analysis.request()?;
     // Whether it will be a folder is known when it is cut.
     check(&args.output, Kind::Either, &request.inputs()).map_err(advice::on)?;
     check(&Machine::place(&args.output), Kind::File, &request.inputs()).map_err(advice::on)?;
+    request.outputs = vec![args.output.clone(), Machine::place(&args.output)];
     threads::limit(args.analysis.effort.threads())?;
     let made = slice::make(&request, &meter::on_stderr(), Listing::None, false);
     let (slice, outcome) = made.map_err(advice::on)?;

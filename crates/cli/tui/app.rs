@@ -3,14 +3,10 @@
 //! Three threads: the main one draws and takes keys, one reads the terminal, one holds the capture and decodes. They speak
 //! through one channel.
 
-mod acts;
 mod message;
-mod prompts;
 mod run;
-mod search;
 pub(super) mod state;
 mod terminal;
-mod update;
 pub(super) mod worker;
 
 #[cfg(test)]

@@ -20,9 +20,7 @@ mod markdown;
 mod numa;
 mod number;
 mod outlier;
-mod perf_script;
 mod report;
-mod resolve;
 mod serving;
 mod text;
 mod texts;
@@ -48,13 +46,14 @@ pub use json::{SCHEMA, render_json, render_stat_json, report_schema, schema_of};
 pub use markdown::render_markdown;
 pub use numa::{DeviceUse, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView};
 pub use number::JsonNumber;
+pub use outlier::perf_script::{perf_script_line, shell_quoted, shell_word};
 pub use outlier::{
     Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
 };
-pub use perf_script::{perf_script_line, shell_quoted, shell_word};
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 pub use serving::ServingRow;
 pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
+pub use texts::ReplaceTexts;
 pub use timebase::{TimeUnit, Timebase};
 pub use units::{Digits, counted, length, percentage, signed_length};
 pub use view::{CauseShare, CounterView, DeviceView, IoShare, SplitView, Story, View, WaitView};

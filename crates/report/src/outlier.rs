@@ -4,6 +4,9 @@
 //! the causes' durations do too; their typical values add up to `baseline_mean_ns`, so their excesses add up to
 //! the difference.
 
+pub(crate) mod perf_script;
+mod resolve;
+
 use model::{Calls, Certainty, EvidenceKind, Number, Story, TscRange};
 
 use crate::calls::CallTree;

@@ -9,9 +9,14 @@ use crate::outlier::{OutlierReport, SegmentReport};
 use crate::report::Report;
 use crate::view::View;
 
-impl Report {
+/// What holds texts that came out of a capture or name a file.
+pub trait ReplaceTexts {
     /// Replaces what may name a machine, a person or a file by what `new` makes of it.
-    pub fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
+    fn replace_texts(&mut self, new: &dyn Fn(&str) -> String);
+}
+
+impl ReplaceTexts for Report {
+    fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         for text in [&mut self.capture.path, &mut self.capture.hostname, &mut self.capture.cmdline] {
             *text = text.as_deref().map(new);
         }
@@ -24,9 +29,8 @@ impl Report {
     }
 }
 
-impl View {
-    /// The same in the view.
-    pub fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
+impl ReplaceTexts for View {
+    fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         let waits = self.waits.iter_mut().map(|wait| &mut wait.object);
         let devices = self.devices.iter_mut().map(|device| &mut device.device);
         replace(self.remarks.iter_mut().chain(waits).chain(devices), new);
@@ -38,7 +42,7 @@ impl View {
     }
 }
 
-impl OutlierReport {
+impl ReplaceTexts for OutlierReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.perf_script = new(&self.perf_script);
         self.numa.iter_mut().for_each(|used| used.replace_texts(new));
@@ -49,13 +53,13 @@ impl OutlierReport {
     }
 }
 
-impl NumaUse {
+impl ReplaceTexts for NumaUse {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         replace(self.devices.iter_mut().map(|used| &mut used.device), new);
     }
 }
 
-impl SegmentReport {
+impl ReplaceTexts for SegmentReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.detail = new(&self.detail);
         let Story { object, place, through, by, by_place, .. } = &mut self.story;

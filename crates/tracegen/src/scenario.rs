@@ -27,7 +27,7 @@ pub use wrong::Wrong;
 pub fn read(file: &Path) -> Result<Scenario, Error> {
     let text = std::fs::read_to_string(file).map_err(Error::file(file))?;
     let beside = |name: &str| std::fs::read_to_string(file.with_file_name(name));
-    Scenario::parse(&text, &beside).map_err(|wrong| wrong.placed(file))
+    parse::parse(&text, &beside).map_err(|wrong| wrong.placed(file))
 }
 
 /// Reads and runs the scenario in `file` and writes its capture into the directory `output`: `perf.data/`, `symfs/`,

@@ -7,12 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use model::{Cpu, Diagnostic};
-use pt::{DecodeStats, Gap};
+use pt::{DecodeStats, Gap, GapReason};
 
 /// How many findings are described one by one.
 const SHOWN: usize = 20;
 /// How many are distinguished; the later ones are only counted.
 const KEPT: usize = 10_000;
+
+/// First address of the kernel's half.
+const KERNEL_HALF: u64 = 1 << 63;
 
 /// By CPU and AUX offset, then by text.
 type Key = (Option<Cpu>, Option<u64>, String);
@@ -26,6 +29,8 @@ pub(crate) struct DecodeFindings {
 #[derive(Debug, Default)]
 struct Kept {
     by_place: BTreeMap<Key, Diagnostic>,
+    /// Gaps where the kernel's code is missing.
+    kernel_gaps: BTreeMap<Key, Diagnostic>,
     uncounted: u64,
 }
 
@@ -38,7 +43,11 @@ impl DecodeFindings {
     /// A part of a stream that could not be decoded.
     pub(crate) fn gap(&self, cpu: Option<Cpu>, gap: &Gap) {
         let what = format!("a part of the trace could not be decoded: {}", gap.reason);
-        self.add(Diagnostic::warning(what).on_cpu(cpu).at_aux(gap.aux_offset));
+        let is_kernel = matches!(gap.reason, GapReason::NoCode { ip } if ip >= KERNEL_HALF);
+        self.add_to(
+            if is_kernel { |kept| &mut kept.kernel_gaps } else { |kept| &mut kept.by_place },
+            Diagnostic::warning(what).on_cpu(cpu).at_aux(gap.aux_offset),
+        );
     }
 
     /// What the decoder repaired or left out in a window.
@@ -58,19 +67,28 @@ impl DecodeFindings {
     }
 
     fn add(&self, diagnostic: Diagnostic) {
+        self.add_to(|kept| &mut kept.by_place, diagnostic);
+    }
+
+    fn add_to(&self, list: fn(&mut Kept) -> &mut BTreeMap<Key, Diagnostic>, diagnostic: Diagnostic) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = &diagnostic.place;
         let key = (place.cpu, place.aux_offset, diagnostic.what.clone());
-        if kept.by_place.len() < KEPT {
-            kept.by_place.insert(key, diagnostic);
-        } else if !kept.by_place.contains_key(&key) {
+        let findings = list(&mut kept);
+        if findings.len() < KEPT {
+            findings.insert(key, diagnostic);
+        } else if !findings.contains_key(&key) {
             kept.uncounted += 1;
         }
     }
 
-    /// Takes what was found: the first ones by place, then how many more there are.
-    pub(crate) fn take(&self) -> Vec<Diagnostic> {
-        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Takes what was found: the first ones by place, then how many more there are. Gaps where the kernel's code is missing are left out where
+    /// its copy `is_cut`.
+    pub(crate) fn take(&self, is_cut: bool) -> Vec<Diagnostic> {
+        let mut kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        if !is_cut {
+            kept.by_place.append(&mut kept.kernel_gaps);
+        }
         let more = (kept.by_place.len().saturating_sub(SHOWN) as u64).saturating_add(kept.uncounted);
         let mut told: Vec<Diagnostic> = kept.by_place.into_values().take(SHOWN).collect();
         if more > 0 {

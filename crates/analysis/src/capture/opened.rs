@@ -1,5 +1,7 @@
 //! An opened capture with all that an analysis asks of it: streams, code images, schedule, clocks, names.
 
+mod for_attribution;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -16,7 +18,7 @@ use super::read_ahead::Stretch;
 use super::recorded::{self, Recorded};
 use super::streams::Streams;
 use super::window_notes::WindowNotes;
-use super::{clocks, code, facts, occupants};
+use super::{clocks, code, facts, kernel_copy, occupants};
 use crate::request::Input;
 
 /// A capture, ready for questions. Borrows the mapped file.
@@ -198,7 +200,9 @@ impl<'a> Capture<'a> {
     /// What came up while decoding: missing binaries, failures of the decoder.
     pub fn late_diagnostics(&self) -> Vec<Diagnostic> {
         let mut all = self.images.get().map_or_else(Vec::new, ProcessImages::diagnostics);
-        all.extend(self.decode_findings.take());
+        let cut = self.images.get().and_then(|_| kernel_copy::truncated(self.perf.kcore_dir()?));
+        all.extend(self.decode_findings.take(cut.is_some()));
+        all.extend(cut);
         all
     }
 

@@ -1,5 +1,8 @@
 //! The lines of the capture check that speak of trace, schedule and clock, and what all lines are made of.
 
+mod neighbours;
+mod records;
+
 use attribution::{Examined, Stay, Whereabouts};
 use intervals::Unit;
 use model::{Attribution, Cause, Ticks};

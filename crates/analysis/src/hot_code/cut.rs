@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::stopwatch::{Cost, Span};
+use super::cost::{Cost, Span};
 
 /// A block of the flow with its costs in the outlier, and in all baselines together.
 #[derive(Clone, Copy, Debug)]
@@ -56,36 +56,6 @@ fn share(block: &Block, pieces: &mut [Piece]) {
         seen += piece.offsets.len();
         piece.own.add(&block.own.part(before, seen, whole));
         piece.typical.add(&block.typical.part(before, seen, whole));
-    }
-}
-
-impl Span {
-    /// The same block by its offsets from `start`.
-    pub(super) fn from(self, start: u64) -> Span {
-        Span { first: self.first.wrapping_sub(start), last: self.last.wrapping_sub(start), ..self }
-    }
-}
-
-impl Cost {
-    /// What falls on the instructions from number `from` to `to` of `whole`; they are executed as often as all.
-    fn part(&self, from: usize, to: usize, whole: usize) -> Cost {
-        let (from, to, whole) = (from as u128, to as u128, (whole as u128).max(1));
-        let of = |value: u64| {
-            let until = |position: u128| u128::from(value) * position / whole;
-            u64::try_from(until(to) - until(from)).unwrap_or(value)
-        };
-        Cost {
-            ticks: of(self.ticks),
-            ratio_ticks: self.ratio_ticks / whole * (to - from),
-            ticks_without_ratio: of(self.ticks_without_ratio),
-            executions: self.executions,
-        }
-    }
-
-    /// Core cycles: the TSC counts at the core:bus ratio `nominal`. `None` where any of the time has no ratio.
-    pub(super) fn cycles(&self, nominal: u32) -> Option<u64> {
-        let cycles = self.ratio_ticks.checked_div(u128::from(nominal))?;
-        u64::try_from(cycles).ok().filter(|_| self.ticks_without_ratio == 0)
     }
 }
 

@@ -11,39 +11,10 @@ use std::ops::ControlFlow;
 use model::{Pid, ThreadId, Tsc, TscRange};
 use pt::{Block, EventKind, FlowItem, FlowSink, PtEvent, TimeBounds};
 
+use super::cost::{Cost, Span};
+
 /// Blocks that wait for the next time packet before equal ones are merged.
 const MOST_WAITING: usize = 4096;
-
-/// A block's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Span {
-    /// Address of its first instruction.
-    pub(super) first: u64,
-    /// Address of its last instruction.
-    pub(super) last: u64,
-    /// How many instructions it has.
-    pub(super) instructions: u32,
-}
-
-/// What a block cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cost {
-    pub(super) ticks: u64,
-    /// Σ ticks x core:bus ratio.
-    pub(super) ratio_ticks: u128,
-    /// The ticks for which no ratio was known.
-    pub(super) ticks_without_ratio: u64,
-    pub(super) executions: u64,
-}
-
-impl Cost {
-    pub(super) fn add(&mut self, other: &Cost) {
-        self.ticks = self.ticks.saturating_add(other.ticks);
-        self.ratio_ticks = self.ratio_ticks.saturating_add(other.ratio_ticks);
-        self.ticks_without_ratio = self.ticks_without_ratio.saturating_add(other.ticks_without_ratio);
-        self.executions = self.executions.saturating_add(other.executions);
-    }
-}
 
 /// The costs of the blocks of processes.
 pub(super) type Costs = HashMap<(Pid, Span), Cost>;

@@ -8,9 +8,10 @@ use rayon::prelude::*;
 use report::{HotBlock, HotInstruction, HotRange, Spent, Timebase};
 use symbols::{FunctionId, Instruction};
 
+use super::cost::{Cost, Span};
 use super::cut::{Block, Piece, pieces};
 use super::sources::{SourcePlaces, Sources};
-use super::stopwatch::{Cost, Costs, Span, Stopwatch};
+use super::stopwatch::{Costs, Stopwatch};
 use crate::capture::{Capture, Decoders, Watch};
 
 /// Ranges of one outlier.

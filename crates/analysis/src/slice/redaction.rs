@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use perfdata::{PerfData, Renames};
-use report::Report;
+use report::{ReplaceTexts, Report};
 
 use crate::request::{Request, Source};
 

@@ -9,7 +9,8 @@ use model::{
 };
 use perfdata::PerfData;
 use report::{
-    CaptureFacts, JsonNumber, LostMarkers, OutlierReport, PopulationSummary, Report, SelectionSummary, View,
+    CaptureFacts, JsonNumber, LostMarkers, OutlierReport, PopulationSummary, ReplaceTexts, Report,
+    SelectionSummary, View,
 };
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,9 @@
 //! The study itself: opens what a request names, and explains intervals one by one or all at once.
 
+mod overview;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attribution::{Examined, Queues, examine, examine_baseline};
@@ -19,6 +22,7 @@ use crate::checks::{self, Subject};
 use crate::error::{Error, Result};
 use crate::hot_code::{SourcePlaces, Timing};
 use crate::intervals_of;
+use crate::output;
 use crate::population::{numa, view};
 use crate::request::{Input, Request};
 
@@ -97,7 +101,7 @@ pub fn watched<T, E: From<Error>>(
     intervals_of::check_selection(&request.selection)?;
     let rule = request.selection.outlier_rule();
     let selected = carried.as_ref().map(Carried::selected);
-    work(&Study {
+    let done = work(&Study {
         request,
         capture: &capture,
         set: &set,
@@ -111,7 +115,22 @@ pub fn watched<T, E: From<Error>>(
         recording,
         carried,
         meter,
-    })
+    })?;
+    ensure_none_served(&request.outputs, &capture)?;
+    Ok(done)
+}
+
+/// No output is a file that served for code: these are found beside the inputs that a request names, by recorded paths and build IDs.
+fn ensure_none_served(outputs: &[PathBuf], capture: &Capture<'_>) -> Result<()> {
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    let mut served = Vec::new();
+    for file in capture.images().used_files() {
+        served.extend(file.debug_file.map(|debug_file| debug_file.path));
+        served.push(file.path);
+    }
+    outputs.iter().try_for_each(|output| output::ensure_no_input(output, &served))
 }
 
 /// From the first record or sync point of the recording to the last one; a slice holds a part of that time.

@@ -86,8 +86,9 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
         if let Some(below) = examination.below(range, thread) {
             (absence.during, flow) = (below.segments, below.path);
             absence.below = Some(Arc::new(below.hot));
-            if let Some(serving) = Serving::of(thread.tid, range, wakeup.recorded_at, examination.sideband) {
-                serving.mark(&mut absence.during, range);
+            if let Some(serving) = Serving::of(thread, range, wakeup.recorded_at, examination.sideband) {
+                let name = |client| examination.scene.comms.comm(client, range.stop);
+                serving.mark(&mut absence.during, range, name);
             }
         }
     } else if wakeup.interrupt().is_some() && examination.during.take() {

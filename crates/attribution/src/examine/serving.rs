@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use model::{Cause, OffCpu, Part, Segment, Tid, Tsc, TscRange};
+use model::{Cause, OffCpu, Part, Segment, ThreadId, Tid, Tsc, TscRange};
 
 use crate::records::event::{EventKind, Side};
 use crate::records::sideband::Sideband;
@@ -23,12 +23,20 @@ pub(super) struct Serving {
     transfers: Vec<Transfer>,
     /// The first descriptor of the request that another one is used for.
     origins: HashMap<u32, u32>,
+    /// Which thread an answer on a descriptor woke: the client at its other end.
+    clients: HashMap<u32, ThreadId>,
 }
 
 impl Serving {
     /// Of thread `tid`, which ended the wait `range` by a call that it was in at `answered`; `None` where that call wrote nothing,
     /// or where it had read nothing before.
-    pub(super) fn of(tid: Tid, range: TscRange, answered: Tsc, sideband: &Sideband) -> Option<Serving> {
+    pub(super) fn of(
+        thread: ThreadId,
+        range: TscRange,
+        answered: Tsc,
+        sideband: &Sideband,
+    ) -> Option<Serving> {
+        let tid = thread.tid;
         let call = sideband.call_at(tid, answered)?;
         let EventKind::Syscall { number, arguments } = &call.kind else { return None };
         let name = syscalls::name(*number);
@@ -42,7 +50,9 @@ impl Serving {
             turns: Vec::new(),
             transfers: transfers(sideband, tid, until),
             origins: HashMap::new(),
+            clients: HashMap::new(),
         };
+        serving.find_clients(thread, sideband);
         serving.take_turns(polls(sideband, tid, until.stop));
         let reads =
             || serving.transfers.iter().filter(|one| one.direction == Transferring::In && one.bytes > 0);
@@ -53,6 +63,16 @@ impl Serving {
             .or_else(|| last.clone().next())?;
         serving.own = serving.origin(own);
         Some(serving)
+    }
+
+    /// Who was woken by what `thread` wrote.
+    fn find_clients(&mut self, thread: ThreadId, sideband: &Sideband) {
+        for one in self.transfers.iter().filter(|one| one.direction == Transferring::Out) {
+            let woken = sideband.wakings_by(thread, one.range).find_map(|target| sideband.thread(target));
+            if let Some(client) = woken {
+                self.clients.insert(one.descriptor, client);
+            }
+        }
     }
 
     /// Follows the transfers and the calls that wait for events.
@@ -102,8 +122,9 @@ impl Serving {
         self.transfers.iter().any(is_in)
     }
 
-    /// Marks each segment with its part; the work for others with their descriptor and what was moved in `range`.
-    pub(super) fn mark(&self, during: &mut [Segment], range: TscRange) {
+    /// Marks each segment with its part; the work for others with their descriptor, by `name` the client, and what was moved in
+    /// `range`.
+    pub(super) fn mark(&self, during: &mut [Segment], range: TscRange, name: impl Fn(ThreadId) -> String) {
         for segment in during {
             let middle = Tsc(segment.range.start.0 + segment.range.ticks().0 / 2);
             let turn = self.turn(middle);
@@ -120,6 +141,7 @@ impl Serving {
             segment.story.part = Some(part);
             if let (Part::OthersFirst, Some(other)) = (part, turn) {
                 segment.story.object = self.moved(other, range);
+                segment.story.by = self.clients.get(&other).map_or_else(String::new, |&client| name(client));
             }
         }
     }

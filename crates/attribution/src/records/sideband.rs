@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::{Cpu, FileOffset, Tid, Tsc, TscRange};
+use model::{Cpu, FileOffset, ThreadId, Tid, Tsc, TscRange};
 
 use crate::records::event::{EventKind, Side, SidebandEvent};
 
@@ -72,6 +72,21 @@ impl Sideband {
     /// The wake-ups of `target` within `range`.
     pub(crate) fn wakings(&self, target: Tid, range: TscRange) -> impl Iterator<Item = &SidebandEvent> {
         self.about(self.wakings.get(&target), range.start).take_while(move |event| event.time < range.stop)
+    }
+
+    /// Whom `waker` woke within `range`, also in an interrupt in its context.
+    pub(crate) fn wakings_by(&self, waker: ThreadId, range: TscRange) -> impl Iterator<Item = Tid> {
+        let from = self.events.partition_point(|event| event.time < range.start);
+        let within = self.events[from..].iter().take_while(move |event| event.time < range.stop);
+        within.filter(move |event| event.thread == Some(waker)).filter_map(|event| match event.kind {
+            EventKind::Waking { target, .. } => Some(target),
+            _ => None,
+        })
+    }
+
+    /// The thread with the number `tid`, if it made a system call.
+    pub(crate) fn thread(&self, tid: Tid) -> Option<ThreadId> {
+        self.calls_of(tid, Tsc(u64::MAX)).find_map(|event| event.thread)
     }
 
     /// The migrations of `target` within `range`.

@@ -159,18 +159,34 @@ pub(crate) struct OwnCode {
 
 /// Whose code `path` is: the names of functions, innermost first, and whether their files are the system's libraries.
 pub(crate) fn own_code<'a>(path: impl Iterator<Item = (&'a str, bool)>) -> Option<OwnCode> {
-    let (mut innermost, mut through) = (None, String::new());
+    let (mut innermost, mut unnamed, mut through) = (None, None, String::new());
     for (at, (function, of_system)) in path.enumerate() {
         let name = spoken(function);
-        let is_own = !of_system && !is_library(&name);
-        let function = format!("{name}()");
-        if is_own {
+        let function = called(&name);
+        if !of_system && is_unnamed(&name) {
+            unnamed.get_or_insert_with(|| OwnCode {
+                at,
+                function: function.clone(),
+                through: through.clone(),
+            });
+        } else if !of_system && !is_library(&name) {
             return Some(OwnCode { at, function, through });
         }
         innermost.get_or_insert_with(|| function.clone());
         through = function;
     }
-    innermost.map(|function| OwnCode { at: 0, function, through: String::new() })
+    unnamed.or_else(|| Some(OwnCode { at: 0, function: innermost?, through: String::new() }))
+}
+
+/// Whether it is the place of a function without a name in a stripped file: `nginx+0x1a2b40`.
+pub(crate) fn is_unnamed(name: &str) -> bool {
+    name.rsplit_once("+0x")
+        .is_some_and(|(_, at)| !at.is_empty() && at.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// A function in a sentence: `read_price()`, and without parentheses where that is no name.
+pub(crate) fn called(name: &str) -> String {
+    if is_unnamed(name) { name.to_owned() } else { format!("{name}()") }
 }
 
 /// The name as a person says it: without template arguments, parameters, return type and unnamed namespaces.
@@ -203,6 +219,16 @@ mod tests {
     #[test]
     fn the_names_are_in_order() {
         assert!(NAMES.is_sorted(), "they are found by bisection");
+    }
+
+    /// The nearest function with a name, if there is one.
+    #[test]
+    fn functions_without_names_are_the_last_choice() {
+        let own =
+            |path: &[&'static str]| own_code(path.iter().map(|&name| (name, false))).map(|own| own.function);
+        assert_eq!(own(&["malloc", "nginx+0x1a2b40", "handle", "main"]).as_deref(), Some("handle()"));
+        assert_eq!(own(&["malloc", "nginx+0x1a2b40", "nginx+0xff"]).as_deref(), Some("nginx+0x1a2b40"));
+        assert!(!is_unnamed("operator+0x") && !is_unnamed("a+0xg"));
     }
 
     #[test]

@@ -94,16 +94,16 @@ impl Cut<'_> {
     /// The absences that `switches` show.
     fn at_all(&mut self, switches: &[Switch]) {
         let (mut from, mut rest) = (None, switches);
-        while let Some(place) = rest.iter().position(|switch| switch.resumes_at.is_some()) {
-            let (left, later) = (&rest[place], &rest[place + 1..]);
-            if self.leaves_with_the_record(&rest[place..]) {
+        while let Some(index) = rest.iter().position(|switch| switch.resumes_at.is_some()) {
+            let (left, later) = (&rest[index], &rest[index + 1..]);
+            if self.leaves_with_the_record(&rest[index..]) {
                 break;
             }
             self.present(from, Some(left.at));
-            let Some((back, reason)) = left.comes_back(later) else {
-                return self.absent(left.place(), left.at, self.stay.range.stop, LeaveReason::Unknown);
+            let Some((back, reason)) = comes_back(left, later) else {
+                return self.absent(place(left), left.at, self.stay.range.stop, LeaveReason::Unknown);
             };
-            self.absent(left.place(), left.at, later[back].at, reason);
+            self.absent(place(left), left.at, later[back].at, reason);
             (from, rest) = (Some(later[back].at), &later[back + 1..]);
         }
         self.present(from, None);
@@ -112,7 +112,7 @@ impl Cut<'_> {
     /// The thread that received the work may be absent before the first switch, and is certainly there after the
     /// last.
     fn off_until(&mut self, first: &Switch, last: &Switch) {
-        self.absent(first.place(), self.stay.range.start, last.at, LeaveReason::Unknown);
+        self.absent(place(first), self.stay.range.start, last.at, LeaveReason::Unknown);
         self.present(Some(last.at), None);
     }
 
@@ -156,32 +156,30 @@ impl Cut<'_> {
     }
 }
 
-impl Switch {
-    /// The time, and the position in the trace.
-    fn place(&self) -> (Tsc, u64) {
-        (self.at, self.aux_offset)
-    }
+/// The time of a switch, and its position in the trace.
+fn place(switch: &Switch) -> (Tsc, u64) {
+    (switch.at, switch.aux_offset)
+}
 
-    /// The one of the `later` switches of the stay by which the thread that leaves comes back, and how it had left.
-    /// It is the first after which user code resumes where the thread had left it, unless others' user code runs
-    /// before. Else it is the last, because at the end of the stay the thread is there. If others ran in between, it
-    /// may have run in between, too.
-    fn comes_back(&self, later: &[Switch]) -> Option<(usize, LeaveReason)> {
-        let next = later.iter().position(|switch| switch.then.is_some())?;
-        if self.then.is_none() && later[next].then == self.resumes_at {
-            return Some((next, self.reason()));
-        }
-        let last = later.iter().rposition(|switch| switch.then.is_some())?;
-        Some((last, if last == 0 { self.reason() } else { LeaveReason::Unknown }))
+/// The one of the `later` switches of the stay by which the thread that `left` comes back, and how it had left.
+/// It is the first after which user code resumes where the thread had left it, unless others' user code runs
+/// before. Else it is the last, because at the end of the stay the thread is there. If others ran in between, it
+/// may have run in between, too.
+fn comes_back(left: &Switch, later: &[Switch]) -> Option<(usize, LeaveReason)> {
+    let next = later.iter().position(|switch| switch.then.is_some())?;
+    if left.then.is_none() && later[next].then == left.resumes_at {
+        return Some((next, reason(left)));
     }
+    let last = later.iter().rposition(|switch| switch.then.is_some())?;
+    Some((last, if last == 0 { reason(left) } else { LeaveReason::Unknown }))
+}
 
-    /// How the thread leaves: preempted, unless its path there is a wait.
-    fn reason(&self) -> LeaveReason {
-        let telling = |function: &&str| gives_way(function) || is_wait(function);
-        match self.path.kernel_functions().find(telling) {
-            Some(function) if gives_way(function) => LeaveReason::Preempted,
-            _ => LeaveReason::Slept(None),
-        }
+/// How the thread leaves: preempted, unless its path there is a wait.
+fn reason(left: &Switch) -> LeaveReason {
+    let telling = |function: &&str| gives_way(function) || is_wait(function);
+    match left.path.kernel_functions().find(telling) {
+        Some(function) if gives_way(function) => LeaveReason::Preempted,
+        _ => LeaveReason::Slept(None),
     }
 }
 

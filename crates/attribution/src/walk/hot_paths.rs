@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use model::TscRange;
 
-use crate::tables::libraries::{is_library, spoken};
+use crate::tables::libraries::{called, is_library, is_unnamed, spoken};
 use crate::walk::activity::Run;
 use crate::walk::user_code::{NodeKey, UserCode};
 
@@ -42,8 +42,10 @@ impl HotPaths {
     /// The first function of the program itself on the path of stretch `index` that is not one of `usual`.
     pub(crate) fn unusual(&self, index: usize, usual: &HashSet<Arc<str>>) -> Option<String> {
         let new = |one: &&HotFunction| !one.library && !usual.contains(&one.name);
-        let found = self.paths.get(index)?.iter().find(new)?;
-        Some(format!("{}()", spoken(&found.name)))
+        let mut found = self.paths.get(index)?.iter().filter(new);
+        let first = found.next()?;
+        let named = std::iter::once(first).chain(found).find(|one| !is_unnamed(&one.name));
+        Some(called(&spoken(&named.unwrap_or(first).name)))
     }
 }
 

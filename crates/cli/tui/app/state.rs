@@ -1,5 +1,10 @@
 //! What the program knows. Draws nothing, decodes nothing.
 
+mod acts;
+mod prompts;
+mod search;
+mod update;
+
 use std::sync::Arc;
 
 use analysis::capture::Watch;

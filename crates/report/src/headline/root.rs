@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Part, Role};
+use model::{Part, Role, Story};
 
 use super::foremost::foremost;
 use crate::outlier::SegmentReport;
@@ -30,26 +30,30 @@ pub(super) fn of_wait(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Opt
 fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {
     let (part, excess) = longest_part(&wait.serving)?;
     let rows: Vec<&ServingRow> = wait.serving.iter().filter(|row| row.part == Some(part)).collect();
-    let row = rows.first().filter(|_| excess > 0)?;
+    let worked = matches!(part, Part::OthersFirst | Part::OwnWork);
+    let whole = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.duration_ns));
+    // Which function was different says more than which kind of its time was longest.
+    let different =
+        rows.iter().find(|row| worked && !row.unusual.is_empty() && row.duration_ns >= whole / 10);
+    let row = different.or(rows.first()).filter(|_| excess > 0)?;
     let (foremost, _) = foremost(wait.during.iter().filter(|piece| row.counts(piece)))?;
     let what = did(foremost, unit, depth)?;
-    let time = match part {
-        Part::OthersFirst | Part::OwnWork => {
-            rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.duration_ns))
-        }
-        _ => row.duration_ns,
-    };
+    let time = if worked { whole } else { row.duration_ns };
     let nearly_all = time >= wait.duration_ns / 10 * 7;
     let how_long = if nearly_all { String::new() } else { format!(" for {}", units::length(time, unit)) };
     Some(match part {
-        Part::OthersFirst => {
-            let (descriptor, moved) =
-                foremost.story.object.split_once(": ").unwrap_or((&foremost.story.object, ""));
-            let object = if descriptor.is_empty() { "others" } else { descriptor };
-            format!("first served {}{how_long} and {what}", units::noted(object, moved))
-        }
+        Part::OthersFirst => format!("first served {}{how_long} and {what}", client(&foremost.story)),
         _ => format!("{what}{how_long}"),
     })
+}
+
+/// `rival (fd 11: 19 bytes in)`, whom the thread served first.
+fn client(story: &Story) -> String {
+    match (&*story.by, &*story.object) {
+        ("", "") => "others".to_owned(),
+        ("", object) => units::noted("another client", object),
+        (by, object) => units::noted(by, object),
+    }
 }
 
 /// The part with the largest excess of all its rows.

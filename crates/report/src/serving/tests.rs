@@ -82,7 +82,7 @@ fn the_part_that_took_more_than_typical_comes_first() {
     assert_eq!(rows.iter().map(|row| row.duration_ns).sum::<u64>(), 180);
     let said = headline(&report);
     assert!(
-        said.ends_with("woken by server, which first served fd 9 (30 bytes in) for 60 ticks and ran list()"),
+        said.ends_with("woken by server, which first served another client (fd 9: 30 bytes in) for 60 ticks and ran list()"),
         "{said}"
     );
 }

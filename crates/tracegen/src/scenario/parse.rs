@@ -37,28 +37,26 @@ struct Reader {
     section: Section,
 }
 
-impl Scenario {
-    /// Reads the text of a scenario file; `beside` reads the files that it includes.
-    ///
-    /// # Errors
-    /// The first line that is not understood.
-    pub fn parse(text: &str, beside: &dyn Fn(&str) -> std::io::Result<String>) -> Result<Scenario, Wrong> {
-        let mut reader = Reader {
-            scenario: Scenario::default(),
-            images: Vec::new(),
-            changes: Vec::new(),
-            section: Section::None,
+/// Reads the text of a scenario file; `beside` reads the files that it includes.
+///
+/// # Errors
+/// The first line that is not understood.
+pub(super) fn parse(text: &str, beside: &dyn Fn(&str) -> std::io::Result<String>) -> Result<Scenario, Wrong> {
+    let mut reader = Reader {
+        scenario: Scenario::default(),
+        images: Vec::new(),
+        changes: Vec::new(),
+        section: Section::None,
+    };
+    for (number, line) in (1..).zip(text.lines()) {
+        let read = match line.strip_prefix("include ") {
+            Some(name) => reader.include(number, name.trim(), beside),
+            None => reader.line(number, line),
         };
-        for (number, line) in (1..).zip(text.lines()) {
-            let read = match line.strip_prefix("include ") {
-                Some(name) => reader.include(number, name.trim(), beside),
-                None => reader.line(number, line),
-            };
-            read.map_err(|what| Wrong::new(number, what))?;
-        }
-        reader.close_section();
-        reader.link()
+        read.map_err(|what| Wrong::new(number, what))?;
     }
+    reader.close_section();
+    reader.link()
 }
 
 impl Reader {

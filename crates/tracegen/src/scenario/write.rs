@@ -6,7 +6,6 @@ mod aux;
 mod jitdump;
 mod machine;
 mod perf_data;
-mod sideband;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

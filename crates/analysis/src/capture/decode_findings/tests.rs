@@ -14,10 +14,10 @@ fn the_order_is_that_of_the_places_and_each_comes_once() {
         findings.window(Some(Cpu(cpu)), &ignored(offset));
     }
     let places: Vec<_> =
-        findings.take().into_iter().map(|found| (found.place.cpu, found.place.aux_offset)).collect();
+        findings.take(false).into_iter().map(|found| (found.place.cpu, found.place.aux_offset)).collect();
     let expected = [(0, 2), (0, 9), (1, 5)].map(|(cpu, at)| (Some(Cpu(cpu)), Some(at)));
     assert_eq!(places, expected);
-    assert!(findings.take().is_empty(), "taken once");
+    assert!(findings.take(false).is_empty(), "taken once");
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn more_than_a_screen_of_them_are_counted() {
     for offset in 0..100 {
         findings.window(Some(Cpu(0)), &ignored(offset));
     }
-    let told = findings.take();
+    let told = findings.take(false);
     assert_eq!(told.len(), 21);
     assert!(told[20].what.starts_with("80 more"), "{}", told[20].what);
 }
@@ -38,5 +38,5 @@ fn a_window_that_was_cut_short_is_told() {
     findings.window(Some(Cpu(3)), &stats);
     stats.limited = true;
     findings.window(Some(Cpu(3)), &stats);
-    assert_eq!(findings.take().len(), 1);
+    assert_eq!(findings.take(false).len(), 1);
 }

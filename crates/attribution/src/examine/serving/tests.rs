@@ -40,8 +40,8 @@ fn parts(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> V
     let wait = TscRange::new(Tsc(100), Tsc(200));
     let mut segments: Vec<Segment> =
         during.iter().map(|(start, stop, cause)| segment(*start, *stop, cause.clone())).collect();
-    if let Some(serving) = Serving::of(WRITER.tid, wait, Tsc(195), &sideband(calls)) {
-        serving.mark(&mut segments, wait);
+    if let Some(serving) = Serving::of(WRITER, wait, Tsc(195), &sideband(calls)) {
+        serving.mark(&mut segments, wait, |_| String::new());
     }
     segments.into_iter().map(|segment| (segment.story.part, segment.story.object)).collect()
 }

@@ -3,6 +3,8 @@
 //! Input: a scenario and its execution. Output: the file's bytes.
 //! Source: `tools/perf/arch/x86/util/intel-pt.c` (`intel_pt_recording_options`, `intel_pt_info_fill`): which options make which events.
 
+mod sideband;
+
 use super::super::execution::{Aside, Executed, Owner};
 use super::super::image::Backing;
 use super::super::program::{Ring, Scenario};

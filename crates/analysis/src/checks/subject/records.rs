@@ -3,7 +3,7 @@
 use intervals::Unit;
 use report::{Check, CheckState};
 
-use super::subject::{Subject, check, not_known};
+use super::{Subject, check, not_known};
 
 impl Subject<'_> {
     /// By how many nanoseconds the interval begins before the recording and ends after it; `None` without a
@@ -21,7 +21,7 @@ impl Subject<'_> {
         self.beyond().is_some_and(|(before, after)| before >= length || after >= length)
     }
 
-    pub(super) fn marks(&self) -> Check {
+    pub(in crate::checks) fn marks(&self) -> Check {
         const NAME: &str = "marks";
         let Some((before, after)) = self.beyond() else {
             return not_known(NAME, "the records cannot be matched with the markers' clock");
@@ -53,7 +53,7 @@ impl Subject<'_> {
     }
 
     /// Which kinds of records there are, and what is unknown without the others.
-    pub(super) fn records(&self) -> Check {
+    pub(in crate::checks) fn records(&self) -> Check {
         let kinds = self.recorded.kinds;
         let all = [
             (kinds.tell_switches(), "switches", "--switch-events", "when a thread was off its CPU"),

@@ -4,8 +4,7 @@
 use model::Diagnostic;
 use report::{LostMarkers, PopulationSummary, Report};
 
-use super::carried::Carried;
-use super::opened::Study;
+use super::{Carried, Study};
 use crate::capture::Recorded;
 use crate::intervals_of;
 use crate::population::{summary, view};

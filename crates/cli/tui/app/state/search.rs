@@ -1,6 +1,6 @@
 //! Looking for a text in the page in view.
 
-use super::state::State;
+use super::State;
 use crate::tui::pages::beside::Row;
 use crate::tui::pages::extent::extent;
 use crate::tui::pages::flow_list::FlowLine;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use analysis::capture::{Progress, Watch};
 use crossterm::event::{KeyEvent, KeyEventKind};
 
-use super::message::{Effect, Message};
-use super::state::State;
-use super::worker::{Answer, Request};
+use super::State;
+use crate::tui::app::message::{Effect, Message};
+use crate::tui::app::worker::{Answer, Request};
 use crate::tui::pages::ask::Ask;
 use crate::tui::pages::keys;
 use crate::tui::pages::page::{OutlierPage, Page};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attribution::{Comms, Function, Functions, Queues, is_system_library};
 use model::{CodeBytes, Pid, ThreadId, Ticks, Tsc};
 
-use super::opened::Capture;
+use super::Capture;
 
 /// From this time on, no instruction retired between two packets means a stall and not a slow instruction: above what
 /// the slowest single instructions and page walks take, below what an SMI or a hypervisor's pause does.

@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::message::Effect;
-use super::state::State;
+use super::State;
+use crate::tui::app::message::Effect;
 use crate::tui::pages::overlay::{Overlay, Prompt};
 use crate::tui::pages::page::Page;
 use crate::tui::pages::reading;

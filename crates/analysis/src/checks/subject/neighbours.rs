@@ -8,7 +8,7 @@ use intervals::Unit;
 use model::{ThreadId, Tsc};
 use report::{Check, CheckState};
 
-use super::subject::{Subject, check, listed, not_known, tenths};
+use super::{Subject, check, listed, not_known, tenths};
 use crate::capture::{Capture, Topology};
 
 /// Threads that are named of those that ran beside an interval.
@@ -18,7 +18,7 @@ const NAMED: usize = 3;
 type Ran = BTreeMap<ThreadId, u64>;
 
 impl Subject<'_> {
-    pub(super) fn neighbours(&self) -> Check {
+    pub(in crate::checks) fn neighbours(&self) -> Check {
         const NAME: &str = "neighbours";
         let (capture, kinds) = (self.capture, self.recorded.kinds);
         let Some(conversion) = capture.conversion() else {

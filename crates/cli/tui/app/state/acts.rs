@@ -2,8 +2,8 @@
 
 use report::OutlierReport;
 
-use super::message::Effect;
-use super::state::State;
+use super::State;
+use crate::tui::app::message::Effect;
 use crate::tui::pages::ask::Ask;
 use crate::tui::pages::beside::Beside;
 use crate::tui::pages::commands;

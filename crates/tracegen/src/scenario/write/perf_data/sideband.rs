@@ -4,12 +4,12 @@
 //! Per thread they are those of the thread's own events, as `perf record --per-thread --switch-events --timestamp --sample-cpu`
 //! writes them (without the CPU perf 6.1 refuses its own switch records): a switch does not name the other thread.
 
-use super::super::execution::{Aside, Copied, Finished, Owner};
-use super::super::program::Ring;
-use super::aux::{AuxPiece, pieces};
-use super::perf_data::{PT, SIDEBAND, Writer};
+use super::{PT, SIDEBAND, Writer};
 use crate::container::{Origin, Record};
 use crate::core_event::SAMPLED;
+use crate::scenario::execution::{Aside, Copied, Finished, Owner};
+use crate::scenario::program::Ring;
+use crate::scenario::write::aux::{AuxPiece, pieces};
 
 /// Of samples with a piece of the trace: the number of their event.
 const SAMPLING: u32 = 2;
