@@ -5,6 +5,7 @@
 //! word may be either: most words are locks, but programs use them for events, too.
 
 use crate::claims::off_cpu::call::Call;
+use crate::tables::libraries::{is_library, is_unnamed, spoken};
 use crate::tables::syscalls::{FutexOperation, Object};
 use crate::walk::call_path::CallPath;
 
@@ -46,6 +47,27 @@ const NO_LOCKS: [&str; 19] = [
 /// `share/runtime/objectMonitor.cpp` (`enter`, `EnterI`, `ReenterI`: `synchronized`).
 const LOCKS_OF_RUNTIMES: [[&str; 2]; 2] = [["runtime.", "lock2"], ["ObjectMonitor", "nter"]];
 
+/// CPython's functions that take the interpreter lock (`Python/ceval_gil.c`, `take_gil`): that one itself, and those that call it, which
+/// a stripped interpreter exports. It sleeps on a condition variable for the switch interval at a time, and whoever lets the lock go
+/// wakes it.
+const TAKES_GIL: [&str; 7] = [
+    "take_gil",
+    "PyEval_RestoreThread",
+    "PyEval_AcquireThread",
+    "PyEval_AcquireLock",
+    "PyGILState_Ensure",
+    "_PyEval_EvalFrameDefault",
+    "_Py_HandlePending",
+];
+
+/// Whether `path` waits for CPython's interpreter lock: the innermost function with a name below which it waits is one that takes it.
+pub(crate) fn awaits_gil(path: &CallPath) -> bool {
+    let waits = path.passes_user(&["pthread_cond_"]);
+    let mut named = path.user.iter().rev().map(|site| spoken(&site.function));
+    let innermost = named.find(|name| !is_library(name) && !is_unnamed(name));
+    waits && innermost.is_some_and(|name| TAKES_GIL.contains(&&*name))
+}
+
 /// Whether the waker had held a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
@@ -66,6 +88,9 @@ pub(crate) fn held_by_waker(call: Option<&Call>, path: Option<&CallPath>, waker_
     let by_name = |part: &str| path.is_some_and(|path| path.passes_user(&[part]));
     let operation = call.and_then(|call| call.operation);
     let by_parts = |parts: &[&str; 2]| path.is_some_and(|path| path.passes_user(parts));
+    if path.is_some_and(awaits_gil) {
+        return Held::Surely;
+    }
     if operation.is_some_and(FutexOperation::takes_lock) || LOCKS_OF_RUNTIMES.iter().any(by_parts) {
         return Held::Surely;
     }
@@ -124,6 +149,12 @@ mod tests {
             (&["std::sys::sync::mutex::futex::Mutex::lock_contended", "futex_wait"], Held::Surely),
             (&["wait_for_request", "syscall"], Held::Perhaps),
             (&["take", "futex_wait"], Held::Perhaps),
+            (
+                &["_PyEval_EvalFrameDefault", "PyEval_RestoreThread", "take_gil", "pthread_cond_timedwait"],
+                Held::Surely,
+            ),
+            (&["_PyEval_EvalFrameDefault", "python3.11+0x1b2c0", "pthread_cond_timedwait"], Held::Surely),
+            (&["_PyEval_EvalFrameDefault", "wait_for_result", "pthread_cond_wait"], Held::No),
         ] {
             assert_eq!(
                 held_by_waker(Some(&call(0)), Some(&path(functions)), Some(&call(1))),

@@ -4,7 +4,7 @@ use model::{Cpu, OffCpu, Role, Story, ThreadId, TscRange};
 
 use crate::claims::off_cpu::absence::Absence;
 use crate::claims::off_cpu::context::Context;
-use crate::claims::off_cpu::futex::Held;
+use crate::claims::off_cpu::futex::{Held, awaits_gil};
 use crate::claims::off_cpu::wait::Wait;
 use crate::tables::libraries::{is_library, own_code, spoken};
 use crate::tables::wait_functions::{protocol, waited_for};
@@ -67,6 +67,7 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
     });
     match wait.kind {
         OffCpu::Lock if !what.is_empty() => what.to_owned(),
+        OffCpu::Lock if left.is_some_and(awaits_gil) => "the GIL".to_owned(),
         OffCpu::Lock => {
             let known = OBJECTS.iter().find(|(part, _)| left.is_some_and(|path| passes_library(path, part)));
             known.map_or_else(
