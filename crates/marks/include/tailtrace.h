@@ -32,9 +32,9 @@
  * interrupted would never end. tailtrace_open() and tailtrace_close() are not for handlers.
  *
  * Plugins. A shared object that dlopen() loads shares the program's file only where the program exports its symbols: link the program
- * with -rdynamic (or -Wl,--export-dynamic-symbol='tailtrace_*'). Without, the plugin has a state of its own: it marks
- * nothing until it calls tailtrace_open() with another file. Labels in a plugin live until dlclose(): marks whose label cannot be
- * read any more are dropped and counted.
+ * with -rdynamic (or -Wl,--export-dynamic-symbol='tailtrace_*'). Without, or built with a header of another layout or another
+ * TAILTRACE_SLOTS, the plugin has a state of its own: it marks nothing until it calls tailtrace_open() with another file. Labels in a
+ * plugin live until dlclose(): marks whose label cannot be read any more are dropped and counted.
  *
  * C99 or C++11, GCC or Clang, Linux on x86-64; several files of one program may include it: they share one state. Link with
  * -lpthread where the C library still wants it.
@@ -58,7 +58,7 @@
 extern "C" {
 #endif
 
-/* Records that one thread's buffer holds, a power of two; 24 bytes each. */
+/* Records that one thread's buffer holds, a power of two, as a plain number; 24 bytes each. */
 #ifndef TAILTRACE_SLOTS
 #define TAILTRACE_SLOTS 32768u
 #endif
@@ -68,6 +68,46 @@ extern "C" {
 
 /* Shared by all files of a program that include this one: the linker keeps one of each. */
 #define TAILTRACE_SHARED __attribute__((weak, visibility("default")))
+
+/* The layout of what copies of this header share in one process: raised with every change of it. Copies that differ in it, or in
+ * TAILTRACE_SLOTS (a program and its plugin, built at different times), have different names and so share nothing: each has a state
+ * of its own, and writes a file of its own. */
+#define TAILTRACE_LAYOUT 1
+#define TAILTRACE_NAME_OF(name, layout, slots) name##layout##_##slots
+#define TAILTRACE_EXPAND(name, layout, slots) TAILTRACE_NAME_OF(name, layout, slots)
+#define TAILTRACE_VERSIONED(name) TAILTRACE_EXPAND(name, TAILTRACE_LAYOUT, TAILTRACE_SLOTS)
+#define tailtrace_program_ TAILTRACE_VERSIONED(tailtrace_program_)
+#define tailtrace_ring_ TAILTRACE_VERSIONED(tailtrace_ring_)
+#define tailtrace_making_ TAILTRACE_VERSIONED(tailtrace_making_)
+#define tailtrace_enter_anew_ TAILTRACE_VERSIONED(tailtrace_enter_anew_)
+#define tailtrace_make_room_ TAILTRACE_VERSIONED(tailtrace_make_room_)
+#define tailtrace_drop_ TAILTRACE_VERSIONED(tailtrace_drop_)
+#define tailtrace_take_ring_ TAILTRACE_VERSIONED(tailtrace_take_ring_)
+#define tailtrace_thread TAILTRACE_VERSIONED(tailtrace_thread)
+#define tailtrace_thread_end_ TAILTRACE_VERSIONED(tailtrace_thread_end_)
+#define tailtrace_write_at_ TAILTRACE_VERSIONED(tailtrace_write_at_)
+#define tailtrace_flush_ TAILTRACE_VERSIONED(tailtrace_flush_)
+#define tailtrace_read_text_ TAILTRACE_VERSIONED(tailtrace_read_text_)
+#define tailtrace_put_text_ TAILTRACE_VERSIONED(tailtrace_put_text_)
+#define tailtrace_drain_ TAILTRACE_VERSIONED(tailtrace_drain_)
+#define tailtrace_drain_all_ TAILTRACE_VERSIONED(tailtrace_drain_all_)
+#define tailtrace_put_pair_ TAILTRACE_VERSIONED(tailtrace_put_pair_)
+#define tailtrace_put_pairs_ TAILTRACE_VERSIONED(tailtrace_put_pairs_)
+#define tailtrace_put_totals_ TAILTRACE_VERSIONED(tailtrace_put_totals_)
+#define tailtrace_cpu_list_ TAILTRACE_VERSIONED(tailtrace_cpu_list_)
+#define tailtrace_less_listed_ TAILTRACE_VERSIONED(tailtrace_less_listed_)
+#define tailtrace_step_aside_ TAILTRACE_VERSIONED(tailtrace_step_aside_)
+#define tailtrace_write_ TAILTRACE_VERSIONED(tailtrace_write_)
+#define tailtrace_settle_ TAILTRACE_VERSIONED(tailtrace_settle_)
+#define tailtrace_close TAILTRACE_VERSIONED(tailtrace_close)
+#define tailtrace_exit_ TAILTRACE_VERSIONED(tailtrace_exit_)
+#define tailtrace_before_fork_ TAILTRACE_VERSIONED(tailtrace_before_fork_)
+#define tailtrace_after_fork_ TAILTRACE_VERSIONED(tailtrace_after_fork_)
+#define tailtrace_forget_parent_ TAILTRACE_VERSIONED(tailtrace_forget_parent_)
+#define tailtrace_in_child_ TAILTRACE_VERSIONED(tailtrace_in_child_)
+#define tailtrace_create_ TAILTRACE_VERSIONED(tailtrace_create_)
+#define tailtrace_start_ TAILTRACE_VERSIONED(tailtrace_start_)
+#define tailtrace_open TAILTRACE_VERSIONED(tailtrace_open)
 
 /* Between a thread and its own signal handlers the compiler alone can reorder. */
 #define TAILTRACE_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST)

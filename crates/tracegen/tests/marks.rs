@@ -5,6 +5,8 @@
 
 #[path = "marks/interval_file.rs"]
 mod interval_file;
+#[path = "marks/layouts.rs"]
+mod layouts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -372,7 +374,7 @@ fn a_hundred_million_marks() {
         }
         let output = command.arg(&file).args(arguments).output().unwrap();
         if output.status.code() == Some(77) {
-            eprintln!("left out: {arguments:?}: SCHED_FIFO is not permitted here");
+            eprintln!("left out: a_hundred_million_marks: {arguments:?}: SCHED_FIFO is not permitted here");
             return None;
         }
         let made = number(&printed(&program, &output), "made").unwrap();
