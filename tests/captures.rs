@@ -1,5 +1,6 @@
 //! Where the tests find captures, and how they run the binary.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -61,13 +62,19 @@ pub(crate) fn emulated(name: &'static str) -> Capture {
     Capture::at(unpacked(&archive, name), "perf.data", "symfs")
 }
 
+/// Says on the terminal, which no passing test does else, what the test that runs does without. `scripts/test` repeats it last.
+pub(crate) fn left_out(what: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "left out: {test}: {what}");
+}
+
 /// An emulated capture that is too large for the repository; `None`, and a line that says so, where it is not at hand.
 pub(crate) fn large_emulated(name: &'static str) -> Option<Capture> {
     let folder = std::env::var_os("TAILTRACE_EMULATED")
         .map_or_else(|| repository().join("../shared/emulated-pt/captures"), PathBuf::from);
     let archive = folder.join(format!("{name}.tar.zst"));
     if !archive.exists() {
-        println!("left out: no {} (set TAILTRACE_EMULATED)", archive.display());
+        left_out(&format!("no {} (set TAILTRACE_EMULATED)", archive.display()));
         return None;
     }
     Some(Capture::at(unpacked(&archive, name), "perf.data", "symfs"))
@@ -79,7 +86,7 @@ pub(crate) fn corpus() -> Option<PathBuf> {
     let folder = std::env::var_os("TAILTRACE_CORPUS")
         .map_or_else(|| repository().join("../shared/corpus"), PathBuf::from);
     if !folder.exists() {
-        println!("left out: no {} (set TAILTRACE_CORPUS)", folder.display());
+        left_out(&format!("no {} (set TAILTRACE_CORPUS)", folder.display()));
         return None;
     }
     Some(folder)

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::{Command, Output};
 
 use super::output_files::{Copied, OF_FILES, name_for};
+use crate::captures::left_out;
 
 /// One page, which the old file has.
 const SCRIPT: &str = "mount -t tmpfs -o size=4k tmpfs full || exit 77; printf old > full/$0; \"$@\"; \
@@ -20,7 +21,7 @@ fn on_small_disk(copied: &Copied, command: &Command, out: &str) -> Option<Output
     if !was_mounted {
         let why = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "no small disk: {why}");
-        println!("left out: a full disk (no tmpfs can be mounted: {})", why.trim());
+        left_out(&format!("no tmpfs can be mounted: {}", why.trim()));
     }
     was_mounted.then_some(output)
 }

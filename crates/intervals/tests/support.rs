@@ -3,6 +3,7 @@
 // Each test binary uses a part of this.
 #![allow(dead_code)]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// An unpacked capture.
@@ -29,9 +30,15 @@ pub(crate) fn archive(name: &str) -> Option<PathBuf> {
     let file = format!("{name}.tar.zst");
     let found = folders.into_iter().flatten().map(|folder| folder.join(&file)).find(|path| path.exists());
     if found.is_none() {
-        println!("left out: {file} is not there");
+        left_out(&format!("no {file} (set TAILTRACE_EMULATED)"));
     }
     found
+}
+
+/// Says on the terminal, which no passing test does else, what the test that runs does without. `scripts/test` repeats it last.
+fn left_out(what: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "left out: {test}: {what}");
 }
 
 /// Unpacks a capture, its binaries left out.

@@ -9,7 +9,7 @@ mod container;
 pub use code::FileCode;
 pub use container::Capture;
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A folder of captures, from an environment variable or beside the workspace; says so where it is absent.
@@ -19,8 +19,14 @@ fn folder(variable: &str, default: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("left out: no {} (set {variable})", folder.display());
+    left_out(&format!("no {} (set {variable})", folder.display()));
     None
+}
+
+/// Says on the terminal, which no passing test does else, what the test that runs does without. `scripts/test` repeats it last.
+fn left_out(what: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "left out: {test}: {what}");
 }
 
 /// A capture of the real corpus.
@@ -42,7 +48,7 @@ fn unpack(archive: &Path, into: &Path) -> Option<()> {
     // Two test processes may come here at once: each unpacks for itself, the first rename wins.
     let own = into.with_extension(std::process::id().to_string());
     let file =
-        std::fs::File::open(archive).map_err(|_| eprintln!("left out: no {}", archive.display())).ok()?;
+        std::fs::File::open(archive).map_err(|_| left_out(&format!("no {}", archive.display()))).ok()?;
     let decoder = zstd::stream::read::Decoder::new(file).expect("a zstd archive");
     tar::Archive::new(decoder).unpack(&own).expect("an archive");
     std::fs::write(own.join("unpacked"), []).expect("a writable folder");

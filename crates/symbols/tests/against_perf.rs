@@ -3,6 +3,7 @@
 //! Map events come from `perf script`'s text here: the crate that reads perf.data is no dependency of this one. The
 //! tests skip where the captures or perf are not there.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -14,10 +15,16 @@ fn folder(variable: &str, beside: &str) -> Option<PathBuf> {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(beside);
     let found = std::env::var_os(variable).map_or_else(default, PathBuf::from);
     if !found.is_dir() {
-        println!("left out: no {beside} at {}", found.display());
+        left_out(&format!("no {beside} at {} (set {variable})", found.display()));
         return None;
     }
     Some(found)
+}
+
+/// Says on the terminal, which no passing test does else, what the test that runs does without. `scripts/test` repeats it last.
+fn left_out(what: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "left out: {test}: {what}");
 }
 
 /// The output of perf.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,12 +35,18 @@ pub(crate) fn addresses(capture: &Path, symfs: &Path, options: &[&str]) -> Vec<u
     instructions.map(address).collect()
 }
 
+/// Says on the terminal, which no passing test does else, what the test that runs does without. `scripts/test` repeats it last.
+fn left_out(what: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "left out: {test}: {what}");
+}
+
 /// Unpacks the emulated capture `name` into `folder`; `None` (and a word) where it is not at hand.
 pub(crate) fn emulated(name: &str, folder: &Path) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/emulated-pt/captures");
     let captures = std::env::var_os("TAILTRACE_EMULATED").map_or(default, PathBuf::from);
     let Ok(packed) = std::fs::File::open(captures.join(format!("{name}.tar.zst"))) else {
-        eprintln!("left out: no {name} in {} (set TAILTRACE_EMULATED)", captures.display());
+        left_out(&format!("no {name} in {} (set TAILTRACE_EMULATED)", captures.display()));
         return None;
     };
     tar::Archive::new(zstd::Decoder::new(packed).unwrap()).unpack(folder).unwrap();

@@ -1,6 +1,7 @@
 //! Finds the captures, and runs perf on them.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -15,11 +16,6 @@ pub(crate) fn all() -> Vec<PathBuf> {
     let mut captures = corpus();
     captures.extend(emulated());
     captures.extend(recorded());
-    if captures.is_empty() {
-        println!(
-            "left out: neither TAILTRACE_CORPUS nor TAILTRACE_EMULATED, and no ../shared beside the workspace"
-        );
-    }
     captures
 }
 
@@ -35,6 +31,9 @@ pub(crate) fn corpus() -> Vec<PathBuf> {
     let mut found = Vec::new();
     collect(&folder("TAILTRACE_CORPUS", "corpus"), &mut found);
     found.sort();
+    if found.is_empty() {
+        left_out("no captures by hardware (set TAILTRACE_CORPUS)");
+    }
     found
 }
 
@@ -65,6 +64,9 @@ pub(crate) fn emulated() -> Vec<PathBuf> {
         collect(folder.path(), &mut found);
     }
     found.sort();
+    if found.is_empty() {
+        left_out("no captures of an emulated machine (set TAILTRACE_EMULATED)");
+    }
     found
 }
 
@@ -99,9 +101,15 @@ pub(crate) fn recorded() -> Vec<PathBuf> {
     found.retain(|path| path.extension().is_none_or(|extension| extension != "old"));
     found.sort();
     if found.is_empty() {
-        println!("left out: perf does not record on this machine");
+        left_out("perf does not record on this machine");
     }
     found
+}
+
+/// Says on the terminal, which no passing test does else, what the test that runs does without. `scripts/test` repeats it last.
+fn left_out(what: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "left out: {test}: {what}");
 }
 
 fn folder(variable: &str, name: &str) -> PathBuf {
