@@ -6,6 +6,7 @@
 mod extent;
 mod scan;
 mod source;
+mod wanted_cpus;
 
 pub(crate) use extent::{ensure_some_inside, inside};
 pub(crate) use source::{check_selection, findings, members, nothing_chosen, read, spans};

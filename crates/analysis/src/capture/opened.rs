@@ -119,11 +119,6 @@ impl<'a> Capture<'a> {
         stays.into_iter().filter_map(clipped).collect()
     }
 
-    /// The CPUs on which the interval's threads ran while it lasted.
-    pub(crate) fn cpus_of(&self, interval: &Interval) -> Vec<Cpu> {
-        self.stays_of(interval).into_iter().filter_map(|stay| stay.place.cpu()).collect()
-    }
-
     /// Which threads were on `cpu` within `range` and when, as far as the schedule knows.
     pub fn runs_on(&self, cpu: Cpu, range: TscRange) -> impl Iterator<Item = (ThreadId, TscRange)> + '_ {
         let runs = move |conversion| attribution::runs_on(self.perf.schedule(), cpu, range, conversion);

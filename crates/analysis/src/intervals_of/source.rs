@@ -4,6 +4,7 @@ use intervals::{Clocks, Filters, IntervalSet, Population, Selected, Selection, T
 use model::{Cpu, Diagnostic, Interval, ThreadId, TimeConversion, Tsc};
 
 use super::scan;
+use super::wanted_cpus::WantedCpus;
 use crate::capture::{Capture, Watch};
 use crate::error::{Error, Result};
 use crate::request::{self, Source, TimeRange};
@@ -50,7 +51,10 @@ pub(crate) fn members(
         comms: filters.comms.clone(),
         labels: filters.labels.clone(),
     };
-    Ok(filters.members(intervals, &Facts(capture)))
+    let schedule = capture.perf().schedule();
+    let cpus = (capture.conversion())
+        .map(|conversion| WantedCpus::new(schedule, conversion, capture.extent(), &filters.cpus));
+    Ok(filters.members(intervals, &Facts { capture, cpus }))
 }
 
 /// Times of perf's clock as readings of the TSC.
@@ -108,14 +112,19 @@ pub(crate) fn check_selection(selection: &Selection) -> Result<()> {
     Ok(())
 }
 
-struct Facts<'a>(&'a Capture<'a>);
+struct Facts<'a> {
+    capture: &'a Capture<'a>,
+    /// Without a conversion no thread's place is known.
+    cpus: Option<WantedCpus<'a>>,
+}
 
 impl ThreadFacts for Facts<'_> {
     fn cpus(&self, interval: &Interval) -> Vec<Cpu> {
-        self.0.cpus_of(interval)
+        // One of those that the filter names is enough for it.
+        self.cpus.as_ref().and_then(|cpus| cpus.one_of(interval)).into_iter().collect()
     }
 
     fn comm(&self, thread: ThreadId, at: Tsc) -> Option<String> {
-        self.0.comm(thread, at)
+        self.capture.comm(thread, at)
     }
 }
