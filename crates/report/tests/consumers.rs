@@ -51,7 +51,21 @@ fn perfetto_reads_waits_stages_and_counters() {
     let told = perfetto("lock.pftrace", &reports::lock_wait());
     assert!(told.contains("order 4711 slices=1 sum=1200000\n  stages slices=3 sum=1200000\n"), "{told}");
     assert!(told.contains("  during a wait: tid 121 slices=3 sum=1000000\n"), "{told}");
-    assert!(told.contains("  bytes slices=0 sum=0\n  queue slices=0 sum=0\n"), "{told}");
+    assert!(told.contains("  bytes values=1448,1448\n  queue values=2.5,2.5\n"), "{told}");
+}
+
+/// Whole numbers of `int64` are exact; 2^64 - 1 is none, and the nearest of floating point is 2^64.
+#[test]
+fn perfetto_reads_whole_counters_exactly() {
+    let mut report = reports::lock_wait();
+    let counters = &mut report.outliers[0].counters;
+    (counters[0].value, counters[1].value) = ((-9_007_199_254_740_993_i64).into(), u64::MAX.into());
+    let told = perfetto("counters.pftrace", &report);
+    let exact = "  bytes values=-9007199254740993,-9007199254740993\n";
+    assert!(
+        told.contains(&format!("{exact}  queue values=1.8446744073709552e+19,1.8446744073709552e+19\n")),
+        "{told}"
+    );
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use model::Number;
+
 use super::protobuf::Message;
 use super::tracks::{all_segments, by_thread, name, thread_name};
 use crate::calls::CallTree;
@@ -32,6 +34,7 @@ mod field {
     pub(super) const EVENT_TRACK: u32 = 11;
     pub(super) const EVENT_CATEGORY: u32 = 22;
     pub(super) const EVENT_NAME: u32 = 23;
+    pub(super) const EVENT_COUNT: u32 = 30;
     pub(super) const EVENT_DOUBLE: u32 = 44;
     pub(super) const ANNOTATION_UINT: u32 = 3;
     pub(super) const ANNOTATION_TEXT: u32 = 6;
@@ -94,7 +97,7 @@ impl Trace {
         for counter in &outlier.counters {
             let track = self.track(Some(top), &counter.name, 1000, Some(()));
             for at in [start, start.saturating_add(outlier.duration_ns)] {
-                self.event(at, &event(COUNTER, track).double(field::EVENT_DOUBLE, counter.value.as_f64()));
+                self.event(at, &counted(event(COUNTER, track), counter.value));
             }
         }
     }
@@ -193,6 +196,14 @@ fn by_cpu(outlier: &OutlierReport) -> BTreeMap<u32, Vec<&SegmentReport>> {
 
 fn event(kind: u64, track: u64) -> Message {
     Message::default().uint(field::EVENT_TYPE, kind).uint(field::EVENT_TRACK, track)
+}
+
+/// A counter's event with its value: exact where it is a whole number of `counter_value`, an int64.
+fn counted(event: Message, value: Number) -> Message {
+    match value.as_whole().and_then(|whole| i64::try_from(whole).ok()) {
+        Some(whole) => event.uint(field::EVENT_COUNT, whole.cast_unsigned()),
+        None => event.double(field::EVENT_DOUBLE, value.as_f64()),
+    }
 }
 
 fn annotation(name: &str, text: &str) -> Message {

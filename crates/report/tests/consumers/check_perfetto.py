@@ -1,7 +1,7 @@
-"""Reads a Perfetto trace with Perfetto's own classes and prints its tracks and slices.
+"""Reads a Perfetto trace with Perfetto's own classes and prints its tracks, slices and counters.
 
-Argument: the trace. Output: a line per track, `NAME slices=N sum=NS`, in the order of the file, indented below its
-parent. Fails where a slice ends before it begins, is never ended, or is not within the one around it, and where a field
+Argument: the trace. Output: a line per track, `NAME slices=N sum=NS` or `NAME values=A,B`, in the order of the file, indented
+below its parent. Fails where a slice ends before it begins, is never ended, or is not within the one around it, and where a field
 is none of Perfetto's.
 """
 
@@ -53,11 +53,22 @@ def outermost(packets):
     return count, total
 
 
+def values(packets):
+    """The values of a counter: whole numbers as such."""
+    for packet in packets:
+        event = packet.track_event
+        assert event.type == proto.TrackEvent.TYPE_COUNTER
+        yield str(getattr(event, event.WhichOneof("counter_value_field")))
+
+
 def main():
     tracks, events = read(sys.argv[1])
     for uuid, track in tracks.items():
-        count, total = outermost(events.get(uuid, []))
         indent = "  " if track.parent_uuid in tracks else ""
+        if track.HasField("counter"):
+            print(f"{indent}{track.name} values={','.join(values(events[uuid]))}")
+            continue
+        count, total = outermost(events.get(uuid, []))
         print(f"{indent}{track.name} slices={count} sum={total}")
 
 
