@@ -106,7 +106,11 @@ impl<'a> Clause<'a> {
             "page-fault" => {
                 let major = if of == "major" { "major " } else { "" };
                 let faults = units::counted(count, &format!("{major}page fault"));
-                write!(f, "{time} in {faults}{}", self.place("of"))
+                let did = match self.part(|story| &story.object) {
+                    "" => String::new(),
+                    did => format!(": {did}"),
+                };
+                write!(f, "{time} in {faults}{}{did}", self.place("of"))
             }
             "softirq" => write!(f, "{time} in softirq {of}{}", self.particulars()),
             "irq" => write!(f, "{time} in interrupts of {of}{}", self.particulars()),
