@@ -72,6 +72,9 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>,
         claim.story.object = work.to_owned();
         claim.say(work);
     }
+    if let Some(lock) = frame.particulars.first().filter(|_| frame.cause == Cause::KernelSpin) {
+        claim.story.object = lock.to_string();
+    }
     for particular in &frame.particulars {
         claim.say(particular);
     }

@@ -155,6 +155,8 @@ pub(crate) struct OwnCode {
     pub(crate) function: String,
     /// The library's function that it had called, `()` added; empty where it had called none.
     pub(crate) through: String,
+    /// Whether there is no function of the program itself.
+    pub(crate) is_library: bool,
 }
 
 /// Whose code `path` is: the names of functions, innermost first, and whether their files are the system's libraries.
@@ -165,12 +167,12 @@ pub(crate) fn own_code<'a>(path: impl Iterator<Item = (&'a str, bool)>) -> Optio
         let is_own = !of_system && !is_library(&name);
         let function = format!("{name}()");
         if is_own {
-            return Some(OwnCode { at, function, through });
+            return Some(OwnCode { at, function, through, is_library: false });
         }
         innermost.get_or_insert_with(|| function.clone());
         through = function;
     }
-    innermost.map(|function| OwnCode { at: 0, function, through: String::new() })
+    innermost.map(|function| OwnCode { at: 0, function, through: String::new(), is_library: true })
 }
 
 /// The name as a person says it: without template arguments, parameters, return type and unnamed namespaces.

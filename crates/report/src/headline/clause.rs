@@ -123,7 +123,13 @@ impl<'a> Clause<'a> {
             }
             "nmi" => write!(f, "{time} in {}{}", units::counted(count, "NMI"), self.particulars()),
             "schedule" => write!(f, "{time} in the scheduler"),
-            "spin" => write!(f, "spun {time} in the kernel{}{}", self.place("called by"), self.particulars()),
+            "spin" => {
+                let lock = match self.part(|story| &story.object) {
+                    "" => String::new(),
+                    lock => format!(", {lock}"),
+                };
+                write!(f, "spun {time} in the kernel{}{lock}{}", self.place("called by"), self.by())
+            }
             "thread" => write!(f, "{time} in the kernel thread {of}{}", self.particulars()),
             _ => write!(f, "{time} in the kernel{}{}", self.place("called by"), self.particulars()),
         }
