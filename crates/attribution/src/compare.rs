@@ -197,25 +197,44 @@ fn evidence_of_asked(asked: &RequestedFrequency) -> Evidence {
 }
 
 /// For nodes that no baseline has, what the baselines spend on the same function in nodes that the outlier lacks: the
-/// same work, called from elsewhere. A node too short to matter is its own twin; so is what the edges of the interval cut
-/// off, where it is short: the same code may lie on either side of a mark.
+/// same work, called from elsewhere. New calls that took too little to matter, with all that they called, are their own twins; so is
+/// what the edges of the interval cut off, where it is short: the same code may lie on either side of a mark.
 fn twins(outlier: &Examined, own: &Profile, baselines: &Baselines) -> ByAddress<NodeKey, Typical> {
     let mut twins = ByAddress::default();
     let cut_off = cut_off(outlier, own);
     let at_edges = baselines.whole.mean.ticks / SHARE_AT_EDGES;
+    let new_calls = new_calls(outlier, own, baselines);
     for (node, used) in own.iter().filter(|(node, _)| !baselines.nodes.contains_key(node)) {
         let Some(function) = outlier.code.nodes.get(node).map(|node| &node.function) else { continue };
         let elsewhere = baselines.names.get(function).into_iter().flatten();
         let lacked =
             elsewhere.filter(|other| !own.contains_key(other)).filter_map(|other| baselines.nodes.get(other));
+        let is_small = new_calls.get(node).is_none_or(|&whole| whole <= SMALLEST.0);
         if let Some(twin) = lacked.max_by_key(|typical| typical.mean.ticks) {
             twins.insert(*node, *twin);
-        } else if used.ticks <= SMALLEST.0 || (used.ticks <= at_edges && cut_off.contains(node)) {
+        } else if is_small || (used.ticks <= at_edges && cut_off.contains(node)) {
             let itself = Typical { mean: *used, most_ticks: used.ticks, most_calls: used.calls };
             twins.insert(*node, itself);
         }
     }
     twins
+}
+
+/// For each node that no baseline has the ticks of the outermost such node that called it, with all that this called. A parser has a
+/// hundred functions that are short each.
+fn new_calls(outlier: &Examined, own: &Profile, baselines: &Baselines) -> ByAddress<NodeKey, u64> {
+    let is_new = |node: &NodeKey| !baselines.nodes.contains_key(node);
+    let outermost = |node: NodeKey| {
+        let callers = outlier.code.lineage(node).map(|(key, _)| key);
+        callers.take_while(is_new).last().unwrap_or(node)
+    };
+    let tops: Vec<(NodeKey, NodeKey)> =
+        own.keys().filter(|node| is_new(node)).map(|&node| (node, outermost(node))).collect();
+    let mut whole: ByAddress<NodeKey, u64> = ByAddress::default();
+    for (node, top) in &tops {
+        *whole.entry(*top).or_default() += own.get(node).map_or(0, |used| used.ticks);
+    }
+    tops.into_iter().map(|(node, top)| (node, whole.get(&top).copied().unwrap_or_default())).collect()
 }
 
 /// The nodes in which the interval began, without a call of them, and in which it ended, with all their time.

@@ -9,6 +9,7 @@ pub(crate) mod exceptions;
 pub(crate) mod kernel_entries;
 pub(crate) mod kernel_spins;
 pub(crate) mod libraries;
+pub(crate) mod page_faults;
 pub(crate) mod read_write_locks;
 pub(crate) mod syscalls;
 pub(crate) mod wait_functions;

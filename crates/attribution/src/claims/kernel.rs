@@ -68,6 +68,13 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>,
     if let Some(address) = frame.address {
         claim.say(&addresses.tell(address, frame.range.start));
     }
+    if let Some(work) = frame.fault_work {
+        claim.story.object = work.to_owned();
+        claim.say(work);
+    }
+    if let Some(lock) = frame.particulars.first().filter(|_| frame.cause == Cause::KernelSpin) {
+        claim.story.object = lock.to_string();
+    }
     for particular in &frame.particulars {
         claim.say(particular);
     }
@@ -141,8 +148,11 @@ pub(crate) fn happened_to(event: &SidebandEvent, stays: &[Stay]) -> bool {
 fn adopt(claim: &mut Claim, event: &SidebandEvent, addresses: &Addresses<'_>) -> bool {
     match (&event.kind, &claim.cause) {
         (EventKind::PageFault { address }, Cause::PageFault(_)) => {
-            if claim.detail.is_empty() {
+            // What it did is known by the flow; where, by the first record.
+            if claim.detail == claim.story.object {
                 claim.detail = addresses.tell(*address, event.time);
+                let work = claim.story.object.clone();
+                claim.say(&work);
             }
         }
         (EventKind::Irq { name: Some(name), .. }, Cause::Irq(known)) if known == UNNAMED_IRQ => {

@@ -289,3 +289,29 @@ fn code_that_an_edge_cuts_off_is_no_extra_work() {
     let attribution = attribute(&world.examine(40_000..54_000), &[&baseline], &table).expect("a partition");
     assert_eq!(unexpected(&attribution)[0].1, 4_000);
 }
+
+/// `rehash` takes 300 ticks itself, what it calls 200 each: nothing of it matters alone.
+#[test]
+fn new_calls_count_with_all_that_they_called() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .block(1_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(10_000, "work", 0, BlockEnd::Call)
+        .block(11_000, "rehash", 0, BlockEnd::Call)
+        .block(11_200, "copy", 0, BlockEnd::Return)
+        .block(11_400, "rehash", Script::BEHIND, BlockEnd::Call)
+        .block(11_450, "insert", 0, BlockEnd::Return)
+        .block(11_650, "rehash", 2 * Script::BEHIND, BlockEnd::Return)
+        .block(11_700, "work", Script::BEHIND, BlockEnd::Jump);
+    let world = world(&table, script.items.clone(), 20_000);
+    let (baseline, outlier) = (world.examine(0..1_000), world.examine(10_000..11_800));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let extra: u64 = unexpected(&attribution)
+        .iter()
+        .filter(|segment| segment.0 == "user.extra-work" && segment.2.starts_with("rehash()"))
+        .map(|segment| segment.1)
+        .sum();
+    assert_eq!(extra, 700);
+}

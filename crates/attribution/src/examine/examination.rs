@@ -10,7 +10,7 @@ use super::during::During;
 use super::examined::Examined;
 use super::segments::plain;
 use super::spins;
-use super::stories::with_places;
+use super::stories::{with_callers, with_places};
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::ipi_senders::name_senders;
@@ -120,13 +120,12 @@ impl Examination<'_> {
         add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
         claims.extend(claims_of_uncovered(followed));
         add_losses(&mut claims, stays, sideband);
-        let mut spins: Vec<Claim> = claims_of_spins(&activity.spins).collect();
+        claims.extend(claims_of_spins(&activity.spins));
         if self.during.is_open() {
             let below =
                 |range, thread| self.below(range, thread).map_or_else(Vec::new, |below| below.segments);
-            spins::follow_others(scene, stays, &mut spins, below);
+            spins::follow_others(scene, stays, &mut claims, below);
         }
-        claims.extend(spins);
         claims
     }
 
@@ -152,7 +151,7 @@ impl Examination<'_> {
         self.during.descend();
         let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
         self.during.ascend();
-        let segments = with_places(plain(&examined), &examined);
+        let segments = with_callers(with_places(plain(&examined), &examined), &examined);
         let stretches = segments.iter().map(|segment| segment.range);
         Some(Below {
             hot: HotPaths::of(&examined.code, &examined.runs, stretches),

@@ -1,5 +1,6 @@
 //! Below the longest spin-wait loops: what the other threads of the process did during them. Packets carry no data addresses, so
-//! which of them wrote what the loop waited for is not known: it is one that ran.
+//! which of them wrote what the loop waited for is not known: it is one that ran. In the kernel, too, the owner of what is spun for runs
+//! on another CPU.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use crate::threads::stays::{Stay, runs_on, stay_at};
 /// Shorter loops are not followed: the lock was free soon.
 const SHORTEST_NS: u64 = 1_000;
 
-/// Adds to the longest of the spin-wait loops among `claims` what the other thread of the process did that ran most, or that
+/// Adds to the longest of the spin-wait loops among `claims`, of user code and of the kernel, what the other thread of the process did that ran most, or that
 /// none ran.
 /// `below` examines what a thread did during a time.
 pub(super) fn follow_others(
@@ -27,7 +28,8 @@ pub(super) fn follow_others(
 ) {
     let Some(conversion) = scene.conversion else { return };
     let is_long = |claim: &&mut Claim| {
-        claim.cause == Cause::UserSpin && conversion.ticks_to_ns(claim.range().ticks()) >= SHORTEST_NS
+        let spins = matches!(claim.cause, Cause::UserSpin | Cause::KernelSpin);
+        spins && conversion.ticks_to_ns(claim.range().ticks()) >= SHORTEST_NS
     };
     let mut spins: Vec<&mut Claim> = claims.iter_mut().filter(is_long).collect();
     spins.sort_by_key(|claim| Reverse(claim.range().ticks()));

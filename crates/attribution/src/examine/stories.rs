@@ -10,7 +10,7 @@ use model::{Cause, Segment, Ticks, TscRange};
 use super::examined::Examined;
 use crate::tables::libraries::own_code;
 use crate::walk::activity::Run;
-use crate::walk::user_code::{ByAddress, NodeKey};
+use crate::walk::user_code::{ByAddress, Node, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
 /// What throws, and what begins a handler: the C++ ABI for Itanium, Rust's `std::panicking`.
@@ -34,6 +34,27 @@ pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Ve
         (segment.story.place, segment.story.through) = (place, through);
     }
     segments
+}
+
+/// The same, with who called the code that another thread ran: `planted_work() called by audit()`. The function that had most of the time
+/// is often one that much of the program calls.
+pub(super) fn with_callers(mut segments: Vec<Segment>, examined: &Examined) -> Vec<Segment> {
+    for segment in segments.iter_mut().filter(|segment| runs_user_code(&segment.cause)) {
+        let caller = busiest_node(segment.range, examined).and_then(|node| caller_of(node, examined));
+        if let Some(caller) = caller.filter(|_| !segment.story.place.is_empty()) {
+            segment.story.place = format!("{} called by {caller}", segment.story.place);
+        }
+    }
+    segments
+}
+
+/// The program's own function that called the one whose code runs at `node`.
+fn caller_of(node: NodeKey, examined: &Examined) -> Option<String> {
+    let path: Vec<(&str, bool)> =
+        lineage(node, examined).map(|node| (&*node.function, node.library)).collect();
+    let own = own_code(path.iter().copied())?;
+    let caller = own_code(path.get(own.at + 1..)?.iter().copied())?;
+    (!caller.is_library && !own.is_library && caller.function != own.function).then_some(caller.function)
 }
 
 /// `an exception, caught in route_order()`: where the first one caught was.
@@ -85,8 +106,12 @@ pub(super) fn longest(runs: impl Iterator<Item = (NodeKey, Ticks)>) -> Option<(N
 
 /// Whose code runs at `node`, and the library's function that it had called; a signal's handler has no caller.
 fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
-    let callers = examined.code.lineage(node).map(|(_, node)| node);
-    let path = callers.take_while(|node| &*node.function != SIGNAL);
-    own_code(path.map(|node| (&*node.function, node.library)))
+    own_code(lineage(node, examined).map(|node| (&*node.function, node.library)))
         .map_or_else(Default::default, |own| (own.function, own.through))
+}
+
+/// The node and its callers, innermost first.
+fn lineage(node: NodeKey, examined: &Examined) -> impl Iterator<Item = &Node> {
+    let callers = examined.code.lineage(node).map(|(_, node)| node);
+    callers.take_while(|node| &*node.function != SIGNAL)
 }

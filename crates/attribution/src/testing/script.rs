@@ -131,6 +131,11 @@ impl<'t> Script<'t> {
         Script { table, thread: WORKER, items: Vec::new() }
     }
 
+    /// Another thread's.
+    pub(crate) fn of(table: &'t Table, thread: ThreadId) -> Script<'t> {
+        Script { thread, ..Script::new(table) }
+    }
+
     /// Ten instructions of `function` from its byte `from` on, at `at`; the last one, a byte before the end of 16,
     /// ends the block as `end` says.
     pub(crate) fn block(&mut self, at: u64, function: &str, from: u64, end: BlockEnd) -> &mut Script<'t> {

@@ -33,6 +33,8 @@ pub(crate) struct Frame {
     pub(crate) began_before: bool,
     /// For a page fault the address, if Event Trace reports it.
     pub(crate) address: Option<u64>,
+    /// For a page fault what it did beyond bringing in one new page: `copies on write`.
+    pub(crate) fault_work: Option<&'static str>,
     /// What else the flow shows about it: the requested work.
     pub(crate) particulars: Vec<Arc<str>>,
 }

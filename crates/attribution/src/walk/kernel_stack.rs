@@ -16,6 +16,7 @@ use crate::tables::kernel_entries::{
     Landmark, UNNAMED_SYSCALL, calls_for_others, drops_translations, entry_cause, is_bookkeeping, is_thunk,
     kernel_thread, landmark, serves_the_recording,
 };
+use crate::tables::page_faults::work_of;
 
 /// Interrupts nest a few levels deep; deeper nesting is damage and is ignored.
 const DEEPEST: usize = 64;
@@ -44,6 +45,8 @@ struct OpenFrame {
     in_body: bool,
     began_before: bool,
     address: Option<u64>,
+    /// What a page fault did, with its rank among such work.
+    fault_work: Option<(usize, &'static str)>,
     particulars: Vec<Arc<str>>,
 }
 
@@ -52,6 +55,8 @@ struct OpenFrame {
 struct Meaning {
     entry: Option<Cause>,
     landmark: Option<Landmark>,
+    /// What a page fault in which it runs does.
+    fault_work: Option<(usize, &'static str)>,
     /// It calls what others requested.
     calls_for_others: bool,
     is_thunk: bool,
@@ -230,6 +235,9 @@ impl KernelStack {
         if std::mem::take(&mut self.called) && ip == function.start {
             self.see_asked_for(&function.name);
         }
+        if let Some(work) = meaning.fault_work {
+            self.do_in_fault(work);
+        }
         if meaning.serves_the_recording {
             self.say(Arc::from("perf itself: it serves the recording"));
         }
@@ -251,6 +259,14 @@ impl KernelStack {
             Some(Landmark::Spin) if self.is_spinning() => {}
             Some(Landmark::Spin) => self.landmark(Cause::KernelSpin, function, ip, moment),
             None => {}
+        }
+    }
+
+    /// The innermost entry, if it is a page fault, does `work`.
+    fn do_in_fault(&mut self, work: (usize, &'static str)) {
+        let entry = self.open.iter_mut().rev().find(|frame| frame.closing == Closing::FarReturn);
+        if let Some(fault) = entry.filter(|entry| matches!(entry.cause, Cause::PageFault(_))) {
+            fault.fault_work = fault.fault_work.max(Some(work));
         }
     }
 
@@ -301,6 +317,7 @@ impl KernelStack {
             in_body: false,
             began_before,
             address: None,
+            fault_work: None,
             particulars: Vec::new(),
         });
     }
@@ -354,6 +371,7 @@ impl KernelStack {
                 uncertainty: frame.begin.uncertainty.max(uncertainty),
                 began_before: frame.began_before,
                 address: frame.address,
+                fault_work: frame.fault_work.map(|(_, work)| work),
                 particulars: frame.particulars,
             });
         }
@@ -366,6 +384,7 @@ impl Meaning {
         Meaning {
             entry: entry.or_else(|| kernel_thread(function)),
             landmark: landmark(function),
+            fault_work: work_of(function),
             calls_for_others: calls_for_others(function),
             is_thunk: is_thunk(function),
             serves_the_recording: serves_the_recording(function),

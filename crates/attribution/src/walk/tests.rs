@@ -48,6 +48,9 @@ const KERNEL: &[&str] = &[
     "osq_lock",
     "mutex_spin_on_owner",
     "need_resched",
+    "wp_page_copy",
+    "clear_huge_page",
+    "filemap_map_pages",
 ];
 const USER: &[&str] = &["work", "other"];
 

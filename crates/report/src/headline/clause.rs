@@ -109,7 +109,11 @@ impl<'a> Clause<'a> {
             "page-fault" => {
                 let major = if of == "major" { "major " } else { "" };
                 let faults = units::counted(count, &format!("{major}page fault"));
-                write!(f, "{time} in {faults}{}", self.place("of"))
+                let did = match self.part(|story| &story.object) {
+                    "" => String::new(),
+                    did => format!(": {did}"),
+                };
+                write!(f, "{time} in {faults}{}{did}", self.place("of"))
             }
             "softirq" => write!(f, "{time} in softirq {of}{}", self.particulars()),
             "irq" => write!(f, "{time} in interrupts of {of}{}", self.particulars()),
@@ -122,7 +126,13 @@ impl<'a> Clause<'a> {
             }
             "nmi" => write!(f, "{time} in {}{}", units::counted(count, "NMI"), self.particulars()),
             "schedule" => write!(f, "{time} in the scheduler"),
-            "spin" => write!(f, "spun {time} in the kernel{}{}", self.place("called by"), self.particulars()),
+            "spin" => {
+                let lock = match self.part(|story| &story.object) {
+                    "" => String::new(),
+                    lock => format!(", {lock}"),
+                };
+                write!(f, "spun {time} in the kernel{}{lock}{}", self.place("called by"), self.by())
+            }
             "thread" => write!(f, "{time} in the kernel thread {of}{}", self.particulars()),
             _ => write!(f, "{time} in the kernel{}{}", self.place("called by"), self.particulars()),
         }

@@ -100,6 +100,17 @@ fn counts_instead_of_naming_one_of_many() {
 }
 
 #[test]
+fn tells_what_faults_did() {
+    let fault = "kernel.page-fault.minor";
+    let mut total = cause(fault, 300_000, "");
+    total.count = 2;
+    let mut segment = placed(detailed(fault, Some(1), 300_000, "copies on write"), "touch()");
+    segment.story.object = "copies on write".to_owned();
+    let told = headline(&outlier(vec![total], vec![segment]));
+    assert_eq!(told, "412.3 us, typical 16.3 us: 300.0 us in 2 page faults of touch(): copies on write");
+}
+
+#[test]
 fn says_when_there_is_nothing_to_say() {
     let mut report = outlier(vec![cause("user.expected", -5, "")], Vec::new());
     assert_eq!(headline(&report), "412.3 us, typical 16.3 us: no cause took longer than typical");

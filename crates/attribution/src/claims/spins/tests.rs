@@ -9,8 +9,11 @@ use crate::testing::script::{Script, Table, WORKER, WRITER, World, expected, int
 /// Twelve bytes, the last two a backward jump: `1: mov (%rdi),%eax; cmp %esi,%eax; pause; nop x4; je 1b`.
 const POLL: &[u8] = &[0x8b, 0x07, 0x39, 0xf0, 0xf3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x74, 0xf3];
 
+const KERNEL: &[&str] =
+    &["asm_sysvec_apic_timer_interrupt", "entry_SYSCALL_64", "__x64_sys_write", "osq_lock"];
+
 fn table() -> Table {
-    Table::new(&["asm_sysvec_apic_timer_interrupt"], &["work", "poll", "publish"]).with_code("poll", POLL)
+    Table::new(KERNEL, &["work", "poll", "publish", "audit"]).with_code("poll", POLL)
 }
 
 /// The worker polls from 100 on, an iteration each 10 ticks, and works from `until` on.
@@ -151,4 +154,53 @@ fn an_interrupt_does_not_end_the_loop() {
     assert_eq!((spins.spins().len(), ticks), (2, 400 - 9));
     let story = told(&crate::attribute_alone(&spins).expect("a partition"));
     assert!(story.contains(&expected(&[("kernel.timer", 9)])[0]), "{story:?}");
+}
+
+/// The owner of what the kernel spins for runs on another CPU.
+#[test]
+fn what_another_thread_did_is_below_a_loop_of_the_kernel_as_well() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::FarCall)
+        .block(90, "entry_SYSCALL_64", 0, BlockEnd::Call)
+        .block(95, "__x64_sys_write", 0, BlockEnd::Call)
+        .block(100, "osq_lock", 0, BlockEnd::Return)
+        .block(3_100, "__x64_sys_write", Script::BEHIND, BlockEnd::Return)
+        .block(3_150, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(3_200, "work", 0x20, BlockEnd::Jump);
+    let mut world = polling(&table, 200);
+    world.items = script.items;
+    let examined = world.examine(0..3_300);
+    let spin = examined.claims.iter().find(|claim| claim.cause == Cause::KernelSpin).expect("it spun");
+    assert_eq!((&*spin.story.by, spin.story.role), ("writer", model::Role::Beside));
+    let below: u64 = spin.during.iter().map(|segment| segment.range.ticks().0).sum();
+    assert_eq!((below, spin.during[0].thread), (3_000, Some(WRITER)));
+    assert!(spin.detail.ends_with("during this time writer (tid 102) ran"), "{}", spin.detail);
+}
+
+/// While the worker polls, the writer is in `work`, for `audit`.
+#[test]
+fn what_another_thread_ran_is_told_with_its_caller() {
+    let table = table();
+    let mut world = polling(&table, 3_100);
+    let mut script = Script::of(&table, WRITER);
+    script.block(0, "audit", 0, BlockEnd::Call);
+    for at in (50..9_000).step_by(50) {
+        script.block(at, "work", 0x20, BlockEnd::ConditionalBranch);
+        if at == 200 {
+            script.block(at, "work", 0x60, BlockEnd::Return).block(
+                at + 1,
+                "audit",
+                Script::BEHIND,
+                BlockEnd::Call,
+            );
+        }
+    }
+    world.items.extend(script.items);
+    world.items.sort_by_key(|item| item.time().likely);
+    let examined = world.examine(0..3_200);
+    let spin = examined.claims.iter().find(|claim| claim.cause == Cause::UserSpin).expect("it spun");
+    let longest = spin.during.iter().max_by_key(|segment| segment.range.ticks()).expect("the writer's");
+    assert_eq!(longest.story.place, "work() called by audit()");
 }

@@ -58,6 +58,26 @@ fn event_trace_tells_the_address_of_a_fault() {
     assert_eq!(told, [Some(0x7000_1234), None]);
 }
 
+/// `function` runs in a page fault; so does an allocation of another one's.
+fn faulted(function: &str) -> Option<&'static str> {
+    let table = table();
+    let mut script = interrupted(&table, "asm_exc_page_fault", BlockEnd::Call);
+    script
+        .block(30, "filemap_map_pages", 0, BlockEnd::Return)
+        .block(40, "asm_exc_page_fault", 0x20, BlockEnd::Call)
+        .block(50, function, 0, BlockEnd::Return)
+        .block(70, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, "work", 0x20, BlockEnd::Jump);
+    walk(&table, &script, 100).frames[0].fault_work
+}
+
+#[test]
+fn a_page_fault_tells_what_it_did() {
+    assert_eq!(faulted("wp_page_copy"), Some("copies on write"));
+    assert_eq!(faulted("clear_huge_page"), Some("huge pages, zeroed"));
+    assert_eq!(faulted("vfs_read"), Some("pages of a mapped file"));
+}
+
 #[test]
 fn a_kernel_thread_is_told_by_its_main_function_and_its_work() {
     let table = table();
