@@ -94,7 +94,7 @@ pub(crate) fn parts(rows: &[ServingRow], unit: TimeUnit) -> String {
         match sums.iter_mut().find(|(part, ..)| *part == row.part) {
             Some((_, own, typical)) => {
                 (*own, *typical) =
-                    (own.saturating_add(row.duration_ns), typical.saturating_add(row.typical_ns))
+                    (own.saturating_add(row.duration_ns), typical.saturating_add(row.typical_ns));
             }
             None => sums.push((row.part, row.duration_ns, row.typical_ns)),
         }

@@ -69,7 +69,7 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>,
         claim.say(&addresses.tell(address, frame.range.start));
     }
     if let Some(work) = frame.fault_work {
-        claim.story.object = work.to_owned();
+        work.clone_into(&mut claim.story.object);
         claim.say(work);
     }
     if let Some(lock) = frame.particulars.first().filter(|_| frame.cause == Cause::KernelSpin) {

@@ -11,7 +11,7 @@ use crate::examine::examined::Examined;
 /// Names the user code below the waits among `segments`, those of `outlier`.
 pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselines: &[&Examined]) {
     let served = |examined: &&Examined| examined.claims.iter().any(|claim| claim.below.is_some());
-    if !baselines.iter().any(|baseline| served(baseline)) {
+    if !baselines.iter().any(served) {
         return;
     }
     let below =

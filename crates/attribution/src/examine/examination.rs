@@ -10,7 +10,7 @@ use super::during::During;
 use super::examined::Examined;
 use super::segments::plain;
 use super::spins;
-use super::stories::{with_callers, with_places};
+use super::stories::{self, with_places};
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::ipi_senders::name_senders;
@@ -151,13 +151,10 @@ impl Examination<'_> {
         self.during.descend();
         let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
         self.during.ascend();
-        let segments = with_callers(with_places(plain(&examined), &examined), &examined);
-        let stretches = segments.iter().map(|segment| segment.range);
-        Some(Below {
-            hot: HotPaths::of(&examined.code, &examined.runs, stretches),
-            path: examined.paths.into_iter().rfind(|path| path.at == range.stop),
-            segments,
-        })
+        let mut segments = with_places(plain(&examined), &examined);
+        let hot = HotPaths::of(&examined.code, &examined.runs, segments.iter().map(|segment| segment.range));
+        stories::name_by_paths(&mut segments, &hot);
+        Some(Below { hot, path: examined.paths.into_iter().rfind(|path| path.at == range.stop), segments })
     }
 }
 

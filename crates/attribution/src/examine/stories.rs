@@ -10,6 +10,7 @@ use model::{Cause, Segment, Ticks, TscRange};
 use super::examined::Examined;
 use crate::tables::libraries::own_code;
 use crate::walk::activity::Run;
+use crate::walk::hot_paths::HotPaths;
 use crate::walk::user_code::{ByAddress, Node, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
@@ -36,25 +37,16 @@ pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Ve
     segments
 }
 
-/// The same, with who called the code that another thread ran: `planted_work() called by audit()`. The function that had most of the time
-/// is often one that much of the program calls.
-pub(super) fn with_callers(mut segments: Vec<Segment>, examined: &Examined) -> Vec<Segment> {
-    for segment in segments.iter_mut().filter(|segment| runs_user_code(&segment.cause)) {
-        let caller = busiest_node(segment.range, examined).and_then(|node| caller_of(node, examined));
-        if let Some(caller) = caller.filter(|_| !segment.story.place.is_empty()) {
-            segment.story.place = format!("{} called by {caller}", segment.story.place);
+/// Names user code that another thread ran by the function that had most of it with all it called, and by who called that: the function
+/// in which most of the time passed is often one that much of the program calls.
+pub(super) fn name_by_paths(segments: &mut [Segment], hot: &HotPaths) {
+    for (index, segment) in
+        segments.iter_mut().enumerate().filter(|(_, segment)| runs_user_code(&segment.cause))
+    {
+        if let Some(place) = hot.innermost(index).filter(|_| !segment.story.place.is_empty()) {
+            segment.story.place = place;
         }
     }
-    segments
-}
-
-/// The program's own function that called the one whose code runs at `node`.
-fn caller_of(node: NodeKey, examined: &Examined) -> Option<String> {
-    let path: Vec<(&str, bool)> =
-        lineage(node, examined).map(|node| (&*node.function, node.library)).collect();
-    let own = own_code(path.iter().copied())?;
-    let caller = own_code(path.get(own.at + 1..)?.iter().copied())?;
-    (!caller.is_library && !own.is_library && caller.function != own.function).then_some(caller.function)
 }
 
 /// `an exception, caught in route_order()`: where the first one caught was.

@@ -155,8 +155,6 @@ pub(crate) struct OwnCode {
     pub(crate) function: String,
     /// The library's function that it had called, `()` added; empty where it had called none.
     pub(crate) through: String,
-    /// Whether there is no function of the program itself.
-    pub(crate) is_library: bool,
 }
 
 /// Whose code `path` is: the names of functions, innermost first, and whether their files are the system's libraries.
@@ -165,12 +163,7 @@ pub(crate) fn own_code<'a>(path: impl Iterator<Item = (&'a str, bool)>) -> Optio
     for (at, (function, of_system)) in path.enumerate() {
         let name = spoken(function);
         let function = called(&name);
-        let own = |through: &str| OwnCode {
-            at,
-            function: function.clone(),
-            through: through.to_owned(),
-            is_library: false,
-        };
+        let own = |through: &str| OwnCode { at, function: function.clone(), through: through.to_owned() };
         if !of_system && is_unnamed(&name) {
             unnamed.get_or_insert_with(|| own(&through));
         } else if !of_system && !is_library(&name) {
@@ -179,8 +172,7 @@ pub(crate) fn own_code<'a>(path: impl Iterator<Item = (&'a str, bool)>) -> Optio
         innermost.get_or_insert_with(|| function.clone());
         through = function;
     }
-    let of_library =
-        || Some(OwnCode { at: 0, function: innermost?, through: String::new(), is_library: true });
+    let of_library = || Some(OwnCode { at: 0, function: innermost?, through: String::new() });
     unnamed.or_else(of_library)
 }
 

@@ -39,6 +39,18 @@ impl HotPaths {
         }
     }
 
+    /// The innermost function of the program itself on the path of stretch `index`, and who called it: `sort() called by rank()`. One with a
+    /// name is preferred.
+    pub(crate) fn innermost(&self, index: usize) -> Option<String> {
+        let mut own = self.paths.get(index)?.iter().rev().filter(|one| !one.library);
+        let first = own.next()?;
+        let mut named = std::iter::once(first).chain(own).filter(|one| !is_unnamed(&one.name));
+        let Some(function) = named.next() else { return Some(called(&spoken(&first.name))) };
+        let function = called(&spoken(&function.name));
+        let caller = named.map(|one| called(&spoken(&one.name))).find(|caller| *caller != function);
+        Some(caller.map_or_else(|| function.clone(), |caller| format!("{function} called by {caller}")))
+    }
+
     /// The first function of the program itself on the path of stretch `index` that is not one of `usual`.
     pub(crate) fn unusual(&self, index: usize, usual: &HashSet<Arc<str>>) -> Option<String> {
         let new = |one: &&HotFunction| !one.library && !usual.contains(&one.name);

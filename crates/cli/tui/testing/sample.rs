@@ -141,6 +141,7 @@ pub(in crate::tui) fn segment(offset_ns: u64, duration_ns: u64, cause: &str, det
         story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during: Vec::new(),
+        serving: Vec::new(),
         evidence: vec![evidence],
     }
 }

@@ -47,7 +47,7 @@ const NO_LOCKS: [&str; 19] = [
 /// `share/runtime/objectMonitor.cpp` (`enter`, `EnterI`, `ReenterI`: `synchronized`).
 const LOCKS_OF_RUNTIMES: [[&str; 2]; 2] = [["runtime.", "lock2"], ["ObjectMonitor", "nter"]];
 
-/// CPython's functions that take the interpreter lock (`Python/ceval_gil.c`, `take_gil`): that one itself, and those that call it, which
+/// `CPython`'s functions that take the interpreter lock (`Python/ceval_gil.c`, `take_gil`): that one itself, and those that call it, which
 /// a stripped interpreter exports. It sleeps on a condition variable for the switch interval at a time, and whoever lets the lock go
 /// wakes it.
 const TAKES_GIL: [&str; 7] = [
@@ -60,7 +60,7 @@ const TAKES_GIL: [&str; 7] = [
     "_Py_HandlePending",
 ];
 
-/// Whether `path` waits for CPython's interpreter lock: the innermost function with a name below which it waits is one that takes it.
+/// Whether `path` waits for `CPython`'s interpreter lock: the innermost function with a name below which it waits is one that takes it.
 pub(crate) fn awaits_gil(path: &CallPath) -> bool {
     let waits = path.passes_user(&["pthread_cond_"]);
     let mut named = path.user.iter().rev().map(|site| spoken(&site.function));

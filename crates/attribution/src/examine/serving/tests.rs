@@ -3,6 +3,7 @@ use model::{Certainty, Story, Ticks};
 use super::*;
 use crate::records::event::SidebandEvent;
 use crate::testing::script::{WRITER, record};
+use Part::{Between, NotRun, OwnWork, Waits};
 
 const READ: u64 = 0;
 const WRITE: u64 = 1;
@@ -62,7 +63,6 @@ fn a_plain_answer_is_its_own_work() {
         (125, 190, Cause::UserExpected),
         (190, 200, Cause::Syscall("write".into())),
     ];
-    use Part::{Between, NotRun, OwnWork};
     let expected = [Between, NotRun, Between, OwnWork, OwnWork, OwnWork].map(part);
     assert_eq!(parts(&calls, &during), expected);
 }
@@ -79,7 +79,7 @@ fn work_for_others_comes_first() {
         (186, 200, Cause::UserExpected),
     ];
     let others = (Some(Part::OthersFirst), "fd 9: 8190 bytes out".to_owned());
-    let expected = [others.clone(), part(Part::OwnWork), others, part(Part::OwnWork)];
+    let expected = [others.clone(), part(OwnWork), others, part(OwnWork)];
     assert_eq!(parts(&calls, &during), expected);
 }
 
@@ -98,7 +98,6 @@ fn what_a_request_is_passed_on_to_belongs_to_it() {
         (115, 160, Cause::OffCpu(OffCpu::Poll)),
         (164, 190, Cause::UserExpected),
     ];
-    use Part::{OwnWork, Waits};
     assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
 }
 
@@ -112,7 +111,6 @@ fn asleep_in_the_read_it_waits_for_the_request() {
         (120, 150, Cause::OffCpu(OffCpu::Lock)),
         (150, 190, Cause::UserExpected),
     ];
-    use Part::{Between, OwnWork, Waits};
     assert_eq!(parts(&calls, &during), [Between, OwnWork, Waits, OwnWork].map(part));
 }
 

@@ -15,6 +15,7 @@ fn segment(offset_ns: u64, duration_ns: u64, during: Vec<SegmentReport>) -> Segm
         story: model::Story::default(),
         edge_uncertainty_ns: 0,
         during,
+        serving: Vec::new(),
         evidence: Vec::new(),
     }
 }
