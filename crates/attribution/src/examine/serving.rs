@@ -1,7 +1,7 @@
 //! What the thread that answered did with regard to the request: the parts of a wait for an answer.
 //!
 //! Input: what that thread did during the wait, and its system calls. It worked for whichever descriptor it read from last; what it
-//! wrote to another descriptor before it read from there was for the same request (a server behind it). Between two requests is the
+//! wrote to another descriptor before it read from there was for the same request (a server that it asks in turn). Between two requests is the
 //! time from a call that waits for events until the next read. Buffers are not recorded, so a thread that reads several requests at
 //! once is taken to work for the last of them.
 
