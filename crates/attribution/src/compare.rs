@@ -14,6 +14,9 @@ mod serving;
 mod share;
 mod story;
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
 use model::{Attribution, Cause, Certainty, Evidence, PartitionError, Slower, Ticks, TscRange};
 
 use crate::claims::partition::Piece;
@@ -197,21 +200,26 @@ fn evidence_of_asked(asked: &RequestedFrequency) -> Evidence {
 }
 
 /// For nodes that no baseline has, what the baselines spend on the same function in nodes that the outlier lacks: the
-/// same work, called from elsewhere. New calls that took too little to matter, with all that they called, are their own twins; so is
+/// same work, called from elsewhere, once. New calls that took too little to matter, with all that they called, are their own twins; so is
 /// what the edges of the interval cut off, where it is short: the same code may lie on either side of a mark.
 fn twins(outlier: &Examined, own: &Profile, baselines: &Baselines) -> ByAddress<NodeKey, Typical> {
     let mut twins = ByAddress::default();
     let cut_off = cut_off(outlier, own);
     let at_edges = baselines.whole.mean.ticks / SHARE_AT_EDGES;
     let new_calls = new_calls(outlier, own, baselines);
-    for (node, used) in own.iter().filter(|(node, _)| !baselines.nodes.contains_key(node)) {
+    let mut new: Vec<(&NodeKey, &Use)> =
+        own.iter().filter(|(node, _)| !baselines.nodes.contains_key(node)).collect();
+    new.sort_unstable_by_key(|&(node, used)| (Reverse(used.ticks), *node));
+    let mut taken: HashSet<NodeKey> = HashSet::new();
+    for (node, used) in new {
         let Some(function) = outlier.code.nodes.get(node).map(|node| &node.function) else { continue };
         let elsewhere = baselines.names.get(function).into_iter().flatten();
-        let lacked =
-            elsewhere.filter(|other| !own.contains_key(other)).filter_map(|other| baselines.nodes.get(other));
+        let lacked = elsewhere.filter(|other| !own.contains_key(other) && !taken.contains(other));
+        let lacked = lacked.filter_map(|other| Some((*other, *baselines.nodes.get(other)?)));
         let is_small = new_calls.get(node).is_none_or(|&whole| whole <= SMALLEST.0);
-        if let Some(twin) = lacked.max_by_key(|typical| typical.mean.ticks) {
-            twins.insert(*node, *twin);
+        if let Some((other, twin)) = lacked.max_by_key(|(other, typical)| (typical.mean.ticks, *other)) {
+            taken.insert(other);
+            twins.insert(*node, twin);
         } else if is_small || (used.ticks <= at_edges && cut_off.contains(node)) {
             let itself = Typical { mean: *used, most_ticks: used.ticks, most_calls: used.calls };
             twins.insert(*node, itself);

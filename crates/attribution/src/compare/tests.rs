@@ -221,7 +221,7 @@ fn what_a_new_call_spends_in_the_kernel_is_noted() {
     script
         .block(0, "work", 0, BlockEnd::Jump)
         .block(1_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
-        .block(10_000, "work", 0, BlockEnd::Call)
+        .block(10_100, "work", 0, BlockEnd::Call)
         .block(11_000, "rehash", 0, BlockEnd::FarCall)
         .block(12_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
         .block(16_000, "rehash", 0x20, BlockEnd::Return)
@@ -298,7 +298,7 @@ fn new_calls_count_with_all_that_they_called() {
     script
         .block(0, "work", 0, BlockEnd::Jump)
         .block(1_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
-        .block(10_000, "work", 0, BlockEnd::Call)
+        .block(10_100, "work", 0, BlockEnd::Call)
         .block(11_000, "rehash", 0, BlockEnd::Call)
         .block(11_200, "copy", 0, BlockEnd::Return)
         .block(11_400, "rehash", Script::BEHIND, BlockEnd::Call)
@@ -306,7 +306,7 @@ fn new_calls_count_with_all_that_they_called() {
         .block(11_650, "rehash", 2 * Script::BEHIND, BlockEnd::Return)
         .block(11_700, "work", Script::BEHIND, BlockEnd::Jump);
     let world = world(&table, script.items.clone(), 20_000);
-    let (baseline, outlier) = (world.examine(0..1_000), world.examine(10_000..11_800));
+    let (baseline, outlier) = (world.examine(0..1_000), world.examine(10_100..11_800));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
     let extra: u64 = unexpected(&attribution)
         .iter()
@@ -314,4 +314,34 @@ fn new_calls_count_with_all_that_they_called() {
         .map(|segment| segment.1)
         .sum();
     assert_eq!(extra, 700);
+}
+
+/// The baseline copies for 1,000 ticks in `insert`; the outlier does it in `work` and in `rehash` instead, 1,000 ticks each.
+#[test]
+fn work_called_from_elsewhere_is_the_same_once() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Call)
+        .block(100, "insert", 0, BlockEnd::Call)
+        .block(200, "copy", 0, BlockEnd::Return)
+        .block(1_200, "insert", Script::BEHIND, BlockEnd::Return)
+        .block(1_300, "work", Script::BEHIND, BlockEnd::Jump)
+        .block(2_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+        .block(10_000, "work", 0, BlockEnd::Call)
+        .block(10_100, "copy", 0, BlockEnd::Return)
+        .block(11_100, "work", Script::BEHIND, BlockEnd::Call)
+        .block(11_200, "rehash", 0, BlockEnd::Call)
+        .block(11_300, "copy", 0, BlockEnd::Return)
+        .block(12_300, "rehash", Script::BEHIND, BlockEnd::Return)
+        .block(12_400, "work", 2 * Script::BEHIND, BlockEnd::Jump);
+    let world = world(&table, script.items.clone(), 20_000);
+    let (baseline, outlier) = (world.examine(0..2_000), world.examine(10_000..12_900));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let copies: Vec<u64> = unexpected(&attribution)
+        .iter()
+        .filter(|segment| segment.0 == "user.extra-work" && segment.1 == 1_000)
+        .map(|segment| segment.1)
+        .collect();
+    assert_eq!(copies, [1_000], "{:?}", unexpected(&attribution));
 }

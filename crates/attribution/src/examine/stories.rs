@@ -14,9 +14,22 @@ use crate::walk::hot_paths::HotPaths;
 use crate::walk::user_code::{ByAddress, Node, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
-/// What throws, and what begins a handler: the C++ ABI for Itanium, Rust's `std::panicking`.
-const THROWS: [&str; 4] = ["__cxa_throw()", "__cxa_rethrow()", "_Unwind_Resume()", "rust_begin_unwind()"];
-const CATCHES: [&str; 2] = ["__cxa_begin_catch", "__rust_panic_cleanup"];
+/// What throws, and what begins a handler: the C++ ABI for Itanium; Rust's `core::panicking` and `std::panicking`.
+const THROWS: [&str; 3] = ["__cxa_throw()", "__cxa_rethrow()", "_Unwind_Resume()"];
+const PANICS: [&str; 6] = [
+    "core::panicking::",
+    "std::panicking::begin_panic",
+    "core::option::unwrap_failed",
+    "core::option::expect_failed",
+    "core::result::unwrap_failed",
+    "rust_begin_unwind",
+];
+const CATCHES: [&str; 4] = [
+    "__cxa_begin_catch",
+    "__rust_panic_cleanup",
+    "std::panicking::catch_unwind::cleanup",
+    "std::panicking::try::cleanup",
+];
 
 /// The segments of `examined`, with the place in each story that has none.
 pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Vec<Segment> {
@@ -29,8 +42,8 @@ pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Ve
         };
         let Some(node) = node else { continue };
         let (place, through) = known.entry(node).or_insert_with(|| place_of(node, examined)).clone();
-        if segment.story.object.is_empty() && THROWS.contains(&&*through) {
-            segment.story.object = thrown(examined);
+        if let Some(what) = thrown(&through).filter(|_| segment.story.object.is_empty()) {
+            segment.story.object = format!("{what}{}", caught(examined));
         }
         (segment.story.place, segment.story.through) = (place, through);
     }
@@ -49,14 +62,20 @@ pub(super) fn name_by_paths(segments: &mut [Segment], hot: &HotPaths) {
     }
 }
 
-/// `an exception, caught in route_order()`: where the first one caught was.
-fn thrown(examined: &Examined) -> String {
+/// What the library's function `through` throws.
+fn thrown(through: &str) -> Option<&'static str> {
+    let panics = PANICS.iter().any(|beginning| through.starts_with(beginning));
+    if THROWS.contains(&through) { Some("an exception") } else { panics.then_some("a panic") }
+}
+
+/// `, caught in route_order()`: where the first one caught was.
+fn caught(examined: &Examined) -> String {
     let nodes = &examined.code.nodes;
     let mut catches: Vec<NodeKey> =
         nodes.values().filter(|node| CATCHES.contains(&&*node.function)).map(|node| node.parent).collect();
     catches.sort_unstable();
     let caught = catches.first().map_or_else(String::new, |&node| place_of(node, examined).0);
-    if caught.is_empty() { "an exception".to_owned() } else { format!("an exception, caught in {caught}") }
+    if caught.is_empty() { caught } else { format!(", caught in {caught}") }
 }
 
 fn runs_user_code(cause: &Cause) -> bool {

@@ -18,14 +18,16 @@ const PREFIXES: [&str; 24] = [
     "sem_",
     "futex_",
     "std::",
-    "<std::",
     "__gnu_cxx::",
     "operator new",
     "operator delete",
     "core::",
-    "<core::",
     "alloc::",
-    "<alloc::",
+    // Rust's methods of numbers, slices, references: what a crate adds to its own types has their path.
+    "<",
+    // What its standard library holds of other crates.
+    "hashbrown::",
+    "panic_unwind::",
     "runtime.",
     "sync.",
     "syscall.",
@@ -192,13 +194,17 @@ pub(crate) fn spoken(function: &str) -> String {
     if function.starts_with('[') {
         return function.to_owned();
     }
+    if let Some(method) = method_of_impl(function) {
+        return method;
+    }
     let function = function.replace("(anonymous namespace)::", "");
     let (mut depth, mut name) = (0_usize, String::new());
     for (at, char) in function.char_indices() {
         let is_operator = name.starts_with("operator") || name.ends_with("::operator");
         match char {
             '<' if !is_operator => depth += 1,
-            '>' if depth > 0 => depth -= 1,
+            // `->` closes nothing.
+            '>' if depth > 0 && !function[..at].ends_with('-') => depth -= 1,
             // A method of Go's has its receiver there: `main.(*server).handle`.
             '(' if depth == 0 && !function[at..].starts_with("(*") => break,
             ' ' if depth == 0 && !is_operator => name.clear(),
@@ -206,8 +212,25 @@ pub(crate) fn spoken(function: &str) -> String {
             _ => {}
         }
     }
-    let name = name.trim_start_matches("::");
+    let name = name.trim_start_matches("::").trim_end_matches("::");
     if name.is_empty() { function } else { name.to_owned() }
+}
+
+/// Rust's methods: `<std::sys::Mutex>::lock` and `<book::Book as book::Post>::post` are `std::sys::Mutex::lock` and `book::Book::post`.
+fn method_of_impl(function: &str) -> Option<String> {
+    let inside = function.strip_prefix('<')?;
+    let mut depth = 1_usize;
+    let end = inside.char_indices().find_map(|(at, char)| {
+        // `->` closes nothing.
+        let closes = char == '>' && !inside[..at].ends_with('-');
+        depth = depth + usize::from(char == '<') - usize::from(closes);
+        (depth == 0).then_some(at)
+    })?;
+    let method = inside[end + 1..].strip_prefix("::")?;
+    let of = inside[..end].split(" as ").next()?;
+    let is_path = of.starts_with(char::is_alphabetic) && of.contains("::");
+    let of = if is_path { spoken(of) } else { format!("<{of}>") };
+    Some(format!("{of}::{}", spoken(method)))
 }
 
 #[cfg(test)]
@@ -239,6 +262,11 @@ mod tests {
             "runtime.futex",
             "core::fmt::write",
             "memcpy@plt",
+            "<std::sys::sync::condvar::futex::Condvar>::wait",
+            "<alloc::string::String as core::fmt::Write>::write_str",
+            "<[u64]>::sort",
+            "<i64 as core::fmt::Display>::fmt",
+            "hashbrown::raw::RawTable<u64>::reserve_rehash",
         ] {
             assert!(is_library(&spoken(library)), "{library}");
         }
@@ -259,7 +287,17 @@ mod tests {
             ("ledger::book::{closure#0}", "ledger::book::{closure#0}"),
             ("std::vector<int, std::allocator<int> >::push_back(int&&)", "std::vector::push_back"),
             ("main.(*server).handle", "main.(*server).handle"),
-            ("<ledger::Book as ledger::Post>::post", "post"),
+            ("<ledger::Book as ledger::Post>::post", "ledger::Book::post"),
+            (
+                "<std::sys::sync::mutex::futex::Mutex>::lock_contended",
+                "std::sys::sync::mutex::futex::Mutex::lock_contended",
+            ),
+            ("<std::sync::mpmc::list::Channel<fn() -> u64>>::recv", "std::sync::mpmc::list::Channel::recv"),
+            ("<[u64]>::sort", "<[u64]>::sort"),
+            (
+                "core::slice::sort::stable::driftsort_main::<u64, fn(&u64)>",
+                "core::slice::sort::stable::driftsort_main",
+            ),
             ("operator new(unsigned long)", "operator new"),
         ] {
             assert_eq!(spoken(whole), short, "{whole}");

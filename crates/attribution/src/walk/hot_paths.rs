@@ -13,6 +13,9 @@ use crate::tables::libraries::{called, is_library, is_unnamed, spoken};
 use crate::walk::activity::Run;
 use crate::walk::user_code::{NodeKey, UserCode};
 
+/// How many callers are named.
+const CALLERS: usize = 2;
+
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HotPaths {
@@ -39,16 +42,21 @@ impl HotPaths {
         }
     }
 
-    /// The innermost function of the program itself on the path of stretch `index`, and who called it: `sort() called by rank()`. One with a
-    /// name is preferred.
+    /// The innermost function of the program itself on the path of stretch `index`, and the nearest two that called it:
+    /// `sort() called by rank() < serve()`. One with a name is preferred.
     pub(crate) fn innermost(&self, index: usize) -> Option<String> {
-        let mut own = self.paths.get(index)?.iter().rev().filter(|one| !one.library);
-        let first = own.next()?;
-        let mut named = std::iter::once(first).chain(own).filter(|one| !is_unnamed(&one.name));
-        let Some(function) = named.next() else { return Some(called(&spoken(&first.name))) };
-        let function = called(&spoken(&function.name));
-        let caller = named.map(|one| called(&spoken(&one.name))).find(|caller| *caller != function);
-        Some(caller.map_or_else(|| function.clone(), |caller| format!("{function} called by {caller}")))
+        let own = self.paths.get(index)?.iter().rev().filter(|one| !one.library);
+        let first = own.clone().next()?;
+        let mut named: Vec<String> =
+            own.filter(|one| !is_unnamed(&one.name)).map(|one| called(&spoken(&one.name))).collect();
+        named.dedup();
+        named.truncate(1 + CALLERS);
+        let Some((function, callers)) = named.split_first() else {
+            return Some(called(&spoken(&first.name)));
+        };
+        let by =
+            if callers.is_empty() { String::new() } else { format!(" called by {}", callers.join(" < ")) };
+        Some(format!("{function}{by}"))
     }
 
     /// The first function of the program itself on the path of stretch `index` that is not one of `usual`.

@@ -67,6 +67,13 @@ impl TailCalls {
         self.open.last().filter(|jumped| jumped.depth == depth).map(|jumped| jumped.node)
     }
 
+    /// The first addresses of the functions that went on in what ran next, with `depth` calls open, outermost first.
+    pub(super) fn at(&self, depth: usize) -> impl Iterator<Item = u64> {
+        let here =
+            self.open.iter().filter(move |jumped| jumped.depth == depth && jumped.start != SIGNAL_FRAME);
+        here.map(|jumped| jumped.start)
+    }
+
     /// The outermost function returned, or execution continued untraced.
     pub(super) fn forget(&mut self) {
         self.open.clear();

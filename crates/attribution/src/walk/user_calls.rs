@@ -81,6 +81,11 @@ impl UserCalls {
         self.calls.depth()
     }
 
+    /// How many open calls are left out of [`UserCalls::sites`], the outermost ones.
+    pub(crate) fn left_out(&self) -> usize {
+        self.calls.depth().saturating_sub(self.calls.innermost().len())
+    }
+
     /// The innermost open call.
     pub(crate) fn call_site(&self) -> Option<u64> {
         self.calls.innermost().last().copied()

@@ -269,9 +269,14 @@ impl UserRuns {
         self.calls.call_site()
     }
 
-    /// The open calls, outermost first, then the last instruction that ran.
+    /// The open calls, outermost first, then the last instruction that ran; of a function that went on in another one by a jump its
+    /// first instruction.
     pub(super) fn sites(&self) -> impl Iterator<Item = u64> {
-        self.calls.sites()
+        let first = self.calls.left_out();
+        self.calls
+            .sites()
+            .enumerate()
+            .flat_map(move |(index, ip)| self.tails.at(first + index).chain(std::iter::once(ip)))
     }
 }
 

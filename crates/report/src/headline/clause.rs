@@ -150,10 +150,19 @@ impl<'a> Clause<'a> {
                 let caught = object.trim_start_matches("an exception");
                 write!(f, "{time} of extra work: an exception thrown{}{caught}", self.place("in"))
             }
+            "extra-work" if object.starts_with("a panic") => {
+                let caught = object.trim_start_matches("a panic");
+                write!(f, "{time} of extra work: a panic{}{caught}", self.place("in"))
+            }
             "extra-work" if detail.is_empty() => {
                 write!(f, "{time} of extra work{}{through}", self.place("in"))
             }
-            "extra-work" => write!(f, "{time} of extra work: {detail}{through}"),
+            "extra-work" => {
+                let place = self.part(|story| &story.place);
+                let is_named = detail.contains(place.split("()").next().unwrap_or(place));
+                let whose = if is_named { String::new() } else { self.place(", for") };
+                write!(f, "{time} of extra work: {detail}{}{through}", whose.trim_start())
+            }
             "spin" => write!(f, "spun {time}{}{}", self.place("in"), self.by()),
             "slower.frequency" => write!(f, "{time} slower at a lower frequency{}", self.particulars()),
             "slower.front-end" => write!(f, "{time} slower in the front end{}", self.particulars()),

@@ -111,6 +111,19 @@ fn tells_what_faults_did() {
 }
 
 #[test]
+fn extra_work_of_a_library_is_told_with_whose_it_is() {
+    let extra = "user.extra-work";
+    let told = |object: &str| {
+        let mut segment = placed(detailed(extra, None, 300_000, "sort() called 1 time"), "rank()");
+        segment.story.object = object.to_owned();
+        headline(&outlier(vec![cause(extra, 300_000, "sort() called 1 time")], vec![segment]))
+    };
+    let head = "412.3 us, typical 16.3 us: 300.0 us of extra work: ";
+    assert_eq!(told(""), format!("{head}sort() called 1 time, for rank()"));
+    assert_eq!(told("a panic, caught in route()"), format!("{head}a panic in rank(), caught in route()"));
+}
+
+#[test]
 fn says_when_there_is_nothing_to_say() {
     let mut report = outlier(vec![cause("user.expected", -5, "")], Vec::new());
     assert_eq!(headline(&report), "412.3 us, typical 16.3 us: no cause took longer than typical");

@@ -11,7 +11,10 @@ use crate::tables::wait_functions::{protocol, waited_for};
 use crate::walk::call_path::{CallPath, Site};
 
 /// What user code waits for in functions of libraries, by parts of their names (see `futex.rs` for the sources).
-const OBJECTS: [(&str, &str); 11] = [
+const OBJECTS: [(&str, &str); 14] = [
+    ("mpmc::", "a message of a channel"),
+    ("mpsc::", "a message of a channel"),
+    ("Thread>::park", "an unpark()"),
     ("rwlock", "a read-write lock"),
     ("shared_mutex", "a read-write lock"),
     ("RwLock", "a read-write lock"),
@@ -152,6 +155,11 @@ mod tests {
                 "main() book.cpp:7",
                 "lock_quickly()",
             ),
+            (
+                &[("ledger::take", false), ("<std::sys::sync::mutex::futex::Mutex>::lock_contended", false)],
+                "ledger::take() book.cpp:7",
+                "std::sys::sync::mutex::futex::Mutex::lock_contended()",
+            ),
             (&[("start_thread", true), ("clone3", true)], "clone3() book.cpp:7", ""),
             (&[], "", ""),
         ] {
@@ -163,6 +171,10 @@ mod tests {
     #[test]
     fn only_libraries_show_what_is_waited_for() {
         assert!(passes_library(&path(&[("take", false), ("pthread_cond_wait", true)]), "cond_"));
+        assert!(passes_library(
+            &path(&[("take", false), ("<std::sys::sync::rwlock::futex::RwLock>::read_contended", false)]),
+            "RwLock"
+        ));
         assert!(!passes_library(&path(&[("second_attempt", false), ("syscall", true)]), "cond_"));
     }
 }

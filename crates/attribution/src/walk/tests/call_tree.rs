@@ -73,6 +73,22 @@ fn a_tail_call_is_a_call() {
     assert_eq!(tree, expected(&[("main", 0), ("parse < main", 2), ("step < parse < main", 2)]));
 }
 
+/// The same, and `step` makes a system call in which the thread leaves its CPU.
+#[test]
+fn where_a_thread_was_holds_tail_calls() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "parse", 0, BlockEnd::Jump)
+        .block(30, "step", 0, BlockEnd::Call)
+        .block(40, "memmove", 0, BlockEnd::FarCall)
+        .block(50, "entry_SYSCALL_64", 0, BlockEnd::Jump);
+    let activity = walk(&table, &script, 100);
+    let path: Vec<&str> = activity.paths[0].user.iter().map(|site| &*site.function).collect();
+    assert_eq!(path, ["main", "parse", "step", "memmove"]);
+}
+
 /// `main` calls `parse`, that `fail`, that `longjmp`, which jumps into the middle of `main`. What `main` calls then is called by
 /// `main` alone.
 #[test]
