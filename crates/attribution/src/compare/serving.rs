@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use model::{Cause, Segment};
+use model::{Cause, OffCpu, Segment};
 
 use crate::examine::examined::Examined;
 
@@ -24,7 +24,7 @@ pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselin
         };
         for segment in segments.iter_mut().filter(is_of_claim) {
             for (index, part) in segment.during.iter_mut().enumerate() {
-                let named = if is_code(&part.cause) { below.unusual(index, &usual) } else { None };
+                let named = if has_place(&part.cause) { below.unusual(index, &usual) } else { None };
                 if let Some(place) = named {
                     (part.story.place, part.story.unusual) = (place, true);
                 }
@@ -33,6 +33,11 @@ pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselin
     }
 }
 
-fn is_code(cause: &Cause) -> bool {
-    matches!(cause, Cause::UserExpected | Cause::UserSpin | Cause::Gc(_))
+/// Whether the code that ran, or was left for it, says what it was for.
+fn has_place(cause: &Cause) -> bool {
+    match cause {
+        Cause::OffCpu(OffCpu::Runnable | OffCpu::Preempted) | Cause::CStateExit(_) => false,
+        Cause::UserExpected | Cause::UserSpin | Cause::Gc(_) => true,
+        cause => matches!(cause, Cause::OffCpu(_) | Cause::Syscall(_) | Cause::PageFault(_)),
+    }
 }

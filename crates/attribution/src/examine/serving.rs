@@ -14,6 +14,10 @@ use crate::records::sideband::Sideband;
 use crate::records::transfers::{Transfer, transfers};
 use crate::tables::syscalls::{self, Object, Transferring};
 
+/// Bytes of an eventfd's or timerfd's counter, and of a signal from a signalfd (`include/uapi/linux/signalfd.h`).
+const EVENT: u64 = 8;
+const SIGNAL: u64 = 128;
+
 /// For which descriptor a thread worked, and what it moved.
 pub(super) struct Serving {
     /// The descriptor of the answer, or of the request where these are two.
@@ -87,6 +91,7 @@ impl Serving {
                 self.turns.push((poll, None));
             }
             match direction {
+                Transferring::In if self.is_event(at) => {}
                 Transferring::In => {
                     current = Some(self.origin(descriptor));
                     read_from.push(descriptor);
@@ -104,6 +109,16 @@ impl Serving {
             }
         }
         self.turns.extend(polls.map(|poll| (poll, None)));
+    }
+
+    /// Whether transfer `at` reads an event and no request: eight bytes of an eventfd or a timerfd, `struct signalfd_siginfo`; nothing is
+    /// ever written to these.
+    fn is_event(&self, at: usize) -> bool {
+        let one = &self.transfers[at];
+        let answered =
+            |other: &Transfer| other.descriptor == one.descriptor && other.direction == Transferring::Out;
+        let is_small = one.bytes == EVENT || (one.bytes > 0 && one.bytes.is_multiple_of(SIGNAL));
+        is_small && !self.transfers.iter().any(answered)
     }
 
     fn origin(&self, descriptor: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! Through which functions most of some user code's time passed.
 //!
-//! Input: runs of user code and stretches of time. Output: for each stretch the chain of functions, outermost first, of which each one
-//! with all it called had at least half of the stretch's user time.
+//! Input: runs of user code and stretches of time. Output: for each stretch the chain of functions, outermost first, from each to the
+//! callee with most time.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -16,21 +16,38 @@ use crate::walk::user_code::{NodeKey, UserCode};
 /// How many callers are named.
 const CALLERS: usize = 2;
 
+/// The way ends here: the tree of a damaged trace may be deep.
+const DEEPEST: usize = 512;
+
+/// The way ends where less than this part of the time passes.
+const LEAST: u64 = 8;
+
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HotPaths {
     /// All functions that ran, and their callers.
     pub(crate) functions: HashSet<Arc<str>>,
-    /// One for each stretch; empty where no user code ran in it.
-    pub(crate) paths: Vec<Vec<HotFunction>>,
+    /// One for each stretch.
+    pub(crate) paths: Vec<HotPath>,
 }
 
-/// A function that had most of the time, with all it called.
+/// One stretch's functions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HotPath {
+    /// The way to where the time passed, outermost first.
+    pub(crate) way: Vec<HotFunction>,
+    /// All that had a notable part of the time with all they called, most first.
+    pub(crate) notable: Vec<HotFunction>,
+}
+
+/// A function on the way to where the time passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HotFunction {
     pub(crate) name: Arc<str>,
     /// Whether it belongs to a library.
     pub(crate) library: bool,
+    /// Whether it had at least half of the time, with all it called; of the others each had most of what its caller had.
+    pub(crate) hot: bool,
 }
 
 impl HotPaths {
@@ -42,34 +59,51 @@ impl HotPaths {
         }
     }
 
-    /// The innermost function of the program itself on the path of stretch `index`, and the nearest two that called it:
+    /// The innermost function of the program itself that had half of stretch `index`, and the nearest two that called it:
     /// `sort() called by rank() < serve()`. One with a name is preferred.
     pub(crate) fn innermost(&self, index: usize) -> Option<String> {
-        let own = self.paths.get(index)?.iter().rev().filter(|one| !one.library);
+        let own = self.paths.get(index)?.way.iter().rev().filter(|one| !one.library && one.hot);
         let first = own.clone().next()?;
         let mut named: Vec<String> =
-            own.filter(|one| !is_unnamed(&one.name)).map(|one| called(&spoken(&one.name))).collect();
+            own.filter(|one| !is_unnamed(&one.name)).map(HotFunction::spoken).collect();
         named.dedup();
         named.truncate(1 + CALLERS);
-        let Some((function, callers)) = named.split_first() else {
-            return Some(called(&spoken(&first.name)));
-        };
+        let Some((function, callers)) = named.split_first() else { return Some(first.spoken()) };
         let by =
             if callers.is_empty() { String::new() } else { format!(" called by {}", callers.join(" < ")) };
         Some(format!("{function}{by}"))
     }
 
-    /// The first function of the program itself on the path of stretch `index` that is not one of `usual`.
+    /// The outermost function of the program itself that had half of stretch `index` and is not one of `usual`. One without a name
+    /// gets that of the next below it, or of the one with most time.
     pub(crate) fn unusual(&self, index: usize, usual: &HashSet<Arc<str>>) -> Option<String> {
         let new = |one: &&HotFunction| !one.library && !usual.contains(&one.name);
-        let mut found = self.paths.get(index)?.iter().filter(new);
-        let first = found.next()?;
-        let named = std::iter::once(first).chain(found).find(|one| !is_unnamed(&one.name));
-        Some(called(&spoken(&named.unwrap_or(first).name)))
+        let path = self.paths.get(index)?;
+        let mut found = path.way.iter().filter(new);
+        let first = found.next().filter(|one| one.hot)?;
+        if !is_unnamed(&first.name) {
+            return Some(first.spoken());
+        }
+        let is_named = |one: &&HotFunction| !is_unnamed(&one.name);
+        let named = found.find(is_named).or_else(|| path.notable.iter().filter(new).find(is_named));
+        Some(named.map_or_else(|| first.spoken(), |named| format!("{} below {}", named.spoken(), first.name)))
     }
 }
 
-fn hot_path(code: &UserCode, runs: &[Run], stretch: TscRange) -> Vec<HotFunction> {
+impl HotFunction {
+    fn of(code: &UserCode, node: NodeKey, hot: bool) -> Option<HotFunction> {
+        let known = code.nodes.get(&node)?;
+        let library = known.library || is_library(&spoken(&known.function));
+        Some(HotFunction { name: Arc::clone(&known.function), library, hot })
+    }
+
+    fn spoken(&self) -> String {
+        called(&spoken(&self.name))
+    }
+}
+
+/// The functions through which most of `stretch` passed, outermost first; where no user code ran in it, those in which it was left.
+fn hot_path(code: &UserCode, runs: &[Run], stretch: TscRange) -> HotPath {
     let first = runs.partition_point(|run| run.range.stop <= stretch.start);
     let inside = runs[first..].iter().take_while(|run| run.range.start < stretch.stop);
     let mut by_node: HashMap<NodeKey, u64> = HashMap::new();
@@ -77,25 +111,50 @@ fn hot_path(code: &UserCode, runs: &[Run], stretch: TscRange) -> Vec<HotFunction
         *by_node.entry(run.node).or_default() +=
             run.range.intersection(stretch).map_or(0, |range| range.ticks().0);
     }
+    if by_node.is_empty() {
+        let left = first.checked_sub(1).map(|last| runs[last].node);
+        let mut path: Vec<HotFunction> = left
+            .iter()
+            .flat_map(|&node| code.lineage(node))
+            .filter_map(|(key, _)| HotFunction::of(code, key, true))
+            .collect();
+        path.reverse();
+        return HotPath { way: path, notable: Vec::new() };
+    }
     let whole: u64 = by_node.values().sum();
-    let mut inclusive: HashMap<NodeKey, (u64, usize)> = HashMap::new();
+    let inclusive = with_callees(code, by_node);
+    let mut path = Vec::new();
+    let mut at = None;
+    let mut left = DEEPEST;
+    // The outermost function has all of it; from each the way goes on to the callee with most.
+    while left > 0
+        && let Some((&node, &(ticks, _))) = inclusive
+            .iter()
+            .filter(|(_, (ticks, caller))| *caller == at && *ticks >= whole / LEAST)
+            .max_by_key(|&(&node, &(ticks, _))| (ticks, Reverse(node)))
+    {
+        path.extend(HotFunction::of(code, node, ticks > whole / 2));
+        (at, left) = (Some(node), left - 1);
+    }
+    let mut notable: Vec<(Reverse<u64>, NodeKey)> = inclusive
+        .iter()
+        .filter(|(_, (ticks, _))| *ticks >= whole / LEAST)
+        .map(|(&node, &(ticks, _))| (Reverse(ticks), node))
+        .collect();
+    notable.sort_unstable();
+    let notable = notable.into_iter().filter_map(|(_, node)| HotFunction::of(code, node, false)).collect();
+    HotPath { way: path, notable }
+}
+
+/// The ticks of each function with all it called, and its caller.
+fn with_callees(code: &UserCode, by_node: HashMap<NodeKey, u64>) -> HashMap<NodeKey, (u64, Option<NodeKey>)> {
+    let mut inclusive: HashMap<NodeKey, (u64, Option<NodeKey>)> = HashMap::new();
     for (node, ticks) in by_node {
         let lineage: Vec<NodeKey> = code.lineage(node).map(|(key, _)| key).collect();
-        for (above, key) in lineage.iter().rev().enumerate() {
-            let (sum, depth) = inclusive.entry(*key).or_default();
-            (*sum, *depth) = (*sum + ticks, above);
+        for (at, &key) in lineage.iter().enumerate() {
+            let (sum, caller) = inclusive.entry(key).or_default();
+            (*sum, *caller) = (*sum + ticks, lineage.get(at + 1).copied());
         }
     }
-    let mut hot: Vec<(usize, Reverse<u64>, NodeKey)> = inclusive
-        .into_iter()
-        .filter(|&(_, (ticks, _))| ticks > whole / 2)
-        .map(|(node, (ticks, depth))| (depth, Reverse(ticks), node))
-        .collect();
-    hot.sort_unstable();
-    let function = |&(.., node): &(usize, Reverse<u64>, NodeKey)| {
-        let known = code.nodes.get(&node)?;
-        let library = known.library || is_library(&spoken(&known.function));
-        Some(HotFunction { name: Arc::clone(&known.function), library })
-    };
-    hot.iter().filter_map(function).collect()
+    inclusive
 }

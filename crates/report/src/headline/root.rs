@@ -18,7 +18,8 @@ pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Opti
     let whole = during.iter().fold(0_u64, |sum, segment| sum.saturating_add(segment.duration_ns));
     let (foremost, time) = foremost(during.iter())?;
     let what = did(foremost, unit, depth)?;
-    let nearly_all = time >= whole / 10 * 7;
+    // One length is enough in a chain: that of its first link.
+    let nearly_all = time >= whole / 10 * 7 || depth < DEEPEST;
     Some(if nearly_all { what } else { format!("{what} for {}", units::length(time, unit)) })
 }
 
@@ -134,14 +135,15 @@ fn waited(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
             if story.by.is_empty() { String::new() } else { format!(" until {} continued it", story.by) };
         return format!("was {object}{by}");
     }
+    let place = if story.unusual { format!(" in {}", story.place) } else { String::new() };
     if story.by.is_empty() {
-        return format!("waited for {object}");
+        return format!("waited for {object}{place}");
     }
     if let Some(name) = story.by.strip_prefix("kernel.") {
-        return format!("waited for {object}, woken by {}", interrupt(name, &segment.during));
+        return format!("waited for {object}{place}, woken by {}", interrupt(name, &segment.during));
     }
     let part = if story.role == Role::Holder { "held by" } else { "woken by" };
     let next = depth.checked_sub(1).and_then(|depth| of(&segment.during, unit, depth));
     let which = next.map_or_else(String::new, |root| format!(", which {root}"));
-    format!("waited for {object}, {part} {}{which}", story.by)
+    format!("waited for {object}{place}, {part} {}{which}", story.by)
 }

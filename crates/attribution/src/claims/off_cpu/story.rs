@@ -6,7 +6,7 @@ use crate::claims::off_cpu::absence::Absence;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, awaits_gil};
 use crate::claims::off_cpu::wait::Wait;
-use crate::tables::libraries::{is_library, own_code, spoken};
+use crate::tables::libraries::{called, is_library, own_code, spoken};
 use crate::tables::wait_functions::{protocol, waited_for};
 use crate::walk::call_path::{CallPath, Site};
 
@@ -91,6 +91,10 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
             descriptor
                 .map_or_else(|| format!("{what}{socket}"), |number| format!("{what}{socket} ({number})"))
         }
+        OffCpu::Poll if left.is_some_and(|path| lock_of_program(path).is_some()) => {
+            let function = left.and_then(lock_of_program).unwrap_or_default();
+            format!("a lock of {function}")
+        }
         OffCpu::Poll => {
             let name = call.map_or("poll", |call| &call.name);
             descriptor.map_or_else(
@@ -101,6 +105,18 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
         _ if !what.is_empty() => what.to_owned(),
         _ => call.map_or_else(String::new, |call| format!("{}()", call.name)),
     }
+}
+
+/// The program's own function that takes a lock: programs build locks of events, too (`LockAcquire` of a database sleeps in
+/// `epoll_wait`). By its name: the word "lock", and one that says that it is taken.
+fn lock_of_program(path: &CallPath) -> Option<String> {
+    let takes = |name: &String| {
+        let lower = name.to_lowercase();
+        let is_word = name.contains("Lock") || lower.split('_').any(|word| word == "lock");
+        is_word && ["acquire", "wait", "enter", "take"].iter().any(|verb| lower.contains(verb))
+    };
+    let own = path.user.iter().rev().filter(|site| !site.library).map(|site| spoken(&site.function));
+    own.filter(|name| !is_library(name)).find(takes).map(|name| called(&name))
 }
 
 /// Whether a function of a library whose name has `part` is on the path.
@@ -164,6 +180,29 @@ mod tests {
             (&[], "", ""),
         ] {
             assert_eq!(place_of(&path(functions)), (place.to_owned(), through.to_owned()), "{functions:?}");
+        }
+    }
+
+    #[test]
+    fn locks_that_programs_build_are_named() {
+        for (functions, lock) in [
+            (
+                &[
+                    ("PostgresMain", false),
+                    ("LockAcquireExtended", false),
+                    ("WaitLatch", false),
+                    ("epoll_wait", true),
+                ][..],
+                Some("LockAcquireExtended()"),
+            ),
+            (
+                &[("run", false), ("lock_wait_suspend_thread", false), ("poll", true)],
+                Some("lock_wait_suspend_thread()"),
+            ),
+            (&[("read_block_wait", false), ("WaitLatch", false), ("epoll_wait", true)], None),
+            (&[("main", false), ("unlock_and_wait", false), ("epoll_wait", true)], None),
+        ] {
+            assert_eq!(lock_of_program(&path(functions)).as_deref(), lock, "{functions:?}");
         }
     }
 

@@ -122,3 +122,20 @@ fn without_a_request_there_are_no_parts() {
         assert_eq!(parts(calls, &during), [(None, String::new())]);
     }
 }
+
+/// A database's latch: a signal comes by a signalfd in the middle of the work.
+#[test]
+fn events_are_no_requests() {
+    let calls = [
+        (102, 104, READ, 7, 38),
+        (110, 150, EPOLL_WAIT, 5, 1),
+        (151, 153, READ, 10, 128),
+        (190, 199, WRITE, 7, 8),
+    ];
+    let during = [
+        (104, 110, Cause::UserExpected),
+        (110, 150, Cause::OffCpu(OffCpu::Poll)),
+        (160, 190, Cause::OffCpu(OffCpu::Lock)),
+    ];
+    assert_eq!(parts(&calls, &during), [OwnWork, Waits, Waits].map(part));
+}
