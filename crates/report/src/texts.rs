@@ -73,3 +73,46 @@ impl ReplaceTexts for SegmentReport {
 fn replace<'a>(texts: impl Iterator<Item = &'a mut String>, new: &dyn Fn(&str) -> String) {
     texts.for_each(|text| *text = new(text));
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Certainty;
+
+    use super::*;
+    use crate::{SegmentReport, ServingRow};
+
+    /// Headlines are made of the story and of the parts.
+    #[test]
+    fn no_text_of_a_segment_is_left() {
+        let mut story = Story::default();
+        for text in
+            [&mut story.object, &mut story.place, &mut story.through, &mut story.by, &mut story.by_place]
+        {
+            "secret".clone_into(text);
+        }
+        let row = ServingRow {
+            part: None,
+            kind: "user".to_owned(),
+            unusual: "secret".to_owned(),
+            duration_ns: 1,
+            typical_ns: 0,
+        };
+        let segment = |during| SegmentReport {
+            offset_ns: 0,
+            duration_ns: 1,
+            cpu: None,
+            tid: None,
+            cause: "offcpu.lock".to_owned(),
+            certainty: Certainty::Measured,
+            detail: "secret".to_owned(),
+            story: story.clone(),
+            edge_uncertainty_ns: 0,
+            during,
+            serving: vec![row.clone()],
+            evidence: Vec::new(),
+        };
+        let mut whole = segment(vec![segment(Vec::new())]);
+        whole.replace_texts(&|_| String::new());
+        assert!(!format!("{whole:?}").contains("secret"), "{whole:?}");
+    }
+}
