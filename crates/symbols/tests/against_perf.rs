@@ -108,8 +108,10 @@ fn compare_names(data: &Path, search: SearchPath, itrace: &str) -> usize {
     for line in text.lines() {
         let Some((pid, at, ip, theirs)) = sample(line) else { continue };
         let location = images.resolve(pid, ip, at);
-        let symbol =
-            location.symbol.map_or("[unknown]".to_owned(), |name| format!("{name}+{:#x}", location.offset));
+        // A function of a stripped file is known by its unwind table, which perf does not name.
+        let file = location.dso.rsplit('/').next().unwrap_or_default();
+        let named = location.symbol.filter(|name| !name.starts_with(&format!("{file}+0x")));
+        let symbol = named.map_or("[unknown]".to_owned(), |name| format!("{name}+{:#x}", location.offset));
         let ours = format!("{symbol} ({})", location.dso);
         compared += 1;
         // perf 6.1 miscounts the stubs of indirect functions; `objdump` is the word there (`against_binutils.rs`).

@@ -11,8 +11,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// These need a device or a port of their own: they are compiled only.
-const COMPILED_ONLY: [&str; 2] = ["block", "tcp"];
+/// These need a device, a port, a server or a control group of their own, or take long: they are compiled only.
+const COMPILED_ONLY: [&str; 7] = ["block", "pages", "postgres", "redis", "sockets", "spinners", "tcp"];
+
+/// These need a library's headers, which only the machine that makes captures has.
+const NOT_HERE: [&str; 1] = ["records"];
+
+/// What such a program includes.
+const HEADERS: [&str; 3] = ["planted.h", "helpers.h", "servers.h"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -24,9 +30,14 @@ fn programs() -> Vec<String> {
     let paths = folder
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|end| end == "c"));
-    let planting = paths.filter(|path| fs::read_to_string(path).unwrap().contains("#include \"planted.h\""));
+    let includes = |text: &str| HEADERS.iter().any(|header| text.contains(&format!("#include \"{header}\"")));
+    let planting = paths.filter(|path| {
+        let text = fs::read_to_string(path).unwrap();
+        includes(&text) && text.contains("int main(")
+    });
     let mut names: Vec<String> =
         planting.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.retain(|name| !NOT_HERE.contains(&name.as_str()));
     names.sort();
     names
 }

@@ -62,6 +62,8 @@ int main(int count, char **arguments)
     pthread_t thread;
     if (count == 1) /* started by exec() */
         return fcntl(3, F_GETFD) != -1;
+    for (int inherited = 3; inherited < 64; inherited++)
+        close(inherited); /* of whoever runs this */
     file = arguments[1];
     if (count != 3 || tailtrace_close() != 0 || tailtrace_open(file) != 0)
         return 1;
