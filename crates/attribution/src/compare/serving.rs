@@ -10,12 +10,11 @@ use crate::examine::examined::Examined;
 
 /// Names the user code below the waits among `segments`, those of `outlier`.
 pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselines: &[&Examined]) {
-    let served = |examined: &&Examined| examined.claims.iter().any(|claim| claim.below.is_some());
-    if !baselines.iter().any(served) {
+    let claims = baselines.iter().flat_map(|baseline| &baseline.claims);
+    let mut below = claims.filter_map(|claim| claim.below.as_ref()).peekable();
+    if below.peek().is_none() {
         return;
     }
-    let below =
-        baselines.iter().flat_map(|baseline| &baseline.claims).filter_map(|claim| claim.below.as_ref());
     let usual: HashSet<Arc<str>> = below.flat_map(|below| below.functions.iter().cloned()).collect();
     for claim in &outlier.claims {
         let Some(below) = &claim.below else { continue };
@@ -35,9 +34,7 @@ pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselin
 
 /// Whether the code that ran, or was left for it, says what it was for.
 fn has_place(cause: &Cause) -> bool {
-    match cause {
-        Cause::OffCpu(OffCpu::Runnable | OffCpu::Preempted) | Cause::CStateExit(_) => false,
-        Cause::UserExpected | Cause::UserSpin | Cause::Gc(_) => true,
-        cause => matches!(cause, Cause::OffCpu(_) | Cause::Syscall(_) | Cause::PageFault(_)),
-    }
+    let is_code = matches!(cause, Cause::UserExpected | Cause::UserSpin | Cause::Gc(_));
+    let is_ready = matches!(cause, Cause::OffCpu(OffCpu::Runnable | OffCpu::Preempted));
+    is_code || !is_ready && matches!(cause, Cause::OffCpu(_) | Cause::Syscall(_) | Cause::PageFault(_))
 }

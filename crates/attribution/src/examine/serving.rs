@@ -5,7 +5,7 @@
 //! time from a call that waits for events until the next read. Buffers are not recorded, so a thread that reads several requests at
 //! once is taken to work for the last of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::{Cause, OffCpu, Part, Segment, ThreadId, Tid, Tsc, TscRange};
 
@@ -24,7 +24,10 @@ pub(super) struct Serving {
     own: u32,
     /// From when on it worked for which descriptor; `None`: for none.
     turns: Vec<(Tsc, Option<u32>)>,
+    /// In order; one ends before the next begins.
     transfers: Vec<Transfer>,
+    /// The descriptors that it wrote to.
+    written: HashSet<u32>,
     /// The first descriptor of the request that another one is used for.
     origins: HashMap<u32, u32>,
     /// Which thread an answer on a descriptor woke: the client at its other end.
@@ -32,7 +35,7 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Of thread `tid`, which ended the wait `range` by a call that it was in at `answered`; `None` where that call wrote nothing,
+    /// Of `thread`, which ended the wait `range` by a call that it was in at `answered`; `None` where that call wrote nothing,
     /// or where it had read nothing before.
     pub(super) fn of(
         thread: ThreadId,
@@ -48,16 +51,19 @@ impl Serving {
         let Object::FileDescriptor(answer) = syscalls::object(&name, *arguments.first()?)? else {
             return None;
         };
-        let until = TscRange::new(Tsc(0), answered.max(range.stop));
+        let until = answered.max(range.stop);
+        let transfers = transfers(sideband, tid, until);
+        let out = transfers.iter().filter(|one| one.direction == Transferring::Out);
         let mut serving = Serving {
             own: answer,
             turns: Vec::new(),
-            transfers: transfers(sideband, tid, until),
+            written: out.map(|one| one.descriptor).collect(),
+            transfers,
             origins: HashMap::new(),
             clients: HashMap::new(),
         };
         serving.find_clients(thread, sideband);
-        serving.take_turns(polls(sideband, tid, until.stop));
+        serving.take_turns(polls(sideband, tid, until));
         let reads =
             || serving.transfers.iter().filter(|one| one.direction == Transferring::In && one.bytes > 0);
         let last = reads().rev().map(|one| one.descriptor);
@@ -83,18 +89,18 @@ impl Serving {
     fn take_turns(&mut self, polls: Vec<Tsc>) {
         let mut polls = polls.into_iter().peekable();
         let mut current = None;
-        let mut read_from = Vec::new();
-        for at in 0..self.transfers.len() {
-            let Transfer { range, descriptor, direction, .. } = self.transfers[at];
+        let mut read_from = HashSet::new();
+        for one in &self.transfers {
+            let Transfer { range, descriptor, direction, .. } = *one;
             while let Some(poll) = polls.next_if(|&poll| poll < range.start) {
                 current = None;
                 self.turns.push((poll, None));
             }
             match direction {
-                Transferring::In if self.is_event(at) => {}
+                Transferring::In if self.is_event(one) => {}
                 Transferring::In => {
                     current = Some(self.origin(descriptor));
-                    read_from.push(descriptor);
+                    read_from.insert(descriptor);
                     self.turns.push((range.start, current));
                 }
                 Transferring::Out if read_from.contains(&descriptor) => {
@@ -111,14 +117,11 @@ impl Serving {
         self.turns.extend(polls.map(|poll| (poll, None)));
     }
 
-    /// Whether transfer `at` reads an event and no request: eight bytes of an eventfd or a timerfd, `struct signalfd_siginfo`; nothing is
-    /// ever written to these.
-    fn is_event(&self, at: usize) -> bool {
-        let one = &self.transfers[at];
-        let answered =
-            |other: &Transfer| other.descriptor == one.descriptor && other.direction == Transferring::Out;
+    /// Whether `one` reads an event and no request: eight bytes of an eventfd or a timerfd, `struct signalfd_siginfo`; nothing is ever
+    /// written to these.
+    fn is_event(&self, one: &Transfer) -> bool {
         let is_small = one.bytes == EVENT || (one.bytes > 0 && one.bytes.is_multiple_of(SIGNAL));
-        is_small && !self.transfers.iter().any(answered)
+        is_small && !self.written.contains(&one.descriptor)
     }
 
     fn origin(&self, descriptor: u32) -> u32 {
@@ -133,20 +136,23 @@ impl Serving {
 
     /// Whether it was asleep in a read of its own at `at`.
     fn reads_at(&self, at: Tsc) -> bool {
-        let is_in = |one: &Transfer| one.direction == Transferring::In && one.range.contains(at);
-        self.transfers.iter().any(is_in)
+        let later = self.transfers.partition_point(|one| one.range.start <= at);
+        let begun = later.checked_sub(1).map(|last| self.transfers[last]);
+        begun.is_some_and(|one| one.direction == Transferring::In && one.range.contains(at))
     }
 
     /// Marks each segment with its part; the work for others with their descriptor, by `name` the client, and what was moved in
     /// `range`.
     pub(super) fn mark(&self, during: &mut [Segment], range: TscRange, name: impl Fn(ThreadId) -> String) {
+        let taken = self.taken(range);
+        let mut moved: HashMap<u32, String> = HashMap::new();
         for segment in during {
             let middle = Tsc(segment.range.start.0 + segment.range.ticks().0 / 2);
             let turn = self.turn(middle);
             let part = match &segment.cause {
                 Cause::OffCpu(OffCpu::Runnable | OffCpu::Preempted) | Cause::CStateExit(_) => Part::NotRun,
                 Cause::OffCpu(_) if self.reads_at(middle) => Part::Between,
-                Cause::OffCpu(OffCpu::Poll) if !self.has_taken(range, middle) => Part::Between,
+                Cause::OffCpu(OffCpu::Poll) if taken.is_none_or(|taken| taken > middle) => Part::Between,
                 Cause::OffCpu(_) => Part::Waits,
                 Cause::TraceLoss | Cause::Unexplained => continue,
                 _ if turn.is_none() => Part::Between,
@@ -155,21 +161,21 @@ impl Serving {
             };
             segment.story.part = Some(part);
             if let (Part::OthersFirst, Some(other)) = (part, turn) {
-                segment.story.object = self.moved(other, range);
+                let object = moved.entry(other).or_insert_with(|| self.moved(other, range));
+                segment.story.object.clone_from(object);
                 segment.story.by = self.clients.get(&other).map_or_else(String::new, |&client| name(client));
             }
         }
     }
 
-    /// Whether it had read from the descriptor of the request in `range` before `at`.
-    fn has_taken(&self, range: TscRange, at: Tsc) -> bool {
-        let took = |one: &Transfer| {
+    /// When it had first read from the descriptor of the request in `range`.
+    fn taken(&self, range: TscRange) -> Option<Tsc> {
+        let took = |one: &&Transfer| {
             one.direction == Transferring::In
                 && self.origin(one.descriptor) == self.own
                 && one.range.stop > range.start
-                && one.range.stop <= at
         };
-        self.transfers.iter().any(took)
+        self.transfers.iter().find(took).map(|one| one.range.stop)
     }
 
     /// `fd 12: 38 bytes in, 8190 bytes out`

@@ -9,7 +9,7 @@ use model::{Cause, Segment, Ticks, TscRange};
 
 use super::examined::Examined;
 use crate::tables::libraries::own_code;
-use crate::walk::activity::Run;
+use crate::walk::activity::runs_within;
 use crate::walk::hot_paths::HotPaths;
 use crate::walk::user_code::{ByAddress, Node, NodeKey};
 use crate::walk::user_runs::SIGNAL;
@@ -98,10 +98,7 @@ fn node_before(segment: &Segment, examined: &Examined) -> Option<NodeKey> {
 
 /// The code that ran longest in `range`.
 fn busiest_node(range: TscRange, examined: &Examined) -> Option<NodeKey> {
-    let first = examined.runs.partition_point(|run| run.range.stop <= range.start);
-    let runs = examined.runs[first..].iter().take_while(|run| run.range.start < range.stop);
-    let inside = |run: &Run| run.range.intersection(range).map_or(Ticks(0), TscRange::ticks);
-    longest(runs.map(|run| (run.node, inside(run)))).map(|(node, _)| node)
+    longest(runs_within(&examined.runs, range)).map(|(node, _)| node)
 }
 
 /// The node that most time of `runs` passed in, the earliest of several, and the time of all.

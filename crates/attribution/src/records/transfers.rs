@@ -21,11 +21,11 @@ pub(crate) struct Transfer {
     pub(crate) bytes: u64,
 }
 
-/// The transfers of thread `tid` that ended in `range`, or had begun in it; those without bytes are left out.
-pub(crate) fn transfers(sideband: &Sideband, tid: Tid, range: TscRange) -> Vec<Transfer> {
+/// The transfers of thread `tid` before `until`, in order; those that moved nothing are left out.
+pub(crate) fn transfers(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<Transfer> {
     let mut done = Vec::new();
     let mut open: Option<(Tsc, u64, u32, Transferring)> = None;
-    for event in sideband.calls_of(tid, range.stop) {
+    for event in sideband.calls_of(tid, until) {
         let EventKind::Syscall { number, arguments } = &event.kind else { continue };
         match event.side {
             Side::Begin => open = begun(event.time, *number, arguments),
@@ -33,7 +33,7 @@ pub(crate) fn transfers(sideband: &Sideband, tid: Tid, range: TscRange) -> Vec<T
                 let Some((since, of, descriptor, direction)) = open.take() else { continue };
                 let result = arguments.first().map_or(0, |word| word.cast_signed());
                 let bytes = u64::try_from(result).unwrap_or(0);
-                if of == *number && bytes > 0 && event.time >= range.start {
+                if of == *number && bytes > 0 {
                     let range = TscRange::new(since, event.time);
                     done.push(Transfer { range, descriptor, direction, bytes });
                 }
@@ -41,7 +41,7 @@ pub(crate) fn transfers(sideband: &Sideband, tid: Tid, range: TscRange) -> Vec<T
         }
     }
     if let Some((since, _, descriptor, direction)) = open {
-        done.push(Transfer { range: TscRange::new(since, range.stop), descriptor, direction, bytes: 0 });
+        done.push(Transfer { range: TscRange::new(since, until), descriptor, direction, bytes: 0 });
     }
     done
 }
@@ -85,7 +85,7 @@ mod tests {
         events.extend(call(30, 40, EPOLL_WAIT, 5, 1));
         events.extend(call(50, 60, READ, 7, 38));
         events.push(call(70, 99, WRITE, 7, 8).remove(0));
-        let found = transfers(&Sideband::new(events), WORKER.tid, TscRange::new(Tsc(0), Tsc(80)));
+        let found = transfers(&Sideband::new(events), WORKER.tid, Tsc(80));
         let transfer = |start, stop, direction, bytes| Transfer {
             range: TscRange::new(Tsc(start), Tsc(stop)),
             descriptor: 7,

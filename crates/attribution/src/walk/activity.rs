@@ -72,6 +72,13 @@ pub(crate) struct Run {
     pub(crate) aux_offset: u64,
 }
 
+/// Which nodes ran in `range`, run by run, and for how long in it; `runs` are in order of time.
+pub(crate) fn runs_within(runs: &[Run], range: TscRange) -> impl Iterator<Item = (NodeKey, Ticks)> {
+    let first = runs.partition_point(|run| run.range.stop <= range.start);
+    let inside = runs[first..].iter().take_while(move |run| run.range.start < range.stop);
+    inside.map(move |run| (run.node, run.range.intersection(range).map_or(Ticks(0), TscRange::ticks)))
+}
+
 /// Time that passed between two adjacent packets without anything retired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stall {

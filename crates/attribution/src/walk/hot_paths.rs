@@ -10,7 +10,7 @@ use std::sync::Arc;
 use model::TscRange;
 
 use crate::tables::libraries::{called, is_library, is_unnamed, spoken};
-use crate::walk::activity::Run;
+use crate::walk::activity::{Run, runs_within};
 use crate::walk::user_code::{NodeKey, UserCode};
 
 /// How many callers are named.
@@ -104,14 +104,12 @@ impl HotFunction {
 
 /// The functions through which most of `stretch` passed, outermost first; where no user code ran in it, those in which it was left.
 fn hot_path(code: &UserCode, runs: &[Run], stretch: TscRange) -> HotPath {
-    let first = runs.partition_point(|run| run.range.stop <= stretch.start);
-    let inside = runs[first..].iter().take_while(|run| run.range.start < stretch.stop);
     let mut by_node: HashMap<NodeKey, u64> = HashMap::new();
-    for run in inside {
-        *by_node.entry(run.node).or_default() +=
-            run.range.intersection(stretch).map_or(0, |range| range.ticks().0);
+    for (node, ticks) in runs_within(runs, stretch) {
+        *by_node.entry(node).or_default() += ticks.0;
     }
     if by_node.is_empty() {
+        let first = runs.partition_point(|run| run.range.stop <= stretch.start);
         let left = first.checked_sub(1).map(|last| runs[last].node);
         let mut path: Vec<HotFunction> = left
             .iter()
