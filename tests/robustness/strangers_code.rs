@@ -178,8 +178,12 @@ fn debug_information_that_unpacks_to_too_much_takes_no_memory() {
         let output = within(UNPACKED, explain);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(told.contains("work()"), "{arguments:?}: {told}");
+        assert!(
+            said.contains("debug information would unpack to more than is read"),
+            "{arguments:?}: {said}"
+        );
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(report.contains("work()"), "{arguments:?}: {report}");
     };
     let chosen = ["-i", "perf.data", "--intervals", "intervals.csv", "--top", "1"];
     explain(&[&chosen[..], &["--html", "page.html"]].concat());

@@ -1,5 +1,5 @@
 //! Test that the HTML page works in a real browser: no complaint, no request, keys and mouse, hostile names, both
-//! themes, accessibility (axe-core). Skipped, with a word, where no Chromium or no axe-core is installed:
+//! themes, accessibility (axe-core). They fail where no Chromium or no axe-core is installed:
 //! `tests/consumers/install`. `TAILTRACE_PICTURES=DIR` keeps a picture of each theme.
 
 #[path = "browser/chromium.rs"]

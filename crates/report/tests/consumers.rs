@@ -1,5 +1,5 @@
 //! Test that exports open in the programs they are for: Perfetto's own classes and the Firefox Profiler's loader.
-//! Skipped, with a word, where those are not installed (`tests/consumers/install`). Perfetto's trace processor itself is in
+//! They fail where those are not installed: `tests/consumers/install`. Perfetto's trace processor itself is in
 //! no package: `PyPI`'s `perfetto` fetches it from elsewhere when it is first used. Its classes decode with the same
 //! descriptions.
 

@@ -15,6 +15,7 @@ use crate::jitdump::{self, Dump};
 use crate::lines::Lines;
 use crate::search::SearchPath;
 use crate::symbol_table::SymbolTable;
+use crate::unpacking;
 
 /// What a recorded name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -292,7 +293,27 @@ impl Image {
         if search.file.is_none() && self.missed.load(Ordering::Relaxed) {
             found.push(self.missing());
         }
+        found.extend(self.unreadable_lines());
         found
+    }
+
+    /// A warning where a file that was opened for it has debug information of which nothing can be used.
+    fn unreadable_lines(&self) -> Option<Diagnostic> {
+        if !matches!(self.lines.get(), Some(None)) {
+            return None;
+        }
+        let (own, debug_file) = self.opened()?;
+        let file = [Some(own), debug_file].into_iter().flatten().find(|file| file.has_lines())?;
+        let why = if file.unpacks_within_bounds() {
+            "is damaged".to_owned()
+        } else {
+            format!("would unpack to more than is read ({})", unpacking::BOUNDS)
+        };
+        let path = file.path.display();
+        Some(Diagnostic::warning(format!(
+            "{path}: its debug information {why}; code of {} has no source lines",
+            self.name
+        )))
     }
 
     fn missing(&self) -> Diagnostic {

@@ -13,6 +13,8 @@ const FREE: u64 = 64 << 20;
 const RATIO: u64 = 32;
 /// What one file may unpack to in all.
 const MOST: u64 = 8 << 30;
+/// The two bounds above, as a message names them.
+pub(crate) const BOUNDS: &str = "32 times its packed size and 64 MiB, 8 GiB at most";
 /// zstd's window, as a power of two: so much memory the unpacking takes.
 const WINDOW_LOG: u32 = 27;
 

@@ -1,7 +1,7 @@
 //! Names and bytes against stock perf and the emulator's log of executed addresses.
 //!
 //! Map events come from `perf script`'s text here: the crate that reads perf.data is no dependency of this one. The
-//! tests skip where the captures or perf are not there.
+//! tests of captures that are not there say so; where perf is missing they fail.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

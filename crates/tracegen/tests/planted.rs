@@ -18,7 +18,7 @@ const COMPILED_ONLY: [&str; 7] = ["block", "pages", "postgres", "redis", "socket
 const NOT_HERE: [&str; 1] = ["records"];
 
 /// What such a program includes.
-const HEADERS: [&str; 3] = ["planted.h", "helpers.h", "servers.h"];
+const HEADERS: [&str; 3] = ["planted.h", "accomplices.h", "servers.h"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

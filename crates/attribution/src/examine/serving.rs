@@ -64,13 +64,13 @@ impl Serving {
         };
         serving.find_clients(thread, sideband);
         serving.take_turns(polls(sideband, tid, until));
-        let reads =
-            || serving.transfers.iter().filter(|one| one.direction == Transferring::In && one.bytes > 0);
-        let last = reads().rev().map(|one| one.descriptor);
-        let own = last
+        let is_request =
+            |one: &&Transfer| one.direction == Transferring::In && one.bytes > 0 && !serving.is_event(one);
+        let read = serving.transfers.iter().rev().filter(is_request).map(|one| one.descriptor);
+        let own = read
             .clone()
             .find(|&one| serving.origin(one) == serving.origin(answer))
-            .or_else(|| last.clone().next())?;
+            .or_else(|| read.clone().next())?;
         serving.own = serving.origin(own);
         Some(serving)
     }
@@ -189,15 +189,15 @@ impl Serving {
             self.transfers.iter().filter(inside).fold(0_u64, |sum, one| sum.saturating_add(one.bytes))
         };
         let (input, output) = (sum(Transferring::In), sum(Transferring::Out));
-        let told: Vec<String> = [(input, "in"), (output, "out")]
+        let moved: Vec<String> = [(input, "in"), (output, "out")]
             .into_iter()
             .filter(|&(bytes, _)| bytes > 0)
             .map(|(bytes, way)| format!("{bytes} bytes {way}"))
             .collect();
-        if told.is_empty() {
+        if moved.is_empty() {
             format!("fd {descriptor}")
         } else {
-            format!("fd {descriptor}: {}", told.join(", "))
+            format!("fd {descriptor}: {}", moved.join(", "))
         }
     }
 }

@@ -123,6 +123,14 @@ fn without_a_request_there_are_no_parts() {
     }
 }
 
+/// The answer goes by another descriptor than the request came by; an eventfd is read in between.
+#[test]
+fn an_answer_by_another_descriptor_is_for_what_was_read_last() {
+    let calls = [(102, 104, READ, 7, 38), (110, 112, READ, 10, 8), (190, 199, WRITE, 4, 8)];
+    let during = [(104, 110, Cause::UserExpected), (112, 190, Cause::UserExpected)];
+    assert_eq!(parts(&calls, &during), [OwnWork, OwnWork].map(part));
+}
+
 /// A database's latch: a signal comes by a signalfd in the middle of the work.
 #[test]
 fn events_are_no_requests() {
