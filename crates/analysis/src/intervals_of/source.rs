@@ -51,9 +51,10 @@ pub(crate) fn members(
         comms: filters.comms.clone(),
         labels: filters.labels.clone(),
     };
-    let schedule = capture.perf().schedule();
-    let cpus = (capture.conversion())
-        .map(|conversion| WantedCpus::new(schedule, conversion, capture.extent(), &filters.cpus));
+    let asked = capture.conversion().filter(|_| !filters.cpus.is_empty());
+    let cpus = asked.map(|conversion| {
+        WantedCpus::new(capture.perf().schedule(), conversion, capture.extent(), &filters.cpus)
+    });
     Ok(filters.members(intervals, &Facts { capture, cpus }))
 }
 

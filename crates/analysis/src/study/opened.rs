@@ -32,7 +32,7 @@ pub struct Study<'a> {
     capture: &'a Capture<'a>,
     set: &'a IntervalSet,
     population: &'a Population<'a>,
-    /// From the recording's first record or sync point to the last one.
+    /// From the recording's first record or sync point to the last one; of records alone where each interval lies in that.
     recording: Option<TscRange>,
     selected: Selected,
     rule: OutlierRule,
@@ -89,7 +89,7 @@ pub fn watched<T, E: From<Error>>(
     let perf = PerfData::open(&request.input.path).map_err(Error::from)?;
     let capture = Capture::new(&perf, &request.input);
     let (set, carried) = read_intervals(request, &capture, watch)?;
-    let recording = recording(&capture);
+    let recording = recording(&capture, &set);
     if carried.is_none() {
         intervals_of::ensure_some_inside(&set.intervals, recording)?;
     }
@@ -133,10 +133,16 @@ fn ensure_none_served(outputs: &[PathBuf], capture: &Capture<'_>) -> Result<()> 
     outputs.iter().try_for_each(|output| output::ensure_no_input(output, &served))
 }
 
-/// From the first record or sync point of the recording to the last one; a slice holds a part of that time.
-fn recording(capture: &Capture<'_>) -> Option<TscRange> {
+/// From the first record or sync point of the recording to the last one; a slice holds a part of that time. The trace is looked into
+/// only where an interval lies outside of the records' time: how long that takes depends on the trace's size.
+fn recording(capture: &Capture<'_>, set: &IntervalSet) -> Option<TscRange> {
     let noted = || Note::of(capture.perf()).ok()??.recorded?.range(capture.conversion()?);
-    noted().or_else(|| capture.extent())
+    let of_records = || {
+        let all = set.intervals.len() as u64;
+        let range = capture.conversion().and_then(|_| capture.perf().tsc_range())?;
+        (intervals_of::inside(set.intervals.iter(), range) == all).then_some(range)
+    };
+    noted().or_else(of_records).or_else(|| capture.extent())
 }
 
 /// The intervals of the request's source, or those that a slice carries.

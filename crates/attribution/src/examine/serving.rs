@@ -1,9 +1,9 @@
 //! What the thread that answered did with regard to the request: the parts of a wait for an answer.
 //!
 //! Input: what that thread did during the wait, and its system calls. It worked for whichever descriptor it read from last; what it
-//! wrote to another descriptor before it read from there was for the same request (a server that it asks in turn). Between two requests is the
-//! time from a call that waits for events until the next read. Buffers are not recorded, so a thread that reads several requests at
-//! once is taken to work for the last of them.
+//! asked of another server, and what came back from there, was for the same request. A server that it asks is one that it connected
+//! to, else one that it wrote to before it read from there. Between two requests is the time from a call that waits for events until
+//! the next read. Buffers are not recorded, so a thread that reads several requests at once is taken to work for the last of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,27 +11,29 @@ use model::{Cause, OffCpu, Part, Segment, ThreadId, Tid, Tsc, TscRange};
 
 use crate::records::event::{EventKind, Side};
 use crate::records::sideband::Sideband;
-use crate::records::transfers::{Transfer, transfers};
-use crate::tables::syscalls::{self, Object, Transferring};
+use crate::records::transfers::{Endpoint, EndpointKind, Transfer, transfers};
+use crate::tables::syscalls::{self, Transferring};
 
 /// Bytes of an eventfd's or timerfd's counter, and of a signal from a signalfd (`include/uapi/linux/signalfd.h`).
 const EVENT: u64 = 8;
 const SIGNAL: u64 = 128;
 
-/// For which descriptor a thread worked, and what it moved.
+/// For which request a thread worked, and what it moved. A request is known by the descriptor that it came by.
 pub(super) struct Serving {
-    /// The descriptor of the answer, or of the request where these are two.
-    own: u32,
-    /// From when on it worked for which descriptor; `None`: for none.
-    turns: Vec<(Tsc, Option<u32>)>,
+    /// The request that the wait was for.
+    own: Endpoint,
+    /// From when on it worked for which request; `None`: for none.
+    turns: Vec<(Tsc, Option<Endpoint>)>,
     /// In order; one ends before the next begins.
-    transfers: Vec<Transfer>,
-    /// The descriptors that it wrote to.
-    written: HashSet<u32>,
-    /// The first descriptor of the request that another one is used for.
-    origins: HashMap<u32, u32>,
-    /// Which thread an answer on a descriptor woke: the client at its other end.
-    clients: HashMap<u32, ThreadId>,
+    moved: Vec<Moved>,
+    /// Which thread an answer to a request woke: the client that sent it.
+    clients: HashMap<Endpoint, ThreadId>,
+}
+
+/// A transfer, and the request that it belonged to.
+struct Moved {
+    transfer: Transfer,
+    request: Endpoint,
 }
 
 impl Serving {
@@ -43,101 +45,44 @@ impl Serving {
         answered: Tsc,
         sideband: &Sideband,
     ) -> Option<Serving> {
-        let tid = thread.tid;
-        let call = sideband.call_at(tid, answered)?;
-        let EventKind::Syscall { number, arguments } = &call.kind else { return None };
-        let name = syscalls::name(*number);
-        syscalls::transfers(&name).filter(|&direction| direction == Transferring::Out)?;
-        let Object::FileDescriptor(answer) = syscalls::object(&name, *arguments.first()?)? else {
-            return None;
-        };
         let until = answered.max(range.stop);
-        let transfers = transfers(sideband, tid, until);
-        let out = transfers.iter().filter(|one| one.direction == Transferring::Out);
-        let mut serving = Serving {
-            own: answer,
-            turns: Vec::new(),
-            written: out.map(|one| one.descriptor).collect(),
-            transfers,
-            origins: HashMap::new(),
-            clients: HashMap::new(),
-        };
+        let mut turns = Turns::new(&transfers(sideband, thread.tid, until));
+        turns.follow(polls(sideband, thread.tid, until));
+        let Turns { moved, turns, .. } = turns;
+        let later = moved.partition_point(|one| one.transfer.range.start <= answered);
+        let (read, answer) = moved[..later].split_at(later.checked_sub(1)?);
+        let answer = answer.first().filter(|one| one.transfer.direction == Transferring::Out)?;
+        // An answer still goes on, or ends, where it wakes somebody.
+        if answer.transfer.range.stop < answered {
+            return None;
+        }
+        let requests = || read.iter().rev().filter(|one| one.is_request()).map(|one| one.request);
+        let own = requests().find(|&request| request == answer.request).or_else(|| requests().next())?;
+        let mut serving = Serving { own, turns, moved, clients: HashMap::new() };
         serving.find_clients(thread, sideband);
-        serving.take_turns(polls(sideband, tid, until));
-        let is_request =
-            |one: &&Transfer| one.direction == Transferring::In && one.bytes > 0 && !serving.is_event(one);
-        let read = serving.transfers.iter().rev().filter(is_request).map(|one| one.descriptor);
-        let own = read
-            .clone()
-            .find(|&one| serving.origin(one) == serving.origin(answer))
-            .or_else(|| read.clone().next())?;
-        serving.own = serving.origin(own);
         Some(serving)
     }
 
-    /// Who was woken by what `thread` wrote.
+    /// Who was woken by what `thread` wrote to them.
     fn find_clients(&mut self, thread: ThreadId, sideband: &Sideband) {
-        for one in self.transfers.iter().filter(|one| one.direction == Transferring::Out) {
-            let woken = sideband.wakings_by(thread, one.range).find_map(|target| sideband.thread(target));
-            if let Some(client) = woken {
-                self.clients.insert(one.descriptor, client);
+        for one in self.moved.iter().filter(|one| one.is_answer()) {
+            let mut woken = sideband.wakings_by(thread, one.transfer.range);
+            if let Some(client) = woken.find_map(|target| sideband.thread(target)) {
+                self.clients.insert(one.request, client);
             }
         }
     }
 
-    /// Follows the transfers and the calls that wait for events.
-    fn take_turns(&mut self, polls: Vec<Tsc>) {
-        let mut polls = polls.into_iter().peekable();
-        let mut current = None;
-        let mut read_from = HashSet::new();
-        for one in &self.transfers {
-            let Transfer { range, descriptor, direction, .. } = *one;
-            while let Some(poll) = polls.next_if(|&poll| poll < range.start) {
-                current = None;
-                self.turns.push((poll, None));
-            }
-            match direction {
-                Transferring::In if self.is_event(one) => {}
-                Transferring::In => {
-                    current = Some(self.origin(descriptor));
-                    read_from.insert(descriptor);
-                    self.turns.push((range.start, current));
-                }
-                Transferring::Out if read_from.contains(&descriptor) => {
-                    self.turns.push((range.start, Some(self.origin(descriptor))));
-                    self.turns.push((range.stop, current));
-                }
-                Transferring::Out => {
-                    if let Some(current) = current {
-                        self.origins.insert(descriptor, current);
-                    }
-                }
-            }
-        }
-        self.turns.extend(polls.map(|poll| (poll, None)));
-    }
-
-    /// Whether `one` reads an event and no request: eight bytes of an eventfd or a timerfd, `struct signalfd_siginfo`; nothing is ever
-    /// written to these.
-    fn is_event(&self, one: &Transfer) -> bool {
-        let is_small = one.bytes == EVENT || (one.bytes > 0 && one.bytes.is_multiple_of(SIGNAL));
-        is_small && !self.written.contains(&one.descriptor)
-    }
-
-    fn origin(&self, descriptor: u32) -> u32 {
-        self.origins.get(&descriptor).copied().unwrap_or(descriptor)
-    }
-
-    /// For which descriptor it worked at `at`.
-    fn turn(&self, at: Tsc) -> Option<u32> {
+    /// For which request it worked at `at`.
+    fn turn(&self, at: Tsc) -> Option<Endpoint> {
         let later = self.turns.partition_point(|&(from, _)| from <= at);
         self.turns[later.checked_sub(1)?].1
     }
 
     /// Whether it was asleep in a read of its own at `at`.
     fn reads_at(&self, at: Tsc) -> bool {
-        let later = self.transfers.partition_point(|one| one.range.start <= at);
-        let begun = later.checked_sub(1).map(|last| self.transfers[last]);
+        let later = self.moved.partition_point(|one| one.transfer.range.start <= at);
+        let begun = later.checked_sub(1).map(|last| self.moved[last].transfer);
         begun.is_some_and(|one| one.direction == Transferring::In && one.range.contains(at))
     }
 
@@ -145,7 +90,7 @@ impl Serving {
     /// `range`.
     pub(super) fn mark(&self, during: &mut [Segment], range: TscRange, name: impl Fn(ThreadId) -> String) {
         let taken = self.taken(range);
-        let mut moved: HashMap<u32, String> = HashMap::new();
+        let mut moved: HashMap<Endpoint, String> = HashMap::new();
         for segment in during {
             let middle = Tsc(segment.range.start.0 + segment.range.ticks().0 / 2);
             let turn = self.turn(middle);
@@ -168,26 +113,22 @@ impl Serving {
         }
     }
 
-    /// When it had first read from the descriptor of the request in `range`.
+    /// When it had first read of the request in `range`.
     fn taken(&self, range: TscRange) -> Option<Tsc> {
-        let took = |one: &&Transfer| {
-            one.direction == Transferring::In
-                && self.origin(one.descriptor) == self.own
-                && one.range.stop > range.start
-        };
-        self.transfers.iter().find(took).map(|one| one.range.stop)
+        let read = self.moved.iter().filter(|one| one.is_request() && one.request == self.own);
+        read.map(|one| one.transfer.range.stop).find(|&stop| stop > range.start)
     }
 
     /// `fd 12: 38 bytes in, 8190 bytes out`
-    fn moved(&self, descriptor: u32, range: TscRange) -> String {
+    fn moved(&self, request: Endpoint, range: TscRange) -> String {
+        let of_request =
+            |one: &&Moved| one.transfer.endpoint == request && one.transfer.range.stop > range.start;
         let sum = |direction| {
-            let inside = |one: &&Transfer| {
-                self.origin(one.descriptor) == descriptor
-                    && one.direction == direction
-                    && one.range.stop > range.start
-            };
-            self.transfers.iter().filter(inside).fold(0_u64, |sum, one| sum.saturating_add(one.bytes))
+            let transfers = self.moved.iter().filter(of_request).map(|one| one.transfer);
+            let bytes = transfers.filter(|one| one.direction == direction).map(|one| one.bytes);
+            bytes.fold(0_u64, u64::saturating_add)
         };
+        let descriptor = request.descriptor;
         let (input, output) = (sum(Transferring::In), sum(Transferring::Out));
         let moved: Vec<String> = [(input, "in"), (output, "out")]
             .into_iter()
@@ -200,6 +141,105 @@ impl Serving {
             format!("fd {descriptor}: {}", moved.join(", "))
         }
     }
+}
+
+impl Moved {
+    /// Whether it read something of its request.
+    fn is_request(&self) -> bool {
+        self.transfer.direction == Transferring::In && self.transfer.bytes > 0
+    }
+
+    /// Whether it went back to where the request came from.
+    fn is_answer(&self) -> bool {
+        self.transfer.direction == Transferring::Out && self.transfer.endpoint == self.request
+    }
+}
+
+/// Follows a thread's transfers and the calls by which it waits for events.
+struct Turns {
+    transfers: Vec<Transfer>,
+    /// What it read, or tried to read, so far.
+    read_from: HashSet<Endpoint>,
+    /// The servers that it asked: the request that the last question was for.
+    asked: HashMap<Endpoint, Endpoint>,
+    turns: Vec<(Tsc, Option<Endpoint>)>,
+    moved: Vec<Moved>,
+}
+
+impl Turns {
+    /// Events and files are nobody's requests.
+    fn new(transfers: &[Transfer]) -> Turns {
+        let out = transfers.iter().filter(|one| one.direction == Transferring::Out);
+        let written: HashSet<Endpoint> = out.map(|one| one.endpoint).collect();
+        let is_kept = |one: &&Transfer| one.endpoint.kind != EndpointKind::File && !is_event(one, &written);
+        Turns {
+            transfers: transfers.iter().filter(is_kept).copied().collect(),
+            read_from: HashSet::new(),
+            asked: HashMap::new(),
+            turns: Vec::new(),
+            moved: Vec::new(),
+        }
+    }
+
+    /// `polls`: when it began to wait for events.
+    fn follow(&mut self, polls: Vec<Tsc>) {
+        let mut polls = polls.into_iter().peekable();
+        let mut current = None;
+        for transfer in std::mem::take(&mut self.transfers) {
+            while let Some(poll) = polls.next_if(|&poll| poll < transfer.range.start) {
+                current = None;
+                self.turns.push((poll, None));
+            }
+            let request = match transfer.direction {
+                Transferring::In => self.read(&transfer),
+                Transferring::Out => self.written(&transfer, current),
+            };
+            if transfer.direction == Transferring::In {
+                current = Some(request);
+                self.turns.push((transfer.range.start, current));
+            } else if self.read_from.contains(&request) {
+                self.turns.push((transfer.range.start, Some(request)));
+                self.turns.push((transfer.range.stop, current));
+            }
+            self.moved.push(Moved { transfer, request });
+        }
+        self.turns.extend(polls.map(|poll| (poll, None)));
+    }
+
+    /// The request that a read belongs to: what a server answers, to that for which it was asked.
+    fn read(&mut self, transfer: &Transfer) -> Endpoint {
+        self.read_from.insert(transfer.endpoint);
+        self.asked.get(&transfer.endpoint).copied().unwrap_or(transfer.endpoint)
+    }
+
+    /// The request that is answered, or for which another server is asked.
+    fn written(&mut self, transfer: &Transfer, current: Option<Endpoint>) -> Endpoint {
+        let to = transfer.endpoint;
+        let is_server = match to.kind {
+            EndpointKind::Connected => true,
+            EndpointKind::Unknown => self.asked.contains_key(&to) || !self.read_from.contains(&to),
+            _ => false,
+        };
+        match current {
+            Some(request) if is_server => {
+                self.asked.insert(to, request);
+                request
+            }
+            _ => to,
+        }
+    }
+}
+
+/// Whether `one` reads an event and no request: eight bytes of an eventfd or a timerfd, `struct signalfd_siginfo`; nothing is ever
+/// written to these.
+fn is_event(one: &Transfer, written: &HashSet<Endpoint>) -> bool {
+    let is_small = one.bytes == EVENT || (one.bytes > 0 && one.bytes.is_multiple_of(SIGNAL));
+    let may_be = match one.endpoint.kind {
+        EndpointKind::Event => return true,
+        EndpointKind::Unknown => one.direction == Transferring::In && !written.contains(&one.endpoint),
+        _ => false,
+    };
+    may_be && is_small
 }
 
 /// When thread `tid` began to wait for events, until `until`.

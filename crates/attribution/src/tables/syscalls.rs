@@ -124,6 +124,38 @@ pub(crate) fn transfers(name: &str) -> Option<Transferring> {
     }
 }
 
+/// What a call does to descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MakesDescriptor {
+    /// Its result is a connection that a client opened.
+    Accepted,
+    /// Its result is a file.
+    File,
+    /// Its result reads events: a counter, a timer, signals.
+    Event,
+    /// Its result is something else.
+    Other,
+    /// Its first argument becomes a connection to somebody else.
+    Connects,
+    /// Its first argument is free for another use.
+    Closes,
+}
+
+/// What call `name` does to descriptors; `None` for calls that neither make nor end one.
+pub(crate) fn makes_descriptor(name: &str) -> Option<MakesDescriptor> {
+    Some(match name {
+        "accept" | "accept4" => MakesDescriptor::Accepted,
+        "open" | "openat" | "openat2" | "creat" | "memfd_create" => MakesDescriptor::File,
+        "eventfd" | "eventfd2" | "timerfd_create" | "signalfd" | "signalfd4" => MakesDescriptor::Event,
+        "socket" | "dup" | "epoll_create" | "epoll_create1" | "inotify_init1" | "pidfd_open" => {
+            MakesDescriptor::Other
+        }
+        "connect" => MakesDescriptor::Connects,
+        "close" => MakesDescriptor::Closes,
+        _ => return None,
+    })
+}
+
 /// What a thread that sleeps in this call waits for; `None` where the name does not show it.
 pub(crate) fn waits_for(call: &str) -> Option<OffCpu> {
     Some(match call {

@@ -101,6 +101,60 @@ fn what_a_request_is_passed_on_to_belongs_to_it() {
     assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
 }
 
+/// Connections to another server are kept open, and used for one client's request and then for another's.
+#[test]
+fn a_connection_to_a_server_is_used_for_one_request_after_another() {
+    let calls = [
+        (10, 12, READ, 9, 30),
+        (14, 16, WRITE, 8, 30),
+        (20, 30, EPOLL_WAIT, 5, 1),
+        (32, 34, READ, 8, 500),
+        (40, 42, WRITE, 9, 500),
+        (44, 101, EPOLL_WAIT, 5, 1),
+        (102, 104, READ, 7, 38),
+        (110, 112, WRITE, 8, 38),
+        (115, 160, EPOLL_WAIT, 5, 1),
+        (162, 164, READ, 8, 500),
+        (190, 199, WRITE, 7, 500),
+    ];
+    let during = [
+        (104, 115, Cause::UserExpected),
+        (115, 160, Cause::OffCpu(OffCpu::Poll)),
+        (164, 190, Cause::UserExpected),
+    ];
+    assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
+}
+
+/// It connects to another server for each request, by a number that a client had before; a file is read in between.
+#[test]
+fn what_a_number_stands_for_is_known_by_the_calls_that_made_it() {
+    const OPENAT: u64 = 257;
+    const CLOSE: u64 = 3;
+    const CONNECT: u64 = 42;
+    const SOCKET: u64 = 41;
+    let calls = [
+        (10, 12, READ, 8, 30),
+        (14, 16, WRITE, 8, 30),
+        (17, 18, CLOSE, 8, 0),
+        (102, 104, READ, 7, 38),
+        (105, 106, OPENAT, 0, 9),
+        (107, 108, READ, 9, 300),
+        (108, 109, SOCKET, 2, 8),
+        (110, 111, CONNECT, 8, 0),
+        (112, 113, WRITE, 8, 38),
+        (115, 160, EPOLL_WAIT, 5, 1),
+        (162, 164, READ, 8, 500),
+        (190, 199, WRITE, 7, 500),
+    ];
+    let during = [
+        (109, 112, Cause::UserExpected),
+        (112, 113, Cause::Syscall("write".into())),
+        (115, 160, Cause::OffCpu(OffCpu::Poll)),
+        (164, 190, Cause::UserExpected),
+    ];
+    assert_eq!(parts(&calls, &during), [OwnWork, OwnWork, Waits, OwnWork].map(part));
+}
+
 /// A server with a thread for each connection sleeps in the read itself.
 #[test]
 fn asleep_in_the_read_it_waits_for_the_request() {
