@@ -28,7 +28,7 @@ pub use examine::{examine, examine_baseline};
 pub use inputs::capture::Capture;
 pub use inputs::comms::Comms;
 pub use inputs::decode::Decode;
-pub use inputs::functions::{Function, Functions};
+pub use inputs::functions::{Function, Functions, Variable};
 pub use inputs::queues::Queues;
 pub use population::access::{Access, Direction, accesses};
 pub use population::ran_on;

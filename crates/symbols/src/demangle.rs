@@ -14,7 +14,9 @@ pub(crate) fn demangle(name: &str) -> String {
     if name.len() > LONGEST {
         return name.to_owned();
     }
-    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+    if let Ok(rust) = rustc_demangle::try_demangle(name)
+        && is_rust(name)
+    {
         return format!("{rust:#}");
     }
     if !name.starts_with("_Z") {
@@ -26,6 +28,18 @@ pub(crate) fn demangle(name: &str) -> String {
         Some(plain) => plain + suffix,
         None => name.to_owned(),
     }
+}
+
+/// Whether a name that both languages may have is Rust's: its old mangling ends in a hash, C++'s variables in namespaces look like it
+/// but for that.
+fn is_rust(name: &str) -> bool {
+    const HASH: usize = 16;
+    let is_hash = |at: usize| {
+        let hash = name.as_bytes().get(at + 3..at + 3 + HASH);
+        hash.is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit))
+            && name.as_bytes().get(at + 3 + HASH) == Some(&b'E')
+    };
+    !name.starts_with("_ZN") || name.match_indices("17h").any(|(at, _)| is_hash(at))
 }
 
 fn demangle_cpp(mangled: &str) -> Option<String> {

@@ -134,12 +134,22 @@ impl CodeFile {
 
     /// The functions of its symbol table.
     pub(crate) fn symbols(&self) -> Vec<RawSymbol> {
-        self.functions(|parsed| parsed.symbols())
+        self.listed(|parsed| parsed.symbols(), function_of)
     }
 
     /// The functions that it exports or imports: all that a stripped file says.
     pub(crate) fn dynamic_symbols(&self) -> Vec<RawSymbol> {
-        self.functions(|parsed| parsed.dynamic_symbols())
+        self.listed(|parsed| parsed.dynamic_symbols(), function_of)
+    }
+
+    /// The variables of its symbol table.
+    pub(crate) fn variables(&self) -> Vec<RawSymbol> {
+        self.listed(|parsed| parsed.symbols(), variable_of)
+    }
+
+    /// The variables that it exports.
+    pub(crate) fn dynamic_variables(&self) -> Vec<RawSymbol> {
+        self.listed(|parsed| parsed.dynamic_symbols(), variable_of)
     }
 
     /// The stubs through which it calls other files' functions.
@@ -157,9 +167,11 @@ impl CodeFile {
         unwind_functions::functions(&parsed, name, named.collect())
     }
 
-    fn functions<'a>(
+    /// The symbols of `list` that `take` wants.
+    fn listed<'a>(
         &'a self,
         list: impl for<'f> Fn(&'f object::File<'a>) -> object::SymbolIterator<'a, 'f>,
+        take: fn(&object::Symbol<'_, '_>, &[bool], &[u8]) -> Option<RawSymbol>,
     ) -> Vec<RawSymbol> {
         let bytes = &self.bytes[..];
         if !bytes.starts_with(&elf::ELFMAG) {
@@ -167,7 +179,7 @@ impl CodeFile {
         }
         let Ok(parsed) = object::File::parse(bytes) else { return Vec::new() };
         let code = code_sections(&parsed);
-        list(&parsed).filter_map(|symbol| function_of(&symbol, &code, bytes)).collect()
+        list(&parsed).filter_map(|symbol| take(&symbol, &code, bytes)).collect()
     }
 
     /// Where the symbol `name` lies (SVMA).
@@ -250,10 +262,21 @@ fn function_of(symbol: &object::Symbol<'_, '_>, code: &[bool], file: &[u8]) -> O
         _ => false,
     };
     let SectionIndex(section) = symbol.section_index()?;
+    (takes && code.get(section).copied().unwrap_or(false)).then(|| raw_symbol(symbol, file))?
+}
+
+/// A variable of a section without code. Those of threads lie elsewhere in each (`STT_TLS`).
+fn variable_of(symbol: &object::Symbol<'_, '_>, code: &[bool], file: &[u8]) -> Option<RawSymbol> {
+    let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return None };
+    let SectionIndex(section) = symbol.section_index()?;
+    let is_variable = st_info.st_type() == elf::STT_OBJECT && symbol.size() > 0;
+    (is_variable && !code.get(section).copied().unwrap_or(false)).then(|| raw_symbol(symbol, file))?
+}
+
+/// `symbol`, whose name lies in `file`; `None` for one without a name.
+fn raw_symbol(symbol: &object::Symbol<'_, '_>, file: &[u8]) -> Option<RawSymbol> {
+    let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return None };
     let name = symbol.name_bytes().ok().filter(|name| !name.is_empty() && !name.starts_with(b"$"))?;
-    if !takes || !code.get(section).copied().unwrap_or(false) {
-        return None;
-    }
     let at = (name.as_ptr() as usize).checked_sub(file.as_ptr() as usize)?;
     let binding = match st_info.st_bind() {
         elf::STB_WEAK => Binding::Weak,

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::jitdump::{self, Dump};
 use crate::lines::Lines;
 use crate::search::SearchPath;
-use crate::symbol_table::SymbolTable;
+use crate::symbol_table::{RawSymbol, SymbolTable};
 use crate::unpacking;
 
 /// What a recorded name stands for.
@@ -88,6 +88,7 @@ pub(crate) struct Image {
     found: OnceLock<Search>,
     debug_file: OnceLock<Option<CodeFile>>,
     symbols: OnceLock<Option<SymbolTable>>,
+    variables: OnceLock<Option<SymbolTable>>,
     lines: OnceLock<Option<Lines>>,
     /// Whether its code was requested and not there.
     missed: AtomicBool,
@@ -121,6 +122,7 @@ impl Image {
             found: OnceLock::new(),
             debug_file: OnceLock::new(),
             symbols: OnceLock::new(),
+            variables: OnceLock::new(),
             lines: OnceLock::new(),
             missed: AtomicBool::new(false),
             ran: AtomicBool::new(false),
@@ -191,6 +193,11 @@ impl Image {
         self.symbols.get_or_init(|| self.read_symbols(search)).as_ref()
     }
 
+    /// Its variables, from where [`Self::symbols`] come from.
+    pub(crate) fn variables(&self, search: &SearchPath) -> Option<&SymbolTable> {
+        self.variables.get_or_init(|| self.read_variables(search)).as_ref()
+    }
+
     /// Its line tables.
     pub(crate) fn lines(&self, search: &SearchPath) -> Option<&Lines> {
         let open = || {
@@ -222,6 +229,15 @@ impl Image {
             return None;
         }
         Some(SymbolTable::with_stubs(Arc::clone(&source.bytes), symbols, stubs))
+    }
+
+    fn read_variables(&self, search: &SearchPath) -> Option<SymbolTable> {
+        let file = self.code(search)?;
+        let of = |file: &CodeFile, variables: Vec<RawSymbol>| {
+            (!variables.is_empty()).then(|| SymbolTable::new(Arc::clone(&file.bytes), variables))
+        };
+        let of_debug_file = || self.debug_file(search).and_then(|file| of(file, file.variables()));
+        of(file, file.variables()).or_else(of_debug_file).or_else(|| of(file, file.dynamic_variables()))
     }
 
     fn base_name(&self) -> &str {

@@ -35,6 +35,7 @@ pub use error::Error;
 pub use image::Identity;
 pub use lines::Frame;
 pub use process_images::ProcessImages;
+pub use process_images::data_names::Variable;
 pub use process_images::disassembly::Instruction;
 pub use process_images::kernel_copy::KernelCopy;
 pub use process_images::names::{Function, FunctionId, Location};

@@ -6,6 +6,7 @@
 
 mod addresses;
 mod code_bytes;
+pub(crate) mod data_names;
 pub(crate) mod disassembly;
 pub(crate) mod kernel_copy;
 pub(crate) mod names;

@@ -87,16 +87,50 @@ fn hex(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
+/// Symbols with a size, of these kinds, with their stated addresses, by nm.
+fn symbols(path: &str, options: &[&str], kinds: &str) -> Vec<(Range<u64>, String)> {
+    let text = run("nm", &[&["-S", "--defined-only"], options, &[path]].concat());
+    let symbol = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [start, size, kind, name] = fields[..] else { return None };
+        let start = u64::from_str_radix(start, 16).ok()?;
+        let range = start..start + u64::from_str_radix(size, 16).ok()?;
+        kinds.contains(kind).then(|| (range, name.to_owned()))
+    };
+    text.lines().filter_map(symbol).collect()
+}
+
 /// Functions with their stated addresses, by nm.
 fn functions(path: &str) -> Vec<(Range<u64>, String)> {
-    let text = run("nm", &["-S", "--defined-only", path]);
-    let function = |line: &str| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let [start, size, "T" | "t", name] = fields[..] else { return None };
-        let start = u64::from_str_radix(start, 16).ok()?;
-        Some((start..start + u64::from_str_radix(size, 16).ok()?, name.to_owned()))
-    };
-    text.lines().filter_map(function).collect()
+    symbols(path, &[], "Tt")
+}
+
+/// Where code lies shows where variables lie; each thread has its own of `own`.
+#[test]
+fn every_address_of_a_variable_has_its_name() {
+    const VARIABLES: &str = "BbDdRr";
+    let program = Program::compiled(&["-rdynamic"]);
+    let stripped = program.dir.path().join("stripped");
+    run("strip", &["-o", stripped.to_str().expect("UTF-8"), &program.text()]);
+    for (path, options) in [(program.path(), &[][..]), (stripped, &["-D"][..])] {
+        let text = path.to_str().expect("UTF-8");
+        let images = images_of(&path, None, SearchPath::default());
+        let threads_own = |name: &str| name == "own";
+        let variables = symbols(text, options, VARIABLES);
+        assert!(variables.iter().any(|(range, name)| name == "queue" && range.end - range.start == 200));
+        for (range, name) in variables.into_iter().filter(|(_, name)| !threads_own(name)) {
+            for offset in [0, (range.end - range.start) / 2, range.end - range.start - 1] {
+                let found = images.variable_at(PID, BIAS + range.start + offset, AT);
+                let found = found.unwrap_or_else(|| panic!("{name} in {text}"));
+                assert_eq!((&*found.name, found.offset), (&*name, offset), "{text}");
+                assert_eq!(found.size, range.end - range.start, "{name}");
+            }
+            assert_eq!(images.function_at(PID, BIAS + range.start, AT).map(|found| found.name.clone()), None);
+        }
+        for (range, name) in symbols(text, options, "Tt") {
+            assert_eq!(images.variable_at(PID, BIAS + range.start, AT), None, "{name}");
+        }
+    }
 }
 
 #[test]

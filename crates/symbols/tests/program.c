@@ -29,3 +29,8 @@ int main(int argc, char **argv) {
     printf("%d\n", local_function(argc));
     return abs(sink) > 100;
 }
+
+/* Variables: with a value, without one, larger than a lock. */
+int lock = 1;
+struct { char slots[200]; } queue;
+__thread int own;

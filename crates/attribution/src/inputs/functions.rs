@@ -1,9 +1,11 @@
-//! The interface to symbols: which function an address lies in.
+//! The interface to symbols: which function or variable an address lies in.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use model::{Pid, Tsc};
+
+use crate::tables::libraries::spoken;
 
 /// Code that no symbol covers.
 pub(crate) const NO_SYMBOL: &str = "[no symbol]";
@@ -21,7 +23,34 @@ pub struct Function {
     pub library: bool,
 }
 
-/// Finds functions. Implemented over `symbols` for captures, and by hand-written tables in tests.
+/// A variable of a program, and how far an address lies from its start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name, demangled.
+    pub name: Arc<str>,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Bytes from its start to the address.
+    pub offset: u64,
+}
+
+impl Variable {
+    /// `lock`; `queue+0x40` within one that holds more than a lock. A C compiler's number for a variable of a function is left out.
+    pub(crate) fn called(&self) -> String {
+        let (name, number) = self.name.rsplit_once('.').unwrap_or((&self.name, ""));
+        let is_numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let name = spoken(if is_numbered { name } else { &self.name });
+        if self.offset == 0 || self.size <= LARGEST_LOCK {
+            return name;
+        }
+        format!("{name}+{:#x}", self.offset)
+    }
+}
+
+/// Bytes of glibc's largest object to wait for (`pthread_rwlock_t`): what is no larger holds nothing else.
+const LARGEST_LOCK: u64 = 56;
+
+/// Finds functions and variables. Implemented over `symbols` for captures, and by hand-written tables in tests.
 pub trait Functions: Sync {
     /// The function that holds `address` in process `pid` at time `at`; `None` where no symbol covers it.
     fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function>;
@@ -31,8 +60,36 @@ pub trait Functions: Sync {
         None
     }
 
+    /// The variable that holds `address` in process `pid` at time `at`; `None` where no symbol covers it.
+    fn variable_at(&self, _pid: Pid, _address: u64, _at: Tsc) -> Option<Variable> {
+        None
+    }
+
     /// Copies code bytes at `address` into `into`; returns how many are known.
     fn code_at(&self, _pid: Pid, _address: u64, _at: Tsc, _into: &mut [u8]) -> usize {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_called_by_its_variable() {
+        for (name, size, offset, called) in [
+            ("lock", 40, 0, "lock"),
+            ("lock.0", 40, 0, "lock"),
+            ("ledger::BOOK", 8, 4, "ledger::BOOK"),
+            ("(anonymous namespace)::quoted", 48, 0, "quoted"),
+            ("table.lto_priv", 4, 0, "table.lto_priv"),
+            // Beside a condition variable's counters, and within a structure that has more than that.
+            ("filled", 48, 40, "filled"),
+            ("queue", 400, 64, "queue+0x40"),
+            ("queue.12", 400, 0, "queue"),
+        ] {
+            let variable = Variable { name: name.into(), size, offset };
+            assert_eq!(variable.called(), called);
+        }
     }
 }

@@ -8,6 +8,12 @@ fn takes_rust_and_cpp_names_apart() {
         ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
         ("_RNvC6_123foo3bar", "123foo::bar"),
         ("_ZN3foo3barEi", "foo::bar"),
+        // A variable has no parameters, so that it looks like an old name of Rust's without hash.
+        ("_ZN12_GLOBAL__N_16quotedE", "(anonymous namespace)::quoted"),
+        (
+            "_ZN4core3ops8function6FnOnce40call_once$u7b$$u7b$vtable.shim$u7d$$u7d$17h0123456789abcdefE",
+            "core::ops::function::FnOnce::call_once{{vtable.shim}}",
+        ),
         ("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back"),
         ("_ZN3foo3barEi.isra.0", "foo::bar.isra.0"),
         ("_ZN3fooE_not_a_name", "_ZN3fooE_not_a_name"),

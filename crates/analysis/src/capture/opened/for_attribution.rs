@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attribution::{Comms, Function, Functions, Queues, is_system_library};
+use attribution::{Comms, Function, Functions, Queues, Variable, is_system_library};
 use model::{CodeBytes, Pid, ThreadId, Ticks, Tsc};
 
 use super::Capture;
@@ -44,6 +44,11 @@ impl Functions for Capture<'_> {
         let file = frame.file?;
         let name = file.rsplit('/').next().unwrap_or(&file);
         Some(format!("{name}:{}", frame.line?).into())
+    }
+
+    fn variable_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Variable> {
+        let found = self.images().variable_at(pid, address, at)?;
+        Some(Variable { name: found.name, size: found.size, offset: found.offset })
     }
 
     fn code_at(&self, pid: Pid, address: u64, at: Tsc, into: &mut [u8]) -> usize {

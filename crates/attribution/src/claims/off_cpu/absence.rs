@@ -13,12 +13,13 @@ use crate::claims::claim::Claim;
 use crate::claims::off_cpu::call::Call;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
-use crate::claims::off_cpu::wait::wait_of;
+use crate::claims::off_cpu::wait::{Wait, wait_of};
 use crate::claims::off_cpu::{holder, preemption, story};
 use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::words::describe;
 use crate::tables::kernel_entries::UNNAMED_SOFTIRQ;
+use crate::tables::syscalls::Object;
 use crate::threads::interrupt_chain::Chain;
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::threads::wakeup::Wakeup;
@@ -101,7 +102,11 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
     } else {
         Held::No
     };
-    claim.story = story::of_wait(&wait, &absence, held, context);
+    let variable = variable_of(&wait, stay, context);
+    if let Some(variable) = &variable {
+        claim.say(&format!("the futex lies in {variable}"));
+    }
+    claim.story = story::of_wait(&wait, &absence, (held, variable), context);
     let mut claims = Vec::new();
     if let Some(wakeup) = &absence.wakeup {
         claim.say(&ended_by(wakeup, held, call.as_ref(), &absence, context));
@@ -125,6 +130,13 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
     (claim.during, claim.below) = (absence.during, absence.below);
     claims.push(claim);
     claims
+}
+
+/// The variable that holds the futex which it waits on.
+fn variable_of(wait: &Wait, stay: &Stay, context: &Context<'_>) -> Option<String> {
+    let Some(Object::Futex(address)) = wait.call.as_ref()?.object else { return None };
+    let variable = context.scene.functions.variable_at(stay.thread?.pid, address, stay.range.start)?;
+    Some(variable.called())
 }
 
 /// From the wake-up until the thread runs: runnable behind which thread, and out of which idle state.

@@ -28,11 +28,16 @@ const OBJECTS: [(&str, &str); 14] = [
     ("lll_lock", "a mutex"),
 ];
 
-/// The story of a wait that was ended by `absence`'s wake-up.
-pub(super) fn of_wait(wait: &Wait, absence: &Absence, held: Held, context: &Context<'_>) -> Story {
+/// The story of a wait that was ended by `absence`'s wake-up, and for a lock that lies in `variable`.
+pub(super) fn of_wait(
+    wait: &Wait,
+    absence: &Absence,
+    (held, variable): (Held, Option<String>),
+    context: &Context<'_>,
+) -> Story {
     let (place, through) = absence.left.as_ref().map(place_of).unwrap_or_default();
     let mut story = Story::default();
-    story.object = object_of(wait, absence.left.as_ref());
+    story.object = object_of(wait, absence.left.as_ref(), variable.as_deref());
     story.place = place;
     story.through = through;
     let Some(wakeup) = &absence.wakeup else { return story };
@@ -60,7 +65,7 @@ pub(super) fn ran_instead(
     story.role = Role::Runner;
 }
 
-fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
+fn object_of(wait: &Wait, left: Option<&CallPath>, variable: Option<&str>) -> String {
     let call = wait.call.as_ref();
     let what = left.and_then(|path| waited_for(path.kernel_functions())).map_or("", |row| row.what);
     let what = what.strip_prefix("for ").unwrap_or(what);
@@ -73,10 +78,12 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
         OffCpu::Lock if left.is_some_and(awaits_gil) => "the GIL".to_owned(),
         OffCpu::Lock => {
             let known = OBJECTS.iter().find(|(part, _)| left.is_some_and(|path| passes_library(path, part)));
-            known.map_or_else(
-                || descriptor.unwrap_or_else(|| "a lock".to_owned()),
-                |&(_, name)| name.to_owned(),
-            )
+            match (known, variable) {
+                (Some((_, kind)), Some(name)) => named(kind, name),
+                (Some((_, kind)), None) => (*kind).to_owned(),
+                (None, Some(name)) => format!("futex {name}"),
+                (None, None) => descriptor.unwrap_or_else(|| "a lock".to_owned()),
+            }
         }
         OffCpu::BlockIo => match &wait.request {
             Some(served) => format!("disk {}", served.request.device),
@@ -104,6 +111,16 @@ fn object_of(wait: &Wait, left: Option<&CallPath>) -> String {
         }
         _ if !what.is_empty() => what.to_owned(),
         _ => call.map_or_else(String::new, |call| format!("{}()", call.name)),
+    }
+}
+
+/// `mutex lock`. What is sent or awaited by means of a futex is not called by it.
+fn named(kind: &str, variable: &str) -> String {
+    match kind.strip_prefix("a ") {
+        Some(object) if !object.contains(" of ") && !object.contains(" to ") => {
+            format!("{object} {variable}")
+        }
+        _ => kind.to_owned(),
     }
 }
 
@@ -180,6 +197,20 @@ mod tests {
             (&[], "", ""),
         ] {
             assert_eq!(place_of(&path(functions)), (place.to_owned(), through.to_owned()), "{functions:?}");
+        }
+    }
+
+    #[test]
+    fn objects_are_called_by_their_variable() {
+        for (kind, called) in [
+            ("a mutex", "mutex book"),
+            ("a read-write lock", "read-write lock book"),
+            ("a condition variable", "condition variable book"),
+            ("a message of a channel", "a message of a channel"),
+            ("a thread to end", "a thread to end"),
+            ("an unpark()", "an unpark()"),
+        ] {
+            assert_eq!(named(kind, "book"), called);
         }
     }
 
