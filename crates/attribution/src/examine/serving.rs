@@ -155,13 +155,22 @@ impl Moved {
     }
 }
 
+/// What another server was last asked.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// For which request.
+    request: Endpoint,
+    /// Whether it has answered anything since.
+    answered: bool,
+}
+
 /// Follows a thread's transfers and the calls by which it waits for events.
 struct Turns {
     transfers: Vec<Transfer>,
     /// What it read, or tried to read, so far.
     read_from: HashSet<Endpoint>,
-    /// The servers that it asked: the request that the last question was for.
-    asked: HashMap<Endpoint, Endpoint>,
+    /// The servers that it asked.
+    asked: HashMap<Endpoint, Asked>,
     turns: Vec<(Tsc, Option<Endpoint>)>,
     moved: Vec<Moved>,
 }
@@ -209,24 +218,28 @@ impl Turns {
     /// The request that a read belongs to: what a server answers, to that for which it was asked.
     fn read(&mut self, transfer: &Transfer) -> Endpoint {
         self.read_from.insert(transfer.endpoint);
-        self.asked.get(&transfer.endpoint).copied().unwrap_or(transfer.endpoint)
+        let Some(asked) = self.asked.get_mut(&transfer.endpoint) else { return transfer.endpoint };
+        asked.answered |= transfer.bytes > 0;
+        asked.request
     }
 
-    /// The request that is answered, or for which another server is asked.
+    /// The request that is answered, or for which another server is asked. A question may be written in parts, and while another
+    /// request is read.
     fn written(&mut self, transfer: &Transfer, current: Option<Endpoint>) -> Endpoint {
         let to = transfer.endpoint;
+        let known = self.asked.get(&to).copied();
         let is_server = match to.kind {
             EndpointKind::Connected => true,
-            EndpointKind::Unknown => self.asked.contains_key(&to) || !self.read_from.contains(&to),
+            EndpointKind::Unknown => known.is_some() || !self.read_from.contains(&to),
             _ => false,
         };
-        match current {
-            Some(request) if is_server => {
-                self.asked.insert(to, request);
-                request
-            }
-            _ => to,
+        if !is_server {
+            return to;
         }
+        let still_asked = known.filter(|asked| !asked.answered || current.is_none());
+        let Some(request) = still_asked.map(|asked| asked.request).or(current) else { return to };
+        self.asked.insert(to, Asked { request, answered: false });
+        request
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Endpoint {
     made: u32,
 }
 
-/// One call that moved bytes, or was still moving them at the end of what was searched.
+/// One call that moved bytes, or was still moving them at the end of what was searched; or that opened a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
     /// From its `sys_enter` to its `sys_exit`; to the end of the search where that is later.
@@ -44,7 +44,7 @@ pub(crate) struct Transfer {
     pub(crate) endpoint: Endpoint,
     /// To or from it.
     pub(crate) direction: Transferring,
-    /// How many bytes; 0 where the call had not returned.
+    /// How many bytes; 0 where the call had not returned, and where it opened a connection.
     pub(crate) bytes: u64,
 }
 
@@ -119,8 +119,10 @@ impl Calls {
             MakesDescriptor::Other => self.make(made, EndpointKind::Unknown),
             // Whether it has succeeded already or goes on in the background.
             MakesDescriptor::Connects => {
-                let endpoint = self.endpoint(argument);
-                self.endpoints.insert(argument, Endpoint { kind: EndpointKind::Connected, ..endpoint });
+                let endpoint = Endpoint { kind: EndpointKind::Connected, ..self.endpoint(argument) };
+                self.endpoints.insert(argument, endpoint);
+                let range = TscRange::new(call.since, at);
+                self.done.push(Transfer { range, endpoint, direction: Transferring::Out, bytes: 0 });
             }
             MakesDescriptor::Closes => self.make(Some(argument), EndpointKind::Unknown),
         }
@@ -220,7 +222,7 @@ mod tests {
         let found = transfers(&Sideband::new(events), WORKER.tid, Tsc(1000));
         let kinds: Vec<EndpointKind> = found.iter().map(|one| one.endpoint.kind).collect();
         use EndpointKind::{Accepted, Connected, File, Unknown};
-        assert_eq!(kinds, [Unknown, File, Accepted, Accepted, Connected]);
+        assert_eq!(kinds, [Unknown, File, Accepted, Accepted, Connected, Connected]);
         assert_eq!(found[2].endpoint, found[3].endpoint);
         assert_ne!(found[0].endpoint, Endpoint { kind: Unknown, ..found[2].endpoint });
     }

@@ -53,6 +53,13 @@ impl WaitedFor {
     }
 }
 
+const STOPPED: WaitedFor = row(OffCpu::Other, "stopped by a signal or a debugger");
+
+/// What task state `state` shows where no function is known: `T` (stopped), `t` (traced), `include/linux/sched.h`.
+pub(crate) fn waited_in_state(state: char) -> Option<WaitedFor> {
+    matches!(state, 'T' | 't').then_some(STOPPED)
+}
+
 /// What a thread waits for that went to sleep in these functions of the kernel, innermost first: the one rule for
 /// verdicts and views. The innermost function with a row decides. Where it is only a way of waiting, a function
 /// further out shows the purpose, up to the entry of the innermost page fault or interrupt.
@@ -233,7 +240,7 @@ fn other(name: &str) -> Option<WaitedFor> {
         }
         "worker_thread" | "kthread_worker_fn" | "smpboot_thread_fn" | "rcu_gp_kthread" | "kswapd"
         | "kcompactd" | "khugepaged" => row(OffCpu::Other, "for work, as kernel threads do"),
-        "do_signal_stop" | "ptrace_stop" => row(OffCpu::Other, "stopped by a signal or a debugger"),
+        "do_signal_stop" | "ptrace_stop" => STOPPED,
         "__refrigerator" | "do_freezer_trap" => {
             row(OffCpu::Other, "frozen, with its control group or for a suspend")
         }

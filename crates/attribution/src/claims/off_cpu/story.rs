@@ -7,7 +7,7 @@ use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, awaits_gil};
 use crate::claims::off_cpu::wait::Wait;
 use crate::tables::libraries::{called, is_library, own_code, spoken};
-use crate::tables::wait_functions::{protocol, waited_for};
+use crate::tables::wait_functions::protocol;
 use crate::walk::call_path::{CallPath, Site};
 
 /// What user code waits for in functions of libraries, by parts of their names (see `futex.rs` for the sources).
@@ -67,8 +67,7 @@ pub(super) fn ran_instead(
 
 fn object_of(wait: &Wait, left: Option<&CallPath>, variable: Option<&str>) -> String {
     let call = wait.call.as_ref();
-    let what = left.and_then(|path| waited_for(path.kernel_functions())).map_or("", |row| row.what);
-    let what = what.strip_prefix("for ").unwrap_or(what);
+    let what = wait.what.strip_prefix("for ").unwrap_or(wait.what);
     let descriptor = call.and_then(|call| {
         let number = call.object.map(|object| object.to_string())?;
         Some(call.file.as_ref().map_or(number, ToString::to_string))

@@ -12,7 +12,7 @@ use crate::claims::off_cpu::socket;
 use crate::inputs::files::tell_address;
 use crate::records::event::EventKind;
 use crate::records::words::describe;
-use crate::tables::wait_functions::{reads_page_in, waited_for};
+use crate::tables::wait_functions::{reads_page_in, waited_for, waited_in_state};
 use crate::threads::stays::Stay;
 use crate::threads::wakeup::Wakeup;
 use crate::walk::activity::Frame;
@@ -22,6 +22,8 @@ use crate::walk::call_path::{CallPath, is_kernel};
 pub(crate) struct Wait {
     /// The kind.
     pub(crate) kind: OffCpu,
+    /// What for, in words; empty where nothing shows it.
+    pub(crate) what: &'static str,
     /// The kind's certainty.
     pub(crate) certainty: Certainty,
     /// The particulars, each in words.
@@ -45,10 +47,12 @@ pub(crate) fn wait_of(
 ) -> Wait {
     let call = call_of(stay, context);
     let by_path = path.and_then(|path| waited_for(path.kernel_functions()));
+    let by_state = state.and_then(waited_in_state);
     let is_uninterruptible = state == Some('D');
     let pages_in = path.is_some_and(|path| path.kernel_functions().any(reads_page_in));
     let (kind, certainty) = match (by_path, call.as_ref().and_then(Call::kind)) {
         (Some(row), _) => (row.kind, Certainty::Decoded),
+        _ if let Some(row) = &by_state => (row.kind, Certainty::Measured),
         // Memory, locks, freezers and network file systems are waited for in state D as well as disks.
         _ if is_uninterruptible && pages_in => (OffCpu::BlockIo, Certainty::Inferred),
         (None, Some(OffCpu::BlockIo)) if is_uninterruptible => (OffCpu::BlockIo, Certainty::Inferred),
@@ -56,8 +60,10 @@ pub(crate) fn wait_of(
         (None, Some(kind)) => (kind, Certainty::Measured),
         (None, None) => (OffCpu::Other, Certainty::Measured),
     };
+    let what = by_path.or(by_state).map_or("", |row| row.what);
     let mut wait = Wait {
         kind,
+        what,
         certainty,
         particulars: Vec::new(),
         evidence: call.iter().filter_map(|call| call.record.clone()).collect(),
@@ -73,8 +79,8 @@ pub(crate) fn wait_of(
     if !is_uninterruptible {
         wait.tell_socket(stay, path, wakeup, context);
     }
-    wait.particulars.extend(by_path.map(|row| row.what).filter(|what| !what.is_empty()).map(str::to_owned));
-    if is_uninterruptible && by_path.is_none() && wait.kind == OffCpu::Other {
+    wait.particulars.extend(Some(what).filter(|what| !what.is_empty()).map(str::to_owned));
+    if is_uninterruptible && what.is_empty() && wait.kind == OffCpu::Other {
         wait.particulars.push("uninterruptible (state D): no record shows for what".into());
     }
     wait.particulars.extend(path.and_then(CallPath::tell_user).map(|user| format!("called by {user}")));

@@ -125,6 +125,34 @@ fn a_connection_to_a_server_is_used_for_one_request_after_another() {
     assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
 }
 
+/// It waits until the connection that it opens is there; meanwhile another client's request comes.
+#[test]
+fn a_connection_is_for_the_request_that_opened_it() {
+    const CONNECT: u64 = 42;
+    const SOCKET: u64 = 41;
+    let in_progress = (-115_i64).cast_unsigned();
+    let calls = [
+        (102, 104, READ, 7, 38),
+        (106, 107, SOCKET, 2, 12),
+        (108, 109, CONNECT, 12, in_progress),
+        (110, 120, EPOLL_WAIT, 5, 1),
+        (122, 124, READ, 9, 30),
+        (126, 127, WRITE, 12, 38),
+        (128, 130, WRITE, 9, 400),
+        (132, 160, EPOLL_WAIT, 5, 1),
+        (162, 164, READ, 12, 500),
+        (190, 199, WRITE, 7, 500),
+    ];
+    let during = [
+        (104, 106, Cause::UserExpected),
+        (124, 126, Cause::UserExpected),
+        (132, 160, Cause::OffCpu(OffCpu::Poll)),
+        (164, 190, Cause::UserExpected),
+    ];
+    let others = (Some(Part::OthersFirst), "fd 9: 30 bytes in, 400 bytes out".to_owned());
+    assert_eq!(parts(&calls, &during), [part(OwnWork), others, part(Waits), part(OwnWork)]);
+}
+
 /// It connects to another server for each request, by a number that a client had before; a file is read in between.
 #[test]
 fn what_a_number_stands_for_is_known_by_the_calls_that_made_it() {
