@@ -42,6 +42,9 @@ pub(crate) fn claims_of_frames(
         frames.iter().map(|frame| claim_of_frame(frame, sideband, addresses, comms)).collect();
     add_records(&mut claims, frames, sideband, addresses);
     for (claim, frame) in claims.iter_mut().zip(frames) {
+        if is_unnamed_call(&claim.cause) && !frame.began_before {
+            name_by_next_call(claim, frame, sideband, addresses.stays);
+        }
         if claim.cause == Cause::PageFault(FaultKind::Minor) && waits_for_page(frame.range) {
             claim.cause = Cause::PageFault(FaultKind::Major);
         }
@@ -58,8 +61,7 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>,
     claim.occurrence = frame.occurrence;
     claim.cpu = frame.cpu;
     claim.uncertainty = frame.uncertainty;
-    let unnamed_call = frame.cause == Cause::Syscall(UNNAMED_SYSCALL.into());
-    if frame.began_before && (unnamed_call || frame.cause == Cause::KernelUnknown) {
+    if frame.began_before && (is_unnamed_call(&frame.cause) || frame.cause == Cause::KernelUnknown) {
         name_by_records(&mut claim, frame, sideband, stays);
     }
     if claim.cause == Cause::KernelUnknown && frame.began_before && frame.depth == 0 {
@@ -92,14 +94,34 @@ fn name_by_records(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays:
     let interrupt =
         frame.cpu.filter(|_| may_be_interrupt).and_then(|cpu| sideband.interrupt_at(cpu, frame.range.start));
     let begun = interrupt.or_else(|| {
-        let thread = stay_at(stays, frame.range.start)?.thread?;
-        sideband.call_at(thread.tid, frame.range.start).filter(|_| frame.depth == 0)
+        let thread = stay_at(stays, frame.range.start)?.thread.filter(|_| frame.depth == 0)?;
+        let open = sideband.call_at(thread.tid, frame.range.start);
+        // It is on the way out of a call whose `sys_exit` came before.
+        open.or_else(|| sideband.last_call(thread.tid, frame.range.start).filter(|_| !may_be_interrupt))
     });
     if let Some(event) = begun {
-        claim.cause = cause(&event.kind);
-        claim.certainty = Certainty::Inferred;
-        claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
+        name_by(claim, event);
     }
+}
+
+/// A frame that the interval's end cuts before the flow shows the call: `sys_enter` comes next, for no other call can.
+fn name_by_next_call(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays: &[Stay]) {
+    let thread = stay_at(stays, frame.range.start).and_then(|stay| stay.thread);
+    let next = thread.and_then(|thread| sideband.next_call(thread.tid, frame.range.start));
+    if let Some(event) = next.filter(|event| event.side == Side::Begin && event.time >= frame.range.stop) {
+        name_by(claim, event);
+    }
+}
+
+/// Whether it is a system call that nothing names.
+pub(crate) fn is_unnamed_call(cause: &Cause) -> bool {
+    matches!(cause, Cause::Syscall(name) if name == UNNAMED_SYSCALL)
+}
+
+fn name_by(claim: &mut Claim, event: &SidebandEvent) {
+    claim.cause = cause(&event.kind);
+    claim.certainty = Certainty::Inferred;
+    claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
 }
 
 /// A kernel thread never enters the kernel: its name shows its purpose.

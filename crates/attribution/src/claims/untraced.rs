@@ -10,13 +10,13 @@ use model::{Cause, Certainty, Evidence, FaultKind, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
-use crate::claims::kernel::happened_to;
+use crate::claims::kernel::{happened_to, is_unnamed_call};
 use crate::claims::occurrences::Occurrences;
 use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::records::sideband::Sideband;
 use crate::records::words::{cause, describe};
-use crate::tables::kernel_entries::{UNNAMED_IRQ, UNNAMED_SYSCALL};
+use crate::tables::kernel_entries::UNNAMED_IRQ;
 use crate::threads::addresses::Addresses;
 use crate::threads::stays::{leaves_within, sleeps_within};
 use crate::walk::activity::Silence;
@@ -104,7 +104,7 @@ impl<'a> Untraced<'a> {
     /// The flow shows the entry: a system call's name, an interrupt's action are in the records.
     fn of_entry(&self, entry: Cause, whole: TscRange) -> Claim {
         let mut claim = claim(whole, entry, Certainty::Decoded);
-        let unnamed_call = claim.cause == Cause::Syscall(UNNAMED_SYSCALL.into());
+        let unnamed_call = is_unnamed_call(&claim.cause);
         let unnamed_irq = claim.cause == Cause::Irq(UNNAMED_IRQ.into());
         let names = |event: &&SidebandEvent| match &event.kind {
             EventKind::Syscall { .. } => unnamed_call,

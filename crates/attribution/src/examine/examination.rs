@@ -14,7 +14,7 @@ use super::stories::{self, with_places};
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::ipi_senders::name_senders;
-use crate::claims::kernel::{claims_of_frames, claims_of_records};
+use crate::claims::kernel::{claims_of_frames, claims_of_records, is_unnamed_call};
 use crate::claims::losses::add_losses;
 use crate::claims::partition::{Bid, Piece, partition};
 use crate::claims::power;
@@ -26,7 +26,7 @@ use crate::claims::stalls::claim_of_stall;
 use crate::claims::strings::tell_in_frames;
 use crate::inputs::decode::Decode;
 use crate::inputs::scene::Scene;
-use crate::records::event::SidebandEvent;
+use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::records::sideband::Sideband;
 use crate::samples::requested_frequency::requested_during;
 use crate::threads::addresses::Addresses;
@@ -34,13 +34,16 @@ use crate::threads::contradictions;
 use crate::threads::follow::FollowedStay;
 use crate::threads::hand_off::HandOff;
 use crate::threads::late_switches;
-use crate::threads::stays::Stay;
+use crate::threads::stays::{Stay, stay_at};
 use crate::threads::waker::Maker;
 use crate::threads::whose_time::{WhoseTime, follow_interval};
-use crate::walk::activity::{Activity, Run};
+use crate::walk::activity::{Activity, Frame, Run};
 use crate::walk::call_path::CallPath;
 use crate::walk::hot_paths::HotPaths;
 use crate::walk::roots;
+
+/// How long after its entry a system call may be recorded, in ticks of 10 us at 4 GHz.
+const LOOK_AHEAD: Ticks = Ticks(40_000);
 
 /// How much sideband before a moment may explain what takes place then: a begin without its end, in ticks of 1 ms at
 /// 4 GHz.
@@ -79,6 +82,8 @@ pub(crate) fn examine_scene(
     roots::settle(&mut activity, interval.range);
     late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
+    let sideband = sideband
+        .with(call_at_end(scene, &stays, &activity.frames, interval.range.stop).into_iter().collect());
     let mut examination =
         Examination { scene, stays: &stays, sideband: &sideband, activity: &activity, decoder, during };
     let mut claims = examination.claims(&followed);
@@ -166,6 +171,16 @@ pub(super) struct Below {
     pub(super) hot: HotPaths,
     /// Where it was at the end.
     pub(super) path: Option<CallPath>,
+}
+
+/// The `sys_enter` record of a call whose entry the interval's end, `stop`, cuts.
+fn call_at_end(scene: &Scene<'_>, stays: &[Stay], frames: &[Frame], stop: Tsc) -> Option<SidebandEvent> {
+    let frame = frames.last().filter(|frame| frame.range.stop >= stop && is_unnamed_call(&frame.cause))?;
+    let thread = stay_at(stays, frame.range.start)?.thread?;
+    let mut after = (scene.records)(TscRange::new(stop, stop + LOOK_AHEAD)).into_iter();
+    let next = after
+        .find(|event| event.thread == Some(thread) && matches!(event.kind, EventKind::Syscall { .. }))?;
+    (next.side == Side::Begin).then_some(next)
 }
 
 /// A thread that sleeps when the interval begins may have gone to sleep long before it: what it called then.

@@ -37,8 +37,8 @@ struct Moved {
 }
 
 impl Serving {
-    /// Of `thread`, which ended the wait `range` by a call that it was in at `answered`; `None` where that call wrote nothing,
-    /// or where it had read nothing before.
+    /// Of `thread`, which ended the wait `range` by a call that it was in at `answered`; `None` where that call moved nothing,
+    /// or wrote where it had read nothing before.
     pub(super) fn of(
         thread: ThreadId,
         range: TscRange,
@@ -50,14 +50,17 @@ impl Serving {
         turns.follow(polls(sideband, thread.tid, until));
         let Turns { moved, turns, .. } = turns;
         let later = moved.partition_point(|one| one.transfer.range.start <= answered);
-        let (read, answer) = moved[..later].split_at(later.checked_sub(1)?);
-        let answer = answer.first().filter(|one| one.transfer.direction == Transferring::Out)?;
-        // An answer still goes on, or ends, where it wakes somebody.
-        if answer.transfer.range.stop < answered {
-            return None;
-        }
-        let requests = || read.iter().rev().filter(|one| one.is_request()).map(|one| one.request);
-        let own = requests().find(|&request| request == answer.request).or_else(|| requests().next())?;
+        let (before, last) = moved[..later].split_at(later.checked_sub(1)?);
+        // The call still goes on, or ends, where it wakes somebody.
+        let last = last.first().filter(|one| one.transfer.range.stop >= answered)?;
+        let requests = || before.iter().rev().filter(|one| one.is_request()).map(|one| one.request);
+        let own = match last.transfer.direction {
+            Transferring::Out => {
+                requests().find(|&request| request == last.request).or_else(|| requests().next())?
+            }
+            // It took the request: the buffer of that is free for the next (`sock_wfree` wakes who sleeps at the other end).
+            Transferring::In => last.request,
+        };
         let mut serving = Serving { own, turns, moved, clients: HashMap::new() };
         serving.find_clients(thread, sideband);
         Some(serving)

@@ -101,10 +101,19 @@ impl Sideband {
 
     /// The system call that thread `tid` was in at `at`: its last record is a `sys_enter`.
     pub(crate) fn call_at(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
+        self.last_call(tid, at).filter(|last| last.side == Side::Begin)
+    }
+
+    /// The last record of thread `tid`'s system calls at or before `at`: of the begin or the end of one.
+    pub(crate) fn last_call(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
         let of_thread = self.calls.get(&tid)?;
         let later = of_thread.partition_point(|&index| self.events[index].time <= at);
-        let last = &self.events[of_thread[later.checked_sub(1)?]];
-        (last.side == Side::Begin).then_some(last)
+        Some(&self.events[of_thread[later.checked_sub(1)?]])
+    }
+
+    /// The first record of thread `tid`'s system calls after `at`.
+    pub(crate) fn next_call(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
+        self.about(self.calls.get(&tid), Tsc(at.0.saturating_add(1))).next()
     }
 
     /// The records of thread `tid`'s system calls before `until`, in order.

@@ -231,6 +231,31 @@ fn an_entry_before_the_flow_is_named_by_the_open_record() {
     assert_eq!(attribution.segments()[0].detail, "already in the kernel, in vfs_read");
 }
 
+/// The interval begins on the way out of `sendto`, and ends on the way into `recvfrom`: both records lie outside.
+#[test]
+fn calls_that_the_edges_cut_are_named_by_the_records_beyond() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(100, "do_syscall_64", 0x40, BlockEnd::FallThrough)
+        .block(150, "entry_SYSCALL_64", 0x40, BlockEnd::FarReturn)
+        .block(200, "work", 0, BlockEnd::FarCall)
+        .block(300, "entry_SYSCALL_64", 0, BlockEnd::FallThrough);
+    let (sendto, recvfrom) = (44, 45);
+    let records = vec![
+        call(20, 0, sendto, Side::Begin),
+        call(90, 0, sendto, Side::End),
+        call(410, 0, recvfrom, Side::Begin),
+    ];
+    let known = [("kernel.syscall.sendto", 100), ("user.expected", 100), ("kernel.syscall.recvfrom", 100)];
+    assert_eq!(world(&table, &script, records).story(100..400), expected(&known));
+    let unknown = [("kernel.syscall.unknown", 100), ("user.expected", 100), ("kernel.syscall.unknown", 100)];
+    assert_eq!(world(&table, &script, Vec::new()).story(100..400), expected(&unknown));
+    // A record is missing: what ended there may be another call.
+    let gap = vec![call(410, 0, recvfrom, Side::End)];
+    assert_eq!(world(&table, &script, gap).story(100..400), expected(&unknown));
+}
+
 /// A thread has a page fault at 100, in which it sleeps in `function` from 200 to 800.
 fn fault_that_sleeps_in(function: &str) -> Vec<(String, u64)> {
     let waits = &[

@@ -196,6 +196,15 @@ fn asleep_in_the_read_it_waits_for_the_request() {
     assert_eq!(parts(&calls, &during), [Between, OwnWork, Waits, OwnWork].map(part));
 }
 
+/// A client of a Unix socket is woken when its request is read, for its buffer is free: the server had served another one before.
+#[test]
+fn a_request_that_is_taken_ends_a_wait_too() {
+    let calls = [(80, 90, READ, 9, 30), (150, 155, WRITE, 9, 400), (190, 199, READ, 7, 38)];
+    let during = [(100, 150, Cause::UserExpected), (192, 199, Cause::Syscall("read".into()))];
+    let others = (Some(Part::OthersFirst), "fd 9: 400 bytes out".to_owned());
+    assert_eq!(parts(&calls, &during), [others, part(OwnWork)]);
+}
+
 /// A wake-up by a futex, and one by a thread that had read nothing, are no answers that can be divided.
 #[test]
 fn without_a_request_there_are_no_parts() {
