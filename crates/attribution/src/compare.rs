@@ -7,6 +7,7 @@
 
 mod budget;
 pub(crate) mod call_tree;
+mod callers;
 mod front_end;
 mod pace;
 mod profile;
@@ -77,6 +78,7 @@ pub fn attribute(
         }
     }
     let mut segments = with_places(segments.finish(outlier), outlier);
+    callers::name_unusual(&mut segments, outlier, baselines);
     serving::name_unusual(&mut segments, outlier, baselines);
     Attribution::new(outlier.interval.clone(), segments)
 }

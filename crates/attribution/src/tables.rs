@@ -12,4 +12,5 @@ pub(crate) mod libraries;
 pub(crate) mod page_faults;
 pub(crate) mod read_write_locks;
 pub(crate) mod syscalls;
+pub(crate) mod timers;
 pub(crate) mod wait_functions;

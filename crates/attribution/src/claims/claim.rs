@@ -32,6 +32,8 @@ pub(crate) struct Claim {
     pub(crate) during: Vec<Segment>,
     /// Through which functions that thread's time passed, for each of these.
     pub(crate) below: Option<Arc<HotPaths>>,
+    /// For waits: the program's own functions that led there, innermost first, as a person says them.
+    pub(crate) callers: Vec<String>,
     /// For lost trace: what the decoder could not decode.
     pub(crate) gap: Option<GapReason>,
     /// The supporting records.
@@ -52,6 +54,7 @@ impl Claim {
             uncertainty: Ticks(0),
             during: Vec::new(),
             below: None,
+            callers: Vec::new(),
             gap: None,
             evidence: Vec::new(),
         }

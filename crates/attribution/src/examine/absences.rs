@@ -18,7 +18,7 @@ use crate::claims::claim::Claim;
 use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::wait::wait_of;
-use crate::threads::follow::path_at;
+use crate::threads::follow::{path_at, work_at};
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::threads::wakeup::Wakeup;
 use crate::walk::call_path::CallPath;
@@ -94,7 +94,13 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
     } else if wakeup.interrupt().is_some() && examination.during.take() {
         let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return };
         let wait = wait_of(stay, state, absence.left.as_ref(), Some(&wakeup), context);
-        absence.during = interrupts::segments(range, &wakeup, &wait, context.sideband);
+        let work = match (wakeup.cpu, wakeup.waker) {
+            (Some(cpu), Some(thread)) => {
+                work_at(examination.scene, cpu, thread, wakeup.recorded_at, examination.decoder)
+            }
+            _ => Vec::new(),
+        };
+        absence.during = interrupts::segments(range, &wakeup, &wait, context.sideband, &work);
     }
     if examination.during.is_open() {
         absence.said = absence.left.as_ref().and_then(|left| {

@@ -60,12 +60,15 @@ impl HotPaths {
     }
 
     /// The innermost function of the program itself that had half of stretch `index`, and the nearest two that called it:
-    /// `sort() called by rank() < serve()`. One with a name is preferred.
+    /// `sort() called by rank() < serve()`. One with a name is preferred, and what it called of another library where that had as
+    /// much.
     pub(crate) fn innermost(&self, index: usize) -> Option<String> {
-        let own = self.paths.get(index)?.way.iter().rev().filter(|one| !one.library && one.hot);
+        let way = &self.paths.get(index)?.way;
+        let own = way.iter().rev().filter(|one| !one.library && one.hot);
         let first = own.clone().next()?;
+        let named = own.filter(|one| !is_unnamed(&one.name));
         let mut named: Vec<String> =
-            own.filter(|one| !is_unnamed(&one.name)).map(HotFunction::spoken).collect();
+            of_library(way, first).into_iter().chain(named).map(HotFunction::spoken).collect();
         named.dedup();
         named.truncate(1 + CALLERS);
         let Some((function, callers)) = named.split_first() else { return Some(first.spoken()) };
@@ -74,13 +77,17 @@ impl HotPaths {
         Some(format!("{function}{by}"))
     }
 
-    /// The outermost function of the program itself that had half of stretch `index` and is not one of `usual`. One without a name
-    /// gets that of the next below it, or of the one with most time.
+    /// The outermost function of the program itself that had half of stretch `index` and is not one of `usual`; before it what it
+    /// called of another library, where that is none of these and had as much. One without a name gets that of the next below it, or
+    /// of the one with most time.
     pub(crate) fn unusual(&self, index: usize, usual: &HashSet<Arc<str>>) -> Option<String> {
         let new = |one: &&HotFunction| !one.library && !usual.contains(&one.name);
         let path = self.paths.get(index)?;
         let mut found = path.way.iter().filter(new);
         let first = found.next().filter(|one| one.hot)?;
+        if let Some(library) = of_library(&path.way, first).filter(|one| !usual.contains(&one.name)) {
+            return Some(format!("{} called by {}", library.spoken(), first.spoken()));
+        }
         if !is_unnamed(&first.name) {
             return Some(first.spoken());
         }
@@ -88,6 +95,16 @@ impl HotPaths {
         let named = found.find(is_named).or_else(|| path.notable.iter().filter(new).find(is_named));
         Some(named.map_or_else(|| first.spoken(), |named| format!("{} below {}", named.spoken(), first.name)))
     }
+}
+
+/// The outermost function below `own` on `way` that belongs to another library than the language's and had at least half of the time:
+/// `deflate()`, and not `memcpy()`.
+fn of_library<'a>(way: &'a [HotFunction], own: &HotFunction) -> Option<&'a HotFunction> {
+    let is_other = |one: &&HotFunction| {
+        let name = spoken(&one.name);
+        one.library && one.hot && !is_library(&name) && !is_unnamed(&name)
+    };
+    way.iter().skip_while(|one| *one != own).find(is_other)
 }
 
 impl HotFunction {
@@ -155,4 +172,42 @@ fn with_callees(code: &UserCode, by_node: HashMap<NodeKey, u64>) -> HashMap<Node
         }
     }
     inclusive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One stretch whose way is these functions, outermost first: name, of a library, at least half of the time.
+    fn hot(way: &[(&str, bool, bool)]) -> HotPaths {
+        let function =
+            |&(name, library, hot): &(&str, bool, bool)| HotFunction { name: name.into(), library, hot };
+        let path = HotPath { way: way.iter().map(function).collect(), notable: Vec::new() };
+        HotPaths { functions: HashSet::new(), paths: vec![path] }
+    }
+
+    #[test]
+    fn what_the_program_called_of_another_library_is_named() {
+        let usual = |names: &[&str]| names.iter().map(|&name| name.into()).collect();
+        let way = [
+            ("serve", false, true),
+            ("send_page", false, true),
+            ("server+0x1a20", false, true),
+            ("deflate", true, true),
+            ("libz.so.1+0x40", true, true),
+            ("memcpy", true, false),
+        ];
+        let compressed = hot(&way);
+        let expected = "deflate() called by send_page() < serve()";
+        assert_eq!(compressed.innermost(0).as_deref(), Some(expected));
+        let unusual = |names| compressed.unusual(0, &usual(names));
+        assert_eq!(unusual(&["serve"]).as_deref(), Some("deflate() called by send_page()"));
+        assert_eq!(unusual(&["serve", "deflate"]).as_deref(), Some("send_page()"));
+        assert_eq!(unusual(&["serve", "send_page", "server+0x1a20"]), None);
+        // It had little of the time, or is the language's own.
+        for library in [("deflate", true, false), ("std::sort", true, true), ("memcpy", true, true)] {
+            let other = hot(&[way[0], way[1], library]);
+            assert_eq!(other.innermost(0).as_deref(), Some("send_page() called by serve()"));
+        }
+    }
 }

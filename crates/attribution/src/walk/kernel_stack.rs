@@ -17,6 +17,7 @@ use crate::tables::kernel_entries::{
     kernel_thread, landmark, serves_the_recording,
 };
 use crate::tables::page_faults::work_of;
+use crate::tables::timers::timer_of;
 
 /// Interrupts nest a few levels deep; deeper nesting is damage and is ignored.
 const DEEPEST: usize = 64;
@@ -57,6 +58,8 @@ struct Meaning {
     landmark: Option<Landmark>,
     /// What a page fault in which it runs does.
     fault_work: Option<(usize, &'static str)>,
+    /// The timer that calls it.
+    timer: Option<&'static str>,
     /// It calls what others requested.
     calls_for_others: bool,
     is_thunk: bool,
@@ -238,6 +241,9 @@ impl KernelStack {
         if let Some(work) = meaning.fault_work {
             self.do_in_fault(work);
         }
+        if let Some(timer) = meaning.timer {
+            self.say(Arc::from(timer));
+        }
         if meaning.serves_the_recording {
             self.say(Arc::from("perf itself: it serves the recording"));
         }
@@ -385,6 +391,7 @@ impl Meaning {
             entry: entry.or_else(|| kernel_thread(function)),
             landmark: landmark(function),
             fault_work: work_of(function),
+            timer: timer_of(function),
             calls_for_others: calls_for_others(function),
             is_thunk: is_thunk(function),
             serves_the_recording: serves_the_recording(function),

@@ -38,6 +38,7 @@ const KERNEL: &[&str] = &[
     "flush_tlb_func",
     "remote_function",
     "intel_pt_interrupt",
+    "tcp_delack_timer",
     "process_one_work",
     "worker_thread",
     "blk_mq_run_work_fn",

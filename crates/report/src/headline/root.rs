@@ -77,8 +77,14 @@ pub(super) fn interrupt(name: &str, during: &[SegmentReport]) -> String {
         Some(("ipi", _)) => "another CPU".to_owned(),
         _ => name.to_owned(),
     };
-    let by_timer = during.iter().any(|segment| segment.cause.strip_prefix("kernel.").is_some_and(is_timer));
-    if by_timer { format!("{spoken} after a timer had expired") } else { spoken }
+    let serves_timers =
+        |segment: &&SegmentReport| segment.cause.strip_prefix("kernel.").is_some_and(is_timer);
+    let timers = || during.iter().filter(serves_timers);
+    if timers().next().is_none() {
+        return spoken;
+    }
+    let named = timers().map(|segment| &*segment.story.object).find(|name| !name.is_empty());
+    format!("{spoken} after {} had expired", named.unwrap_or("a timer"))
 }
 
 fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {

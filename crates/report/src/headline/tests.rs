@@ -191,11 +191,12 @@ fn who_kept_the_holder_off_its_cpu_is_named() {
 #[test]
 fn an_interrupt_s_chain_begins_with_its_timer() {
     let timer = vec![detailed("kernel.timer", Some(0), 900, "")];
-    let woken = wait("data from a TCP socket", "kernel.softirq.net_rx", Role::Waker, timer);
-    assert_eq!(
-        words(woken),
-        "waited 136.0 us for data from a TCP socket in worker() lock.c:107, woken by softirq net_rx after a timer had expired"
-    );
+    let woken = |timer| words(wait("data from a TCP socket", "kernel.softirq.net_rx", Role::Waker, timer));
+    let expected = "waited 136.0 us for data from a TCP socket in worker() lock.c:107, woken by softirq net_rx after a timer had expired";
+    assert_eq!(woken(timer.clone()), expected);
+    let mut named = timer;
+    "TCP's delayed-ACK timer".clone_into(&mut named[0].story.object);
+    assert_eq!(woken(named), expected.replace("a timer", "TCP's delayed-ACK timer"));
 }
 
 #[test]

@@ -107,6 +107,7 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
         claim.say(&format!("the futex lies in {variable}"));
     }
     claim.story = story::of_wait(&wait, &absence, (held, variable), context);
+    story::tell_apart(&mut claim.story, stay.thread, woken_at, context);
     let mut claims = Vec::new();
     if let Some(wakeup) = &absence.wakeup {
         claim.say(&ended_by(wakeup, held, call.as_ref(), &absence, context));
@@ -127,6 +128,7 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
             (false, false) => "no record of its wake-up, and not on a CPU before the interval ended",
         });
     }
+    claim.callers = absence.left.as_ref().map(story::own_functions).unwrap_or_default();
     (claim.during, claim.below) = (absence.during, absence.below);
     claims.push(claim);
     claims

@@ -1,12 +1,12 @@
 //! A wait in parts, for the headline: what for, where, ended by whom.
 
-use model::{Cpu, OffCpu, Role, Story, ThreadId, TscRange};
+use model::{Cpu, OffCpu, Role, Story, ThreadId, Tsc, TscRange};
 
 use crate::claims::off_cpu::absence::Absence;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, awaits_gil};
 use crate::claims::off_cpu::wait::Wait;
-use crate::tables::libraries::{called, is_library, own_code, spoken};
+use crate::tables::libraries::{called, is_library, is_unnamed, own_code, spoken};
 use crate::tables::wait_functions::protocol;
 use crate::walk::call_path::{CallPath, Site};
 
@@ -63,6 +63,14 @@ pub(super) fn ran_instead(
 ) {
     story.by = cpu.and_then(|cpu| context.longest(cpu, range, own)).unwrap_or_default();
     story.role = Role::Runner;
+    tell_apart(story, own, range.start, context);
+}
+
+/// A thread that is called like `own` is another one: servers have several processes or workers of one name.
+pub(super) fn tell_apart(story: &mut Story, own: Option<ThreadId>, at: Tsc, context: &Context<'_>) {
+    if own.is_some_and(|own| context.scene.comms.comm(own, at) == story.by) {
+        story.by = format!("another {}", story.by);
+    }
 }
 
 fn object_of(wait: &Wait, left: Option<&CallPath>, variable: Option<&str>) -> String {
@@ -149,6 +157,12 @@ pub(super) fn place_of(path: &CallPath) -> (String, String) {
     let line = sites().nth(own.at).and_then(|site| site.line.as_ref());
     let place = line.map_or_else(|| own.function.clone(), |line| format!("{} {line}", own.function));
     (place, own.through)
+}
+
+/// The program's own functions on `path`, innermost first, without those that have no name.
+pub(super) fn own_functions(path: &CallPath) -> Vec<String> {
+    let own = path.user.iter().rev().filter(|site| !site.library).map(|site| spoken(&site.function));
+    own.filter(|name| !is_library(name) && !is_unnamed(name)).collect()
 }
 
 #[cfg(test)]

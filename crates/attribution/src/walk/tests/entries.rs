@@ -106,6 +106,17 @@ fn what_recording_itself_takes_is_said() {
     assert_eq!(activity.frames[0].particulars, ["perf itself: it serves the recording".into()]);
 }
 
+#[test]
+fn the_timer_that_calls_a_function_is_said() {
+    let table = table();
+    let mut script = interrupted(&table, "asm_exc_nmi", BlockEnd::Call);
+    script
+        .block(30, "tcp_delack_timer", 0, BlockEnd::Return)
+        .block(70, "asm_exc_nmi", Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(walk(&table, &script, 100).frames[0].particulars, ["TCP's delayed-ACK timer".into()]);
+}
+
 /// `rep stos` over two fresh pages: it faults, is resumed, and faults again before it retires. Between the faults it
 /// ran.
 #[test]

@@ -1,0 +1,38 @@
+//! What a timer of the kernel is for, by the function that it calls.
+//!
+//! `net/ipv4/tcp_timer.c`, `net/ipv4/tcp_output.c`, `net/sched/sch_api.c`, `fs/timerfd.c`, `kernel/time/posix-timers.c` and
+//! `itimer.c` of Linux 5.4 to 6.x. Timers that only end a sleep have no row.
+
+const TIMERS: [(&str, &str); 8] = [
+    ("tcp_delack_timer", "TCP's delayed-ACK timer"),
+    ("tcp_write_timer", "TCP's retransmission timer"),
+    ("tcp_keepalive_timer", "TCP's keepalive timer"),
+    ("tcp_pace_kick", "TCP's pacing timer"),
+    ("qdisc_watchdog", "the queueing discipline's timer"),
+    ("timerfd_tmrproc", "a timerfd"),
+    ("posix_timer_fn", "a POSIX timer"),
+    ("it_real_fn", "an interval timer"),
+];
+
+/// The timer that calls `function`, in words.
+pub(crate) fn timer_of(function: &str) -> Option<&'static str> {
+    let name = function.split('.').next().unwrap_or(function);
+    TIMERS.iter().find(|(known, _)| *known == name).map(|&(_, words)| words)
+}
+
+/// Whether `words` are those of a timer.
+pub(crate) fn is_timer(words: &str) -> bool {
+    TIMERS.iter().any(|(_, known)| *known == words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_are_known_by_their_functions() {
+        assert_eq!(timer_of("tcp_delack_timer"), Some("TCP's delayed-ACK timer"));
+        assert_eq!(timer_of("it_real_fn.cold"), Some("an interval timer"));
+        assert_eq!(timer_of("hrtimer_wakeup"), None);
+    }
+}
