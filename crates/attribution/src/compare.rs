@@ -29,7 +29,7 @@ use crate::inputs::functions::Functions;
 use crate::samples::memory::{MemoryAccess, Remote, tell_remote};
 use crate::samples::requested_frequency::{RequestedFrequency, requested_within};
 use crate::walk::user_code::{ByAddress, NodeKey};
-use budget::{Budget, Extra, budgets, extras};
+use budget::{Budget, Extra, budgets, extras, mark_longer_strings};
 use front_end::FrontEnd;
 use profile::{Baselines, Profile, SMALLEST, Typical, Use, profile, whole, with_jitter};
 use story::Story;
@@ -109,7 +109,8 @@ impl<'a> Comparison<'a> {
         let all = whole(&own).ticks + spins.total() + spins.slow();
         let is_usual = all <= with_jitter(&baselines.whole);
         spins.keep_slow(if is_usual { 0 } else { all - baselines.whole.mean.ticks });
-        let extras = extras(&outlier.code, &baselines);
+        let mut extras = extras(&outlier.code, &baselines);
+        mark_longer_strings(&mut extras, outlier, &own, &baselines);
         let twins = twins(outlier, &own, &baselines);
         let front_end = FrontEnd::of(outlier, &Use { ticks: all, ..whole(&own) }, &baselines);
         let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, spins.total()));

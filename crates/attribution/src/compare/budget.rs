@@ -5,6 +5,8 @@ use model::{Cause, Slower};
 use super::front_end::FrontEnd;
 use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, whole, with_jitter};
 use super::share::share;
+use crate::examine::examined::Examined;
+use crate::samples::front_end::samples::run_at;
 use crate::walk::user_code::{ByAddress, NodeKey, UserCode};
 
 /// How the ticks of one node are split, in the order in which they are assigned; the rest is slower for an unknown
@@ -46,6 +48,9 @@ pub(super) struct Extra {
     pub(super) block: u64,
     pub(super) executions: u64,
     pub(super) typical_executions: u64,
+    /// Whether it was called more often than any baseline does, and its time passed in single string instructions: how much these
+    /// did, their number does not show.
+    pub(super) longer_strings: bool,
 }
 
 /// The extra instructions by node, block by block: of code that the baselines also run, only the excess over the
@@ -73,6 +78,28 @@ pub(super) fn extras(code: &UserCode, baselines: &Baselines) -> ByAddress<NodeKe
     extras
 }
 
+/// Marks the nodes of `outlier` that were called more often and had half of what they took beyond typical in string instructions.
+pub(super) fn mark_longer_strings(
+    extras: &mut ByAddress<NodeKey, Extra>,
+    outlier: &Examined,
+    own: &Profile,
+    baselines: &Baselines,
+) {
+    let mut ticks: ByAddress<NodeKey, u64> = ByAddress::default();
+    for string in outlier.strings.iter().filter(|string| !string.kernel) {
+        if let Some(run) = run_at(&outlier.runs, string.range.start) {
+            *ticks.entry(run.node).or_default() += string.range.ticks().0;
+        }
+    }
+    for (node, ticks) in ticks {
+        let (Some(used), Some(typical)) = (own.get(&node), baselines.nodes.get(&node)) else { continue };
+        let excess = used.ticks.saturating_sub(typical.mean.ticks);
+        if used.calls > typical.most_calls && typical.most_calls > 0 && ticks >= excess / 2 {
+            extras.entry(node).or_default().longer_strings = true;
+        }
+    }
+}
+
 /// The split of every node. `twin` gives for a node that no baseline has the node that its time is compared with. The
 /// whole has `spun` ticks more, those of spin-wait loops.
 pub(super) fn budgets(
@@ -86,8 +113,12 @@ pub(super) fn budgets(
     let mut budgets: ByAddress<NodeKey, Budget> = own
         .iter()
         .map(|(node, used)| {
-            let extra = extras.get(node).map_or(0, |extra| extra.instructions);
-            (*node, budget(used, typical(node).as_ref(), extra))
+            let extra = extras.get(node).copied().unwrap_or_default();
+            let mut budget = budget(used, typical(node).as_ref(), extra.instructions);
+            if extra.longer_strings {
+                budget.extra += std::mem::take(&mut budget.slower_other);
+            }
+            (*node, budget)
         })
         .collect();
     let all = Use { ticks: whole(own).ticks + spun, ..whole(own) };

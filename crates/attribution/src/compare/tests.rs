@@ -6,6 +6,7 @@ use pt::{BlockEnd, EventKind, FlowItem};
 
 use super::*;
 use crate::testing::script::{Script, Table, WORKER, World, conversion, run, told};
+use crate::walk::string_instructions::StringTime;
 
 const KERNEL: &[&str] = &["entry_SYSCALL_64"];
 const USER: &[&str] = &["work", "rehash", "copy", "insert"];
@@ -169,6 +170,56 @@ fn more_calls_of_the_same_are_counted() {
     assert!(told.contains(&"rehash() called 9 times; typical 3".to_owned()), "{told:?}");
     assert!(told.contains(&"copy() called 9 times; typical 3".to_owned()), "{told:?}");
     assert!(told.contains(&"work() ran 9 times; typical up to 3".to_owned()), "{told:?}");
+}
+
+/// One call more than typical, of few instructions, whose time passes in a single `rep stosb`: it is work, not the same code slower.
+#[test]
+fn a_longer_string_instruction_of_another_call_is_extra_work() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    let mut cleared = |start: u64, again: bool| {
+        script.block(start, "work", 0x20, BlockEnd::Call);
+        for turn in 0..10 {
+            script.block(start + 10 + turn * 10, "copy", turn * 8, BlockEnd::ConditionalBranch);
+        }
+        script.block(start + 110, "copy", 0x80, BlockEnd::Return);
+        script.block(start + 120, "work", 0x20 + Script::BEHIND, BlockEnd::Call);
+        if again {
+            script.block(start + 130, "copy", 0, BlockEnd::Return);
+            script.block(start + 1_030, "work", 0x40 + Script::BEHIND, BlockEnd::Jump);
+        }
+    };
+    cleared(0, false);
+    cleared(100_000, true);
+    let world = world(&table, script.items.clone(), 500_000);
+    let (baseline, mut outlier) = (world.examine(0..130), world.examine(100_000..101_040));
+    let causes = |outlier: &Examined| {
+        let attribution = attribute(outlier, &[&baseline], &table).expect("a partition");
+        let mut sums: Vec<(String, u64)> = Vec::new();
+        for (cause, ticks, _) in unexpected(&attribution) {
+            match sums.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, sum)) => *sum += ticks,
+                None => sums.push((cause, ticks)),
+            }
+        }
+        sums.sort();
+        sums
+    };
+    let ordinary = causes(&outlier);
+    assert!(
+        ordinary.iter().any(|(cause, ticks)| cause == "user.slower.other" && *ticks > 700),
+        "{ordinary:?}"
+    );
+    outlier.strings.push(StringTime {
+        range: TscRange::new(model::Tsc(100_140), model::Tsc(101_020)),
+        name: "rep stosb",
+        function: Some("copy".into()),
+        kernel: false,
+        interrupted: false,
+    });
+    let strings = causes(&outlier);
+    assert!(strings.iter().all(|(cause, _)| cause == "user.extra-work"), "{strings:?}");
+    assert!(strings.iter().any(|(_, ticks)| *ticks >= 890), "{strings:?}");
 }
 
 /// A function whose first instruction is a loop's: one call, however often the loop runs.

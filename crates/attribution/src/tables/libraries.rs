@@ -4,6 +4,8 @@
 //! their `__` forms, which C reserves for the implementation), the reserved namespaces of C++ (`std`, `__gnu_cxx`), Rust's `core`, `alloc`
 //! and `std`, Go's `runtime`, `sync`, `syscall` and `internal`.
 
+use syscalls::x86_64::Sysno;
+
 /// Namespaces and reserved prefixes.
 const PREFIXES: [&str; 24] = [
     "__",
@@ -146,7 +148,9 @@ pub fn is_system_library(path: &str) -> bool {
 /// Whether the function with this [`spoken`] name belongs to a library or runtime.
 pub(crate) fn is_library(name: &str) -> bool {
     let whole = name.split(['@', '.']).next().unwrap_or(name);
-    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.binary_search(&whole).is_ok()
+    // A program that holds its C library itself has the wrappers of system calls among its own functions.
+    let is_call = || name.split('@').next().unwrap_or(name).parse::<Sysno>().is_ok();
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.binary_search(&whole).is_ok() || is_call()
 }
 
 /// Whose code a path of calls is.
@@ -262,6 +266,8 @@ mod tests {
             "runtime.futex",
             "core::fmt::write",
             "memcpy@plt",
+            "mlock",
+            "timerfd_settime@plt",
             "<std::sys::sync::condvar::futex::Condvar>::wait",
             "<alloc::string::String as core::fmt::Write>::write_str",
             "<[u64]>::sort",
@@ -270,9 +276,16 @@ mod tests {
         ] {
             assert!(is_library(&spoken(library)), "{library}");
         }
-        for own in
-            ["read_price", "worker", "main", "exchange::route_order(int)", "main.handle", "reader", "syncer"]
-        {
+        for own in [
+            "read_price",
+            "worker",
+            "main",
+            "exchange::route_order(int)",
+            "main.handle",
+            "access.Check",
+            "reader",
+            "syncer",
+        ] {
             assert!(!is_library(&spoken(own)), "{own}");
         }
     }
