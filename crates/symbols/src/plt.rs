@@ -7,14 +7,16 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use object::{
-    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget, elf,
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget, SymbolFlags,
+    elf,
 };
 
 /// A stub: where it stands (SVMA), and its name.
 pub(crate) type Stub = (Range<u64>, String);
 
-/// Sections that hold stubs, with the distance from one to the next.
+/// Sections that hold stubs, with the distance from one to the next; in a static program they are half as far apart.
 const STUB_SECTIONS: [(&str, usize); 3] = [(".plt", 16), (".plt.sec", 16), (".plt.got", 8)];
+const IN_STATIC: usize = 8;
 
 /// The stubs of `parsed`, in no order.
 pub(crate) fn stubs(parsed: &object::File<'_>) -> Vec<Stub> {
@@ -26,6 +28,8 @@ pub(crate) fn stubs(parsed: &object::File<'_>) -> Vec<Stub> {
     for (name, stride) in STUB_SECTIONS {
         let Some(section) = parsed.section_by_name(name) else { continue };
         let Ok(code) = section.data() else { continue };
+        let is_dense = code.get(IN_STATIC..).is_some_and(|next| jump_target(next, 0).is_some());
+        let stride = if is_dense { IN_STATIC } else { stride };
         for (index, stub) in code.chunks(stride).enumerate() {
             let at = section.address().wrapping_add((index * stride) as u64);
             let slot = jump_target(stub, at).and_then(|target| slots.get(&target));
@@ -38,25 +42,48 @@ pub(crate) fn stubs(parsed: &object::File<'_>) -> Vec<Stub> {
 }
 
 /// Functions by the address of the GOT slot that leads to them. A slot that is filled by asking a resolver (an indirect
-/// function) gets objdump's name for it.
+/// function) has the name of that function, or objdump's where the symbol table has none.
 fn slot_names(parsed: &object::File<'_>) -> HashMap<u64, String> {
-    let (Some(relocations), Some(symbols)) = (parsed.dynamic_relocations(), parsed.dynamic_symbol_table())
-    else {
-        return HashMap::new();
-    };
+    let symbols = parsed.dynamic_symbol_table();
+    let indirect = indirect_functions(parsed);
     let name_of = |relocation: &object::Relocation| match (relocation.target(), relocation.flags()) {
         (RelocationTarget::Symbol(index), _) => {
-            symbols.symbol_by_index(index).ok()?.name().ok().map(str::to_owned)
+            symbols.as_ref()?.symbol_by_index(index).ok()?.name().ok().map(str::to_owned)
         }
         (_, RelocationFlags::Elf { r_type }) if r_type == elf::R_X86_64_IRELATIVE => {
-            Some(format!("*ABS*+{:#x}", relocation.addend()))
+            let resolver = relocation.addend().cast_unsigned();
+            let name = indirect.get(&resolver).map(|&name| name.to_owned());
+            Some(name.unwrap_or_else(|| format!("*ABS*+{resolver:#x}")))
         }
         _ => None,
     };
+    // A static program has no table for a loader: its own start-up code goes through these.
+    let of_sections = || parsed.sections().flat_map(|section| section.relocations().collect::<Vec<_>>());
+    let relocations: Vec<(u64, object::Relocation)> = match parsed.dynamic_relocations() {
+        Some(relocations) if symbols.is_some() => relocations.collect(),
+        _ => of_sections().collect(),
+    };
     relocations
-        .filter_map(|(slot, relocation)| Some((slot, name_of(&relocation)?)))
+        .iter()
+        .filter_map(|(slot, relocation)| Some((*slot, name_of(relocation)?)))
         .filter(|(_, name)| !name.is_empty())
         .collect()
+}
+
+/// The names of the symbol table for functions that a resolver chooses, by the resolver's address; the shortest of several.
+fn indirect_functions<'a>(parsed: &'a object::File<'_>) -> HashMap<u64, &'a str> {
+    let mut found: HashMap<u64, &str> = HashMap::new();
+    for symbol in parsed.symbols() {
+        let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { continue };
+        let Ok(name) = symbol.name() else { continue };
+        if st_info.st_type() == elf::STT_GNU_IFUNC {
+            let known = found.entry(symbol.address()).or_insert(name);
+            if (name.len(), name) < (known.len(), *known) {
+                *known = name;
+            }
+        }
+    }
+    found
 }
 
 /// Where `[endbr64] [bnd] jmp *offset(%rip)` at `at` reads its target from.

@@ -2,6 +2,7 @@
 //!
 //! A tool that is not installed fails its test.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -262,6 +263,37 @@ fn stubs_have_objdumps_names() {
         }
         assert!(compared >= 2, "{path}: {compared}");
     }
+}
+
+/// In a static program stubs lead to the variants of functions that the processor has. objdump says through which slot each jumps,
+/// readelf which function fills the slot, nm what that is called.
+#[test]
+fn stubs_of_a_static_program_have_their_functions_names() {
+    let program = Program::compiled(&["-static", "-fno-pie", "-no-pie"]);
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let fills = run("readelf", &["-rW", &program.text()]);
+    let fills = fills.lines().filter(|line| line.contains("R_X86_64_IRELATIV")).filter_map(|line| {
+        let mut fields = line.split_whitespace();
+        Some((number(fields.next()?)?, number(fields.next_back()?)?))
+    });
+    let fills: HashMap<u64, u64> = fills.collect();
+    let choosers = symbols(&program.text(), &[], "i");
+    let jumps = run("objdump", &["-d", "-j.plt", &program.text()]);
+    let jumps = jumps.lines().filter_map(|line| {
+        let (at, jump) = line.split_once(':')?;
+        let (slot, _) = jump.split_once("# ")?.1.split_once(' ')?;
+        Some((number(at.trim())?, number(slot)?))
+    });
+    let images = program.images(None);
+    let mut compared = 0;
+    for (at, slot) in jumps {
+        let of_slot = choosers.iter().filter(|(range, _)| Some(&range.start) == fills.get(&slot));
+        let expected: Vec<String> = of_slot.map(|(_, name)| format!("{name}@plt")).collect();
+        let found = images.resolve(PID, at + BIAS, AT).symbol.expect("a name");
+        assert!(expected.contains(&found.to_string()), "{at:#x}: {found}, not of {expected:?}");
+        compared += 1;
+    }
+    assert!(compared >= 10, "{compared}");
 }
 
 /// The program stripped; its symbols and lines in `debug`, beside it or by build ID under a symfs.
