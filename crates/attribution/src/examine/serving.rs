@@ -102,7 +102,7 @@ impl Serving {
                 Cause::OffCpu(_) if self.reads_at(middle) => Part::Between,
                 Cause::OffCpu(OffCpu::Poll) if taken.is_none_or(|taken| taken > middle) => Part::Between,
                 Cause::OffCpu(_) => Part::Waits,
-                Cause::TraceLoss | Cause::Unexplained => continue,
+                Cause::Unexplained => continue,
                 _ if turn.is_none() => Part::Between,
                 _ if turn == Some(self.own) => Part::OwnWork,
                 _ => Part::OthersFirst,

@@ -122,6 +122,7 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         cause if interrupts(cause) => format!("was interrupted ({cause})"),
         "queue.behind" => format!("was busy with {}", story.object),
         cause if cause.starts_with("offcpu.") => waited(segment, unit, depth),
+        "trace.loss" => "ran code that could not be decoded".to_owned(),
         cause if cause.starts_with("trace.") || cause == "unexplained" => return None,
         cause => format!("spent it in {cause}"),
     })

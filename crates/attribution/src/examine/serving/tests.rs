@@ -101,6 +101,20 @@ fn what_a_request_is_passed_on_to_belongs_to_it() {
     assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
 }
 
+/// Code without a file, such as a JIT compiler's: for whom it ran is known by the calls around it.
+#[test]
+fn code_that_cannot_be_decoded_is_somebody_s_work() {
+    let calls = [
+        (102, 104, READ, 9, 30),
+        (150, 155, WRITE, 9, 400),
+        (160, 162, READ, 7, 38),
+        (190, 199, WRITE, 7, 8),
+    ];
+    let during = [(104, 150, Cause::TraceLoss), (162, 190, Cause::TraceLoss), (199, 200, Cause::Unexplained)];
+    let others = (Some(Part::OthersFirst), "fd 9: 30 bytes in, 400 bytes out".to_owned());
+    assert_eq!(parts(&calls, &during), [others, part(OwnWork), (None, String::new())]);
+}
+
 /// Connections to another server are kept open, and used for one client's request and then for another's.
 #[test]
 fn a_connection_to_a_server_is_used_for_one_request_after_another() {
