@@ -7,6 +7,8 @@
 pub(crate) mod perf_script;
 mod resolve;
 
+use std::collections::BTreeMap;
+
 use model::{Calls, Certainty, EvidenceKind, Number, Story, TscRange};
 
 use crate::calls::CallTree;
@@ -38,6 +40,8 @@ pub struct OutlierReport {
     pub start_thread: Option<ThreadName>,
     /// The thread of the end mark.
     pub stop_thread: Option<ThreadName>,
+    /// The names of its threads and of those below its waits, by tid, where they are recorded.
+    pub threads: BTreeMap<i32, String>,
     /// The ids of the typical intervals it is compared with.
     pub baselines: Vec<u64>,
     /// The rule by which these were chosen, or why there are none; empty where it is unknown.

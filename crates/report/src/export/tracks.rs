@@ -43,8 +43,9 @@ pub(super) fn by_thread(outlier: &OutlierReport) -> BTreeMap<(usize, Option<i32>
 pub(super) fn thread_name(outlier: &OutlierReport, tid: Option<i32>) -> String {
     let Some(tid) = tid else { return "unknown thread".to_owned() };
     let own = [&outlier.start_thread, &outlier.stop_thread].into_iter().flatten();
-    match own.into_iter().find(|thread| thread.tid == tid && !thread.comm.is_empty()) {
-        Some(thread) => format!("{} {tid}", thread.comm),
+    let own = own.filter(|thread| thread.tid == tid && !thread.comm.is_empty()).map(|thread| &thread.comm);
+    match own.chain(outlier.threads.get(&tid)).next() {
+        Some(comm) => format!("{comm} {tid}"),
         None => format!("tid {tid}"),
     }
 }
