@@ -212,6 +212,18 @@ impl OutlierReport {
         OutlierReport { causes, segments, ..self }
     }
 
+    /// `engine 412`, `tid 130`, `unknown thread`; not escaped.
+    pub fn thread_words(&self, tid: Option<i32>) -> String {
+        let Some(tid) = tid else { return "unknown thread".to_owned() };
+        let own = [&self.start_thread, &self.stop_thread].into_iter().flatten();
+        let own =
+            own.filter(|thread| thread.tid == tid && !thread.comm.is_empty()).map(|thread| &thread.comm);
+        match own.chain(self.threads.get(&tid)).next() {
+            Some(comm) => format!("{comm} {tid}"),
+            None => format!("tid {tid}"),
+        }
+    }
+
     /// [`OutlierReport::numa`] in words; empty where there is nothing to say.
     pub(crate) fn nodes(&self) -> String {
         self.numa.as_ref().map_or_else(String::new, |used| used.words().join("; "))

@@ -129,6 +129,11 @@ pub(crate) fn parts(wait: &SegmentReport, unit: TimeUnit) -> String {
     part_sums(wait).iter().filter_map(tell).collect::<Vec<_>>().join(", ")
 }
 
+/// `others first`: a part's name as people read it; in JSON names are a contract.
+pub(crate) fn part_name(part: Part) -> String {
+    part.name().replace('-', " ")
+}
+
 /// What a part is, in words.
 pub fn part_words(part: Option<Part>) -> &'static str {
     match part {
@@ -141,8 +146,8 @@ pub fn part_words(part: Option<Part>) -> &'static str {
     }
 }
 
-/// `rival (fd 11: 19 bytes in)`, whom the thread served first.
-pub(crate) fn client(story: &Story) -> String {
+/// `rival (fd 11: 19 bytes in)`, whom the thread served first; not escaped.
+pub fn client(story: &Story) -> String {
     match (&*story.by, &*story.object) {
         ("", "") => "others".to_owned(),
         ("", object) => units::noted("another client", object),

@@ -188,7 +188,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Events and files are nobody's requests.
+    /// Events and files are no requests.
     fn new(transfers: &[Transfer]) -> Turns {
         let out = transfers.iter().filter(|one| one.direction == Transferring::Out);
         let written: HashSet<Endpoint> = out.map(|one| one.endpoint).collect();

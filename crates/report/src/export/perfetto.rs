@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use model::Number;
 
 use super::protobuf::Message;
-use super::tracks::{all_segments, by_thread, handovers, name, thread_name};
+use super::tracks::{all_segments, by_thread, handovers, name};
 use crate::calls::CallTree;
 use crate::escape::for_terminal;
 use crate::headline::sentence;
@@ -90,8 +90,13 @@ impl Trace {
         }
         let flows = self.flows(outlier);
         for ((level, tid), segments) in by_thread(outlier) {
-            let during = if level > 0 { "during a wait: " } else { "" };
-            let thread = track(self, &format!("{during}{}", thread_name(outlier, tid)));
+            let thread = match (level, tid) {
+                (0, tid) => outlier.thread_words(tid),
+                // Time below a wait that is no thread's is that of the interrupt that ended it.
+                (_, None) => "during a wait: interrupt".to_owned(),
+                (_, tid) => format!("during a wait: {}", outlier.thread_words(tid)),
+            };
+            let thread = track(self, &thread);
             self.segments(thread, start, &segments, &flows);
         }
         if !outlier.calls.stretches.is_empty() {

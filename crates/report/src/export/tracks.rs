@@ -60,14 +60,3 @@ pub(super) fn handovers(outlier: &OutlierReport) -> Vec<(&SegmentReport, &Segmen
     add(&outlier.segments, 0, &mut all);
     all
 }
-
-/// `engine 412`, `tid 130`, `unknown thread`; not escaped.
-pub(super) fn thread_name(outlier: &OutlierReport, tid: Option<i32>) -> String {
-    let Some(tid) = tid else { return "unknown thread".to_owned() };
-    let own = [&outlier.start_thread, &outlier.stop_thread].into_iter().flatten();
-    let own = own.filter(|thread| thread.tid == tid && !thread.comm.is_empty()).map(|thread| &thread.comm);
-    match own.chain(outlier.threads.get(&tid)).next() {
-        Some(comm) => format!("{comm} {tid}"),
-        None => format!("tid {tid}"),
-    }
-}

@@ -17,7 +17,7 @@ use crate::calls::CallTree;
 use crate::escape::{for_script_block, for_terminal};
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::report::Report;
-use crate::serving::{client, part_words};
+use crate::serving::{client, part_name, part_words};
 use crate::timebase::TimeUnit;
 
 /// Bars of the whole page, and of one outlier at most.
@@ -183,11 +183,6 @@ impl BelowTwin {
         };
         BelowTwin(wait, part, u8::from(bar.takes), texts.index(&whom))
     }
-}
-
-/// `others-first` as people read it: names in JSON are a contract.
-pub(super) fn part_name(part: Part) -> String {
-    part.name().replace('-', " ")
 }
 
 /// The bars of one outlier in the making.

@@ -1,12 +1,11 @@
-//! The waits for an answer in parts, beside typical ones: what the thread that answered did meanwhile.
+//! The waits for an answer in parts, beside typical ones: what the thread that answered did during them.
 
 use std::cmp::Reverse;
 
-use super::payload::part_name;
 use crate::causes::signed_difference;
 use crate::escape::for_html;
 use crate::outlier::{OutlierReport, SegmentReport};
-use crate::serving::{PartSum, part_sums, part_words};
+use crate::serving::{PartSum, part_name, part_sums, part_words};
 use crate::units;
 
 /// Waits with a table of their own.
