@@ -109,8 +109,8 @@ impl Serving {
                 _ => Part::OthersFirst,
             };
             segment.story.part = Some(part);
-            let takes = |read: &mut TscRange| part == Part::OwnWork && read.start < segment.range.stop;
-            segment.story.takes = to_take.take_if(takes).is_some();
+            let is_read_here = |read: &mut TscRange| part == Part::OwnWork && read.start < segment.range.stop;
+            segment.story.takes = to_take.take_if(is_read_here).is_some();
             if let (Part::OthersFirst, Some(other)) = (part, turn) {
                 let object = moved.entry(other).or_insert_with(|| self.moved(other, range));
                 segment.story.object.clone_from(object);

@@ -21,15 +21,13 @@ pub(super) fn waits(outlier: &OutlierReport, number: usize) -> String {
     let rest = order.len().saturating_sub(MOST_WAITS);
     order.truncate(MOST_WAITS);
     order.sort_unstable();
-    let mut tables: String = order
-        .iter()
-        .map(|&at| table(outlier, &outlier.segments[at], &format!("serving-{number}-{at}")))
-        .collect();
-    if rest > 0 {
+    let tables =
+        order.iter().map(|&at| table(outlier, &outlier.segments[at], &format!("serving-{number}-{at}")));
+    let note = |rest: usize| {
         let rest = units::counted(rest as u64, "shorter wait");
-        tables.push_str(&format!("<p class=\"note\">{rest} for an answer: see the timeline</p>\n"));
-    }
-    tables
+        format!("<p class=\"note\">{rest} for an answer: see the timeline</p>\n")
+    };
+    tables.chain((rest > 0).then(|| note(rest))).collect()
 }
 
 fn table(outlier: &OutlierReport, wait: &SegmentReport, id: &str) -> String {
