@@ -50,6 +50,12 @@ impl StretchPage {
         StretchPage::new(self.index, self.path.iter().copied().chain([at]).collect(), outlier)
     }
 
+    /// What one may look for in each line.
+    pub(crate) fn texts(&self, outlier: &OutlierReport) -> Vec<String> {
+        let text = |piece: &SegmentReport| format!("{} {}", piece.cause, subject(piece));
+        self.pieces(outlier).iter().map(text).collect()
+    }
+
     /// The thread that ended the wait, as `store 310`; not escaped.
     pub(crate) fn who(&self, outlier: &OutlierReport) -> String {
         match self.pieces(outlier).iter().rev().find_map(|piece| piece.tid) {

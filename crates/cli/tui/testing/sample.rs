@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use clap::Parser;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use model::{CallLayer, Certainty, Cpu, Part, Pid, ThreadId, Tid, Tsc};
+use model::{CallLayer, Certainty, Cpu, Pid, ThreadId, Tid, Tsc};
 use pt::{Block, BlockEnd, TimeBounds};
 use report::{
     Bin, CallReport, CallTree, CauseTotal, Check, CheckState, EvidenceReport, HotBlock, HotInstruction,
-    HotRange, OutlierReport, Percentiles, Report, SegmentReport, ServingRow, Spent, StretchReport,
-    ThreadName,
+    HotRange, OutlierReport, Percentiles, Report, SegmentReport, Spent, StretchReport, ThreadName,
 };
 
+use super::served::served;
 use crate::args::{Cli, Command};
 use crate::tui::app::state::State;
 use crate::tui::app::worker::Answer;
@@ -151,7 +151,7 @@ pub(in crate::tui) fn segment(offset_ns: u64, duration_ns: u64, cause: &str, det
     }
 }
 
-fn cause(cause: &str, duration_ns: u64, typical_ns: u64, detail: &str) -> CauseTotal {
+pub(super) fn cause(cause: &str, duration_ns: u64, typical_ns: u64, detail: &str) -> CauseTotal {
     let excess_ns = duration_ns.cast_signed() - typical_ns.cast_signed();
     let (count, certainty) = (u64::from(duration_ns > 0), Certainty::Measured);
     CauseTotal {
@@ -223,78 +223,13 @@ pub(in crate::tui) fn explained() -> Explained {
     Explained { outlier, baselines: vec![baseline], remarks: Vec::new(), lanes }
 }
 
-/// 88 us, of which 75 wait for `store`, which worked for a client of a hostile name first, and then waited for `disk`.
-pub(in crate::tui) fn served() -> Explained {
-    let of = |tid, part, mut segment: SegmentReport| {
-        (segment.tid, segment.story.part) = (Some(tid), Some(part));
-        segment
-    };
-    let mut first = of(310, Part::OthersFirst, segment(5_000, 10_000, "user.expected", "list < main"));
-    "list() list.c:9".clone_into(&mut first.story.place);
-    HOSTILE.clone_into(&mut first.story.by);
-    "fd 9: 30 bytes in".clone_into(&mut first.story.object);
-    let mut asks = of(310, Part::Waits, segment(17_000, 40_000, "offcpu.socket", "in recvfrom() on fd 4"));
-    "data from a socket".clone_into(&mut asks.story.object);
-    "disk".clone_into(&mut asks.story.by);
-    asks.during = vec![
-        of(311, Part::NotRun, segment(17_000, 4_000, "offcpu.runnable", "woken by store (tid 310)")),
-        of(311, Part::OwnWork, segment(21_000, 2_000, "kernel.syscall.read", "")),
-        of(311, Part::OwnWork, segment(23_000, 34_000, "user.expected", "seek < main")),
-    ];
-    let mut wait = segment(5_000, 75_000, "offcpu.socket", "in recvfrom() on fd 5, woken by store (tid 310)");
-    "store".clone_into(&mut wait.story.by);
-    wait.story.role = model::Role::Waker;
-    wait.during = vec![
-        first,
-        of(310, Part::OwnWork, segment(15_000, 2_000, "kernel.syscall.read", "")),
-        asks,
-        of(310, Part::OwnWork, segment(57_000, 18_000, "user.expected", "get < main")),
-        of(310, Part::OwnWork, segment(75_000, 5_000, "kernel.syscall.write", "")),
-    ];
-    let row = |part, kind: &str, duration_ns, typical_ns| ServingRow {
-        part: Some(part),
-        kind: kind.to_owned(),
-        unusual: String::new(),
-        duration_ns,
-        typical_ns,
-    };
-    wait.serving = vec![
-        row(Part::Waits, "offcpu.socket", 40_000, 0),
-        row(Part::OthersFirst, "user", 10_000, 0),
-        row(Part::OwnWork, "user", 18_000, 19_000),
-        row(Part::OwnWork, "kernel.syscall.write", 5_000, 6_000),
-        row(Part::OwnWork, "kernel.syscall.read", 2_000, 3_000),
-    ];
-    let segments = vec![
-        segment(0, 5_000, "kernel.syscall.recvfrom", ""),
-        wait,
-        segment(80_000, 8_000, "user.expected", "worker"),
-    ];
-    let names = [(124, "worker"), (310, "store"), (311, "disk")];
-    let outlier = OutlierReport {
-        id: SERVED as u64,
-        label: "order".to_owned(),
-        start_ns: Some(500_000_000),
-        duration_ns: 88_000,
-        threads: names.map(|(tid, name)| (tid, name.to_owned())).into(),
-        baselines: vec![10],
-        baseline_mean_ns: Some(40_000),
-        causes: vec![cause("offcpu.socket", 75_000, 28_000, ""), cause("user.expected", 8_000, 12_000, "")],
-        segments,
-        calls: calls(),
-        ..OutlierReport::default()
-    };
-    let lanes = lanes(&outlier, Vec::new(), &|tid| outlier.thread_words(Some(tid)));
-    Explained { outlier, lanes, ..Explained::default() }
-}
-
 /// CPU 1 was the other thread's and then idle, except before 10 us, where there are no records.
 fn cpus() -> Vec<(u32, Vec<Presence>)> {
     let presence = |offset, duration, name: &str| Presence { offset, duration, name: name.to_owned() };
     vec![(1, vec![presence(53_500, 800_000, HOSTILE), presence(853_500, 200_000, "idle")])]
 }
 
-fn calls() -> CallTree {
+pub(super) fn calls() -> CallTree {
     let node = |parent, name: &str, layer, self_ns, typical_self_ns| CallReport {
         parent,
         name: name.to_owned(),

@@ -7,7 +7,7 @@ use crate::tui::pages::flow_list::FlowLine;
 use crate::tui::pages::intervals;
 use crate::tui::pages::listing::CodeLine;
 use crate::tui::pages::page::{BlockPart, OutlierPart, Page};
-use crate::tui::pages::{stretch, text};
+use crate::tui::pages::text;
 
 impl State {
     /// Goes to the next line (or the one before) that holds what is sought, around the end; whatever its case.
@@ -64,10 +64,10 @@ impl State {
                     },
                 }
             }),
-            Page::Stretch(page) => self.view.explained(page.index).map_or_else(Vec::new, |explained| {
-                let pieces = page.pieces(&explained.outlier).iter();
-                pieces.map(|piece| format!("{} {}", piece.cause, stretch::subject(piece))).collect()
-            }),
+            Page::Stretch(page) => self
+                .view
+                .explained(page.index)
+                .map_or_else(Vec::new, |explained| page.texts(&explained.outlier)),
             Page::Block(page) => page.listing.as_ref().map_or_else(Vec::new, |listing| match page.part {
                 BlockPart::Code => {
                     let text = |line: &CodeLine| format!("{:x} {}", line.address, line.text);

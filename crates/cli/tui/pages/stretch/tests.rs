@@ -1,5 +1,6 @@
 use super::*;
-use crate::tui::testing::sample::{explained, segment, served};
+use crate::tui::testing::sample::{explained, segment};
+use crate::tui::testing::served::served;
 
 fn shown(wait: &SegmentReport, most: usize) -> Vec<String> {
     sums(wait, most).iter().map(|sum| sum_line(sum, TimeUnit::default())).collect()
