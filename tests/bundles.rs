@@ -56,6 +56,48 @@ fn folders_and_archives_explain_as_the_recording() {
     }
 }
 
+/// The parts of the slowest request's wait for the server, and the functions that only this request ran.
+fn serving(report: &Value) -> (Value, BTreeSet<String>) {
+    let segments = report["outliers"][0]["segments"].as_array().expect("segments");
+    let wait = segments.iter().find(|segment| segment["cause"] == "offcpu.socket").expect("a wait");
+    let rows = wait["serving"].clone();
+    let unusual = rows.as_array().expect("rows").iter().filter_map(|row| row["unusual"].as_str());
+    let unusual = unusual.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    (rows, unusual)
+}
+
+/// The slowest request to redis waits for the server's answer: a copy of its bundle in another folder holds the trace and the programs
+/// that explain what the server did meanwhile. Where names are replaced, a function without one has the file's new name.
+#[test]
+fn what_a_server_did_is_explained_from_the_bundle() {
+    let (capture, folder) = (emulated("redis"), folder());
+    let original = original(&capture);
+    let (rows, unusual) = serving(&original);
+    assert!(unusual.contains("updateStatsOnUnblock() below redis-server+0xffec0"), "{unusual:?}");
+    for redact in [&[][..], &["--redact"]] {
+        let out = folder.path().join(format!("ticket{}.tar.zst", redact.len()));
+        bundle(&capture, &out, redact);
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let copy = elsewhere.path().join("received.tar.zst");
+        fs::rename(&out, &copy).expect("moved");
+        let again = explain(&copy, &[]);
+        assert_done(&again);
+        let again = without_capture(&again);
+        assert_eq!(again["outliers"][0]["headline"], original["outliers"][0]["headline"]);
+        let (mut found, mut expected) = (serving(&again).0, rows.clone());
+        if !redact.is_empty() {
+            let unusual = serving(&again).1;
+            assert!(unusual.iter().any(|name| name.starts_with("updateStatsOnUnblock() below file-")));
+            for rows in [&mut found, &mut expected] {
+                for row in rows.as_array_mut().expect("rows") {
+                    row.as_object_mut().expect("a row").remove("unusual");
+                }
+            }
+        }
+        assert_eq!(found, expected);
+    }
+}
+
 #[test]
 fn without_binaries_they_are_named() {
     let (capture, folder) = (emulated("fault"), folder());

@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::captures::{emulated, repository, tailtrace};
 
 /// Longer than a decode takes on a busy machine.
@@ -203,6 +205,64 @@ fn the_list_is_narrowed_sorted_and_searched() {
     terminal.wait_for("› preempt 104");
 }
 
+/// A length below a millisecond as it is shown: nanoseconds, or microseconds with three digits.
+fn microseconds(ns: u64) -> String {
+    let (hundredths, tenths) = ((ns + 5) / 10, (ns + 50) / 100);
+    match (ns, hundredths) {
+        (..1000, _) => format!("{ns} ns"),
+        (_, ..1000) => format!("{}.{:02} us", hundredths / 100, hundredths % 100),
+        _ => format!("{}.{} us", tenths / 10, tenths % 10),
+    }
+}
+
+/// The slowest request to redis waited for the server, which waited for another client, which slept. The lengths are those of
+/// `explain --format json`, added up here.
+#[test]
+fn a_wait_is_followed_from_thread_to_thread() {
+    let capture = emulated("redis");
+    let arguments = ["--intervals", &capture.intervals(), "--top", "1", "--format", "json"];
+    let report: Value =
+        serde_json::from_slice(&capture.tailtrace("explain", &arguments).stdout).expect("JSON");
+    let longest = |segments: &Value| {
+        let segments = segments.as_array().expect("segments").iter();
+        segments.max_by_key(|segment| segment["duration_ns"].as_u64()).expect("a segment").clone()
+    };
+    let wait = longest(&report["outliers"][0]["segments"]);
+    let poll = longest(&wait["during"]);
+    let sleep = longest(&poll["during"]);
+    let took = |segment: &Value| microseconds(segment["duration_ns"].as_u64().expect("a length"));
+    let root = capture.root.display();
+    let files = format!("-i {root}/perf.data --symfs {root}/symfs --intervals {root}/intervals.csv --top 1");
+    let terminal = Terminal::start((120, 40), "", &files);
+    terminal.wait_for("120 intervals");
+    walk(&terminal, &[("Enter", "1 of 120 listed"), ("Enter", "together"), ("2", "1 Verdict")]);
+    let steps =
+        [(&wait, "redis-server 128 in the"), (&poll, "rival 132 in the"), (&sleep, "interrupt in the")];
+    for (segment, shows) in steps {
+        terminal.keys(&["Enter"]);
+        terminal.wait_for(&format!("{shows} {}", took(segment)));
+    }
+    walk(&terminal, &[("Escape", "rival 132 in the"), ("BSpace", "redis-server 128 in the")]);
+    let screen = terminal.screen();
+    for (part, words) in [
+        ("waits", "waiting itself"),
+        ("others-first", "working for others"),
+        ("not-run", "ready but not running"),
+        ("own-work", "working for this request"),
+    ] {
+        let rows = wait["serving"].as_array().expect("rows").iter().filter(|row| row["part"] == part);
+        let sum = |key: &str| rows.clone().map(|row| row[key].as_u64().expect("a length")).sum::<u64>();
+        let (own, typical) = (sum("duration_ns"), sum("typical_ns"));
+        let sign = if own < typical { "-" } else { "+" };
+        let typical_shown = if typical == 0 { "-".to_owned() } else { microseconds(typical) };
+        let excess = format!("{sign}{}", microseconds(own.abs_diff(typical)));
+        let expected = format!("{excess} {} {typical_shown} {words}", microseconds(own));
+        let line = screen.lines().find(|line| line.ends_with(words)).unwrap_or_default();
+        assert_eq!(line.split_whitespace().collect::<Vec<_>>().join(" "), expected, "{screen}");
+    }
+    walk(&terminal, &[("Escape", "2 Timeline"), ("q", "done")]);
+}
+
 /// The packets of a block are those that perf finds at the same place of the same CPU's trace.
 #[test]
 fn packets_are_perfs() {
@@ -258,7 +318,7 @@ fn verdicts_are_those_of_explain() {
     terminal.keys(&["e"]);
     let capture = emulated("preempt");
     let output = capture.tailtrace("explain", &["--intervals", &capture.intervals(), "--format", "json"]);
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let outliers = report["outliers"].as_array().expect("outliers");
     assert_eq!(outliers.len(), 10);
     for outlier in outliers {

@@ -9,6 +9,7 @@ mod intervals;
 mod lanes;
 mod look;
 mod overlay;
+mod stretch;
 mod timeline;
 
 use ratatui::Frame;
@@ -55,6 +56,11 @@ fn draw_body(view: &View, frame: &mut Frame<'_>, area: Rect) {
             Some(listing) => block::draw(page, listing, frame, area),
             None => frame.render_widget(Paragraph::new(head::waiting(view, area)), area),
         },
+        Page::Stretch(page) => {
+            if let Some(explained) = view.explained(page.index) {
+                stretch::draw(page, &explained.outlier, frame, area);
+            }
+        }
         Page::Outlier(page) => {
             let waits = match page.part {
                 OutlierPart::Flow => page.beside.is_none() && page.flow.flow.is_none(),

@@ -24,5 +24,6 @@ pub(super) mod painted;
 pub(super) mod pieces;
 pub(super) mod reading;
 pub(super) mod segments;
+pub(super) mod stretch;
 pub(super) mod text;
 pub(super) mod view;

@@ -65,6 +65,8 @@ pub struct Story {
     pub by_place: String,
     /// Below a wait for an answer: what it was for the request.
     pub part: Option<Part>,
+    /// Whether it read the request in this time.
+    pub takes: bool,
     /// Whether no typical interval runs the function that `place` names.
     pub unusual: bool,
 }

@@ -10,10 +10,19 @@ function describe(outlier, bar) {
   if (bar.code) return [head, make("p", { class: "note" }, `function, ${bar.code} code`)];
   if (bar.family === "stage") return [head, make("p", { class: "note" }, "stage that the program marked")];
   const place = [bar.certainty, bar.cpu === null ? "on no CPU" : `CPU ${bar.cpu}`, threadName(outlier, bar.tid)];
-  if (bar.level > 0) place.push("while the interval waited; not part of its sum");
+  if (bar.wait) place.push("while the interval waited; not part of its sum");
   if (bar.edge > 0) place.push(`edges within ${length(bar.edge, ticks)}`);
   if (bar.count > 1) place.unshift(`${bar.count} short segments, named by their longest`);
   const lines = [head, make("p", { class: "note" }, place.join(" · "))];
+  if (bar.part !== null) {
+    const [name, words] = payload.parts[bar.part];
+    const takes = bar.takes ? "; the request is read here" : "";
+    lines.push(make("p", {}, make("b", {}, name), `: ${words}${bar.whom ? `, ${bar.whom}` : ""}${takes}`));
+  }
+  if (bar.below.length) {
+    const name = stretchName(outlier, bar.below.at(-1).tid);
+    lines.push(make("p", { class: "note" }, make("kbd", {}, "↓"), ` what ${name} did during this time`));
+  }
   if (bar.detail) lines.push(make("p", {}, bar.detail));
   if (bar.evidence.length) lines.push(make("ul", {}, ...bar.evidence.map((words) => make("li", {}, words))));
   return lines;

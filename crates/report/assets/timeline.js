@@ -5,13 +5,18 @@ const LANE = 20;
 const GUTTER = 128;
 const DEEPEST_LANES = 14;
 
-// One object per bar of the payload.
+// One object per bar of the payload; those below a wait know it, and it knows them.
 function barsOf(outlier) {
-  return outlier.bars.map(([at, duration, cause, certainty, detail, cpu, tid, edge, count, level, evidence], index) => ({
-    index, at, duration, cause: text(outlier.causes[cause][0]), family: outlier.causes[cause][1],
-    certainty: CERTAINTIES[certainty], detail: text(detail), cpu, tid, edge, count, level,
-    evidence: evidence.map(text),
-  }));
+  const bars = [];
+  for (const [at, duration, cause, certainty, detail, cpu, tid, edge, count, evidence, under] of outlier.bars) {
+    const [wait, part, takes, whom] = under ?? [null, null, 0, null];
+    const bar = { at, duration, cause: text(outlier.causes[cause][0]), family: outlier.causes[cause][1],
+      certainty: CERTAINTIES[certainty], detail: text(detail), cpu, tid, edge, count, evidence: evidence.map(text), below: [],
+      wait: under && bars[wait], level: under ? bars[wait].level + 1 : 0, part, takes: takes === 1, whom: whom === null ? "" : text(whom) };
+    bar.wait?.below.push(bar);
+    bars.push(bar);
+  }
+  return bars;
 }
 
 function threadName(outlier, tid) {
@@ -20,16 +25,20 @@ function threadName(outlier, tid) {
   return name === undefined ? `tid ${tid}` : `${text(name)} ${tid}`;
 }
 
-// Threads of the interval first, then those that acted while it waited, then CPUs.
+// Threads of the interval first, then those that acted while it waited, each below the one that waited for it, then CPUs.
 function lanesOf(outlier, bars) {
   const lanes = new Map();
-  const lane = (key, title) => lanes.get(key) ?? lanes.set(key, { title, bars: [] }).get(key);
+  const lane = (key, title, more) => lanes.get(key) ?? lanes.set(key, { title, bars: [], ...more }).get(key);
   for (const bar of bars.filter((bar) => bar.level === 0)) {
-    lane(`own ${bar.tid}`, threadName(outlier, bar.tid)).bars.push(bar);
+    bar.lane = lane(`own ${bar.tid}`, threadName(outlier, bar.tid));
+    bar.lane.bars.push(bar);
   }
   for (const bar of bars.filter((bar) => bar.level > 0)) {
-    lane(`during ${bar.level} ${bar.tid}`, `${"↳".repeat(bar.level)} ${threadName(outlier, bar.tid)}`).bars.push(bar);
+    const title = `${"↳".repeat(bar.level)} ${bar.tid === null ? "interrupt" : threadName(outlier, bar.tid)}`;
+    bar.lane = lane(`during ${bar.level} ${bar.tid}`, title, { parts: [] });
+    bar.lane.bars.push(bar);
   }
+  for (const lane of lanes.values()) if (lane.parts) lane.parts = partsOf(lane.bars);
   const onCpu = bars.filter((bar) => bar.cpu !== null && !bar.cause.startsWith("offcpu."));
   for (const cpu of [...new Set(onCpu.map((bar) => bar.cpu))].sort((a, b) => a - b)) {
     const there = onCpu.filter((bar) => bar.cpu === cpu).sort((a, b) => a.at - b.at);
@@ -63,6 +72,7 @@ class Timeline {
     this.bars = barsOf(outlier);
     this.own = this.bars.filter((bar) => bar.level === 0);
     this.lanes = lanesOf(outlier, this.bars);
+    this.arrows = arrowsOf(outlier, this.bars);
     this.whole = Math.max(outlier.duration, 1);
     this.from = 0;
     this.to = this.whole;
@@ -78,7 +88,7 @@ class Timeline {
     this.range = make("span", { class: "note push" });
     this.canvas = make("div", { class: "canvas", tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": "Timeline: plus and minus zoom, left and right pan, n and p choose the next and previous segment, " +
-      "0 shows everything" });
+      "down goes to what another thread did during a wait, up goes back to the wait, 0 shows everything" });
     this.details = make("div", { class: "details", "aria-live": "polite" });
     place.append(make("div", { class: "bench" },
       make("div", { class: "tools" }, make("h3", {}, "Timeline"), button("+", "Zoom in", zoom(0.5)),
@@ -87,7 +97,7 @@ class Timeline {
     this.details.append(make("p", { class: "note" }, "Click a bar for its evidence. Click, then use the wheel or ",
       make("kbd", {}, "+"), " ", make("kbd", {}, "−"), " to zoom, drag or ", make("kbd", {}, "←"), " ",
       make("kbd", {}, "→"), " to pan, ", make("kbd", {}, "n"), " ", make("kbd", {}, "p"),
-      " for the next and previous segment, ", make("kbd", {}, "0"), " for everything."));
+      " for the next and previous segment, ", ...this.wayDown(), make("kbd", {}, "0"), " for everything."));
     this.redraw();
   }
 
@@ -95,12 +105,24 @@ class Timeline {
     const entries = this.outlier.causes.slice(0, 24).map(([name, family]) => make("span", {},
       draw("svg", { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" },
         draw("rect", { class: `bar ${family}`, width: 10, height: 10 })), text(name)));
-    return make("div", { class: "legend" }, ...entries);
+    return make("div", { class: "legend" }, ...stretchLegend(this.arrows), ...entries);
+  }
+
+  // The keys that lead below a wait, where there is one.
+  wayDown() {
+    if (!this.bars.some((bar) => bar.wait)) return [];
+    return [make("kbd", {}, "↓"), " ", make("kbd", {}, "↑"), " to go to what another thread did during a wait and back, "];
   }
 
   // The pixels that time has.
   width() { return Math.max(this.canvas.clientWidth - GUTTER, 50); }
   x(time) { return GUTTER + (time - this.from) / (this.to - this.from) * this.width(); }
+  // Where a time lies in the view, in pixels.
+  span(at, duration) {
+    const left = Math.max(this.x(at), GUTTER);
+    const right = Math.min(this.x(at + duration), GUTTER + this.width());
+    return { left, width: Math.max(right - left, 0.8) };
+  }
   timeAt(x) { return this.from + (x - GUTTER) / this.width() * (this.to - this.from); }
 
   show(from, to) {
@@ -129,10 +151,18 @@ class Timeline {
     this.draw();
   }
 
+  // The next or previous one of the same thread: of the interval's, or of what took place during the same wait.
   step(by) {
-    if (!this.own.length) return;
-    const at = this.own.indexOf(this.chosen);
-    this.choose(this.own[Math.min(Math.max(at < 0 ? 0 : at + by, 0), this.own.length - 1)]);
+    const row = this.chosen?.wait?.below ?? this.own;
+    if (!row.length) return;
+    const at = row.indexOf(this.chosen);
+    this.choose(row[Math.min(Math.max(at < 0 ? 0 : at + by, 0), row.length - 1)]);
+  }
+
+  // Chooses `bar`; says whether there is one.
+  follow(bar) {
+    if (bar) this.choose(bar);
+    return Boolean(bar);
   }
 
   listen() {
@@ -142,12 +172,13 @@ class Timeline {
       ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), Home: () => this.show(0, this.to - this.from),
       End: () => this.show(this.whole - (this.to - this.from), this.whole), n: () => this.step(1), p: () => this.step(-1),
       Enter: () => this.chosen && this.show(this.chosen.at, this.chosen.at + this.chosen.duration),
-      Escape: () => this.choose(null),
+      Escape: () => this.choose(null), ArrowDown: () => this.follow(this.chosen?.below?.[0]),
+      ArrowUp: () => this.follow(this.chosen?.wait),
     };
     this.canvas.addEventListener("keydown", (event) => {
       if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      keys[event.key]();
+      // Where there is nothing below or above, the page scrolls.
+      if (keys[event.key]() !== false) event.preventDefault();
     });
     // The page scrolls until one has clicked here: a wheel that is caught on its way down a page only annoys.
     this.canvas.addEventListener("wheel", (event) => {
@@ -192,11 +223,21 @@ class Timeline {
     let y = 20;
     for (const lane of this.lanes) {
       const height = lane.tight ? 15 : LANE;
+      if (lane.parts) y += ARROWS;
+      lane.y = y;
       parts.push(draw("text", { class: "dim", x: 0, y: y + height - 6 }, fitting(lane.title, GUTTER)));
       if (!lane.tight) parts.push(draw("rect", { class: "lane", x: GUTTER, y, width: this.width(), height: height - 2 }));
       for (const bar of this.visible(lane.bars)) parts.push(...this.bar(bar, y, height - 2));
-      y += height + (lane.tight ? 0 : 2);
+      y += height;
+      lane.bottom = y - 2;
+      if (lane.parts?.length) {
+        parts.push(...drawParts(this, lane, y));
+        y += PART;
+        lane.bottom = y - 3;
+      }
+      y += lane.tight ? 0 : 2;
     }
+    for (const arrow of this.arrows) parts.push(...drawArrow(this, arrow));
     const svg = draw("svg", { height: y, "aria-hidden": "true" }, ...parts);
     this.canvas.replaceChildren(svg);
     const { ticks } = this.outlier;
@@ -225,9 +266,7 @@ class Timeline {
   }
 
   bar(bar, y, height) {
-    const left = Math.max(this.x(bar.at), GUTTER);
-    const right = Math.min(this.x(bar.at + bar.duration), GUTTER + this.width());
-    const width = Math.max(right - left, 0.8);
+    const { left, width } = this.span(bar.at, bar.duration);
     const kind = bar.code ? `code ${bar.code}` : `bar ${bar.family}`;
     const chosen = bar === this.chosen ? " chosen" : "";
     const place = { x: left, y, width: Math.max(width - (width > 3 ? 0.6 : 0), 0.8), height };

@@ -16,6 +16,7 @@ mod facts;
 pub(crate) mod family;
 mod figures;
 pub(crate) mod payload;
+mod serving;
 mod verdict;
 mod view;
 
@@ -27,6 +28,7 @@ const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
     include_str!("../assets/elements.js"),
+    include_str!("../assets/stretches.js"),
     include_str!("../assets/timeline.js"),
     include_str!("../assets/segments.js"),
     include_str!("../assets/flame.js"),

@@ -51,7 +51,7 @@ pub use outlier::{
     Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
 };
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
-pub use serving::ServingRow;
+pub use serving::{PartSum, ServingRow, client, part_sums, part_words};
 pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
 pub use texts::ReplaceTexts;
 pub use timebase::{TimeUnit, Timebase};

@@ -7,6 +7,8 @@
 pub(crate) mod perf_script;
 mod resolve;
 
+use std::collections::BTreeMap;
+
 use model::{Calls, Certainty, EvidenceKind, Number, Story, TscRange};
 
 use crate::calls::CallTree;
@@ -38,6 +40,8 @@ pub struct OutlierReport {
     pub start_thread: Option<ThreadName>,
     /// The thread of the end mark.
     pub stop_thread: Option<ThreadName>,
+    /// The names of its threads and of those below its waits, by tid, where they are recorded.
+    pub threads: BTreeMap<i32, String>,
     /// The ids of the typical intervals it is compared with.
     pub baselines: Vec<u64>,
     /// The rule by which these were chosen, or why there are none; empty where it is unknown.
@@ -206,6 +210,18 @@ impl OutlierReport {
         doubted.for_each(|total| total.certainty = Certainty::Unknown);
         segments.iter_mut().for_each(SegmentReport::doubt_expected);
         OutlierReport { causes, segments, ..self }
+    }
+
+    /// `engine 412`, `tid 130`, `unknown thread`; not escaped.
+    pub fn thread_words(&self, tid: Option<i32>) -> String {
+        let Some(tid) = tid else { return "unknown thread".to_owned() };
+        let own = [&self.start_thread, &self.stop_thread].into_iter().flatten();
+        let own =
+            own.filter(|thread| thread.tid == tid && !thread.comm.is_empty()).map(|thread| &thread.comm);
+        match own.chain(self.threads.get(&tid)).next() {
+            Some(comm) => format!("{comm} {tid}"),
+            None => format!("tid {tid}"),
+        }
     }
 
     /// [`OutlierReport::numa`] in words; empty where there is nothing to say.

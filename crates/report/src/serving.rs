@@ -6,7 +6,7 @@ use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use model::{Attribution, Part, Segment};
+use model::{Attribution, Part, Segment, Story};
 
 use crate::outlier::SegmentReport;
 use crate::timebase::{TimeUnit, Timebase};
@@ -53,7 +53,7 @@ fn key(part: Option<Part>, cause: &str, unusual: &str) -> Key {
     (part, kind(cause).to_owned(), unusual.to_owned())
 }
 
-fn unusual(story: &model::Story) -> &str {
+fn unusual(story: &Story) -> &str {
     if story.unusual { &story.place } else { "" }
 }
 
@@ -87,25 +87,55 @@ pub(crate) fn compare<B: Borrow<Attribution>>(
     }
 }
 
-/// `working for others 300.1 us (typical 0 ns), working for this request 21.0 us (typical 18.2 us)`; empty where there are no parts.
-pub(crate) fn parts(rows: &[ServingRow], unit: TimeUnit) -> String {
-    let mut sums: Vec<(Option<Part>, u64, u64)> = Vec::new();
-    for row in rows {
-        match sums.iter_mut().find(|(part, ..)| *part == row.part) {
-            Some((_, own, typical)) => {
-                (*own, *typical) =
-                    (own.saturating_add(row.duration_ns), typical.saturating_add(row.typical_ns));
-            }
-            None => sums.push((row.part, row.duration_ns, row.typical_ns)),
-        }
-    }
-    let tell = |&(part, own, typical): &(Option<Part>, u64, u64)| {
-        format!("{} {} (typical {})", words(part), units::length(own, unit), units::length(typical, unit))
-    };
-    sums.iter().map(tell).collect::<Vec<_>>().join(", ")
+/// One part of a wait, whatever its time went into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartSum {
+    /// The part; `None` where it is not known.
+    pub part: Option<Part>,
+    /// How long, in ns.
+    pub duration_ns: u64,
+    /// The mean of the baselines' longest waits for the same thread, in ns; `None` where it is compared with none.
+    pub typical_ns: Option<u64>,
 }
 
-fn words(part: Option<Part>) -> &'static str {
+/// The sums of the parts of `wait`: the part of the kind with the largest excess first, in order of time where it is not compared; empty
+/// where it has none.
+pub fn part_sums(wait: &SegmentReport) -> Vec<PartSum> {
+    let mut sums: Vec<PartSum> = Vec::new();
+    let mut add = |part, duration_ns, typical_ns: Option<u64>| {
+        let place = sums.iter().position(|sum| sum.part == part).unwrap_or(sums.len());
+        if place == sums.len() {
+            sums.push(PartSum { part, duration_ns: 0, typical_ns: None });
+        }
+        let sum = &mut sums[place];
+        sum.duration_ns = sum.duration_ns.saturating_add(duration_ns);
+        sum.typical_ns = typical_ns.map(|typical| typical.saturating_add(sum.typical_ns.unwrap_or(0)));
+    };
+    if !wait.serving.is_empty() {
+        wait.serving.iter().for_each(|row| add(row.part, row.duration_ns, Some(row.typical_ns)));
+    } else if is_divided(wait) {
+        wait.during.iter().for_each(|piece| add(piece.story.part, piece.duration_ns, None));
+    }
+    sums
+}
+
+/// `working for others 300.1 us (typical 0 ns), working for this request 21.0 us (typical 18.2 us)`; empty where it is not compared.
+pub(crate) fn parts(wait: &SegmentReport, unit: TimeUnit) -> String {
+    let tell = |sum: &PartSum| {
+        let own = units::length(sum.duration_ns, unit);
+        let typical = units::length(sum.typical_ns?, unit);
+        Some(format!("{} {own} (typical {typical})", part_words(sum.part)))
+    };
+    part_sums(wait).iter().filter_map(tell).collect::<Vec<_>>().join(", ")
+}
+
+/// `others first`: a part's name as people read it; in JSON names are a contract.
+pub(crate) fn part_name(part: Part) -> String {
+    part.name().replace('-', " ")
+}
+
+/// What a part is, in words.
+pub fn part_words(part: Option<Part>) -> &'static str {
     match part {
         Some(Part::NotRun) => "ready but not running",
         Some(Part::OthersFirst) => "working for others",
@@ -113,6 +143,15 @@ fn words(part: Option<Part>) -> &'static str {
         Some(Part::OwnWork) => "working for this request",
         Some(Part::Between) => "until the request was read, and between requests",
         _ => "not known",
+    }
+}
+
+/// `rival (fd 11: 19 bytes in)`, whom the thread served first; not escaped.
+pub fn client(story: &Story) -> String {
+    match (&*story.by, &*story.object) {
+        ("", "") => "others".to_owned(),
+        ("", object) => units::noted("another client", object),
+        (by, object) => units::noted(by, object),
     }
 }
 

@@ -7,6 +7,8 @@ mod chromium;
 #[path = "consumers/place.rs"]
 mod place;
 mod reports;
+#[path = "browser/waits.rs"]
+mod waits;
 
 use std::path::{Path, PathBuf};
 
@@ -58,6 +60,7 @@ fn opens_in_both_themes_without_a_complaint() {
     let pages = [
         ("twenty", reports::twenty()),
         ("view", reports::with_view()),
+        ("served", reports::served()),
         ("empty", reports::empty()),
         ("bare", reports::bare()),
     ];
@@ -278,8 +281,12 @@ fn axe_finds_nothing_serious() {
     let axe = place::of("node_modules/axe-core/axe.min.js");
     let mut browser = browser(&folder);
     let axe = std::fs::read_to_string(axe).expect("axe-core");
-    let pages =
-        [("code", reports::with_code()), ("several", reports::several()), ("view", reports::with_view())];
+    let pages = [
+        ("code", reports::with_code()),
+        ("several", reports::several()),
+        ("view", reports::with_view()),
+        ("served", reports::served()),
+    ];
     let pages = pages.map(|(name, report)| (name, render_html(&report)));
     let difference = ("difference", render_difference_html(&reports::difference()));
     for (name, page) in pages.into_iter().chain([difference]) {

@@ -68,6 +68,37 @@ fn perfetto_reads_whole_counters_exactly() {
     );
 }
 
+/// `reports::served`: `engine` waits from 20 to 220 us for `store`, which reads the request at 35 us and waits from 60 to 160 us for
+/// `disk`, which reads its question at 70 us. A flow leaves where the wait begins and enters where the request is read; back it
+/// leaves and enters where the wait ends.
+#[test]
+fn perfetto_reads_requests_and_answers_as_flows() {
+    let told = perfetto("served.pftrace", &reports::served());
+    let tracks = "  engine 412 slices=5 sum=240000\n  during a wait: store 210 slices=8 sum=200000\n  during a wait: disk \
+                  310 slices=4 sum=100000\n";
+    assert!(told.contains(tracks), "{told}");
+    let flows: Vec<&str> = told.lines().filter(|line| line.contains(" -> ")).collect();
+    let expected = [
+        "engine 412: kernel.syscall.recvfrom until 20000 -> during a wait: store 210: kernel.syscall.read (own-work) from \
+         35000",
+        "during a wait: store 210: user.expected (own-work) until 60000 -> during a wait: disk 310: kernel.syscall.read \
+         (own-work) from 70000",
+        "during a wait: disk 310: kernel.syscall.write (own-work) until 160000 -> during a wait: store 210: \
+         offcpu.runnable (not-run) from 160000",
+        "during a wait: store 210: kernel.syscall.write (own-work) until 220000 -> engine 412: offcpu.runnable from 220000",
+    ];
+    assert_eq!(flows, expected);
+}
+
+/// The holder of a lock read no request; its wake-up is a flow, from 1060 us to the same time.
+#[test]
+fn perfetto_reads_a_wake_up_as_a_flow() {
+    let told = perfetto("holder.pftrace", &reports::lock_wait());
+    let flows: Vec<&str> = told.lines().filter(|line| line.contains(" -> ")).collect();
+    let wake = "during a wait: tid 121: kernel.syscall.futex until 1060000 -> engine 412: offcpu.runnable from 1060000";
+    assert_eq!(flows, [wake]);
+}
+
 #[test]
 fn perfetto_reads_hostile_names() {
     let told = perfetto("hostile.pftrace", &reports::hostile_with_calls());

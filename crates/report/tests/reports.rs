@@ -11,12 +11,13 @@ use model::{
 };
 use tailtrace_report::{
     Bin, CaptureFacts, Check, CheckState, CounterView, Mode, Modes, OutlierReport, Percentiles,
-    PopulationSummary, Report, SelectionSummary, SplitView, Timebase, View,
+    PopulationSummary, Report, SelectionSummary, ServingRow, SplitView, Timebase, View,
 };
 
 mod calls;
 mod differences;
 mod views;
+mod waits;
 
 #[allow(unused_imports)]
 pub use calls::{hostile_with_calls, twenty, with_calls, with_code};
@@ -24,6 +25,8 @@ pub use calls::{hostile_with_calls, twenty, with_calls, with_code};
 pub use differences::{difference, hostile_difference};
 #[allow(unused_imports)]
 pub use views::with_view;
+#[allow(unused_imports)]
+pub use waits::served;
 
 const WORKER: ThreadId = ThreadId { pid: model::Pid(410), tid: model::Tid(412) };
 const SINK: ThreadId = ThreadId { pid: model::Pid(410), tid: model::Tid(413) };
@@ -475,6 +478,7 @@ pub fn hostile() -> Report {
     let outlier = report.outliers.first_mut().expect("one outlier");
     outlier.label = next();
     outlier.key = Some(next());
+    outlier.threads.insert(121, next());
     for thread in [&mut outlier.start_thread, &mut outlier.stop_thread].into_iter().flatten() {
         thread.comm = next();
     }
@@ -487,6 +491,13 @@ pub fn hostile() -> Report {
         (segment.cause, segment.detail) = (next(), next());
         for piece in &mut segment.during {
             (piece.cause, piece.detail) = (next(), next());
+            (piece.story.object, piece.story.by) = (next(), next());
+            piece.story.part = Some(model::Part::OthersFirst);
+        }
+        if !segment.during.is_empty() {
+            let part = Some(model::Part::OthersFirst);
+            let (kind, unusual) = (next(), next());
+            segment.serving = vec![ServingRow { part, kind, unusual, duration_ns: 7, typical_ns: 0 }];
         }
         segment.evidence.iter_mut().for_each(|evidence| evidence.text = next());
     }

@@ -89,11 +89,12 @@ impl Serving {
         begun.is_some_and(|one| one.direction == Transferring::In && one.range.contains(at))
     }
 
-    /// Marks each segment with its part; the work for others with their descriptor, by `name` the client, and what was moved in
-    /// `range`.
+    /// Marks each segment with its part, and the first one in which it read the request; the work for others with their descriptor,
+    /// by `name` the client, and what was moved in `range`.
     pub(super) fn mark(&self, during: &mut [Segment], range: TscRange, name: impl Fn(ThreadId) -> String) {
         let taken = self.taken(range);
         let mut moved: HashMap<Endpoint, String> = HashMap::new();
+        let mut to_take = self.first_read(range);
         for segment in during {
             let middle = Tsc(segment.range.start.0 + segment.range.ticks().0 / 2);
             let turn = self.turn(middle);
@@ -108,6 +109,8 @@ impl Serving {
                 _ => Part::OthersFirst,
             };
             segment.story.part = Some(part);
+            let is_read_here = |read: &mut TscRange| part == Part::OwnWork && read.start < segment.range.stop;
+            segment.story.takes = to_take.take_if(is_read_here).is_some();
             if let (Part::OthersFirst, Some(other)) = (part, turn) {
                 let object = moved.entry(other).or_insert_with(|| self.moved(other, range));
                 segment.story.object.clone_from(object);
@@ -120,6 +123,12 @@ impl Serving {
     fn taken(&self, range: TscRange) -> Option<Tsc> {
         let read = self.moved.iter().filter(|one| one.is_request() && one.request == self.own);
         read.map(|one| one.transfer.range.stop).find(|&stop| stop > range.start)
+    }
+
+    /// The first read in `range` from where the request came; what another server answered is none.
+    fn first_read(&self, range: TscRange) -> Option<TscRange> {
+        let read = self.moved.iter().filter(|one| one.is_request() && one.transfer.endpoint == self.own);
+        read.map(|one| one.transfer.range).find(|read| read.stop > range.start)
     }
 
     /// `fd 12: 38 bytes in, 8190 bytes out`
@@ -179,7 +188,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Events and files are nobody's requests.
+    /// Events and files are no requests.
     fn new(transfers: &[Transfer]) -> Turns {
         let out = transfers.iter().filter(|one| one.direction == Transferring::Out);
         let written: HashSet<Endpoint> = out.map(|one| one.endpoint).collect();

@@ -22,6 +22,7 @@ pub(super) fn title(view: &View, columns: u16) -> Line<'static> {
         Page::Population(_) => None,
         Page::Intervals(_) => Some("intervals".to_owned()),
         Page::Outlier(page) => Some(name(view, page.index)),
+        Page::Stretch(page) => view.explained(page.index).map(|explained| page.who(&explained.outlier)),
         Page::Block(page) => Some(format!("block {:#x}", page.used.block.ip)),
     }));
     let keys = "? keys  q quit ";

@@ -69,6 +69,17 @@ fn screens_of_an_outlier() {
     check("code_wide", &after(LARGE, "\n\n6"));
 }
 
+/// A server's stretch, the one below it, and what the thread did that preempted; in the list the second is the one that was served.
+#[test]
+fn screens_of_a_wait() {
+    check("stretch", &after(SMALL, "\n↓\n2\n"));
+    check("stretch_deeper", &after(SMALL, "\n↓\n2\n\n"));
+    check("stretch_small", &after((60, 15), "\n↓\n2\n"));
+    check("stretch_wide", &after(LARGE, "\n↓\n2\n"));
+    check("stretch_evidence", &after((60, 15), "\n↓\n2\nv"));
+    check("stretch_of_a_preemption", &after(SMALL, "\n\n2\n"));
+}
+
 #[test]
 fn screens_of_a_block() {
     check("block", &after(SMALL, "\n\n4↑↑\n"));
@@ -112,6 +123,9 @@ fn hostile_names_reach_no_screen() {
         "\n\n4↑↑\n3",
         "\n\ny",
         "\n↓↓\n",
+        "\n\n2\n",
+        "\n↓\n2\n↑↑",
+        "\n↓\n2\n↑↑v",
     ] {
         let shown = text(&drawn(&after((200, 60), keys)));
         let unsafe_ones =

@@ -41,7 +41,7 @@ pub(super) fn draw(page: &OutlierPage, explained: &Explained, frame: &mut Frame<
 }
 
 /// List and evidence: one above the other, or side by side.
-fn split(below: Rect, body: Rect) -> (Rect, Rect) {
+pub(super) fn split(below: Rect, body: Rect) -> (Rect, Rect) {
     let lines = evidence_height(body);
     if lines == 0 {
         let left = below.width * 3 / 5;
@@ -123,7 +123,7 @@ fn line(row: &Row<'_>, outlier: &OutlierReport, offsets: Times, columns: u16) ->
 }
 
 /// As much of it as there is room for.
-fn in_short(mut lines: Vec<Line<'static>>, area: Rect) -> Vec<Line<'static>> {
+pub(super) fn in_short(mut lines: Vec<Line<'static>>, area: Rect) -> Vec<Line<'static>> {
     let height = usize::from(area.height);
     if height > 6 && lines.len() < height {
         lines.insert(1, Line::default());

@@ -19,6 +19,7 @@ pub(crate) fn of(view: &View) -> Vec<Command> {
             ]
         }
         Page::Outlier(page) => of_outlier(view, page),
+        Page::Stretch(_) => of_interval(view),
         Page::Block(page) => of_block(view, page),
     }
 }
@@ -53,17 +54,18 @@ fn of_block(view: &View, page: &BlockPage) -> Vec<Command> {
         let line = with_files(line, &view.args);
         commands.push(Command { what: "its instructions with stock perf", line });
     }
-    commands.extend(
-        view.pages
-            .iter()
-            .rev()
-            .find_map(|page| match page {
-                Page::Outlier(page) => Some(of_outlier(view, page)),
-                _ => None,
-            })
-            .unwrap_or_default(),
-    );
+    commands.extend(of_interval(view));
     commands
+}
+
+/// Those of the interval below whose page one is.
+fn of_interval(view: &View) -> Vec<Command> {
+    let mut pages = view.pages.iter().rev();
+    let of_page = |page: &Page| match page {
+        Page::Outlier(page) => Some(of_outlier(view, page)),
+        _ => None,
+    };
+    pages.find_map(of_page).unwrap_or_default()
 }
 
 /// When the block first ran, on perf's clock.

@@ -12,6 +12,9 @@ pub(crate) fn extent(view: &View) -> usize {
         Page::Population(_) => scrolled(population_lines(view).len()),
         Page::Intervals(page) => page.listed.len(),
         Page::Block(page) => page.count(page.part),
+        Page::Stretch(page) => {
+            view.explained(page.index).map_or(1, |explained| page.pieces(&explained.outlier).len())
+        }
         Page::Outlier(page) => view.explained(page.index).map_or(1, |explained| match page.part {
             OutlierPart::Verdict | OutlierPart::Baseline | OutlierPart::Code => {
                 scrolled(outlier_lines(view).len())

@@ -9,6 +9,7 @@ use report::{headline, length};
 use super::interval_table;
 use super::page::{BlockPage, BlockPart, OutlierPage, OutlierPart, Page};
 use super::pieces::{bold, fitting, tabs};
+use super::stretch::StretchPage;
 use super::view::View;
 
 /// The verdict, and what heads the list below it.
@@ -22,6 +23,7 @@ pub(crate) fn header(view: &View, area: Rect) -> Vec<Line<'static>> {
             lines
         }
         Page::Outlier(page) => outlier(view, page, area),
+        Page::Stretch(page) => stretch(view, page, columns),
         Page::Block(page) => block(view, page, columns),
     }
 }
@@ -54,6 +56,23 @@ fn outlier(view: &View, page: &OutlierPage, area: Rect) -> Vec<Line<'static>> {
         wrapped.into_iter().map(|text| Line::styled(format!(" {text}"), bold())).collect();
     lines.push(tabs(OutlierPart::ALL.iter().map(|part| part.name()), page.part as usize, area.width));
     lines
+}
+
+/// The two threads, and what the wait was for.
+fn stretch(view: &View, page: &StretchPage, columns: u16) -> Vec<Line<'static>> {
+    let room = usize::from(columns).saturating_sub(2);
+    let Some(outlier) = view.explained(page.index).map(|explained| &explained.outlier) else {
+        return Vec::new();
+    };
+    let Some(wait) = page.wait(outlier) else { return Vec::new() };
+    let (at, time) = (length(wait.offset_ns, view.unit()), length(wait.duration_ns, view.unit()));
+    let (who, client) = (page.who(outlier), outlier.thread_words(wait.tid));
+    let sentence = format!("{who} in the {time} from {at} on, while {client} waited");
+    let reason = format!("{}  {}", wait.cause, wait.detail);
+    vec![
+        Line::styled(format!(" {}", fitting(&sentence, room)), bold()),
+        Line::raw(format!(" {}", fitting(&reason, room))),
+    ]
 }
 
 fn block(view: &View, page: &BlockPage, columns: u16) -> Vec<Line<'static>> {

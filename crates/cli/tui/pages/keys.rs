@@ -49,6 +49,7 @@ pub(crate) enum Place {
     Intervals,
     Verdict,
     Timeline,
+    Stretch,
     Calls,
     Flow,
     Baseline,
@@ -88,9 +89,10 @@ const fn bind(keys: &'static [Key], places: &'static [Place], action: Action, he
     Binding { keys, places, action, help }
 }
 
-use Place::{Baseline, Block, Calls, Code, Flow, Intervals, Population, Timeline, Verdict};
+use Place::{Baseline, Block, Calls, Code, Flow, Intervals, Population, Stretch, Timeline, Verdict};
 
-const EVERYWHERE: &[Place] = &[Population, Intervals, Verdict, Timeline, Calls, Flow, Baseline, Code, Block];
+const EVERYWHERE: &[Place] =
+    &[Population, Intervals, Verdict, Timeline, Stretch, Calls, Flow, Baseline, Code, Block];
 const OUTLIER: &[Place] = &[Verdict, Timeline, Calls, Flow, Baseline, Code];
 const PARTED: &[Place] = &[Verdict, Timeline, Calls, Flow, Baseline, Code, Block];
 
@@ -106,10 +108,11 @@ pub(crate) const BINDINGS: &[Binding] = &[
     bind(&[key(KeyCode::Enter)], &[Population], Action::Open, "the list of outliers"),
     bind(&[key(KeyCode::Enter)], &[Intervals], Action::Open, "explain this interval"),
     bind(&[key(KeyCode::Enter)], &[Verdict], Action::Open, "the timeline"),
-    bind(&[key(KeyCode::Enter)], &[Timeline], Action::Open, "the decoded flow of this segment"),
+    bind(&[key(KeyCode::Enter)], &[Timeline], Action::Open, "the other thread during this wait; else the flow"),
+    bind(&[key(KeyCode::Enter)], &[Stretch], Action::Open, "the other thread during this wait"),
     bind(&[key(KeyCode::Enter)], &[Calls], Action::Open, "open or close this function"),
     bind(&[key(KeyCode::Enter)], &[Flow], Action::Open, "this block: disassembly, source, packets"),
-    bind(&[on(' ')], &[Timeline], Action::Unfold, "what happened during this wait"),
+    bind(&[on(' ')], &[Timeline], Action::Unfold, "what happened during this wait, in this list"),
     bind(&[on(' ')], &[Calls], Action::Unfold, "open or close this function"),
     bind(&[on(' ')], &[Flow], Action::Unfold, "the blocks of this run"),
     bind(&[on('b')], &[Flow], Action::Beside, "beside a typical interval's, or alone"),
@@ -129,7 +132,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
     bind(&[on('f')], &[Intervals], Action::Filter, "filter: words, >50us, <2ms"),
     bind(&[on('a')], &[Intervals], Action::Everything, "all intervals, or the chosen ones"),
     bind(&[on('e')], &[Intervals], Action::ExplainAll, "explain all that are listed, one after the other"),
-    bind(&[on('v')], &[Timeline], Action::Evidence, "all evidence of this segment"),
+    bind(&[on('v')], &[Timeline, Stretch], Action::Evidence, "all evidence of this segment"),
     bind(&[on('+'), on('=')], &[Timeline], Action::ZoomIn, "zoom in on this segment"),
     bind(&[on('-')], &[Timeline], Action::ZoomOut, "zoom out"),
     bind(&[on('z')], &[Timeline], Action::ZoomToSegment, "zoom so that this segment fills the screen"),
@@ -200,6 +203,7 @@ impl Place {
             Intervals => "intervals",
             Verdict => "verdict",
             Timeline => "timeline",
+            Stretch => "stretch",
             Calls => "calls",
             Flow => "flow",
             Baseline => "baseline",

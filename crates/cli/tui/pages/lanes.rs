@@ -94,6 +94,8 @@ impl Lane {
         let title = match owner {
             Owner::Thread(tid) => named(tid),
             Owner::Cpu(cpu) => format!("CPU {cpu}"),
+            // Time below a wait that is no thread's is that of the interrupt that ended it.
+            Owner::Waker(depth, None) => format!("{} interrupt", "↳".repeat(depth)),
             Owner::Waker(depth, tid) => format!("{} {}", "↳".repeat(depth), named(tid)),
         };
         Lane { owner, title, segments: Vec::new(), others: Vec::new() }

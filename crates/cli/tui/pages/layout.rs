@@ -1,9 +1,11 @@
 //! Which part of a screen has how many lines.
 
 use ratatui::layout::Rect;
+use report::SegmentReport;
 
 use super::header::header;
 use super::page::{OutlierPart, Page};
+use super::stretch;
 use super::view::View;
 
 /// Lines above the rows of a flow beside a typical one.
@@ -32,6 +34,12 @@ pub(crate) fn body_height(view: &View) -> usize {
             let lanes = view.explained(page.index).map_or(0, |explained| explained.lanes.len());
             list_height(lanes, body)
         }
+        Page::Stretch(page) => {
+            let outlier = view.explained(page.index).map(|explained| &explained.outlier);
+            let wait = outlier.and_then(|outlier| page.wait(outlier));
+            let above = wait.map_or(0, |wait| above_pieces(wait, body));
+            body.height.saturating_sub(above + 1 + evidence_height(body)).max(1)
+        }
         Page::Outlier(page) if page.part == OutlierPart::Flow && page.beside.is_some() => {
             body.height.saturating_sub(ABOVE_BESIDE)
         }
@@ -46,6 +54,19 @@ pub(crate) fn body_height(view: &View) -> usize {
 /// Lines of the list in a body like this, where there are so many lanes.
 pub(crate) fn list_height(lanes: usize, body: Rect) -> u16 {
     body.height.saturating_sub(ABOVE_SEGMENTS + lanes_shown(lanes, body) + evidence_height(body)).max(1)
+}
+
+/// Lines above the list of what took place during `wait`: the parts with the names of their columns, and the strip.
+pub(crate) fn above_pieces(wait: &SegmentReport, body: Rect) -> u16 {
+    match u16::try_from(stretch::sums(wait, parts_shown(body)).len()).unwrap_or(u16::MAX) {
+        0 => 1,
+        parts => parts + 2,
+    }
+}
+
+/// How many parts of a wait a page like this shows.
+pub(crate) fn parts_shown(body: Rect) -> usize {
+    usize::from(body.height / 4).max(1)
 }
 
 /// Lines of the evidence, where it stands below the list.

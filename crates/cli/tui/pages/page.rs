@@ -12,6 +12,7 @@ use super::intervals::IntervalsPage;
 use super::keys::Place;
 use super::listing::BlockListing;
 use super::segments::SegmentsPart;
+use super::stretch::StretchPage;
 
 /// A page.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub(crate) enum Page {
     Intervals(IntervalsPage),
     /// One interval, explained.
     Outlier(Box<OutlierPage>),
+    /// What another thread did during one of its waits.
+    Stretch(StretchPage),
     /// One block of its flow.
     Block(Box<BlockPage>),
 }
@@ -197,6 +200,7 @@ impl Page {
                 OutlierPart::Baseline => Place::Baseline,
                 OutlierPart::Code => Place::Code,
             },
+            Page::Stretch(_) => Place::Stretch,
             Page::Block(_) => Place::Block,
         }
     }

@@ -3,12 +3,13 @@
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use report::cells::wrap;
-use report::{OutlierReport, SegmentReport, for_terminal, length};
+use report::{OutlierReport, SegmentReport, for_terminal, length, part_words};
 
 use super::keys::{BINDINGS, Binding};
 use super::overlay::Overlay;
 use super::page::Page;
 use super::pieces::{bold, cell, dim, fitting};
+use super::stretch::subject;
 use super::view::View;
 
 /// Columns of the keys' names.
@@ -21,11 +22,14 @@ pub(crate) fn extent(view: &View, reading: &Overlay) -> usize {
 
 /// The title and the lines of what is read in front of the page.
 pub(crate) fn text(view: &View, reading: &Overlay) -> (String, Vec<Line<'static>>) {
+    let columns = usize::from(view.size.0).saturating_sub(6);
     let evidence = match (reading, view.page()) {
         (Overlay::Evidence(_), Page::Outlier(page)) => view.explained(page.index).and_then(|explained| {
             let line = page.segments.current(&explained.outlier)?;
-            let columns = usize::from(view.size.0).saturating_sub(6);
             Some(proof(line.segment, &explained.outlier, columns))
+        }),
+        (Overlay::Evidence(_), Page::Stretch(page)) => view.explained(page.index).and_then(|explained| {
+            Some(proof(page.current(&explained.outlier)?, &explained.outlier, columns))
         }),
         _ => None,
     };
@@ -56,9 +60,15 @@ pub(crate) fn proof(segment: &SegmentReport, outlier: &OutlierReport, columns: u
     let title = format!("{}, {}{tid}{edges}", segment.cause, segment.certainty);
     let wrapped = |text: &str| wrap(&for_terminal(text), columns).into_iter().filter(|line| !line.is_empty());
     let mut lines = vec![Line::styled(cell(&title, columns), Style::new().fg(Color::Cyan))];
+    if let Some(part) = segment.story.part {
+        let subject = subject(segment);
+        let subject = subject.strip_prefix("for ").unwrap_or(&subject);
+        let colon = if subject.is_empty() { "" } else { ": " };
+        lines.extend(wrapped(&format!("{}{colon}{subject}", part_words(Some(part)))).map(Line::raw));
+    }
     lines.extend(wrapped(&segment.detail).map(Line::raw));
     if !segment.during.is_empty() {
-        lines.extend(wrapped("Space shows what the waking thread did during the wait").map(Line::raw));
+        lines.extend(wrapped("Enter shows what took place during the wait").map(Line::raw));
     }
     let evidence = segment.evidence.iter().map(|evidence| fitting(&evidence.words(), columns));
     lines.extend(evidence.map(|words| Line::styled(words, dim())));

@@ -11,6 +11,7 @@ use report::{
     HotRange, OutlierReport, Percentiles, Report, SegmentReport, Spent, StretchReport, ThreadName,
 };
 
+use super::served::served;
 use crate::args::{Cli, Command};
 use crate::tui::app::state::State;
 use crate::tui::app::worker::Answer;
@@ -27,6 +28,9 @@ pub(in crate::tui) const HOSTILE: &str = "evil\u{1b}[2J\u{202e}name\r\n";
 
 /// The index of the interval that is explained.
 pub(in crate::tui) const SLOW: usize = 23;
+
+/// The index of an interval that waits for the answer of a server.
+pub(in crate::tui) const SERVED: usize = 7;
 
 /// Options as typed after `tailtrace tui -i perf.data --intervals i.csv`.
 pub(in crate::tui) fn args(more: &[&str]) -> crate::args::AnalysisArgs {
@@ -81,6 +85,7 @@ pub(in crate::tui) fn press(state: &mut State, key: char) -> Vec<Effect> {
 /// What the worker answers.
 pub(in crate::tui) fn answer(ask: Ask) -> Answer {
     match ask {
+        Ask::Explain { index: SERVED } => Answer::Explained(SERVED, Box::new(served())),
         Ask::Explain { index } => Answer::Explained(index, Box::new(explained())),
         Ask::Code { index } => Answer::Code(index, ranges()),
         Ask::Flow { index, range } => Answer::Flow(index, Box::new(flow(range))),
@@ -146,7 +151,7 @@ pub(in crate::tui) fn segment(offset_ns: u64, duration_ns: u64, cause: &str, det
     }
 }
 
-fn cause(cause: &str, duration_ns: u64, typical_ns: u64, detail: &str) -> CauseTotal {
+pub(super) fn cause(cause: &str, duration_ns: u64, typical_ns: u64, detail: &str) -> CauseTotal {
     let excess_ns = duration_ns.cast_signed() - typical_ns.cast_signed();
     let (count, certainty) = (u64::from(duration_ns > 0), Certainty::Measured);
     CauseTotal {
@@ -224,7 +229,7 @@ fn cpus() -> Vec<(u32, Vec<Presence>)> {
     vec![(1, vec![presence(53_500, 800_000, HOSTILE), presence(853_500, 200_000, "idle")])]
 }
 
-fn calls() -> CallTree {
+pub(super) fn calls() -> CallTree {
     let node = |parent, name: &str, layer, self_ns, typical_self_ns| CallReport {
         parent,
         name: name.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tracks::{all_segments, thread_name};
+use super::tracks::all_segments;
 use crate::escape::for_terminal;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::report::Report;
@@ -40,7 +40,7 @@ fn row(text: &mut String, outlier: &OutlierReport, level: usize, segment: &Segme
         number(start.and_then(|start| start.checked_add(segment.offset_ns))),
         number(segment.cpu.map(u64::from)),
         segment.tid.map_or_else(String::new, |tid| tid.to_string()),
-        quoted(&thread_name(outlier, segment.tid)),
+        quoted(&outlier.thread_words(segment.tid)),
         quoted(&segment.cause),
         segment.certainty,
         segment.edge_uncertainty_ns,

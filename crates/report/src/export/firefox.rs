@@ -11,7 +11,7 @@ use fxprof_processed_profile::{
 };
 use model::CallLayer;
 
-use super::tracks::{by_thread, name, thread_name};
+use super::tracks::{by_thread, name};
 use crate::escape::for_terminal;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::report::Report;
@@ -78,7 +78,7 @@ fn add_thread(
     let start = outlier.start_ns.unwrap_or(0);
     let number = tid.and_then(|tid| u32::try_from(tid).ok()).unwrap_or(0);
     let thread = profile.add_thread(process, number, at(start), is_main);
-    profile.set_thread_name(thread, &for_terminal(&thread_name(outlier, tid)));
+    profile.set_thread_name(thread, &for_terminal(&outlier.thread_words(tid)));
     profile.set_thread_end_time(thread, at(start.saturating_add(outlier.duration_ns)));
     thread
 }

@@ -1,14 +1,15 @@
 //! Perfetto's native trace format: `protos/perfetto/trace/perfetto_trace.proto`, the part with tracks and slices.
 //!
 //! Each outlier has a track of its own, and below it one per thread, one per CPU, one for its call stacks and one per
-//! counter: nothing of two overlapping outliers can mix.
+//! counter: nothing of two overlapping outliers can mix. Flows lead from one thread's track to another's: with a request, and back
+//! with the answer; each has an identity of its own, in the whole trace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use model::Number;
 
 use super::protobuf::Message;
-use super::tracks::{all_segments, by_thread, name, thread_name};
+use super::tracks::{all_segments, by_thread, handovers, name};
 use crate::calls::CallTree;
 use crate::escape::for_terminal;
 use crate::headline::sentence;
@@ -36,6 +37,8 @@ mod field {
     pub(super) const EVENT_NAME: u32 = 23;
     pub(super) const EVENT_COUNT: u32 = 30;
     pub(super) const EVENT_DOUBLE: u32 = 44;
+    pub(super) const EVENT_FLOW: u32 = 47;
+    pub(super) const EVENT_FLOW_END: u32 = 48;
     pub(super) const ANNOTATION_UINT: u32 = 3;
     pub(super) const ANNOTATION_TEXT: u32 = 6;
     pub(super) const ANNOTATION_NAME: u32 = 10;
@@ -62,7 +65,11 @@ pub fn export_perfetto(report: &Report) -> Vec<u8> {
 struct Trace {
     bytes: Vec<u8>,
     tracks: u64,
+    flows: u64,
 }
+
+/// The flows that leave or enter a segment, by its address: the field that says which, and the flow.
+type Flows = HashMap<*const SegmentReport, Vec<(u32, u64)>>;
 
 impl Trace {
     fn outlier(&mut self, outlier: &OutlierReport, rank: u64) {
@@ -81,10 +88,16 @@ impl Trace {
                 self.slice(stages, &stage.name, "stage", span, &[]);
             }
         }
+        let flows = self.flows(outlier);
         for ((level, tid), segments) in by_thread(outlier) {
-            let during = if level > 0 { "during a wait: " } else { "" };
-            let thread = track(self, &format!("{during}{}", thread_name(outlier, tid)));
-            self.segments(thread, start, &segments);
+            let thread = match (level, tid) {
+                (0, tid) => outlier.thread_words(tid),
+                // Time below a wait that is no thread's is that of the interrupt that ended it.
+                (_, None) => "during a wait: interrupt".to_owned(),
+                (_, tid) => format!("during a wait: {}", outlier.thread_words(tid)),
+            };
+            let thread = track(self, &thread);
+            self.segments(thread, start, &segments, &flows);
         }
         if !outlier.calls.stretches.is_empty() {
             let stacks = track(self, "functions");
@@ -92,7 +105,7 @@ impl Trace {
         }
         for (cpu, segments) in by_cpu(outlier) {
             let track = track(self, &format!("CPU {cpu}"));
-            self.segments(track, start, &segments);
+            self.segments(track, start, &segments, &Flows::new());
         }
         for counter in &outlier.counters {
             let track = self.track(Some(top), &counter.name, 1000, Some(()));
@@ -102,16 +115,29 @@ impl Trace {
         }
     }
 
-    fn segments(&mut self, track: u64, start: u64, segments: &[&SegmentReport]) {
-        for segment in segments {
+    fn flows(&mut self, outlier: &OutlierReport) -> Flows {
+        let mut flows = Flows::new();
+        for (from, to) in handovers(outlier) {
+            self.flows += 1;
+            flows.entry(std::ptr::from_ref(from)).or_default().push((field::EVENT_FLOW, self.flows));
+            flows.entry(std::ptr::from_ref(to)).or_default().push((field::EVENT_FLOW_END, self.flows));
+        }
+        flows
+    }
+
+    fn segments(&mut self, track: u64, start: u64, segments: &[&SegmentReport], flows: &Flows) {
+        for &segment in segments {
             let mut about = vec![annotation("certainty", &segment.certainty.to_string())];
             if !segment.detail.is_empty() {
                 about.push(annotation("particulars", &segment.detail));
             }
+            about.extend(segment.story.part.map(|part| annotation("part", part.name())));
             about.extend(segment.cpu.map(|cpu| number("cpu", u64::from(cpu))));
             about.extend(segment.evidence.iter().take(4).map(|found| annotation("evidence", &found.words())));
             let span = (start.saturating_add(segment.offset_ns), segment.duration_ns);
-            self.slice(track, &segment.cause, "cause", span, &about);
+            let begin = opening(track, &segment.cause, "cause", &about);
+            let leading = flows.get(&std::ptr::from_ref(segment)).into_iter().flatten();
+            self.span(track, &leading.fold(begin, |event, &(field, flow)| event.fixed(field, flow)), span);
         }
     }
 
@@ -141,12 +167,12 @@ impl Trace {
     }
 
     fn slice(&mut self, track: u64, name: &str, category: &str, span: (u64, u64), about: &[Message]) {
-        let (start, duration) = span;
-        let begin = event(SLICE_BEGIN, track)
-            .text(field::EVENT_CATEGORY, category)
-            .text(field::EVENT_NAME, &for_terminal(name));
-        let begin = about.iter().fold(begin, |event, about| event.message(field::EVENT_ANNOTATION, about));
-        self.event(start, &begin);
+        self.span(track, &opening(track, name, category, about), span);
+    }
+
+    /// A slice that `begin` opens.
+    fn span(&mut self, track: u64, begin: &Message, (start, duration): (u64, u64)) {
+        self.event(start, begin);
         self.event(start.saturating_add(duration), &event(SLICE_END, track));
     }
 
@@ -196,6 +222,14 @@ fn by_cpu(outlier: &OutlierReport) -> BTreeMap<u32, Vec<&SegmentReport>> {
 
 fn event(kind: u64, track: u64) -> Message {
     Message::default().uint(field::EVENT_TYPE, kind).uint(field::EVENT_TRACK, track)
+}
+
+/// The event that begins a slice.
+fn opening(track: u64, name: &str, category: &str, about: &[Message]) -> Message {
+    let begin = event(SLICE_BEGIN, track)
+        .text(field::EVENT_CATEGORY, category)
+        .text(field::EVENT_NAME, &for_terminal(name));
+    about.iter().fold(begin, |event, about| event.message(field::EVENT_ANNOTATION, about))
 }
 
 /// A counter's event with its value: exact where it is a whole number of `counter_value`, an int64.

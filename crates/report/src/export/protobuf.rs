@@ -13,7 +13,11 @@ impl Message {
         self
     }
 
-    pub(super) fn double(mut self, field: u32, value: f64) -> Message {
+    pub(super) fn double(self, field: u32, value: f64) -> Message {
+        self.fixed(field, value.to_bits())
+    }
+
+    pub(super) fn fixed(mut self, field: u32, value: u64) -> Message {
         self.key(field, 1);
         self.bytes.extend(value.to_le_bytes());
         self

@@ -39,12 +39,24 @@ pub(super) fn by_thread(outlier: &OutlierReport) -> BTreeMap<(usize, Option<i32>
     threads
 }
 
-/// `engine 412`, `tid 130`, `unknown thread`; not escaped.
-pub(super) fn thread_name(outlier: &OutlierReport, tid: Option<i32>) -> String {
-    let Some(tid) = tid else { return "unknown thread".to_owned() };
-    let own = [&outlier.start_thread, &outlier.stop_thread].into_iter().flatten();
-    match own.into_iter().find(|thread| thread.tid == tid && !thread.comm.is_empty()) {
-        Some(thread) => format!("{} {tid}", thread.comm),
-        None => format!("tid {tid}"),
+/// Where one thread's time led to another's: the request that a server read, from the segment before the wait; the answer that ended a
+/// wait, to the segment after it.
+pub(super) fn handovers(outlier: &OutlierReport) -> Vec<(&SegmentReport, &SegmentReport)> {
+    fn add<'a>(
+        segments: &'a [SegmentReport],
+        level: usize,
+        all: &mut Vec<(&'a SegmentReport, &'a SegmentReport)>,
+    ) {
+        for (place, wait) in segments.iter().enumerate() {
+            let before = place.checked_sub(1).map(|place| &segments[place]);
+            all.extend(before.zip(wait.during.iter().find(|piece| piece.story.takes)));
+            all.extend(wait.during.last().zip(segments.get(place + 1)));
+            if level < DEEPEST {
+                add(&wait.during, level + 1, all);
+            }
+        }
     }
+    let mut all = Vec::new();
+    add(&outlier.segments, 0, &mut all);
+    all
 }

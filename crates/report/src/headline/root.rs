@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use model::{Part, Role, Story};
+use model::{Part, Role};
 
 use super::foremost::foremost;
 use crate::outlier::SegmentReport;
-use crate::serving::ServingRow;
+use crate::serving::{ServingRow, client};
 use crate::timebase::TimeUnit;
 use crate::units;
 
@@ -46,15 +46,6 @@ fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String
         Part::OthersFirst => format!("first served {}{how_long} and {what}", client(&foremost.story)),
         _ => format!("{what}{how_long}"),
     })
-}
-
-/// `rival (fd 11: 19 bytes in)`, whom the thread served first.
-fn client(story: &Story) -> String {
-    match (&*story.by, &*story.object) {
-        ("", "") => "others".to_owned(),
-        ("", object) => units::noted("another client", object),
-        (by, object) => units::noted(by, object),
-    }
 }
 
 /// The part with the largest excess of all its rows.

@@ -15,11 +15,19 @@ pub(super) struct Bar<'a> {
     pub(super) duration_ns: u64,
     /// How many they are.
     pub(super) segments: usize,
+    /// Whether the request was read in one of them.
+    pub(super) takes: bool,
 }
 
 impl<'a> Bar<'a> {
     fn new(segment: &'a SegmentReport) -> Bar<'a> {
-        Bar { segment, offset_ns: segment.offset_ns, duration_ns: segment.duration_ns, segments: 1 }
+        Bar {
+            segment,
+            offset_ns: segment.offset_ns,
+            duration_ns: segment.duration_ns,
+            segments: 1,
+            takes: segment.story.takes,
+        }
     }
 }
 
@@ -42,6 +50,7 @@ pub(super) fn bars(segments: &[SegmentReport], most: usize) -> Vec<Bar<'_>> {
                 }
                 last.duration_ns = last.duration_ns.saturating_add(segment.duration_ns);
                 last.segments += 1;
+                last.takes |= segment.story.takes;
             }
             None => bars.push(Bar::new(segment)),
         }

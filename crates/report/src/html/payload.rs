@@ -5,18 +5,19 @@
 
 mod code;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::Certainty;
+use model::{Certainty, Part};
 use serde::Serialize;
 
-use super::condense::{bars, shown_calls};
+use super::condense::{Bar, bars, shown_calls};
 use super::family::family;
 use super::verdict::MOST_OUTLIERS;
 use crate::calls::CallTree;
 use crate::escape::{for_script_block, for_terminal};
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::report::Report;
+use crate::serving::{client, part_name, part_words};
 use crate::timebase::TimeUnit;
 
 /// Bars of the whole page, and of one outlier at most.
@@ -33,6 +34,9 @@ const MOST_TEXT: usize = 600_000;
 const MOST_EVIDENCE: usize = 4;
 /// Levels of `during`.
 const DEEPEST: usize = 8;
+
+/// In the order in which the page knows them.
+const PARTS: [Part; 5] = [Part::NotRun, Part::OthersFirst, Part::Waits, Part::OwnWork, Part::Between];
 
 /// What the two are called that flame graphs and call tables compare.
 #[derive(Serialize)]
@@ -56,13 +60,16 @@ pub(crate) fn of(report: &Report, sides: &Sides) -> String {
     let count = report.outliers.len().clamp(1, MOST_OUTLIERS);
     let shown = report.outliers.iter().take(MOST_OUTLIERS);
     let outliers = shown.map(|outlier| OutlierTwin::new(outlier, count, &mut texts)).collect();
-    let payload = Payload { sides, outliers, texts: texts.all };
+    let parts = PARTS.map(|part| (part_name(part), part_words(Some(part)))).to_vec();
+    let payload = Payload { sides, parts, outliers, texts: texts.all };
     for_script_block(&serde_json::to_string(&payload).unwrap_or_default())
 }
 
 #[derive(Serialize)]
 struct Payload<'a> {
     sides: &'a Sides,
+    /// Name and words of each part of a wait.
+    parts: Vec<(String, &'static str)>,
     outliers: Vec<OutlierTwin>,
     texts: Vec<String>,
 }
@@ -80,9 +87,25 @@ struct OutlierTwin {
     code: Vec<code::RangeTwin>,
 }
 
-/// Offset, duration, cause, certainty, detail, CPU, tid, edge uncertainty, how many segments, level, evidence.
+/// Offset, duration, cause, certainty, detail, CPU, tid, edge uncertainty, how many segments, evidence, and what it is below a wait.
 #[derive(Serialize)]
-struct BarTwin(u64, u64, usize, u8, usize, Option<u32>, Option<i32>, u64, usize, usize, Vec<usize>);
+struct BarTwin(
+    u64,
+    u64,
+    usize,
+    u8,
+    usize,
+    Option<u32>,
+    Option<i32>,
+    u64,
+    usize,
+    Vec<usize>,
+    Option<BelowTwin>,
+);
+
+/// The bar of the wait, the part by its place in [`PARTS`], whether the request was read in it, for whom it was: `rival, fd 9: 30 bytes in`.
+#[derive(Serialize)]
+struct BelowTwin(usize, Option<usize>, u8, usize);
 
 /// One list per column; `stretches` are triples of offset, duration, node.
 #[derive(Default, Serialize)]
@@ -125,13 +148,17 @@ impl Texts {
 impl OutlierTwin {
     fn new(outlier: &OutlierReport, outliers: usize, texts: &mut Texts) -> OutlierTwin {
         let mut bars = Bars { room: (MOST_BARS / outliers).min(MOST_BARS_OF_ONE), ..Bars::default() };
-        bars.add(&outlier.segments, 0, texts);
-        let threads = [&outlier.start_thread, &outlier.stop_thread].into_iter().flatten();
+        bars.add(&outlier.segments, &[], texts);
+        let drawn: HashSet<i32> = bars.done.iter().filter_map(|bar| bar.6).collect();
+        let others = outlier.threads.iter().filter(|(tid, _)| drawn.contains(tid));
+        let own = [&outlier.start_thread, &outlier.stop_thread].into_iter().flatten();
+        let threads =
+            others.map(|(&tid, comm)| (tid, comm)).chain(own.map(|thread| (thread.tid, &thread.comm)));
         let name = |name: &str, texts: &mut Texts| texts.index(if name.is_empty() { "?" } else { name });
         OutlierTwin {
             duration: outlier.duration_ns,
             ticks: outlier.time_unit == TimeUnit::Ticks,
-            threads: threads.map(|thread| (thread.tid, name(&thread.comm, texts))).collect(),
+            threads: threads.map(|(tid, comm)| (tid, name(comm, texts))).collect(),
             stages: outlier
                 .stages
                 .iter()
@@ -146,6 +173,18 @@ impl OutlierTwin {
     }
 }
 
+impl BelowTwin {
+    fn new(wait: usize, bar: &Bar<'_>, texts: &mut Texts) -> BelowTwin {
+        let story = &bar.segment.story;
+        let part = story.part.and_then(|part| PARTS.iter().position(|&known| known == part));
+        let whom = match story.part {
+            Some(Part::OthersFirst) => client(story),
+            _ => String::new(),
+        };
+        BelowTwin(wait, part, u8::from(bar.takes), texts.index(&whom))
+    }
+}
+
 /// The bars of one outlier in the making.
 #[derive(Default)]
 struct Bars {
@@ -156,14 +195,16 @@ struct Bars {
 }
 
 impl Bars {
-    fn add(&mut self, segments: &[SegmentReport], level: usize, texts: &mut Texts) {
-        let condensed = bars(segments, if level == 0 { self.room / 2 } else { self.room / 4 });
+    /// Adds `segments`, which lie below the waits with the bars `above`, the innermost last.
+    fn add(&mut self, segments: &[SegmentReport], above: &[usize], texts: &mut Texts) {
+        let condensed = bars(segments, if above.is_empty() { self.room / 2 } else { self.room / 4 });
         self.room = self.room.saturating_sub(condensed.len());
         for bar in &condensed {
             let evidence = bar.segment.evidence.iter().take(MOST_EVIDENCE);
             let evidence = evidence.map(|evidence| texts.index(&evidence.words())).collect();
             let cause = self.cause(&bar.segment.cause, texts);
             let segment = bar.segment;
+            let place = self.done.len();
             self.done.push(BarTwin(
                 bar.offset_ns,
                 bar.duration_ns,
@@ -174,11 +215,11 @@ impl Bars {
                 segment.tid,
                 segment.edge_uncertainty_ns,
                 bar.segments,
-                level,
                 evidence,
+                above.last().map(|&wait| BelowTwin::new(wait, bar, texts)),
             ));
-            if level < DEEPEST && self.room > 0 && !segment.during.is_empty() {
-                self.add(&segment.during, level + 1, texts);
+            if above.len() < DEEPEST && self.room > 0 && !segment.during.is_empty() {
+                self.add(&segment.during, &[above, &[place]].concat(), texts);
             }
         }
     }

@@ -5,6 +5,7 @@ use model::PerfTime;
 use super::code;
 use super::family::family;
 use super::figures::comparison;
+use super::serving;
 use crate::causes::CauseTotal;
 use crate::causes::signed_difference;
 use crate::escape::{for_html, for_html_up_to};
@@ -127,6 +128,7 @@ fn section(outlier: &OutlierReport, index: usize, several: bool) -> String {
         comparison(outlier),
         causes(outlier),
         format!("<div class=\"timeline\" data-outlier=\"{index}\"></div>\n"),
+        serving::waits(outlier, number),
         segments(outlier, number),
         format!("<div class=\"calls\" data-outlier=\"{index}\"></div>\n"),
         code::hottest(outlier, number),

@@ -4,6 +4,7 @@
 //! `during` is clipped to its wait and to a bounded depth.
 
 use std::borrow::Borrow;
+use std::collections::BTreeMap;
 
 use model::{Attribution, Evidence, Interval, Segment, ThreadId, Tsc, TscRange};
 
@@ -49,6 +50,7 @@ impl OutlierReport {
             duration_ns: timebase.duration(interval.range),
             start_thread: name(interval.start_thread, interval.range.start),
             stop_thread: name(interval.stop_thread, interval.range.stop),
+            threads: thread_names(attribution, &comm),
             baselines: baselines.iter().map(|baseline| baseline.borrow().interval().id.0).collect(),
             baseline_rule: String::new(),
             baseline_mean_ns,
@@ -64,6 +66,27 @@ impl OutlierReport {
             perf_script: String::new(),
         }
     }
+}
+
+/// The names of all threads that have time here, each as it was when it is first seen, by tid.
+fn thread_names(
+    attribution: &Attribution,
+    comm: &impl Fn(ThreadId, Tsc) -> Option<String>,
+) -> BTreeMap<i32, String> {
+    let mut names: BTreeMap<i32, String> = BTreeMap::new();
+    let mut levels = vec![attribution.segments()];
+    while let Some(segments) = levels.pop() {
+        for segment in segments {
+            if let Some(thread) = segment.thread.filter(|thread| !names.contains_key(&thread.tid.0)) {
+                let name = comm(thread, segment.range.start).filter(|name| !name.is_empty());
+                names.extend(name.map(|name| (thread.tid.0, name)));
+            }
+            if !segment.during.is_empty() {
+                levels.push(&segment.during);
+            }
+        }
+    }
+    names
 }
 
 fn counters(interval: &Interval) -> Vec<CounterValue> {

@@ -93,3 +93,37 @@ fn waits_without_parts_have_no_rows() {
     let outlier = answered("holder", vec![segment(0, 90, Cause::UserExpected, None)]);
     assert_eq!(report(&outlier, &typical()).segments[0].serving, []);
 }
+
+/// By hand: 60 for others in one piece; 80 of its own beside 70 typical; 40 between, as typical.
+#[test]
+fn parts_add_up_and_without_comparison_have_no_typical_time() {
+    let pieces = || {
+        vec![
+            work(0, 60, Part::OthersFirst, "list()", true),
+            work(60, 100, Part::Between, "poll()", false),
+            work(100, 150, Part::OwnWork, "get()", true),
+            work(150, 180, Part::OwnWork, "get()", false),
+        ]
+    };
+    let mut wait = report(&answered("server", pieces()), &typical()).segments.remove(0);
+    let sums = |wait: &SegmentReport| -> Vec<(Option<Part>, u64, Option<u64>)> {
+        part_sums(wait).iter().map(|sum| (sum.part, sum.duration_ns, sum.typical_ns)).collect()
+    };
+    let mut compared = sums(&wait);
+    compared.sort_unstable();
+    let expected = [
+        (Some(Part::OthersFirst), 60, Some(0)),
+        (Some(Part::OwnWork), 80, Some(70)),
+        (Some(Part::Between), 40, Some(40)),
+    ];
+    assert_eq!(compared, expected);
+    wait.serving.clear();
+    let expected = [
+        (Some(Part::OthersFirst), 60, None),
+        (Some(Part::Between), 40, None),
+        (Some(Part::OwnWork), 80, None),
+    ];
+    assert_eq!(sums(&wait), expected);
+    wait.during.clear();
+    assert_eq!(sums(&wait), []);
+}

@@ -189,7 +189,7 @@ impl Listing {
         let title = format!("{}{bend} during this time, {}:", " ".repeat(STEP), who_meanwhile(segment));
         let mut lines = vec![self.style.paint(Ink::Dim, &title)];
         let inner = columns.saturating_sub(STEP).max(NARROWEST_LEVEL);
-        let parts = serving::parts(&segment.serving, self.unit);
+        let parts = serving::parts(segment, self.unit);
         if !parts.is_empty() {
             let indent = " ".repeat(2 * STEP);
             let wrapped = wrap(&parts, columns.saturating_sub(indent.len()).max(20));

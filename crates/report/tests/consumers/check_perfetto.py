@@ -1,8 +1,9 @@
 """Reads a Perfetto trace with Perfetto's own classes and prints its tracks, slices and counters.
 
 Argument: the trace. Output: a line per track, `NAME slices=N sum=NS` or `NAME values=A,B`, in the order of the file, indented
-below its parent. Fails where a slice ends before it begins, is never ended, or is not within the one around it, and where a field
-is none of Perfetto's.
+below its parent; then a line per flow, in order of their begin: `TRACK: SLICE (its part) until NS -> TRACK: SLICE (its part) from NS`, counted from the first
+slice. Fails where a slice ends before it begins, is never ended, or is not within the one around it, where a flow does not
+lead from one slice to another that begins later, and where a field is none of Perfetto's.
 """
 
 import sys
@@ -53,6 +54,38 @@ def outermost(packets):
     return count, total
 
 
+def slices(events):
+    """All slices: the track, the event that begins it, begin and end."""
+    for uuid, packets in events.items():
+        stack = []
+        for packet in packets:
+            if packet.track_event.type == proto.TrackEvent.TYPE_SLICE_BEGIN:
+                stack.append(packet)
+            elif packet.track_event.type == proto.TrackEvent.TYPE_SLICE_END:
+                begin = stack.pop()
+                yield uuid, begin.track_event, begin.timestamp, packet.timestamp
+
+
+def flows(events):
+    """From each flow's first slice to its last, as the trace processor joins them: by identity, in order of time."""
+    out, into = {}, {}
+    for found in slices(events):
+        for flow in found[1].flow_ids:
+            assert out.setdefault(flow, found) is found, "a flow begins twice"
+        for flow in found[1].terminating_flow_ids:
+            assert into.setdefault(flow, found) is found, "a flow ends twice"
+    assert out.keys() == into.keys(), "a flow begins or ends nowhere"
+    for flow, begin in sorted(out.items(), key=lambda item: (item[1][2], item[0])):
+        assert begin[2] <= into[flow][2], "a flow runs backwards"
+        yield begin, into[flow]
+
+
+def named(event):
+    """A slice's name, and its part where it has one."""
+    part = [note.string_value for note in event.debug_annotations if note.name == "part"]
+    return " ".join([event.name, *(f"({name})" for name in part)])
+
+
 def values(packets):
     """The values of a counter: whole numbers as such."""
     for packet in packets:
@@ -70,6 +103,10 @@ def main():
             continue
         count, total = outermost(events.get(uuid, []))
         print(f"{indent}{track.name} slices={count} sum={total}")
+    start = min(found[2] for found in slices(events))
+    for (source, begin, _, until), (target, end, at, _) in flows(events):
+        left = f"{tracks[source].name}: {named(begin)} until {until - start}"
+        print(f"{left} -> {tracks[target].name}: {named(end)} from {at - start}")
 
 
 main()

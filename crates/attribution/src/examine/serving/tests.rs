@@ -38,13 +38,25 @@ fn segment(start: u64, stop: u64, cause: Cause) -> Segment {
 
 /// The parts of `during`, in a wait from 100 to 200 that ended at 195.
 fn parts(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> Vec<(Option<Part>, String)> {
+    let segments = marked(calls, during).into_iter();
+    segments.map(|segment| (segment.story.part, segment.story.object)).collect()
+}
+
+/// Where the segments of `during` begin in which the request was read.
+fn taken(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> Vec<u64> {
+    let segments = marked(calls, during).into_iter();
+    segments.filter(|segment| segment.story.takes).map(|segment| segment.range.start.0).collect()
+}
+
+/// `during` with its parts, in a wait from 100 to 200 that ended at 195.
+fn marked(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> Vec<Segment> {
     let wait = TscRange::new(Tsc(100), Tsc(200));
     let mut segments: Vec<Segment> =
         during.iter().map(|(start, stop, cause)| segment(*start, *stop, cause.clone())).collect();
     if let Some(serving) = Serving::of(WRITER, wait, Tsc(195), &sideband(calls)) {
         serving.mark(&mut segments, wait, |_| String::new());
     }
-    segments.into_iter().map(|segment| (segment.story.part, segment.story.object)).collect()
+    segments
 }
 
 fn part(part: Part) -> (Option<Part>, String) {
@@ -251,4 +263,25 @@ fn events_are_no_requests() {
         (160, 190, Cause::OffCpu(OffCpu::Lock)),
     ];
     assert_eq!(parts(&calls, &during), [OwnWork, Waits, Waits].map(part));
+}
+
+/// It is read at 120 to 125, by a thread that slept in the read, in two pieces, or before the wait began; what another server
+/// answered is not the request.
+#[test]
+fn a_request_is_taken_where_it_is_read() {
+    let read = || Cause::Syscall("read".into());
+    let during = [
+        (100, 110, Cause::OffCpu(OffCpu::Poll)),
+        (110, 120, Cause::UserExpected),
+        (120, 122, read()),
+        (122, 123, Cause::Timer),
+        (123, 125, read()),
+        (125, 200, Cause::UserExpected),
+    ];
+    let answer = (190, 199, WRITE, 7, 8);
+    assert_eq!(taken(&[(50, 108, EPOLL_WAIT, 5, 1), (120, 125, READ, 7, 38), answer], &during), [120]);
+    assert_eq!(taken(&[(50, 125, READ, 7, 38), answer], &during[2..]), [120]);
+    assert_eq!(taken(&[(90, 95, READ, 7, 38), answer], &during), Vec::<u64>::new());
+    let asked = [(80, 82, READ, 7, 38), (84, 86, WRITE, 8, 38), (120, 125, READ, 8, 500), answer];
+    assert_eq!(taken(&asked, &during), Vec::<u64>::new());
 }

@@ -17,6 +17,7 @@ use crate::tui::pages::layout::body_height;
 use crate::tui::pages::overlay::{Overlay, Prompt};
 use crate::tui::pages::page::{BlockPage, BlockPart, OutlierPage, OutlierPart, Page};
 use crate::tui::pages::segments::SegmentsPart;
+use crate::tui::pages::stretch::StretchPage;
 
 impl State {
     pub(super) fn act(&mut self, action: Action) -> Vec<Effect> {
@@ -51,6 +52,7 @@ impl State {
             Some(Page::Population(_)) => self.open_intervals(),
             Some(Page::Intervals(_)) => return self.act_on_intervals(action),
             Some(Page::Outlier(_)) => return self.act_on_outlier(action),
+            Some(Page::Stretch(_)) => self.act_on_stretch(action),
             Some(Page::Block(_)) => self.act_on_block(action),
             None => {}
         }
@@ -63,7 +65,7 @@ impl State {
         let is_empty = match self.view.page() {
             Page::Outlier(page) => !self.view.known.contains_key(&page.index),
             Page::Block(page) => page.listing.is_none(),
-            Page::Population(_) | Page::Intervals(_) => false,
+            Page::Population(_) | Page::Intervals(_) | Page::Stretch(_) => false,
         };
         if was_waiting {
             self.queue.clear();
@@ -167,6 +169,13 @@ impl State {
         match (page.part, action) {
             (OutlierPart::Timeline, Action::Open) => {
                 let line = page.segments.current(&explained.outlier);
+                let stretch = line
+                    .as_ref()
+                    .and_then(|line| StretchPage::new(page.index, line.path.clone(), &explained.outlier));
+                if let Some(stretch) = stretch {
+                    self.view.pages.push(Page::Stretch(stretch));
+                    return Vec::new();
+                }
                 let range = line
                     .map(|line| (line.segment.offset_ns, line.segment.offset_ns + line.segment.duration_ns));
                 page.part = OutlierPart::Flow;
@@ -248,6 +257,21 @@ impl State {
         self.ask("looking up code and packets".to_owned(), Ask::Block { index, used })
     }
 
+    fn act_on_stretch(&mut self, action: Action) {
+        let Some(Page::Stretch(page)) = self.view.pages.last() else { return };
+        match action {
+            Action::Evidence => self.view.overlay = Some(Overlay::Evidence(Cursor::default())),
+            Action::Open => {
+                let explained = self.view.explained(page.index);
+                match explained.and_then(|explained| page.deeper(&explained.outlier)) {
+                    Some(deeper) => self.view.pages.push(Page::Stretch(deeper)),
+                    None => self.view.notice = Some("nothing is known below this".to_owned()),
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn act_on_block(&mut self, action: Action) {
         let Some(Page::Block(page)) = self.view.pages.last_mut() else { return };
         let parts = BlockPart::ALL;
@@ -281,6 +305,7 @@ impl State {
         match page {
             Page::Population(cursor) => cursor.step(lines, count),
             Page::Intervals(page) => page.cursor.step(lines, count),
+            Page::Stretch(page) => page.cursor.step(lines, count),
             Page::Block(page) => page.cursors[page.part as usize].step(lines, count),
             Page::Outlier(page) => match page.part {
                 OutlierPart::Verdict => page.verdict.step(lines, count),

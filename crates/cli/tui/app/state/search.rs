@@ -64,6 +64,10 @@ impl State {
                     },
                 }
             }),
+            Page::Stretch(page) => self
+                .view
+                .explained(page.index)
+                .map_or_else(Vec::new, |explained| page.texts(&explained.outlier)),
             Page::Block(page) => page.listing.as_ref().map_or_else(Vec::new, |listing| match page.part {
                 BlockPart::Code => {
                     let text = |line: &CodeLine| format!("{:x} {}", line.address, line.text);
@@ -86,6 +90,7 @@ impl State {
         match self.view.page() {
             Page::Population(cursor) => cursor.at(count),
             Page::Intervals(page) => page.cursor.at(count),
+            Page::Stretch(page) => page.cursor.at(count),
             Page::Block(page) => page.cursor().at(count),
             Page::Outlier(page) => match page.part {
                 OutlierPart::Verdict => page.verdict.at(count),

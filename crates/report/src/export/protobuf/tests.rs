@@ -10,5 +10,7 @@ fn examples_of_the_guide() {
     assert_eq!(Message::default().text(2, "testing").into_bytes(), text);
     let inner = Message::default().uint(1, 150);
     assert_eq!(Message::default().message(3, &inner).into_bytes(), [0x1a, 0x03, 0x08, 0x96, 0x01]);
+    // Wire type 1: eight bytes, the lowest first.
+    assert_eq!(Message::default().fixed(1, 150).into_bytes(), [0x09, 0x96, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(Message::default().uint(1, u64::MAX).into_bytes().len(), 11);
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::tui::pages::keys::Place;
 use crate::tui::pages::page::OutlierPart;
-use crate::tui::testing::sample::{SLOW, after, answer, opened, opening, press};
+use crate::tui::testing::sample::{SERVED, SLOW, after, answer, opened, opening, press};
 
 const SIZE: (u16, u16) = (80, 24);
 
@@ -79,6 +79,36 @@ fn a_segment_opens_its_own_flow() {
     let asked = ask_of(&press(&mut state, '\n'));
     assert_eq!(asked, Some(Ask::Flow { index: SLOW, range: (34_500, 53_500) }));
     assert_eq!(state.view.place(), Place::Flow);
+}
+
+/// The second in the list waits for `store`, which waits for `disk`; nothing of it needs a decode.
+#[test]
+fn a_wait_opens_what_the_other_thread_did() {
+    let mut state = after(SIZE, "\n↓\n2");
+    let path = |state: &State| match state.view.page() {
+        Page::Stretch(page) => page.path.clone(),
+        _ => Vec::new(),
+    };
+    let mut seen = Vec::new();
+    for key in "\n\n\n".chars() {
+        assert_eq!(ask_of(&press(&mut state, key)), None);
+        seen.push(path(&state));
+    }
+    assert_eq!(seen, [vec![1], vec![1, 2], vec![1, 2]], "user code has nothing below it");
+    assert_eq!(state.view.notice.as_deref(), Some("nothing is known below this"));
+    press(&mut state, '\u{1b}');
+    assert_eq!((path(&state), state.view.place()), (vec![1], Place::Stretch));
+    press(&mut state, '\u{1b}');
+    assert_eq!(state.view.place(), Place::Timeline);
+    press(&mut state, '↑');
+    assert_eq!(ask_of(&press(&mut state, '\n')), Some(Ask::Flow { index: SERVED, range: (0, 5_000) }));
+}
+
+#[test]
+fn search_finds_whom_a_server_served() {
+    let state = after(SIZE, "\n↓\n2\n/list()\n");
+    let Page::Stretch(page) = state.view.page() else { panic!("a wait") };
+    assert_eq!(page.cursor.at(5), 0);
 }
 
 #[test]
