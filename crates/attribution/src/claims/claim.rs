@@ -32,7 +32,7 @@ pub(crate) struct Claim {
     pub(crate) during: Vec<Segment>,
     /// Through which functions that thread's time passed, for each of these.
     pub(crate) below: Option<Arc<HotPaths>>,
-    /// For waits: the program's own functions that led there, innermost first, as a person says them.
+    /// For waits: the program's own functions that led there, innermost first, each as `serve()`.
     pub(crate) callers: Vec<String>,
     /// For lost trace: what the decoder could not decode.
     pub(crate) gap: Option<GapReason>,

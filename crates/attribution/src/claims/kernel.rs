@@ -96,7 +96,7 @@ fn name_by_records(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays:
     let begun = interrupt.or_else(|| {
         let thread = stay_at(stays, frame.range.start)?.thread.filter(|_| frame.depth == 0)?;
         let open = sideband.call_at(thread.tid, frame.range.start);
-        // It is on the way out of a call whose `sys_exit` came before.
+        // It leaves a call whose `sys_exit` came before.
         open.or_else(|| sideband.last_call(thread.tid, frame.range.start).filter(|_| !may_be_interrupt))
     });
     if let Some(event) = begun {

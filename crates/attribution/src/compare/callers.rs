@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use model::Segment;
 
 use crate::examine::examined::Examined;
-use crate::tables::libraries::{called, spoken};
 
 /// Adds the callers to the places of the waits among `segments`, those of `outlier`.
 pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselines: &[&Examined]) {
@@ -14,16 +13,15 @@ pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselin
     if waits.peek().is_none() {
         return;
     }
-    let nodes = baselines.iter().flat_map(|baseline| baseline.code.nodes.values());
-    let functions: HashSet<&str> = nodes.map(|node| &*node.function).collect();
-    let usual: HashSet<String> = functions.into_iter().map(spoken).collect();
+    let usual: HashSet<String> =
+        baselines.iter().flat_map(|baseline| baseline.code.spoken_functions()).collect();
     for claim in waits {
         let Some(caller) = unusual_caller(&claim.callers, &usual) else { continue };
         let is_of_claim = |segment: &&mut Segment| {
             segment.cause == claim.cause && claim.range().intersection(segment.range) == Some(segment.range)
         };
         for segment in segments.iter_mut().filter(is_of_claim) {
-            segment.story.place = format!("{} called by {}", segment.story.place, called(caller));
+            segment.story.place = format!("{} called by {caller}", segment.story.place);
         }
     }
 }

@@ -48,7 +48,7 @@ impl Serving {
         let until = answered.max(range.stop);
         let mut turns = Turns::new(&transfers(sideband, thread.tid, until));
         turns.follow(polls(sideband, thread.tid, until));
-        let Turns { moved, turns, .. } = turns;
+        let Turns { moved, since: turns, .. } = turns;
         let later = moved.partition_point(|one| one.transfer.range.start <= answered);
         let (before, last) = moved[..later].split_at(later.checked_sub(1)?);
         // The call still goes on, or ends, where it wakes somebody.
@@ -183,7 +183,7 @@ struct Turns {
     read_from: HashSet<Endpoint>,
     /// The servers that it asked.
     asked: HashMap<Endpoint, Asked>,
-    turns: Vec<(Tsc, Option<Endpoint>)>,
+    since: Vec<(Tsc, Option<Endpoint>)>,
     moved: Vec<Moved>,
 }
 
@@ -197,7 +197,7 @@ impl Turns {
             transfers: transfers.iter().filter(is_kept).copied().collect(),
             read_from: HashSet::new(),
             asked: HashMap::new(),
-            turns: Vec::new(),
+            since: Vec::new(),
             moved: Vec::new(),
         }
     }
@@ -209,7 +209,7 @@ impl Turns {
         for transfer in std::mem::take(&mut self.transfers) {
             while let Some(poll) = polls.next_if(|&poll| poll < transfer.range.start) {
                 current = None;
-                self.turns.push((poll, None));
+                self.since.push((poll, None));
             }
             let request = match transfer.direction {
                 Transferring::In => self.read(&transfer),
@@ -217,14 +217,14 @@ impl Turns {
             };
             if transfer.direction == Transferring::In {
                 current = Some(request);
-                self.turns.push((transfer.range.start, current));
+                self.since.push((transfer.range.start, current));
             } else if self.read_from.contains(&request) {
-                self.turns.push((transfer.range.start, Some(request)));
-                self.turns.push((transfer.range.stop, current));
+                self.since.push((transfer.range.start, Some(request)));
+                self.since.push((transfer.range.stop, current));
             }
             self.moved.push(Moved { transfer, request });
         }
-        self.turns.extend(polls.map(|poll| (poll, None)));
+        self.since.extend(polls.map(|poll| (poll, None)));
     }
 
     /// The request that a read belongs to: what a server answers, to that for which it was asked.

@@ -56,12 +56,12 @@ pub(crate) fn transfers(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<Transf
         let first = arguments.first().copied();
         match event.side {
             Side::Begin => {
-                calls.open = first.map(|argument| Call { since: event.time, number: *number, argument })
+                calls.open = first.map(|argument| Call { since: event.time, number: *number, argument });
             }
             Side::End => {
                 let returned = calls.open.take().filter(|call| call.number == *number);
                 if let Some(call) = returned {
-                    calls.returned(call, event.time, first.map_or(0, u64::cast_signed));
+                    calls.returned(&call, event.time, first.map_or(0, u64::cast_signed));
                 }
             }
         }
@@ -99,7 +99,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn returned(&mut self, call: Call, at: Tsc, result: i64) {
+    fn returned(&mut self, call: &Call, at: Tsc, result: i64) {
         if let Some((descriptor, direction)) = call.transfer() {
             let bytes = u64::try_from(result).unwrap_or(0);
             if bytes > 0 {
@@ -157,6 +157,8 @@ mod tests {
     use super::*;
     use crate::testing::script::{WORKER, record};
 
+    use EndpointKind::{Accepted, Connected, File, Unknown};
+
     const READ: u64 = 0;
     const WRITE: u64 = 1;
     const EPOLL_WAIT: u64 = 232;
@@ -185,7 +187,7 @@ mod tests {
         let found = transfers(&Sideband::new(events), WORKER.tid, Tsc(80));
         let transfer = |start, stop, direction, bytes| Transfer {
             range: TscRange::new(Tsc(start), Tsc(stop)),
-            endpoint: Endpoint { descriptor: 7, kind: EndpointKind::Unknown, made: 0 },
+            endpoint: Endpoint { descriptor: 7, kind: Unknown, made: 0 },
             direction,
             bytes,
         };
@@ -221,7 +223,6 @@ mod tests {
         }
         let found = transfers(&Sideband::new(events), WORKER.tid, Tsc(1000));
         let kinds: Vec<EndpointKind> = found.iter().map(|one| one.endpoint.kind).collect();
-        use EndpointKind::{Accepted, Connected, File, Unknown};
         assert_eq!(kinds, [Unknown, File, Accepted, Accepted, Connected, Connected]);
         assert_eq!(found[2].endpoint, found[3].endpoint);
         assert_ne!(found[0].endpoint, Endpoint { kind: Unknown, ..found[2].endpoint });

@@ -3,7 +3,7 @@
 //! Input: blocks of user code with the node that called them. Output: the same node for the same chain of functions
 //! in every interval, whatever the counts of calls and iterations, so that two intervals can be compared.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use pt::Block;
 use crate::inputs::functions::Function;
 use crate::inputs::functions::NO_SYMBOL;
 use crate::tables::collectors::runtime_of;
+use crate::tables::libraries::{called, spoken};
 
 /// The search for callers stops here: the tree of a damaged trace may be deep.
 const FURTHEST: usize = 4096;
@@ -65,6 +66,12 @@ pub(crate) struct UserCode {
 }
 
 impl UserCode {
+    /// The functions that ran, and their callers, each as a person says it: `serve()`.
+    pub(crate) fn spoken_functions(&self) -> HashSet<String> {
+        let functions: HashSet<&str> = self.nodes.values().map(|node| &*node.function).collect();
+        functions.into_iter().map(|function| called(&spoken(function))).collect()
+    }
+
     /// `function` runs, called by `parent`.
     pub(crate) fn node(&mut self, parent: NodeKey, function: Option<&Function>) -> NodeKey {
         self.node_by(parent, function, false)

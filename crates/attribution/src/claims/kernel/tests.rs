@@ -231,7 +231,7 @@ fn an_entry_before_the_flow_is_named_by_the_open_record() {
     assert_eq!(attribution.segments()[0].detail, "already in the kernel, in vfs_read");
 }
 
-/// The interval begins on the way out of `sendto`, and ends on the way into `recvfrom`: both records lie outside.
+/// The interval begins at the exit of `sendto`, and ends at the entry of `recvfrom`: both records lie outside.
 #[test]
 fn calls_that_the_edges_cut_are_named_by_the_records_beyond() {
     let table = table();

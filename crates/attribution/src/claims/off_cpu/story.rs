@@ -159,10 +159,10 @@ pub(super) fn place_of(path: &CallPath) -> (String, String) {
     (place, own.through)
 }
 
-/// The program's own functions on `path`, innermost first, without those that have no name.
+/// The program's own functions on `path`, `serve()`, innermost first, without those that have no name.
 pub(super) fn own_functions(path: &CallPath) -> Vec<String> {
     let own = path.user.iter().rev().filter(|site| !site.library).map(|site| spoken(&site.function));
-    own.filter(|name| !is_library(name) && !is_unnamed(name)).collect()
+    own.filter(|name| !is_library(name) && !is_unnamed(name)).map(|name| called(&name)).collect()
 }
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ fn a_connection_to_a_server_is_used_for_one_request_after_another() {
     assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
 }
 
-/// It waits until the connection that it opens is there; meanwhile another client's request comes.
+/// It waits until the connection that it opens is there; during this time another client's request comes.
 #[test]
 fn a_connection_is_for_the_request_that_opened_it() {
     const CONNECT: u64 = 42;
