@@ -85,7 +85,7 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::endpoints::EndpointKind;
+    use crate::records::endpoints::EndpointKind::{self, Accepted, Connected, File, Unknown};
     use crate::testing::script::{WORKER, record};
 
     const READ: u64 = 0;
@@ -152,7 +152,6 @@ mod tests {
         }
         let found = transfers(&Sideband::new(events), WORKER.tid, Tsc(1000));
         let kinds: Vec<EndpointKind> = found.iter().map(|one| one.endpoint.kind).collect();
-        use EndpointKind::{Accepted, Connected, File, Unknown};
         let accepted = Accepted { listening: 3 };
         assert_eq!(kinds, [Unknown, File, accepted, accepted, Connected, Connected]);
         assert_eq!(found[2].endpoint, found[3].endpoint);
