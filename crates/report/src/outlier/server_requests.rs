@@ -17,7 +17,9 @@ impl OutlierReport {
     /// The thread whose answer was waited for longest, by its name.
     pub(crate) fn awaited_server(&self) -> Option<&str> {
         let answers = self.segments.iter().filter(|segment: &&SegmentReport| !segment.serving.is_empty());
-        let server = &answers.max_by_key(|segment| segment.duration_ns)?.story.by;
+        let by = &answers.max_by_key(|segment| segment.duration_ns)?.story.by;
+        // One of the name of the thread that waited is called so.
+        let server = by.strip_prefix("another ").unwrap_or(by);
         // Numbers are those of processes, commas separate names, and a thread without a name is called by its number.
         let is_number =
             server.strip_prefix("tid ").unwrap_or(server).bytes().all(|byte| byte.is_ascii_digit());

@@ -38,6 +38,8 @@ fn names_the_server_of_the_longest_wait_for_an_answer() {
         line(vec![wait("IPC Server handler 3", 1, true)]),
         "tailtrace explain -i perf.data --requests 'IPC Server handler 3' --symfs 'my files'"
     );
+    let of_own_name = line(vec![wait("another nginx", 1, true)]);
+    assert_eq!(of_own_name, "tailtrace explain -i perf.data --requests nginx --symfs 'my files'");
 }
 
 #[test]
