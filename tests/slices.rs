@@ -19,12 +19,14 @@ pub(crate) fn assert_done(output: &Output) {
     assert!(output.status.success(), "{} {}", output.status, String::from_utf8_lossy(&output.stderr));
 }
 
-/// A report without the facts about the file it was made from; perf's command line names that file, too.
+/// A report without the facts about the file it was made from; the commands to paste name that file, too.
 pub(crate) fn without_capture(output: &Output) -> Value {
     let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     report.as_object_mut().expect("an object").remove("capture");
     for outlier in report["outliers"].as_array_mut().expect("outliers") {
-        outlier.as_object_mut().expect("an object").remove("perf_script");
+        for command in ["perf_script", "server_requests"] {
+            outlier.as_object_mut().expect("an object").remove(command);
+        }
     }
     report
 }

@@ -11,6 +11,7 @@
 //! * `numa`: nodes of threads, devices and memory; names of devices.
 //! * `verdicts`: injected causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
+//! * `requests`: the requests of a server by its system calls, against its client and perf.
 //! * `recording`: `record` with a perf of the test's own.
 //! * `records`: `dump --records` against perf.
 //! * `schema`: JSON against its schemas.
@@ -47,6 +48,7 @@ mod packages;
 mod readme;
 mod recording;
 mod records;
+mod requests;
 mod robustness;
 mod scenarios;
 mod schema;

@@ -332,6 +332,10 @@ pub(crate) struct SourceArgs {
     /// From a function's entry to its return.
     #[arg(long, value_name = "SYMBOL", group = "source")]
     pub(crate) function: Option<String>,
+    /// A server's requests, by its recorded system calls: from the read that brings one to the write of its answer. Threads by
+    /// name, or processes by number.
+    #[arg(long, value_name = "COMM|PID", value_delimiter = ',', group = "source")]
+    pub(crate) requests: Vec<String>,
 }
 
 /// Which intervals are chosen.

@@ -45,6 +45,7 @@ fn sources_that_are_not_there_are_named() {
         ("--ptwrite id=0..64,ticks=0..39", "id=0..64"),
         ("--ptwrite begin=99999999999999999999,end=1,tag=1..2", "begin=99999999999999999999"),
         ("--begin no:such --end no:such2", "no:such"),
+        ("--requests nginx,1", "--requests nginx,1: no thread read from a connection"),
         ("--begin sched:sched_switch --end sched:sched_waking --key no_field", "no_field"),
     ] {
         let mut arguments = vec!["stat", "-i", &*perf_data, "--symfs", &*symfs];

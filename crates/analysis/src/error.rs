@@ -17,7 +17,7 @@ pub enum Error {
     Intervals(#[from] intervals::Error),
     /// The request names no source, and the capture is no slice with intervals of its own.
     #[error(
-        "say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite or --function"
+        "say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite, --function or --requests"
     )]
     NoSource,
     /// Intervals of another recording, or in another clock than their source says.
@@ -37,6 +37,14 @@ pub enum Error {
     /// No binary has the function whose calls are the intervals.
     #[error("no binary of this capture has a function called {0}: check the name, --symfs and -k")]
     NoFunction(String),
+    /// No thread that is meant answered a request.
+    #[error("--requests {meant}: {why}")]
+    NoRequests {
+        /// The servers, as the user gave them.
+        meant: String,
+        /// What there is, or what to do.
+        why: String,
+    },
     /// A watch ended the search for marks.
     #[error("the scan of the trace was stopped")]
     Stopped,

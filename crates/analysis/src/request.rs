@@ -1,5 +1,6 @@
 //! What is asked: which capture, which intervals of it, and against how many typical ones. Plain values, no option text.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use intervals::{EventPair, PtwriteSpec};
@@ -89,6 +90,33 @@ pub enum Source {
     Ptwrite(PtwriteSpec),
     /// From the entry of the function of this name to its return.
     Function(String),
+    /// What these servers read and answered, by the records of system calls.
+    Requests(Vec<Server>),
+}
+
+/// A server: threads whose requests are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// All threads of this process.
+    Process(Pid),
+    /// All threads of this name.
+    Comm(String),
+}
+
+impl Server {
+    /// A number is a process, all else a thread's name.
+    pub fn of(text: &str) -> Server {
+        text.parse().map_or_else(|_| Server::Comm(text.to_owned()), |pid| Server::Process(Pid(pid)))
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Server::Process(pid) => pid.fmt(f),
+            Server::Comm(comm) => f.write_str(comm),
+        }
+    }
 }
 
 /// Which intervals make up the population; what is empty lets all pass.

@@ -32,6 +32,7 @@ pub use inputs::functions::{Function, Functions, Variable};
 pub use inputs::queues::Queues;
 pub use population::access::{Access, Direction, accesses};
 pub use population::ran_on;
+pub use population::requests::{AnsweredRequest, LeftOut, Requests, requests};
 pub use population::waits::{ObjectWait, WaitObject, wait_of_stay};
 pub use samples::memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
 pub use tables::cpu_models::CodeCaches;

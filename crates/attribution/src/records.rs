@@ -3,6 +3,7 @@
 //! Imports `tables`. Uses no intervals, no flows, and no causes that need more than one record.
 
 mod classify;
+pub(crate) mod endpoints;
 pub(crate) mod event;
 pub(crate) mod read;
 pub(crate) mod sideband;

@@ -1,7 +1,7 @@
 //! From the arguments to what is asked of the analysis: option text becomes plain values.
 
 use analysis::Request;
-use analysis::request::{Code, Effort, Filters, Input, Source};
+use analysis::request::{Code, Effort, Filters, Input, Server, Source};
 use anyhow::Result;
 use intervals::{EventPair, Selection};
 use model::{Pid, Tid};
@@ -58,7 +58,7 @@ fn request(input: &InputArgs, source: &SourceArgs, selection: &SelectionArgs) ->
 
 impl SourceArgs {
     fn request(&self) -> Result<Option<Source>> {
-        let SourceArgs { intervals, begin, end, key, ptwrite, function } = self.clone();
+        let SourceArgs { intervals, begin, end, key, ptwrite, function, requests } = self.clone();
         if let Some(path) = intervals {
             return Ok(Some(Source::File(path)));
         }
@@ -67,6 +67,9 @@ impl SourceArgs {
         }
         if let Some(spec) = ptwrite {
             return Ok(Some(Source::Ptwrite(spec.parse()?)));
+        }
+        if !requests.is_empty() {
+            return Ok(Some(Source::Requests(requests.iter().map(|text| Server::of(text)).collect())));
         }
         Ok(function.map(Source::Function))
     }

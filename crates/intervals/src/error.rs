@@ -91,3 +91,13 @@ pub enum Error {
         what: String,
     },
 }
+
+impl Error {
+    /// Records are the source, and they cannot be matched with the trace.
+    pub fn no_conversion() -> Error {
+        Error::ClockNotJoined {
+            clock: Clock::Perf,
+            why: "the capture holds no TSC conversion (TIME_CONV), so its records cannot be matched with the trace; record without -k/--clockid".to_owned(),
+        }
+    }
+}

@@ -13,7 +13,6 @@ use model::{
 };
 use perfdata::{PerfData, Record, Sample};
 
-use crate::clock::Clock;
 use crate::error::Error;
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
@@ -60,12 +59,7 @@ pub fn from_events(
     pair: &EventPair,
     conversion: Option<TimeConversion>,
 ) -> Result<IntervalSet, Error> {
-    let Some(conversion) = conversion else {
-        return Err(Error::ClockNotJoined {
-            clock: Clock::Perf,
-            why: "the capture holds no TSC conversion (TIME_CONV), so its records cannot be matched with the trace; record without -k/--clockid".to_owned(),
-        });
-    };
+    let conversion = conversion.ok_or_else(Error::no_conversion)?;
     let mut findings = Findings::new();
     let mut reading = Reading { pair, fields: HashMap::new(), seen: [false; 2] };
     let mut occurrences = Vec::new();

@@ -45,7 +45,8 @@ pub fn render_markdown(report: &Report) -> String {
     lines.extend(diagnostics(report));
     lines.extend(capture(&report.capture));
     if let Some(first) = report.outliers.first() {
-        lines.extend(perf_script(first));
+        lines.extend(command(&first.server_requests));
+        lines.extend(command(&first.perf_script));
     }
     let mut text = String::new();
     for line in lines {
@@ -233,9 +234,8 @@ fn capture(capture: &CaptureFacts) -> Vec<String> {
     }
 }
 
-/// The command as a code block; as a paragraph where a hostile path could break out of one.
-fn perf_script(outlier: &OutlierReport) -> Vec<String> {
-    let command = &outlier.perf_script;
+/// A command as a code block; as a paragraph where a hostile path could break out of one.
+fn command(command: &str) -> Vec<String> {
     if command.is_empty() {
         return Vec::new();
     }

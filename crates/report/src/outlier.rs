@@ -6,6 +6,7 @@
 
 pub(crate) mod perf_script;
 mod resolve;
+mod server_requests;
 
 use std::collections::BTreeMap;
 
@@ -68,6 +69,8 @@ pub struct OutlierReport {
     pub time_unit: TimeUnit,
     /// A shell command that shows this time with stock perf; empty without a TSC conversion.
     pub perf_script: String,
+    /// A shell command that explains the requests of the server whose answer was waited for longest; empty where there is none.
+    pub server_requests: String,
 }
 
 /// A thread, as a reader knows it.

@@ -45,6 +45,7 @@ impl ReplaceTexts for View {
 impl ReplaceTexts for OutlierReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.perf_script = new(&self.perf_script);
+        self.server_requests = new(&self.server_requests);
         self.numa.iter_mut().for_each(|used| used.replace_texts(new));
         replace(self.checks.iter_mut().map(|check| &mut check.detail), new);
         replace(self.causes.iter_mut().map(|cause| &mut cause.detail), new);

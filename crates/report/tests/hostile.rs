@@ -53,7 +53,8 @@ fn check_lines(text: &str, style: Style) {
     assert_eq!(bad, None);
     assert!(style.unicode || plain.is_ascii());
     let limit = style.width.clamp(72, 240);
-    let wide = plain.lines().find(|line| !line.starts_with("perf script") && line.width() > limit);
+    let is_command = |line: &str| line.starts_with("perf script") || line.starts_with("tailtrace explain -i");
+    let wide = plain.lines().find(|line| !is_command(line) && line.width() > limit);
     assert_eq!(wide, None, "wider than {limit}");
 }
 
@@ -340,6 +341,7 @@ fn with_texts(texts: &[String]) -> Report {
     }
     let path = next();
     *outlier = outlier.clone().with_perf_script(&path);
+    outlier.server_requests = format!("tailtrace explain -i {}", next());
     report
 }
 

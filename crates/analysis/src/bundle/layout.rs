@@ -1,6 +1,6 @@
 //! What lies where in a bundle.
 
-use report::Report;
+use report::{OutlierReport, Report};
 
 /// The slice's place in a bundle.
 pub(super) const SLICE: &str = "slice";
@@ -14,9 +14,11 @@ pub type Content = (String, Vec<u8>);
 pub(super) fn in_bundle(report: &mut Report, symfs: Option<&str>) {
     report.capture.path = Some(SLICE.to_owned());
     for outlier in &mut report.outliers {
-        let own = std::mem::take(outlier).with_perf_script(SLICE);
+        // The slice holds little of other intervals than these.
+        let own = OutlierReport { server_requests: String::new(), ..std::mem::take(outlier) };
+        let own = own.with_perf_script(SLICE);
         *outlier = match symfs {
-            Some(symfs) => own.with_perf_option("--symfs", symfs),
+            Some(symfs) => own.with_option("--symfs", symfs),
             None => own,
         };
     }

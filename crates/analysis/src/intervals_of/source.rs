@@ -3,8 +3,8 @@
 use intervals::{Clocks, Filters, IntervalSet, Population, Selected, Selection, ThreadFacts, TimeSpan};
 use model::{Cpu, Diagnostic, Interval, ThreadId, TimeConversion, Tsc};
 
-use super::scan;
 use super::wanted_cpus::WantedCpus;
+use super::{requests, scan};
 use crate::capture::{Capture, Watch};
 use crate::error::{Error, Result};
 use crate::request::{self, Source, TimeRange};
@@ -34,6 +34,7 @@ fn read_any(source: &Source, capture: &Capture<'_>, watch: &Watch) -> Result<Int
         Source::Events(pair) => Ok(intervals::from_events(capture.perf(), pair, capture.conversion())?),
         Source::Ptwrite(spec) => scan::ptwrites(capture, spec, watch),
         Source::Function(symbol) => scan::calls(capture, symbol, watch),
+        Source::Requests(servers) => requests::of(capture, servers),
     }
 }
 

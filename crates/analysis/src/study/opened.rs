@@ -367,7 +367,12 @@ impl<'a> Study<'a> {
         }
         let calls: Vec<Calls> = typical.iter().map(|baseline| attribution::calls(baseline)).collect();
         let report = report.with_calls(&attribution::calls(own), &calls, own.interval.range, timebase);
-        Ok(with_command(report, &self.request.input))
+        // A slice holds little of the requests that are not its own.
+        let report = match &self.carried {
+            Some(_) => report,
+            None => report.with_server_requests(&self.request.input.path.to_string_lossy()),
+        };
+        Ok(with_commands(report, &self.request.input))
     }
 
     /// How many typical intervals each outlier was to be compared with.
@@ -409,11 +414,11 @@ impl Study<'_> {
     }
 }
 
-/// Adds the command that shows the outlier with stock perf, with the options that perf needs as well.
-fn with_command(outlier: OutlierReport, input: &Input) -> OutlierReport {
+/// Adds the command that shows the outlier with stock perf, and to all commands where the files are.
+fn with_commands(outlier: OutlierReport, input: &Input) -> OutlierReport {
     let mut outlier = outlier.with_perf_script(&input.path.to_string_lossy());
     for (name, path) in input.code.given() {
-        outlier = outlier.with_perf_option(name, &path.to_string_lossy());
+        outlier = outlier.with_option(name, &path.to_string_lossy());
     }
     outlier
 }

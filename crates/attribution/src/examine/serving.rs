@@ -9,14 +9,11 @@ use std::collections::{HashMap, HashSet};
 
 use model::{Cause, OffCpu, Part, Segment, ThreadId, Tid, Tsc, TscRange};
 
+use crate::records::endpoints::{Endpoint, EndpointKind, Peers};
 use crate::records::event::{EventKind, Side};
 use crate::records::sideband::Sideband;
-use crate::records::transfers::{Endpoint, EndpointKind, Transfer, transfers};
+use crate::records::transfers::{Transfer, transfers};
 use crate::tables::syscalls::{self, Transferring};
-
-/// Bytes of an eventfd's or timerfd's counter, and of a signal from a signalfd (`include/uapi/linux/signalfd.h`).
-const EVENT: u64 = 8;
-const SIGNAL: u64 = 128;
 
 /// For which request a thread worked, and what it moved. A request is known by the descriptor that it came by.
 pub(super) struct Serving {
@@ -48,7 +45,7 @@ impl Serving {
         let until = answered.max(range.stop);
         let mut turns = Turns::new(&transfers(sideband, thread.tid, until));
         turns.follow(polls(sideband, thread.tid, until));
-        let Turns { moved, since: turns, .. } = turns;
+        let Turns { moved, worked_for: turns, .. } = turns;
         let later = moved.partition_point(|one| one.transfer.range.start <= answered);
         let (before, last) = moved[..later].split_at(later.checked_sub(1)?);
         // The call still goes on, or ends, where it wakes somebody.
@@ -167,23 +164,11 @@ impl Moved {
     }
 }
 
-/// What another server was last asked.
-#[derive(Clone, Copy)]
-struct Asked {
-    /// For which request.
-    request: Endpoint,
-    /// Whether it has answered anything since.
-    answered: bool,
-}
-
 /// Follows a thread's transfers and the calls by which it waits for events.
 struct Turns {
     transfers: Vec<Transfer>,
-    /// What it read, or tried to read, so far.
-    read_from: HashSet<Endpoint>,
-    /// The servers that it asked.
-    asked: HashMap<Endpoint, Asked>,
-    since: Vec<(Tsc, Option<Endpoint>)>,
+    peers: Peers,
+    worked_for: Vec<(Tsc, Option<Endpoint>)>,
     moved: Vec<Moved>,
 }
 
@@ -195,9 +180,8 @@ impl Turns {
         let is_kept = |one: &&Transfer| one.endpoint.kind != EndpointKind::File && !is_event(one, &written);
         Turns {
             transfers: transfers.iter().filter(is_kept).copied().collect(),
-            read_from: HashSet::new(),
-            asked: HashMap::new(),
-            since: Vec::new(),
+            peers: Peers::default(),
+            worked_for: Vec::new(),
             moved: Vec::new(),
         }
     }
@@ -209,62 +193,33 @@ impl Turns {
         for transfer in std::mem::take(&mut self.transfers) {
             while let Some(poll) = polls.next_if(|&poll| poll < transfer.range.start) {
                 current = None;
-                self.since.push((poll, None));
+                self.worked_for.push((poll, None));
             }
             let request = match transfer.direction {
-                Transferring::In => self.read(&transfer),
-                Transferring::Out => self.written(&transfer, current),
+                Transferring::In => self.peers.read(transfer.endpoint, transfer.bytes),
+                Transferring::Out => self.peers.written(transfer.endpoint, current),
             };
             if transfer.direction == Transferring::In {
                 current = Some(request);
-                self.since.push((transfer.range.start, current));
-            } else if self.read_from.contains(&request) {
-                self.since.push((transfer.range.start, Some(request)));
-                self.since.push((transfer.range.stop, current));
+                self.worked_for.push((transfer.range.start, current));
+            } else if self.peers.have_read(&request) {
+                self.worked_for.push((transfer.range.start, Some(request)));
+                self.worked_for.push((transfer.range.stop, current));
             }
             self.moved.push(Moved { transfer, request });
         }
-        self.since.extend(polls.map(|poll| (poll, None)));
-    }
-
-    /// The request that a read belongs to: what a server answers, to that for which it was asked.
-    fn read(&mut self, transfer: &Transfer) -> Endpoint {
-        self.read_from.insert(transfer.endpoint);
-        let Some(asked) = self.asked.get_mut(&transfer.endpoint) else { return transfer.endpoint };
-        asked.answered |= transfer.bytes > 0;
-        asked.request
-    }
-
-    /// The request that is answered, or for which another server is asked. A question may be written in parts, and while another
-    /// request is read.
-    fn written(&mut self, transfer: &Transfer, current: Option<Endpoint>) -> Endpoint {
-        let to = transfer.endpoint;
-        let known = self.asked.get(&to).copied();
-        let is_server = match to.kind {
-            EndpointKind::Connected => true,
-            EndpointKind::Unknown => known.is_some() || !self.read_from.contains(&to),
-            _ => false,
-        };
-        if !is_server {
-            return to;
-        }
-        let still_asked = known.filter(|asked| !asked.answered || current.is_none());
-        let Some(request) = still_asked.map(|asked| asked.request).or(current) else { return to };
-        self.asked.insert(to, Asked { request, answered: false });
-        request
+        self.worked_for.extend(polls.map(|poll| (poll, None)));
     }
 }
 
 /// Whether `one` reads an event and no request: eight bytes of an eventfd or a timerfd, `struct signalfd_siginfo`; nothing is ever
 /// written to these.
 fn is_event(one: &Transfer, written: &HashSet<Endpoint>) -> bool {
-    let is_small = one.bytes == EVENT || (one.bytes > 0 && one.bytes.is_multiple_of(SIGNAL));
     let may_be = match one.endpoint.kind {
-        EndpointKind::Event => return true,
         EndpointKind::Unknown => one.direction == Transferring::In && !written.contains(&one.endpoint),
-        _ => false,
+        _ => true,
     };
-    may_be && is_small
+    may_be && one.endpoint.may_be_event(one.bytes)
 }
 
 /// When thread `tid` began to wait for events, until `until`.

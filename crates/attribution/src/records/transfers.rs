@@ -1,39 +1,13 @@
 //! What a thread read and wrote, call by call: descriptor, bytes, direction.
 //!
-//! Input: its `sys_enter` and `sys_exit` records. The descriptor is the first argument, the bytes are the result. A number is used
-//! again once it was closed: what it stood for is known by the calls that made it and their order.
-
-use std::collections::HashMap;
+//! Input: its `sys_enter` and `sys_exit` records. The descriptor is the first argument, the bytes are the result.
 
 use model::{Tid, Tsc, TscRange};
 
+use crate::records::endpoints::{Call, Descriptors, Endpoint};
 use crate::records::event::{EventKind, Side};
 use crate::records::sideband::Sideband;
-use crate::tables::syscalls::{self, MakesDescriptor, Object, Transferring};
-
-/// What a descriptor stands for, as far as the thread's own calls show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum EndpointKind {
-    /// It was made before the recording, by another thread, or by another call.
-    Unknown,
-    /// A connection that a client opened: from `accept`.
-    Accepted,
-    /// A connection that the thread opened itself: `connect`.
-    Connected,
-    /// A file by its name: `open`.
-    File,
-    /// An eventfd, a timerfd or a signalfd.
-    Event,
-}
-
-/// One use of a descriptor's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Endpoint {
-    pub(crate) descriptor: u32,
-    pub(crate) kind: EndpointKind,
-    /// Which use of the number it is, from 0.
-    made: u32,
-}
+use crate::tables::syscalls::Transferring;
 
 /// One call that moved bytes, or was still moving them at the end of what was searched; or that opened a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +30,13 @@ pub(crate) fn transfers(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<Transf
         let first = arguments.first().copied();
         match event.side {
             Side::Begin => {
-                calls.open = first.map(|argument| Call { since: event.time, number: *number, argument });
+                let call = |argument| (event.time, Call { number: *number, argument });
+                calls.open = first.map(call);
             }
             Side::End => {
-                let returned = calls.open.take().filter(|call| call.number == *number);
-                if let Some(call) = returned {
-                    calls.returned(&call, event.time, first.map_or(0, u64::cast_signed));
+                let begun = calls.open.take().filter(|(_, call)| call.number == *number);
+                if let Some((since, call)) = begun {
+                    calls.returned(since, call, event.time, first.map_or(0, u64::cast_signed));
                 }
             }
         }
@@ -69,83 +44,38 @@ pub(crate) fn transfers(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<Transf
     calls.finish(until)
 }
 
-/// A call that has begun.
-struct Call {
-    since: Tsc,
-    number: u64,
-    /// Its first argument.
-    argument: u64,
-}
-
-impl Call {
-    /// Its descriptor, and which way it moves bytes.
-    fn transfer(&self) -> Option<(u32, Transferring)> {
-        let name = syscalls::name(self.number);
-        let direction = syscalls::transfers(&name)?;
-        match syscalls::object(&name, self.argument)? {
-            Object::FileDescriptor(descriptor) => Some((descriptor, direction)),
-            Object::Futex(_) => None,
-        }
-    }
-}
-
 /// Goes through a thread's calls.
 #[derive(Default)]
 struct Calls {
     done: Vec<Transfer>,
-    open: Option<Call>,
-    /// What each number stands for; those that were never made in the recording are not in it.
-    endpoints: HashMap<u32, Endpoint>,
+    /// The call that it is in, and since when.
+    open: Option<(Tsc, Call)>,
+    descriptors: Descriptors,
 }
 
 impl Calls {
-    fn returned(&mut self, call: &Call, at: Tsc, result: i64) {
-        if let Some((descriptor, direction)) = call.transfer() {
-            let bytes = u64::try_from(result).unwrap_or(0);
-            if bytes > 0 {
-                let (range, endpoint) = (TscRange::new(call.since, at), self.endpoint(descriptor));
-                self.done.push(Transfer { range, endpoint, direction, bytes });
-            }
-            return;
-        }
-        let Some(makes) = syscalls::makes_descriptor(&syscalls::name(call.number)) else { return };
-        // The kernel takes the low 32 bits of the register.
-        let argument = (call.argument & 0xffff_ffff) as u32;
-        let made = u32::try_from(result).ok();
-        match makes {
-            MakesDescriptor::Accepted => self.make(made, EndpointKind::Accepted),
-            MakesDescriptor::File => self.make(made, EndpointKind::File),
-            MakesDescriptor::Event => self.make(made, EndpointKind::Event),
-            MakesDescriptor::Other => self.make(made, EndpointKind::Unknown),
-            // Whether it has succeeded already or goes on in the background.
-            MakesDescriptor::Connects => {
-                let endpoint = Endpoint { kind: EndpointKind::Connected, ..self.endpoint(argument) };
-                self.endpoints.insert(argument, endpoint);
-                let range = TscRange::new(call.since, at);
+    fn returned(&mut self, since: Tsc, call: Call, at: Tsc, result: i64) {
+        let Some((descriptor, direction)) = call.transfer() else {
+            self.descriptors.returned(call, result);
+            if let Some(descriptor) = call.connects() {
+                let (range, endpoint) = (TscRange::new(since, at), self.descriptors.endpoint(descriptor));
                 self.done.push(Transfer { range, endpoint, direction: Transferring::Out, bytes: 0 });
             }
-            MakesDescriptor::Closes => self.make(Some(argument), EndpointKind::Unknown),
+            return;
+        };
+        let bytes = u64::try_from(result).unwrap_or(0);
+        if bytes > 0 {
+            let (range, endpoint) = (TscRange::new(since, at), self.descriptors.endpoint(descriptor));
+            self.done.push(Transfer { range, endpoint, direction, bytes });
         }
-    }
-
-    /// From now on `descriptor`, if it is one, stands for something else.
-    fn make(&mut self, descriptor: Option<u32>, kind: EndpointKind) {
-        let Some(descriptor) = descriptor else { return };
-        let made = self.endpoint(descriptor).made.saturating_add(1);
-        self.endpoints.insert(descriptor, Endpoint { descriptor, kind, made });
-    }
-
-    fn endpoint(&self, descriptor: u32) -> Endpoint {
-        let unknown = Endpoint { descriptor, kind: EndpointKind::Unknown, made: 0 };
-        self.endpoints.get(&descriptor).copied().unwrap_or(unknown)
     }
 
     /// The transfers; the last of them goes on at `until` where its call has not returned.
     fn finish(mut self, until: Tsc) -> Vec<Transfer> {
-        if let Some(call) = self.open.take()
+        if let Some((since, call)) = self.open.take()
             && let Some((descriptor, direction)) = call.transfer()
         {
-            let (range, endpoint) = (TscRange::new(call.since, until), self.endpoint(descriptor));
+            let (range, endpoint) = (TscRange::new(since, until), self.descriptors.endpoint(descriptor));
             self.done.push(Transfer { range, endpoint, direction, bytes: 0 });
         }
         self.done
@@ -155,9 +85,8 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::endpoints::EndpointKind::{self, Accepted, Connected, File, Unknown};
     use crate::testing::script::{WORKER, record};
-
-    use EndpointKind::{Accepted, Connected, File, Unknown};
 
     const READ: u64 = 0;
     const WRITE: u64 = 1;
@@ -187,7 +116,7 @@ mod tests {
         let found = transfers(&Sideband::new(events), WORKER.tid, Tsc(80));
         let transfer = |start, stop, direction, bytes| Transfer {
             range: TscRange::new(Tsc(start), Tsc(stop)),
-            endpoint: Endpoint { descriptor: 7, kind: Unknown, made: 0 },
+            endpoint: Descriptors::default().endpoint(7),
             direction,
             bytes,
         };
@@ -223,8 +152,11 @@ mod tests {
         }
         let found = transfers(&Sideband::new(events), WORKER.tid, Tsc(1000));
         let kinds: Vec<EndpointKind> = found.iter().map(|one| one.endpoint.kind).collect();
-        assert_eq!(kinds, [Unknown, File, Accepted, Accepted, Connected, Connected]);
+        let accepted = Accepted { listening: 3 };
+        assert_eq!(kinds, [Unknown, File, accepted, accepted, Connected, Connected]);
         assert_eq!(found[2].endpoint, found[3].endpoint);
-        assert_ne!(found[0].endpoint, Endpoint { kind: Unknown, ..found[2].endpoint });
+        let mut of_no_kind = found[2].endpoint;
+        of_no_kind.kind = Unknown;
+        assert_ne!(found[0].endpoint, of_no_kind);
     }
 }

@@ -8,10 +8,12 @@ use syscalls::x86_64::Sysno;
 
 /// The name of call `number`, or `nr<number>` where the table lacks it.
 pub(crate) fn name(number: u64) -> String {
-    usize::try_from(number)
-        .ok()
-        .and_then(Sysno::new)
-        .map_or_else(|| format!("nr{number}"), |call| call.name().to_owned())
+    known_name(number).map_or_else(|| format!("nr{number}"), str::to_owned)
+}
+
+/// The name of call `number`, if the table has it.
+pub(crate) fn known_name(number: u64) -> Option<&'static str> {
+    usize::try_from(number).ok().and_then(Sysno::new).map(|call| call.name())
 }
 
 /// What a system call works on.
@@ -124,6 +126,11 @@ pub(crate) fn transfers(name: &str) -> Option<Transferring> {
     }
 }
 
+/// Whether call `name` moves bytes in a way that its arguments and its result do not show.
+pub(crate) fn moves_unseen(name: &str) -> bool {
+    matches!(name, "io_uring_enter" | "recvmmsg" | "sendmmsg" | "splice" | "tee" | "vmsplice")
+}
+
 /// What a call does to descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MakesDescriptor {
@@ -147,9 +154,8 @@ pub(crate) fn makes_descriptor(name: &str) -> Option<MakesDescriptor> {
         "accept" | "accept4" => MakesDescriptor::Accepted,
         "open" | "openat" | "openat2" | "creat" | "memfd_create" => MakesDescriptor::File,
         "eventfd" | "eventfd2" | "timerfd_create" | "signalfd" | "signalfd4" => MakesDescriptor::Event,
-        "socket" | "dup" | "epoll_create" | "epoll_create1" | "inotify_init1" | "pidfd_open" => {
-            MakesDescriptor::Other
-        }
+        "socket" | "dup" | "dup2" | "dup3" | "epoll_create" | "epoll_create1" | "inotify_init"
+        | "inotify_init1" | "pidfd_open" | "pidfd_getfd" | "io_uring_setup" => MakesDescriptor::Other,
         "connect" => MakesDescriptor::Connects,
         "close" => MakesDescriptor::Closes,
         _ => return None,

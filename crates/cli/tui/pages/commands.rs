@@ -39,6 +39,11 @@ fn of_outlier(view: &View, page: &OutlierPage) -> Vec<Command> {
         let line = known.outlier.perf_script.clone();
         commands.insert(1, Command { what: "the same time with stock perf", line });
     }
+    if let Some(known) = view.explained(page.index).filter(|known| !known.outlier.server_requests.is_empty())
+    {
+        let line = known.outlier.server_requests.clone();
+        commands.insert(1, Command { what: "the server's requests", line });
+    }
     commands
 }
 
@@ -93,6 +98,7 @@ fn tailtrace(args: &AnalysisArgs, command: &str, id: Option<u64>) -> String {
     add("--key", source.key.clone());
     add("--ptwrite", source.ptwrite.clone());
     add("--function", source.function.clone());
+    add("--requests", (!source.requests.is_empty()).then(|| source.requests.join(",")));
     let list = |items: &[i32]| {
         (!items.is_empty()).then(|| items.iter().map(i32::to_string).collect::<Vec<_>>().join(","))
     };

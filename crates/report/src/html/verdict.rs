@@ -135,7 +135,8 @@ fn section(outlier: &OutlierReport, index: usize, several: bool) -> String {
         particulars(outlier),
         nodes(outlier),
         checks(outlier),
-        command(outlier),
+        command("How to see the server's requests, by its system calls", &outlier.server_requests),
+        command("How to check this with stock perf", &outlier.perf_script),
         "</section>\n".to_owned(),
     ];
     parts.concat()
@@ -293,12 +294,12 @@ fn checks(outlier: &OutlierReport) -> String {
     }
 }
 
-/// How to see the same with stock perf.
-fn command(outlier: &OutlierReport) -> String {
-    match outlier.perf_script.as_str() {
+/// A command to paste, with what it is for.
+fn command(what: &str, line: &str) -> String {
+    match line {
         "" => String::new(),
         line => format!(
-            "<h3>How to check this with stock perf</h3>\n<pre class=\"command\" tabindex=\"0\"><code>{}</code></pre>\n",
+            "<h3>{what}</h3>\n<pre class=\"command\" tabindex=\"0\"><code>{}</code></pre>\n",
             for_html_up_to(line, MOST_COMMAND)
         ),
     }

@@ -46,6 +46,7 @@ pub(super) struct OutlierTwin {
     calls: Vec<CallTwin>,
     numa: Option<NumaTwin>,
     perf_script: Option<String>,
+    server_requests: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -143,6 +144,7 @@ struct EvidenceTwin {
 
 impl OutlierTwin {
     pub(super) fn new(outlier: &OutlierReport) -> OutlierTwin {
+        let command = |line: &str| (!line.is_empty()).then(|| bounded_for_json(line));
         OutlierTwin {
             id: outlier.id,
             label: bounded_for_json(&outlier.label),
@@ -172,7 +174,8 @@ impl OutlierTwin {
             segments: segment_twins(&outlier.segments, DURING_DEPTH),
             calls: outlier.calls.nodes.iter().map(CallTwin::new).collect(),
             numa: outlier.numa.as_ref().map(NumaTwin::new),
-            perf_script: (!outlier.perf_script.is_empty()).then(|| bounded_for_json(&outlier.perf_script)),
+            perf_script: command(&outlier.perf_script),
+            server_requests: command(&outlier.server_requests),
         }
     }
 }

@@ -1,25 +1,21 @@
 use super::*;
 
-fn outlier(command: &str) -> OutlierReport {
-    OutlierReport { perf_script: command.to_owned(), ..OutlierReport::default() }
-}
-
 #[test]
 fn a_plain_command_stands_in_a_code_block() {
-    assert_eq!(perf_script(&outlier("perf script -i 'a b'")), ["", "```sh", "perf script -i 'a b'", "```"]);
-    assert_eq!(perf_script(&outlier("")), Vec::<String>::new());
+    assert_eq!(command("perf script -i 'a b'"), ["", "```sh", "perf script -i 'a b'", "```"]);
+    assert_eq!(command(""), Vec::<String>::new());
 }
 
 #[test]
 fn a_command_that_could_break_out_does_not() {
-    for (command, shown) in [
+    for (line, shown) in [
         ("perf script -i '```'", r"perf script -i '\`\`\`'"),
         ("perf script -i '<b>'", "perf script -i '&lt;b&gt;'"),
         ("perf script -i 'a\nb'", r"perf script -i 'a\\nb'"),
     ] {
-        assert_eq!(perf_script(&outlier(command)), ["", shown]);
+        assert_eq!(command(line), ["", shown]);
     }
-    assert_eq!(perf_script(&outlier(&"x".repeat(2_000)))[1].chars().count(), 401);
+    assert_eq!(command(&"x".repeat(2_000))[1].chars().count(), 401);
 }
 
 #[test]

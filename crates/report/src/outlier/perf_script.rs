@@ -20,12 +20,14 @@ impl OutlierReport {
         self
     }
 
-    /// Adds an option of perf's with its value, so that the line finds the files that this report was made with:
-    /// `--symfs DIR`, `--kallsyms FILE`. Without a line nothing is added.
+    /// Adds an option with its value to the commands, so that they find the files that this report was made with: `--symfs DIR`,
+    /// `--kallsyms FILE`, which perf and tailtrace have alike. Where there is no command nothing is added.
     #[must_use]
-    pub fn with_perf_option(mut self, option: &'static str, value: &str) -> OutlierReport {
-        if !self.perf_script.is_empty() {
-            self.perf_script = format!("{} {option} {}", self.perf_script, shell_quoted(value));
+    pub fn with_option(mut self, option: &'static str, value: &str) -> OutlierReport {
+        for command in [&mut self.perf_script, &mut self.server_requests] {
+            if !command.is_empty() {
+                command.extend([" ", option, " ", &shell_quoted(value)]);
+            }
         }
         self
     }

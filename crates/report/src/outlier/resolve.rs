@@ -21,7 +21,7 @@ impl OutlierReport {
     /// Resolves `attribution`, compared with `baselines`.
     ///
     /// `comm` names a thread at a time; `None` where it is not recorded. `checks`, `calls`, `code`, `numa`,
-    /// `baseline_rule` and `perf_script` stay empty: they need the capture, which this crate does not know.
+    /// `baseline_rule`, `perf_script` and `server_requests` stay empty: they need the capture, which this crate does not know.
     pub fn new<B: Borrow<Attribution>>(
         attribution: &Attribution,
         baselines: &[B],
@@ -64,6 +64,7 @@ impl OutlierReport {
             numa: None,
             time_unit: timebase.unit(),
             perf_script: String::new(),
+            server_requests: String::new(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One outlier: headline, checks, causes, timeline, segments, and the command that shows it with stock perf.
+//! One outlier: headline, checks, causes, timeline, segments, and the commands that go on from there.
 
 use model::PerfTime;
 
@@ -37,10 +37,15 @@ pub(super) fn lines(outlier: &OutlierReport, place: (usize, usize), style: Style
             lines.extend(indented(&block));
         }
     }
-    if !outlier.perf_script.is_empty() {
-        lines.push(String::new());
-        lines.push(style.paint(Ink::Dim, "  the same with stock perf:"));
-        lines.push(for_terminal_whole(&outlier.perf_script));
+    for (what, command) in [
+        ("  the server's requests, by its system calls:", &outlier.server_requests),
+        ("  the same with stock perf:", &outlier.perf_script),
+    ] {
+        if !command.is_empty() {
+            lines.push(String::new());
+            lines.push(style.paint(Ink::Dim, what));
+            lines.push(for_terminal_whole(command));
+        }
     }
     lines
 }

@@ -47,7 +47,7 @@ fn the_range_covers_the_interval_and_its_cpus() {
 #[test]
 fn options_are_quoted_too() {
     let outlier = OutlierReport { start_ns: Some(1), ..OutlierReport::default() };
-    let line = outlier.with_perf_script("perf.data").with_perf_option("--symfs", "my files").perf_script;
+    let line = outlier.with_perf_script("perf.data").with_option("--symfs", "my files").perf_script;
     assert_eq!(
         line,
         "perf script -i perf.data --time 0.000000001,0.000000002 --itrace=be --ns --symfs 'my files'"
@@ -57,5 +57,5 @@ fn options_are_quoted_too() {
 #[test]
 fn no_line_without_a_joined_clock() {
     let outlier = OutlierReport::default().with_perf_script("perf.data");
-    assert_eq!(outlier.with_perf_option("--symfs", "x").perf_script, "");
+    assert_eq!(outlier.with_option("--symfs", "x").perf_script, "");
 }
