@@ -6,6 +6,7 @@
 pub(crate) mod collectors;
 pub(crate) mod cpu_models;
 pub(crate) mod exceptions;
+pub(crate) mod goroutines;
 pub(crate) mod kernel_entries;
 pub(crate) mod kernel_spins;
 pub(crate) mod libraries;

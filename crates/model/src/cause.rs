@@ -87,6 +87,8 @@ pub enum Cause {
     FrequencySwitch,
     /// A garbage collector ran or stopped the thread, by its runtime (`jvm`).
     Gc(String),
+    /// A thread of a language runtime's scheduler had nothing to run, by its runtime (`go`).
+    Idle(String),
     /// The stop thread was still busy with another interval.
     QueueBehind,
     /// Time passed between two instructions and nothing the machine records explains it.
@@ -122,6 +124,7 @@ impl Cause {
             | Cause::CStateExit(_)
             | Cause::FrequencySwitch
             | Cause::Gc(_)
+            | Cause::Idle(_)
             | Cause::QueueBehind
             | Cause::HardwareGap
             | Cause::TraceLoss
@@ -157,6 +160,7 @@ impl fmt::Display for Cause {
             Cause::CStateExit(state) => write!(f, "power.c-state-exit.{state}"),
             Cause::FrequencySwitch => f.write_str("power.frequency-switch"),
             Cause::Gc(runtime) => write!(f, "runtime.gc.{runtime}"),
+            Cause::Idle(runtime) => write!(f, "runtime.idle.{runtime}"),
             Cause::QueueBehind => f.write_str("queue.behind"),
             Cause::HardwareGap => f.write_str("hardware.gap"),
             Cause::TraceLoss => f.write_str("trace.loss"),

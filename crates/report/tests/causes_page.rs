@@ -24,6 +24,7 @@ fn all() -> Vec<Cause> {
         Cause::CStateExit(named("state")),
         Cause::FrequencySwitch,
         Cause::Gc(named("runtime")),
+        Cause::Idle(named("runtime")),
         Cause::QueueBehind,
         Cause::HardwareGap,
         Cause::TraceLoss,
@@ -68,6 +69,7 @@ fn is_listed(cause: &Cause) -> bool {
         | Cause::CStateExit(_)
         | Cause::FrequencySwitch
         | Cause::Gc(_)
+        | Cause::Idle(_)
         | Cause::QueueBehind
         | Cause::HardwareGap
         | Cause::TraceLoss

@@ -19,7 +19,7 @@ use crate::file_bytes::FileBytes;
 use crate::plt::{self, Stub};
 use crate::symbol_table::{Binding, RawSymbol};
 use crate::unpacking;
-use crate::unwind_functions;
+use crate::{go_functions, unwind_functions};
 
 /// A part of the file that is loaded into memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +150,12 @@ impl CodeFile {
     /// The variables that it exports.
     pub(crate) fn dynamic_variables(&self) -> Vec<RawSymbol> {
         self.listed(|parsed| parsed.dynamic_symbols(), variable_of)
+    }
+
+    /// The functions of a Go program, by its runtime's own table.
+    pub(crate) fn go_functions(&self) -> Vec<RawSymbol> {
+        object::File::parse(&self.bytes[..])
+            .map_or_else(|_| Vec::new(), |parsed| go_functions::functions(&parsed, &self.bytes))
     }
 
     /// The stubs through which it calls other files' functions.

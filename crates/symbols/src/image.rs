@@ -223,6 +223,7 @@ impl Image {
         if symbols.is_empty() {
             source = file;
             symbols = file.dynamic_symbols();
+            symbols.extend(file.go_functions());
             stubs.extend(file.unnamed_functions(self.base_name(), &symbols, &stubs));
         }
         if symbols.is_empty() && stubs.is_empty() {

@@ -11,6 +11,7 @@ mod elf;
 mod epochs;
 mod error;
 mod file_bytes;
+mod go_functions;
 mod image;
 mod jit_code;
 pub mod jitdump;
@@ -33,7 +34,7 @@ mod unwind_functions;
 
 pub use error::Error;
 pub use image::Identity;
-pub use lines::Frame;
+pub use lines::{Frame, own_line};
 pub use process_images::ProcessImages;
 pub use process_images::data_names::Variable;
 pub use process_images::disassembly::Instruction;

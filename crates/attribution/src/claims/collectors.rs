@@ -39,6 +39,8 @@ pub(crate) fn name_waits(
         let own = user.iter().find_map(|site| runtime_of(&site.function));
         let named = if let Some(runtime) = own {
             Some((runtime, "in its own collection".to_owned()))
+        } else if let Some(runtime) = any(|row| row.suspends) {
+            Some((runtime, "suspended by the collector".to_owned()))
         } else {
             let stopped = any(|row| row.stops).or(by_thread).map(|runtime| (runtime, 1));
             let least = tenth(claim.range()).max(1);
@@ -73,7 +75,10 @@ fn tenth(range: TscRange) -> u64 {
 }
 
 fn is_wait(cause: &Cause) -> bool {
-    matches!(cause, Cause::OffCpu(kind) if !matches!(kind, OffCpu::Preempted | OffCpu::Runnable))
+    match cause {
+        Cause::OffCpu(kind) => !matches!(kind, OffCpu::Preempted | OffCpu::Runnable),
+        cause => matches!(cause, Cause::Idle(_)),
+    }
 }
 
 /// The collector whose threads ran for at least a tenth of `range`, and for how long.

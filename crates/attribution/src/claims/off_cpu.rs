@@ -2,7 +2,7 @@
 //! long it was runnable then.
 //!
 //! [`absence`] makes the claims of one stay, [`preemption`] those of a thread that could run; [`wait`] names the object of a
-//! wait, by [`call`], [`block_io`], [`socket`] and [`futex`]; [`story`] says the same in parts. Imports what `claims` may
+//! wait, by [`call`], [`block_io`], [`socket`], [`futex`] and [`goroutine`]; [`story`] says the same in parts. Imports what `claims` may
 //! import, and `claims`. The waker comes from
 //! [`crate::threads::wakeup`].
 
@@ -11,6 +11,7 @@ mod block_io;
 mod call;
 pub(crate) mod context;
 mod futex;
+pub(crate) mod goroutine;
 mod holder;
 mod preemption;
 mod socket;

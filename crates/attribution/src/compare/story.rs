@@ -194,7 +194,9 @@ impl Story<'_> {
                 continue;
             }
             match self.outlier.claim_of(piece).filter(|_| is_within).map(|claim| &claim.cause) {
-                Some(Cause::OffCpu(_) | Cause::CStateExit(_)) => off_cpu.0 += piece.range.ticks().0,
+                Some(Cause::OffCpu(_) | Cause::Idle(_) | Cause::CStateExit(_)) => {
+                    off_cpu.0 += piece.range.ticks().0
+                }
                 Some(cause) if cause.is_kernel() => in_kernel.0 += piece.range.ticks().0,
                 _ => {}
             }

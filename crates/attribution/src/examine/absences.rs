@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use model::TscRange;
+use model::{Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use super::during::WAITS;
@@ -17,10 +17,14 @@ use super::serving::Serving;
 use crate::claims::claim::Claim;
 use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
 use crate::claims::off_cpu::context::Context;
+use crate::claims::off_cpu::goroutine::Goroutine;
 use crate::claims::off_cpu::wait::wait_of;
+use crate::tables::goroutines::goes_to_goroutine;
+use crate::tables::libraries::{is_library, spoken};
 use crate::threads::follow::{path_at, work_at};
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::threads::wakeup::Wakeup;
+use crate::walk::activity::Activity;
 use crate::walk::call_path::CallPath;
 
 /// The claims of all stays off CPUs.
@@ -43,7 +47,33 @@ fn begin(examination: &mut Examination<'_>, stay: &Stay) -> Absence {
     let slept = matches!(reason, LeaveReason::Slept(_));
     let wakeup =
         if slept { Wakeup::of(stay, examination.sideband, examination.scene.functions) } else { None };
-    Absence { left: left_from(examination, stay), wakeup, ..Absence::default() }
+    let left = left_from(examination, stay);
+    let goroutine = left.as_ref().filter(|_| slept).and_then(|left| {
+        let resumed = examination.during.is_below_a_wait().then(|| resumed(examination, stay.range.stop));
+        Goroutine::of(left, resumed.as_deref())
+    });
+    Absence { left, goroutine, wakeup, ..Absence::default() }
+}
+
+/// How many runs of user code after a sleep may show with what the thread goes on.
+const RESUMED: usize = 4096;
+
+/// The functions that the goroutine ran which runs from `at` on, up to the first one of the program itself.
+fn resumed<'a>(examination: &Examination<'a>, at: Tsc) -> Vec<&'a str> {
+    let Activity { runs, code, .. } = examination.activity;
+    let later = &runs[runs.partition_point(|run| run.range.start < at)..];
+    let ran = later.iter().take(RESUMED).filter_map(|run| code.nodes.get(&run.node));
+    let mut functions = Vec::new();
+    for node in ran {
+        if goes_to_goroutine(&node.function) {
+            functions.clear();
+        }
+        functions.push(&*node.function);
+        if !node.library && !is_library(&spoken(&node.function)) {
+            break;
+        }
+    }
+    functions
 }
 
 /// Where the thread was when it left for `stay`: by its flow before, else by the callchain of the switch record.
@@ -93,7 +123,10 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
         }
     } else if wakeup.interrupt().is_some() && examination.during.take() {
         let Whereabouts::OffCpu(LeaveReason::Slept(state)) = stay.place else { return };
-        let wait = wait_of(stay, state, absence.left.as_ref(), Some(&wakeup), context);
+        let mut wait = wait_of(stay, state, absence.left.as_ref(), Some(&wakeup), context);
+        if let Some(goroutine) = &absence.goroutine {
+            goroutine.correct(&mut wait);
+        }
         let work = match (wakeup.cpu, wakeup.waker) {
             (Some(cpu), Some(thread)) => {
                 work_at(examination.scene, cpu, thread, wakeup.recorded_at, examination.decoder)

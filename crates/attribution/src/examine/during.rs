@@ -18,23 +18,29 @@ const PARTITIONS_OF_BASELINE: usize = 2;
 /// See the module.
 pub(crate) struct During {
     depth: usize,
+    below: usize,
     partitions: usize,
 }
 
 impl During {
     /// The whole budget of an outlier.
     pub(crate) fn of_outlier() -> During {
-        During { depth: DEPTH, partitions: PARTITIONS }
+        During { depth: DEPTH, below: 0, partitions: PARTITIONS }
     }
 
     /// The budget of a baseline: what its wakers ran is compared with what an outlier's ran, and their own waits are not.
     pub(crate) fn of_baseline() -> During {
-        During { depth: 1, partitions: PARTITIONS_OF_BASELINE }
+        During { depth: 1, below: 0, partitions: PARTITIONS_OF_BASELINE }
     }
 
     /// Whether waits may be followed at this depth.
     pub(super) fn is_open(&self) -> bool {
         self.depth > 0
+    }
+
+    /// Whether what is examined lies below a wait: it is another thread's time.
+    pub(super) fn is_below_a_wait(&self) -> bool {
+        self.below > 0
     }
 
     /// Whether one more partition may be made; counts it.
@@ -47,10 +53,12 @@ impl During {
     /// One step deeper below the interval.
     pub(super) fn descend(&mut self) {
         self.depth -= 1;
+        self.below += 1;
     }
 
     /// One step back.
     pub(super) fn ascend(&mut self) {
         self.depth += 1;
+        self.below -= 1;
     }
 }

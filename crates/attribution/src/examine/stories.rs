@@ -1,6 +1,7 @@
 //! Whose code a segment is, for the headline: of user code the function that had most of it, of kernel work the one that was left.
 //!
-//! A function of a library stands for the program's own function that called it.
+//! A function of a library stands for the program's own function that called it. In Go the functions that a panic calls, which the
+//! program deferred, stand for the one that panicked.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,9 +15,10 @@ use crate::walk::hot_paths::HotPaths;
 use crate::walk::user_code::{ByAddress, Node, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
-/// What throws, and what begins a handler: the C++ ABI for Itanium; Rust's `core::panicking` and `std::panicking`.
+/// What throws, and what begins a handler: the C++ ABI for Itanium; Rust's `core::panicking` and `std::panicking`; Go's `runtime/panic.go`.
 const THROWS: [&str; 3] = ["__cxa_throw()", "__cxa_rethrow()", "_Unwind_Resume()"];
-const PANICS: [&str; 6] = [
+const PANICS: [&str; 7] = [
+    GO_PANICS,
     "core::panicking::",
     "std::panicking::begin_panic",
     "core::option::unwrap_failed",
@@ -24,11 +26,14 @@ const PANICS: [&str; 6] = [
     "core::result::unwrap_failed",
     "rust_begin_unwind",
 ];
-const CATCHES: [&str; 4] = [
+/// It calls what was deferred.
+const GO_PANICS: &str = "runtime.gopanic";
+const CATCHES: [&str; 5] = [
     "__cxa_begin_catch",
     "__rust_panic_cleanup",
     "std::panicking::catch_unwind::cleanup",
     "std::panicking::try::cleanup",
+    "runtime.gorecover",
 ];
 
 /// The segments of `examined`, with the place in each story that has none.
@@ -74,7 +79,7 @@ fn caught(examined: &Examined) -> String {
     let mut catches: Vec<NodeKey> =
         nodes.values().filter(|node| CATCHES.contains(&&*node.function)).map(|node| node.parent).collect();
     catches.sort_unstable();
-    let caught = catches.first().map_or_else(String::new, |&node| place_of(node, examined).0);
+    let caught = catches.first().map_or_else(String::new, |&node| own_place(lineage(node, examined)).0);
     if caught.is_empty() { caught } else { format!(", caught in {caught}") }
 }
 
@@ -114,7 +119,16 @@ pub(super) fn longest(runs: impl Iterator<Item = (NodeKey, Ticks)>) -> Option<(N
 
 /// Whose code runs at `node`, and the library's function that it had called; a signal's handler has no caller.
 fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
-    own_code(lineage(node, examined).map(|node| (&*node.function, node.library)))
+    let called = |name: &str| name == GO_PANICS;
+    match lineage(node, examined).position(|node| called(&node.function)) {
+        Some(panics) => own_place(lineage(node, examined).skip(panics)),
+        None => own_place(lineage(node, examined)),
+    }
+}
+
+/// The innermost function of the program itself, and the library's function that it had called.
+fn own_place<'a>(lineage: impl Iterator<Item = &'a Node>) -> (String, String) {
+    own_code(lineage.map(|node| (&*node.function, node.library)))
         .map_or_else(Default::default, |own| (own.function, own.through))
 }
 

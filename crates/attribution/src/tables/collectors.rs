@@ -9,6 +9,8 @@ pub(crate) struct Collector {
     pub(crate) runtime: &'static str,
     /// Functions that collect, with everything that they call.
     pub(crate) functions: &'static [&'static str],
+    /// Functions in which other threads wait for the collector alone.
+    pub(crate) suspends: &'static [&'static str],
     /// Functions in which other threads wait while the collector stops them, or rarely for another reason.
     pub(crate) stops: &'static [&'static str],
     /// Functions in which other threads wait for a processor to run on, because of a collection or not.
@@ -21,8 +23,15 @@ pub(crate) struct Collector {
 }
 
 /// Defaults for the fields that a row leaves out.
-const NOTHING: Collector =
-    Collector { runtime: "", functions: &[], stops: &[], yields: &[], parks: &[], threads: &[] };
+const NOTHING: Collector = Collector {
+    runtime: "",
+    functions: &[],
+    suspends: &[],
+    stops: &[],
+    yields: &[],
+    parks: &[],
+    threads: &[],
+};
 
 const COLLECTORS: [Collector; 8] = [
     // src/hotspot/share/gc/{g1,parallel,serial,shared,shenandoah,z}, share/runtime/safepoint.cpp, safepointMechanism.cpp
@@ -96,6 +105,8 @@ const COLLECTORS: [Collector; 8] = [
             "runtime.(*sweepLocked).sweep",
             "runtime.(*mspan).sweep",
         ],
+        // A goroutine stops for its stack to be scanned (preempt.go, suspendG).
+        suspends: &["runtime.preemptPark"],
         stops: &["runtime.gcstopm", "runtime.stopTheWorld"],
         // A goroutine was preempted; it is back from a call. Also `lockedm`s.
         yields: &["runtime.goschedImpl", "runtime.exitsyscallNoP"],

@@ -2,12 +2,16 @@
 //!
 //! Names are all that a statically linked or stripped program leaves. Sources: the C standard and POSIX (glibc's exported names and
 //! their `__` forms, which C reserves for the implementation), the reserved namespaces of C++ (`std`, `__gnu_cxx`), Rust's `core`, `alloc`
-//! and `std`, Go's `runtime`, `sync`, `syscall` and `internal`.
+//! and `std`; of Go the standard library ([`go`]).
+
+pub(crate) mod go;
+
+use go::{is_go, is_part, without_abi, without_shapes};
 
 use syscalls::x86_64::Sysno;
 
 /// Namespaces and reserved prefixes.
-const PREFIXES: [&str; 24] = [
+const PREFIXES: [&str; 20] = [
     "__",
     "_dl_",
     "_IO_",
@@ -30,10 +34,6 @@ const PREFIXES: [&str; 24] = [
     // What its standard library holds of other crates.
     "hashbrown::",
     "panic_unwind::",
-    "runtime.",
-    "sync.",
-    "syscall.",
-    "internal/",
 ];
 
 /// Whole names: what programs call to wait, to copy, to format and to allocate.
@@ -147,10 +147,14 @@ pub fn is_system_library(path: &str) -> bool {
 
 /// Whether the function with this [`spoken`] name belongs to a library or runtime.
 pub(crate) fn is_library(name: &str) -> bool {
-    let whole = name.split(['@', '.']).next().unwrap_or(name);
+    let whole = name.split('@').next().unwrap_or(name);
+    let stem = whole.split_once('.').filter(|(_, rest)| is_part(rest)).map_or(whole, |(stem, _)| stem);
     // A program that holds its C library itself has the wrappers of system calls among its own functions.
-    let is_call = || name.split('@').next().unwrap_or(name).parse::<Sysno>().is_ok();
-    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.binary_search(&whole).is_ok() || is_call()
+    let is_call = || whole.parse::<Sysno>().is_ok();
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || NAMES.binary_search(&stem).is_ok()
+        || is_call()
+        || is_go(name)
 }
 
 /// Whose code a path of calls is.
@@ -198,6 +202,7 @@ pub(crate) fn spoken(function: &str) -> String {
     if function.starts_with('[') {
         return function.to_owned();
     }
+    let function = &*without_shapes(without_abi(function));
     if let Some(method) = method_of_impl(function) {
         return method;
     }
@@ -273,6 +278,8 @@ mod tests {
             "<[u64]>::sort",
             "<i64 as core::fmt::Display>::fmt",
             "hashbrown::raw::RawTable<u64>::reserve_rehash",
+            "read.part.0",
+            "net/http.(*conn).serve",
         ] {
             assert!(is_library(&spoken(library)), "{library}");
         }
@@ -285,6 +292,7 @@ mod tests {
             "access.Check",
             "reader",
             "syncer",
+            "send.Order",
         ] {
             assert!(!is_library(&spoken(own)), "{own}");
         }
@@ -300,6 +308,8 @@ mod tests {
             ("ledger::book::{closure#0}", "ledger::book::{closure#0}"),
             ("std::vector<int, std::allocator<int> >::push_back(int&&)", "std::vector::push_back"),
             ("main.(*server).handle", "main.(*server).handle"),
+            ("main.(*stack[go.shape.int]).push.func1", "main.(*stack).push.func1"),
+            ("runtime.morestack_noctxt.abi0", "runtime.morestack_noctxt"),
             ("<ledger::Book as ledger::Post>::post", "ledger::Book::post"),
             (
                 "<std::sys::sync::mutex::futex::Mutex>::lock_contended",

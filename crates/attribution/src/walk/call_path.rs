@@ -8,7 +8,9 @@ use std::sync::Arc;
 use model::{Pid, Tsc};
 
 use crate::inputs::functions::Functions;
+use crate::tables::goroutines::{is_scheduler, sleeps};
 use crate::tables::kernel_entries::is_thunk;
+use crate::tables::libraries::{is_library, spoken};
 
 /// First address of the kernel's half.
 const KERNEL_HALF: u64 = 1 << 63;
@@ -24,11 +26,6 @@ const DEEPEST: usize = 48;
 /// How many user functions are named.
 const TOLD: usize = 3;
 
-/// Functions by which Go's runtime sleeps and wakes for any purpose: the purpose shows in their callers. Names match
-/// by prefix. Sources: `runtime/lock_futex.go`, `os_linux.go`, `sys_linux_amd64.s`, `proc.go` (`mPark`).
-const SLEEPERS: [&str; 5] =
-    ["runtime.futex", "runtime.notesleep", "runtime.notetsleep", "runtime.notewakeup", "runtime.mPark"];
-
 /// A function that had not returned, and its current instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
@@ -40,6 +37,13 @@ pub(crate) struct Site {
     pub(crate) line: Option<Arc<str>>,
     /// Whether its file is one of the system's libraries.
     pub(crate) library: bool,
+}
+
+impl Site {
+    /// Whether the function belongs to a library or runtime.
+    pub(crate) fn is_library(&self) -> bool {
+        self.library || is_library(&spoken(&self.function))
+    }
 }
 
 /// Where a thread was.
@@ -106,13 +110,15 @@ impl CallPath {
     }
 
     /// The innermost user functions, and the innermost known line: `mutex_lock() < take() < consume() at queue.c:88`.
-    /// Functions by which a runtime sleeps are left out where another function called them.
+    /// The functions of a runtime's scheduler are left out where another function called them, and a line of the program itself is
+    /// preferred.
     pub(crate) fn tell_user(&self) -> Option<String> {
-        let sleeps = |site: &Site| SLEEPERS.iter().any(|name| site.function.starts_with(name));
-        let innermost =
-            self.user.iter().rposition(|site| !sleeps(site)).or(self.user.len().checked_sub(1))?;
+        let called = self.user.iter().rposition(|site| !is_scheduler(&site.function));
+        let sleeping = || self.user.iter().rposition(|site| !sleeps(&site.function));
+        let innermost = called.or_else(sleeping).or(self.user.len().checked_sub(1))?;
         let user = &self.user[..=innermost];
-        let lined = user.iter().rposition(|site| site.line.is_some());
+        let own = user.iter().rposition(|site| site.line.is_some() && !site.is_library());
+        let lined = own.or_else(|| user.iter().rposition(|site| site.line.is_some()));
         let last = lined.unwrap_or(0).min(innermost).max((innermost + 1).saturating_sub(TOLD));
         let mut told: Vec<String> =
             user[last..].iter().rev().map(|site| format!("{}()", site.function)).collect();

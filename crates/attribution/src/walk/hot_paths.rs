@@ -46,7 +46,7 @@ pub(crate) struct HotFunction {
     pub(crate) name: Arc<str>,
     /// Whether it belongs to a library.
     pub(crate) library: bool,
-    /// Whether it had at least half of the time, with all it called; of the others each had most of what its caller had.
+    /// Whether it had more than half of the time, with all it called, whoever called it; of the others each had most of what its caller had.
     pub(crate) hot: bool,
 }
 
@@ -79,7 +79,8 @@ impl HotPaths {
 
     /// The outermost function of the program itself that had half of stretch `index` and is not one of `usual`; before it what it
     /// called of another library, where that is none of these and had as much. One without a name gets that of the next below it, or
-    /// of the one with most time.
+    /// of the one with most time. Where no function of the program above it is usual, it may be no more than where a thread or
+    /// goroutine begins: then the innermost one says what ran.
     pub(crate) fn unusual(&self, index: usize, usual: &HashSet<Arc<str>>) -> Option<String> {
         let new = |one: &&HotFunction| !one.library && !usual.contains(&one.name);
         let path = self.paths.get(index)?;
@@ -89,7 +90,14 @@ impl HotPaths {
             return Some(format!("{} called by {}", library.spoken(), first.spoken()));
         }
         if !is_unnamed(&first.name) {
-            return Some(first.spoken());
+            let begins = path.way.iter().find(|one| !one.library).is_some_and(|one| one == first);
+            let below = self.innermost(index).filter(|_| begins);
+            let first = first.spoken();
+            return Some(match below {
+                Some(below) if below.ends_with(&first) => below,
+                Some(below) => format!("{} below {first}", below.split(' ').next().unwrap_or(&below)),
+                None => first,
+            });
         }
         let is_named = |one: &&HotFunction| !is_unnamed(&one.name);
         let named = found.find(is_named).or_else(|| path.notable.iter().filter(new).find(is_named));
@@ -137,18 +145,21 @@ fn hot_path(code: &UserCode, runs: &[Run], stretch: TscRange) -> HotPath {
         return HotPath { way: path, notable: Vec::new() };
     }
     let whole: u64 = by_node.values().sum();
+    let by_name = with_callees_by_name(code, &by_node);
     let inclusive = with_callees(code, by_node);
+    let by_name = |node: &NodeKey| by_name.get(&*code.nodes.get(node)?.function).copied();
+    let is_hot = |node: &NodeKey| by_name(node).is_some_and(|ticks| ticks > whole / 2);
     let mut path = Vec::new();
     let mut at = None;
     let mut left = DEEPEST;
     // The outermost function has all of it; from each the way goes on to the callee with most.
     while left > 0
-        && let Some((&node, &(ticks, _))) = inclusive
+        && let Some((&node, _)) = inclusive
             .iter()
             .filter(|(_, (ticks, caller))| *caller == at && *ticks >= whole / LEAST)
             .max_by_key(|&(&node, &(ticks, _))| (ticks, Reverse(node)))
     {
-        path.extend(HotFunction::of(code, node, ticks > whole / 2));
+        path.extend(HotFunction::of(code, node, is_hot(&node)));
         (at, left) = (Some(node), left - 1);
     }
     let mut notable: Vec<(Reverse<u64>, NodeKey)> = inclusive
@@ -159,6 +170,18 @@ fn hot_path(code: &UserCode, runs: &[Run], stretch: TscRange) -> HotPath {
     notable.sort_unstable();
     let notable = notable.into_iter().filter_map(|(_, node)| HotFunction::of(code, node, false)).collect();
     HotPath { way: path, notable }
+}
+
+/// The ticks of each function with all it called, by its name: two goroutines that run the same function have two trees.
+fn with_callees_by_name<'a>(code: &'a UserCode, by_node: &HashMap<NodeKey, u64>) -> HashMap<&'a str, u64> {
+    let mut inclusive: HashMap<&str, u64> = HashMap::new();
+    for (&node, ticks) in by_node {
+        let names: HashSet<&str> = code.lineage(node).map(|(_, node)| &*node.function).collect();
+        for name in names {
+            *inclusive.entry(name).or_default() += ticks;
+        }
+    }
+    inclusive
 }
 
 /// The ticks of each function with all it called, and its caller.
@@ -176,7 +199,10 @@ fn with_callees(code: &UserCode, by_node: HashMap<NodeKey, u64>) -> HashMap<Node
 
 #[cfg(test)]
 mod tests {
+    use model::{Ticks, Tsc};
+
     use super::*;
+    use crate::inputs::functions::Function;
 
     /// One stretch whose way is these functions, outermost first: name, of a library, at least half of the time.
     fn hot(way: &[(&str, bool, bool)]) -> HotPaths {
@@ -209,5 +235,55 @@ mod tests {
             let other = hot(&[way[0], way[1], library]);
             assert_eq!(other.innermost(0).as_deref(), Some("send_page() called by serve()"));
         }
+    }
+
+    #[test]
+    fn what_is_unusual_is_told_with_what_it_did() {
+        let usual: HashSet<Arc<str>> = ["serve", "step"].map(Arc::from).into();
+        let told = |way: &[&str]| {
+            let way: Vec<_> = way.iter().map(|&name| (name, is_library(name), true)).collect();
+            hot(&way).unusual(0, &usual)
+        };
+        assert_eq!(told(&["serve", "sort_all", "compare", "memcpy"]).as_deref(), Some("sort_all()"));
+        // Nothing above it is known to be usual.
+        let goroutine = ["runtime.goexit", "main.feed", "main.parse", "step", "runtime.memmove"];
+        assert_eq!(told(&goroutine).as_deref(), Some("step() called by main.parse() < main.feed()"));
+        let deep = ["feed", "next", "parse", "split", "step"];
+        assert_eq!(told(&deep).as_deref(), Some("step() below feed()"));
+        assert_eq!(told(&["feed", "memcpy"]).as_deref(), Some("feed()"));
+        assert_eq!(told(&["serve", "step"]), None);
+    }
+
+    fn run(node: NodeKey, range: TscRange) -> Run {
+        let (cold, uncertainty) = (Ticks(0), Ticks(0));
+        let (instructions, calls, ratio, aux_offset) = (10, 1, 0, 0);
+        Run {
+            range,
+            function: None,
+            node,
+            instructions,
+            calls,
+            cold,
+            ratio,
+            cpu: None,
+            uncertainty,
+            aux_offset,
+        }
+    }
+
+    /// Two goroutines that run `price`, each in a tree of its own with less than half of the time.
+    #[test]
+    fn a_function_is_hot_whoever_called_it() {
+        let mut code = UserCode::default();
+        let named = |name: &str| Function { start: 1, range: 1..2, name: Arc::from(name), library: false };
+        let mut runs = Vec::new();
+        for (at, root) in [(0, "first"), (50, "second")] {
+            let root = code.node(NodeKey::default(), Some(&named(root)));
+            let price = code.node(root, Some(&named("price")));
+            let node = code.node(price, Some(&named("step")));
+            runs.push(run(node, TscRange::new(Tsc(at), Tsc(at + 50))));
+        }
+        let paths = HotPaths::of(&code, &runs, [TscRange::new(Tsc(0), Tsc(100))].into_iter());
+        assert_eq!(paths.innermost(0).as_deref(), Some("step() called by price()"));
     }
 }

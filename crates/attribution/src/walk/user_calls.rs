@@ -7,12 +7,16 @@
 //! | --- | --- |
 //! | by a return or jump from another one, and it had called (`longjmp`, the landing pad of an exception) | what was open when it called |
 //! | by a return, and it had not called (`swapcontext`), or from a function that changes stacks (`runtime.gogo`) | nothing is known: it is another stack |
+//! | from `runtime.gogo`, and it had called for a larger stack (`runtime.morestack`) | what was open when it called |
+//! | from `runtime.gogo`, after a panic (`runtime.recovery`), and it had called | the same |
+//! | from `runtime.gogo`, and the thread is kept for one goroutine | what was open when that one called the scheduler |
 //! | by another jump (parts of one function under several names) | the same as before |
 
 use pt::{Block, BlockEnd};
 
 use super::calls::CallSites;
 use crate::inputs::functions::Function;
+use crate::tables::goroutines::{awaits_its_goroutine, goes_to_goroutine, recovers};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -21,20 +25,26 @@ pub(crate) struct UserCalls {
     returning: bool,
     /// The function of the last block, and whether it changes stacks.
     from: Option<(u64, bool)>,
+    /// The thread has waited for the one goroutine that it is kept for, which runs next.
+    own_goroutine: bool,
+    /// Its goroutine recovered from a panic, and goes on.
+    recovered: bool,
     last: Option<Block>,
     /// The instruction that an interrupt or exception hit after it: it has not retired.
     hit: Option<u64>,
 }
 
 impl UserCalls {
-    /// The next block of user code, in `function`.
-    pub(crate) fn block(&mut self, block: &Block, function: Option<&Function>) {
+    /// The next block of user code, in `function`; whether it is on a stack of which nothing is known.
+    pub(crate) fn block(&mut self, block: &Block, function: Option<&Function>) -> bool {
         let returned = std::mem::take(&mut self.returning);
-        if !(returned && self.calls.return_to(block.ip)) {
-            self.see_other_ways(block, function, returned);
-        }
+        let on_other_stack =
+            !(returned && self.calls.return_to(block.ip)) && self.see_other_ways(block, function, returned);
         if self.from.map(|(start, _)| start) != function.map(|function| function.start) {
             self.from = function.map(|function| (function.start, changes_stacks(&function.name)));
+            let is = |what: fn(&str) -> bool| function.is_some_and(|function| what(&function.name));
+            self.own_goroutine |= is(awaits_its_goroutine);
+            self.recovered |= is(recovers);
         }
         match block.end {
             BlockEnd::Call => self.calls.call(block.end_ip),
@@ -43,21 +53,39 @@ impl UserCalls {
         }
         self.last = Some(*block);
         self.hit = None;
+        on_other_stack
     }
 
-    /// `block` was not reached by a return to where it was called from: it may be in the middle of another function.
-    fn see_other_ways(&mut self, block: &Block, function: Option<&Function>, returned: bool) {
-        let Some((start, changes_stacks)) = self.from else { return };
+    /// `block` was not reached by a return to where it was called from: it may be in the middle of another function. Whether a
+    /// function that changes stacks led to one of which nothing is known.
+    fn see_other_ways(&mut self, block: &Block, function: Option<&Function>, returned: bool) -> bool {
+        let Some((start, changes_stacks)) = self.from else { return false };
         let jumped = self.last.is_some_and(|last| last.end == BlockEnd::Jump);
-        let Some(function) =
-            function.filter(|function| function.start != start && function.start != block.ip)
-        else {
-            return;
-        };
-        let had_called = !changes_stacks && (returned || jumped) && self.calls.unwind_to(&function.range);
-        if changes_stacks || (returned && !had_called) {
-            self.calls.cut_to(0);
+        let Some(function) = function.filter(|function| function.start != start) else { return false };
+        if changes_stacks {
+            let is_known = self.goes_on_with_own(block.ip, function);
+            if !is_known {
+                self.calls.cut_to(0);
+            }
+            return !is_known;
         }
+        if function.start != block.ip {
+            let had_called = (returned || jumped) && self.calls.unwind_to(&function.range);
+            if returned && !had_called {
+                self.calls.cut_to(0);
+            }
+        }
+        false
+    }
+
+    /// `runtime.gogo` jumps to `ip` in `function`: whether this is a goroutine whose calls are known, which are open again.
+    fn goes_on_with_own(&mut self, ip: u64, function: &Function) -> bool {
+        // `function` had called `morestack`, that had called `newstack`, and that the function which jumps: its stack was copied.
+        let sites = self.calls.innermost();
+        let grown = sites.len().checked_sub(3).is_some_and(|at| function.range.contains(&sites[at]));
+        let (is_own, recovered) =
+            (std::mem::take(&mut self.own_goroutine), std::mem::take(&mut self.recovered));
+        (grown || recovered) && self.calls.unwind_to(&function.range) || is_own && self.calls.return_to(ip)
     }
 
     /// Whether a return to `ip` ends one of the open calls.
@@ -106,11 +134,8 @@ impl UserCalls {
 
 /// Functions that go on another stack by a jump (Go's `runtime/asm_amd64.s`, Boost.Context, the C library).
 fn changes_stacks(function: &str) -> bool {
-    let name = function.trim_end_matches(".abi0");
-    matches!(
-        name,
-        "runtime.gogo" | "gogo" | "jump_fcontext" | "ontop_fcontext" | "setcontext" | "__start_context"
-    )
+    let others = ["jump_fcontext", "ontop_fcontext", "setcontext", "__start_context"];
+    goes_to_goroutine(function) || others.contains(&function)
 }
 
 #[cfg(test)]

@@ -62,7 +62,10 @@ impl UserRuns {
         self.land(block.ip, function);
         let was_outermost = self.callers.is_empty();
         let before = self.callers.len();
-        self.calls.block(block, function);
+        if self.calls.block(block, function) {
+            self.tails.forget();
+            self.last_end = None;
+        }
         if function.is_some_and(|function| is_stub(&function.name)) {
             self.stub = Some((*block, moment));
             return;

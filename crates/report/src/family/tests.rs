@@ -34,6 +34,7 @@ fn a_cause_has_the_same_colour_on_the_page() {
         "offcpu.lock",
         "power.c-state-exit.C6",
         "runtime.gc.jvm",
+        "runtime.idle.go",
         "queue.behind",
         "hardware.gap",
         "trace.loss",

@@ -192,6 +192,9 @@ impl fmt::Display for Clause<'_> {
         if let Some(runtime) = name.strip_prefix("runtime.gc.") {
             return write!(f, "{time} in {runtime}'s garbage collector{}", self.place("at"));
         }
+        if let Some(runtime) = name.strip_prefix("runtime.idle.") {
+            return write!(f, "{time} idle in {runtime}'s scheduler{}", self.by());
+        }
         match name {
             "offcpu.lock" => self.wait(f, "a lock"),
             "offcpu.socket" => self.wait(f, "a socket"),

@@ -103,6 +103,9 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
     if let Some(runtime) = cause.strip_prefix("runtime.gc.") {
         return Some(format!("collected {runtime}'s garbage"));
     }
+    if cause.starts_with("runtime.idle.") {
+        return Some(idle(segment, unit, depth));
+    }
     Some(match cause {
         "offcpu.sleep" => format!("slept{}", place("in")),
         "offcpu.preempted" if !story.by.is_empty() => format!("{} kept off its CPU", story.by),
@@ -124,6 +127,15 @@ fn interrupts(cause: &str) -> bool {
     kinds.iter().any(|kind| cause.starts_with(kind))
 }
 
+/// `was idle until a timer expired`, `was idle, woken by gopher, which ran parse()`
+fn idle(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
+    match segment.story.by.strip_prefix("kernel.") {
+        _ if segment.story.by.is_empty() => "was idle".to_owned(),
+        Some("timer" | "softirq.timer" | "softirq.hrtimer") => "was idle until a timer expired".to_owned(),
+        _ => format!("was idle{}", woken(segment, unit, depth)),
+    }
+}
+
 /// `waited for data in a pipe, woken by source, which ran fetch()`
 fn waited(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
     let story = &segment.story;
@@ -134,14 +146,20 @@ fn waited(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
         return format!("was {object}{by}");
     }
     let place = if story.unusual { format!(" in {}", story.place) } else { String::new() };
+    format!("waited for {object}{place}{}", woken(segment, unit, depth))
+}
+
+/// `, woken by source, which ran fetch()`; empty where that is not known.
+fn woken(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
+    let story = &segment.story;
     if story.by.is_empty() {
-        return format!("waited for {object}{place}");
+        return String::new();
     }
     if let Some(name) = story.by.strip_prefix("kernel.") {
-        return format!("waited for {object}{place}, woken by {}", interrupt(name, &segment.during));
+        return format!(", woken by {}", interrupt(name, &segment.during));
     }
     let part = if story.role == Role::Holder { "held by" } else { "woken by" };
     let next = depth.checked_sub(1).and_then(|depth| of(&segment.during, unit, depth));
     let which = next.map_or_else(String::new, |root| format!(", which {root}"));
-    format!("waited for {object}{place}, {part} {}{which}", story.by)
+    format!(", {part} {}{which}", story.by)
 }

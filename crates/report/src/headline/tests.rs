@@ -176,6 +176,25 @@ fn a_wait_ends_with_the_root_of_its_chain() {
     }
 }
 
+/// A thread of a runtime's scheduler has nothing to run until a timer expires, or until another thread has something for it.
+#[test]
+fn an_idle_thread_waits_for_no_lock() {
+    let idle = |by: &str, during| {
+        let mut idle = detailed("runtime.idle.go", None, 130_000, "");
+        by.clone_into(&mut idle.story.by);
+        (idle.story.role, idle.during) = (Role::Waker, during);
+        words(wait("a select", "gopher", Role::Waker, vec![idle]))
+    };
+    let waited = "waited 136.0 us for a select in worker() lock.c:107, woken by gopher, which was idle";
+    assert_eq!(idle("kernel.timer", Vec::new()), format!("{waited} until a timer expired"));
+    assert_eq!(idle("kernel.softirq.net_rx", Vec::new()), format!("{waited}, woken by softirq net_rx"));
+    let parses = placed(detailed("user.expected", Some(0), 125_000, ""), "main.parse()");
+    assert_eq!(idle("feeder", vec![parses]), format!("{waited}, woken by feeder, which ran main.parse()"));
+    assert_eq!(idle("", Vec::new()), waited);
+    let report = outlier(vec![cause("runtime.idle.go", 136_000, "")], vec![segment("runtime.idle.go", None)]);
+    assert_eq!(headline(&report), "412.3 us, typical 16.3 us: 136.0 us idle in go's scheduler");
+}
+
 #[test]
 fn who_kept_the_holder_off_its_cpu_is_named() {
     let mut preempted = detailed("offcpu.preempted", None, 130_000, "");

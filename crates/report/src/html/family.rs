@@ -3,7 +3,7 @@
 //! The names are classes of `assets/report.css`; its palette builds on Okabe and Ito, "Color Universal Design".
 
 /// The name's first match decides.
-const FAMILIES: [(&str, &str); 21] = [
+const FAMILIES: [(&str, &str); 22] = [
     ("user.expected", "expected"),
     ("user.extra-work", "extra"),
     ("user.slower", "slower"),
@@ -22,6 +22,7 @@ const FAMILIES: [(&str, &str); 21] = [
     ("offcpu", "wait"),
     ("power", "power"),
     ("runtime.gc", "collector"),
+    ("runtime.idle", "wait"),
     ("queue.behind", "queued"),
     ("hardware", "gap"),
     ("", "unknown"),

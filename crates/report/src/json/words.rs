@@ -151,6 +151,7 @@ fn all_causes() -> Vec<Cause> {
         Cause::KernelThread,
         Cause::CStateExit,
         Cause::Gc,
+        Cause::Idle,
     ];
     let single = [
         Cause::UserExpected,

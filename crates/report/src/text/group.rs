@@ -56,14 +56,20 @@ pub(crate) const GROUPS: [Group; 15] = [
         code: "30;46",
         prefixes: &["offcpu.preempted", "offcpu.runnable"],
     },
-    Group { letter: "W", class: "wait", name: "off-CPU, waiting", code: "30;106", prefixes: &["offcpu."] },
+    Group {
+        letter: "W",
+        class: "wait",
+        name: "off-CPU, waiting",
+        code: "30;106",
+        prefixes: &["offcpu.", "runtime.idle."],
+    },
     Group { letter: "C", class: "power", name: "power", code: "30;102", prefixes: &["power."] },
     Group {
         letter: "G",
         class: "collector",
         name: "garbage collection",
         code: "30;42",
-        prefixes: &["runtime."],
+        prefixes: &["runtime.gc."],
     },
     Group {
         letter: "Q",

@@ -93,7 +93,7 @@ fn words(causes: &[&str]) -> String {
 }
 
 /// What a cause means for the interval; `{}` is the rest of its name.
-const PHRASES: [(&str, &str); 35] = [
+const PHRASES: [(&str, &str); 36] = [
     ("user.extra-work", "did more work"),
     ("user.slower.frequency", "ran at a lower frequency"),
     ("user.slower.front-end", "stalled in the front end"),
@@ -125,6 +125,7 @@ const PHRASES: [(&str, &str); 35] = [
     ("power.c-state-exit.", "woke a CPU from {}"),
     ("power.frequency-switch", "stalled for a frequency switch"),
     ("runtime.gc.", "paused for the {} GC"),
+    ("runtime.idle.", "had nothing to run ({} scheduler)"),
     ("queue.behind", "queued behind another interval"),
     ("hardware.gap", "stalled: no instruction retired (SMI? hypervisor?)"),
     ("trace.", "was not traced"),

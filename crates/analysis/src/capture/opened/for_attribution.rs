@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use attribution::{Comms, Function, Functions, Queues, Variable, is_system_library};
 use model::{CodeBytes, Pid, ThreadId, Ticks, Tsc};
+use symbols::own_line;
 
 use super::Capture;
 
@@ -40,10 +41,10 @@ impl Functions for Capture<'_> {
     }
 
     fn line_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Arc<str>> {
-        let frame = self.images().lines(pid, address, at).into_iter().find(|frame| frame.line.is_some())?;
-        let file = frame.file?;
-        let name = file.rsplit('/').next().unwrap_or(&file);
-        Some(format!("{name}:{}", frame.line?).into())
+        let frames = self.images().lines(pid, address, at);
+        let (file, line) = own_line(&frames)?;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        Some(format!("{name}:{line}").into())
     }
 
     fn variable_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Variable> {

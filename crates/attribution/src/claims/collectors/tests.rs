@@ -37,6 +37,30 @@ fn collection_in_the_thread_itself_is_the_collectors_with_what_it_calls() {
     assert_eq!(collected(&compared), 3000, "{:?}", told(&compared));
 }
 
+/// What the collector alone lets a thread wait in needs no other evidence; that it yielded does.
+#[test]
+fn a_thread_that_the_collector_suspends_waits_for_it() {
+    let waiting_in = |function: &'static str| {
+        let table = Table::new(&["entry_SYSCALL_64"], Box::leak(Box::new(["main.work", function])));
+        let mut script = Script::new(&table);
+        script.block(0, "main.work", 0, BlockEnd::Call).block(50, function, 0, BlockEnd::FarCall).block(
+            950,
+            function,
+            0x20,
+            BlockEnd::Jump,
+        );
+        let schedule = Schedule::from_runs(vec![
+            run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+            run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
+        ]);
+        let items = script.items.clone();
+        let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
+        told(&crate::attribute_alone(&world.examine(0..900)).expect("a partition")).pop()
+    };
+    assert_eq!(waiting_in("runtime.preemptPark"), Some(("runtime.gc.go".to_owned(), 800)));
+    assert_eq!(waiting_in("runtime.goschedImpl"), Some(("offcpu.other".to_owned(), 800)));
+}
+
 /// The worker waits from 100 to 900; a thread with the name `comm` wakes it.
 fn waiting(comm: &'static str) -> Vec<(String, u64)> {
     let table = Table::named(&["entry_SYSCALL_64"], &["work"], comm);

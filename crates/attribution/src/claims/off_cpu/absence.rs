@@ -13,6 +13,7 @@ use crate::claims::claim::Claim;
 use crate::claims::off_cpu::call::Call;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
+use crate::claims::off_cpu::goroutine::{Goroutine, RUNTIME};
 use crate::claims::off_cpu::wait::{Wait, wait_of};
 use crate::claims::off_cpu::{holder, preemption, story};
 use crate::claims::precedence::Rank;
@@ -31,6 +32,8 @@ use crate::walk::hot_paths::HotPaths;
 pub(crate) struct Absence {
     /// Where the thread was when it left.
     pub(crate) left: Option<CallPath>,
+    /// What it slept for, of a thread of Go's runtime.
+    pub(crate) goroutine: Option<Goroutine>,
     /// The waker that ended its wait.
     pub(crate) wakeup: Option<Wakeup>,
     /// Where the waker was.
@@ -83,10 +86,15 @@ fn in_part(stay: &Stay) -> Claim {
 }
 
 fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<'_>) -> Vec<Claim> {
-    let wait = wait_of(stay, state, absence.left.as_ref(), absence.wakeup.as_ref(), context);
+    let mut wait = wait_of(stay, state, absence.left.as_ref(), absence.wakeup.as_ref(), context);
+    if let Some(goroutine) = &absence.goroutine {
+        goroutine.correct(&mut wait);
+    }
     let woken_at = absence.wakeup.as_ref().map_or(stay.range.stop, |wakeup| wakeup.at);
     let range = TscRange::new(stay.range.start, woken_at);
-    let mut claim = Claim::new(range, Rank::OffCpu, Cause::OffCpu(wait.kind), wait.certainty);
+    let is_idle = absence.goroutine == Some(Goroutine::None);
+    let cause = if is_idle { Cause::Idle(RUNTIME.into()) } else { Cause::OffCpu(wait.kind) };
+    let mut claim = Claim::new(range, Rank::OffCpu, cause, wait.certainty);
     for particular in &wait.particulars {
         claim.say(particular);
     }

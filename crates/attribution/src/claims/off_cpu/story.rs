@@ -5,10 +5,11 @@ use model::{Cpu, OffCpu, Role, Story, ThreadId, Tsc, TscRange};
 use crate::claims::off_cpu::absence::Absence;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, awaits_gil};
+use crate::claims::off_cpu::goroutine::Goroutine;
 use crate::claims::off_cpu::wait::Wait;
 use crate::tables::libraries::{called, is_library, is_unnamed, own_code, spoken};
 use crate::tables::wait_functions::protocol;
-use crate::walk::call_path::{CallPath, Site};
+use crate::walk::call_path::CallPath;
 
 /// What user code waits for in functions of libraries, by parts of their names (see `futex.rs` for the sources).
 const OBJECTS: [(&str, &str); 14] = [
@@ -37,9 +38,12 @@ pub(super) fn of_wait(
 ) -> Story {
     let (place, through) = absence.left.as_ref().map(place_of).unwrap_or_default();
     let mut story = Story::default();
-    story.object = object_of(wait, absence.left.as_ref(), variable.as_deref());
-    story.place = place;
-    story.through = through;
+    story.object = object_of(wait, absence, variable.as_deref());
+    (story.place, story.through) = match &absence.goroutine {
+        Some(Goroutine::None) => Default::default(),
+        Some(Goroutine::Waits(_, Some(place))) => (place.clone(), String::new()),
+        _ => (place, through),
+    };
     let Some(wakeup) = &absence.wakeup else { return story };
     if let Some(thread) = wakeup.thread() {
         story.by = context.scene.comms.comm(thread, wakeup.recorded_at);
@@ -73,8 +77,11 @@ pub(super) fn tell_apart(story: &mut Story, own: Option<ThreadId>, at: Tsc, cont
     }
 }
 
-fn object_of(wait: &Wait, left: Option<&CallPath>, variable: Option<&str>) -> String {
-    let call = wait.call.as_ref();
+fn object_of(wait: &Wait, absence: &Absence, variable: Option<&str>) -> String {
+    if let Some(goroutine) = &absence.goroutine {
+        return goroutine.object().to_owned();
+    }
+    let (call, left) = (wait.call.as_ref(), absence.left.as_ref());
     let what = wait.what.strip_prefix("for ").unwrap_or(wait.what);
     let descriptor = call.and_then(|call| {
         let number = call.object.map(|object| object.to_string())?;
@@ -145,8 +152,7 @@ fn lock_of_program(path: &CallPath) -> Option<String> {
 
 /// Whether a function of a library whose name has `part` is on the path.
 fn passes_library(path: &CallPath, part: &str) -> bool {
-    let of_library = |site: &&Site| site.library || is_library(&spoken(&site.function));
-    path.user.iter().filter(of_library).any(|site| site.function.contains(part))
+    path.user.iter().filter(|site| site.is_library()).any(|site| site.function.contains(part))
 }
 
 /// Whose code the path is, with its line, and the library's function that it had called.
@@ -170,6 +176,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::walk::call_path::Site;
 
     fn path(functions: &[(&str, bool)]) -> CallPath {
         let line: Option<Arc<str>> = Some("book.cpp:7".into());

@@ -74,7 +74,18 @@ fn who_sleeps_is_told_not_how() {
         let path = CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() };
         path.tell_user().unwrap_or_default()
     };
-    let stopped = ["runtime.schedule", "runtime.stoplockedm", "runtime.notesleep", "runtime.futexsleep"];
-    assert_eq!(told(&stopped), "runtime.stoplockedm() at proc.go:1967");
+    let parked = [
+        "main.next",
+        "runtime.chanrecv",
+        "runtime.gopark",
+        "runtime.mcall",
+        "runtime.park_m",
+        "runtime.schedule",
+        "runtime.stoplockedm",
+        "runtime.notesleep",
+        "runtime.futexsleep",
+    ];
+    assert_eq!(told(&parked), "runtime.chanrecv() < main.next() at proc.go:1967");
+    assert_eq!(told(&parked[5..]), "runtime.stoplockedm() at proc.go:1967");
     assert_eq!(told(&["runtime.futexsleep", "runtime.futex.abi0"]), "runtime.futex.abi0() at proc.go:1967");
 }

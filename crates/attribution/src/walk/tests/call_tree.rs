@@ -17,6 +17,11 @@ const USER: &[&str] = &[
     "resume",
     "swapcontext",
     "runtime.gogo",
+    "runtime.mcall",
+    "runtime.stoplockedm",
+    "runtime.morestack",
+    "runtime.newstack",
+    "runtime.recovery",
     "memmove",
     "step",
 ];
@@ -178,6 +183,94 @@ fn a_goroutine_has_a_stack_of_its_own() {
         .block(50, "parse", 0x90, BlockEnd::Jump);
     let tree = tree(&walk(&table, &script, 100));
     assert_eq!(tree, expected(&[("main", 0), ("runtime.gogo < main", 1), ("parse", 0), ("step < parse", 1)]));
+}
+
+/// A new one begins where its function does, and has no caller.
+#[test]
+fn a_new_goroutine_has_no_caller() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "runtime.gogo", 0, BlockEnd::Jump)
+        .block(30, "parse", 0, BlockEnd::Call)
+        .block(40, "step", 0, BlockEnd::Return)
+        .block(50, "parse", Script::BEHIND, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 100));
+    assert_eq!(tree, expected(&[("main", 0), ("runtime.gogo < main", 1), ("parse", 1), ("step < parse", 1)]));
+}
+
+/// `step`, which `parse` called, needs more stack: `newstack` copies the stack and jumps back into `step`, whose callers are the same.
+#[test]
+fn a_stack_that_is_moved_is_the_same_stack() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "parse", 0, BlockEnd::Call)
+        .block(30, "step", 0, BlockEnd::Call)
+        .block(40, "runtime.morestack", 0, BlockEnd::Call)
+        .block(50, "runtime.newstack", 0, BlockEnd::Call)
+        .block(60, "runtime.gogo", 0, BlockEnd::Jump)
+        .block(70, "step", Script::BEHIND, BlockEnd::Jump)
+        .block(80, "step", 0x40, BlockEnd::Call)
+        .block(90, "fail", 0, BlockEnd::Return)
+        .block(100, "step", 0x40 + Script::BEHIND, BlockEnd::Return)
+        .block(110, "parse", Script::BEHIND, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 200));
+    let paths = [
+        ("main", 0),
+        ("parse < main", 1),
+        ("step < parse < main", 1),
+        ("runtime.morestack < step < parse", 1),
+        ("runtime.newstack < runtime.morestack < step", 1),
+        ("runtime.gogo < runtime.newstack < runtime.morestack", 1),
+        ("fail < step < parse", 1),
+    ];
+    assert_eq!(tree, expected(&paths));
+}
+
+/// `step` panics, and what `parse` deferred recovers: `parse` goes on after its call of `step`.
+#[test]
+fn a_panic_that_is_recovered_ends_what_it_left() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "parse", 0, BlockEnd::Call)
+        .block(30, "step", 0, BlockEnd::Call)
+        .block(40, "runtime.mcall", 0, BlockEnd::Call)
+        .block(50, "runtime.recovery", 0, BlockEnd::Call)
+        .block(60, "runtime.gogo", 0, BlockEnd::Jump)
+        .block(70, "parse", 0x60, BlockEnd::Call)
+        .block(80, "fail", 0, BlockEnd::Return)
+        .block(90, "parse", 0x60 + Script::BEHIND, BlockEnd::Return)
+        .block(100, "main", Script::BEHIND + 0x20, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 200));
+    assert!(tree.contains_key("fail < parse < main"), "{tree:?}");
+}
+
+/// A thread that is kept for one goroutine goes on with it after a wait.
+#[test]
+fn a_thread_comes_back_to_the_goroutine_that_it_is_kept_for() {
+    let resumed = |between: &'static str| {
+        let table = table();
+        let mut script = Script::new(&table);
+        script
+            .block(10, "main", 0x20, BlockEnd::Call)
+            .block(20, "parse", 0, BlockEnd::Call)
+            .block(30, "runtime.mcall", 0, BlockEnd::Call)
+            .block(40, between, 0, BlockEnd::Return)
+            .block(50, "runtime.mcall", Script::BEHIND, BlockEnd::Call)
+            .block(60, "runtime.gogo", 0, BlockEnd::Jump)
+            .block(70, "parse", Script::BEHIND, BlockEnd::Call)
+            .block(80, "step", 0, BlockEnd::Return)
+            .block(90, "parse", 0x40, BlockEnd::Jump);
+        tree(&walk(&table, &script, 200))
+    };
+    assert!(resumed("runtime.stoplockedm").contains_key("step < parse < main"));
+    // Else any goroutine may be the next one.
+    assert!(resumed("fail").contains_key("step < parse"));
 }
 
 /// The C library's variants of `memmove` share code under several names: a jump into the middle of one is no change of stacks.

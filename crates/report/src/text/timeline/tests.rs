@@ -68,6 +68,7 @@ fn every_dotted_name_has_its_family() {
         ("offcpu.block-io", "W"),
         ("power.c-state-exit.C6", "C"),
         ("runtime.gc.jvm", "G"),
+        ("runtime.idle.go", "W"),
         ("queue.behind", "Q"),
         ("hardware.gap", "H"),
         ("trace.filtered", "L"),
