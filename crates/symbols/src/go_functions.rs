@@ -22,8 +22,9 @@ pub(crate) fn functions(parsed: &object::File<'_>, file: &[u8]) -> Vec<RawSymbol
         return Vec::new();
     };
     let Some(table) = Table::of(bytes) else { return Vec::new() };
-    let code =
-        parsed.section_by_name(".text").map_or(0..0, |text| text.address()..text.address() + text.size());
+    let code = parsed
+        .section_by_name(".text")
+        .map_or(0..0, |text| text.address()..text.address().saturating_add(text.size()));
     let Some(text) = table.text(&code, parsed.entry()) else { return Vec::new() };
     table
         .functions(text)
