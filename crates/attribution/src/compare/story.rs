@@ -195,7 +195,7 @@ impl Story<'_> {
             }
             match self.outlier.claim_of(piece).filter(|_| is_within).map(|claim| &claim.cause) {
                 Some(Cause::OffCpu(_) | Cause::Idle(_) | Cause::CStateExit(_)) => {
-                    off_cpu.0 += piece.range.ticks().0
+                    off_cpu.0 += piece.range.ticks().0;
                 }
                 Some(cause) if cause.is_kernel() => in_kernel.0 += piece.range.ticks().0,
                 _ => {}

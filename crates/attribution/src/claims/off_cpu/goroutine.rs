@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(Goroutine::of(&received, None), Some(Goroutine::Waits(message, None)));
         assert_eq!(Goroutine::of(&received, Some(&["main.other"])), Some(Goroutine::Waits(message, None)));
         let preempted = path(&["main.next", "runtime.mcall", "runtime.schedule", "runtime.stoplockedm"]);
-        assert_eq!(Goroutine::of(&preempted, None).unwrap().object(), "its turn in Go's scheduler");
+        assert_eq!(Goroutine::of(&preempted, None).expect("a wait").object(), "its turn in Go's scheduler");
     }
 
     /// The thread's own sleeps: of its interval's goroutine, and of the one that it goes on with.
