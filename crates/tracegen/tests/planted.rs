@@ -18,6 +18,9 @@ const COMPILED_ONLY: [&str; 8] =
 /// These need a library's headers, which only the machine that makes captures has.
 const NOT_HERE: [&str; 1] = ["records"];
 
+/// Where Go is installed on machines that make captures; no test installs it.
+const GO: &str = "/usr/local/go/bin/go";
+
 /// What such a program includes.
 const HEADERS: [&str; 3] = ["planted.h", "accomplices.h", "servers.h"];
 
@@ -115,6 +118,28 @@ fn every_program_marks_its_intervals_and_lists_what_it_planted() {
             check_results(&name, &results, 60);
         }
     }
+}
+
+/// Written in Go, with marks of its own.
+#[test]
+fn the_program_in_go_marks_its_intervals_and_lists_what_it_planted() {
+    if !Path::new(GO).exists() {
+        eprintln!(
+            "the_program_in_go_marks_its_intervals_and_lists_what_it_planted: not run: there is no {GO}"
+        );
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (program, results) = (folder.path().join("gopher"), folder.path().join("results"));
+    let mut command = Command::new(root().join("fixtures/emulator/go.sh"));
+    command.arg("-o").arg(&program).arg(root().join("fixtures/programs/gopher.go"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    run(&program, 3, 60, &results);
+    check_results("gopher", &results, 60);
+    let kinds: Vec<String> =
+        rows(&results.join("planted.csv")).into_iter().filter_map(|row| row.get(7).cloned()).collect();
+    assert!(kinds.len() >= 20, "{kinds:?}");
 }
 
 #[test]

@@ -334,3 +334,52 @@ fn a_long_copy_is_the_system_calls() {
         ]
     );
 }
+
+/// The worker's goroutine waits from 100 to 850 for what another thread does, which sleeps from 50 to 700 and then goes on with a
+/// goroutine that had parked in `parked`. What that thread did, and what its goroutine is said to have waited in.
+fn slept_for(parked: &'static str) -> Vec<(String, String)> {
+    let user = ["main.take", "runtime.chanrecv", "runtime.gopark", "runtime.mcall", "runtime.stoplockedm"];
+    let more = ["main.keep", "time.Sleep", "runtime.findRunnable", "runtime.execute", "runtime.gogo"];
+    let table = Table::new(KERNEL, Box::leak([&user[..], &more].concat().into_boxed_slice()));
+    let mut own = Script::new(&table);
+    own.block(10, "main.take", 0, BlockEnd::Call)
+        .block(20, "runtime.chanrecv", 0, BlockEnd::Call)
+        .block(30, "runtime.gopark", 0, BlockEnd::Call)
+        .block(40, "runtime.mcall", 0, BlockEnd::Call)
+        .block(60, "runtime.stoplockedm", 0, BlockEnd::FarCall)
+        .block(900, "runtime.stoplockedm", Script::BEHIND, BlockEnd::Jump);
+    let mut other = Script::of(&table, WRITER);
+    other
+        .block(5, "runtime.mcall", 0, BlockEnd::Call)
+        .block(45, "runtime.findRunnable", 0, BlockEnd::FarCall)
+        .block(700, "runtime.findRunnable", Script::BEHIND, BlockEnd::Jump)
+        .block(710, "runtime.execute", 0, BlockEnd::Call)
+        .block(720, "runtime.gogo", 0, BlockEnd::Jump)
+        .block(730, "runtime.gopark", Script::BEHIND, BlockEnd::Return)
+        .block(740, parked, Script::BEHIND, BlockEnd::Return)
+        .block(750, "main.keep", Script::BEHIND, BlockEnd::Call)
+        .block(800, "runtime.chanrecv", 0x80, BlockEnd::FarCall);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(WORKER, 0, 850, 1000, LeaveReason::Unknown),
+        run(WRITER, 1, 0, 50, LeaveReason::Slept(Some('S'))),
+        run(WRITER, 1, 700, 1000, LeaveReason::Unknown),
+    ]);
+    let target = WORKER.tid;
+    let records = vec![record(840, 1, WRITER, Side::Begin, EventKind::Waking { target, by_waker: true })];
+    let mut items = [own.items, other.items].concat();
+    items.sort_by_key(|item| item.time().likely);
+    let world = World { table: &table, schedule, records, items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(0..1000)).expect("a partition");
+    let wait = attribution.segments().iter().find(|segment| !segment.during.is_empty()).expect("a wait");
+    assert_eq!((&*wait.story.object, &*wait.story.place), ("a message of a channel", "main.take()"));
+    let off = wait.during.iter().take(1);
+    off.map(|segment| (segment.cause.to_string(), segment.story.place.clone())).collect()
+}
+
+/// A thread of Go's scheduler sleeps for its next goroutine's sleep, and else because it has none to run.
+#[test]
+fn a_thread_of_the_scheduler_is_idle_or_sleeps_for_its_next_goroutine() {
+    assert_eq!(slept_for("time.Sleep"), [("offcpu.sleep".to_owned(), "main.keep()".to_owned())]);
+    assert_eq!(slept_for("runtime.chanrecv"), [("runtime.idle.go".to_owned(), String::new())]);
+}

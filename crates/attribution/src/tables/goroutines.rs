@@ -111,6 +111,11 @@ pub(crate) fn is_scheduler(function: &str) -> bool {
     sleeps(function) || SCHEDULER.iter().any(|beginning| function.starts_with(beginning))
 }
 
+/// Whether `function` is where every goroutine returns to that ends: it has called none of them.
+pub(crate) fn ends_goroutine(function: &str) -> bool {
+    is_one_of(function, &["runtime.goexit"])
+}
+
 /// Whether `function` goes on on the stack of another goroutine, by a jump.
 pub(crate) fn goes_to_goroutine(function: &str) -> bool {
     is_one_of(function, &["runtime.gogo", "gogo"])

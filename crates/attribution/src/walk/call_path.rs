@@ -10,6 +10,7 @@ use model::{Pid, Tsc};
 use crate::inputs::functions::Functions;
 use crate::tables::goroutines::{is_scheduler, sleeps};
 use crate::tables::kernel_entries::is_thunk;
+use crate::tables::libraries::go::without_abi;
 use crate::tables::libraries::{is_library, spoken};
 
 /// First address of the kernel's half.
@@ -69,7 +70,11 @@ impl CallPath {
     ) -> CallPath {
         let mut path = CallPath { at, ..CallPath::default() };
         for ip in ips {
-            let Some(function) = functions.function_at(pid, ip, at) else { continue };
+            let Some(mut function) = functions.function_at(pid, ip, at) else { continue };
+            let name = without_abi(&function.name);
+            if name.len() < function.name.len() {
+                function.name = Arc::from(name);
+            }
             let half = if is_kernel(ip) { &mut path.kernel } else { &mut path.user };
             if !is_thunk(&function.name) && half.last().is_none_or(|last| last.function != function.name) {
                 let line = if is_kernel(ip) { None } else { functions.line_at(pid, ip, at) };

@@ -12,6 +12,7 @@ use pt::Block;
 use crate::inputs::functions::Function;
 use crate::inputs::functions::NO_SYMBOL;
 use crate::tables::collectors::runtime_of;
+use crate::tables::libraries::go::without_abi;
 use crate::tables::libraries::{called, spoken};
 
 /// The search for callers stops here: the tree of a damaged trace may be deep.
@@ -118,8 +119,14 @@ impl UserCode {
 
     /// The function of `node` and the innermost of its callers: `copy < insert < work`.
     pub(crate) fn path(&self, node: NodeKey) -> String {
-        let names = self.lineage(node).take(MOST_CALLERS + 1).map(|(_, known)| &*known.function);
-        names.collect::<Vec<_>>().join(" < ")
+        let mut names: Vec<&str> = self
+            .lineage(node)
+            .map(|(_, known)| without_abi(&known.function))
+            .take(2 * (MOST_CALLERS + 1))
+            .collect();
+        names.dedup();
+        names.truncate(MOST_CALLERS + 1);
+        names.join(" < ")
     }
 
     /// The runtime of the garbage collector that `node` is a part of.

@@ -14,6 +14,7 @@ use super::tail_calls::TailCalls;
 use super::user_calls::UserCalls;
 use super::user_code::{ByAddress, NodeKey, UserCode, whole_name};
 use crate::inputs::functions::Function;
+use crate::tables::goroutines::ends_goroutine;
 
 /// A code line from memory takes 50 to 100 ns; at 4 GHz that is at most this number of ticks.
 const COSTLIEST_LINE: Ticks = Ticks(400);
@@ -84,7 +85,8 @@ impl UserRuns {
             Some((of, at, node)) if (of, at) == (parent, start) => node,
             _ => self.code.node_by(parent, function, jumped_from.is_some()),
         };
-        if let Some((_, _, last)) = self.last.filter(|_| returned && block.ip != start) {
+        let ended = function.is_some_and(|function| ends_goroutine(&function.name));
+        if let Some((_, _, last)) = self.last.filter(|_| returned && block.ip != start && !ended) {
             self.code.returned(last, node);
         }
         if depth > self.callers.len() {

@@ -22,6 +22,8 @@ const USER: &[&str] = &[
     "runtime.morestack",
     "runtime.newstack",
     "runtime.recovery",
+    "runtime.goexit.abi0",
+    "runtime.newstack.abi0",
     "memmove",
     "step",
 ];
@@ -198,6 +200,34 @@ fn a_new_goroutine_has_no_caller() {
         .block(50, "parse", Script::BEHIND, BlockEnd::Jump);
     let tree = tree(&walk(&table, &script, 100));
     assert_eq!(tree, expected(&[("main", 0), ("runtime.gogo < main", 1), ("parse", 1), ("step < parse", 1)]));
+}
+
+/// A goroutine's function returns to where all of them end: that has called none of them.
+#[test]
+fn the_end_of_a_goroutine_is_no_caller() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "parse", 0x20, BlockEnd::Return)
+        .block(20, "runtime.goexit.abi0", 0x10, BlockEnd::Call)
+        .block(30, "fail", 0, BlockEnd::Return);
+    let tree = tree(&walk(&table, &script, 100));
+    assert_eq!(tree, expected(&[("parse", 0), ("runtime.goexit", 0), ("fail < runtime.goexit", 1)]));
+}
+
+/// Go's functions have a second name for calls from assembly, which is not told.
+#[test]
+fn a_function_under_two_names_of_go_is_one() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "runtime.morestack", 0x20, BlockEnd::Call)
+        .block(20, "runtime.newstack.abi0", 0, BlockEnd::Call)
+        .block(30, "runtime.newstack", 0, BlockEnd::Return);
+    let activity = walk(&table, &script, 100);
+    let paths: Vec<String> = activity.runs.iter().map(|run| activity.code.path(run.node)).collect();
+    let newstack = "runtime.newstack < runtime.morestack";
+    assert_eq!(paths, ["runtime.morestack", newstack, newstack]);
 }
 
 /// `step`, which `parse` called, needs more stack: `newstack` copies the stack and jumps back into `step`, whose callers are the same.
