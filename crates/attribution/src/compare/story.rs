@@ -10,7 +10,6 @@ use crate::claims::strings::tell_strings;
 use crate::examine::examined::Examined;
 use crate::inputs::functions::Functions;
 use crate::samples::front_end::samples::run_at;
-use crate::tables::libraries::go::without_abi;
 use crate::walk::user_code::{ByAddress, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
@@ -215,7 +214,7 @@ impl Story<'_> {
             .code
             .nodes
             .get(&node)
-            .map_or_else(|| "[unknown]".to_owned(), |node| without_abi(&node.function).to_owned())
+            .map_or_else(|| "[unknown]".to_owned(), |node| node.name().to_owned())
     }
 
     /// `rehash() at table.c:88`, without the line where no line table covers `address`.

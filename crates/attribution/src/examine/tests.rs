@@ -336,7 +336,7 @@ fn a_long_copy_is_the_system_calls() {
 }
 
 /// The worker's goroutine waits from 100 to 850 for what another thread does, which sleeps from 50 to 700 and then goes on with a
-/// goroutine that had parked in `parked`. What that thread did, and what its goroutine is said to have waited in.
+/// goroutine that had parked in `parked`. What that thread did.
 fn slept_for(parked: &'static str) -> Vec<(String, String)> {
     let user = ["main.take", "runtime.chanrecv", "runtime.gopark", "runtime.mcall", "runtime.stoplockedm"];
     let more = ["main.keep", "time.Sleep", "runtime.findRunnable", "runtime.execute", "runtime.gogo"];

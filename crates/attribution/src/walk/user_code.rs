@@ -42,6 +42,13 @@ pub(crate) struct Node {
     pub(crate) collector: Option<&'static str>,
 }
 
+impl Node {
+    /// The function's name, without the suffix of Go's functions that assembly calls.
+    pub(crate) fn name(&self) -> &str {
+        without_abi(&self.function)
+    }
+}
+
 /// How often a block ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockUse {
@@ -119,11 +126,8 @@ impl UserCode {
 
     /// The function of `node` and the innermost of its callers: `copy < insert < work`.
     pub(crate) fn path(&self, node: NodeKey) -> String {
-        let mut names: Vec<&str> = self
-            .lineage(node)
-            .map(|(_, known)| without_abi(&known.function))
-            .take(2 * (MOST_CALLERS + 1))
-            .collect();
+        let mut names: Vec<&str> =
+            self.lineage(node).map(|(_, known)| known.name()).take(2 * (MOST_CALLERS + 1)).collect();
         names.dedup();
         names.truncate(MOST_CALLERS + 1);
         names.join(" < ")

@@ -215,7 +215,7 @@ fn the_end_of_a_goroutine_is_no_caller() {
     assert_eq!(tree, expected(&[("parse", 0), ("runtime.goexit", 0), ("fail < runtime.goexit", 1)]));
 }
 
-/// Go's functions have a second name for calls from assembly, which is not told.
+/// Go's functions have a second name for calls from assembly, which is not shown.
 #[test]
 fn a_function_under_two_names_of_go_is_one() {
     let table = table();
