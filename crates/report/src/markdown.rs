@@ -234,14 +234,15 @@ fn capture(capture: &CaptureFacts) -> Vec<String> {
     }
 }
 
-/// A command as a code block; as a paragraph where a hostile path could break out of one.
+/// A command as a code block; as a paragraph where a hostile path could break out of one, or where a reader that knows
+/// no code blocks would make a link of it.
 fn command(command: &str) -> Vec<String> {
     if command.is_empty() {
         return Vec::new();
     }
     let plain =
         |character: char| character == ' ' || character.is_ascii_graphic() && !"<>&`".contains(character);
-    if command.len() <= 1024 && command.chars().all(plain) {
+    if command.len() <= 1024 && command.chars().all(plain) && !command.contains("](") {
         return ["", "```sh", command, "```"].map(str::to_owned).into();
     }
     vec![String::new(), for_markdown(command)]

@@ -11,6 +11,7 @@ fn a_command_that_could_break_out_does_not() {
     for (line, shown) in [
         ("perf script -i '```'", r"perf script -i '\`\`\`'"),
         ("perf script -i '<b>'", "perf script -i '&lt;b&gt;'"),
+        ("perf script -i 'a](b'", r"perf script -i 'a\]\(b'"),
         ("perf script -i 'a\nb'", r"perf script -i 'a\\nb'"),
     ] {
         assert_eq!(command(line), ["", shown]);
