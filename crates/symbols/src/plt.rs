@@ -3,6 +3,7 @@
 //! Input: an x86-64 ELF file. Output: each stub's addresses and name. No symbol table lists the stubs; each is an
 //! indirect jump through a slot of the GOT, and the slot's relocation names the function. System V ABI for AMD64, 5.2.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -45,7 +46,8 @@ pub(crate) fn stubs(parsed: &object::File<'_>) -> Vec<Stub> {
 /// function) has the name of that function, or objdump's where the symbol table has none.
 fn slot_names(parsed: &object::File<'_>) -> HashMap<u64, String> {
     let symbols = parsed.dynamic_symbol_table();
-    let indirect = indirect_functions(parsed);
+    // Few programs have any, and all symbols are looked through for them.
+    let indirect = LazyCell::new(|| indirect_functions(parsed));
     let name_of = |relocation: &object::Relocation| match (relocation.target(), relocation.flags()) {
         (RelocationTarget::Symbol(index), _) => {
             symbols.as_ref()?.symbol_by_index(index).ok()?.name().ok().map(str::to_owned)

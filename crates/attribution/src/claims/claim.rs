@@ -60,6 +60,11 @@ impl Claim {
         }
     }
 
+    /// Whether `segment` is a piece of it.
+    pub(crate) fn holds(&self, segment: &Segment) -> bool {
+        segment.cause == self.cause && self.range().intersection(segment.range) == Some(segment.range)
+    }
+
     /// Its time.
     pub(crate) fn range(&self) -> TscRange {
         self.bid.range

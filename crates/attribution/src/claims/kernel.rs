@@ -42,9 +42,6 @@ pub(crate) fn claims_of_frames(
         frames.iter().map(|frame| claim_of_frame(frame, sideband, addresses, comms)).collect();
     add_records(&mut claims, frames, sideband, addresses);
     for (claim, frame) in claims.iter_mut().zip(frames) {
-        if is_unnamed_call(&claim.cause) && !frame.began_before {
-            name_by_next_call(claim, frame, sideband, addresses.stays);
-        }
         if claim.cause == Cause::PageFault(FaultKind::Minor) && waits_for_page(frame.range) {
             claim.cause = Cause::PageFault(FaultKind::Major);
         }
@@ -104,12 +101,13 @@ fn name_by_records(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays:
     }
 }
 
-/// A frame that the interval's end cuts before the flow shows the call: `sys_enter` comes next, for no other call can.
-fn name_by_next_call(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays: &[Stay]) {
-    let thread = stay_at(stays, frame.range.start).and_then(|stay| stay.thread);
-    let next = thread.and_then(|thread| sideband.next_call(thread.tid, frame.range.start));
-    if let Some(event) = next.filter(|event| event.side == Side::Begin && event.time >= frame.range.stop) {
-        name_by(claim, event);
+/// Names the last of `claims`, a call that the interval's end cuts before the flow shows which one it is, by the `sys_enter`
+/// record that comes next.
+pub(crate) fn name_cut_call(claims: &mut [Claim], entered: &SidebandEvent) {
+    if let Some(claim) = claims.last_mut().filter(|claim| is_unnamed_call(&claim.cause)) {
+        let of_flow = std::mem::take(&mut claim.evidence);
+        name_by(claim, entered);
+        claim.evidence.extend(of_flow);
     }
 }
 

@@ -17,10 +17,7 @@ pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselin
         baselines.iter().flat_map(|baseline| baseline.code.spoken_functions()).collect();
     for claim in waits {
         let Some(caller) = unusual_caller(&claim.callers, &usual) else { continue };
-        let is_of_claim = |segment: &&mut Segment| {
-            segment.cause == claim.cause && claim.range().intersection(segment.range) == Some(segment.range)
-        };
-        for segment in segments.iter_mut().filter(is_of_claim) {
+        for segment in segments.iter_mut().filter(|segment| claim.holds(segment)) {
             segment.story.place = format!("{} called by {caller}", segment.story.place);
         }
     }

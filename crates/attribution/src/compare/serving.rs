@@ -18,10 +18,7 @@ pub(super) fn name_unusual(segments: &mut [Segment], outlier: &Examined, baselin
     let usual: HashSet<Arc<str>> = below.flat_map(|below| below.functions.iter().cloned()).collect();
     for claim in &outlier.claims {
         let Some(below) = &claim.below else { continue };
-        let is_of_claim = |segment: &&mut Segment| {
-            segment.cause == claim.cause && claim.range().intersection(segment.range) == Some(segment.range)
-        };
-        for segment in segments.iter_mut().filter(is_of_claim) {
+        for segment in segments.iter_mut().filter(|segment| claim.holds(segment)) {
             for (index, part) in segment.during.iter_mut().enumerate() {
                 let named = if has_place(&part.cause) { below.unusual(index, &usual) } else { None };
                 if let Some(place) = named {

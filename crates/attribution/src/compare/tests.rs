@@ -122,13 +122,13 @@ fn insertion(script: &mut Script<'_>, start: u64, step: u64, rehashes: u64) -> u
     };
     block("work", 0x20, BlockEnd::Call);
     block("copy", 0, BlockEnd::Return);
-    block("work", 0x20 + Script::BEHIND, BlockEnd::Jump);
+    block("work", 0x20 + Script::AFTER, BlockEnd::Jump);
     for _ in 0..rehashes {
         block("work", 0x40, BlockEnd::Call);
         block("rehash", 0, BlockEnd::Call);
         block("copy", 0, BlockEnd::Return);
-        block("rehash", Script::BEHIND, BlockEnd::Return);
-        block("work", 0x40 + Script::BEHIND, BlockEnd::Jump);
+        block("rehash", Script::AFTER, BlockEnd::Return);
+        block("work", 0x40 + Script::AFTER, BlockEnd::Jump);
     }
     at
 }
@@ -183,10 +183,10 @@ fn a_longer_string_instruction_of_another_call_is_extra_work() {
             script.block(start + 10 + turn * 10, "copy", turn * 8, BlockEnd::ConditionalBranch);
         }
         script.block(start + 110, "copy", 0x80, BlockEnd::Return);
-        script.block(start + 120, "work", 0x20 + Script::BEHIND, BlockEnd::Call);
+        script.block(start + 120, "work", 0x20 + Script::AFTER, BlockEnd::Call);
         if again {
             script.block(start + 130, "copy", 0, BlockEnd::Return);
-            script.block(start + 1_030, "work", 0x40 + Script::BEHIND, BlockEnd::Jump);
+            script.block(start + 1_030, "work", 0x40 + Script::AFTER, BlockEnd::Jump);
         }
     };
     cleared(0, false);
@@ -233,7 +233,7 @@ fn a_loop_to_the_first_instruction_is_no_call() {
             script.block(start + 100 + turn * 100, "copy", 0, BlockEnd::ConditionalBranch);
         }
         script.block(start + 100 + count * 100, "copy", 0x20, BlockEnd::Return);
-        script.block(start + 200 + count * 100, "work", 0x20 + Script::BEHIND, BlockEnd::Jump);
+        script.block(start + 200 + count * 100, "work", 0x20 + Script::AFTER, BlockEnd::Jump);
     };
     looped(0, 10);
     looped(10_000, 90);
@@ -253,10 +253,10 @@ fn work_that_another_caller_does_is_no_extra_work() {
     script
         .block(0, "work", 0, BlockEnd::Call)
         .block(1_000, "copy", 0, BlockEnd::Return)
-        .block(6_000, "work", Script::BEHIND, BlockEnd::Jump)
+        .block(6_000, "work", Script::AFTER, BlockEnd::Jump)
         .block(10_000, "insert", 0, BlockEnd::Call)
         .block(11_000, "copy", 0, BlockEnd::Return)
-        .block(16_000, "insert", Script::BEHIND, BlockEnd::Jump);
+        .block(16_000, "insert", Script::AFTER, BlockEnd::Jump);
     let world = world(&table, script.items.clone(), 50_000);
     let (baseline, outlier) = (world.examine(0..7_000), world.examine(10_000..17_000));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
@@ -276,7 +276,7 @@ fn what_a_new_call_spends_in_the_kernel_is_noted() {
         .block(11_000, "rehash", 0, BlockEnd::FarCall)
         .block(12_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
         .block(16_000, "rehash", 0x20, BlockEnd::Return)
-        .block(17_000, "work", Script::BEHIND, BlockEnd::FarCall)
+        .block(17_000, "work", Script::AFTER, BlockEnd::FarCall)
         .block(17_100, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
         .block(18_000, "work", 0x40, BlockEnd::Jump);
     let world = world(&table, script.items.clone(), 50_000);
@@ -300,8 +300,8 @@ fn a_segment_is_named_by_where_its_time_passed() {
         .block(100, "insert", 0, BlockEnd::Call)
         .block(300, "copy@plt", 0, BlockEnd::Jump)
         .block(310, "copy", 0, BlockEnd::Return)
-        .block(900, "insert", Script::BEHIND, BlockEnd::Return)
-        .block(950, "work", Script::BEHIND, BlockEnd::Jump);
+        .block(900, "insert", Script::AFTER, BlockEnd::Return)
+        .block(950, "work", Script::AFTER, BlockEnd::Jump);
     let world = world(&table, script.items.clone(), 50_000);
     let examined = world.examine(0..1_000);
     let attribution = attribute_alone(&examined).expect("a partition");
@@ -352,10 +352,10 @@ fn new_calls_count_with_all_that_they_called() {
         .block(10_100, "work", 0, BlockEnd::Call)
         .block(11_000, "rehash", 0, BlockEnd::Call)
         .block(11_200, "copy", 0, BlockEnd::Return)
-        .block(11_400, "rehash", Script::BEHIND, BlockEnd::Call)
+        .block(11_400, "rehash", Script::AFTER, BlockEnd::Call)
         .block(11_450, "insert", 0, BlockEnd::Return)
-        .block(11_650, "rehash", 2 * Script::BEHIND, BlockEnd::Return)
-        .block(11_700, "work", Script::BEHIND, BlockEnd::Jump);
+        .block(11_650, "rehash", 2 * Script::AFTER, BlockEnd::Return)
+        .block(11_700, "work", Script::AFTER, BlockEnd::Jump);
     let world = world(&table, script.items.clone(), 20_000);
     let (baseline, outlier) = (world.examine(0..1_000), world.examine(10_100..11_800));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
@@ -376,16 +376,16 @@ fn work_called_from_elsewhere_is_the_same_once() {
         .block(0, "work", 0, BlockEnd::Call)
         .block(100, "insert", 0, BlockEnd::Call)
         .block(200, "copy", 0, BlockEnd::Return)
-        .block(1_200, "insert", Script::BEHIND, BlockEnd::Return)
-        .block(1_300, "work", Script::BEHIND, BlockEnd::Jump)
+        .block(1_200, "insert", Script::AFTER, BlockEnd::Return)
+        .block(1_300, "work", Script::AFTER, BlockEnd::Jump)
         .block(2_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
         .block(10_000, "work", 0, BlockEnd::Call)
         .block(10_100, "copy", 0, BlockEnd::Return)
-        .block(11_100, "work", Script::BEHIND, BlockEnd::Call)
+        .block(11_100, "work", Script::AFTER, BlockEnd::Call)
         .block(11_200, "rehash", 0, BlockEnd::Call)
         .block(11_300, "copy", 0, BlockEnd::Return)
-        .block(12_300, "rehash", Script::BEHIND, BlockEnd::Return)
-        .block(12_400, "work", 2 * Script::BEHIND, BlockEnd::Jump);
+        .block(12_300, "rehash", Script::AFTER, BlockEnd::Return)
+        .block(12_400, "work", 2 * Script::AFTER, BlockEnd::Jump);
     let world = world(&table, script.items.clone(), 20_000);
     let (baseline, outlier) = (world.examine(0..2_000), world.examine(10_000..12_900));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");

@@ -127,13 +127,12 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
         if let Some(goroutine) = &absence.goroutine {
             goroutine.correct(&mut wait);
         }
-        let work = match (wakeup.cpu, wakeup.waker) {
-            (Some(cpu), Some(thread)) => {
+        absence.during = interrupts::segments(range, &wakeup, &wait, context.sideband);
+        if let (Some(cpu), Some(thread)) = (wakeup.cpu, wakeup.waker) {
+            interrupts::name_timers(&mut absence.during, || {
                 work_at(examination.scene, cpu, thread, wakeup.recorded_at, examination.decoder)
-            }
-            _ => Vec::new(),
-        };
-        absence.during = interrupts::segments(range, &wakeup, &wait, context.sideband, &work);
+            });
+        }
     }
     if examination.during.is_open() {
         absence.said = absence.left.as_ref().and_then(|left| {

@@ -14,7 +14,7 @@ use super::stories::{self, with_places};
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::ipi_senders::name_senders;
-use crate::claims::kernel::{claims_of_frames, claims_of_records, is_unnamed_call};
+use crate::claims::kernel::{claims_of_frames, claims_of_records, is_unnamed_call, name_cut_call};
 use crate::claims::losses::add_losses;
 use crate::claims::partition::{Bid, Piece, partition};
 use crate::claims::power;
@@ -82,11 +82,10 @@ pub(crate) fn examine_scene(
     roots::settle(&mut activity, interval.range);
     late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
-    let sideband = sideband
-        .with(call_at_end(scene, &stays, &activity.frames, interval.range.stop).into_iter().collect());
+    let cut_call = call_at_end(scene, &stays, &activity.frames, interval.range.stop);
     let mut examination =
         Examination { scene, stays: &stays, sideband: &sideband, activity: &activity, decoder, during };
-    let mut claims = examination.claims(&followed);
+    let mut claims = examination.claims(&followed, cut_call.as_ref());
     let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
     claims.extend(examination.queued(interval, from, &queue));
     Examined {
@@ -109,12 +108,16 @@ pub(crate) fn examine_scene(
 }
 
 impl Examination<'_> {
-    /// The claims of all sources except the queue. Sources that add to the claims of others come after them.
-    fn claims(&mut self, followed: &[FollowedStay]) -> Vec<Claim> {
+    /// The claims of all sources except the queue. Sources that add to the claims of others come after them. `cut_call` is the
+    /// record of a call whose entry the interval's end cuts.
+    fn claims(&mut self, followed: &[FollowedStay], cut_call: Option<&SidebandEvent>) -> Vec<Claim> {
         let Examination { scene, stays, sideband, activity, .. } = *self;
         let addresses = Addresses { stays, files: scene.files };
         let mut claims =
             claims_of_frames(&activity.frames, sideband, &addresses, scene.comms, &activity.paths);
+        if let Some(entered) = cut_call {
+            name_cut_call(&mut claims, entered);
+        }
         tell_in_frames(&mut claims, &activity.strings, scene.conversion);
         claims.extend(claims_of_records(sideband, stays, &claims));
         name_senders(&mut claims, stays, sideband, scene.comms);
@@ -175,7 +178,9 @@ pub(super) struct Below {
 
 /// The `sys_enter` record of a call whose entry the interval's end, `stop`, cuts.
 fn call_at_end(scene: &Scene<'_>, stays: &[Stay], frames: &[Frame], stop: Tsc) -> Option<SidebandEvent> {
-    let frame = frames.last().filter(|frame| frame.range.stop >= stop && is_unnamed_call(&frame.cause))?;
+    let is_cut =
+        |frame: &&Frame| frame.range.stop >= stop && !frame.began_before && is_unnamed_call(&frame.cause);
+    let frame = frames.last().filter(is_cut)?;
     let thread = stay_at(stays, frame.range.start)?.thread?;
     let mut after = (scene.records)(TscRange::new(stop, stop + LOOK_AHEAD)).into_iter();
     let next = after

@@ -11,36 +11,29 @@ use crate::claims::precedence::Rank;
 use crate::examine::examined::Examined;
 use crate::examine::segments::plain;
 use crate::records::sideband::Sideband;
-use crate::tables::timers::is_timer;
+use crate::tables::timers::{expires_timers, is_timer};
 use crate::threads::interrupt_chain::Chain;
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::threads::wakeup::Wakeup;
 use crate::walk::activity::Frame;
 
-/// The partition of `range`, the wait that `wakeup` ended; `work` is what its CPU did then, by the flow.
-pub(super) fn segments(
-    range: TscRange,
-    wakeup: &Wakeup,
-    wait: &Wait,
-    sideband: &Sideband,
-    work: &[Frame],
-) -> Vec<Segment> {
-    let mut segments = partitioned(range, wakeup, wait, sideband);
-    let serves_timers = |cause: &Cause| match cause {
-        Cause::Timer => true,
-        Cause::Softirq(name) => name == "timer" || name == "hrtimer",
-        _ => false,
-    };
+/// Names the timers in `segments` by what the CPU of the wake-up did then, by the flow: `work` decodes that, where it is needed.
+pub(super) fn name_timers(segments: &mut [Segment], work: impl FnOnce() -> Vec<Frame>) {
+    let mut timers = segments.iter_mut().filter(|segment| expires_timers(&segment.cause)).peekable();
+    if timers.peek().is_none() {
+        return;
+    }
+    let work = work();
     // The last one to run before the wake-up: a timer's interrupt may serve others first.
     let mut ran = work.iter().rev().flat_map(|frame| &frame.particulars);
-    let Some(timer) = ran.find(|words| is_timer(words)) else { return segments };
-    for segment in segments.iter_mut().filter(|segment| serves_timers(&segment.cause)) {
+    let Some(timer) = ran.find(|words| is_timer(words)) else { return };
+    for segment in timers {
         segment.story.object = timer.to_string();
     }
-    segments
 }
 
-fn partitioned(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: &Sideband) -> Vec<Segment> {
+/// The partition of `range`, the wait that `wakeup` ended.
+pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: &Sideband) -> Vec<Segment> {
     let Some(cpu) = wakeup.cpu else { return Vec::new() };
     let chain = Chain::before(cpu, wakeup.at, range, sideband);
     let nothing = (TscRange::new(range.stop, range.stop), range.stop);

@@ -224,7 +224,7 @@ fn is_event(one: &Transfer, written: &HashSet<Endpoint>) -> bool {
 
 /// When thread `tid` began to wait for events, until `until`.
 fn polls(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<Tsc> {
-    let waits = |number: u64| syscalls::waits_for(&syscalls::name(number)) == Some(OffCpu::Poll);
+    let waits = |number| syscalls::known_name(number).and_then(syscalls::waits_for) == Some(OffCpu::Poll);
     let is_poll = |kind: &EventKind| matches!(kind, EventKind::Syscall { number, .. } if waits(*number));
     let begun = sideband.calls_of(tid, until).filter(|event| event.side == Side::Begin);
     begun.filter(|event| is_poll(&event.kind)).map(|event| event.time).collect()

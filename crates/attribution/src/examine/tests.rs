@@ -309,7 +309,7 @@ fn a_long_copy_is_the_system_calls() {
         .block(1_500, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .block(1_600, "__x64_sys_read", 0, BlockEnd::Call)
         .block(1_700, "vfs_read", 0, BlockEnd::Return)
-        .block(14_200, "__x64_sys_read", Script::BEHIND, BlockEnd::FarReturn)
+        .block(14_200, "__x64_sys_read", Script::AFTER, BlockEnd::FarReturn)
         .block(14_500, "work", 0x20, BlockEnd::Jump);
     let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, 15_000, LeaveReason::Unknown)]);
     let world = World {
@@ -347,17 +347,17 @@ fn slept_for(parked: &'static str) -> Vec<(String, String)> {
         .block(30, "runtime.gopark", 0, BlockEnd::Call)
         .block(40, "runtime.mcall", 0, BlockEnd::Call)
         .block(60, "runtime.stoplockedm", 0, BlockEnd::FarCall)
-        .block(900, "runtime.stoplockedm", Script::BEHIND, BlockEnd::Jump);
+        .block(900, "runtime.stoplockedm", Script::AFTER, BlockEnd::Jump);
     let mut other = Script::of(&table, WRITER);
     other
         .block(5, "runtime.mcall", 0, BlockEnd::Call)
         .block(45, "runtime.findRunnable", 0, BlockEnd::FarCall)
-        .block(700, "runtime.findRunnable", Script::BEHIND, BlockEnd::Jump)
+        .block(700, "runtime.findRunnable", Script::AFTER, BlockEnd::Jump)
         .block(710, "runtime.execute", 0, BlockEnd::Call)
         .block(720, "runtime.gogo", 0, BlockEnd::Jump)
-        .block(730, "runtime.gopark", Script::BEHIND, BlockEnd::Return)
-        .block(740, parked, Script::BEHIND, BlockEnd::Return)
-        .block(750, "main.keep", Script::BEHIND, BlockEnd::Call)
+        .block(730, "runtime.gopark", Script::AFTER, BlockEnd::Return)
+        .block(740, parked, Script::AFTER, BlockEnd::Return)
+        .block(750, "main.keep", Script::AFTER, BlockEnd::Call)
         .block(800, "runtime.chanrecv", 0x80, BlockEnd::FarCall);
     let schedule = Schedule::from_runs(vec![
         run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),

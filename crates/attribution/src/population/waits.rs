@@ -20,7 +20,7 @@ use crate::threads::wakeup::Wakeup;
 /// How long before a wait its system call may have begun, in ticks of 1 ms at 4 GHz.
 const BEFORE: Ticks = Ticks(4_000_000);
 /// How long after it the thread may still record its socket.
-const BEHIND: Ticks = Ticks(400_000);
+const AFTER: Ticks = Ticks(400_000);
 
 /// What a thread waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,7 +84,7 @@ pub fn wait_of_stay(
     stay: &Stay,
 ) -> Option<ObjectWait> {
     let from = stay.left_at.unwrap_or(stay.range.start).before(BEFORE);
-    let around = TscRange::new(from, stay.range.stop + BEHIND);
+    let around = TscRange::new(from, stay.range.stop + AFTER);
     let sideband = Sideband::new(events_within(perf, around, conversion));
     let files = RecordedFiles { perf, conversion };
     with_scene(schedule, conversion, functions, &files, |scene| {

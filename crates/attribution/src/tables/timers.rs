@@ -3,6 +3,8 @@
 //! `net/ipv4/tcp_timer.c`, `net/ipv4/tcp_output.c`, `net/sched/sch_api.c`, `fs/timerfd.c`, `kernel/time/posix-timers.c` and
 //! `itimer.c` of Linux 5.4 to 6.x. Timers that only end a sleep have no row.
 
+use model::Cause;
+
 const TIMERS: [(&str, &str); 8] = [
     ("tcp_delack_timer", "TCP's delayed-ACK timer"),
     ("tcp_write_timer", "TCP's retransmission timer"),
@@ -18,6 +20,15 @@ const TIMERS: [(&str, &str); 8] = [
 pub(crate) fn timer_of(function: &str) -> Option<&'static str> {
     let name = function.split('.').next().unwrap_or(function);
     TIMERS.iter().find(|(known, _)| *known == name).map(|&(_, words)| words)
+}
+
+/// Whether an interrupt or softirq with this cause is for timers to expire in.
+pub(crate) fn expires_timers(cause: &Cause) -> bool {
+    match cause {
+        Cause::Timer => true,
+        Cause::Softirq(name) => name == "timer" || name == "hrtimer",
+        _ => false,
+    }
 }
 
 /// Whether `words` are those of a timer.

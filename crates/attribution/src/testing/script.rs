@@ -170,7 +170,7 @@ impl<'t> Script<'t> {
     }
 
     /// From the byte after a block that began at byte `from`: the return address of its call.
-    pub(crate) const BEHIND: u64 = 16;
+    pub(crate) const AFTER: u64 = 16;
 
     /// A PT event.
     pub(crate) fn event(&mut self, at: u64, kind: PtKind) -> &mut Script<'t> {

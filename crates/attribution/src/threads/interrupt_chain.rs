@@ -10,6 +10,7 @@ use model::{Cause, Cpu, Tsc, TscRange};
 use crate::records::event::{EventKind, Side, SidebandEvent, Within};
 use crate::records::sideband::Sideband;
 use crate::records::words::cause;
+use crate::tables::timers::expires_timers;
 use crate::threads::waker::{APART, SEARCHED};
 
 /// How many links are followed back.
@@ -49,11 +50,7 @@ impl Chain {
 
     /// Whether a timer began it.
     pub(crate) fn is_timers(&self) -> bool {
-        match &self.root {
-            Cause::Timer => true,
-            Cause::Softirq(name) => name == "timer" || name == "hrtimer",
-            _ => false,
-        }
+        expires_timers(&self.root)
     }
 
     /// Whether a device began it.

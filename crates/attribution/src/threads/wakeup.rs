@@ -11,6 +11,7 @@ use crate::inputs::scene::Scene;
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::sideband::Sideband;
 use crate::records::words::describe;
+use crate::tables::timers::expires_timers;
 use crate::threads::stays::Stay;
 use crate::threads::waker::{APART, Maker};
 use crate::walk::call_path::CallPath;
@@ -82,11 +83,7 @@ impl Wakeup {
 
     /// Whether a timer caused it.
     pub(crate) fn came_by_timer(&self) -> bool {
-        match self.interrupt() {
-            Some(Cause::Timer) => true,
-            Some(Cause::Softirq(name)) => name == "timer" || name == "hrtimer",
-            _ => false,
-        }
+        self.interrupt().is_some_and(expires_timers)
     }
 
     /// Where the waker was, by `flow` or by the record's callchain.

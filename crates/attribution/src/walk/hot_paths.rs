@@ -238,20 +238,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unusual_is_told_with_what_it_did() {
+    fn what_is_unusual_is_named_with_what_it_did() {
         let usual: HashSet<Arc<str>> = ["serve", "step"].map(Arc::from).into();
-        let told = |way: &[&str]| {
+        let named = |way: &[&str]| {
             let way: Vec<_> = way.iter().map(|&name| (name, is_library(name), true)).collect();
             hot(&way).unusual(0, &usual)
         };
-        assert_eq!(told(&["serve", "sort_all", "compare", "memcpy"]).as_deref(), Some("sort_all()"));
+        assert_eq!(named(&["serve", "sort_all", "compare", "memcpy"]).as_deref(), Some("sort_all()"));
         // Nothing above it is known to be usual.
         let goroutine = ["runtime.goexit", "main.feed", "main.parse", "step", "runtime.memmove"];
-        assert_eq!(told(&goroutine).as_deref(), Some("step() called by main.parse() < main.feed()"));
+        assert_eq!(named(&goroutine).as_deref(), Some("step() called by main.parse() < main.feed()"));
         let deep = ["feed", "next", "parse", "split", "step"];
-        assert_eq!(told(&deep).as_deref(), Some("step() below feed()"));
-        assert_eq!(told(&["feed", "memcpy"]).as_deref(), Some("feed()"));
-        assert_eq!(told(&["serve", "step"]), None);
+        assert_eq!(named(&deep).as_deref(), Some("step() below feed()"));
+        assert_eq!(named(&["feed", "memcpy"]).as_deref(), Some("feed()"));
+        assert_eq!(named(&["serve", "step"]), None);
     }
 
     fn run(node: NodeKey, range: TscRange) -> Run {

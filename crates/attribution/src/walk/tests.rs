@@ -114,8 +114,8 @@ fn a_system_call_is_named_by_its_function_and_ends_with_sysret() {
     script
         .block(30, "do_syscall_64", 0, BlockEnd::Call)
         .block(40, "__x64_sys_read", 0, BlockEnd::Return)
-        .block(50, "do_syscall_64", Script::BEHIND, BlockEnd::Return)
-        .block(60, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(50, "do_syscall_64", Script::AFTER, BlockEnd::Return)
+        .block(60, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
         .block(70, "work", 0x20, BlockEnd::Jump);
     let activity = walk(&table, &script, 100);
     assert_eq!(frames(&activity), [frame("kernel.syscall.read", 20, 70, 0)]);
@@ -131,7 +131,7 @@ fn an_interrupt_in_a_fault_lies_in_it_and_the_fault_is_one() {
         .interrupt(40, "asm_sysvec_apic_timer_interrupt")
         .block(40, "asm_sysvec_apic_timer_interrupt", 0, BlockEnd::FarReturn)
         .block(60, "exc_page_fault", 0x20, BlockEnd::Return)
-        .block(70, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
+        .block(70, "asm_exc_page_fault", Script::AFTER, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);
     let activity = walk(&table, &script, 100);
     assert_eq!(
@@ -148,8 +148,8 @@ fn a_softirq_on_the_way_out_of_an_interrupt_is_its_own() {
     script
         .block(30, "__do_softirq", 0, BlockEnd::Call)
         .block(40, "rcu_core_si", 0, BlockEnd::Return)
-        .block(60, "__do_softirq", Script::BEHIND, BlockEnd::Return)
-        .block(70, "asm_common_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(60, "__do_softirq", Script::AFTER, BlockEnd::Return)
+        .block(70, "asm_common_interrupt", Script::AFTER, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);
     assert_eq!(
         frames(&walk(&table, &script, 100)),
@@ -169,10 +169,10 @@ fn retpolines_and_return_thunks_move_no_edge() {
         .block(40, "rcu_core_si", 0, BlockEnd::Call)
         .block(45, "vfs_read", 0, BlockEnd::Jump)
         .block(46, "__x86_return_thunk", 0, BlockEnd::Return)
-        .block(50, "rcu_core_si", Script::BEHIND, BlockEnd::Jump)
+        .block(50, "rcu_core_si", Script::AFTER, BlockEnd::Jump)
         .block(55, "__x86_return_thunk", 0, BlockEnd::Return)
-        .block(60, "__do_softirq", Script::BEHIND, BlockEnd::Return)
-        .block(70, "asm_common_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(60, "__do_softirq", Script::AFTER, BlockEnd::Return)
+        .block(70, "asm_common_interrupt", Script::AFTER, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);
     assert_eq!(
         frames(&walk(&table, &script, 100)),
@@ -192,9 +192,9 @@ fn the_scheduler_ends_where_it_returns_though_the_switch_unbalanced_the_calls() 
     let mut after = Script::new(&table);
     after
         .block(1000, "finish_task_switch", 0x80, BlockEnd::Return)
-        .block(1010, "__schedule", Script::BEHIND, BlockEnd::Return)
-        .block(1020, "schedule", Script::BEHIND, BlockEnd::Return)
-        .block(1030, "asm_common_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(1010, "__schedule", Script::AFTER, BlockEnd::Return)
+        .block(1020, "schedule", Script::AFTER, BlockEnd::Return)
+        .block(1030, "asm_common_interrupt", Script::AFTER, BlockEnd::FarReturn)
         .block(1040, "work", 0x20, BlockEnd::Jump);
     let mut walker = Walker::new(&table, STALL);
     walker.switch_in(Some(Cpu(0)), Tsc(0));
@@ -220,8 +220,8 @@ fn an_iret_behind_itself_serialises_and_returns_from_nothing() {
         .block(30, "asm_common_interrupt", 0, BlockEnd::Call)
         .block(40, "do_sync_core", 0, BlockEnd::FarReturn)
         .block(50, "do_sync_core", 11 + 2, BlockEnd::Return)
-        .block(60, "asm_common_interrupt", Script::BEHIND, BlockEnd::FarReturn)
-        .block(70, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(60, "asm_common_interrupt", Script::AFTER, BlockEnd::FarReturn)
+        .block(70, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);
     assert_eq!(
         frames(&walk(&table, &script, 100)),

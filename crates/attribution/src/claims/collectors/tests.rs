@@ -16,11 +16,11 @@ fn collection_in_the_thread_itself_is_the_collectors_with_what_it_calls() {
     script
         .block(0, "main.work", 0, BlockEnd::Call)
         .block(1000, "runtime.memmove", 0, BlockEnd::Return)
-        .block(2000, "main.work", Script::BEHIND, BlockEnd::Call)
+        .block(2000, "main.work", Script::AFTER, BlockEnd::Call)
         .block(3000, "runtime.gcAssistAlloc", 0, BlockEnd::Call)
         .block(4000, "runtime.memmove", 0, BlockEnd::Return)
-        .block(5000, "runtime.gcAssistAlloc", Script::BEHIND, BlockEnd::Return)
-        .block(6000, "main.work", 0x20 + Script::BEHIND, BlockEnd::Jump);
+        .block(5000, "runtime.gcAssistAlloc", Script::AFTER, BlockEnd::Return)
+        .block(6000, "main.work", 0x20 + Script::AFTER, BlockEnd::Jump);
     let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, 9000, LeaveReason::Unknown)]);
     let items = script.items.clone();
     let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };

@@ -256,6 +256,27 @@ fn calls_that_the_edges_cut_are_named_by_the_records_beyond() {
     assert_eq!(world(&table, &script, gap).story(100..400), expected(&unknown));
 }
 
+/// The records of a call in the middle are lost: the next one, at the interval's end, is another.
+#[test]
+fn only_the_call_that_the_end_cuts_is_named_by_the_record_beyond() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(100, "work", 0, BlockEnd::FarCall)
+        .block(200, "entry_SYSCALL_64", 0, BlockEnd::FallThrough)
+        .block(250, "entry_SYSCALL_64", 0x40, BlockEnd::FarReturn)
+        .block(300, "work", 0, BlockEnd::FarCall)
+        .block(400, "entry_SYSCALL_64", 0, BlockEnd::FallThrough);
+    let records = vec![call(510, 0, 45, Side::Begin)];
+    let story = [
+        ("user.expected", 100),
+        ("kernel.syscall.unknown", 100),
+        ("user.expected", 100),
+        ("kernel.syscall.recvfrom", 100),
+    ];
+    assert_eq!(world(&table, &script, records).story(100..500), expected(&story));
+}
+
 /// A thread has a page fault at 100, in which it sleeps in `function` from 200 to 800.
 fn fault_that_sleeps_in(function: &str) -> Vec<(String, u64)> {
     let waits = &[
@@ -273,7 +294,7 @@ fn fault_that_sleeps_in(function: &str) -> Vec<(String, u64)> {
         .block(100, "asm_exc_page_fault", 0, BlockEnd::Call)
         .block(150, function, 0, BlockEnd::FallThrough)
         .block(800, function, 0x40, BlockEnd::Return)
-        .block(850, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
+        .block(850, "asm_exc_page_fault", Script::AFTER, BlockEnd::FarReturn)
         .block(900, "work", 0x20, BlockEnd::Jump);
     let mut world = world(&table, &script, Vec::new());
     world.schedule = Schedule::from_runs(vec![

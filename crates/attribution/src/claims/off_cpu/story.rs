@@ -146,8 +146,7 @@ fn lock_of_program(path: &CallPath) -> Option<String> {
         let is_word = name.contains("Lock") || lower.split('_').any(|word| word == "lock");
         is_word && ["acquire", "wait", "enter", "take"].iter().any(|verb| lower.contains(verb))
     };
-    let own = path.user.iter().rev().filter(|site| !site.library).map(|site| spoken(&site.function));
-    own.filter(|name| !is_library(name)).find(takes).map(|name| called(&name))
+    own_names(path).find(takes).map(|name| called(&name))
 }
 
 /// Whether a function of a library whose name has `part` is on the path.
@@ -167,8 +166,13 @@ pub(super) fn place_of(path: &CallPath) -> (String, String) {
 
 /// The program's own functions on `path`, `serve()`, innermost first, without those that have no name.
 pub(super) fn own_functions(path: &CallPath) -> Vec<String> {
+    own_names(path).filter(|name| !is_unnamed(name)).map(|name| called(&name)).collect()
+}
+
+/// The functions of the program itself on `path`, as a person says them, innermost first.
+fn own_names(path: &CallPath) -> impl Iterator<Item = String> + '_ {
     let own = path.user.iter().rev().filter(|site| !site.library).map(|site| spoken(&site.function));
-    own.filter(|name| !is_library(name) && !is_unnamed(name)).map(|name| called(&name)).collect()
+    own.filter(|name| !is_library(name))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ fn polling(table: &Table, until: u64) -> World<'_> {
     for at in (100..until).step_by(10) {
         script.block(at, "poll", 0, BlockEnd::ConditionalBranch);
     }
-    script.block(until, "work", Script::BEHIND, BlockEnd::Jump).block(
+    script.block(until, "work", Script::AFTER, BlockEnd::Jump).block(
         until + 100,
         "work",
         0x40,
@@ -166,8 +166,8 @@ fn what_another_thread_did_is_below_a_loop_of_the_kernel_as_well() {
         .block(90, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .block(95, "__x64_sys_write", 0, BlockEnd::Call)
         .block(100, "osq_lock", 0, BlockEnd::Return)
-        .block(3_100, "__x64_sys_write", Script::BEHIND, BlockEnd::Return)
-        .block(3_150, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(3_100, "__x64_sys_write", Script::AFTER, BlockEnd::Return)
+        .block(3_150, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
         .block(3_200, "work", 0x20, BlockEnd::Jump);
     let mut world = polling(&table, 200);
     world.items = script.items;
@@ -192,7 +192,7 @@ fn what_another_thread_ran_is_told_with_its_caller() {
             script.block(at, "work", 0x60, BlockEnd::Return).block(
                 at + 1,
                 "audit",
-                Script::BEHIND,
+                Script::AFTER,
                 BlockEnd::Call,
             );
         }

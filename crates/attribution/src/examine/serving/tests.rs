@@ -96,21 +96,26 @@ fn work_for_others_comes_first() {
 }
 
 /// The request is passed on to another server by fd 8, whose answer comes back there.
-#[test]
-fn what_a_request_is_passed_on_to_belongs_to_it() {
-    let calls = [
-        (102, 104, READ, 7, 38),
-        (110, 112, WRITE, 8, 38),
-        (115, 160, EPOLL_WAIT, 5, 1),
-        (162, 164, READ, 8, 500),
-        (190, 199, WRITE, 7, 500),
-    ];
+const PASSED_ON: [(u64, u64, u64, u64, u64); 5] = [
+    (102, 104, READ, 7, 38),
+    (110, 112, WRITE, 8, 38),
+    (115, 160, EPOLL_WAIT, 5, 1),
+    (162, 164, READ, 8, 500),
+    (190, 199, WRITE, 7, 500),
+];
+
+fn check_passed_on(before: &[(u64, u64, u64, u64, u64)]) {
     let during = [
         (104, 115, Cause::UserExpected),
         (115, 160, Cause::OffCpu(OffCpu::Poll)),
         (164, 190, Cause::UserExpected),
     ];
-    assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
+    assert_eq!(parts(&[before, &PASSED_ON].concat(), &during), [OwnWork, Waits, OwnWork].map(part));
+}
+
+#[test]
+fn what_a_request_is_passed_on_to_belongs_to_it() {
+    check_passed_on(&[]);
 }
 
 /// Code without a file, such as a JIT compiler's: for whom it ran is known by the calls around it.
@@ -130,25 +135,14 @@ fn code_that_cannot_be_decoded_is_somebody_s_work() {
 /// Connections to another server are kept open, and used for one client's request and then for another's.
 #[test]
 fn a_connection_to_a_server_is_used_for_one_request_after_another() {
-    let calls = [
+    check_passed_on(&[
         (10, 12, READ, 9, 30),
         (14, 16, WRITE, 8, 30),
         (20, 30, EPOLL_WAIT, 5, 1),
         (32, 34, READ, 8, 500),
         (40, 42, WRITE, 9, 500),
         (44, 101, EPOLL_WAIT, 5, 1),
-        (102, 104, READ, 7, 38),
-        (110, 112, WRITE, 8, 38),
-        (115, 160, EPOLL_WAIT, 5, 1),
-        (162, 164, READ, 8, 500),
-        (190, 199, WRITE, 7, 500),
-    ];
-    let during = [
-        (104, 115, Cause::UserExpected),
-        (115, 160, Cause::OffCpu(OffCpu::Poll)),
-        (164, 190, Cause::UserExpected),
-    ];
-    assert_eq!(parts(&calls, &during), [OwnWork, Waits, OwnWork].map(part));
+    ]);
 }
 
 /// It waits until the connection that it opens is there; during this time another client's request comes.

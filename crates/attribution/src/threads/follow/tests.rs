@@ -29,7 +29,7 @@ fn a_call_goes_on_after_a_move_to_another_cpu() {
     script
         .block(0, "work", 0, BlockEnd::FarCall)
         .block(100, "entry_SYSCALL_64", 0, BlockEnd::Call)
-        .block(500, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(500, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
         .block(600, "work", 0x20, BlockEnd::Jump);
     let attribution = preempted(&table, &script, 1, 700);
     assert_eq!(
@@ -60,7 +60,7 @@ fn a_threads_own_trace_goes_off_and_on_with_it() {
         .block(100, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .event(400, off)
         .event(480, on)
-        .block(480, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(480, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
         .block(600, "work", 0x20, BlockEnd::Jump)
         .event(700, off)
         .event(800, on)

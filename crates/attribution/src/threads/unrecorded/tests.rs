@@ -7,7 +7,7 @@ use pt::BlockEnd;
 use crate::testing::script::{Script, Table, WORKER, WRITER, World, expected, interval, run, told};
 
 /// `syscall` at byte 11 of a block returns to byte 13.
-const BEHIND_SYSCALL: u64 = 13;
+const AFTER_SYSCALL: u64 = 13;
 
 fn table() -> Table {
     let kernel = &[
@@ -61,10 +61,10 @@ fn wakes_up(script: &mut Script<'_>, function: &str, from: u64) {
     script
         .block(390, "__schedule", 0, BlockEnd::Call)
         .block(400, "__switch_to_asm", 0, BlockEnd::Jump)
-        .block(410, "__schedule", Script::BEHIND, BlockEnd::Return)
-        .block(420, "futex_wait_queue", Script::BEHIND, BlockEnd::Return)
-        .block(425, "__x64_sys_futex", Script::BEHIND, BlockEnd::Return)
-        .block(430, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+        .block(410, "__schedule", Script::AFTER, BlockEnd::Return)
+        .block(420, "futex_wait_queue", Script::AFTER, BlockEnd::Return)
+        .block(425, "__x64_sys_futex", Script::AFTER, BlockEnd::Return)
+        .block(430, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
         .block(440, function, from, BlockEnd::Jump)
         .block(650, function, from, BlockEnd::Jump);
 }
@@ -74,7 +74,7 @@ fn a_wait_without_records_is_a_wait() {
     let table = table();
     let mut script = Script::new(&table);
     falls_asleep(&mut script);
-    wakes_up(&mut script, "work", BEHIND_SYSCALL);
+    wakes_up(&mut script, "work", AFTER_SYSCALL);
     let (segments, story, is_consistent) = segments(&script, &table);
     let parts = [
         ("user.expected", 10),
@@ -103,7 +103,7 @@ fn without_any_record_the_same_is_known() {
     let table = table();
     let mut script = Script::new(&table);
     falls_asleep(&mut script);
-    wakes_up(&mut script, "work", BEHIND_SYSCALL);
+    wakes_up(&mut script, "work", AFTER_SYSCALL);
     let (_, with, _) = segments(&script, &table);
     let (_, without, is_consistent) = segments_of(&interval(100..700), &script, &table, false);
     assert_eq!(with, without);
@@ -116,7 +116,7 @@ fn who_did_not_begin_it_may_have_slept() {
     let table = table();
     let mut script = Script::new(&table);
     falls_asleep(&mut script);
-    wakes_up(&mut script, "work", BEHIND_SYSCALL);
+    wakes_up(&mut script, "work", AFTER_SYSCALL);
     let mut given = interval(100..700);
     (given.start_thread, given.publish) = (Some(WRITER), Some(Tsc(105)));
     let (segments, ..) = segments_of(&given, &script, &table, false);
@@ -141,9 +141,9 @@ fn who_is_taken_off_is_preempted() {
         .block(350, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .block(380, "__schedule", 0, BlockEnd::Call)
         .block(400, "__switch_to_asm", 0, BlockEnd::Jump)
-        .block(410, "__schedule", Script::BEHIND, BlockEnd::Return)
-        .block(420, "preempt_schedule_irq", Script::BEHIND, BlockEnd::Return)
-        .block(430, "asm_sysvec_apic_timer_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(410, "__schedule", Script::AFTER, BlockEnd::Return)
+        .block(420, "preempt_schedule_irq", Script::AFTER, BlockEnd::Return)
+        .block(430, "asm_sysvec_apic_timer_interrupt", Script::AFTER, BlockEnd::FarReturn)
         .block(440, "work", 5, BlockEnd::Jump)
         .block(650, "work", 0, BlockEnd::Jump);
     let parts = [
@@ -163,19 +163,19 @@ fn who_is_taken_off_is_preempted() {
 #[test]
 fn what_ran_between_more_switches_is_not_known() {
     let table = table();
-    for (other, from) in [("other", 0), ("work", BEHIND_SYSCALL)] {
+    for (other, from) in [("other", 0), ("work", AFTER_SYSCALL)] {
         let mut script = Script::new(&table);
         falls_asleep(&mut script);
         script
             .block(200, "__switch_to_asm", 0, BlockEnd::Jump)
-            .block(210, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+            .block(210, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
             .block(220, "other", 0, BlockEnd::FarCall)
             .block(230, "entry_SYSCALL_64", 0, BlockEnd::Call)
             .block(240, "__switch_to_asm", 0, BlockEnd::Jump)
-            .block(250, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
+            .block(250, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
             .block(260, other, from, BlockEnd::FarCall)
             .block(270, "entry_SYSCALL_64", 0, BlockEnd::Call);
-        wakes_up(&mut script, "work", BEHIND_SYSCALL);
+        wakes_up(&mut script, "work", AFTER_SYSCALL);
         let (segments, ..) = segments(&script, &table);
         let told = (segments[3].cause.to_string(), segments[3].range.start.0, segments[3].range.stop.0);
         assert_eq!(told, ("unexplained".to_owned(), 140, 400), "{other}");
@@ -190,9 +190,9 @@ fn ways_in_and_out_are_recorded() {
     let mut script = Script::new(&table);
     script
         .block(100, "__switch_to_asm", 0, BlockEnd::Jump)
-        .block(110, "__schedule", Script::BEHIND, BlockEnd::Return)
-        .block(120, "entry_SYSCALL_64", Script::BEHIND, BlockEnd::FarReturn)
-        .block(130, "work", BEHIND_SYSCALL, BlockEnd::FarCall)
+        .block(110, "__schedule", Script::AFTER, BlockEnd::Return)
+        .block(120, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
+        .block(130, "work", AFTER_SYSCALL, BlockEnd::FarCall)
         .block(600, "entry_SYSCALL_64", 0, BlockEnd::Call)
         .block(650, "__schedule", 0, BlockEnd::Call)
         .block(690, "__switch_to_asm", 0, BlockEnd::Jump);

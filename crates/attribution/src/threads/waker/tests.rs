@@ -110,7 +110,7 @@ fn an_interrupt_in_the_start_threads_context_hands_nothing_over() {
         .interrupt(380, "asm_sysvec_apic_timer_interrupt")
         .block(380, "asm_sysvec_apic_timer_interrupt", 0, BlockEnd::Call)
         .block(390, "hrtimer_wakeup", 0, BlockEnd::Return)
-        .block(420, "asm_sysvec_apic_timer_interrupt", Script::BEHIND, BlockEnd::FarReturn)
+        .block(420, "asm_sysvec_apic_timer_interrupt", Script::AFTER, BlockEnd::FarReturn)
         .block(430, "work", 0x20, BlockEnd::Jump);
     let by_flow = world(&table, vec![wake(250, WORKER), wake(400, WORKER)], script.items.clone());
     assert_eq!(handed_over_at(&by_flow), Some(Tsc(250)));

@@ -56,7 +56,7 @@ fn calls_without_time_count() {
             .block(10, "main", 0x20, BlockEnd::Call)
             .block(10, "parse", 0, BlockEnd::Call)
             .block(10, "step", 0, BlockEnd::Return)
-            .block(10, "parse", Script::BEHIND, BlockEnd::Return)
+            .block(10, "parse", Script::AFTER, BlockEnd::Return)
             .block(10, "main", 0x30, BlockEnd::Jump);
     }
     script.block(50, "main", 0x60, BlockEnd::Jump);
@@ -197,7 +197,7 @@ fn a_new_goroutine_has_no_caller() {
         .block(20, "runtime.gogo", 0, BlockEnd::Jump)
         .block(30, "parse", 0, BlockEnd::Call)
         .block(40, "step", 0, BlockEnd::Return)
-        .block(50, "parse", Script::BEHIND, BlockEnd::Jump);
+        .block(50, "parse", Script::AFTER, BlockEnd::Jump);
     let tree = tree(&walk(&table, &script, 100));
     assert_eq!(tree, expected(&[("main", 0), ("runtime.gogo < main", 1), ("parse", 1), ("step < parse", 1)]));
 }
@@ -242,11 +242,11 @@ fn a_stack_that_is_moved_is_the_same_stack() {
         .block(40, "runtime.morestack", 0, BlockEnd::Call)
         .block(50, "runtime.newstack", 0, BlockEnd::Call)
         .block(60, "runtime.gogo", 0, BlockEnd::Jump)
-        .block(70, "step", Script::BEHIND, BlockEnd::Jump)
+        .block(70, "step", Script::AFTER, BlockEnd::Jump)
         .block(80, "step", 0x40, BlockEnd::Call)
         .block(90, "fail", 0, BlockEnd::Return)
-        .block(100, "step", 0x40 + Script::BEHIND, BlockEnd::Return)
-        .block(110, "parse", Script::BEHIND, BlockEnd::Jump);
+        .block(100, "step", 0x40 + Script::AFTER, BlockEnd::Return)
+        .block(110, "parse", Script::AFTER, BlockEnd::Jump);
     let tree = tree(&walk(&table, &script, 200));
     let paths = [
         ("main", 0),
@@ -274,8 +274,8 @@ fn a_panic_that_is_recovered_ends_what_it_left() {
         .block(60, "runtime.gogo", 0, BlockEnd::Jump)
         .block(70, "parse", 0x60, BlockEnd::Call)
         .block(80, "fail", 0, BlockEnd::Return)
-        .block(90, "parse", 0x60 + Script::BEHIND, BlockEnd::Return)
-        .block(100, "main", Script::BEHIND + 0x20, BlockEnd::Jump);
+        .block(90, "parse", 0x60 + Script::AFTER, BlockEnd::Return)
+        .block(100, "main", Script::AFTER + 0x20, BlockEnd::Jump);
     let tree = tree(&walk(&table, &script, 200));
     assert!(tree.contains_key("fail < parse < main"), "{tree:?}");
 }
@@ -291,9 +291,9 @@ fn a_thread_comes_back_to_the_goroutine_that_it_is_kept_for() {
             .block(20, "parse", 0, BlockEnd::Call)
             .block(30, "runtime.mcall", 0, BlockEnd::Call)
             .block(40, between, 0, BlockEnd::Return)
-            .block(50, "runtime.mcall", Script::BEHIND, BlockEnd::Call)
+            .block(50, "runtime.mcall", Script::AFTER, BlockEnd::Call)
             .block(60, "runtime.gogo", 0, BlockEnd::Jump)
-            .block(70, "parse", Script::BEHIND, BlockEnd::Call)
+            .block(70, "parse", Script::AFTER, BlockEnd::Call)
             .block(80, "step", 0, BlockEnd::Return)
             .block(90, "parse", 0x40, BlockEnd::Jump);
         tree(&walk(&table, &script, 200))
@@ -313,7 +313,7 @@ fn parts_of_a_function_under_several_names_keep_the_stack() {
         .block(20, "parse", 0, BlockEnd::Call)
         .block(30, "step", 0, BlockEnd::Jump)
         .block(40, "memmove", 0x40, BlockEnd::Return)
-        .block(50, "parse", Script::BEHIND, BlockEnd::Return)
+        .block(50, "parse", Script::AFTER, BlockEnd::Return)
         .block(60, "main", 0x30, BlockEnd::Jump);
     let tree = tree(&walk(&table, &script, 100));
     let paths = [("main", 0), ("parse < main", 1), ("step < parse < main", 1), ("memmove < parse < main", 0)];
@@ -335,7 +335,7 @@ fn a_signals_handler_is_no_part_of_what_it_interrupts() {
         .block(30, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
         .block(40, "handler", 0, BlockEnd::Call)
         .block(50, "step", 0, BlockEnd::Return)
-        .block(60, "handler", Script::BEHIND, BlockEnd::Return)
+        .block(60, "handler", Script::AFTER, BlockEnd::Return)
         .block(70, "restore", 0, BlockEnd::FarCall)
         .block(80, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
         .block(90, "parse", 0x20, BlockEnd::Return)

@@ -17,9 +17,9 @@ fn asked_for<'t>(table: &'t crate::testing::script::Table, function: &str) -> Sc
         .block(36, "__x86_indirect_thunk_rax", 0, BlockEnd::Jump)
         .block(40, function, 0, BlockEnd::Call)
         .block(45, "vfs_read", 0, BlockEnd::Return)
-        .block(50, function, Script::BEHIND, BlockEnd::Return)
+        .block(50, function, Script::AFTER, BlockEnd::Return)
         .block(60, "__flush_smp_call_function_queue", 0x40, BlockEnd::Return)
-        .block(70, "asm_sysvec_call_function", Script::BEHIND, BlockEnd::FarReturn)
+        .block(70, "asm_sysvec_call_function", Script::AFTER, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);
     script
 }
@@ -66,7 +66,7 @@ fn faulted(function: &str) -> Option<&'static str> {
         .block(30, "filemap_map_pages", 0, BlockEnd::Return)
         .block(40, "asm_exc_page_fault", 0x20, BlockEnd::Call)
         .block(50, function, 0, BlockEnd::Return)
-        .block(70, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
+        .block(70, "asm_exc_page_fault", Script::AFTER, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);
     walk(&table, &script, 100).frames[0].fault_work
 }
@@ -86,8 +86,8 @@ fn a_kernel_thread_is_told_by_its_main_function_and_its_work() {
         .block(10, "worker_thread", 0x40, BlockEnd::Call)
         .block(20, "process_one_work", 0, BlockEnd::Call)
         .block(30, "blk_mq_run_work_fn", 0, BlockEnd::Return)
-        .block(60, "process_one_work", Script::BEHIND, BlockEnd::Return)
-        .block(70, "worker_thread", 0x40 + Script::BEHIND, BlockEnd::Jump);
+        .block(60, "process_one_work", Script::AFTER, BlockEnd::Return)
+        .block(70, "worker_thread", 0x40 + Script::AFTER, BlockEnd::Jump);
     let activity = walk(&table, &script, 100);
     assert_eq!(frames(&activity), [frame("kernel.thread.kworker", 10, 100, 0)]);
     assert_eq!(activity.frames[0].particulars, ["blk_mq_run_work_fn()".into()]);
@@ -99,7 +99,7 @@ fn what_recording_itself_takes_is_said() {
     let mut script = interrupted(&table, "asm_exc_nmi", BlockEnd::Call);
     script
         .block(30, "intel_pt_interrupt", 0, BlockEnd::Return)
-        .block(70, "asm_exc_nmi", Script::BEHIND, BlockEnd::FarReturn)
+        .block(70, "asm_exc_nmi", Script::AFTER, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);
     let activity = walk(&table, &script, 100);
     assert_eq!(frames(&activity), [frame("kernel.nmi", 20, 80, 0)]);
@@ -112,7 +112,7 @@ fn the_timer_that_calls_a_function_is_said() {
     let mut script = interrupted(&table, "asm_exc_nmi", BlockEnd::Call);
     script
         .block(30, "tcp_delack_timer", 0, BlockEnd::Return)
-        .block(70, "asm_exc_nmi", Script::BEHIND, BlockEnd::FarReturn)
+        .block(70, "asm_exc_nmi", Script::AFTER, BlockEnd::FarReturn)
         .block(80, "work", 0x20, BlockEnd::Jump);
     assert_eq!(walk(&table, &script, 100).frames[0].particulars, ["TCP's delayed-ACK timer".into()]);
 }
@@ -149,7 +149,7 @@ fn an_interrupt_right_behind_another_lies_beside_it() {
         .interrupt_of(60, "exc_page_fault", 0x20, ipi)
         .block(60, ipi, 0, BlockEnd::FarReturn)
         .block(75, "exc_page_fault", 0x20, BlockEnd::Return)
-        .block(80, fault, Script::BEHIND, BlockEnd::FarReturn)
+        .block(80, fault, Script::AFTER, BlockEnd::FarReturn)
         .block(90, "work", 0x20, BlockEnd::Jump);
     let expected = [
         frame("kernel.page-fault.minor", 20, 90, 0),

@@ -15,7 +15,7 @@ fn what_a_loss_cuts_in_two_is_one_happening() {
         .block(25, "exc_page_fault", 0, BlockEnd::FallThrough)
         .gap(30)
         .block(50, "exc_page_fault", 0x40, BlockEnd::Return)
-        .block(60, "asm_exc_page_fault", Script::BEHIND, BlockEnd::FarReturn)
+        .block(60, "asm_exc_page_fault", Script::AFTER, BlockEnd::FarReturn)
         .block(70, "work", 0x20, BlockEnd::FallThrough)
         .interrupt(80, "asm_exc_page_fault")
         .block(80, "asm_exc_page_fault", 0, BlockEnd::FarReturn)

@@ -21,13 +21,13 @@ fn a_contended_mutex_is_a_cause_of_its_own() {
         .block(200, "osq_lock", 0, BlockEnd::ConditionalBranch)
         .block(300, "osq_lock", 0x10, BlockEnd::ConditionalBranch)
         .block(600, "osq_lock", 0x10, BlockEnd::Return)
-        .block(900, "__mutex_lock.constprop.0", Script::BEHIND, BlockEnd::Call)
+        .block(900, "__mutex_lock.constprop.0", Script::AFTER, BlockEnd::Call)
         .block(1_000, "mutex_spin_on_owner", 0, BlockEnd::Call)
         .block(2_000, "need_resched", 0, BlockEnd::Return)
-        .block(2_100, "mutex_spin_on_owner", Script::BEHIND, BlockEnd::Return)
-        .block(5_000, "__mutex_lock.constprop.0", 2 * Script::BEHIND, BlockEnd::Return)
-        .block(5_100, "pipe_write", Script::BEHIND, BlockEnd::Return)
-        .block(5_200, "__x64_sys_write", Script::BEHIND, BlockEnd::FarReturn)
+        .block(2_100, "mutex_spin_on_owner", Script::AFTER, BlockEnd::Return)
+        .block(5_000, "__mutex_lock.constprop.0", 2 * Script::AFTER, BlockEnd::Return)
+        .block(5_100, "pipe_write", Script::AFTER, BlockEnd::Return)
+        .block(5_200, "__x64_sys_write", Script::AFTER, BlockEnd::FarReturn)
         .block(6_000, "work", 0x20, BlockEnd::Jump);
     let activity = walk(&table, &script, 7_000);
     assert_eq!(
@@ -52,7 +52,7 @@ fn an_interrupt_may_spin_too() {
     let mut script = interrupted(&table, stub, BlockEnd::Call);
     script
         .block(30, "osq_lock", 0, BlockEnd::Return)
-        .block(90, stub, Script::BEHIND, BlockEnd::FarReturn)
+        .block(90, stub, Script::AFTER, BlockEnd::FarReturn)
         .block(100, "work", 0x20, BlockEnd::Jump);
     let activity = walk(&table, &script, 200);
     assert_eq!(frames(&activity), [frame("kernel.timer", 20, 100, 0), frame("kernel.spin", 30, 90, 1)]);
@@ -113,11 +113,11 @@ fn a_poll_function_that_is_called_in_a_loop_waits() {
         script.block(at, "take", 0, BlockEnd::Call).block(at + 10, "try", 0, BlockEnd::Return).block(
             at + 20,
             "take",
-            Script::BEHIND,
+            Script::AFTER,
             BlockEnd::ConditionalBranch,
         );
     }
-    script.block(1_600, "work", Script::BEHIND, BlockEnd::Jump).block(1_700, "work", 0x40, BlockEnd::Jump);
+    script.block(1_600, "work", Script::AFTER, BlockEnd::Jump).block(1_700, "work", 0x40, BlockEnd::Jump);
     // The first iteration is seen from its jump back on.
     assert_eq!(spins(&walk(&table, &script, 2_000)), [("take", 120, 1_600, 49, true)]);
 }
@@ -136,7 +136,7 @@ fn a_failed_attempt_does_not_end_the_loop() {
     }
     script
         .block(1_100, "lock", 0x10, BlockEnd::ConditionalBranch)
-        .block(1_105, "work", Script::BEHIND, BlockEnd::Jump)
+        .block(1_105, "work", Script::AFTER, BlockEnd::Jump)
         .block(1_200, "work", 0x40, BlockEnd::Jump);
     let activity = walk(&table, &script, 2_000);
     assert_eq!(spins(&activity), [("lock", 100, 1_105, 99, true)]);

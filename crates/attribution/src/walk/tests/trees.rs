@@ -62,7 +62,7 @@ fn an_exception_may_be_caught_in_a_part_of_its_own() {
         .block(60, "outer.cold", 0, BlockEnd::Call)
         .block(70, "handler", 0, BlockEnd::Return)
         .block(80, "outer", 0x50, BlockEnd::Return)
-        .block(90, "work", Script::BEHIND, BlockEnd::Jump);
+        .block(90, "work", Script::AFTER, BlockEnd::Jump);
     let activity = walk(&table, &script, 100);
     assert_eq!(paths(&activity, "throw"), ["throw < inner < outer"]);
     assert_eq!(paths(&activity, "handler"), ["handler < outer < work"]);
@@ -82,7 +82,7 @@ fn a_handler_stands_below_the_signal() {
         .block(30, "asm_sysvec_apic_timer_interrupt", 0, BlockEnd::FarReturn)
         .block(40, "on_signal", 0, BlockEnd::Call)
         .block(50, "inner", 0, BlockEnd::Return)
-        .block(60, "on_signal", Script::BEHIND, BlockEnd::Return)
+        .block(60, "on_signal", Script::AFTER, BlockEnd::Return)
         .block(70, "restorer", 0, BlockEnd::FarCall)
         .block(80, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
         .block(90, "outer", 0x20, BlockEnd::Call)
@@ -119,7 +119,7 @@ fn callers_that_did_not_run_change_no_tree() {
         script.block(20, "work", 0, BlockEnd::Call).block(30, "inner", 0, BlockEnd::Return).block(
             40,
             "work",
-            Script::BEHIND,
+            Script::AFTER,
             BlockEnd::Jump,
         );
         let mut activity = walk(&table, &script, 100);
