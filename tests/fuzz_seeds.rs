@@ -54,9 +54,11 @@ targets!(
     machine_file,
     pairing,
     perfdata_open,
+    program_file,
     pt_packets,
     pt_window,
     ptwrite_spec,
+    server_requests,
     tracepoint_format,
 );
 
