@@ -42,7 +42,8 @@ impl Capture {
 /// The binary under test.
 pub(crate) fn tailtrace() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tailtrace"));
-    command.env_remove("NO_COLOR");
+    // Nothing is kept from one run for the next.
+    command.env_remove("NO_COLOR").env("XDG_CACHE_HOME", "/dev/null");
     command
 }
 

@@ -97,6 +97,7 @@ impl Ending {
 fn limited(arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", LIMITS, "sh", env!("CARGO_BIN_EXE_tailtrace")]).args(arguments);
+    command.env("XDG_CACHE_HOME", "/dev/null");
     command
 }
 

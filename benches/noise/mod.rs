@@ -31,7 +31,7 @@ pub(crate) fn perf_data() -> &'static PerfData {
 /// The capture, opened.
 pub(crate) fn capture() -> Capture<'static> {
     let code = Code { symfs: Some(root().join("symfs")), ..Code::default() };
-    Capture::new(perf_data(), &Input { path: root().join("perf.data"), code })
+    Capture::new(perf_data(), &Input { path: root().join("perf.data"), code, ..Input::default() })
 }
 
 /// The trace of the CPU on which the program ran.

@@ -99,16 +99,17 @@ fn end_all(with: Signal, check: impl Fn(&str, ExitStatus, Vec<OsString>)) {
         let is_cache = words.starts_with("stat");
         let name = match words {
             "bundle -o" if number >= OF_FILES.len() => "ticket",
-            _ if is_cache => "perf.data.tailtrace-calls",
+            _ if is_cache => "calls-",
             _ => name_for(words),
         };
-        // The last word is the output's name; the cache is beside the capture, its name is known after a run.
+        // The last word is the output's name; the name of kept calls is known after a run.
+        let folder = if is_cache { copied.at("tailtrace") } else { copied.folder.path().to_owned() };
         let command = || {
             if !is_cache {
                 return copied.command(words, Path::new(name));
             }
             let mut command = tailtrace();
-            command.current_dir(copied.folder.path());
+            command.current_dir(copied.folder.path()).env("XDG_CACHE_HOME", copied.folder.path());
             command.args(["stat", "-i", "perf.data", "--symfs", "root", "--function", "foo"]);
             command
         };
@@ -116,11 +117,9 @@ fn end_all(with: Signal, check: impl Fn(&str, ExitStatus, Vec<OsString>)) {
         run_whole(words, command());
         let usual = begin.elapsed();
         let is_out = |found: &OsString| found.to_string_lossy().starts_with(name);
-        let out =
-            copied.at(names(copied.folder.path()).into_iter().find(|name| is_out(name)).expect("an output"));
+        let out = folder.join(names(&folder).into_iter().find(|name| is_out(name)).expect("an output"));
         let whole = contents(&out);
-        let inputs: Vec<OsString> =
-            names(copied.folder.path()).into_iter().filter(|name| !is_out(name)).collect();
+        let inputs: Vec<OsString> = names(&folder).into_iter().filter(|name| !is_out(name)).collect();
         for (number, moment) in Moment::all(usual, kills()).enumerate() {
             let remove =
                 |path: &Path| if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
@@ -145,16 +144,13 @@ fn end_all(with: Signal, check: impl Fn(&str, ExitStatus, Vec<OsString>)) {
                 "{words}: neither old nor complete: {:?}",
                 lengths.collect::<Vec<_>>()
             );
-            let others = names(copied.folder.path())
-                .into_iter()
-                .filter(|name| !is_out(name) && !inputs.contains(name));
+            let others = names(&folder).into_iter().filter(|name| !is_out(name) && !inputs.contains(name));
             check(words, status, others.collect());
         }
         // Whatever was left, the next run removes.
         let _ = fs::remove_dir_all(&out).or_else(|_| fs::remove_file(&out));
         run_whole(words, command());
-        let left =
-            names(copied.folder.path()).into_iter().filter(|name| !is_out(name) && !inputs.contains(name));
+        let left = names(&folder).into_iter().filter(|name| !is_out(name) && !inputs.contains(name));
         assert_eq!(left.collect::<Vec<_>>(), Vec::<OsString>::new(), "{words}: left for ever");
     }
 }

@@ -46,6 +46,7 @@ fn each_mistake_is_told_with_the_next_step() {
         (with("--intervals nowhere.csv"), 2, "nowhere.csv: No such file", "check the path"),
         (with(&format!("--intervals {table}")), 2, "begins with \"id,begin,end\"", "name,start_tsc.CLOCK"),
         (with("--function nowhere_to_be_found"), 2, "nowhere_to_be_found", "--symfs and -k"),
+        (with("--function add_alias2"), 2, "called add_alias2", "did you mean add_alias2.part.0"),
         (with("--begin a:b --end c:d"), 2, "no a:b record", "name two of the recorded ones"),
         (format!("-i {perf_data} --intervals {intervals} --top 1"), 0, "/bin/preempt is missing", "--symfs"),
         (format!("-i {no_kcore} --intervals {intervals} --top 1"), 0, "kernel's code", "perf record --kcore"),

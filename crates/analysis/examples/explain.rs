@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let code = Code { symfs: arguments.next().map(Into::into), ..Code::default() };
     let request = Request {
-        input: Input { path: capture.into(), code },
+        input: Input { path: capture.into(), code, ..Input::default() },
         source: Some(Source::File(marks.into())),
         selection: Selection { top: Some(1), ..Selection::default() },
         ..Request::default()

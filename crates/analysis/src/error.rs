@@ -35,8 +35,13 @@ pub enum Error {
         intervals: TscRange,
     },
     /// No binary has the function whose calls are the intervals.
-    #[error("no binary of this capture has a function called {0}: check the name, --symfs and -k")]
-    NoFunction(String),
+    #[error("no binary of this capture has a function called {name}: {}check the name, --symfs and -k", offered(.near))]
+    NoFunction {
+        /// The requested name.
+        name: String,
+        /// Functions with names near it.
+        near: Vec<String>,
+    },
     /// No thread that is meant answered a request.
     #[error("--requests {meant}: {why}")]
     NoRequests {
@@ -120,6 +125,15 @@ pub enum Error {
 
 /// The result of a step of the analysis.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// `did you mean parse.part.0 or server::parse? `, where there are such.
+fn offered(near: &[String]) -> String {
+    match near.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!("did you mean {only}? Else "),
+        Some((last, others)) => format!("did you mean {} or {last}? Else ", others.join(", ")),
+    }
+}
 
 /// ` (NAME)` of a file that is meant by another name.
 fn also(name: &Path, meant: &Path) -> String {

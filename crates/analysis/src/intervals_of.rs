@@ -4,6 +4,7 @@
 //! criteria of the choice, and what there is to say about them.
 
 mod extent;
+mod kept_calls;
 mod requests;
 mod scan;
 mod source;

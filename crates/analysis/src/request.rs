@@ -27,7 +27,7 @@ pub struct Request {
 impl Request {
     /// The files and folders that answering it reads, as far as it names them.
     pub fn inputs(&self) -> Vec<PathBuf> {
-        let Input { path, code } = &self.input;
+        let Input { path, code, .. } = &self.input;
         let mut inputs = vec![path.clone(), Machine::place(path)];
         inputs.extend(code.given().map(|(_, path)| path.to_owned()));
         if let Some(Source::File(path)) = &self.source {
@@ -44,6 +44,8 @@ pub struct Input {
     pub path: PathBuf,
     /// Where the code that ran is.
     pub code: Code,
+    /// The folder in which found calls of functions are kept for the next time; `None`: nowhere.
+    pub cache: Option<PathBuf>,
 }
 
 /// Where the code that ran is, and its names.

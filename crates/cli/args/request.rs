@@ -1,5 +1,7 @@
 //! From the arguments to what is asked of the analysis: option text becomes plain values.
 
+use std::path::PathBuf;
+
 use analysis::Request;
 use analysis::request::{Code, Effort, Filters, Input, Server, Source};
 use anyhow::Result;
@@ -26,8 +28,15 @@ impl StatArgs {
 impl InputArgs {
     /// The capture that they name.
     pub(crate) fn request(&self) -> Input {
-        Input { path: self.input.clone(), code: self.code.request() }
+        Input { path: self.input.clone(), code: self.code.request(), cache: cache_folder() }
     }
+}
+
+/// `tailtrace` in the user's cache folder (XDG Base Directory Specification): `$XDG_CACHE_HOME`, else `~/.cache`.
+fn cache_folder() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    Some(caches.join("tailtrace"))
 }
 
 impl CodeArgs {

@@ -16,7 +16,7 @@ use model::{Cpu, Interval, IntervalId, Severity, ThreadId, Tsc, TscRange};
 
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
-pub use cache::MarkCache;
+pub use cache::{MarkCache, NAME as CACHE_NAME};
 pub use sink::{EntryPoint, FunctionCalls, Stretch};
 use stack::{Finished, Stack};
 

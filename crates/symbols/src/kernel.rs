@@ -115,6 +115,11 @@ impl Kernel {
         self.tables.iter().flat_map(in_table).collect()
     }
 
+    /// All of its symbol tables, the best first.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &SymbolTable> {
+        self.tables.iter().map(|(table, _)| table)
+    }
+
     /// All functions with their actual addresses, those of the best table first.
     pub(crate) fn functions(&self) -> impl Iterator<Item = (u64, &str)> {
         self.tables.iter().flat_map(|(table, slide)| {

@@ -5,6 +5,7 @@
 //! it answers one kind of question.
 
 mod addresses;
+mod alike;
 mod code_bytes;
 pub(crate) mod data_names;
 pub(crate) mod disassembly;

@@ -8,6 +8,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use crate::copies::original;
 use crate::demangle::demangle;
 use crate::file_bytes::FileBytes;
 use crate::plt::Stub;
@@ -167,15 +168,21 @@ impl SymbolTable {
         self.symbols.get(index as usize).map_or("", |symbol| self.raw(symbol))
     }
 
-    /// Where symbols begin that the file, or people, call `name`.
+    /// Where symbols begin that the file, or people, call `name`, and the copies of such.
     pub(crate) fn starts_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u64> + 'a {
-        let is_called = move |symbol: &&Symbol| self.raw(symbol) == name || &**self.demangled(symbol) == name;
+        let is_name = move |called: &str| called == name || original(called) == name;
+        let is_called = move |symbol: &&Symbol| is_name(self.raw(symbol)) || is_name(self.demangled(symbol));
         self.symbols.iter().filter(is_called).map(|symbol| symbol.start)
     }
 
     /// The symbols' addresses and raw names, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Range<u64>, &str)> {
         self.symbols.iter().map(|symbol| (symbol.start..symbol.end, self.raw(symbol)))
+    }
+
+    /// All names for people.
+    pub(crate) fn spoken_names(&self) -> impl Iterator<Item = &str> {
+        self.symbols.iter().map(|symbol| &**self.demangled(symbol))
     }
 
     fn raw(&self, symbol: &Symbol) -> &str {

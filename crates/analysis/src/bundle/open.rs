@@ -67,6 +67,8 @@ impl Opened {
     pub fn explain(&self, given: &Request, meter: &dyn Meter, listing: Listing) -> Result<(Report, Outcome)> {
         let mut request = given.clone();
         request.input.path = self.manifest.slice(&self.root);
+        // Its folder has another name the next time.
+        request.input.cache = None;
         let code = &mut request.input.code;
         code.symfs = code.symfs.take().or_else(|| self.manifest.symfs(&self.root));
         code.contained = true;

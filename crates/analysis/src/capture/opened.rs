@@ -3,7 +3,7 @@
 mod for_attribution;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use attribution::Stay;
@@ -26,6 +26,7 @@ pub struct Capture<'a> {
     perf: &'a PerfData,
     path: String,
     search: SearchPath,
+    cache: Option<PathBuf>,
     images: OnceLock<ProcessImages>,
     streams: Streams<'a>,
     occupants: OnceLock<BTreeMap<Cpu, Vec<Occupant>>>,
@@ -44,6 +45,7 @@ impl<'a> Capture<'a> {
             perf,
             path: input.path.to_string_lossy().into_owned(),
             search: code::search_path(perf, &input.code),
+            cache: input.cache.clone(),
             images: OnceLock::new(),
             streams: Streams::of(perf),
             occupants: OnceLock::new(),
@@ -64,6 +66,11 @@ impl<'a> Capture<'a> {
     /// The file or directory, as the user named it.
     pub fn path(&self) -> &Path {
         self.perf.path()
+    }
+
+    /// The folder in which found calls are kept.
+    pub(crate) fn cache(&self) -> Option<&Path> {
+        self.cache.as_deref()
     }
 
     /// Code and names. The mappings are gathered at the first call.

@@ -1,21 +1,22 @@
 //! Marks that lie in the trace itself: PTWRITE payloads, which the packets hold, and calls of a function, which need
-//! one decode of all of it. Found calls are kept beside the capture.
-
-use std::path::Path;
+//! one decode of all of it. Found calls are kept for the next time.
 
 use intervals::IntervalSet;
-use intervals::functions::{EntryPoint, FoundCalls, FunctionCalls, MarkCache, join_calls};
+use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
 use intervals::ptwrite::{self, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
 use model::{Pid, Tsc, TscRange};
 use pt::{PtStream, Window};
 use rayon::prelude::*;
 
+use super::kept_calls;
 use crate::capture::{Capture, Counted, Watch};
 use crate::error::{Error, Result};
-use crate::output;
 
 /// All of a trace.
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
+
+/// How many names are offered in place of one that nothing has.
+const OFFERED: usize = 4;
 
 /// Intervals from PTWRITE payloads: the packets hold all of it, no code is needed.
 pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec, watch: &Watch) -> Result<IntervalSet> {
@@ -44,30 +45,19 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str, watch: &Watch) -> Resul
         .collect();
     entries.sort_unstable();
     if entries.is_empty() {
-        return Err(Error::NoFunction(symbol.to_owned()));
+        let near = capture.images().names_like(symbol, OFFERED);
+        return Err(Error::NoFunction { name: symbol.to_owned(), near });
     }
-    let cache = MarkCache::new(capture.path(), symbol, &entries).ok();
+    let folder = capture.cache();
+    let cache = folder.and_then(|folder| MarkCache::new(folder, capture.path(), symbol, &entries).ok());
     if let Some(known) = cache.as_ref().and_then(MarkCache::load) {
         return Ok(known.into_intervals(symbol));
     }
     let found = join_calls(find_calls(capture, &entries, watch)?.into_iter().flat_map(FunctionCalls::finish));
     if let Some(cache) = cache {
-        keep(&cache, &found);
+        kept_calls::keep(&cache, &found);
     }
     Ok(found.into_intervals(symbol))
-}
-
-/// Keeps found calls beside the capture. A folder that no one may write into costs a second scan, no more, even where this process
-/// (root's) could.
-fn keep(cache: &MarkCache, found: &FoundCalls) {
-    let folder = cache.path().parent().filter(|folder| !folder.as_os_str().is_empty());
-    let may_write =
-        folder.unwrap_or(Path::new(".")).metadata().is_ok_and(|found| !found.permissions().readonly());
-    // A pipe in its place would wait for a reader.
-    let is_free = cache.path().metadata().map_or(true, |found| found.is_file());
-    if may_write && is_free {
-        let _ = output::write_file(cache.path(), &cache.contents(found));
-    }
 }
 
 /// Decodes all streams, one after the other, each in chunks on all threads.

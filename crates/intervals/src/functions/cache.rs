@@ -1,7 +1,8 @@
-//! Found calls kept beside the capture, because finding them takes a decode of all of it.
+//! Found calls as a file, because finding them takes a decode of all of the capture.
 //!
-//! Input and output: `CAPTURE.tailtrace-calls-HASH`. It holds what it was made from (size and time of the capture, the
-//! symbol, its entry addresses) and a checksum; a file that does not match in all of that is as good as none.
+//! Input and output: `FOLDER/calls-HASH`, a hash of the capture's path and the symbol. It holds what it was made from (size and
+//! time of the capture, the symbol, its entry addresses) and a checksum; a file that does not match in all of that is as good as
+//! none.
 
 use std::fs;
 use std::io;
@@ -14,6 +15,9 @@ use super::sink::EntryPoint;
 use super::{Call, FoundCalls};
 
 const MAGIC: &[u8; 8] = b"ttcalls1";
+
+/// How the names of all such files begin.
+pub const NAME: &str = "calls-";
 
 /// Bytes of one call: start, stop, pid, tid, flags.
 const CALL_SIZE: usize = 8 + 8 + 4 + 4 + 8;
@@ -28,11 +32,11 @@ pub struct MarkCache {
 }
 
 impl MarkCache {
-    /// The cache of `symbol` with these entries in `capture` (a file, or a perf.data directory).
+    /// The cache in `folder` of `symbol` with these entries in `capture` (a file, or a perf.data directory).
     ///
     /// # Errors
     /// The operating system's, where the capture cannot be looked at.
-    pub fn new(capture: &Path, symbol: &str, entries: &[EntryPoint]) -> io::Result<MarkCache> {
+    pub fn new(folder: &Path, capture: &Path, symbol: &str, entries: &[EntryPoint]) -> io::Result<MarkCache> {
         let records = if capture.is_dir() { capture.join("data") } else { capture.to_owned() };
         let metadata = fs::metadata(records)?;
         let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -46,9 +50,10 @@ impl MarkCache {
             identity.extend(entry.ip.to_le_bytes());
             identity.extend(entry.pid.map_or(i32::MIN, |pid| pid.0).to_le_bytes());
         }
-        let mut name = capture.as_os_str().to_owned();
-        name.push(format!(".tailtrace-calls-{:016x}", checksum(symbol.as_bytes())));
-        Ok(MarkCache { path: PathBuf::from(name), identity })
+        let mut of = fs::canonicalize(capture)?.into_os_string().into_encoded_bytes();
+        of.push(0);
+        of.extend(symbol.as_bytes());
+        Ok(MarkCache { path: folder.join(format!("{NAME}{:016x}", checksum(&of))), identity })
     }
 
     /// The file.

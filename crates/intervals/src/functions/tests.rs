@@ -311,12 +311,12 @@ fn the_cache_gives_back_what_fits_and_nothing_else() {
         crossed_gap: start == 7,
     };
     let found = FoundCalls { calls: vec![call(1, Some(ThreadId::new(3, 4))), call(7, None)], unfinished: 9 };
-    let cache = MarkCache::new(&capture, "f", &entries).expect("a capture");
+    let cache = MarkCache::new(folder.path(), &capture, "f", &entries).expect("a capture");
     assert_eq!(cache.load(), None);
     std::fs::write(cache.path(), cache.contents(&found)).expect("written");
     assert_eq!(cache.load().as_ref(), Some(&found));
-    assert_eq!(MarkCache::new(&capture, "g", &entries).expect("a capture").load(), None);
-    assert_eq!(MarkCache::new(&capture, "f", &[]).expect("a capture").load(), None);
+    assert_eq!(MarkCache::new(folder.path(), &capture, "g", &entries).expect("a capture").load(), None);
+    assert_eq!(MarkCache::new(folder.path(), &capture, "f", &[]).expect("a capture").load(), None);
 
     let bytes = std::fs::read(cache.path()).expect("read");
     for at in 0..bytes.len() {
@@ -329,9 +329,15 @@ fn the_cache_gives_back_what_fits_and_nothing_else() {
     }
     std::fs::write(cache.path(), &bytes).expect("written");
     assert_eq!(cache.load().as_ref(), Some(&found));
+    let elsewhere = folder.path().join("copy.data");
+    std::fs::copy(&capture, &elsewhere).expect("copied");
+    assert_ne!(
+        MarkCache::new(folder.path(), &elsewhere, "f", &entries).expect("a capture").path(),
+        cache.path()
+    );
     std::fs::write(&capture, "another trace").expect("written");
-    assert_eq!(MarkCache::new(&capture, "f", &entries).expect("a capture").load(), None);
-    assert!(MarkCache::new(&folder.path().join("none"), "f", &entries).is_err());
+    assert_eq!(MarkCache::new(folder.path(), &capture, "f", &entries).expect("a capture").load(), None);
+    assert!(MarkCache::new(folder.path(), &folder.path().join("none"), "f", &entries).is_err());
 }
 
 fn any_step() -> impl Strategy<Value = (u64, u8)> {

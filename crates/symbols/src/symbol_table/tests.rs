@@ -64,6 +64,26 @@ fn finds_both_spellings_of_a_name() {
     assert_eq!(table.starts_of("plain").collect::<Vec<_>>(), [32]);
 }
 
+/// A part is another function: it begins where the function already ran, or without it.
+#[test]
+fn finds_the_copies_of_a_function() {
+    let names = [
+        "parse",
+        "parse.constprop.0",
+        "parse.part.0",
+        "memcpy@@GLIBC_2.14",
+        "memcpy@plt",
+        "_ZL5parsei.isra.0",
+    ];
+    let symbols: Vec<_> =
+        (1..).zip(names).map(|(number, name)| (16 * number, 4, Binding::Global, name)).collect();
+    let table = table(&symbols);
+    assert_eq!(table.starts_of("parse").collect::<Vec<_>>(), [16, 32, 96]);
+    assert_eq!(table.starts_of("parse.constprop.0").collect::<Vec<_>>(), [32]);
+    assert_eq!(table.starts_of("parse.part.0").collect::<Vec<_>>(), [48]);
+    assert_eq!(table.starts_of("memcpy").collect::<Vec<_>>(), [64]);
+}
+
 proptest! {
     /// The innermost is the symbol that begins last among those that cover the address.
     #[test]

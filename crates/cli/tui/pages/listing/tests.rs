@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use analysis::request::{Code, Input};
+use analysis::request::Input;
 use model::Tid;
 use perfdata::PerfData;
 use pt::Packet;
@@ -12,7 +12,7 @@ use super::*;
 fn with_capture<T>(work: impl FnOnce(&str, &Capture<'_>) -> T) -> T {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/captures/multicore/perf.data");
     let perf = PerfData::open(path.as_ref()).expect("opens");
-    let input = Input { path: path.into(), code: Code::default() };
+    let input = Input { path: path.into(), ..Input::default() };
     work(path, &Capture::new(&perf, &input))
 }
 
