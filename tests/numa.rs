@@ -48,6 +48,15 @@ fn a_disk_has_its_name_and_its_node() {
     assert_eq!(report["view"]["waits"][0]["object"], "device 259:1 (nvme0n1)");
 }
 
+/// The client waits for a socket; its server waits for the disk for 51550 ns of the 119650 ns that all intervals last.
+#[test]
+fn a_server_s_wait_for_a_disk_stands_beside_the_client_s_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = explained(&made("block_io-server", folder.path()));
+    let io = json!({"share": 0.0, "slow_share": 0.0, "fast_share": 0.0, "others_share": 0.430_840});
+    assert_eq!(report["view"]["block_io"], io);
+}
+
 /// Without a machine file: the number, and a word that the node is not known.
 #[test]
 fn without_a_machine_file_a_node_is_not_known() {

@@ -117,7 +117,7 @@ pub struct DeviceView {
     pub wait_share: f64,
 }
 
-/// The time in which intervals waited for block devices, as a share of their time, each from 0 to 1.
+/// The time in which intervals' own threads waited for block devices, as a share of the intervals' time, each from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IoShare {
     /// Of all intervals.
@@ -126,6 +126,9 @@ pub struct IoShare {
     pub slow_share: f64,
     /// Of the fast ones.
     pub fast_share: f64,
+    /// Of all intervals: the time in which they waited for other threads, which waited for block devices themselves.
+    #[serde(default)]
+    pub others_share: f64,
 }
 
 /// What intervals waited for: one object.

@@ -110,7 +110,7 @@ fn statements_are_wrapped_and_not_cut() {
          to -0.05), p < 0.001",
         "254:16 read: 912, p50 90.0 us, p99 600.0 us, longest 600.0 us; two modes: 900 up to 200.0 us, 12 longer; waited \
          for 5 % of all intervals' time",
-        "5 % of all intervals' time waiting for block devices: 10 % of the slow ones', 0 % of the fast ones'",
+        "5 % of all intervals' time waiting for block devices: 10 % of the slow ones', 0 % of the fast ones', by their own threads; 2 % by threads that they waited for",
         "offcpu.lock on futex 0x7ffd0010 of pid 410: slow 3, p50 1.00 ms, p99 1.02 ms, longest 1.02 ms (83 % of their \
          time); fast 40, p50 12.0 us, p99 12.0 us, longest 12.0 us (<1 % of their time)",
         neighbours,

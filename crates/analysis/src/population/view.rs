@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, wait_of_stay};
 use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, TwoModes};
-use model::{Cause, OffCpu, Ticks, TimeConversion, Tsc, TscRange};
+use model::{OffCpu, Ticks, TimeConversion, Tsc, TscRange};
 use perfdata::LeaveReason;
 use rayon::prelude::*;
-use report::{Bin, CounterView, DeviceView, IoShare, Lengths, OutlierReport, SplitView, View, WaitView};
+use report::{Bin, CounterView, DeviceView, Lengths, OutlierReport, SplitView, View};
 
-use super::{numa, summary};
+use super::times::{Times, share};
+use super::{block_io, numa, objects, summary};
 use crate::capture::Capture;
 
 /// Waits that are looked at, the longest of the population.
@@ -34,30 +35,6 @@ const MOST_OBJECTS: usize = 100;
 struct Sleep {
     stay: Stay,
     is_slow: bool,
-}
-
-/// The waits for one object, in nanoseconds.
-#[derive(Default)]
-struct Waits {
-    fast: Vec<u64>,
-    slow: Vec<u64>,
-}
-
-/// The sums of all durations, in nanoseconds.
-#[derive(Clone, Copy)]
-struct Times {
-    slow: u128,
-    fast: u128,
-}
-
-impl Times {
-    fn of(population: &Population<'_>, is_slow: &[bool]) -> Times {
-        let of = |slow: bool| {
-            let own = population.durations().iter().zip(is_slow).filter(|(_, is_slow)| **is_slow == slow);
-            own.map(|(&duration, _)| u128::from(duration)).sum()
-        };
-        Times { slow: of(true), fast: of(false) }
-    }
 }
 
 /// The view of `outliers` and of the population they come from.
@@ -80,19 +57,20 @@ pub(crate) fn of(
         view.remarks.push(format!("of {all} intervals the first {members} are searched for waits"));
     }
     let (sleeps, found) = sleeps(capture, population, &is_slow[..members]);
-    let (waits, examined) = waits(capture, &sleeps, conversion);
+    let (mut waits, examined) = waits(capture, &sleeps, conversion);
     if examined < found {
         view.remarks.push(format!("of {found} waits the {examined} longest are examined"));
     }
+    objects::settle_kinds(&mut waits, outliers, conversion);
     let times = Times::of(population, &is_slow);
-    view.waits = by_object(&waits, times, conversion);
+    view.waits = objects::by_object(&waits, times, conversion);
     if view.waits.len() > MOST_OBJECTS {
         view.remarks.push(format!("of {} objects waited for {MOST_OBJECTS} are listed", view.waits.len()));
         view.waits.truncate(MOST_OBJECTS);
     }
     view.devices = devices(capture, population, &waits, times, conversion);
     if !view.devices.is_empty() || waits.iter().any(|(_, wait)| wait.kind == OffCpu::BlockIo) {
-        view.block_io = Some(block_io(&waits, times, conversion));
+        view.block_io = Some(block_io::of(capture, &waits, times, conversion));
     }
     let is_slow = &is_slow[..members];
     view.numa = numa::of_population(capture, population, is_slow, &waits, conversion, &mut view.remarks);
@@ -199,53 +177,6 @@ fn waits(
         examined += some.len();
     }
     (waits, examined)
-}
-
-fn by_object(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConversion) -> Vec<WaitView> {
-    let mut objects: BTreeMap<(&WaitObject, OffCpu), Waits> = BTreeMap::new();
-    for (is_slow, wait) in waits {
-        let of_object = objects.entry((&wait.object, wait.kind)).or_default();
-        let side = if *is_slow { &mut of_object.slow } else { &mut of_object.fast };
-        side.push(conversion.duration_ns(wait.range));
-    }
-    let mut views: Vec<WaitView> = objects
-        .into_iter()
-        .map(|((object, kind), waits)| {
-            let mut all: Vec<u64> = waits.fast.iter().chain(&waits.slow).copied().collect();
-            all.sort_unstable();
-            let (fast, slow) = (Lengths::of(waits.fast), Lengths::of(waits.slow));
-            WaitView {
-                object: object.to_string(),
-                cause: Cause::OffCpu(kind).to_string(),
-                slow_share: share(slow.total_ns.into(), times.slow),
-                fast_share: share(fast.total_ns.into(), times.fast),
-                modes: TwoModes::find(&all).map(summary::modes),
-                fast,
-                slow,
-            }
-        })
-        .collect();
-    views.sort_by_key(|view| Reverse((view.slow.total_ns, view.fast.total_ns)));
-    views
-}
-
-/// How much of the intervals' time went by waiting for block devices.
-fn block_io(waits: &[(bool, ObjectWait)], times: Times, conversion: TimeConversion) -> IoShare {
-    let waited = |of_slow: bool| -> u128 {
-        let own = waits.iter().filter(|(is_slow, wait)| *is_slow == of_slow && wait.kind == OffCpu::BlockIo);
-        own.map(|(_, wait)| u128::from(conversion.duration_ns(wait.range))).sum()
-    };
-    let (slow, fast) = (waited(true), waited(false));
-    IoShare {
-        share: share(slow + fast, times.slow + times.fast),
-        slow_share: share(slow, times.slow),
-        fast_share: share(fast, times.fast),
-    }
-}
-
-#[allow(clippy::cast_precision_loss)] // a share to be shown
-fn share(part: u128, whole: u128) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 /// The access times of all devices, from the first interval's start to the last one's end.

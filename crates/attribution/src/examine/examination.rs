@@ -82,7 +82,7 @@ pub(crate) fn examine_scene(
     roots::settle(&mut activity, interval.range);
     late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
-    let cut_call = call_at_end(scene, &stays, &activity.frames, interval.range.stop);
+    let cut_call = call_at_end(scene, &sideband, &stays, &activity.frames, interval.range.stop);
     let mut examination =
         Examination { scene, stays: &stays, sideband: &sideband, activity: &activity, decoder, during };
     let mut claims = examination.claims(&followed, cut_call.as_ref());
@@ -176,12 +176,22 @@ pub(super) struct Below {
     pub(super) path: Option<CallPath>,
 }
 
-/// The `sys_enter` record of a call whose entry the interval's end, `stop`, cuts.
-fn call_at_end(scene: &Scene<'_>, stays: &[Stay], frames: &[Frame], stop: Tsc) -> Option<SidebandEvent> {
+/// The `sys_enter` record of a call whose entry the interval's end, `stop`, cuts: the one that is open then (by the clock of the records
+/// it may have come before the entry), else the next.
+fn call_at_end(
+    scene: &Scene<'_>,
+    sideband: &Sideband,
+    stays: &[Stay],
+    frames: &[Frame],
+    stop: Tsc,
+) -> Option<SidebandEvent> {
     let is_cut =
         |frame: &&Frame| frame.range.stop >= stop && !frame.began_before && is_unnamed_call(&frame.cause);
     let frame = frames.last().filter(is_cut)?;
     let thread = stay_at(stays, frame.range.start)?.thread?;
+    if let Some(open) = sideband.call_at(thread.tid, stop) {
+        return Some(open.clone());
+    }
     let mut after = (scene.records)(TscRange::new(stop, stop + LOOK_AHEAD)).into_iter();
     let next = after
         .find(|event| event.thread == Some(thread) && matches!(event.kind, EventKind::Syscall { .. }))?;

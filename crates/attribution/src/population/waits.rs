@@ -72,6 +72,8 @@ pub struct ObjectWait {
     pub cpu: Option<Cpu>,
     /// The CPU of the interrupt or thread that ended it.
     pub ended_on: Option<Cpu>,
+    /// The thread that ended it; `None` for an interrupt, or where no record shows it.
+    pub ended_by: Option<ThreadId>,
 }
 
 /// The wait of `stay`; `None` where the thread did not sleep. `functions` name the callchain with which it left, if its
@@ -105,7 +107,8 @@ pub(super) fn wait_within(stay: &Stay, context: &Context<'_>) -> Option<ObjectWa
         thread,
         range: TscRange::new(stay.range.start, until),
         cpu: stay.left_cpu,
-        ended_on: wakeup.and_then(|wakeup| wakeup.cpu),
+        ended_on: wakeup.as_ref().and_then(|wakeup| wakeup.cpu),
+        ended_by: wakeup.and_then(|wakeup| wakeup.thread()),
     })
 }
 

@@ -20,7 +20,7 @@ pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Opti
     let what = did(foremost, unit, depth)?;
     // One length is enough in a chain: that of its first link.
     let nearly_all = time >= whole / 10 * 7 || depth < DEEPEST;
-    Some(if nearly_all { what } else { format!("{what} for {}", units::length(time, unit)) })
+    Some(if nearly_all { what } else { lasting(&what, &units::length(time, unit)) })
 }
 
 /// The same below `wait`: where it is in parts, the part that took most beyond typical.
@@ -41,11 +41,27 @@ fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String
     let what = did(foremost, unit, depth)?;
     let time = if worked { whole } else { row.duration_ns };
     let nearly_all = time >= wait.duration_ns / 10 * 7;
-    let how_long = if nearly_all { String::new() } else { format!(" for {}", units::length(time, unit)) };
+    let length = units::length(time, unit);
     Some(match part {
-        Part::OthersFirst => format!("first served {}{how_long} and {what}", client(&foremost.story)),
-        _ => format!("{what}{how_long}"),
+        Part::OthersFirst => {
+            let how_long = if nearly_all { String::new() } else { format!(" for {length}") };
+            format!("first served {}{how_long} and {what}", client(&foremost.story))
+        }
+        _ if nearly_all => what,
+        _ => lasting(&what, &length),
     })
+}
+
+/// `waited 51.6 us for disk 259:1, woken by the interrupt of nvme0q2`, `ran parse() for 51.6 us`: the length belongs to what was done, not
+/// to what ended it.
+fn lasting(what: &str, length: &str) -> String {
+    if let Some(object) = what.strip_prefix("waited for ") {
+        return format!("waited {length} for {object}");
+    }
+    match what.split_once(", ") {
+        Some((done, end)) => format!("{done} for {length}, {end}"),
+        None => format!("{what} for {length}"),
+    }
 }
 
 /// The part with the largest excess of all its rows.

@@ -164,6 +164,15 @@ fn a_wait_ends_with_the_root_of_its_chain() {
             vec![computing(50_000), asleep(), computing(51_000)],
             "which slept in keep() lock.c:38 for 125.0 us",
         ),
+        // The length is that of the wait, not of what ended it.
+        (
+            vec![
+                computing(50_000),
+                wait("a mutex", "ledger", Role::Holder, vec![asleep()]),
+                computing(51_000),
+            ],
+            "which waited 136.0 us for a mutex, held by ledger, which slept in keep() lock.c:38",
+        ),
         (vec![computing(130_000)], "which ran recount()"),
         (
             vec![wait("a mutex", "ledger", Role::Holder, vec![asleep()])],

@@ -70,6 +70,8 @@ struct IoTwin {
     slow_share: f64,
     #[schemars(range(min = 0))]
     fast_share: f64,
+    #[schemars(range(min = 0))]
+    others_share: f64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -186,6 +188,7 @@ impl IoTwin {
             share: millionths(io.share),
             slow_share: millionths(io.slow_share),
             fast_share: millionths(io.fast_share),
+            others_share: millionths(io.others_share),
         }
     }
 }

@@ -63,11 +63,13 @@ pub(crate) fn accesses(device: &DeviceView, unit: TimeUnit) -> String {
     format!("{lengths}{modes}; waited for {waited} of all intervals' time")
 }
 
-/// `12 % of all intervals' time waiting for block devices: 83 % of the slow ones', 1 % of the fast ones'`.
+/// `12 % of all intervals' time waiting for block devices: 83 % of the slow ones', 1 % of the fast ones', by their own threads; 7 % by
+/// threads that they waited for`.
 pub(crate) fn block_io(io: &IoShare) -> String {
-    let [all, slow, fast] = [io.share, io.slow_share, io.fast_share].map(percent);
+    let [all, slow, fast, others] = [io.share, io.slow_share, io.fast_share, io.others_share].map(percent);
     format!(
-        "{all} of all intervals' time waiting for block devices: {slow} of the slow ones', {fast} of the fast ones'"
+        "{all} of all intervals' time waiting for block devices: {slow} of the slow ones', {fast} of the fast ones', by their own \
+         threads; {others} by threads that they waited for"
     )
 }
 

@@ -31,7 +31,8 @@ pub fn with_view() -> Report {
         },
     ];
     report.view.devices = vec![device()];
-    report.view.block_io = Some(IoShare { share: 0.05, slow_share: 0.1, fast_share: 0.0 });
+    report.view.block_io =
+        Some(IoShare { share: 0.05, slow_share: 0.1, fast_share: 0.0, others_share: 0.02 });
     report.view.numa = Some(NumaView { slow: used("254:16", 9), fast: used("254:16", 1) });
     report.outliers[0].numa = Some(used("254:16", 1));
     report.view.remarks = vec!["of 30000 waits the 20000 longest are examined".to_owned()];
