@@ -35,4 +35,5 @@ pub(crate) mod silences;
 pub(crate) mod spins;
 pub(crate) mod stalls;
 pub(crate) mod strings;
+pub(crate) mod system_call;
 pub(crate) mod untraced;

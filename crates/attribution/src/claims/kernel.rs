@@ -9,7 +9,9 @@ use model::{Cause, Certainty, Cpu, Evidence, FaultKind, Tid, Tsc, TscRange};
 use crate::claims::claim::Claim;
 use crate::claims::occurrences::Occurrences;
 use crate::claims::precedence::Rank;
+use crate::claims::system_call::Call;
 use crate::inputs::comms::Comms;
+use crate::inputs::files::Files;
 use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::records::sideband::Sideband;
 use crate::records::words::{cause, describe, tell_tlb_flush};
@@ -59,7 +61,7 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>,
     claim.cpu = frame.cpu;
     claim.uncertainty = frame.uncertainty;
     if frame.began_before && (is_unnamed_call(&frame.cause) || frame.cause == Cause::KernelUnknown) {
-        name_by_records(&mut claim, frame, sideband, stays);
+        name_by_records(&mut claim, frame, sideband, addresses);
     }
     if claim.cause == Cause::KernelUnknown && frame.began_before && frame.depth == 0 {
         name_by_thread(&mut claim, stays, comms);
@@ -86,27 +88,27 @@ fn claim_of_frame(frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>,
 }
 
 /// A frame whose entry is not in the flow has the cause that the records show for the time when the flow began.
-fn name_by_records(claim: &mut Claim, frame: &Frame, sideband: &Sideband, stays: &[Stay]) {
+fn name_by_records(claim: &mut Claim, frame: &Frame, sideband: &Sideband, addresses: &Addresses<'_>) {
     let may_be_interrupt = frame.cause == Cause::KernelUnknown;
     let interrupt =
         frame.cpu.filter(|_| may_be_interrupt).and_then(|cpu| sideband.interrupt_at(cpu, frame.range.start));
     let begun = interrupt.or_else(|| {
-        let thread = stay_at(stays, frame.range.start)?.thread.filter(|_| frame.depth == 0)?;
+        let thread = stay_at(addresses.stays, frame.range.start)?.thread.filter(|_| frame.depth == 0)?;
         let open = sideband.call_at(thread.tid, frame.range.start);
         // It leaves a call whose `sys_exit` came before.
         open.or_else(|| sideband.last_call(thread.tid, frame.range.start).filter(|_| !may_be_interrupt))
     });
     if let Some(event) = begun {
-        name_by(claim, event);
+        name_by(claim, event, addresses.files);
     }
 }
 
 /// Names the last of `claims`, a call that the interval's end cuts before the flow shows which one it is, by the `sys_enter`
 /// record that comes next.
-pub(crate) fn name_cut_call(claims: &mut [Claim], entered: &SidebandEvent) {
+pub(crate) fn name_cut_call(claims: &mut [Claim], entered: &SidebandEvent, files: &dyn Files) {
     if let Some(claim) = claims.last_mut().filter(|claim| is_unnamed_call(&claim.cause)) {
         let of_flow = std::mem::take(&mut claim.evidence);
-        name_by(claim, entered);
+        name_by(claim, entered, files);
         claim.evidence.extend(of_flow);
     }
 }
@@ -116,7 +118,15 @@ pub(crate) fn is_unnamed_call(cause: &Cause) -> bool {
     matches!(cause, Cause::Syscall(name) if name == UNNAMED_SYSCALL)
 }
 
-fn name_by(claim: &mut Claim, event: &SidebandEvent) {
+/// What a system call worked on: `on fd 7 (/srv/db)`.
+fn say_descriptor(claim: &mut Claim, entered: &SidebandEvent, files: &dyn Files) {
+    let call = Some(entered).filter(|event| event.side == Side::Begin);
+    let descriptor = call.and_then(|event| Call::of_record(event, files)?.descriptor());
+    claim.say(&descriptor.unwrap_or_default());
+}
+
+fn name_by(claim: &mut Claim, event: &SidebandEvent, files: &dyn Files) {
+    say_descriptor(claim, event, files);
     claim.cause = cause(&event.kind);
     claim.certainty = Certainty::Inferred;
     claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
@@ -178,14 +188,16 @@ fn adopt(claim: &mut Claim, event: &SidebandEvent, addresses: &Addresses<'_>) ->
         (EventKind::Irq { name: Some(name), .. }, Cause::Irq(known)) if known == UNNAMED_IRQ => {
             claim.cause = Cause::Irq(name.clone());
         }
-        (EventKind::Syscall { number, .. }, Cause::Syscall(known)) if known == UNNAMED_SYSCALL => {
-            claim.cause = Cause::Syscall(syscalls::name(*number));
+        (EventKind::Syscall { number, .. }, Cause::Syscall(known)) => {
+            if known == UNNAMED_SYSCALL {
+                claim.cause = Cause::Syscall(syscalls::name(*number));
+            }
+            say_descriptor(claim, event, addresses.files);
         }
         (EventKind::TlbFlush { reason, pages }, Cause::Ipi(_) | Cause::Syscall(_) | Cause::PageFault(_)) => {
             claim.say(&tell_tlb_flush(*reason, *pages));
         }
         (EventKind::Irq { .. }, Cause::Irq(_))
-        | (EventKind::Syscall { .. }, Cause::Syscall(_))
         | (EventKind::Softirq { .. }, Cause::Softirq(_))
         | (EventKind::Vector { .. }, Cause::Timer | Cause::Ipi(_) | Cause::Irq(_)) => {}
         _ => return false,
@@ -196,7 +208,12 @@ fn adopt(claim: &mut Claim, event: &SidebandEvent, addresses: &Addresses<'_>) ->
 
 /// Claims from begin and end records of the thread's own time, for stretches without a flow. A pair about work that
 /// the flow also shows is the same occurrence as in `of_frames`.
-pub(crate) fn claims_of_records(sideband: &Sideband, stays: &[Stay], of_frames: &[Claim]) -> Vec<Claim> {
+pub(crate) fn claims_of_records(
+    sideband: &Sideband,
+    stays: &[Stay],
+    of_frames: &[Claim],
+    files: &dyn Files,
+) -> Vec<Claim> {
     let known = Occurrences::of(of_frames);
     let mut next = of_frames.iter().map(|claim| claim.occurrence).max().unwrap_or(0);
     let mut open: HashMap<Begun, &SidebandEvent> = HashMap::new();
@@ -211,7 +228,7 @@ pub(crate) fn claims_of_records(sideband: &Sideband, stays: &[Stay], of_frames: 
             continue;
         };
         next += 1;
-        let pair = claim_of_pair(begin, event);
+        let pair = claim_of_pair(begin, event, files);
         let occurrence = known.same_as(&pair).unwrap_or(next);
         claims.extend(in_own_time(&pair, key, stays).map(|mut claim| {
             claim.occurrence = occurrence;
@@ -268,10 +285,11 @@ fn in_own_time<'a>(pair: &'a Claim, key: Begun, stays: &'a [Stay]) -> impl Itera
     })
 }
 
-fn claim_of_pair(begin: &SidebandEvent, end: &SidebandEvent) -> Claim {
+fn claim_of_pair(begin: &SidebandEvent, end: &SidebandEvent, files: &dyn Files) -> Claim {
     let range = TscRange::new(begin.time, end.time);
     let mut claim = Claim::new(range, Rank::KernelByRecord, cause(&begin.kind), Certainty::Measured);
     claim.cpu = begin.cpu;
+    say_descriptor(&mut claim, begin, files);
     claim.evidence = vec![
         Evidence::record(begin.offset, begin.cpu, describe(&begin.kind)),
         Evidence::record(end.offset, end.cpu, "its end"),

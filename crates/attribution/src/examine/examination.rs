@@ -116,10 +116,10 @@ impl Examination<'_> {
         let mut claims =
             claims_of_frames(&activity.frames, sideband, &addresses, scene.comms, &activity.paths);
         if let Some(entered) = cut_call {
-            name_cut_call(&mut claims, entered);
+            name_cut_call(&mut claims, entered, scene.files);
         }
         tell_in_frames(&mut claims, &activity.strings, scene.conversion);
-        claims.extend(claims_of_records(sideband, stays, &claims));
+        claims.extend(claims_of_records(sideband, stays, &claims, scene.files));
         name_senders(&mut claims, stays, sideband, scene.comms);
         claims.extend(off_cpu_claims(self));
         collectors::name_waits(&mut claims, stays, &activity.paths, sideband, scene);

@@ -10,6 +10,7 @@ use crate::claims::partition::partition;
 use crate::claims::precedence::Rank;
 use crate::examine::examined::Examined;
 use crate::examine::segments::plain;
+use crate::inputs::files::NoFiles;
 use crate::records::sideband::Sideband;
 use crate::tables::timers::{expires_timers, is_timer};
 use crate::threads::interrupt_chain::Chain;
@@ -44,7 +45,7 @@ pub(super) fn segments(range: TscRange, wakeup: &Wakeup, wait: &Wait, sideband: 
         .into_iter()
         .filter(|stay| !stay.range.is_empty())
         .collect();
-    let mut claims = claims_of_records(sideband, &stays, &[]);
+    let mut claims = claims_of_records(sideband, &stays, &[], &NoFiles);
     claims.extend(sources(before, nothing_yet(wakeup, wait, chain.as_ref()), wait));
     let cause = wakeup.interrupt().cloned().unwrap_or(Cause::KernelUnknown);
     let rests = [(work.start, last, Cause::KernelUnknown), (last.max(work.start), work.stop, cause)];

@@ -202,6 +202,41 @@ fn pairs_stand_in_for_a_missing_flow() {
     );
 }
 
+/// By the record in its frame, by the one before the flow, by the one beyond its end, and by records alone.
+#[test]
+fn a_system_call_says_its_descriptor() {
+    let sendmsg = |time, fd, side| {
+        let kind = EventKind::Syscall { number: 46, arguments: vec![fd, 0x7ffc_0000] };
+        record(time, 0, WORKER, side, kind)
+    };
+    let details = |world: World<'_>, range| -> Vec<(String, String)> {
+        let attribution = crate::attribute_alone(&world.examine(range)).expect("a partition");
+        let calls =
+            attribution.segments().iter().filter(|segment| matches!(segment.cause, model::Cause::Syscall(_)));
+        calls.map(|segment| (segment.cause.to_string(), segment.detail.clone())).collect()
+    };
+    let sendmsg_on = |fd: u32| ("kernel.syscall.sendmsg".to_owned(), format!("on fd {fd}"));
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(100, "do_syscall_64", 0x40, BlockEnd::FarReturn)
+        .block(200, "work", 0, BlockEnd::FarCall)
+        .block(300, "entry_SYSCALL_64", 0, BlockEnd::FallThrough)
+        .block(350, "entry_SYSCALL_64", 0x40, BlockEnd::FarReturn)
+        .block(400, "work", 0, BlockEnd::FarCall)
+        .block(500, "entry_SYSCALL_64", 0, BlockEnd::FallThrough);
+    let records = vec![
+        sendmsg(50, 6, Side::Begin),
+        sendmsg(190, 0, Side::End),
+        sendmsg(310, 8, Side::Begin),
+        sendmsg(390, 1, Side::End),
+        sendmsg(610, 9, Side::Begin),
+    ];
+    assert_eq!(details(world(&table, &script, records), 100..600), [6, 8, 9].map(sendmsg_on));
+    let pair = vec![sendmsg(150, 11, Side::Begin), sendmsg(250, 0, Side::End)];
+    assert_eq!(details(world(&table, &Script::new(&table), pair), 100..300), [11].map(sendmsg_on));
+}
+
 /// An end whose begin is of other work closes nothing: a record was lost between them.
 #[test]
 fn a_lost_record_makes_no_pair() {

@@ -10,13 +10,13 @@ use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, Ticks, Tsc, TscRan
 use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
-use crate::claims::off_cpu::call::Call;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
 use crate::claims::off_cpu::goroutine::{Goroutine, RUNTIME};
 use crate::claims::off_cpu::wait::{Wait, wait_of};
 use crate::claims::off_cpu::{holder, preemption, story};
 use crate::claims::precedence::Rank;
+use crate::claims::system_call::Call;
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::words::describe;
 use crate::tables::kernel_entries::UNNAMED_SOFTIRQ;

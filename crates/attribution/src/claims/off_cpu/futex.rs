@@ -4,7 +4,7 @@
 //! the C library's and the runtimes' functions on the path show it. Without them a waker in `futex()` on the same
 //! word may be either: most words are locks, but programs use them for events, too.
 
-use crate::claims::off_cpu::call::Call;
+use crate::claims::system_call::Call;
 use crate::tables::libraries::{is_library, is_unnamed, spoken};
 use crate::tables::syscalls::{FutexOperation, Object};
 use crate::walk::call_path::CallPath;

@@ -6,9 +6,10 @@
 use model::{Certainty, Evidence, OffCpu, TscRange};
 
 use crate::claims::off_cpu::block_io::{self, OtherEvidence, Served};
-use crate::claims::off_cpu::call::{Call, call_of};
+use crate::claims::off_cpu::call::call_of;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::socket;
+use crate::claims::system_call::Call;
 use crate::inputs::files::tell_address;
 use crate::records::event::EventKind;
 use crate::records::words::describe;
