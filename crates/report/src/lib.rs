@@ -16,6 +16,7 @@ mod headline;
 mod hot_code;
 mod html;
 mod json;
+mod left_out;
 mod markdown;
 mod numa;
 mod number;

@@ -9,6 +9,7 @@ use crate::causes::CauseTotal;
 use crate::causes::signed_difference;
 use crate::escape::for_markdown;
 use crate::headline::{self, sentence};
+use crate::left_out;
 use crate::outlier::{Check, CheckState, OutlierReport, SegmentReport};
 use crate::report::{CaptureFacts, Report};
 use crate::timebase::TimeUnit;
@@ -140,10 +141,18 @@ fn segments(outlier: &OutlierReport) -> Vec<String> {
         ]
     };
     lines.extend(order.iter().map(|&at| row(&cells(&outlier.segments[at]))));
-    let left_out = outlier.segments.len() - order.len();
-    if left_out > 0 {
+    let count = outlier.segments.len() - order.len();
+    if count > 0 {
         let mut cells = [const { String::new() }; 5];
-        cells[3] = units::counted(left_out as u64, "shorter one");
+        let others = (0..outlier.segments.len()).filter(|at| order.binary_search(at).is_err());
+        let others = others.map(|at| &outlier.segments[at]);
+        cells[1] = units::length(left_out::together(others.clone()), outlier.time_unit);
+        cells[3] = units::counted(count as u64, "shorter one");
+        let sums = left_out::sums(others, left_out::together(outlier.segments.iter()));
+        let most = |sum: &left_out::Sum| {
+            format!("{} of {}", units::length(sum.duration_ns, outlier.time_unit), sum.words())
+        };
+        cells[4] = sums.first().map_or_else(String::new, |sum| for_markdown(&most(sum)));
         lines.push(row(&cells));
     }
     lines

@@ -3,6 +3,7 @@
 use super::cells::{cut, left, right, width, wrap, wrap_hanging};
 use super::style::{Ink, Style};
 use crate::escape::for_terminal;
+use crate::left_out;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::serving;
 use crate::timebase::TimeUnit;
@@ -39,6 +40,8 @@ impl Amount {
 const MOST_DURING: usize = 4;
 /// Levels of `during` shown.
 const DURING_DEPTH: usize = 3;
+/// Sums shown of the segments that are not.
+const MOST_SUMS: usize = 3;
 /// An uncertain edge is shown where it is more than one part in so many of the segment (5 %).
 const NOTABLE_PART: u64 = 20;
 
@@ -86,19 +89,26 @@ impl Listing {
         let mut lines = vec![listing.header()];
         lines.extend(shown.iter().flat_map(|&at| listing.segment(&segments[at], depth, columns)));
         if shown.len() < segments.len() {
-            let all = segments.iter().fold(0u64, |sum, segment| sum.saturating_add(segment.duration_ns));
-            let seen = shown.iter().fold(0u64, |sum, &at| sum.saturating_add(segments[at].duration_ns));
-            let left_out = segments.len() - shown.len();
-            let more = format!(
-                "{} {}, {}{}",
-                self.style.glyph("…", "..."),
-                units::counted(left_out as u64, "shorter one"),
-                units::length(all.saturating_sub(seen), self.unit),
-                if left_out > 1 { " together" } else { "" }
-            );
-            lines.push(self.style.paint(Ink::Dim, &format!("{}{more}", " ".repeat(BELOW))));
+            lines.extend(listing.left_out(segments, &shown, columns));
         }
         lines
+    }
+
+    /// How many of `segments` are not `shown`, and what took their time where that is much.
+    fn left_out(&self, segments: &[SegmentReport], shown: &[usize], columns: usize) -> Vec<String> {
+        let is_left_out = |at: &usize| shown.binary_search(at).is_err();
+        let others = (0..segments.len()).filter(is_left_out).map(|at| &segments[at]);
+        let (count, time) = (segments.len() - shown.len(), left_out::together(others.clone()));
+        let more = left_out::counted(count as u64, time, self.unit);
+        let mut lines = vec![format!("{}{} {more}", " ".repeat(BELOW), self.style.glyph("…", "..."))];
+        let sums = left_out::sums(others, left_out::together(segments.iter()));
+        for sum in sums.iter().take(MOST_SUMS) {
+            let length = right(&units::length(sum.duration_ns, self.unit), self.offset + 2 + self.length);
+            let room = columns.saturating_sub(width(&length) + 2).max(20);
+            let words = cut(&for_terminal(&sum.words()), room, self.style.glyph("…", "..."));
+            lines.push(format!("{length}  {words}"));
+        }
+        lines.iter().map(|line| self.style.paint(Ink::Dim, line)).collect()
     }
 
     /// The same with columns as wide as these segments need.
