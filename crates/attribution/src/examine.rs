@@ -10,6 +10,7 @@ pub(crate) mod examination;
 pub(crate) mod examined;
 mod interrupts;
 pub(crate) mod queued_writers;
+mod runners;
 pub(crate) mod segments;
 mod serving;
 pub(crate) mod spin_budget;

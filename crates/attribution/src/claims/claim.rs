@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Cause, Certainty, Cpu, Evidence, Segment, Story, Ticks, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, Segment, Story, ThreadId, Ticks, TscRange};
 use pt::GapReason;
 
 use crate::claims::partition::Bid;
@@ -34,6 +34,8 @@ pub(crate) struct Claim {
     pub(crate) below: Option<Arc<HotPaths>>,
     /// For waits: the program's own functions that led there, innermost first, each as `serve()`.
     pub(crate) callers: Vec<String>,
+    /// For time on a run queue: the thread that ran longest on its CPU then.
+    pub(crate) behind: Option<ThreadId>,
     /// For lost trace: what the decoder could not decode.
     pub(crate) gap: Option<GapReason>,
     /// The supporting records.
@@ -55,6 +57,7 @@ impl Claim {
             during: Vec::new(),
             below: None,
             callers: Vec::new(),
+            behind: None,
             gap: None,
             evidence: Vec::new(),
         }

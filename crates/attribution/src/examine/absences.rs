@@ -13,6 +13,7 @@ use super::during::WAITS;
 use super::examination::Examination;
 use super::interrupts;
 use super::queued_writers::queued_writer;
+use super::runners;
 use super::serving::Serving;
 use crate::claims::claim::Claim;
 use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
@@ -36,9 +37,13 @@ pub(super) fn off_cpu_claims(examination: &mut Examination<'_>) -> Vec<Claim> {
         follow(examination, &stays[index], &mut absences[index], &context);
     }
     let numbered = stays.iter().zip(absences).enumerate();
-    numbered
+    let mut claims: Vec<Claim> = numbered
         .flat_map(|(index, (stay, absence))| claims_of_stay(stay, index as u64, absence, &context))
-        .collect()
+        .collect();
+    if examination.during.is_thorough() {
+        runners::name_what_ran(&mut claims, |range, thread| examination.ran(range, thread));
+    }
+    claims
 }
 
 /// What is known about a stay off the CPU without following another thread.

@@ -17,6 +17,8 @@ const PARTITIONS_OF_BASELINE: usize = 2;
 
 /// See the module.
 pub(crate) struct During {
+    thorough: bool,
+    closed: bool,
     depth: usize,
     below: usize,
     partitions: usize,
@@ -25,17 +27,27 @@ pub(crate) struct During {
 impl During {
     /// The whole budget of an outlier.
     pub(crate) fn of_outlier() -> During {
-        During { depth: DEPTH, below: 0, partitions: PARTITIONS }
+        During { thorough: true, closed: false, depth: DEPTH, below: 0, partitions: PARTITIONS }
     }
 
     /// The budget of a baseline: what its wakers ran is compared with what an outlier's ran, and their own waits are not.
     pub(crate) fn of_baseline() -> During {
-        During { depth: 1, below: 0, partitions: PARTITIONS_OF_BASELINE }
+        During { thorough: false, closed: false, depth: 1, below: 0, partitions: PARTITIONS_OF_BASELINE }
+    }
+
+    /// Whether what ran in a thread's place is looked at: of an outlier's time.
+    pub(super) fn is_thorough(&self) -> bool {
+        self.thorough
+    }
+
+    /// Whether nothing is followed for a while, however much of the budget is left.
+    pub(super) fn follow_nothing(&mut self, closed: bool) {
+        self.closed = closed;
     }
 
     /// Whether waits may be followed at this depth.
     pub(super) fn is_open(&self) -> bool {
-        self.depth > 0
+        self.depth > 0 && !self.closed
     }
 
     /// Whether what is examined lies below a wait: it is another thread's time.

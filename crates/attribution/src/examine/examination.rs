@@ -150,15 +150,32 @@ impl Examination<'_> {
         behind
     }
 
+    /// What `thread` did during `range`, as far as `during` lets anything be examined.
+    fn examined_below(&mut self, range: TscRange, thread: ThreadId) -> Examined {
+        let interval = Interval::new(IntervalId(0), "", range, Some(thread));
+        self.during.descend();
+        let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
+        self.during.ascend();
+        examined
+    }
+
+    /// What `thread` ran during `range`, without what it waited for; `None` where no more may be followed.
+    pub(super) fn ran(&mut self, range: TscRange, thread: ThreadId) -> Option<Examined> {
+        if !self.during.take() {
+            return None;
+        }
+        self.during.follow_nothing(true);
+        let examined = self.examined_below(range, thread);
+        self.during.follow_nothing(false);
+        Some(examined)
+    }
+
     /// What `thread` did during `range`; `None` where no more may be followed.
     pub(super) fn below(&mut self, range: TscRange, thread: ThreadId) -> Option<Below> {
         if !self.during.take() {
             return None;
         }
-        let interval = Interval::new(IntervalId(0), "", range, Some(thread));
-        self.during.descend();
-        let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
-        self.during.ascend();
+        let examined = self.examined_below(range, thread);
         let mut segments = with_places(plain(&examined), &examined);
         let hot = HotPaths::of(&examined.code, &examined.runs, segments.iter().map(|segment| segment.range));
         stories::name_by_paths(&mut segments, &hot);

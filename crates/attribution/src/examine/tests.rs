@@ -383,3 +383,38 @@ fn a_thread_of_the_scheduler_is_idle_or_sleeps_for_its_next_goroutine() {
     assert_eq!(slept_for("time.Sleep"), [("offcpu.sleep".to_owned(), "main.keep()".to_owned())]);
     assert_eq!(slept_for("runtime.chanrecv"), [("runtime.idle.go".to_owned(), String::new())]);
 }
+
+/// The worker is off its CPU from 200 to 800, while the writer runs `third`, which calls `other`; `busy` of the 600 ticks are user code.
+fn preempted_by_writer(busy: u64) -> (String, String) {
+    let table = table();
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 200, LeaveReason::Preempted),
+        run(WRITER, 0, 200, 800, LeaveReason::Slept(Some('S'))),
+        run(WORKER, 0, 800, 1000, LeaveReason::Unknown),
+    ]);
+    let mut script = Script::new(&table);
+    script.block(0, "work", 0, BlockEnd::Jump);
+    let mut writers = Script::of(&table, WRITER);
+    writers.block(200, "third", 0, BlockEnd::Call).block(210, "other", 0, BlockEnd::FarCall).block(
+        200 + busy,
+        "entry_SYSCALL_64",
+        0,
+        BlockEnd::FallThrough,
+    );
+    script.items.extend(writers.items);
+    script.block(800, "work", 0x20, BlockEnd::Jump);
+    let world =
+        World { table: &table, schedule, records: Vec::new(), items: script.items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(100..900)).expect("a partition");
+    let preempted = &attribution.segments()[1];
+    assert_eq!(preempted.cause.to_string(), "offcpu.preempted");
+    assert!(preempted.during.is_empty());
+    (preempted.story.by.clone(), preempted.story.by_place.clone())
+}
+
+#[test]
+fn what_ran_in_a_thread_s_place_is_named() {
+    assert_eq!(preempted_by_writer(500), ("writer".to_owned(), "other() called by third()".to_owned()));
+    // It was in the kernel for most of the time.
+    assert_eq!(preempted_by_writer(100), ("writer".to_owned(), String::new()));
+}

@@ -203,13 +203,17 @@ impl fmt::Display for Clause<'_> {
             "offcpu.other" => self.wait(f, "an event"),
             "offcpu.sleep" => write!(f, "slept {time}{}", self.place("in")),
             "offcpu.preempted" => {
-                let by = self.part(|story| &story.by);
-                let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
-                write!(f, "preempted for {time}{by}{}", self.place("in"))
+                let (by, place) = (self.part(|story| &story.by), self.place("in"));
+                match self.part(|story| &story.by_place) {
+                    _ if by.is_empty() => write!(f, "preempted for {time}{place}"),
+                    "" => write!(f, "preempted for {time} by {by}{place}"),
+                    ran => write!(f, "preempted for {time}{place} by {by}, which ran {ran}"),
+                }
             }
-            "offcpu.runnable" => match self.part(|story| &story.by) {
-                "" => write!(f, "runnable for {time}"),
-                by => write!(f, "runnable behind {by} for {time}"),
+            "offcpu.runnable" => match (self.part(|story| &story.by), self.part(|story| &story.by_place)) {
+                ("", _) => write!(f, "runnable for {time}"),
+                (by, "") => write!(f, "runnable behind {by} for {time}"),
+                (by, ran) => write!(f, "runnable behind {by}, which ran {ran}, for {time}"),
             },
             "queue.behind" => {
                 let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));

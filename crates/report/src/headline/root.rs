@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Part, Role};
+use model::{Part, Role, Story};
 
 use super::foremost::foremost;
 use crate::outlier::SegmentReport;
@@ -124,9 +124,16 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
     }
     Some(match cause {
         "offcpu.sleep" => format!("slept{}", place("in")),
-        "offcpu.preempted" if !story.by.is_empty() => format!("{} kept off its CPU", story.by),
+        "offcpu.preempted" if !story.by.is_empty() && story.by_place.is_empty() => {
+            format!("{} kept off its CPU", story.by)
+        }
+        "offcpu.preempted" if !story.by.is_empty() => {
+            format!("{}, running {}, kept off its CPU", story.by, story.by_place)
+        }
         "offcpu.preempted" => "was kept off its CPU".to_owned(),
-        "offcpu.runnable" if !story.by.is_empty() => format!("was runnable behind {}", story.by),
+        "offcpu.runnable" if !story.by.is_empty() => {
+            format!("was runnable behind {}{}", story.by, ran(story))
+        }
         "offcpu.runnable" => "was runnable".to_owned(),
         "hardware.gap" => format!("stalled{}", place("in")),
         cause if interrupts(cause) => format!("was interrupted ({cause})"),
@@ -136,6 +143,11 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         cause if cause.starts_with("trace.") || cause == "unexplained" => return None,
         cause => format!("spent it in {cause}"),
     })
+}
+
+/// `, which ran deflate()`: what the thread did that had the CPU.
+fn ran(story: &Story) -> String {
+    if story.by_place.is_empty() { String::new() } else { format!(", which ran {}", story.by_place) }
 }
 
 fn interrupts(cause: &str) -> bool {

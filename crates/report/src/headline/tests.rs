@@ -217,6 +217,25 @@ fn who_kept_the_holder_off_its_cpu_is_named() {
 
 /// The delayed acknowledgement: a timer, then the softirq that wakes the thread.
 #[test]
+fn what_ran_in_a_thread_s_place_is_named() {
+    let ready = |name: &str| {
+        let mut ready = placed(detailed(name, None, 130_000, ""), "serve()");
+        (ready.story.by, ready.story.by_place) = ("hog".to_owned(), "burn()".to_owned());
+        ready
+    };
+    let headline_of = |name: &str| {
+        let report = outlier(vec![cause(name, 130_000, "")], vec![ready(name)]);
+        headline(&report).split_once(": ").map_or_else(String::new, |(_, words)| words.to_owned())
+    };
+    let waited = |during| words(wait("a mutex", "config", Role::Holder, vec![during]));
+    let held = "waited 136.0 us for a mutex in worker() lock.c:107, held by config, which";
+    assert_eq!(headline_of("offcpu.preempted"), "preempted for 130.0 us in serve() by hog, which ran burn()");
+    assert_eq!(headline_of("offcpu.runnable"), "runnable behind hog, which ran burn(), for 130.0 us");
+    assert_eq!(waited(ready("offcpu.preempted")), format!("{held} hog, running burn(), kept off its CPU"));
+    assert_eq!(waited(ready("offcpu.runnable")), format!("{held} was runnable behind hog, which ran burn()"));
+}
+
+#[test]
 fn an_interrupt_s_chain_begins_with_its_timer() {
     let timer = vec![detailed("kernel.timer", Some(0), 900, "")];
     let woken = |timer| words(wait("data from a TCP socket", "kernel.softirq.net_rx", Role::Waker, timer));

@@ -165,7 +165,7 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     runnable.say(&woken_by(wakeup, context));
     runnable.evidence.push(wakeup.evidence.clone());
     if let Some(ran) = on.and_then(|cpu| context.who_ran(cpu, first, stay.thread)) {
-        story::ran_instead(&mut runnable.story, on, first, stay.thread, context);
+        story::ran_instead(&mut runnable, on, first, stay.thread, context);
         runnable.say(&format!("runnable behind {ran}"));
     }
     let since = TscRange::new(moves.last().map_or(queue.start, |(at, ..)| *at), queue.stop);

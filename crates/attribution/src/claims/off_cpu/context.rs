@@ -84,10 +84,9 @@ impl<'a> Context<'a> {
         (!names.is_empty()).then(|| format!("{} on CPU {cpu}", names.join(", ")))
     }
 
-    /// The name of the thread other than `own` that ran longest on `cpu` during `range`.
-    pub(super) fn longest(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Option<String> {
-        let &(thread, _) = self.others_within(cpu, range, own).first()?;
-        Some(self.scene.comms.comm(thread, range.start))
+    /// The thread other than `own` that ran longest on `cpu` during `range`.
+    pub(super) fn longest(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Option<ThreadId> {
+        self.others_within(cpu, range, own).first().map(|&(thread, _)| thread)
     }
 
     /// The threads other than `own` and the idle task that ran on `cpu` within `range`, and their nanoseconds, longest first.

@@ -103,7 +103,7 @@ fn kept(range: TscRange, cpu: Cpu, own: Option<ThreadId>, context: &Context<'_>)
     match (context.who_ran(cpu, range, own), context.idle_within(cpu, range)) {
         (Some(who), idle) => {
             let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
-            story::ran_instead(&mut claim.story, Some(cpu), range, own, context);
+            story::ran_instead(&mut claim, Some(cpu), range, own, context);
             claim.say(&format!("by {who}{idle}"));
         }
         (None, Some(ns)) => {
@@ -127,7 +127,7 @@ fn moved(event: &SidebandEvent, queued: TscRange, thread: ThreadId, context: &Co
     let by = moved_by(event, thread, to, context);
     claim.say(&format!("moved from CPU {from} to CPU {to}{by}"));
     if let Some(ran) = context.who_ran(to, queued, Some(thread)) {
-        story::ran_instead(&mut claim.story, Some(to), queued, Some(thread), context);
+        story::ran_instead(&mut claim, Some(to), queued, Some(thread), context);
         claim.say(&format!("runnable behind {ran}"));
     }
     claim.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
@@ -177,7 +177,7 @@ fn moved_unrecorded(stay: &Stay, left: Cpu, next: Cpu, context: &Context<'_>) ->
     let here = TscRange::new(stay.range.start, idle_from.unwrap_or(stay.range.stop));
     let mut claim = claim_of(OffCpu::Preempted, stay.range);
     if let Some(who) = context.who_ran(left, here, stay.thread) {
-        story::ran_instead(&mut claim.story, Some(left), here, stay.thread, context);
+        story::ran_instead(&mut claim, Some(left), here, stay.thread, context);
         claim.say(&format!("by {who}"));
     } else if idle_from.is_some() {
         // The idle task preempts no thread.

@@ -2,6 +2,7 @@
 
 use model::{Cpu, OffCpu, Role, Story, ThreadId, Tsc, TscRange};
 
+use crate::claims::claim::Claim;
 use crate::claims::off_cpu::absence::Absence;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, awaits_gil};
@@ -59,15 +60,17 @@ pub(super) fn of_wait(
 
 /// Adds the thread other than `own` that ran longest on `cpu` during `range`.
 pub(super) fn ran_instead(
-    story: &mut Story,
+    claim: &mut Claim,
     cpu: Option<Cpu>,
     range: TscRange,
     own: Option<ThreadId>,
     context: &Context<'_>,
 ) {
-    story.by = cpu.and_then(|cpu| context.longest(cpu, range, own)).unwrap_or_default();
-    story.role = Role::Runner;
-    tell_apart(story, own, range.start, context);
+    claim.behind = cpu.and_then(|cpu| context.longest(cpu, range, own));
+    claim.story.by =
+        claim.behind.map_or_else(String::new, |thread| context.scene.comms.comm(thread, range.start));
+    claim.story.role = Role::Runner;
+    tell_apart(&mut claim.story, own, range.start, context);
 }
 
 /// A thread that is called like `own` is another one: servers have several processes or workers of one name.
