@@ -167,6 +167,8 @@ fn queued(stay: &Stay, wakeup: &Wakeup, context: &Context<'_>) -> Vec<Claim> {
     if let Some(ran) = on.and_then(|cpu| context.who_ran(cpu, first, stay.thread)) {
         story::ran_instead(&mut runnable, on, first, stay.thread, context);
         runnable.say(&format!("runnable behind {ran}"));
+        let idle = on.and_then(|cpu| context.idle_elsewhere(thread.tid, cpu, first));
+        runnable.say(&idle.unwrap_or_default());
     }
     let since = TscRange::new(moves.last().map_or(queue.start, |(at, ..)| *at), queue.stop);
     let exit = next.and_then(|cpu| idle_exit(cpu, wakeup, since, context));

@@ -1,6 +1,7 @@
 //! What the claims of an absence need of the capture and of the thread's own flow.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use model::{Cause, Cpu, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 
@@ -13,6 +14,9 @@ use crate::walk::activity::Frame;
 
 /// How many of the threads that ran while it was off are named.
 const NAMED: usize = 3;
+
+/// How many runs of a thread, before and after a wait, show on which CPUs it may run.
+const RUNS: usize = 256;
 
 /// See the module.
 pub(crate) struct Context<'a> {
@@ -58,6 +62,21 @@ impl<'a> Context<'a> {
     pub(super) fn idle_within(&self, cpu: Cpu, range: TscRange) -> Option<u64> {
         let idle = self.runs_within(cpu, range).filter(|(thread, _)| thread.is_idle());
         Some(idle.map(|(_, ns)| ns).sum()).filter(|&ns| ns > 0)
+    }
+
+    /// "while CPU 0, on which it runs, too, was idle for 820.0 us": where another CPU had nothing to run for half of `range`, in which
+    /// `thread` was ready to run on `cpu`. The thread ran on it before and does so afterwards, so it was allowed to.
+    pub(super) fn idle_elsewhere(&self, thread: Tid, cpu: Cpu, range: TscRange) -> Option<String> {
+        let from = self.conversion.to_perf_time(range.start);
+        let runs = || self.scene.schedule.of_thread(thread);
+        let next = runs().partition_point(|run| run.start < from);
+        let earlier: BTreeSet<Cpu> =
+            runs().skip(next.saturating_sub(RUNS)).take(next.min(RUNS)).map(|run| run.cpu).collect();
+        let later: BTreeSet<Cpu> = runs().skip(next).take(RUNS).map(|run| run.cpu).collect();
+        let others = earlier.intersection(&later).filter(|&&other| other != cpu);
+        let idle = others.filter_map(|&other| Some((self.idle_within(other, range)?, other)));
+        let (ns, other) = idle.max().filter(|&(ns, _)| ns >= self.conversion.duration_ns(range) / 2)?;
+        Some(format!("while CPU {other}, on which it runs, too, was idle for {}", tell_ns(ns)))
     }
 
     /// From when on the idle task ran on `cpu` for the first time in `range`.

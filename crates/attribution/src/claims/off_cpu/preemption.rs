@@ -105,6 +105,8 @@ fn kept(range: TscRange, cpu: Cpu, own: Option<ThreadId>, context: &Context<'_>)
             let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
             story::ran_instead(&mut claim, Some(cpu), range, own, context);
             claim.say(&format!("by {who}{idle}"));
+            let elsewhere = own.and_then(|own| context.idle_elsewhere(own.tid, cpu, range));
+            claim.say(&elsewhere.unwrap_or_default());
         }
         (None, Some(ns)) => {
             // The idle task preempts no thread.

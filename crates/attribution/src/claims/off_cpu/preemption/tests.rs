@@ -111,6 +111,34 @@ fn who_comes_back_to_its_cpu_was_not_moved() {
     assert_eq!(attribution.segments()[0].detail, "by writer (tid 102) for 0.4 us on CPU 0");
 }
 
+/// The worker waits for CPU 0 from 100 to 500. It ran on CPU 1 before, and again afterwards where it `comes_back`; CPU 1 is idle from
+/// `idle_from` on.
+#[test]
+fn an_idle_cpu_that_it_might_have_used_is_named() {
+    let table = Table::new(&[], &["work"]);
+    let detail = |comes_back: bool, idle_from: u64| {
+        let mut runs = vec![
+            run(WORKER, 1, 0, 40, LeaveReason::Preempted),
+            run(WORKER, 0, 50, 100, LeaveReason::Preempted),
+            ran(WRITER, 0, 100, 500),
+            run(WORKER, 0, 500, 1000, LeaveReason::Preempted),
+            ran(CONFIG, 1, 50, idle_from),
+            ran(IDLE, 1, idle_from, 1000),
+        ];
+        runs.extend(comes_back.then(|| run(WORKER, 1, 1100, 1200, LeaveReason::Unknown)));
+        let schedule = Schedule::from_runs(runs);
+        let world =
+            World { table: &table, schedule, records: Vec::new(), items: Vec::new(), kernel_traced: true };
+        let attribution = crate::attribute_alone(&world.examine(100..500)).expect("a partition");
+        attribution.segments()[0].detail.clone()
+    };
+    let by = "by writer (tid 102) for 0.4 us on CPU 0";
+    assert_eq!(detail(true, 100), format!("{by}, while CPU 1, on which it runs, too, was idle for 0.4 us"));
+    // It may no longer have been allowed to; and most of the time another thread ran there.
+    assert_eq!(detail(false, 100), by);
+    assert_eq!(detail(true, 350), by);
+}
+
 /// The worker sleeps on CPU 0, is woken there at 200 by the writer on CPU 2, which first places it (from CPU 3, where it
 /// had been, to CPU 0), and waits there for another thread to leave until CPU 1 pulls it at 100,300; it runs there at 100,500.
 #[test]
