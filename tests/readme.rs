@@ -7,7 +7,7 @@ use crate::captures::{emulated, repository};
 
 const MARKER: &str = "<!-- output of: tailtrace ";
 /// As much as a first screen holds.
-const LINES: usize = 26;
+const LINES: usize = 27;
 
 #[test]
 fn first_screen_is_real_output() {
