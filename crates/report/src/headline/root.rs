@@ -52,16 +52,16 @@ fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String
     })
 }
 
-/// `waited 51.6 us for disk 259:1, woken by the interrupt of nvme0q2`, `ran parse() for 51.6 us`: the length belongs to what was done, not
+/// `waited 51.6 us for disk 259:1, woken by the interrupt of nvme0q2`, `was stopped for 51.6 us until rival continued it`: the length belongs to what was done, not
 /// to what ended it.
-fn lasting(what: &str, length: &str) -> String {
+pub(super) fn lasting(what: &str, length: &str) -> String {
     if let Some(object) = what.strip_prefix("waited for ") {
         return format!("waited {length} for {object}");
     }
-    match what.split_once(", ") {
-        Some((done, end)) => format!("{done} for {length}, {end}"),
-        None => format!("{what} for {length}"),
-    }
+    let ends =
+        [", woken by ", ", held by ", ", which ", " until "].into_iter().filter_map(|end| what.find(end));
+    let (done, end) = what.split_at(ends.min().unwrap_or(what.len()));
+    format!("{done} for {length}{end}")
 }
 
 /// The part with the largest excess of all its rows.

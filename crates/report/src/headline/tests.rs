@@ -185,6 +185,27 @@ fn a_wait_ends_with_the_root_of_its_chain() {
     }
 }
 
+/// Whatever follows, the length stands beside what lasted so long.
+#[test]
+fn a_length_belongs_to_what_was_done() {
+    for (what, lasting) in [
+        (
+            "waited for disk 259:1, woken by the interrupt of nvme0q2",
+            "waited 9 us for disk 259:1, woken by the interrupt of nvme0q2",
+        ),
+        (
+            "was stopped by a signal until rival continued it",
+            "was stopped by a signal for 9 us until rival continued it",
+        ),
+        ("was runnable behind hog, which ran burn()", "was runnable behind hog for 9 us, which ran burn()"),
+        ("hog, running burn(), kept off its CPU", "hog, running burn(), kept off its CPU for 9 us"),
+        ("was idle, woken by feeder", "was idle for 9 us, woken by feeder"),
+        ("ran std::pair<int, int>::swap()", "ran std::pair<int, int>::swap() for 9 us"),
+    ] {
+        assert_eq!(root::lasting(what, "9 us"), lasting);
+    }
+}
+
 /// A thread of a runtime's scheduler has nothing to run until a timer expires, or until another thread has something for it.
 #[test]
 fn an_idle_thread_waits_for_no_lock() {
