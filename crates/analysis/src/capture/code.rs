@@ -1,8 +1,8 @@
 //! Where a capture's code and names are looked for, and what was mapped when.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use model::Tsc;
+use model::{Diagnostic, Tsc};
 use perfdata::PerfData;
 use symbols::{ProcessImages, SearchPath};
 
@@ -39,4 +39,57 @@ pub(super) fn images(perf: &PerfData, search: SearchPath) -> ProcessImages {
     let build_ids =
         perf.features().build_ids.iter().map(|known| (known.path.clone(), known.build_id.clone())).collect();
     ProcessImages::new(search, events, build_ids)
+}
+
+/// A note where names come from debug files of this machine although the user said where the recorded files lie.
+pub(super) fn debug_files_of_this_machine(
+    images: &ProcessImages,
+    symfs: Option<&Path>,
+) -> Option<Diagnostic> {
+    let symfs = symfs?;
+    let files = images.used_files().into_iter();
+    let debug_files = files.filter_map(|file| Some((file.name, file.debug_file?.path)));
+    outside(debug_files.collect(), symfs)
+}
+
+/// `debug_files`: the recorded name of each file, and where its debug file lies.
+fn outside(mut debug_files: Vec<(String, PathBuf)>, symfs: &Path) -> Option<Diagnostic> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = real(symfs);
+    debug_files.retain(|(_, path)| !path.starts_with(symfs) && !real(path).starts_with(&root));
+    let (name, path) = debug_files.first()?;
+    let others = match debug_files.len() - 1 {
+        0 => String::new(),
+        count => format!(", and those of {count} more from such files"),
+    };
+    Some(Diagnostic::note(format!(
+        "--symfs has no debug file for {name}: its names and lines come from {} of this machine{others}",
+        path.display()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_files_outside_of_the_symfs_are_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (root, link) = (folder.path().join("root"), folder.path().join("link"));
+        std::fs::create_dir(&root).expect("made");
+        std::os::unix::fs::symlink(&root, &link).expect("linked");
+        std::fs::write(root.join("app.debug"), "").expect("written");
+        let file = |name: &str, path: PathBuf| (name.to_owned(), path);
+        let within = || file("/bin/app", root.join("app.debug"));
+        let system = |name: &str| file(name, PathBuf::from("/usr/lib/debug/no/such.debug"));
+        assert_eq!(outside(vec![within()], &root), None);
+        assert_eq!(outside(vec![within()], &link), None);
+        assert_eq!(outside(Vec::new(), &root), None);
+        let said = |files| outside(files, &link).expect("a note").what;
+        let one = "--symfs has no debug file for /bin/server: its names and lines come from \
+                   /usr/lib/debug/no/such.debug of this machine";
+        assert_eq!(said(vec![within(), system("/bin/server")]), one);
+        let two = format!("{one}, and those of 1 more from such files");
+        assert_eq!(said(vec![system("/bin/server"), system("/lib/libc.so")]), two);
+    }
 }

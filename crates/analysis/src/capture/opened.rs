@@ -202,6 +202,8 @@ impl<'a> Capture<'a> {
     /// What came up while decoding: missing binaries, failures of the decoder.
     pub fn late_diagnostics(&self) -> Vec<Diagnostic> {
         let mut all = self.images.get().map_or_else(Vec::new, ProcessImages::diagnostics);
+        let symfs = self.search.symfs.as_deref();
+        all.extend(self.images.get().and_then(|images| code::debug_files_of_this_machine(images, symfs)));
         let cut = self.images.get().and_then(|_| kernel_copy::truncated(self.perf.kcore_dir()?));
         all.extend(self.decode_findings.take(cut.is_some()));
         all.extend(cut);
