@@ -7,6 +7,7 @@
 //! * `examples`: what the help shows runs as it stands.
 //! * `generated`: help, completions, man pages, the header of marks, the progress bar.
 //! * `hostile`: names from strangers in a capture, through every format.
+//! * `kept_calls`: the calls of a function that were found are kept for the next run, and of a bundle none.
 //! * `layering`: which crate may import which.
 //! * `numa`: nodes of threads, devices and memory; names of devices.
 //! * `verdicts`: injected causes are named, with their time, in the emulated captures.
@@ -42,6 +43,7 @@ mod examples;
 mod generated;
 mod hostile;
 mod instructions;
+mod kept_calls;
 mod layering;
 mod numa;
 mod packages;

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 pub use draft::Draft;
 pub(crate) use draft::FolderDraft;
 pub use scratch::remove_unfinished;
-pub(crate) use scratch::{Scratch, user_prefix};
+pub(crate) use scratch::{Scratch, remove_unlocked, user_prefix};
 
 /// What a command is going to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

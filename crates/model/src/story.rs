@@ -61,7 +61,7 @@ pub struct Story {
     pub by: String,
     /// The part that it played.
     pub role: Role,
-    /// Where it was when it ended the wait, as `place`; of a thread that had the CPU: the function that it ran for most of the time.
+    /// Where it was when it ended the wait, as `place`; of a thread that had the CPU: the function that had most of its user code then.
     pub by_place: String,
     /// Below a wait for an answer: what it was for the request.
     pub part: Option<Part>,

@@ -1,13 +1,14 @@
 //! Keeps found calls in the user's cache folder: as many as [`MOST_FILES`] and [`MOST_BYTES`] allow, the oldest go first.
 
 use std::cmp::Reverse;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, DirEntry};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use intervals::functions::{CACHE_NAME, FoundCalls, MarkCache};
+use rustix::process::geteuid;
 
 use crate::output;
 
@@ -26,17 +27,27 @@ pub(super) fn keep(cache: &MarkCache, found: &FoundCalls) {
 
 fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     let Some(folder) = path.parent() else { return Ok(()) };
+    if !is_own(folder) {
+        return Ok(());
+    }
     // What was asked of which program is the user's own business.
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // A pipe in its place would wait for a reader.
-    if path.metadata().is_ok_and(|found| !found.is_file()) {
+    // A pipe in its place would wait for a reader, and a link leads elsewhere.
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
         return Ok(());
     }
     output::write_file(path, contents).map_err(io::Error::other)?;
+    remove_drafts(folder)?;
     for old in surplus(files(folder)?, path) {
         let _ = fs::remove_file(old);
     }
     Ok(())
+}
+
+/// Whether `folder`, or the nearest folder above it that is there, is this user's: `sudo` keeps the home of another.
+fn is_own(folder: &Path) -> bool {
+    let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
+    there.is_some_and(|there| there.uid() == geteuid().as_raw())
 }
 
 /// A kept file: when it was written, its length, its path.
@@ -46,12 +57,23 @@ fn files(folder: &Path) -> io::Result<Vec<Kept>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let metadata = entry.metadata()?;
+        // Another run may remove it at any time.
+        let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() && entry.file_name().to_string_lossy().starts_with(CACHE_NAME) {
             found.push((metadata.modified()?, metadata.len(), entry.path()));
         }
     }
     Ok(found)
+}
+
+/// Removes the drafts of other functions' calls that killed runs have left.
+fn remove_drafts(folder: &Path) -> io::Result<()> {
+    let is_draft =
+        |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&format!(".{CACHE_NAME}"));
+    for draft in fs::read_dir(folder)?.filter_map(Result::ok).filter(is_draft) {
+        let _ = output::remove_unlocked(&draft.path());
+    }
+    Ok(())
 }
 
 /// The files that are too many, or too much together; never `newest`, which was just written.

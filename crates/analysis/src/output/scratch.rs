@@ -185,7 +185,7 @@ fn remove_left(folder: &Path, prefix: &OsStr) {
 }
 
 /// Removes a file or folder of this user that no process has locked; `None` where it stays.
-fn remove_unlocked(path: &Path) -> Option<()> {
+pub(crate) fn remove_unlocked(path: &Path) -> Option<()> {
     let found = fs::symlink_metadata(path).ok()?;
     if found.uid() != geteuid().as_raw() || !(found.is_file() || found.is_dir()) {
         return None;

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use attribution::{ObjectWait, WaitObject};
 use intervals::TwoModes;
-use model::{Cause, OffCpu, TimeConversion, Tsc};
+use model::{Cause, Certainty, OffCpu, TimeConversion, Tsc};
 use report::{Lengths, OutlierReport, WaitView};
 
 use super::summary;
 use super::times::{Times, share};
 
-/// The kinds of waits for objects.
-const KINDS: [OffCpu; 5] = [OffCpu::Lock, OffCpu::Socket, OffCpu::BlockIo, OffCpu::Poll, OffCpu::Sleep];
+/// The kinds that a descriptor may have for all waits for it; a file is waited for because of locks, devices and memory.
+const KINDS: [OffCpu; 2] = [OffCpu::Socket, OffCpu::Poll];
 
 /// The waits for one object, in nanoseconds.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct Waits {
 /// Where explained threads waited, by thread and begin, in perf time: until when, and for what kind of thing.
 type Explained = BTreeMap<(i32, u64), (u64, OffCpu)>;
 
-/// Gives the waits for a descriptor whose kind no record shows the kind of an explained wait for the same descriptor.
+/// Gives the waits for a descriptor whose kind no record shows the kind of the explained waits for the same descriptor, where these agree.
 pub(super) fn settle_kinds(
     waits: &mut [(bool, ObjectWait)],
     outliers: &[OutlierReport],
@@ -35,19 +35,21 @@ pub(super) fn settle_kinds(
 ) {
     let explained = explained(outliers);
     let is_open = |wait: &ObjectWait| {
-        wait.kind == OffCpu::Other && matches!(wait.object, WaitObject::Descriptor { .. })
+        let is_guessed = wait.kind == OffCpu::Other && wait.certainty == Certainty::Measured;
+        is_guessed && matches!(wait.object, WaitObject::Descriptor { .. })
     };
-    let mut kinds: HashMap<WaitObject, OffCpu> = HashMap::new();
+    let mut kinds: HashMap<WaitObject, Option<OffCpu>> = HashMap::new();
     for (_, wait) in waits.iter().filter(|(_, wait)| is_open(wait)) {
         let middle = Tsc(wait.range.start.0 + wait.range.ticks().0 / 2);
         let (tid, at) = (wait.thread.tid.0, conversion.to_perf_time(middle).0);
         let last = explained.range((tid, 0)..=(tid, at)).next_back();
         if let Some((_, &(_, kind))) = last.filter(|(_, (stop, _))| at < *stop) {
-            kinds.entry(wait.object.clone()).or_insert(kind);
+            let known = kinds.entry(wait.object.clone()).or_insert(Some(kind));
+            *known = known.filter(|&known| known == kind);
         }
     }
     for (_, wait) in waits.iter_mut().filter(|(_, wait)| is_open(wait)) {
-        wait.kind = kinds.get(&wait.object).copied().unwrap_or(wait.kind);
+        wait.kind = kinds.get(&wait.object).copied().flatten().unwrap_or(wait.kind);
     }
 }
 

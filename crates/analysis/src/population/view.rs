@@ -70,7 +70,7 @@ pub(crate) fn of(
     }
     view.devices = devices(capture, population, &waits, times, conversion);
     if !view.devices.is_empty() || waits.iter().any(|(_, wait)| wait.kind == OffCpu::BlockIo) {
-        view.block_io = Some(block_io::of(capture, &waits, times, conversion));
+        view.block_io = Some(block_io::of(capture, &waits, times, conversion, &mut view.remarks));
     }
     let is_slow = &is_slow[..members];
     view.numa = numa::of_population(capture, population, is_slow, &waits, conversion, &mut view.remarks);

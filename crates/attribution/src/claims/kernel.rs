@@ -118,11 +118,16 @@ pub(crate) fn is_unnamed_call(cause: &Cause) -> bool {
     matches!(cause, Cause::Syscall(name) if name == UNNAMED_SYSCALL)
 }
 
-/// What a system call worked on: `on fd 7 (/srv/db)`.
+/// How the words on a descriptor begin.
+const ON_DESCRIPTOR: &str = "on fd ";
+
+/// What a system call worked on: `on fd 7 (/srv/db)`; once.
 fn say_descriptor(claim: &mut Claim, entered: &SidebandEvent, files: &dyn Files) {
     let call = Some(entered).filter(|event| event.side == Side::Begin);
     let descriptor = call.and_then(|event| Call::of_record(event, files)?.descriptor());
-    claim.say(&descriptor.unwrap_or_default());
+    if let Some(descriptor) = descriptor.filter(|_| !claim.detail.contains(ON_DESCRIPTOR)) {
+        claim.say(&descriptor);
+    }
 }
 
 fn name_by(claim: &mut Claim, event: &SidebandEvent, files: &dyn Files) {
@@ -189,10 +194,12 @@ fn adopt(claim: &mut Claim, event: &SidebandEvent, addresses: &Addresses<'_>) ->
             claim.cause = Cause::Irq(name.clone());
         }
         (EventKind::Syscall { number, .. }, Cause::Syscall(known)) => {
-            if known == UNNAMED_SYSCALL {
-                claim.cause = Cause::Syscall(syscalls::name(*number));
+            let name = syscalls::name(*number);
+            // A record of another call says nothing of this one.
+            if known == UNNAMED_SYSCALL || *known == name {
+                claim.cause = Cause::Syscall(name);
+                say_descriptor(claim, event, addresses.files);
             }
-            say_descriptor(claim, event, addresses.files);
         }
         (EventKind::TlbFlush { reason, pages }, Cause::Ipi(_) | Cause::Syscall(_) | Cause::PageFault(_)) => {
             claim.say(&tell_tlb_flush(*reason, *pages));

@@ -3,7 +3,7 @@
 //! Input: a scene and an interval. Output: [`Examined`]. The waker of a wait is examined in the same way, clipped to
 //! the wait: [`Examination::below`] and [`super::absences`] call each other, and [`During`] bounds how often.
 
-use model::{Interval, IntervalId, Segment, ThreadId, Ticks, Tsc, TscRange};
+use model::{Cause, Interval, IntervalId, Segment, ThreadId, Ticks, Tsc, TscRange};
 
 use super::absences::off_cpu_claims;
 use super::during::During;
@@ -203,10 +203,16 @@ fn call_at_end(
     stop: Tsc,
 ) -> Option<SidebandEvent> {
     let is_cut =
-        |frame: &&Frame| frame.range.stop >= stop && !frame.began_before && is_unnamed_call(&frame.cause);
-    let frame = frames.last().filter(is_cut)?;
+        |frame: &Frame| frame.range.stop >= stop && !frame.began_before && is_unnamed_call(&frame.cause);
+    let (frame, earlier) = frames.split_last().filter(|(last, _)| is_cut(last))?;
     let thread = stay_at(stays, frame.range.start)?.thread?;
-    if let Some(open) = sideband.call_at(thread.tid, stop) {
+    // One that began before another call ended is that call's, and its `sys_exit` was lost.
+    let is_its_own = |entered: &&SidebandEvent| {
+        let calls = earlier.iter().filter(|frame| matches!(frame.cause, Cause::Syscall(_)));
+        entered.time >= frame.range.start.before(LOOK_AHEAD)
+            && calls.map(|call| call.range.stop).all(|ended| ended <= entered.time)
+    };
+    if let Some(open) = sideband.call_at(thread.tid, stop).filter(is_its_own) {
         return Some(open.clone());
     }
     let mut after = (scene.records)(TscRange::new(stop, stop + LOOK_AHEAD)).into_iter();

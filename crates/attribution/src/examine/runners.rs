@@ -1,4 +1,4 @@
-//! What ran in a thread's place while it was ready to run: the function in which the thread that had its CPU spent most of that time.
+//! What ran in a thread's place while it was ready to run: the function that had most of the user code of the thread that had its CPU.
 
 use std::iter::once;
 
@@ -9,8 +9,8 @@ use crate::claims::claim::Claim;
 use crate::walk::activity::runs_within;
 use crate::walk::hot_paths::HotPaths;
 
-/// A function is named where the other thread's user code took one part in so many of the time.
-const NOTABLE: u64 = 3;
+/// A function is named where the other thread's user code took one part in so many of the time, or more.
+const NOTABLE: u64 = 2;
 
 /// Names it in the longest of `claims` of which the thread is known that ran then; `ran` examines that thread's time.
 pub(super) fn name_what_ran(claims: &mut [Claim], ran: impl FnOnce(TscRange, ThreadId) -> Option<Examined>) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use model::{Cpu, Device, OffCpu, Pid, ThreadId, Ticks, TimeConversion, TscRange};
+use model::{Certainty, Cpu, Device, OffCpu, Pid, ThreadId, Ticks, TimeConversion, TscRange};
 use perfdata::{LeaveReason, PerfData, Schedule};
 
 use super::scene::with_scene;
@@ -64,6 +64,8 @@ pub struct ObjectWait {
     pub object: WaitObject,
     /// What kind of wait it was.
     pub kind: OffCpu,
+    /// How well that is known.
+    pub certainty: Certainty,
     /// The thread that waited.
     pub thread: ThreadId,
     /// Until the wake-up; where none is recorded, until the thread ran again. Cut to the interval.
@@ -104,6 +106,7 @@ pub(super) fn wait_within(stay: &Stay, context: &Context<'_>) -> Option<ObjectWa
     Some(ObjectWait {
         object: object(&wait, thread, context.sideband),
         kind: wait.kind,
+        certainty: wait.certainty,
         thread,
         range: TscRange::new(stay.range.start, until),
         cpu: stay.left_cpu,

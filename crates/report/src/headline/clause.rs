@@ -213,7 +213,7 @@ impl fmt::Display for Clause<'_> {
             "offcpu.runnable" => match (self.part(|story| &story.by), self.part(|story| &story.by_place)) {
                 ("", _) => write!(f, "runnable for {time}"),
                 (by, "") => write!(f, "runnable behind {by} for {time}"),
-                (by, ran) => write!(f, "runnable behind {by}, which ran {ran}, for {time}"),
+                (by, ran) => write!(f, "runnable behind {by} for {time}, which ran {ran}"),
             },
             "queue.behind" => {
                 let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));

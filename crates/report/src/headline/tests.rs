@@ -236,7 +236,6 @@ fn who_kept_the_holder_off_its_cpu_is_named() {
     );
 }
 
-/// The delayed acknowledgement: a timer, then the softirq that wakes the thread.
 #[test]
 fn what_ran_in_a_thread_s_place_is_named() {
     let ready = |name: &str| {
@@ -251,11 +250,12 @@ fn what_ran_in_a_thread_s_place_is_named() {
     let waited = |during| words(wait("a mutex", "config", Role::Holder, vec![during]));
     let held = "waited 136.0 us for a mutex in worker() lock.c:107, held by config, which";
     assert_eq!(headline_of("offcpu.preempted"), "preempted for 130.0 us in serve() by hog, which ran burn()");
-    assert_eq!(headline_of("offcpu.runnable"), "runnable behind hog, which ran burn(), for 130.0 us");
+    assert_eq!(headline_of("offcpu.runnable"), "runnable behind hog for 130.0 us, which ran burn()");
     assert_eq!(waited(ready("offcpu.preempted")), format!("{held} hog, running burn(), kept off its CPU"));
     assert_eq!(waited(ready("offcpu.runnable")), format!("{held} was runnable behind hog, which ran burn()"));
 }
 
+/// The delayed acknowledgement: a timer, then the softirq that wakes the thread.
 #[test]
 fn an_interrupt_s_chain_begins_with_its_timer() {
     let timer = vec![detailed("kernel.timer", Some(0), 900, "")];

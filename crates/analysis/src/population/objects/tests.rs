@@ -14,6 +14,7 @@ fn wait(start: u64, stop: u64, kind: OffCpu, number: u32) -> (bool, ObjectWait) 
     let wait = ObjectWait {
         object: WaitObject::Descriptor { pid: Pid(10), number, of: None },
         kind,
+        certainty: Certainty::Measured,
         thread: CLIENT,
         range: TscRange::new(Tsc(start), Tsc(stop)),
         cpu: None,
@@ -59,6 +60,28 @@ fn kinds(outlier: OutlierReport) -> Vec<OffCpu> {
 fn a_descriptor_has_one_kind_in_the_view_and_in_the_verdicts() {
     use OffCpu::{Other, Poll, Socket};
     assert_eq!(kinds(explained_as("offcpu.socket")), [Socket, Socket, Other, Poll, Other]);
+    assert_eq!(kinds(explained_as("offcpu.lock")), [Other, Other, Other, Poll, Other]);
     assert_eq!(kinds(explained_as("offcpu.other")), [Other, Other, Other, Poll, Other]);
     assert_eq!(kinds(OutlierReport::default()), [Other, Other, Other, Poll, Other]);
+}
+
+/// A number is used again for something else; and what its path showed stays.
+#[test]
+fn a_descriptor_whose_explained_waits_differ_keeps_its_waits() {
+    let mut waits = [
+        wait(1010, 1050, OffCpu::Other, 7),
+        wait(1060, 1090, OffCpu::Other, 7),
+        wait(5000, 5100, OffCpu::Other, 7),
+    ];
+    let mut outlier = explained_as("offcpu.socket");
+    let mut second = outlier.segments[0].clone();
+    (second.offset_ns, second.duration_ns, second.cause) = (60, 30, "offcpu.poll".to_owned());
+    outlier.segments.push(second);
+    settle_kinds(&mut waits, &[outlier], conversion());
+    assert!(waits.iter().all(|(_, wait)| wait.kind == OffCpu::Other));
+
+    let mut by_path = [wait(1010, 1050, OffCpu::Other, 7)];
+    by_path[0].1.certainty = Certainty::Decoded;
+    settle_kinds(&mut by_path, &[explained_as("offcpu.socket")], conversion());
+    assert_eq!(by_path[0].1.kind, OffCpu::Other);
 }

@@ -302,14 +302,20 @@ fn only_the_call_that_the_end_cuts_is_named_by_the_record_beyond() {
         .block(250, "entry_SYSCALL_64", 0x40, BlockEnd::FarReturn)
         .block(300, "work", 0, BlockEnd::FarCall)
         .block(400, "entry_SYSCALL_64", 0, BlockEnd::FallThrough);
+    let story = |middle: &'static str| {
+        expected(&[
+            ("user.expected", 100),
+            (middle, 100),
+            ("user.expected", 100),
+            ("kernel.syscall.recvfrom", 100),
+        ])
+    };
     let records = vec![call(510, 0, 45, Side::Begin)];
-    let story = [
-        ("user.expected", 100),
-        ("kernel.syscall.unknown", 100),
-        ("user.expected", 100),
-        ("kernel.syscall.recvfrom", 100),
-    ];
-    assert_eq!(world(&table, &script, records).story(100..500), expected(&story));
+    let found = world(&table, &script, records).story(100..500);
+    assert_eq!(found, story("kernel.syscall.unknown"));
+    // Only its `sys_exit` is lost: it is no longer open.
+    let records = vec![call(210, 0, 0, Side::Begin), call(510, 0, 45, Side::Begin)];
+    assert_eq!(world(&table, &script, records).story(100..500), story("kernel.syscall.read"));
 }
 
 /// A thread has a page fault at 100, in which it sleeps in `function` from 200 to 800.

@@ -64,7 +64,7 @@ impl<'a> Context<'a> {
         Some(idle.map(|(_, ns)| ns).sum()).filter(|&ns| ns > 0)
     }
 
-    /// "while CPU 0, on which it runs, too, was idle for 820.0 us": where another CPU had nothing to run for half of `range`, in which
+    /// "while CPU 0, on which the waiting thread runs, too, was idle for 820.0 us": where another CPU had nothing to run for half of `range`, in which
     /// `thread` was ready to run on `cpu`. The thread ran on it before and does so afterwards, so it was allowed to.
     pub(super) fn idle_elsewhere(&self, thread: Tid, cpu: Cpu, range: TscRange) -> Option<String> {
         let from = self.conversion.to_perf_time(range.start);
@@ -76,7 +76,10 @@ impl<'a> Context<'a> {
         let others = earlier.intersection(&later).filter(|&&other| other != cpu);
         let idle = others.filter_map(|&other| Some((self.idle_within(other, range)?, other)));
         let (ns, other) = idle.max().filter(|&(ns, _)| ns >= self.conversion.duration_ns(range) / 2)?;
-        Some(format!("while CPU {other}, on which it runs, too, was idle for {}", tell_ns(ns)))
+        Some(format!(
+            "while CPU {other}, on which the waiting thread runs, too, was idle for {}",
+            tell_ns(ns)
+        ))
     }
 
     /// From when on the idle task ran on `cpu` for the first time in `range`.

@@ -133,7 +133,10 @@ fn an_idle_cpu_that_it_might_have_used_is_named() {
         attribution.segments()[0].detail.clone()
     };
     let by = "by writer (tid 102) for 0.4 us on CPU 0";
-    assert_eq!(detail(true, 100), format!("{by}, while CPU 1, on which it runs, too, was idle for 0.4 us"));
+    assert_eq!(
+        detail(true, 100),
+        format!("{by}, while CPU 1, on which the waiting thread runs, too, was idle for 0.4 us")
+    );
     // It may no longer have been allowed to; and most of the time another thread ran there.
     assert_eq!(detail(false, 100), by);
     assert_eq!(detail(true, 350), by);
