@@ -9,6 +9,9 @@ use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 /// Longer names are left mangled: a hostile one can unfold without end.
 const LONGEST: usize = 16 * 1024;
 
+/// At so many dots the suffix of a name is looked for: compilers write at most five.
+const MOST_DOTS: usize = 8;
+
 /// `name` for people.
 pub(crate) fn demangle(name: &str) -> String {
     if name.len() > LONGEST {
@@ -22,12 +25,14 @@ pub(crate) fn demangle(name: &str) -> String {
     if !name.starts_with("_Z") {
         return name.to_owned();
     }
-    // `.isra.0`, `.cold` and the like stand after the mangled name.
-    let (mangled, suffix) = name.find('.').map_or((name, ""), |dot| name.split_at(dot));
-    match demangle_cpp(mangled) {
-        Some(plain) => plain + suffix,
-        None => name.to_owned(),
-    }
+    // `.isra.0`, `.cold` and the like stand after the mangled name. The body of a coroutine has a dot inside it, too: GCC
+    // names it after the type of its frame, which is `NAME.Frame`.
+    let dots = name.match_indices('.').map(|(dot, _)| dot).take(MOST_DOTS);
+    let plain = dots.chain([name.len()]).find_map(|end| {
+        let (mangled, suffix) = name.split_at(end);
+        demangle_cpp(mangled).map(|plain| plain + suffix)
+    });
+    plain.unwrap_or_else(|| name.to_owned())
 }
 
 /// Whether a name that both languages may have is Rust's: its old mangling ends in a hash, C++'s variables in namespaces look like it

@@ -94,11 +94,8 @@ impl Kernel {
     /// The function at `address` and the number of its table; its ranges are actual addresses.
     pub(crate) fn function(&self, address: u64) -> Option<(usize, Found<'_>)> {
         self.tables.iter().enumerate().find_map(|(number, (table, slide))| {
-            let mut found = table.at(address.wrapping_sub(*slide))?;
-            for range in [&mut found.range, &mut found.span] {
-                *range = range.start.wrapping_add(*slide)..range.end.wrapping_add(*slide);
-            }
-            Some((number, found))
+            let stated = address.wrapping_sub(*slide);
+            Some((number, table.at(stated)?.moved(stated, address)))
         })
     }
 

@@ -88,6 +88,18 @@ pub(crate) struct Found<'a> {
     pub(crate) name: &'a Arc<str>,
 }
 
+impl Found<'_> {
+    /// The same, found at `stated`, for code that lies at `actual`. A damaged file may have symbols that reach beyond the address space:
+    /// they are cut there.
+    pub(crate) fn moved(mut self, stated: u64, actual: u64) -> Self {
+        for range in [&mut self.range, &mut self.span] {
+            let (before, after) = (stated.saturating_sub(range.start), range.end.saturating_sub(stated));
+            *range = actual.saturating_sub(before)..actual.saturating_add(after);
+        }
+        self
+    }
+}
+
 /// What a symbol without size and successor is taken to cover: the rest of its page and one more, as perf does.
 const LAST_SYMBOL_PAGES: u64 = 2;
 

@@ -16,6 +16,9 @@ fn takes_rust_and_cpp_names_apart() {
         ),
         ("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back"),
         ("_ZN3foo3barEi.isra.0", "foo::bar.isra.0"),
+        // The bodies of coroutines, as GCC 12 names them.
+        ("_Z4workPZ4workiPKcE17_Z4workiPKc.Frame.actor", "work.actor"),
+        ("_ZN4flow5drainEPZNS_5drainEiE22_ZN4flow5drainEi.Frame.destroy", "flow::drain.destroy"),
         ("_ZN3fooE_not_a_name", "_ZN3fooE_not_a_name"),
         ("asm_exc_page_fault", "asm_exc_page_fault"),
         ("", ""),

@@ -76,13 +76,13 @@ impl ProcessImages {
         let piece = self.user_piece(pid, address, at)?;
         if piece.image.kind == ImageKind::Anonymous {
             let (number, names) = self.perf_map(pid)?;
-            return Some(function(number, &names.at(address)?, 0, piece.range));
+            return Some(function(number, &names.at(address)?, piece.range));
         }
         piece.image.note_ran();
         let file = piece.image.code(&self.search)?;
         let svma = file.svma(piece.file_offset(address), &piece.mapped())?;
-        let found = piece.image.symbols(&self.search)?.at(svma)?;
-        Some(function(piece.index, &found, address.wrapping_sub(svma), piece.range))
+        let found = piece.image.symbols(&self.search)?.at(svma)?.moved(svma, address);
+        Some(function(piece.index, &found, piece.range))
     }
 
     /// The name of a function that [`Self::function_at`] found.
@@ -155,7 +155,7 @@ impl ProcessImages {
         let image = KERNEL_IMAGES.checked_add(u32::try_from(number).ok()?)?;
         let everywhere = KERNEL_HALF..u64::MAX;
         let (mapping, _) = self.timelines.kernel.at(at).pieces.get(address).unzip();
-        Some(function(image, &found, 0, mapping.unwrap_or(&everywhere)))
+        Some(function(image, &found, mapping.unwrap_or(&everywhere)))
     }
 
     /// `[kernel.kallsyms]` without the symbol that perf appends, `[module]`, or `[unknown]`.
@@ -170,14 +170,13 @@ impl ProcessImages {
     }
 }
 
-/// `bias` turns the table's addresses into actual ones; the range that shares the answer ends with the piece.
-fn function<'a>(image: u32, found: &Found<'a>, bias: u64, piece: &Range<u64>) -> Function<'a> {
-    let span = found.span.start.wrapping_add(bias)..found.span.end.wrapping_add(bias);
+/// The range that shares the answer ends with the piece.
+fn function<'a>(image: u32, found: &Found<'a>, piece: &Range<u64>) -> Function<'a> {
     Function {
         id: FunctionId::new(image, found.index),
-        start: found.range.start.wrapping_add(bias),
+        start: found.range.start,
         size: found.range.end - found.range.start,
-        range: span.start.max(piece.start)..span.end.min(piece.end),
+        range: found.span.start.max(piece.start)..found.span.end.min(piece.end),
         name: found.name,
     }
 }

@@ -49,6 +49,17 @@ fn a_symbol_without_size_reaches_to_the_next() {
     assert_eq!(name_at(&table, 0x2000), None);
 }
 
+/// A damaged file states addresses far above those at which it is mapped, and a symbol that begins far before them: it does not begin
+/// at the end of the address space.
+#[test]
+fn a_symbol_of_moved_code_stays_in_the_address_space() {
+    let table = table(&[(0x100, u64::MAX - 0x200, Binding::Global, "all")]);
+    let at = |stated, actual| table.at(stated).map(|found| found.moved(stated, actual).range);
+    assert_eq!(at(0x200, 0x40_0200), Some(0x40_0100..u64::MAX));
+    assert_eq!(at(0x80_0000, 0x40_0000), Some(0..u64::MAX - 0x40_0100));
+    assert_eq!(at(0x1_0000_0000, 0x40_0000), Some(0..u64::MAX - 0xffc0_0100));
+}
+
 #[test]
 fn between_sized_symbols_there_is_none() {
     let table = table(&[(0x100, 0x10, Binding::Global, "a"), (0x120, 0x10, Binding::Global, "b")]);
