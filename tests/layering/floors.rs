@@ -34,7 +34,7 @@ const CRATES: [Floors; 3] = [
                 "examine",
                 &["tables", "records", "inputs", "walk", "threads", "samples", "claims", "claims/off_cpu"],
             ),
-            ("compare", &["inputs", "walk", "samples", "claims", "examine"]),
+            ("compare", &["tables", "inputs", "walk", "samples", "claims", "examine"]),
             ("population", &["tables", "records", "inputs", "threads", "claims/off_cpu"]),
         ],
     },

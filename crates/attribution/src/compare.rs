@@ -13,6 +13,7 @@ mod pace;
 mod profile;
 mod serving;
 mod share;
+mod spread;
 mod story;
 
 use std::cmp::Reverse;
@@ -78,6 +79,7 @@ pub fn attribute(
         }
     }
     let mut segments = with_places(segments.finish(outlier), outlier);
+    spread::name_place(&mut segments, outlier);
     callers::name_unusual(&mut segments, outlier, baselines);
     serving::name_unusual(&mut segments, outlier, baselines);
     Attribution::new(outlier.interval.clone(), segments)

@@ -13,6 +13,7 @@ pub(crate) mod queued_writers;
 mod runners;
 pub(crate) mod segments;
 mod serving;
+mod signals;
 pub(crate) mod spin_budget;
 mod spins;
 pub(crate) mod stories;

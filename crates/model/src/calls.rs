@@ -27,7 +27,7 @@ pub struct CallNode {
     pub layer: CallLayer,
 }
 
-/// Time spent in one function itself, not in those it called.
+/// Time spent in one function itself, not in those it called; or, without length, where it was entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallStretch {
     /// When.

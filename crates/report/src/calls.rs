@@ -65,6 +65,8 @@ impl CallTree {
         let places = merge.places(&calls.nodes);
         for stretch in &calls.stretches {
             let Some(&node) = places.get(stretch.node as usize) else { continue };
+            let own = &mut merge.tree.nodes[node];
+            own.calls = own.calls.saturating_add(stretch.calls);
             let Some(range) = stretch.range.intersection(interval) else { continue };
             merge.outlier(node, range, stretch.calls, interval, timebase);
         }
@@ -152,7 +154,6 @@ impl Merge {
         let duration_ns = timebase.duration(range);
         let own = &mut self.tree.nodes[node];
         own.self_ns = own.self_ns.saturating_add(duration_ns);
-        own.calls = own.calls.saturating_add(calls);
         let offset_ns = timebase.duration(TscRange::new(interval.start, range.start));
         match self.tree.stretches.last_mut() {
             Some(last)

@@ -10,7 +10,7 @@ pub(crate) mod absence;
 mod block_io;
 mod call;
 pub(crate) mod context;
-mod futex;
+pub(crate) mod futex;
 pub(crate) mod goroutine;
 mod holder;
 mod preemption;

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{CallLayer, CallNode, CallStretch, Calls, Cause};
+use model::{CallLayer, CallNode, CallStretch, Calls, Cause, Tsc, TscRange};
 
 use crate::claims::partition::Piece;
 use crate::examine::examined::Examined;
@@ -34,6 +34,7 @@ pub fn calls(examined: &Examined) -> Calls {
             tree.calls.stretches.push(CallStretch { range: piece.range, node, calls });
         }
     }
+    tree.add_short_runs();
     tree.calls
 }
 
@@ -79,6 +80,27 @@ impl Tree<'_> {
             Some(index)
         });
         (index, u64::from(begins))
+    }
+
+    /// Adds the calls of runs without a piece, as stretches without length: no packet separates the times of short functions, so that all
+    /// of their time is another one's.
+    fn add_short_runs(&mut self) {
+        let mut counted: HashMap<(Tsc, u32), u64> = HashMap::new();
+        for stretch in &self.calls.stretches {
+            *counted.entry((stretch.range.start, stretch.node)).or_default() += stretch.calls;
+        }
+        let Examined { runs, interval, .. } = self.examined;
+        for run in runs.iter().filter(|run| run.calls > 0 && interval.range.contains(run.range.start)) {
+            let at = run.range.start;
+            let Some(node) = self.user(run.node) else { continue };
+            let known = counted.entry((at, node)).or_default();
+            let calls = run.calls.saturating_sub(*known);
+            *known -= run.calls - calls;
+            if calls > 0 {
+                self.calls.stretches.push(CallStretch { range: TscRange::new(at, at), node, calls });
+            }
+        }
+        self.calls.stretches.sort_by_key(|stretch| (stretch.range.start, stretch.range.stop));
     }
 
     fn add(&mut self, parent: Option<u32>, name: Arc<str>, layer: CallLayer) -> Option<u32> {

@@ -1,5 +1,7 @@
 //! Explains user code of which an outlier ran more, or ran it more slowly, than its baselines.
 
+use std::collections::BTreeMap;
+
 use model::{Cause, Pid, Slower, Ticks};
 
 use super::budget::Extra;
@@ -10,6 +12,7 @@ use crate::claims::strings::tell_strings;
 use crate::examine::examined::Examined;
 use crate::inputs::functions::Functions;
 use crate::samples::front_end::samples::run_at;
+use crate::tables::libraries::{called, is_unnamed, spoken};
 use crate::walk::user_code::{ByAddress, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
@@ -64,7 +67,8 @@ impl Story<'_> {
         }
     }
 
-    /// `rehash() at table.c:88 called 1 time, 41.2 us, and 12.0 us in the kernel; typical 0`: including everything it called.
+    /// `rehash() at table.c:88 called 1 time by insert(), 41.2 us, and 12.0 us in the kernel; typical 0`: including everything it
+    /// called.
     fn new_call(&self, node: NodeKey) -> String {
         let used = self.own.get(&node).copied().unwrap_or_default();
         let (in_kernel, off_cpu) = self.interruptions(node);
@@ -77,25 +81,29 @@ impl Story<'_> {
         let called = match used.calls {
             // The flow begins inside it, or resumes in it.
             0 => "ran".to_owned(),
-            calls => format!("called {}", times(calls)),
+            calls => format!("called {}{}", times(calls), self.caller(node).unwrap_or_default()),
         };
         let known = self.outlier.code.nodes.get(&node);
         let entry = known.map_or(0, |node| node.start);
-        let handler =
-            if known.is_some_and(|node| self.is_signal(node.parent)) { "signal handler " } else { "" };
-        format!("{handler}{} {called}, {time}; typical 0", self.place(node, entry))
+        let is_handler = known.is_some_and(|node| self.is_signal(node.parent));
+        let handler = if is_handler { "signal handler " } else { "" };
+        let signal = self.outlier.signals.get(&node).filter(|_| is_handler);
+        let signal = signal.map_or_else(String::new, |signal| format!(" for {signal}"));
+        let below = self.named_below(node).map_or_else(String::new, |below| format!("{below} below "));
+        format!("{handler}{below}{}{signal} {called}, {time}; typical 0", self.place(node, entry))
     }
 
-    /// `consume() called 12 times; typical 2`, or which loop ran how often.
+    /// `consume() called 12 times by work(); typical 2`, or which loop ran how often.
     fn more_of_the_same(&self, node: NodeKey) -> String {
         let used = self.own.get(&node).copied().unwrap_or_default();
         let typical = self.baselines.nodes.get(&node).copied().unwrap_or_default();
         if used.calls > typical.most_calls && typical.most_calls > 0 {
             let entry = self.outlier.code.nodes.get(&node).map_or(0, |node| node.start);
             return format!(
-                "{} called {}; typical {}",
+                "{} called {}{}; typical {}",
                 self.place(node, entry),
                 times(used.calls),
+                self.caller(node).unwrap_or_default(),
                 typical.mean.calls
             );
         }
@@ -104,7 +112,8 @@ impl Story<'_> {
             0 => "typical 0".to_owned(),
             most => format!("typical up to {most}"),
         };
-        format!("{} ran {}; {typical}", self.place(node, extra.block), times(extra.executions))
+        let caller = self.caller(node).map_or_else(String::new, |by| format!(", called{by},"));
+        format!("{}{caller} ran {}; {typical}", self.place(node, extra.block), times(extra.executions))
     }
 
     /// `consume: 13002 instructions, 12 calls; typical 12900 and 12`
@@ -170,6 +179,41 @@ impl Story<'_> {
         new.last().map_or(node, |(top, _)| top)
     }
 
+    /// ` by insert()`: who called `node`, and ` below insert()` where functions without a name are between them. A signal's handler, and
+    /// a function whose callers are not known or have no name, has none.
+    fn caller(&self, node: NodeKey) -> Option<String> {
+        let mut callers = self.outlier.code.lineage(node).skip(1).enumerate();
+        let (at, (_, caller)) = callers.find(|(_, (_, caller))| !is_unnamed(&caller.function))?;
+        let is_known = &*caller.function != SIGNAL && !caller.function.starts_with('[');
+        let how = if at == 0 { "by" } else { "below" };
+        is_known.then(|| format!(" {how} {}", called(&spoken(&caller.function))))
+    }
+
+    /// What the function `top`, which has no name, called: the outermost function with a name that had at least half of its time with
+    /// all it called.
+    fn named_below(&self, top: NodeKey) -> Option<String> {
+        let known = self.outlier.code.nodes.get(&top)?;
+        if !is_unnamed(&known.function) {
+            return None;
+        }
+        let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+        for (node, used) in self.own {
+            let mut outermost = None;
+            let mut lineage = self.outlier.code.lineage(*node);
+            let is_below = lineage.any(|(key, caller)| {
+                if !is_unnamed(&caller.function) && !caller.function.starts_with('[') {
+                    outermost = Some(&*caller.function);
+                }
+                key == top
+            });
+            if let Some(name) = outermost.filter(|_| is_below) {
+                *by_name.entry(name).or_default() += used.ticks;
+            }
+        }
+        let (name, ticks) = by_name.into_iter().max_by_key(|&(_, ticks)| ticks)?;
+        (ticks >= self.with_callees(top).0 / 2).then(|| called(&spoken(name)))
+    }
+
     /// Whether `node` is the frame above a signal's handler.
     fn is_signal(&self, node: NodeKey) -> bool {
         self.outlier.code.nodes.get(&node).is_some_and(|node| &*node.function == SIGNAL)
@@ -223,7 +267,7 @@ impl Story<'_> {
         let pid = thread.map_or(Pid::KERNEL, |thread| thread.pid);
         let line = self.functions.line_at(pid, address, self.outlier.interval.range.start);
         let name = self.name(node);
-        let call = if name.ends_with([')', ']']) { name } else { format!("{name}()") };
+        let call = if name.ends_with([')', ']']) { name } else { called(&name) };
         line.map_or_else(|| call.clone(), |line| format!("{call} at {line}"))
     }
 

@@ -145,13 +145,108 @@ fn a_call_that_the_baseline_lacks_is_named_with_all_that_it_called() {
     assert_eq!(outlier.conversion, Some(conversion()));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
     // Five blocks more of 1,000 ticks, which are nanoseconds here: two in `work`, two in `rehash`, one in its `copy`.
-    let rehash = "rehash() called 1 time, 3.0 us; typical 0".to_owned();
+    let rehash = "rehash() called 1 time by work(), 3.0 us; typical 0".to_owned();
     let of_rehash: u64 =
         unexpected(&attribution).iter().filter(|(_, _, detail)| *detail == rehash).map(|part| part.1).sum();
     assert_eq!(of_rehash, 3_000, "{:?}", unexpected(&attribution));
     assert!(unexpected(&attribution).iter().all(|(cause, ..)| cause == "user.extra-work"));
     let total: u64 = unexpected(&attribution).iter().map(|part| part.1).sum();
     assert_eq!(total, 5_000, "{:?}", unexpected(&attribution));
+}
+
+/// Four new functions that `insert` calls, of which none has half of the time: the place of all is `insert`.
+#[test]
+fn extra_work_that_is_spread_is_placed_where_it_meets() {
+    let table = Table::new(KERNEL, &["work", "insert", "hash", "compare", "shift", "copy"]);
+    let place = |step: &dyn Fn(&str) -> u64| {
+        let mut script = Script::new(&table);
+        script.block(0, "work", 0, BlockEnd::Call).block(500, "insert", 0, BlockEnd::Return);
+        script.block(1_000, "work", Script::AFTER, BlockEnd::FarCall).block(
+            1_500,
+            "entry_SYSCALL_64",
+            0,
+            BlockEnd::FarReturn,
+        );
+        let mut at = 10_500;
+        script.block(10_000, "work", 0, BlockEnd::Call);
+        for (index, callee) in ["hash", "compare", "shift", "copy"].into_iter().enumerate() {
+            let from = if index == 0 { 0 } else { Script::AFTER };
+            script.block(at, "insert", from, BlockEnd::Call).block(at + 100, callee, 0, BlockEnd::Return);
+            at += 100 + step(callee);
+        }
+        script.block(at, "insert", Script::AFTER, BlockEnd::Return);
+        script.block(at + 100, "work", Script::AFTER, BlockEnd::Jump);
+        let world = world(&table, script.items.clone(), 50_000);
+        let (baseline, outlier) = (world.examine(0..1_500), world.examine(10_000..at + 200));
+        let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+        let extra = attribution.segments().iter().filter(|segment| segment.cause == Cause::UserExtraWork);
+        let places: std::collections::BTreeSet<String> =
+            extra.map(|segment| segment.story.place.clone()).collect();
+        places.into_iter().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(place(&|_| 2_000), "insert()");
+    let one_has_most = place(&|callee| if callee == "shift" { 4_000 } else { 500 });
+    assert!(one_has_most.contains("shift()"), "{one_has_most}");
+}
+
+/// Two new functions call `copy`, which `work` calls, too: none of the three explanations has half of the time.
+#[test]
+fn one_function_that_several_call_is_placed_below_them() {
+    let table = Table::new(KERNEL, &["work", "insert", "hash", "shift", "copy"]);
+    let mut script = Script::new(&table);
+    let mut at = 0;
+    let mut step = |function: &str, from: u64, end: BlockEnd, ticks: u64| {
+        script.block(at, function, from, end);
+        at += ticks;
+    };
+    for extra in [0, 1_000] {
+        step("work", 0, BlockEnd::Call, 100);
+        step("insert", 0, BlockEnd::Call, 100);
+        step("copy", 0, BlockEnd::Return, 1_000);
+        for callee in ["hash", "shift"].into_iter().filter(|_| extra > 0) {
+            step("insert", Script::AFTER, BlockEnd::Call, 100);
+            step(callee, 0, BlockEnd::Call, 10);
+            step("copy", 0, BlockEnd::Return, extra);
+            step(callee, Script::AFTER, BlockEnd::Return, 10);
+        }
+        step("insert", Script::AFTER, BlockEnd::Return, 100);
+        step("work", Script::AFTER, BlockEnd::FarCall, 100);
+        step("entry_SYSCALL_64", 0, BlockEnd::FarReturn, 100);
+    }
+    let world = world(&table, script.items.clone(), 50_000);
+    let (baseline, outlier) = (world.examine(0..1_500), world.examine(1_500..at));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let extra = attribution.segments().iter().filter(|segment| segment.cause == Cause::UserExtraWork);
+    let places: Vec<&str> = extra.map(|segment| &*segment.story.place).collect();
+    assert!(!places.is_empty(), "{:?}", attribution.segments());
+    assert!(places.iter().all(|place| *place == "copy() below insert()"), "{places:?}");
+}
+
+/// A function without a name is named by what it called, where that had most of its time; callers without a name are left out.
+#[test]
+fn code_without_names_is_told_by_the_names_around_it() {
+    let table = Table::new(KERNEL, &["work", "server+0x1a0", "deflate", "server+0x2b0", "crc"]);
+    let told = |last: &str, steps: u64| {
+        let mut script = Script::new(&table);
+        script.block(0, "work", 0, BlockEnd::Jump).block(1_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn);
+        script
+            .block(10_000, "work", 0x20, BlockEnd::Call)
+            .block(11_000, "server+0x1a0", 0, BlockEnd::Call)
+            .block(11_100, last, 0, BlockEnd::Return)
+            .block(11_100 + steps, "server+0x1a0", Script::AFTER, BlockEnd::Return)
+            .block(11_200 + steps, "work", 0x20 + Script::AFTER, BlockEnd::Jump)
+            .block(12_200 + steps, "entry_SYSCALL_64", 0, BlockEnd::FarReturn);
+        let world = world(&table, script.items.clone(), 50_000);
+        let (baseline, outlier) = (world.examine(0..1_000), world.examine(10_000..12_200 + steps));
+        let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+        let longest = unexpected(&attribution).into_iter().max_by_key(|part| part.1);
+        longest.map(|(.., detail)| detail).unwrap_or_default()
+    };
+    assert_eq!(
+        told("deflate", 4_000),
+        "deflate() below server+0x1a0 called 1 time by work(), 4.2 us; typical 0"
+    );
+    assert_eq!(told("server+0x2b0", 4_000), "server+0x1a0 called 1 time by work(), 4.2 us; typical 0");
 }
 
 /// Nine rehashes instead of three: the calls show it, and a third of them is expected.
@@ -167,8 +262,8 @@ fn more_calls_of_the_same_are_counted() {
     let extra: u64 = unexpected(&attribution).iter().map(|part| part.1).sum();
     assert_eq!(extra, 6 * 5_000, "{:?}", unexpected(&attribution));
     let told: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
-    assert!(told.contains(&"rehash() called 9 times; typical 3".to_owned()), "{told:?}");
-    assert!(told.contains(&"copy() called 9 times; typical 3".to_owned()), "{told:?}");
+    assert!(told.contains(&"rehash() called 9 times by work(); typical 3".to_owned()), "{told:?}");
+    assert!(told.contains(&"copy() called 9 times by rehash(); typical 3".to_owned()), "{told:?}");
     assert!(told.contains(&"work() ran 9 times; typical up to 3".to_owned()), "{told:?}");
 }
 
@@ -241,7 +336,10 @@ fn a_loop_to_the_first_instruction_is_no_call() {
     let (baseline, outlier) = (world.examine(0..1_300), world.examine(10_000..19_300));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
     let told = unexpected(&attribution);
-    assert!(told.iter().all(|part| part.2 == "copy() ran 90 times; typical up to 10"), "{told:?}");
+    assert!(
+        told.iter().all(|part| part.2 == "copy(), called by work(), ran 90 times; typical up to 10"),
+        "{told:?}"
+    );
     assert_eq!(told.iter().map(|part| part.1).sum::<u64>(), 8_000, "{told:?}");
 }
 
@@ -284,7 +382,9 @@ fn what_a_new_call_spends_in_the_kernel_is_noted() {
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
     let told: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
     assert!(
-        told.contains(&"rehash() called 1 time, 2.0 us, and 4.0 us in the kernel; typical 0".to_owned()),
+        told.contains(
+            &"rehash() called 1 time by work(), 2.0 us, and 4.0 us in the kernel; typical 0".to_owned()
+        ),
         "{told:?}"
     );
 }

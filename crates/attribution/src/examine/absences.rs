@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use model::{Tsc, TscRange};
+use model::{ThreadId, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use super::during::WAITS;
@@ -18,6 +18,7 @@ use super::serving::Serving;
 use crate::claims::claim::Claim;
 use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
 use crate::claims::off_cpu::context::Context;
+use crate::claims::off_cpu::futex::awaits_gil;
 use crate::claims::off_cpu::goroutine::Goroutine;
 use crate::claims::off_cpu::wait::wait_of;
 use crate::tables::goroutines::goes_to_goroutine;
@@ -117,7 +118,12 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
         wakeup.ask_flow(examination.scene, examination.decoder);
     }
     let mut flow = None;
-    if let Some(thread) = wakeup.thread() {
+    absence.holder = stay.thread.and_then(|thread| holder_of_gil(range, thread, absence, &wakeup, context));
+    if let Some(holder) = absence.holder {
+        if let Some(below) = examination.below(range, holder) {
+            (absence.during, absence.below) = (below.segments, Some(Arc::new(below.hot)));
+        }
+    } else if let Some(thread) = wakeup.thread() {
         if let Some(below) = examination.below(range, thread) {
             (absence.during, flow) = (below.segments, below.path);
             absence.below = Some(Arc::new(below.hot));
@@ -139,14 +145,32 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
             });
         }
     }
-    if examination.during.is_open() {
-        absence.said = absence.left.as_ref().and_then(|left| {
-            let writer = queued_writer(examination, stay, left)?;
-            let waited = TscRange::new(writer.since, stay.left_at?);
-            let (named, waited) = (context.named(writer.thread, writer.since), context.microseconds(waited));
-            Some(format!("queued after the writer {named}, which had waited for it for {waited} then"))
-        });
+    if examination.during.is_open()
+        && let (Some(left), Some(left_at)) = (&absence.left, stay.left_at)
+        && let Some(writer) = queued_writer(examination, stay, left)
+    {
+        let waited = TscRange::new(writer.since, left_at);
+        let (named, waited) = (context.named(writer.thread, writer.since), context.microseconds(waited));
+        absence.said =
+            Some(format!("queued after the writer {named}, which had waited for it for {waited} then"));
+        absence.queued_after = Some(examination.scene.comms.comm(writer.thread, writer.since));
     }
     absence.waker = wakeup.path(flow, examination.scene.functions);
     absence.wakeup = Some(wakeup);
 }
+
+/// The thread that held `CPython`'s interpreter lock in `range`, of a wait for it that timed out: a thread asks the holder for it each switch interval
+/// and goes on waiting. Only the holder runs Python code, so that it is the thread of the process that ran.
+fn holder_of_gil(
+    range: TscRange,
+    thread: ThreadId,
+    absence: &Absence,
+    wakeup: &Wakeup,
+    context: &Context<'_>,
+) -> Option<ThreadId> {
+    let timed_out = wakeup.came_by_timer() && absence.left.as_ref().is_some_and(awaits_gil);
+    timed_out.then(|| context.ran_most_of(range, thread)).flatten()
+}
+
+#[cfg(test)]
+mod tests;

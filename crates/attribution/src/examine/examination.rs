@@ -9,6 +9,7 @@ use super::absences::off_cpu_claims;
 use super::during::During;
 use super::examined::Examined;
 use super::segments::plain;
+use super::signals;
 use super::spins;
 use super::stories::{self, with_places};
 use crate::claims::claim::Claim;
@@ -88,6 +89,7 @@ pub(crate) fn examine_scene(
     let mut claims = examination.claims(&followed, cut_call.as_ref());
     let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
     claims.extend(examination.queued(interval, from, &queue));
+    let signals = signals::of_handlers(&activity, &stays, &sideband, scene.comms);
     Examined {
         hand_off,
         asked: requested_during(&stays, scene.frequencies, scene.conversion),
@@ -98,6 +100,7 @@ pub(crate) fn examine_scene(
         contradiction: contradictions::find(interval, &stays, scene.schedule, scene.conversion),
         rounds: rounds_of_spins(&activity.spins),
         strings: activity.strings,
+        signals,
         claims,
         stays,
         runs: activity.runs,

@@ -17,7 +17,7 @@ use crate::threads::stays::Stay;
 use crate::walk::activity::Run;
 use crate::walk::call_path::CallPath;
 use crate::walk::string_instructions::StringTime;
-use crate::walk::user_code::UserCode;
+use crate::walk::user_code::{NodeKey, UserCode};
 
 /// An interval cut into exclusive pieces, each with its claim.
 #[derive(Clone, Debug)]
@@ -58,6 +58,8 @@ pub struct Examined {
     pub(crate) rounds: HashMap<String, u64>,
     /// The time in single string instructions, in time order.
     pub(crate) strings: Vec<StringTime>,
+    /// For which signal each handler ran, and who sent it, in words.
+    pub(crate) signals: HashMap<NodeKey, String>,
 }
 
 impl Examined {
@@ -82,6 +84,7 @@ impl Examined {
             contradiction: None,
             rounds: HashMap::new(),
             strings: Vec::new(),
+            signals: HashMap::new(),
         }
     }
 

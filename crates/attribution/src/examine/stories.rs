@@ -118,7 +118,7 @@ pub(super) fn longest(runs: impl Iterator<Item = (NodeKey, Ticks)>) -> Option<(N
 }
 
 /// Whose code runs at `node`, and the library's function that it had called; a signal's handler has no caller.
-fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
+pub(crate) fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
     let called = |name: &str| name == GO_PANICS;
     match lineage(node, examined).position(|node| called(&node.function)) {
         Some(panics) => own_place(lineage(node, examined).skip(panics)),

@@ -11,6 +11,9 @@ use crate::causes::CauseTotal;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::units;
 
+/// Particulars of more than one part in so many of a cause's time lead, where none has most of it.
+const LEADING: u64 = 4;
+
 /// See the module.
 pub(super) struct Clause<'a> {
     cause: &'a CauseTotal,
@@ -20,6 +23,8 @@ pub(super) struct Clause<'a> {
     foremost: Option<&'a SegmentReport>,
     /// The particulars that most of its time shares.
     detail: &'a str,
+    /// Where there are none, those that have the largest part of its time.
+    leading: &'a str,
     root: Option<String>,
     /// Whether there is a typical time.
     compared: bool,
@@ -42,12 +47,15 @@ impl<'a> Clause<'a> {
             let time = details.entry(&segment.detail).or_default();
             *time = time.saturating_add(segment.duration_ns);
         }
-        let shared = details.into_iter().find(|&(_, time)| time > cause.duration_ns / 2);
+        let (leading, time) = details.into_iter().max_by_key(|&(_, time)| time).unwrap_or_default();
+        let is_shared = time > cause.duration_ns / 2;
+        let is_leading = !is_shared && time > cause.duration_ns / LEADING;
         Clause {
             cause,
             time: format!("{}{more}", units::length(ns, outlier.time_unit)),
             foremost,
-            detail: shared.map_or("", |(detail, _)| detail),
+            detail: if is_shared { leading } else { "" },
+            leading: if is_leading { leading } else { "" },
             compared: outlier.baseline_mean_ns.is_some(),
             root: foremost.and_then(|segment| root::of_wait(segment, outlier.time_unit, DEEPEST)),
         }
@@ -155,7 +163,11 @@ impl<'a> Clause<'a> {
                 write!(f, "{time} of extra work: a panic{}{caught}", self.place("in"))
             }
             "extra-work" if detail.is_empty() => {
-                write!(f, "{time} of extra work{}{through}", self.place("in"))
+                let leading = match self.leading {
+                    "" => through,
+                    leading => format!(", above all {leading}"),
+                };
+                write!(f, "{time} of extra work{}{leading}", self.place("in"))
             }
             "extra-work" => {
                 let place = self.part(|story| &story.place);
@@ -169,6 +181,20 @@ impl<'a> Clause<'a> {
             "slower.other" => write!(f, "{time} slower in the same code{}", self.particulars()),
             _ if !self.compared => write!(f, "{time} in the code{}", self.place("of")),
             _ => write!(f, "{time} longer in the usual code{}", self.place("of")),
+        }
+    }
+
+    /// `moved to CPU 1 by sched_setaffinity() of config, runnable behind hog for 80.0 us`
+    fn runnable(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moved = self.part(|story| &story.object);
+        if !moved.is_empty() {
+            write!(f, "{moved}, ")?;
+        }
+        let time = &self.time;
+        match (self.part(|story| &story.by), self.part(|story| &story.by_place)) {
+            ("", _) => write!(f, "runnable for {time}"),
+            (by, "") => write!(f, "runnable behind {by} for {time}"),
+            (by, ran) => write!(f, "runnable behind {by} for {time}, which ran {ran}"),
         }
     }
 
@@ -210,11 +236,7 @@ impl fmt::Display for Clause<'_> {
                     ran => write!(f, "preempted for {time}{place} by {by}, which ran {ran}"),
                 }
             }
-            "offcpu.runnable" => match (self.part(|story| &story.by), self.part(|story| &story.by_place)) {
-                ("", _) => write!(f, "runnable for {time}"),
-                (by, "") => write!(f, "runnable behind {by} for {time}"),
-                (by, ran) => write!(f, "runnable behind {by} for {time}, which ran {ran}"),
-            },
+            "offcpu.runnable" => self.runnable(f),
             "queue.behind" => {
                 let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));
                 write!(f, "queued {time} behind {}{which}", self.part(|story| &story.object))

@@ -66,6 +66,31 @@ fn names_the_interrupt_and_its_particulars() {
     );
 }
 
+/// No particulars have most of the time: those with the largest part of it lead, where that is more than a quarter.
+#[test]
+fn the_largest_part_of_spread_work_leads() {
+    let work = |parts: &[(u64, &str)]| {
+        let part = |&(ns, detail): &(u64, &str)| {
+            let mut segment = detailed("user.extra-work", Some(1), ns, detail);
+            "serve()".clone_into(&mut segment.story.place);
+            segment
+        };
+        let report = outlier(vec![cause("user.extra-work", 40_000, "")], parts.iter().map(part).collect());
+        headline(&report).split_once(": ").map_or_else(String::new, |(_, words)| words.to_owned())
+    };
+    let (trace, other) =
+        ("trace() called 84 times by serve(), 19.4 us; typical 0", "copy() called 3 times; typical 1");
+    assert_eq!(
+        work(&[(9_700, trace), (8_000, other), (9_700, trace), (9_000, "a"), (3_600, "b")]),
+        format!("40.0 us of extra work in serve(), above all {trace}")
+    );
+    assert_eq!(
+        work(&[(10_000, trace), (10_000, other), (10_000, "a"), (10_000, "b")]),
+        "40.0 us of extra work in serve()"
+    );
+    assert_eq!(work(&[(21_000, trace), (19_000, other)]), format!("40.0 us of extra work: {trace}"));
+}
+
 /// The third is above a tenth, too, but a sentence with three causes is none.
 #[test]
 fn names_the_next_cause_where_it_is_above_a_tenth() {
@@ -251,6 +276,16 @@ fn what_ran_in_a_thread_s_place_is_named() {
     let held = "waited 136.0 us for a mutex in worker() lock.c:107, held by config, which";
     assert_eq!(headline_of("offcpu.preempted"), "preempted for 130.0 us in serve() by hog, which ran burn()");
     assert_eq!(headline_of("offcpu.runnable"), "runnable behind hog for 130.0 us, which ran burn()");
+    let mut moved = ready("offcpu.runnable");
+    "moved to CPU 1 by sched_setaffinity() of config".clone_into(&mut moved.story.object);
+    let report = outlier(vec![cause("offcpu.runnable", 130_000, "")], vec![moved]);
+    assert!(
+        headline(&report).ends_with(
+            ": moved to CPU 1 by sched_setaffinity() of config, runnable behind hog for 130.0 us, which ran burn()"
+        ),
+        "{}",
+        headline(&report)
+    );
     assert_eq!(waited(ready("offcpu.preempted")), format!("{held} hog, running burn(), kept off its CPU"));
     assert_eq!(waited(ready("offcpu.runnable")), format!("{held} was runnable behind hog, which ran burn()"));
 }

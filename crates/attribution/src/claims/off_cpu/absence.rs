@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, Ticks, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Segment, ThreadId, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
@@ -40,6 +40,10 @@ pub(crate) struct Absence {
     pub(crate) waker: Option<CallPath>,
     /// What the flows of other threads show of the wait, in words.
     pub(crate) said: Option<String>,
+    /// The writer after which it is queued, of a reader of a read-write lock, by name.
+    pub(crate) queued_after: Option<String>,
+    /// The thread that held what it waited for, where that did not end the wait.
+    pub(crate) holder: Option<ThreadId>,
     /// What took place during the wait.
     pub(crate) during: Vec<Segment>,
     /// Through which functions the waker's time passed, for each of these.
@@ -123,6 +127,9 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
             && let Some(kept_off) = holder::kept_off(waker, stay.thread, range, context)
         {
             claim.say(&kept_off);
+        }
+        if let Some(holder) = absence.holder {
+            claim.say(&format!("{} held it", context.named(holder, range.start)));
         }
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));

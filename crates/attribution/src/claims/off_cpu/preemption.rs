@@ -126,8 +126,10 @@ fn kept(range: TscRange, cpu: Cpu, own: Option<ThreadId>, context: &Context<'_>)
 fn moved(event: &SidebandEvent, queued: TscRange, thread: ThreadId, context: &Context<'_>) -> Option<Claim> {
     let EventKind::Migration { from, to, .. } = event.kind else { return None };
     let mut claim = claim_of(OffCpu::Runnable, queued);
-    let by = moved_by(event, thread, to, context);
+    let by = moved_by(event, thread, to, context, |who| context.named(who, event.time));
     claim.say(&format!("moved from CPU {from} to CPU {to}{by}"));
+    let by = moved_by(event, thread, to, context, |who| context.scene.comms.comm(who, event.time));
+    claim.story.object = format!("moved to CPU {to}{by}");
     if let Some(ran) = context.who_ran(to, queued, Some(thread)) {
         story::ran_instead(&mut claim, Some(to), queued, Some(thread), context);
         claim.say(&format!("runnable behind {ran}"));
@@ -136,12 +138,18 @@ fn moved(event: &SidebandEvent, queued: TscRange, thread: ThreadId, context: &Co
     Some(claim)
 }
 
-/// Who moved `thread` to `to`.
-fn moved_by(event: &SidebandEvent, thread: ThreadId, to: Cpu, context: &Context<'_>) -> String {
+/// Who moved `thread` to `to`; `name` names threads.
+fn moved_by(
+    event: &SidebandEvent,
+    thread: ThreadId,
+    to: Cpu,
+    context: &Context<'_>,
+    name: impl Fn(ThreadId) -> String,
+) -> String {
     if let Some(caller) = sets_affinity(event.time, thread, context) {
         return match caller {
             caller if caller.tid == thread.tid => " by its own sched_setaffinity()".into(),
-            caller => format!(" by sched_setaffinity() of {}", context.named(caller, event.time)),
+            caller => format!(" by sched_setaffinity() of {}", name(caller)),
         };
     }
     let maker = Maker::by_records(event, context.sideband, context.scene.functions);
@@ -156,7 +164,7 @@ fn moved_by(event: &SidebandEvent, thread: ThreadId, to: Cpu, context: &Context<
             format!(" by load balancing on CPU {cpu}, which had nothing else to run")
         }
         _ if current.is_idle() => String::new(),
-        _ => format!(" by {}", context.named(current, event.time)),
+        _ => format!(" by {}", name(current)),
     }
 }
 

@@ -40,13 +40,19 @@ pub(super) fn of_wait(
     let (place, through) = absence.left.as_ref().map(place_of).unwrap_or_default();
     let mut story = Story::default();
     story.object = object_of(wait, absence, variable.as_deref());
+    if let Some(writer) = &absence.queued_after {
+        story.object = format!("{} (after {writer}, which is queued for writing)", story.object);
+    }
     (story.place, story.through) = match &absence.goroutine {
         Some(Goroutine::None) => Default::default(),
         Some(Goroutine::Waits(_, Some(place))) => (place.clone(), String::new()),
         _ => (place, through),
     };
     let Some(wakeup) = &absence.wakeup else { return story };
-    if let Some(thread) = wakeup.thread() {
+    if let Some(holder) = absence.holder {
+        story.by = context.scene.comms.comm(holder, wakeup.recorded_at);
+        story.role = Role::Holder;
+    } else if let Some(thread) = wakeup.thread() {
         story.by = context.scene.comms.comm(thread, wakeup.recorded_at);
         // One that may have held it did at least end the wait.
         story.role = if held == Held::Surely { Role::Holder } else { Role::Waker };

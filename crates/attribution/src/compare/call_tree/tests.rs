@@ -38,3 +38,25 @@ fn time_hangs_where_it_was_called() {
     assert!(told[2].0.starts_with("work < copy < kernel.syscall"), "{told:?}");
     assert_eq!(told.last().map(|(path, _)| path.as_str()), Some("work"));
 }
+
+/// No packet lies between the calls of `copy`: they have no time, and are calls all the same.
+#[test]
+fn calls_without_time_count() {
+    let table = Table::new(&["entry_SYSCALL_64"], &["work", "copy"]);
+    let mut script = Script::new(&table);
+    script.block(0, "work", 0, BlockEnd::Call);
+    for _ in 0..3 {
+        script.block(100, "copy", 0, BlockEnd::Return).block(100, "work", Script::AFTER, BlockEnd::Call);
+    }
+    script.block(100, "copy", 0, BlockEnd::Return).block(300, "work", Script::AFTER, BlockEnd::Jump);
+    let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, 1_000, LeaveReason::Unknown)]);
+    let items = script.items.clone();
+    let world = World { table: &table, schedule, records: Vec::new(), items, kernel_traced: true };
+    let calls = calls(&world.examine(0..1_000));
+    let of_copy = |stretch: &&CallStretch| &*calls.nodes[stretch.node as usize].name == "copy";
+    let copied: Vec<_> = calls.stretches.iter().filter(of_copy).collect();
+    assert_eq!(copied.iter().map(|stretch| stretch.calls).sum::<u64>(), 4, "{copied:?}");
+    assert_eq!(copied.iter().map(|stretch| stretch.range.ticks().0).sum::<u64>(), 200, "{copied:?}");
+    let ordered = calls.stretches.windows(2).all(|pair| pair[0].range.stop <= pair[1].range.start);
+    assert!(ordered, "{:?}", calls.stretches);
+}

@@ -1,0 +1,65 @@
+//! Hand-made records: a wait for `CPython`'s interpreter lock that times out.
+
+use model::{Role, Segment};
+use perfdata::{LeaveReason, Schedule};
+
+use crate::records::event::{EventKind, Side, SidebandEvent, Within};
+use crate::testing::script::{IDLE, Table, WORKER, WRITER, World, made_within, record, run};
+
+const KERNEL: &[&str] = &["schedule", "futex_wait_queue", "hrtimer_wakeup"];
+const USER: &[&str] = &["PyEval_RestoreThread", "take_gil", "pthread_cond_timedwait", "main", "flush"];
+
+/// The worker waits from 100 to 600; the writer, of the same process, runs on CPU 1 `until` then. The record of the wake-up is made there.
+fn wait(path: &[&str], until: u64, interrupt: Option<Within>) -> Segment {
+    let table = Table::new(KERNEL, USER);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(IDLE, 0, 100, 610, LeaveReason::Preempted),
+        run(WORKER, 0, 610, 1200, LeaveReason::Unknown),
+        run(WRITER, 1, 0, until, LeaveReason::Preempted),
+        run(IDLE, 1, until, 1200, LeaveReason::Unknown),
+    ]);
+    let mut left = record(100, 0, WORKER, Side::Begin, EventKind::SwitchOut);
+    left.chain = path.iter().map(|function| table.start(function) + 8).collect();
+    let woken = EventKind::Waking { target: WORKER.tid, by_waker: true };
+    let by = if interrupt.is_some() { IDLE } else { WRITER };
+    let cpu = u32::from(interrupt.is_none());
+    let woken = record(600, cpu, by, Side::Begin, woken);
+    let timer = |time, side| record(time, 0, IDLE, side, EventKind::Vector { name: "local_timer".into() });
+    let records: Vec<SidebandEvent> = match interrupt {
+        Some(within) => vec![
+            left,
+            made_within(Within::Thread, timer(590, Side::Begin)),
+            made_within(within, woken),
+            timer(605, Side::End),
+        ],
+        None => vec![left, woken],
+    };
+    let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(100..1000)).expect("a partition");
+    attribution.segments()[0].clone()
+}
+
+const GIL: &[&str] =
+    &["schedule", "futex_wait_queue", "pthread_cond_timedwait", "take_gil", "PyEval_RestoreThread"];
+const OTHER: &[&str] = &["schedule", "futex_wait_queue", "pthread_cond_timedwait", "flush", "main"];
+
+#[test]
+fn a_wait_for_the_gil_that_timed_out_has_the_holder_that_ran() {
+    let timed_out = wait(GIL, 700, Some(Within::Interrupt));
+    assert_eq!((&*timed_out.story.object, &*timed_out.story.by), ("the GIL", "writer"), "{timed_out:?}");
+    assert_eq!(timed_out.story.role, Role::Holder);
+    assert!(timed_out.detail.contains("writer (tid 102) held it"), "{}", timed_out.detail);
+}
+
+/// Where no thread ran for most of the wait, where it is another lock, and where its holder ended the wait.
+#[test]
+fn other_waits_have_no_such_holder() {
+    for other in [
+        wait(GIL, 300, Some(Within::Interrupt)),
+        wait(OTHER, 700, Some(Within::Interrupt)),
+        wait(GIL, 700, None),
+    ] {
+        assert!(!other.detail.contains("held it"), "{}", other.detail);
+    }
+}
