@@ -49,6 +49,8 @@ class Truth:
     typical: dict = field(default_factory=dict)
     # Of planted intervals whose dominant cause the program planted: (kind, by, all kinds), see score_stories.
     stories: dict = field(default_factory=dict)
+    # Of planted intervals: [[function, caller, times]] of the program's own functions by the log.
+    calls: dict = field(default_factory=dict)
     # Whether records show when the scheduler decided on a switch.
     tells_switches: bool = True
 
@@ -133,7 +135,8 @@ def of_log(truth):
     causes = {entry["id"]: {cause["cause"]: cause["ns"] for cause in entry["causes"]} for entry in entries}
     quiet = {int(id): quiet for id, quiet in truth["quiet"].items()}
     stories = planted_stories(truth["truth"], {entry["id"]: entry["dominant"] for entry in entries if entry["id"] in planted})
-    return Truth(planted, causes | quiet, typical=truth["typical"], stories=stories)
+    calls = {entry["id"]: entry["calls"] for entry in entries if entry["id"] in planted and entry.get("calls")}
+    return Truth(planted, causes | quiet, typical=truth["typical"], stories=stories, calls=calls)
 
 
 def planted_stories(rows, dominant):
