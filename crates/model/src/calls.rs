@@ -38,7 +38,7 @@ pub struct CallStretch {
     pub calls: u64,
 }
 
-/// The calls of one interval. Its stretches lie in order and do not overlap.
+/// The calls of one interval. Its stretches lie in order, and those with a length do not overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
     /// The tree, callers first.

@@ -1,6 +1,6 @@
 //! The call tree of an interval with its time: for flame graphs and call tables.
 //!
-//! Input: an examined interval. Output: [`Calls`] whose stretches are its pieces, so their ticks add up to it. Time
+//! Input: an examined interval. Output: [`Calls`] whose stretches are its pieces, so their ticks add up to it, and entries without time. Time
 //! that is not user code is placed below the user function that ran before and named by its cause: the kernel's own
 //! functions are not distinguished here.
 

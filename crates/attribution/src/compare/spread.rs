@@ -1,14 +1,15 @@
 //! Where extra work took place of which no single explanation has the most: in the innermost function that had more than half of it,
 //! with all that it called; or, of one function that was called from several, below that one.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::{Cause, Segment};
 
 use crate::examine::examined::Examined;
 use crate::examine::stories::place_of;
 use crate::walk::activity::runs_within;
-use crate::walk::user_code::{ByAddress, NodeKey};
+use crate::walk::hot_paths::with_callees;
+use crate::walk::user_code::NodeKey;
 
 /// Gives the extra work among `segments`, those of `outlier`, that place.
 pub(super) fn name_place(segments: &mut [Segment], outlier: &Examined) {
@@ -45,19 +46,14 @@ pub(super) fn name_place(segments: &mut [Segment], outlier: &Examined) {
 
 /// The innermost node that had more than half of the time of `extra`, with all that it called.
 fn innermost_of_most(extra: &[&mut Segment], outlier: &Examined) -> Option<NodeKey> {
-    let mut whole = 0;
-    let mut with_callees: ByAddress<NodeKey, (u64, usize)> = ByAddress::default();
-    for segment in extra {
-        for (node, ticks) in runs_within(&outlier.runs, segment.range) {
-            whole += ticks.0;
-            let lineage: Vec<NodeKey> = outlier.code.lineage(node).map(|(key, _)| key).collect();
-            let mut seen = HashSet::new();
-            for (above, key) in lineage.iter().enumerate().filter(|(_, key)| seen.insert(**key)) {
-                let (time, depth) = with_callees.entry(*key).or_default();
-                (*time, *depth) = (*time + ticks.0, lineage.len() - above);
-            }
-        }
+    let mut by_node: HashMap<NodeKey, u64> = HashMap::new();
+    for (node, ticks) in extra.iter().flat_map(|segment| runs_within(&outlier.runs, segment.range)) {
+        *by_node.entry(node).or_default() += ticks.0;
     }
-    let most = with_callees.into_iter().filter(|(_, (time, _))| *time > whole / 2);
-    most.max_by_key(|&(key, (_, depth))| (depth, key)).map(|(node, _)| node)
+    let whole: u64 = by_node.values().sum();
+    let mut most = with_callees(&outlier.code, by_node);
+    most.retain(|_, (ticks, _)| *ticks > whole / 2);
+    // They are on one way: the innermost called none of the others.
+    let callers: HashSet<NodeKey> = most.values().filter_map(|(_, caller)| *caller).collect();
+    most.into_keys().filter(|node| !callers.contains(node)).min()
 }

@@ -15,12 +15,14 @@ use super::interrupts;
 use super::queued_writers::queued_writer;
 use super::runners;
 use super::serving::Serving;
+use super::spins::others;
 use crate::claims::claim::Claim;
 use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::awaits_gil;
 use crate::claims::off_cpu::goroutine::Goroutine;
 use crate::claims::off_cpu::wait::wait_of;
+use crate::inputs::scene::Scene;
 use crate::tables::goroutines::goes_to_goroutine;
 use crate::tables::libraries::{is_library, spoken};
 use crate::threads::follow::{path_at, work_at};
@@ -118,7 +120,8 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
         wakeup.ask_flow(examination.scene, examination.decoder);
     }
     let mut flow = None;
-    absence.holder = stay.thread.and_then(|thread| holder_of_gil(range, thread, absence, &wakeup, context));
+    absence.holder =
+        stay.thread.and_then(|thread| holder_of_gil(range, thread, absence, &wakeup, context.scene));
     if let Some(holder) = absence.holder {
         if let Some(below) = examination.below(range, holder) {
             (absence.during, absence.below) = (below.segments, Some(Arc::new(below.hot)));
@@ -159,17 +162,20 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
     absence.wakeup = Some(wakeup);
 }
 
-/// The thread that held `CPython`'s interpreter lock in `range`, of a wait for it that timed out: a thread asks the holder for it each switch interval
-/// and goes on waiting. Only the holder runs Python code, so that it is the thread of the process that ran.
+/// The thread that held `CPython`'s interpreter lock in `range`, of a wait for it that timed out: a thread asks the holder for it each
+/// switch interval and goes on waiting. Only the holder runs Python code, so that it is the thread of the process that ran.
 fn holder_of_gil(
     range: TscRange,
     thread: ThreadId,
     absence: &Absence,
     wakeup: &Wakeup,
-    context: &Context<'_>,
+    scene: &Scene<'_>,
 ) -> Option<ThreadId> {
-    let timed_out = wakeup.came_by_timer() && absence.left.as_ref().is_some_and(awaits_gil);
-    timed_out.then(|| context.ran_most_of(range, thread)).flatten()
+    if !wakeup.came_by_timer() || !absence.left.as_ref().is_some_and(awaits_gil) {
+        return None;
+    }
+    let (holder, ticks) = others(scene, thread, range).into_iter().max_by_key(|&(_, ticks)| ticks)?;
+    (ticks.0 > range.ticks().0 / 2).then_some(holder)
 }
 
 #[cfg(test)]

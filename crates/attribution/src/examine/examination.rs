@@ -3,6 +3,8 @@
 //! Input: a scene and an interval. Output: [`Examined`]. The waker of a wait is examined in the same way, clipped to
 //! the wait: [`Examination::below`] and [`super::absences`] call each other, and [`During`] bounds how often.
 
+use std::collections::HashMap;
+
 use model::{Cause, Interval, IntervalId, Segment, ThreadId, Ticks, Tsc, TscRange};
 
 use super::absences::off_cpu_claims;
@@ -89,7 +91,13 @@ pub(crate) fn examine_scene(
     let mut claims = examination.claims(&followed, cut_call.as_ref());
     let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
     claims.extend(examination.queued(interval, from, &queue));
-    let signals = signals::of_handlers(&activity, &stays, &sideband, scene.comms);
+    // Only those of an outlier's own time are reported.
+    let is_reported = examination.during.is_thorough() && !examination.during.is_below_a_wait();
+    let signals = if is_reported {
+        signals::of_handlers(&activity, &stays, &sideband, scene.comms)
+    } else {
+        HashMap::new()
+    };
     Examined {
         hand_off,
         asked: requested_during(&stays, scene.frequencies, scene.conversion),

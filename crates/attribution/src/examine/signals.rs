@@ -57,7 +57,7 @@ fn by_record(begins: Tsc, thread: ThreadId, sideband: &Sideband, comms: &dyn Com
     let before = events[..events.partition_point(|event| event.time < begins)].iter().rev();
     let mut sends = before.filter(|event| event.side == Side::Begin).filter_map(|event| {
         let EventKind::Syscall { number, arguments } = &event.kind else { return None };
-        Some((sent(&syscalls::name(*number), arguments, thread)?, event))
+        Some((sent(syscalls::known_name(*number)?, arguments, thread)?, event))
     });
     let (signal, event) = sends.next()?;
     let sender = event.thread?;

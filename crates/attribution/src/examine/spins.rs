@@ -55,7 +55,7 @@ pub(super) fn follow_others(
 }
 
 /// The other threads of the process that ran during `range`, and for how long.
-fn others(scene: &Scene<'_>, thread: ThreadId, range: TscRange) -> BTreeMap<ThreadId, Ticks> {
+pub(super) fn others(scene: &Scene<'_>, thread: ThreadId, range: TscRange) -> BTreeMap<ThreadId, Ticks> {
     let mut found = BTreeMap::new();
     let Some(conversion) = scene.conversion else { return found };
     for cpu in scene.schedule.cpus() {

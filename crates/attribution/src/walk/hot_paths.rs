@@ -185,7 +185,10 @@ fn with_callees_by_name<'a>(code: &'a UserCode, by_node: &HashMap<NodeKey, u64>)
 }
 
 /// The ticks of each function with all it called, and its caller.
-fn with_callees(code: &UserCode, by_node: HashMap<NodeKey, u64>) -> HashMap<NodeKey, (u64, Option<NodeKey>)> {
+pub(crate) fn with_callees(
+    code: &UserCode,
+    by_node: HashMap<NodeKey, u64>,
+) -> HashMap<NodeKey, (u64, Option<NodeKey>)> {
     let mut inclusive: HashMap<NodeKey, (u64, Option<NodeKey>)> = HashMap::new();
     for (node, ticks) in by_node {
         let lineage: Vec<NodeKey> = code.lineage(node).map(|(key, _)| key).collect();

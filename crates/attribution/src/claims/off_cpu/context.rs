@@ -1,7 +1,7 @@
 //! What the claims of an absence need of the capture and of the thread's own flow.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use model::{Cause, Cpu, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 
@@ -129,19 +129,6 @@ impl<'a> Context<'a> {
         }
         ran.sort_by_key(|&(thread, ns)| (Reverse(ns), thread));
         ran
-    }
-
-    /// The other thread of `thread`'s process that ran for more than half of `range`, on whatever CPUs.
-    pub(crate) fn ran_most_of(&self, range: TscRange, thread: ThreadId) -> Option<ThreadId> {
-        let mut ran: BTreeMap<ThreadId, u64> = BTreeMap::new();
-        for cpu in self.scene.schedule.cpus() {
-            let is_other = |other: &ThreadId| other.pid == thread.pid && other.tid != thread.tid;
-            for (other, ns) in self.runs_within(cpu, range).filter(|(other, _)| is_other(other)) {
-                *ran.entry(other).or_default() += ns;
-            }
-        }
-        let (other, ns) = ran.into_iter().max_by_key(|&(_, ns)| ns)?;
-        (ns > self.conversion.duration_ns(range) / 2).then_some(other)
     }
 
     /// The threads that ran on `cpu` within `range`, and for how many nanoseconds of it.

@@ -126,10 +126,11 @@ fn kept(range: TscRange, cpu: Cpu, own: Option<ThreadId>, context: &Context<'_>)
 fn moved(event: &SidebandEvent, queued: TscRange, thread: ThreadId, context: &Context<'_>) -> Option<Claim> {
     let EventKind::Migration { from, to, .. } = event.kind else { return None };
     let mut claim = claim_of(OffCpu::Runnable, queued);
-    let by = moved_by(event, thread, to, context, |who| context.named(who, event.time));
-    claim.say(&format!("moved from CPU {from} to CPU {to}{by}"));
-    let by = moved_by(event, thread, to, context, |who| context.scene.comms.comm(who, event.time));
-    claim.story.object = format!("moved to CPU {to}{by}");
+    let (by, mover) = moved_by(event, thread, to, context);
+    let named = mover.map_or_else(String::new, |mover| context.named(mover, event.time));
+    claim.say(&format!("moved from CPU {from} to CPU {to}{by}{named}"));
+    let comm = mover.map_or_else(String::new, |mover| context.scene.comms.comm(mover, event.time));
+    claim.story.object = format!("moved to CPU {to}{by}{comm}");
     if let Some(ran) = context.who_ran(to, queued, Some(thread)) {
         story::ran_instead(&mut claim, Some(to), queued, Some(thread), context);
         claim.say(&format!("runnable behind {ran}"));
@@ -138,33 +139,32 @@ fn moved(event: &SidebandEvent, queued: TscRange, thread: ThreadId, context: &Co
     Some(claim)
 }
 
-/// Who moved `thread` to `to`; `name` names threads.
+/// Who moved `thread` to `to`: words, and the thread whose name follows them.
 fn moved_by(
     event: &SidebandEvent,
     thread: ThreadId,
     to: Cpu,
     context: &Context<'_>,
-    name: impl Fn(ThreadId) -> String,
-) -> String {
+) -> (String, Option<ThreadId>) {
     if let Some(caller) = sets_affinity(event.time, thread, context) {
         return match caller {
-            caller if caller.tid == thread.tid => " by its own sched_setaffinity()".into(),
-            caller => format!(" by sched_setaffinity() of {}", name(caller)),
+            caller if caller.tid == thread.tid => (" by its own sched_setaffinity()".into(), None),
+            caller => (" by sched_setaffinity() of ".into(), Some(caller)),
         };
     }
     let maker = Maker::by_records(event, context.sideband, context.scene.functions);
     let balances = matches!(&maker.interrupt, Some(Cause::Softirq(_)));
-    let Some(current) = event.thread else { return String::new() };
+    let Some(current) = event.thread else { return (String::new(), None) };
     let is_stopper = kernel_thread_called(&context.scene.comms.comm(current, event.time))
         == Some(Cause::KernelThread("migration".into()));
     match event.cpu {
-        Some(cpu) if balances => format!(" by load balancing on CPU {cpu}"),
+        Some(cpu) if balances => (format!(" by load balancing on CPU {cpu}"), None),
         // Before a CPU becomes idle, and while it is, it looks for threads of others (`newidle_balance`).
         Some(cpu) if cpu == to && !is_stopper && maker.interrupt.is_none() => {
-            format!(" by load balancing on CPU {cpu}, which had nothing else to run")
+            (format!(" by load balancing on CPU {cpu}, which had nothing else to run"), None)
         }
-        _ if current.is_idle() => String::new(),
-        _ => format!(" by {}", name(current)),
+        _ if current.is_idle() => (String::new(), None),
+        _ => (" by ".into(), Some(current)),
     }
 }
 
