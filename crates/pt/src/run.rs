@@ -1,5 +1,6 @@
 //! One run: libipt's blocks and events from one PSB to another, given to the emitter.
 
+mod endless;
 mod timing;
 
 use libipt_sys as ipt;
@@ -13,6 +14,7 @@ use crate::error::Error;
 use crate::flow::{Block, BlockEnd, EventKind, GapReason};
 use crate::instructions::instructions;
 use crate::packets::PSB;
+use crate::run::endless::Unbroken;
 use crate::sys::{BlockDecoder, Fault, ImageStore, RawEvent, Status, What, empty_block};
 
 /// Most bytes from a packet to after the FUP that it binds.
@@ -76,9 +78,7 @@ struct RunState {
     /// A PSB+ was read whose FUP execution has yet to reach: its time and events wait.
     settling: bool,
     held: Vec<(EventKind, u64)>,
-    /// Packet offset when instructions last needed one, and the instructions since.
-    packet: usize,
-    silent: u64,
+    unbroken: Unbroken,
 }
 
 /// What a PSB+ means to a run.
@@ -121,8 +121,7 @@ impl Walk<'_> {
             border: None,
             settling: false,
             held: Vec::new(),
-            packet: 0,
-            silent: 0,
+            unbroken: Unbroken::default(),
         };
         let end = match decoder.sync(0) {
             Ok(status) => self.drive(&mut decoder, run, &mut state, status)?,
@@ -155,7 +154,7 @@ impl Walk<'_> {
                     Err(fault) => return Ok(Self::fault(decoder, state, fault, raw.end_ip)),
                 };
                 offset = decoder.offset();
-                state.silent = 0;
+                state.unbroken.end();
                 self.emitter.arrive();
                 let before = self.emitter.now();
                 if event.is_tick() && !state.settling {
@@ -211,11 +210,8 @@ impl Walk<'_> {
         }
         self.may_switch = block.kernel;
         self.emitter.block(&block);
-        if offset != state.packet {
-            (state.packet, state.silent) = (offset, 0);
-        }
-        state.silent += u64::from(block.instructions);
-        if state.silent > self.limits.silent_instructions {
+        let ran = (block.ip, block.instructions);
+        if state.unbroken.goes_on(offset, ran, takes_bit(raw), self.limits.silent_instructions) {
             let reason = GapReason::EndlessLoop { ip: block.end_ip };
             return Some(RunEnd::Fault(Trouble { reason, at: offset, sync: state.sync }));
         }

@@ -202,6 +202,16 @@ fn a_loop_without_packets_ends_at_the_limit() {
     assert_eq!(blocks(&flow).iter().rev().find(|block| block.0 < 0x1006).map(|block| block.0), Some(0x1004));
 }
 
+/// A stranger's trace may have a sync point every few bytes: each costs what the code is long, not what a limit allows.
+#[test]
+fn a_loop_without_packets_ends_when_it_is_known_to_be_one() {
+    let endless = [psb(0x10000, Some(0x1000)), vec![TAKEN], tip(0x1006)].concat();
+    let window = Window { stream: &one_piece(&endless), range: ALL, occupants: &[] };
+    let flow = decode_window(&mut engine(u64::MAX), &window, &UNPATCHED).expect("memory");
+    let instructions: u32 = blocks(&flow).iter().map(|block| block.1).sum();
+    assert!(instructions < 5_000, "{instructions}");
+}
+
 #[test]
 fn missing_aux_is_a_gap() {
     let bytes = [psb(0x10000, Some(0x1000)), vec![TAKEN]].concat();
