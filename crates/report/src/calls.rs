@@ -38,7 +38,7 @@ pub struct CallReport {
     pub self_ns: u64,
     /// The mean of the baselines' time in it, without what it called.
     pub typical_self_ns: u64,
-    /// How often the outlier entered it.
+    /// How often the outlier entered it, also where no packet gives the entries a time.
     pub calls: u64,
 }
 
@@ -62,18 +62,22 @@ impl CallTree {
         timebase: Timebase,
     ) -> CallTree {
         let mut merge = Merge::default();
-        let places = merge.places(&calls.nodes);
+        let places = merge.places(&calls.nodes, |_| true);
         for stretch in &calls.stretches {
-            let Some(&node) = places.get(stretch.node as usize) else { continue };
+            let Some(&Some(node)) = places.get(stretch.node as usize) else { continue };
             let own = &mut merge.tree.nodes[node];
             own.calls = own.calls.saturating_add(stretch.calls);
-            let Some(range) = stretch.range.intersection(interval) else { continue };
+            let Some(range) = stretch.range.intersection(interval).filter(|range| !range.is_empty()) else {
+                continue;
+            };
             merge.outlier(node, range, stretch.calls, interval, timebase);
         }
         for baseline in baselines {
-            let places = merge.places(&baseline.nodes);
+            // What has no time there and did not run in the outlier would be a row of zeros.
+            let has_time = with_time(baseline);
+            let places = merge.places(&baseline.nodes, |node| has_time[node]);
             for stretch in &baseline.stretches {
-                let Some(&node) = places.get(stretch.node as usize) else { continue };
+                let Some(&Some(node)) = places.get(stretch.node as usize) else { continue };
                 merge.sums[node] += u128::from(timebase.duration(stretch.range));
             }
         }
@@ -111,6 +115,22 @@ impl CallTree {
     }
 }
 
+/// Whether each node of `calls`, or something that it called, has time.
+fn with_time(calls: &Calls) -> Vec<bool> {
+    let mut has_time = vec![false; calls.nodes.len()];
+    for stretch in calls.stretches.iter().filter(|stretch| !stretch.range.is_empty()) {
+        if let Some(node) = has_time.get_mut(stretch.node as usize) {
+            *node = true;
+        }
+    }
+    for (index, node) in calls.nodes.iter().enumerate().rev() {
+        if let Some(parent) = node.parent.map(|parent| parent as usize).filter(|&parent| parent < index) {
+            has_time[parent] |= has_time[index];
+        }
+    }
+    has_time
+}
+
 /// The tree in the making.
 #[derive(Default)]
 struct Merge {
@@ -123,12 +143,12 @@ struct Merge {
 }
 
 impl Merge {
-    /// The merged node of each of `nodes`.
-    fn places(&mut self, nodes: &[CallNode]) -> Vec<usize> {
-        let mut places: Vec<usize> = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            let parent = node.parent.and_then(|parent| places.get(parent as usize)).copied();
-            let place = self.place(parent, node);
+    /// The merged node of each of `nodes` that is `wanted`; callers of wanted ones are, too.
+    fn places(&mut self, nodes: &[CallNode], wanted: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
+        let mut places: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
+        for (index, node) in nodes.iter().enumerate() {
+            let parent = node.parent.and_then(|parent| places.get(parent as usize)).copied().flatten();
+            let place = wanted(index).then(|| self.place(parent, node));
             places.push(place);
         }
         places

@@ -9,7 +9,7 @@ use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 /// Longer names are left mangled: a hostile one can unfold without end.
 const LONGEST: usize = 16 * 1024;
 
-/// At so many dots the suffix of a name is looked for: compilers write at most five.
+/// A suffix may begin at any of the first so many dots: compilers write at most five.
 const MOST_DOTS: usize = 8;
 
 /// `name` for people.

@@ -1,8 +1,8 @@
 //! The call tree of an interval with its time: for flame graphs and call tables.
 //!
-//! Input: an examined interval. Output: [`Calls`] whose stretches are its pieces, so their ticks add up to it, and entries without time. Time
-//! that is not user code is placed below the user function that ran before and named by its cause: the kernel's own
-//! functions are not distinguished here.
+//! Input: an examined interval. Output: [`Calls`] whose stretches are its pieces, so their ticks add up to it, and calls that have no
+//! time of their own. Time that is not user code is placed below the user function that ran before and named by its cause: the kernel's
+//! own functions are not distinguished here.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -21,6 +21,8 @@ pub(super) struct Use {
     pub(super) ticks: u64,
     pub(super) instructions: u64,
     pub(super) calls: u64,
+    /// Whether some of these it made itself: several in one run.
+    pub(super) recursive: bool,
     /// Ticks between time packets where a code line ran that had not run before in the interval.
     pub(super) cold_ticks: u64,
     /// Ticks by which instructions retired late after a stall of the front end, where samples show it.
@@ -36,6 +38,7 @@ impl Use {
         self.ticks += other.ticks;
         self.instructions += other.instructions;
         self.calls += other.calls;
+        self.recursive |= other.recursive;
         self.cold_ticks += other.cold_ticks;
         self.stalled = self.stalled.saturating_add(other.stalled);
         self.ratio.add_all(&other.ratio);
@@ -79,6 +82,7 @@ pub(super) fn profile(examined: &Examined) -> Profile {
         let used = profile.entry(run.node).or_default();
         used.instructions += run.instructions;
         used.calls += run.calls;
+        used.recursive |= run.calls > 1;
     }
     for sample in &examined.front_end.samples.told {
         if let Some(run) = run_at(&examined.runs, sample.at).filter(of_program) {
@@ -110,7 +114,7 @@ impl Typical {
 
     fn divide(&mut self, count: u64) {
         let mean = &mut self.mean;
-        let Use { ticks, instructions, calls, cold_ticks, stalled, ratio: _, asked: _ } = mean;
+        let Use { ticks, instructions, calls, cold_ticks, stalled, recursive: _, ratio: _, asked: _ } = mean;
         for value in [ticks, instructions, calls, cold_ticks, stalled] {
             *value /= count;
         }

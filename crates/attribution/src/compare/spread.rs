@@ -32,7 +32,9 @@ pub(super) fn name_place(segments: &mut [Segment], outlier: &Examined) {
     let Some(node) = innermost_of_most(&extra, outlier) else { return };
     let (place, through) = place_of(node, outlier);
     let (place, through) = match most {
-        Some(most) if most == place || place.is_empty() => return,
+        _ if place.is_empty() => return,
+        Some(most) if most == place => return,
+        Some(most) if time_below(node, &most, &extra, outlier) <= whole / 2 => return,
         Some(most) => (format!("{most} below {place}"), None),
         None => (place, Some(through)),
     };
@@ -42,6 +44,14 @@ pub(super) fn name_place(segments: &mut [Segment], outlier: &Examined) {
             segment.story.through.clone_from(through);
         }
     }
+}
+
+/// The time of `extra` at `place` that `node` called for.
+fn time_below(node: NodeKey, place: &str, extra: &[&mut Segment], outlier: &Examined) -> u64 {
+    let there = extra.iter().filter(|segment| segment.story.place == place);
+    let runs = there.flat_map(|segment| runs_within(&outlier.runs, segment.range));
+    let below = runs.filter(|&(ran, _)| outlier.code.lineage(ran).any(|(caller, _)| caller == node));
+    below.map(|(_, ticks)| ticks.0).sum()
 }
 
 /// The innermost node that had more than half of the time of `extra`, with all that it called.

@@ -179,13 +179,14 @@ impl Story<'_> {
         new.last().map_or(node, |(top, _)| top)
     }
 
-    /// ` by insert()`: who called `node`, and ` below insert()` where functions without a name are between them. A signal's handler, and
-    /// a function whose callers are not known or have no name, has none.
+    /// ` by insert()`: who called `node`, and ` below insert()` where functions without a name are between them, or it called itself, too.
+    /// A signal's handler, and a function whose callers are not known or have no name, has none.
     fn caller(&self, node: NodeKey) -> Option<String> {
         let mut callers = self.outlier.code.lineage(node).skip(1).enumerate();
         let (at, (_, caller)) = callers.find(|(_, (_, caller))| !is_unnamed(&caller.function))?;
         let is_known = &*caller.function != SIGNAL && !caller.function.starts_with('[');
-        let how = if at == 0 { "by" } else { "below" };
+        let is_recursive = self.own.get(&node).is_some_and(|used| used.recursive);
+        let how = if at == 0 && !is_recursive { "by" } else { "below" };
         is_known.then(|| format!(" {how} {}", called(&spoken(&caller.function))))
     }
 
@@ -201,7 +202,8 @@ impl Story<'_> {
             let mut outermost = None;
             let mut lineage = self.outlier.code.lineage(*node);
             let is_below = lineage.any(|(key, caller)| {
-                if !is_unnamed(&caller.function) && !caller.function.starts_with('[') {
+                let has_name = !is_unnamed(&caller.function) && !caller.function.starts_with('[');
+                if has_name && &*caller.function != SIGNAL {
                     outermost = Some(&*caller.function);
                 }
                 key == top

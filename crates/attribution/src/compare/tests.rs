@@ -267,6 +267,29 @@ fn more_calls_of_the_same_are_counted() {
     assert!(told.contains(&"work() ran 9 times; typical up to 3".to_owned()), "{told:?}");
 }
 
+/// Of the calls of a function that calls itself, `work` makes one.
+#[test]
+fn calls_of_itself_are_not_the_callers() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    let quiet = insertion(&mut script, 0, 1_000, 0);
+    script
+        .block(100_000, "work", 0x20, BlockEnd::Call)
+        .block(101_000, "rehash", 0, BlockEnd::Call)
+        .block(102_000, "rehash", 0, BlockEnd::Call)
+        .block(103_000, "rehash", 0, BlockEnd::Return)
+        .block(104_000, "rehash", Script::AFTER, BlockEnd::Return)
+        .block(105_000, "rehash", Script::AFTER, BlockEnd::Return)
+        .block(106_000, "work", 0x20 + Script::AFTER, BlockEnd::Jump)
+        .block(107_000, "work", 0x20, BlockEnd::Jump);
+    let world = world(&table, script.items.clone(), 500_000);
+    let (baseline, outlier) = (world.examine(0..quiet), world.examine(100_000..107_000));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let told: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
+    let expected = "rehash() called 3 times below work(), ";
+    assert!(told.iter().any(|told| told.starts_with(expected)), "{told:?}");
+}
+
 /// One call more than typical, of few instructions, whose time passes in a single `rep stosb`: it is work, not the same code slower.
 #[test]
 fn a_longer_string_instruction_of_another_call_is_extra_work() {

@@ -162,8 +162,9 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
     absence.wakeup = Some(wakeup);
 }
 
-/// The thread that held `CPython`'s interpreter lock in `range`, of a wait for it that timed out: a thread asks the holder for it each
-/// switch interval and goes on waiting. Only the holder runs Python code, so that it is the thread of the process that ran.
+/// The thread that may have held `CPython`'s interpreter lock in `range`, of a wait for it that timed out: a thread asks the holder for
+/// it each switch interval and goes on waiting. It is the one thread of the process that ran for most of that time; one that runs code
+/// of a library may do without the lock, so that two cannot be told apart.
 fn holder_of_gil(
     range: TscRange,
     thread: ThreadId,
@@ -174,8 +175,9 @@ fn holder_of_gil(
     if !wakeup.came_by_timer() || !absence.left.as_ref().is_some_and(awaits_gil) {
         return None;
     }
-    let (holder, ticks) = others(scene, thread, range).into_iter().max_by_key(|&(_, ticks)| ticks)?;
-    (ticks.0 > range.ticks().0 / 2).then_some(holder)
+    let mut ran = others(scene, thread, range).into_iter().filter(|(_, ticks)| ticks.0 > range.ticks().0 / 2);
+    let (holder, _) = ran.next()?;
+    ran.next().is_none().then_some(holder)
 }
 
 #[cfg(test)]

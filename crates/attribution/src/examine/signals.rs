@@ -1,23 +1,26 @@
-//! Which signal a handler ran for, and who sent it: by the kernel's work from which the handler came, or by the record of the system
-//! call that sent it.
+//! Which signal a handler ran for, and who sent it: by the record of the system call that sent it, or by the kernel's work from which
+//! the handler came.
 //!
-//! Input: the thread's flow and the records. Output: words for each handler, for the first time that it ran. A timer that expired on
-//! another CPU leaves neither, and its handler has no words.
+//! Input: the thread's flow and the records. Output: words for each handler that ran for one signal, or for several of the same kind. A
+//! timer that expired on another CPU leaves neither, and a signal may have been blocked for long: such a handler has no words.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use model::{Cause, ThreadId, Tsc, TscRange};
+use model::{Cause, ThreadId, Ticks, Tsc, TscRange};
 
 use crate::inputs::comms::{Comms, named};
 use crate::records::event::{EventKind, Side};
 use crate::records::sideband::Sideband;
 use crate::tables::signals::sent;
 use crate::tables::syscalls;
-use crate::tables::timers::is_timer;
+use crate::tables::timers::sends_signal;
 use crate::threads::stays::{Stay, stay_at};
 use crate::walk::activity::{Activity, Frame};
 use crate::walk::user_code::NodeKey;
 use crate::walk::user_runs::SIGNAL;
+
+/// The interrupt that ends user code takes no longer to arrive: about 20 us.
+const ARRIVES: Ticks = Ticks(50_000);
 
 /// `SIGUSR2 sent by auditor (tid 139)`, `a POSIX timer` or `its own page fault`, for each handler of which it is known.
 pub(super) fn of_handlers(
@@ -28,41 +31,64 @@ pub(super) fn of_handlers(
 ) -> HashMap<NodeKey, String> {
     let nodes = &activity.code.nodes;
     let is_signal = |node: NodeKey| nodes.get(&node).is_some_and(|node| &*node.function == SIGNAL);
-    let handlers = nodes.iter().filter(|(_, node)| is_signal(node.parent)).map(|(&handler, _)| handler);
-    let named = handlers.filter_map(|handler| {
-        let first = activity.runs.iter().position(|run| run.node == handler)?;
-        let begins = activity.runs[first].range.start;
-        let interrupted = first.checked_sub(1).map_or(begins, |before| activity.runs[before].range.stop);
-        let by_work = by_kernel_work(&activity.frames, TscRange::new(interrupted, begins));
-        let by_record = || by_record(begins, stay_at(stays, begins)?.thread?, sideband, comms);
-        Some((handler, by_work.or_else(by_record)?))
-    });
-    named.collect()
+    let handlers: HashSet<NodeKey> =
+        nodes.iter().filter(|(_, node)| is_signal(node.parent)).map(|(&handler, _)| handler).collect();
+    let mut named: HashMap<NodeKey, Option<String>> = HashMap::new();
+    if handlers.is_empty() {
+        return HashMap::new();
+    }
+    let mut last = Tsc(0);
+    for (index, run) in activity.runs.iter().enumerate() {
+        if run.calls == 0 || !handlers.contains(&run.node) {
+            continue;
+        }
+        let begins = run.range.start;
+        let interrupted = index.checked_sub(1).map_or(begins, |before| activity.runs[before].range.stop);
+        // What came before the last handler was that one's.
+        let sent = TscRange::new(interrupted.before(ARRIVES).max(last), begins);
+        let thread = stay_at(stays, begins).and_then(|stay| stay.thread);
+        let by_record = |range| by_record(range, thread?, sideband, comms);
+        let here = TscRange::new(interrupted, begins);
+        let words =
+            by_record(here).or_else(|| by_kernel_work(&activity.frames, here)).or_else(|| by_record(sent));
+        let known = named.entry(run.node).or_insert_with(|| words.clone());
+        if *known != words {
+            *known = None;
+        }
+        last = begins;
+    }
+    named.into_iter().filter_map(|(handler, words)| Some((handler, words?))).collect()
 }
 
 /// By what the kernel did in `range`, from the interrupted code to the handler.
 fn by_kernel_work(frames: &[Frame], range: TscRange) -> Option<String> {
-    let within = |frame: &&Frame| frame.range.start >= range.start && frame.range.stop <= range.stop;
-    let work = || frames.iter().filter(within);
-    if let Some(timer) = work().flat_map(|frame| &frame.particulars).find(|words| is_timer(words)) {
+    // They are in the order in which they ended.
+    let first = frames.partition_point(|frame| frame.range.stop < range.start);
+    let ended = frames[first..].iter().take_while(|frame| frame.range.stop <= range.stop);
+    let work = || ended.clone().filter(|frame| frame.range.start >= range.start);
+    if let Some(timer) = work().flat_map(|frame| &frame.particulars).find(|words| sends_signal(words)) {
         return Some(timer.to_string());
     }
-    let is_fault = work().any(|frame| matches!(frame.cause, Cause::PageFault(_)));
-    is_fault.then(|| "its own page fault".to_owned())
+    let last = work().filter(|frame| frame.depth == 0).last()?;
+    matches!(last.cause, Cause::PageFault(_)).then(|| "its own page fault".to_owned())
 }
 
-/// By the last system call before `begins` that sent a signal to `thread`.
-fn by_record(begins: Tsc, thread: ThreadId, sideband: &Sideband, comms: &dyn Comms) -> Option<String> {
+/// By the last system call in `range` that sent a signal to `thread`.
+fn by_record(range: TscRange, thread: ThreadId, sideband: &Sideband, comms: &dyn Comms) -> Option<String> {
     let events = sideband.events();
-    let before = events[..events.partition_point(|event| event.time < begins)].iter().rev();
-    let mut sends = before.filter(|event| event.side == Side::Begin).filter_map(|event| {
+    let first = events.partition_point(|event| event.time < range.start);
+    let until = events.partition_point(|event| event.time < range.stop);
+    let entries = events[first..until.max(first)].iter().rev().filter(|event| event.side == Side::Begin);
+    let mut sends = entries.filter_map(|event| {
         let EventKind::Syscall { number, arguments } = &event.kind else { return None };
         Some((sent(syscalls::known_name(*number)?, arguments, thread)?, event))
     });
-    let (signal, event) = sends.next()?;
+    let ((signal, to_process), event) = sends.next()?;
     let sender = event.thread?;
     let by = if sender.tid == thread.tid { "itself".into() } else { named(comms, sender, event.time) };
-    Some(format!("{signal} sent by {by}"))
+    // Any other thread of the process may have handled that one.
+    let to = if to_process { " to the process" } else { "" };
+    Some(format!("{signal} sent{to} by {by}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Signals by number, x86-64 (`arch/x86/include/uapi/asm/signal.h`), and the system calls that send them (`kernel/signal.c`).
 
-use model::{Pid, ThreadId, Tid};
+use model::ThreadId;
 
 /// From number 1 on.
 const NAMES: [&str; 31] = [
@@ -52,20 +52,21 @@ fn name(number: u64) -> Option<String> {
     }
 }
 
-/// The signal that the system call `call` sends to `to`, by its recorded arguments; `None` where it sends none, or to another one. One
-/// sent to a process may be handled by any of its threads.
-pub(crate) fn sent(call: &str, arguments: &[u64], to: ThreadId) -> Option<String> {
-    let is_thread = |argument: u64| i32::try_from(argument).is_ok_and(|number| Tid(number) == to.tid);
-    let is_process = |argument: u64| i32::try_from(argument).is_ok_and(|number| Pid(number) == to.pid);
-    let (is_target, signal) = match (call, arguments) {
-        ("kill" | "rt_sigqueueinfo", &[process, signal, ..]) => (is_process(process), signal),
+/// The signal that the system call `call` sends to `to`, by its recorded arguments, and whether to its whole process, of which any thread
+/// may handle it; `None` where it sends none, or to another one.
+pub(crate) fn sent(call: &str, arguments: &[u64], to: ThreadId) -> Option<(String, bool)> {
+    let (target, signal, to_process) = match (call, arguments) {
+        ("kill" | "rt_sigqueueinfo", &[process, signal, ..]) => (process, signal, true),
         ("tkill", &[thread, signal, ..]) | ("tgkill" | "rt_tgsigqueueinfo", &[_, thread, signal, ..]) => {
-            (is_thread(thread), signal)
+            (thread, signal, false)
         }
         _ => return None,
     };
-    // The kernel takes the low 32 bits of the register.
-    name(signal & 0xffff_ffff).filter(|_| is_target)
+    // The kernel takes the low 32 bits of the registers.
+    let low = |argument: u64| argument & 0xffff_ffff;
+    let number = if to_process { to.pid.0 } else { to.tid.0 };
+    let is_target = u64::try_from(number).is_ok_and(|number| low(target) == number);
+    Some((name(low(signal)).filter(|_| is_target)?, to_process))
 }
 
 #[cfg(test)]
@@ -77,19 +78,24 @@ mod tests {
     fn calls_that_send_signals_are_known_by_their_arguments() {
         let to = ThreadId::new(100, 101);
         for (call, arguments, expected) in [
-            ("kill", &[100, 10][..], Some("SIGUSR1")),
+            ("kill", &[100, 10][..], Some(("SIGUSR1", true))),
             ("kill", &[101, 10], None),
             ("kill", &[100, 0], None),
-            ("tkill", &[101, 12, 0xdead], Some("SIGUSR2")),
-            ("tgkill", &[100, 101, 14], Some("SIGALRM")),
+            ("kill", &[0xffff_ffff_0000_0000 | 100, 10], Some(("SIGUSR1", true))),
+            // A process group, and every process.
+            ("kill", &[(-100i64).cast_unsigned(), 10], None),
+            ("kill", &[u64::MAX, 10], None),
+            ("tkill", &[101, 12, 0xdead], Some(("SIGUSR2", false))),
+            ("tgkill", &[100, 101, 14], Some(("SIGALRM", false))),
             ("tgkill", &[100, 100, 14], None),
-            ("rt_tgsigqueueinfo", &[100, 101, 34, 0x7fff], Some("real-time signal 34")),
-            ("rt_sigqueueinfo", &[100, 31], Some("SIGSYS")),
+            ("rt_tgsigqueueinfo", &[100, 101, 34, 0x7fff], Some(("real-time signal 34", false))),
+            ("rt_sigqueueinfo", &[100, 31], Some(("SIGSYS", true))),
             ("rt_sigqueueinfo", &[100, 65], None),
             ("tgkill", &[100, 101], None),
             ("read", &[100, 10], None),
         ] {
-            assert_eq!(sent(call, arguments, to).as_deref(), expected, "{call} {arguments:?}");
+            let expected = expected.map(|(signal, to_process)| (signal.to_owned(), to_process));
+            assert_eq!(sent(call, arguments, to), expected, "{call} {arguments:?}");
         }
     }
 }

@@ -36,6 +36,11 @@ pub(crate) fn is_timer(words: &str) -> bool {
     TIMERS.iter().any(|(_, known)| *known == words)
 }
 
+/// Whether the timer with these `words` sends a signal when it expires, unless it was made to do something else (`man 2 timer_create`).
+pub(crate) fn sends_signal(words: &str) -> bool {
+    matches!(words, "a POSIX timer" | "an interval timer")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +50,8 @@ mod tests {
         assert_eq!(timer_of("tcp_delack_timer"), Some("TCP's delayed-ACK timer"));
         assert_eq!(timer_of("it_real_fn.cold"), Some("an interval timer"));
         assert_eq!(timer_of("hrtimer_wakeup"), None);
+        let sending = ["posix_timer_fn", "it_real_fn"];
+        let signals = |&(function, words): &(&str, &str)| sending.contains(&function) == sends_signal(words);
+        assert!(TIMERS.iter().all(signals));
     }
 }

@@ -45,6 +45,31 @@ fn times_of_the_same_chain_are_added() {
     assert_eq!(spans, [(0, 10, 0), (10, 20, 1), (30, 5, 0)]);
 }
 
+/// No packet gives the calls of `step` a time: they count, and are no stretch; of the baselines they are not even a row.
+#[test]
+fn calls_without_time_are_counted() {
+    let outlier = Calls {
+        nodes: vec![node(None, "main"), node(Some(0), "step")],
+        stretches: vec![stretch(100, 110, 0, 1), stretch(110, 110, 1, 3), stretch(110, 120, 0, 0)],
+    };
+    let baseline = Calls {
+        nodes: vec![node(None, "main"), node(Some(0), "fold"), node(Some(1), "copy"), node(Some(0), "idle")],
+        stretches: vec![
+            stretch(10, 18, 0, 1),
+            stretch(18, 18, 1, 2),
+            stretch(18, 18, 2, 2),
+            stretch(18, 20, 3, 1),
+        ],
+    };
+    let tree = CallTree::new(&outlier, &[baseline], range(100, 120), timebase());
+    let rows: Vec<_> =
+        tree.nodes.iter().map(|node| (&*node.name, node.self_ns, node.typical_self_ns, node.calls)).collect();
+    assert_eq!(rows, [("main", 20, 8, 1), ("step", 0, 0, 3), ("idle", 0, 2, 0)]);
+    let spans: Vec<_> =
+        tree.stretches.iter().map(|span| (span.offset_ns, span.duration_ns, span.node)).collect();
+    assert_eq!(spans, [(0, 20, 0)]);
+}
+
 /// Two functions that call each other a thousand times: what is deeper than the limit is the time of the deepest kept.
 #[test]
 fn depth_is_bounded_and_no_time_is_lost() {

@@ -186,8 +186,11 @@ fn woken(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
     if let Some(name) = story.by.strip_prefix("kernel.") {
         return format!(", woken by {}", interrupt(name, &segment.during));
     }
-    let part = if story.role == Role::Holder { "held by" } else { "woken by" };
     let next = depth.checked_sub(1).and_then(|depth| of(&segment.during, unit, depth));
+    if story.role == Role::Beside {
+        return format!(", while {} {}", story.by, next.as_deref().unwrap_or("ran"));
+    }
+    let part = if story.role == Role::Holder { "held by" } else { "woken by" };
     let which = next.map_or_else(String::new, |root| format!(", which {root}"));
     format!(", {part} {}{which}", story.by)
 }

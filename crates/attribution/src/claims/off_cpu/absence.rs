@@ -42,7 +42,7 @@ pub(crate) struct Absence {
     pub(crate) said: Option<String>,
     /// The writer after which it is queued, of a reader of a read-write lock, by name.
     pub(crate) queued_after: Option<String>,
-    /// The thread that held what it waited for, where that did not end the wait.
+    /// The thread that may have held what it waited for, where that did not end the wait.
     pub(crate) holder: Option<ThreadId>,
     /// What took place during the wait.
     pub(crate) during: Vec<Segment>,
@@ -129,7 +129,11 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
             claim.say(&kept_off);
         }
         if let Some(holder) = absence.holder {
-            claim.say(&format!("{} held it", context.named(holder, range.start)));
+            claim.certainty = claim.certainty.min(Certainty::Inferred);
+            claim.say(&format!(
+                "{}, which ran meanwhile, may have held it",
+                context.named(holder, range.start)
+            ));
         }
         claim.evidence.push(wakeup.evidence.clone());
         claims.extend(queued(stay, wakeup, context));

@@ -130,7 +130,9 @@ fn moved(event: &SidebandEvent, queued: TscRange, thread: ThreadId, context: &Co
     let named = mover.map_or_else(String::new, |mover| context.named(mover, event.time));
     claim.say(&format!("moved from CPU {from} to CPU {to}{by}{named}"));
     let comm = mover.map_or_else(String::new, |mover| context.scene.comms.comm(mover, event.time));
-    claim.story.object = format!("moved to CPU {to}{by}{comm}");
+    let another = if comm == context.scene.comms.comm(thread, event.time) { "another " } else { "" };
+    let (by, _) = by.split_once(", ").unwrap_or((&by, ""));
+    claim.story.object = format!("moved to CPU {to}{by}{another}{comm}");
     if let Some(ran) = context.who_ran(to, queued, Some(thread)) {
         story::ran_instead(&mut claim, Some(to), queued, Some(thread), context);
         claim.say(&format!("runnable behind {ran}"));
@@ -161,7 +163,7 @@ fn moved_by(
         Some(cpu) if balances => (format!(" by load balancing on CPU {cpu}"), None),
         // Before a CPU becomes idle, and while it is, it looks for threads of others (`newidle_balance`).
         Some(cpu) if cpu == to && !is_stopper && maker.interrupt.is_none() => {
-            (format!(" by load balancing on CPU {cpu}, which had nothing else to run"), None)
+            (format!(" by load balancing on CPU {cpu}, which became idle"), None)
         }
         _ if current.is_idle() => (String::new(), None),
         _ => (" by ".into(), Some(current)),

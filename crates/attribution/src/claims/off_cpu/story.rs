@@ -41,7 +41,7 @@ pub(super) fn of_wait(
     let mut story = Story::default();
     story.object = object_of(wait, absence, variable.as_deref());
     if let Some(writer) = &absence.queued_after {
-        story.object = format!("{} (after {writer}, which is queued for writing)", story.object);
+        story.object = format!("{} (queued after {writer}, which waited to write)", story.object);
     }
     (story.place, story.through) = match &absence.goroutine {
         Some(Goroutine::None) => Default::default(),
@@ -51,7 +51,7 @@ pub(super) fn of_wait(
     let Some(wakeup) = &absence.wakeup else { return story };
     if let Some(holder) = absence.holder {
         story.by = context.scene.comms.comm(holder, wakeup.recorded_at);
-        story.role = Role::Holder;
+        story.role = Role::Beside;
     } else if let Some(thread) = wakeup.thread() {
         story.by = context.scene.comms.comm(thread, wakeup.recorded_at);
         // One that may have held it did at least end the wait.

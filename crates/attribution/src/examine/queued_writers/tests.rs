@@ -60,7 +60,7 @@ fn told(reader: &Sleeper, writer: &Sleeper) -> String {
     let attribution = crate::attribute_alone(&world.examine(200..1000)).expect("a partition");
     let wait = &attribution.segments()[0];
     assert_eq!(wait.cause.to_string(), "offcpu.lock");
-    let in_headline = wait.story.object.ends_with(" (after writer, which is queued for writing)");
+    let in_headline = wait.story.object.ends_with(" (queued after writer, which waited to write)");
     assert_eq!(in_headline, wait.detail.contains("queued after"), "{}", wait.story.object);
     wait.detail.clone()
 }
