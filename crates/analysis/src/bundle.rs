@@ -16,6 +16,6 @@ mod unpack;
 pub use binaries::{LeftOut, Packed, PackedFile, Packing, Why};
 pub use contents::contents;
 pub use layout::Content;
-pub use open::Opened;
+pub use open::{Opened, is_bundle};
 pub use pack::{is_archive, write};
 pub use unpack::{Limits, Refusal, unpack};

@@ -6,7 +6,7 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use report::Report;
@@ -59,12 +59,9 @@ impl Opened {
         Ok(Opened { root, manifest, _unpacked: Some(folder) })
     }
 
-    /// Explains its slice, with its binaries where `given` names no others. Of this machine only what `given` names is read.
-    /// The report's paths are those of the bundle's folder, where its commands work.
-    ///
-    /// # Errors
-    /// As explaining a capture.
-    pub fn explain(&self, given: &Request, meter: &dyn Meter, listing: Listing) -> Result<(Report, Outcome)> {
+    /// What `given` asks, of its slice, with its binaries where `given` names no others. Of this machine only what `given` names is
+    /// read.
+    pub fn request(&self, given: &Request) -> Request {
         let mut request = given.clone();
         request.input.path = self.manifest.slice(&self.root);
         // Its folder has another name the next time.
@@ -72,12 +69,42 @@ impl Opened {
         let code = &mut request.input.code;
         code.symfs = code.symfs.take().or_else(|| self.manifest.symfs(&self.root));
         code.contained = true;
-        let (mut report, outcome) = study::explain(&request, meter, listing)?;
-        let own = self.manifest.symfs(Path::new(""));
-        let named = given.input.code.symfs.clone().or(own).map(|symfs| symfs.to_string_lossy().into_owned());
-        in_bundle(&mut report, named.as_deref());
+        request
+    }
+
+    /// Explains its slice: [`Opened::request`].
+    ///
+    /// # Errors
+    /// As explaining a capture.
+    pub fn explain(&self, given: &Request, meter: &dyn Meter, listing: Listing) -> Result<(Report, Outcome)> {
+        let (mut report, outcome) = study::explain(&self.request(given), meter, listing)?;
+        self.name_files(&mut report, given);
         Ok((report, outcome))
     }
+
+    /// Makes the paths of `report`, for which `given` asked, those of the bundle's folder, where its commands work.
+    pub fn name_files(&self, report: &mut Report, given: &Request) {
+        let own = self.manifest.symfs(Path::new(""));
+        let named = given.input.code.symfs.clone().or(own).map(|symfs| symfs.to_string_lossy().into_owned());
+        in_bundle(report, named.as_deref());
+    }
+}
+
+/// How a file that zstd packed begins (RFC 8878, section 3.1.1).
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Whether `path` is a bundle, whole or not: a folder with a manifest, or an archive. What cannot be read is none: who opens it as a
+/// capture says why.
+pub fn is_bundle(path: &Path) -> bool {
+    let Ok(meta) = fs::metadata(path) else { return false };
+    if meta.is_dir() {
+        return path.join(manifest::NAME).exists();
+    }
+    let mut begin = [0; ZSTD.len()];
+    // A pipe would wait for its writer.
+    meta.is_file()
+        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut begin).is_ok())
+        && begin == ZSTD
 }
 
 /// The folder of an unpacked archive that holds the manifest: the archive's only one, or itself.
