@@ -164,7 +164,7 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
 
 /// The thread that may have held `CPython`'s interpreter lock in `range`, of a wait for it that timed out: a thread asks the holder for
 /// it each switch interval and goes on waiting. It is the one thread of the process that ran for most of that time; one that runs code
-/// of a library may do without the lock, so that two cannot be told apart.
+/// of a library may do without the lock, so that two cannot be distinguished.
 fn holder_of_gil(
     range: TscRange,
     thread: ThreadId,

@@ -131,7 +131,7 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
         if let Some(holder) = absence.holder {
             claim.certainty = claim.certainty.min(Certainty::Inferred);
             claim.say(&format!(
-                "{}, which ran meanwhile, may have held it",
+                "{}, which ran during this time, may have held it",
                 context.named(holder, range.start)
             ));
         }

@@ -49,7 +49,7 @@ fn a_wait_for_the_gil_that_timed_out_has_the_holder_that_ran() {
     let timed_out = wait(GIL, 700, Some(Within::Interrupt));
     assert_eq!((&*timed_out.story.object, &*timed_out.story.by), ("the GIL", "writer"), "{timed_out:?}");
     assert_eq!((timed_out.story.role, timed_out.certainty), (Role::Beside, Certainty::Inferred));
-    let expected = "writer (tid 102), which ran meanwhile, may have held it";
+    let expected = "writer (tid 102), which ran during this time, may have held it";
     assert!(timed_out.detail.contains(expected), "{}", timed_out.detail);
 }
 
