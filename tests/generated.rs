@@ -78,7 +78,13 @@ fn each_command_has_a_man_page() {
     printed(&["generate", "man", "-o", &output.to_string_lossy()]);
     for command in commands() {
         let page = std::fs::read_to_string(output.join(format!("tailtrace-{command}.1"))).expect("a page");
-        assert!(page.contains(".TH") && page.contains("Examples:"), "{command}");
+        for part in [".TH", "EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "FILES"] {
+            assert!(page.contains(part), "{command}: {part}");
+        }
+        let (_, examples) = page.split_once("EXAMPLES").expect("examples");
+        let (_, lines) = examples.split_once(".nf").expect("lines as they are");
+        let (lines, _) = lines.split_once(".fi").expect("their end");
+        assert!(lines.lines().filter(|line| line.contains("tailtrace ")).count() > 1, "{command}: {lines}");
     }
     assert!(output.join("tailtrace.1").exists());
 }

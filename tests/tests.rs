@@ -7,6 +7,7 @@
 //! * `examples`: what the help shows runs as it stands.
 //! * `generated`: help, completions, man pages, the header of marks, the progress bar.
 //! * `hostile`: names from strangers in a capture, through every format.
+//! * `inputs`: captures and bundles named in any way, stdout as a file, colours and notes.
 //! * `kept_calls`: the calls of a function that were found are kept for the next run, and of a bundle none.
 //! * `layering`: which crate may import which.
 //! * `numa`: nodes of threads, devices and memory; names of devices.
@@ -42,6 +43,7 @@ mod documents;
 mod examples;
 mod generated;
 mod hostile;
+mod inputs;
 mod instructions;
 mod kept_calls;
 mod layering;

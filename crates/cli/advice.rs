@@ -21,9 +21,9 @@ pub(crate) fn on(error: analysis::Error) -> Error {
 fn on_capture(error: &perfdata::Error) -> Option<&'static str> {
     match error {
         perfdata::Error::Io { source, .. } => on_path(source),
-        perfdata::Error::NotPerfData { .. } | perfdata::Error::NoDataFile { .. } => Some(
-            "give the file or folder that `perf record -o` wrote with -i; a bundle goes to `tailtrace explain`",
-        ),
+        perfdata::Error::NotPerfData { .. } | perfdata::Error::NoDataFile { .. } => {
+            Some("give the file or folder that `perf record -o` wrote, or a bundle")
+        }
         perfdata::Error::BigEndian { .. } | perfdata::Error::Version1 { .. } => {
             Some("record with `perf record -e intel_pt//` on the Intel machine")
         }

@@ -10,11 +10,14 @@ use analysis::request::Effort;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::examples;
+use crate::output::Manner;
 
 /// Explains single slow requests with Intel Processor Trace.
 #[derive(Debug, Parser)]
 #[command(name = "tailtrace", version, max_term_width = 100, after_help = examples::ALL)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) manner: Manner,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -68,15 +71,13 @@ pub(crate) struct StatArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// A bundle, as `tailtrace bundle` makes it: a folder or an archive. It brings its intervals along.
-    #[arg(value_name = "BUNDLE", conflicts_with = "input")]
-    pub(crate) bundle: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) analysis: AnalysisArgs,
     /// Output format.
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub(crate) format: ExplainFormat,
-    /// Also writes the report as one HTML file that needs nothing else: for a ticket. A file that is there is replaced.
+    /// Also writes the report as one HTML file that needs nothing else: for a ticket; `-` is stdout, in place of the text. A file that is
+    /// there is replaced.
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -101,7 +102,7 @@ pub(crate) struct ExportArgs {
     /// For whom: flamegraph tools, a spreadsheet, profiler.firefox.com, ui.perfetto.dev.
     #[arg(long, value_enum)]
     pub(crate) to: ExportFormat,
-    /// The file to write. One that is there is replaced.
+    /// The file to write; `-` is stdout. A file that is there is replaced.
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
 }
@@ -272,9 +273,13 @@ pub(crate) struct DumpWhat {
 /// Which capture, and where its code is.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
-    /// The perf.data file or directory.
-    #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
-    pub(crate) input: PathBuf,
+    /// The perf.data file or directory, or a bundle, as `tailtrace bundle` makes it: a folder or an archive. A bundle brings its
+    /// intervals and binaries along. [default: what `TAILTRACE_INPUT` names, else perf.data]
+    #[arg(value_name = "CAPTURE")]
+    pub(crate) capture: Option<PathBuf>,
+    /// The same, as perf has it.
+    #[arg(short, long, value_name = "CAPTURE", conflicts_with = "capture")]
+    pub(crate) input: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) code: CodeArgs,
 }
@@ -347,8 +352,8 @@ pub(crate) struct SelectionArgs {
     /// Strictly longer than this: 10us, 1.5ms, 800ns.
     #[arg(long, value_name = "DURATION")]
     pub(crate) over: Option<String>,
-    /// Longer than this percentile (nearest rank).
-    #[arg(long, value_name = "P")]
+    /// Longer than this percentile (nearest rank): 99, 99.9 or p99.9.
+    #[arg(long, value_name = "P", value_parser = text::percentile)]
     pub(crate) percentile: Option<f64>,
     /// Robust z-score above K (median and MAD); the default rule, with 3.5.
     #[arg(long, value_name = "K")]

@@ -8,6 +8,8 @@ mod args;
 mod commands;
 mod ending;
 mod examples;
+mod input;
+mod man;
 mod meter;
 mod output;
 mod progress;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => return output::print_usage(&usage),
     };
+    cli.manner.set();
     let ended = take_signals(&cli.command).and_then(|()| commands::run(cli.command));
     match ended {
         Ok(outcome) => outcome.into(),

@@ -5,14 +5,13 @@
 
 use std::any::Any;
 use std::fmt::Write;
-use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use analysis::capture::{Phase, Watch};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::progress;
+use crate::{output, progress};
 
 /// All of the line is ours.
 const TEMPLATE: &str = "{progress}";
@@ -23,7 +22,7 @@ const TURN: Duration = Duration::from_millis(100);
 
 /// A line on the terminal at stderr, where that is one.
 pub(crate) struct Meter {
-    is_terminal: bool,
+    is_shown: bool,
 }
 
 /// The line; gone when dropped.
@@ -31,13 +30,13 @@ struct Shown(ProgressBar);
 
 /// Shows on stderr what takes long.
 pub(crate) fn on_stderr() -> Meter {
-    Meter { is_terminal: io::stderr().is_terminal() }
+    Meter { is_shown: output::may_draw() }
 }
 
 impl analysis::Meter for Meter {
     /// Nothing is shown before there is progress to show.
     fn show(&self, phase: Phase, watch: &Arc<Watch>) -> Box<dyn Any> {
-        if !self.is_terminal {
+        if !self.is_shown {
             return Box::new(());
         }
         let (watch, what) = (Arc::clone(watch), name(phase));

@@ -1,9 +1,53 @@
 //! What the process says besides its results: the exit code, and diagnostics on stderr.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
-use model::Diagnostic;
+use clap::{Args, ColorChoice};
+use model::{Diagnostic, Severity};
+
+mod written;
+
+pub(crate) use written::print_written;
+
+/// How results and messages look, for all commands.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Manner {
+    /// Colours in text. `auto`: where stdout is a terminal other than a dumb one; `NO_COLOR`, `CLICOLOR=0` and `CLICOLOR_FORCE=1`
+    /// change that.
+    #[arg(long, global = true, display_order = 1000, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
+    /// Prints no progress, notes and warnings: only errors and results.
+    #[arg(long, short, global = true, display_order = 1001)]
+    pub(crate) quiet: bool,
+}
+
+/// What the arguments say; set once, before any command runs.
+static MANNER: OnceLock<Manner> = OnceLock::new();
+
+impl Manner {
+    /// It counts for all that is printed from now on.
+    pub(crate) fn set(self) {
+        // Only the first counts, and there is no second.
+        let _ = MANNER.set(self);
+    }
+}
+
+/// Whether only errors and results are wanted.
+pub(crate) fn is_quiet() -> bool {
+    MANNER.get().is_some_and(|manner| manner.quiet)
+}
+
+/// Whether progress may be drawn on stderr: a terminal that can go back to the beginning of a line.
+pub(crate) fn may_draw() -> bool {
+    io::stderr().is_terminal() && !is_dumb() && !is_quiet()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +88,8 @@ const DIAGNOSTICS_SHOWN: usize = 100;
 
 /// Prints diagnostics, one line each, most severe first; the order of the input otherwise.
 pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
-    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
+    let is_wanted = |diagnostic: &&Diagnostic| !is_quiet() || diagnostic.severity == Severity::Error;
+    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().filter(is_wanted).collect();
     sorted.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
     let mut stderr = io::stderr().lock();
     for diagnostic in sorted.iter().take(DIAGNOSTICS_SHOWN) {
@@ -62,6 +107,9 @@ pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic]) {
 
 /// Prints what the user may want to know of what happens, on stderr.
 pub(crate) fn print_note(text: &str) {
+    if is_quiet() {
+        return;
+    }
     let _ = writeln!(io::stderr(), "tailtrace: {}", report::for_message(text));
 }
 
@@ -83,16 +131,27 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Whether an output of this name goes to stdout.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Writes a result to stdout.
 ///
 /// # Errors
 /// What the operating system says; [`is_broken_pipe`] recognizes a broken pipe.
 pub(crate) fn print_result(text: &str) -> io::Result<()> {
+    print_bytes(text.as_bytes())?;
+    if text.ends_with('\n') { Ok(()) } else { print_bytes(b"\n") }
+}
+
+/// Writes what may be no text to stdout.
+///
+/// # Errors
+/// As [`print_result`].
+pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        stdout.write_all(b"\n")?;
-    }
+    stdout.write_all(bytes)?;
     stdout.flush()
 }
 
@@ -124,16 +183,25 @@ fn columns() -> Option<usize> {
     wanted.filter(|&columns| columns > 0).or_else(terminal)
 }
 
-/// How text results look here: as wide as `COLUMNS` or the terminal says, and colour where it is one and `NO_COLOR` is
-/// not set.
+/// Whether text has colours (`--color`, no-color.org, and CLICOLOR as bixense.com describes it).
+fn has_colours() -> bool {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    match MANNER.get().map_or(ColorChoice::Auto, |manner| manner.color) {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto if set("NO_COLOR").is_some() => false,
+        ColorChoice::Auto if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        ColorChoice::Auto => is_terminal() && !is_dumb() && set("CLICOLOR").is_none_or(|value| value != "0"),
+    }
+}
+
+/// How text results look here: as wide as `COLUMNS` or the terminal says, and coloured as [`has_colours`] says.
 pub(crate) fn style() -> report::Style {
-    let terminal = is_terminal();
-    let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = columns().unwrap_or(100);
     let unicode = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .filter_map(|name| std::env::var(name).ok())
         .find(|value| !value.is_empty())
         .is_none_or(|value| value.to_ascii_lowercase().contains("utf"));
-    report::Style { width, color: colour, unicode }
+    report::Style { width, color: has_colours(), unicode }
 }

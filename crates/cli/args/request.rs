@@ -1,6 +1,6 @@
 //! From the arguments to what is asked of the analysis: option text becomes plain values.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use analysis::Request;
 use analysis::request::{Code, Effort, Filters, Input, Server, Source};
@@ -9,6 +9,12 @@ use intervals::{EventPair, Selection};
 use model::{Pid, Tid};
 
 use super::{AnalysisArgs, CodeArgs, EffortArgs, InputArgs, SelectionArgs, SourceArgs, StatArgs, text};
+
+/// The environment variable that names the capture where no argument does.
+const INPUT: &str = "TAILTRACE_INPUT";
+
+/// What `perf record` writes where no option names another file.
+const USUAL_INPUT: &str = "perf.data";
 
 impl AnalysisArgs {
     /// What they ask.
@@ -26,9 +32,17 @@ impl StatArgs {
 }
 
 impl InputArgs {
+    /// The path that they name, or that is meant where they name none.
+    pub(crate) fn path(&self) -> PathBuf {
+        let named = self.capture.clone().or_else(|| self.input.clone());
+        let by_environment =
+            || Some(PathBuf::from(std::env::var_os(INPUT)?)).filter(|path| path != Path::new(""));
+        named.or_else(by_environment).unwrap_or_else(|| USUAL_INPUT.into())
+    }
+
     /// The capture that they name.
     pub(crate) fn request(&self) -> Input {
-        Input { path: self.input.clone(), code: self.code.request(), cache: cache_folder() }
+        Input { path: self.path(), code: self.code.request(), cache: cache_folder() }
     }
 }
 

@@ -4,19 +4,28 @@ use analysis::request::TimeRange;
 use anyhow::{Context as _, Result, bail};
 use model::{Cpu, CpuList, PerfTime};
 
-/// `10us`, `1.5ms`, `800ns`, `2s`; a bare number is nanoseconds.
+/// `10us`, `1.5ms`, `800ns`, `2s`. A bare number is none: of ten, some mean nanoseconds, others milliseconds.
 pub(crate) fn duration_ns(text: &str) -> Result<u64> {
     let split = text.find(|c: char| c.is_ascii_alphabetic() || c == 'µ').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let decimals: u32 = match unit {
-        "" | "ns" => 0,
+        "ns" => 0,
         "us" | "µs" => 3,
         "ms" => 6,
         "s" => 9,
+        "" if decimal(number.trim(), 0).is_some() => {
+            bail!("'{text}' has no unit, and is no duration: write {text}ns, {text}us, {text}ms or {text}s")
+        }
         _ => bail!("'{text}' is no duration: write it as 800ns, 10us, 1.5ms or 2s"),
     };
     decimal(number.trim(), decimals)
         .with_context(|| format!("'{text}' is no duration: write it as 800ns, 10us, 1.5ms or 2s"))
+}
+
+/// `99`, `99.9`, `p99.9`; some write a comma.
+pub(crate) fn percentile(text: &str) -> Result<f64, String> {
+    let number = text.strip_prefix(['p', 'P']).unwrap_or(text).replace(',', ".");
+    number.parse().map_err(|_| format!("'{text}' is no percentile: write it as 99, 99.9 or p99.9"))
 }
 
 /// A decimal number times 10^`decimals`, exactly; digits beyond that are cut.

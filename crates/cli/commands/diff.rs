@@ -10,6 +10,7 @@ use anyhow::{Result, ensure};
 
 use super::threads;
 use crate::args::{AnalysisArgs, DiffArgs, DiffFormat, InputArgs};
+use crate::input::Reading;
 use crate::output::{self, Outcome};
 use crate::{advice, meter};
 
@@ -23,7 +24,8 @@ pub(super) fn run(args: &DiffArgs) -> Result<Outcome> {
          add --same-intervals"
     );
     threads::limit(args.effort.threads())?;
-    let difference = study::difference(&a, &b, &meter::on_stderr()).map_err(advice::on)?;
+    let (a, b) = (Reading::open(a)?, Reading::open(b)?);
+    let difference = study::difference(&a.request, &b.request, &meter::on_stderr()).map_err(advice::on)?;
     if args.format != DiffFormat::Text || !output::is_terminal() {
         output::print_diagnostics(&difference.diagnostics);
     }
@@ -51,7 +53,7 @@ fn is_one_file(a: &Path, b: &Path) -> bool {
 /// The arguments as they count for A and for B.
 fn analyses(args: &DiffArgs) -> (AnalysisArgs, AnalysisArgs) {
     let analysis = |input: &Path| AnalysisArgs {
-        input: InputArgs { input: input.to_owned(), code: args.code.clone() },
+        input: InputArgs { capture: Some(input.to_owned()), input: None, code: args.code.clone() },
         source: args.source.clone(),
         selection: args.selection.clone(),
         effort: args.effort.clone(),

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufWriter};
 
-use analysis::Capture;
 use analysis::instructions::{self, Owner, Wanted};
+use analysis::{Capture, Request};
 use anyhow::{Result, bail};
 use model::{Tid, TscRange};
 use perfdata::PerfData;
@@ -12,11 +12,13 @@ use pt::PtStream;
 use super::threads;
 use crate::advice;
 use crate::args::{DumpArgs, text};
+use crate::input::Reading;
 use crate::output::{self, Outcome};
 
 /// Runs the command.
 pub(super) fn run(args: &DumpArgs) -> Result<Outcome> {
-    let input = args.input.request();
+    let reading = Reading::open(Request { input: args.input.request(), ..Request::default() })?;
+    let input = &reading.request.input;
     let perf = PerfData::open(&input.path).map_err(|error| advice::on(error.into()))?;
     if args.what.records {
         output::print_diagnostics(perf.diagnostics());
@@ -26,7 +28,7 @@ pub(super) fn run(args: &DumpArgs) -> Result<Outcome> {
         return Ok(Outcome::Reported);
     }
     threads::limit(args.jobs)?;
-    let capture = Capture::new(&perf, &input);
+    let capture = Capture::new(&perf, input);
     output::print_diagnostics(&capture.diagnostics());
     let done = if args.what.count { count(args, &capture) } else { list(args, &capture) };
     output::print_diagnostics(&capture.late_diagnostics());

@@ -6,17 +6,22 @@ use anyhow::Result;
 
 use super::threads;
 use crate::args::{ExportArgs, ExportFormat};
+use crate::input::Reading;
 use crate::output::{self, Outcome};
 use crate::{advice, meter};
 
 /// Runs the command.
 pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
-    let mut request = args.analysis.request()?;
-    check(&args.output, Kind::File, &request.inputs()).map_err(advice::on)?;
-    request.outputs = vec![args.output.clone()];
+    let mut reading = Reading::open(args.analysis.request()?)?;
+    let is_stdout = output::is_stdout(&args.output);
+    if !is_stdout {
+        check(&args.output, Kind::File, &reading.inputs()).map_err(advice::on)?;
+        reading.request.outputs = vec![args.output.clone()];
+    }
     threads::limit(args.analysis.effort.threads())?;
-    let explained = study::explain(&request, &meter::on_stderr(), Listing::None);
-    let (report, outcome) = explained.map_err(advice::on)?;
+    let explained = study::explain(&reading.request, &meter::on_stderr(), Listing::None);
+    let (mut report, outcome) = explained.map_err(advice::on)?;
+    reading.name_files(&mut report);
     output::print_diagnostics(&report.diagnostics);
     let bytes = match args.to {
         ExportFormat::Folded => report::export_folded(&report).into_bytes(),
@@ -24,6 +29,11 @@ pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
         ExportFormat::Firefox => report::export_firefox(&report).into_bytes(),
         ExportFormat::Perfetto => report::export_perfetto(&report),
     };
-    write_file(&args.output, &bytes).map_err(advice::on)?;
+    if is_stdout {
+        output::print_bytes(&bytes)?;
+    } else {
+        write_file(&args.output, &bytes).map_err(advice::on)?;
+        output::print_written(&args.output);
+    }
     Ok(outcome.into())
 }

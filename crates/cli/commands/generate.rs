@@ -1,14 +1,12 @@
 //! `tailtrace generate`: shell completions and man pages, made from the very description that parses the arguments; the
 //! JSON schemas, made from the types that write the documents; and the header that marks intervals.
 
-use std::path::Path;
-
 use analysis::output::{Kind, check, write_file};
 use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
-use clap_mangen::Man;
 
 use crate::args::{Cli, GenerateArgs, Generated, SchemaOf};
+use crate::man;
 use crate::output::{self, Outcome};
 
 /// Runs the command.
@@ -22,9 +20,7 @@ pub(super) fn run(args: &GenerateArgs) -> Result<Outcome> {
         Generated::Man { output } => {
             std::fs::create_dir_all(output)
                 .with_context(|| format!("man pages cannot be written to {}", output.display()))?;
-            let mut command = Cli::command().disable_help_subcommand(true);
-            command.build();
-            write_pages(command, output)?;
+            man::write_pages(output)?;
         }
         Generated::Schema { document } => output::print_result(&match document {
             SchemaOf::Report => report::report_schema(),
@@ -38,15 +34,4 @@ pub(super) fn run(args: &GenerateArgs) -> Result<Outcome> {
         Generated::Header { output: None } => output::print_result(marks::HEADER)?,
     }
     Ok(Outcome::Reported)
-}
-
-/// Writes the page of a command, and those of the commands below it.
-fn write_pages(command: clap::Command, folder: &Path) -> Result<()> {
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        write_pages(below.clone(), folder)?;
-    }
-    let page = Man::new(command);
-    let mut text = Vec::new();
-    page.render(&mut text)?;
-    Ok(write_file(&folder.join(page.get_filename()), &text)?)
 }

@@ -12,13 +12,20 @@ use crate::record::{command, machine_file, older, perf};
 /// Where the kernel shows that this machine's CPUs have Processor Trace.
 const INTEL_PT: &str = "sys/bus/event_source/devices/intel_pt";
 
+/// Where the options of `perf record` begin.
+const RECORD_OPTIONS: usize = 2;
+
 /// Runs the command.
 pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     if args.machine_only {
         machine_file::write(args)?;
         return Ok(Outcome::Reported);
     }
-    let command = command::compose(&args.output, &args.perf)?;
+    let mut command = command::compose(&args.output, &args.perf)?;
+    if output::is_quiet() {
+        // perf knows the same option.
+        command.insert(RECORD_OPTIONS, "-q".into());
+    }
     let shown = command::shown(&command);
     if args.dry_run {
         output::print_result(&shown)?;

@@ -8,22 +8,24 @@ use perfdata::Machine;
 
 use super::threads;
 use crate::args::SliceArgs;
+use crate::input::Reading;
 use crate::output::{self, Outcome};
 use crate::{advice, meter};
 
 /// Runs the command.
 pub(super) fn run(args: &SliceArgs) -> Result<Outcome> {
-    let mut request = args.analysis.request()?;
+    let mut reading = Reading::open(args.analysis.request()?)?;
     // Whether it will be a folder is known when it is cut.
-    check(&args.output, Kind::Either, &request.inputs()).map_err(advice::on)?;
-    check(&Machine::place(&args.output), Kind::File, &request.inputs()).map_err(advice::on)?;
-    request.outputs = vec![args.output.clone(), Machine::place(&args.output)];
+    check(&args.output, Kind::Either, &reading.inputs()).map_err(advice::on)?;
+    check(&Machine::place(&args.output), Kind::File, &reading.inputs()).map_err(advice::on)?;
+    reading.request.outputs = vec![args.output.clone(), Machine::place(&args.output)];
     threads::limit(args.analysis.effort.threads())?;
-    let made = slice::make(&request, &meter::on_stderr(), Listing::None, false);
+    let made = slice::make(&reading.request, &meter::on_stderr(), Listing::None, false);
     let (slice, outcome) = made.map_err(advice::on)?;
     output::print_diagnostics(&slice.report.diagnostics);
     if outcome != Explained::NothingSelected {
         slice.write(&args.output).map_err(advice::on)?;
+        output::print_written(&args.output);
     }
     Ok(outcome.into())
 }

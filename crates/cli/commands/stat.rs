@@ -4,14 +4,16 @@ use analysis::study;
 use anyhow::Result;
 
 use crate::args::{StatArgs, StatFormat};
+use crate::input::Reading;
 use crate::output::{self, Outcome};
 use crate::{advice, meter};
 
 /// Runs the command.
 pub(super) fn run(args: &StatArgs) -> Result<Outcome> {
-    let request = args.request()?;
-    let report =
-        study::with(&request, &meter::on_stderr(), |study| Ok(study.figures())).map_err(advice::on)?;
+    let reading = Reading::open(args.request()?)?;
+    let figures = study::with(&reading.request, &meter::on_stderr(), |study| Ok(study.figures()));
+    let mut report = figures.map_err(advice::on)?;
+    reading.name_files(&mut report);
     output::print_diagnostics(&report.diagnostics);
     output::print_result(&match args.format {
         StatFormat::Text => report::render_stat_text(&report, &output::style()),

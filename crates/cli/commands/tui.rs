@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 
 use super::threads;
 use crate::args::AnalysisArgs;
+use crate::input::Reading;
 use crate::output::{self, Outcome};
 use crate::tui;
 
@@ -12,7 +13,7 @@ pub(super) fn run(args: AnalysisArgs) -> Result<Outcome> {
     if !output::is_terminal() {
         bail!("tui needs a terminal, and stdout is none: use `tailtrace explain` for files and pipes");
     }
-    let request = args.request()?;
+    let reading = Reading::open(args.request()?)?;
     threads::limit(args.effort.threads())?;
-    tui::run(args, request)
+    tui::run(args, reading.request.clone())
 }

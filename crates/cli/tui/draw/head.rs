@@ -17,7 +17,7 @@ const PROGRESS_COLUMNS: usize = 30;
 
 /// `tailtrace › perf.data › preempt 23`.
 pub(super) fn title(view: &View, columns: u16) -> Line<'static> {
-    let mut way = vec!["tailtrace".to_owned(), view.args.input.input.to_string_lossy().into_owned()];
+    let mut way = vec!["tailtrace".to_owned(), view.args.input.path().to_string_lossy().into_owned()];
     way.extend(view.pages.iter().skip(1).filter_map(|page| match page {
         Page::Population(_) => None,
         Page::Intervals(_) => Some("intervals".to_owned()),

@@ -52,7 +52,8 @@ fn of_block(view: &View, page: &BlockPage) -> Vec<Command> {
     let mut commands = Vec::new();
     if let Some(start) = block_time(view, page) {
         let cpus = page.used.cpu.iter().map(|cpu| cpu.0).collect();
-        let input = view.args.input.input.to_string_lossy();
+        let input = view.args.input.path();
+        let input = input.to_string_lossy();
         let stop = PerfTime(start.0.saturating_add(page.used.duration).saturating_add(1));
         let line =
             report::perf_script_line(&input, start, stop, &cpus).replace("--itrace=be", "--itrace=i0nse");
@@ -83,7 +84,7 @@ fn block_time(view: &View, page: &BlockPage) -> Option<PerfTime> {
 /// `tailtrace COMMAND` with this capture, its files, and the source and filters of the command line; the selection too,
 /// unless one interval is meant.
 fn tailtrace(args: &AnalysisArgs, command: &str, id: Option<u64>) -> String {
-    let input = shell_quoted(&args.input.input.to_string_lossy());
+    let input = shell_quoted(&args.input.path().to_string_lossy());
     let mut line = with_files(format!("tailtrace {command} -i {input}"), args);
     let source = &args.source;
     let file = source.intervals.as_ref().map(|path| path.to_string_lossy().into_owned());

@@ -53,7 +53,7 @@ pub(crate) struct View {
 impl View {
     /// Before the capture is open; `opening` holds the progress.
     pub(crate) fn new(args: AnalysisArgs, size: (u16, u16), opening: Arc<Watch>) -> View {
-        let what = format!("opening {}", args.input.input.display());
+        let what = format!("opening {}", args.input.path().display());
         View {
             size,
             args,
