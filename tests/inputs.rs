@@ -97,9 +97,9 @@ fn each_command_reads_bundles() {
     answer(&["explain", "again.tar.zst"]);
     answer(&["diff", "ticket", "ticket.tar.zst"]);
     // What is read is not written over.
-    let slice = || fs::read(folder.path().join("ticket/slice")).expect("the slice");
+    let slice = || fs::read(folder.path().join("ticket/slice/data")).expect("the slice");
     let before = slice();
-    let output = run(folder.path(), &["export", "ticket", "--to", "csv", "-o", "ticket/slice"], &[]);
+    let output = run(folder.path(), &["export", "ticket", "--to", "csv", "-o", "ticket/slice/data"], &[]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert_eq!(slice(), before);
 }
