@@ -81,7 +81,7 @@ mod tests {
             ("kill", &[100, 10][..], Some(("SIGUSR1", true))),
             ("kill", &[101, 10], None),
             ("kill", &[100, 0], None),
-            ("kill", &[0xffff_ffff_0000_0000 | 100, 10], Some(("SIGUSR1", true))),
+            ("kill", &[0xffff_ffff_0000_0064, 10], Some(("SIGUSR1", true))),
             // A process group, and every process.
             ("kill", &[(-100i64).cast_unsigned(), 10], None),
             ("kill", &[u64::MAX, 10], None),
