@@ -16,7 +16,9 @@ fn exit_codes_say_what_happened() {
     assert_eq!(exit_code(&capture, "explain", &["--intervals", &intervals, "--top", "1"]), Some(0));
     assert_eq!(exit_code(&capture, "explain", &["--intervals", &intervals, "--over", "1s"]), Some(1));
     assert_eq!(exit_code(&capture, "explain", &["--intervals", "/nowhere.csv"]), Some(2));
-    assert_eq!(exit_code(&capture, "explain", &[]), Some(2));
+    assert_eq!(exit_code(&capture, "explain", &["--ptwrite", "nonsense"]), Some(2));
+    assert_eq!(exit_code(&capture, "stat", &["--intervals", &intervals, "--over", "1s"]), Some(1));
+    assert_eq!(exit_code(&capture, "stat", &["--intervals", &intervals, "--expect", "p50 < 1ns"]), Some(3));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::captures::{Capture, emulated, tailtrace};
 
-fn diff(a: &Capture, b: &Capture, more: &[&str]) -> Output {
+pub(crate) fn diff(a: &Capture, b: &Capture, more: &[&str]) -> Output {
     let mut command = tailtrace();
     command.arg("diff").args([&a.perf_data, &b.perf_data]).arg("--symfs").arg(&a.symfs);
     command.arg("--symfs-b").arg(&b.symfs).args(["--intervals", &a.intervals()]);
@@ -23,7 +23,7 @@ fn json(a: &Capture, b: &Capture, more: &[&str]) -> Value {
 }
 
 /// The capture's durations in nanoseconds, ascending: differences of converted edges.
-fn durations(capture: &Capture) -> Vec<u64> {
+pub(crate) fn durations(capture: &Capture) -> Vec<u64> {
     let truth = capture.truth();
     let constant = |name: &str| truth["time_conv"][name].as_u64().expect("a constant");
     let (shift, mult) = (constant("shift"), constant("mult"));

@@ -46,6 +46,7 @@ targets!(
     bundle_explain,
     bundle_open,
     event_pairs,
+    event_pattern,
     function_calls,
     interval_csv,
     interval_file,

@@ -169,3 +169,111 @@ fn quiet_leaves_errors() {
     let none = run(folder.path(), &["stat", "none.data", "--quiet"], &[]);
     assert_eq!((none.status.code(), stderr(&none).lines().count()), (Some(2), 1), "{}", stderr(&none));
 }
+
+/// What lies beside the capture is read where nothing else is named, and that is said.
+#[test]
+fn intervals_beside_the_capture_are_read() {
+    let capture = emulated("fault");
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path();
+    std::os::unix::fs::symlink(&capture.perf_data, place.join("perf.data")).expect("a link");
+    let none = run(place, &["stat"], &[]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(
+        stderr(&none).contains("intervals.csv beside the capture is read, and there is none"),
+        "{}",
+        stderr(&none)
+    );
+    fs::copy(capture.intervals(), place.join("intervals.csv")).expect("copied");
+    let named = run(place, &["stat", "--intervals", "intervals.csv", "--format", "csv"], &[]);
+    let beside = run(place, &["stat", "--format", "csv"], &[]);
+    assert_eq!(stdout(&beside), stdout(&named));
+    let said = "note: the intervals are those of intervals.csv, which lies beside the capture";
+    assert!(stderr(&beside).contains(said) && !stderr(&named).contains(said), "{}", stderr(&beside));
+    // It is an input, and so not written over.
+    let over = run(place, &["export", "--top", "1", "--to", "csv", "-o", "intervals.csv"], &[]);
+    assert_eq!(over.status.code(), Some(2), "{}", stderr(&over));
+    // One file for two captures is as doubtful as where it is named.
+    std::os::unix::fs::symlink(&emulated("preempt").perf_data, place.join("other.data")).expect("a link");
+    let both = run(place, &["diff", "perf.data", "other.data"], &[]);
+    assert_eq!(both.status.code(), Some(2));
+    assert!(stderr(&both).contains("--same-intervals"), "{}", stderr(&both));
+}
+
+#[test]
+fn a_dash_is_stdin() {
+    let capture = emulated("fault");
+    let folder = with_bundles(&capture);
+    let piped = |script: &str| {
+        let mut shell = std::process::Command::new("sh");
+        shell.env("TAILTRACE", env!("CARGO_BIN_EXE_tailtrace")).env("CSV", capture.intervals());
+        shell.current_dir(folder.path()).args(["-c", script]).output().expect("sh runs")
+    };
+    let named = run(folder.path(), &["stat", "--format", "json", "--intervals", &capture.intervals()], &[]);
+    for script in [
+        "cat \"$CSV\" | \"$TAILTRACE\" stat --format json --intervals -",
+        "\"$TAILTRACE\" stat --format json --intervals - < \"$CSV\"",
+    ] {
+        assert_eq!(stdout(&piped(script)), stdout(&named), "{script}");
+    }
+    let capture = run(folder.path(), &["stat", "-"], &[]);
+    assert_eq!(capture.status.code(), Some(2));
+    assert!(stderr(&capture).contains("stdin cannot be one"), "{}", stderr(&capture));
+    let twice = run(folder.path(), &["diff", "perf.data", "perf.data", "--intervals", "-"], &[]);
+    assert!(stderr(&twice).contains("stdin is read once"), "{}", stderr(&twice));
+}
+
+/// Thread names of the capture: `worker` marks the intervals.
+#[test]
+fn names_that_nothing_has_are_answered_with_those_there_are() {
+    let capture = emulated("fault");
+    let intervals = capture.intervals();
+    let said = |arguments: &[&str]| {
+        let output = capture.tailtrace("stat", &[&["--intervals", &intervals], arguments].concat());
+        (output.status.code(), stderr(&output))
+    };
+    let (code, text) = said(&["--comm", "wroker"]);
+    assert_eq!(code, Some(1), "{text}");
+    let expected =
+        "--comm wroker: no interval is of a thread of this name; did you mean worker? There is worker (500)";
+    assert!(text.contains(expected), "{text}");
+    let (code, text) = said(&["--comm", "wroker,worker"]);
+    assert!(code == Some(0) && text.contains("did you mean worker?"), "{text}");
+    let (code, text) = said(&["--label", "order"]);
+    assert!(
+        code == Some(1) && text.contains("--label order: no interval has this label; there is fault (500)"),
+        "{text}"
+    );
+    assert!(!said(&["--label", "fault"]).1.contains("--label"));
+}
+
+/// The rows of the interval file, by a calculation of their own: 16 intervals touch fresh pages.
+#[test]
+fn stat_counts_what_the_options_select() {
+    let capture = emulated("fault");
+    let durations = crate::diff::durations(&capture);
+    let over = durations[450];
+    let longer = durations.iter().filter(|&&duration| duration > over).count();
+    let intervals = capture.intervals();
+    let stat = |format: &str| {
+        let over = format!("{over}ns");
+        let arguments = ["--intervals", &intervals, "--over", &over, "--format", format];
+        stdout(&capture.tailtrace("stat", &arguments))
+    };
+    let text = stat("text");
+    assert!(text.lines().any(|line| line.starts_with(&format!("selected    {longer} of 500, "))), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&stat("json")).expect("JSON");
+    assert_eq!(json["selection"]["selected"], longer);
+    let csv = stat("csv");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let cell =
+        |name: &str| rows[1][rows[0].iter().position(|head| *head == name).expect("a column")].to_owned();
+    assert_eq!(cell("selected"), longer.to_string());
+    assert_eq!(cell("lowest"), durations[0].to_string());
+    assert_eq!(cell("p50"), durations[249].to_string());
+    assert_eq!(cell("highest"), durations[499].to_string());
+    assert!(stat("markdown").contains(&format!("Selected: {longer} of 500, ")), "{}", stat("markdown"));
+    // Without such options there is nothing to count.
+    let plain = stdout(&capture.tailtrace("stat", &["--intervals", &intervals]));
+    assert!(!plain.contains("\nselected"), "{plain}");
+}

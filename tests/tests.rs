@@ -5,6 +5,7 @@
 //! * `diff`: two captures against each other.
 //! * `documents`: the files that the documents name are there.
 //! * `examples`: what the help shows runs as it stands.
+//! * `expect`: figures against limits, for continuous integration.
 //! * `generated`: help, completions, man pages, the header of marks, the progress bar.
 //! * `hostile`: names from strangers in a capture, through every format.
 //! * `inputs`: captures and bundles named in any way, stdout as a file, colours and notes.
@@ -41,6 +42,7 @@ mod dependencies;
 mod diff;
 mod documents;
 mod examples;
+mod expect;
 mod generated;
 mod hostile;
 mod inputs;

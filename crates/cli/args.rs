@@ -1,11 +1,13 @@
 //! The command line, typed. Option names follow perf's where perf has them.
 
+pub(crate) mod expectation;
 mod request;
 pub(crate) mod text;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use analysis::expectation::Expectation;
 use analysis::request::Effort;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -64,6 +66,8 @@ pub(crate) struct StatArgs {
     pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) expected: ExpectArgs,
     /// Output format.
     #[arg(long, value_enum, default_value_t = StatFormat::Text)]
     pub(crate) format: StatFormat,
@@ -139,6 +143,8 @@ pub(crate) struct DiffArgs {
     pub(crate) selection: SelectionArgs,
     #[command(flatten)]
     pub(crate) effort: EffortArgs,
+    #[command(flatten)]
+    pub(crate) expected: ExpectArgs,
     /// Output format.
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,
@@ -305,6 +311,20 @@ pub(crate) struct CodeArgs {
     pub(crate) debuginfod: bool,
 }
 
+/// What a figure should be, for continuous integration.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ExpectArgs {
+    /// Exit code 3 unless this holds: `p99 < 200us` (percentiles, mean, max), `share(offcpu.lock) < 5%` (of the excess of all outliers),
+    /// and with diff, which asks it of B, `p99 <= 1.05x`. May be given several times.
+    #[arg(
+        long,
+        value_name = "EXPECTATION",
+        value_parser = expectation::parse,
+        required_if_eq("format", "junit")
+    )]
+    pub(crate) expect: Vec<Expectation>,
+}
+
 /// How much is decoded, and by how many.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EffortArgs {
@@ -319,13 +339,14 @@ pub(crate) struct EffortArgs {
 /// Where the intervals come from: one of these.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SourceArgs {
-    /// An interval file: `VTune`'s CSV or tailtrace's own format.
+    /// An interval file: `VTune`'s CSV or tailtrace's own format; `-` is stdin. [default: intervals.csv beside the capture]
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) intervals: Option<PathBuf>,
-    /// The event that begins an interval, e.g. `probe_app:start`.
+    /// The event that begins an interval, e.g. `probe_app:start`, and what its fields must hold: `raw_syscalls:sys_enter if id == 45`
+    /// (==, !=, <, >, <=, >=, & for bits, && between conditions).
     #[arg(long, value_name = "EVENT", requires = "end", group = "source")]
     pub(crate) begin: Option<String>,
-    /// The event that ends it.
+    /// The event that ends it, in the same form.
     #[arg(long, value_name = "EVENT", requires = "begin")]
     pub(crate) end: Option<String>,
     /// The field of both events that pairs them.
@@ -387,7 +408,12 @@ pub(crate) struct SelectionArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatFormat {
     Text,
+    Markdown,
+    /// One row of figures.
+    Csv,
     Json,
+    /// What --expect found, as a test suite.
+    Junit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -403,6 +429,8 @@ pub(crate) enum DiffFormat {
     Markdown,
     Json,
     Html,
+    /// What --expect found, as a test suite.
+    Junit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -33,7 +33,8 @@ pub(crate) const STAT: &str = "\
 Examples:
   tailtrace stat -i perf.data --intervals intervals.csv
   tailtrace stat --function handle_order                        # every call in the trace
-  tailtrace stat --intervals intervals.csv --cpu 2,3 --format json | jq .population.percentiles";
+  tailtrace stat --intervals intervals.csv --cpu 2,3 --format json | jq .population.percentiles
+  tailtrace stat --intervals intervals.csv --expect 'p99 < 2ms' --expect 'share(offcpu.lock) < 5%'";
 
 pub(crate) const EXPLAIN: &str = "\
 Examples:
@@ -61,7 +62,8 @@ Examples:
   tailtrace diff before.data after.data --intervals before.csv --intervals-b after.csv
   tailtrace diff fast.data slow.data --begin probe_app:start --end probe_app:stop --key id
   tailtrace diff fast.data slow.data --function handle_order --symfs fast-root --symfs-b slow-root
-  tailtrace diff before.data after.data --function handle_order --format html > difference.html";
+  tailtrace diff before.data after.data --function handle_order --format html > difference.html
+  tailtrace diff before.data after.data --function handle_order --expect 'p99 <= 1.05x'";
 
 pub(crate) const DUMP: &str = "\
 Examples:

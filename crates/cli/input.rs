@@ -1,10 +1,10 @@
 //! What a command reads: a capture, or the slice of a bundle, whichever the arguments name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use analysis::Request;
 use analysis::bundle::{Opened, is_archive, is_bundle};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use report::Report;
 
 use crate::advice;
@@ -23,6 +23,10 @@ impl Reading {
     /// # Errors
     /// Where the bundle is not whole, or refused.
     pub(crate) fn open(given: Request) -> Result<Reading> {
+        ensure!(
+            given.input.path != Path::new("-"),
+            "a capture is read at many places at once, so that stdin cannot be one: name a file"
+        );
         // What is called an archive of ours is one, if perhaps a broken one.
         if !is_bundle(&given.input.path) && !is_archive(&given.input.path) {
             return Ok(Reading { request: given, bundle: None });

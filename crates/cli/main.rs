@@ -1,7 +1,7 @@
 //! The entry point of `tailtrace`: arguments in, exit code out.
 //!
 //! Exit codes: 0 every selected interval was reported, 1 none was selected, 2 the input could not be used or a
-//! selected interval has no report. Results go to stdout, diagnostics to stderr; a broken pipe is success.
+//! selected interval has no report, 3 an expectation does not hold. Results go to stdout, diagnostics to stderr; a broken pipe is success.
 
 mod advice;
 mod args;

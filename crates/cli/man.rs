@@ -10,16 +10,18 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::args::Cli;
 
-/// `sysexits` has no part in it: scripts distinguish three.
-const EXIT_STATUS: [(&str, &str); 4] = [
+/// `sysexits` has no part in it: scripts distinguish these.
+const EXIT_STATUS: [(&str, &str); 5] = [
     ("0", "Every selected interval was reported."),
     ("1", "No interval was selected."),
     ("2", "The input could not be used, or a selected interval has no report; or the arguments are wrong."),
+    ("3", "Of stat and diff: an expectation (--expect) does not hold."),
     ("other", "Of record: perf's own."),
 ];
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("perf.data", "The capture that is read where none is named, as by perf."),
+    ("intervals.csv", "Beside the capture: its intervals, where no option says where they come from."),
     (
         "perf.data.machine.json",
         "Names and NUMA nodes of the recorded machine's devices, written by tailtrace record.",

@@ -8,8 +8,10 @@ use std::sync::OnceLock;
 use clap::{Args, ColorChoice};
 use model::{Diagnostic, Severity};
 
+mod expected;
 mod written;
 
+pub(crate) use expected::print_expected;
 pub(crate) use written::print_written;
 
 /// How results and messages look, for all commands.
@@ -58,6 +60,8 @@ pub(crate) enum Outcome {
     NothingSelected,
     /// The input could not be used, or a selected interval has no report.
     Failed,
+    /// Something that was expected of the population does not hold.
+    NotMet,
     /// A program that was run for the user ended with this exit code.
     Passed(u8),
 }
@@ -68,6 +72,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Reported => 0,
             Outcome::NothingSelected => 1,
             Outcome::Failed => 2,
+            Outcome::NotMet => 3,
             Outcome::Passed(code) => code,
         })
     }

@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     for begin in names.iter().take(3) {
         for end in names.iter().take(3) {
             for key in &keys {
-                let pair = EventPair { begin: begin.clone(), end: end.clone(), key: key.clone() };
+                let pair = EventPair { begin: (&**begin).into(), end: (&**end).into(), key: key.clone() };
                 let Ok(set) = from_events(&capture, &pair, conversion) else { continue };
                 assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
                 assert!(set.intervals.windows(2).all(|two| two[0].range.start <= two[1].range.start));

@@ -43,9 +43,11 @@ const CRATES: [Floors; 3] = [
         table: &[
             ("request", &[]),
             ("error", &[]),
+            ("nearest", &[]),
+            ("expectation", &["error", "nearest"]),
             ("output", &["error"]),
             ("capture", &["request"]),
-            ("intervals_of", &["request", "error", "output", "capture"]),
+            ("intervals_of", &["request", "error", "nearest", "output", "capture"]),
             ("instructions", &["request", "error", "capture", "intervals_of"]),
             ("checks", &["capture"]),
             ("population", &["capture"]),
@@ -55,6 +57,7 @@ const CRATES: [Floors; 3] = [
                 &[
                     "request",
                     "error",
+                    "expectation",
                     "output",
                     "capture",
                     "intervals_of",

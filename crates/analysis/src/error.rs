@@ -15,9 +15,10 @@ pub enum Error {
     /// The source of the intervals cannot be used.
     #[error(transparent)]
     Intervals(#[from] intervals::Error),
-    /// The request names no source, and the capture is no slice with intervals of its own.
+    /// The request names no source, no intervals lie beside the capture, and it is no slice with intervals of its own.
     #[error(
-        "say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite, --function or --requests"
+        "say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite, --function or --requests; without one \
+         of these, intervals.csv beside the capture is read, and there is none"
     )]
     NoSource,
     /// Intervals of another recording, or in another clock than their source says.
@@ -42,6 +43,17 @@ pub enum Error {
         /// Functions with names near it.
         near: Vec<String>,
     },
+    /// No cause is called so.
+    #[error("there is no cause {name}{}: docs/causes.md lists them", near.as_ref().map_or_else(String::new, |near| format!("; did you mean {near}?")))]
+    NoCause {
+        /// The requested name.
+        name: String,
+        /// A name that is near.
+        near: Option<String>,
+    },
+    /// A slice does not hold the population of which something is expected.
+    #[error("{} is a slice: it holds the intervals that it was cut for, not all of the recording, of which something is expected", .0.display())]
+    ExpectsPopulation(PathBuf),
     /// No thread that is meant answered a request.
     #[error("--requests {meant}: {why}")]
     NoRequests {

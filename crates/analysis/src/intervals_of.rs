@@ -8,7 +8,9 @@ mod kept_calls;
 mod requests;
 mod scan;
 mod source;
+mod unmatched;
 mod wanted_cpus;
 
 pub(crate) use extent::{ensure_some_inside, inside};
 pub(crate) use source::{check_selection, findings, members, nothing_chosen, read, spans};
+pub(crate) use unmatched::unmatched;

@@ -7,12 +7,16 @@ use intervals::{EventPair, PtwriteSpec};
 use model::{Cpu, PerfTime, Pid, Tid};
 use perfdata::Machine;
 
+/// The interval file that is looked for beside a capture where no source of intervals is named.
+pub const USUAL_INTERVALS: &str = "intervals.csv";
+
 /// What is to be explained.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The capture.
     pub input: Input,
-    /// Where the intervals come from; `None` where the capture is a slice and carries its own.
+    /// Where the intervals come from; `None` where the capture is a slice and carries its own, or where they lie beside it
+    /// ([`Request::intervals_beside`]).
     pub source: Option<Source>,
     /// Which of them make up the population.
     pub filters: Filters,
@@ -30,10 +34,20 @@ impl Request {
         let Input { path, code, .. } = &self.input;
         let mut inputs = vec![path.clone(), Machine::place(path)];
         inputs.extend(code.given().map(|(_, path)| path.to_owned()));
-        if let Some(Source::File(path)) = &self.source {
-            inputs.extend([path.clone(), intervals::clocks_beside(path)]);
-        }
+        let file = match &self.source {
+            Some(Source::File(path)) => Some(path.clone()),
+            Some(_) => None,
+            None => self.intervals_beside(),
+        };
+        inputs.extend(file.into_iter().flat_map(|path| [intervals::clocks_beside(&path), path]));
         inputs
+    }
+
+    /// The interval file that is read where no source is named and the capture carries no intervals: [`USUAL_INTERVALS`] in the
+    /// capture's folder. `None` where there is none; a bundle brings its own.
+    pub fn intervals_beside(&self) -> Option<PathBuf> {
+        let path = self.input.path.with_file_name(USUAL_INTERVALS);
+        (!self.input.code.contained && path.is_file()).then_some(path)
     }
 }
 

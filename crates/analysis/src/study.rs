@@ -6,12 +6,13 @@
 
 mod carried;
 mod difference;
+mod expected;
 mod opened;
 mod outcome;
 mod places;
 mod typical;
 
-pub use difference::difference;
+pub use difference::{difference, difference_expecting};
 pub use opened::{Baselines, Listing, Study, watched, with};
 pub use outcome::{Outcome, explain};
 

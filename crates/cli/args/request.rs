@@ -13,6 +13,9 @@ use super::{AnalysisArgs, CodeArgs, EffortArgs, InputArgs, SelectionArgs, Source
 /// The environment variable that names the capture where no argument does.
 const INPUT: &str = "TAILTRACE_INPUT";
 
+/// What `-` means where a file is read from its beginning to its end.
+const STDIN: &str = "/dev/stdin";
+
 /// What `perf record` writes where no option names another file.
 const USUAL_INPUT: &str = "perf.data";
 
@@ -83,10 +86,10 @@ impl SourceArgs {
     fn request(&self) -> Result<Option<Source>> {
         let SourceArgs { intervals, begin, end, key, ptwrite, function, requests } = self.clone();
         if let Some(path) = intervals {
-            return Ok(Some(Source::File(path)));
+            return Ok(Some(Source::File(if path == Path::new("-") { STDIN.into() } else { path })));
         }
         if let (Some(begin), Some(end)) = (begin, end) {
-            return Ok(Some(Source::Events(EventPair { begin, end, key })));
+            return Ok(Some(Source::Events(EventPair { begin: begin.parse()?, end: end.parse()?, key })));
         }
         if let Some(spec) = ptwrite {
             return Ok(Some(Source::Ptwrite(spec.parse()?)));

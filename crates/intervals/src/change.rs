@@ -7,11 +7,10 @@
 // Probabilities and sums of ranks as floats: 2^53 pairs are a hundred million intervals against as many.
 #![allow(clippy::cast_precision_loss)]
 
+use crate::confidence::{self, ERROR};
 use crate::counters::two_sided;
 use crate::population::nearest_rank;
 
-/// The error that all intervals of one quantile are allowed together.
-const ERROR: f64 = 0.05;
 /// The percentiles that are compared.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
@@ -96,10 +95,7 @@ fn z_of(u: f64, a: &[u64], b: &[u64]) -> f64 {
 /// Each population's quantile lies within its interval with 97.5 %, so both do, and with them the difference, with 95 %
 /// (Bonferroni).
 fn quantile(percent: f64, a: &[u64], b: &[u64]) -> QuantileChange {
-    let within = |sorted: &[u64]| {
-        let (low, high) = ranks(sorted.len(), percent / 100.0, ERROR / 2.0)?;
-        Some((sorted[low - 1], sorted[high - 1]))
-    };
+    let within = |sorted| confidence::of_quantile(sorted, percent, ERROR / 2.0);
     let confidence = within(a)
         .zip(within(b))
         .map(|((low_a, high_a), (low_b, high_b))| (difference(low_b, high_a), difference(high_b, low_a)));
@@ -110,52 +106,6 @@ fn quantile(percent: f64, a: &[u64], b: &[u64]) -> QuantileChange {
 fn difference(b: u64, a: u64) -> i64 {
     let difference = i128::from(b) - i128::from(a);
     i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
-}
-
-/// The ranks (from 1) of the order statistics of `n` values between which the `share` quantile lies but for `error`: at
-/// most half of it to either side. `None` where even the outermost are not far enough.
-///
-/// The number of values below the quantile is binomial (n, share); rank l is too high with P(X < l), rank h too low with
-/// P(X >= h) (David and Nagaraja, Order Statistics, 2003, section 7.1).
-fn ranks(n: usize, share: f64, error: f64) -> Option<(usize, usize)> {
-    let mass = binomial(n, share);
-    let half = error / 2.0;
-    let (mut below, mut low) = (0.0, 0);
-    for (successes, probability) in mass.iter().enumerate() {
-        below += probability;
-        if below > half {
-            low = successes;
-            break;
-        }
-    }
-    let (mut above, mut high) = (0.0, n + 1);
-    for (successes, probability) in mass.iter().enumerate().rev() {
-        above += probability;
-        if above > half {
-            high = successes + 1;
-            break;
-        }
-    }
-    (low >= 1 && high <= n).then_some((low, high))
-}
-
-/// The probabilities of 0 to `n` successes: each from the adjacent one, from the likeliest one outwards, so that nothing
-/// underflows where it matters.
-fn binomial(n: usize, share: f64) -> Vec<f64> {
-    let odds = share / (1.0 - share);
-    let up = |successes: usize| (n - successes) as f64 / (successes + 1) as f64 * odds;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // below n
-    let peak = ((n as f64 * share) as usize).min(n);
-    let mut mass = vec![0.0; n + 1];
-    mass[peak] = 1.0;
-    for successes in peak..n {
-        mass[successes + 1] = mass[successes] * up(successes);
-    }
-    for successes in (0..peak).rev() {
-        mass[successes] = mass[successes + 1] / up(successes);
-    }
-    let whole: f64 = mass.iter().sum();
-    mass.into_iter().map(|weight| weight / whole).collect()
 }
 
 #[cfg(test)]

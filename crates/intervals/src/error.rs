@@ -84,6 +84,14 @@ pub enum Error {
         /// What there is, or what to do.
         why: String,
     },
+    /// What the fields of an event must hold is not understood, or cannot be asked of it.
+    #[error("{pattern}: {what}")]
+    EventCondition {
+        /// The text.
+        pattern: String,
+        /// What is wrong and what would be right.
+        what: String,
+    },
     /// The perf.data could not be read.
     #[error("cannot read the records of the capture: {what}")]
     Capture {

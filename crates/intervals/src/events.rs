@@ -1,9 +1,10 @@
 //! Pairs of records become intervals: uprobes, USDT probes and tracepoints that the capture holds samples of.
 //!
-//! Input: the records and the names of two events. Output: intervals with the events' other numeric fields as counters.
+//! Input: the records, the names of two events and what their fields must hold. Output: intervals with the events' other numeric fields as counters.
 //! Where begin and end are the same event, each occurrence ends one interval and begins the next (frames, ticks).
 
 mod fields;
+mod pattern;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,14 +19,15 @@ use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
 use crate::pairing::{self, Mark, MarkKind};
 use fields::Fields;
+pub use pattern::EventPattern;
 
 /// Two events that begin and end an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventPair {
-    /// The event that begins it, as `perf script` names it: `probe_app:start`.
-    pub begin: String,
+    /// The event that begins it, as `perf script` names it: `probe_app:start`; and what its fields must hold.
+    pub begin: EventPattern,
     /// The event that ends it; the same as `begin` for the time between two occurrences.
-    pub end: String,
+    pub end: EventPattern,
     /// The field of both that pairs them across threads; without it they nest on each thread.
     pub key: Option<String>,
 }
@@ -53,7 +55,7 @@ pub struct EventOccurrence {
 ///
 /// # Errors
 /// [`Error::ClockNotJoined`] without a conversion from TSC; [`Error::NoSuchEvent`] where an event does not occur, or
-/// lacks the key's field: the reason lists what there is.
+/// lacks the key's field; [`Error::EventCondition`] where a condition cannot be asked of it: the reason lists what there is.
 pub fn from_events(
     capture: &PerfData,
     pair: &EventPair,
@@ -61,11 +63,11 @@ pub fn from_events(
 ) -> Result<IntervalSet, Error> {
     let conversion = conversion.ok_or_else(Error::no_conversion)?;
     let mut findings = Findings::new();
-    let mut reading = Reading { pair, fields: HashMap::new(), seen: [false; 2] };
+    let mut reading = Reading { pair, fields: HashMap::new(), seen: [Seen::default(); 2] };
     let mut occurrences = Vec::new();
     for record in capture.records() {
         let Record::Sample(sample) = &record.record else { continue };
-        let Some(is_begin) = reading.role(sample) else { continue };
+        let Some(is_begin) = reading.role(sample)? else { continue };
         let Some(time) = record.time else {
             findings.add(Severity::Warning, "samples without time", Origin::Record(record.offset), || {
                 "the sample has no time: it is left out".to_owned()
@@ -92,20 +94,34 @@ pub fn from_events(
 struct Reading<'a> {
     pair: &'a EventPair,
     fields: HashMap<u64, Fields>,
-    seen: [bool; 2],
+    /// Whether the begin and the end event occur, and whether they do as the conditions ask.
+    seen: [Seen; 2],
+}
+
+/// What is known of an event while reading, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    #[default]
+    Never,
+    /// With other fields than the conditions ask for.
+    Otherwise,
+    AsAsked,
 }
 
 impl Reading<'_> {
-    /// Whether the sample begins an interval (true) or ends one (false); `None` where it is of neither event.
-    fn role(&mut self, sample: &Sample<'_>) -> Option<bool> {
-        let name = sample.event_name()?;
-        let (begins, ends) = (name == self.pair.begin, name == self.pair.end);
-        if !begins && !ends {
-            return None;
+    /// Whether the sample begins an interval (true) or ends one (false); `None` where it does neither.
+    fn role(&mut self, sample: &Sample<'_>) -> Result<Option<bool>, Error> {
+        let Some(name) = sample.event_name() else { return Ok(None) };
+        let payload = sample.format().zip(sample.raw);
+        let mut is_met = [false; 2];
+        for (at, pattern) in [&self.pair.begin, &self.pair.end].into_iter().enumerate() {
+            if pattern.name == name {
+                is_met[at] = pattern.matches(payload)?;
+                self.seen[at] = self.seen[at].max(if is_met[at] { Seen::AsAsked } else { Seen::Otherwise });
+            }
         }
-        self.seen[0] |= begins;
-        self.seen[1] |= ends;
-        Some(begins)
+        let [begins, ends] = is_met;
+        Ok((begins || ends).then_some(begins))
     }
 
     fn read(&mut self, sample: &Sample<'_>) -> Result<(Option<Box<str>>, Vec<Counter>), Error> {
@@ -130,16 +146,18 @@ impl Reading<'_> {
 
     fn both_seen(&self, capture: &PerfData) -> Result<(), Error> {
         for (seen, event) in self.seen.iter().zip([&self.pair.begin, &self.pair.end]) {
-            if *seen {
+            if *seen == Seen::AsAsked {
                 continue;
             }
             let names: Vec<&str> = capture.attrs().iter().filter_map(|attr| attr.name.as_deref()).collect();
-            let why = if names.contains(&event.as_str()) {
+            let why = if *seen == Seen::Otherwise {
+                "the event occurred, but never with such fields".to_owned()
+            } else if names.contains(&event.name.as_str()) {
                 "the event was recorded, but never occurred".to_owned()
             } else {
                 format!("the capture recorded {}", names[..names.len().min(60)].join(", "))
             };
-            return Err(Error::NoSuchEvent { event: event.clone(), why });
+            return Err(Error::NoSuchEvent { event: event.to_string(), why });
         }
         Ok(())
     }
@@ -152,9 +170,9 @@ pub fn pair_events(
     findings: Findings,
 ) -> IntervalSet {
     if pair.begin == pair.end {
-        return consecutive(&pair.begin, occurrences, findings);
+        return consecutive(&pair.begin.name, occurrences, findings);
     }
-    let label: Arc<str> = pair.begin.as_str().into();
+    let label: Arc<str> = pair.begin.name.as_str().into();
     let mark = |occurrence: EventOccurrence| Mark {
         kind: if occurrence.is_begin { MarkKind::Begin } else { MarkKind::End },
         label: Arc::clone(&label),

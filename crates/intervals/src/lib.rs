@@ -13,6 +13,7 @@
 mod baselines;
 mod change;
 mod clock;
+pub mod confidence;
 mod counters;
 mod error;
 pub mod events;
@@ -35,7 +36,7 @@ pub use change::{Change, QuantileChange};
 pub use clock::{Clock, ClockPair, Clocks, Join};
 pub use counters::{CounterStatistics, RankCorrelation, Side, Split};
 pub use error::Error;
-pub use events::{EventPair, from_events};
+pub use events::{EventPair, EventPattern, from_events};
 pub use file::{clocks_beside, read_interval_file, read_intervals};
 pub use filters::{Filters, ThreadFacts, TimeSpan};
 pub use findings::{Findings, KEPT_PER_KIND, Origin};

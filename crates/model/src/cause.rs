@@ -102,6 +102,51 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Every cause there is; the names that a capture gives are empty, so that these end in a dot.
+    pub fn all() -> Vec<Cause> {
+        let slower = [Slower::Frequency, Slower::FrontEnd, Slower::Other].map(Cause::UserSlower);
+        let faults = [FaultKind::Minor, FaultKind::Major].map(Cause::PageFault);
+        let waits = [
+            OffCpu::Preempted,
+            OffCpu::Runnable,
+            OffCpu::Lock,
+            OffCpu::Socket,
+            OffCpu::BlockIo,
+            OffCpu::Sleep,
+            OffCpu::Poll,
+            OffCpu::Other,
+        ];
+        let open = [
+            Cause::Syscall,
+            Cause::Irq,
+            Cause::Ipi,
+            Cause::Softirq,
+            Cause::KernelThread,
+            Cause::CStateExit,
+            Cause::Gc,
+            Cause::Idle,
+        ];
+        let single = [
+            Cause::UserExpected,
+            Cause::UserExtraWork,
+            Cause::UserSpin,
+            Cause::Timer,
+            Cause::Nmi,
+            Cause::Schedule,
+            Cause::KernelSpin,
+            Cause::KernelUnknown,
+            Cause::FrequencySwitch,
+            Cause::QueueBehind,
+            Cause::HardwareGap,
+            Cause::TraceLoss,
+            Cause::TraceFiltered,
+            Cause::Unexplained,
+        ];
+        let open = open.map(|cause: fn(String) -> Cause| cause(String::new()));
+        let waits = waits.map(Cause::OffCpu);
+        single.into_iter().chain(slower).chain(faults).chain(waits).chain(open).collect()
+    }
+
     /// Whether the kernel ran on the thread's CPU: its name begins with `kernel.`.
     pub fn is_kernel(&self) -> bool {
         match self {

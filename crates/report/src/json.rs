@@ -39,9 +39,11 @@ pub fn report_schema() -> String {
     schema_of::<ReportTwin>()
 }
 
-/// The population alone, for `stat --format json`: the same document without `selection` and `outliers`.
+/// The population alone, for `stat --format json`: the same document without `outliers` and `view`, and without `selection` where it has
+/// no rule.
 pub fn render_stat_json(report: &Report) -> String {
-    document(&ReportTwin::of_population(report))
+    let chosen = Some(&report.selection).filter(|chosen| !chosen.rule.is_empty());
+    document(&ReportTwin { selection: chosen.map(SelectionTwin::new), ..ReportTwin::of_population(report) })
 }
 
 /// One document and a newline. Writing to memory fails only for maps whose keys are no strings; there are none.
@@ -56,9 +58,7 @@ pub(crate) fn document(twin: &impl Serialize) -> String {
     "$id" = "urn:tailtrace:report:1",
     "title" = SCHEMA,
     "description" = "What tailtrace says about one capture. docs/report-schema.md describes each field and what may change.",
-    "dependentRequired" = {
-        "selection": ["outliers", "view"], "outliers": ["selection", "view"], "view": ["selection", "outliers"]
-    }
+    "dependentRequired" = { "outliers": ["selection", "view"], "view": ["selection", "outliers"] }
 ))]
 struct ReportTwin {
     #[schemars(extend("const" = SCHEMA))]

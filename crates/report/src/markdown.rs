@@ -15,7 +15,10 @@ use crate::report::{CaptureFacts, Report};
 use crate::timebase::TimeUnit;
 use crate::units::{self, Digits};
 
+mod stat;
 mod view;
+
+pub use stat::render_stat_markdown;
 
 /// Rows of each table and list. With headings they come to 59 lines at most; the test counts.
 const MOST_CAUSES: usize = 8;

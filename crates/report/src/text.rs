@@ -14,7 +14,7 @@ pub mod cells;
 pub(crate) mod group;
 mod head;
 mod outlier;
-mod population;
+pub(crate) mod population;
 mod segments;
 mod style;
 pub(crate) mod timeline;
@@ -43,11 +43,11 @@ pub fn render_verdict(outlier: &OutlierReport, style: &Style) -> String {
     finish(&outlier::verdict(outlier, *style), *style)
 }
 
-/// The population alone, for `stat`: the table, percentiles and histogram.
+/// The population alone, for `stat`: the table, percentiles and histogram; how many are selected where [`Report::selection`] has a rule.
 pub fn render_stat_text(report: &Report, style: &Style) -> String {
     let mut lines = head::capture(report, *style);
     lines.push(String::new());
-    lines.extend(population::lines(&report.population, report.capture.time_unit, *style));
+    lines.extend(population::lines(report, *style));
     lines.extend(view::counters(&report.population.counters, *style));
     lines.extend(head::diagnostics(report, *style));
     finish(&lines, *style)

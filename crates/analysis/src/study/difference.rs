@@ -7,11 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use attribution::Examined;
 use intervals::Change;
-use report::{Contrast, Difference, DurationChange, OutlierReport, QuantileShift, Side, TimeUnit};
+use report::{Contrast, Difference, DurationChange, Expected, OutlierReport, QuantileShift, Side, TimeUnit};
 
+use super::expected::Measured;
 use super::opened::{Study, with};
 use crate::capture::Meter;
 use crate::error::{Error, Result};
+use crate::expectation::{Expectation, Limit};
 use crate::request::Request;
 
 /// What is known of one capture.
@@ -30,6 +32,30 @@ struct Studied {
 pub fn difference(a: &Request, b: &Request, meter: &dyn Meter) -> Result<Difference> {
     let (a, b) = (with(a, meter, studied)?, with(b, meter, studied)?);
     compared(a, b)
+}
+
+/// As [`difference`]; also what was measured of each of `expectations`: of B, and beside A where the limit is a ratio.
+///
+/// # Errors
+/// As [`difference`] and [`Study::expect`].
+pub fn difference_expecting(
+    a: &Request,
+    b: &Request,
+    expectations: &[Expectation],
+    meter: &dyn Meter,
+) -> Result<(Difference, Vec<Expected>)> {
+    let (a, of_a) = with(a, meter, |study| Ok::<_, Error>((studied(study)?, beside(study, expectations)?)))?;
+    let (b, of_b) =
+        with(b, meter, |study| Ok::<_, Error>((studied(study)?, Measured::of(study, expectations)?)))?;
+    let found = expectations.iter().map(|expectation| of_b.check(expectation, Some(&of_a))).collect();
+    Ok((compared(a, b)?, found))
+}
+
+/// What is measured of A: only what ratios need, and nothing of a cause has one.
+fn beside(study: &Study<'_>, expectations: &[Expectation]) -> Result<Measured> {
+    let is_ratio = |expectation: &&Expectation| matches!(expectation.limit, Limit::Ratio(_));
+    let ratios: Vec<Expectation> = expectations.iter().filter(is_ratio).cloned().collect();
+    Measured::of(study, &ratios)
 }
 
 /// Looks at the chosen and at the typical intervals of one capture.

@@ -24,7 +24,7 @@ use crate::hot_code::{SourcePlaces, Timing};
 use crate::intervals_of;
 use crate::output;
 use crate::population::{numa, view};
-use crate::request::{Input, Request};
+use crate::request::{Input, Request, Source};
 
 /// The capture, all its intervals, and those that were chosen.
 pub struct Study<'a> {
@@ -88,14 +88,16 @@ pub fn watched<T, E: From<Error>>(
 ) -> Result<T, E> {
     let perf = PerfData::open(&request.input.path).map_err(Error::from)?;
     let capture = Capture::new(&perf, &request.input);
-    let (set, carried) = read_intervals(request, &capture, watch)?;
+    let (mut set, carried) = read_intervals(request, &capture, watch)?;
     let recording = recording(&capture, &set);
     if carried.is_none() {
         intervals_of::ensure_some_inside(&set.intervals, recording)?;
     }
-    let members = match &carried {
-        Some(_) => (0..set.intervals.len()).collect(),
-        None => intervals_of::members(&request.filters, &set.intervals, &capture)?,
+    let members = if carried.is_some() {
+        (0..set.intervals.len()).collect()
+    } else {
+        set.diagnostics.extend(intervals_of::unmatched(&request.filters, &set.intervals, &capture));
+        intervals_of::members(&request.filters, &set.intervals, &capture)?
     };
     let population = Population::of(&set.intervals, members, capture.conversion());
     intervals_of::check_selection(&request.selection)?;
@@ -145,17 +147,23 @@ fn recording(capture: &Capture<'_>, set: &IntervalSet) -> Option<TscRange> {
     noted().or_else(of_records).or_else(|| capture.extent())
 }
 
-/// The intervals of the request's source, or those that a slice carries.
+/// The intervals of the request's source, or those that a slice carries, or those that lie beside the capture.
 fn read_intervals(
     request: &Request,
     capture: &Capture<'_>,
     watch: &Watch,
 ) -> Result<(IntervalSet, Option<Carried>)> {
-    let Some(source) = &request.source else {
-        let note = Note::of(capture.perf())?.ok_or(Error::NoSource)?;
+    if let Some(source) = &request.source {
+        return Ok((intervals_of::read(source, capture, watch)?, None));
+    }
+    if let Some(note) = Note::of(capture.perf())? {
         return Ok(note.into_parts());
-    };
-    Ok((intervals_of::read(source, capture, watch)?, None))
+    }
+    let beside = request.intervals_beside().ok_or(Error::NoSource)?;
+    let note = format!("the intervals are those of {}, which lies beside the capture", beside.display());
+    let mut set = intervals_of::read(&Source::File(beside), capture, watch)?;
+    set.diagnostics.insert(0, Diagnostic::note(note));
+    Ok((set, None))
 }
 
 impl<'a> Study<'a> {

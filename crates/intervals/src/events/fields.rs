@@ -22,13 +22,9 @@ impl Fields {
         let at = |wanted: &str| fields.iter().position(|field| field.name() == wanted);
         let key = match key {
             None => None,
-            Some(wanted) => Some(at(wanted).ok_or_else(|| {
-                let names: Vec<&str> =
-                    fields.iter().map(TracepointField::name).filter(|name| is_own(name)).take(40).collect();
-                Error::NoSuchEvent {
-                    event: format.name().to_owned(),
-                    why: format!("its field {wanted} is not there, its fields are: {}", names.join(", ")),
-                }
+            Some(wanted) => Some(at(wanted).ok_or_else(|| Error::NoSuchEvent {
+                event: format.name().to_owned(),
+                why: format!("its field {wanted} is not there, its fields are: {}", names(format)),
             })?),
         };
         let is_counter = |&index: &usize| Some(index) != key && is_own(fields[index].name());
@@ -62,6 +58,12 @@ impl Fields {
         };
         self.counters.iter().filter_map(counter).collect()
     }
+}
+
+/// The fields that a reader may name.
+pub(super) fn names(format: &TracepointFormat) -> String {
+    let names = format.fields().iter().map(TracepointField::name).filter(|name| is_own(name));
+    names.take(40).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a field is the program's, not the kernel's bookkeeping.

@@ -15,7 +15,7 @@ fn occurrence(is_begin: bool, time: u64, tid: i32, key: Option<&str>) -> EventOc
 }
 
 fn pair(begin: &str, end: &str) -> EventPair {
-    EventPair { begin: begin.to_owned(), end: end.to_owned(), key: None }
+    EventPair { begin: begin.into(), end: end.into(), key: None }
 }
 
 fn ranges(set: &IntervalSet) -> Vec<(u64, u64)> {

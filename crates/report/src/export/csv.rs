@@ -50,7 +50,7 @@ fn row(text: &mut String, outlier: &OutlierReport, level: usize, segment: &Segme
 }
 
 /// A field that can only be text: quoted, and no formula where a spreadsheet would see one (OWASP, "CSV injection").
-fn quoted(raw: &str) -> String {
+pub(super) fn quoted(raw: &str) -> String {
     let plain = for_terminal(raw);
     let guard = if plain.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     format!("\"{guard}{}\"", plain.replace('"', "\"\""))

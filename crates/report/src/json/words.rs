@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use model::{CallLayer, Cause, Certainty, EvidenceKind, FaultKind, OffCpu, Part, Severity, Slower};
+use model::{CallLayer, Cause, Certainty, EvidenceKind, Part, Severity};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -119,7 +119,7 @@ impl JsonSchema for CauseWord {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let (open, closed): (Vec<String>, Vec<String>) =
-            all_causes().iter().map(Cause::to_string).partition(|name| name.ends_with('.'));
+            Cause::all().iter().map(Cause::to_string).partition(|name| name.ends_with('.'));
         let beginnings = open.iter().map(|name| name.replace('.', r"\.")).collect::<Vec<_>>().join("|");
         json_schema!({
             "description": "docs/causes.md describes each.",
@@ -127,51 +127,6 @@ impl JsonSchema for CauseWord {
             "anyOf": [{"enum": closed}, {"pattern": format!("^({beginnings})")}],
         })
     }
-}
-
-/// Every cause there is, in the order of the model; the names that a capture gives are empty.
-fn all_causes() -> Vec<Cause> {
-    let slower = [Slower::Frequency, Slower::FrontEnd, Slower::Other].map(Cause::UserSlower);
-    let faults = [FaultKind::Minor, FaultKind::Major].map(Cause::PageFault);
-    let waits = [
-        OffCpu::Preempted,
-        OffCpu::Runnable,
-        OffCpu::Lock,
-        OffCpu::Socket,
-        OffCpu::BlockIo,
-        OffCpu::Sleep,
-        OffCpu::Poll,
-        OffCpu::Other,
-    ];
-    let open = [
-        Cause::Syscall,
-        Cause::Irq,
-        Cause::Ipi,
-        Cause::Softirq,
-        Cause::KernelThread,
-        Cause::CStateExit,
-        Cause::Gc,
-        Cause::Idle,
-    ];
-    let single = [
-        Cause::UserExpected,
-        Cause::UserExtraWork,
-        Cause::UserSpin,
-        Cause::Timer,
-        Cause::Nmi,
-        Cause::Schedule,
-        Cause::KernelSpin,
-        Cause::KernelUnknown,
-        Cause::FrequencySwitch,
-        Cause::QueueBehind,
-        Cause::HardwareGap,
-        Cause::TraceLoss,
-        Cause::TraceFiltered,
-        Cause::Unexplained,
-    ];
-    let open = open.map(|cause: fn(String) -> Cause| cause(String::new()));
-    let waits = waits.map(Cause::OffCpu);
-    single.into_iter().chain(slower).chain(faults).chain(waits).chain(open).collect()
 }
 
 impl From<TimeUnit> for UnitWord {
@@ -241,7 +196,7 @@ mod tests {
     /// The names are the contract, so they say what is the kernel's.
     #[test]
     fn causes_of_the_kernel_are_those_named_so() {
-        for cause in all_causes() {
+        for cause in Cause::all() {
             assert_eq!(cause.is_kernel(), cause.to_string().starts_with("kernel."), "{cause}");
         }
     }

@@ -9,12 +9,13 @@ use super::head::fact;
 use super::style::{Ink, Style};
 use crate::distribution::Bin;
 use crate::headline;
-use crate::report::PopulationSummary;
+use crate::report::{PopulationSummary, Report};
 use crate::timebase::TimeUnit;
 use crate::units::{self, counted};
 
-/// Table, rule, percentiles and histogram.
-pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<String> {
+/// Table, rule, the choice where there is one, percentiles and histogram.
+pub(super) fn lines(report: &Report, style: Style) -> Vec<String> {
+    let (population, unit) = (&report.population, report.capture.time_unit);
     let share = headline::share_in_recording(population);
     let share = if share.is_empty() { share } else { format!("{share}; the figures are of all") };
     let count = units::noted(&population.count.to_string(), &share);
@@ -25,6 +26,7 @@ pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style
     }
     let outliers = units::noted(&population.outliers.to_string(), &population.rule);
     lines.extend(fact("outliers", &outliers, Ink::Dim, style));
+    lines.extend(fact("selected", &headline::selected(report).unwrap_or_default(), Ink::Dim, style));
     let unit_line = match unit {
         TimeUnit::Nanoseconds => "microseconds",
         TimeUnit::Ticks => "ticks of the time-stamp counter: its frequency is unknown",
@@ -40,9 +42,11 @@ pub(super) fn lines(population: &PopulationSummary, unit: TimeUnit, style: Style
     lines
 }
 
-type Column = (&'static str, String);
+/// A figure, and what stands above it.
+pub(crate) type Column = (&'static str, String);
 
-fn averages(population: &PopulationSummary, unit: TimeUnit) -> [Column; 7] {
+/// The columns of the exercise.
+pub(crate) fn averages(population: &PopulationSummary, unit: TimeUnit) -> [Column; 7] {
     let inner = |figure: f64| {
         if population.count > population.outliers { mean(figure, unit) } else { "-".to_owned() }
     };
@@ -57,7 +61,8 @@ fn averages(population: &PopulationSummary, unit: TimeUnit) -> [Column; 7] {
     ]
 }
 
-fn percentiles(population: &PopulationSummary, unit: TimeUnit) -> [Column; 5] {
+/// Percentiles by nearest rank.
+pub(crate) fn percentiles(population: &PopulationSummary, unit: TimeUnit) -> [Column; 5] {
     let percentiles = population.percentiles;
     [
         ("p50", percentiles.p50),

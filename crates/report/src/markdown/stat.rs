@@ -1,0 +1,38 @@
+//! The population for a ticket: what `stat` prints, without the histogram.
+
+use super::{capture, diagnostics, row, table};
+use crate::escape::for_markdown;
+use crate::headline;
+use crate::report::Report;
+use crate::text::population::{Column, averages, percentiles};
+use crate::timebase::TimeUnit;
+
+/// The population in one line, its table and percentiles, and how many are selected where there is a rule.
+pub fn render_stat_markdown(report: &Report) -> String {
+    let (population, unit) = (&report.population, report.capture.time_unit);
+    let head = headline::population(report).unwrap_or_else(|| "no interval".to_owned());
+    let mut lines = vec![format!("### {}", for_markdown(&head))];
+    if population.count > 0 {
+        let unit_name = match unit {
+            TimeUnit::Nanoseconds => "microseconds",
+            TimeUnit::Ticks => "ticks of the time-stamp counter",
+        };
+        lines.extend(figures(&averages(population, unit)));
+        lines.extend(figures(&percentiles(population, unit)));
+        lines.extend([String::new(), format!("All in {unit_name}.")]);
+    }
+    let selected =
+        headline::selected(report).map(|selected| format!("Selected: {}.", for_markdown(&selected)));
+    lines.extend(selected.into_iter().flat_map(|selected| [String::new(), selected]));
+    lines.extend(diagnostics(report));
+    lines.extend(capture(&report.capture));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn figures(columns: &[Column]) -> Vec<String> {
+    let heads: Vec<String> = columns.iter().map(|(name, _)| format!("{name}:")).collect();
+    let mut lines = table(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    lines.push(row(&columns.iter().map(|(_, figure)| figure.clone()).collect::<Vec<_>>()));
+    lines
+}
