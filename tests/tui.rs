@@ -512,3 +512,36 @@ fn the_screen_in_the_document_is_real() {
     }
     assert_eq!(shown, screen, "set TAILTRACE_BLESS=1 to write it anew");
 }
+
+/// A press of the left button at this column and row, from 1, as xterm reports it (SGR, mode 1006); 2 is the right one, 64 and 65 are
+/// the wheel.
+fn mouse(terminal: &Terminal, button: u8, (column, row): (u16, u16)) {
+    terminal.tmux(&["send-keys", "-l", &format!("\u{1b}[<{button};{column};{row}M")]);
+}
+
+#[test]
+fn the_mouse_moves_opens_and_goes_back() {
+    let terminal = Terminal::on_capture((100, 30), "", "");
+    terminal.wait_for("500 intervals");
+    mouse(&terminal, 0, (10, 12));
+    let screen = terminal.wait_for("10 of 500 listed");
+    // The second of the list, by its place on the screen; a click goes there, another one opens it.
+    let first = screen.lines().position(|line| line.contains(" * "));
+    let row = u16::try_from(first.expect("a chosen interval") + 2).expect("a row");
+    let second = screen.lines().nth(usize::from(row) - 1).expect("a line").to_owned();
+    let words: Vec<&str> = second.split_whitespace().collect();
+    let (id, label) = (words[1], words[2]);
+    mouse(&terminal, 0, (20, row));
+    mouse(&terminal, 0, (20, row));
+    terminal.wait_for(&format!("› {label} {id} "));
+    // The headline has its lines once the interval is explained.
+    let screen = terminal.wait_for("excess");
+    let tabs = screen.lines().position(|line| line.contains("1 Verdict   2 Timeline")).expect("the parts");
+    mouse(&terminal, 0, (17, u16::try_from(tabs + 1).expect("a row")));
+    terminal.wait_for("share segment");
+    mouse(&terminal, 2, (1, 1));
+    terminal.wait_for("10 of 500 listed");
+    mouse(&terminal, 65, (1, 10));
+    terminal.keys(&["q"]);
+    terminal.ended_with("0");
+}

@@ -42,7 +42,7 @@ fn each_mistake_is_told_with_the_next_step() {
         (format!("-i {table} --intervals {intervals}"), 2, "not a perf.data file", "`perf record -o`"),
         ("-i nowhere.data --function main".to_owned(), 2, "nowhere.data: No such file", "check the path"),
         (format!("-i {no_pt} --intervals {intervals}"), 0, "no Intel PT", "perf record -e intel_pt//"),
-        (with(""), 2, "where the intervals come from", "--intervals FILE"),
+        (format!("-i {no_kcore}"), 2, "where the intervals come from", "--intervals FILE"),
         (with("--intervals nowhere.csv"), 2, "nowhere.csv: No such file", "check the path"),
         (with(&format!("--intervals {table}")), 2, "begins with \"id,begin,end\"", "name,start_tsc.CLOCK"),
         (with("--function nowhere_to_be_found"), 2, "nowhere_to_be_found", "--symfs and -k"),

@@ -1,6 +1,6 @@
 //! What happens to the state, and what the loop shall do about it.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::worker::{Answer, Request};
 
@@ -9,6 +9,8 @@ use super::worker::{Answer, Request};
 pub(crate) enum Message {
     /// A key went down.
     Key(KeyEvent),
+    /// A button of the mouse, or its wheel.
+    Mouse(MouseEvent),
     /// The terminal has this many columns and rows now.
     Resize(u16, u16),
     /// The worker answers.

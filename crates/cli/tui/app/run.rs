@@ -131,12 +131,13 @@ fn start_worker(
     Ok(to_worker)
 }
 
-/// Starts the thread that reads keys and new sizes.
+/// Starts the thread that reads keys, the mouse and new sizes.
 fn start_reader(sender: Sender<Incoming>) -> Result<()> {
     start("keys", move || {
         loop {
             let message = match event::read() {
                 Ok(Event::Key(key)) => Message::Key(key),
+                Ok(Event::Mouse(mouse)) => Message::Mouse(mouse),
                 Ok(Event::Resize(columns, rows)) => Message::Resize(columns, rows),
                 Ok(_) => continue,
                 Err(error) => {

@@ -1,6 +1,7 @@
 //! What the program knows. Draws nothing, decodes nothing.
 
 mod acts;
+mod mouse;
 mod prompts;
 mod search;
 mod update;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::Show;
+use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::Terminal;
@@ -106,14 +107,14 @@ impl Drop for Screen {
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
     IS_TAKEN.store(true, Ordering::Relaxed);
-    execute!(io::stdout(), EnterAlternateScreen)
+    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)
 }
 
 /// Gives the terminal back; once more does no harm. Nothing can be done where that fails.
 pub(crate) fn leave() {
     IS_TAKEN.store(false, Ordering::Relaxed);
     let _ = disable_raw_mode();
-    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+    let _ = execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);
 }
 
 /// [`leave`], where the terminal is in our hands: for a process that ends by a fault.

@@ -53,6 +53,16 @@ const PLAIN: [(&str, &str); 25] = [
     ("↳", ">"),
 ];
 
+/// What stands for the terminal's own colours as letters on its own ground: a contrast of 4 to 1 or more with white and with black
+/// (WCAG 2, "contrast ratio"), from xterm's cube. The theme's yellow and cyan cannot be read on a light terminal, its red hardly on a dark one.
+const LETTERS: [(u8, Color, Color); 5] = [
+    (1, Color::Red, Color::Rgb(215, 0, 95)),
+    (2, Color::Green, Color::Rgb(0, 135, 0)),
+    (3, Color::Yellow, Color::Rgb(175, 95, 0)),
+    (5, Color::Magenta, Color::Rgb(215, 0, 215)),
+    (6, Color::Cyan, Color::Rgb(0, 135, 175)),
+];
+
 impl Look {
     /// From the environment: `NO_COLOR`, `COLORTERM`, the locale.
     pub(crate) fn of_environment() -> Look {
@@ -69,6 +79,9 @@ impl Look {
     /// Takes from `buffer` what the terminal lacks.
     pub(crate) fn apply(self, buffer: &mut Buffer) {
         for cell in &mut buffer.content {
+            if cell.bg == Color::Reset {
+                cell.fg = readable(cell.fg);
+            }
             match self.colours {
                 Colours::True => {}
                 Colours::Indexed => {
@@ -86,6 +99,13 @@ impl Look {
             }
         }
     }
+}
+
+/// The colour of letters that can be read on a light ground and on a dark one.
+fn readable(letters: Color) -> Color {
+    let is_meant =
+        |(index, named, _): &&(u8, Color, Color)| letters == *named || letters == Color::Indexed(*index);
+    LETTERS.iter().find(is_meant).map_or(letters, |&(_, _, readable)| readable)
 }
 
 /// The nearest colour of xterm's cube or greys.

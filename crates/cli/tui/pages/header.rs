@@ -36,7 +36,12 @@ fn population(view: &View, columns: u16) -> Line<'static> {
 }
 
 fn outlier(view: &View, page: &OutlierPage, area: Rect) -> Vec<Line<'static>> {
-    let most = if area.height < 30 { 2 } else { 4 };
+    // The verdict has it in full, the other parts say which interval one is in.
+    let most = match page.part {
+        OutlierPart::Verdict if area.height < 30 => 2,
+        OutlierPart::Verdict => 4,
+        _ => 1,
+    };
     let room = usize::from(area.width).saturating_sub(2);
     let sentence = match view.explained(page.index) {
         Some(explained) => headline(&explained.outlier),

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 use report::SegmentReport;
 
+use super::extent::extent;
 use super::header::header;
 use super::page::{OutlierPart, Page};
 use super::stretch;
@@ -77,4 +78,32 @@ pub(crate) fn evidence_height(body: Rect) -> u16 {
 /// How many of `lanes` a page like this shows.
 pub(crate) fn lanes_shown(lanes: usize, body: Rect) -> u16 {
     u16::try_from(lanes).unwrap_or(u16::MAX).min((body.height / LINES_PER_LANE).max(1))
+}
+
+/// The lines of the list that one works with in a body like this; `None` where the page in view has no such list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    /// The row of the screen on which the first shown line stands.
+    pub(crate) y: u16,
+    /// Which line that is.
+    pub(crate) top: usize,
+    /// The line under the cursor.
+    pub(crate) at: usize,
+    /// How many lines there are.
+    pub(crate) count: usize,
+}
+
+/// See [`List`]: intervals, call tree and flow are lists over the whole body; the others share it with something else.
+pub(crate) fn list(view: &View, body: Rect) -> Option<List> {
+    let (cursor, above) = match view.page() {
+        Page::Intervals(page) => (page.cursor, 0),
+        Page::Outlier(page) if page.part == OutlierPart::Calls => (page.calls.cursor, 1),
+        Page::Outlier(page) if page.part == OutlierPart::Flow && page.beside.is_none() => {
+            (page.flow.cursor, 1)
+        }
+        _ => return None,
+    };
+    let count = extent(view);
+    let height = usize::from(body.height.saturating_sub(above));
+    Some(List { y: body.y + above, top: cursor.top(count, height), at: cursor.at(count), count })
 }

@@ -63,7 +63,10 @@ impl Overview {
                 is_chosen: chosen.contains(&index),
             }
         };
-        Overview { report: study.overview(), rows: members.map(row).collect() }
+        let mut report = study.overview();
+        // The list says which are chosen.
+        report.selection.rule.clear();
+        Overview { report, rows: members.map(row).collect() }
     }
 
     /// The unit of every length.

@@ -134,16 +134,37 @@ pub(crate) fn tabs<'n>(
     at: usize,
     columns: u16,
 ) -> Line<'static> {
-    let needed: usize = names.clone().map(|name| name.len() + 5).sum();
     let mut spans = Vec::new();
-    for (index, name) in names.enumerate() {
-        let is_named = needed <= usize::from(columns) + 1 || index == at;
-        let text = if is_named { format!(" {} {name} ", index + 1) } else { format!(" {} ", index + 1) };
+    for (index, text) in tab_texts(names, at, columns).into_iter().enumerate() {
         let style = if index == at { bold().add_modifier(Modifier::REVERSED) } else { dim() };
         spans.push(Span::styled(text, style));
         spans.push(Span::raw(" "));
     }
     Line::from(spans)
+}
+
+/// The part whose name [`tabs`] writes at `column`.
+pub(crate) fn tab_at<'n>(
+    names: impl Iterator<Item = &'n str> + Clone,
+    at: usize,
+    columns: u16,
+    column: u16,
+) -> Option<usize> {
+    let mut end = 0;
+    tab_texts(names, at, columns).iter().position(|text| {
+        // Each name, and the blank that follows it.
+        end += width(text) + 1;
+        usize::from(column) < end
+    })
+}
+
+fn tab_texts<'n>(names: impl Iterator<Item = &'n str> + Clone, at: usize, columns: u16) -> Vec<String> {
+    let needed: usize = names.clone().map(|name| name.len() + 5).sum();
+    let text = |(index, name): (usize, &str)| {
+        let is_named = needed <= usize::from(columns) + 1 || index == at;
+        if is_named { format!(" {} {name} ", index + 1) } else { format!(" {} ", index + 1) }
+    };
+    names.enumerate().map(text).collect()
 }
 
 /// What the reader must know beside the figures.

@@ -23,6 +23,7 @@ impl State {
         match message {
             Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
             Message::Key(key) => self.press(key),
+            Message::Mouse(mouse) => self.point(mouse),
             Message::Resize(columns, rows) => {
                 self.view.size = (columns, rows);
                 Vec::new()
@@ -41,7 +42,7 @@ impl State {
         }
     }
 
-    fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
+    pub(super) fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.view.notice = None;
         if self.view.overlay.is_some() {
             return self.press_in_overlay(key);

@@ -38,3 +38,20 @@ fn few_colours_are_the_nearest() {
     assert_eq!(indexed(Color::Rgb(0x80, 0x82, 0x80)), Color::Indexed(244));
     assert_eq!(indexed(Color::Blue), Color::Blue);
 }
+
+/// WCAG 2: (lighter + 0.05) / (darker + 0.05), by relative luminance.
+#[test]
+fn letters_can_be_read_on_white_and_on_black() {
+    let linear = |part: u8| {
+        let part = f64::from(part) / 255.0;
+        if part <= 0.03928 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+    };
+    for (index, named, letters) in LETTERS {
+        let Color::Rgb(red, green, blue) = letters else { panic!("{letters:?}") };
+        let luminance = 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+        let (on_white, on_black) = (1.05 / (luminance + 0.05), (luminance + 0.05) / 0.05);
+        assert!(on_white >= 4.0 && on_black >= 4.0, "{named:?}: {on_white:.2}, {on_black:.2}");
+        assert_eq!((readable(named), readable(Color::Indexed(index))), (letters, letters));
+    }
+    assert_eq!(readable(Color::Reset), Color::Reset);
+}
