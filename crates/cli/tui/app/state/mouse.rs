@@ -2,7 +2,7 @@
 //!
 //! The right button goes back. In front of a page only the wheel counts.
 
-use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 
 use super::State;
@@ -80,6 +80,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyModifiers;
+
     use super::*;
     use crate::tui::app::message::Message;
     use crate::tui::pages::keys::Place;
