@@ -83,7 +83,8 @@ def main():
         for text in licence_files(package) or standard_texts(package):
             words = " ".join(text.split())
             texts.setdefault(words, text.strip())
-            covered[words].append(f"{key[0]} {key[1]} ({package['license']})")
+            sources = f"; sources: {package['repository']}" if "CDDL" in package["license"] else ""
+            covered[words].append(f"{key[0]} {key[1]} ({package['license']}{sources})")
     runtime = {"name": "The Rust standard library", "license": "MIT", "authors": ["The Rust Project Developers"]}
     [text] = standard_texts(runtime)
     texts[""] = text.strip()

@@ -1,4 +1,4 @@
-//! The hottest code in the HTML report, held against perf and against the interval's own length.
+//! What the HTML report draws, held against perf and against the interval's own length: the hottest code, who was on each CPU.
 
 use serde_json::Value;
 
@@ -50,4 +50,30 @@ fn executions_are_those_that_perf_counts() {
     let (time, cycles) =
         (block_at("401900")[0].as_u64().unwrap_or(0), block_at("401900")[2].as_u64().unwrap_or(0));
     assert!((time * tsc_hz / 1_000_000_000).abs_diff(cycles) <= 3, "{time} ns, {cycles} cycles");
+}
+
+/// `perf script -i preempt/perf.data --ns -F comm,tid,cpu,time,event,trace --time 0.5582,0.5594`: interval 23 begins at 0.558227805; at
+/// 0.558237080 thread 120 wakes `comp-cfs` 122 on CPU 0, which CPU 1 switches to at 0.558281325 and back to `worker` 124 at 0.559377215.
+#[test]
+fn who_was_on_each_cpu_is_as_perf_prints_it() {
+    let (outlier, texts) = drawn(&emulated("preempt"), "23");
+    let runs = |cpu: usize| -> Vec<(u64, u64, i64, &str)> {
+        let runs = outlier["machine"]["cpus"][cpu][1].as_array().expect("runs");
+        let number = |value: &Value| value.as_u64().expect("a number");
+        let name = |run: &Value| &*texts[usize::try_from(number(&run[3])).expect("small")];
+        runs.iter()
+            .map(|run| (number(&run[0]), number(&run[1]), run[2].as_i64().expect("a tid"), name(run)))
+            .collect()
+    };
+    let whole = 1_168_701;
+    assert_eq!(runs(0), [(0, whole, 120, "preempt-main 120")]);
+    assert_eq!(
+        runs(1),
+        [
+            (0, 53_520, 124, "worker 124"),
+            (53_520, 1_095_890, 122, "comp-cfs 122"),
+            (1_149_410, whole - 1_149_410, 124, "worker 124"),
+        ]
+    );
+    assert_eq!(outlier["machine"]["wakes"], serde_json::json!([[9275, 0, 120, 122]]));
 }

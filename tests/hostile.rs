@@ -87,7 +87,7 @@ fn outputs(root: &Path) -> Vec<(String, Vec<u8>)> {
     let path = file.to_string_lossy().into_owned();
     run(root, "explain", &["--html", &path]);
     outputs.push(("explain html".to_owned(), fs::read(&file).expect("the page")));
-    for format in ["folded", "csv", "firefox"] {
+    for format in ["folded", "flamegraph", "flamegraph-difference", "csv", "firefox"] {
         fs::remove_file(&file).expect("removed");
         run(root, "export", &["--to", format, "-o", &path]);
         outputs.push((format!("export {format}"), fs::read(&file).expect("the export")));

@@ -113,7 +113,7 @@ fn a_dash_is_stdout() {
         stdout(&output);
         output.stdout
     };
-    for format in ["folded", "csv", "firefox", "perfetto"] {
+    for format in ["folded", "flamegraph", "csv", "firefox", "perfetto"] {
         let written = run(folder.path(), &["export", "ticket", "--to", format, "-o", "out"], &[]);
         assert_eq!(stdout(&written), "");
         assert!(stderr(&written).contains("tailtrace: wrote out, "), "{}", stderr(&written));

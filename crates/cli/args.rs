@@ -436,6 +436,12 @@ pub(crate) enum DiffFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     Folded,
+    /// An SVG of the intervals' time.
+    Flamegraph,
+    /// An SVG of their typical intervals' mean time.
+    FlamegraphTypical,
+    /// An SVG of the intervals' time, coloured by what is more or less than typical.
+    FlamegraphDifference,
     Csv,
     Firefox,
     Perfetto,

@@ -7,6 +7,7 @@
 mod carried;
 mod difference;
 mod expected;
+mod machine;
 mod opened;
 mod outcome;
 mod places;

@@ -2,7 +2,8 @@
 
 use analysis::output::{Kind, check, write_file};
 use analysis::study::{self, Listing};
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use report::FlameView;
 
 use super::threads;
 use crate::args::{ExportArgs, ExportFormat};
@@ -19,15 +20,27 @@ pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
         reading.request.outputs = vec![args.output.clone()];
     }
     threads::limit(args.analysis.effort.threads())?;
-    let explained = study::explain(&reading.request, &meter::on_stderr(), Listing::None);
+    let listing = if args.to == ExportFormat::Perfetto { Listing::Machine } else { Listing::None };
+    let explained = study::explain(&reading.request, &meter::on_stderr(), listing);
     let (mut report, outcome) = explained.map_err(advice::on)?;
     reading.name_files(&mut report);
     output::print_diagnostics(&report.diagnostics);
+    let flames = |view| report::export_flamegraph(&report, view).map(String::into_bytes);
     let bytes = match args.to {
-        ExportFormat::Folded => report::export_folded(&report).into_bytes(),
-        ExportFormat::Csv => report::export_csv(&report).into_bytes(),
-        ExportFormat::Firefox => report::export_firefox(&report).into_bytes(),
-        ExportFormat::Perfetto => report::export_perfetto(&report),
+        ExportFormat::Flamegraph => flames(FlameView::Outlier),
+        ExportFormat::FlamegraphTypical => flames(FlameView::Typical),
+        ExportFormat::FlamegraphDifference => flames(FlameView::Difference),
+        ExportFormat::Folded => Some(report::export_folded(&report).into_bytes()),
+        ExportFormat::Csv => Some(report::export_csv(&report).into_bytes()),
+        ExportFormat::Firefox => Some(report::export_firefox(&report).into_bytes()),
+        ExportFormat::Perfetto => Some(report::export_perfetto(&report)),
+    };
+    let Some(bytes) = bytes else {
+        ensure!(
+            report.outliers.is_empty(),
+            "nothing to draw: the chosen intervals have no typical intervals"
+        );
+        return Ok(outcome.into());
     };
     if is_stdout {
         output::print_bytes(&bytes)?;

@@ -74,6 +74,23 @@ class Flame {
     this.choose(node === this.tree.root ? null : node);
   }
 
+  // Shows the function with this number in the payload, zoomed into its callers if it would be too narrow.
+  reveal(at) {
+    const node = this.tree.nodes[at];
+    if (!node) return;
+    if (this.shown === "typical") this.view("outlier");
+    const narrow = node.width * this.canvas.clientWidth < 3 * this.tree.root.width;
+    this.top = narrow ? node : this.tree.root;
+    this.choose(node);
+  }
+
+  // The same, and the reader goes there.
+  visit(at) {
+    this.reveal(at);
+    this.canvas.scrollIntoView({ block: "center" });
+    this.canvas.focus({ preventScroll: true });
+  }
+
   choose(node) {
     this.chosen = node;
     if (node) this.details.replaceChildren(...this.words(node));
@@ -90,6 +107,8 @@ class Flame {
   }
 
   listen() {
+    offerTooltip(this.canvas, ({ node }) => node && `${node.name}, ${length(node.total, this.outlier.ticks)}; ` +
+      `${payload.sides.other} ${length(node.typical, this.outlier.ticks)}`);
     this.canvas.addEventListener("click", (event) => event.target.node && this.enter(event.target.node));
     const keys = {
       ArrowDown: () => this.choose((this.chosen ?? this.tree.root).children.find((node) => node.width > 0) ?? this.chosen),
@@ -139,7 +158,7 @@ class Flame {
     if (node === this.chosen) classes.push("chosen");
     if (this.wanted) classes.push(node.name.toLowerCase().includes(this.wanted) ? "found" : "faded");
     const rect = draw("rect", { class: classes.join(" "), x, y: depth * ROW, width: Math.max(width - 0.6, 0.5),
-      height: ROW - 1 }, draw("title", {}, `${node.name}, ${length(node.total, this.outlier.ticks)}`));
+      height: ROW - 1 });
     rect.node = node;
     const label = fitting(node.name, width);
     return label ? [rect, draw("text", { x: x + 4, y: depth * ROW + 12 }, label)] : [rect];

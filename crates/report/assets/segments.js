@@ -3,17 +3,24 @@
 const MOST_ROWS = 1000;
 
 // The lines of the panel below the time line.
-function describe(outlier, bar) {
+function describe(timeline, bar) {
+  const { outlier } = timeline;
   const { ticks } = outlier;
-  const when = `from ${length(bar.at, ticks)}`;
+  const when = `from ${exact(bar.at, ticks)}`;
   const head = make("p", {}, make("b", {}, bar.cause), ` ${length(bar.duration, ticks)}, ${when}`);
-  if (bar.code) return [head, make("p", { class: "note" }, `function, ${bar.code} code`)];
+  if (bar.code) {
+    const show = button("Show in the flame graph", "Go to this function there", () => timeline.flame()?.visit(bar.node));
+    return [head, make("p", { class: "note" }, `function, ${bar.code} code `, show)];
+  }
+  if (bar.run) return [head, make("p", { class: "note" }, `on CPU ${bar.cpu}, by the scheduler's records`)];
   if (bar.family === "stage") return [head, make("p", { class: "note" }, "stage that the program marked")];
   const place = [bar.certainty, bar.cpu === null ? "on no CPU" : `CPU ${bar.cpu}`, threadName(outlier, bar.tid)];
   if (bar.wait) place.push("while the interval waited; not part of its sum");
   if (bar.edge > 0) place.push(`edges within ${length(bar.edge, ticks)}`);
   if (bar.count > 1) place.unshift(`${bar.count} short segments, named by their longest`);
-  const lines = [head, make("p", { class: "note" }, place.join(" · "))];
+  const number = outlier.number + 1;
+  const link = make("a", { href: `#segment-${number}-${timeline.bars.indexOf(bar)}` }, "link to this segment");
+  const lines = [head, make("p", { class: "note" }, `${place.join(" · ")} · `, link)];
   if (bar.part !== null) {
     const [name, words] = payload.parts[bar.part];
     const takes = bar.takes ? "; the request is read here" : "";

@@ -43,10 +43,14 @@ function stretchName(outlier, tid) {
   return tid === null ? "an interrupt" : threadName(outlier, tid);
 }
 
+function arrowPicture(kind) {
+  return draw("svg", { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" },
+    draw("g", { class: `arrow ${kind}` }, draw("path", { class: "shaft", d: "M5 0V6" }), draw("path", { class: "head", d: "M1 5h8l-4 5z" })));
+}
+
 function stretchLegend(arrows) {
   if (!arrows.length) return [];
-  const picture = draw("svg", { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" },
-    draw("g", { class: "arrow" }, draw("path", { class: "shaft", d: "M5 0V6" }), draw("path", { class: "head", d: "M1 5h8l-4 5z" })));
+  const picture = arrowPicture("answer");
   const asked = arrows.some((arrow) => arrow.kind === "request");
   return [make("span", {}, picture, asked ? "request, and answer that ended the wait" : "what ended the wait")];
 }

@@ -1,5 +1,5 @@
 // The time line of one outlier: a lane per thread and per CPU, stages above, functions below. A view is a range of
-// time; everything drawn is a function of it and of the chosen bar.
+// time; everything drawn is a function of it, of the chosen bar, of the measured range and of what is searched for.
 
 const LANE = 20;
 const GUTTER = 128;
@@ -11,6 +11,7 @@ function barsOf(outlier) {
   for (const [at, duration, cause, certainty, detail, cpu, tid, edge, count, evidence, under] of outlier.bars) {
     const [wait, part, takes, whom] = under ?? [null, null, 0, null];
     const bar = { at, duration, cause: text(outlier.causes[cause][0]), family: outlier.causes[cause][1],
+      shade: outlier.causes[cause][2],
       certainty: CERTAINTIES[certainty], detail: text(detail), cpu, tid, edge, count, evidence: evidence.map(text), below: [],
       wait: under && bars[wait], level: under ? bars[wait].level + 1 : 0, part, takes: takes === 1, whom: whom === null ? "" : text(whom) };
     bar.wait?.below.push(bar);
@@ -39,14 +40,20 @@ function lanesOf(outlier, bars) {
     bar.lane.bars.push(bar);
   }
   for (const lane of lanes.values()) if (lane.parts) lane.parts = partsOf(lane.bars);
+  if (outlier.machine.cpus.length) {
+    return [...stageLanes(outlier), ...lanes.values(), ...machineLanes(outlier, bars), ...codeLanes(outlier)];
+  }
   const onCpu = bars.filter((bar) => bar.cpu !== null && !bar.cause.startsWith("offcpu."));
   for (const cpu of [...new Set(onCpu.map((bar) => bar.cpu))].sort((a, b) => a - b)) {
     const there = onCpu.filter((bar) => bar.cpu === cpu).sort((a, b) => a.at - b.at);
     lane(`cpu ${cpu}`, `CPU ${cpu}`).bars = there;
   }
-  const stages = outlier.stages.map(([at, duration, name], index) => (
-    { index: -1 - index, at, duration, cause: text(name), family: "stage" }));
-  return [...(stages.length ? [{ title: "stages", bars: stages }] : []), ...lanes.values(), ...codeLanes(outlier)];
+  return [...stageLanes(outlier), ...lanes.values(), ...codeLanes(outlier)];
+}
+
+function stageLanes(outlier) {
+  const stages = outlier.stages.map(([at, duration, name]) => ({ at, duration, cause: text(name), family: "stage" }));
+  return stages.length ? [{ title: "stages", bars: stages }] : [];
 }
 
 // The call stack over time, a lane per depth; adjacent ones under the same caller are one bar.
@@ -72,7 +79,11 @@ class Timeline {
     this.bars = barsOf(outlier);
     this.own = this.bars.filter((bar) => bar.level === 0);
     this.lanes = lanesOf(outlier, this.bars);
+    for (const { bars } of this.lanes) for (const bar of bars) bar.row ??= bars;
     this.arrows = arrowsOf(outlier, this.bars);
+    this.wakes = wakesOf(outlier, this.lanes);
+    this.measure = null;
+    this.wanted = "";
     this.whole = Math.max(outlier.duration, 1);
     this.from = 0;
     this.to = this.whole;
@@ -88,24 +99,47 @@ class Timeline {
     this.range = make("span", { class: "note push" });
     this.canvas = make("div", { class: "canvas", tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": "Timeline: plus and minus zoom, left and right pan, n and p choose the next and previous segment, " +
-      "down goes to what another thread did during a wait, up goes back to the wait, 0 shows everything" });
+      "down goes to what another thread did during a wait, up goes back to the wait, l and L go to the lanes below and above, " +
+      "m measures from the chosen segment to another, f shows a function in the flame graph, 0 shows everything" });
     this.details = make("div", { class: "details", "aria-live": "polite" });
     place.append(make("div", { class: "bench" },
       make("div", { class: "tools" }, make("h3", {}, "Timeline"), button("+", "Zoom in", zoom(0.5)),
-        button("−", "Zoom out", zoom(2)), button("All", "Show everything", () => this.show(0, this.whole)), this.range),
-      this.canvas, this.legend(), this.details));
+        button("−", "Zoom out", zoom(2)), button("All", "Show everything", () => this.show(0, this.whole)),
+        this.searchField(), this.range), this.canvas, this.legend(), this.details));
+    offerTooltip(this.canvas, (target) => hintOf(this, target));
     this.details.append(make("p", { class: "note" }, "Click a bar for its evidence. Click, then use the wheel or ",
       make("kbd", {}, "+"), " ", make("kbd", {}, "−"), " to zoom, drag or ", make("kbd", {}, "←"), " ",
       make("kbd", {}, "→"), " to pan, ", make("kbd", {}, "n"), " ", make("kbd", {}, "p"),
-      " for the next and previous segment, ", ...this.wayDown(), make("kbd", {}, "0"), " for everything."));
+      " for the next and previous segment, ", ...this.wayDown(), make("kbd", {}, "l"), " ", make("kbd", {}, "L"),
+      " for the lane below and above, ", make("kbd", {}, "Shift"), " and drag, or ", make("kbd", {}, "m"),
+      " at one segment and at another, to measure, ", make("kbd", {}, "f"), " on a function to see it in the flame graph, ",
+      make("kbd", {}, "0"), " for everything."));
     this.redraw();
   }
 
+  // What is found stands out; Enter goes from one to the next.
+  searchField() {
+    const field = make("input", { type: "search", "aria-label": "Find in the timeline", placeholder: "find",
+      input: () => { this.wanted = field.value.toLowerCase(); this.draw(); },
+      keydown: (event) => { if (event.key === "Enter") this.findNext(); } });
+    return field;
+  }
+
+  findNext() {
+    if (!this.wanted) return;
+    const found = this.lanes.flatMap((lane) => lane.bars).filter((bar) => finds(this.wanted, bar));
+    if (!found.length) {
+      this.details.replaceChildren(make("p", {}, "nothing found"));
+      return;
+    }
+    this.choose(found[(found.indexOf(this.chosen) + 1) % found.length]);
+  }
+
   legend() {
-    const entries = this.outlier.causes.slice(0, 24).map(([name, family]) => make("span", {},
+    const entries = this.outlier.causes.slice(0, 24).map(([name, family, shade]) => make("span", {},
       draw("svg", { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" },
-        draw("rect", { class: `bar ${family}`, width: 10, height: 10 })), text(name)));
-    return make("div", { class: "legend" }, ...stretchLegend(this.arrows), ...entries);
+        draw("rect", { class: `bar ${family} shade-${shade}`, width: 10, height: 10 })), text(name)));
+    return make("div", { class: "legend" }, ...stretchLegend(this.arrows), ...wakeLegend(this.wakes), ...entries, ...machineLegend(this));
   }
 
   // The keys that lead below a wait, where there is one.
@@ -143,7 +177,8 @@ class Timeline {
   // Chooses a bar, shows what is known of it, and brings it into view.
   choose(bar) {
     this.chosen = bar;
-    this.details.replaceChildren(...(bar ? describe(this.outlier, bar) : []));
+    this.details.replaceChildren(...(bar ? describe(this, bar) : []));
+    if (bar?.node !== undefined) this.flame()?.reveal(bar.node);
     if (bar && (bar.at + bar.duration < this.from || bar.at > this.to)) {
       const half = (this.to - this.from) / 2;
       this.show(bar.at + bar.duration / 2 - half, bar.at + bar.duration / 2 + half);
@@ -153,10 +188,46 @@ class Timeline {
 
   // The next or previous one of the same thread: of the interval's, or of what took place during the same wait.
   step(by) {
-    const row = this.chosen?.wait?.below ?? this.own;
+    const row = this.chosen?.wait?.below ?? (this.chosen?.family === undefined || this.chosen.family === "stage"
+      ? this.chosen?.row : undefined) ?? this.own;
     if (!row.length) return;
     const at = row.indexOf(this.chosen);
     this.choose(row[Math.min(Math.max(at < 0 ? 0 : at + by, 0), row.length - 1)]);
+  }
+
+  // The bar of the next lane, or the previous one, at the chosen one's time.
+  changeLane(by) {
+    const lanes = this.lanes.filter((lane) => lane.bars.length);
+    if (!lanes.length) return;
+    const here = lanes.findIndex((lane) => lane.bars.includes(this.chosen));
+    const time = this.chosen?.at ?? this.from;
+    const lane = lanes[here < 0 ? 0 : Math.min(Math.max(here + by, 0), lanes.length - 1)];
+    this.choose(lane.bars.find((bar) => bar.at + bar.duration > time) ?? lane.bars.at(-1));
+  }
+
+  // The first time it begins a measure at the chosen bar, the second time it ends there.
+  measureByKey() {
+    const bar = this.chosen;
+    if (!bar) return;
+    if (this.measureFrom === undefined) {
+      this.measureFrom = bar.at;
+      this.details.append(make("p", { class: "note" }, `measuring from ${exact(bar.at, this.outlier.ticks)}: choose another segment, then m`));
+      return;
+    }
+    this.showMeasure(this.measureFrom, bar.at + bar.duration);
+    this.measureFrom = undefined;
+  }
+
+  showMeasure(from, to) {
+    const within = (time) => Math.min(Math.max(time, 0), this.whole);
+    this.measure = [within(from), within(to)];
+    this.details.replaceChildren(...measured(this));
+    this.draw();
+  }
+
+  flame() {
+    const place = this.canvas.closest("section")?.querySelector(".calls");
+    return place ? ensure(place) : null;
   }
 
   // Chooses `bar`; says whether there is one.
@@ -172,7 +243,9 @@ class Timeline {
       ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), Home: () => this.show(0, this.to - this.from),
       End: () => this.show(this.whole - (this.to - this.from), this.whole), n: () => this.step(1), p: () => this.step(-1),
       Enter: () => this.chosen && this.show(this.chosen.at, this.chosen.at + this.chosen.duration),
-      Escape: () => this.choose(null), ArrowDown: () => this.follow(this.chosen?.below?.[0]),
+      Escape: () => { this.measure = null; this.measureFrom = undefined; this.choose(null); },
+      l: () => this.changeLane(1), L: () => this.changeLane(-1), m: () => this.measureByKey(),
+      f: () => this.chosen?.node !== undefined && this.flame()?.visit(this.chosen.node), ArrowDown: () => this.follow(this.chosen?.below?.[0]),
       ArrowUp: () => this.follow(this.chosen?.wait),
     };
     this.canvas.addEventListener("keydown", (event) => {
@@ -194,13 +267,19 @@ class Timeline {
   listenToDrags() {
     let drag = null;
     this.canvas.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) drag = { x: event.clientX, from: this.from, to: this.to, moved: false };
+      if (event.button !== 0) return;
+      const x = event.clientX - this.canvas.getBoundingClientRect().left;
+      drag = { x: event.clientX, from: this.from, to: this.to, moved: false, measure: event.shiftKey ? this.timeAt(x) : null };
     });
     this.canvas.addEventListener("pointermove", (event) => {
       if (!drag || (!drag.moved && Math.abs(event.clientX - drag.x) < 4)) return;
       // Captured only now: a captured pointer's click would no longer belong to the bar beneath it.
       if (!drag.moved) this.canvas.setPointerCapture(event.pointerId);
       drag.moved = true;
+      if (drag.measure !== null) {
+        this.showMeasure(drag.measure, this.timeAt(event.clientX - this.canvas.getBoundingClientRect().left));
+        return;
+      }
       this.canvas.classList.add("dragging");
       const by = (drag.x - event.clientX) / this.width() * (drag.to - drag.from);
       this.show(drag.from + by, drag.to + by);
@@ -238,6 +317,7 @@ class Timeline {
       y += lane.tight ? 0 : 2;
     }
     for (const arrow of this.arrows) parts.push(...drawArrow(this, arrow));
+    parts.push(...drawWakes(this), ...drawMeasure(this, y));
     const svg = draw("svg", { height: y, "aria-hidden": "true" }, ...parts);
     this.canvas.replaceChildren(svg);
     const { ticks } = this.outlier;
@@ -267,16 +347,16 @@ class Timeline {
 
   bar(bar, y, height) {
     const { left, width } = this.span(bar.at, bar.duration);
-    const kind = bar.code ? `code ${bar.code}` : `bar ${bar.family}`;
-    const chosen = bar === this.chosen ? " chosen" : "";
+    const kind = bar.code ? `code ${bar.code}` : bar.run ? `run ${bar.run}` : `bar ${bar.family} shade-${bar.shade ?? 0}`;
+    const found = this.wanted ? finds(this.wanted, bar) ? " found" : " faded" : "";
+    const chosen = (bar === this.chosen ? " chosen" : "") + found;
     const place = { x: left, y, width: Math.max(width - (width > 3 ? 0.6 : 0), 0.8), height };
-    const rect = draw("rect", { class: kind + chosen, ...place },
-      draw("title", {}, `${bar.cause}, ${length(bar.duration, this.outlier.ticks)}`));
+    const rect = draw("rect", { class: kind + chosen, ...place });
     rect.bar = bar;
     const parts = [rect];
     if (bar.family === "unknown") parts.push(draw("rect", { class: "hatch", ...place }));
     const label = fitting(bar.count > 1 ? `${bar.count} short ones, longest ${bar.cause}` : bar.cause, width);
-    const ink = bar.code || bar.family === "stage" ? "plain" : barText(bar.family);
+    const ink = bar.code || bar.run || bar.family === "stage" ? "plain" : barText(bar.family);
     if (label) parts.push(draw("text", { class: ink, x: left + 4, y: y + height - (height < 15 ? 3 : 5) }, label));
     return parts;
   }
@@ -286,14 +366,24 @@ class Timeline {
     const parts = [];
     const marks = [];
     for (let at = Math.ceil(this.from / step) * step; at <= this.to; at += step) marks.push(at);
-    const words = digits(marks, this.outlier.ticks);
+    const words = this.axisWords(marks);
     for (const at of marks) {
       const x = this.x(at);
       parts.push(draw("line", { x1: x, x2: x, y1: 14, y2: 2000 }));
       const room = GUTTER + this.width() - x;
-      if (room > 46) parts.push(draw("text", { class: "dim", x: x + 3, y: 11 }, words(at)));
+      const label = words(at);
+      if (room > label.length * 6 + 6) parts.push(draw("text", { class: "dim", x: x + 3, y: 11 }, label));
     }
     return parts;
+  }
+
+  // Of the whole, times from the begin. Zoomed in so far that these would differ in their last digits alone, the first mark's time to
+  // the nanosecond and offsets from it.
+  axisWords(marks) {
+    const { ticks } = this.outlier;
+    const [first] = marks;
+    if (first === undefined || this.to - this.from > first / 8) return digits(marks, ticks);
+    return (at) => at === first ? exact(Math.round(at), ticks) : `+${length(Math.round(at - first), ticks, 3)}`;
   }
 }
 

@@ -25,16 +25,22 @@ pub fn reasons(outlier: &OutlierReport) -> String {
 
 /// The headline, not yet escaped for any format.
 pub(crate) fn sentence(outlier: &OutlierReport) -> String {
+    format!("{}: {}", lengths(outlier), clauses(outlier).join("; "))
+}
+
+/// `209.8 us, typical 8.62 us`.
+pub(crate) fn lengths(outlier: &OutlierReport) -> String {
     let unit = outlier.time_unit;
     let duration = units::length(outlier.duration_ns, unit);
     let typical = match outlier.baseline_mean_ns {
         Some(mean) => format!("typical {}", units::length(mean, unit)),
         None => "nothing to compare with".to_owned(),
     };
-    format!("{duration}, {typical}: {}", clauses(outlier).join("; "))
+    format!("{duration}, {typical}")
 }
 
-fn clauses(outlier: &OutlierReport) -> Vec<String> {
+/// What happened, the foremost first, not yet escaped for any format.
+pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
     let total: u64 =
         outlier.causes.iter().fold(0, |sum, cause| sum.saturating_add(positive(cause.excess_ns)));
     let exceeding = outlier.causes.iter().filter(|cause| cause.excess_ns > 0);

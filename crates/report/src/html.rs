@@ -15,6 +15,9 @@ mod condense;
 mod facts;
 pub(crate) mod family;
 mod figures;
+mod first;
+mod histogram;
+pub(crate) mod overlay;
 pub(crate) mod payload;
 mod serving;
 mod verdict;
@@ -28,7 +31,11 @@ const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
     include_str!("../assets/elements.js"),
+    include_str!("../assets/first.js"),
+    include_str!("../assets/guide.js"),
     include_str!("../assets/stretches.js"),
+    include_str!("../assets/machine.js"),
+    include_str!("../assets/looking.js"),
     include_str!("../assets/timeline.js"),
     include_str!("../assets/segments.js"),
     include_str!("../assets/flame.js"),
@@ -47,9 +54,9 @@ pub fn render_html(report: &Report) -> String {
     let parts = [
         verdict::header(report),
         "<main id=\"main\">\n".to_owned(),
-        verdict::overview(report),
-        view::together(report),
+        first::screen(report),
         verdict::outliers(report),
+        view::together(report),
         facts::population(report),
         facts::capture(&report.capture),
         facts::diagnostics(report),

@@ -18,6 +18,7 @@ mod hot_code;
 mod html;
 mod json;
 mod left_out;
+mod machine;
 mod markdown;
 mod numa;
 mod number;
@@ -40,12 +41,15 @@ pub use difference::{CauseChange, Contrast, Difference, DurationChange, Quantile
 pub use distribution::{Bin, Lengths, Mode, Modes, Percentiles};
 pub use escape::{for_message, for_terminal};
 pub use expected::{Expected, expectation_lines, render_junit};
-pub use export::{export_csv, export_firefox, export_folded, export_perfetto, export_stat_csv};
+pub use export::{
+    FlameView, export_csv, export_firefox, export_flamegraph, export_folded, export_perfetto, export_stat_csv,
+};
 pub use family::{Colour, Family, strip};
 pub use headline::{headline, population, reasons};
 pub use hot_code::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};
 pub use html::render_html;
 pub use json::{SCHEMA, render_json, render_stat_json, report_schema, schema_of};
+pub use machine::{CpuReport, LeftCpu, Machine, RunReport, WakeupReport};
 pub use markdown::{render_markdown, render_stat_markdown};
 pub use numa::{DeviceUse, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView};
 pub use number::JsonNumber;

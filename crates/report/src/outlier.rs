@@ -15,6 +15,7 @@ use model::{Calls, Certainty, EvidenceKind, Number, Story, TscRange};
 use crate::calls::CallTree;
 use crate::causes::CauseTotal;
 use crate::hot_code::HotRange;
+use crate::machine::Machine;
 use crate::numa::NumaUse;
 use crate::serving::ServingRow;
 use crate::timebase::{TimeUnit, Timebase};
@@ -63,6 +64,8 @@ pub struct OutlierReport {
     pub calls: CallTree,
     /// The code in which most of its time went; empty where it was not requested, or there is no control flow.
     pub code: Vec<HotRange>,
+    /// What all CPUs of the machine did during this time; empty where it was not requested.
+    pub machine: Machine,
     /// On which NUMA nodes it was and what it used; `None` unless the capture has several.
     pub numa: Option<NumaUse>,
     /// The unit of its lengths.

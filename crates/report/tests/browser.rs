@@ -4,6 +4,10 @@
 
 #[path = "browser/chromium.rs"]
 mod chromium;
+#[path = "browser/first.rs"]
+mod first;
+#[path = "browser/looking.rs"]
+mod looking;
 #[path = "consumers/place.rs"]
 mod place;
 mod reports;
@@ -14,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use chromium::Chromium;
 use serde_json::json;
-use tailtrace_report::{Report, render_difference_html, render_html};
+use tailtrace_report::{FlameView, Report, export_flamegraph, render_difference_html, render_html};
 
 /// A folder that lives as long as the test.
 struct Folder(PathBuf);
@@ -59,6 +63,7 @@ fn opens_in_both_themes_without_a_complaint() {
     let mut browser = browser(&folder);
     let pages = [
         ("twenty", reports::twenty()),
+        ("two hundred", reports::two_hundred()),
         ("view", reports::with_view()),
         ("served", reports::served()),
         ("empty", reports::empty()),
@@ -275,6 +280,41 @@ fn hostile_names_stay_text() {
     assert!(browser.requested.iter().all(|url| url.starts_with("file:///")), "{:?}", browser.requested);
 }
 
+/// An SVG that `inferno` drew opens by itself, names of strangers stay text in it, and its own script runs: a click zooms. `touch` is
+/// 62 us of 80 (see `reports::with_calls`).
+#[test]
+fn a_flame_graph_opens_alone() {
+    let folder = Folder::new("svg");
+    let mut browser = browser(&folder);
+    let path = folder.0.join("flames.svg");
+    for (report, name) in [(reports::with_calls(), "touch"), (reports::hostile_with_calls(), "<script>")] {
+        for view in [FlameView::Outlier, FlameView::Typical, FlameView::Difference] {
+            let svg = export_flamegraph(&report, view).expect("time to draw");
+            std::fs::write(&path, svg).expect("written");
+            browser.open(&path, "light");
+            assert_eq!(browser.value("document.querySelectorAll('script').length"), json!(1));
+            let titles = browser.text(
+                "[...document.querySelectorAll('g > title, g title')].map((it) => it.textContent).join('|')",
+            );
+            assert!(titles.contains(name) || view == FlameView::Typical, "{titles}");
+        }
+    }
+    let svg = export_flamegraph(&reports::with_calls(), FlameView::Outlier).expect("time to draw");
+    std::fs::write(&path, svg).expect("written");
+    browser.open(&path, "light");
+    let touch =
+        "[...document.querySelectorAll('#frames g')].find((it) => it.textContent.startsWith('touch'))";
+    assert_eq!(
+        browser.text(&format!("{touch}.querySelector('title').textContent")),
+        "touch (62,000 ns, 77.50%)"
+    );
+    browser.click(&format!("{touch}.querySelector('rect')"));
+    let unzoom = "getComputedStyle(document.querySelector('#unzoom')).display";
+    assert_ne!(browser.text(unzoom), "none", "it is zoomed in");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert!(browser.requested.iter().all(|url| url.starts_with("file:///")), "{:?}", browser.requested);
+}
+
 #[test]
 fn axe_finds_nothing_serious() {
     let folder = Folder::new("axe");
@@ -286,6 +326,7 @@ fn axe_finds_nothing_serious() {
         ("several", reports::several()),
         ("view", reports::with_view()),
         ("served", reports::served()),
+        ("machine", reports::with_machine()),
     ];
     let pages = pages.map(|(name, report)| (name, render_html(&report)));
     let difference = ("difference", render_difference_html(&reports::difference()));

@@ -40,8 +40,8 @@ fn perfetto(name: &str, report: &Report) -> String {
 #[test]
 fn perfetto_reads_the_trace() {
     let told = perfetto("calls.pftrace", &reports::with_calls());
-    let expected = "order 50 slices=1 sum=80000\n  engine 412 slices=9 sum=80000\n  functions slices=4 sum=80000\n  \
-                    CPU 1 slices=9 sum=80000\n";
+    let expected = "slow intervals order slices=1 sum=80000\nprocess 410 slices=0 sum=0\n  engine 412 slices=9 sum=80000\n    \
+                    functions slices=4 sum=80000\n";
     assert_eq!(told, expected);
 }
 
@@ -49,9 +49,12 @@ fn perfetto_reads_the_trace() {
 #[test]
 fn perfetto_reads_waits_stages_and_counters() {
     let told = perfetto("lock.pftrace", &reports::lock_wait());
-    assert!(told.contains("order 4711 slices=1 sum=1200000\n  stages slices=3 sum=1200000\n"), "{told}");
-    assert!(told.contains("  during a wait: tid 121 slices=3 sum=1000000\n"), "{told}");
-    assert!(told.contains("  bytes values=1448,1448\n  queue values=2.5,2.5\n"), "{told}");
+    assert!(
+        told.contains("slow intervals order slices=4 sum=1200000\n"),
+        "an interval and three stages: {told}"
+    );
+    assert!(told.contains("\ntid 121 slices=3 sum=1000000\n"), "{told}");
+    assert!(told.contains("\nbytes values=1448,1448\nqueue values=2.5,2.5\n"), "{told}");
 }
 
 /// Whole numbers of `int64` are exact; 2^64 - 1 is none, and the nearest of floating point is 2^64.
@@ -61,9 +64,9 @@ fn perfetto_reads_whole_counters_exactly() {
     let counters = &mut report.outliers[0].counters;
     (counters[0].value, counters[1].value) = ((-9_007_199_254_740_993_i64).into(), u64::MAX.into());
     let told = perfetto("counters.pftrace", &report);
-    let exact = "  bytes values=-9007199254740993,-9007199254740993\n";
+    let exact = "bytes values=-9007199254740993,-9007199254740993\n";
     assert!(
-        told.contains(&format!("{exact}  queue values=1.8446744073709552e+19,1.8446744073709552e+19\n")),
+        told.contains(&format!("{exact}queue values=1.8446744073709552e+19,1.8446744073709552e+19\n")),
         "{told}"
     );
 }
@@ -74,18 +77,18 @@ fn perfetto_reads_whole_counters_exactly() {
 #[test]
 fn perfetto_reads_requests_and_answers_as_flows() {
     let told = perfetto("served.pftrace", &reports::served());
-    let tracks = "  engine 412 slices=5 sum=240000\n  during a wait: store 210 slices=8 sum=200000\n  during a wait: disk \
-                  310 slices=4 sum=100000\n";
+    let tracks =
+        "  engine 412 slices=5 sum=240000\nstore 210 slices=8 sum=200000\ndisk 310 slices=4 sum=100000\n";
     assert!(told.contains(tracks), "{told}");
     let flows: Vec<&str> = told.lines().filter(|line| line.contains(" -> ")).collect();
     let expected = [
-        "engine 412: kernel.syscall.recvfrom until 20000 -> during a wait: store 210: kernel.syscall.read (own-work) from \
+        "engine 412: kernel.syscall.recvfrom until 20000 -> store 210: kernel.syscall.read (own-work) from \
          35000",
-        "during a wait: store 210: user.expected (own-work) until 60000 -> during a wait: disk 310: kernel.syscall.read \
+        "store 210: user.expected (own-work) until 60000 -> disk 310: kernel.syscall.read \
          (own-work) from 70000",
-        "during a wait: disk 310: kernel.syscall.write (own-work) until 160000 -> during a wait: store 210: \
+        "disk 310: kernel.syscall.write (own-work) until 160000 -> store 210: \
          offcpu.runnable (not-run) from 160000",
-        "during a wait: store 210: kernel.syscall.write (own-work) until 220000 -> engine 412: offcpu.runnable from 220000",
+        "store 210: kernel.syscall.write (own-work) until 220000 -> engine 412: offcpu.runnable from 220000",
     ];
     assert_eq!(flows, expected);
 }
@@ -95,8 +98,27 @@ fn perfetto_reads_requests_and_answers_as_flows() {
 fn perfetto_reads_a_wake_up_as_a_flow() {
     let told = perfetto("holder.pftrace", &reports::lock_wait());
     let flows: Vec<&str> = told.lines().filter(|line| line.contains(" -> ")).collect();
-    let wake = "during a wait: tid 121: kernel.syscall.futex until 1060000 -> engine 412: offcpu.runnable from 1060000";
+    let wake = "tid 121: kernel.syscall.futex until 1060000 -> engine 412: offcpu.runnable from 1060000";
     assert_eq!(flows, [wake]);
+}
+
+/// `reports::with_machine`, by hand: two windows, from 0 to 80 us and, of an interval that begins at 60 us, to 140 us. On CPU 0 the
+/// other thread runs from 10 to 100 us, so both windows hold a part of it; on CPU 1 nothing is recorded from 40 to 75 us.
+#[test]
+fn perfetto_reads_the_machine() {
+    let told = perfetto("machine.pftrace", &reports::with_machine());
+    let lines: Vec<&str> =
+        told.lines().filter(|line| line.starts_with("CPU ") || line.starts_with("wake ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "CPU 0: swapper 0 0 10000 0; comp 122 10000 100000 0; swapper 0 100000 140000 0",
+            "wake CPU 0: 122 -> 412 at 70000 to CPU 1",
+            "CPU 1: engine 412 0 40000 2; [outside of the windows] 1879048193 40000 75000 0; engine 412 75000 80000 0",
+        ]
+    );
+    assert!(told.contains("  engine 412 slices="), "{told}");
+    assert!(told.contains("    at the same time slices="), "the second interval overlaps the first: {told}");
 }
 
 #[test]

@@ -132,7 +132,9 @@ fn check_page(page: &str) {
     }
 }
 
-const KNOWN_TAGS: [&str; 38] = [
+const KNOWN_TAGS: [&str; 40] = [
+    "line",
+    "text",
     "head",
     "body",
     "header",
@@ -247,6 +249,7 @@ fn size_is_bounded() {
     let report = reports::hostile_with_calls();
     assert!(render_html(&report).len() < 2_000_000);
     assert!(render_html(&reports::twenty()).len() < 2_000_000);
+    assert!(render_html(&reports::two_hundred()).len() < 4_000_000);
     assert!(render_markdown(&report).len() < 60_000);
     assert!(render_text(&report, &Style { width: 100, color: true, unicode: true }).len() < 400_000);
 }

@@ -16,13 +16,16 @@ use tailtrace_report::{
 
 mod calls;
 mod differences;
+mod machines;
 mod views;
 mod waits;
 
 #[allow(unused_imports)]
-pub use calls::{hostile_with_calls, twenty, with_calls, with_code};
+pub use calls::{hostile_with_calls, twenty, two_hundred, with_calls, with_code};
 #[allow(unused_imports)]
 pub use differences::{difference, hostile_difference};
+#[allow(unused_imports)]
+pub use machines::{hostile_machine, with_machine};
 #[allow(unused_imports)]
 pub use views::with_view;
 #[allow(unused_imports)]

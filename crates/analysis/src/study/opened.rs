@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use report::{HotRange, OutlierReport, Report, Timebase, View};
 
 use super::carried::{Carried, Note};
-use super::{places, typical};
+use super::{machine, places, typical};
 use crate::capture::{
     Capture, Decoders, Meter, Observing, Phase, SeenWindow, Stretch, Watch, while_reading_ahead,
 };
@@ -46,12 +46,14 @@ pub struct Study<'a> {
     meter: &'a dyn Meter,
 }
 
-/// Whether the code in which the time went is wanted, too: that takes decoding once more.
+/// What the report shows besides causes, segments and calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {
-    /// The report shows no code.
+    /// Nothing.
     None,
-    /// The report shows disassembly and source.
+    /// What all CPUs of the machine did.
+    Machine,
+    /// That, and the code in which the time went: its disassembly and source, which takes decoding once more.
     Wanted,
 }
 
@@ -263,6 +265,9 @@ impl<'a> Study<'a> {
             report.diagnostics.extend(examined[index].remarks());
             match self.outlier_report(*index, &baselines[index], &examined) {
                 Ok(mut outlier) => {
+                    if listing != Listing::None {
+                        outlier.machine = machine::within(self.capture, examined[index].interval.range);
+                    }
                     if listing == Listing::Wanted {
                         outlier.code = self.code(*index, &baselines[index], &examined, &watch);
                     }

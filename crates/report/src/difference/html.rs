@@ -4,7 +4,7 @@ use super::tables::{Table, tables};
 use super::text::{METHOD, identity};
 use super::{Contrast, Difference, verdict};
 use crate::escape::for_html;
-use crate::html::{Sides, page, payload};
+use crate::html::{Sides, overlay, page, payload};
 use crate::outlier::OutlierReport;
 use crate::report::Report;
 use crate::units;
@@ -23,6 +23,8 @@ pub fn render_difference_html(difference: &Difference) -> String {
         for_html(&identity(&difference.a)),
         for_html(&identity(&difference.b)),
     )];
+    let (a, b) = (&difference.a.population.histogram, &difference.b.population.histogram);
+    parts.push(overlay::overlay(a, b, difference.time_unit));
     for (number, one) in tables(difference).iter().enumerate() {
         parts.push(table(one, number));
     }

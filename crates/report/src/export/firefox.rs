@@ -11,7 +11,7 @@ use fxprof_processed_profile::{
 };
 use model::CallLayer;
 
-use super::tracks::{by_thread, name};
+use super::tracks::{by_thread, layer_of, name};
 use crate::escape::for_terminal;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::report::Report;
@@ -114,7 +114,7 @@ fn add_causes(
     layers: &Layers,
 ) {
     for segment in segments {
-        let frame = frame(profile, &segment.cause, category(segment, layers));
+        let frame = frame(profile, &segment.cause, layers.of(layer_of(&segment.cause)));
         let stack = profile.intern_stack_frames(thread, std::iter::once(frame));
         let time = at(start.saturating_add(segment.offset_ns));
         profile.add_sample(
@@ -132,14 +132,6 @@ fn frame(profile: &mut Profile, name: &str, category: CategoryHandle) -> FrameIn
     FrameInfo { frame: Frame::Label(label), category_pair: category.into(), flags: FrameFlags::empty() }
 }
 
-fn category(segment: &SegmentReport, layers: &Layers) -> CategoryHandle {
-    match segment.cause.split('.').next() {
-        Some("user" | "runtime") => layers.user,
-        Some("kernel") => layers.kernel,
-        _ => layers.waiting,
-    }
-}
-
 fn add_marker(
     profile: &mut Profile,
     thread: ThreadHandle,
@@ -151,7 +143,7 @@ fn add_marker(
         segment.evidence.iter().take(4).map(crate::outlier::EvidenceReport::words).collect::<Vec<_>>();
     let marker = CauseMarker {
         name: profile.intern_string(&for_terminal(&segment.cause)),
-        category: category(segment, layers),
+        category: layers.of(layer_of(&segment.cause)),
         fields: [
             profile.intern_string(&segment.certainty.to_string()),
             profile.intern_string(&for_terminal(&segment.detail)),

@@ -1,70 +1,71 @@
-//! Perfetto's native trace format: `protos/perfetto/trace/perfetto_trace.proto`, the part with tracks and slices.
+//! Perfetto's native trace format: one time line of the machine, as Perfetto's users know it.
 //!
-//! Each outlier has a track of its own, and below it one per thread, one per CPU, one for its call stacks and one per
-//! counter: nothing of two overlapping outliers can mix. Flows lead from one thread's track to another's: with a request, and back
-//! with the answer; each has an identity of its own, in the whole trace.
+//! The CPUs and the states of threads come from [`sched`]. A thread has one track over all outliers, with its time by cause, and below it
+//! its functions, kernel and user nested; another track shows the intervals themselves with their stages. What overlaps in time on
+//! one track, because outliers do, goes to a further row of it, so that no slice is cut. Flows lead from one thread's slice to
+//! another's: with a request, and back with the answer or a wake-up.
+
+mod sched;
+mod writer;
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::Number;
+use model::{CallLayer, Number};
 
 use super::protobuf::Message;
-use super::tracks::{all_segments, by_thread, handovers, name};
+use super::tracks::{by_thread, handovers, name};
 use crate::calls::CallTree;
 use crate::escape::for_terminal;
 use crate::headline::sentence;
-use crate::outlier::{OutlierReport, SegmentReport};
+use crate::outlier::{OutlierReport, SegmentReport, StageReport};
 use crate::report::Report;
-
-/// Of `Trace`, `TracePacket`, `TrackDescriptor`, `TrackEvent`, `DebugAnnotation`.
-mod field {
-    pub(super) const TRACE_PACKET: u32 = 1;
-    pub(super) const PACKET_TIMESTAMP: u32 = 8;
-    pub(super) const PACKET_SEQUENCE: u32 = 10;
-    pub(super) const PACKET_EVENT: u32 = 11;
-    pub(super) const PACKET_FLAGS: u32 = 13;
-    pub(super) const PACKET_TRACK: u32 = 60;
-    pub(super) const TRACK_UUID: u32 = 1;
-    pub(super) const TRACK_NAME: u32 = 2;
-    pub(super) const TRACK_PARENT: u32 = 5;
-    pub(super) const TRACK_COUNTER: u32 = 8;
-    pub(super) const TRACK_ORDERING: u32 = 11;
-    pub(super) const TRACK_RANK: u32 = 12;
-    pub(super) const EVENT_ANNOTATION: u32 = 4;
-    pub(super) const EVENT_TYPE: u32 = 9;
-    pub(super) const EVENT_TRACK: u32 = 11;
-    pub(super) const EVENT_CATEGORY: u32 = 22;
-    pub(super) const EVENT_NAME: u32 = 23;
-    pub(super) const EVENT_COUNT: u32 = 30;
-    pub(super) const EVENT_DOUBLE: u32 = 44;
-    pub(super) const EVENT_FLOW: u32 = 47;
-    pub(super) const EVENT_FLOW_END: u32 = 48;
-    pub(super) const ANNOTATION_UINT: u32 = 3;
-    pub(super) const ANNOTATION_TEXT: u32 = 6;
-    pub(super) const ANNOTATION_NAME: u32 = 10;
-}
-
-const SLICE_BEGIN: u64 = 1;
-const SLICE_END: u64 = 2;
-const COUNTER: u64 = 4;
-/// `SEQ_INCREMENTAL_STATE_CLEARED`: this sequence depends on nothing before it.
-const FRESH: u64 = 1;
-/// `ChildTracksOrdering.EXPLICIT`: by rank.
-const BY_RANK: u64 = 3;
+use writer::{Writer, annotation, field, number, opening};
 
 /// The trace of all outliers.
 pub fn export_perfetto(report: &Report) -> Vec<u8> {
-    let mut trace = Trace::default();
-    for (rank, outlier) in report.outliers.iter().enumerate() {
-        trace.outlier(outlier, rank as u64);
+    let mut outliers: Vec<&OutlierReport> = report.outliers.iter().collect();
+    outliers.sort_by_key(|outlier| (outlier.start_ns, outlier.id));
+    let mut trace = Trace { owners: owners(&outliers), ..Trace::default() };
+    trace.tree();
+    for outlier in &outliers {
+        trace.outlier(outlier);
     }
-    trace.bytes
+    trace.counters(&outliers);
+    sched::add(&mut trace.writer, report);
+    trace.writer.bytes
+}
+
+/// A thread as its records name it.
+#[derive(Clone, Default)]
+struct Owner {
+    pid: i32,
+    comm: String,
+}
+
+/// Whose tracks there are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Place {
+    /// The intervals of a label.
+    Label(String),
+    /// Time below a wait that is no thread's: that of the interrupt that ended it.
+    Interrupt,
+    Thread(i32),
+    /// The functions of the thread.
+    Functions(i32),
+}
+
+/// One row of a place: its track, and until when it is taken.
+struct Row {
+    track: u64,
+    until: u64,
 }
 
 #[derive(Default)]
 struct Trace {
-    bytes: Vec<u8>,
-    tracks: u64,
+    writer: Writer,
+    owners: BTreeMap<i32, Owner>,
+    processes: HashMap<i32, u64>,
+    rows: HashMap<Place, Vec<Row>>,
     flows: u64,
 }
 
@@ -72,47 +73,115 @@ struct Trace {
 type Flows = HashMap<*const SegmentReport, Vec<(u32, u64)>>;
 
 impl Trace {
-    fn outlier(&mut self, outlier: &OutlierReport, rank: u64) {
+    fn outlier(&mut self, outlier: &OutlierReport) {
         let start = outlier.start_ns.unwrap_or(0);
-        let top = self.track(None, &name(outlier), rank, None);
-        let about =
-            vec![annotation("verdict", &sentence(outlier)), annotation("stock perf", &outlier.perf_script)];
-        self.slice(top, &name(outlier), "interval", (start, outlier.duration_ns), &about);
-        let mut rank = 0..;
-        let mut track =
-            |trace: &mut Trace, name: &str| trace.track(Some(top), name, rank.next().unwrap_or(0), None);
-        if !outlier.stages.is_empty() {
-            let stages = track(self, "stages");
-            for stage in &outlier.stages {
-                let span = (start.saturating_add(stage.offset_ns), stage.duration_ns);
-                self.slice(stages, &stage.name, "stage", span, &[]);
-            }
-        }
+        self.interval(outlier, (start, outlier.duration_ns));
         let flows = self.flows(outlier);
+        let mut own = Vec::new();
         for ((level, tid), segments) in by_thread(outlier) {
-            let thread = match (level, tid) {
-                (0, tid) => outlier.thread_words(tid),
-                // Time below a wait that is no thread's is that of the interrupt that ended it.
-                (_, None) => "during a wait: interrupt".to_owned(),
-                (_, tid) => format!("during a wait: {}", outlier.thread_words(tid)),
-            };
-            let thread = track(self, &thread);
-            self.segments(thread, start, &segments, &flows);
-        }
-        if !outlier.calls.stretches.is_empty() {
-            let stacks = track(self, "functions");
-            self.stacks(stacks, start, &outlier.calls);
-        }
-        for (cpu, segments) in by_cpu(outlier) {
-            let track = track(self, &format!("CPU {cpu}"));
-            self.segments(track, start, &segments, &Flows::new());
-        }
-        for counter in &outlier.counters {
-            let track = self.track(Some(top), &counter.name, 1000, Some(()));
-            for at in [start, start.saturating_add(outlier.duration_ns)] {
-                self.event(at, &counted(event(COUNTER, track), counter.value));
+            if level == 0 {
+                own.push(tid);
             }
+            let place = tid.map_or(Place::Interrupt, Place::Thread);
+            let (Some(first), Some(last)) = (segments.first(), segments.last()) else { continue };
+            let until = last.offset_ns.saturating_add(last.duration_ns);
+            let track = self.row(
+                &place,
+                (start.saturating_add(first.offset_ns), start.saturating_add(until)),
+                outlier,
+            );
+            self.segments(track, start, &segments, &flows);
         }
+        if let (Some(first), Some(last)) = (outlier.calls.stretches.first(), outlier.calls.stretches.last()) {
+            // Functions are of the threads of the interval: of the first of them where it passes from one to another.
+            let tid = own.first().copied().flatten().unwrap_or(-1);
+            let until = last.offset_ns.saturating_add(last.duration_ns);
+            let span = (start.saturating_add(first.offset_ns), start.saturating_add(until));
+            let track = self.row(&Place::Functions(tid), span, outlier);
+            self.stacks(track, start, &outlier.calls);
+        }
+    }
+
+    /// All threads with their processes, also those that have no track.
+    fn tree(&mut self) {
+        if self.owners.is_empty() {
+            return;
+        }
+        let mut tree = Message::default();
+        for (&tid, owner) in self.owners.iter().filter(|(_, owner)| owner.pid >= 0) {
+            let thread = Message::default()
+                .uint(field::TREE_TID, whole(tid))
+                .text(field::TREE_NAME, &for_terminal(&owner.comm))
+                .uint(field::TREE_TGID, whole(owner.pid));
+            tree = tree.message(field::TREE_THREADS, &thread);
+        }
+        self.writer.packet(Message::default().message(field::PACKET_TREE, &tree));
+    }
+
+    /// The interval as a slice with its stages in it.
+    fn interval(&mut self, outlier: &OutlierReport, (start, duration): (u64, u64)) {
+        let stop = start.saturating_add(duration);
+        let track = self.row(&Place::Label(outlier.label.clone()), (start, stop), outlier);
+        let about =
+            [annotation("verdict", &sentence(outlier)), annotation("stock perf", &outlier.perf_script)];
+        self.writer.event(start, &opening(track, &name(outlier), "interval", &about));
+        for StageReport { name, offset_ns, duration_ns } in &outlier.stages {
+            let begin = opening(track, name, "stage", &[]);
+            self.writer.span(track, &begin, (start.saturating_add(*offset_ns), *duration_ns));
+        }
+        self.writer.end(track, stop, 1);
+    }
+
+    /// The first row of a place that is free from a time on, until another; a new one where none is.
+    fn row(&mut self, place: &Place, (from, until): (u64, u64), outlier: &OutlierReport) -> u64 {
+        let rows = self.rows.entry(place.clone()).or_default();
+        if let Some(row) = rows.iter_mut().find(|row| row.until <= from) {
+            row.until = until;
+            return row.track;
+        }
+        let above = rows.first().map(|row| row.track);
+        let track = match (above, place) {
+            (_, Place::Functions(tid)) => {
+                let thread = self.rows.get(&Place::Thread(*tid)).and_then(|rows| rows.first());
+                let thread = thread.map(|row| row.track);
+                self.writer.track(thread, "functions", |track| track)
+            }
+            (Some(above), _) => self.writer.track(Some(above), "at the same time", |track| track),
+            (None, Place::Label(label)) => {
+                self.writer.track(None, &format!("slow intervals {label}"), |track| track)
+            }
+            (None, Place::Interrupt) => self.writer.track(None, "interrupts that ended waits", |track| track),
+            (None, Place::Thread(tid)) => self.thread(*tid, outlier),
+        };
+        self.rows.entry(place.clone()).or_default().push(Row { track, until });
+        track
+    }
+
+    /// The track of a thread; with its process where a record names that.
+    fn thread(&mut self, tid: i32, outlier: &OutlierReport) -> u64 {
+        let Some(Owner { pid, comm }) = self.owners.get(&tid).cloned().filter(|owner| owner.pid >= 0) else {
+            return self.writer.track(None, &outlier.thread_words(Some(tid)), |track| track);
+        };
+        let process = match self.processes.get(&pid) {
+            Some(&process) => process,
+            None => self.process(pid),
+        };
+        let thread = Message::default()
+            .uint(field::OWNER_PID, whole(pid))
+            .uint(field::THREAD_TID, whole(tid))
+            .text(field::THREAD_NAME, &for_terminal(&comm));
+        self.writer.track(Some(process), "", |track| track.message(field::TRACK_THREAD, &thread))
+    }
+
+    /// The track of a process, which has the name of its main thread where that is known.
+    fn process(&mut self, pid: i32) -> u64 {
+        let mut process = Message::default().uint(field::OWNER_PID, whole(pid));
+        if let Some(main) = self.owners.get(&pid).filter(|main| !main.comm.is_empty()) {
+            process = process.text(field::PROCESS_NAME, &for_terminal(&main.comm));
+        }
+        let track = self.writer.track(None, "", |track| track.message(field::TRACK_PROCESS, &process));
+        self.processes.insert(pid, track);
+        track
     }
 
     fn flows(&mut self, outlier: &OutlierReport) -> Flows {
@@ -137,7 +206,8 @@ impl Trace {
             let span = (start.saturating_add(segment.offset_ns), segment.duration_ns);
             let begin = opening(track, &segment.cause, "cause", &about);
             let leading = flows.get(&std::ptr::from_ref(segment)).into_iter().flatten();
-            self.span(track, &leading.fold(begin, |event, &(field, flow)| event.fixed(field, flow)), span);
+            let begin = leading.fold(begin, |event, &(field, flow)| event.fixed(field, flow));
+            self.writer.span(track, &begin, span);
         }
     }
 
@@ -149,101 +219,61 @@ impl Trace {
             let chain = calls.chain(stretch.node);
             let same =
                 if at == until { open.iter().zip(&chain).take_while(|(a, b)| a == b).count() } else { 0 };
-            self.end(track, until, open.len() - same);
+            self.writer.end(track, until, open.len() - same);
             for &node in &chain[same..] {
-                let begin = event(SLICE_BEGIN, track).text(field::EVENT_CATEGORY, "function");
-                self.event(at, &begin.text(field::EVENT_NAME, &for_terminal(&calls.nodes[node].name)));
+                let node = &calls.nodes[node];
+                self.writer.event(at, &opening(track, &node.name, layer(node.layer), &[]));
             }
             (open, until) = (chain, at.saturating_add(stretch.duration_ns));
         }
-        self.end(track, until, open.len());
+        self.writer.end(track, until, open.len());
     }
 
-    /// Ends the innermost `count` slices.
-    fn end(&mut self, track: u64, at: u64, count: usize) {
-        for _ in 0..count {
-            self.event(at, &event(SLICE_END, track));
+    /// One track for each of the program's counters, with the values of all outliers at their begins and ends.
+    fn counters(&mut self, outliers: &[&OutlierReport]) {
+        let mut values: BTreeMap<&str, Vec<(u64, Number)>> = BTreeMap::new();
+        for outlier in outliers {
+            let start = outlier.start_ns.unwrap_or(0);
+            for counter in &outlier.counters {
+                let at = [start, start.saturating_add(outlier.duration_ns)];
+                values.entry(&counter.name).or_default().extend(at.map(|at| (at, counter.value)));
+            }
+        }
+        for (name, mut values) in values {
+            values.sort_by_key(|&(at, _)| at);
+            let track = self
+                .writer
+                .track(None, name, |track| track.message(field::TRACK_COUNTER, &Message::default()));
+            for (at, value) in values {
+                self.writer.count(track, at, value);
+            }
         }
     }
-
-    fn slice(&mut self, track: u64, name: &str, category: &str, span: (u64, u64), about: &[Message]) {
-        self.span(track, &opening(track, name, category, about), span);
-    }
-
-    /// A slice that `begin` opens.
-    fn span(&mut self, track: u64, begin: &Message, (start, duration): (u64, u64)) {
-        self.event(start, begin);
-        self.event(start.saturating_add(duration), &event(SLICE_END, track));
-    }
-
-    /// A new track below `parent`; with `counter` one of numbers.
-    fn track(&mut self, parent: Option<u64>, name: &str, rank: u64, counter: Option<()>) -> u64 {
-        self.tracks += 1;
-        let uuid = self.tracks;
-        let mut track = Message::default()
-            .uint(field::TRACK_UUID, uuid)
-            .text(field::TRACK_NAME, &for_terminal(name))
-            .uint(field::TRACK_ORDERING, BY_RANK)
-            .uint(field::TRACK_RANK, rank);
-        if let Some(parent) = parent {
-            track = track.uint(field::TRACK_PARENT, parent);
-        }
-        if counter.is_some() {
-            track = track.message(field::TRACK_COUNTER, &Message::default());
-        }
-        let flags = if uuid == 1 { FRESH } else { 0 };
-        self.packet(Message::default().uint(field::PACKET_FLAGS, flags).message(field::PACKET_TRACK, &track));
-        uuid
-    }
-
-    fn event(&mut self, at: u64, event: &Message) {
-        self.packet(Message::default().uint(field::PACKET_TIMESTAMP, at).message(field::PACKET_EVENT, event));
-    }
-
-    fn packet(&mut self, packet: Message) {
-        let packet = packet.uint(field::PACKET_SEQUENCE, 1);
-        self.bytes.extend(Message::default().message(field::TRACE_PACKET, &packet).into_bytes());
-    }
 }
 
-/// What ran on each CPU, in order of time. Off-CPU segments name the CPU that the thread left, and are not on it.
-fn by_cpu(outlier: &OutlierReport) -> BTreeMap<u32, Vec<&SegmentReport>> {
-    let mut cpus: BTreeMap<u32, Vec<&SegmentReport>> = BTreeMap::new();
-    for (_, segment) in all_segments(outlier) {
-        if let Some(cpu) = segment.cpu.filter(|_| !segment.cause.starts_with("offcpu.")) {
-            cpus.entry(cpu).or_default().push(segment);
+/// The threads of all outliers with their processes, as far as these are known.
+fn owners(outliers: &[&OutlierReport]) -> BTreeMap<i32, Owner> {
+    let mut owners: BTreeMap<i32, Owner> = BTreeMap::new();
+    for outlier in outliers {
+        for run in outlier.machine.cpus.iter().flat_map(|cpu| &cpu.runs).filter(|run| run.tid != 0) {
+            owners.entry(run.tid).or_insert_with(|| Owner { pid: run.pid, comm: run.comm.clone() });
+        }
+        for thread in [&outlier.start_thread, &outlier.stop_thread].into_iter().flatten() {
+            owners.insert(thread.tid, Owner { pid: thread.pid, comm: thread.comm.clone() });
         }
     }
-    for segments in cpus.values_mut() {
-        segments.sort_by_key(|segment| segment.offset_ns);
-    }
-    cpus
+    owners
 }
 
-fn event(kind: u64, track: u64) -> Message {
-    Message::default().uint(field::EVENT_TYPE, kind).uint(field::EVENT_TRACK, track)
-}
-
-/// The event that begins a slice.
-fn opening(track: u64, name: &str, category: &str, about: &[Message]) -> Message {
-    let begin = event(SLICE_BEGIN, track)
-        .text(field::EVENT_CATEGORY, category)
-        .text(field::EVENT_NAME, &for_terminal(name));
-    about.iter().fold(begin, |event, about| event.message(field::EVENT_ANNOTATION, about))
-}
-
-/// A counter's event with its value: exact where it is a whole number of `counter_value`, an int64.
-fn counted(event: Message, value: Number) -> Message {
-    match value.as_whole().and_then(|whole| i64::try_from(whole).ok()) {
-        Some(whole) => event.uint(field::EVENT_COUNT, whole.cast_unsigned()),
-        None => event.double(field::EVENT_DOUBLE, value.as_f64()),
+fn layer(layer: CallLayer) -> &'static str {
+    match layer {
+        CallLayer::User => "user",
+        CallLayer::Kernel => "kernel",
+        CallLayer::Waiting => "waiting",
     }
 }
 
-fn annotation(name: &str, text: &str) -> Message {
-    Message::default().text(field::ANNOTATION_NAME, name).text(field::ANNOTATION_TEXT, &for_terminal(text))
-}
-
-fn number(name: &str, value: u64) -> Message {
-    Message::default().text(field::ANNOTATION_NAME, name).uint(field::ANNOTATION_UINT, value)
+/// A pid of the kernel's, which is not negative.
+fn whole(number: i32) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }

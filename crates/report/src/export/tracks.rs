@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use model::CallLayer;
+
 use crate::outlier::{OutlierReport, SegmentReport};
 
 /// Deeper `during` is left out.
@@ -10,6 +12,15 @@ const DEEPEST: usize = 8;
 /// `order 50`, not escaped.
 pub(super) fn name(outlier: &OutlierReport) -> String {
     format!("{} {}", outlier.label, outlier.id).trim().to_owned()
+}
+
+/// Where a cause's time is spent.
+pub(super) fn layer_of(cause: &str) -> CallLayer {
+    match cause.split('.').next() {
+        Some("user" | "runtime") => CallLayer::User,
+        Some("kernel") => CallLayer::Kernel,
+        _ => CallLayer::Waiting,
+    }
 }
 
 /// All segments with their level: 0 for those of the sum, else how deep below a wait.

@@ -1,7 +1,6 @@
 //! What is true of the whole capture: its population, how it was recorded, what is wrong with it.
 
 use crate::escape::{for_html, for_html_up_to};
-use crate::html::figures::histogram;
 use crate::html::view;
 use crate::report::{CaptureFacts, PopulationSummary, Report};
 use crate::timebase::TimeUnit;
@@ -25,11 +24,10 @@ pub(super) fn population(report: &Report) -> String {
         })
         .unzip();
     format!(
-        "<section aria-labelledby=\"population\">\n<h2 id=\"population\">All {}</h2>\n{}<div class=\"wide\" tabindex=\"0\" \
+        "<section aria-labelledby=\"population\">\n<h2 id=\"population\">All {}</h2>\n<div class=\"wide\" tabindex=\"0\" \
          role=\"group\" aria-label=\"Statistics\"><table><thead><tr>{head}</tr></thead>\n<tbody><tr>{figures}</tr></tbody>\
          </table></div>\n{}{}</section>\n",
         units::counted(population.count, "interval"),
-        histogram(report),
         modes(population, report.capture.time_unit),
         view::of_population(report),
     )

@@ -4,6 +4,7 @@
 //! functions and bytes of text, so that twenty outliers stay well below 2 MB; what has no room is left out visibly.
 
 mod code;
+mod machine;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,7 +12,7 @@ use model::{Certainty, Part};
 use serde::Serialize;
 
 use super::condense::{Bar, bars, shown_calls};
-use super::family::family;
+use super::family::{family, shade};
 use super::verdict::MOST_OUTLIERS;
 use crate::calls::CallTree;
 use crate::escape::{for_script_block, for_terminal};
@@ -21,7 +22,7 @@ use crate::serving::{client, part_name, part_words};
 use crate::timebase::TimeUnit;
 
 /// Bars of the whole page, and of one outlier at most.
-const MOST_BARS: usize = 9000;
+const MOST_BARS: usize = 12_000;
 const MOST_BARS_OF_ONE: usize = 3000;
 /// Functions of the whole page, and of one outlier at most.
 const MOST_CALLS: usize = 10_000;
@@ -78,13 +79,14 @@ struct Payload<'a> {
 struct OutlierTwin {
     duration: u64,
     ticks: bool,
-    /// Name and colour class of each cause.
-    causes: Vec<(usize, &'static str)>,
+    /// Name, colour class and shade of each cause.
+    causes: Vec<(usize, &'static str, u8)>,
     threads: BTreeMap<i32, usize>,
     stages: Vec<(u64, u64, usize)>,
     bars: Vec<BarTwin>,
     calls: CallsTwin,
     code: Vec<code::RangeTwin>,
+    machine: machine::MachineTwin,
 }
 
 /// Offset, duration, cause, certainty, detail, CPU, tid, edge uncertainty, how many segments, evidence, and what it is below a wait.
@@ -167,6 +169,7 @@ impl OutlierTwin {
                 .collect(),
             calls: CallsTwin::new(&outlier.calls, outliers, texts),
             code: code::ranges(&outlier.code, outliers, texts),
+            machine: machine::MachineTwin::new(&outlier.machine, outliers, texts),
             bars: bars.done,
             causes: bars.causes,
         }
@@ -190,7 +193,7 @@ impl BelowTwin {
 struct Bars {
     room: usize,
     done: Vec<BarTwin>,
-    causes: Vec<(usize, &'static str)>,
+    causes: Vec<(usize, &'static str, u8)>,
     known: HashMap<String, usize>,
 }
 
@@ -229,7 +232,7 @@ impl Bars {
             return index;
         }
         let index = self.causes.len();
-        self.causes.push((texts.index(name), family(name)));
+        self.causes.push((texts.index(name), family(name), shade(name)));
         self.known.insert(name.to_owned(), index);
         index
     }

@@ -3,8 +3,9 @@
 use model::PerfTime;
 
 use super::code;
-use super::family::family;
+use super::family::classes;
 use super::figures::comparison;
+use super::first;
 use super::serving;
 use crate::causes::CauseTotal;
 use crate::causes::signed_difference;
@@ -15,8 +16,7 @@ use crate::report::Report;
 use crate::units::{self, Digits};
 
 /// Outliers with a section of their own; the others have their line in the overview.
-pub(super) const MOST_OUTLIERS: usize = 50;
-const MOST_OVERVIEW: usize = 500;
+pub(super) const MOST_OUTLIERS: usize = 200;
 const MOST_CAUSES: usize = 40;
 const MOST_SEGMENTS: usize = 5;
 const MOST_NAMED: usize = 40;
@@ -48,56 +48,8 @@ fn population_line(report: &Report) -> String {
     }
 }
 
-/// Where there are several outliers: one line each.
-pub(super) fn overview(report: &Report) -> String {
-    if report.outliers.len() < 2 {
-        return String::new();
-    }
-    let longest = report.outliers.iter().map(|outlier| outlier.duration_ns).max().unwrap_or(1).max(1);
-    let rows: String = report
-        .outliers
-        .iter()
-        .take(MOST_OVERVIEW)
-        .enumerate()
-        .map(|(index, outlier)| overview_row(outlier, index, longest))
-        .collect();
-    let rest = report.outliers.len().saturating_sub(MOST_OVERVIEW);
-    let more = if rest > 0 { format!("<p class=\"note\">and {rest} more</p>\n") } else { String::new() };
-    format!(
-        "<section class=\"overview\" aria-labelledby=\"overview\">\n<h2 id=\"overview\">All {} explained intervals</h2>\n\
-         <div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Explained intervals\"><table>\n<thead><tr>\
-         <th>interval</th><th class=\"number\">took</th><th class=\"number\">typical</th><th>share</th><th>verdict</th>\
-         </tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{more}</section>\n",
-        report.outliers.len(),
-    )
-}
-
-fn overview_row(outlier: &OutlierReport, index: usize, longest: u64) -> String {
-    let unit = outlier.time_unit;
-    let typical = outlier.baseline_mean_ns.map_or_else(|| "-".to_owned(), |mean| units::length(mean, unit));
-    let name = for_html(&name(outlier));
-    let name = match index {
-        0..MOST_OUTLIERS => format!("<a href=\"#outlier-{}\">{name}</a>", index + 1),
-        _ => name,
-    };
-    let percent = u128::from(outlier.duration_ns) * 100 / u128::from(longest);
-    let main = outlier.causes.first().map_or("unknown", |cause| family(&cause.cause));
-    format!(
-        "<tr><th scope=\"row\">{name}</th><td class=\"number\">{}</td><td class=\"number\">{typical}</td><td>\
-         <svg class=\"share\" viewBox=\"0 0 100 8\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
-         <rect class=\"bar {main}\" width=\"{percent}\" height=\"8\"/></svg></td><td>{}</td></tr>\n",
-        units::length(outlier.duration_ns, unit),
-        for_html(&reasons(outlier)),
-    )
-}
-
-/// The sentence without its lengths, which stand in columns of their own.
-fn reasons(outlier: &OutlierReport) -> String {
-    let sentence = sentence(outlier);
-    sentence.split_once("; ").map_or(sentence.clone(), |(_, reasons)| reasons.to_owned())
-}
-
-fn name(outlier: &OutlierReport) -> String {
+/// `order 50`, not escaped.
+pub(super) fn name(outlier: &OutlierReport) -> String {
     format!("{} {}", outlier.label, outlier.id).trim().to_owned()
 }
 
@@ -105,7 +57,7 @@ fn name(outlier: &OutlierReport) -> String {
 pub(super) fn outliers(report: &Report) -> String {
     let shown = report.outliers.iter().take(MOST_OUTLIERS).enumerate();
     let several = report.outliers.len() > 1;
-    let sections: String = shown.map(|(index, outlier)| section(outlier, index, several)).collect();
+    let sections: String = shown.map(|(index, outlier)| section(report, outlier, index, several)).collect();
     match report.outliers.len().saturating_sub(MOST_OUTLIERS) {
         0 => sections,
         rest => format!("{sections}<p class=\"note\">{rest} more have no section here</p>\n"),
@@ -113,18 +65,19 @@ pub(super) fn outliers(report: &Report) -> String {
 }
 
 /// One outlier. The empty elements are filled by the script.
-fn section(outlier: &OutlierReport, index: usize, several: bool) -> String {
+fn section(report: &Report, outlier: &OutlierReport, index: usize, several: bool) -> String {
     let number = index + 1;
     let title = if several { for_html(&sentence(outlier)) } else { "Where the time went".to_owned() };
     let parts = [
         format!(
-            "<section class=\"outlier\" id=\"outlier-{number}\" aria-labelledby=\"name-{number} title-{number}\">\n"
+            "<section class=\"outlier\" id=\"outlier-{number}\" aria-labelledby=\"name-{number} title-{number}\"{}>\n",
+            first::filtered(report, outlier),
         ),
         format!(
             "<p class=\"eyebrow\" id=\"name-{number}\">{}</p>\n<h2 id=\"title-{number}\">{title}</h2>\n",
             for_html(&name(outlier))
         ),
-        format!("<p class=\"sub\">{}</p>\n", identity(outlier)),
+        format!("<div class=\"body\">\n<p class=\"sub\">{}</p>\n", identity(outlier)),
         comparison(outlier),
         causes(outlier),
         format!("<div class=\"timeline\" data-outlier=\"{index}\"></div>\n"),
@@ -137,7 +90,7 @@ fn section(outlier: &OutlierReport, index: usize, several: bool) -> String {
         checks(outlier),
         command("How to see the server's requests, by its system calls", &outlier.server_requests),
         command("How to check this with stock perf", &outlier.perf_script),
-        "</section>\n".to_owned(),
+        "</div>\n</section>\n".to_owned(),
     ];
     parts.concat()
 }
@@ -197,7 +150,7 @@ fn cause_row(outlier: &OutlierReport, cause: &CauseTotal) -> String {
         outlier.typical(cause.typical_ns),
         cause.count,
         cause.certainty,
-        family(&cause.cause),
+        classes(&cause.cause),
         for_html(&cause.cause),
         for_html(&cause.detail),
     )

@@ -1,21 +1,24 @@
 //! What is true of many intervals: why the explained ones are slow together, and what counters, waits and devices of the
 //! whole population show.
 
-use super::family::family;
-use super::figures::distribution;
+use super::family::classes;
+use super::histogram::{self, Counted};
 use crate::distribution::Lengths;
 use crate::escape::for_html;
 use crate::report::Report;
 use crate::timebase::TimeUnit;
 use crate::units;
-use crate::view::{CauseShare, CounterView, DeviceView, Story, WaitView, words};
+use crate::view::{CauseShare, CounterView, DeviceView, WaitView, words};
+
+/// The accesses of a device.
+const ACCESSES: Counted<'_> = Counted { noun: "access", all: "access times", is_population: false };
 
 /// Rows of each table.
 const MOST_ROWS: usize = 20;
 /// Devices with a picture.
 const MOST_DEVICES: usize = 8;
 
-/// Causes and stories of the explained intervals; empty where there is only one.
+/// The causes of the explained intervals; empty where there is only one.
 pub(super) fn together(report: &Report) -> String {
     let (view, unit) = (&report.view, report.capture.time_unit);
     let exceeding: Vec<&CauseShare> = view.causes.iter().filter(|share| share.excess_ns > 0).collect();
@@ -25,15 +28,8 @@ pub(super) fn together(report: &Report) -> String {
     let heads = ["share of all excess", "", "excess", "first in", "cause"];
     let causes =
         table("Dominant causes", &heads, &exceeding, |share| cause(share, report.outliers.len(), unit));
-    let stories = table(
-        "The same pattern",
-        &["intervals", "share", "lengths", "what happened"],
-        &view.stories,
-        |one| story(one, unit),
-    );
     format!(
-        "<section aria-labelledby=\"together\">\n<h2 id=\"together\">Why they are slow, together</h2>\n{causes}{stories}\
-         </section>\n"
+        "<section aria-labelledby=\"together\">\n<h2 id=\"together\">Their causes, together</h2>\n{causes}</section>\n"
     )
 }
 
@@ -91,7 +87,7 @@ fn table<T>(title: &str, heads: &[&str], items: &[T], cells: impl Fn(&T) -> Vec<
 }
 
 fn cause(share: &CauseShare, outliers: usize, unit: TimeUnit) -> Vec<Cell> {
-    let color = family(&share.cause);
+    let color = classes(&share.cause);
     let bar = format!(
         "<svg class=\"share\" viewBox=\"0 0 100 8\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
          <rect class=\"bar {color}\" width=\"{:.1}\" height=\"8\"/></svg>",
@@ -103,17 +99,6 @@ fn cause(share: &CauseShare, outliers: usize, unit: TimeUnit) -> Vec<Cell> {
         number(&units::length(share.excess_ns, unit)),
         number(&format!("{} of {outliers}", share.dominates)),
         words(&share.cause),
-    ]
-}
-
-fn story(story: &Story, unit: TimeUnit) -> Vec<Cell> {
-    let (shortest, longest) = (units::length(story.shortest_ns, unit), units::length(story.longest_ns, unit));
-    let lengths = if shortest == longest { longest } else { format!("{shortest} to {longest}") };
-    vec![
-        number(&story.ids.len().to_string()),
-        number(&units::percent(story.share)),
-        number(&lengths),
-        words(&story.words),
     ]
 }
 
@@ -153,7 +138,7 @@ fn device(device: &DeviceView, unit: TimeUnit) -> String {
         "<h3>{}</h3>\n<p>{}</p>\n{}",
         for_html(&title),
         for_html(&words::accesses(device, unit)),
-        distribution(&device.histogram, unit, ("access", "access times"), ""),
+        histogram::drawn(&device.histogram, unit, &ACCESSES, ""),
     )
 }
 

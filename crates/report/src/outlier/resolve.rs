@@ -10,6 +10,7 @@ use model::{Attribution, Evidence, Interval, Segment, ThreadId, Tsc, TscRange};
 
 use crate::calls::CallTree;
 use crate::causes::cause_totals;
+use crate::machine::Machine;
 use crate::outlier::{CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
 use crate::serving;
 use crate::timebase::Timebase;
@@ -61,6 +62,7 @@ impl OutlierReport {
             segments,
             calls: CallTree::default(),
             code: Vec::new(),
+            machine: Machine::default(),
             numa: None,
             time_unit: timebase.unit(),
             perf_script: String::new(),

@@ -128,10 +128,24 @@ impl Chromium {
 
     /// A mouse event at a place of the window: `mousePressed`, `mouseMoved`, `mouseReleased`.
     pub(crate) fn mouse(&mut self, what: &str, x: f64, y: f64) {
+        self.mouse_while(what, x, y, 0);
+    }
+
+    /// The same while keys are held: 8 is Shift.
+    pub(crate) fn mouse_while(&mut self, what: &str, x: f64, y: f64, modifiers: i32) {
         let buttons = i32::from(what != "mouseReleased");
-        let event =
+        let mut event =
             json!({"type": what, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1});
+        event["modifiers"] = json!(modifiers);
         self.call("Input.dispatchMouseEvent", &event);
+    }
+
+    /// Moves the mouse with no button held.
+    pub(crate) fn hover(&mut self, expression: &str) {
+        let (x, y) = self.middle(expression);
+        let event = json!({"type": "mouseMoved", "x": x, "y": y, "button": "none", "buttons": 0});
+        self.call("Input.dispatchMouseEvent", &event);
+        self.settle();
     }
 
     /// A click in the middle of what `expression` finds.
@@ -156,6 +170,25 @@ impl Chromium {
              const box = it.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
         ));
         (place[0].as_f64().expect("x"), place[1].as_f64().expect("y"))
+    }
+
+    /// The width and height of the window.
+    pub(crate) fn resize(&mut self, width: u32, height: u32) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", &size);
+        self.settle();
+    }
+
+    /// How many sheets of paper the page takes, A4.
+    pub(crate) fn sheets(&mut self) -> usize {
+        let size = json!({"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true});
+        let printed = self.call("Page.printToPDF", &size);
+        let pdf = printed["data"].as_str().expect("a document").to_owned();
+        // The page tree counts its leaves; it stands uncompressed in what Chromium prints.
+        let found = self.text(&format!(
+            "atob('{pdf}').match(/\\/Type \\/Pages[^>]*\\/Count (\\d+)|\\/Count (\\d+)/g).join()"
+        ));
+        found.split(',').filter_map(|one| one.rsplit(' ').next()?.parse().ok()).max().expect("pages")
     }
 
     /// A picture of the window, as PNG in base64.

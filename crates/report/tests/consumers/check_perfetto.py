@@ -1,9 +1,10 @@
-"""Reads a Perfetto trace with Perfetto's own classes and prints its tracks, slices and counters.
+"""Reads a Perfetto trace with Perfetto's own classes and prints its tracks, slices, counters and what was on each CPU.
 
 Argument: the trace. Output: a line per track, `NAME slices=N sum=NS` or `NAME values=A,B`, in the order of the file, indented
 below its parent; then a line per flow, in order of their begin: `TRACK: SLICE (its part) until NS -> TRACK: SLICE (its part) from NS`, counted from the first
-slice. Fails where a slice ends before it begins, is never ended, or is not within the one around it, where a flow does not
-lead from one slice to another that begins later, and where a field is none of Perfetto's.
+slice; then a line per CPU, `CPU N: NAME TID FROM TO STATE; ...` with what it did until each switch, and per wake-up `wake CPU N: TID -> TID at NS
+to CPU N`. Fails where a slice ends before it begins, is never ended, or is not within the one around it, where a flow does not
+lead from one slice to another that begins later, where a switch leaves another thread than the one before it began, and where a field is none of Perfetto's.
 """
 
 import sys
@@ -22,19 +23,48 @@ def check_fields(message):
 
 
 def read(path):
-    """The tracks by uuid, and each track's events in order."""
+    """The tracks by uuid, each track's events in order, and each CPU's records in order."""
     trace = proto.Trace()
     with open(path, "rb") as file:
         trace.ParseFromString(file.read())
     check_fields(trace)
-    tracks, events = {}, {}
+    tracks, events, cpus = {}, {}, {}
     for packet in trace.packet:
         assert packet.trusted_packet_sequence_id == 1
         if packet.HasField("track_descriptor"):
             tracks[packet.track_descriptor.uuid] = packet.track_descriptor
-        else:
+        elif packet.HasField("ftrace_events"):
+            assert packet.ftrace_events.cpu not in cpus, "two bundles of a CPU"
+            cpus[packet.ftrace_events.cpu] = packet.ftrace_events.event
+        elif packet.HasField("track_event"):
             events.setdefault(packet.track_event.track_uuid, []).append(packet)
-    return tracks, events
+        else:
+            assert packet.WhichOneof("data") in ("process_tree", "system_info"), packet
+    return tracks, events, cpus
+
+
+def title(track):
+    """As Perfetto names it."""
+    if track.HasField("thread"):
+        return f"{track.thread.thread_name} {track.thread.tid}"
+    if track.HasField("process"):
+        return f"process {track.process.process_name} {track.process.pid}".replace("  ", " ")
+    return track.name
+
+
+def residencies(events):
+    """Of one CPU: who was on it from when to when, and in which state it left."""
+    begun, last = None, 0
+    for event in events:
+        assert event.timestamp >= last, "time runs backwards"
+        last = event.timestamp
+        if not event.HasField("sched_switch"):
+            continue
+        switch = event.sched_switch
+        assert begun is None or begun[1] == switch.prev_pid, "a switch leaves a thread that was not there"
+        if begun:
+            yield *begun, event.timestamp, switch.prev_state
+        begun = (switch.next_comm, switch.next_pid, event.timestamp)
 
 
 def outermost(packets):
@@ -95,18 +125,27 @@ def values(packets):
 
 
 def main():
-    tracks, events = read(sys.argv[1])
+    tracks, events, cpus = read(sys.argv[1])
     for uuid, track in tracks.items():
-        indent = "  " if track.parent_uuid in tracks else ""
+        indent, above = "", track
+        while above.parent_uuid in tracks:
+            indent, above = indent + "  ", tracks[above.parent_uuid]
         if track.HasField("counter"):
-            print(f"{indent}{track.name} values={','.join(values(events[uuid]))}")
+            print(f"{indent}{title(track)} values={','.join(values(events[uuid]))}")
             continue
         count, total = outermost(events.get(uuid, []))
-        print(f"{indent}{track.name} slices={count} sum={total}")
+        print(f"{indent}{title(track)} slices={count} sum={total}")
     start = min(found[2] for found in slices(events))
     for (source, begin, _, until), (target, end, at, _) in flows(events):
-        left = f"{tracks[source].name}: {named(begin)} until {until - start}"
-        print(f"{left} -> {tracks[target].name}: {named(end)} from {at - start}")
+        left = f"{title(tracks[source])}: {named(begin)} until {until - start}"
+        print(f"{left} -> {title(tracks[target])}: {named(end)} from {at - start}")
+    for cpu, records in sorted(cpus.items()):
+        stays = [f"{comm} {tid} {begin - start} {end - start} {state}" for comm, tid, begin, end, state in residencies(records)]
+        print(f"CPU {cpu}: {'; '.join(stays)}")
+        for record in records:
+            if record.HasField("sched_waking"):
+                to = record.sched_waking
+                print(f"wake CPU {cpu}: {record.pid} -> {to.pid} at {record.timestamp - start} to CPU {to.target_cpu}")
 
 
 main()

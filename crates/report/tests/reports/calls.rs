@@ -75,6 +75,20 @@ pub fn twenty() -> Report {
     report
 }
 
+/// Two hundred outliers, those of [`twenty`] ten times.
+pub fn two_hundred() -> Report {
+    let mut report = twenty();
+    let outliers = report.outliers.clone();
+    for round in 1..10 {
+        report.outliers.extend(outliers.iter().cloned().map(|mut outlier| {
+            outlier.id += round * 20;
+            outlier
+        }));
+    }
+    report.selection.selected = 200;
+    report
+}
+
 /// [`hostile`] with functions of such names, and one of 10 MB.
 pub fn hostile_with_calls() -> Report {
     let long = "B".repeat(10_000_000);
@@ -93,6 +107,7 @@ pub fn hostile_with_calls() -> Report {
     for outlier in &mut report.outliers {
         *outlier = outlier.clone().with_calls(&calls, std::slice::from_ref(&calls), range, one_to_one());
         outlier.code = hostile_code(&long);
+        outlier.machine = hostile_machine();
     }
     report
 }
