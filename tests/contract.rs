@@ -27,7 +27,6 @@ fn unusable_captures_give_one_clear_line() {
     for (name, bytes, says) in [
         ("empty", &b""[..], "empty"),
         ("text", b"this is no perf.data file at all, but long enough to hold a header of one hundred and four bytes, really", "perf.data"),
-        ("pipe", b"PERFILE2\x10\0\0\0\0\0\0\0", "perf inject"),
     ] {
         let path = folder.path().join(name);
         fs::write(&path, bytes).expect("written");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::captures::{bundled, corpus, emulated, tailtrace};
 
-fn counts_by_tailtrace(perf_data: &Path) -> BTreeMap<String, u64> {
+pub(crate) fn counts_by_tailtrace(perf_data: &Path) -> BTreeMap<String, u64> {
     let output =
         tailtrace().args(["dump", "--records", "-i"]).arg(perf_data).output().expect("tailtrace runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -19,12 +19,16 @@ fn counts_by_tailtrace(perf_data: &Path) -> BTreeMap<String, u64> {
         .collect()
 }
 
+pub(crate) fn counts_by_perf(perf_data: &Path) -> BTreeMap<String, u64> {
+    counts_of(Command::new("perf").args(["report", "--stats", "-i"]).arg(perf_data))
+}
+
 /// The first table of `perf report --stats`: `           MMAP events:          7  ( 0.4%)`.
-fn counts_by_perf(perf_data: &Path) -> BTreeMap<String, u64> {
-    let output =
-        Command::new("perf").args(["report", "--stats", "-i"]).arg(perf_data).output().expect("perf runs");
+pub(crate) fn counts_of(perf: &mut Command) -> BTreeMap<String, u64> {
+    let output = perf.output().expect("perf runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let table = text.split("Aggregated stats").nth(1).expect("a table");
+    let table = text.split("Aggregated stats").nth(1);
+    let table = table.unwrap_or_else(|| panic!("no table: {}", String::from_utf8_lossy(&output.stderr)));
     let mut counts = BTreeMap::new();
     for line in table.lines().skip(1) {
         let Some((name, rest)) = line.trim().split_once(" events:") else { break };

@@ -25,6 +25,7 @@
 //! * `bundled_code`: debug files and kernels that a bundle brings along.
 //! * `bundles`: a bundle against its recording, what redaction leaves, and bundles from strangers.
 //! * `slices`: a slice against its recording, by our report and by perf's instructions.
+//! * `streams`: captures written to a pipe, against the same in a file.
 //! * `robustness`: bad input of every kind.
 //! * `packages`: the crates are fit to publish: texts inside, captures outside.
 //! * `readme`: the README shows what the tool prints.
@@ -60,6 +61,7 @@ mod scenarios;
 mod schema;
 mod score;
 mod slices;
+mod streams;
 mod tui;
 mod variants;
 mod verdicts;

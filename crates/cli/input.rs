@@ -25,7 +25,7 @@ impl Reading {
     pub(crate) fn open(given: Request) -> Result<Reading> {
         ensure!(
             given.input.path != Path::new("-"),
-            "a capture is read at many places at once, so that stdin cannot be one: name a file"
+            "a capture is read at many places at once, so that stdin cannot be one: write the stream to a file and name that"
         );
         // What is called an archive of ours is one, if perhaps a broken one.
         if !is_bundle(&given.input.path) && !is_archive(&given.input.path) {

@@ -4,11 +4,11 @@
 //! write are zero.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use model::{Diagnostic, FileOffset};
 
-use crate::bytes::{Fields, u64_at};
-use crate::header::Section;
+use crate::bytes::{Fields, text, u64_at};
 
 /// The event type of tracepoints (`PERF_TYPE_TRACEPOINT`).
 pub const TYPE_TRACEPOINT: u32 = 2;
@@ -163,18 +163,36 @@ impl Attr {
 
 /// More attributes than any recording has: perf's whole list of events is shorter. A section that lies about its size
 /// would turn the rest of the file, trace and all, into attributes.
-const MOST_ATTRS: usize = 1 << 16;
+pub(crate) const MOST_ATTRS: usize = 1 << 16;
 
 /// How many attributes without their ids are described one by one.
 const DESCRIBED: usize = 8;
+/// Length of what follows each attribute of a file: where its ids lie.
+pub(crate) const IDS_PLACE_SIZE: usize = 16;
 
-/// Reads the attribute section: attributes, each with the place of its ids.
-pub(crate) fn parse_section(
+/// Where an attribute lies, and where its ids; both inside the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AttrPlace {
+    pub(crate) attr: Range<usize>,
+    pub(crate) ids: Range<usize>,
+}
+
+/// Reads the attributes at `places`.
+pub(crate) fn parse_all(file: &[u8], places: &[AttrPlace]) -> Vec<Attr> {
+    let attr = |place: &AttrPlace| {
+        let ids = file[place.ids.clone()].chunks_exact(8).filter_map(|chunk| u64_at(chunk, 0)).collect();
+        Some(Attr { ids, ..Attr::parse(&file[place.attr.clone()])? })
+    };
+    places.iter().filter_map(attr).collect()
+}
+
+/// The attribute section of a file: attributes, each with the place of its ids.
+pub(crate) fn places(
     file: &[u8],
-    section: &Section,
+    section: &Range<usize>,
     entry_size: u64,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Attr> {
+) -> Vec<AttrPlace> {
     let entry_size = usize::try_from(entry_size).unwrap_or(usize::MAX);
     let bytes = &file[section.clone()];
     if entry_size < 64 {
@@ -193,43 +211,48 @@ pub(crate) fn parse_section(
     // Attributes may all point at the same bytes; together they cannot have more ids than the file has room for.
     let mut budget = file.len();
     let mut nameless = 0_usize;
-    let attrs = entries
-        .filter_map(|(index, entry)| {
-            let (attr, ids) = entry.split_at_checked(entry_size - 16)?;
-            let mut attr = Attr::parse(attr)?;
-            attr.ids = read_ids(file, ids, &mut budget).unwrap_or_else(|| {
+    let places = entries
+        .map(|(index, entry)| {
+            let at = section.start + index * entry_size;
+            let attr = at..at + entry_size - IDS_PLACE_SIZE;
+            let ids = ids_at(file, &entry[entry_size - IDS_PLACE_SIZE..], &mut budget).unwrap_or_else(|| {
                 nameless += 1;
                 if nameless <= DESCRIBED {
-                    let at = section.start + index * entry_size;
                     let what = format!(
                         "the ids of attribute {index} lie outside of the file: its records have no name"
                     );
                     diagnostics.push(Diagnostic::warning(what).at_offset(FileOffset(at as u64)));
                 }
-                Vec::new()
+                0..0
             });
-            Some(attr)
+            AttrPlace { attr, ids }
         })
         .collect();
     if let Some(more @ 1..) = nameless.checked_sub(DESCRIBED) {
         diagnostics
             .push(Diagnostic::warning(format!("the same holds for the ids of {more} more attributes")));
     }
-    attrs
+    places
 }
 
-fn read_ids(file: &[u8], place: &[u8], budget: &mut usize) -> Option<Vec<u64>> {
-    let bytes = ids_at(file, place, budget)?;
-    Some(bytes.chunks_exact(8).filter_map(|chunk| u64_at(chunk, 0)).collect())
-}
-
-/// The ids of an attribute, as the {offset, size} after it says; takes their bytes from `budget`.
-pub(crate) fn ids_at<'a>(file: &'a [u8], place: &[u8], budget: &mut usize) -> Option<&'a [u8]> {
+/// Where the ids of an attribute lie, as the {offset, size} after it says; takes their bytes from `budget`.
+fn ids_at(file: &[u8], place: &[u8], budget: &mut usize) -> Option<Range<usize>> {
     let mut place = Fields::new(place);
     let start = usize::try_from(place.u64()?).ok()?;
     let size = usize::try_from(place.u64()?).ok()?;
     *budget = budget.checked_sub(size)?;
-    file.get(start..start.checked_add(size)?)
+    let end = start.checked_add(size)?;
+    (end <= file.len()).then_some(start..end)
+}
+
+/// Gives events the names that records of a stream give them: (one of the event's ids, the name).
+pub(crate) fn name_by_ids<'a>(attrs: &mut [Attr], names: impl Iterator<Item = (u64, &'a [u8])>) {
+    let by_id = index_ids(attrs);
+    for (id, name) in names {
+        if let Some(attr) = by_id.get(&id).and_then(|&index| attrs.get_mut(index as usize)) {
+            attr.name = Some(text(name));
+        }
+    }
 }
 
 /// Which attribute a record's id belongs to.

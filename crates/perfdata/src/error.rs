@@ -55,13 +55,4 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// Written to a pipe.
-    #[error(
-        "{path}: written by `perf record -o -` (pipe mode); turn it into a file first: \
-         perf inject -i {path} -o perf.data"
-    )]
-    PipeMode {
-        /// The file.
-        path: PathBuf,
-    },
 }

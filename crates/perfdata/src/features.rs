@@ -52,6 +52,8 @@ pub(crate) const AUXTRACE: u32 = 18;
 pub(crate) const BUILD_ID_SECTION: u32 = 2;
 pub(crate) const HOSTNAME_SECTION: u32 = 3;
 pub(crate) const COMMAND_LINE_SECTION: u32 = 11;
+/// The section that names the events.
+pub(crate) const EVENT_DESCRIPTIONS: u32 = 12;
 /// The section that says that the file is `data` of a directory.
 pub(crate) const DIR_FORMAT: u32 = 24;
 /// The section that says how COMPRESSED records are packed.
@@ -182,7 +184,9 @@ impl Features {
     ) -> Features {
         let mut features = Features::default();
         for (bit, section) in &header.features {
-            features.present.push(*bit);
+            if !features.present.contains(bit) {
+                features.present.push(*bit);
+            }
             let bytes = &file[section.clone()];
             if features.parse_section(*bit, bytes, attrs).is_none() {
                 let what =

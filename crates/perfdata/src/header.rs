@@ -7,14 +7,15 @@ use std::path::Path;
 
 use model::{Diagnostic, FileOffset};
 
+use crate::attr::{self, AttrPlace};
 use crate::bytes::Fields;
 use crate::error::Error;
+use crate::pipe::{self, PIPE_HEADER_SIZE};
 
 /// Length of the header in bytes.
 const HEADER_SIZE: u64 = 104;
-/// Header length that marks a file written to a pipe.
-const PIPE_HEADER_SIZE: u64 = 16;
-const FEATURE_BITS: u32 = 256;
+/// How many feature sections there can be.
+pub(crate) const FEATURE_BITS: u32 = 256;
 
 /// A section of the file, clipped to it.
 pub(crate) type Section = Range<usize>;
@@ -22,17 +23,21 @@ pub(crate) type Section = Range<usize>;
 /// Where everything lies, all of it inside the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Header {
-    /// Length of one entry of `attrs` in bytes.
-    pub(crate) attr_size: u64,
-    pub(crate) attrs: Section,
+    /// The attributes, with their ids.
+    pub(crate) attrs: Vec<AttrPlace>,
     /// The records.
     pub(crate) records: Section,
-    /// The feature sections by feature bit, in order.
+    /// The feature sections by feature bit, in order. Those of a stream lie among its records, in their order; it may have
+    /// several of build ids.
     pub(crate) features: Vec<(u32, Section)>,
+    /// Names of events that records give: (an id of the event, the name).
+    pub(crate) event_names: Vec<(u64, Section)>,
+    /// Whether it was written to a pipe: attributes and feature sections are records.
+    pub(crate) is_stream: bool,
 }
 
 impl Header {
-    /// Reads the header of a whole file.
+    /// Reads the header of a whole file, or what stands for one in a stream.
     ///
     /// # Errors
     /// Where the file is no perf.data, or of a kind that cannot be read.
@@ -45,8 +50,8 @@ impl Header {
         let too_short =
             || Error::TooShort { path: path.to_path_buf(), length: file.len() as u64, needed: HEADER_SIZE };
         let mut fields = Fields::new(file.get(8..).ok_or_else(too_short)?);
-        if fields.u64().ok_or_else(too_short)? == PIPE_HEADER_SIZE {
-            return Err(Error::PipeMode { path: path.to_path_buf() });
+        if fields.u64().ok_or_else(too_short)? == PIPE_HEADER_SIZE as u64 {
+            return Ok(pipe::header(file, diagnostics));
         }
         parse_body(file, &mut fields, diagnostics).ok_or_else(too_short)
     }
@@ -75,20 +80,21 @@ fn parse_body(file: &[u8], fields: &mut Fields<'_>, diagnostics: &mut Vec<Diagno
         *word = fields.u64()?;
     }
     let attrs = clip(file, "the attribute section", attrs, diagnostics);
+    let attrs = attr::places(file, &attrs, attr_size, diagnostics);
     if data.1 == 0 {
         diagnostics.push(Diagnostic::warning(
             "the header says that there are no records: perf was killed before it finished the file; \
              reading to the end of the file, without feature sections",
         ));
         let records = clip(file, "the record section", (data.0, u64::MAX), &mut Vec::new());
-        return Some(Header { attr_size, attrs, records, features: Vec::new() });
+        return Some(Header { attrs, records, ..Header::default() });
     }
     let records = clip(file, "the record section", data, diagnostics);
     let features = match data.0.checked_add(data.1) {
         Some(table) => feature_sections(file, table, bits, diagnostics),
         None => Vec::new(),
     };
-    Some(Header { attr_size, attrs, records, features })
+    Some(Header { attrs, records, features, ..Header::default() })
 }
 
 /// The table after the records: one {offset, size} for each feature bit that is set.

@@ -22,6 +22,7 @@ mod loss;
 mod maps;
 mod ordered_records;
 mod perf_data;
+mod pipe;
 mod policy;
 mod read_ahead;
 mod reads;

@@ -26,12 +26,13 @@ use crate::repeats;
 use crate::tracepoint::{self, Formats};
 
 impl PerfData {
-    /// Opens a perf.data file, or a perf.data directory (`data`, `kcore_dir`).
+    /// Opens a perf.data file, a stream that was kept (`perf record -o - >FILE`), or a perf.data directory (`data`,
+    /// `kcore_dir`).
     ///
     /// Reads the header, the feature sections and the headers of all records; AUX payloads are not touched.
     ///
     /// # Errors
-    /// Where the file cannot be read, is no perf.data, or is of a kind that cannot be used (pipe mode, big-endian).
+    /// Where the file cannot be read, is no perf.data, or is of a kind that cannot be used (big-endian).
     /// Damage after the header is no error: see [`PerfData::diagnostics`].
     pub fn open(path: &Path) -> Result<PerfData, Error> {
         let directory = directory::find(path)?;
@@ -64,7 +65,9 @@ impl PerfData {
     ) -> Result<PerfData, Error> {
         let file = pieces.bytes(0);
         let header = Header::parse(&directory.main, file, &mut diagnostics)?;
-        let mut attrs = attr::parse_section(file, &header.attrs, header.attr_size, &mut diagnostics);
+        let mut attrs = attr::parse_all(file, &header.attrs);
+        let names = header.event_names.iter().map(|(id, name)| (*id, &file[name.clone()]));
+        attr::name_by_ids(&mut attrs, names);
         let features = Features::parse(file, &header, &mut attrs, &mut diagnostics);
         let of_this = |machine: Machine| machine.told_of(&directory.path, &features, &mut diagnostics);
         let machine = machine.and_then(of_this);
@@ -125,9 +128,12 @@ fn walk_all(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Walked {
     let section = header.features.iter().find(|(bit, _)| *bit == features::AUXTRACE);
-    let auxtrace = section.map_or_else(AuxtraceIndex::empty, |(_, section)| {
-        AuxtraceIndex::parse(&pieces.bytes(0)[section.clone()], &header.records)
-    });
+    let auxtrace = match section {
+        Some((_, section)) => AuxtraceIndex::parse(&pieces.bytes(0)[section.clone()], &header.records),
+        // It has no list, whatever it has.
+        None if header.is_stream => AuxtraceIndex::default(),
+        None => AuxtraceIndex::empty(),
+    };
     let mut walked = Walked::default();
     let files = pieces.len();
     for piece in 0..files {

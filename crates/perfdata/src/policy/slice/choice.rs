@@ -43,6 +43,8 @@ struct Choice<'a> {
     /// CPUs of which a record was met.
     seen: HashSet<Cpu>,
     last: Option<(PerfTime, FileOffset)>,
+    /// Whether the recording was written to a pipe.
+    of_stream: bool,
 }
 
 #[derive(Default)]
@@ -83,6 +85,7 @@ impl<'a> Choice<'a> {
             known: HashSet::new(),
             seen: HashSet::new(),
             last: None,
+            of_stream: perf.header().is_stream,
         }
     }
 
@@ -99,6 +102,8 @@ impl<'a> Choice<'a> {
             Scope::Never => return,
             // It may hold the host's name or the command line, and says nothing that the sections do not say.
             Scope::Always if self.plan.renames.is_some() && is_feature(&timed.record) => return,
+            // The slice is a file: its sections say it.
+            Scope::Always if self.of_stream && is_of_streams(&timed.record) => return,
             Scope::Always => true,
             Scope::Aux { offset, size } => self.plan.times.is_none() || self.has_aux(timed, offset, size),
             Scope::Time => {
@@ -224,6 +229,12 @@ fn is_switch(record: &Record<'_>) -> bool {
 
 fn is_feature(record: &Record<'_>) -> bool {
     matches!(record, Record::HeaderFeature { .. })
+}
+
+/// Whether it stands for a part of a file's header.
+fn is_of_streams(record: &Record<'_>) -> bool {
+    let is_header = matches!(record, Record::HeaderAttr | Record::EventUpdate | Record::HeaderBuildId(_));
+    is_header || is_feature(record)
 }
 
 /// The first of `count` ascending things that `is_there`; `count` where none is.

@@ -3,11 +3,14 @@
 //! Source: `tools/perf/Documentation/perf.data-file-format.txt`; the list of AUXTRACE records is what
 //! `auxtrace_index__write` in `tools/perf/util/auxtrace.c` writes.
 
+use std::collections::BTreeMap;
+
 use model::FileOffset;
 
 use super::note::{FEATURE, SliceNote};
 use super::plan::{AuxPart, SlicePlan};
 use super::rename;
+use crate::attr::IDS_PLACE_SIZE;
 use crate::aux::AuxBuffer;
 use crate::features;
 use crate::header::Header;
@@ -16,8 +19,6 @@ use crate::record::kinds;
 
 /// Length of the header in bytes.
 const HEADER_SIZE: usize = 104;
-/// Length of what follows each attribute: where its ids lie.
-const IDS_SIZE: usize = 16;
 /// Byte in an `AUXTRACE_INFO` record of Intel PT that says whether it is a snapshot: header, type, and word 8.
 const SNAPSHOT_MODE: usize = 8 + 8 + 8 * 8;
 /// What the header of an AUXTRACE record says of its length.
@@ -38,7 +39,6 @@ pub(super) fn write(perf: &PerfData, plan: &SlicePlan, records: &[FileOffset]) -
         file.record(renamed.as_deref().unwrap_or(record), has_holes);
     }
     let aux: Vec<u64> = streams.iter().map(|stream| file.auxtrace(perf, stream)).collect();
-    file.put(24, attributes_section(&header, file.attributes_at));
     let size = file.bytes.len() - start;
     file.put(40, [start as u64, size as u64]);
     let note = SliceNote {
@@ -48,11 +48,6 @@ pub(super) fn write(perf: &PerfData, plan: &SlicePlan, records: &[FileOffset]) -
     };
     file.features(sections(perf, &header, plan, &aux, &note));
     file.bytes
-}
-
-fn attributes_section(header: &Header, at: usize) -> [u64; 2] {
-    let entry = usize::try_from(header.attr_size).unwrap_or(0).max(1);
-    [at as u64, (header.attrs.len() / entry * entry) as u64]
 }
 
 /// PT bytes that follow one another: one AUXTRACE record.
@@ -98,7 +93,7 @@ fn sections(
     plan: &SlicePlan,
     aux: &[u64],
     note: &SliceNote,
-) -> Vec<(u32, Vec<u8>)> {
+) -> BTreeMap<u32, Vec<u8>> {
     let file = perf.main_bytes();
     let is_carried = |bit: u32| match bit {
         // Written anew, or not true of the slice.
@@ -106,16 +101,46 @@ fn sections(
         features::DIR_FORMAT => plan.in_directory,
         _ => true,
     };
-    let carried = header.features.iter().filter(|(bit, _)| is_carried(*bit));
-    let mut sections: Vec<(u32, Vec<u8>)> =
-        carried.map(|(bit, section)| (*bit, carried_section(*bit, &file[section.clone()], plan))).collect();
+    let mut sections: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+    for (bit, section) in header.features.iter().filter(|(bit, _)| is_carried(*bit)) {
+        let section = carried_section(*bit, &file[section.clone()], plan);
+        sections.entry(*bit).or_default().extend(section);
+    }
+    if header.is_stream {
+        sections.insert(features::EVENT_DESCRIPTIONS, event_descriptions(perf, header));
+    }
     if !aux.is_empty() {
         let entries = aux.iter().flat_map(|&at| [at, AUXTRACE_HEADER_SIZE.into()]);
-        sections.push((features::AUXTRACE, words(std::iter::once(aux.len() as u64).chain(entries))));
+        sections.insert(features::AUXTRACE, words(std::iter::once(aux.len() as u64).chain(entries)));
     }
-    sections.push((FEATURE, note.section()));
-    sections.sort_by_key(|(bit, _)| *bit);
+    sections.insert(FEATURE, note.section());
     sections
+}
+
+/// The names of a stream's events, which stood in records: `write_event_desc` in `tools/perf/util/header.c`.
+fn event_descriptions(perf: &PerfData, header: &Header) -> Vec<u8> {
+    let file = perf.main_bytes();
+    let size = attr_size(header);
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
+    let mut section = [number(header.attrs.len()), number(size)].concat();
+    for (place, attr) in header.attrs.iter().zip(perf.attrs()) {
+        section.extend(padded(&file[place.attr.clone()], size));
+        section.extend(number(place.ids.len() / 8));
+        section.extend(rename::text(attr.name.as_deref().unwrap_or_default()));
+        section.extend_from_slice(&file[place.ids.clone()]);
+    }
+    section
+}
+
+/// Length of an attribute in the slice: of the longest.
+fn attr_size(header: &Header) -> usize {
+    header.attrs.iter().map(|place| place.attr.len()).max().unwrap_or(0)
+}
+
+fn padded(bytes: &[u8], length: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes.resize(length, 0);
+    bytes
 }
 
 fn carried_section(bit: u32, section: &[u8], plan: &SlicePlan) -> Vec<u8> {
@@ -132,30 +157,27 @@ fn words(words: impl Iterator<Item = u64>) -> Vec<u8> {
 /// The file in the making.
 struct Writer {
     bytes: Vec<u8>,
-    attributes_at: usize,
 }
 
 impl Writer {
-    /// With header, ids and attributes; the sections' places in the header follow.
+    /// With header, ids and attributes; the places of records and sections in the header follow.
     fn with_attributes(perf: &PerfData, header: &Header) -> Writer {
         let file = perf.main_bytes();
-        let entry_size = usize::try_from(header.attr_size).unwrap_or(0);
-        let entries = file[header.attrs.clone()].chunks_exact(entry_size.max(1));
+        let attr_size = attr_size(header);
         let mut bytes = b"PERFILE2".to_vec();
         bytes.resize(HEADER_SIZE, 0);
         let mut attributes = Vec::new();
-        let mut budget = file.len();
-        for entry in entries.filter(|entry| entry.len() > IDS_SIZE) {
-            let (attribute, place) = entry.split_at(entry.len() - IDS_SIZE);
-            let ids = crate::attr::ids_at(file, place, &mut budget).unwrap_or(&[]);
-            attributes.extend_from_slice(attribute);
+        for place in &header.attrs {
+            let ids = &file[place.ids.clone()];
+            attributes.extend(padded(&file[place.attr.clone()], attr_size));
             attributes.extend(words([bytes.len() as u64, ids.len() as u64].into_iter()));
             bytes.extend_from_slice(ids);
         }
-        let attributes_at = bytes.len();
+        let attributes_at = bytes.len() as u64;
         bytes.extend_from_slice(&attributes);
-        let mut writer = Writer { bytes, attributes_at };
-        writer.put(8, [HEADER_SIZE as u64, header.attr_size]);
+        let mut writer = Writer { bytes };
+        writer.put(8, [HEADER_SIZE as u64, (attr_size + IDS_PLACE_SIZE) as u64]);
+        writer.put(24, [attributes_at, attributes.len() as u64]);
         // As perf and its readers of aligned records expect.
         writer.align();
         writer
@@ -209,7 +231,7 @@ impl Writer {
     }
 
     /// The table after the records, and the sections.
-    fn features(&mut self, sections: Vec<(u32, Vec<u8>)>) {
+    fn features(&mut self, sections: BTreeMap<u32, Vec<u8>>) {
         let mut bits = [0u64; 4];
         let mut at = self.bytes.len() + sections.len() * 16;
         let mut table = Vec::new();

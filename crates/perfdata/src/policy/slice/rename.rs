@@ -39,10 +39,10 @@ pub(super) fn recorded_paths(perf: &PerfData) -> BTreeSet<Vec<u8>> {
     let mut paths: BTreeSet<Vec<u8>> = perf.records().filter_map(|timed| of_record(&timed.record)).collect();
     // Not from what the features say of it: there a path is text, and what is no UTF-8 would not be found again.
     let header = perf.header();
-    let section = header.features.iter().find(|(bit, _)| *bit == BUILD_ID_SECTION);
-    let section = section.map_or(&[][..], |(_, section)| &perf.main_bytes()[section.clone()]);
+    let sections = header.features.iter().filter(|(bit, _)| *bit == BUILD_ID_SECTION);
+    let section = sections.map(|(_, section)| &perf.main_bytes()[section.clone()]);
     let path = |entry: &[u8]| Some(Fields::new(entry.get(PATH_IN_BUILD_ID..)?).c_string().to_vec());
-    paths.extend(entries(section).filter_map(path));
+    paths.extend(section.flat_map(entries).filter_map(path));
     paths
 }
 
@@ -137,7 +137,7 @@ pub(super) fn section(bit: u32, section: &[u8], renames: &Renames) -> Vec<u8> {
 }
 
 /// A string of the feature sections: its padded length, then its bytes.
-fn text(text: &str) -> Vec<u8> {
+pub(super) fn text(text: &str) -> Vec<u8> {
     let length = (text.len() + 1).next_multiple_of(NAME_ALIGNMENT);
     let mut bytes = u32::try_from(length).unwrap_or(0).to_le_bytes().to_vec();
     bytes.extend_from_slice(text.as_bytes());
