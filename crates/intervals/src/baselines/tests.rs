@@ -51,11 +51,44 @@ fn both_modes_of_a_population_are_typical() {
     assert_eq!((of(10), of(50)), (3, 1));
 }
 
+/// The candidates of one outlier on its threads, then on others: sorted, of n parts the middles, by distance from the median.
+fn by_filtering(intervals: &[Interval], is_outlier: &[bool], slow: usize, count: usize) -> Vec<usize> {
+    let mut chosen: Vec<(bool, usize)> = Vec::new();
+    let mut median = None;
+    for elsewhere in [false, true] {
+        let fits = |&index: &usize| {
+            let (one, other) = (&intervals[index], &intervals[slow]);
+            let is_elsewhere = one.start_thread != other.start_thread;
+            let duration = one.range.ticks().0;
+            !is_outlier[index]
+                && index != slow
+                && duration > 0
+                && one.label == other.label
+                && is_elsewhere == elsewhere
+        };
+        let mut sorted: Vec<usize> = (0..intervals.len()).filter(fits).collect();
+        sorted.sort_by_key(|&index| (intervals[index].range.ticks(), intervals[index].range.start));
+        let (length, parts) = (sorted.len(), count - chosen.len());
+        median = median.or(sorted.get(length / 2).map(|&index| intervals[index].range.ticks().0));
+        let taken: Vec<usize> = if length <= parts {
+            sorted
+        } else {
+            (0..parts).map(|part| sorted[(2 * part + 1) * length / (2 * parts)]).collect()
+        };
+        chosen.extend(taken.into_iter().map(|index| (elsewhere, index)));
+    }
+    chosen.sort_by_key(|&(elsewhere, index)| {
+        let interval = &intervals[index];
+        (elsewhere, interval.range.ticks().0.abs_diff(median.unwrap_or(0)), interval.range.start)
+    });
+    chosen.into_iter().map(|(_, index)| index).collect()
+}
+
 proptest! {
     /// Which places are taken does not depend on how they are found: here by sorting all.
     #[test]
     fn places_are_those_of_the_sorted(durations in prop::collection::vec(0u64..50, 0..200), count in 0usize..20) {
-        let candidates: Vec<(u64, usize)> = durations.iter().copied().zip(0..).collect();
+        let mut candidates: Vec<(u64, usize)> = durations.iter().copied().zip(0..).collect();
         let mut sorted = candidates.clone();
         sorted.sort_unstable();
         let length = sorted.len();
@@ -64,9 +97,28 @@ proptest! {
         } else {
             (0..count).map(|part| sorted[(2 * part + 1) * length / (2 * count)]).collect()
         };
-        let (found, median) = spread(candidates, count, Ord::cmp);
+        let (found, median) = spread(&mut candidates, count, Ord::cmp);
         prop_assert_eq!(found, expected);
         prop_assert_eq!(median, sorted.get(length / 2).map(|candidate| candidate.0));
+    }
+
+    /// The rule as `baselines` states it, with each outlier's candidates filtered out of all and sorted.
+    #[test]
+    fn those_of_all_are_those_of_each(
+        kinds in prop::collection::vec((0u64..6, 0i32..4, prop::bool::ANY, prop::bool::ANY), 1..80),
+        count in 0usize..10,
+    ) {
+        let intervals: Vec<Interval> = (0..)
+            .zip(&kinds)
+            .map(|(id, &(duration, tid, is_b, _))| interval(id, if is_b { "b" } else { "a" }, duration, tid))
+            .collect();
+        let is_outlier: Vec<bool> = kinds.iter().map(|kind| kind.3).collect();
+        let population = Population::all(&intervals, None);
+        let all: Vec<usize> = (0..intervals.len()).collect();
+        let found = baselines_of_all(&population, &is_outlier, &all, count);
+        for (slow, found) in found.iter().enumerate() {
+            prop_assert_eq!(found, &by_filtering(&intervals, &is_outlier, slow, count));
+        }
     }
 
     #[test]
