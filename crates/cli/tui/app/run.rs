@@ -80,7 +80,7 @@ fn show(
 ) -> Result<Ended> {
     loop {
         screen.draw(&state.view)?;
-        let message = match wait(incoming, state.view.task.is_some())? {
+        let message = match wait(incoming, state.view.task.is_some() || state.is_looking_ahead())? {
             Incoming::Message(message) => message,
             Incoming::Signal(signal) => return Ok(Ended::BySignal(signal)),
             Incoming::Ended(Ok(())) => return Ok(Ended::ByUser),
@@ -99,7 +99,7 @@ fn show(
     }
 }
 
-/// The next thing that happens; a tick after a while where something is awaited.
+/// The next thing that happens; a tick after a while where something is awaited, or may be decoded unasked.
 fn wait(incoming: &Receiver<Incoming>, is_awaiting: bool) -> Result<Incoming> {
     let gone = || anyhow!("the terminal cannot be read any more");
     if !is_awaiting {

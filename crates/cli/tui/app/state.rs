@@ -1,6 +1,7 @@
 //! What the program knows. Draws nothing, decodes nothing.
 
 mod acts;
+mod ahead;
 mod mouse;
 mod prompts;
 mod search;
@@ -20,6 +21,8 @@ pub(crate) struct State {
     pub(crate) view: View,
     /// Indices of intervals to explain when nothing else is decoded; the next one last.
     pub(crate) queue: Vec<usize>,
+    /// Indices of intervals to explain unasked; the next one last.
+    pub(crate) unasked: Vec<usize>,
     /// What was last looked for.
     pub(crate) sought: String,
 }
@@ -27,6 +30,7 @@ pub(crate) struct State {
 impl State {
     /// Before the capture is open; `opening` holds the progress.
     pub(crate) fn new(args: AnalysisArgs, size: (u16, u16), opening: Arc<Watch>) -> State {
-        State { view: View::new(args, size, opening), queue: Vec::new(), sought: String::new() }
+        let view = View::new(args, size, opening);
+        State { view, queue: Vec::new(), unasked: Vec::new(), sought: String::new() }
     }
 }

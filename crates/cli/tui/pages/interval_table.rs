@@ -41,7 +41,8 @@ pub(crate) fn header(view: &View, page: &IntervalsPage, columns: u16) -> [Line<'
     // A narrow list has no column for it.
     let is_hidden = widths.at == 0 && page.column == Column::Start;
     let order = if is_hidden { format!(", by their start{arrow}") } else { String::new() };
-    let what = format!(" {which}: {} of {all} listed{filter}{order}", page.listed.len());
+    let ahead = if view.ahead.is_some() { ", looking for reasons" } else { "" };
+    let what = format!(" {which}: {} of {all} listed{filter}{order}{ahead}", page.listed.len());
     let name = |column: Column| {
         if column == page.column { format!("{}{arrow}", column.name()) } else { column.name().to_owned() }
     };

@@ -44,6 +44,8 @@ pub(crate) struct View {
     pub(crate) pages: Vec<Page>,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) task: Option<Task>,
+    /// What is decoded though the user did not ask for it.
+    pub(crate) ahead: Option<Task>,
     /// What the last key came to, until the next one.
     pub(crate) notice: Option<String>,
     /// Ticks so far: the spinner turns by it.
@@ -62,6 +64,7 @@ impl View {
             pages: vec![Page::Population(Cursor::default())],
             overlay: None,
             task: Some(Task { what, progress: Progress::default(), watch: opening, ask: None }),
+            ahead: None,
             notice: None,
             ticks: 0,
         }

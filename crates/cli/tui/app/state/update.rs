@@ -1,7 +1,7 @@
 //! How what happens changes the state: keys and answers in, effects out.
 //!
 //! Input: [`Message`]s. Output: [`Effect`]s for the loop that owns terminal and worker. Invariant: there is at most one task
-//! whose answer is awaited; the answers of others are dropped.
+//! whose answer is awaited; the answers of others are dropped. What is decoded unasked (`ahead`) is no such task.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use analysis::capture::{Progress, Watch};
 use crossterm::event::{KeyEvent, KeyEventKind};
 
-use super::State;
+use super::{State, ahead};
 use crate::tui::app::message::{Effect, Message};
 use crate::tui::app::worker::{Answer, Request};
 use crate::tui::pages::ask::Ask;
@@ -37,7 +37,7 @@ impl State {
                 if let Some(task) = &mut self.view.task {
                     task.progress = task.watch.progress();
                 }
-                Vec::new()
+                self.look_ahead()
             }
         }
     }
@@ -56,6 +56,9 @@ impl State {
     /// Begins a task; the one before is no longer wanted.
     pub(super) fn ask(&mut self, what: String, ask: Ask) -> Vec<Effect> {
         self.cancel();
+        if self.give_way(&what, ask) {
+            return Vec::new();
+        }
         let watch = Arc::new(Watch::default());
         let request = Request { ask, watch: Arc::clone(&watch) };
         self.view.task = Some(Task { what, progress: Progress::default(), watch, ask: Some(ask) });
@@ -73,10 +76,12 @@ impl State {
         match (answer, awaited) {
             (Answer::Opened(overview), _) => {
                 self.view.task = None;
+                self.unasked = ahead::wanted(&overview);
                 self.view.overview = Some(*overview);
             }
             (Answer::Explained(index, explained), awaited) => {
                 self.view.known.insert(index, Rc::new(*explained));
+                self.view.ahead.take_if(|ahead| ahead.ask == Some(Ask::Explain { index }));
                 if awaited == Some(Ask::Explain { index }) {
                     self.view.task = None;
                     self.show_explained(index);
@@ -106,7 +111,9 @@ impl State {
                 }
             }
             (Answer::Failed(why), _) => {
-                self.view.task = None;
+                if self.view.task.take().is_none() {
+                    self.view.ahead = None;
+                }
                 self.view.notice = Some(why);
             }
             // Answers that are no longer wanted.
