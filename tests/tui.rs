@@ -383,6 +383,25 @@ fn copied_commands_can_be_pasted() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("offcpu.preempted"));
 }
 
+/// The bundle of an interval explains itself, and the page is a page.
+#[test]
+fn an_interval_is_written_to_files() {
+    let terminal = Terminal::on_capture((100, 30), "", "");
+    terminal.wait_for("20 outliers");
+    walk(
+        &terminal,
+        &[("Enter", "10 of 500 listed"), ("Enter", "together"), ("w", "into the current folder")],
+    );
+    walk(&terminal, &[("2", "wrote interval-23.tar.zst"), ("w", "into the current folder")]);
+    walk(&terminal, &[("Enter", "wrote interval-23.html")]);
+    let root = emulated("preempt").root;
+    let explained = tailtrace().arg("explain").arg(root.join("interval-23.tar.zst")).output().expect("runs");
+    assert_eq!(explained.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&explained.stdout).contains("offcpu.preempted"));
+    let page = fs::read_to_string(root.join("interval-23.html")).expect("a page");
+    assert!(page.starts_with("<!doctype html>") && page.contains("offcpu.preempted"));
+}
+
 #[test]
 fn signals_leave_the_terminal_as_it_was() {
     for (signal, status) in [("TERM", "143"), ("INT", "130"), ("HUP", "129")] {

@@ -8,6 +8,7 @@ mod run;
 pub(super) mod state;
 mod terminal;
 pub(super) mod worker;
+mod writing;
 
 #[cfg(test)]
 pub(super) use message::{Effect, Message};

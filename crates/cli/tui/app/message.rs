@@ -3,6 +3,7 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::worker::{Answer, Request};
+use crate::tui::pages::overlay::Writing;
 
 /// What happens.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(crate) enum Message {
     Resize(u16, u16),
     /// The worker answers.
     Answer(Answer),
+    /// A file was written, or was not: what the command printed last.
+    Written(String),
     /// A moment passed.
     Tick,
 }
@@ -26,6 +29,8 @@ pub(crate) enum Effect {
     Ask(Request),
     /// Put this on the clipboard.
     Copy(String),
+    /// Write this file.
+    Write(Writing),
     /// Draw everything anew.
     Redraw,
     /// Give the terminal back until the user wants to go on.

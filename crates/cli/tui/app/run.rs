@@ -17,8 +17,10 @@ use super::message::{Effect, Message};
 use super::state::State;
 use super::terminal::{self, Screen};
 use super::worker::{self, Request};
+use super::writing;
 use crate::args::AnalysisArgs;
 use crate::output::Outcome;
+use crate::tui::pages::overlay::Writing;
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(120);
@@ -52,8 +54,8 @@ pub(crate) fn run(args: AnalysisArgs, analysis: Analysis) -> Result<Outcome> {
     let mut state = State::new(args, size, opening);
     let ended = {
         let mut screen = Screen::enter().context("the terminal cannot be taken over")?;
-        start_reader(sender)?;
-        show(&mut screen, &mut state, &incoming, &requests)
+        start_reader(sender.clone())?;
+        show(&mut screen, &mut state, &incoming, &Outgoing { requests, sender })
     };
     match ended? {
         Ended::ByUser => Ok(Outcome::Reported),
@@ -76,7 +78,7 @@ fn show(
     screen: &mut Screen,
     state: &mut State,
     incoming: &Receiver<Incoming>,
-    requests: &Sender<Request>,
+    outgoing: &Outgoing,
 ) -> Result<Ended> {
     loop {
         screen.draw(&state.view)?;
@@ -89,13 +91,31 @@ fn show(
         for effect in state.update(message) {
             match effect {
                 // Where the worker is gone, its reason is on the way.
-                Effect::Ask(request) => drop(requests.send(request)),
+                Effect::Ask(request) => drop(outgoing.requests.send(request)),
+                Effect::Write(file) => outgoing.write(file)?,
                 Effect::Copy(text) => screen.copy(&text)?,
                 Effect::Redraw => screen.clear()?,
                 Effect::Suspend => screen.suspend()?,
                 Effect::Quit => return Ok(Ended::ByUser),
             }
         }
+    }
+}
+
+/// Where effects go.
+struct Outgoing {
+    requests: Sender<Request>,
+    /// To the loop itself.
+    sender: Sender<Incoming>,
+}
+
+impl Outgoing {
+    /// Writes a file beside what is shown; what came of it is a message.
+    fn write(&self, file: Writing) -> Result<()> {
+        let sender = self.sender.clone();
+        start("file", move || {
+            let _ = sender.send(Incoming::Message(Message::Written(writing::write(&file))));
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use report::cells::wrap;
 use report::for_terminal;
 
 use crate::tui::pages::cursor::Cursor;
-use crate::tui::pages::overlay::{Command, Overlay};
+use crate::tui::pages::overlay::{Command, Overlay, Writing};
 use crate::tui::pages::pieces::{bold, dim};
 use crate::tui::pages::reading;
 use crate::tui::pages::view::View;
@@ -29,6 +29,14 @@ pub(super) fn draw(view: &View, frame: &mut Frame<'_>, area: Rect) {
         Some(Overlay::Yank(commands, cursor)) => {
             let columns = usize::from(area.width).saturating_sub(6);
             boxed(" copy: Enter, or the number ", yank(commands, *cursor, columns), frame, area);
+        }
+        Some(Overlay::Write(files, cursor)) => {
+            boxed(
+                " write into the current folder: Enter, or the number ",
+                written(files, *cursor),
+                frame,
+                area,
+            );
         }
         Some(Overlay::Prompt(..)) | None => {}
     }
@@ -50,6 +58,16 @@ fn yank(commands: &[Command], cursor: Cursor, columns: usize) -> Vec<Line<'stati
         lines.push(Line::default());
     }
     lines
+}
+
+/// Each file with what it is.
+fn written(files: &[Writing], cursor: Cursor) -> Vec<Line<'static>> {
+    let at = cursor.at(files.len());
+    let line = |(index, file): (usize, &Writing)| {
+        let style = if index == at { bold().add_modifier(Modifier::REVERSED) } else { Style::new() };
+        Line::styled(format!("{} {}{}  {}", index + 1, file.name, file.extension, file.what), style)
+    };
+    files.iter().enumerate().map(line).collect()
 }
 
 /// Escaped piece by piece, because escaping shortens what is long.

@@ -11,6 +11,8 @@ pub(crate) enum Overlay {
     Evidence(Cursor),
     /// Commands to copy.
     Yank(Vec<Command>, Cursor),
+    /// Files to write.
+    Write(Vec<Writing>, Cursor),
     /// A line being typed.
     Prompt(Prompt, String),
 }
@@ -22,6 +24,19 @@ pub(crate) enum Prompt {
     Search,
     /// Words that narrow the list.
     Filter,
+}
+
+/// A file that a command of this program writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Writing {
+    /// What it is.
+    pub(crate) what: &'static str,
+    /// The program's arguments; the file's name follows them.
+    pub(crate) arguments: Vec<String>,
+    /// The file's name without its extension.
+    pub(crate) name: String,
+    /// With its dot.
+    pub(crate) extension: &'static str,
 }
 
 /// A command to paste.

@@ -31,6 +31,7 @@ impl State {
             Action::Help => self.view.overlay = Some(Overlay::Help(Cursor::default())),
             Action::Search => self.view.overlay = Some(Overlay::Prompt(Prompt::Search, String::new())),
             Action::Yank => self.offer_commands(),
+            Action::Write => self.offer_files(),
             Action::SearchNext => self.search(true),
             Action::SearchPrevious => self.search(false),
             Action::Up => self.step(-1),
@@ -290,6 +291,13 @@ impl State {
             self.view.notice = Some("there is no command for this page".to_owned());
         } else {
             self.view.overlay = Some(Overlay::Yank(commands, Cursor::default()));
+        }
+    }
+
+    fn offer_files(&mut self) {
+        let files = commands::files(&self.view);
+        if self.view.overview.is_some() && !files.is_empty() {
+            self.view.overlay = Some(Overlay::Write(files, Cursor::default()));
         }
     }
 

@@ -4,6 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::State;
 use crate::tui::app::message::Effect;
+use crate::tui::pages::cursor::Cursor;
 use crate::tui::pages::overlay::{Overlay, Prompt};
 use crate::tui::pages::page::Page;
 use crate::tui::pages::reading;
@@ -33,22 +34,24 @@ impl State {
                 Vec::new()
             }
             Some(Overlay::Yank(commands, mut cursor)) => {
-                let digit = match key.code {
-                    KeyCode::Char(digit) => digit.to_digit(10).and_then(|digit| usize::try_from(digit).ok()),
-                    _ => None,
-                };
-                let wanted = match (digit, key.code) {
-                    (Some(digit), _) => digit.checked_sub(1),
-                    (None, KeyCode::Enter | KeyCode::Char('y')) => Some(cursor.at(commands.len())),
-                    _ => None,
-                };
-                if let Some(command) = wanted.and_then(|wanted| commands.get(wanted)) {
+                if let Some(command) = chosen(&commands, cursor, key.code, 'y') {
                     self.view.notice = Some(format!("copied: {}", command.line));
                     return vec![Effect::Copy(command.line.clone())];
                 }
                 if let Some(lines) = steps(key.code) {
                     cursor.step(lines, commands.len());
                     self.view.overlay = Some(Overlay::Yank(commands, cursor));
+                }
+                Vec::new()
+            }
+            Some(Overlay::Write(files, mut cursor)) => {
+                if let Some(file) = chosen(&files, cursor, key.code, 'w') {
+                    self.view.notice = Some(format!("writing {}{}", file.name, file.extension));
+                    return vec![Effect::Write(file.clone())];
+                }
+                if let Some(lines) = steps(key.code) {
+                    cursor.step(lines, files.len());
+                    self.view.overlay = Some(Overlay::Write(files, cursor));
                 }
                 Vec::new()
             }
@@ -86,6 +89,17 @@ impl State {
             }
         }
     }
+}
+
+/// The item of a list that a key chooses: its number, or Enter and the key that opened the list for the one under the cursor.
+fn chosen<T>(items: &[T], cursor: Cursor, code: KeyCode, opener: char) -> Option<&T> {
+    let place = match code {
+        KeyCode::Enter => cursor.at(items.len()),
+        KeyCode::Char(key) if key == opener => cursor.at(items.len()),
+        KeyCode::Char(digit) => usize::try_from(digit.to_digit(10)?).ok()?.checked_sub(1)?,
+        _ => return None,
+    };
+    items.get(place)
 }
 
 /// How many lines a key moves in a list; `None` where it closes it.

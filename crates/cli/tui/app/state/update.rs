@@ -32,6 +32,10 @@ impl State {
                 let effects = self.take(answer);
                 if effects.is_empty() { self.ask_next() } else { effects }
             }
+            Message::Written(words) => {
+                self.view.notice = Some(words);
+                Vec::new()
+            }
             Message::Tick => {
                 self.view.ticks = self.view.ticks.wrapping_add(1);
                 if let Some(task) = &mut self.view.task {

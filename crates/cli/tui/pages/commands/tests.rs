@@ -10,7 +10,7 @@ fn lines(state: &State) -> Vec<String> {
 
 #[test]
 fn the_population_repeats_the_choice() {
-    let explain = |more: &[&str]| chosen(&args(more));
+    let explain = |more: &[&str]| tailtrace(&args(more), "explain", Choice::AsGiven).line();
     let common = "tailtrace explain -i perf.data --intervals i.csv";
     assert_eq!(
         explain(&["--top", "3", "--label", "order,q x"]),

@@ -199,6 +199,28 @@ fn a_command_is_copied_and_shown() {
 }
 
 #[test]
+fn files_are_written_by_the_programs_own_commands() {
+    let mut state = after(SIZE, "\n\nw");
+    let effects = press(&mut state, '2');
+    let [Effect::Write(file)] = &effects[..] else { panic!("a file: {effects:?}") };
+    let words = "bundle -i perf.data --symfs|sym fs|--intervals i.csv --id 23 -o";
+    let words = words
+        .split('|')
+        .flat_map(|part| if part == "sym fs" { vec![part] } else { part.split(' ').collect() });
+    assert_eq!(file.arguments, words.filter(|word| !word.is_empty()).collect::<Vec<_>>());
+    assert_eq!(state.view.notice.as_deref(), Some("writing interval-23.tar.zst"));
+    state.update(Message::Written("tailtrace: wrote interval-23.tar.zst, 1.2 MB".to_owned()));
+    assert_eq!(state.view.notice.as_deref(), Some("tailtrace: wrote interval-23.tar.zst, 1.2 MB"));
+
+    // Of the list: the chosen ones, as the command line chooses them.
+    let mut state = after(SIZE, "\nw↓↓");
+    let effects = press(&mut state, 'w');
+    let [Effect::Write(file)] = &effects[..] else { panic!("a file: {effects:?}") };
+    assert_eq!((&*file.name, file.extension, &*file.arguments[0]), ("outliers", ".perf.data", "slice"));
+    assert!(!file.arguments.iter().any(|word| word == "--id"));
+}
+
+#[test]
 fn keys_before_the_capture_is_open_do_no_harm() {
     let mut state = opening(SIZE);
     for key in "\n↓/x\n?\u{1b}ys".chars() {
