@@ -216,9 +216,11 @@ fn a_dash_is_stdin() {
     ] {
         assert_eq!(stdout(&piped(script)), stdout(&named), "{script}");
     }
-    let capture = run(folder.path(), &["stat", "-"], &[]);
-    assert_eq!(capture.status.code(), Some(2));
-    assert!(stderr(&capture).contains("stdin cannot be one"), "{}", stderr(&capture));
+    let empty = piped("\"$TAILTRACE\" stat - </dev/null");
+    assert_eq!(empty.status.code(), Some(2));
+    assert!(stderr(&empty).contains("stdin is empty"), "{}", stderr(&empty));
+    let both = piped("\"$TAILTRACE\" stat - --intervals - <\"$CSV\"");
+    assert!(stderr(&both).contains("name a file for one of them"), "{}", stderr(&both));
     let twice = run(folder.path(), &["diff", "perf.data", "perf.data", "--intervals", "-"], &[]);
     assert!(stderr(&twice).contains("stdin is read once"), "{}", stderr(&twice));
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::captures::{Capture, bundled, emulated, left_out};
+use crate::captures::{Capture, bundled, emulated, left_out, tailtrace};
 use crate::records::{counts_by_perf, counts_by_tailtrace, counts_of};
 use crate::variants::encodings;
 
@@ -60,6 +60,36 @@ fn a_stream_is_explained_as_its_file_is() {
             assert!(stream[part] == *expected, "{name}: {part} differs");
         }
     }
+}
+
+/// `perf record -o - | tailtrace explain -`; commands in the report name the capture as the command line does.
+#[test]
+fn a_stream_comes_through_a_pipe() {
+    let capture = emulated("fault");
+    let folder = tempfile::tempdir().expect("a folder");
+    let stream = as_stream(&capture, folder.path());
+    let data = stream.perf_data.join("data");
+    let single =
+        Capture { root: capture.root.clone(), perf_data: data.clone(), symfs: capture.symfs.clone() };
+    let expected = json(&single, &["--top", "2"]);
+    let mut cat = Command::new("cat").arg(&data).stdout(Stdio::piped()).spawn().expect("cat runs");
+    let output = tailtrace()
+        .args(["explain", "-", "--top", "2", "--format", "json", "--symfs"])
+        .arg(&capture.symfs)
+        .args(["--intervals", &capture.intervals()])
+        .stdin(cat.stdout.take().expect("a pipe"))
+        .output()
+        .expect("tailtrace runs");
+    cat.wait().expect("cat ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("perf script -i - --time") && !text.contains("/proc/self"), "{text}");
+    let mut found: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(found["capture"]["path"], "-");
+    let mut expected = expected;
+    forget_places(&mut found);
+    forget_places(&mut expected);
+    assert!(found["outliers"] == expected["outliers"]);
 }
 
 /// A slice of a stream is a file, of which perf finds the same instructions.

@@ -11,6 +11,8 @@ use analysis::expectation::Expectation;
 use analysis::request::Effort;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use request::STDIN;
+
 use crate::examples;
 use crate::output::Manner;
 
@@ -280,7 +282,7 @@ pub(crate) struct DumpWhat {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
     /// The perf.data file or directory, or a bundle, as `tailtrace bundle` makes it: a folder or an archive. A bundle brings its
-    /// intervals and binaries along. [default: what `TAILTRACE_INPUT` names, else perf.data]
+    /// intervals and binaries along; `-` is stdin. [default: what `TAILTRACE_INPUT` names, else perf.data]
     #[arg(value_name = "CAPTURE")]
     pub(crate) capture: Option<PathBuf>,
     /// The same, as perf has it.

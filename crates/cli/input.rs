@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use analysis::Request;
 use analysis::bundle::{Opened, is_archive, is_bundle};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use report::Report;
 
 use crate::advice;
+use crate::stdin::Stdin;
 
 /// A request of which the capture can be read.
 pub(crate) struct Reading {
@@ -15,24 +16,26 @@ pub(crate) struct Reading {
     pub(crate) request: Request,
     /// As the arguments have it, and the bundle that they name. What is unpacked is removed when this is dropped.
     bundle: Option<(Request, Opened)>,
+    /// Where the capture or the bundle is stdin.
+    stdin: Option<Stdin>,
 }
 
 impl Reading {
-    /// Opens the bundle, if it is one.
+    /// Opens the bundle, if it is one. `-` is stdin.
     ///
     /// # Errors
-    /// Where the bundle is not whole, or refused.
-    pub(crate) fn open(given: Request) -> Result<Reading> {
-        ensure!(
-            given.input.path != Path::new("-"),
-            "a capture is read at many places at once, so that stdin cannot be one: write the stream to a file and name that"
-        );
+    /// Where the bundle is not whole, or refused; where stdin cannot be read or kept.
+    pub(crate) fn open(mut given: Request) -> Result<Reading> {
+        let stdin = if given.input.path == Path::new("-") { Some(Stdin::kept(&given)?) } else { None };
+        if let Some(stdin) = &stdin {
+            given.input.path.clone_from(&stdin.path);
+        }
         // What is called an archive of ours is one, if perhaps a broken one.
         if !is_bundle(&given.input.path) && !is_archive(&given.input.path) {
-            return Ok(Reading { request: given, bundle: None });
+            return Ok(Reading { request: given, bundle: None, stdin });
         }
         let opened = Opened::open(&given.input.path).map_err(advice::on)?;
-        Ok(Reading { request: opened.request(&given), bundle: Some((given, opened)) })
+        Ok(Reading { request: opened.request(&given), bundle: Some((given, opened)), stdin })
     }
 
     /// The files and folders that are read.
@@ -41,10 +44,12 @@ impl Reading {
         self.request.inputs().into_iter().chain(given).collect()
     }
 
-    /// A bundle's files are called by their paths in it.
+    /// A bundle's files are called by their paths in it, and stdin as on the command line.
     pub(crate) fn name_files(&self, report: &mut Report) {
-        if let Some((given, opened)) = &self.bundle {
-            opened.name_files(report, given);
+        match (&self.bundle, &self.stdin) {
+            (Some((given, opened)), _) => opened.name_files(report, given),
+            (None, Some(stdin)) => stdin.name(report),
+            (None, None) => {}
         }
     }
 }

@@ -14,6 +14,7 @@ mod meter;
 mod output;
 mod progress;
 mod record;
+mod stdin;
 mod tui;
 
 use std::process::ExitCode;

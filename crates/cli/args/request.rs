@@ -14,7 +14,7 @@ use super::{AnalysisArgs, CodeArgs, EffortArgs, InputArgs, SelectionArgs, Source
 const INPUT: &str = "TAILTRACE_INPUT";
 
 /// What `-` means where a file is read from its beginning to its end.
-const STDIN: &str = "/dev/stdin";
+pub(crate) const STDIN: &str = "/dev/stdin";
 
 /// What `perf record` writes where no option names another file.
 const USUAL_INPUT: &str = "perf.data";

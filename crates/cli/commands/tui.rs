@@ -1,5 +1,7 @@
 //! `tailtrace tui`: from the population down to a single block, on the terminal.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 
 use super::threads;
@@ -12,6 +14,9 @@ use crate::tui;
 pub(super) fn run(args: AnalysisArgs) -> Result<Outcome> {
     if !output::is_terminal() {
         bail!("tui needs a terminal, and stdout is none: use `tailtrace explain` for files and pipes");
+    }
+    if args.input.path() == Path::new("-") {
+        bail!("stdin is where tui reads keys: write the capture to a file and name that");
     }
     let reading = Reading::open(args.request()?)?;
     threads::limit(args.effort.threads())?;
