@@ -9,6 +9,7 @@
 //! * `generated`: help, completions, man pages, the header of marks, the progress bar.
 //! * `hostile`: names from strangers in a capture, through every format.
 //! * `inputs`: captures and bundles named in any way, stdout as a file, colours and notes.
+//! * `kernel_calls`: the kernel's functions add up to the causes that they lie below.
 //! * `kept_calls`: the calls of a function that were found are kept for the next run, and of a bundle none.
 //! * `layering`: which crate may import which.
 //! * `numa`: nodes of threads, devices and memory; names of devices.
@@ -49,6 +50,7 @@ mod hostile;
 mod inputs;
 mod instructions;
 mod kept_calls;
+mod kernel_calls;
 mod layering;
 mod numa;
 mod packages;

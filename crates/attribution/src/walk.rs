@@ -9,6 +9,7 @@ mod clock;
 mod code;
 mod entries;
 pub(crate) mod hot_paths;
+pub(crate) mod kernel_runs;
 mod kernel_stack;
 pub(crate) mod roots;
 mod silences;

@@ -4,6 +4,7 @@
 //! before what they call; Σ `self_ns` is the time of the outlier's stretches, Σ `typical_self_ns` the mean of the
 //! baselines', rounded as the causes are.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ impl CallTree {
     /// Merges `calls` with those of `baselines` by the chains of names.
     pub(crate) fn new(
         calls: &Calls,
-        baselines: &[Calls],
+        baselines: &[impl Borrow<Calls>],
         interval: TscRange,
         timebase: Timebase,
     ) -> CallTree {
@@ -72,7 +73,7 @@ impl CallTree {
             };
             merge.outlier(node, range, stretch.calls, interval, timebase);
         }
-        for baseline in baselines {
+        for baseline in baselines.iter().map(Borrow::borrow) {
             // What has no time there and did not run in the outlier would be a row of zeros.
             let has_time = with_time(baseline);
             let places = merge.places(&baseline.nodes, |node| has_time[node]);
@@ -100,6 +101,16 @@ impl CallTree {
             }
         }
         totals
+    }
+
+    /// For each node of kernel work the node of its cause: the outermost of the kernel's nodes that it lies below, or itself.
+    pub(crate) fn works(&self) -> Vec<Option<usize>> {
+        let mut works: Vec<Option<usize>> = Vec::with_capacity(self.nodes.len());
+        for (index, node) in self.nodes.iter().enumerate() {
+            let above = node.parent.and_then(|parent| works.get(parent)).copied().flatten();
+            works.push((node.layer == CallLayer::Kernel).then(|| above.unwrap_or(index)));
+        }
+        works
     }
 
     /// The chain of nodes down to `node`, outermost first.

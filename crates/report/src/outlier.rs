@@ -8,6 +8,7 @@ pub(crate) mod perf_script;
 mod resolve;
 mod server_requests;
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use model::{Calls, Certainty, EvidenceKind, Number, Story, TscRange};
@@ -199,7 +200,7 @@ impl OutlierReport {
     pub fn with_calls(
         mut self,
         calls: &Calls,
-        baselines: &[Calls],
+        baselines: &[impl Borrow<Calls>],
         interval: TscRange,
         timebase: Timebase,
     ) -> OutlierReport {

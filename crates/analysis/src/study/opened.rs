@@ -378,8 +378,8 @@ impl<'a> Study<'a> {
         if typical.is_empty() {
             report = report.uncompared();
         }
-        let calls: Vec<Calls> = typical.iter().map(|baseline| attribution::calls(baseline)).collect();
-        let report = report.with_calls(&attribution::calls(own), &calls, own.interval.range, timebase);
+        let calls: Vec<&Calls> = typical.iter().map(|baseline| attribution::calls(baseline)).collect();
+        let report = report.with_calls(attribution::calls(own), &calls, own.interval.range, timebase);
         // A slice holds little of the requests that are not its own.
         let report = match &self.carried {
             Some(_) => report,
@@ -423,7 +423,8 @@ impl Study<'_> {
         let timebase = Timebase::new(self.capture.conversion(), None);
         let comm = |thread, at| self.capture.comm(thread, at);
         let report = OutlierReport::new::<Attribution>(&attribution, &[], timebase, comm);
-        Ok(report.with_calls(&attribution::calls(examined), &[], examined.interval.range, timebase))
+        let none: &[Calls] = &[];
+        Ok(report.with_calls(attribution::calls(examined), none, examined.interval.range, timebase))
     }
 }
 

@@ -34,7 +34,7 @@ use crate::records::sideband::Sideband;
 use crate::samples::requested_frequency::requested_during;
 use crate::threads::addresses::Addresses;
 use crate::threads::contradictions;
-use crate::threads::follow::FollowedStay;
+use crate::threads::follow::{FollowedStay, Wanted};
 use crate::threads::hand_off::HandOff;
 use crate::threads::late_switches;
 use crate::threads::stays::{Stay, stay_at};
@@ -80,8 +80,11 @@ pub(crate) fn examine_scene(
     let queue = scene.queues.before(interval);
     let by_records =
         HandOff::of(interval, &sideband, |waking| Maker::of(waking, &sideband, scene, decoder).is_thread());
+    let busy = interval.stop_thread.zip(queue.last().map(|&(until, _)| until));
+    // The calls below a wait are another thread's, and are not reported.
+    let wanted = Wanted { busy, kernel_calls: !during.is_below_a_wait() };
     let WhoseTime { hand_off, mut stays, mut activity, followed } =
-        follow_interval(scene, interval, by_records, queue.last().map(|&(until, _)| until), decoder);
+        follow_interval(scene, interval, by_records, wanted, decoder);
     roots::settle(&mut activity, interval.range);
     late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
@@ -113,6 +116,7 @@ pub(crate) fn examine_scene(
         stays,
         runs: activity.runs,
         code: activity.code,
+        kernel: activity.kernel,
         paths: activity.paths,
         ..Examined::empty(interval.clone())
     }

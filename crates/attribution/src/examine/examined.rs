@@ -1,8 +1,9 @@
 //! The result of an examination: exclusive pieces over the interval's range, each with its claim, before comparison.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
-use model::{Cause, Certainty, Diagnostic, Interval, Ticks, TimeConversion, TscRange};
+use model::{Calls, Cause, Certainty, Diagnostic, Interval, Ticks, TimeConversion, TscRange};
 use pt::GapReason;
 
 use crate::claims::claim::Claim;
@@ -16,6 +17,7 @@ use crate::threads::hand_off::HandOff;
 use crate::threads::stays::Stay;
 use crate::walk::activity::Run;
 use crate::walk::call_path::CallPath;
+use crate::walk::kernel_runs::KernelCode;
 use crate::walk::string_instructions::StringTime;
 use crate::walk::user_code::{NodeKey, UserCode};
 
@@ -36,6 +38,8 @@ pub struct Examined {
     pub(crate) whose: Certainty,
     /// The user code that ran.
     pub(crate) code: UserCode,
+    /// The kernel code that ran.
+    pub(crate) kernel: KernelCode,
     /// The frequencies requested where its threads were.
     pub(crate) asked: Vec<RequestedFrequency>,
     /// What the CPU's front end holds, where its model is known.
@@ -60,6 +64,8 @@ pub struct Examined {
     pub(crate) strings: Vec<StringTime>,
     /// For which signal each handler ran, and who sent it, in words.
     pub(crate) signals: HashMap<NodeKey, String>,
+    /// Its call tree, made once: a baseline's is compared with those of several outliers.
+    pub(crate) calls: OnceLock<Calls>,
 }
 
 impl Examined {
@@ -73,6 +79,7 @@ impl Examined {
             runs: Vec::new(),
             whose: Certainty::Measured,
             code: UserCode::default(),
+            kernel: KernelCode::default(),
             asked: Vec::new(),
             caches: None,
             front_end: FrontEndRecords::default(),
@@ -85,6 +92,7 @@ impl Examined {
             rounds: HashMap::new(),
             strings: Vec::new(),
             signals: HashMap::new(),
+            calls: OnceLock::new(),
         }
     }
 

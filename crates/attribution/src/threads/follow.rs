@@ -21,12 +21,20 @@ pub(crate) struct FollowedStay {
     pub(crate) traced: bool,
 }
 
-/// Walks the flows of all stays on CPUs, and lists these stays. What a thread ran while it was `busy` with other
-/// intervals is not counted.
+/// What is asked of the flows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// A thread that was busy with other intervals until then: what it ran before is not counted.
+    pub(crate) busy: Option<(ThreadId, Tsc)>,
+    /// Which kernel functions ran.
+    pub(crate) kernel_calls: bool,
+}
+
+/// Walks the flows of all stays on CPUs, and lists these stays.
 pub(crate) fn follow(
     scene: &Scene<'_>,
     stays: &[Stay],
-    busy: Option<(ThreadId, Tsc)>,
+    wanted: Wanted,
     decoder: &mut dyn Decode,
 ) -> (Activity, Vec<FollowedStay>) {
     let mut whole = Activity::default();
@@ -37,7 +45,10 @@ pub(crate) fn follow(
         if !scene.kernel_traced {
             walker.traces_user_code_only();
         }
-        if let Some((_, until)) = busy.filter(|(who, _)| who.tid == thread.tid) {
+        if wanted.kernel_calls {
+            walker.follows_kernel_calls();
+        }
+        if let Some((_, until)) = wanted.busy.filter(|(who, _)| who.tid == thread.tid) {
             walker.counts_from(until);
         }
         let activity = follow_thread(walker, thread, of_one, decoder, &mut followed);
@@ -118,6 +129,7 @@ fn append(whole: &mut Activity, next: Activity) {
         frame.occurrence += known;
         frame
     }));
+    whole.kernel.add(next.kernel, known);
     whole.runs.extend(next.runs);
     whole.code.add(next.code);
     whole.stalls.extend(next.stalls);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use model::{Cause, Certainty, Cpu, Ticks, Tsc, TscRange};
 use pt::GapReason;
 
+use super::kernel_runs::KernelCode;
 use super::string_instructions::StringTime;
 use super::user_code::{NodeKey, UserCode};
 use crate::walk::call_path::CallPath;
@@ -224,6 +225,8 @@ pub(crate) struct Switch {
 pub(crate) struct Activity {
     /// Kernel work, in the order in which it ended.
     pub(crate) frames: Vec<Frame>,
+    /// The kernel functions that it was done by.
+    pub(crate) kernel: KernelCode,
     /// User code, in time order.
     pub(crate) runs: Vec<Run>,
     /// The code that the runs are made of.

@@ -3,7 +3,6 @@
 //! Input: entries, returns, calls and functions in the order of the walk. Output: [`Frame`]s as they end. Invariant:
 //! frames end in the reverse order of their beginning, so of two that overlap one is nested in the other.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::{Cause, Ticks, Tsc, TscRange};
@@ -11,6 +10,8 @@ use model::{Cause, Ticks, Tsc, TscRange};
 use super::activity::Frame;
 use super::calls::CallSites;
 use super::clock::Moment;
+use super::kernel_runs::Innermost;
+use super::user_code::ByAddress;
 use crate::inputs::functions::Function;
 use crate::tables::kernel_entries::{
     Landmark, UNNAMED_SYSCALL, calls_for_others, drops_translations, entry_cause, is_bookkeeping, is_thunk,
@@ -35,6 +36,8 @@ enum Closing {
 }
 
 struct OpenFrame {
+    /// Larger than that of every frame before, which `occurrence` need not be.
+    serial: u64,
     cause: Cause,
     symbol: Arc<str>,
     occurrence: u64,
@@ -75,7 +78,9 @@ pub(crate) struct KernelStack {
     /// Causes and occurrences of the frames that a loss cut off, innermost last.
     cut_off: Vec<(Cause, u64)>,
     happenings: u64,
-    meanings: HashMap<u64, Meaning>,
+    meanings: ByAddress<u64, Arc<Meaning>>,
+    /// The function that was visited last.
+    visited: Option<(u64, Arc<Meaning>)>,
     closed: Vec<Frame>,
     /// The thread came back onto a CPU at this time and, as far as is known, has not left the scheduler since.
     scheduled_at: Option<Tsc>,
@@ -89,6 +94,14 @@ impl KernelStack {
     /// Whether no kernel work is open.
     pub(crate) fn is_empty(&self) -> bool {
         self.open.is_empty()
+    }
+
+    /// The innermost frame and the open calls.
+    pub(super) fn innermost(&self) -> Innermost {
+        let depth = self.calls.depth();
+        let (serial, occurrence, calls) =
+            self.open.last().map_or((0, 0, 0), |frame| (frame.serial, frame.occurrence, frame.calls));
+        Innermost { serial, occurrence, calls, depth }
     }
 
     /// The kernel's calls that have not returned, outermost first.
@@ -227,12 +240,12 @@ impl KernelStack {
         }
     }
 
-    /// `function` runs at `ip`: opens the frame of a landmark, and names an entry that has no name yet.
-    pub(crate) fn visit(&mut self, function: &Function, ip: u64, moment: Moment) {
-        let meaning =
-            self.meanings.entry(function.start).or_insert_with(|| Meaning::of(&function.name)).clone();
+    /// `function` runs at `ip`: opens the frame of a landmark, and names an entry that has no name yet. Whether it only leads on to
+    /// another function, or back.
+    pub(crate) fn visit(&mut self, function: &Function, ip: u64, moment: Moment) -> bool {
+        let meaning = self.meaning(function);
         if meaning.is_thunk {
-            return;
+            return true;
         }
         self.in_caller = meaning.calls_for_others;
         if std::mem::take(&mut self.called) && ip == function.start {
@@ -252,20 +265,35 @@ impl KernelStack {
         {
             frame.in_body = true;
             if ip != function.start {
-                return;
+                return false;
             }
         }
-        if let Some(entry) = meaning.entry {
+        if let Some(entry) = &meaning.entry {
             self.name_entry(entry, &function.name);
         }
-        match meaning.landmark {
-            Some(Landmark::SyscallBody(call)) => self.name_entry(Cause::Syscall(call), &function.name),
-            Some(Landmark::Softirq(name)) => self.landmark(Cause::Softirq(name.into()), function, ip, moment),
+        match &meaning.landmark {
+            Some(Landmark::SyscallBody(call)) => {
+                self.name_entry(&Cause::Syscall(call.clone()), &function.name);
+            }
+            Some(Landmark::Softirq(name)) => {
+                self.landmark(Cause::Softirq((*name).into()), function, ip, moment);
+            }
             Some(Landmark::Schedule) => self.landmark(Cause::Schedule, function, ip, moment),
             Some(Landmark::Spin) if self.is_spinning() => {}
             Some(Landmark::Spin) => self.landmark(Cause::KernelSpin, function, ip, moment),
             None => {}
         }
+        false
+    }
+
+    fn meaning(&mut self, function: &Function) -> Arc<Meaning> {
+        if let Some((_, meaning)) = self.visited.as_ref().filter(|(start, _)| *start == function.start) {
+            return Arc::clone(meaning);
+        }
+        let meaning =
+            self.meanings.entry(function.start).or_insert_with(|| Meaning::of(&function.name).into());
+        self.visited = Some((function.start, Arc::clone(meaning)));
+        Arc::clone(meaning)
     }
 
     /// The innermost entry, if it is a page fault, does `work`.
@@ -314,6 +342,7 @@ impl KernelStack {
         }
         self.happenings += 1;
         self.open.push(OpenFrame {
+            serial: self.happenings,
             cause,
             symbol,
             occurrence: self.happenings,
@@ -330,14 +359,14 @@ impl KernelStack {
 
     /// Names the innermost entry where its stub did not: it was entered before the flow began, or its stub serves
     /// many (system calls).
-    fn name_entry(&mut self, cause: Cause, symbol: &Arc<str>) {
+    fn name_entry(&mut self, cause: &Cause, symbol: &Arc<str>) {
         let innermost = self.open.iter().rposition(|frame| frame.closing == Closing::FarReturn);
         let Some(frame) = innermost.map(|index| &mut self.open[index]) else { return };
         let unnamed_call = Cause::Syscall(UNNAMED_SYSCALL.into());
         let is_call = matches!(cause, Cause::Syscall(_));
         let fits = frame.cause == Cause::KernelUnknown || (frame.cause == unnamed_call && is_call);
-        if fits && frame.cause != cause {
-            frame.cause = cause;
+        if fits && frame.cause != *cause {
+            frame.cause = cause.clone();
             frame.symbol = symbol.clone();
             let began_before = frame.began_before;
             if began_before && innermost == Some(self.open.len() - 1) {

@@ -2,6 +2,7 @@
 
 mod call_tree;
 mod entries;
+mod kernel_calls;
 mod silences;
 mod spins;
 mod trees;
@@ -76,6 +77,7 @@ fn called(table: &Table, end: BlockEnd) -> Script<'_> {
 /// Walks `script` on CPU 0 from tick 0 to `stop`.
 fn walk(table: &Table, script: &Script<'_>, stop: u64) -> Activity {
     let mut walker = Walker::new(table, STALL);
+    walker.follows_kernel_calls();
     walker.switch_in(Some(Cpu(0)), Tsc(0));
     script.items.iter().for_each(|item| walker.item(item));
     walker.switch_out(Tsc(stop));

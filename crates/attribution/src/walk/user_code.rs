@@ -25,6 +25,16 @@ const MOST_CALLERS: usize = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeKey(u64);
 
+impl NodeKey {
+    /// The function `name` as called by this one.
+    pub(super) fn below(self, name: &str) -> NodeKey {
+        let mut hasher = AddressHasher::default();
+        self.hash(&mut hasher);
+        name.hash(&mut hasher);
+        NodeKey(hasher.finish())
+    }
+}
+
 /// A function as called by the functions above it. Direct recursion is one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
@@ -183,10 +193,7 @@ pub(super) fn add_node(
     if caller.is_some_and(|caller| &*caller.function == name) {
         return parent;
     }
-    let mut hasher = AddressHasher::default();
-    parent.hash(&mut hasher);
-    name.hash(&mut hasher);
-    let key = NodeKey(hasher.finish());
+    let key = parent.below(name);
     let inherited = caller.and_then(|caller| caller.collector);
     nodes.entry(key).or_insert_with(|| {
         let node = make();

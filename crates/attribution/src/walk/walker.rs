@@ -15,6 +15,7 @@ use super::call_path::{CallPath, is_kernel};
 use super::clock::{Clock, Moment};
 use super::code::Code;
 use super::entries::{Arrival, Enabled, Entries, Off};
+use super::kernel_runs::KernelRuns;
 use super::kernel_stack::KernelStack;
 use super::silences::Silences;
 use super::spins::Spins;
@@ -41,6 +42,7 @@ pub(crate) struct Walker<'a> {
     clock: Clock,
     entries: Entries,
     stack: KernelStack,
+    kernel: KernelRuns,
     user: UserRuns,
     spins: Spins,
     switches: Switches,
@@ -60,6 +62,7 @@ impl<'a> Walker<'a> {
             clock: Clock::default(),
             entries: Entries::default(),
             stack: KernelStack::default(),
+            kernel: KernelRuns::default(),
             user: UserRuns::default(),
             spins: Spins::default(),
             switches: Switches::default(),
@@ -74,6 +77,11 @@ impl<'a> Walker<'a> {
     /// User code before `at` belongs to another interval: its time is reported, but what it ran is not counted.
     pub(crate) fn counts_from(&mut self, at: Tsc) {
         self.user.counts_from = at;
+    }
+
+    /// Which kernel functions ran is of interest, too.
+    pub(crate) fn follows_kernel_calls(&mut self) {
+        self.kernel.follows = true;
     }
 
     /// Only user code is traced: time without trace is the kernel's.
@@ -109,6 +117,7 @@ impl<'a> Walker<'a> {
         // This boundary comes from the switch record.
         self.clock.edge = Ticks(0);
         self.silences.leave();
+        self.close_kernel(at);
         self.end_silence(at, false);
         self.close_run(at);
         self.entries.forget();
@@ -165,12 +174,14 @@ impl<'a> Walker<'a> {
     /// Ends all open work at `at` and returns the activity.
     pub(crate) fn finish(mut self, at: Tsc) -> Activity {
         self.release(at);
+        self.close_kernel(at);
         self.end_silence(at, false);
         self.close_run(at);
         self.spins.interrupt(at);
         let (stalls, strings) = self.stalls.finish();
         Activity {
             frames: self.stack.finish(at),
+            kernel: self.kernel.code,
             runs: self.user.done,
             code: self.user.code,
             stalls,
@@ -208,8 +219,9 @@ impl<'a> Walker<'a> {
             self.stack.return_to(block.ip, self.code.current(), at);
         }
         self.follow_entry_or_return(block, moment);
+        let mut passes = false;
         if let Some(function) = self.code.current() {
-            self.stack.visit(function, block.ip, moment);
+            passes = self.stack.visit(function, block.ip, moment);
             if self.stack.begins_to_spin() {
                 let sites = self.stack.call_sites().iter().copied();
                 let path = CallPath::of(sites, self.code.pid, at, self.code.functions);
@@ -224,6 +236,7 @@ impl<'a> Walker<'a> {
                 }
             }
         }
+        self.kernel.block(block, self.code.current(), passes, self.stack.innermost(), at);
         match block.end {
             BlockEnd::Call => self.stack.call(block.end_ip),
             BlockEnd::Return => self.entries.returning = true,
@@ -235,6 +248,7 @@ impl<'a> Walker<'a> {
         self.switches.user_code(block);
         self.throttle.run();
         if !self.stack.is_empty() {
+            self.kernel.close(at);
             self.stack.leave(at, self.clock.edge);
         }
         self.entries.reach_user_code();
@@ -337,6 +351,7 @@ impl<'a> Walker<'a> {
         let at = last.time.not_after.clamp(last.time.likely, self.clock.now);
         let moment = Moment { at, ..self.clock.moment(event.aux_offset) };
         let function = self.code.function_at(event.thread, from, at);
+        self.kernel.close(at);
         if is_kernel(from) {
             self.stack.return_from_interrupt(function.as_ref(), from, moment);
         } else {
@@ -373,6 +388,7 @@ impl<'a> Walker<'a> {
             self.notice_stall(at, at, aux_offset);
             self.stalls.pass();
             self.user.step(at.since(self.clock.now));
+            self.kernel.advance(at);
         }
         self.clock.advance(time);
         at
@@ -384,6 +400,11 @@ impl<'a> Walker<'a> {
             let function = self.code.current().map(|function| &function.name);
             self.stalls.notice(&self.clock, (at, until), function, aux_offset);
         }
+    }
+
+    fn close_kernel(&mut self, at: Tsc) {
+        let at = self.silences.since().map_or(at, |(since, _)| since);
+        self.kernel.close(at);
     }
 
     fn close_run(&mut self, at: Tsc) {

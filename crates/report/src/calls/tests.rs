@@ -2,6 +2,8 @@ use model::{CallStretch, TimeConversion, Tsc};
 
 use super::*;
 
+const NO_BASELINES: &[Calls] = &[];
+
 /// One tick is one nanosecond.
 fn timebase() -> Timebase {
     Timebase::Perf(TimeConversion::new(31, 1 << 31, 0).expect("usable"))
@@ -77,7 +79,7 @@ fn depth_is_bounded_and_no_time_is_lost() {
         .map(|at| node(at.checked_sub(1), if at % 2 == 0 { "even" } else { "odd" }))
         .collect::<Vec<_>>();
     let stretches = (0..1000).map(|at| stretch(at, at + 1, u32::try_from(at).expect("small"), 1)).collect();
-    let tree = CallTree::new(&Calls { nodes, stretches }, &[], range(0, 1000), timebase());
+    let tree = CallTree::new(&Calls { nodes, stretches }, NO_BASELINES, range(0, 1000), timebase());
     assert_eq!(tree.nodes.len(), DEEPEST + 1);
     assert_eq!(tree.nodes.iter().map(|node| node.self_ns).sum::<u64>(), 1000);
 }
@@ -89,6 +91,6 @@ fn damaged_trees_are_harmless() {
         nodes: vec![node(Some(7), "a"), node(Some(1), "b")],
         stretches: vec![stretch(0, 5, 9, 1), stretch(5, 9, 1, 1)],
     };
-    let tree = CallTree::new(&calls, &[], range(0, 9), timebase());
+    let tree = CallTree::new(&calls, NO_BASELINES, range(0, 9), timebase());
     assert_eq!(tree.nodes.iter().map(|node| node.self_ns).sum::<u64>(), 4);
 }

@@ -25,7 +25,7 @@ use crate::timebase::TimeUnit;
 const MOST_BARS: usize = 12_000;
 const MOST_BARS_OF_ONE: usize = 3000;
 /// Functions of the whole page, and of one outlier at most.
-const MOST_CALLS: usize = 10_000;
+const MOST_CALLS: usize = 9_000;
 const MOST_CALLS_OF_ONE: usize = 1500;
 /// Stretches of the whole page that the time line of functions draws.
 const MOST_STRETCHES: usize = 24_000;
@@ -255,16 +255,28 @@ impl CallsTwin {
             twin.own[stands] = twin.own[stands].saturating_add(node.self_ns);
             twin.typical[stands] = twin.typical[stands].saturating_add(node.typical_self_ns);
         }
-        twin.stretches = stretches(tree, &stands, MOST_STRETCHES / outliers);
+        let most = MOST_STRETCHES / outliers;
+        twin.stretches = stretches(tree, |node| stands.get(node).copied().flatten(), most)
+            .or_else(|| {
+                // Kernel work as a whole, by its cause, where its functions are too many.
+                let works = tree.works();
+                let whole = |node: usize| works.get(node).copied().flatten().unwrap_or(node);
+                stretches(tree, |node| stands.get(whole(node)).copied().flatten(), most)
+            })
+            .unwrap_or_default();
         twin
     }
 }
 
-/// Adjacent ones in the same shown function are one; none at all where they are still too many to draw.
-fn stretches(tree: &CallTree, stands: &[Option<usize>], most: usize) -> Vec<(u64, u64, usize)> {
+/// Adjacent ones in the same shown function are one; `None` where they are still too many to draw.
+fn stretches(
+    tree: &CallTree,
+    shown: impl Fn(usize) -> Option<usize>,
+    most: usize,
+) -> Option<Vec<(u64, u64, usize)>> {
     let mut merged: Vec<(u64, u64, usize)> = Vec::new();
     for stretch in &tree.stretches {
-        let Some(node) = stands.get(stretch.node).copied().flatten() else { continue };
+        let Some(node) = shown(stretch.node) else { continue };
         let goes_on = |last: &&mut (u64, u64, usize)| {
             last.2 == node && last.0.saturating_add(last.1) == stretch.offset_ns
         };
@@ -273,10 +285,10 @@ fn stretches(tree: &CallTree, stands: &[Option<usize>], most: usize) -> Vec<(u64
         } else if merged.len() < most {
             merged.push((stretch.offset_ns, stretch.duration_ns, node));
         } else {
-            return Vec::new();
+            return None;
         }
     }
-    merged
+    Some(merged)
 }
 
 fn certainty(certainty: Certainty) -> u8 {

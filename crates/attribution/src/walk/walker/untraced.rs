@@ -16,6 +16,7 @@ impl Walker<'_> {
     pub(super) fn lose(&mut self, at: Tsc, why: Why, aux_offset: u64) {
         self.silences.begin_trace();
         self.silences.refute();
+        self.close_kernel(at);
         self.close_run(at);
         self.begin_silence(at, why, Off::default(), aux_offset);
         self.stack.cut(at);
@@ -68,10 +69,12 @@ impl Walker<'_> {
         if silence.why.is_loss() {
             // Items after a loss start at the first timestamp that follows it.
             self.stack.postpone(start, at);
+            self.kernel.postpone(at);
             self.user.postpone(at);
         } else {
             self.user.close(start, silence.uncertainty);
             if !resumed && !self.code.in_trace_driver() {
+                self.kernel.close(start);
                 self.stack.cut(start);
                 self.entries.forget();
             }

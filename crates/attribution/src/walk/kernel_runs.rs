@@ -1,0 +1,319 @@
+//! Kernel code as runs: stretches in one node of the call tree below a frame, in order of time.
+//!
+//! Input: blocks of kernel code with the frame that is innermost, and when time advances. Output: [`KernelCode`]. A frame's tree begins
+//! with the function that it began with: what called that belongs to the frame around it.
+//!
+//! Between two time packets a flow runs through several functions. The time between the packets is divided among them by the
+//! instructions that retired in each, but not beyond a frame's boundary: a frame begins and ends with a packet.
+
+use std::sync::Arc;
+
+use model::{Tsc, TscRange};
+use pt::{Block, BlockEnd};
+
+use super::user_code::{ByAddress, NodeKey, whole_name};
+use crate::inputs::functions::{Function, NO_SYMBOL};
+
+/// More functions that went on in others by jumps, one after the other, are damage.
+const MOST_JUMPS: usize = 64;
+
+/// A kernel function as called by those above it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KernelNode {
+    /// Its caller; the default key where its frame began with it.
+    pub(crate) parent: NodeKey,
+    /// Its name.
+    pub(crate) function: Arc<str>,
+}
+
+/// Kernel code that ran in one node without leaving it; without length, where no packet separates it from what ran before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelRun {
+    /// When.
+    pub(crate) range: TscRange,
+    /// The function together with its callers.
+    pub(crate) node: NodeKey,
+    /// The occurrence of the frame that it is a part of.
+    pub(crate) occurrence: u64,
+    /// How often the function was entered.
+    pub(crate) calls: u64,
+}
+
+/// Which kernel functions ran, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KernelCode {
+    /// The trees of all frames.
+    pub(crate) nodes: ByAddress<NodeKey, KernelNode>,
+    /// In time order.
+    pub(crate) runs: Vec<KernelRun>,
+}
+
+impl KernelCode {
+    /// Adds what the next thread ran; its occurrences follow the `known` ones.
+    pub(crate) fn add(&mut self, next: KernelCode, known: u64) {
+        self.nodes.extend(next.nodes);
+        let runs = next.runs.into_iter();
+        self.runs.extend(runs.map(|run| KernelRun { occurrence: run.occurrence + known, ..run }));
+    }
+
+    /// The node's chain of callers, outermost last; it ends where a function began a frame.
+    pub(crate) fn lineage(&self, node: NodeKey) -> impl Iterator<Item = (NodeKey, &KernelNode)> {
+        let mut next = node;
+        std::iter::from_fn(move || {
+            let at = next;
+            let known = self.nodes.get(&at)?;
+            next = known.parent;
+            Some((at, known))
+        })
+    }
+
+    fn push(&mut self, run: KernelRun) {
+        if let Some(last) = self.runs.last_mut()
+            && run.calls == 0
+            && (last.node, last.occurrence, last.range.stop) == (run.node, run.occurrence, run.range.start)
+        {
+            last.range.stop = run.range.stop;
+        } else if run.calls > 0 || !run.range.is_empty() {
+            self.runs.push(run);
+        }
+    }
+}
+
+/// The innermost frame, and the calls that are open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Innermost {
+    /// It has the larger number of two frames if it began later.
+    pub(super) serial: u64,
+    /// Its occurrence.
+    pub(super) occurrence: u64,
+    /// How many calls were open when it began.
+    pub(super) calls: usize,
+    /// How many are open now.
+    pub(super) depth: usize,
+}
+
+/// What ran in one node since the last time packet.
+struct Step {
+    node: NodeKey,
+    calls: u64,
+    instructions: u64,
+}
+
+/// A function that went on in another one by a jump.
+struct Jump {
+    frame: u64,
+    depth: usize,
+    start: u64,
+    node: NodeKey,
+}
+
+/// The last block of a function.
+struct Last {
+    frame: u64,
+    depth: usize,
+    start: u64,
+    node: NodeKey,
+    end: BlockEnd,
+    end_ip: u64,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct KernelRuns {
+    /// Whether anything is followed.
+    pub(super) follows: bool,
+    /// The runs that ended.
+    pub(super) code: KernelCode,
+    /// Nodes by caller and the function's first address.
+    known: ByAddress<(NodeKey, u64), NodeKey>,
+    /// The node of each open call, outermost first.
+    callers: Vec<NodeKey>,
+    jumps: Vec<Jump>,
+    last: Option<Last>,
+    /// The frame of the open steps.
+    frame: Innermost,
+    /// What ran since `since`, the last time packet; the time is `until` now.
+    steps: Vec<Step>,
+    since: Tsc,
+    until: Tsc,
+}
+
+impl KernelRuns {
+    /// `block` of `function` runs at `now` in `frame`; `passes` where it is no code of its own but leads on to a function or back.
+    pub(super) fn block(
+        &mut self,
+        block: &Block,
+        function: Option<&Function>,
+        passes: bool,
+        frame: Innermost,
+        now: Tsc,
+    ) {
+        if !self.follows {
+            return;
+        }
+        self.callers.truncate(frame.depth);
+        let (serial, depth) = (frame.serial, frame.depth);
+        self.jumps.retain(|jump| jump.frame < serial || (jump.frame == serial && jump.depth <= depth));
+        if passes {
+            self.pass(block, frame);
+            return;
+        }
+        let (node, calls) = self.node(block, function, frame);
+        if block.end == BlockEnd::Call {
+            self.callers.resize(frame.depth, NodeKey::default());
+            self.callers.push(node);
+        }
+        self.run((node, calls), block, frame, now);
+        let start = function.map_or(0, |function| function.start);
+        self.last = Some(Last { frame: serial, depth, start, node, end: block.end, end_ip: block.end_ip });
+    }
+
+    /// A thunk's `block` runs: its time is that of the function that it serves.
+    fn pass(&mut self, block: &Block, frame: Innermost) {
+        if block.end == BlockEnd::Call {
+            let jumped = self.last.as_ref().filter(|last| {
+                last.end == BlockEnd::Jump && (last.frame, last.depth) == (frame.serial, frame.depth)
+            });
+            let caller = jumped.map_or_else(|| self.caller(frame), |last| last.node);
+            self.callers.resize(frame.depth, NodeKey::default());
+            self.callers.push(caller);
+        }
+        let instructions = self.time_reaches(block);
+        if let Some(step) = self.steps.last_mut() {
+            step.instructions += instructions;
+        }
+    }
+
+    /// The node of the innermost open call of `frame`.
+    fn caller(&self, frame: Innermost) -> NodeKey {
+        let own = frame.depth.checked_sub(1).filter(|_| frame.depth > frame.calls);
+        own.and_then(|at| self.callers.get(at)).copied().unwrap_or_default()
+    }
+
+    /// The node of `function` that runs in `block`, and how often it was entered: 0 or 1.
+    fn node(&mut self, block: &Block, function: Option<&Function>, frame: Innermost) -> (NodeKey, u64) {
+        let (serial, depth) = (frame.serial, frame.depth);
+        let start = function.map_or(0, |function| function.start);
+        let at_start = function.is_some() && block.ip == start;
+        let again = |jump: &Jump| (jump.frame, jump.depth, jump.start) == (serial, depth, start);
+        let again = self.jumps.iter().position(again);
+        self.jumps.truncate(again.unwrap_or(self.jumps.len()));
+        let within = |ip: u64| function.is_some_and(|function| function.range.contains(&ip));
+        if let Some(last) = &self.last
+            && at_start
+            && again.is_none()
+            && matches!(last.end, BlockEnd::Jump | BlockEnd::ConditionalBranch)
+            && (last.frame, last.depth) == (serial, depth)
+            && last.start != start
+            && last.start != 0
+            && !within(last.end_ip)
+            && self.jumps.len() < MOST_JUMPS
+        {
+            self.jumps.push(Jump { frame: serial, depth, start: last.start, node: last.node });
+        }
+        let jumped = self.jumps.last().filter(|jump| (jump.frame, jump.depth) == (serial, depth));
+        let parent = jumped.map_or_else(|| self.caller(frame), |jump| jump.node);
+        let node = match &self.last {
+            Some(last) if last.start == start && self.known.get(&(parent, start)) == Some(&last.node) => {
+                last.node
+            }
+            _ => self.node_below(parent, function),
+        };
+        let goes_on = |last: &Last| last.node == node && last.frame == serial && last.end != BlockEnd::Call;
+        let is_call = at_start && !self.last.as_ref().is_some_and(goes_on);
+        (node, u64::from(is_call))
+    }
+
+    fn node_below(&mut self, parent: NodeKey, function: Option<&Function>) -> NodeKey {
+        let start = function.map_or(0, |function| function.start);
+        if let Some(&known) = self.known.get(&(parent, start)) {
+            return known;
+        }
+        let name = function.map_or(NO_SYMBOL, |function| whole_name(&function.name));
+        let nodes = &mut self.code.nodes;
+        let is_itself = nodes.get(&parent).is_some_and(|caller| &*caller.function == name);
+        let node = if is_itself { parent } else { parent.below(name) };
+        nodes.entry(node).or_insert_with(|| KernelNode { parent, function: Arc::from(name) });
+        self.known.insert((parent, start), node);
+        node
+    }
+
+    /// `block` runs in `node` of `frame`, which it has entered so many times.
+    fn run(&mut self, (node, calls): (NodeKey, u64), block: &Block, frame: Innermost, now: Tsc) {
+        if frame.serial != self.frame.serial {
+            self.settle();
+        }
+        self.frame = frame;
+        if self.steps.is_empty() {
+            (self.since, self.until) = (now, now);
+        }
+        let instructions = self.time_reaches(block);
+        match self.steps.last_mut() {
+            Some(last) if last.node == node && calls == 0 => last.instructions += instructions,
+            _ => self.steps.push(Step { node, calls, instructions }),
+        }
+    }
+
+    /// `block` runs now: divides the time before it. How many of its instructions count for the time that is open: the time of a block
+    /// that is read ahead is that of the branch it leads to, so it ran before.
+    fn time_reaches(&mut self, block: &Block) -> u64 {
+        let is_ahead = block.time.not_before < block.time.likely;
+        let is_open = self.until > self.since;
+        if is_open && !is_ahead {
+            self.spread();
+        }
+        if is_ahead && !is_open { 0 } else { u64::from(block.instructions) }
+    }
+
+    /// It is `at` now.
+    pub(super) fn advance(&mut self, at: Tsc) {
+        if self.until > self.since {
+            self.spread();
+        }
+        self.until = at;
+    }
+
+    /// Divides the time up to now among the steps; the last one goes on.
+    fn spread(&mut self) {
+        let whole: u64 = self.steps.iter().map(|step| step.instructions).sum();
+        let ticks = u128::from(self.until.0.saturating_sub(self.since.0));
+        let (mut retired, mut from) = (0, self.since);
+        let count = self.steps.len();
+        for (index, step) in self.steps.iter().enumerate() {
+            retired += step.instructions;
+            let part = (ticks * u128::from(retired)).checked_div(u128::from(whole)).unwrap_or_default();
+            let is_last = index + 1 == count;
+            let to = if is_last {
+                self.until
+            } else {
+                Tsc(self.since.0 + u64::try_from(part).unwrap_or_default())
+            };
+            let range = TscRange::new(from, to);
+            let (node, occurrence, calls) = (step.node, self.frame.occurrence, step.calls);
+            self.code.push(KernelRun { range, node, occurrence, calls });
+            from = to;
+        }
+        if let Some(last) = self.steps.pop() {
+            self.steps.clear();
+            self.steps.push(Step { calls: 0, instructions: 0, ..last });
+        }
+        self.since = self.until;
+    }
+
+    fn settle(&mut self) {
+        self.spread();
+        self.steps.clear();
+    }
+
+    /// What runs ends at `at`.
+    pub(super) fn close(&mut self, at: Tsc) {
+        self.until = at.max(self.since);
+        self.settle();
+        self.last = None;
+    }
+
+    /// What runs began no earlier than `at`: time was not known before.
+    pub(super) fn postpone(&mut self, at: Tsc) {
+        (self.since, self.until) = (at, at);
+    }
+}
