@@ -19,16 +19,16 @@ use tracegen::scenario::{Executed, Interval, Owner};
 use crate::captures::{repository, tailtrace};
 
 /// A scenario whose capture was made.
-struct Made {
-    name: String,
+pub(crate) struct Made {
+    pub(crate) name: String,
     /// The scenario's own text.
     text: String,
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
     executed: Executed,
 }
 
 /// Makes each scenario's capture in turn and lets `check` look at it.
-fn each(mut check: impl FnMut(&Made)) {
+pub(crate) fn each(mut check: impl FnMut(&Made)) {
     let folder = repository().join("fixtures/scenarios");
     let entries =
         fs::read_dir(folder).expect("scenarios are there").map(|entry| entry.expect("an entry").path());

@@ -3,6 +3,7 @@
 //! * `checks`: the report on a capture that lacks something, and on how it was made.
 //! * `dependencies`: each direct dependency is explained in `docs/dependencies.md`.
 //! * `diff`: two captures against each other.
+//! * `engines`: both engines on the same captures and scenarios.
 //! * `documents`: the files that the documents name are there.
 //! * `examples`: what the help shows runs as it stands.
 //! * `expect`: figures against limits, for continuous integration.
@@ -43,6 +44,7 @@ mod contract;
 mod dependencies;
 mod diff;
 mod documents;
+mod engines;
 mod examples;
 mod expect;
 mod generated;

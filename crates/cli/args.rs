@@ -124,6 +124,8 @@ pub(crate) struct DiffArgs {
     pub(crate) b: PathBuf,
     #[command(flatten)]
     pub(crate) code: CodeArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
     /// Look for B's binaries beneath this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) symfs_b: Option<PathBuf>,
@@ -290,6 +292,24 @@ pub(crate) struct InputArgs {
     pub(crate) input: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) code: CodeArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+}
+
+/// What decodes the trace.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct EngineArgs {
+    /// The decoder. They give the same, but for what docs/engines.md lists.
+    #[arg(long, value_enum, default_value_t = Engine::Libipt)]
+    pub(crate) engine: Engine,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// Intel's library.
+    Libipt,
+    /// tailtrace's own: faster, and new.
+    Native,
 }
 
 /// Where the code that ran is, and its names.

@@ -124,7 +124,7 @@ fn request(capture: &Capture, intervals: &Path) -> Request {
         input: Input {
             path: capture.perf_data.clone(),
             code: Code { symfs: Some(capture.symfs.clone()), ..Code::default() },
-            cache: None,
+            ..Input::default()
         },
         source: Some(Source::File(intervals.to_owned())),
         selection: Selection { top: Some(1), ..Selection::default() },

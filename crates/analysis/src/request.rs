@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use intervals::{EventPair, PtwriteSpec};
 use model::{Cpu, PerfTime, Pid, Tid};
 use perfdata::Machine;
+use pt::EngineKind;
 
 /// The interval file that is looked for beside a capture where no source of intervals is named.
 pub const USUAL_INTERVALS: &str = "intervals.csv";
@@ -58,6 +59,8 @@ pub struct Input {
     pub path: PathBuf,
     /// Where the code that ran is.
     pub code: Code,
+    /// What decodes the trace.
+    pub engine: EngineKind,
     /// The folder in which found calls of functions are kept for the next time; `None`: nowhere.
     pub cache: Option<PathBuf>,
 }

@@ -7,8 +7,12 @@ use analysis::request::{Code, Effort, Filters, Input, Server, Source};
 use anyhow::Result;
 use intervals::{EventPair, Selection};
 use model::{Pid, Tid};
+use pt::EngineKind;
 
-use super::{AnalysisArgs, CodeArgs, EffortArgs, InputArgs, SelectionArgs, SourceArgs, StatArgs, text};
+use super::{
+    AnalysisArgs, CodeArgs, EffortArgs, Engine, EngineArgs, InputArgs, SelectionArgs, SourceArgs, StatArgs,
+    text,
+};
 
 /// The environment variable that names the capture where no argument does.
 const INPUT: &str = "TAILTRACE_INPUT";
@@ -45,7 +49,12 @@ impl InputArgs {
 
     /// The capture that they name.
     pub(crate) fn request(&self) -> Input {
-        Input { path: self.path(), code: self.code.request(), cache: cache_folder() }
+        Input {
+            path: self.path(),
+            code: self.code.request(),
+            engine: self.engine.request(),
+            cache: cache_folder(),
+        }
     }
 }
 
@@ -61,6 +70,16 @@ impl CodeArgs {
     pub(crate) fn request(&self) -> Code {
         let CodeArgs { symfs, vmlinux, kallsyms, source, debuginfod } = self.clone();
         Code { symfs, vmlinux, kallsyms, source, debuginfod, contained: false }
+    }
+}
+
+impl EngineArgs {
+    /// The engine that they name.
+    pub(crate) fn request(self) -> EngineKind {
+        match self.engine {
+            Engine::Libipt => EngineKind::Libipt,
+            Engine::Native => EngineKind::Native,
+        }
     }
 }
 

@@ -85,7 +85,12 @@ fn is_one_file(a: &Path, b: &Path) -> bool {
 /// The arguments as they count for A and for B.
 fn analyses(args: &DiffArgs) -> (AnalysisArgs, AnalysisArgs) {
     let analysis = |input: &Path| AnalysisArgs {
-        input: InputArgs { capture: Some(input.to_owned()), input: None, code: args.code.clone() },
+        input: InputArgs {
+            capture: Some(input.to_owned()),
+            input: None,
+            code: args.code.clone(),
+            engine: args.engine,
+        },
         source: args.source.clone(),
         selection: args.selection.clone(),
         effort: args.effort.clone(),

@@ -47,7 +47,7 @@ pub(crate) fn decode_one(bytes: &[u8], ip: u64, bits: u8) -> Instruction {
     Decoder::with_ip(u32::from(bits), bytes, ip, DecoderOptions::NONE).decode()
 }
 
-fn classify(instruction: &Instruction) -> BlockEnd {
+pub(crate) fn classify(instruction: &Instruction) -> BlockEnd {
     match instruction.mnemonic() {
         Mnemonic::Syscall
         | Mnemonic::Sysenter
@@ -65,6 +65,8 @@ fn classify(instruction: &Instruction) -> BlockEnd {
         | Mnemonic::Iretq
         | Mnemonic::Retf
         | Mnemonic::Rsm
+        | Mnemonic::Eretu
+        | Mnemonic::Erets
         | Mnemonic::Uiret => {
             return BlockEnd::FarReturn;
         }
@@ -85,7 +87,7 @@ fn classify(instruction: &Instruction) -> BlockEnd {
     }
 }
 
-fn is_far(instruction: &Instruction) -> bool {
+pub(crate) fn is_far(instruction: &Instruction) -> bool {
     instruction.is_call_far()
         || instruction.is_call_far_indirect()
         || instruction.is_jmp_far()

@@ -19,6 +19,8 @@ pub(crate) struct TscEstimate {
     mtc_shift: u8,
     /// TSC ticks per crystal clock.
     crystal: Option<(u64, u64)>,
+    /// TSC ticks from one MTC to the next.
+    mtc_ticks: u64,
     /// The last time that did not come from CYC, and the cycles since.
     base: Option<u64>,
     cycles: u64,
@@ -39,15 +41,18 @@ struct MtcAnchor {
 impl TscEstimate {
     pub(crate) fn new(config: &PtConfig) -> TscEstimate {
         let crystal = config.tsc_ctc_ratio.filter(|&(n, d)| n != 0 && d != 0);
-        TscEstimate {
+        let mut estimate = TscEstimate {
             nominal: u64::from(config.nom_freq),
             ratio: 0,
             mtc_shift: config.mtc_freq.min(15),
             crystal: crystal.map(|(n, d)| (u64::from(n), u64::from(d))),
+            mtc_ticks: 0,
             base: None,
             cycles: 0,
             mtc: None,
-        }
+        };
+        estimate.mtc_ticks = estimate.crystal_ticks(1 << estimate.mtc_shift);
+        estimate
     }
 
     /// Takes in all packets of `bytes` from the packet border `from` that begin before `upto`, except TSC packets that
@@ -112,9 +117,14 @@ impl TscEstimate {
         if self.ratio == 0 || self.nominal == 0 {
             return 0;
         }
-        let ticks = u128::from(self.cycles) * u128::from(self.nominal) / u128::from(self.ratio);
-        let most = if self.mtc.is_some() { self.crystal_ticks(1 << self.mtc_shift) } else { u64::MAX };
-        u64::try_from(ticks).unwrap_or(u64::MAX).min(most)
+        let most = if self.mtc.is_some() { self.mtc_ticks } else { u64::MAX };
+        let ticks = if let Some(product) = self.cycles.checked_mul(self.nominal) {
+            product / self.ratio
+        } else {
+            let ticks = u128::from(self.cycles) * u128::from(self.nominal) / u128::from(self.ratio);
+            u64::try_from(ticks).unwrap_or(u64::MAX)
+        };
+        ticks.min(most)
     }
 
     fn align(&mut self, ctc: u16, fast: u16) {

@@ -49,7 +49,7 @@ pub struct DecodeStats {
     pub limited: bool,
 }
 
-/// A decoder: libipt now, faster ones beside it later.
+/// A decoder.
 pub trait Engine {
     /// Decodes `window` into `sink`, from the sync point before it until its end has certainly passed. Yields all that
     /// may lie in the window's range, and clips nothing: the caller does.

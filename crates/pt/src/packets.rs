@@ -198,6 +198,22 @@ pub(crate) struct Walking {
 }
 
 impl Walking {
+    /// The offset of the next packet.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The same walk over other bytes, in which it stands at `at`.
+    pub(crate) fn moved_to(mut self, at: usize) -> Walking {
+        self.at = at;
+        self
+    }
+
+    /// Passes over `count` bytes of padding.
+    pub(crate) fn skip(&mut self, count: usize) {
+        self.at += count;
+    }
+
     /// The packet here and where it lies, or `None` where there is none; does not skip.
     pub(crate) fn step(&mut self, bytes: &[u8]) -> Option<(Packet, Range<usize>)> {
         let (packet, length) = parse(bytes.get(self.at..)?, self.block)?;

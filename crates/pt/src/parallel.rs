@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use model::{CodeBytes, Tsc, TscRange};
 
 use crate::config::{Limits, PtConfig};
-use crate::engine::{Engine as _, Libipt, Window};
+use crate::decoder::{Decoder, EngineKind};
+use crate::engine::{Engine as _, Window};
 use crate::error::Error;
 use crate::flow::{Flow, FlowSink};
 use crate::sync::SyncPoint;
@@ -17,13 +18,14 @@ use crate::sync::SyncPoint;
 /// # Errors
 /// As [`crate::Engine::decode`]; the first one ends it.
 pub fn decode_windows(
+    kind: EngineKind,
     config: &PtConfig,
     limits: &Limits,
     windows: &[Window<'_>],
     image: &dyn CodeBytes,
     threads: usize,
 ) -> Result<Vec<Flow>, Error> {
-    on_threads(config, limits, windows.len(), threads, |engine, index| {
+    on_threads(kind, config, limits, windows.len(), threads, |engine, index| {
         let mut flow = Flow::default();
         engine.decode(&windows[index], image, &mut flow)?;
         Ok(flow)
@@ -38,6 +40,7 @@ pub fn decode_windows(
 /// # Errors
 /// As [`crate::Engine::decode`]; the first one ends it.
 pub fn decode_chunks<S: FlowSink + Send>(
+    kind: EngineKind,
     config: &PtConfig,
     limits: &Limits,
     window: &Window<'_>,
@@ -46,7 +49,7 @@ pub fn decode_chunks<S: FlowSink + Send>(
     make_sink: impl Fn() -> S + Sync,
 ) -> Result<Vec<S>, Error> {
     let starts = chunk_starts(window, limits.chunk_bytes, threads);
-    on_threads(config, limits, starts.len(), threads, |engine, index| {
+    on_threads(kind, config, limits, starts.len(), threads, |engine, index| {
         let mut sink = make_sink();
         let stop = starts.get(index + 1).map_or(u64::MAX, |next| next.offset);
         // The first chunk begins as the whole window does.
@@ -86,15 +89,16 @@ fn end_of(window: &Window<'_>) -> u64 {
 }
 
 fn on_threads<T: Send>(
+    kind: EngineKind,
     config: &PtConfig,
     limits: &Limits,
     count: usize,
     threads: usize,
-    work: impl Fn(&mut Libipt, usize) -> Result<T, Error> + Sync,
+    work: impl Fn(&mut Decoder, usize) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count)));
     let run = || {
-        let mut engine = Libipt::new(config.clone(), limits.clone());
+        let mut engine = Decoder::new(kind, config.clone(), limits.clone());
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {

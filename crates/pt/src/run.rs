@@ -1,6 +1,5 @@
 //! One run: libipt's blocks and events from one PSB to another, given to the emitter.
 
-mod endless;
 mod timing;
 
 use libipt_sys as ipt;
@@ -10,11 +9,11 @@ use crate::blocks::EXSTOP_IP;
 use crate::classes::{INSTRUCTION_BYTES, decode_one};
 use crate::clock::TscEstimate;
 use crate::decode::Walk;
+use crate::endless::Unbroken;
 use crate::error::Error;
 use crate::flow::{Block, BlockEnd, EventKind, GapReason};
 use crate::instructions::instructions;
 use crate::packets::PSB;
-use crate::run::endless::Unbroken;
 use crate::sys::{BlockDecoder, Fault, ImageStore, RawEvent, Status, What, empty_block};
 
 /// Most bytes from a packet to after the FUP that it binds.

@@ -9,8 +9,8 @@ use std::path::Path;
 use model::{Pid, Tsc, TscRange};
 use support::{Capture, FileCode, corpus, emulated, expected_addresses, truth};
 use tailtrace_pt::{
-    EventKind, Flow, FlowItem, Gap, Libipt, Limits, PtEvent, PtStream, PtwriteMark, Window, decode_chunks,
-    decode_window, decode_windows, instructions, scan_ptwrites,
+    EngineKind, EventKind, Flow, FlowItem, Gap, Libipt, Limits, PtEvent, PtStream, PtwriteMark, Window,
+    decode_chunks, decode_window, decode_windows, instructions, scan_ptwrites,
 };
 
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
@@ -203,8 +203,16 @@ fn check_chunks(folder: &Path, root: &str, kcore: Option<&Path>) {
         let window = Window { stream, range: ALL, occupants: &occupants };
         // Some chunks for each thread, down to one for each sync point.
         let (limits, threads) = (Limits { chunk_bytes: 1, ..Limits::default() }, 8);
-        let chunks =
-            decode_chunks(&capture.config, &limits, &window, &code, threads, Flow::default).expect("memory");
+        let chunks = decode_chunks(
+            EngineKind::Libipt,
+            &capture.config,
+            &limits,
+            &window,
+            &code,
+            threads,
+            Flow::default,
+        )
+        .expect("memory");
         let points = stream.index().points().len();
         assert!(chunks.len() * 4 > points.min(64), "{} chunks of {points}", chunks.len());
         let joined = Flow { items: chunks.into_iter().flat_map(|chunk| chunk.items).collect() };
@@ -326,7 +334,9 @@ fn windows_are_pieces_of_the_whole() {
                 }
             })
             .collect();
-        let flows = decode_windows(&capture.config, &Limits::default(), &windows, &code, 2).expect("memory");
+        let flows =
+            decode_windows(EngineKind::Libipt, &capture.config, &Limits::default(), &windows, &code, 2)
+                .expect("memory");
         for (window, flow) in windows.iter().zip(&flows) {
             let expected = clipped(&whole, window.range, &code);
             assert!(

@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use model::{Tsc, TscRange};
 use support::{Capture, FileCode, emulated};
-use tailtrace_pt::{Engine as _, FlowItem, FlowSink, Libipt, Limits, Packets, Window, decode_chunks};
+use tailtrace_pt::{
+    Engine as _, EngineKind, FlowItem, FlowSink, Libipt, Limits, Packets, Window, decode_chunks,
+};
 
 #[derive(Default)]
 struct Count {
@@ -73,8 +75,15 @@ fn megabytes_per_second() {
         println!("no code at all: {} gaps in {:?}", sink.gaps, start.elapsed());
         for threads in [1, 2] {
             let start = Instant::now();
-            let sinks =
-                decode_chunks(&capture.config, &Limits::default(), &window, &code, threads, Count::default);
+            let sinks = decode_chunks(
+                EngineKind::Libipt,
+                &capture.config,
+                &Limits::default(),
+                &window,
+                &code,
+                threads,
+                Count::default,
+            );
             println!("{threads} threads: {} chunks in {:?}", sinks.expect("memory").len(), start.elapsed());
         }
     }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use attribution::Decode;
 use model::{Cpu, ThreadId, TscRange};
-use pt::{Engine, FlowSink, Libipt, PtStream, Window};
+use pt::{Decoder, Engine, FlowSink, PtStream, Window};
 
 use super::opened::Capture;
 
@@ -34,12 +34,12 @@ impl<'a> Decoders<'a> {
 /// A decoder over a capture, for one thread at a time: its caches are its own.
 pub struct Decoding<'a> {
     capture: &'a Capture<'a>,
-    engine: Libipt,
+    engine: Decoder,
 }
 
 impl<'a> Decoding<'a> {
     fn new(capture: &'a Capture<'a>) -> Decoding<'a> {
-        Decoding { capture, engine: Libipt::new(capture.pt_config(), pt::Limits::default()) }
+        Decoding { capture, engine: capture.decoder() }
     }
 
     /// Decodes what `stream` holds of `range`; `false`, and a diagnostic, where that fails.

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use attribution::Stay;
 use model::{Cpu, Diagnostic, Interval, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::PerfData;
-use pt::{CpuModel, Occupant, PtConfig, PtStream};
+use pt::{CpuModel, Decoder, EngineKind, Limits, Occupant, PtConfig, PtStream};
 use report::CaptureFacts;
 use symbols::{ProcessImages, SearchPath};
 
@@ -26,6 +26,7 @@ pub struct Capture<'a> {
     perf: &'a PerfData,
     path: String,
     search: SearchPath,
+    engine: EngineKind,
     cache: Option<PathBuf>,
     images: OnceLock<ProcessImages>,
     streams: Streams<'a>,
@@ -45,6 +46,7 @@ impl<'a> Capture<'a> {
             perf,
             path: input.path.to_string_lossy().into_owned(),
             search: code::search_path(perf, &input.code),
+            engine: input.engine,
             cache: input.cache.clone(),
             images: OnceLock::new(),
             streams: Streams::of(perf),
@@ -160,6 +162,16 @@ impl<'a> Capture<'a> {
     /// Whether single threads were traced, each for itself, and not CPUs.
     pub fn threads_traced(&self) -> bool {
         self.streams.are_of_threads()
+    }
+
+    /// Which engine decodes.
+    pub(crate) fn engine(&self) -> EngineKind {
+        self.engine
+    }
+
+    /// A decoder of the trace, for one thread at a time.
+    pub(crate) fn decoder(&self) -> Decoder {
+        Decoder::new(self.engine, self.pt_config(), Limits::default())
     }
 
     /// What the decoder must know.

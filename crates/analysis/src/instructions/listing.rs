@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use model::{Cpu, Pid, Tsc};
-use pt::{Engine, FlowItem, FlowSink, Libipt, PtStream, Window};
+use pt::{Engine, FlowItem, FlowSink, PtStream, Window};
 
 use super::wanted::Wanted;
 use crate::capture::Capture;
@@ -52,7 +52,7 @@ struct Batch {
 }
 
 fn decode_stream(capture: &Capture<'_>, stream: &PtStream<'_>, wanted: &Wanted, sender: SyncSender<Batch>) {
-    let mut engine = Libipt::new(capture.pt_config(), pt::Limits::default());
+    let mut engine = capture.decoder();
     let window = Window { stream, range: wanted.range, occupants: capture.occupants_of(stream) };
     let mut sink = Batching {
         capture,

@@ -48,7 +48,8 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str, watch: &Watch) -> Resul
         let near = capture.images().names_like(symbol, OFFERED);
         return Err(Error::NoFunction { name: symbol.to_owned(), near });
     }
-    let folder = capture.cache();
+    // What one engine found is not given out as what the other finds.
+    let folder = capture.cache().filter(|_| capture.engine() == pt::EngineKind::default());
     let cache = folder.and_then(|folder| MarkCache::new(folder, capture.path(), symbol, &entries).ok());
     if let Some(known) = cache.as_ref().and_then(MarkCache::load) {
         return Ok(known.into_intervals(symbol));
@@ -74,8 +75,8 @@ fn find_calls<'e>(
         let window = Window { stream, range: ALL, occupants: capture.occupants_of(stream) };
         let sink = || watch.counting(FunctionCalls::new(entries, stream.cpu(), ALL));
         let limits = pt::Limits::default();
-        let config = capture.pt_config();
-        let found = pt::decode_chunks(&config, &limits, &window, capture.images(), threads, sink)?;
+        let (engine, config) = (capture.engine(), capture.pt_config());
+        let found = pt::decode_chunks(engine, &config, &limits, &window, capture.images(), threads, sink)?;
         ensure_not_stopped(watch)?;
         sinks.extend(found.into_iter().map(Counted::into_sink));
     }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{Block, BlockEnd, EventKind, Flow, FlowItem, Occupant, Piece, decode_window};
+use crate::{
+    Block, BlockEnd, Decoder, EngineKind, EventKind, Flow, FlowItem, Occupant, Piece, decode_window,
+};
 use model::{CodeEpoch, FileOffset, Pid, ThreadId, Tsc, TscRange};
 
 mod blocks;
+mod borders;
 mod damage;
 
 /// ```text
@@ -47,10 +50,13 @@ impl CodeBytes for Memory {
 const UNPATCHED: Memory = Memory { patched_from: Tsc(u64::MAX) };
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 
+/// What is worked out by hand holds for either engine.
+const KINDS: [EngineKind; 2] = [EngineKind::Libipt, EngineKind::Native];
+
 /// One tick a cycle, no MTC.
-fn engine(silent_instructions: u64) -> Libipt {
+fn engine(kind: EngineKind, silent_instructions: u64) -> Decoder {
     let config = PtConfig { nom_freq: 24, ..PtConfig::default() };
-    Libipt::new(config, Limits { silent_instructions, ..Limits::default() })
+    Decoder::new(kind, config, Limits { silent_instructions, ..Limits::default() })
 }
 
 fn psb(tsc: u64, ip: Option<u16>) -> Vec<u8> {
@@ -90,14 +96,20 @@ fn one_piece(bytes: &[u8]) -> PtStream<'_> {
     PtStream::new(None, None, [Piece { bytes, aux_offset: 0, file_offset: FileOffset(0) }], false).0
 }
 
-fn decode(stream: &PtStream<'_>, range: TscRange, occupants: &[Occupant], code: &Memory) -> Flow {
+fn decode(
+    kind: EngineKind,
+    stream: &PtStream<'_>,
+    range: TscRange,
+    occupants: &[Occupant],
+    code: &Memory,
+) -> Flow {
     let window = Window { stream, range, occupants };
-    decode_window(&mut engine(1000), &window, code).expect("memory")
+    decode_window(&mut engine(kind, 1000), &window, code).expect("memory")
 }
 
-fn flow(parts: &[&[u8]]) -> Flow {
+fn flow(kind: EngineKind, parts: &[&[u8]]) -> Flow {
     let bytes = parts.concat();
-    decode(&one_piece(&bytes), ALL, &[], &UNPATCHED)
+    decode(kind, &one_piece(&bytes), ALL, &[], &UNPATCHED)
 }
 
 /// Address, instructions, end and time of each block.
@@ -133,282 +145,242 @@ fn gaps(flow: &Flow) -> Vec<(GapReason, u64, u64)> {
 
 #[test]
 fn blocks_have_the_times_around_them() {
-    let parts =
-        [psb(0x10000, Some(0x1000)), cyc(10), vec![TAKEN], cyc(5), tip(0x1000), cyc(7), vec![NOT_TAKEN]];
-    let flow = flow(&[&parts.concat(), &cyc(1), &tip(0x1000), &[TIP_PGD]]);
-    let expected = [
-        (0x1000, 1, BlockEnd::ConditionalBranch, 0x10000, 0x1000a),
-        (0x1004, 1, BlockEnd::Jump, 0x1000a, 0x1000f),
-        (0x1000, 1, BlockEnd::ConditionalBranch, 0x1000f, 0x10016),
-        (0x1002, 3, BlockEnd::Jump, 0x10016, 0x10017),
-    ];
-    assert_eq!(blocks(&flow)[..4], expected);
-    assert_eq!(gaps(&flow), []);
+    for kind in KINDS {
+        let parts =
+            [psb(0x10000, Some(0x1000)), cyc(10), vec![TAKEN], cyc(5), tip(0x1000), cyc(7), vec![NOT_TAKEN]];
+        let flow = flow(kind, &[&parts.concat(), &cyc(1), &tip(0x1000), &[TIP_PGD]]);
+        let expected = [
+            (0x1000, 1, BlockEnd::ConditionalBranch, 0x10000, 0x1000a),
+            (0x1004, 1, BlockEnd::Jump, 0x1000a, 0x1000f),
+            (0x1000, 1, BlockEnd::ConditionalBranch, 0x1000f, 0x10016),
+            (0x1002, 3, BlockEnd::Jump, 0x10016, 0x10017),
+        ];
+        assert_eq!(blocks(&flow)[..4], expected);
+        assert_eq!(gaps(&flow), []);
+    }
 }
 
 #[test]
 fn a_window_leaves_out_what_lies_before_and_behind() {
-    let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
-    let bytes = [psb(0x10000, Some(0x1000)), turn.repeat(10)].concat();
-    let range = TscRange::new(Tsc(0x10000 + 55), Tsc(0x10000 + 95));
-    let flow = decode(&one_piece(&bytes), range, &[], &UNPATCHED);
-    let times: Vec<_> = blocks(&flow).iter().map(|block| (block.3 - 0x10000, block.4 - 0x10000)).collect();
-    assert_eq!(times, [(50, 60), (60, 70), (70, 80), (80, 90), (90, 100)]);
+    for kind in KINDS {
+        let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
+        let bytes = [psb(0x10000, Some(0x1000)), turn.repeat(10)].concat();
+        let range = TscRange::new(Tsc(0x10000 + 55), Tsc(0x10000 + 95));
+        let flow = decode(kind, &one_piece(&bytes), range, &[], &UNPATCHED);
+        let times: Vec<_> =
+            blocks(&flow).iter().map(|block| (block.3 - 0x10000, block.4 - 0x10000)).collect();
+        assert_eq!(times, [(50, 60), (60, 70), (70, 80), (80, 90), (90, 100)]);
+    }
 }
 
 #[test]
 fn a_window_begins_with_the_ratio_that_holds() {
-    let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
-    let slower = vec![0x02, 0x03, 12, 0];
-    let bytes = [psb(0x10000, Some(0x1000)), turn.clone(), slower, turn.repeat(10)].concat();
-    let ratios = |from: u64| {
-        let range = TscRange::new(Tsc(0x10000 + from), Tsc(0x10000 + 200));
-        let flow = decode(&one_piece(&bytes), range, &[], &UNPATCHED);
-        let told = flow.items.iter().position(|item| matches!(item, FlowItem::Event(_)));
-        (told, events(&flow))
-    };
-    let [full, half] = [24, 12].map(|ratio| EventKind::CoreBusRatio { ratio });
-    assert_eq!(ratios(0), (Some(0), vec![full, half]));
-    // Ten ticks in, the first ratio is past but holds; at 100 only the second does.
-    assert_eq!(ratios(15), (Some(0), vec![full, half]));
-    assert_eq!(ratios(100), (Some(0), vec![half]));
+    for kind in KINDS {
+        let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
+        let slower = vec![0x02, 0x03, 12, 0];
+        let bytes = [psb(0x10000, Some(0x1000)), turn.clone(), slower, turn.repeat(10)].concat();
+        let ratios = |from: u64| {
+            let range = TscRange::new(Tsc(0x10000 + from), Tsc(0x10000 + 200));
+            let flow = decode(kind, &one_piece(&bytes), range, &[], &UNPATCHED);
+            let told = flow.items.iter().position(|item| matches!(item, FlowItem::Event(_)));
+            (told, events(&flow))
+        };
+        let [full, half] = [24, 12].map(|ratio| EventKind::CoreBusRatio { ratio });
+        assert_eq!(ratios(0), (Some(0), vec![full, half]));
+        // Ten ticks in, the first ratio is past but holds; at 100 only the second does.
+        assert_eq!(ratios(15), (Some(0), vec![full, half]));
+        assert_eq!(ratios(100), (Some(0), vec![half]));
+    }
 }
 
 #[test]
 fn goes_on_at_tip_pge_behind_missing_code_with_the_time_kept() {
-    let before = [psb(0x10000, Some(0x1000)), cyc(10), vec![TAKEN], cyc(5), tip(0x9000)].concat();
-    let lost = [cyc(3), vec![TAKEN], cyc(4), vec![TIP_PGD]].concat();
-    let after = [ip_packet(0x11, 0x1000), cyc(6), vec![TAKEN], cyc(1), tip(0x1000)].concat();
-    let flow = flow(&[&before, &lost, &after]);
-    let resumed = (before.len() + lost.len()) as u64;
-    let [(reason, failed, at)] = &gaps(&flow)[..] else { panic!("{flow:x?}") };
-    assert_eq!((reason, *at), (&GapReason::NoCode { ip: 0x9000 }, resumed));
-    assert!((before.len() as u64..resumed).contains(failed));
-    let behind: Vec<_> = blocks(&flow).into_iter().skip(2).take(2).collect();
-    let expected = [
-        (0x1000, 1, BlockEnd::ConditionalBranch, 0x10016, 0x1001c),
-        (0x1004, 1, BlockEnd::Jump, 0x1001c, 0x1001d),
-    ];
-    assert_eq!(behind, expected);
+    for kind in KINDS {
+        let before = [psb(0x10000, Some(0x1000)), cyc(10), vec![TAKEN], cyc(5), tip(0x9000)].concat();
+        let lost = [cyc(3), vec![TAKEN], cyc(4), vec![TIP_PGD]].concat();
+        let after = [ip_packet(0x11, 0x1000), cyc(6), vec![TAKEN], cyc(1), tip(0x1000)].concat();
+        let flow = flow(kind, &[&before, &lost, &after]);
+        let resumed = (before.len() + lost.len()) as u64;
+        let [(reason, failed, at)] = &gaps(&flow)[..] else { panic!("{flow:x?}") };
+        assert_eq!((reason, *at), (&GapReason::NoCode { ip: 0x9000 }, resumed));
+        assert!((before.len() as u64..resumed).contains(failed));
+        let behind: Vec<_> = blocks(&flow).into_iter().skip(2).take(2).collect();
+        let expected = [
+            (0x1000, 1, BlockEnd::ConditionalBranch, 0x10016, 0x1001c),
+            (0x1004, 1, BlockEnd::Jump, 0x1001c, 0x1001d),
+        ];
+        assert_eq!(behind, expected);
+    }
 }
 
 #[test]
 fn a_loop_without_packets_ends_at_the_limit() {
-    let next = psb(0x20000, Some(0x1000));
-    let flow = flow(&[&psb(0x10000, Some(0x1000)), &[TAKEN], &tip(0x1006), &[TAKEN], &next, &[TAKEN]]);
-    let gaps = gaps(&flow);
-    assert_eq!(gaps.len(), 1);
-    assert_eq!(gaps[0].0, GapReason::EndlessLoop { ip: 0x1006 });
-    assert_eq!(blocks(&flow).iter().rev().find(|block| block.0 < 0x1006).map(|block| block.0), Some(0x1004));
+    for kind in KINDS {
+        let next = psb(0x20000, Some(0x1000));
+        let flow =
+            flow(kind, &[&psb(0x10000, Some(0x1000)), &[TAKEN], &tip(0x1006), &[TAKEN], &next, &[TAKEN]]);
+        let gaps = gaps(&flow);
+        assert_eq!(gaps.len(), 1);
+        assert_eq!(gaps[0].0, GapReason::EndlessLoop { ip: 0x1006 });
+        assert_eq!(
+            blocks(&flow).iter().rev().find(|block| block.0 < 0x1006).map(|block| block.0),
+            Some(0x1004)
+        );
+    }
 }
 
 /// A stranger's trace may have a sync point every few bytes: each costs what the code is long, not what a limit allows.
 #[test]
 fn a_loop_without_packets_ends_when_it_is_known_to_be_one() {
-    let endless = [psb(0x10000, Some(0x1000)), vec![TAKEN], tip(0x1006)].concat();
-    let window = Window { stream: &one_piece(&endless), range: ALL, occupants: &[] };
-    let flow = decode_window(&mut engine(u64::MAX), &window, &UNPATCHED).expect("memory");
-    let instructions: u32 = blocks(&flow).iter().map(|block| block.1).sum();
-    assert!(instructions < 5_000, "{instructions}");
+    for kind in KINDS {
+        let endless = [psb(0x10000, Some(0x1000)), vec![TAKEN], tip(0x1006)].concat();
+        let window = Window { stream: &one_piece(&endless), range: ALL, occupants: &[] };
+        let flow = decode_window(&mut engine(kind, u64::MAX), &window, &UNPATCHED).expect("memory");
+        let instructions: u32 = blocks(&flow).iter().map(|block| block.1).sum();
+        assert!(instructions < 5_000, "{instructions}");
+    }
 }
 
 #[test]
 fn missing_aux_is_a_gap() {
-    let bytes = [psb(0x10000, Some(0x1000)), vec![TAKEN]].concat();
-    let pieces =
-        [0, 200].map(|start| Piece { bytes: &bytes, aux_offset: start, file_offset: FileOffset(start) });
-    let (stream, diagnostics) = PtStream::new(None, None, pieces, false);
-    let flow = decode(&stream, ALL, &[], &UNPATCHED);
-    assert_eq!(gaps(&flow), [(GapReason::MissingAux, bytes.len() as u64, 200)]);
-    assert_eq!(diagnostics.len(), 1);
+    for kind in KINDS {
+        let bytes = [psb(0x10000, Some(0x1000)), vec![TAKEN]].concat();
+        let pieces =
+            [0, 200].map(|start| Piece { bytes: &bytes, aux_offset: start, file_offset: FileOffset(start) });
+        let (stream, diagnostics) = PtStream::new(None, None, pieces, false);
+        let flow = decode(kind, &stream, ALL, &[], &UNPATCHED);
+        assert_eq!(gaps(&flow), [(GapReason::MissingAux, bytes.len() as u64, 200)]);
+        assert_eq!(diagnostics.len(), 1);
+    }
 }
 
 #[test]
 fn no_sync_point_is_a_gap() {
-    assert_eq!(gaps(&flow(&[&[TAKEN; 30]])), [(GapReason::NoSync, 0, 30)]);
-    let parts = [vec![TAKEN; 9], psb(0x10000, None)].concat();
-    assert_eq!(gaps(&flow(&[&parts])), [(GapReason::NoSync, 0, 9)]);
-    assert_eq!(gaps(&flow(&[&[0; 9], &psb(0x10000, None)])), []);
+    for kind in KINDS {
+        assert_eq!(gaps(&flow(kind, &[&[TAKEN; 30]])), [(GapReason::NoSync, 0, 30)]);
+        let parts = [vec![TAKEN; 9], psb(0x10000, None)].concat();
+        assert_eq!(gaps(&flow(kind, &[&parts])), [(GapReason::NoSync, 0, 9)]);
+        assert_eq!(gaps(&flow(kind, &[&[0; 9], &psb(0x10000, None)])), []);
+    }
 }
 
 #[test]
 fn every_kind_of_event() {
-    let ptw = [0x02, 0x12, 0x44, 0, 0, 0];
-    let power =
-        [[0x02, 0xc2, 0x60, 0, 0, 0, 1, 0, 0, 0].as_slice(), &[0x02, 0x22, 0x80, 0x61], &[0x02, 0x62]]
-            .concat();
-    let wake = [0x02, 0xa2, 0x36, 0x01, 0, 0, 0];
-    let pip = [0x02, 0x43, 0x03, 0x20, 0, 0, 0, 0];
-    let off = [psb(0x10000, None), power, wake.to_vec(), pip.to_vec(), vec![0x02, 0x03, 30, 0]].concat();
-    let on = [ip_packet(0x11, 0x1008), ptw.to_vec(), vec![TAKEN, TIP_PGD, 0x02, 0x83]].concat();
-    let flow = flow(&[&off, &[0x99, 0x01], &on]);
-    // libipt holds MWAIT back until the EXSTOP that belongs to it.
-    let expected = [
-        EventKind::CoreBusRatio { ratio: 24 },
-        EventKind::PowerEntry { state: 6, sub_state: 1, by_hardware: true },
-        EventKind::Mwait { hints: 0x60, ext: 1 },
-        EventKind::ExecutionStopped { ip: None },
-        EventKind::PowerExit { last: 3, deepest: 6, interrupt: true, store: false, autonomous: false },
-        EventKind::Paging { cr3: 0x1001 << 5, non_root: true },
-        EventKind::CoreBusRatio { ratio: 30 },
-        EventKind::Enabled { ip: 0x1008, resumed: false },
-        EventKind::Ptwrite { payload: 0x44, ip: Some(0x1008) },
-        EventKind::Disabled { ip: None },
-        EventKind::TraceStop,
-    ];
-    assert_eq!(events(&flow), expected);
-    assert_eq!(gaps(&flow), []);
+    for kind in KINDS {
+        let ptw = [0x02, 0x12, 0x44, 0, 0, 0];
+        let power =
+            [[0x02, 0xc2, 0x60, 0, 0, 0, 1, 0, 0, 0].as_slice(), &[0x02, 0x22, 0x80, 0x61], &[0x02, 0x62]]
+                .concat();
+        let wake = [0x02, 0xa2, 0x36, 0x01, 0, 0, 0];
+        let pip = [0x02, 0x43, 0x03, 0x20, 0, 0, 0, 0];
+        let off = [psb(0x10000, None), power, wake.to_vec(), pip.to_vec(), vec![0x02, 0x03, 30, 0]].concat();
+        let on = [ip_packet(0x11, 0x1008), ptw.to_vec(), vec![TAKEN, TIP_PGD, 0x02, 0x83]].concat();
+        let flow = flow(kind, &[&off, &[0x99, 0x01], &on]);
+        // libipt holds MWAIT back until the EXSTOP that belongs to it.
+        let expected = [
+            EventKind::CoreBusRatio { ratio: 24 },
+            EventKind::PowerEntry { state: 6, sub_state: 1, by_hardware: true },
+            EventKind::Mwait { hints: 0x60, ext: 1 },
+            EventKind::ExecutionStopped { ip: None },
+            EventKind::PowerExit { last: 3, deepest: 6, interrupt: true, store: false, autonomous: false },
+            EventKind::Paging { cr3: 0x1001 << 5, non_root: true },
+            EventKind::CoreBusRatio { ratio: 30 },
+            EventKind::Enabled { ip: 0x1008, resumed: false },
+            EventKind::Ptwrite { payload: 0x44, ip: Some(0x1008) },
+            EventKind::Disabled { ip: None },
+            EventKind::TraceStop,
+        ];
+        assert_eq!(events(&flow), expected);
+        assert_eq!(gaps(&flow), []);
+    }
 }
 
 #[test]
 fn event_trace_transactions_and_overflow() {
-    // #PF at 1004: EVD with CR2, CFE with IP, FUP; then the handler.
-    let evd = [0x02, 0x53, 0x00, 0x88, 0x77, 0, 0, 0, 0, 0, 0];
-    let fault = [evd.to_vec(), vec![0x02, 0x13, 0x01, 14], ip_packet(0x1d, 0x1004), tip(0x1000)].concat();
-    let transaction = [vec![0x99, 0x21], ip_packet(0x1d, 0x1004)].concat();
-    let overflow = [vec![0x02, 0xf3], ip_packet(0x1d, 0x1000)].concat();
-    let parts = [vec![TAKEN], fault, vec![TAKEN], transaction, overflow, vec![TAKEN, TIP_PGD]].concat();
-    let flow = flow(&[&psb(0x10000, Some(0x1000)), &parts]);
-    let found = events(&flow);
-    for expected in [
-        EventKind::EventData { kind: 0, payload: 0x7788 },
-        EventKind::ControlFlowEvent { kind: 1, vector: 14, ip: Some(0x1004) },
-        EventKind::AsyncBranch { from: 0x1004, to: 0x1000 },
-        EventKind::Transaction { active: true, aborted: false },
-        EventKind::Overflow { ip: Some(0x1000) },
-    ] {
-        assert!(found.contains(&expected), "{expected:x?} in {found:x?}, {:?}", gaps(&flow));
+    for kind in KINDS {
+        // #PF at 1004: EVD with CR2, CFE with IP, FUP; then the handler.
+        let evd = [0x02, 0x53, 0x00, 0x88, 0x77, 0, 0, 0, 0, 0, 0];
+        let fault = [evd.to_vec(), vec![0x02, 0x13, 0x01, 14], ip_packet(0x1d, 0x1004), tip(0x1000)].concat();
+        let transaction = [vec![0x99, 0x21], ip_packet(0x1d, 0x1004)].concat();
+        let overflow = [vec![0x02, 0xf3], ip_packet(0x1d, 0x1000)].concat();
+        let parts = [vec![TAKEN], fault, vec![TAKEN], transaction, overflow, vec![TAKEN, TIP_PGD]].concat();
+        let flow = flow(kind, &[&psb(0x10000, Some(0x1000)), &parts]);
+        let found = events(&flow);
+        for expected in [
+            EventKind::EventData { kind: 0, payload: 0x7788 },
+            EventKind::ControlFlowEvent { kind: 1, vector: 14, ip: Some(0x1004) },
+            EventKind::AsyncBranch { from: 0x1004, to: 0x1000 },
+            EventKind::Transaction { active: true, aborted: false },
+            EventKind::Overflow { ip: Some(0x1000) },
+        ] {
+            assert!(found.contains(&expected), "{expected:x?} in {found:x?}, {:?}", gaps(&flow));
+        }
     }
 }
 
 #[test]
 fn code_is_read_as_it_was_then() {
-    let turn = [cyc(10), vec![NOT_TAKEN], cyc(10), tip(0x1000)].concat();
-    let bytes = [psb(0x10000, Some(0x1000)), turn.repeat(2)].concat();
-    // From tick 25 on a call stands where two nops were.
-    let flow = decode(&one_piece(&bytes), ALL, &[], &Memory { patched_from: Tsc(0x10000 + 25) });
-    let ends: Vec<_> = blocks(&flow).iter().take(4).map(|block| (block.0, block.2)).collect();
-    let branch = BlockEnd::ConditionalBranch;
-    assert_eq!(
-        ends,
-        [(0x1000, branch), (0x1002, BlockEnd::Jump), (0x1000, branch), (0x1002, BlockEnd::Call)]
-    );
+    for kind in KINDS {
+        let turn = [cyc(10), vec![NOT_TAKEN], cyc(10), tip(0x1000)].concat();
+        let bytes = [psb(0x10000, Some(0x1000)), turn.repeat(2)].concat();
+        // From tick 25 on a call stands where two nops were.
+        let flow = decode(kind, &one_piece(&bytes), ALL, &[], &Memory { patched_from: Tsc(0x10000 + 25) });
+        let ends: Vec<_> = blocks(&flow).iter().take(4).map(|block| (block.0, block.2)).collect();
+        let branch = BlockEnd::ConditionalBranch;
+        assert_eq!(
+            ends,
+            [(0x1000, branch), (0x1002, BlockEnd::Jump), (0x1000, branch), (0x1002, BlockEnd::Call)]
+        );
+    }
 }
 
 #[test]
 fn user_code_changes_hands_while_it_is_not_traced() {
-    let turn = [cyc(10), vec![NOT_TAKEN], cyc(10)].concat();
-    let bytes = [
-        psb(0x10000, Some(0x1000)),
-        turn.clone(),
-        tip(0x1000),
-        turn.clone(),
-        tip(0x1000),
-        vec![TIP_PGD],
-        ip_packet(0x11, 0x1000),
-        turn,
-        tip(0x1000),
-    ]
-    .concat();
-    let (first, second) = (ThreadId::new(1, 1), ThreadId::new(7, 8));
-    let occupants =
-        [Occupant { since: Tsc(0), thread: first }, Occupant { since: Tsc(0x10000 + 15), thread: second }];
-    let flow = decode(&one_piece(&bytes), ALL, &occupants, &UNPATCHED);
-    let mut seen = Vec::new();
-    for item in &flow.items {
-        if let FlowItem::Block(block) = item
-            && block.ip == 0x1002
-        {
-            seen.push((block.thread, block.end));
+    for kind in KINDS {
+        let turn = [cyc(10), vec![NOT_TAKEN], cyc(10)].concat();
+        let bytes = [
+            psb(0x10000, Some(0x1000)),
+            turn.clone(),
+            tip(0x1000),
+            turn.clone(),
+            tip(0x1000),
+            vec![TIP_PGD],
+            ip_packet(0x11, 0x1000),
+            turn,
+            tip(0x1000),
+        ]
+        .concat();
+        let (first, second) = (ThreadId::new(1, 1), ThreadId::new(7, 8));
+        let occupants = [
+            Occupant { since: Tsc(0), thread: first },
+            Occupant { since: Tsc(0x10000 + 15), thread: second },
+        ];
+        let flow = decode(kind, &one_piece(&bytes), ALL, &occupants, &UNPATCHED);
+        let mut seen = Vec::new();
+        for item in &flow.items {
+            if let FlowItem::Block(block) = item
+                && block.ip == 0x1002
+            {
+                seen.push((block.thread, block.end));
+            }
         }
+        let (first, second) = ((Some(first), BlockEnd::Jump), (Some(second), BlockEnd::Call));
+        assert_eq!(seen, [first, first, second]);
     }
-    let (first, second) = ((Some(first), BlockEnd::Jump), (Some(second), BlockEnd::Call));
-    assert_eq!(seen, [first, first, second]);
 }
 
 #[test]
 fn sixteen_and_thirty_two_bit_code() {
-    for (mode, bits) in [(0x02, 32), (0x00, 16)] {
-        let bytes = [psb(0x10000, None), vec![0x99, mode], ip_packet(0x11, 0x1000), vec![TAKEN]].concat();
-        let flow = flow(&[&bytes, &tip(0x1000)]);
-        let FlowItem::Block(block) =
-            &flow.items.iter().find(|item| matches!(item, FlowItem::Block(_))).expect("one")
-        else {
-            panic!()
-        };
-        assert_eq!((block.bits, block.ip), (bits, 0x1000));
-    }
-}
-
-/// Some sync periods with everything in them that may stand at a border.
-fn long_trace() -> Vec<u8> {
-    let turn = [cyc(10), vec![TAKEN], cyc(9), tip(0x1000), cyc(8), vec![NOT_TAKEN], tip(0x1000)].concat();
-    let lost = [tip(0x9000), vec![TAKEN, TIP_PGD], cyc(3), ip_packet(0x11, 0x1000)].concat();
-    [
-        psb(0x10000, Some(0x1000)),
-        turn.repeat(3),
-        // In the middle of straight code: the FUP names the second nop.
-        vec![NOT_TAKEN],
-        psb(0x10200, Some(0x1003)),
-        tip(0x1000),
-        turn.clone(),
-        lost,
-        turn.repeat(2),
-        psb(0x10400, Some(0x1000)),
-        turn.clone(),
-        vec![TIP_PGD],
-        psb(0x10600, None),
-        ip_packet(0x11, 0x1000),
-        turn,
-    ]
-    .concat()
-}
-
-#[test]
-fn pieces_cut_anywhere_make_the_same_flow() {
-    let bytes = long_trace();
-    let whole = decode(&one_piece(&bytes), ALL, &[], &UNPATCHED);
-    assert_eq!(gaps(&whole).len(), 1);
-    assert!(blocks(&whole).iter().any(|block| (block.0, block.1) == (0x1003, 2)), "{whole:x?}");
-    let piece =
-        |from, to| Piece { bytes: &bytes[from..to], aux_offset: from as u64, file_offset: FileOffset(0) };
-    for cut in 1..bytes.len() {
-        for other in [cut, cut + 1, cut + 30, bytes.len()].map(|other| other.min(bytes.len())) {
-            let pieces = [piece(0, cut), piece(cut, other), piece(other, bytes.len())];
-            let (stream, _) = PtStream::new(None, None, pieces, false);
-            let flow = decode(&stream, ALL, &[], &UNPATCHED);
-            assert_eq!(blocks_and_gaps(&flow), blocks_and_gaps(&whole), "cut at {cut} and {other}");
+    for kind in KINDS {
+        for (mode, bits) in [(0x02, 32), (0x00, 16)] {
+            let bytes = [psb(0x10000, None), vec![0x99, mode], ip_packet(0x11, 0x1000), vec![TAKEN]].concat();
+            let flow = flow(kind, &[&bytes, &tip(0x1000)]);
+            let FlowItem::Block(block) =
+                &flow.items.iter().find(|item| matches!(item, FlowItem::Block(_))).expect("one")
+            else {
+                panic!()
+            };
+            assert_eq!((block.bits, block.ip), (bits, 0x1000));
         }
     }
-}
-
-type BlocksAndGaps = (Vec<(u64, u32, u64)>, Vec<(GapReason, u64, u64)>);
-
-fn blocks_and_gaps(flow: &Flow) -> BlocksAndGaps {
-    let blocks = blocks(flow).iter().map(|block| (block.0, block.1, block.3)).collect();
-    (blocks, gaps(flow))
-}
-
-/// Memory that is mapped anew all the time.
-struct Shifting;
-
-impl CodeBytes for Shifting {
-    fn epoch(&self, _: Pid, at: Tsc) -> CodeEpoch {
-        CodeEpoch { id: at.0 / 16, until: Tsc((at.0 / 16 + 1) * 16), sections: Arc::new([]) }
-    }
-
-    fn read(&self, pid: Pid, address: u64, at: Tsc, into: &mut [u8]) -> usize {
-        UNPATCHED.read(pid, address, at, into)
-    }
-}
-
-#[test]
-fn more_epochs_than_images_are_kept_for() {
-    let turn = [cyc(10), vec![TAKEN], cyc(10), tip(0x1000)].concat();
-    let bytes = [psb(0x10000, Some(0x1000)), turn.repeat(1000)].concat();
-    let stream = one_piece(&bytes);
-    let window = Window { stream: &stream, range: ALL, occupants: &[] };
-    let flow = decode_window(&mut engine(1000), &window, &Shifting).expect("memory");
-    // Two blocks a turn, and after the last packet the branch that would need another.
-    assert_eq!((blocks(&flow).len(), gaps(&flow)), (2001, vec![]));
 }

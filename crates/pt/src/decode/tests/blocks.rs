@@ -1,5 +1,6 @@
 //! Blocks of PEBS items in a stream: what is around them decodes as if they were not there.
 
+use super::borders::long_trace;
 use super::*;
 
 /// BBP, one item of 8 bytes, BEP.
@@ -19,60 +20,74 @@ fn packets_of(bytes: &[u8]) -> Vec<usize> {
 
 #[test]
 fn anywhere_behind_a_psb_plus_they_change_nothing() {
-    let bytes = long_trace();
-    let whole = decode(&one_piece(&bytes), ALL, &[], &UNPATCHED);
-    let in_psb_plus = |at: usize| {
-        let psb = memchr::memmem::rfind(&bytes[..at], &PSB);
-        psb.is_none_or(|psb| memchr::memmem::find(&bytes[psb..at], &[0x02, 0x23]).is_none())
-    };
-    let mut tried = 0;
-    for at in packets_of(&bytes).into_iter().filter(|&at| bytes[at..].starts_with(&PSB) || !in_psb_plus(at)) {
-        if at == 0 {
-            continue;
+    for kind in KINDS {
+        let bytes = long_trace();
+        let whole = decode(kind, &one_piece(&bytes), ALL, &[], &UNPATCHED);
+        let in_psb_plus = |at: usize| {
+            let psb = memchr::memmem::rfind(&bytes[..at], &PSB);
+            psb.is_none_or(|psb| memchr::memmem::find(&bytes[psb..at], &[0x02, 0x23]).is_none())
+        };
+        let mut tried = 0;
+        for at in
+            packets_of(&bytes).into_iter().filter(|&at| bytes[at..].starts_with(&PSB) || !in_psb_plus(at))
+        {
+            if at == 0 {
+                continue;
+            }
+            let with = [&bytes[..at], &BLOCK, &bytes[at..]].concat();
+            let flow = decode(kind, &one_piece(&with), ALL, &[], &UNPATCHED);
+            assert_eq!(content(&flow), content(&whole), "a block at {at}: {:x?}", gaps(&flow));
+            assert_eq!(gaps(&flow).len(), gaps(&whole).len(), "a block at {at}");
+            // And where its bytes lie in two pieces.
+            let piece = |from, to| Piece {
+                bytes: &with[from..to],
+                aux_offset: from as u64,
+                file_offset: FileOffset(0),
+            };
+            for cut in at..at + BLOCK.len() {
+                let (stream, _) = PtStream::new(None, None, [piece(0, cut), piece(cut, with.len())], false);
+                let flow = decode(kind, &stream, ALL, &[], &UNPATCHED);
+                assert_eq!(content(&flow), content(&whole), "a block at {at}, cut at {cut}");
+            }
+            tried += 1;
         }
-        let with = [&bytes[..at], &BLOCK, &bytes[at..]].concat();
-        let flow = decode(&one_piece(&with), ALL, &[], &UNPATCHED);
-        assert_eq!(content(&flow), content(&whole), "a block at {at}: {:x?}", gaps(&flow));
-        assert_eq!(gaps(&flow).len(), gaps(&whole).len(), "a block at {at}");
-        // And where its bytes lie in two pieces.
-        let piece =
-            |from, to| Piece { bytes: &with[from..to], aux_offset: from as u64, file_offset: FileOffset(0) };
-        for cut in at..at + BLOCK.len() {
-            let (stream, _) = PtStream::new(None, None, [piece(0, cut), piece(cut, with.len())], false);
-            let flow = decode(&stream, ALL, &[], &UNPATCHED);
-            assert_eq!(content(&flow), content(&whole), "a block at {at}, cut at {cut}");
-        }
-        tried += 1;
+        assert!(tried > 50, "{tried}");
     }
-    assert!(tried > 50, "{tried}");
 }
 
 #[test]
 fn an_end_that_names_an_address_counts_for_the_next_one() {
-    // BEP with a FUP in full, 1004; then a TIP of the low 16 bits.
-    let block = [vec![0x02, 0x63, 0x01, 0x02, 0xb3], ip_packet(0x1d, 0x1004)].concat();
-    let compressed = [0x2d, 0x00, 0x10];
-    let parts = [psb(0x10000, Some(0x1000)), cyc(10), vec![TAKEN], cyc(5)];
-    let tail = [compressed.as_slice(), &[NOT_TAKEN], &compressed, &cyc(4), &[TIP_PGD]].concat();
-    let flow = flow(&[&parts.concat(), &block, &tail]);
-    let found: Vec<_> = blocks(&flow).iter().map(|block| (block.0, block.1)).collect();
-    assert_eq!(gaps(&flow), [], "{flow:x?}");
-    assert_eq!(found[..4], [(0x1000, 1), (0x1004, 1), (0x1000, 1), (0x1002, 3)]);
-    assert!(
-        !events(&flow).iter().any(|event| matches!(event, EventKind::ExecutionStopped { .. })),
-        "{flow:x?}"
-    );
+    for kind in KINDS {
+        // BEP with a FUP in full, 1004; then a TIP of the low 16 bits.
+        let block = [vec![0x02, 0x63, 0x01, 0x02, 0xb3], ip_packet(0x1d, 0x1004)].concat();
+        let compressed = [0x2d, 0x00, 0x10];
+        let parts = [psb(0x10000, Some(0x1000)), cyc(10), vec![TAKEN], cyc(5)];
+        let tail = [compressed.as_slice(), &[NOT_TAKEN], &compressed, &cyc(4), &[TIP_PGD]].concat();
+        let flow = flow(kind, &[&parts.concat(), &block, &tail]);
+        let found: Vec<_> = blocks(&flow).iter().map(|block| (block.0, block.1)).collect();
+        assert_eq!(gaps(&flow), [], "{flow:x?}");
+        assert_eq!(found[..4], [(0x1000, 1), (0x1004, 1), (0x1000, 1), (0x1002, 3)]);
+        assert!(
+            !events(&flow).iter().any(|event| matches!(event, EventKind::ExecutionStopped { .. })),
+            "{flow:x?}"
+        );
+    }
 }
 
 #[test]
 fn an_execution_stop_beside_a_block_is_told() {
-    let stop = [vec![0x02, 0xe2], ip_packet(0x1d, 0x1004)].concat();
-    let block = [vec![0x02, 0x63, 0x01, 0x02, 0xb3], ip_packet(0x1d, 0x1004)].concat();
-    for parts in [[&block, &stop], [&stop, &block]] {
-        let flow = flow(&[&psb(0x10000, Some(0x1000)), &[TAKEN], parts[0], parts[1], &tip(0x1000), &[TAKEN]]);
-        let stops =
-            events(&flow).into_iter().filter(|event| matches!(event, EventKind::ExecutionStopped { .. }));
-        assert_eq!(stops.collect::<Vec<_>>(), [EventKind::ExecutionStopped { ip: Some(0x1004) }]);
-        assert_eq!(gaps(&flow), []);
+    for kind in KINDS {
+        let stop = [vec![0x02, 0xe2], ip_packet(0x1d, 0x1004)].concat();
+        let block = [vec![0x02, 0x63, 0x01, 0x02, 0xb3], ip_packet(0x1d, 0x1004)].concat();
+        for parts in [[&block, &stop], [&stop, &block]] {
+            let flow = flow(
+                kind,
+                &[&psb(0x10000, Some(0x1000)), &[TAKEN], parts[0], parts[1], &tip(0x1000), &[TAKEN]],
+            );
+            let stops =
+                events(&flow).into_iter().filter(|event| matches!(event, EventKind::ExecutionStopped { .. }));
+            assert_eq!(stops.collect::<Vec<_>>(), [EventKind::ExecutionStopped { ip: Some(0x1004) }]);
+            assert_eq!(gaps(&flow), []);
+        }
     }
 }

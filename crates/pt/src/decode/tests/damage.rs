@@ -2,14 +2,15 @@
 
 use proptest::prelude::*;
 
+use super::borders::long_trace;
 use super::*;
 
 /// Decodes whatever it is; items must come in order, and end.
-fn check_any(bytes: &[u8], cut: usize) -> Result<(), TestCaseError> {
+fn check_any(kind: EngineKind, bytes: &[u8], cut: usize) -> Result<(), TestCaseError> {
     let piece =
         |from, to| Piece { bytes: &bytes[from..to], aux_offset: from as u64, file_offset: FileOffset(0) };
     let (stream, _) = PtStream::new(None, None, [piece(0, cut), piece(cut, bytes.len())], false);
-    let flow = decode(&stream, ALL, &[], &UNPATCHED);
+    let flow = decode(kind, &stream, ALL, &[], &UNPATCHED);
     let mut reached = None;
     for item in &flow.items {
         let time = match item {
@@ -54,7 +55,9 @@ proptest! {
         cut in any::<proptest::sample::Index>(),
     ) {
         let bytes = [psb(0x10000, Some(0x1000)), fragments.concat()].concat();
-        check_any(&bytes, cut.index(bytes.len()))?;
+        for kind in KINDS {
+            check_any(kind, &bytes, cut.index(bytes.len()))?;
+        }
     }
 
     #[test]
@@ -69,7 +72,9 @@ proptest! {
             bytes[at.index(whole)] ^= 1 << bit;
         }
         bytes.truncate(length.index(whole) + 1);
-        check_any(&bytes, cut.index(bytes.len()))?;
+        for kind in KINDS {
+            check_any(kind, &bytes, cut.index(bytes.len()))?;
+        }
     }
 }
 
@@ -82,25 +87,27 @@ fn timed_periods() -> Vec<u8> {
 
 #[test]
 fn a_time_far_in_the_future_ends_no_window() {
-    let whole = timed_periods();
-    let range = TscRange::new(Tsc(0x10000), Tsc(0x10000 + 650));
-    let expected = decode(&one_piece(&whole), range, &[], &UNPATCHED);
-    let length = whole.len() / 8;
-    // Any bit from the tenth on, in any TSC packet but the last two, after which too little follows.
-    for period in 0..6 {
-        for bit in 10..56 {
-            let mut bytes = whole.clone();
-            let at = period * length + PSB.len() + 1 + bit / 8;
-            if bytes[at] & 1 << (bit % 8) != 0 {
-                continue;
+    for kind in KINDS {
+        let whole = timed_periods();
+        let range = TscRange::new(Tsc(0x10000), Tsc(0x10000 + 650));
+        let expected = decode(kind, &one_piece(&whole), range, &[], &UNPATCHED);
+        let length = whole.len() / 8;
+        // Any bit from the tenth on, in any TSC packet but the last two, after which too little follows.
+        for period in 0..6 {
+            for bit in 10..56 {
+                let mut bytes = whole.clone();
+                let at = period * length + PSB.len() + 1 + bit / 8;
+                if bytes[at] & 1 << (bit % 8) != 0 {
+                    continue;
+                }
+                bytes[at] ^= 1 << (bit % 8);
+                let flow = decode(kind, &one_piece(&bytes), range, &[], &UNPATCHED);
+                let count =
+                    |flow: &Flow| flow.items.iter().filter(|item| matches!(item, FlowItem::Block(_))).count();
+                assert_eq!(count(&flow), count(&expected), "bit {bit} of period {period}");
+                let latest = blocks(&flow).iter().map(|block| block.3).max();
+                assert!(latest <= Some(0x10000 + 700), "{latest:x?}, bit {bit} of period {period}");
             }
-            bytes[at] ^= 1 << (bit % 8);
-            let flow = decode(&one_piece(&bytes), range, &[], &UNPATCHED);
-            let count =
-                |flow: &Flow| flow.items.iter().filter(|item| matches!(item, FlowItem::Block(_))).count();
-            assert_eq!(count(&flow), count(&expected), "bit {bit} of period {period}");
-            let latest = blocks(&flow).iter().map(|block| block.3).max();
-            assert!(latest <= Some(0x10000 + 700), "{latest:x?}, bit {bit} of period {period}");
         }
     }
 }

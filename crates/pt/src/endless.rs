@@ -1,6 +1,6 @@
 //! Instructions that need no packet, and code from which none will ever come.
 //!
-//! Between two packets libipt's way through the code depends on nothing but the address: one that comes a second time comes for ever.
+//! Between two packets a decoder's way through the code depends on nothing but the address: one that comes a second time comes for ever.
 
 /// So many instructions without a packet are usual; a circle is looked for after them.
 const USUAL: u64 = 512;

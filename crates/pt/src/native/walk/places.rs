@@ -1,0 +1,123 @@
+//! The way to an event's place: blocks that need no packet, the last one cut where the event is.
+//!
+//! ```text
+//! PTW, FUP 1008     |1000 mov|1003 jmp| → |1006 nop|1008 ptwrite|  ✂  PTWRITE  |100c ...
+//! FUP 1006, TIP     |1000 mov|1003 jmp| →  ✂  interrupt at 1006
+//! ```
+//!
+//! A branch on the way that would need a packet means that trace and code disagree; but where tracing ends, it is the
+//! place. Source: Intel SDM vol. 3, "Intel Processor Trace", "FUP Packet", "TIP.PGD Packet", "PTWRITE Packet".
+
+use super::{Stop, Tail, Walk};
+use crate::flow::BlockEnd;
+use crate::native::blocks::{Block, Exit, Wanted, prefix};
+use crate::native::cues::{Event, Place};
+
+/// How a way ended.
+enum Way {
+    /// Before or after the instruction looked for.
+    Found,
+    /// At the end of this block, given already, which needs a packet.
+    Blocked(Block),
+}
+
+impl Walk<'_> {
+    /// Walks to the place of `event`.
+    pub(super) fn reach(&mut self, event: &Event) -> Result<(), Stop> {
+        if !self.on {
+            self.tail = None;
+            return Ok(());
+        }
+        match event.place {
+            Place::Here => self.leave_tail(),
+            Place::After(wanted) if self.binds_again(wanted) => Ok(()),
+            Place::Before(_) | Place::After(_) => {
+                self.leave_tail()?;
+                self.find_or_fail(event.place)
+            }
+            Place::LastBranch(to) => self.reach_last_branch(to),
+        }
+    }
+
+    /// Whether another packet, which names no address, binds to the same instruction as the one before.
+    fn binds_again(&mut self, wanted: Wanted) -> bool {
+        let Some(tail) = &mut self.tail else { return false };
+        let again = !tail.bound.contains(&wanted) && tail.part.ends_with(wanted);
+        if again && !matches!(wanted, Wanted::With(_)) {
+            tail.bound.push(wanted);
+            return true;
+        }
+        false
+    }
+
+    fn find_or_fail(&mut self, place: Place) -> Result<(), Stop> {
+        let wanted = match place {
+            Place::Before(ip) => Wanted::Before(ip),
+            Place::After(wanted) => wanted,
+            Place::Here | Place::LastBranch(_) => return Ok(()),
+        };
+        match self.find(wanted)? {
+            Way::Found => Ok(()),
+            Way::Blocked(block) => Err(self.mismatch(block.next, "a branch before the place of an event")),
+        }
+    }
+
+    /// Where tracing ends synchronously.
+    fn reach_last_branch(&mut self, to: Option<u64>) -> Result<(), Stop> {
+        if let Some(tail) = self.tail.take() {
+            if to.is_none() && tail.part.ends_with(Wanted::Cr3) {
+                return Ok(());
+            }
+            let block = tail.part.block;
+            if needs_packet(&block) {
+                self.expect_return_from(&block);
+                return Ok(());
+            }
+            self.leave(crate::native::blocks::NONE, &block)?;
+        }
+        match self.find(to.map_or(Wanted::Cr3, Wanted::Before))? {
+            Way::Found => self.tail = None,
+            Way::Blocked(block) => self.expect_return_from(&block),
+        }
+        Ok(())
+    }
+
+    /// Tracing ended at the branch of `block`: after a call it may begin again where that returns to.
+    fn expect_return_from(&mut self, block: &Block) {
+        let is_call = matches!(block.end, BlockEnd::Call | BlockEnd::FarCall);
+        self.jump(if is_call { block.next } else { 0 });
+    }
+
+    /// Walks, without packets, to what is wanted.
+    fn find(&mut self, wanted: Wanted) -> Result<Way, Stop> {
+        loop {
+            if wanted == Wanted::Before(self.ip) {
+                self.flush_open();
+                return Ok(Way::Found);
+            }
+            let number = self.standing()?;
+            let block = *self.map.block(number);
+            if let Some(part) = prefix(&block, wanted, &self.source()) {
+                self.emit(&part.block)?;
+                if let Wanted::Before(ip) = wanted {
+                    self.jump(ip);
+                } else {
+                    self.jump(part.block.end_ip);
+                    self.tail = Some(Tail { part, bound: vec![wanted] });
+                }
+                return Ok(Way::Found);
+            }
+            if needs_packet(&block) {
+                self.emit(&block)?;
+                return Ok(Way::Blocked(block));
+            }
+            self.leave(number, &block)?;
+            self.emit(&block)?;
+            self.check_endless(&block)?;
+        }
+    }
+}
+
+fn needs_packet(block: &Block) -> bool {
+    !matches!(block.exit, Exit::Long | Exit::Border | Exit::Jump | Exit::Call)
+}

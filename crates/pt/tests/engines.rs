@@ -1,0 +1,138 @@
+//! Both engines over whole captures: the same instructions with the same times, the same events and gaps, but for
+//! what `docs/engines.md` lists.
+
+mod support;
+
+use std::path::Path;
+
+use model::{Tsc, TscRange};
+use support::{Capture, FileCode, corpus, emulated};
+use tailtrace_pt::{
+    Block, BlockEnd, Decoder, EngineKind, EventKind, Flow, FlowItem, GapReason, Limits, PtEvent, Window,
+    decode_window,
+};
+
+const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
+/// Longest instruction, in bytes.
+const INSTRUCTION_BYTES: u64 = 15;
+
+fn flows(kind: EngineKind, capture: &Capture, code: &FileCode) -> Vec<Flow> {
+    let mut engine = Decoder::new(kind, capture.config.clone(), Limits::default());
+    let mut flows = Vec::new();
+    for (stream, _) in capture.streams() {
+        let occupants = capture.occupants(&stream);
+        let window = Window { stream: &stream, range: ALL, occupants: &occupants };
+        flows.push(decode_window(&mut engine, &window, code).expect("memory"));
+    }
+    flows
+}
+
+/// The flow with blocks put together where nothing ends the first: libipt cuts them where it met the code before, so
+/// what it gives depends on what it decoded earlier.
+fn whole_blocks(flow: &Flow) -> Vec<FlowItem> {
+    let mut items: Vec<FlowItem> = Vec::with_capacity(flow.items.len());
+    for item in &flow.items {
+        if let (Some(FlowItem::Block(front)), FlowItem::Block(next)) = (items.last_mut(), item)
+            && goes_on(front, next)
+        {
+            (front.end_ip, front.end, front.aux_offset) = (next.end_ip, next.end, next.aux_offset);
+            front.instructions += next.instructions;
+        } else {
+            items.push(item.clone());
+        }
+    }
+    items
+}
+
+fn goes_on(front: &Block, next: &Block) -> bool {
+    let distance = next.ip.wrapping_sub(front.end_ip);
+    front.end == BlockEnd::FallThrough
+        && (1..=INSTRUCTION_BYTES).contains(&distance)
+        && (front.thread, front.time, front.bits) == (next.thread, next.time, next.bits)
+}
+
+/// Whether the items say the same, but for what `docs/engines.md` lists.
+fn alike(reference: &FlowItem, native: &FlowItem) -> bool {
+    match (reference, native) {
+        // After a border of pieces libipt's engine does not know where tracing had stopped.
+        (
+            FlowItem::Event(PtEvent {
+                kind: EventKind::Enabled { ip, resumed: false },
+                time,
+                thread,
+                aux_offset,
+            }),
+            FlowItem::Event(other),
+        ) => {
+            let resumed = EventKind::Enabled { ip: *ip, resumed: true };
+            let plain = EventKind::Enabled { ip: *ip, resumed: false };
+            (other.kind == resumed || other.kind == plain)
+                && (*time, *thread, *aux_offset) == (other.time, other.thread, other.aux_offset)
+        }
+        // Each engine has its own words.
+        (FlowItem::Gap(gap), FlowItem::Gap(other)) => {
+            let reason = match (&gap.reason, &other.reason) {
+                (GapReason::Mismatch { .. }, GapReason::Mismatch { .. }) => true,
+                (reason, other) => reason == other,
+            };
+            reason && (gap.aux_offset, gap.resumed_at) == (other.aux_offset, other.resumed_at)
+        }
+        (reference, native) => reference == native,
+    }
+}
+
+/// Compares item by item, up to the first gap. Returns how many items that were.
+fn check(folder: &Path, root: &str, kcore: Option<&Path>) -> usize {
+    let capture = Capture::open(&folder.join("perf.data"));
+    let code = FileCode::new(&capture, &folder.join(root), kcore);
+    let reference = flows(EngineKind::Libipt, &capture, &code);
+    let native = flows(EngineKind::Native, &capture, &code);
+    assert_eq!(reference.len(), native.len());
+    let mut compared = 0;
+    for (index, (reference, native)) in reference.iter().zip(&native).enumerate() {
+        let (reference, native) = (whole_blocks(reference), whole_blocks(native));
+        let differ = reference.iter().zip(&native).position(|(one, other)| !alike(one, other));
+        let gap = reference.iter().position(|item| matches!(item, FlowItem::Gap(_)));
+        let near = |items: &[FlowItem], at: usize| {
+            let shown = &items[at.saturating_sub(2)..items.len().min(at + 3)];
+            format!("{shown:#x?}")
+        };
+        if let Some(at) = differ.filter(|&at| gap.is_none_or(|gap| at <= gap)) {
+            let (libipt, ours) = (near(&reference, at), near(&native, at));
+            panic!("{}, stream {index}, item {at}: libipt {libipt}\nnative {ours}", folder.display());
+        }
+        if gap.is_none() {
+            assert_eq!(reference.len(), native.len(), "{}, stream {index}", folder.display());
+        }
+        compared += gap.unwrap_or(reference.len());
+    }
+    compared
+}
+
+#[test]
+fn real_captures_are_decoded_alike() {
+    let items = [
+        ("hase/loopy-20180404T162955", 20),
+        ("lldb/single", 10),
+        ("lldb/multifile", 10),
+        ("lldb/multicore", 0),
+        ("xdc/unzip", 30_000),
+        ("xdc/dyn_test", 10),
+        ("arcus/ovf-01-poc", 15_000),
+        ("arcus/ovf-01-ben", 30_000),
+    ];
+    for (item, least) in items {
+        let Some(folder) = corpus(item) else { return };
+        let compared = check(&folder, "root", None);
+        assert!(compared >= least, "{item}: {compared}");
+    }
+}
+
+#[test]
+fn emulated_captures_are_decoded_alike() {
+    for (name, least) in [("spsc_k32_small", 500_000), ("fault", 1_000_000), ("preempt", 2_000_000)] {
+        let Some(folder) = emulated(name) else { return };
+        let compared = check(&folder, "symfs", Some(&folder.join("perf.data/kcore_dir/kcore")));
+        assert!(compared >= least, "{name}: {compared}");
+    }
+}
