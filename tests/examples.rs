@@ -79,7 +79,10 @@ fn examples_run_as_they_stand() {
             shell.args(["-c", &script]).current_dir(&folder).env("PATH", path).env("HOME", folder.path());
             let output = shell.output().expect("bash runs");
             let stderr = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.code(), Some(0), "{example}\n{stderr}");
+            // What doctor says of this machine is the machine's.
+            let is_right =
+                matches!((output.status.code(), command.as_str()), (Some(0), _) | (Some(3), "doctor"));
+            assert!(is_right, "{example}: {:?}\n{stderr}", output.status);
         }
     }
 }

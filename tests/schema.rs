@@ -6,9 +6,13 @@ use serde_json::Value;
 use crate::captures::{Capture, bundled, emulated, repository, tailtrace};
 
 /// The schema that the binary writes, as a validator; the repository holds the same.
-fn validator(document: &str) -> Validator {
+pub(crate) fn validator(document: &str) -> Validator {
     let output = tailtrace().args(["generate", "schema", document]).output().expect("tailtrace runs");
-    let owner = if document == "machine" { "perfdata" } else { "report" };
+    let owner = match document {
+        "machine" => "perfdata",
+        "doctor" => "cli",
+        _ => "report",
+    };
     let file = repository().join(format!("crates/{owner}/schema/tailtrace-{document}-1.json"));
     if std::env::var_os("TAILTRACE_BLESS").is_some() {
         std::fs::write(&file, &output.stdout).expect("written");
@@ -19,7 +23,7 @@ fn validator(document: &str) -> Validator {
 }
 
 #[track_caller]
-fn assert_follows(validator: &Validator, document: &[u8]) {
+pub(crate) fn assert_follows(validator: &Validator, document: &[u8]) {
     let document: Value = serde_json::from_slice(document).expect("JSON");
     let broken = validator.iter_errors(&document).map(|error| error.to_string()).next();
     assert_eq!(broken, None);

@@ -4,6 +4,7 @@
 //! * `dependencies`: each direct dependency is explained in `docs/dependencies.md`.
 //! * `diff`: two captures against each other.
 //! * `engines`: both engines on the same captures and scenarios.
+//! * `doctor`: `doctor` on made-up machines and on this one.
 //! * `documents`: the files that the documents name are there.
 //! * `examples`: what the help shows runs as it stands.
 //! * `expect`: figures against limits, for continuous integration.
@@ -43,6 +44,7 @@ mod code;
 mod contract;
 mod dependencies;
 mod diff;
+mod doctor;
 mod documents;
 mod engines;
 mod examples;

@@ -1,10 +1,10 @@
 //! The command line, typed. Option names follow perf's where perf has them.
 
 pub(crate) mod expectation;
+mod recording;
 mod request;
 pub(crate) mod text;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use analysis::expectation::Expectation;
@@ -15,6 +15,8 @@ pub(crate) use request::STDIN;
 
 use crate::examples;
 use crate::output::Manner;
+
+pub(crate) use recording::{DoctorArgs, DoctorFormat, Preset, RecordArgs};
 
 /// Explains single slow requests with Intel Processor Trace.
 #[derive(Debug, Parser)]
@@ -52,6 +54,9 @@ pub(crate) enum Command {
     /// Runs `perf record` with the recommended events, and writes the machine file (names and NUMA nodes of devices).
     #[command(after_help = examples::RECORD)]
     Record(RecordArgs),
+    /// Checks this machine: what stops a recording, what makes it less exact, and the command that mends it.
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(DoctorArgs),
     /// Prints what the capture holds, for people who debug traces.
     #[command(after_help = examples::DUMP)]
     Dump(DumpArgs),
@@ -184,25 +189,6 @@ pub(crate) struct BundleArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RecordArgs {
-    /// The perf.data to write; beside it, or in it where it is a directory, the machine file.
-    #[arg(long, short, value_name = "FILE", default_value = "perf.data")]
-    pub(crate) output: PathBuf,
-    /// Prints the command that would be run, and runs nothing.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Writes the machine file alone, for a perf.data that was recorded on this machine without this command.
-    #[arg(long, conflicts_with_all = ["dry_run", "perf"])]
-    pub(crate) machine_only: bool,
-    /// Where /sys and /proc are: for tests.
-    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
-    pub(crate) root: PathBuf,
-    /// Options of perf record, after tailtrace's own; `--`; and the program with its arguments.
-    #[arg(value_name = "PERF-OPTIONS] [-- COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) perf: Vec<OsString>,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct DumpArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
@@ -264,6 +250,8 @@ pub(crate) enum SchemaOf {
     Diff,
     /// `tailtrace-machine/1`: the machine file that record writes.
     Machine,
+    /// `tailtrace-doctor/1`: of doctor.
+    Doctor,
 }
 
 #[derive(Debug, Args)]

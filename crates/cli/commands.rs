@@ -2,6 +2,7 @@
 
 mod bundle;
 mod diff;
+mod doctor;
 mod dump;
 mod explain;
 mod export;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Slice(args) => slice::run(&args),
         Command::Bundle(args) => bundle::run(&args),
         Command::Record(args) => record::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Generate(args) => generate::run(&args),
     }

@@ -15,9 +15,17 @@ Each command's --help has more.";
 pub(crate) const RECORD: &str = "\
 Examples:
   tailtrace record -- ./program                                 # all of the machine, while it runs
+  tailtrace record --preset standard -- ./program               # with system calls and page faults
   tailtrace record -o slow.data -e 'block:*' -- ./program       # with more events
   tailtrace record --dry-run -- ./program                       # only prints perf's command line
   tailtrace record --machine-only -o perf.data                  # for a recording made without it";
+
+pub(crate) const DOCTOR: &str = "\
+Examples:
+  tailtrace doctor                                              # before the first recording
+  tailtrace doctor -o slow.data --preset full                   # where it will be written, and what
+  tailtrace doctor --trial                                      # while the program runs
+  tailtrace doctor --format json | jq .can_record";
 
 pub(crate) const SLICE: &str = "\
 Examples:

@@ -1,14 +1,16 @@
 //! The entry point of `tailtrace`: arguments in, exit code out.
 //!
 //! Exit codes: 0 every selected interval was reported, 1 none was selected, 2 the input could not be used or a
-//! selected interval has no report, 3 an expectation does not hold. Results go to stdout, diagnostics to stderr; a broken pipe is success.
+//! selected interval has no report, 3 an expectation does not hold or something stops a recording. Results go to stdout, diagnostics to stderr; a broken pipe is success.
 
 mod advice;
 mod args;
 mod commands;
+mod doctor;
 mod ending;
 mod examples;
 mod input;
+mod machine;
 mod man;
 mod meter;
 mod output;

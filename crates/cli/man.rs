@@ -15,7 +15,10 @@ const EXIT_STATUS: [(&str, &str); 5] = [
     ("0", "Every selected interval was reported."),
     ("1", "No interval was selected."),
     ("2", "The input could not be used, or a selected interval has no report; or the arguments are wrong."),
-    ("3", "Of stat and diff: an expectation (--expect) does not hold."),
+    (
+        "3",
+        "Of stat and diff: an expectation (--expect) does not hold. Of doctor: something stops a recording.",
+    ),
     ("other", "Of record: perf's own."),
 ];
 

@@ -60,7 +60,7 @@ pub(crate) enum Outcome {
     NothingSelected,
     /// The input could not be used, or a selected interval has no report.
     Failed,
-    /// Something that was expected of the population does not hold.
+    /// Something that was expected of the population does not hold, or something stops a recording.
     NotMet,
     /// A program that was run for the user ended with this exit code.
     Passed(u8),

@@ -1,9 +1,10 @@
-//! Recording: the `perf record` command line that tailtrace wants, perf itself, what becomes of older captures, and the
+//! Recording: the `perf record` command line with the recommended events, perf itself, what becomes of older captures, and the
 //! machine file, which holds what perf does not write down.
 
 pub(crate) mod command;
 mod gather;
 pub(crate) mod machine_file;
+pub(crate) mod offered;
 pub(crate) mod older;
 pub(crate) mod perf;
-mod tree;
+pub(crate) mod preset;

@@ -83,7 +83,9 @@ const CRATES: [Floors; 3] = [
             ("stdin", &["args"]),
             ("input", &["advice", "stdin"]),
             ("man", &["args"]),
-            ("record", &["args", "output", "ending"]),
+            ("machine", &[]),
+            ("record", &["args", "output", "ending", "machine"]),
+            ("doctor", &["args", "machine", "record"]),
             ("tui/pages", &["args"]),
             ("tui/draw", &["output", "progress", "tui/pages"]),
             ("tui/app", &["output", "advice", "args", "tui/pages", "tui/draw"]),
@@ -91,8 +93,8 @@ const CRATES: [Floors; 3] = [
             (
                 "commands",
                 &[
-                    "output", "advice", "progress", "meter", "examples", "args", "input", "man", "record",
-                    "tui",
+                    "output", "advice", "progress", "meter", "examples", "args", "input", "man", "machine",
+                    "record", "doctor", "tui",
                 ],
             ),
         ],

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
 
 use crate::args::{Cli, GenerateArgs, Generated, SchemaOf};
-use crate::man;
 use crate::output::{self, Outcome};
+use crate::{doctor, man};
 
 /// Runs the command.
 pub(super) fn run(args: &GenerateArgs) -> Result<Outcome> {
@@ -26,6 +26,7 @@ pub(super) fn run(args: &GenerateArgs) -> Result<Outcome> {
             SchemaOf::Report => report::report_schema(),
             SchemaOf::Diff => report::difference_schema(),
             SchemaOf::Machine => report::schema_of::<perfdata::Machine>(),
+            SchemaOf::Doctor => report::schema_of::<doctor::json::Document<'_>>(),
         })?,
         Generated::Header { output: Some(path) } => {
             check(path, Kind::File, &[])?;

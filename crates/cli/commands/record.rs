@@ -6,11 +6,10 @@
 use anyhow::{Result, ensure};
 
 use crate::args::RecordArgs;
+use crate::machine::pt;
 use crate::output::{self, Outcome};
+use crate::record::offered::Offered;
 use crate::record::{command, machine_file, older, perf};
-
-/// Where the kernel shows that this machine's CPUs have Processor Trace.
-const INTEL_PT: &str = "sys/bus/event_source/devices/intel_pt";
 
 /// Where the options of `perf record` begin.
 const RECORD_OPTIONS: usize = 2;
@@ -21,7 +20,14 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         machine_file::write(args)?;
         return Ok(Outcome::Reported);
     }
-    let mut command = command::compose(&args.output, &args.perf)?;
+    let composed = command::compose(&args.output, args.preset, &Offered::below(&args.root), &args.perf)?;
+    if !composed.left_out.is_empty() {
+        let left_out = composed.left_out.join(", ");
+        output::print_note(&format!(
+            "left out, for this machine does not offer it: {left_out} (tailtrace doctor has more)"
+        ));
+    }
+    let mut command = composed.words;
     if output::is_quiet() {
         // perf knows the same option.
         command.insert(RECORD_OPTIONS, "-q".into());
@@ -32,9 +38,10 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         return Ok(Outcome::Reported);
     }
     ensure!(
-        args.root.join(INTEL_PT).exists(),
-        "this machine has no Intel PT (there is no /{INTEL_PT}): its CPU lacks it, or its hypervisor does not pass it on; \
-         record where it is, and explain the perf.data here"
+        args.root.join(pt::DEVICE).exists(),
+        "this machine has no Intel PT (there is no /{}): its CPU lacks it, or its hypervisor does not pass it on (tailtrace \
+         doctor has more); record where it is, and explain the perf.data here",
+        pt::DEVICE
     );
     output::print_note(&shown);
     let older = older::Capture::at(&args.output);

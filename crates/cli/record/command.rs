@@ -8,10 +8,13 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-/// Packets for each cycle count, and the returns that call trees need.
-const TRACE: &str = "intel_pt/cyc=1,cyc_thresh=1,mtc_period=0,noretcomp=1/";
-/// The records that show why a thread was off its CPU, and what interrupted it.
-const RECORDS: [&str; 4] = ["sched:sched_switch", "sched:sched_waking", "irq:*", "power:cpu_idle"];
+use super::offered::Offered;
+use super::preset::{TOP_DOWN, option_after, tracepoints};
+use crate::args::Preset;
+use crate::machine::pt::{Feature, Pt};
+
+/// MiB of the buffer for records, and of that for the trace, for each CPU.
+pub(crate) const BUFFERS_MIB: (u64, u64) = (8, 64);
 /// perf's options that say what is recorded, instead of the whole machine.
 const TARGETS: [&str; 8] = ["-p", "--pid", "-t", "--tid", "-C", "--cpu", "--per-thread", "-u"];
 
@@ -20,12 +23,100 @@ const OTHER_NAMES: [&str; 2] = ["--switch-o", "--timestamp-f"];
 /// perf's short options that take a value, which may follow in the same word.
 const VALUED: &str = "cCDeFGIjkmprStuz";
 
-/// The words of the command that records into `output`; `given` are perf's own options, `--`, and the program.
+/// The event of the trace: packets for each cycle count, and the returns that call trees need, as far as the machine's Intel PT
+/// has them. perf refuses the others.
+pub(crate) fn trace_event(pt: Option<&Pt>) -> String {
+    let has = |feature: Feature| pt.is_none_or(|pt| pt.has(feature));
+    let mut terms = Vec::new();
+    if has(Feature::Cycles) {
+        terms.push("cyc=1");
+        // Bit 1 stands for the value 1: a packet for each cycle count but the smallest. 0 is valid everywhere.
+        let has_one = pt.is_none_or(|pt| pt.cycle_thresholds >> 1 & 1 == 1);
+        terms.push(if has_one { "cyc_thresh=1" } else { "cyc_thresh=0" });
+    }
+    if has(Feature::Mtc) {
+        terms.push("mtc_period=0");
+    }
+    if has(Feature::EachReturn) {
+        terms.push("noretcomp=1");
+    }
+    format!("intel_pt/{}/", terms.join(","))
+}
+
+/// perf's command, and what it would have on another machine.
+pub(crate) struct Composed {
+    /// The program, and its arguments.
+    pub(crate) words: Vec<OsString>,
+    /// Options and events that this machine does not offer.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// The command that records into `output` what `preset` has and the machine offers; `given` are perf's own options, `--`, and
+/// the program.
 ///
 /// # Errors
 /// Where `given` names another output, or has perf choose names: the machine file would lie beside the wrong one.
-pub(crate) fn compose(output: &Path, given: &[OsString]) -> Result<Vec<OsString>> {
+pub(crate) fn compose(
+    output: &Path,
+    preset: Preset,
+    offered: &Offered,
+    given: &[OsString],
+) -> Result<Composed> {
     let (options, program) = split(given);
+    refuse_other_outputs(output, options)?;
+    let is = |option: &OsString, names: &[&str]| {
+        let text = option.to_string_lossy();
+        names.iter().any(|name| text.split('=').next() == Some(*name))
+    };
+    let has_target = options.iter().any(|option| is(option, &TARGETS));
+    let has_trace = options.iter().any(|option| option.to_string_lossy().starts_with("intel_pt/"));
+    let mut words: Vec<OsString> = ["perf", "record"].map(OsString::from).to_vec();
+    if !has_target {
+        words.push("-a".into());
+    }
+    let mut left_out = Vec::new();
+    if offered.has_kcore() {
+        words.push("--kcore".into());
+    } else {
+        left_out.push("--kcore".to_owned());
+    }
+    let (records, trace) = BUFFERS_MIB;
+    words.extend(["-m".into(), format!("{records}M,{trace}M").into()]);
+    if !has_trace {
+        words.extend(["-e".into(), trace_event(offered.pt.as_ref()).into()]);
+    }
+    words.extend(events(preset, offered, &mut left_out).into_iter().map(OsString::from));
+    words.extend(["--switch-events", "-o"].map(OsString::from));
+    words.push(output.as_os_str().to_owned());
+    words.extend(options.iter().cloned());
+    if !program.is_empty() {
+        words.push("--".into());
+        words.extend(program.iter().cloned());
+    }
+    Ok(Composed { words, left_out })
+}
+
+/// The preset's records and counters as perf's options; those that the machine lacks go to `left_out`.
+fn events(preset: Preset, offered: &Offered, left_out: &mut Vec<String>) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    for event in tracepoints(preset) {
+        if offered.has(event) {
+            words.extend(["-e", event]);
+            words.extend(option_after(event));
+        } else {
+            left_out.push(event.to_owned());
+        }
+    }
+    match preset {
+        Preset::Full if offered.has_top_down() => words.extend(["-e", TOP_DOWN]),
+        Preset::Full => left_out.push("top-down counters".to_owned()),
+        Preset::Light | Preset::Standard => {}
+    }
+    words
+}
+
+/// Refuses what would have perf write elsewhere than to `output`.
+fn refuse_other_outputs(output: &Path, options: &[OsString]) -> Result<()> {
     for option in options {
         let text = option.to_string_lossy();
         ensure!(
@@ -39,27 +130,7 @@ pub(crate) fn compose(output: &Path, given: &[OsString]) -> Result<Vec<OsString>
         );
     }
     ensure!(output != Path::new("-"), "a capture with a machine file beside it is no pipe: name it with -o");
-    let is = |option: &OsString, names: &[&str]| {
-        let text = option.to_string_lossy();
-        names.iter().any(|name| text.split('=').next() == Some(*name))
-    };
-    let has_target = options.iter().any(|option| is(option, &TARGETS));
-    let has_trace = options.iter().any(|option| option.to_string_lossy().starts_with("intel_pt/"));
-    let mut words: Vec<OsString> = ["perf", "record"].map(OsString::from).to_vec();
-    if !has_target {
-        words.push("-a".into());
-    }
-    words.extend(["--kcore", "-m", "8M,64M"].map(OsString::from));
-    let events = [TRACE].into_iter().filter(|_| !has_trace).chain(RECORDS);
-    words.extend(events.flat_map(|event| ["-e", event]).map(OsString::from));
-    words.extend(["--switch-events", "-o"].map(OsString::from));
-    words.push(output.as_os_str().to_owned());
-    words.extend(options.iter().cloned());
-    if !program.is_empty() {
-        words.push("--".into());
-        words.extend(program.iter().cloned());
-    }
-    Ok(words)
+    Ok(())
 }
 
 /// Whether perf takes the word for `-o`, alone or after other letters, or for `--output`, which it takes in short, too.

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use perfdata::{BlockDevice, Interrupt, Machine, MachineNode, MemoryRange, NetworkDevice};
 
-use super::tree::{Tree, names, number, text};
+use crate::machine::tree::{Tree, names, number, numbered, text};
 
 /// How many devices may lie below one another: a volume on an array on partitions on disks.
 const DEEPEST: usize = 8;
@@ -32,14 +32,6 @@ pub(super) fn machine(root: &Path) -> Result<Machine> {
         interrupts: interrupts(&tree),
         ..Machine::written_by(concat!("tailtrace ", env!("CARGO_PKG_VERSION")))
     })
-}
-
-/// The numbers after `prefix` in the names in a directory, in order.
-fn numbered(directory: &Path, prefix: &str) -> Vec<u64> {
-    let number = |name: String| name.strip_prefix(prefix)?.parse().ok();
-    let mut numbers: Vec<u64> = names(directory).into_iter().filter_map(number).collect();
-    numbers.sort_unstable();
-    numbers
 }
 
 fn nodes(tree: &Tree, block: Option<u64>) -> Vec<MachineNode> {

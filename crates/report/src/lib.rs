@@ -59,7 +59,7 @@ pub use outlier::{
 };
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 pub use serving::{PartSum, ServingRow, client, part_sums, part_words};
-pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict};
+pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict, wrap};
 pub use texts::ReplaceTexts;
 pub use timebase::{TimeUnit, Timebase};
 pub use units::{Digits, counted, length, percentage, signed_length};

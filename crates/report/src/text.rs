@@ -20,7 +20,8 @@ mod style;
 pub(crate) mod timeline;
 mod view;
 
-pub(crate) use cells::{cut, right, width, wrap};
+pub use cells::wrap;
+pub(crate) use cells::{cut, right, width};
 pub(crate) use head::fact;
 pub(crate) use style::Ink;
 

@@ -2,7 +2,11 @@ use super::*;
 
 fn line(given: &[&str]) -> String {
     let given: Vec<OsString> = given.iter().map(OsString::from).collect();
-    shown(&compose(Path::new("perf.data"), &given).expect("a command"))
+    shown(
+        &compose(Path::new("perf.data"), Preset::Light, &Offered::default(), &given)
+            .expect("a command")
+            .words,
+    )
 }
 
 /// What people paste from the README is what `tailtrace record` runs.
@@ -42,7 +46,12 @@ fn the_programs_own_border_is_the_programs() {
 #[test]
 fn the_output_is_named_once() {
     let compose = |output: &str, given: &[&str]| {
-        compose(Path::new(output), &given.iter().map(OsString::from).collect::<Vec<_>>())
+        compose(
+            Path::new(output),
+            Preset::Light,
+            &Offered::default(),
+            &given.iter().map(OsString::from).collect::<Vec<_>>(),
+        )
     };
     for given in [
         &["-o", "x"][..],
@@ -70,4 +79,84 @@ fn the_output_is_named_once() {
         assert!(compose("perf.data", given).is_ok(), "{given:?}");
     }
     assert!(compose("-", &["--", "app"]).is_err());
+}
+
+/// What perf-intel-pt(1) calls valid: no CYC terms without the capability `psb_cyc`, `cyc_thresh` by its bits.
+#[test]
+fn the_trace_has_what_the_machine_has() {
+    let full = Pt {
+        features: [Feature::Cycles, Feature::Mtc, Feature::EachReturn].into(),
+        cycle_thresholds: 0xffff,
+        ..Pt::default()
+    };
+    assert_eq!(trace_event(Some(&full)), "intel_pt/cyc=1,cyc_thresh=1,mtc_period=0,noretcomp=1/");
+    assert_eq!(trace_event(Some(&full)), trace_event(None));
+    let odd = Pt { cycle_thresholds: 1, ..full.clone() };
+    assert_eq!(trace_event(Some(&odd)), "intel_pt/cyc=1,cyc_thresh=0,mtc_period=0,noretcomp=1/");
+    let first = Pt { features: [Feature::EachReturn].into(), ..full };
+    assert_eq!(trace_event(Some(&first)), "intel_pt/noretcomp=1/");
+    assert_eq!(trace_event(Some(&Pt::default())), "intel_pt//");
+}
+
+/// perf fails at an unknown tracepoint, and at `--kcore` without /proc/kcore.
+#[test]
+fn what_the_machine_lacks_is_left_out() {
+    let root = tempfile::tempdir().expect("a folder");
+    for folder in [
+        "proc/self",
+        "sys/kernel/tracing/events/sched/sched_switch",
+        "sys/kernel/tracing/events/irq/softirq_entry",
+    ] {
+        std::fs::create_dir_all(root.path().join(folder)).expect("made");
+    }
+    std::fs::write(root.path().join("proc/self/status"), "CapEff:\t000001ffffffffff\n").expect("written");
+    let composed = compose(Path::new("x"), Preset::Light, &Offered::below(root.path()), &["app".into()])
+        .expect("a command");
+    assert_eq!(
+        shown(&composed.words),
+        "perf record -a -m 8M,64M -e intel_pt/cyc=1,cyc_thresh=1,mtc_period=0,noretcomp=1/ -e sched:sched_switch -e 'irq:*' \
+         --switch-events -o x -- app"
+    );
+    assert_eq!(composed.left_out, ["--kcore", "sched:sched_waking", "power:cpu_idle"]);
+}
+
+#[test]
+fn presets_add_records() {
+    let line = |preset: Preset| {
+        let composed =
+            compose(Path::new("x"), preset, &Offered::default(), &["app".into()]).expect("a command");
+        assert_eq!(composed.left_out, [""; 0]);
+        shown(&composed.words)
+    };
+    let [light, standard, full] = [Preset::Light, Preset::Standard, Preset::Full].map(line);
+    let wanted = "-e sched:sched_migrate_task -e raw_syscalls:sys_enter --exclude-perf -e raw_syscalls:sys_exit --exclude-perf \
+                  -e 'exceptions:*' -e irq_vectors:local_timer_entry";
+    assert!(
+        !light.contains("raw_syscalls") && standard.contains(wanted) && full.contains(wanted),
+        "{standard}"
+    );
+    assert!(!standard.contains("block:") && !standard.contains("slots"), "{standard}");
+    let counters = "-e '{slots,cycles,topdown-retiring,topdown-bad-spec,topdown-fe-bound,topdown-be-bound}:S' --switch-events";
+    assert!(
+        full.contains("-e block:block_rq_issue -e block:block_rq_complete -e tcp:tcp_retransmit_skb"),
+        "{full}"
+    );
+    assert!(full.contains(counters), "{full}");
+}
+
+/// The machine has no slots, as a guest has none.
+#[test]
+fn counters_that_the_cpu_lacks_are_left_out() {
+    let root = tempfile::tempdir().expect("a folder");
+    let counters = root.path().join("sys/bus/event_source/devices/cpu/events");
+    std::fs::create_dir_all(&counters).expect("made");
+    let left_out = || {
+        let offered = Offered::below(root.path());
+        compose(Path::new("x"), Preset::Full, &offered, &["app".into()]).expect("a command").left_out
+    };
+    assert_eq!(left_out(), ["top-down counters"]);
+    for event in ["slots", "topdown-retiring", "topdown-be-bound"] {
+        std::fs::write(counters.join(event), "event=0x00,umask=0x4").expect("written");
+    }
+    assert_eq!(left_out(), [""; 0]);
 }
