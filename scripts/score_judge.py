@@ -26,17 +26,18 @@ AT_SWITCHES = ("offcpu", "kernel.schedule")
 class Score:
     """One capture's verdicts."""
 
-    def __init__(self, name, truth, planted, quiet, told, calls):
+    def __init__(self, name, truth, planted, quiet, told, calls, kernel):
         self.name, self.planted, self.quiet = name, len(truth.planted), len(quiet)
         self.right = self.present = self.in_time = self.shares = self.invented = self.real = 0
         self.first_named, self.remarks = Counter(), []
         self.tells_switches, self.told, self.calls = truth.tells_switches, told, calls
+        self.kernel = kernel
         for id, known in truth.planted.items():
             self.judge_planted(id, known, planted.get(id))
         reports = {**planted, **quiet}
         for id, outlier in quiet.items():
             self.judge_quiet(id, outlier, reports, truth)
-        for remark in [*told.remarks, *calls.remarks]:
+        for remark in [*told.remarks, *calls.remarks, *kernel.remarks]:
             self.remarks.append(f"{name} {remark}")
         for kind, share in told.mistaken.items():
             self.remarks.append(f"{name}: the words of {kind} match {100 * share:.0f} % of the headlines of other kinds")
@@ -92,7 +93,8 @@ class Score:
         """Whether every bar is met."""
         named = self.right >= NAMED_FIRST * self.planted
         timed = self.present == self.shares and self.in_time >= IN_TIME * self.shares
-        return named and timed and self.quiet - self.invented >= QUIET * self.quiet and self.told.good() and self.calls.good()
+        of_log = self.told.good() and self.calls.good() and self.kernel.good()
+        return named and timed and self.quiet - self.invented >= QUIET * self.quiet and of_log
 
 
 def grouped(causes, group):
@@ -194,7 +196,7 @@ def print_all(scores, out):
 
 
 def print_table(scores, out):
-    columns = ("capture", "injected", "named first", "share", "causes", "times", "headlines", "calls", "quiet", "blamed", "real", "invented nothing")
+    columns = ("capture", "injected", "named first", "share", "causes", "times", "headlines", "calls", "kernel calls", "tracing", "quiet", "blamed", "real", "invented nothing")
     rows = [columns, *(row(score) for score in scores)]
     widths = [max(len(line[column]) for line in rows) for column in range(len(columns))]
     for number, line in enumerate(rows):
@@ -211,7 +213,9 @@ def row(score):
     quiet = (str(score.quiet), blamed, str(score.real), shares[1])
     told = f"{score.told.told}/{score.told.judged}" if score.told.judged else "-"
     calls = f"{score.calls.right}/{score.calls.judged}" if score.calls.judged else "-"
-    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, told, calls, *quiet)
+    kernel = f"{score.kernel.right}/{score.kernel.judged}" if score.kernel.judged else "-"
+    tracing = f"{100 * score.kernel.told_ns / score.kernel.log_ns - 100:+.1f} %" if score.kernel.log_ns else "-"
+    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, told, calls, kernel, tracing, *quiet)
 
 
 def percent(part, whole):

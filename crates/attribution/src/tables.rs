@@ -12,6 +12,7 @@ pub(crate) mod kernel_spins;
 pub(crate) mod libraries;
 pub(crate) mod page_faults;
 pub(crate) mod read_write_locks;
+pub(crate) mod recording;
 pub(crate) mod signals;
 pub(crate) mod syscalls;
 pub(crate) mod timers;

@@ -25,6 +25,8 @@ pub struct CallNode {
     pub name: Arc<str>,
     /// Where it belongs.
     pub layer: CallLayer,
+    /// The event for whose recording a kernel function works, itself or for a function above it: `raw_syscalls:sys_enter`.
+    pub recording: Option<Arc<str>>,
 }
 
 /// Time spent in one function itself, not in those it called; or, without length, where it was entered.

@@ -35,6 +35,8 @@ pub struct CallReport {
     pub name: String,
     /// Where it belongs.
     pub layer: CallLayer,
+    /// The event for whose recording it works; empty for all else.
+    pub recording: String,
     /// The outlier's time in it, without what it called.
     pub self_ns: u64,
     /// The mean of the baselines' time in it, without what it called.
@@ -174,7 +176,9 @@ impl Merge {
         let place = *self.known.entry((parent, node.layer, node.name.clone())).or_insert(next);
         if place == next {
             let name = node.name.to_string();
-            self.tree.nodes.push(CallReport { parent, name, layer: node.layer, ..CallReport::default() });
+            let recording = node.recording.as_deref().unwrap_or_default().to_owned();
+            let layer = node.layer;
+            self.tree.nodes.push(CallReport { parent, name, layer, recording, ..CallReport::default() });
             self.depths.push(depth);
             self.sums.push(0);
         }

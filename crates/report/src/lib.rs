@@ -23,6 +23,7 @@ mod markdown;
 mod numa;
 mod number;
 mod outlier;
+mod recording;
 mod report;
 mod serving;
 mod text;

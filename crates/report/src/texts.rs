@@ -50,6 +50,7 @@ impl ReplaceTexts for OutlierReport {
         replace(self.checks.iter_mut().map(|check| &mut check.detail), new);
         replace(self.causes.iter_mut().map(|cause| &mut cause.detail), new);
         replace(self.calls.nodes.iter_mut().map(|node| &mut node.name), new);
+        replace(self.calls.nodes.iter_mut().map(|node| &mut node.recording), new);
         self.segments.iter_mut().for_each(|segment| segment.replace_texts(new));
     }
 }

@@ -154,6 +154,7 @@ impl Tree<'_> {
         }
         for (key, known) in chain.into_iter().rev() {
             let index = self.add(parent, known.function.clone(), CallLayer::Kernel)?;
+            self.calls.nodes[index as usize].recording.clone_from(&known.recording);
             self.kernel_nodes.insert((cause, key), index);
             parent = Some(index);
         }
@@ -210,7 +211,7 @@ impl Tree<'_> {
 
     fn add(&mut self, parent: Option<u32>, name: Arc<str>, layer: CallLayer) -> Option<u32> {
         let index = u32::try_from(self.calls.nodes.len()).ok()?;
-        self.calls.nodes.push(CallNode { parent, name, layer });
+        self.calls.nodes.push(CallNode { parent, name, layer, recording: None });
         Some(index)
     }
 }

@@ -235,20 +235,6 @@ pub(crate) fn drops_translations(function: &str) -> bool {
     )
 }
 
-/// What recording itself does in interrupts: it serves the trace buffer or a counter (`arch/x86/events/intel/pt.c`,
-/// `arch/x86/events/intel/core.c`, `arch/x86/events/core.c`).
-pub(crate) fn serves_the_recording(function: &str) -> bool {
-    matches!(
-        function,
-        "intel_pt_interrupt"
-            | "perf_event_nmi_handler"
-            | "intel_pmu_handle_irq"
-            | "intel_pmu_handle_irq_v4"
-            | "perf_pending_irq"
-            | "perf_output_wakeup"
-    )
-}
-
 /// Kernel threads by their main functions and by the prefixes of their names: they never enter the kernel, so no
 /// entry names their work. Sources: the `kthread_create()` and `smpboot_register_percpu_thread()` calls of the files.
 const KERNEL_THREADS: [(&str, &[&str], &[&str]); 14] = [

@@ -13,6 +13,7 @@ use pt::{Block, BlockEnd};
 
 use super::user_code::{ByAddress, NodeKey, whole_name};
 use crate::inputs::functions::{Function, NO_SYMBOL};
+use crate::tables::recording::recorded_by;
 
 /// More functions that went on in others by jumps, one after the other, are damage.
 const MOST_JUMPS: usize = 64;
@@ -24,6 +25,8 @@ pub(crate) struct KernelNode {
     pub(crate) parent: NodeKey,
     /// Its name.
     pub(crate) function: Arc<str>,
+    /// The event for whose recording it works, if it or a function above it does.
+    pub(crate) recording: Option<Arc<str>>,
 }
 
 /// Kernel code that ran in one node without leaving it; without length, where no packet separates it from what ran before and after.
@@ -231,9 +234,15 @@ impl KernelRuns {
         }
         let name = function.map_or(NO_SYMBOL, |function| whole_name(&function.name));
         let nodes = &mut self.code.nodes;
-        let is_itself = nodes.get(&parent).is_some_and(|caller| &*caller.function == name);
-        let node = if is_itself { parent } else { parent.below(name) };
-        nodes.entry(node).or_insert_with(|| KernelNode { parent, function: Arc::from(name) });
+        let caller = nodes.get(&parent);
+        let node =
+            if caller.is_some_and(|caller| &*caller.function == name) { parent } else { parent.below(name) };
+        let inherited = caller.and_then(|caller| caller.recording.clone());
+        nodes.entry(node).or_insert_with(|| KernelNode {
+            parent,
+            function: Arc::from(name),
+            recording: inherited.or_else(|| recorded_by(name).map(Arc::from)),
+        });
         self.known.insert((parent, start), node);
         node
     }

@@ -15,9 +15,10 @@ use super::user_code::ByAddress;
 use crate::inputs::functions::Function;
 use crate::tables::kernel_entries::{
     Landmark, UNNAMED_SYSCALL, calls_for_others, drops_translations, entry_cause, is_bookkeeping, is_thunk,
-    kernel_thread, landmark, serves_the_recording,
+    kernel_thread, landmark,
 };
 use crate::tables::page_faults::work_of;
+use crate::tables::recording::serves_the_recording;
 use crate::tables::timers::timer_of;
 
 /// Interrupts nest a few levels deep; deeper nesting is damage and is ignored.

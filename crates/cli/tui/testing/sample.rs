@@ -237,6 +237,7 @@ pub(super) fn calls() -> CallTree {
         self_ns,
         typical_self_ns,
         calls: 1,
+        recording: String::new(),
     };
     let nodes = vec![
         node(None, "worker", CallLayer::User, 100, 90),
@@ -260,6 +261,7 @@ fn usual_calls() -> CallTree {
         self_ns,
         typical_self_ns: 0,
         calls: 1,
+        recording: String::new(),
     };
     let nodes =
         vec![node(None, "worker", 90), node(Some(0), "process_item", 24_000), node(Some(0), "log", 1_010)];

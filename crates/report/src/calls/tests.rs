@@ -14,7 +14,7 @@ fn range(start: u64, stop: u64) -> TscRange {
 }
 
 fn node(parent: Option<u32>, name: &str) -> CallNode {
-    CallNode { parent, name: name.into(), layer: CallLayer::User }
+    CallNode { parent, name: name.into(), layer: CallLayer::User, recording: None }
 }
 
 fn stretch(start: u64, stop: u64, node: u32, calls: u64) -> CallStretch {

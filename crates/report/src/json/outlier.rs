@@ -11,6 +11,7 @@ use crate::escape::bounded_for_json;
 use crate::headline::sentence;
 use crate::number::JsonNumber;
 use crate::outlier::{Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
+use crate::recording::Recording;
 use crate::serving::ServingRow;
 
 /// Deeper `during` is left out, so that no report can exhaust the stack.
@@ -44,6 +45,7 @@ pub(super) struct OutlierTwin {
     causes: Vec<CauseTwin>,
     segments: Vec<SegmentTwin>,
     calls: Vec<CallTwin>,
+    recording: Option<RecordingTwin>,
     numa: Option<NumaTwin>,
     perf_script: Option<String>,
     server_requests: Option<String>,
@@ -91,6 +93,7 @@ struct CauseTwin {
     count: u64,
     certainty: CertaintyWord,
     detail: String,
+    recording_ns: Option<u64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -130,6 +133,22 @@ pub(crate) struct CallTwin {
     self_ns: u64,
     typical_self_ns: u64,
     calls: u64,
+    recording: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "recording")]
+struct RecordingTwin {
+    duration_ns: u64,
+    typical_ns: u64,
+    events: Vec<RecordedEventTwin>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "recorded_event")]
+struct RecordedEventTwin {
+    event: String,
+    duration_ns: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -144,6 +163,7 @@ struct EvidenceTwin {
 
 impl OutlierTwin {
     pub(super) fn new(outlier: &OutlierReport) -> OutlierTwin {
+        let recording = Recording::of(&outlier.calls);
         let command = |line: &str| (!line.is_empty()).then(|| bounded_for_json(line));
         OutlierTwin {
             id: outlier.id,
@@ -170,9 +190,10 @@ impl OutlierTwin {
                 })
                 .collect(),
             stages: outlier.stages.iter().map(StageTwin::new).collect(),
-            causes: outlier.causes.iter().map(CauseTwin::new).collect(),
+            causes: outlier.causes.iter().map(|cause| CauseTwin::new(cause, recording.as_ref())).collect(),
             segments: segment_twins(&outlier.segments, DURING_DEPTH),
             calls: outlier.calls.nodes.iter().map(CallTwin::new).collect(),
+            recording: recording.as_ref().map(RecordingTwin::new),
             numa: outlier.numa.as_ref().map(NumaTwin::new),
             perf_script: command(&outlier.perf_script),
             server_requests: command(&outlier.server_requests),
@@ -246,7 +267,7 @@ impl StageTwin {
 }
 
 impl CauseTwin {
-    fn new(cause: &CauseTotal) -> CauseTwin {
+    fn new(cause: &CauseTotal, recording: Option<&Recording>) -> CauseTwin {
         CauseTwin {
             cause: CauseWord::new(&cause.cause),
             duration_ns: cause.duration_ns,
@@ -255,6 +276,21 @@ impl CauseTwin {
             count: cause.count,
             certainty: cause.certainty.into(),
             detail: bounded_for_json(&cause.detail),
+            recording_ns: recording.and_then(|recording| recording.causes.get(&cause.cause).copied()),
+        }
+    }
+}
+
+impl RecordingTwin {
+    fn new(recording: &Recording) -> RecordingTwin {
+        let event = |(event, own): &(String, u64)| RecordedEventTwin {
+            event: bounded_for_json(event),
+            duration_ns: *own,
+        };
+        RecordingTwin {
+            duration_ns: recording.own_ns,
+            typical_ns: recording.typical_ns,
+            events: recording.events.iter().map(event).collect(),
         }
     }
 }
@@ -280,6 +316,7 @@ impl CallTwin {
             self_ns: node.self_ns,
             typical_self_ns: node.typical_self_ns,
             calls: node.calls,
+            recording: (!node.recording.is_empty()).then(|| bounded_for_json(&node.recording)),
         }
     }
 }

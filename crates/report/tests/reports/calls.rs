@@ -9,7 +9,12 @@ fn tree(names: &[(Option<u32>, &str)], stretches: &[(u64, u64, u32)]) -> Calls {
     Calls {
         nodes: names
             .iter()
-            .map(|&(parent, name)| CallNode { parent, name: name.into(), layer: CallLayer::User })
+            .map(|&(parent, name)| CallNode {
+                parent,
+                name: name.into(),
+                layer: CallLayer::User,
+                recording: None,
+            })
             .collect(),
         stretches: stretches
             .iter()

@@ -9,7 +9,16 @@ use crate::outlier::OutlierReport;
 use crate::report::Report;
 
 fn node(parent: Option<usize>, name: &str, layer: CallLayer, own: u64, typical: u64) -> CallReport {
-    CallReport { parent, name: name.to_owned(), layer, self_ns: own, typical_self_ns: typical, calls: 1 }
+    let name = name.to_owned();
+    CallReport {
+        parent,
+        name,
+        layer,
+        self_ns: own,
+        typical_self_ns: typical,
+        calls: 1,
+        ..CallReport::default()
+    }
 }
 
 fn report(name: &str) -> Report {
