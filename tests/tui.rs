@@ -393,13 +393,21 @@ fn an_interval_is_written_to_files() {
         &[("Enter", "10 of 500 listed"), ("Enter", "together"), ("w", "into the current folder")],
     );
     walk(&terminal, &[("2", "wrote interval-23.tar.zst"), ("w", "into the current folder")]);
-    walk(&terminal, &[("Enter", "wrote interval-23.html")]);
+    walk(&terminal, &[("Enter", "wrote interval-23.html"), ("w", "into the current folder")]);
+    walk(&terminal, &[("3", "wrote interval-23.perf.data")]);
     let root = emulated("preempt").root;
     let explained = tailtrace().arg("explain").arg(root.join("interval-23.tar.zst")).output().expect("runs");
     assert_eq!(explained.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&explained.stdout).contains("offcpu.preempted"));
     let page = fs::read_to_string(root.join("interval-23.html")).expect("a page");
     assert!(page.starts_with("<!doctype html>") && page.contains("offcpu.preempted"));
+    // Both open here, too, and say the same.
+    let of_slice = "-i interval-23.perf.data --symfs symfs --intervals intervals.csv --id 23";
+    for options in ["interval-23.tar.zst", of_slice] {
+        let terminal = Terminal::start((100, 30), "", options);
+        terminal.wait_for("Enter the list of outliers");
+        walk(&terminal, &[("Enter", "listed"), ("Enter", "preempted for 1.10 ms")]);
+    }
 }
 
 #[test]
