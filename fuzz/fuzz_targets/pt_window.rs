@@ -118,12 +118,15 @@ impl FlowSink for Check<'_> {
     }
 }
 
-/// Whether the engines differ with reason where such a packet is: types of events that libipt does not know, and items of
-/// PEBS, which it takes for a TNT where they are cut off.
+/// Whether the engines differ with reason where such a packet is: types of events and an execution mode that libipt does
+/// not know, and items of PEBS, which it takes for a TNT where they are cut off.
 fn is_seen_differently(packet: Packet) -> bool {
     matches!(
         packet,
-        Packet::Bbp { .. } | Packet::Cfe { kind: 0 | 11 | 14.., .. } | Packet::Evd { kind: 3.., .. }
+        Packet::Bbp { .. }
+            | Packet::Cfe { kind: 0 | 11 | 14.., .. }
+            | Packet::Evd { kind: 3.., .. }
+            | Packet::ModeExec { long: true, default_32: true, .. }
     )
 }
 
