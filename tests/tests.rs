@@ -50,6 +50,7 @@ mod engines;
 mod examples;
 mod expect;
 mod generated;
+mod headlines;
 mod hostile;
 mod inputs;
 mod instructions;

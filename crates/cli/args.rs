@@ -87,6 +87,10 @@ pub(crate) struct ExplainArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub(crate) format: ExplainFormat,
+    /// Shows each explained interval in full: causes, segments with their evidence, and what the capture holds for it. One alone is
+    /// shown so anyway.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Also writes the report as one HTML file that needs nothing else: for a ticket; `-` is stdout, in place of the text. A file that is
     /// there is replaced.
     #[arg(long, value_name = "OUT.html")]

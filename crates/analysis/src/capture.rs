@@ -27,7 +27,7 @@ pub use opened::Capture;
 pub use watch::{Counted, Progress, Watch, Watched};
 
 pub(crate) use observed_windows::{Observing, SeenWindow};
-pub(crate) use read_ahead::{Stretch, while_reading_ahead};
+pub(crate) use read_ahead::{Stretch, trace_size, while_reading_ahead};
 pub(crate) use recorded::Recorded;
 pub(crate) use topology::Topology;
 pub(crate) use window_notes::{StreamKey, key_of};

@@ -11,6 +11,7 @@ mod machine;
 mod opened;
 mod outcome;
 mod places;
+mod reasons;
 mod typical;
 
 pub use difference::{difference, difference_expecting};

@@ -32,6 +32,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Outcome> {
     }
     output::print_result(&match args.format {
         _ if args.html.is_some() && page.is_none() => report::render_html(&report),
+        ExplainFormat::Text if args.verbose => report::render_full_text(&report, &output::style()),
         ExplainFormat::Text => report::render_text(&report, &output::style()),
         ExplainFormat::Markdown => report::render_markdown(&report),
         ExplainFormat::Json => report::render_json(&report),

@@ -78,6 +78,20 @@ impl Selection {
         Selected { indices: choice.indices(), rule: choice.reasons.join("; "), missing_ids }
     }
 
+    /// Whether single intervals are meant, and not a kind of them.
+    pub fn is_by_id(&self) -> bool {
+        !self.ids.is_empty()
+    }
+
+    /// All that the criteria find, of which `top` takes the longest; where there is none but that, the outliers by the default rule.
+    pub fn select_all(&self, population: &Population<'_>) -> Selected {
+        let all = Selection { top: None, ..self.clone() };
+        if all.is_default() {
+            return Selection { mad: Some(OutlierRule::default().k), ..all }.select(population);
+        }
+        all.select(population)
+    }
+
     /// The rule by which the population's own outliers are counted: the user's `mad`, or the default.
     pub fn outlier_rule(&self) -> OutlierRule {
         self.mad.map_or_else(OutlierRule::default, |k| OutlierRule { k })

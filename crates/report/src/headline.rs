@@ -1,6 +1,6 @@
 //! The one sentence that stands above everything else: what happened, for how long, to which object, because of whom, where.
 
-mod clause;
+pub(crate) mod clause;
 mod foremost;
 mod root;
 
@@ -9,6 +9,9 @@ use crate::report::{PopulationSummary, Report};
 use crate::timebase::TimeUnit;
 use crate::{escape, units};
 use clause::Clause;
+
+/// Characters of a headline: two lines of 100 columns.
+const MOST_CHARACTERS: usize = 200;
 
 /// `209.8 us, typical 8.62 us: waited 135.5 us for a mutex in worker() lock.c:107, held by auditor, which slept in keep() lock.c:38;
 /// 35.9 us in 8 page faults of touch()`, safe for a terminal.
@@ -21,6 +24,13 @@ pub fn headline(outlier: &OutlierReport) -> String {
 /// The headline without its lengths: `waited 135.5 us for a mutex …`, safe for a terminal.
 pub fn reasons(outlier: &OutlierReport) -> String {
     escape::for_terminal(&clauses(outlier).join("; "))
+}
+
+/// The foremost cause, with what differs between outliers first: for one of many lines. Safe for a terminal.
+pub(crate) fn line(outlier: &OutlierReport) -> String {
+    let foremost = outlier.causes.first().filter(|cause| cause.excess_ns > 0);
+    let told = foremost.map(|cause| Clause::of(outlier, cause).who_first());
+    escape::for_terminal(&told.unwrap_or_else(|| clauses(outlier).join("; ")))
 }
 
 /// The headline, not yet escaped for any format.
@@ -46,9 +56,74 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
     let exceeding = outlier.causes.iter().filter(|cause| cause.excess_ns > 0);
     let named =
         exceeding.enumerate().filter(|(at, cause)| *at == 0 || positive(cause.excess_ns) > total / 10);
-    let clauses: Vec<String> =
-        named.take(2).map(|(_, cause)| Clause::of(outlier, cause).to_string()).collect();
-    if clauses.is_empty() { vec!["no cause took longer than typical".to_owned()] } else { clauses }
+    let told: Vec<Clause<'_>> = named.take(2).map(|(_, cause)| Clause::of(outlier, cause)).collect();
+    let room = MOST_CHARACTERS.saturating_sub(lengths(outlier).chars().count() + 2);
+    match told.split_first() {
+        None => vec!["no cause took longer than typical".to_owned()],
+        Some((first, second)) => fitting(first, second.first(), room),
+    }
+}
+
+/// The first form that has no more than `room` characters: both in full, in brief, without lines of source, without numbers of
+/// descriptors; the second without the end of its chain; the first alone, likewise. Where a name is too long for all of them, it is cut.
+fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<String> {
+    let mut forms = Vec::new();
+    if let Some(second) = second {
+        forms.extend(shorter(
+            vec![first.to_string(), second.to_string()],
+            vec![first.brief(), second.brief()],
+        ));
+        forms.push(vec![first.to_string(), second.without_root().brief()]);
+    }
+    forms.extend(shorter(vec![first.to_string()], vec![first.brief()]));
+    let fits = |form: &&Vec<String>| form.join("; ").chars().count() <= room;
+    let shortest = forms.last().and_then(|form| form.first()).cloned().unwrap_or_default();
+    let cut = || vec![shortest.chars().take(room.saturating_sub(1)).chain(['…']).collect()];
+    forms.iter().find(fits).cloned().unwrap_or_else(cut)
+}
+
+/// `full`, `brief`, and that without what a reader finds in the segments.
+fn shorter(full: Vec<String>, brief: Vec<String>) -> [Vec<String>; 4] {
+    let plain: Vec<String> = brief.iter().map(|text| without_lines(text)).collect();
+    let anonymous = plain.iter().map(|text| without_descriptors(text)).collect();
+    [full, brief, plain, anonymous]
+}
+
+/// `data from a TCP socket (fd 5)` as `data from a TCP socket`; who is queued for a lock and which timer expired go without saying so.
+fn without_descriptors(text: &str) -> String {
+    let text = text.replace(", which waited to write)", ")").replace(" had expired", "");
+    let mut parts = text.split(" (fd ");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    plain.extend(parts.map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)));
+    plain
+}
+
+/// `worker() lock.c:107, held by …` as `worker(), held by …`.
+fn without_lines(text: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let bare = word.trim_end_matches([',', ';', ':']);
+        match words.last_mut() {
+            Some(last) if is_line(bare) => {
+                if last == "at" {
+                    words.pop();
+                }
+                if let Some(last) = words.last_mut() {
+                    last.push_str(&word[bare.len()..]);
+                }
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words.join(" ")
+}
+
+/// Whether a word is a file and a line: `lock.c:107`.
+fn is_line(word: &str) -> bool {
+    word.rsplit_once(':').is_some_and(|(file, line)| {
+        let is_number = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && file.contains('.') && file.starts_with(char::is_alphabetic)
+    })
 }
 
 fn positive(excess: i64) -> u64 {

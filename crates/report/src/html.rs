@@ -19,6 +19,7 @@ mod first;
 mod histogram;
 pub(crate) mod overlay;
 pub(crate) mod payload;
+mod reasons;
 mod serving;
 mod verdict;
 mod view;

@@ -5,6 +5,7 @@
 //! forms and the `export`s for other tools) only lay it out; they neither compute nor open files, and every string of the capture passes through one escaping module.
 #![doc = include_str!("../README.md")]
 
+mod advice;
 mod calls;
 mod causes;
 mod difference;
@@ -23,6 +24,7 @@ mod markdown;
 mod numa;
 mod number;
 mod outlier;
+mod reasons;
 mod recording;
 mod report;
 mod serving;
@@ -58,9 +60,10 @@ pub use outlier::perf_script::{perf_script_line, shell_quoted, shell_word};
 pub use outlier::{
     Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
 };
+pub use reasons::{Blame, OutlierReasons, Reason, Reasons};
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 pub use serving::{PartSum, ServingRow, client, part_sums, part_words};
-pub use text::{Style, axis, cells, render_stat_text, render_text, render_verdict, wrap};
+pub use text::{Style, axis, cells, render_full_text, render_stat_text, render_text, render_verdict, wrap};
 pub use texts::ReplaceTexts;
 pub use timebase::{TimeUnit, Timebase};
 pub use units::{Digits, counted, length, percentage, signed_length};

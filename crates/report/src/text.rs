@@ -15,6 +15,7 @@ pub(crate) mod group;
 mod head;
 mod outlier;
 pub(crate) mod population;
+mod reasons;
 mod segments;
 mod style;
 pub(crate) mod timeline;
@@ -25,18 +26,71 @@ pub(crate) use cells::{cut, right, width};
 pub(crate) use head::fact;
 pub(crate) use style::Ink;
 
-/// The whole report, for `explain`.
+/// Outliers of several that are shown with their time line; each other one has a line.
+const MOST_IN_BRIEF: usize = 3;
+
+/// The report for `explain`: why all outliers are slow, and the three foremost in brief; one outlier alone is shown in full.
 pub fn render_text(report: &Report, style: &Style) -> String {
-    let mut lines = head::capture(report, *style);
-    lines.extend(head::selection(report, *style));
-    lines.extend(head::diagnostics(report, *style));
-    lines.extend(head::overview(report, *style));
-    lines.extend(view::lines(report, *style));
+    if report.outliers.len() < 2 {
+        return render_full_text(report, style);
+    }
+    let style = *style;
+    let mut lines = above(report, style);
+    lines.extend(view::brief(report, style));
+    let lacking = outlier::lacking_for_all(&report.outliers);
+    for (index, outlier) in report.outliers.iter().take(MOST_IN_BRIEF).enumerate() {
+        lines.push(String::new());
+        lines.extend(outlier::brief(outlier, index + 1, &lacking, style));
+    }
+    if report.outliers.len() > MOST_IN_BRIEF {
+        lines.push(String::new());
+        lines.extend(head::overview(report, MOST_IN_BRIEF, style));
+    }
+    lines.extend(
+        report
+            .outliers
+            .iter()
+            .find_map(|outlier| {
+                let lines = outlier::server_requests(outlier, style);
+                (!lines.is_empty()).then_some(lines)
+            })
+            .unwrap_or_default(),
+    );
+    lines.push(String::new());
+    lines.extend(outlier::checks(&lacking, style.columns(), style));
+    lines.extend(head::selection(report, style));
+    lines.extend(head::notes(report, style));
+    let further = "segments, evidence and checks: -v; all of it: --format json; a page: --html; the terminal: tailtrace tui";
+    lines.extend(fact("further", further, Ink::Dim, style));
+    finish(&lines, style)
+}
+
+/// The whole report: each outlier with its segments, their evidence, and what the capture holds for it.
+pub fn render_full_text(report: &Report, style: &Style) -> String {
+    let style = *style;
+    let mut lines = above(report, style);
+    if report.outliers.len() > 1 {
+        lines.push(String::new());
+        lines.extend(head::overview(report, 0, style));
+    }
+    lines.extend(view::lines(report, style));
     for (index, outlier) in report.outliers.iter().enumerate() {
         lines.push(String::new());
-        lines.extend(outlier::lines(outlier, (index + 1, report.outliers.len()), *style));
+        lines.extend(outlier::lines(outlier, (index + 1, report.outliers.len()), style));
     }
-    finish(&lines, *style)
+    lines.push(String::new());
+    lines.extend(head::selection(report, style));
+    lines.extend(head::capture(report, style));
+    lines.extend(head::notes(report, style));
+    finish(&lines, style)
+}
+
+/// Population, what is wrong, and why all outliers are slow.
+fn above(report: &Report, style: Style) -> Vec<String> {
+    let mut lines = head::first(report, style);
+    lines.extend(head::troubles(report, style));
+    lines.extend(reasons::lines(&report.view.reasons, style));
+    lines
 }
 
 /// One outlier's causes, facts and checks: its verdict without the headline, the most telling first.
@@ -50,7 +104,8 @@ pub fn render_stat_text(report: &Report, style: &Style) -> String {
     lines.push(String::new());
     lines.extend(population::lines(report, *style));
     lines.extend(view::counters(&report.population.counters, *style));
-    lines.extend(head::diagnostics(report, *style));
+    lines.extend(head::troubles(report, *style));
+    lines.extend(head::notes(report, *style));
     finish(&lines, *style)
 }
 

@@ -39,6 +39,10 @@ impl ReplaceTexts for View {
             numa.fast.replace_texts(new);
         }
         replace(self.stories.iter_mut().map(|story| &mut story.words), new);
+        for reason in &mut self.reasons.all {
+            reason.what = new(&reason.what);
+            replace(reason.blamed.iter_mut().map(|blame| &mut blame.who), new);
+        }
     }
 }
 

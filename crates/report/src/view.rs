@@ -3,7 +3,7 @@
 //! [`View::of`] is a pure function of the outliers' reports; waits, devices and nodes are added by who has the records.
 //! Only what exceeds typical counts: where a cause takes less than in the baselines, that is no reason to be slow.
 
-mod stories;
+pub(crate) mod stories;
 pub(crate) mod words;
 
 use std::cmp::Reverse;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::{Bin, Lengths, Modes};
 use crate::numa::NumaView;
 use crate::outlier::OutlierReport;
+use crate::reasons::Reasons;
 use crate::units::share;
 
 pub use stories::Story;
@@ -26,6 +27,9 @@ pub struct View {
     pub causes: Vec<CauseShare>,
     /// Outliers with the same story, the largest group first.
     pub stories: Vec<Story>,
+    /// Why all outliers of the population are slow, explained or not.
+    #[serde(default)]
+    pub reasons: Reasons,
     /// Block devices, the busiest first.
     pub devices: Vec<DeviceView>,
     /// How long the population waited for block devices; `None` where no record names one.

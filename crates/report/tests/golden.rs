@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use tailtrace_report::{
     Report, Style, export_csv, export_folded, render_difference_json, render_difference_markdown,
-    render_difference_text, render_html, render_json, render_markdown, render_stat_json, render_stat_text,
-    render_text,
+    render_difference_text, render_full_text, render_html, render_json, render_markdown, render_stat_json,
+    render_stat_text, render_text,
 };
 
 /// Compares `found` with the golden file `name`, or writes it.
@@ -63,7 +63,7 @@ fn offsets_show_the_digits_that_distinguish_them() {
         (segment.offset_ns, segment.duration_ns) = (offset, 500);
     }
     assert_eq!(segments.len(), 3);
-    for text in [render_text(&report, &plain(100)), render_markdown(&report), render_html(&report)] {
+    for text in [render_full_text(&report, &plain(100)), render_markdown(&report), render_html(&report)] {
         for offset in ["44.012345 ms", "44.012346 ms", "44.112000 ms"] {
             assert!(text.contains(offset), "{offset}: {text}");
         }
@@ -87,6 +87,7 @@ fn a_difference_shows_the_digits_that_distinguish_its_sides() {
 fn several() {
     let report = reports::several();
     check_text("several", &report);
+    check("several-full-100.txt", &render_full_text(&report, &plain(100)));
     check("several.md", &render_markdown(&report));
 }
 
@@ -94,6 +95,7 @@ fn several() {
 fn view() {
     let report = reports::with_view();
     check("view-100.txt", &render_text(&report, &plain(100)));
+    check("view-full-100.txt", &render_full_text(&report, &plain(100)));
     check("view.md", &render_markdown(&report));
 }
 
@@ -116,7 +118,7 @@ fn statements_are_wrapped_and_not_cut() {
         neighbours,
     ];
     for width in [72, 80, 100, 160] {
-        let text = render_text(&report, &plain(width));
+        let text = render_full_text(&report, &plain(width));
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for statement in expected {
             assert!(words.contains(statement), "{width} columns: no `{statement}` in\n{text}");

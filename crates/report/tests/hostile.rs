@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use tailtrace_report::{
     OutlierReport, Report, Style, TimeUnit, export_csv, export_firefox, export_folded, export_perfetto,
     render_difference_html, render_difference_json, render_difference_markdown, render_difference_text,
-    render_html, render_json, render_markdown, render_stat_json, render_stat_text, render_text,
+    render_full_text, render_html, render_json, render_markdown, render_stat_json, render_stat_text,
+    render_text,
 };
 use unicode_width::UnicodeWidthStr as _;
 
@@ -35,7 +36,9 @@ fn without_colors(text: &str) -> String {
 
 fn check_text(report: &Report) {
     for style in all_styles() {
-        for text in [render_text(report, &style), render_stat_text(report, &style)] {
+        for text in
+            [render_text(report, &style), render_full_text(report, &style), render_stat_text(report, &style)]
+        {
             check_lines(&text, style);
         }
     }
@@ -251,7 +254,9 @@ fn size_is_bounded() {
     assert!(render_html(&reports::twenty()).len() < 2_000_000);
     assert!(render_html(&reports::two_hundred()).len() < 4_000_000);
     assert!(render_markdown(&report).len() < 60_000);
-    assert!(render_text(&report, &Style { width: 100, color: true, unicode: true }).len() < 400_000);
+    let style = Style { width: 100, color: true, unicode: true };
+    assert!(render_text(&report, &style).len() < 100_000);
+    assert!(render_full_text(&report, &style).len() < 400_000);
 }
 
 /// What a string is in JSON is what it was in the report.
@@ -316,6 +321,7 @@ fn absurd_numbers_are_only_numbers() {
         }
         for style in all_styles() {
             assert!(!render_text(&report, &style).is_empty());
+            assert!(!render_full_text(&report, &style).is_empty());
             assert!(!render_stat_text(&report, &style).is_empty());
         }
         check_markdown(&report);

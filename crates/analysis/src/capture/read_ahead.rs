@@ -91,6 +91,12 @@ fn read<'a>(perf: &PerfData, tasks: &[impl AsRef<[Stretch<'a>]>], next: &AtomicU
     }
 }
 
+/// How much trace a decoder of these windows will read, in bytes.
+pub(crate) fn trace_size(stretches: &[Stretch<'_>]) -> u64 {
+    let ranges = stretches.iter().flat_map(|&(stream, range)| trace_of(stream, range));
+    ranges.fold(0, |sum: u64, range| sum.saturating_add(range.end.0.saturating_sub(range.start.0)))
+}
+
 /// The bytes that a decoder of this window will read.
 fn trace_of(stream: &PtStream<'_>, range: TscRange) -> Vec<Range<FileOffset>> {
     let (Some(first), Some(last)) =

@@ -50,6 +50,8 @@ pub fn make(
         let mut report = study.explained(&baselines, listing);
         let looked = Looked { windows: capture.windows().take(), times: perf.take_reads() };
         report.view = study.view(&report.outliers);
+        let files = capture.images().used_files();
+        study.add_reasons(&mut report);
         let Cut { mut plan, kernel } = cut::cut(study, &baselines, &looked);
         let redaction = redact.then(|| Redaction::new(perf, request));
         let mut note = note::of(study, &baselines, &report);
@@ -61,7 +63,6 @@ pub fn make(
         plan.note = note.bytes()?;
         let machine = perf.machine().map(|machine| machine_text(machine, redaction.as_ref())).transpose()?;
         let outcome = Outcome::of(study, &report);
-        let files = capture.images().used_files();
         Ok((Slice { perf_data: perf.slice(&plan), kernel, machine, report, files, redaction }, outcome))
     })
 }

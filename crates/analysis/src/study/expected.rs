@@ -14,9 +14,6 @@ use super::opened::Study;
 use crate::error::{Error, Result};
 use crate::expectation::{Expectation, Figure, Limit, is_below};
 
-/// Outliers that are explained for [`Figure::Share`]; of more, so many are taken at equal distances in the order of their durations.
-const MOST_EXPLAINED: usize = 500;
-
 /// What is measured of one population: its durations in ascending order, and its outliers where a share is expected.
 #[derive(Default)]
 pub(super) struct Measured {
@@ -40,7 +37,8 @@ struct Estimate {
 }
 
 impl Study<'_> {
-    /// What was measured of each of `expectations`. All outliers are explained where one expects a share, or 500 of them.
+    /// What was measured of each of `expectations`. All outliers are explained where one expects a share, or as many as
+    /// [`Study::reasons`] explains.
     ///
     /// # Errors
     /// [`Error::ExpectsPopulation`] for a slice; where an outlier cannot be attributed, which is a bug and says so.
@@ -172,22 +170,11 @@ impl Estimate {
 
 impl Explained {
     fn of(study: &Study<'_>) -> Result<Explained> {
-        let population = study.population();
-        let verdicts = study.is_outlier().iter().zip(population.durations()).zip(population.members());
-        let mut outliers: Vec<(u64, usize)> = verdicts
-            .filter(|((is_outlier, _), _)| **is_outlier)
-            .map(|((_, &duration), &index)| (duration, index))
-            .collect();
-        outliers.sort_unstable();
+        let verdicts = study.is_outlier().iter().zip(study.population().members());
+        let outliers: Vec<usize> =
+            verdicts.filter(|(is_outlier, _)| **is_outlier).map(|(_, &index)| index).collect();
         let all = outliers.len();
-        let taken = all.min(MOST_EXPLAINED);
-        // The middle of each of so many equal parts.
-        let wanted: Vec<usize> =
-            (0..taken).map(|part| outliers[(2 * part + 1) * all / (2 * taken)].1).collect();
-        let baselines = study.baselines(&wanted);
-        let examined = study.examine_shown(&baselines);
-        let report = |index: &usize| study.outlier_report(*index, &baselines[index], &examined);
-        Ok(Explained { reports: wanted.iter().map(report).collect::<Result<_>>()?, all })
+        Ok(Explained { reports: study.explain_each(&study.sample_of(outliers), |report| report)?, all })
     }
 }
 

@@ -174,6 +174,11 @@ impl<'a> Study<'a> {
         self.capture
     }
 
+    /// What was asked.
+    pub(super) fn request(&self) -> &'a Request {
+        self.request
+    }
+
     /// All of the source, and what was wrong with it.
     pub(super) fn set(&self) -> &'a IntervalSet {
         self.set
@@ -242,7 +247,22 @@ impl<'a> Study<'a> {
     pub fn report(&self, listing: Listing) -> Report {
         let mut report = self.explained(&self.baselines(&self.selected.indices), listing);
         report.view = self.view(&report.outliers);
+        self.add_reasons(&mut report);
         report
+    }
+
+    /// Adds why all outliers are slow; a slice has those of its recording already.
+    pub(crate) fn add_reasons(&self, report: &mut Report) {
+        if self.carried.is_some() {
+            return;
+        }
+        match self.reasons(&report.outliers) {
+            Ok(reasons) => report.view.reasons = reasons,
+            Err(error) => {
+                let what = format!("the reasons of all outliers are left out: {error}");
+                report.diagnostics.push(Diagnostic::error(what));
+            }
+        }
     }
 
     /// The view of `outliers` and of the population they come from.

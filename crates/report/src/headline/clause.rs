@@ -10,12 +10,14 @@ use super::root::{self, DEEPEST};
 use crate::causes::CauseTotal;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::units;
+use crate::view::stories::phrase;
 
 /// Particulars of more than one part in so many of a cause's time lead, where none has most of it.
 const LEADING: u64 = 4;
 
 /// See the module.
-pub(super) struct Clause<'a> {
+#[derive(Clone)]
+pub(crate) struct Clause<'a> {
     cause: &'a CauseTotal,
     /// What the cause took: beyond the typical time, where there is one.
     time: String,
@@ -28,6 +30,8 @@ pub(super) struct Clause<'a> {
     root: Option<String>,
     /// Whether there is a typical time.
     compared: bool,
+    /// Whether particulars are left out.
+    is_brief: bool,
 }
 
 impl<'a> Clause<'a> {
@@ -57,7 +61,77 @@ impl<'a> Clause<'a> {
             detail: if is_shared { leading } else { "" },
             leading: if is_leading { leading } else { "" },
             compared: outlier.baseline_mean_ns.is_some(),
+            is_brief: false,
             root: foremost.and_then(|segment| root::of_wait(segment, outlier.time_unit, DEEPEST)),
+        }
+    }
+
+    /// Without particulars: what was called how often by whom, but not what else that took.
+    pub(super) fn brief(&self) -> String {
+        let (detail, leading) = (essence(self.detail), essence(self.leading));
+        let brief: Clause<'_> = Clause { detail: &detail, leading: &leading, is_brief: true, ..self.clone() };
+        brief.to_string()
+    }
+
+    /// Without what the thread that ended a wait did during it.
+    pub(super) fn without_root(&self) -> Clause<'a> {
+        Clause { root: None, ..self.clone() }
+    }
+
+    /// The same for what it has in common with those of other outliers: no lengths, no counts.
+    pub(crate) fn in_common(outlier: &'a OutlierReport, cause: &'a CauseTotal) -> Clause<'a> {
+        let whole = Clause::of(outlier, cause);
+        let root = whole.foremost.and_then(|segment| root::in_common(segment, outlier.time_unit));
+        Clause { root, ..whole }
+    }
+
+    /// `waited for mutex lock in worker() lock.c:107`: what happened, to which object and where.
+    pub(crate) fn what(&self) -> String {
+        let name = &*self.cause.cause;
+        let object = self.part(|story| &story.object);
+        match name {
+            "user.extra-work" => format!("more work{}", self.place("in")),
+            "user.expected" => format!("longer in the usual code{}", self.place("of")),
+            _ if object.starts_with("stopped") => format!("{object}{}", self.place("in")),
+            _ => match (object_of_wait(name), name.strip_prefix("kernel.syscall.")) {
+                (Some(default), _) => {
+                    let object = if object.is_empty() { default } else { object };
+                    format!("waited for {object}{}", self.place("in"))
+                }
+                (_, Some(call)) => format!("{call}(){}", self.place("called by")),
+                _ if name.starts_with("kernel.page-fault") => {
+                    let major = if name == "kernel.page-fault.major" { "major " } else { "" };
+                    format!("{major}page faults{}", self.place("of"))
+                }
+                _ if has_place(name) => format!("{}{}", phrase(name), self.place("in")),
+                _ => phrase(name),
+            },
+        }
+    }
+
+    /// `held by auditor, which slept in keep() lock.c:38`: because of whom; empty where no thread is known.
+    pub(crate) fn who(&self) -> String {
+        let (by, ran) = (self.part(|story| &story.by), self.part(|story| &story.by_place));
+        let ahead = match &*self.cause.cause {
+            "offcpu.preempted" => "by",
+            "offcpu.runnable" => "after",
+            "queue.behind" => {
+                return self.root.as_ref().map_or_else(String::new, |root| format!("which {root}"));
+            }
+            _ => return self.by().trim_start_matches(", ").to_owned(),
+        };
+        match (by, ran) {
+            ("", _) => String::new(),
+            (by, "") => format!("{ahead} {by}"),
+            (by, ran) => format!("{ahead} {by}, which ran {ran}"),
+        }
+    }
+
+    /// `131.8 us held by auditor, which slept in keep(); waited for mutex lock in worker()`: what differs from others first.
+    pub(super) fn who_first(&self) -> String {
+        match self.who() {
+            who if who.is_empty() => self.to_string(),
+            who => format!("{} {who}; {}", self.time, self.what()),
         }
     }
 
@@ -149,7 +223,7 @@ impl<'a> Clause<'a> {
     fn user(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         let (time, detail) = (&self.time, self.detail);
         let through = match self.part(|story| &story.through) {
-            through if through.is_empty() || detail.contains(through) => String::new(),
+            through if self.is_brief || through.is_empty() || detail.contains(through) => String::new(),
             through => format!(", mostly in {through}"),
         };
         let object = self.part(|story| &story.object);
@@ -199,8 +273,36 @@ impl<'a> Clause<'a> {
     }
 
     fn particulars(&self) -> String {
-        if self.detail.is_empty() { String::new() } else { format!(", {}", self.detail) }
+        if self.is_brief || self.detail.is_empty() { String::new() } else { format!(", {}", self.detail) }
     }
+}
+
+/// `rehash() called 1 time by insert(); one rep …` of `rehash() called 1 time by insert(), 34.9 us, and 26.9 us in the kernel; typical 0; one rep …`.
+fn essence(detail: &str) -> String {
+    let mut parts = detail.split("; ").filter(|part| !part.starts_with("typical "));
+    let told = parts.next().unwrap_or_default();
+    let is_length = |at: &usize| told[at + 3..].starts_with(|first: char| first.is_ascii_digit());
+    let end = told.match_indices("), ").map(|(at, _)| at).find(is_length);
+    let told = end.map_or(told, |at| &told[..=at]);
+    std::iter::once(told).chain(parts).collect::<Vec<_>>().join("; ")
+}
+
+/// Whether a cause is the doing of the code in which it took its time.
+fn has_place(cause: &str) -> bool {
+    let kinds = ["user.", "offcpu.", "runtime.", "kernel.spin", "kernel.unknown", "hardware."];
+    kinds.iter().any(|kind| cause.starts_with(kind))
+}
+
+/// What a wait of this cause is for, where nothing says more.
+fn object_of_wait(cause: &str) -> Option<&'static str> {
+    Some(match cause {
+        "offcpu.lock" => "a lock",
+        "offcpu.socket" => "a socket",
+        "offcpu.block-io" => "block I/O",
+        "offcpu.poll" => "events",
+        "offcpu.other" => "an event",
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Clause<'_> {
@@ -221,12 +323,10 @@ impl fmt::Display for Clause<'_> {
         if let Some(runtime) = name.strip_prefix("runtime.idle.") {
             return write!(f, "{time} idle in {runtime}'s scheduler{}", self.by());
         }
+        if let Some(default) = object_of_wait(name) {
+            return self.wait(f, default);
+        }
         match name {
-            "offcpu.lock" => self.wait(f, "a lock"),
-            "offcpu.socket" => self.wait(f, "a socket"),
-            "offcpu.block-io" => self.wait(f, "block I/O"),
-            "offcpu.poll" => self.wait(f, "events"),
-            "offcpu.other" => self.wait(f, "an event"),
             "offcpu.sleep" => write!(f, "slept {time}{}", self.place("in")),
             "offcpu.preempted" => {
                 let (by, place) = (self.part(|story| &story.by), self.place("in"));

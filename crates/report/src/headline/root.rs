@@ -23,6 +23,11 @@ pub(super) fn of(during: &[SegmentReport], unit: TimeUnit, depth: usize) -> Opti
     Some(if nearly_all { what } else { lasting(&what, &units::length(time, unit)) })
 }
 
+/// [`of_wait`] without lengths and counts: what waits of many outliers have in common.
+pub(super) fn in_common(wait: &SegmentReport, unit: TimeUnit) -> Option<String> {
+    of_wait(wait, unit, DEEPEST - 1)
+}
+
 /// The same below `wait`: where it is in parts, the part that took most beyond typical.
 pub(super) fn of_wait(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> {
     of_parts(wait, unit, depth).or_else(|| of(&wait.during, unit, depth))
@@ -40,9 +45,10 @@ fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String
     let (foremost, _) = foremost(wait.during.iter().filter(|piece| row.counts(piece)))?;
     let what = did(foremost, unit, depth)?;
     let time = if worked { whole } else { row.duration_ns };
-    let nearly_all = time >= wait.duration_ns / 10 * 7;
+    let nearly_all = time >= wait.duration_ns / 10 * 7 || depth < DEEPEST;
     let length = units::length(time, unit);
     Some(match part {
+        Part::OthersFirst if depth < DEEPEST => format!("first served others and {what}"),
         Part::OthersFirst => {
             let how_long = if nearly_all { String::new() } else { format!(" for {length}") };
             format!("first served {}{how_long} and {what}", client(&foremost.story))

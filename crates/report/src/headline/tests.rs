@@ -320,3 +320,18 @@ fn is_one_harmless_line() {
     let report = outlier(vec![cause("trace.loss", 9, "")], vec![evil]);
     assert!(headline(&report).ends_with(r"lost, \u{1b}[2J\nrm"));
 }
+
+/// `at book.rs:17` goes with its preposition, a comma stays; an address with a port is no line of source.
+#[test]
+fn lines_of_source_are_left_out_where_room_is_short() {
+    assert_eq!(
+        without_lines("waited in take() book.rs:17, held by a; f() at x.c:9 ran, peer 10.0.0.1:80"),
+        "waited in take(), held by a; f() ran, peer 10.0.0.1:80"
+    );
+    assert_eq!(
+        without_descriptors(
+            "data from a TCP socket (fd 5) in next(), (queued after w, which waited to write)"
+        ),
+        "data from a TCP socket in next(), (queued after w)"
+    );
+}

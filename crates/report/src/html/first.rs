@@ -5,6 +5,7 @@
 use super::family::classes;
 use super::figures::strip;
 use super::histogram;
+use super::reasons;
 use super::verdict::{MOST_OUTLIERS, name};
 use crate::escape::for_html;
 use crate::headline;
@@ -17,9 +18,10 @@ use crate::view::Story;
 const MOST_LISTED: usize = 500;
 const MOST_STORIES: usize = 20;
 
-/// Percentiles, histogram, stories, list. Empty without intervals.
+/// Percentiles, histogram, reasons of all outliers, stories of the explained ones, list. Empty without intervals.
 pub(super) fn screen(report: &Report) -> String {
-    [percentiles(report), histogram::of_population(report), stories(report), list(report)].concat()
+    let reasons = reasons::table(&report.view.reasons);
+    [percentiles(report), histogram::of_population(report), reasons, stories(report), list(report)].concat()
 }
 
 /// The attributes by which the script filters a row or a section.
@@ -62,7 +64,7 @@ fn stories(report: &Report) -> String {
         rest => format!("<p class=\"note\">and {rest} more</p>\n"),
     };
     format!(
-        "<h2 id=\"stories\">Why they are slow</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" \
+        "<h2 id=\"stories\">Why the explained ones are slow</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" \
          aria-labelledby=\"stories\"><table class=\"stories\">\n<thead><tr><th class=\"number\">intervals</th>\
          <th class=\"number\">of all excess</th><td></td><th class=\"number\">took</th><th>what happened</th></tr></thead>\n\
          <tbody>\n{rows}</tbody></table></div>\n{more}"

@@ -9,6 +9,7 @@ use super::{BinTwin, ModesTwin};
 use crate::distribution::Lengths;
 use crate::escape::bounded_for_json;
 use crate::number::JsonNumber;
+use crate::reasons::{Blame, Reason, Reasons};
 use crate::view::{CauseShare, CounterView, DeviceView, IoShare, SplitView, Story, View, WaitView};
 
 #[derive(Serialize, JsonSchema)]
@@ -16,6 +17,7 @@ use crate::view::{CauseShare, CounterView, DeviceView, IoShare, SplitView, Story
 pub(super) struct ViewTwin {
     causes: Vec<ShareTwin>,
     stories: Vec<StoryTwin>,
+    reasons: ReasonsTwin,
     devices: Vec<DeviceTwin>,
     block_io: Option<IoTwin>,
     waits: Vec<WaitTwin>,
@@ -47,6 +49,38 @@ struct StoryTwin {
     share: f64,
     shortest_ns: u64,
     longest_ns: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "reasons")]
+struct ReasonsTwin {
+    explained: u64,
+    outliers: u64,
+    all: Vec<ReasonTwin>,
+    smaller_ns: u64,
+    #[schemars(range(min = 0))]
+    smaller_share: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "reason")]
+struct ReasonTwin {
+    cause: CauseWord,
+    what: String,
+    first: u64,
+    outliers: u64,
+    excess_ns: u64,
+    #[schemars(range(min = 0))]
+    share: f64,
+    blamed: Vec<BlameTwin>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "blame")]
+struct BlameTwin {
+    who: String,
+    first: u64,
+    excess_ns: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -132,6 +166,7 @@ impl ViewTwin {
         ViewTwin {
             causes: view.causes.iter().map(ShareTwin::new).collect(),
             stories: view.stories.iter().map(StoryTwin::new).collect(),
+            reasons: ReasonsTwin::new(&view.reasons),
             devices: view.devices.iter().map(DeviceTwin::new).collect(),
             block_io: view.block_io.as_ref().map(IoTwin::new),
             waits: view.waits.iter().map(WaitTwin::new).collect(),
@@ -165,6 +200,37 @@ impl StoryTwin {
             share: millionths(story.share),
             shortest_ns: story.shortest_ns,
             longest_ns: story.longest_ns,
+        }
+    }
+}
+
+impl ReasonsTwin {
+    fn new(reasons: &Reasons) -> ReasonsTwin {
+        ReasonsTwin {
+            explained: reasons.explained,
+            outliers: reasons.outliers,
+            all: reasons.all.iter().map(ReasonTwin::new).collect(),
+            smaller_ns: reasons.smaller_ns,
+            smaller_share: millionths(reasons.smaller_share),
+        }
+    }
+}
+
+impl ReasonTwin {
+    fn new(reason: &Reason) -> ReasonTwin {
+        let blame = |blame: &Blame| BlameTwin {
+            who: bounded_for_json(&blame.who),
+            first: blame.first,
+            excess_ns: blame.excess_ns,
+        };
+        ReasonTwin {
+            cause: CauseWord::new(&reason.cause),
+            what: bounded_for_json(&reason.what),
+            first: reason.first,
+            outliers: reason.outliers,
+            excess_ns: reason.excess_ns,
+            share: millionths(reason.share),
+            blamed: reason.blamed.iter().map(blame).collect(),
         }
     }
 }

@@ -15,7 +15,10 @@ pub(super) fn view(report: &Report) -> Vec<String> {
         let lengths = words::lengths_of(story, unit);
         format!("{} of {} {} ({lengths})", story.ids.len(), report.outliers.len(), story.words)
     };
-    let told = view.stories.iter().filter(|_| report.outliers.len() > 1).take(MOST);
+    let reasons = &view.reasons;
+    let has_reasons = reasons.explained > 1;
+    let told = view.stories.iter().filter(|_| report.outliers.len() > 1 && !has_reasons).take(MOST);
+    let of_all = reasons.all.iter().filter(|_| has_reasons).take(MOST);
     let telling = report.population.counters.iter().filter(|counter: &&CounterView| counter.is_significant);
     let wait = |wait: &crate::view::WaitView| {
         let (slow, fast) = (units::percent(wait.slow_share), units::percent(wait.fast_share));
@@ -34,6 +37,7 @@ pub(super) fn view(report: &Report) -> Vec<String> {
     let (devices, nodes) = (view.devices.iter().take(MOST).map(device), view.nodes());
     let name = if nodes.is_empty() { "Devices" } else { "Devices and nodes" };
     [
+        paragraph(&words::explained(reasons), of_all.map(words::reason)),
         paragraph("All outliers", told.map(tell)),
         paragraph("Counters", telling.take(MOST).map(words::counter)),
         paragraph("Waits", waits.take(MOST).map(wait)),

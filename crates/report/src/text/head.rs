@@ -1,14 +1,16 @@
-//! What stands above the outliers: the capture, the population and the rule of selection, and what is wrong.
+//! What stands above and below the outliers: the capture, the population and the rule of selection, and what is wrong.
 
 use model::Severity;
 
-use super::cells::{cut, left, width, wrap, wrap_hanging};
+use super::cells::{cut, flow, left, right, width, wrap, wrap_hanging};
+use super::outlier;
 use super::style::{Ink, Style};
 use crate::escape::for_terminal;
-use crate::headline::{self, headline};
+use crate::headline;
 use crate::outlier::OutlierReport;
 use crate::report::{CaptureFacts, Report};
 use crate::units::{self, counted, noted};
+use crate::view::words;
 
 /// Diagnostics shown; the others are counted.
 const MOST_DIAGNOSTICS: usize = 12;
@@ -29,52 +31,86 @@ pub(super) fn capture(report: &Report, style: Style) -> Vec<String> {
     facts.iter().flat_map(|(name, text)| fact(name, text, Ink::Dim, style)).collect()
 }
 
-/// The population in one line and the rule by which the outliers were chosen.
-pub(super) fn selection(report: &Report, style: Style) -> Vec<String> {
-    let population = &report.population;
-    let unit = report.capture.time_unit;
+/// The capture and its population in a line or two: what a reader asks for first.
+pub(super) fn first(report: &Report, style: Style) -> Vec<String> {
+    let (population, unit) = (&report.population, report.capture.time_unit);
+    let length = |ns| units::length(ns, unit);
+    let recorded = report.capture.duration_ns.map_or_else(String::new, |ns| format!(" in {}", length(ns)));
     let figures = match population.count {
-        0 => "no interval".to_owned(),
-        _ => format!(
-            "{}; p50 {}, p99 {}, longest {}; {}",
-            headline::intervals(population),
-            units::length(population.percentiles.p50, unit),
-            units::length(population.percentiles.p99, unit),
-            units::length(population.max_ns, unit),
-            noted(&counted(population.outliers, "outlier"), &population.rule)
-        ),
+        0 => vec!["no interval".to_owned()],
+        _ => vec![
+            format!("{}{recorded}", headline::intervals(population)),
+            format!("p50 {}", length(population.percentiles.p50)),
+            format!("p99 {}", length(population.percentiles.p99)),
+            format!("longest {}", length(population.max_ns)),
+            counted(population.outliers, "outlier"),
+        ],
     };
-    let chosen = format!("{}: {}", report.selection.selected, report.selection.rule);
-    let mut lines = fact("population", &figures, Ink::Dim, style);
+    let items: Vec<(usize, String)> = (report.capture.path.iter().cloned().chain(figures))
+        .map(|item| cut(&for_terminal(&item), style.columns(), style.glyph("…", "...")))
+        .map(|item| (width(&item), item))
+        .collect();
+    let mut lines = flow(&items, "  ", style.columns());
+    let drawn = words::sparkline(&population.histogram, unit);
+    if style.unicode && width(&drawn) < style.columns() && population.histogram.len() > 1 {
+        lines.push(style.paint(Ink::Dim, &format!("{drawn}, logarithmic")));
+    }
     lines.extend(fact("losses", &population.losses(), Ink::Yellow, style));
-    lines.extend(fact("selected", &chosen, Ink::Dim, style));
     lines
 }
 
-/// Where there are several outliers: each in one line.
-pub(super) fn overview(report: &Report, style: Style) -> Vec<String> {
-    if report.outliers.len() < 2 {
-        return Vec::new();
-    }
-    let name = |outlier: &OutlierReport| for_terminal(format!("{} {}", outlier.label, outlier.id).trim());
+/// The rules by which outliers are counted and were chosen.
+pub(super) fn selection(report: &Report, style: Style) -> Vec<String> {
+    let (population, chosen) = (&report.population, &report.selection);
+    let outliers = noted(&counted(population.outliers, "outlier"), &population.rule);
+    let mut lines = if population.count > 0 && !chosen.rule.starts_with(&population.rule) {
+        fact("population", &outliers, Ink::Dim, style)
+    } else {
+        Vec::new()
+    };
+    lines.extend(fact("selected", &format!("{}: {}", chosen.selected, chosen.rule), Ink::Dim, style));
+    lines
+}
+
+/// Each outlier from the one at `from` on in one line.
+pub(super) fn overview(report: &Report, from: usize, style: Style) -> Vec<String> {
     let more = style.glyph("…", "...");
-    let shown = || report.outliers.iter().take(MOST_OVERVIEW);
-    let names = shown().map(|outlier| width(&name(outlier))).max().unwrap_or(0).min(NAME_COLUMNS * 2);
-    let mut lines = vec![String::new()];
-    lines.extend(shown().map(|outlier| {
-        let name = left(&cut(&name(outlier), names, more), names);
-        let verdict = cut(&headline(outlier), style.columns() - names - 2, more);
-        format!("{}  {verdict}", style.paint(Ink::Dim, &name))
-    }));
-    if report.outliers.len() > MOST_OVERVIEW {
-        lines.push(style.paint(Ink::Dim, &format!("and {} more", report.outliers.len() - MOST_OVERVIEW)));
+    let last = report.outliers.len().min(from + MOST_OVERVIEW).to_string();
+    let name = |index: usize, outlier: &OutlierReport| {
+        format!("{}  {}", right(&(index + 1).to_string(), last.len()), outlier::name(outlier))
+    };
+    let shown = || report.outliers.iter().enumerate().skip(from).take(MOST_OVERVIEW);
+    let names = shown().map(|(index, outlier)| width(&name(index, outlier))).max().unwrap_or(0);
+    let names = names.min(NAME_COLUMNS * 2);
+    let mut lines: Vec<String> = shown()
+        .map(|(index, outlier)| {
+            let name = left(&cut(&name(index, outlier), names, more), names);
+            let length = right(&units::length(outlier.duration_ns, outlier.time_unit), 8);
+            let room = style.columns().saturating_sub(names + 2 + width(&length) + 2);
+            let verdict = cut(&headline::line(outlier), room, more);
+            format!("{}  {length}  {verdict}", style.paint(Ink::Dim, &name))
+        })
+        .collect();
+    let rest = report.outliers.len().saturating_sub(from + MOST_OVERVIEW);
+    if rest > 0 {
+        lines.push(style.paint(Ink::Dim, &format!("and {rest} more")));
     }
     lines
 }
 
-/// What is wrong with the input, worst first.
-pub(super) fn diagnostics(report: &Report, style: Style) -> Vec<String> {
-    let mut found: Vec<_> = report.diagnostics.iter().collect();
+/// What is wrong with the input as far as the verdict may depend on it, worst first.
+pub(super) fn troubles(report: &Report, style: Style) -> Vec<String> {
+    diagnostics(report, |severity| severity > Severity::Note, style)
+}
+
+/// What else there is to say of the input.
+pub(super) fn notes(report: &Report, style: Style) -> Vec<String> {
+    diagnostics(report, |severity| severity == Severity::Note, style)
+}
+
+fn diagnostics(report: &Report, wanted: impl Fn(Severity) -> bool, style: Style) -> Vec<String> {
+    let mut found: Vec<_> =
+        report.diagnostics.iter().filter(|diagnostic| wanted(diagnostic.severity)).collect();
     found.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
     let mut lines: Vec<String> = found
         .iter()

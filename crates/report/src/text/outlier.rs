@@ -7,7 +7,7 @@ use super::segments::Amount;
 use super::style::{Ink, Style};
 use super::{causes, segments, timeline};
 use crate::escape::for_terminal;
-use crate::headline::headline;
+use crate::headline::{self, headline};
 use crate::outlier::{Check, CheckState, OutlierReport};
 use crate::timebase::TimeUnit;
 use crate::units;
@@ -18,15 +18,12 @@ const MARGIN: usize = 2;
 /// Baselines, counters and stages named; the others are counted.
 const MOST_NAMED: usize = 12;
 
-/// The outlier; `place` is its number from 1 and how many there are.
+/// The outlier with all that supports its verdict; `place` is its number from 1 and how many there are.
 pub(super) fn lines(outlier: &OutlierReport, place: (usize, usize), style: Style) -> Vec<String> {
     let columns = style.columns();
     let inner = columns - 2 * MARGIN;
     let mut lines = vec![rule(outlier, place, style)];
     lines.extend(wrap(&headline(outlier), columns).iter().map(|line| style.paint(Ink::Bold, line)));
-    lines.push(String::new());
-    lines.extend(facts(outlier, style));
-    lines.extend(indented(&checks(outlier, inner, style)));
     for block in [
         causes::lines(outlier, inner, style),
         timeline::lines(outlier, inner, style),
@@ -37,17 +34,54 @@ pub(super) fn lines(outlier: &OutlierReport, place: (usize, usize), style: Style
             lines.extend(indented(&block));
         }
     }
-    for (what, command) in [
-        ("  the server's requests, by its system calls:", &outlier.server_requests),
-        ("  the same with stock perf:", &outlier.perf_script),
-    ] {
-        if !command.is_empty() {
-            lines.push(String::new());
-            lines.push(style.paint(Ink::Dim, what));
-            lines.push(for_terminal_whole(command));
-        }
-    }
+    lines.push(String::new());
+    lines.extend(facts(outlier, style));
+    lines.extend(indented(&checks(&outlier.checks.iter().collect::<Vec<_>>(), inner, style)));
+    lines.extend(server_requests(outlier, style));
+    lines.extend(command("the same with stock perf:", &outlier.perf_script, style));
     lines
+}
+
+/// The outlier's verdict, its time line, and what the capture lacks for it but not for all: `shared`. `number` counts from 1.
+pub(super) fn brief(outlier: &OutlierReport, number: usize, shared: &[&Check], style: Style) -> Vec<String> {
+    let inner = style.columns() - 2 * MARGIN;
+    let lengths = for_terminal(&headline::lengths(outlier));
+    let room = style.columns().saturating_sub(width(&lengths) + 2);
+    let title = cut(&format!("{number}  {}", name(outlier)), room, style.glyph("…", "..."));
+    let mut lines = vec![format!("{}  {}", style.paint(Ink::Bold, &title), lengths)];
+    let verdict = wrap(&headline::reasons(outlier), inner);
+    lines.extend(indented(&verdict.iter().map(|line| style.paint(Ink::Bold, line)).collect::<Vec<_>>()));
+    lines.extend(indented(&timeline::lines(outlier, inner, style)));
+    let lacking: Vec<&Check> = lacking(outlier).filter(|check| !shared.contains(check)).collect();
+    lines.extend(indented(&checks(&lacking, inner, style)));
+    lines
+}
+
+/// `booking 275`, safe for a terminal.
+pub(super) fn name(outlier: &OutlierReport) -> String {
+    for_terminal(format!("{} {}", outlier.label, outlier.id).trim())
+}
+
+/// What the capture lacks for all of `outliers` in the same way.
+pub(super) fn lacking_for_all(outliers: &[OutlierReport]) -> Vec<&Check> {
+    let Some((first, others)) = outliers.split_first() else { return Vec::new() };
+    lacking(first).filter(|check| others.iter().all(|outlier| outlier.checks.contains(check))).collect()
+}
+
+fn lacking(outlier: &OutlierReport) -> impl Iterator<Item = &Check> {
+    outlier.checks.iter().filter(|check| check.state != CheckState::Good)
+}
+
+/// The command that explains the requests of the server that it waited for.
+pub(super) fn server_requests(outlier: &OutlierReport, style: Style) -> Vec<String> {
+    command("the server's requests, by its system calls:", &outlier.server_requests, style)
+}
+
+fn command(what: &str, command: &str, style: Style) -> Vec<String> {
+    if command.is_empty() {
+        return Vec::new();
+    }
+    vec![String::new(), style.paint(Ink::Dim, &format!("  {what}")), for_terminal_whole(command)]
 }
 
 /// Causes, facts and checks.
@@ -56,7 +90,7 @@ pub(super) fn verdict(outlier: &OutlierReport, style: Style) -> Vec<String> {
     let mut lines = indented(&causes::lines(outlier, inner, style));
     lines.push(String::new());
     lines.extend(facts(outlier, style));
-    lines.extend(indented(&checks(outlier, inner, style)));
+    lines.extend(indented(&checks(&outlier.checks.iter().collect::<Vec<_>>(), inner, style)));
     lines
 }
 
@@ -144,12 +178,11 @@ fn threads(outlier: &OutlierReport) -> String {
     }
 }
 
-/// What the capture holds for this interval: the good checks side by side where they fit on a line, each other one on
-/// its own.
-fn checks(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
+/// What the capture holds: the good checks side by side where they fit on a line, each other one on its own.
+pub(super) fn checks(found: &[&Check], columns: usize, style: Style) -> Vec<String> {
     let words = |check: &Check| for_terminal(format!("{} {}", check.label(), check.detail).trim_end());
     let (good, bad): (Vec<&Check>, Vec<&Check>) =
-        outlier.checks.iter().partition(|check| check.state == CheckState::Good);
+        found.iter().partition(|check| check.state == CheckState::Good);
     let tick = style.glyph("✓", "ok");
     let full = |check: &Check| width(tick) + 1 + width(&words(check));
     let (short, long): (Vec<&Check>, Vec<&Check>) =
@@ -177,6 +210,6 @@ fn for_terminal_whole(command: &str) -> String {
     crate::escape::for_terminal_up_to(command, 8 * 1024)
 }
 
-fn indented(lines: &[String]) -> Vec<String> {
+pub(super) fn indented(lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| format!("{}{line}", " ".repeat(MARGIN))).collect()
 }

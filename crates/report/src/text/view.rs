@@ -9,12 +9,28 @@ use crate::timebase::TimeUnit;
 use crate::units::{self, counted};
 use crate::view::{CauseShare, CounterView, DeviceView, Story, WaitView, words};
 
-/// Items of each list.
+/// Items of each list, in full and in brief.
 const MOST_ITEMS: usize = 8;
+const MOST_IN_BRIEF: usize = 2;
 /// Devices with a histogram.
 const MOST_HISTOGRAMS: usize = 2;
 
-/// Everything but the counters: for `explain`. One outlier alone has no view of causes.
+/// What the population waited for, and which counters correlate with slow intervals: the foremost of each.
+pub(super) fn brief(report: &Report, style: Style) -> Vec<String> {
+    let (view, unit) = (&report.view, report.capture.time_unit);
+    let mut lines = counters(&report.population.counters, style);
+    lines.extend(first_of("devices", &view.devices, |one| device(one, unit), MOST_IN_BRIEF, style));
+    lines.extend(list("block I/O", view.block_io.as_slice(), words::block_io, style));
+    lines.extend(first_of("waits", &view.waits, |one| wait(one, unit), MOST_IN_BRIEF, style));
+    lines.extend(list("NUMA", &view.nodes(), Clone::clone, style));
+    lines.extend(view.remarks.iter().flat_map(|remark| fact("", remark, Ink::Dim, style)));
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
+    }
+    lines
+}
+
+/// The same in full, with causes and stories. One outlier alone has no view of causes.
 pub(super) fn lines(report: &Report, style: Style) -> Vec<String> {
     let (view, unit) = (&report.view, report.capture.time_unit);
     let mut lines = Vec::new();
@@ -50,17 +66,23 @@ pub(super) fn counters(counters: &[CounterView], style: Style) -> Vec<String> {
 /// The items below one another, the first beside the list's name. What does not fit on a line goes on below it, two columns
 /// to the right.
 fn list<T>(name: &str, items: &[T], tell: impl Fn(&T) -> String, style: Style) -> Vec<String> {
+    first_of(name, items, tell, MOST_ITEMS, style)
+}
+
+/// The first `most` of them.
+fn first_of<T>(
+    name: &str,
+    items: &[T],
+    tell: impl Fn(&T) -> String,
+    most: usize,
+    style: Style,
+) -> Vec<String> {
     let names = [name].into_iter().chain(std::iter::repeat(""));
-    let shown = names.zip(items.iter().take(MOST_ITEMS));
+    let shown = names.zip(items.iter().take(most));
     let mut lines: Vec<String> =
         shown.flat_map(|(name, item)| hanging(name, &tell(item), Ink::Dim, style)).collect();
-    if items.len() > MOST_ITEMS {
-        lines.extend(fact(
-            "",
-            &format!("and {} more; JSON has all", items.len() - MOST_ITEMS),
-            Ink::Dim,
-            style,
-        ));
+    if items.len() > most {
+        lines.extend(fact("", &format!("and {} more; JSON has all", items.len() - most), Ink::Dim, style));
     }
     lines
 }

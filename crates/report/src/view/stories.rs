@@ -132,7 +132,8 @@ const PHRASES: [(&str, &str); 36] = [
     ("", "passed unexplained"),
 ];
 
-fn phrase(cause: &str) -> String {
+/// What happened in a cause's time, in words that follow "it".
+pub(crate) fn phrase(cause: &str) -> String {
     let found = PHRASES.iter().find_map(|(prefix, phrase)| Some((cause.strip_prefix(prefix)?, phrase)));
     found.map_or_else(|| cause.to_owned(), |(rest, phrase)| phrase.replace("{}", rest))
 }

@@ -2,8 +2,12 @@
 
 use super::{CounterView, DeviceView, IoShare, SplitView, Story};
 use crate::distribution::{Bin, Lengths, Modes};
+use crate::reasons::{Reason, Reasons};
 use crate::timebase::TimeUnit;
 use crate::units::{self, chance, percent};
+
+/// Whom one reason is due to: so many are named in a sentence.
+const MOST_BLAMED: usize = 3;
 
 /// `slow when send_bytes < 1448: 97 of 98 slow ones, 2 of 4000 fast ones; rho -0.63 (-0.66 to -0.60), p < 0.001`.
 pub(crate) fn counter(counter: &CounterView) -> String {
@@ -46,6 +50,29 @@ pub(crate) fn lengths(lengths: &Lengths, unit: TimeUnit) -> String {
             length(lengths.max_ns)
         ),
     }
+}
+
+/// `Why they are slow (all 198 explained)`.
+pub(crate) fn explained(reasons: &Reasons) -> String {
+    let (explained, outliers) = (reasons.explained, reasons.outliers);
+    match outliers {
+        _ if outliers == explained => format!("Why they are slow (all {outliers} explained)"),
+        _ => {
+            format!("Why they are slow ({explained} of {outliers} explained, at equal distances by duration)")
+        }
+    }
+}
+
+/// `71 % of all excess, first in 116: waited for mutex lock in worker() lock.c:107 (62 times held by auditor, which slept in keep())`.
+pub(crate) fn reason(reason: &Reason) -> String {
+    let blamed: Vec<String> = reason
+        .blamed
+        .iter()
+        .take(MOST_BLAMED)
+        .map(|blame| format!("{} x {}", blame.first, blame.who))
+        .collect();
+    let words = units::noted(&reason.what, &blamed.join("; "));
+    format!("{} of all excess, first in {}: {words}", percent(reason.share), reason.first)
 }
 
 /// `41.2 us to 1.02 ms, 94 % of all excess`.

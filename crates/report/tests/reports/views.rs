@@ -1,7 +1,8 @@
 //! A report whose population has findings: a counter, waits for two objects, a device of two kinds of accesses.
 
 use tailtrace_report::{
-    DeviceUse, DeviceView, IoShare, Lengths, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView, WaitView,
+    Blame, DeviceUse, DeviceView, IoShare, Lengths, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView,
+    Reason, Reasons, WaitView,
 };
 
 use super::*;
@@ -35,8 +36,57 @@ pub fn with_view() -> Report {
         Some(IoShare { share: 0.05, slow_share: 0.1, fast_share: 0.0, others_share: 0.02 });
     report.view.numa = Some(NumaView { slow: used("254:16", 9), fast: used("254:16", 1) });
     report.outliers[0].numa = Some(used("254:16", 1));
+    report.view.reasons = reasons();
     report.view.remarks = vec!["of 30000 waits the 20000 longest are examined".to_owned()];
     report
+}
+
+/// Of 12 outliers: a mutex with four holders, page faults, and what is too small to be distinguished.
+fn reasons() -> Reasons {
+    let blame = |who: &str, first, excess_ns| Blame { who: who.to_owned(), first, excess_ns };
+    let reason = |cause: &str, what: &str, first, excess_ns, blamed| Reason {
+        cause: cause.to_owned(),
+        what: what.to_owned(),
+        first,
+        outliers: first + 1,
+        excess_ns,
+        share: f64::from(u32::try_from(excess_ns).expect("small")) / 10_000_000.0,
+        blamed,
+    };
+    Reasons {
+        explained: 12,
+        outliers: 12,
+        all: vec![
+            reason(
+                "offcpu.lock",
+                "waited for mutex in take() book.rs:17",
+                9,
+                8_000_000,
+                vec![
+                    blame(
+                        "held by writer, which was in fsync() called by append() journal.rs:40",
+                        5,
+                        5_000_000,
+                    ),
+                    blame("held by auditor, which slept in keep() audit.rs:38", 2, 1_500_000),
+                    blame("held by pricer, which ran reprice() price.rs:9", 1, 1_000_000),
+                    blame("held by clerk", 1, 400_000),
+                    blame("held by ledger", 0, 100_000),
+                ],
+            ),
+            reason(
+                "kernel.page-fault.minor",
+                "page faults of touch_pages() queue.c:88",
+                3,
+                1_500_000,
+                vec![],
+            ),
+            reason("kernel.timer", "was interrupted by the timer", 0, 300_000, vec![]),
+            reason("kernel.nmi", "was interrupted by NMIs", 0, 50_000, vec![]),
+        ],
+        smaller_ns: 150_000,
+        smaller_share: 0.015,
+    }
 }
 
 /// A thread of both nodes that waited `waits` times for a device of node 1, and loaded from both.
@@ -95,6 +145,10 @@ pub fn make_hostile(report: &mut Report, long: &str) {
     for story in &mut view.stories {
         story.words = next();
         story.causes.iter_mut().for_each(|cause| *cause = next());
+    }
+    for reason in &mut view.reasons.all {
+        (reason.cause, reason.what) = (next(), next());
+        reason.blamed.iter_mut().for_each(|blame| blame.who = next());
     }
     view.waits.iter_mut().for_each(|wait| (wait.object, wait.cause) = (next(), next()));
     view.devices.iter_mut().for_each(|device| (device.device, device.direction) = (next(), next()));

@@ -1,0 +1,103 @@
+//! Why all outliers are slow: explains more of them than the report shows, within a bound of work.
+//!
+//! Of too many, or of too long ones, some are taken at equal distances in the order of their durations: which ones depends on
+//! the capture alone, never on the machine's speed.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use report::{OutlierReasons, OutlierReport, Reasons};
+
+use super::opened::Study;
+use crate::capture::trace_size;
+use crate::error::Result;
+
+/// Outliers that are explained together: a second or two.
+const MOST_EXPLAINED: usize = 500;
+/// Trace of these, in bytes: some seconds.
+const MOST_TRACE: u64 = 32 << 20;
+
+impl Study<'_> {
+    /// The reasons of all that the selection finds, before `--top` takes the longest of them; of what was chosen by id, of that.
+    /// `reports` are those of the chosen ones. A slice carries those of its recording.
+    ///
+    /// # Errors
+    /// Where an outlier cannot be attributed, which is a bug and says so.
+    pub fn reasons(&self, reports: &[OutlierReport]) -> Result<Reasons> {
+        let selection = &self.request().selection;
+        let found = if selection.is_by_id() {
+            self.selected().indices.clone()
+        } else {
+            selection.select_all(self.population()).indices
+        };
+        let all = found.len();
+        if all == reports.len() {
+            let reasons: Vec<OutlierReasons> = reports.iter().map(OutlierReasons::of).collect();
+            return Ok(Reasons::of(&reasons, all as u64));
+        }
+        let by_id: BTreeMap<(u64, u64), &OutlierReport> =
+            reports.iter().map(|report| ((report.id, report.start_tsc), report)).collect();
+        let report = |index: &usize| {
+            let interval = &self.intervals()[*index];
+            by_id.get(&(interval.id.0, interval.range.start.0)).copied()
+        };
+        let (known, others): (Vec<usize>, Vec<usize>) =
+            self.sample_of(found).into_iter().partition(|index| report(index).is_some());
+        let mut reasons: Vec<OutlierReasons> =
+            known.iter().filter_map(report).map(OutlierReasons::of).collect();
+        reasons.extend(self.explain_each(&others, |report| OutlierReasons::of(&report))?);
+        Ok(Reasons::of(&reasons, all as u64))
+    }
+
+    /// Of `outliers` as many as can be explained within the bound: all, or some at equal distances in the order of their durations.
+    pub(super) fn sample_of(&self, mut outliers: Vec<usize>) -> Vec<usize> {
+        outliers.sort_by_key(|&index| (self.intervals()[index].range.ticks(), index));
+        let sample = at_equal_distances(&outliers, MOST_EXPLAINED);
+        let size = |index: &usize| trace_size(&self.capture().stretches_of(&self.intervals()[*index]));
+        let trace = sample.iter().fold(0_u64, |sum, index| sum.saturating_add(size(index)));
+        if trace <= MOST_TRACE {
+            return sample;
+        }
+        let fewer = sample.len() as u128 * u128::from(MOST_TRACE) / u128::from(trace);
+        at_equal_distances(&outliers, usize::try_from(fewer).unwrap_or(usize::MAX).max(1))
+    }
+
+    /// What `keep` keeps of the reports on `outliers`, each against its own typical intervals.
+    ///
+    /// # Errors
+    /// Where an outlier cannot be attributed, which is a bug and says so.
+    pub(super) fn explain_each<T: Send>(
+        &self,
+        outliers: &[usize],
+        keep: impl Fn(OutlierReport) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        if outliers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let baselines = self.baselines(outliers);
+        let examined = self.examine_shown(&baselines);
+        let explain = |index: &usize| self.outlier_report(*index, &baselines[index], &examined).map(&keep);
+        outliers.par_iter().with_max_len(1).map(explain).collect()
+    }
+}
+
+/// All of `of`, or the middle of each of `most` equal parts.
+fn at_equal_distances(of: &[usize], most: usize) -> Vec<usize> {
+    let taken = of.len().min(most);
+    (0..taken).map(|part| of[(2 * part + 1) * of.len() / (2 * taken)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_equal_distances;
+
+    /// Ten into three parts: 0 to 3, 3 to 6, 6 to 10 and a third; the middles by hand are 1.67, 5 and 8.33.
+    #[test]
+    fn a_sample_lies_at_equal_distances() {
+        let all: Vec<usize> = (0..10).collect();
+        assert_eq!(at_equal_distances(&all, 3), [1, 5, 8]);
+        assert_eq!(at_equal_distances(&all, 10), all);
+        assert_eq!(at_equal_distances(&all, 11), all);
+        assert_eq!(at_equal_distances(&[], 3), Vec::<usize>::new());
+    }
+}

@@ -1,0 +1,105 @@
+//! Why all outliers are slow, as a table: how many outliers each reason made slow, and its share of all excess.
+
+use super::cells::{right, width, wrap_hanging};
+use super::style::{Ink, Style};
+use crate::advice::{self, Advice};
+use crate::escape::for_terminal;
+use crate::reasons::{Blame, Reason, Reasons};
+use crate::units::{percent, share};
+use crate::view::words;
+
+/// Reasons, and whom each is due to; JSON has all.
+const MOST_REASONS: usize = 6;
+const MOST_BLAMED: usize = 4;
+/// A reason with a smaller share stands in the sum of the others, unless it made an outlier slow.
+const SMALLEST_SHARE: f64 = 0.01;
+/// Advice.
+const MOST_ADVICE: usize = 2;
+/// Columns of both figures.
+const FIRST: usize = 9;
+const SHARE: usize = 15;
+
+/// Head and rows; nothing where no more than one outlier was explained.
+pub(super) fn lines(reasons: &Reasons, style: Style) -> Vec<String> {
+    if reasons.explained < 2 {
+        return Vec::new();
+    }
+    let head = row(&words::explained(reasons), "slow", "of all excess", style);
+    let mut lines = vec![String::new()];
+    lines.extend(head.iter().map(|line| style.paint(Ink::Bold, line)));
+    let told = |reason: &&Reason| reason.first > 0 || reason.share >= SMALLEST_SHARE;
+    let shown: Vec<&Reason> = reasons.all.iter().filter(told).take(MOST_REASONS).collect();
+    lines.extend(shown.iter().flat_map(|reason| lines_of(reason, style)));
+    lines.extend(others(reasons, &shown, style));
+    lines.extend(advice(&shown, style));
+    lines
+}
+
+/// What people do about the foremost reasons.
+fn advice(shown: &[&Reason], style: Style) -> Vec<String> {
+    let large = shown.iter().filter(|reason| reason.share >= advice::SMALLEST_SHARE);
+    let mut found: Vec<&Advice> = large.filter_map(|reason| advice::on(reason)).collect();
+    found.dedup();
+    let line = |advice: &&Advice| {
+        let text = format!("Try: {} ({})", advice.text, advice.source);
+        let wrapped = wrap_hanging(&for_terminal(&text), style.columns() - 4, 5);
+        wrapped.into_iter().map(|line| format!("  {line}"))
+    };
+    found.iter().take(MOST_ADVICE).flat_map(line).collect()
+}
+
+fn lines_of(reason: &Reason, style: Style) -> Vec<String> {
+    let mut lines = row(
+        &format!("  {}", for_terminal(&reason.what)),
+        &reason.first.to_string(),
+        &percent(reason.share),
+        style,
+    );
+    for blame in reason.blamed.iter().take(MOST_BLAMED) {
+        lines.extend(blamed(blame, reason, style));
+    }
+    if let Some(rest) = reason.blamed.get(MOST_BLAMED..).filter(|rest| !rest.is_empty()) {
+        let sum = |of: fn(&Blame) -> u64| rest.iter().map(of).fold(0_u64, u64::saturating_add);
+        let rest = Blame {
+            who: format!("{} more", rest.len()),
+            first: sum(|blame| blame.first),
+            excess_ns: sum(|blame| blame.excess_ns),
+        };
+        lines.extend(blamed(&rest, reason, style));
+    }
+    lines
+}
+
+/// Its share is of the same whole as the reason's.
+fn blamed(blame: &Blame, reason: &Reason, style: Style) -> Vec<String> {
+    let part = share(u128::from(blame.excess_ns), u128::from(reason.excess_ns)) * reason.share;
+    let who = format!("    {}", for_terminal(&blame.who));
+    let lines = row(&who, &blame.first.to_string(), &percent(part), style);
+    lines.iter().map(|line| style.paint(Ink::Dim, line)).collect()
+}
+
+/// What is not shown, in sum.
+fn others(reasons: &Reasons, shown: &[&Reason], style: Style) -> Vec<String> {
+    let rest =
+        || reasons.all.iter().filter(|reason| !shown.iter().any(|known| std::ptr::eq(*known, *reason)));
+    let first: u64 = rest().map(|reason| reason.first).sum();
+    let part = rest().map(|reason| reason.share).sum::<f64>() + reasons.smaller_share;
+    if part <= 0.0 && first == 0 {
+        return Vec::new();
+    }
+    row("  other causes", &first.to_string(), &percent(part), style)
+}
+
+/// `text`, wrapped, and both figures at the end of its first line.
+fn row(text: &str, first: &str, share: &str, style: Style) -> Vec<String> {
+    let item = text.trim_start();
+    let margin = " ".repeat(text.len() - item.len());
+    let room = style.columns() - FIRST - SHARE;
+    let wrapped = wrap_hanging(item, room - margin.len(), 4);
+    let mut lines: Vec<String> = wrapped.iter().map(|line| format!("{margin}{line}")).collect();
+    if let Some(line) = lines.first_mut() {
+        let rest = room.saturating_sub(width(line));
+        *line = format!("{line}{}{}{}", " ".repeat(rest), right(first, FIRST), right(share, SHARE));
+    }
+    lines
+}
