@@ -204,7 +204,13 @@ impl<'a> Clause<'a> {
             }
             "ipi" => {
                 let interrupts = units::counted(count, "interrupt");
-                write!(f, "{time} in {interrupts} from other CPUs ({of}){}", self.particulars())
+                // Who sent it is what the reader can act on.
+                let sender = self.detail.split(", ").find(|part| part.contains("sent by"));
+                let more = match sender.filter(|_| self.is_brief) {
+                    Some(sender) => format!(", {sender}"),
+                    None => self.particulars(),
+                };
+                write!(f, "{time} in {interrupts} from other CPUs ({of}){more}")
             }
             "nmi" => write!(f, "{time} in {}{}", units::counted(count, "NMI"), self.particulars()),
             "schedule" => write!(f, "{time} in the scheduler"),
