@@ -16,6 +16,6 @@ mod typical;
 
 pub use difference::{difference, difference_expecting};
 pub use opened::{Baselines, Listing, Study, watched, with};
-pub use outcome::{Outcome, explain};
+pub use outcome::{Outcome, explain, explain_chosen};
 
 pub(crate) use carried::{DiagnosticTwin, IntervalTwin, Note, OutlierTwin};

@@ -21,7 +21,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<Outcome> {
     }
     threads::limit(args.analysis.effort.threads())?;
     let listing = if args.to == ExportFormat::Perfetto { Listing::Machine } else { Listing::None };
-    let explained = study::explain(&reading.request, &meter::on_stderr(), listing);
+    let explained = study::explain_chosen(&reading.request, &meter::on_stderr(), listing);
     let (mut report, outcome) = explained.map_err(advice::on)?;
     reading.name_files(&mut report);
     output::print_diagnostics(&report.diagnostics);

@@ -243,11 +243,17 @@ impl<'a> Study<'a> {
         order.get(order.len() / 2).map(|&(_, index)| index)
     }
 
-    /// The chosen intervals explained, added to the overview, and their view.
+    /// The chosen intervals explained, added to the overview, their view, and why all outliers are slow.
     pub fn report(&self, listing: Listing) -> Report {
+        let mut report = self.report_on_chosen(listing);
+        self.add_reasons(&mut report);
+        report
+    }
+
+    /// The same without why all outliers are slow.
+    pub(super) fn report_on_chosen(&self, listing: Listing) -> Report {
         let mut report = self.explained(&self.baselines(&self.selected.indices), listing);
         report.view = self.view(&report.outliers);
-        self.add_reasons(&mut report);
         report
     }
 

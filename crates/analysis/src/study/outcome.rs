@@ -34,8 +34,24 @@ impl Outcome {
 /// # Errors
 /// Where the capture or the source of the intervals cannot be used.
 pub fn explain(request: &Request, meter: &dyn Meter, listing: Listing) -> Result<(Report, Outcome)> {
+    explain_by(request, meter, |study| study.report(listing))
+}
+
+/// The same without why all outliers are slow, which takes explaining them and is no part of what other tools read.
+///
+/// # Errors
+/// Those of [`explain`].
+pub fn explain_chosen(request: &Request, meter: &dyn Meter, listing: Listing) -> Result<(Report, Outcome)> {
+    explain_by(request, meter, |study| study.report_on_chosen(listing))
+}
+
+fn explain_by(
+    request: &Request,
+    meter: &dyn Meter,
+    report: impl FnOnce(&Study<'_>) -> Report,
+) -> Result<(Report, Outcome)> {
     with(request, meter, |study| {
-        let report = study.report(listing);
+        let report = report(study);
         let outcome = Outcome::of(study, &report);
         Ok((report, outcome))
     })
