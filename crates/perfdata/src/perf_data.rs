@@ -37,6 +37,7 @@ use crate::tracepoint::TracepointFormat;
 #[derive(Debug)]
 pub struct PerfData {
     directory: Directory,
+    header: Header,
     pub(crate) records: OrderedRecords,
     features: Features,
     machine: Option<Machine>,
@@ -328,10 +329,9 @@ impl PerfData {
         self.records.pieces.bytes(0)
     }
 
-    /// Where everything lies in the file `data`, as far as that can be read again.
-    pub(crate) fn header(&self) -> Header {
-        // What was damaged when the capture was opened is reported there.
-        Header::parse(&self.directory.main, self.main_bytes(), &mut Vec::new()).unwrap_or_default()
+    /// Where everything lies in the file `data`.
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
     }
 }
 

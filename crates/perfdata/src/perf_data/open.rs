@@ -66,8 +66,10 @@ impl PerfData {
         let file = pieces.bytes(0);
         let header = Header::parse(&directory.main, file, &mut diagnostics)?;
         let mut attrs = attr::parse_all(file, &header.attrs);
-        let names = header.event_names.iter().map(|(id, name)| (*id, &file[name.clone()]));
-        attr::name_by_ids(&mut attrs, names);
+        if !header.event_names.is_empty() {
+            let names = header.event_names.iter().map(|(id, name)| (*id, &file[name.clone()]));
+            attr::name_by_ids(&mut attrs, names);
+        }
         let features = Features::parse(file, &header, &mut attrs, &mut diagnostics);
         let of_this = |machine: Machine| machine.told_of(&directory.path, &features, &mut diagnostics);
         let machine = machine.and_then(of_this);
@@ -89,6 +91,7 @@ impl PerfData {
         repeats::leave_out(&mut records, &mut diagnostics);
         let mut perf_data = PerfData {
             directory,
+            header,
             records,
             features,
             machine,

@@ -31,7 +31,7 @@ pub(super) fn write(perf: &PerfData, plan: &SlicePlan, records: &[FileOffset]) -
     let header = perf.header();
     let streams = joined_parts(perf, &plan.aux);
     let has_holes = has_holes(&streams);
-    let mut file = Writer::with_attributes(perf, &header);
+    let mut file = Writer::with_attributes(perf, header);
     let start = file.bytes.len();
     for &offset in records {
         let record = perf.records.bytes(offset);
@@ -46,7 +46,7 @@ pub(super) fn write(perf: &PerfData, plan: &SlicePlan, records: &[FileOffset]) -
         bytes: plan.note.clone(),
         origins: records.iter().map(|&offset| perf.origin(offset)).collect(),
     };
-    file.features(sections(perf, &header, plan, &aux, &note));
+    file.features(sections(perf, header, plan, &aux, &note));
     file.bytes
 }
 
