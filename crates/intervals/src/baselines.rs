@@ -136,7 +136,7 @@ impl Alike<'_> {
         let length = all.len() - own.len();
         let nth = |rank: usize| all[own.iter().fold(rank, |at, &own| at + usize::from(own <= at))];
         let median = (length > 0).then(|| nth(length / 2).0);
-        (ranks(length, count).into_iter().map(nth).collect(), median)
+        (ranks_evenly_apart(length, count).into_iter().map(nth).collect(), median)
     }
 
     /// By duration. Only where durations are equal does anything else count: looking there costs a miss of the caches each.
@@ -147,7 +147,7 @@ impl Alike<'_> {
 }
 
 /// `count` ranks evenly apart below `length`: the middle of each of so many equal parts. All where there are no more.
-fn ranks(length: usize, count: usize) -> Vec<usize> {
+pub fn ranks_evenly_apart(length: usize, count: usize) -> Vec<usize> {
     let at = |part: usize| (2 * part as u128 + 1) * length as u128 / (2 * count as u128);
     if length <= count {
         (0..length).collect()
@@ -163,7 +163,7 @@ fn spread(
     order: impl Fn(&Candidate, &Candidate) -> Ordering,
 ) -> (Vec<Candidate>, Option<u64>) {
     let length = candidates.len();
-    let mut ranks = ranks(length, count);
+    let mut ranks = ranks_evenly_apart(length, count);
     let middle = length / 2;
     let own = ranks.partition_point(|&rank| rank < middle);
     let is_added = length > 0 && ranks.get(own) != Some(&middle);

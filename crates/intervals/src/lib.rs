@@ -31,7 +31,7 @@ pub mod ptwrite;
 mod selection;
 mod unit;
 
-pub use baselines::{baselines, baselines_of_all};
+pub use baselines::{baselines, baselines_of_all, ranks_evenly_apart};
 pub use change::{Change, QuantileChange};
 pub use clock::{Clock, ClockPair, Clocks, Join};
 pub use counters::{CounterStatistics, RankCorrelation, Side, Split};

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use intervals::ranks_evenly_apart;
 use rayon::prelude::*;
 use report::{OutlierReasons, OutlierReport, Reasons};
 
@@ -83,8 +84,7 @@ impl Study<'_> {
 
 /// All of `of`, or the middle of each of `most` equal parts.
 fn at_equal_distances(of: &[usize], most: usize) -> Vec<usize> {
-    let taken = of.len().min(most);
-    (0..taken).map(|part| of[(2 * part + 1) * of.len() / (2 * taken)]).collect()
+    ranks_evenly_apart(of.len(), most).into_iter().map(|rank| of[rank]).collect()
 }
 
 #[cfg(test)]
