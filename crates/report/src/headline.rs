@@ -29,8 +29,8 @@ pub fn reasons(outlier: &OutlierReport) -> String {
 /// The foremost cause, with what differs between outliers first: for one of many lines. Safe for a terminal.
 pub(crate) fn line(outlier: &OutlierReport) -> String {
     let foremost = outlier.causes.first().filter(|cause| cause.excess_ns > 0);
-    let told = foremost.map(|cause| Clause::of(outlier, cause).who_first());
-    escape::for_terminal(&told.unwrap_or_else(|| clauses(outlier).join("; ")))
+    let line = foremost.map(|cause| Clause::of(outlier, cause).who_first());
+    escape::for_terminal(&line.unwrap_or_else(|| clauses(outlier).join("; ")))
 }
 
 /// The headline, not yet escaped for any format.
@@ -56,9 +56,9 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
     let exceeding = outlier.causes.iter().filter(|cause| cause.excess_ns > 0);
     let named =
         exceeding.enumerate().filter(|(at, cause)| *at == 0 || positive(cause.excess_ns) > total / 10);
-    let told: Vec<Clause<'_>> = named.take(2).map(|(_, cause)| Clause::of(outlier, cause)).collect();
+    let said: Vec<Clause<'_>> = named.take(2).map(|(_, cause)| Clause::of(outlier, cause)).collect();
     let room = MOST_CHARACTERS.saturating_sub(lengths(outlier).chars().count() + 2);
-    match told.split_first() {
+    match said.split_first() {
         None => vec!["no cause took longer than typical".to_owned()],
         Some((first, second)) => fitting(first, second.first(), room),
     }

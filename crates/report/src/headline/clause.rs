@@ -286,11 +286,11 @@ impl<'a> Clause<'a> {
 /// `rehash() called 1 time by insert(); one rep …` of `rehash() called 1 time by insert(), 34.9 us, and 26.9 us in the kernel; typical 0; one rep …`.
 fn essence(detail: &str) -> String {
     let mut parts = detail.split("; ").filter(|part| !part.starts_with("typical "));
-    let told = parts.next().unwrap_or_default();
-    let is_length = |at: &usize| told[at + 3..].starts_with(|first: char| first.is_ascii_digit());
-    let end = told.match_indices("), ").map(|(at, _)| at).find(is_length);
-    let told = end.map_or(told, |at| &told[..=at]);
-    std::iter::once(told).chain(parts).collect::<Vec<_>>().join("; ")
+    let what = parts.next().unwrap_or_default();
+    let is_length = |at: &usize| what[at + 3..].starts_with(|first: char| first.is_ascii_digit());
+    let end = what.match_indices("), ").map(|(at, _)| at).find(is_length);
+    let what = end.map_or(what, |at| &what[..=at]);
+    std::iter::once(what).chain(parts).collect::<Vec<_>>().join("; ")
 }
 
 /// Whether a cause is the doing of the code in which it took its time.

@@ -17,7 +17,7 @@ pub(super) fn view(report: &Report) -> Vec<String> {
     };
     let reasons = &view.reasons;
     let has_reasons = reasons.explained > 1;
-    let told = view.stories.iter().filter(|_| report.outliers.len() > 1 && !has_reasons).take(MOST);
+    let shown = view.stories.iter().filter(|_| report.outliers.len() > 1 && !has_reasons).take(MOST);
     let of_all = reasons.all.iter().filter(|_| has_reasons).take(MOST);
     let telling = report.population.counters.iter().filter(|counter: &&CounterView| counter.is_significant);
     let wait = |wait: &crate::view::WaitView| {
@@ -38,7 +38,7 @@ pub(super) fn view(report: &Report) -> Vec<String> {
     let name = if nodes.is_empty() { "Devices" } else { "Devices and nodes" };
     [
         paragraph(&words::explained(reasons), of_all.map(words::reason)),
-        paragraph("All outliers", told.map(tell)),
+        paragraph("All outliers", shown.map(tell)),
         paragraph("Counters", telling.take(MOST).map(words::counter)),
         paragraph("Waits", waits.take(MOST).map(wait)),
         paragraph(name, devices.chain(view.block_io.iter().map(words::block_io)).chain(nodes)),

@@ -27,8 +27,8 @@ pub(super) fn lines(reasons: &Reasons, style: Style) -> Vec<String> {
     let head = row(&words::explained(reasons), "slow", "of all excess", style);
     let mut lines = vec![String::new()];
     lines.extend(head.iter().map(|line| style.paint(Ink::Bold, line)));
-    let told = |reason: &&Reason| reason.first > 0 || reason.share >= SMALLEST_SHARE;
-    let shown: Vec<&Reason> = reasons.all.iter().filter(told).take(MOST_REASONS).collect();
+    let counts = |reason: &&Reason| reason.first > 0 || reason.share >= SMALLEST_SHARE;
+    let shown: Vec<&Reason> = reasons.all.iter().filter(counts).take(MOST_REASONS).collect();
     lines.extend(shown.iter().flat_map(|reason| lines_of(reason, style)));
     lines.extend(others(reasons, &shown, style));
     lines.extend(advice(&shown, style));
