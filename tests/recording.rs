@@ -203,13 +203,33 @@ fn a_dry_run_prints_the_command_alone() {
 }
 
 #[test]
-fn without_intel_pt_nothing_is_run() {
-    let made = Made::new("exit 0");
+fn without_intel_pt_records_and_samples_are_recorded() {
+    let made = Made::new("echo new > perf.data");
+    let output = made.record(&["--no-pt", "--", "app"]);
+    let forced = (output.status.code(), made.read("arguments").expect("perf ran"));
+    assert!(stderr(&output).contains("without Intel PT: recorded are switches"), "{}", stderr(&output));
     fs::remove_dir_all(made.0.path().join("root/sys/bus")).expect("no PT");
     let output = made.record(&["--", "app"]);
+    assert_eq!((output.status.code(), made.read("arguments").expect("perf ran")), forced);
+    assert_eq!(forced.0, Some(0));
+    assert!(
+        forced.1.starts_with("record -a -m 8M -k CLOCK_MONOTONIC_RAW -e cpu-clock/freq=4000/ "),
+        "{}",
+        forced.1
+    );
+    let said = stderr(&output);
+    let notes = said.lines().filter(|line| line.contains("no Intel PT")).count();
+    assert!(notes == 1 && said.contains("time on a CPU has no flow"), "{said}");
+}
+
+#[test]
+fn a_trace_that_is_named_and_missing_is_an_error() {
+    let made = Made::new("exit 0");
+    fs::remove_dir_all(made.0.path().join("root/sys/bus")).expect("no PT");
+    let output = made.record(&["-e", "intel_pt//u", "--", "app"]);
     assert_eq!((output.status.code(), made.read("arguments")), (Some(2), None));
     let said = stderr(&output);
-    assert!(said.contains("no Intel PT") && said.lines().count() == 1, "{said}");
+    assert!(said.contains("this machine has none") && said.lines().count() == 1, "{said}");
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! * `kernel_calls`: the kernel's functions add up to the causes that they lie below.
 //! * `kept_calls`: the calls of a function that were found are kept for the next run, and of a bundle none.
 //! * `layering`: which crate may import which.
+//! * `no_pt`: a real recording of this machine, by `record` without Intel PT, against what its program planted.
 //! * `numa`: nodes of threads, devices and memory; names of devices.
 //! * `verdicts`: injected causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
@@ -57,6 +58,7 @@ mod instructions;
 mod kept_calls;
 mod kernel_calls;
 mod layering;
+mod no_pt;
 mod numa;
 mod packages;
 mod readme;

@@ -3,6 +3,7 @@
 //! It reads and judges nothing: [`crate::doctor`] says what a fact means, [`crate::record`] chooses options by it.
 
 pub(crate) mod build;
+pub(crate) mod clock;
 pub(crate) mod cpu;
 pub(crate) mod kcore;
 pub(crate) mod privileges;

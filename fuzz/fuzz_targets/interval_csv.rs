@@ -23,6 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     let clocks = Clocks {
         conversion: TimeConversion::new(31, 825_959_061, 18_446_744_073_673_297_304),
         pairs: vec![pair(Clock::Realtime, 0, 0), pair(Clock::Realtime, u64::MAX, u64::MAX / 3)],
+        of_records: None,
     };
     if let Ok(set) = read_intervals(Path::new("fuzz"), [header.as_bytes(), rows].concat().as_slice(), &clocks)
     {

@@ -12,16 +12,11 @@ pub(crate) use subject::Subject;
 
 /// The checks of one interval.
 pub(crate) fn of(subject: &Subject<'_>) -> Vec<Check> {
-    vec![
-        subject.trace(),
-        subject.loss(),
-        subject.cycles(),
-        subject.code(),
-        subject.kernel(),
-        subject.schedule(),
-        subject.clock(),
-        subject.marks(),
-        subject.records(),
-        subject.neighbours(),
-    ]
+    let of_trace = [subject.trace(), subject.loss()];
+    // Without a trace there is nothing more to ask of it.
+    let of_flow = [subject.cycles(), subject.code(), subject.kernel()];
+    let of_records =
+        [subject.schedule(), subject.clock(), subject.marks(), subject.records(), subject.neighbours()];
+    let has_trace = subject.capture.perf().intel_pt().is_some();
+    of_trace.into_iter().chain(of_flow.into_iter().filter(|_| has_trace)).chain(of_records).collect()
 }

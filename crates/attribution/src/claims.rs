@@ -8,6 +8,7 @@
 //! | [`untraced`] | `kernel.*` where only user code was traced |
 //! | [`silences`] | `trace.loss`, `trace.filtered`; `hardware.gap` where tracing goes off and on at one instruction |
 //! | [`losses`] | `trace.loss` by AUX and LOST records |
+//! | [`no_flow`] | `trace.filtered` on a CPU, in a recording without a trace |
 //! | [`stalls`] | `hardware.gap`, `power.frequency-switch`: no instruction retired |
 //! | [`off_cpu`] | `offcpu.*`, and the exit from idle by `cpu_idle` records |
 //! | [`power`] | the exit from idle by packets |
@@ -25,6 +26,7 @@ pub(crate) mod ipi_senders;
 pub(crate) mod kernel;
 pub(crate) mod lengths;
 pub(crate) mod losses;
+pub(crate) mod no_flow;
 pub(crate) mod occurrences;
 pub(crate) mod off_cpu;
 pub(crate) mod partition;

@@ -10,14 +10,18 @@ pub(crate) struct RecordArgs {
     /// The perf.data to write; beside it, or in it where it is a directory, the machine file.
     #[arg(long, short, value_name = "FILE", default_value = "perf.data")]
     pub(crate) output: PathBuf,
-    /// What is recorded beside the trace. What each costs: docs/recording.md.
-    #[arg(long, value_enum, default_value_t = Preset::Light)]
-    pub(crate) preset: Preset,
+    /// What is recorded beside the trace; where none is named, light; without a trace, standard and block requests. What each costs:
+    /// docs/recording.md.
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<Preset>,
+    /// Records no Intel PT where the machine has it: records and samples only, as where it has none.
+    #[arg(long)]
+    pub(crate) no_pt: bool,
     /// Prints the command that would be run, and runs nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Writes the machine file alone, for a perf.data that was recorded on this machine without this command.
-    #[arg(long, conflicts_with_all = ["dry_run", "preset", "perf"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "preset", "no_pt", "perf"])]
     pub(crate) machine_only: bool,
     /// Where /sys and /proc are: for tests.
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
@@ -47,8 +51,8 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
     pub(crate) format: DoctorFormat,
     /// The preset of the command that record would run.
-    #[arg(long, value_enum, default_value_t = Preset::Light)]
-    pub(crate) preset: Preset,
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<Preset>,
     /// Also records Intel PT for 200 ms, and reports how much trace each CPU writes and what is lost.
     #[arg(long, conflicts_with = "read_only")]
     pub(crate) trial: bool,

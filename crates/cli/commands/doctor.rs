@@ -10,7 +10,7 @@ use crate::doctor::{self, Examination, Storage, trial};
 use crate::machine::build::Build;
 use crate::machine::tree::Tree;
 use crate::output::{self, Outcome};
-use crate::record::command;
+use crate::record::command::{self, Asked};
 use crate::record::offered::Offered;
 
 /// Runs the command.
@@ -18,8 +18,9 @@ pub(super) fn run(args: &DoctorArgs) -> Result<Outcome> {
     let tree = Tree::new(&args.root).with_context(|| format!("{} cannot be read", args.root.display()))?;
     let is_here = args.root == Path::new("/");
     let offered = Offered::by(&tree);
+    let asked = Asked { preset: args.preset, no_pt: false };
     let compose = |output: &Path, program: &[OsString]| {
-        Ok(command::compose(output, args.preset, &offered, program)?.words) as Result<Vec<OsString>>
+        Ok(command::compose(output, asked, &offered, program)?.words) as Result<Vec<OsString>>
     };
     let command = command::shown(&compose(&args.output, &["./program".into()])?);
     let storage =

@@ -8,6 +8,7 @@ use anyhow::{Result, ensure};
 use crate::args::RecordArgs;
 use crate::machine::pt;
 use crate::output::{self, Outcome};
+use crate::record::command::Asked;
 use crate::record::offered::Offered;
 use crate::record::{command, machine_file, older, perf};
 
@@ -20,7 +21,20 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         machine_file::write(args)?;
         return Ok(Outcome::Reported);
     }
-    let composed = command::compose(&args.output, args.preset, &Offered::below(&args.root), &args.perf)?;
+    let offered = Offered::below(&args.root);
+    let asked = Asked { preset: args.preset, no_pt: args.no_pt };
+    let composed = command::compose(&args.output, asked, &offered, &args.perf)?;
+    if !composed.has_trace {
+        let why = if args.no_pt {
+            "without Intel PT"
+        } else {
+            "this machine has no Intel PT (tailtrace doctor has more)"
+        };
+        output::print_note(&format!(
+            "{why}: recorded are switches, wake-ups, interrupts, system calls, page faults and samples; waits are explained as \
+             with a trace, time on a CPU has no flow"
+        ));
+    }
     if !composed.left_out.is_empty() {
         let left_out = composed.left_out.join(", ");
         output::print_note(&format!(
@@ -38,9 +52,8 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         return Ok(Outcome::Reported);
     }
     ensure!(
-        args.root.join(pt::DEVICE).exists(),
-        "this machine has no Intel PT (there is no /{}): its CPU lacks it, or its hypervisor does not pass it on (tailtrace \
-         doctor has more); record where it is, and explain the perf.data here",
+        !composed.has_trace || offered.has_pt(),
+        "perf's options name intel_pt/, and this machine has none (there is no /{}; tailtrace doctor has more)",
         pt::DEVICE
     );
     output::print_note(&shown);

@@ -46,7 +46,7 @@ const CHECKS: [Check; 23] = [
     Always(tracing::tracefs),
     Subject(tracing::tracepoints),
     Always(timing::guest),
-    Subject(timing::clock),
+    Subject(timing::perf_clock),
     Subject(timing::governor),
     Subject(timing::idle),
     Always(timing::hybrid),

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 
 use super::offered::Offered;
-use super::preset::{TOP_DOWN, option_after, tracepoints};
+use super::preset::{DISKS, TOP_DOWN, option_after, tracepoints};
 use crate::args::Preset;
 use crate::machine::pt::{Feature, Pt};
 
@@ -43,49 +43,61 @@ pub(crate) fn trace_event(pt: Option<&Pt>) -> String {
     format!("intel_pt/{}/", terms.join(","))
 }
 
+/// Samples a second of each CPU where there is no trace; perf's own default.
+const SAMPLES_A_SECOND: u32 = 4000;
+
+/// What of the recording is the user's choice.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// The records beside the trace; `None`: light with a trace, standard and those of disks without.
+    pub(crate) preset: Option<Preset>,
+    /// No trace, even where the machine offers one.
+    pub(crate) no_pt: bool,
+}
+
 /// perf's command, and what it would have on another machine.
 pub(crate) struct Composed {
     /// The program, and its arguments.
     pub(crate) words: Vec<OsString>,
     /// Options and events that this machine does not offer.
     pub(crate) left_out: Vec<String>,
+    /// Whether it records a trace.
+    pub(crate) has_trace: bool,
 }
 
-/// The command that records into `output` what `preset` has and the machine offers; `given` are perf's own options, `--`, and
+/// The command that records into `output` what is requested and the machine offers; `given` are perf's own options, `--`, and
 /// the program.
 ///
 /// # Errors
-/// Where `given` names another output, or has perf choose names: the machine file would lie beside the wrong one.
+/// Where `given` names another output, or has perf choose names: the machine file would lie beside the wrong one. Where it names
+/// Intel PT, and there is to be none.
 pub(crate) fn compose(
     output: &Path,
-    preset: Preset,
+    asked: Asked,
     offered: &Offered,
     given: &[OsString],
 ) -> Result<Composed> {
     let (options, program) = split(given);
     refuse_other_outputs(output, options)?;
-    let is = |option: &OsString, names: &[&str]| {
-        let text = option.to_string_lossy();
-        names.iter().any(|name| text.split('=').next() == Some(*name))
-    };
-    let has_target = options.iter().any(|option| is(option, &TARGETS));
-    let has_trace = options.iter().any(|option| option.to_string_lossy().starts_with("intel_pt/"));
+    let names_trace = options.iter().any(|option| option.to_string_lossy().contains("intel_pt/"));
+    ensure!(!(names_trace && asked.no_pt), "--no-pt, and intel_pt/ among perf's options: leave one out");
+    let has_trace = names_trace || offered.has_pt() && !asked.no_pt;
     let mut words: Vec<OsString> = ["perf", "record"].map(OsString::from).to_vec();
-    if !has_target {
+    if !options.iter().any(|option| is_any(option, &TARGETS)) {
         words.push("-a".into());
     }
     let mut left_out = Vec::new();
-    if offered.has_kcore() {
-        words.push("--kcore".into());
+    if has_trace {
+        words.extend(trace(names_trace, offered, &mut left_out).into_iter().map(OsString::from));
     } else {
-        left_out.push("--kcore".to_owned());
+        words.extend(samples(offered, options).into_iter().map(OsString::from));
     }
-    let (records, trace) = BUFFERS_MIB;
-    words.extend(["-m".into(), format!("{records}M,{trace}M").into()]);
-    if !has_trace {
-        words.extend(["-e".into(), trace_event(offered.pt.as_ref()).into()]);
-    }
-    words.extend(events(preset, offered, &mut left_out).into_iter().map(OsString::from));
+    let (preset, more) = match asked.preset {
+        Some(preset) => (preset, &[][..]),
+        None if has_trace => (Preset::Light, &[][..]),
+        None => (Preset::Standard, DISKS),
+    };
+    words.extend(events(preset, more, offered, &mut left_out).into_iter().map(OsString::from));
     words.extend(["--switch-events", "-o"].map(OsString::from));
     words.push(output.as_os_str().to_owned());
     words.extend(options.iter().cloned());
@@ -93,13 +105,54 @@ pub(crate) fn compose(
         words.push("--".into());
         words.extend(program.iter().cloned());
     }
-    Ok(Composed { words, left_out })
+    Ok(Composed { words, left_out, has_trace })
 }
 
-/// The preset's records and counters as perf's options; those that the machine lacks go to `left_out`.
-fn events(preset: Preset, offered: &Offered, left_out: &mut Vec<String>) -> Vec<&'static str> {
+/// Whether perf takes the word for one of these options.
+fn is_any(option: &OsStr, names: &[&str]) -> bool {
+    let text = option.to_string_lossy();
+    names.iter().any(|name| text.split('=').next() == Some(*name))
+}
+
+/// Code, buffers and event of a trace.
+fn trace(is_named: bool, offered: &Offered, left_out: &mut Vec<String>) -> Vec<String> {
     let mut words = Vec::new();
-    for event in tracepoints(preset) {
+    if offered.has_kcore() {
+        words.push("--kcore".to_owned());
+    } else {
+        left_out.push("--kcore".to_owned());
+    }
+    let (records, trace) = BUFFERS_MIB;
+    words.extend(["-m".to_owned(), format!("{records}M,{trace}M")]);
+    if !is_named {
+        words.extend(["-e".to_owned(), trace_event(offered.pt.as_ref())]);
+    }
+    words
+}
+
+/// What stands for a trace where there is none: samples. A clock that a program can read, too, where the kernel does not publish
+/// how perf's own follows from the TSC (`CLOCK_MONOTONIC_RAW`: no other one keeps its rate).
+fn samples(offered: &Offered, options: &[OsString]) -> Vec<String> {
+    let mut words = vec!["-m".to_owned(), format!("{}M", BUFFERS_MIB.0)];
+    let has_clock = options
+        .iter()
+        .any(|option| is_any(option, &["--clockid"]) || option.to_string_lossy().starts_with("-k"));
+    if !has_clock && !offered.has_conversion() {
+        words.extend(["-k".to_owned(), "CLOCK_MONOTONIC_RAW".to_owned()]);
+    }
+    words.extend(["-e".to_owned(), format!("{}/freq={SAMPLES_A_SECOND}/", offered.sampling())]);
+    words
+}
+
+/// The preset's records and counters, and `more`, as perf's options; those that the machine lacks go to `left_out`.
+fn events(
+    preset: Preset,
+    more: &[&'static str],
+    offered: &Offered,
+    left_out: &mut Vec<String>,
+) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    for event in tracepoints(preset).into_iter().chain(more.iter().copied()) {
         if offered.has(event) {
             words.extend(["-e", event]);
             words.extend(option_after(event));

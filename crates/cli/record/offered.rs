@@ -2,17 +2,25 @@
 
 use std::path::Path;
 
+use crate::machine::clock;
+use crate::machine::cpu::CpuModel;
 use crate::machine::kcore::Kcore;
 use crate::machine::privileges::Privileges;
-use crate::machine::pt::Pt;
+use crate::machine::pt::{self, Pt};
 use crate::machine::tracepoints::Tracepoints;
-use crate::machine::tree::Tree;
+use crate::machine::tree::{Tree, names};
 
 /// What is there. Where nothing is known, all counts as there, and perf decides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offered {
     /// What Intel PT can do, where it describes itself.
     pub(crate) pt: Option<Pt>,
+    /// Whether there is no Intel PT.
+    no_pt: bool,
+    /// Whether a recording holds the conversion from TSC to perf time.
+    has_conversion: bool,
+    /// The event of samples, where the CPU's cycles can be counted.
+    cycles: Option<&'static str>,
     /// Whether the kernel's code cannot be copied.
     no_kcore: bool,
     tracepoints: Option<Tracepoints>,
@@ -33,6 +41,12 @@ impl Offered {
     pub(crate) fn by(tree: &Tree) -> Offered {
         Offered {
             pt: Pt::of(tree).filter(|_| !Pt::is_undescribed(tree)),
+            no_pt: !tree.has(pt::DEVICE),
+            has_conversion: clock::is_published(tree, &CpuModel::of(tree)),
+            cycles: names(&tree.at("sys/bus/event_source/devices"))
+                .iter()
+                .any(|device| device == "cpu" || device == "cpu_core" || device.starts_with("armv8_"))
+                .then_some("cycles"),
             no_kcore: Kcore::of(tree, &Privileges::of(tree)) != Kcore::Readable,
             tracepoints: Tracepoints::of(tree),
             has_top_down: tree.has("sys/bus/event_source/devices").then(|| {
@@ -41,6 +55,21 @@ impl Offered {
                     .all(|event| tree.has(&format!("{COUNTERS}/events/{event}")))
             }),
         }
+    }
+
+    /// Whether the kernel offers Intel PT.
+    pub(crate) fn has_pt(&self) -> bool {
+        !self.no_pt
+    }
+
+    /// Whether a recording holds the conversion from TSC to perf time.
+    pub(crate) fn has_conversion(&self) -> bool {
+        self.has_conversion
+    }
+
+    /// The event whose samples show where CPUs are: a guest without counters has a timer only.
+    pub(crate) fn sampling(&self) -> &'static str {
+        self.cycles.unwrap_or("cpu-clock")
     }
 
     /// Whether perf can copy the kernel's code.

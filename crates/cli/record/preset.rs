@@ -27,9 +27,10 @@ const STANDARD: &[&str] = &[
     "ipi:ipi_send_cpumask",
     "tlb:tlb_flush",
 ];
-/// Disks, connections, frequencies.
-const FULL: &[&str] =
-    &["block:block_rq_issue", "block:block_rq_complete", "tcp:tcp_retransmit_skb", "power:cpu_frequency"];
+/// Disks, in `full`, and in recordings without a trace.
+pub(super) const DISKS: &[&str] = &["block:block_rq_issue", "block:block_rq_complete"];
+/// Connections, frequencies.
+const FULL: &[&str] = &["tcp:tcp_retransmit_skb", "power:cpu_frequency"];
 
 /// The counters of the top-down method's first level, in one group, read when `slots` overflows (perf-list(1), "Topdown").
 pub(crate) const TOP_DOWN: &str =
@@ -40,7 +41,7 @@ pub(crate) fn tracepoints(preset: Preset) -> Vec<&'static str> {
     let sets: &[&[&str]] = match preset {
         Preset::Light => &[LIGHT],
         Preset::Standard => &[LIGHT, STANDARD],
-        Preset::Full => &[LIGHT, STANDARD, FULL],
+        Preset::Full => &[LIGHT, STANDARD, DISKS, FULL],
     };
     sets.concat()
 }

@@ -4,6 +4,8 @@
 //! two {tsc, clock} pairs that bracket the times; between two adjacent ones it is taken to be linear, and outside of them
 //! no time is converted. See `docs/interval-file.md`, "Clocks".
 
+mod line;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -30,6 +32,19 @@ pub enum Clock {
     Realtime,
     /// Windows' `QueryPerformanceCounter`: known by name, never converted.
     Qpc,
+}
+
+impl Clock {
+    /// The clock of a `CLOCK_*` number, as in `perf_event_attr.clockid` (`include/uapi/linux/time.h`); `None` for one that marks
+    /// cannot carry.
+    pub fn of_id(id: i32) -> Option<Clock> {
+        match id {
+            0 => Some(Clock::Realtime),
+            1 => Some(Clock::Monotonic),
+            4 => Some(Clock::MonotonicRaw),
+            _ => None,
+        }
+    }
 }
 
 impl FromStr for Clock {
@@ -81,6 +96,8 @@ pub struct Clocks {
     pub conversion: Option<TimeConversion>,
     /// Pairs of other clocks, in any order.
     pub pairs: Vec<ClockPair>,
+    /// The clock of the capture's records, where it is not perf's own: `conversion` is then of that clock.
+    pub of_records: Option<Clock>,
 }
 
 /// A clock with its conversion to the TSC.
@@ -119,7 +136,12 @@ impl Clocks {
             Clock::Qpc => {
                 return refuse("it exists on Windows only; write TSC timestamps (clock=tsc)");
             }
-            Clock::Monotonic | Clock::MonotonicRaw | Clock::Realtime => How::Pairs(self.pairs_of(clock)?),
+            Clock::Monotonic | Clock::MonotonicRaw | Clock::Realtime => {
+                match self.conversion.filter(|_| self.of_records == Some(clock)) {
+                    Some(conversion) => How::Conversion(conversion),
+                    None => How::Pairs(self.pairs_of(clock)?),
+                }
+            }
         };
         Ok(Join { clock, how })
     }
@@ -218,6 +240,8 @@ fn interpolate(pairs: &[ClockPair], time: u64) -> Option<Tsc> {
     let ticks = ticks / u128::from(second.ns - first.ns);
     Some(Tsc(first.tsc.0 + u64::try_from(ticks).ok()?))
 }
+
+pub use line::Line;
 
 #[cfg(test)]
 mod tests;

@@ -21,7 +21,7 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::clock::{Clock, Clocks};
+use crate::clock::{Clock, ClockPair, Clocks};
 use crate::error::Error;
 use crate::findings::Findings;
 use crate::interval_set::IntervalSet;
@@ -30,21 +30,49 @@ use lines::{Line, Lines};
 use objects::Header;
 use vtune::Columns;
 
-/// Reads an interval file, in any of the four forms; clock pairs also from `PATH.clocks`.
-///
-/// # Errors
-/// [`Error::Read`], [`Error::EmptyFile`], [`Error::UnknownFormat`], [`Error::Header`], [`Error::Version`],
-/// [`Error::UnknownClock`]; [`Error::ClockNotJoined`] where the times cannot be converted to the TSC. Single lines never
-/// end the reading.
-pub fn read_interval_file(path: &Path, clocks: &Clocks) -> Result<IntervalSet, Error> {
-    let mut draft = Source::new(path, open(path)?).read()?;
-    if !matches!(draft.clock, Clock::Tsc | Clock::Perf) {
+/// An interval file that is read, before its clock is related to the TSC.
+pub struct IntervalFile(Draft);
+
+impl IntervalFile {
+    /// Reads the file at `path`, in any of the four forms; clock pairs also from `PATH.clocks`.
+    ///
+    /// # Errors
+    /// [`Error::Read`], [`Error::EmptyFile`], [`Error::UnknownFormat`], [`Error::Header`], [`Error::Version`],
+    /// [`Error::UnknownClock`]. Single lines never end the reading.
+    pub fn read(path: &Path) -> Result<IntervalFile, Error> {
+        let mut draft = Source::new(path, open(path)?).read()?;
         let sidecar = clocks_beside(path);
-        if sidecar.exists() {
+        if draft.clock != Clock::Perf && sidecar.exists() {
             Source::new(&sidecar, open(&sidecar)?).read_pairs(&mut draft)?;
         }
+        Ok(IntervalFile(draft))
     }
-    draft.finish(clocks)
+
+    /// The clock of its times.
+    pub fn clock(&self) -> Clock {
+        self.0.clock
+    }
+
+    /// What joins other clocks with the TSC.
+    pub fn pairs(&self) -> &[ClockPair] {
+        &self.0.pairs
+    }
+
+    /// Its intervals, with the clocks that are known from elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::ClockNotJoined`] where the times cannot be converted to the TSC.
+    pub fn finish(self, clocks: &Clocks) -> Result<IntervalSet, Error> {
+        self.0.finish(clocks)
+    }
+}
+
+/// Reads the interval file at `path` with the clocks that are known from elsewhere.
+///
+/// # Errors
+/// As [`IntervalFile::read`] and [`IntervalFile::finish`].
+pub fn read_interval_file(path: &Path, clocks: &Clocks) -> Result<IntervalSet, Error> {
+    IntervalFile::read(path)?.finish(clocks)
 }
 
 /// Reads an interval file from `reader`; `path` only names it.

@@ -132,6 +132,31 @@ impl TimeConversion {
         (mult != 0 && shift < 64).then_some(TimeConversion { shift, mult, zero: zero.cast_signed() })
     }
 
+    /// That of a clock of nanoseconds that is counted as if it were the TSC: for recordings that have no trace and whose
+    /// intervals have no reading of the TSC.
+    pub const NANOSECONDS: TimeConversion = TimeConversion { shift: 0, mult: 1, zero: 0 };
+
+    /// The line through two readings of both clocks, each (TSC, nanoseconds): 32 bits of slope leave it within 1 ns, and a quarter of
+    /// a nanosecond more for each second from the middle of the two. `None` where the second does not lie after the first one, or
+    /// where the slope or the offset cannot be held.
+    pub fn through(first: (Tsc, u64), last: (Tsc, u64)) -> Option<TimeConversion> {
+        let ticks = u128::from(last.0.0.checked_sub(first.0.0).filter(|&ticks| ticks > 0)?);
+        let ns = u128::from(last.1.checked_sub(first.1).filter(|&ns| ns > 0)?);
+        let rounded =
+            |shift: u16| u32::try_from(((ns << shift) + ticks / 2) / ticks).ok().filter(|&mult| mult > 0);
+        let (shift, mult) = (0..64).rev().find_map(|shift| Some((shift, rounded(shift)?)))?;
+        // In the middle of both, so that what the slope lacks is least at the ends.
+        let (tsc, at) = (first.0.0 + (last.0.0 - first.0.0) / 2, first.1 + (last.1 - first.1) / 2);
+        let slope = TimeConversion { shift, mult, zero: 0 };
+        let zero = i64::try_from(i128::from(at) - i128::from(slope.nanoseconds(tsc))).ok()?;
+        Some(TimeConversion { zero, ..slope })
+    }
+
+    /// `time_shift`, `time_mult` and `time_zero`, of which [`Self::new`] makes the same conversion.
+    pub fn numbers(self) -> (u16, u32, u64) {
+        (self.shift, self.mult, self.zero.cast_unsigned())
+    }
+
     /// The perf time at `tsc`, rounded down to a nanosecond, as perf does. A reading before the perf clock's zero gives
     /// zero, one beyond its 64 bits their last time.
     pub fn to_perf_time(self, tsc: Tsc) -> PerfTime {

@@ -132,6 +132,17 @@ impl PerfData {
         self.time_conversion
     }
 
+    /// The clock of the records (`CLOCK_*`) where perf was started with `-k`; `None`: perf's own. The kernel publishes no conversion
+    /// of such a clock.
+    pub fn clock_id(&self) -> Option<i32> {
+        self.records.attrs.iter().find(|attr| attr.use_clockid()).map(|attr| attr.clockid)
+    }
+
+    /// Takes `conversion`, which is known from elsewhere, where the recording has none.
+    pub fn relate(&mut self, conversion: TimeConversion) {
+        self.time_conversion.get_or_insert(conversion);
+    }
+
     /// The format of a tracepoint attribute's payload.
     pub fn tracepoint_format(&self, attr: &Attr) -> Option<&TracepointFormat> {
         attr.is_tracepoint().then(|| self.records.formats.by_id(attr.config)).flatten()

@@ -20,7 +20,10 @@ pub(super) fn of(perf: &PerfData, path: &str) -> CaptureFacts {
         cpuid: features.cpu_id.clone(),
         cmdline: features.command_line.as_ref().map(|words| words.join(" ")),
         cpus: features.cpus_online.map(u64::from),
-        tsc_hz: perf.time_conversion().map(TimeConversion::tsc_hz),
+        tsc_hz: perf
+            .time_conversion()
+            .filter(|&conversion| conversion != TimeConversion::NANOSECONDS)
+            .map(TimeConversion::tsc_hz),
         pt_config: perf.intel_pt_config().map_or_else(Vec::new, terms),
         duration_ns: duration_ns(perf, perf.time_conversion()),
         time_unit: Timebase::new(perf.time_conversion(), None).unit(),

@@ -207,6 +207,12 @@ impl<'a> Capture<'a> {
     /// What is wrong with the file, as far as it was looked at.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut all = self.perf.diagnostics().to_vec();
+        if let (None, Some(clock)) = (self.conversion(), self.perf.clock_id()) {
+            all.push(Diagnostic::warning(format!(
+                "recorded with `-k` (clock {clock}): its times cannot be related to the TSC; record without -k, or with an \
+                 interval file that has pairs of that clock"
+            )));
+        }
         all.extend(self.streams.diagnostics().iter().cloned());
         all
     }

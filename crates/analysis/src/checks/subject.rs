@@ -89,6 +89,9 @@ impl Subject<'_> {
         if self.is_off_cpu() {
             return check(NAME, CheckState::Good, "none needed: its thread was on no CPU");
         }
+        if self.capture.perf().intel_pt().is_none() {
+            return check(NAME, CheckState::Missing, "none was recorded: time on a CPU has no flow");
+        }
         let place = |stay: &Stay| match (stay.place.cpu(), stay.thread) {
             (Some(cpu), _) => format!("CPU {cpu}"),
             (None, Some(thread)) => format!("thread {}", thread.tid),
@@ -124,7 +127,10 @@ impl Subject<'_> {
         if lost > 0 {
             let share = tenths(lost, self.attribution.ticks().0);
             check(NAME, CheckState::Partial, format!("{share} of the interval's time"))
-        } else if self.windows().next().is_some() || self.is_off_cpu() {
+        } else if self.windows().next().is_some()
+            || self.is_off_cpu()
+            || self.capture.perf().intel_pt().is_none()
+        {
             check(NAME, CheckState::Good, "none")
         } else {
             not_known(NAME, NO_PACKET)

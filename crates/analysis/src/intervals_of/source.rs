@@ -1,8 +1,11 @@
 //! Reads the intervals of a source, and says which of them make up the population and what is wrong with the choice.
 
-use intervals::{Clocks, Filters, IntervalSet, Population, Selected, Selection, ThreadFacts, TimeSpan};
+use intervals::{
+    Clocks, Filters, IntervalFile, IntervalSet, Population, Selected, Selection, ThreadFacts, TimeSpan,
+};
 use model::{Cpu, Diagnostic, Interval, ThreadId, TimeConversion, Tsc};
 
+use super::clock_of_records::clock_of;
 use super::wanted_cpus::WantedCpus;
 use super::{requests, scan};
 use crate::capture::{Capture, Watch};
@@ -12,10 +15,25 @@ use crate::request::{self, Source, TimeRange};
 /// How many unknown ids are named.
 const IDS_NAMED: usize = 20;
 
-/// Reads the intervals that `source` names; `watch` receives the progress of a scan of the trace. For a
-/// slice a diagnostic notes that it does not hold all of their time.
-pub(crate) fn read(source: &Source, capture: &Capture<'_>, watch: &Watch) -> Result<IntervalSet> {
-    let mut set = read_any(source, capture, watch)?;
+/// Reads the intervals that `source` names; `file` is the interval file, if it was read before. `watch` receives the progress of a
+/// scan of the trace. For a slice a diagnostic notes that it does not hold all of their time.
+pub(crate) fn read(
+    source: &Source,
+    file: Option<IntervalFile>,
+    capture: &Capture<'_>,
+    watch: &Watch,
+) -> Result<IntervalSet> {
+    let mut set = match source {
+        Source::File(path) => {
+            let file = file.map_or_else(|| IntervalFile::read(path), Ok)?;
+            let of_records = clock_of(capture.perf());
+            file.finish(&Clocks { conversion: capture.conversion(), of_records, ..Clocks::default() })?
+        }
+        Source::Events(pair) => intervals::from_events(capture.perf(), pair, capture.conversion())?,
+        Source::Ptwrite(spec) => scan::ptwrites(capture, spec, watch)?,
+        Source::Function(symbol) => scan::calls(capture, symbol, watch)?,
+        Source::Requests(servers) => requests::of(capture, servers)?,
+    };
     if capture.perf().slice_note().is_some() {
         set.diagnostics.push(Diagnostic::note(
             "this capture is a slice: of intervals other than those it was cut for it holds little, so that waits, devices and \
@@ -23,19 +41,6 @@ pub(crate) fn read(source: &Source, capture: &Capture<'_>, watch: &Watch) -> Res
         ));
     }
     Ok(set)
-}
-
-fn read_any(source: &Source, capture: &Capture<'_>, watch: &Watch) -> Result<IntervalSet> {
-    match source {
-        Source::File(path) => {
-            let clocks = Clocks { conversion: capture.conversion(), pairs: Vec::new() };
-            Ok(intervals::read_interval_file(path, &clocks)?)
-        }
-        Source::Events(pair) => Ok(intervals::from_events(capture.perf(), pair, capture.conversion())?),
-        Source::Ptwrite(spec) => scan::ptwrites(capture, spec, watch),
-        Source::Function(symbol) => scan::calls(capture, symbol, watch),
-        Source::Requests(servers) => requests::of(capture, servers),
-    }
 }
 
 /// Indices of the intervals that pass the filters.

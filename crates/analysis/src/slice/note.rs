@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Interval, IntervalId, Tsc};
+use model::{Interval, IntervalId, TimeConversion, Tsc};
 use report::{Report, View};
 
 use super::cut::examined;
@@ -29,6 +29,7 @@ pub(super) fn of(study: &Study<'_>, baselines: &Baselines, report: &Report) -> N
         clock_findings: study.clock_findings().iter().map(DiagnosticTwin::of).collect(),
         recorded: Some(study.recorded()),
         baselines_wanted: Some(study.baselines_wanted()),
+        conversion: study.capture().conversion().map(TimeConversion::numbers),
     }
 }
 

@@ -4,8 +4,8 @@
 
 use intervals::{IntervalSet, Selected};
 use model::{
-    Counter, Cpu, Diagnostic, FileOffset, Interval, IntervalId, Place, Severity, Stage, ThreadId, Tsc,
-    TscRange,
+    Counter, Cpu, Diagnostic, FileOffset, Interval, IntervalId, Place, Severity, Stage, ThreadId,
+    TimeConversion, Tsc, TscRange,
 };
 use perfdata::PerfData;
 use report::{
@@ -34,6 +34,9 @@ pub(crate) struct Note {
     pub(crate) recorded: Option<Recorded>,
     #[serde(default)]
     pub(crate) baselines_wanted: Option<usize>,
+    /// The numbers of the conversion where the recording itself has none: shift, multiplier, zero.
+    #[serde(default)]
+    pub(crate) conversion: Option<(u16, u32, u64)>,
 }
 
 /// An outlier and its typical intervals, as indices.
@@ -77,6 +80,11 @@ impl Note {
     pub(crate) fn of(perf: &PerfData) -> Result<Option<Note>> {
         let Some(note) = perf.slice_note() else { return Ok(None) };
         serde_json::from_slice(&note.bytes).map(Some).map_err(Error::SliceNote)
+    }
+
+    /// The conversion that the recording had from its interval file.
+    pub(crate) fn conversion(&self) -> Option<TimeConversion> {
+        self.conversion.and_then(|(shift, mult, zero)| TimeConversion::new(shift, mult, zero))
     }
 
     /// Replaces its texts by what `new` makes of them.

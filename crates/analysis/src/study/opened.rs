@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attribution::{Examined, Queues, examine, examine_baseline};
-use intervals::{IntervalSet, OutlierRule, Population, Selected};
+use intervals::{IntervalFile, IntervalSet, OutlierRule, Population, Selected};
 use model::{Attribution, Calls, Diagnostic, Interval, TscRange};
 use perfdata::PerfData;
 use rayon::prelude::*;
@@ -88,9 +88,10 @@ pub fn watched<T, E: From<Error>>(
     watch: &Watch,
     work: impl FnOnce(&Study<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let perf = PerfData::open(&request.input.path).map_err(Error::from)?;
+    let mut perf = PerfData::open(&request.input.path).map_err(Error::from)?;
+    let named = Named::of(request, &mut perf)?;
     let capture = Capture::new(&perf, &request.input);
-    let (mut set, carried) = read_intervals(request, &capture, watch)?;
+    let (mut set, carried) = named.read(&capture, watch)?;
     let recording = recording(&capture, &set);
     if carried.is_none() {
         intervals_of::ensure_some_inside(&set.intervals, recording)?;
@@ -149,23 +150,52 @@ fn recording(capture: &Capture<'_>, set: &IntervalSet) -> Option<TscRange> {
     noted().or_else(of_records).or_else(|| capture.extent())
 }
 
-/// The intervals of the request's source, or those that a slice carries, or those that lie beside the capture.
-fn read_intervals(
-    request: &Request,
-    capture: &Capture<'_>,
-    watch: &Watch,
-) -> Result<(IntervalSet, Option<Carried>)> {
-    if let Some(source) = &request.source {
-        return Ok((intervals_of::read(source, capture, watch)?, None));
+/// Where the intervals come from, with what of them is read before the capture is: their file may relate the capture's clock.
+enum Named {
+    /// A slice carries its own.
+    Carried(Box<Note>),
+    /// The request names a source, or one lies beside the capture; what there is to say about that, and about the clock.
+    Source(Box<(Source, Option<IntervalFile>)>, Vec<Diagnostic>),
+}
+
+impl Named {
+    /// Finds the source, and relates the clock of `perf` where it can.
+    fn of(request: &Request, perf: &mut PerfData) -> Result<Named> {
+        let mut said = Vec::new();
+        let note = Note::of(perf)?;
+        if let Some(conversion) = note.as_ref().and_then(Note::conversion) {
+            perf.relate(conversion);
+        }
+        let source = match (&request.source, note) {
+            (Some(source), _) => source.clone(),
+            (None, Some(note)) => return Ok(Named::Carried(Box::new(note))),
+            (None, None) => {
+                let beside = request.intervals_beside().ok_or(Error::NoSource)?;
+                let what =
+                    format!("the intervals are those of {}, which lies beside the capture", beside.display());
+                said.push(Diagnostic::note(what));
+                Source::File(beside)
+            }
+        };
+        let file = match &source {
+            Source::File(path) => Some(IntervalFile::read(path)?),
+            _ => None,
+        };
+        said.extend(intervals_of::relate(perf, file.as_ref(), &source));
+        Ok(Named::Source(Box::new((source, file)), said))
     }
-    if let Some(note) = Note::of(capture.perf())? {
-        return Ok(note.into_parts());
+
+    fn read(self, capture: &Capture<'_>, watch: &Watch) -> Result<(IntervalSet, Option<Carried>)> {
+        match self {
+            Named::Carried(note) => Ok(note.into_parts()),
+            Named::Source(named, said) => {
+                let (source, file) = *named;
+                let mut set = intervals_of::read(&source, file, capture, watch)?;
+                set.diagnostics.splice(0..0, said);
+                Ok((set, None))
+            }
+        }
     }
-    let beside = request.intervals_beside().ok_or(Error::NoSource)?;
-    let note = format!("the intervals are those of {}, which lies beside the capture", beside.display());
-    let mut set = intervals_of::read(&Source::File(beside), capture, watch)?;
-    set.diagnostics.insert(0, Diagnostic::note(note));
-    Ok((set, None))
 }
 
 impl<'a> Study<'a> {

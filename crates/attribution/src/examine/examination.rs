@@ -19,6 +19,7 @@ use crate::claims::collectors;
 use crate::claims::ipi_senders::name_senders;
 use crate::claims::kernel::{claims_of_frames, claims_of_records, is_unnamed_call, name_cut_call};
 use crate::claims::losses::add_losses;
+use crate::claims::no_flow::claims_without_flow;
 use crate::claims::partition::{Bid, Piece, partition};
 use crate::claims::power;
 use crate::claims::precedence::Rank;
@@ -141,7 +142,13 @@ impl Examination<'_> {
         power::add_exits(&mut claims, stays, sideband, scene.functions, self.decoder);
         claims.extend(activity.stalls.iter().map(claim_of_stall));
         add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
-        claims.extend(claims_of_uncovered(followed));
+        match scene.samples {
+            None => claims.extend(claims_of_uncovered(followed)),
+            Some(samples) => {
+                let lowest = claims_without_flow(followed, &claims, sideband, samples, scene.functions);
+                claims.extend(lowest);
+            }
+        }
         add_losses(&mut claims, stays, sideband);
         claims.extend(claims_of_spins(&activity.spins));
         if self.during.is_open() {

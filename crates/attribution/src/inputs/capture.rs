@@ -9,6 +9,7 @@ use crate::inputs::functions::Functions;
 use crate::inputs::queues::Queues;
 use crate::inputs::scene::Scene;
 use crate::records::read::events_within;
+use crate::records::sampled::sampled_within;
 use crate::tables::cpu_models::CodeCaches;
 
 /// What examining needs of a capture.
@@ -40,9 +41,14 @@ impl Capture<'_> {
             Some(conversion) => events_within(self.perf, range, conversion),
             None => Vec::new(),
         };
+        let samples = |range| match self.conversion {
+            Some(conversion) => sampled_within(self.perf, range, conversion),
+            None => Vec::new(),
+        };
         let recorded = self.conversion.map(|conversion| RecordedFiles { perf: self.perf, conversion });
         work(&Scene {
             records: &records,
+            samples: self.perf.intel_pt().is_none().then_some(&samples),
             schedule: self.schedule,
             frequencies: self.perf.asked_frequencies(),
             conversion: self.conversion,

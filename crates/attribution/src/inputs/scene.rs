@@ -8,14 +8,20 @@ use crate::inputs::files::Files;
 use crate::inputs::functions::Functions;
 use crate::inputs::queues::Queues;
 use crate::records::event::SidebandEvent;
+use crate::records::sampled::SampledAddress;
 use crate::tables::cpu_models::CodeCaches;
 
 /// Two switches, out and back in, with kernel entry and exit around them, take longer than this on any machine.
 const SHORTEST_ABSENCE_NS: u64 = 1_000;
 
+/// Yields the samples within a range.
+pub(crate) type Sampled<'a> = dyn Fn(TscRange) -> Vec<SampledAddress> + 'a;
+
 /// A capture whose records a function reads, so that tests can write them by hand.
 pub(crate) struct Scene<'a> {
     pub(crate) records: &'a dyn Fn(TscRange) -> Vec<SidebandEvent>,
+    /// Where CPUs were, by samples, in a recording without a trace; `None`: there is a trace, of whatever CPU.
+    pub(crate) samples: Option<&'a Sampled<'a>>,
     pub(crate) schedule: &'a Schedule,
     pub(crate) frequencies: &'a AskedFrequencies,
     pub(crate) conversion: Option<TimeConversion>,

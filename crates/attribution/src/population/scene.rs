@@ -28,6 +28,7 @@ pub(super) fn with_scene<T>(
 ) -> T {
     work(&Scene {
         records: &|_| Vec::new(),
+        samples: None,
         schedule,
         frequencies: &AskedFrequencies::default(),
         conversion: Some(conversion),

@@ -20,6 +20,7 @@ use crate::inputs::functions::{Function, Functions};
 use crate::inputs::queues::Queues;
 use crate::inputs::scene::Scene;
 use crate::records::event::{EventKind, Side, SidebandEvent, Within};
+use crate::records::sampled::SampledAddress;
 
 /// The thread whose intervals are examined.
 pub(crate) const WORKER: ThreadId = ThreadId { pid: Pid(100), tid: Tid(101) };
@@ -280,12 +281,36 @@ impl World<'_> {
 
     /// The interval, where `others` are known.
     pub(crate) fn examine_among(&self, interval: &Interval, others: &[Interval]) -> Examined {
+        self.examine_with(interval, others, None)
+    }
+
+    /// The worker's interval over `range`, recorded without a trace and with these samples.
+    pub(crate) fn examine_without_trace(
+        &self,
+        range: std::ops::Range<u64>,
+        sampled: &[SampledAddress],
+    ) -> Examined {
+        self.examine_with(&interval(range), &[], Some(sampled))
+    }
+
+    /// `sampled`: there is no trace.
+    fn examine_with(
+        &self,
+        interval: &Interval,
+        others: &[Interval],
+        sampled: Option<&[SampledAddress]>,
+    ) -> Examined {
+        let within = |range: TscRange| {
+            let is_within = |sample: &&SampledAddress| range.contains(sample.time);
+            sampled.unwrap_or_default().iter().filter(is_within).copied().collect::<Vec<_>>()
+        };
         let records = |range: TscRange| {
             self.records.iter().filter(|event| range.contains(event.time)).cloned().collect::<Vec<_>>()
         };
         let queues = Queues::new(others);
         let scene = Scene {
             records: &records,
+            samples: sampled.is_some().then_some(&within),
             queues: &queues,
             schedule: &self.schedule,
             frequencies: &AskedFrequencies::default(),

@@ -1,19 +1,15 @@
 //! Clocks, frequencies and idle states: what a figure of time can be trusted for, and what makes the machine slow at times.
 //!
-//! Source: `arch/x86/events/core.c` (`arch_perf_update_userpage`: no conversion of TSC to perf time without a stable, native
-//! `sched_clock`), `arch/x86/kernel/tsc.c`, admin-guide/pm/intel_pstate, admin-guide/pm/cpuidle.
+//! Source: `machine/clock.rs`, `arch/x86/kernel/tsc.c`, admin-guide/pm/intel_pstate, admin-guide/pm/cpuidle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::doctor::examination::Examination;
 use crate::doctor::finding::{Finding, Level};
-use crate::machine::cpu;
+use crate::machine::{clock, cpu};
 
 /// Microseconds from which an idle state's exit counts in a slow request.
 const SLOW_EXIT_US: u64 = 50;
-/// Clocks of hypervisors: where one is in use, `sched_clock` is seldom the native one.
-const GUEST_CLOCKS: [&str; 3] = ["kvm-clock", "hyperv_clocksource", "xen"];
-
 /// Whether a hypervisor runs beneath.
 pub(super) fn guest(machine: &Examination) -> Finding {
     const CHECK: &str = "guest";
@@ -29,24 +25,22 @@ pub(super) fn guest(machine: &Examination) -> Finding {
 }
 
 /// Whether TSC and perf time can be converted.
-pub(super) fn clock(machine: &Examination) -> Option<Finding> {
+pub(super) fn perf_clock(machine: &Examination) -> Option<Finding> {
     const CHECK: &str = "clock";
-    let folder = "sys/devices/system/clocksource/clocksource0";
-    let current = machine.tree.text(&format!("{folder}/current_clocksource"))?;
-    let missing: Vec<&str> =
-        ["constant_tsc", "nonstop_tsc"].into_iter().filter(|flag| !machine.cpu.has(flag)).collect();
+    let current = clock::current(&machine.tree)?;
+    let missing = clock::missing_flags(&machine.cpu);
     let means = "records cannot be matched with the trace where perf has no conversion from TSC: only a thread's own trace is \
-                 explained";
+                 explained. Without a trace, record uses CLOCK_MONOTONIC_RAW, which the interval file's clock pairs relate";
     let warning = |finding: String| Finding::of(Level::Warning, CHECK, finding, means);
     Some(if machine.cpu.vendor.is_empty() {
         Finding::fine(CHECK, format!("the clock is {current}"))
     } else if !missing.is_empty() {
         warning(format!("the TSC is not invariant: the CPU has no {}", missing.join(" and no ")))
+    } else if let Some(clock) = clock::of_hypervisor(&machine.tree) {
+        warning(format!("perf's clock is {clock}, not the TSC"))
+            .mended_by("boot the guest with no-kvmclock clocksource=tsc, if the host has an invariant TSC")
     } else if current == "tsc" {
         Finding::fine(CHECK, "the clock is an invariant TSC")
-    } else if GUEST_CLOCKS.iter().any(|clock| current.starts_with(clock)) {
-        warning(format!("the clock is {current}, not the TSC"))
-            .mended_by("boot the guest with no-kvmclock clocksource=tsc, if the host has an invariant TSC")
     } else {
         warning(format!("the clock is {current}: the kernel found the TSC unstable")).mended_by(
             "sudo dmesg | grep -i tsc    # why; then update the firmware, or boot with tsc=reliable",

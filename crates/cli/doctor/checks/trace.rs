@@ -13,29 +13,29 @@ pub(super) fn pt(machine: &Examination) -> Finding {
         let filters = report::counted(pt.address_ranges, "address filter");
         return Finding::fine(CHECK, format!("Intel PT is there, with {filters}"));
     }
-    let stops = |finding: &str, means: &str| Finding::of(Level::Stops, CHECK, finding, means);
+    let missing = |finding: &str, means: &str| {
+        let means = format!("record does without: switches, system calls and samples, no flow. {means}");
+        Finding::of(Level::Warning, CHECK, finding, means)
+    };
     let vendor = machine.cpu.vendor.as_str();
     if vendor != "GenuineIntel" {
         let vendor = if vendor.is_empty() { "no x86 CPU" } else { vendor };
-        stops(
-            &format!("no Intel PT: the CPU is {vendor}"),
-            "only Intel CPUs have it: record on one, explain anywhere",
-        )
+        missing(&format!("no Intel PT: the CPU is {vendor}"), "Only Intel CPUs have it")
     } else if machine.is_guest() {
-        stops(
+        missing(
             "no Intel PT: the hypervisor does not pass it on",
-            "the host decides: KVM can, most clouds offer it on bare metal only",
+            "The host decides: KVM can, most clouds offer it on bare metal only",
         )
         .mended_by("on the KVM host: modprobe -r kvm_intel && modprobe kvm_intel pt_mode=1")
         .mended_by("on the KVM host: qemu-system-x86_64 -cpu host,intel-pt=on …")
     } else if machine.cpu.has("intel_pt") {
-        stops(
+        missing(
             "the CPU has Intel PT, but the kernel does not offer it",
-            "the kernel is older than 4.1, or was built without perf's driver for it",
+            "The kernel is older than 4.1, or was built without perf's driver for it",
         )
         .mended_by("uname -r; zgrep CONFIG_CPU_SUP_INTEL /proc/config.gz")
     } else {
-        stops(
+        missing(
             "no Intel PT: the CPU does not have it, or the firmware hides it",
             "Core CPUs have it since Broadwell (2014), Atoms since Goldmont",
         )

@@ -1,9 +1,14 @@
 use super::*;
 
+/// This preset.
+fn of(preset: Preset) -> Asked {
+    Asked { preset: Some(preset), ..Asked::default() }
+}
+
 fn line(given: &[&str]) -> String {
     let given: Vec<OsString> = given.iter().map(OsString::from).collect();
     shown(
-        &compose(Path::new("perf.data"), Preset::Light, &Offered::default(), &given)
+        &compose(Path::new("perf.data"), Asked::default(), &Offered::default(), &given)
             .expect("a command")
             .words,
     )
@@ -48,7 +53,7 @@ fn the_output_is_named_once() {
     let compose = |output: &str, given: &[&str]| {
         compose(
             Path::new(output),
-            Preset::Light,
+            Asked::default(),
             &Offered::default(),
             &given.iter().map(OsString::from).collect::<Vec<_>>(),
         )
@@ -104,13 +109,14 @@ fn what_the_machine_lacks_is_left_out() {
     let root = tempfile::tempdir().expect("a folder");
     for folder in [
         "proc/self",
+        "sys/bus/event_source/devices/intel_pt",
         "sys/kernel/tracing/events/sched/sched_switch",
         "sys/kernel/tracing/events/irq/softirq_entry",
     ] {
         std::fs::create_dir_all(root.path().join(folder)).expect("made");
     }
     std::fs::write(root.path().join("proc/self/status"), "CapEff:\t000001ffffffffff\n").expect("written");
-    let composed = compose(Path::new("x"), Preset::Light, &Offered::below(root.path()), &["app".into()])
+    let composed = compose(Path::new("x"), Asked::default(), &Offered::below(root.path()), &["app".into()])
         .expect("a command");
     assert_eq!(
         shown(&composed.words),
@@ -124,7 +130,7 @@ fn what_the_machine_lacks_is_left_out() {
 fn presets_add_records() {
     let line = |preset: Preset| {
         let composed =
-            compose(Path::new("x"), preset, &Offered::default(), &["app".into()]).expect("a command");
+            compose(Path::new("x"), of(preset), &Offered::default(), &["app".into()]).expect("a command");
         assert_eq!(composed.left_out, [""; 0]);
         shown(&composed.words)
     };
@@ -132,7 +138,10 @@ fn presets_add_records() {
     let wanted = "-e sched:sched_migrate_task -e raw_syscalls:sys_enter --exclude-perf -e raw_syscalls:sys_exit --exclude-perf \
                   -e 'exceptions:*' -e irq_vectors:local_timer_entry";
     assert!(
-        !light.contains("raw_syscalls") && standard.contains(wanted) && full.contains(wanted),
+        !light.contains("raw_syscalls")
+            && !light.contains("block:")
+            && standard.contains(wanted)
+            && full.contains(wanted),
         "{standard}"
     );
     assert!(!standard.contains("block:") && !standard.contains("slots"), "{standard}");
@@ -149,14 +158,44 @@ fn presets_add_records() {
 fn counters_that_the_cpu_lacks_are_left_out() {
     let root = tempfile::tempdir().expect("a folder");
     let counters = root.path().join("sys/bus/event_source/devices/cpu/events");
+    std::fs::create_dir_all(root.path().join("sys/bus/event_source/devices/intel_pt")).expect("made");
     std::fs::create_dir_all(&counters).expect("made");
     let left_out = || {
         let offered = Offered::below(root.path());
-        compose(Path::new("x"), Preset::Full, &offered, &["app".into()]).expect("a command").left_out
+        compose(Path::new("x"), of(Preset::Full), &offered, &["app".into()]).expect("a command").left_out
     };
     assert_eq!(left_out(), ["top-down counters"]);
     for event in ["slots", "topdown-retiring", "topdown-be-bound"] {
         std::fs::write(counters.join(event), "event=0x00,umask=0x4").expect("written");
     }
     assert_eq!(left_out(), [""; 0]);
+}
+
+/// Samples stand for the trace, and the clock is one that programs can read where the kernel publishes no conversion.
+#[test]
+fn without_a_trace_records_and_samples_remain() {
+    let without = Asked { no_pt: true, ..Asked::default() };
+    let line = |asked: Asked, given: &[&str]| {
+        let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+        compose(Path::new("x"), asked, &Offered::default(), &given).map(|composed| shown(&composed.words))
+    };
+    let standard = line(without, &["app"]).expect("a command");
+    let begins = "perf record -a -m 8M -k CLOCK_MONOTONIC_RAW -e cpu-clock/freq=4000/ -e sched:sched_switch -e sched:sched_waking";
+    assert!(standard.starts_with(begins), "{standard}");
+    assert!(
+        standard.contains("-e raw_syscalls:sys_enter") && standard.contains("-e 'exceptions:*'"),
+        "{standard}"
+    );
+    assert!(
+        standard.contains("-e block:block_rq_issue -e block:block_rq_complete --switch-events"),
+        "{standard}"
+    );
+    assert!(!standard.contains("intel_pt") && !standard.contains("kcore"), "{standard}");
+    let light = line(Asked { preset: Some(Preset::Light), ..without }, &["app"]).expect("a command");
+    assert!(!light.contains("raw_syscalls") && light.contains("cpu-clock"), "{light}");
+    for clock in ["-kmono", "--clockid=mono"] {
+        let own = line(without, &[clock, "--", "app"]).expect("a command");
+        assert!(own.contains(clock) && !own.contains("CLOCK_MONOTONIC_RAW"), "{own}");
+    }
+    assert!(line(without, &["-e", "intel_pt//", "--", "app"]).is_err());
 }

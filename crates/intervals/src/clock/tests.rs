@@ -8,7 +8,7 @@ fn pair(clock: Clock, tsc: u64, ns: u64) -> ClockPair {
 
 fn clocks(pairs: &[(u64, u64)]) -> Clocks {
     let pairs = pairs.iter().map(|&(tsc, ns)| pair(Clock::Monotonic, tsc, ns)).collect();
-    Clocks { conversion: None, pairs }
+    Clocks { pairs, ..Clocks::default() }
 }
 
 #[test]
@@ -31,8 +31,8 @@ fn states_the_bound_between_pairs() {
     let join = clocks(&[(0, 0), (260_000_000, 100_000_000)]).join(Clock::Monotonic).expect("two pairs");
     assert_eq!(join.bound_ns(), 25_011);
     let raw = Clocks {
-        conversion: None,
         pairs: vec![pair(Clock::MonotonicRaw, 0, 0), pair(Clock::MonotonicRaw, 260_000_000, 100_000_000)],
+        ..Clocks::default()
     };
     assert_eq!(raw.join(Clock::MonotonicRaw).expect("two pairs").bound_ns(), 10);
     assert_eq!(Clocks::default().join(Clock::Tsc).expect("itself").bound_ns(), 0);
@@ -47,7 +47,7 @@ fn refuses_to_guess() {
     assert!(refusal(&clocks(&[(1, 9), (2, 3)])).contains("backwards"));
     assert!(refusal(&clocks(&[(1, 9), (1, 10)])).contains("backwards"));
     let other =
-        Clocks { conversion: None, pairs: vec![pair(Clock::Realtime, 1, 1), pair(Clock::Realtime, 2, 2)] };
+        Clocks { pairs: vec![pair(Clock::Realtime, 1, 1), pair(Clock::Realtime, 2, 2)], ..Clocks::default() };
     assert!(refusal(&other).contains("CLOCK_MONOTONIC"));
 }
 
@@ -82,4 +82,52 @@ fn names() {
         assert_eq!(name.parse::<Clock>().expect("known"), clock);
     }
     assert!("cycles".parse::<Clock>().is_err());
+}
+
+/// By hand: 2,600 ticks are 1,000 ns, and the TSC reads 26,000 where the clock reads 5,000.
+#[test]
+fn a_line_goes_through_the_pairs() {
+    let on_line = |second: u64| (26_000 + second * 2_600_000_000, 5_000 + second * 1_000_000_000);
+    let clocks = clocks(&[0, 1, 2, 3, 4, 5, 6, 7].map(on_line));
+    let line = clocks.line(Clock::Monotonic).expect("a line");
+    assert_eq!((line.pairs, line.conversion.tsc_hz()), (8, 2_600_000_000));
+    for second in [0, 3, 7, 60] {
+        let (tsc, ns) = on_line(second);
+        let at = line.conversion.to_perf_time(Tsc(tsc)).0;
+        assert!(at.abs_diff(ns) <= 16, "{second} s: {at} and not {ns}");
+    }
+    // The reading error of the pairs, and the rounding.
+    assert!((10..=12).contains(&line.bound_ns), "{line:?}");
+}
+
+#[test]
+fn a_clock_that_was_slewed_or_set_is_no_line() {
+    let refusal = |clocks: &Clocks| clocks.line(Clock::Monotonic).expect_err("no line").to_string();
+    let slewed = clocks(&[(0, 0), (2_600_000_000, 1_000_100_000), (5_200_000_000, 2_000_000_000)]);
+    assert!(refusal(&slewed).contains("set or slewed"), "{}", refusal(&slewed));
+    assert!(refusal(&clocks(&[(5, 5)])).contains("1 {tsc, clock} pair is known"));
+    assert!(refusal(&clocks(&[(5, 9), (6, 4)])).contains("backwards"));
+    assert!(refusal(&clocks(&[(0, 0), (1, u64::MAX)])).contains("no rate"));
+    // A counter slower than a nanosecond's clock is none that 32 bits of slope cannot hold.
+    assert!(clocks(&[(0, 0), (u64::MAX, 1_000_000_000)]).line(Clock::Monotonic).is_ok());
+}
+
+/// Of the first and the last quarter the pair with the smallest reading error carries the line.
+#[test]
+fn a_pair_that_was_read_badly_carries_no_line() {
+    let mut clocks =
+        clocks(&[0, 1, 2, 3, 4, 5, 6, 7].map(|second| (second * 1_000_000_000, 1 + second * 1_000_000_000)));
+    clocks.pairs[0] = ClockPair { ns: 9_001, error_ns: 9_500, ..clocks.pairs[0] };
+    let line = clocks.line(Clock::Monotonic).expect("a line");
+    assert_eq!(line.conversion.to_perf_time(Tsc(0)), PerfTime(1));
+    assert!(line.bound_ns <= 11, "{line:?}");
+}
+
+/// Marks in the clock of the records need no pairs.
+#[test]
+fn the_records_own_clock_is_joined_by_their_conversion() {
+    let conversion = TimeConversion::new(1, 1, 7);
+    let clocks = Clocks { conversion, of_records: Some(Clock::MonotonicRaw), ..Clocks::default() };
+    assert_eq!(clocks.join(Clock::MonotonicRaw).expect("joined").tsc(17), Some(Tsc(20)));
+    assert!(clocks.join(Clock::Monotonic).is_err());
 }

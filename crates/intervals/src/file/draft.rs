@@ -116,8 +116,8 @@ impl Draft {
 
     /// Joins the clock, with `clocks` and the file's own pairs.
     pub(super) fn finish(mut self, clocks: &Clocks) -> Result<IntervalSet, Error> {
-        let mut known = Clocks { conversion: clocks.conversion, pairs: std::mem::take(&mut self.pairs) };
-        known.pairs.extend_from_slice(&clocks.pairs);
+        let mut known = clocks.clone();
+        known.pairs.append(&mut self.pairs);
         let join = known.join(self.clock)?;
         note_bound(&join, &mut self.findings);
         let mut findings = self.findings;

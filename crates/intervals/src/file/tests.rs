@@ -252,7 +252,7 @@ fn long_lines_are_skipped_and_the_next_is_read() {
 #[test]
 fn clocks_of_the_caller_are_added_to_those_of_the_file() {
     let pair = |tsc, ns| ClockPair { clock: Clock::Monotonic, tsc: Tsc(tsc), ns, error_ns: 0 };
-    let clocks = Clocks { conversion: None, pairs: vec![pair(0, 0), pair(2_000, 1_000)] };
+    let clocks = Clocks { pairs: vec![pair(0, 0), pair(2_000, 1_000)], ..Clocks::default() };
     let text = "# tailtrace-intervals 1 clock=monotonic\nstart,stop\n10,20\n";
     assert_eq!(read_with(text, &clocks).expect("joined").intervals[0].range, range(20, 40));
 }

@@ -187,12 +187,7 @@ impl PerfData {
     }
 
     fn find_time_conversion(&mut self, time_conv: Option<FileOffset>) -> Option<TimeConversion> {
-        let uses_clock = self.records.attrs.iter().find(|attr| attr.use_clockid()).map(|attr| attr.clockid);
-        if let Some(clock) = uses_clock {
-            self.diagnostics.push(Diagnostic::warning(format!(
-                "recorded with `-k` (clock {clock}): its times cannot be related to the trace's TSC; \
-                 record without -k to join switches and tracepoints with the trace"
-            )));
+        if self.clock_id().is_some() {
             return None;
         }
         let of_info = self.intel_pt.as_ref().filter(|pt| pt.cap_user_time_zero);

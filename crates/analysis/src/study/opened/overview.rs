@@ -46,9 +46,8 @@ impl Study<'_> {
     fn source_diagnostics(&self) -> Vec<Diagnostic> {
         let mut diagnostics = self.capture().diagnostics();
         if self.capture().streams().next().is_none() {
-            diagnostics.push(Diagnostic::warning(
-                "there is no Intel PT in this capture: only its records can be used; record with \
-                 `perf record -e intel_pt//` on a machine whose CPU has it",
+            diagnostics.push(Diagnostic::note(
+                "there is no Intel PT in this capture: what ran on a CPU is known by records and samples only",
             ));
         }
         diagnostics.extend(self.set().diagnostics.iter().cloned());

@@ -77,6 +77,31 @@ pub(crate) fn request_of(
     Some(history(event, request, until))
 }
 
+/// The request that the thread inserted or issued last in the system call in which it left its CPU for `stay`, where there is no
+/// record of its completion by the end of the stay: the kernel records nothing in the idle tasks of some guests, where a disk's
+/// interrupt comes.
+pub(crate) fn open_request<'s>(stay: &Stay, sideband: &'s Sideband) -> Option<(&'s Request, Evidence)> {
+    let (tid, left_at) = (stay.thread?.tid, stay.left_at.unwrap_or(stay.range.start));
+    let called = sideband.call_at(tid, left_at)?.time;
+    let events = sideband.events();
+    let within = |from: Tsc, to: Tsc| {
+        &events[events.partition_point(|event| event.time < from)
+            ..events.partition_point(|event| event.time <= to)]
+    };
+    let (begun, request) = within(called, left_at).iter().rev().find_map(|event| match &event.kind {
+        EventKind::Block { step: BlockStep::Insert | BlockStep::Issue, request }
+            if event.thread.is_some_and(|thread| thread.tid == tid) =>
+        {
+            Some((event, request))
+        }
+        _ => None,
+    })?;
+    let completed = within(begun.time, stay.range.stop).iter().any(|event| {
+        matches!(&event.kind, EventKind::Block { step: BlockStep::Complete, request: ended } if ended.key() == request.key())
+    });
+    (!completed).then(|| (request, Evidence::record(begun.offset, begun.cpu, describe(&begun.kind))))
+}
+
 /// The steps of `request`, which `completed` ends, backwards through `until`.
 fn history(completed: &SidebandEvent, request: &Request, until: &[SidebandEvent]) -> Served {
     let record = |event: &SidebandEvent| Evidence::record(event.offset, event.cpu, describe(&event.kind));

@@ -154,6 +154,9 @@ impl Wait {
             OffCpu::Other => OtherEvidence::None,
             _ => return None,
         };
+        if wakeup.is_none() && is_uninterruptible {
+            self.left_open(stay, context);
+        }
         let served = block_io::request_of(stay, wakeup?, other, context.sideband);
         if served.is_some() {
             (self.kind, self.certainty) = (OffCpu::BlockIo, Certainty::Measured);
@@ -162,6 +165,15 @@ impl Wait {
             self.particulars.push("until a timer expired, so for no device".into());
         }
         served
+    }
+
+    /// A request of its own whose completion has no record, as the wake-up has none.
+    fn left_open(&mut self, stay: &Stay, context: &Context<'_>) {
+        if let Some((request, record)) = block_io::open_request(stay, context.sideband) {
+            (self.kind, self.certainty) = (OffCpu::BlockIo, Certainty::Inferred);
+            self.particulars.push(format!("for the {request}, whose completion has no record"));
+            self.evidence.push(record);
+        }
     }
 
     fn tell_request(&mut self, served: Served, context: &Context<'_>) {

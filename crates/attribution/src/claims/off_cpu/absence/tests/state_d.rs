@@ -111,3 +111,33 @@ fn a_wait_that_a_timer_ends_is_no_disks() {
     let (cause, certainty, detail) = uninterruptible(&["io_schedule_timeout"], records);
     assert_eq!((cause.as_str(), certainty), ("offcpu.other", Certainty::Inferred), "{detail}");
 }
+
+/// Neither completion nor wake-up has a record, as in the idle tasks of some guests: the request that the thread issued in this
+/// call is what it waited for, by inference.
+#[test]
+fn a_request_that_no_record_ends_is_inferred() {
+    let write = |time, side| call(time, WORKER, 18, 5, side);
+    let of = |records| {
+        let (cause, certainty, detail) = uninterruptible(&[], records);
+        ((cause, certainty), detail)
+    };
+    let disk = ("offcpu.block-io".to_owned(), Certainty::Inferred);
+    let unknown = ("offcpu.other".to_owned(), Certainty::Inferred);
+    let (cause, detail) = of(vec![write(90, Side::Begin), request(95, WORKER, BlockStep::Issue)]);
+    assert_eq!((cause, detail.contains("whose completion has no record")), (disk, true), "{detail}");
+    // Another thread's, one of an earlier call, and one that completed while the thread slept on.
+    assert_eq!(of(vec![write(90, Side::Begin), request(95, WRITER, BlockStep::Issue)]).0, unknown);
+    let earlier = vec![
+        write(50, Side::Begin),
+        request(55, WORKER, BlockStep::Issue),
+        write(60, Side::End),
+        write(90, Side::Begin),
+    ];
+    assert_eq!(of(earlier).0, unknown);
+    let completed = vec![
+        write(90, Side::Begin),
+        request(95, WORKER, BlockStep::Issue),
+        request(150, WRITER, BlockStep::Complete),
+    ];
+    assert_eq!(of(completed).0, unknown);
+}

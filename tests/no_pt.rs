@@ -1,0 +1,262 @@
+//! A recording without Intel PT, made here and now by the real perf and kernel: `fixtures/programs/recorded.c` plants slow requests
+//! and writes down which, `tailtrace record --no-pt` records it, and every command has to name what was planted.
+//!
+//! It needs perf, a C compiler, and root or `sudo` without a password; where these are missing it fails and says which.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::captures::{repository, tailtrace};
+
+/// A folder with a recording: perf.data, intervals.marks, planted.csv.
+struct Recording {
+    folder: TempDir,
+    /// By key: kind and cause.
+    planted: BTreeMap<u64, (String, String)>,
+}
+
+fn run(command: &mut Command, why: &str) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{why}: {command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{why}: {command:?}: {}\n{said}", output.status);
+    output
+}
+
+/// `tailtrace record`, as root: with `sudo` where the test is not. perf stays on the last CPU, away from the
+/// requests: a kernel that writes for it lets no other thread run for some milliseconds.
+fn record() -> Command {
+    let status = fs::read_to_string("/proc/self/status").expect("the kernel's own words");
+    let is_root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));
+    let words = if is_root { &["taskset"][..] } else { &["sudo", "-n", "--", "taskset"] };
+    let mut command = Command::new(words[0]);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    command.args(&words[1..]).args(["-c", &(cpus - 1).to_string()]).arg(tailtrace().get_program());
+    command
+}
+
+impl Recording {
+    /// Made once for all tests of a run.
+    fn made() -> &'static Recording {
+        static MADE: OnceLock<Recording> = OnceLock::new();
+        MADE.get_or_init(Recording::new)
+    }
+
+    fn new() -> Recording {
+        // On a disk: waits for it are among what is planted.
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let place = |name: &str| folder.path().join(name);
+        let program = place("recorded");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"]);
+        compiler.arg(repository().join("crates/marks/include")).arg("-o").arg(&program);
+        compiler.arg(repository().join("fixtures/programs/recorded.c")).arg("-lpthread");
+        run(&mut compiler, "this test needs a C compiler");
+        let mut recorder = record();
+        recorder.args(["record", "--no-pt", "-o"]).arg(place("perf.data")).arg("--").arg(&program);
+        recorder.arg(folder.path());
+        let why = "this test records this machine, with perf (Debian: linux-perf), and as root or by sudo without a password";
+        run(&mut recorder, why);
+        if recorder.get_program() == "sudo" {
+            run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rX"]).arg(folder.path()), why);
+        }
+        let text = fs::read_to_string(place("planted.csv")).expect("what was planted");
+        let planted = text.lines().skip(1).map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            (cells[0].parse().expect("a key"), (cells[1].to_owned(), cells[2].to_owned()))
+        });
+        let planted: BTreeMap<_, _> = planted.collect();
+        assert!(planted.len() >= 40, "only {} requests were planted", planted.len());
+        Recording { folder, planted }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_string_lossy().into_owned()
+    }
+
+    fn json(&self, capture: &str, more: &[&str]) -> Value {
+        let mut command = tailtrace();
+        command.args(["explain", "--format", "json", "-i", &self.path(capture)]).args(more);
+        let output = run(&mut command, "explain");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// The explained intervals of the recording, those that were planted among them.
+    fn explained(&self) -> Value {
+        let ids = self.planted.keys().map(u64::to_string).collect::<Vec<_>>().join(",");
+        self.json("perf.data", &["--intervals", &self.path("intervals.marks"), "--id", &ids])
+    }
+}
+
+fn key(outlier: &Value) -> u64 {
+    outlier["key"].as_str().and_then(|key| key.parse().ok()).expect("a key")
+}
+
+/// The cause with the largest excess.
+fn first(outlier: &Value) -> &Value {
+    let causes = outlier["causes"].as_array().expect("causes");
+    causes.iter().max_by_key(|cause| cause["excess_ns"].as_i64()).expect("a cause")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+/// Lock, late answer, preemption, disk, sleep: measured, as with a trace. The truth is the program's own list.
+#[test]
+fn planted_waits_are_named_first() {
+    let recording = Recording::made();
+    let report = recording.explained();
+    let outliers = report["outliers"].as_array().expect("outliers");
+    assert_eq!(outliers.len(), recording.planted.len());
+    let (mut off_cpu, mut wrong) = (0, Vec::new());
+    for outlier in outliers {
+        let (kind, cause) = &recording.planted[&key(outlier)];
+        if !cause.starts_with("offcpu.") {
+            continue;
+        }
+        off_cpu += 1;
+        let found = first(outlier);
+        if text(&found["cause"]) != cause {
+            wrong.push(format!("{kind}: {}", text(&outlier["headline"])));
+        } else if kind != "io" {
+            // A wait for a disk is inferred from the request that ended it.
+            assert_eq!(found["certainty"], "measured", "{kind}: {}", outlier["headline"]);
+        }
+    }
+    // Of 30 to 50 one may be wrong: what else runs on this machine may take longer than what was planted.
+    assert!(off_cpu >= 25 && wrong.len() <= 1, "{} of {off_cpu}: {wrong:#?}", wrong.len());
+    let by = |kind: &str, who: &str| {
+        let named = |outlier: &&Value| {
+            recording.planted[&key(outlier)].0 == kind && text(&outlier["headline"]).contains(who)
+        };
+        outliers.iter().filter(named).count()
+    };
+    for (kind, who) in
+        [("lock", "holder"), ("wakeup", "peer"), ("preempt", "rival"), ("lock", "futex account")]
+    {
+        let all = recording.planted.values().filter(|(known, _)| known == kind).count();
+        assert!(all > 0 && by(kind, who) + 1 >= all, "{who}: {} of {all} {kind}", by(kind, who));
+    }
+}
+
+/// Page faults have records of their begin only: the time is measured to be on the CPU, and the report says what is known of it.
+#[test]
+fn time_on_a_cpu_says_that_no_flow_was_recorded() {
+    let recording = Recording::made();
+    let report = recording.explained();
+    let (mut faulty, mut named) = (0, 0);
+    for outlier in report["outliers"].as_array().expect("outliers") {
+        if recording.planted[&key(outlier)].0 == "faults" {
+            faulty += 1;
+            let found = first(outlier);
+            let detail = text(&found["detail"]);
+            let said = found["cause"] == "trace.filtered" && detail.contains("no flow was recorded");
+            // 1,500 are planted; the program's own first ones may come on top.
+            let counted = detail.split(", ").any(|part| {
+                part.strip_suffix(" page faults")
+                    .and_then(|count| count.parse().ok())
+                    .is_some_and(|count: u32| count >= 1_500)
+            });
+            // 2 ms at 4,000 samples a second.
+            named += usize::from(said && counted && detail.contains("samples: "));
+        }
+    }
+    assert!(faulty > 0 && named + 1 >= faulty, "{named} of {faulty}");
+}
+
+/// The records carry `CLOCK_MONOTONIC_RAW`, or perf's own clock where the kernel publishes its conversion.
+#[test]
+fn records_and_marks_have_one_clock() {
+    let recording = Recording::made();
+    let report = recording.explained();
+    for outlier in report["outliers"].as_array().expect("outliers") {
+        let clock =
+            outlier["checks"].as_array().expect("checks").iter().find(|check| check["name"] == "clock");
+        assert_eq!(clock.expect("a check")["state"], "good", "{outlier}");
+    }
+    assert_eq!(report["population"]["in_recording"], report["population"]["count"]);
+}
+
+/// A slice carries the conversion, for it has no interval file; and it explains what it was cut for as the recording does.
+#[test]
+fn a_slice_explains_as_its_recording() {
+    let recording = Recording::made();
+    let (marks, slice) = (recording.path("intervals.marks"), recording.path("slice.data"));
+    let id = recording.planted.iter().find(|(_, (kind, _))| kind == "lock").expect("a lock").0.to_string();
+    let mut command = tailtrace();
+    command.args([
+        "slice",
+        "-i",
+        &recording.path("perf.data"),
+        "--intervals",
+        &marks,
+        "--id",
+        &id,
+        "-o",
+        &slice,
+    ]);
+    run(&mut command, "slice");
+    let whole = recording.json("perf.data", &["--intervals", &marks, "--id", &id]);
+    let cut = recording.json("slice.data", &[]);
+    assert_eq!(cut["outliers"][0]["causes"], whole["outliers"][0]["causes"]);
+    assert_eq!(cut["outliers"][0]["headline"], whole["outliers"][0]["headline"]);
+    let size = |path: &str| fs::metadata(path).expect("written").len();
+    assert!(size(&slice) * 4 < size(&recording.path("perf.data")), "{} bytes", size(&slice));
+}
+
+/// Without any reading of the TSC the records' own clock is enough: the program's sleeps, by two records each.
+#[test]
+fn events_need_no_tsc() {
+    let recording = Recording::made();
+    let call = |side: &str| format!("raw_syscalls:sys_{side} if id == 230"); // clock_nanosleep
+    let report = recording.json(
+        "perf.data",
+        &["--begin", &call("enter"), "--end", &call("exit"), "--comm", "worker", "--over", "1ms"],
+    );
+    let outliers = report["outliers"].as_array().expect("outliers");
+    let planted = recording.planted.values().filter(|(kind, _)| kind == "sleep").count();
+    assert!(outliers.len() >= planted && planted > 0, "{} of {planted}", outliers.len());
+    // A shorter sleep, after which the thread had to queue, may be among them.
+    let slept = outliers.iter().filter(|outlier| first(outlier)["cause"] == "offcpu.sleep");
+    let lengths: Vec<u64> = slept.filter_map(|outlier| outlier["duration_ns"].as_u64()).collect();
+    // 2 ms in the program's source, and what waking up took.
+    let long = lengths.iter().filter(|&&ns| ns >= 2_000_000).count();
+    assert!(long + 1 >= planted, "{long} of {planted}: {lengths:?}");
+    assert_eq!(report["capture"]["tsc_hz"], Value::Null);
+}
+
+/// Intervals in TSC without clock pairs cannot be placed on records of another clock.
+#[test]
+fn a_recording_without_pairs_says_what_is_missing() {
+    let recording = Recording::made();
+    if !perfs_clock_is_foreign(Path::new("/")) {
+        // The kernel publishes the conversion: the records need no pairs.
+        return;
+    }
+    let text = "# tailtrace-intervals 1 clock=tsc\nstart,stop\n1000,2000\n";
+    fs::write(recording.path("no_pairs.csv"), text).expect("written");
+    let mut command = tailtrace();
+    command.args([
+        "explain",
+        "-i",
+        &recording.path("perf.data"),
+        "--intervals",
+        &recording.path("no_pairs.csv"),
+        "--top",
+        "1",
+    ]);
+    let output = command.output().expect("tailtrace runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("recorded with `-k`") && said.contains("pairs of that clock"), "{said}");
+}
+
+fn perfs_clock_is_foreign(root: &Path) -> bool {
+    let folder = root.join("sys/devices/system/clocksource/clocksource0");
+    fs::read_to_string(folder.join("available_clocksource")).is_ok_and(|clocks| clocks.contains("kvm-clock"))
+}
