@@ -21,7 +21,7 @@ struct Recording {
     planted: BTreeMap<u64, (String, String)>,
 }
 
-fn run(command: &mut Command, why: &str) -> Output {
+pub(crate) fn run(command: &mut Command, why: &str) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{why}: {command:?}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{why}: {command:?}: {}\n{said}", output.status);
@@ -30,7 +30,7 @@ fn run(command: &mut Command, why: &str) -> Output {
 
 /// `tailtrace record`, as root: with `sudo` where the test is not. perf stays on the last CPU, away from the
 /// requests: a kernel that writes for it lets no other thread run for some milliseconds.
-fn record() -> Command {
+pub(crate) fn record() -> Command {
     let status = fs::read_to_string("/proc/self/status").expect("the kernel's own words");
     let is_root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));
     let words = if is_root { &["taskset"][..] } else { &["sudo", "-n", "--", "taskset"] };
@@ -38,6 +38,28 @@ fn record() -> Command {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     command.args(&words[1..]).args(["-c", &(cpus - 1).to_string()]).arg(tailtrace().get_program());
     command
+}
+
+/// What is missing where a recording fails.
+pub(crate) const NEEDS: &str = "this test records this machine, with perf (Debian: linux-perf), and as root or by sudo without a password";
+
+/// Compiles the program that injects slow requests.
+pub(crate) fn compile(program: &Path) {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"]);
+    compiler.arg(repository().join("crates/marks/include")).arg("-o").arg(program);
+    compiler.arg(repository().join("fixtures/programs/recorded.c")).arg("-lpthread");
+    run(&mut compiler, "this test needs a C compiler");
+}
+
+/// What the program wrote into `folder`: kind and cause by key.
+pub(crate) fn planted(folder: &Path) -> BTreeMap<u64, (String, String)> {
+    let text = fs::read_to_string(folder.join("planted.csv")).expect("what was planted");
+    let planted = text.lines().skip(1).map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        (cells[0].parse().expect("a key"), (cells[1].to_owned(), cells[2].to_owned()))
+    });
+    planted.collect()
 }
 
 impl Recording {
@@ -52,25 +74,16 @@ impl Recording {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let place = |name: &str| folder.path().join(name);
         let program = place("recorded");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"]);
-        compiler.arg(repository().join("crates/marks/include")).arg("-o").arg(&program);
-        compiler.arg(repository().join("fixtures/programs/recorded.c")).arg("-lpthread");
-        run(&mut compiler, "this test needs a C compiler");
+        compile(&program);
         let mut recorder = record();
         recorder.args(["record", "--no-pt", "-o"]).arg(place("perf.data")).arg("--").arg(&program);
         recorder.arg(folder.path());
-        let why = "this test records this machine, with perf (Debian: linux-perf), and as root or by sudo without a password";
+        let why = NEEDS;
         run(&mut recorder, why);
         if recorder.get_program() == "sudo" {
             run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rX"]).arg(folder.path()), why);
         }
-        let text = fs::read_to_string(place("planted.csv")).expect("what was planted");
-        let planted = text.lines().skip(1).map(|line| {
-            let cells: Vec<&str> = line.split(',').collect();
-            (cells[0].parse().expect("a key"), (cells[1].to_owned(), cells[2].to_owned()))
-        });
-        let planted: BTreeMap<_, _> = planted.collect();
+        let planted = planted(folder.path());
         assert!(planted.len() >= 40, "only {} requests were planted", planted.len());
         Recording { folder, planted }
     }
@@ -93,12 +106,12 @@ impl Recording {
     }
 }
 
-fn key(outlier: &Value) -> u64 {
+pub(crate) fn key(outlier: &Value) -> u64 {
     outlier["key"].as_str().and_then(|key| key.parse().ok()).expect("a key")
 }
 
 /// The cause with the largest excess.
-fn first(outlier: &Value) -> &Value {
+pub(crate) fn first(outlier: &Value) -> &Value {
     let causes = outlier["causes"].as_array().expect("causes");
     causes.iter().max_by_key(|cause| cause["excess_ns"].as_i64()).expect("a cause")
 }

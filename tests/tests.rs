@@ -29,6 +29,7 @@
 //! * `bundled_code`: debug files and kernels that a bundle brings along.
 //! * `bundles`: a bundle against its recording, what redaction leaves, and bundles from strangers.
 //! * `slices`: a slice against its recording, by our report and by perf's instructions.
+//! * `snapshots`: a real recording of this machine that keeps only what was slow.
 //! * `streams`: captures written to a pipe, against the same in a file.
 //! * `robustness`: bad input of every kind.
 //! * `packages`: the crates are fit to publish: texts inside, captures outside.
@@ -70,6 +71,7 @@ mod scenarios;
 mod schema;
 mod score;
 mod slices;
+mod snapshots;
 mod streams;
 mod tui;
 mod variants;

@@ -17,6 +17,7 @@ Examples:
   tailtrace record -- ./program                                 # all of the machine, while it runs
   tailtrace record --preset standard -- ./program               # with system calls and page faults
   tailtrace record --no-pt -- ./program                         # as on a machine without Intel PT
+  tailtrace record --no-pt --snapshot-over 1ms -o slow -- ./program   # only what took longer
   tailtrace record -o slow.data -e 'block:*' -- ./program       # with more events
   tailtrace record --dry-run -- ./program                       # only prints perf's command line
   tailtrace record --machine-only -o perf.data                  # for a recording made without it";

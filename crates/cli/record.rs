@@ -8,3 +8,4 @@ pub(crate) mod offered;
 pub(crate) mod older;
 pub(crate) mod perf;
 pub(crate) mod preset;
+pub(crate) mod snapshots;

@@ -17,6 +17,8 @@ pub(crate) struct RecordArgs {
     /// Records no Intel PT where the machine has it: records and samples only, as where it has none.
     #[arg(long)]
     pub(crate) no_pt: bool,
+    #[command(flatten)]
+    pub(crate) snapshots: SnapshotArgs,
     /// Prints the command that would be run, and runs nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -29,6 +31,32 @@ pub(crate) struct RecordArgs {
     /// Options of perf record, after tailtrace's own; `--`; and the program with its arguments.
     #[arg(value_name = "PERF-OPTIONS] [-- COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) perf: Vec<OsString>,
+}
+
+/// A recording that keeps only what was slow.
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotArgs {
+    /// Keeps only intervals that take longer, 200us, or 200us,LABEL for those of one label: perf's rings are overwritten until the
+    /// program says that one was slow (`tailtrace_end_since` of tailtrace.h). -o names the folder; without it, slow.
+    #[arg(
+        long = "snapshot-over",
+        id = "snapshot_over",
+        value_name = "TIME[,LABEL]",
+        conflicts_with = "machine_only"
+    )]
+    pub(crate) over: Option<String>,
+    /// The most snapshots in a minute.
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "snapshot_over")]
+    pub(crate) a_minute: u32,
+    /// Also keeps the rings from which slow intervals were cut.
+    #[arg(long, requires = "snapshot_over")]
+    pub(crate) keep: bool,
+    /// Ends the recording after this time, 10m as 600s.
+    #[arg(long, value_name = "TIME", requires = "snapshot_over")]
+    pub(crate) duration: Option<String>,
+    /// Ends the recording when its folder holds so many MiB.
+    #[arg(long, value_name = "MIB", requires = "snapshot_over")]
+    pub(crate) max_size: Option<u64>,
 }
 
 /// How much is recorded beside the trace.

@@ -18,7 +18,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<Outcome> {
     let tree = Tree::new(&args.root).with_context(|| format!("{} cannot be read", args.root.display()))?;
     let is_here = args.root == Path::new("/");
     let offered = Offered::by(&tree);
-    let asked = Asked { preset: args.preset, no_pt: false };
+    let asked = Asked { preset: args.preset, ..Asked::default() };
     let compose = |output: &Path, program: &[OsString]| {
         Ok(command::compose(output, asked, &offered, program)?.words) as Result<Vec<OsString>>
     };

@@ -3,14 +3,18 @@
 //! perf does the recording; its options, messages and exit code pass through. What it does not write down (names and nodes of
 //! devices) goes into the machine file beside the capture (`docs/machine-file.md`).
 
-use anyhow::{Result, ensure};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::args::RecordArgs;
+use anyhow::{Context as _, Result, ensure};
+
+use crate::args::{RecordArgs, text};
 use crate::machine::pt;
 use crate::output::{self, Outcome};
 use crate::record::command::Asked;
 use crate::record::offered::Offered;
-use crate::record::{command, machine_file, older, perf};
+use crate::record::snapshots::Plan;
+use crate::record::{command, machine_file, older, perf, snapshots};
 
 /// Where the options of `perf record` begin.
 const RECORD_OPTIONS: usize = 2;
@@ -22,8 +26,11 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         return Ok(Outcome::Reported);
     }
     let offered = Offered::below(&args.root);
-    let asked = Asked { preset: args.preset, no_pt: args.no_pt };
-    let composed = command::compose(&args.output, asked, &offered, &args.perf)?;
+    let ring_mib = args.snapshots.over.is_some().then_some(snapshots::RING_MIB);
+    let asked = Asked { preset: args.preset, no_pt: args.no_pt, ring_mib };
+    let plan = args.snapshots.over.as_deref().map(|over| plan(args, over)).transpose()?;
+    let ring = plan.as_ref().map(|plan| snapshots::output(&plan.folder));
+    let composed = command::compose(ring.as_ref().unwrap_or(&args.output), asked, &offered, &args.perf)?;
     if !composed.has_trace {
         let why = if args.no_pt {
             "without Intel PT"
@@ -46,6 +53,13 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         // perf knows the same option.
         command.insert(RECORD_OPTIONS, "-q".into());
     }
+    if plan.is_some() {
+        ensure!(
+            !composed.has_trace,
+            "--snapshot-over keeps records and samples, and no trace yet: add --no-pt"
+        );
+        command.splice(RECORD_OPTIONS..RECORD_OPTIONS, snapshots::OPTIONS.map(Into::into));
+    }
     let shown = command::shown(&command);
     if args.dry_run {
         output::print_result(&shown)?;
@@ -57,6 +71,10 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         pt::DEVICE
     );
     output::print_note(&shown);
+    if let Some(plan) = plan {
+        let code = snapshots::run(&command, &plan, &machine_file::text(&args.root)?)?;
+        return Ok(Outcome::Passed(code));
+    }
     let older = older::Capture::at(&args.output);
     let oldest = older::Oldest::clear(&args.output)?;
     let code = perf::run(&command);
@@ -76,4 +94,26 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         ensure!(code != 0, "perf ended without writing {}", args.output.display());
     }
     Ok(Outcome::Passed(code))
+}
+
+/// What `--snapshot-over` and the options beside it say.
+fn plan(args: &RecordArgs, over: &str) -> Result<Plan> {
+    let (limit, label) = match over.split_once(',') {
+        Some((limit, label)) => (limit, Some(label.to_owned())),
+        None => (over, None),
+    };
+    let asked = &args.snapshots;
+    let is_named = args.output != Path::new("perf.data");
+    Ok(Plan {
+        folder: if is_named { args.output.clone() } else { PathBuf::from("slow") },
+        over_ns: text::duration_ns(limit).context("--snapshot-over")?,
+        label,
+        a_minute: asked.a_minute,
+        keep: asked.keep,
+        duration: match &asked.duration {
+            Some(duration) => Some(Duration::from_nanos(text::duration_ns(duration).context("--duration")?)),
+            None => None,
+        },
+        most_bytes: asked.max_size.map(|mib| mib.saturating_mul(1 << 20)),
+    })
 }

@@ -53,6 +53,8 @@ pub(crate) struct Asked {
     pub(crate) preset: Option<Preset>,
     /// No trace, even where the machine offers one.
     pub(crate) no_pt: bool,
+    /// MiB of each CPU's ring where it is overwritten until it is written out, which takes the longer the larger it is.
+    pub(crate) ring_mib: Option<u64>,
 }
 
 /// perf's command, and what it would have on another machine.
@@ -90,7 +92,7 @@ pub(crate) fn compose(
     if has_trace {
         words.extend(trace(names_trace, offered, &mut left_out).into_iter().map(OsString::from));
     } else {
-        words.extend(samples(offered, options).into_iter().map(OsString::from));
+        words.extend(samples(asked, offered, options).into_iter().map(OsString::from));
     }
     let (preset, more) = match asked.preset {
         Some(preset) => (preset, &[][..]),
@@ -132,8 +134,8 @@ fn trace(is_named: bool, offered: &Offered, left_out: &mut Vec<String>) -> Vec<S
 
 /// What stands for a trace where there is none: samples. A clock that a program can read, too, where the kernel does not publish
 /// how perf's own follows from the TSC (`CLOCK_MONOTONIC_RAW`: no other one keeps its rate).
-fn samples(offered: &Offered, options: &[OsString]) -> Vec<String> {
-    let mut words = vec!["-m".to_owned(), format!("{}M", BUFFERS_MIB.0)];
+fn samples(asked: Asked, offered: &Offered, options: &[OsString]) -> Vec<String> {
+    let mut words = vec!["-m".to_owned(), format!("{}M", asked.ring_mib.unwrap_or(BUFFERS_MIB.0))];
     let has_clock = options
         .iter()
         .any(|option| is_any(option, &["--clockid"]) || option.to_string_lossy().starts_with("-k"));

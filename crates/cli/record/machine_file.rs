@@ -24,6 +24,11 @@ pub(crate) fn write(args: &RecordArgs) -> Result<()> {
     Ok(())
 }
 
+/// The contents of the machine file of the machine below `root`.
+pub(crate) fn text(root: &Path) -> Result<String> {
+    Ok(gather::machine(root)?.to_json()?)
+}
+
 fn summary(machine: &Machine, path: &Path) -> String {
     let Machine { nodes, block_devices, network_devices, interrupts, .. } = machine;
     format!(

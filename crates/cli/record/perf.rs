@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Context as _, Result};
@@ -22,25 +22,62 @@ const FORWARDED: [(i32, Signal); 5] = [
     (SIGUSR2, Signal::USR2),
 ];
 
+/// perf, while it runs.
+pub(crate) struct Running(Mutex<Option<Pid>>);
+
+impl Running {
+    /// Sends it a signal, unless it has ended.
+    pub(crate) fn send(&self, signal: Signal) {
+        if let Some(pid) = *self.pid() {
+            // It may have ended since then: then the signal is not needed.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.pid().is_none()
+    }
+
+    fn pid(&self) -> MutexGuard<'_, Option<Pid>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Runs the command to its end and returns its exit code, as a shell would.
 ///
 /// # Errors
 /// Where it cannot be run.
 pub(crate) fn run(words: &[OsString]) -> Result<u8> {
+    run_beside(words, &[], |_| {})
+}
+
+/// The same with more in its environment, and `beside` on a thread of its own, which has to return when perf has ended.
+///
+/// # Errors
+/// Where it cannot be run.
+pub(crate) fn run_beside(
+    words: &[OsString],
+    environment: &[(&str, OsString)],
+    beside: impl FnOnce(&Running) + Send,
+) -> Result<u8> {
     let (program, arguments) = words.split_first().context("no command")?;
     let taken = FORWARDED.map(|(number, _)| number).into_iter().filter(|&number| !is_shielded(number));
     let mut signals = Signals::new(taken).context("signals cannot be taken")?;
     let handle = signals.handle();
-    let mut child = Command::new(program).args(arguments).spawn().with_context(|| {
+    let mut command = Command::new(program);
+    command.args(arguments).envs(environment.iter().map(|(name, value)| (name, value)));
+    let mut child = command.spawn().with_context(|| {
         format!("{} cannot be run: is it installed (Debian: linux-perf)?", program.to_string_lossy())
     })?;
-    let running = Mutex::new(pid_of(&child));
+    let running = Running(Mutex::new(pid_of(&child)));
     let status = thread::scope(|scope| {
         scope.spawn(|| {
             for number in signals.forever() {
                 forward(number, &running);
             }
         });
+        scope.spawn(|| beside(&running));
         let status = wait(&mut child, &running);
         handle.close();
         status
@@ -60,21 +97,18 @@ fn pid_of(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-fn forward(number: i32, running: &Mutex<Option<Pid>>) {
-    let running = running.lock().unwrap_or_else(PoisonError::into_inner);
-    let signal = FORWARDED.iter().find(|(known, _)| *known == number);
-    if let (Some(pid), Some((_, signal))) = (*running, signal) {
-        // It may have ended since then: then the signal is not needed.
-        let _ = kill_process(pid, *signal);
+fn forward(number: i32, running: &Running) {
+    if let Some((_, signal)) = FORWARDED.iter().find(|(known, _)| *known == number) {
+        running.send(*signal);
     }
 }
 
 /// Waits for the end, and forgets the process before its number may become another one's.
-fn wait(child: &mut Child, running: &Mutex<Option<Pid>>) -> std::io::Result<std::process::ExitStatus> {
+fn wait(child: &mut Child, running: &Running) -> std::io::Result<std::process::ExitStatus> {
     if let Some(pid) = pid_of(child) {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while waitid(WaitId::Pid(pid), ended).err() == Some(rustix::io::Errno::INTR) {}
     }
-    *running.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *running.pid() = None;
     child.wait()
 }

@@ -11,6 +11,7 @@
  *     tailtrace_counter("order", id, "bytes", n);
  *     tailtrace_publish("order", id);          handed to another thread
  *     tailtrace_end("order", id);              on any thread
+ *     tailtrace_end_since("order", id, since); the same, and rings the doorbell where it took too long; since: what begin returned
  *     tailtrace_close();                       optional: exit() does it, too. 0, or the errno of the first failed write
  *
  *     tailtrace explain -i perf.data --intervals orders.marks
@@ -27,6 +28,11 @@
  * Losses. A mark is dropped, never waited for, where the buffer is full, where a signal handler marks while its thread is within a
  * mark, in a child of fork() that opened no file, and after tailtrace_close(). The file counts these, and what could not be written,
  * and the report shows them. A crash, _exit() and exec() lose what the buffers hold: at most the last 2 ms.
+ *
+ * Doorbell. `tailtrace record --snapshot-over 200us[,LABEL]` keeps only what was slow: it starts the program with TAILTRACE_OVER (the
+ * limit) and TAILTRACE_DOORBELL (a pipe). tailtrace_end_since() compares, and writes a line into the pipe where the interval took
+ * longer: one comparison and no system call otherwise. The limit holds from 100 ms after tailtrace_open() on: then it is known what a
+ * tick is. A full pipe takes no line; the recording sees those intervals in the file.
  *
  * Signal handlers may mark, and their thread's first mark may be theirs. They must not leave by longjmp(): the mark that they
  * interrupted would never end. tailtrace_open() and tailtrace_close() are not for handlers.
@@ -72,7 +78,7 @@ extern "C" {
 /* The layout of what copies of this header share in one process: raised with every change of it. Copies that differ in it, or in
  * TAILTRACE_SLOTS (a program and its plugin, built at different times), have different names and so share nothing: each has a state
  * of its own, and writes a file of its own. */
-#define TAILTRACE_LAYOUT 1
+#define TAILTRACE_LAYOUT 2
 #define TAILTRACE_NAME_OF(name, layout, slots) name##layout##_##slots
 #define TAILTRACE_EXPAND(name, layout, slots) TAILTRACE_NAME_OF(name, layout, slots)
 #define TAILTRACE_VERSIONED(name) TAILTRACE_EXPAND(name, TAILTRACE_LAYOUT, TAILTRACE_SLOTS)
@@ -91,6 +97,8 @@ extern "C" {
 #define tailtrace_put_text_ TAILTRACE_VERSIONED(tailtrace_put_text_)
 #define tailtrace_drain_ TAILTRACE_VERSIONED(tailtrace_drain_)
 #define tailtrace_drain_all_ TAILTRACE_VERSIONED(tailtrace_drain_all_)
+#define tailtrace_tell_slow_ TAILTRACE_VERSIONED(tailtrace_tell_slow_)
+#define tailtrace_open_bell_ TAILTRACE_VERSIONED(tailtrace_open_bell_)
 #define tailtrace_put_pair_ TAILTRACE_VERSIONED(tailtrace_put_pair_)
 #define tailtrace_put_pairs_ TAILTRACE_VERSIONED(tailtrace_put_pairs_)
 #define tailtrace_put_totals_ TAILTRACE_VERSIONED(tailtrace_put_totals_)
@@ -216,6 +224,12 @@ struct tailtrace_program {
     uint64_t marks, first, last;
     struct tailtrace_slot records[TAILTRACE_RECORDS];
     struct tailtrace_text texts[TAILTRACE_TEXTS];
+    /* From how many ticks on an interval is slow; 0: no limit is known. The same in nanoseconds, its label ("": all), the pipe. */
+    uint64_t over;
+    uint64_t over_ns;
+    char over_label[128];
+    int has_bell;
+    int bell;
 };
 
 TAILTRACE_SHARED struct tailtrace_program tailtrace_program_;
@@ -269,18 +283,20 @@ static inline struct tailtrace_slot *tailtrace_fill(struct tailtrace_ring *ring,
     return slot;
 }
 
-/* An interval begins: the time is read last. */
-static inline void tailtrace_begin(const char *label, uint64_t key)
+/* An interval begins: the time is read last. Returns it; 0 where the mark is dropped. */
+static inline uint64_t tailtrace_begin(const char *label, uint64_t key)
 {
     struct tailtrace_ring *ring = tailtrace_enter(1);
+    uint64_t at = 0;
     if (ring != NULL) {
         struct tailtrace_slot *slot = tailtrace_fill(ring, tailtrace_k_begin, label, key);
-        slot->at = tailtrace_now();
+        slot->at = at = tailtrace_now();
         tailtrace_leave(ring, 1);
     }
+    return at;
 }
 
-static inline void tailtrace_mark(enum tailtrace_kind kind, const char *label, uint64_t key)
+static inline uint64_t tailtrace_mark(enum tailtrace_kind kind, const char *label, uint64_t key)
 {
     uint64_t at = tailtrace_now();
     struct tailtrace_ring *ring = tailtrace_enter(1);
@@ -288,6 +304,7 @@ static inline void tailtrace_mark(enum tailtrace_kind kind, const char *label, u
         tailtrace_fill(ring, kind, label, key)->at = at;
         tailtrace_leave(ring, 1);
     }
+    return at;
 }
 
 static inline void tailtrace_mark_named(enum tailtrace_kind kind, const char *label, uint64_t key, const char *name,
@@ -307,6 +324,19 @@ static inline void tailtrace_mark_named(enum tailtrace_kind kind, const char *la
 
 /* An interval ends: the time is read first. */
 static inline void tailtrace_end(const char *label, uint64_t key) { tailtrace_mark(tailtrace_k_end, label, key); }
+
+/* Rings the doorbell for an interval of `label`, if it is one of those that are to be kept. */
+TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at);
+
+/* The same for an interval that began at `since`, as tailtrace_begin() returned it, on whatever thread; where that is too long ago, the
+ * doorbell rings. */
+static inline void tailtrace_end_since(const char *label, uint64_t key, uint64_t since)
+{
+    uint64_t at = tailtrace_mark(tailtrace_k_end, label, key);
+    /* Without a limit the right side is the largest number there is. */
+    if (__builtin_expect(at - since > __atomic_load_n(&tailtrace_program_.over, __ATOMIC_RELAXED) - 1, 0))
+        tailtrace_tell_slow_(label, since, at);
+}
 
 /* The interval's work goes over to another thread. */
 static inline void tailtrace_publish(const char *label, uint64_t key)
@@ -344,6 +374,7 @@ static inline long tailtrace_call(long number, long first, long second, long thi
 
 enum {
     tailtrace_sys_read = 0,
+    tailtrace_sys_write = 1,
     tailtrace_sys_close = 3,
     tailtrace_sys_lseek = 8,
     tailtrace_sys_mmap = 9,
@@ -381,6 +412,64 @@ static inline void *tailtrace_pages(size_t size, int shared)
     /* PROT_READ | PROT_WRITE; MAP_ANONYMOUS | MAP_POPULATE and MAP_SHARED or MAP_PRIVATE. malloc() is not for handlers. */
     long at = tailtrace_call(tailtrace_sys_mmap, 0, (long)size, 3, shared ? 0x8021 : 0x8022, -1, 0);
     return at < 0 && at > -4096 ? NULL : (void *)(uintptr_t)at;
+}
+
+/* ---- The doorbell. ---- */
+
+/* `0x` and 16 digits. */
+static inline char *tailtrace_hexadecimal(char *to, uint64_t value)
+{
+    *to++ = '0';
+    *to++ = 'x';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *to++ = "0123456789abcdef"[value >> shift & 15];
+    return to;
+}
+
+TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    char line[2 * 19 + 128 + 1], *end = line;
+    /* A begin that was dropped has no time; marks out of a program that has closed its file are not to be found in it. */
+    if (since == 0 || at == 0 || !program->has_bell || !__atomic_load_n(&program->on, __ATOMIC_ACQUIRE))
+        return;
+    if (program->over_label[0] != '\0' && strcmp(program->over_label, label) != 0)
+        return;
+    end = tailtrace_hexadecimal(end, since);
+    *end++ = ' ';
+    end = tailtrace_hexadecimal(end, at);
+    *end++ = ' ';
+    for (size_t at_label = 0; at_label < 127 && label[at_label] != '\0'; at_label++)
+        *end++ = label[at_label] == '\n' ? ' ' : label[at_label];
+    *end++ = '\n';
+    tailtrace_call(tailtrace_sys_write, program->bell, TAILTRACE_AT(line), (long)(end - line), 0, 0, 0);
+}
+
+/* Reads `200us,LABEL` and opens the pipe; without either there is no doorbell. */
+TAILTRACE_SHARED void tailtrace_open_bell_(const char *over, const char *path)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    char *unit;
+    program->over = 0;
+    program->over_ns = 0;
+    program->over_label[0] = '\0';
+    if (over == NULL || path == NULL)
+        return;
+    uint64_t number = strtoull(over, &unit, 10);
+    size_t length = strcspn(unit, ",");
+    program->over_ns = length == 2 && memcmp(unit, "ns", 2) == 0   ? number
+                       : length == 2 && memcmp(unit, "us", 2) == 0 ? number * 1000u
+                       : length == 2 && memcmp(unit, "ms", 2) == 0 ? number * 1000000u
+                       : length == 1 && unit[0] == 's'             ? number * 1000000000u
+                                                                   : 0;
+    if (unit[length] == ',')
+        strncat(program->over_label, unit + length + 1, sizeof program->over_label - 1);
+    if (program->over_ns == 0 || program->has_bell)
+        return;
+    /* O_WRONLY | O_NONBLOCK: without a reader it cannot be opened, and a full pipe takes nothing. */
+    long fd = tailtrace_call(tailtrace_sys_openat, -100 /* AT_FDCWD */, TAILTRACE_AT(path), 1 | 04000 | TAILTRACE_O_CLOEXEC, 0, 0, 0);
+    program->bell = (int)fd;
+    program->has_bell = fd >= 0;
 }
 
 /* ---- On the marking thread. ---- */
@@ -773,6 +862,7 @@ TAILTRACE_SHARED void tailtrace_put_pair_(long clock)
         program->first_ns = ns;
     } else if (clock == TAILTRACE_MONOTONIC_RAW) {
         program->tick = (double)(ns - program->first_ns) / (double)(tsc - program->first_tsc);
+        __atomic_store_n(&program->over, (uint64_t)((double)program->over_ns / program->tick), __ATOMIC_RELAXED);
     }
     if (program->tick > 0)
         error = (uint64_t)((double)best / 2 * program->tick) + 1;
@@ -1099,6 +1189,7 @@ TAILTRACE_SHARED int tailtrace_open(const char *path)
         program->tick = 0;
         program->current = NULL;
         memset(program->texts, 0, sizeof program->texts);
+        tailtrace_open_bell_(getenv("TAILTRACE_OVER"), getenv("TAILTRACE_DOORBELL"));
         tailtrace_put_pairs_();
         __atomic_store_n(&program->on, 1, __ATOMIC_RELEASE);
         error = tailtrace_start_();

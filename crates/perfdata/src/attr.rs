@@ -110,6 +110,8 @@ flag_bits! {
     use_clockid = 25;
     /// Context switches are recorded.
     context_switch = 26;
+    /// The ring is written from its end to its beginning (`--overwrite`): the latest record stands first in the file.
+    write_backward = 27;
     /// Changes of the kernel's code are recorded.
     text_poke = 33;
 }

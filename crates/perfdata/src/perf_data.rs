@@ -212,8 +212,12 @@ impl PerfData {
         self.aux_buffers.iter().any(|buffer| buffer.cpu.is_none())
     }
 
-    /// Where the clock of the records steps back by more than a millisecond, in the order of the file.
+    /// Where the clock of the records steps back by more than a millisecond, in the order of the file. Nothing is known of it where
+    /// rings were written backwards.
     pub fn clock_steps(&self) -> Vec<ClockStep> {
+        if self.records.attrs.iter().any(Attr::write_backward) {
+            return Vec::new();
+        }
         clock_steps::steps(&self.records, &self.backwards, self.has_rings_of_threads())
     }
 

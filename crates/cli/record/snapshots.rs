@@ -1,0 +1,227 @@
+//! A recording that keeps only what was slow: perf overwrites its rings until the program rings the doorbell, then they are
+//! written out, and of them the slow intervals with their typical intervals are kept.
+//!
+//! Input: perf's command, and which intervals are slow. Output: a folder with `slow-N.data`, each a slice that carries its
+//! intervals; `intervals.marks`, the program's own; `snapshots.json`, the account. Whatever is killed, a file of a final name is whole.
+//! Source: perf-record(1), `--overwrite` and `--switch-output`.
+
+mod account;
+mod budget;
+mod cut;
+mod doorbell;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use rustix::process::{Signal, setpriority_process};
+
+use super::perf::{self, Running};
+use crate::output;
+use account::Account;
+use budget::Budget;
+use cut::{Cutter, Ring};
+use doorbell::Doorbell;
+
+/// How often the doorbell, the clock and the disk are looked at.
+const TURN: Duration = Duration::from_millis(20);
+/// From the doorbell to the snapshot: by then the program's writer thread has written the marks, and what follows an interval is
+/// recorded, too.
+const SETTLES: Duration = Duration::from_millis(20);
+/// perf writes some ten MiB to a disk.
+const WRITES: Duration = Duration::from_secs(10);
+/// perf adds the time to this name.
+const RING: &str = "ring";
+
+/// What is to be kept, and how much of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Where.
+    pub(crate) folder: PathBuf,
+    /// From how many nanoseconds on an interval is slow.
+    pub(crate) over_ns: u64,
+    /// Those of this label; `None`: all.
+    pub(crate) label: Option<String>,
+    /// Snapshots a minute.
+    pub(crate) a_minute: u32,
+    /// Whether the rings are kept whole, too.
+    pub(crate) keep: bool,
+    /// When the recording ends, at the latest.
+    pub(crate) duration: Option<Duration>,
+    /// The bytes of the folder at which it ends.
+    pub(crate) most_bytes: Option<u64>,
+}
+
+impl Plan {
+    /// The program's marks.
+    fn marks(&self) -> PathBuf {
+        self.folder.join("intervals.marks")
+    }
+
+    /// What the program is run with: tailtrace.h reads it.
+    fn environment(&self, bell: &Path) -> Vec<(&'static str, OsString)> {
+        let label = self.label.as_ref().map_or_else(String::new, |label| format!(",{label}"));
+        vec![
+            ("TAILTRACE_FILE", self.marks().into_os_string()),
+            ("TAILTRACE_DOORBELL", bell.as_os_str().to_owned()),
+            ("TAILTRACE_OVER", format!("{}ns{label}", self.over_ns).into()),
+        ]
+    }
+}
+
+/// MiB of each CPU's ring: a second of 10,000 requests a second with their system calls and switches.
+pub(crate) const RING_MIB: u64 = 8;
+/// perf's options, which make it overwrite its rings and write them at SIGUSR2.
+pub(crate) const OPTIONS: [&str; 2] = ["--overwrite", "--switch-output=signal"];
+
+/// Where perf writes.
+pub(crate) fn output(folder: &Path) -> PathBuf {
+    folder.join(RING)
+}
+
+/// Runs perf's command `words`, and keeps what `plan` says. `machine` is the text of the machine file. Returns perf's exit code.
+///
+/// # Errors
+/// Where the folder cannot be made, or perf cannot be run.
+pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> {
+    fs::create_dir(&plan.folder).with_context(|| {
+        format!("{} cannot be made: name a folder that is not there yet with -o", plan.folder.display())
+    })?;
+    // Absolute: the program may change its folder.
+    let plan = &Plan { folder: fs::canonicalize(&plan.folder)?, ..plan.clone() };
+    let doorbell = Doorbell::make(&plan.folder.join("doorbell"))?;
+    let environment = plan.environment(doorbell.path());
+    let (rings, cut) = mpsc::channel();
+    let watch = Watch {
+        plan,
+        doorbell,
+        budget: Budget::of(plan.a_minute),
+        rings,
+        seen: BTreeSet::new(),
+        rung: false,
+        account: Account::default(),
+        begun: Instant::now(),
+    };
+    let mut cutter = Cutter::new(plan, machine);
+    let mut account = Account::default();
+    let code = perf::run_beside(words, &environment, |running| {
+        thread::scope(|scope| {
+            // perf does not wait: a ring that is not written in time is overwritten.
+            scope.spawn(|| {
+                step_back();
+                for ring in cut {
+                    cutter.take(&ring);
+                }
+            });
+            account = watch.over(running);
+        });
+    })?;
+    cutter.count(&mut account)?;
+    account.write(plan)?;
+    Ok(code)
+}
+
+/// Gives this thread, and those that it starts, what CPU time others leave: perf has to write a ring before it is overwritten.
+fn step_back() {
+    // Without it only the cutting is faster.
+    let _ = setpriority_process(None, 19);
+}
+
+struct Watch<'p> {
+    plan: &'p Plan,
+    doorbell: Doorbell,
+    budget: Budget,
+    /// Who cuts slices.
+    rings: Sender<Ring>,
+    /// Rings that were handed over.
+    seen: BTreeSet<PathBuf>,
+    /// Whether something rang since the last snapshot.
+    rung: bool,
+    account: Account,
+    begun: Instant,
+}
+
+impl Watch<'_> {
+    /// While perf runs.
+    fn over(mut self, running: &Running) -> Account {
+        let mut is_told_to_end = false;
+        while !running.has_ended() {
+            self.hear(TURN);
+            if self.rung && self.budget.takes(Instant::now()) {
+                thread::sleep(SETTLES);
+                self.snapshot(running);
+            }
+            if !is_told_to_end && self.is_over() {
+                is_told_to_end = true;
+                running.send(Signal::INT);
+            }
+        }
+        // perf has written its last ring: what rang, or was to wait for its turn, may be in it.
+        self.hear(Duration::ZERO);
+        self.hand_over();
+        self.account
+    }
+
+    /// Waits for the doorbell, and empties it.
+    fn hear(&mut self, wait: Duration) {
+        let heard = self.doorbell.heard(wait).len();
+        self.rung |= heard > 0;
+        self.account.rung += heard as u64;
+    }
+
+    /// Has perf write its rings. What rings from now on may end after them.
+    fn snapshot(&mut self, running: &Running) {
+        self.hear(Duration::ZERO);
+        self.rung = false;
+        running.send(Signal::USR2);
+        let asked = Instant::now();
+        while !self.hand_over() && !running.has_ended() && asked.elapsed() < WRITES {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Hands over the rings that perf has written: it renames a file that is complete. False where there is none.
+    fn hand_over(&mut self) -> bool {
+        let Ok(entries) = fs::read_dir(&self.plan.folder) else { return false };
+        let marks_end = fs::metadata(self.plan.marks()).map_or(0, |marks| marks.len());
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let rings: BTreeSet<PathBuf> =
+            paths.filter(|path| is_ring(path) && !self.seen.contains(path)).collect();
+        for path in &rings {
+            self.account.snapshots += 1;
+            // The receiver lives until the sender is gone.
+            let _ = self.rings.send(Ring { path: path.clone(), marks_end });
+        }
+        self.seen.extend(rings.iter().cloned());
+        !rings.is_empty()
+    }
+
+    /// Whether time or disk are used up.
+    fn is_over(&self) -> bool {
+        let late = self.plan.duration.is_some_and(|duration| self.begun.elapsed() >= duration);
+        let full = self.plan.most_bytes.is_some_and(|most| bytes_in(&self.plan.folder) >= most);
+        if full && !late {
+            output::print_note("the recording ends: its folder has reached --max-size");
+        }
+        late || full
+    }
+}
+
+/// Whether perf has written it: `ring.` and the time in digits.
+fn is_ring(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let time = name.strip_prefix("ring.").unwrap_or_default();
+    !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The bytes of the files in `folder`.
+fn bytes_in(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let sizes = entries.filter_map(|entry| entry.ok()?.metadata().ok()).filter(fs::Metadata::is_file);
+    sizes.map(|metadata| metadata.len()).sum()
+}

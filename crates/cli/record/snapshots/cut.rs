@@ -1,0 +1,166 @@
+//! From a ring that perf wrote to a slice of what was slow in it, with the typical intervals of its time.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use analysis::capture::NoMeter;
+use analysis::output::write_file;
+use analysis::request::{Filters, Input, Source, TimeRange};
+use analysis::study::{self, Listing};
+use analysis::{Capture, Request, slice};
+use anyhow::Result;
+use attribution::Whereabouts;
+use intervals::{Clock, Clocks, IntervalFile, Selection};
+use model::Interval;
+use perfdata::{Machine, PerfData};
+use tempfile::NamedTempFile;
+
+use super::Plan;
+use super::account::Account;
+use crate::output;
+
+/// Of a longer interval file so much is read for a ring, which holds seconds: 700,000 marks.
+const RECENT: u64 = 16 << 20;
+/// The first line of an interval file in binary form, and its totals; then records of this size (docs/interval-file.md).
+const HEAD: u64 = 64 + 8 * RECORD;
+const RECORD: u64 = 24;
+
+/// A ring that perf wrote.
+pub(super) struct Ring {
+    /// Where.
+    pub(super) path: PathBuf,
+    /// How long the interval file was then.
+    pub(super) marks_end: u64,
+}
+
+/// Cuts slices out of rings.
+pub(super) struct Cutter<'p> {
+    plan: &'p Plan,
+    /// The text of the machine file.
+    machine: String,
+    /// By the begin's reading of the TSC: what is in a slice.
+    kept: BTreeSet<u64>,
+    /// What a ring held in part.
+    cut_off: BTreeSet<u64>,
+    slices: u32,
+}
+
+impl<'p> Cutter<'p> {
+    pub(super) fn new(plan: &'p Plan, machine: &str) -> Cutter<'p> {
+        let (kept, cut_off) = (BTreeSet::new(), BTreeSet::new());
+        Cutter { plan, machine: machine.to_owned(), kept, cut_off, slices: 0 }
+    }
+
+    /// Writes a slice of what is slow in the ring and in no slice yet, and removes the ring unless rings are kept. Where it cannot be
+    /// used, it stays.
+    pub(super) fn take(&mut self, ring: &Ring) {
+        match self.cut(ring) {
+            Err(error) => {
+                output::print_error(&error.context(format!("{} is left as it is", ring.path.display())));
+            }
+            Ok(()) if self.plan.keep => {}
+            Ok(()) => {
+                // What cannot be removed is only in the way.
+                let _ = fs::remove_file(Machine::place(&ring.path));
+                let _ = fs::remove_file(&ring.path);
+            }
+        }
+    }
+
+    fn cut(&mut self, ring: &Ring) -> Result<()> {
+        write_file(&Machine::place(&ring.path), self.machine.as_bytes())?;
+        let recent = self.recent_marks(ring.marks_end)?;
+        let marks = recent.as_ref().map_or_else(|| self.plan.marks(), |file| file.path().to_owned());
+        let mut request = self.request(&ring.path, marks)?;
+        let (new, cut_off) = study::with(&request, &NoMeter, |study| -> Result<_> {
+            let chosen = study.selected().indices.iter().map(|&index| &study.intervals()[index]);
+            let chosen = chosen.filter(|interval| !self.kept.contains(&begin(interval)));
+            Ok(chosen.cloned().partition::<Vec<Interval>, _>(|interval| is_whole(interval, study.capture())))
+        })?;
+        self.cut_off.extend(cut_off.iter().map(begin));
+        if new.is_empty() {
+            return Ok(());
+        }
+        let ids = new.iter().map(|interval| interval.id.0).collect();
+        request.selection = Selection { ids, ..Selection::default() };
+        let (slice, _) = slice::make(&request, &NoMeter, Listing::None, false)?;
+        let name = format!("slow-{:04}.data", self.slices + 1);
+        slice.write(&self.plan.folder.join(name))?;
+        self.slices += 1;
+        self.kept.extend(new.iter().map(begin));
+        Ok(())
+    }
+
+    /// The end of a long interval file, up to `end`: all strings and threads stand in it again and again. `None` where the file is
+    /// short.
+    fn recent_marks(&self, end: u64) -> Result<Option<NamedTempFile>> {
+        let skipped = end.saturating_sub(RECENT + HEAD).next_multiple_of(RECORD);
+        if end <= RECENT + HEAD {
+            return Ok(None);
+        }
+        let mut marks = File::open(self.plan.marks())?;
+        let mut recent = NamedTempFile::new_in(&self.plan.folder)?;
+        std::io::copy(&mut (&mut marks).take(HEAD), &mut recent)?;
+        marks.seek(SeekFrom::Start(HEAD + skipped))?;
+        std::io::copy(&mut marks.take(end - HEAD - skipped), &mut recent)?;
+        Ok(Some(recent))
+    }
+
+    /// What is slow in the time of `ring`.
+    fn request(&self, ring: &Path, marks: PathBuf) -> Result<Request> {
+        let time = PerfData::open(ring)?.time_range();
+        let time = time.map(|time| TimeRange { from: Some(time.start), to: Some(time.end) });
+        Ok(Request {
+            input: Input { path: ring.to_owned(), ..Input::default() },
+            source: Some(Source::File(marks)),
+            filters: Filters {
+                times: time.into_iter().collect(),
+                labels: self.plan.label.iter().cloned().collect(),
+                ..Filters::default()
+            },
+            selection: Selection { over_ns: Some(self.plan.over_ns), ..Selection::default() },
+            ..Request::default()
+        })
+    }
+
+    /// Counts what the program marked in all.
+    ///
+    /// # Errors
+    /// Where the marks cannot be read.
+    pub(super) fn count(&mut self, account: &mut Account) -> Result<()> {
+        account.kept = std::mem::take(&mut self.kept);
+        account.cut_off = std::mem::take(&mut self.cut_off);
+        account.slices = u64::from(self.slices);
+        let marks = self.plan.marks();
+        if !marks.exists() {
+            return Ok(());
+        }
+        let file = IntervalFile::read(&marks)?;
+        let clocks = Clocks { pairs: file.pairs().to_vec(), ..Clocks::default() };
+        let line = clocks.line(Clock::MonotonicRaw)?;
+        for interval in file.finish(&Clocks::default())?.intervals {
+            if self.plan.label.as_ref().is_none_or(|label| *label == interval.label) {
+                account.intervals += 1;
+                if line.conversion.duration_ns(interval.range) > self.plan.over_ns {
+                    account.slow.insert(begin(&interval));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an interval is known by in every part of the file: its begin.
+fn begin(interval: &Interval) -> u64 {
+    interval.range.start.0
+}
+
+/// Whether the rings hold all of the interval: each CPU's ring reaches back as far as that CPU's records allow, so it is known at any
+/// time where the thread was.
+fn is_whole(interval: &Interval, capture: &Capture<'_>) -> bool {
+    let stays = attribution::stays(interval, capture.perf().schedule(), capture.conversion());
+    let reaches = capture.extent().is_some_and(|extent| interval.range.stop <= extent.stop);
+    reaches && !stays.is_empty() && stays.iter().all(|stay| stay.place != Whereabouts::Unknown)
+}

@@ -1,0 +1,100 @@
+//! The doorbell: a named pipe into which a line is written when something was slow.
+//!
+//! `tailtrace.h` writes `BEGIN END LABEL`, the times in hexadecimal. Any line counts, so that `echo slow >doorbell` rings, too.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+
+/// A pipe's usual capacity.
+const PIPE: usize = 1 << 16;
+
+/// The reading end.
+pub(super) struct Doorbell {
+    path: PathBuf,
+    pipe: File,
+    /// The beginning of a line whose end is not there yet.
+    rest: Vec<u8>,
+}
+
+impl Doorbell {
+    /// Makes the pipe. It has a writer from its beginning, ourselves, so that it does not end when the program does.
+    pub(super) fn make(path: &Path) -> Result<Doorbell> {
+        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o622), 0)
+            .with_context(|| format!("{} cannot be made", path.display()))?;
+        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+        let pipe = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+        let pipe = pipe.with_context(|| format!("{} cannot be opened", path.display()))?;
+        Ok(Doorbell { path: path.to_owned(), pipe, rest: Vec::new() })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The lines that have come; waits that long where there are none.
+    pub(super) fn heard(&mut self, wait: Duration) -> Vec<String> {
+        let mut lines = self.read();
+        if lines.is_empty() && !wait.is_zero() {
+            thread::sleep(wait);
+            lines = self.read();
+        }
+        lines
+    }
+
+    fn read(&mut self) -> Vec<String> {
+        let mut buffer = vec![0; PIPE];
+        let mut lines = Vec::new();
+        // An error means that the pipe is empty.
+        while let Ok(length @ 1..) = self.pipe.read(&mut buffer) {
+            self.rest.extend_from_slice(&buffer[..length]);
+            while let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                lines.push(String::from_utf8_lossy(line.trim_ascii()).into_owned());
+            }
+            // Who writes no line does not fill the memory.
+            self.rest.truncate(PIPE);
+        }
+        lines
+    }
+}
+
+impl Drop for Doorbell {
+    fn drop(&mut self) {
+        // It may be gone with its folder.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_rings_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("doorbell");
+        let mut bell = Doorbell::make(&path).expect("a pipe");
+        assert!(bell.heard(Duration::ZERO).is_empty());
+        let write = |text: &str| {
+            std::io::Write::write_all(
+                &mut OpenOptions::new().write(true).open(&path).expect("open"),
+                text.as_bytes(),
+            )
+            .expect("written");
+        };
+        write("0x10 0x20 order\nslo");
+        assert_eq!(bell.heard(Duration::ZERO), ["0x10 0x20 order"]);
+        write("w\n\n");
+        assert_eq!(bell.heard(Duration::ZERO), ["slow", ""]);
+        drop(bell);
+        assert!(!path.exists());
+    }
+}
