@@ -9,8 +9,9 @@ from collections import Counter
 class Calls:
     """How many functions of the injected intervals have the calls and callers of the log."""
 
-    def __init__(self, known, reports):
+    def __init__(self, known, aliases, reports):
         self.right = self.judged = 0
+        self.aliases = aliases
         self.remarks = []
         for id, calls in known.items():
             if id in reports:
@@ -23,8 +24,9 @@ class Calls:
             known[function, "" if function in recursive else caller] += times
         for node in nodes:
             if node["layer"] == "user" and node["calls"]:
-                name = node["function"]
-                told[name, "" if name in recursive else caller_of(node, nodes)] += node["calls"]
+                name, caller = self.named(node), node["caller"]
+                is_one = name in recursive or caller is None
+                told[name, "" if is_one else self.named(nodes[caller])] += node["calls"]
         told = outside_is_one(told, known)
         functions = {function for function, _ in known}
         for function, caller in sorted(set(known) | {pair for pair in told if pair[0] in functions}):
@@ -33,6 +35,10 @@ class Calls:
             self.right += found == times
             if found != times:
                 self.remarks.append(f"{id}: {function}() called {found} times by {caller or 'any'}, by the log {times} times")
+
+    def named(self, node):
+        """The log's name of a node's function, whatever alias the report chose."""
+        return self.aliases.get(node["function"], node["function"])
 
     def good(self):
         return self.right == self.judged
@@ -45,11 +51,6 @@ def outside_is_one(told, known):
         is_outside = (function, "") in known and (function, caller) not in known
         inside[function, "" if is_outside else caller] += times
     return inside
-
-
-def caller_of(node, nodes):
-    """The name of the function that called a node's."""
-    return nodes[node["caller"]]["function"] if node["caller"] is not None else ""
 
 
 def in_circles(calls):

@@ -51,6 +51,7 @@ class Truth:
     stories: dict = field(default_factory=dict)
     # Of planted intervals: [[function, caller, times]] of the program's own functions by the log.
     calls: dict = field(default_factory=dict)
+    aliases: dict = field(default_factory=dict)
     # Of planted intervals: the truth's entry, where it counts the calls of the kernel's functions.
     kernel: dict = field(default_factory=dict)
     # Whether records show when the scheduler decided on a switch.
@@ -139,7 +140,8 @@ def of_log(truth):
     stories = planted_stories(truth["truth"], {entry["id"]: entry["dominant"] for entry in entries if entry["id"] in planted})
     calls = {entry["id"]: entry["calls"] for entry in entries if entry["id"] in planted and entry.get("calls")}
     kernel = {entry["id"]: entry for entry in entries if entry["id"] in planted and entry.get("kernel_calls")}
-    return Truth(planted, causes | quiet, typical=truth["typical"], stories=stories, calls=calls, kernel=kernel)
+    return Truth(planted, causes | quiet, typical=truth["typical"], stories=stories, calls=calls, aliases=truth.get("aliases", {}),
+                 kernel=kernel)
 
 
 def planted_stories(rows, dominant):
