@@ -1,6 +1,7 @@
 //! Tests of the whole: the binary on captures, and the house rules.
 //!
 //! * `checks`: the report on a capture that lacks something, and on how it was made.
+//! * `composition`: what all intervals are made of, against the causes in the emulator's log.
 //! * `dependencies`: each direct dependency is explained in `docs/dependencies.md`.
 //! * `diff`: two captures against each other.
 //! * `engines`: both engines on the same captures and scenarios.
@@ -43,6 +44,7 @@ mod bundles;
 mod captures;
 mod checks;
 mod code;
+mod composition;
 mod contract;
 mod dependencies;
 mod diff;

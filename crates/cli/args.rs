@@ -75,6 +75,10 @@ pub(crate) struct StatArgs {
     pub(crate) selection: SelectionArgs,
     #[command(flatten)]
     pub(crate) expected: ExpectArgs,
+    /// Decodes all intervals, or 20,000 of more, and shows what their time is made of at each percentile, and what the percentiles would
+    /// be without each cause.
+    #[arg(long)]
+    pub(crate) causes: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t = StatFormat::Text)]
     pub(crate) format: StatFormat,

@@ -43,6 +43,7 @@ pub(crate) const STAT: &str = "\
 Examples:
   tailtrace stat -i perf.data --intervals intervals.csv
   tailtrace stat --function handle_order                        # every call in the trace
+  tailtrace stat --intervals intervals.csv --causes             # what makes the tail slow
   tailtrace stat --intervals intervals.csv --cpu 2,3 --format json | jq .population.percentiles
   tailtrace stat --intervals intervals.csv --expect 'p99 < 2ms' --expect 'share(offcpu.lock) < 5%'";
 

@@ -51,9 +51,9 @@ pub enum Error {
         /// A name that is near.
         near: Option<String>,
     },
-    /// A slice does not hold the population of which something is expected.
-    #[error("{} is a slice: it holds the intervals that it was cut for, not all of the recording, of which something is expected", .0.display())]
-    ExpectsPopulation(PathBuf),
+    /// A slice does not hold the population that is meant.
+    #[error("{} is a slice: it holds the intervals that it was cut for, not all of the recording, which is needed here", .0.display())]
+    NotInSlice(PathBuf),
     /// No thread that is meant answered a request.
     #[error("--requests {meant}: {why}")]
     NoRequests {

@@ -5,6 +5,7 @@
 //! joins both: the same whether all chosen intervals are wanted at once or one of them.
 
 mod carried;
+mod composition;
 mod difference;
 mod expected;
 mod machine;

@@ -19,7 +19,9 @@ pub(super) fn run(args: &StatArgs) -> Result<Outcome> {
     );
     let reading = Reading::open(args.request()?)?;
     let measured = study::with(&reading.request, &meter::on_stderr(), |study| {
-        Ok((study.figures(), study.expect(expectations)?, study.late_diagnostics()))
+        let mut figures = study.figures();
+        figures.composition = args.causes.then(|| study.composition()).transpose()?;
+        Ok((figures, study.expect(expectations)?, study.late_diagnostics()))
     });
     let (mut report, expected, late) = measured.map_err(advice::on)?;
     report.diagnostics.extend(late);

@@ -11,6 +11,7 @@ use crate::distribution::{Bin, Mode, Modes, Percentiles};
 use crate::escape::{bounded_for_json, for_json_document};
 use crate::report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 
+mod composition;
 mod numa;
 mod outlier;
 mod schema;
@@ -43,7 +44,12 @@ pub fn report_schema() -> String {
 /// no rule.
 pub fn render_stat_json(report: &Report) -> String {
     let chosen = Some(&report.selection).filter(|chosen| !chosen.rule.is_empty());
-    document(&ReportTwin { selection: chosen.map(SelectionTwin::new), ..ReportTwin::of_population(report) })
+    let composition = report.composition.as_ref().map(composition::CompositionTwin::new);
+    document(&ReportTwin {
+        selection: chosen.map(SelectionTwin::new),
+        composition,
+        ..ReportTwin::of_population(report)
+    })
 }
 
 /// One document and a newline. Writing to memory fails only for maps whose keys are no strings; there are none.
@@ -74,6 +80,9 @@ struct ReportTwin {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "view::ViewTwin")]
     view: Option<view::ViewTwin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "composition::CompositionTwin")]
+    composition: Option<composition::CompositionTwin>,
     diagnostics: Vec<DiagnosticTwin>,
 }
 
@@ -189,6 +198,7 @@ impl ReportTwin {
             selection: None,
             outliers: None,
             view: None,
+            composition: None,
             diagnostics: report.diagnostics.iter().map(DiagnosticTwin::new).collect(),
         }
     }

@@ -8,6 +8,7 @@
 mod advice;
 mod calls;
 mod causes;
+mod composition;
 mod difference;
 mod distribution;
 mod escape;
@@ -36,6 +37,7 @@ mod view;
 
 pub use calls::{CallReport, CallTree, StretchReport};
 pub use causes::CauseTotal;
+pub use composition::{Composition, CompositionPoint, Constituents, Without};
 pub use difference::html::render_difference_html;
 pub use difference::json::{DIFFERENCE_SCHEMA, difference_schema, render_difference_json};
 pub use difference::markdown::render_difference_markdown;

@@ -95,6 +95,13 @@ impl OutlierReasons {
     }
 }
 
+impl OutlierReasons {
+    /// What each took above typical, by cause and what happened, whomever it is due to.
+    pub(crate) fn excesses(self) -> Vec<([String; 2], u64)> {
+        self.parts.into_iter().map(|([cause, what, _], excess)| ([cause, what], excess)).collect()
+    }
+}
+
 impl Reasons {
     /// Those of all `explained` ones of `outliers` together.
     pub fn of(explained: &[OutlierReasons], outliers: u64) -> Reasons {

@@ -5,6 +5,7 @@
 use model::Diagnostic;
 use serde::{Deserialize, Serialize};
 
+use crate::composition::Composition;
 use crate::distribution::{Bin, Modes, Percentiles};
 use crate::outlier::OutlierReport;
 use crate::timebase::TimeUnit;
@@ -24,6 +25,8 @@ pub struct Report {
     pub outliers: Vec<OutlierReport>,
     /// The explained ones together.
     pub view: View,
+    /// What the time of all intervals is made of, where that was requested.
+    pub composition: Option<Composition>,
     /// What is wrong with the input.
     pub diagnostics: Vec<Diagnostic>,
 }

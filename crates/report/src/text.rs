@@ -11,11 +11,13 @@ pub use timeline::axis;
 
 mod causes;
 pub mod cells;
+pub(crate) mod composition;
 pub(crate) mod group;
 mod head;
 mod outlier;
 pub(crate) mod population;
 mod reasons;
+mod rows;
 mod segments;
 mod style;
 pub(crate) mod timeline;
@@ -103,6 +105,12 @@ pub fn render_stat_text(report: &Report, style: &Style) -> String {
     let mut lines = head::capture(report, *style);
     lines.push(String::new());
     lines.extend(population::lines(report, *style));
+    lines.extend(
+        report
+            .composition
+            .iter()
+            .flat_map(|found| composition::lines(found, report.capture.time_unit, *style)),
+    );
     lines.extend(view::counters(&report.population.counters, *style));
     lines.extend(head::troubles(report, *style));
     lines.extend(head::notes(report, *style));

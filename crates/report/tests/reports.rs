@@ -133,6 +133,7 @@ fn report(outliers: Vec<OutlierReport>) -> Report {
             selected: outliers.len() as u64,
         },
         view: View::of(&outliers),
+        composition: None,
         outliers,
         diagnostics: Vec::new(),
     }
@@ -366,6 +367,7 @@ pub fn bare() -> Report {
         },
         selection: SelectionSummary { rule: "--top 1".to_owned(), selected: 1 },
         view: View::default(),
+        composition: None,
         outliers: vec![outlier],
         diagnostics: vec![
             Diagnostic::error("the capture ends in the middle of a record").at_offset(FileOffset(0xfff0)),

@@ -11,6 +11,7 @@ use intervals::nearest_rank;
 use report::{Digits, Expected, OutlierReport, TimeUnit};
 
 use super::opened::Study;
+use super::reasons::MOST_OUTLIERS;
 use crate::error::{Error, Result};
 use crate::expectation::{Expectation, Figure, Limit, is_below};
 
@@ -41,7 +42,7 @@ impl Study<'_> {
     /// [`Study::reasons`] explains.
     ///
     /// # Errors
-    /// [`Error::ExpectsPopulation`] for a slice; where an outlier cannot be attributed, which is a bug and says so.
+    /// [`Error::NotInSlice`] for a slice; where an outlier cannot be attributed, which is a bug and says so.
     pub fn expect(&self, expectations: &[Expectation]) -> Result<Vec<Expected>> {
         let measured = Measured::of(self, expectations)?;
         Ok(expectations.iter().map(|expectation| measured.check(expectation, None)).collect())
@@ -55,7 +56,7 @@ impl Measured {
             return Ok(Measured::default());
         }
         if study.carried().is_some() {
-            return Err(Error::ExpectsPopulation(study.capture().path().to_owned()));
+            return Err(Error::NotInSlice(study.capture().path().to_owned()));
         }
         let mut durations = study.durations().to_vec();
         durations.sort_unstable();
@@ -170,11 +171,10 @@ impl Estimate {
 
 impl Explained {
     fn of(study: &Study<'_>) -> Result<Explained> {
-        let verdicts = study.is_outlier().iter().zip(study.population().members());
-        let outliers: Vec<usize> =
-            verdicts.filter(|(is_outlier, _)| **is_outlier).map(|(_, &index)| index).collect();
+        let outliers = study.outliers();
         let all = outliers.len();
-        Ok(Explained { reports: study.explain_each(&study.sample_of(outliers), |report| report)?, all })
+        let sample = study.sample_of(outliers, MOST_OUTLIERS);
+        Ok(Explained { reports: study.explain_each(&sample, |report| report)?, all })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod overview;
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -224,6 +225,11 @@ impl<'a> Study<'a> {
         self.rule
     }
 
+    /// From now on shows how far `phase` is, as `watch` counts it, until what is returned is dropped.
+    pub(super) fn show(&self, phase: Phase, watch: &Arc<Watch>) -> Box<dyn Any> {
+        self.meter.show(phase, watch)
+    }
+
     /// The decoders, with what they know of the code already.
     pub fn decoders(&self) -> &Decoders<'a> {
         &self.decoders
@@ -258,6 +264,12 @@ impl<'a> Study<'a> {
     /// By member of the population: whether the rule calls it an outlier.
     pub fn is_outlier(&self) -> &[bool] {
         &self.is_outlier
+    }
+
+    /// Those of the population that the rule calls outliers.
+    pub(super) fn outliers(&self) -> Vec<usize> {
+        let judged = self.population.members().iter().zip(&self.is_outlier);
+        judged.filter(|(_, is_outlier)| **is_outlier).map(|(&index, _)| index).collect()
     }
 
     /// The population's durations, in its own order.

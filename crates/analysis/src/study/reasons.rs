@@ -13,10 +13,16 @@ use super::opened::Study;
 use crate::capture::trace_size;
 use crate::error::Result;
 
+/// How much is explained at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub(super) intervals: usize,
+    /// In bytes.
+    pub(super) trace: u64,
+}
+
 /// Outliers that are explained together: a second or two.
-const MOST_EXPLAINED: usize = 500;
-/// Trace of these, in bytes: some seconds.
-const MOST_TRACE: u64 = 32 << 20;
+pub(super) const MOST_OUTLIERS: Bound = Bound { intervals: 500, trace: 32 << 20 };
 
 impl Study<'_> {
     /// The reasons of all that the selection finds, before `--top` takes the longest of them; of what was chosen by id, of that.
@@ -43,24 +49,25 @@ impl Study<'_> {
             by_id.get(&(interval.id.0, interval.range.start.0)).copied()
         };
         let (known, others): (Vec<usize>, Vec<usize>) =
-            self.sample_of(found).into_iter().partition(|index| report(index).is_some());
+            self.sample_of(found, MOST_OUTLIERS).into_iter().partition(|index| report(index).is_some());
         let mut reasons: Vec<OutlierReasons> =
             known.iter().filter_map(report).map(OutlierReasons::of).collect();
         reasons.extend(self.explain_each(&others, |report| OutlierReasons::of(&report))?);
         Ok(Reasons::of(&reasons, all as u64))
     }
 
-    /// Of `outliers` as many as can be explained within the bound: all, or some at equal distances in the order of their durations.
-    pub(super) fn sample_of(&self, mut outliers: Vec<usize>) -> Vec<usize> {
-        outliers.sort_by_key(|&index| (self.intervals()[index].range.ticks(), index));
-        let sample = at_equal_distances(&outliers, MOST_EXPLAINED);
+    /// Of `intervals` as many as can be explained within `most`: all, or some at equal distances in the order of their durations, the
+    /// longest among them.
+    pub(super) fn sample_of(&self, mut intervals: Vec<usize>, most: Bound) -> Vec<usize> {
+        intervals.sort_by_key(|&index| (self.intervals()[index].range.ticks(), index));
+        let sample = at_equal_distances(&intervals, most.intervals);
         let size = |index: &usize| trace_size(&self.capture().stretches_of(&self.intervals()[*index]));
         let trace = sample.iter().fold(0_u64, |sum, index| sum.saturating_add(size(index)));
-        if trace <= MOST_TRACE {
+        if trace <= most.trace {
             return sample;
         }
-        let fewer = sample.len() as u128 * u128::from(MOST_TRACE) / u128::from(trace);
-        at_equal_distances(&outliers, usize::try_from(fewer).unwrap_or(usize::MAX).max(1))
+        let fewer = sample.len() as u128 * u128::from(most.trace) / u128::from(trace);
+        at_equal_distances(&intervals, usize::try_from(fewer).unwrap_or(usize::MAX).max(1))
     }
 
     /// What `keep` keeps of the reports on `outliers`, each against its own typical intervals.
@@ -82,20 +89,24 @@ impl Study<'_> {
     }
 }
 
-/// All of `of`, or the middle of each of `most` equal parts.
+/// All of `of`, or the middle of each of `most` equal parts, and in place of the last part's the last of all.
 fn at_equal_distances(of: &[usize], most: usize) -> Vec<usize> {
-    ranks_evenly_apart(of.len(), most).into_iter().map(|rank| of[rank]).collect()
+    let mut taken: Vec<usize> = ranks_evenly_apart(of.len(), most).into_iter().map(|rank| of[rank]).collect();
+    if let (Some(last), Some(longest)) = (taken.last_mut(), of.last()) {
+        *last = *longest;
+    }
+    taken
 }
 
 #[cfg(test)]
 mod tests {
     use super::at_equal_distances;
 
-    /// Ten into three parts: 0 to 3, 3 to 6, 6 to 10 and a third; the middles by hand are 1.67, 5 and 8.33.
+    /// Ten into three parts: 0 to 3, 3 to 6, 6 to 10 and a third; the middles by hand are 1.67, 5 and 8.33, and the last is 9.
     #[test]
     fn a_sample_lies_at_equal_distances() {
         let all: Vec<usize> = (0..10).collect();
-        assert_eq!(at_equal_distances(&all, 3), [1, 5, 8]);
+        assert_eq!(at_equal_distances(&all, 3), [1, 5, 9]);
         assert_eq!(at_equal_distances(&all, 10), all);
         assert_eq!(at_equal_distances(&all, 11), all);
         assert_eq!(at_equal_distances(&[], 3), Vec::<usize>::new());

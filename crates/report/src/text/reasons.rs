@@ -1,6 +1,7 @@
 //! Why all outliers are slow, as a table: how many outliers each reason made slow, and its share of all excess.
 
-use super::cells::{right, width, wrap_hanging};
+use super::cells::wrap_hanging;
+use super::rows;
 use super::style::{Ink, Style};
 use crate::advice::{self, Advice};
 use crate::escape::for_terminal;
@@ -92,14 +93,5 @@ fn others(reasons: &Reasons, shown: &[&Reason], style: Style) -> Vec<String> {
 
 /// `text`, wrapped, and both figures at the end of its first line.
 fn row(text: &str, first: &str, share: &str, style: Style) -> Vec<String> {
-    let item = text.trim_start();
-    let margin = " ".repeat(text.len() - item.len());
-    let room = style.columns() - FIRST - SHARE;
-    let wrapped = wrap_hanging(item, room - margin.len(), 4);
-    let mut lines: Vec<String> = wrapped.iter().map(|line| format!("{margin}{line}")).collect();
-    if let Some(line) = lines.first_mut() {
-        let rest = room.saturating_sub(width(line));
-        *line = format!("{line}{}{}{}", " ".repeat(rest), right(first, FIRST), right(share, SHARE));
-    }
-    lines
+    rows::row(text, &[(first, FIRST), (share, SHARE)], style)
 }

@@ -1,0 +1,75 @@
+//! What the time of all intervals is made of: every interval of the population is decoded and attributed, within a bound of work.
+//!
+//! Outliers are compared with typical intervals, as in a report. What no rule calls an outlier is what typical means, and is not compared.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use attribution::{Examined, attribute_baseline, examine_baseline};
+use rayon::prelude::*;
+use report::{Composition, Constituents, Timebase};
+
+use super::opened::Study;
+use super::reasons::Bound;
+use crate::capture::{Phase, Watch, while_reading_ahead};
+use crate::error::{Error, Result};
+
+/// What is explained: on two cores a minute or so.
+const MOST: Bound = Bound { intervals: 20_000, trace: 1 << 30 };
+/// Outliers that are compared at a time: what was decoded of them is kept until then.
+const AT_ONCE: usize = 256;
+
+impl Study<'_> {
+    /// What the time of the population is made of at each percentile.
+    ///
+    /// # Errors
+    /// [`Error::NotInSlice`] of a slice; where an interval cannot be attributed, which is a bug and says so.
+    pub fn composition(&self) -> Result<Composition> {
+        if self.carried().is_some() {
+            return Err(Error::NotInSlice(self.capture().path().to_owned()));
+        }
+        let members = self.population().members();
+        let of_rule: BTreeSet<usize> = self.outliers().into_iter().collect();
+        let sample = self.sample_of(members.to_vec(), MOST);
+        let (outliers, quiet): (Vec<usize>, Vec<usize>) =
+            sample.into_iter().partition(|index| of_rule.contains(index));
+        let mut explained = self.constituents_of(quiet)?;
+        for some in outliers.chunks(AT_ONCE) {
+            explained.extend(self.explain_each(some, |report| Constituents::of(&report))?);
+        }
+        Ok(Composition::of(explained, members.len() as u64))
+    }
+
+    /// The causes of each of `quiet`, without a comparison.
+    fn constituents_of(&self, mut quiet: Vec<usize>) -> Result<Vec<Constituents>> {
+        quiet.sort_unstable();
+        let watch = Arc::new(Watch::default());
+        let meter = self.show(Phase::Decoding, &watch);
+        watch.expect(quiet.len());
+        let context = self.capture().for_attribution(self.queues());
+        let stretches: Vec<_> =
+            quiet.iter().map(|&index| self.capture().stretches_of(&self.intervals()[index])).collect();
+        let found = while_reading_ahead(self.capture().perf(), &stretches, |pace| {
+            let one = |&index: &usize| {
+                let interval = &self.intervals()[index];
+                let examined = self
+                    .decoders()
+                    .with(|decoding| examine_baseline(&context, interval, &mut watch.over(decoding)));
+                watch.done();
+                pace.finished();
+                self.constituents(&examined)
+            };
+            quiet.par_iter().with_max_len(1).map(one).collect()
+        });
+        drop(meter);
+        found
+    }
+
+    fn constituents(&self, examined: &Examined) -> Result<Constituents> {
+        let timebase = Timebase::new(self.capture().conversion(), None);
+        let attribution = attribute_baseline(examined)?;
+        let causes = attribution.segments().iter();
+        let causes = causes.map(|segment| (segment.cause.to_string(), timebase.duration(segment.range)));
+        Ok(Constituents::of_causes(causes))
+    }
+}

@@ -1,0 +1,219 @@
+//! What the intervals' time is made of at each percentile of their durations, and what the percentiles would be without a cause.
+//!
+//! Input: explained intervals, one by one, fast ones and slow ones. Output: at each percentile the mean of the intervals around it, by
+//! cause; and per cause, and per object and place of it, the percentiles of all durations less its time. The latter are estimates: what
+//! queues after a slow interval would be faster, too, and that is not followed.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::outlier::OutlierReport;
+use crate::reasons::OutlierReasons;
+
+/// The percentiles that are shown; the last one is the longest interval.
+pub(crate) const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
+/// Around a percentile, the intervals of so many percent on either side stand for it; fewer where it is nearer to the end.
+const AROUND: f64 = 1.0;
+/// What shortens no percentile by one part in so many of it is not distinguished.
+const SMALLEST_GAIN: u64 = 50;
+/// Objects and places of one cause.
+const MOST_PARTS: usize = 8;
+/// The program's own work, and time of which nothing is known: there is no "without".
+const NOT_REMOVABLE: [&str; 4] = ["user.expected", "trace.", "unexplained", "kernel.unknown"];
+
+/// See the module. Lengths are in the report's unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Composition {
+    /// Intervals that were explained for this.
+    pub explained: u64,
+    /// All intervals; where there are more than `explained`, these were taken at equal distances in the order of their durations, the
+    /// longest among them.
+    pub intervals: u64,
+    /// One each for 50, 90, 99, 99.9 and 100 %; none where nothing was explained.
+    pub points: Vec<CompositionPoint>,
+    /// Per cause the whole of it, then its objects and places; what shortens the longest interval most first.
+    pub without: Vec<Without>,
+}
+
+/// The intervals around a percentile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompositionPoint {
+    /// From 0 to 100.
+    pub percentile: f64,
+    /// How many intervals stand for it.
+    pub intervals: u64,
+    /// The percentile itself, by nearest rank.
+    pub duration_ns: u64,
+    /// The mean duration of these intervals; the means of `causes` add up to it.
+    pub mean_ns: f64,
+    /// Mean time by cause, the most first.
+    pub causes: Vec<(String, f64)>,
+}
+
+/// What the percentiles would be without a cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Without {
+    /// Its dotted name.
+    pub cause: String,
+    /// `waited for mutex lock in worker() lock.c:107`, where one object or place is meant: what it took above typical is taken off. Empty
+    /// for the whole time of the cause.
+    pub what: String,
+    /// In the order of [`Composition::points`], by nearest rank.
+    pub percentiles_ns: Vec<u64>,
+}
+
+/// One explained interval, as far as it counts here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Constituents {
+    duration_ns: u64,
+    causes: BTreeMap<String, u64>,
+    /// By cause and what happened: excess over typical intervals.
+    reasons: Vec<([String; 2], u64)>,
+}
+
+impl Constituents {
+    /// Of an interval that was not compared: its causes with their times, which add up to its duration.
+    pub fn of_causes(causes: impl IntoIterator<Item = (String, u64)>) -> Constituents {
+        let mut sums = BTreeMap::new();
+        for (cause, duration_ns) in causes {
+            let sum: &mut u64 = sums.entry(cause).or_default();
+            *sum = sum.saturating_add(duration_ns);
+        }
+        let duration_ns = sums.values().fold(0_u64, |sum, &time| sum.saturating_add(time));
+        Constituents { duration_ns, causes: sums, reasons: Vec::new() }
+    }
+
+    /// Of an outlier that was compared with typical intervals.
+    pub fn of(outlier: &OutlierReport) -> Constituents {
+        let causes = outlier.causes.iter().map(|cause| (cause.cause.clone(), cause.duration_ns));
+        Constituents { reasons: OutlierReasons::of(outlier).excesses(), ..Constituents::of_causes(causes) }
+    }
+
+    fn of_cause(&self, cause: &str) -> u64 {
+        self.causes.get(cause).copied().unwrap_or(0)
+    }
+
+    fn of_reason(&self, cause: &str, what: &str) -> u64 {
+        let matching = self.reasons.iter().filter(|([of, this], _)| of == cause && this == what);
+        matching.fold(0_u64, |sum, (_, excess)| sum.saturating_add(*excess))
+    }
+}
+
+impl Composition {
+    /// Of all `explained` ones of `intervals` together.
+    pub fn of(mut explained: Vec<Constituents>, intervals: u64) -> Composition {
+        explained.sort_by_key(|one| one.duration_ns);
+        Composition {
+            explained: explained.len() as u64,
+            intervals,
+            points: if explained.is_empty() { Vec::new() } else { points(&explained) },
+            without: without(&explained),
+        }
+    }
+}
+
+/// `ordered` is not empty.
+fn points(ordered: &[Constituents]) -> Vec<CompositionPoint> {
+    let point = |&percentile: &f64| {
+        let rank = rank(ordered.len(), percentile);
+        let around = &ordered[around(ordered.len(), rank, percentile)];
+        let mean = |sum: u128| mean(sum, around.len());
+        let mut sums: BTreeMap<&str, u128> = BTreeMap::new();
+        for (cause, &time) in around.iter().flat_map(|one| &one.causes) {
+            *sums.entry(cause).or_default() += u128::from(time);
+        }
+        let mut causes: Vec<(&str, u128)> = sums.into_iter().collect();
+        causes.sort_by_key(|&(_, sum)| Reverse(sum));
+        CompositionPoint {
+            percentile,
+            intervals: around.len() as u64,
+            duration_ns: ordered[rank].duration_ns,
+            mean_ns: mean(around.iter().map(|one| u128::from(one.duration_ns)).sum()),
+            causes: causes.into_iter().map(|(cause, sum)| (cause.to_owned(), mean(sum))).collect(),
+        }
+    };
+    PERCENTILES.iter().map(point).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "of lengths, for people")]
+fn mean(sum: u128, count: usize) -> f64 {
+    sum as f64 / count as f64
+}
+
+/// The nearest rank of a percentile among `count`, from 0.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a rank among `count`
+fn rank(count: usize, percentile: f64) -> usize {
+    // In whole thousandths of a percent, so that 99.9 % of 1000 is rank 999.
+    let share = (percentile * 1000.0).round() as u128;
+    let rank = (share * count as u128).div_ceil(100_000) as usize;
+    rank.clamp(1, count.max(1)) - 1
+}
+
+/// The ranks that stand for a percentile: as many on either side.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a part of `count`
+fn around(count: usize, rank: usize, percentile: f64) -> std::ops::Range<usize> {
+    let percent = AROUND.min((100.0 - percentile) / 2.0);
+    let side = count.saturating_mul((percent * 1000.0).round() as usize) / 100_000;
+    let side = side.min(rank).min(count - 1 - rank);
+    rank - side..rank + side + 1
+}
+
+/// Per cause the whole of it, and then its objects and places; the largest gain first.
+fn without(ordered: &[Constituents]) -> Vec<Without> {
+    let measured = percentiles(ordered, |_| 0);
+    let gains = |one: &Without| -> Vec<u64> {
+        let gain = |(with, without): (&u64, &u64)| with.saturating_sub(*without);
+        measured.iter().zip(&one.percentiles_ns).map(gain).rev().collect()
+    };
+    let counts = |one: &Without| {
+        let gained = measured.iter().zip(&one.percentiles_ns);
+        gained.into_iter().any(|(with, without)| without < with && with - without >= with / SMALLEST_GAIN)
+    };
+    let mut groups: Vec<Vec<Without>> = Vec::new();
+    for (cause, whats) in removable(ordered) {
+        let whole = percentiles(ordered, |one| one.of_cause(cause));
+        let whole = Without { cause: cause.to_owned(), what: String::new(), percentiles_ns: whole };
+        let part = |what: &str| Without {
+            cause: cause.to_owned(),
+            what: what.to_owned(),
+            percentiles_ns: percentiles(ordered, |one| one.of_reason(cause, what)),
+        };
+        let mut parts: Vec<Without> = whats.into_iter().map(part).filter(counts).collect();
+        parts.sort_by_key(|one| Reverse(gains(one)));
+        groups.extend(counts(&whole).then(|| [whole].into_iter().chain(parts).collect()));
+    }
+    groups.sort_by_key(|group| Reverse(gains(&group[0])));
+    groups.into_iter().flatten().collect()
+}
+
+/// The causes that an interval can be without, and of each what happened, as far as that took most of the excess.
+fn removable(ordered: &[Constituents]) -> BTreeMap<&str, Vec<&str>> {
+    let mut found: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
+    for one in ordered {
+        for cause in one.causes.keys() {
+            found.entry(cause).or_default();
+        }
+        for ([cause, what], excess) in one.reasons.iter().filter(|([_, what], _)| !what.is_empty()) {
+            let sum = found.entry(cause).or_default().entry(what).or_default();
+            *sum = sum.saturating_add(*excess);
+        }
+    }
+    found.retain(|cause, _| !NOT_REMOVABLE.iter().any(|name| cause.starts_with(name)));
+    found.into_iter().map(|(cause, whats)| (cause, foremost(whats))).collect()
+}
+
+fn foremost(whats: BTreeMap<&str, u64>) -> Vec<&str> {
+    let mut whats: Vec<(&str, u64)> = whats.into_iter().collect();
+    whats.sort_by_key(|&(_, excess)| Reverse(excess));
+    whats.into_iter().take(MOST_PARTS).map(|(what, _)| what).collect()
+}
+
+/// The percentiles of all durations less what `part` gives of each.
+fn percentiles(ordered: &[Constituents], part: impl Fn(&Constituents) -> u64) -> Vec<u64> {
+    let mut rest: Vec<u64> = ordered.iter().map(|one| one.duration_ns.saturating_sub(part(one))).collect();
+    rest.sort_unstable();
+    PERCENTILES.iter().filter_map(|&percentile| rest.get(rank(rest.len(), percentile)).copied()).collect()
+}
+
+#[cfg(test)]
+mod tests;
