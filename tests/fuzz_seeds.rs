@@ -60,6 +60,7 @@ targets!(
     pt_window,
     ptwrite_spec,
     server_requests,
+    span_file,
     tracepoint_format,
 );
 

@@ -357,7 +357,7 @@ pub(crate) struct EffortArgs {
 /// Where the intervals come from: one of these.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SourceArgs {
-    /// An interval file: `VTune`'s CSV or tailtrace's own format; `-` is stdin. [default: intervals.csv beside the capture]
+    /// An interval file: tailtrace's own format, `VTune`'s CSV, or spans as OTLP JSON or trace events; `-` is stdin. [default: intervals.csv beside the capture]
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) intervals: Option<PathBuf>,
     /// The event that begins an interval, e.g. `probe_app:start`, and what its fields must hold: `raw_syscalls:sys_enter if id == 45`

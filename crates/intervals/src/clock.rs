@@ -13,7 +13,7 @@ use model::{PerfTime, TimeConversion, Tsc};
 
 use crate::error::Error;
 
-/// How fast NTP may slew `CLOCK_MONOTONIC` and `CLOCK_REALTIME`, in parts per million (adjtimex(2): 500 ppm).
+/// How fast NTP may slew `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME` and `CLOCK_REALTIME`, in parts per million (adjtimex(2): 500 ppm).
 const SLEW_PPM: u128 = 500;
 
 /// A clock that marks may carry.
@@ -28,6 +28,8 @@ pub enum Clock {
     Monotonic,
     /// `CLOCK_MONOTONIC_RAW`, in nanoseconds.
     MonotonicRaw,
+    /// `CLOCK_BOOTTIME`, in nanoseconds: `CLOCK_MONOTONIC` with the time in which the machine was suspended.
+    Boottime,
     /// `CLOCK_REALTIME`, in nanoseconds since 1970 (UTC).
     Realtime,
     /// Windows' `QueryPerformanceCounter`: known by name, never converted.
@@ -56,6 +58,7 @@ impl FromStr for Clock {
             "perf" | "perf-time" => Ok(Clock::Perf),
             "monotonic" | "clock-monotonic" => Ok(Clock::Monotonic),
             "monotonic-raw" | "clock-monotonic-raw" => Ok(Clock::MonotonicRaw),
+            "boottime" | "clock-boottime" => Ok(Clock::Boottime),
             "realtime" | "clock-realtime" | "utc" => Ok(Clock::Realtime),
             "qpc" => Ok(Clock::Qpc),
             _ => Err(Error::UnknownClock { name: name.chars().take(60).collect() }),
@@ -70,6 +73,7 @@ impl fmt::Display for Clock {
             Clock::Perf => "perf time",
             Clock::Monotonic => "CLOCK_MONOTONIC",
             Clock::MonotonicRaw => "CLOCK_MONOTONIC_RAW",
+            Clock::Boottime => "CLOCK_BOOTTIME",
             Clock::Realtime => "CLOCK_REALTIME",
             Clock::Qpc => "QueryPerformanceCounter",
         })
@@ -136,7 +140,7 @@ impl Clocks {
             Clock::Qpc => {
                 return refuse("it exists on Windows only; write TSC timestamps (clock=tsc)");
             }
-            Clock::Monotonic | Clock::MonotonicRaw | Clock::Realtime => {
+            Clock::Monotonic | Clock::MonotonicRaw | Clock::Boottime | Clock::Realtime => {
                 match self.conversion.filter(|_| self.of_records == Some(clock)) {
                     Some(conversion) => How::Conversion(conversion),
                     None => How::Pairs(self.pairs_of(clock)?),

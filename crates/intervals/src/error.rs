@@ -25,7 +25,7 @@ pub enum Error {
     },
     /// The first line is none of the known ones.
     #[error(
-        "the interval file {} begins with {found}, which is neither `name,start_tsc.CLOCK,end_tsc,pid,tid` (VTune's CSV) nor `# tailtrace-intervals 1 clock=CLOCK` nor its JSON form (docs/interval-file.md)",
+        "the interval file {} begins with {found}, which is neither `name,start_tsc.CLOCK,end_tsc,pid,tid` (VTune's CSV) nor `# tailtrace-intervals 1 clock=CLOCK` nor its JSON form, nor spans as JSON (docs/interval-file.md)",
         path.display()
     )]
     UnknownFormat {
@@ -54,11 +54,21 @@ pub enum Error {
     },
     /// The clock's name means nothing to us.
     #[error(
-        "unknown clock {name:?}: the interval file must name one of tsc, perf, monotonic, monotonic-raw, realtime (or VTune's TSC, CLOCK_MONOTONIC_RAW, UTC)"
+        "unknown clock {name:?}: the interval file must name one of tsc, perf, monotonic, monotonic-raw, boottime, realtime (or VTune's TSC, CLOCK_MONOTONIC_RAW, UTC)"
     )]
     UnknownClock {
         /// The name.
         name: String,
+    },
+    /// The file does not say of which clock its times are.
+    #[error(
+        "{} does not name the clock of its times: add a line `# clock monotonic` (or monotonic-raw, boottime, realtime, perf) to {}.clocks, beside its clock pairs",
+        path.display(),
+        path.display()
+    )]
+    UnnamedClock {
+        /// The file.
+        path: PathBuf,
     },
     /// Times of the clock cannot be converted to the TSC, and so not matched with the trace.
     #[error("times in {clock} cannot be converted to the trace's clock: {why}")]

@@ -1,4 +1,4 @@
-//! Reads interval files: `VTune`'s CSV and our own three forms, which differ in the first line.
+//! Reads interval files: `VTune`'s CSV and our own three forms, which differ in the first line, and spans as JSON.
 //!
 //! Input: a path, or any byte stream, and the clocks that are known from elsewhere. Output: intervals in ticks with a
 //! diagnostic for each line that could not be used. `docs/interval-file.md` is the contract.
@@ -13,6 +13,8 @@ mod marks;
 mod objects;
 mod pairs;
 mod records;
+mod spans;
+mod tree;
 mod utc;
 mod vtune;
 
@@ -34,17 +36,18 @@ use vtune::Columns;
 pub struct IntervalFile(Draft);
 
 impl IntervalFile {
-    /// Reads the file at `path`, in any of the four forms; clock pairs also from `PATH.clocks`.
+    /// Reads the file at `path`, in any of its forms; clock pairs also from `PATH.clocks`.
     ///
     /// # Errors
     /// [`Error::Read`], [`Error::EmptyFile`], [`Error::UnknownFormat`], [`Error::Header`], [`Error::Version`],
-    /// [`Error::UnknownClock`]. Single lines never end the reading.
+    /// [`Error::UnknownClock`], [`Error::UnnamedClock`]. Single lines never end the reading.
     pub fn read(path: &Path) -> Result<IntervalFile, Error> {
         let mut draft = Source::new(path, open(path)?).read()?;
         let sidecar = clocks_beside(path);
         if draft.clock != Clock::Perf && sidecar.exists() {
             Source::new(&sidecar, open(&sidecar)?).read_pairs(&mut draft)?;
         }
+        settle_clock(&mut draft, path, &Clocks::default())?;
         Ok(IntervalFile(draft))
     }
 
@@ -80,7 +83,14 @@ pub fn read_interval_file(path: &Path, clocks: &Clocks) -> Result<IntervalSet, E
 /// # Errors
 /// As [`read_interval_file`].
 pub fn read_intervals(path: &Path, reader: impl Read, clocks: &Clocks) -> Result<IntervalSet, Error> {
-    Source::new(path, reader).read()?.finish(clocks)
+    let mut draft = Source::new(path, reader).read()?;
+    settle_clock(&mut draft, path, clocks)?;
+    draft.finish(clocks)
+}
+
+/// The times must be of a clock that the file, its pairs or `clocks` name.
+fn settle_clock(draft: &mut Draft, path: &Path, clocks: &Clocks) -> Result<(), Error> {
+    if draft.settle_clock(clocks) { Ok(()) } else { Err(Error::UnnamedClock { path: path.to_owned() }) }
 }
 
 /// Where the clock pairs of the interval file at `path` lie, if they are not in it.
@@ -134,8 +144,14 @@ impl<'a, R: Read> Source<'a, R> {
         let read_error = |source| Error::Read { path: path.clone(), source };
         let first = match self.lines.read().map_err(read_error)? {
             None => return Err(Error::EmptyFile { path }),
-            Some(Line::TooLong) => return Err(self.unknown_format(b"a line of more than 1 MiB")),
-            Some(Line::Text(text)) => text.to_vec(),
+            Some(Line::TooLong) => None,
+            Some(Line::Text(text)) => Some(text.to_vec()),
+        };
+        if spans::begin_with(self.lines.raw()) {
+            return self.read_spans();
+        }
+        let Some(first) = first else {
+            return Err(self.unknown_format(b"a line of more than 1 MiB"));
         };
         let findings = Findings::in_file(path.display().to_string());
         match self.form(&first)? {
@@ -159,6 +175,16 @@ impl<'a, R: Read> Source<'a, R> {
                 objects::read(&mut self.lines, &mut draft).map_err(read_error)?;
                 Ok(draft)
             }
+        }
+    }
+
+    fn read_spans(self) -> Result<Draft, Error> {
+        let path = self.path.to_owned();
+        let mut draft = Draft::of_unnamed_clock(Findings::in_file(path.display().to_string()));
+        match spans::read(self.lines.into_whole(), &mut draft) {
+            Ok(Ok(())) => Ok(draft),
+            Ok(Err(what)) => Err(Error::Header { path, line: 1, what }),
+            Err(source) => Err(Error::Read { path, source }),
         }
     }
 

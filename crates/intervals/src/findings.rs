@@ -19,6 +19,13 @@ pub enum Origin {
     Line(u64),
     /// A byte of the interval file.
     Byte(u64),
+    /// A byte of the interval file, and its line: some files are one line.
+    Text {
+        /// The line, from 1.
+        line: u64,
+        /// The byte, from 0.
+        byte: u64,
+    },
     /// A record of the perf.data.
     Record(FileOffset),
     /// A packet in the AUX stream of a CPU, or of a thread (no CPU).
@@ -38,6 +45,10 @@ impl Origin {
             Origin::Unknown => {}
             Origin::Line(line) => place.line = Some(line),
             Origin::Byte(offset) => place.file_offset = Some(FileOffset(offset)),
+            Origin::Text { line, byte } => {
+                place.line = Some(line);
+                place.file_offset = Some(FileOffset(byte));
+            }
             Origin::Record(offset) => place.file_offset = Some(offset),
             Origin::Aux { cpu, offset } => {
                 place.cpu = cpu;

@@ -253,6 +253,8 @@ impl Pairing {
             publish: open.publish,
             stages: open.stages,
             counters: open.counters,
+            attributes: Vec::new(),
+            children: Vec::new(),
             record: match end.origin {
                 Origin::Record(offset) => Some(offset),
                 _ => None,

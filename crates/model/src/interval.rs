@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::number::Number;
 use crate::place::{FileOffset, ThreadId};
-use crate::time::{Tsc, TscRange};
+use crate::time::{Ticks, Tsc, TscRange};
 
 /// Identifies an interval within its source: the row of a table (from 0), or the number its marks carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +28,26 @@ pub struct Stage {
     pub start: Tsc,
 }
 
+/// A text that came with an interval: the method of a request, the statement of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// What the direct children of one label took of an interval whose source has a tree of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// The children's label.
+    pub label: String,
+    /// How many there are.
+    pub spans: u64,
+    /// The time within the interval in which at least one of them was in progress.
+    pub time: Ticks,
+}
+
 /// The thing the user measures: from a begin mark to an end mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
@@ -49,6 +69,10 @@ pub struct Interval {
     pub stages: Vec<Stage>,
     /// Its counters, in the order of the source.
     pub counters: Vec<Counter>,
+    /// Its texts, in the order of the source.
+    pub attributes: Vec<Attribute>,
+    /// Its direct children by label, the longest time first.
+    pub children: Vec<Child>,
     /// The record of the perf.data that its end mark came from, where it came from one.
     pub record: Option<FileOffset>,
 }
@@ -71,6 +95,8 @@ impl Interval {
             publish: None,
             stages: Vec::new(),
             counters: Vec::new(),
+            attributes: Vec::new(),
+            children: Vec::new(),
             record: None,
         }
     }

@@ -60,7 +60,8 @@ pub use numa::{DeviceUse, MemoryUse, NodeCount, NodeTime, NumaUse, NumaView};
 pub use number::JsonNumber;
 pub use outlier::perf_script::{perf_script_line, shell_quoted, shell_word};
 pub use outlier::{
-    Check, CheckState, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
+    AttributeValue, Check, CheckState, ChildSpans, CounterValue, EvidenceReport, OutlierReport,
+    SegmentReport, StageReport, ThreadName,
 };
 pub use reasons::{Blame, OutlierReasons, Reason, Reasons};
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};

@@ -4,6 +4,7 @@
 //! the causes' durations do too; their typical values add up to `baseline_mean_ns`, so their excesses add up to
 //! the difference.
 
+mod children;
 pub(crate) mod perf_script;
 mod resolve;
 mod server_requests;
@@ -57,6 +58,10 @@ pub struct OutlierReport {
     pub counters: Vec<CounterValue>,
     /// Its named parts.
     pub stages: Vec<StageReport>,
+    /// Texts that the program recorded with it.
+    pub attributes: Vec<AttributeValue>,
+    /// Its child spans and its baselines' by label, largest excess first.
+    pub children: Vec<ChildSpans>,
     /// Its time and its baselines' by cause, largest excess first.
     pub causes: Vec<CauseTotal>,
     /// Its time in order.
@@ -128,6 +133,36 @@ pub struct CounterValue {
     pub name: String,
     /// Its value.
     pub value: Number,
+}
+
+/// A text that the program recorded with an interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttributeValue {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// The direct child spans of one label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildSpans {
+    /// Their label.
+    pub label: String,
+    /// How many there are.
+    pub spans: u64,
+    /// The time within the outlier in which at least one of them was in progress.
+    pub duration_ns: u64,
+    /// The same of its typical intervals: the mean, rounded half up; 0 without typical intervals.
+    pub typical_ns: u64,
+}
+
+impl ChildSpans {
+    /// What they took longer than typical; negative where less.
+    pub fn excess_ns(&self) -> i64 {
+        let signed = |length: u64| i64::try_from(length).unwrap_or(i64::MAX);
+        signed(self.duration_ns) - signed(self.typical_ns)
+    }
 }
 
 /// A named part of an interval.

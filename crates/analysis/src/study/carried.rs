@@ -4,8 +4,8 @@
 
 use intervals::{IntervalSet, Selected};
 use model::{
-    Counter, Cpu, Diagnostic, FileOffset, Interval, IntervalId, Place, Severity, Stage, ThreadId,
-    TimeConversion, Tsc, TscRange,
+    Attribute, Child, Counter, Cpu, Diagnostic, FileOffset, Interval, IntervalId, Place, Severity, Stage,
+    ThreadId, Ticks, TimeConversion, Tsc, TscRange,
 };
 use perfdata::PerfData;
 use report::{
@@ -58,6 +58,10 @@ pub(crate) struct IntervalTwin {
     publish: Option<u64>,
     stages: Vec<(String, u64)>,
     counters: Vec<(String, JsonNumber)>,
+    #[serde(default)]
+    attributes: Vec<(String, String)>,
+    #[serde(default)]
+    children: Vec<(String, u64, u64)>,
     record: Option<u64>,
 }
 
@@ -211,6 +215,10 @@ impl IntervalTwin {
             publish: interval.publish.map(|at| at.0),
             stages: interval.stages.iter().map(|stage| (stage.name.clone(), stage.start.0)).collect(),
             counters: interval.counters.iter().map(|one| (one.name.clone(), one.value.into())).collect(),
+            attributes: interval.attributes.iter().map(|one| (one.name.clone(), one.value.clone())).collect(),
+            children: (interval.children.iter())
+                .map(|child| (child.label.clone(), child.spans, child.time.0))
+                .collect(),
             record: interval.record.map(|offset| offset.0),
         }
     }
@@ -228,6 +236,12 @@ impl IntervalTwin {
             stages: self.stages.into_iter().map(|(name, start)| Stage { name, start: Tsc(start) }).collect(),
             counters: (self.counters.into_iter())
                 .map(|(name, value)| Counter { name, value: value.into() })
+                .collect(),
+            attributes: (self.attributes.into_iter())
+                .map(|(name, value)| Attribute { name, value })
+                .collect(),
+            children: (self.children.into_iter())
+                .map(|(label, spans, ticks)| Child { label, spans, time: Ticks(ticks) })
                 .collect(),
             record: self.record.map(FileOffset),
         }

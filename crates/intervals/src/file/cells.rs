@@ -136,3 +136,9 @@ pub(super) fn not_a_time(column: &str, cell: &[u8]) -> String {
     };
     format!("{column} {shown:?} {why}: the line is left out")
 }
+
+/// All digits of a whole number; none where it is not finite.
+pub(super) fn json_number(written: &serde_json::Number) -> Option<Number> {
+    let whole = written.as_u64().map(Number::from).or_else(|| written.as_i64().map(Number::from));
+    whole.or_else(|| written.as_f64().map(Number::from)).filter(|number| number.is_finite())
+}

@@ -162,7 +162,7 @@ impl Columns {
         interval.stages = self.stages(cells)?;
         interval.counters = self.counters(cells, draft, line);
         if self.known[Column::Id as usize].is_none() || draft.is_new_id(id, line) {
-            draft.keep(interval, start, stop, line);
+            draft.keep(interval, start, stop, Origin::Line(line));
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::losses::Counts;
 use crate::pairing::{self, Loss, Mark};
 
 use super::mark_context::MarkContext;
+use super::tree::{self, Link};
 
 /// The most pairs that are kept of one file: a pair each millisecond for half an hour.
 const MOST_PAIRS: usize = 2_000_000;
@@ -20,16 +21,20 @@ const MOST_PAIRS: usize = 2_000_000;
 /// The most losses of one file that are kept apart.
 const MOST_LOSSES: usize = 2_000_000;
 
-/// One line that holds a whole interval; its times are still the file's clock.
+/// A line or a span that is a whole interval; its times are still the file's clock.
 pub(super) struct Row {
     pub(super) interval: Interval,
-    pub(super) line: u64,
+    pub(super) origin: Origin,
 }
 
 /// All that a file said.
 pub(super) struct Draft {
     pub(super) clock: Clock,
+    /// Whether the file or its pairs say which clock that is.
+    clock_is_named: bool,
     pub(super) rows: Vec<Row>,
+    /// Of each row its place in the tree of spans; empty where the form has no tree.
+    pub(super) links: Vec<Link>,
     pub(super) marks: Vec<Mark>,
     pub(super) context: MarkContext,
     pub(super) pairs: Vec<ClockPair>,
@@ -45,7 +50,9 @@ impl Draft {
     pub(super) fn new(clock: Clock, findings: Findings) -> Draft {
         Draft {
             clock,
+            clock_is_named: true,
             rows: Vec::new(),
+            links: Vec::new(),
             marks: Vec::new(),
             context: MarkContext::default(),
             pairs: Vec::new(),
@@ -54,6 +61,30 @@ impl Draft {
             findings,
             ids: HashSet::new(),
         }
+    }
+
+    /// A draft of a form whose times may be of any clock.
+    pub(super) fn of_unnamed_clock(findings: Findings) -> Draft {
+        Draft { clock_is_named: false, ..Draft::new(Clock::Monotonic, findings) }
+    }
+
+    /// The times are of this clock, unless something before said that they are of another.
+    pub(super) fn name_clock(&mut self, clock: Clock) {
+        if !self.clock_is_named {
+            self.clock = clock;
+            self.clock_is_named = true;
+        }
+    }
+
+    /// Whether it is known which clock the times are of; the only clock of which there are pairs is that.
+    pub(super) fn settle_clock(&mut self, clocks: &Clocks) -> bool {
+        let mut paired = self.pairs.iter().chain(&clocks.pairs).map(|pair| pair.clock);
+        if let (false, Some(first)) = (self.clock_is_named, paired.next())
+            && paired.all(|clock| clock == first)
+        {
+            self.name_clock(first);
+        }
+        self.clock_is_named
     }
 
     /// A line that is left out, and why.
@@ -94,15 +125,15 @@ impl Draft {
     }
 
     /// Keeps a row, unless it runs backwards.
-    pub(super) fn keep(&mut self, interval: Interval, start: u64, stop: u64, line: u64) {
+    pub(super) fn keep(&mut self, interval: Interval, start: u64, stop: u64, origin: Origin) {
         if stop < start {
             let what = format!(
                 "interval {} stops at {stop}, before it starts at {start}: it is left out",
                 interval.id
             );
-            return self.refuse(line, "negative intervals", what);
+            return self.findings.add(Severity::Error, "negative intervals", origin, || what);
         }
-        self.rows.push(Row { interval, line });
+        self.rows.push(Row { interval, origin });
     }
 
     /// Whether `id`, which the file itself states, is new; a diagnostic where it is not.
@@ -122,13 +153,20 @@ impl Draft {
         note_bound(&join, &mut self.findings);
         let mut findings = self.findings;
         let mut intervals = Vec::with_capacity(self.rows.len());
-        for Row { mut interval, line } in self.rows {
+        let mut links = self.links.into_iter();
+        let mut kept_links = Vec::new();
+        for Row { mut interval, origin } in self.rows {
+            let link = links.next();
             if join_interval(&mut interval, &join) {
                 intervals.push(interval);
+                kept_links.extend(link);
             } else {
                 let what = format!("interval {}", interval.id);
-                outside_pairs(&what, &join, Origin::Line(line), &mut findings);
+                outside_pairs(&what, &join, origin, &mut findings);
             }
+        }
+        if !kept_links.is_empty() {
+            tree::divide(&mut intervals, &kept_links);
         }
         if self.losses.are_anywhere() {
             // Of no thread that has marks here: it concerns what is paired across threads.

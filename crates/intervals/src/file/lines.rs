@@ -40,6 +40,19 @@ impl<R: BufRead> Lines<R> {
         self.bytes
     }
 
+    /// What was read of the line that was read last, with its end.
+    pub(super) fn raw(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// All of the file, where one line at most was read.
+    pub(super) fn into_whole(self) -> impl BufRead {
+        let read = if self.buffer.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let mut begun = io::Cursor::new(self.buffer);
+        begun.set_position(read);
+        begun.chain(self.reader)
+    }
+
     /// What follows the line that was read last.
     pub(super) fn into_reader(self) -> R {
         self.reader

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use model::{Counter, Interval, IntervalId, Number, Stage, ThreadId, Tsc, TscRange};
+use model::{Counter, Interval, IntervalId, Stage, ThreadId, Tsc, TscRange};
 use serde::Deserialize;
 
-use super::cells::unsigned;
+use super::cells::{self, unsigned};
 use super::draft::Draft;
 use super::lines::{Line, Lines};
 use super::marks::{self, MarkLine, keep_mark};
@@ -113,7 +113,7 @@ impl Object {
 
     fn keep_mark(mut self, draft: &mut Draft, line: u64) -> Result<(), Refusal> {
         let mut counters = counters(std::mem::take(&mut self.counters), draft, line);
-        if let Some(value) = self.value.as_ref().and_then(number) {
+        if let Some(value) = self.value.as_ref().and_then(cells::json_number) {
             counters.push(Counter { name: self.name.clone(), value });
         }
         let mark = MarkLine {
@@ -153,7 +153,7 @@ impl Object {
         interval.stages.sort_by_key(|stage| stage.start);
         interval.counters = counters(self.counters, draft, line);
         if stated.is_none_or(|id| draft.is_new_id(id, line)) {
-            draft.keep(interval, start, stop, line);
+            draft.keep(interval, start, stop, Origin::Line(line));
         }
         Ok(())
     }
@@ -164,7 +164,7 @@ impl NumberOrText {
         match self {
             NumberOrText::Number(number) => Ok(number),
             NumberOrText::Text(text) => unsigned(text.trim().as_bytes())
-                .ok_or_else(|| ("wrong times", super::cells::not_a_time(name, text.as_bytes()))),
+                .ok_or_else(|| ("wrong times", cells::not_a_time(name, text.as_bytes()))),
         }
     }
 
@@ -202,18 +202,12 @@ fn thread(pid: Option<i32>, tid: Option<i32>) -> Result<Option<ThreadId>, Refusa
     }
 }
 
-/// All digits of a whole number; none where it is not finite.
-fn number(written: &serde_json::Number) -> Option<Number> {
-    let whole = written.as_u64().map(Number::from).or_else(|| written.as_i64().map(Number::from));
-    whole.or_else(|| written.as_f64().map(Number::from)).filter(|number| number.is_finite())
-}
-
 fn counters(values: BTreeMap<String, serde_json::Value>, draft: &mut Draft, line: u64) -> Vec<Counter> {
     let mut counters = Vec::with_capacity(values.len().min(MOST_COUNTERS));
     for (name, value) in values.into_iter().take(MOST_COUNTERS) {
         let read = match &value {
-            serde_json::Value::String(text) => super::cells::decimal(text.as_bytes()),
-            serde_json::Value::Number(written) => number(written),
+            serde_json::Value::String(text) => cells::decimal(text.as_bytes()),
+            serde_json::Value::Number(written) => cells::json_number(written),
             _ => None,
         };
         match read {

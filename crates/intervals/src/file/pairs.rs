@@ -18,12 +18,24 @@ pub(super) fn keep_comment(comment: &[u8], draft: &mut Draft, line: u64) {
     let mut words = comment.split_ascii_whitespace();
     match words.next() {
         Some("clock-pair") => {}
+        Some("clock") => return keep_name(words.next().unwrap_or_default(), draft, line),
         Some("lost") => return lost::keep(words, draft, line),
         _ => return,
     }
     match pair(words) {
         Ok(pair) => draft.keep_pair(pair, Origin::Line(line)),
         Err(what) => draft.refuse(line, "wrong clock pairs", format!("{what}: the clock pair is left out")),
+    }
+}
+
+/// `# clock NAME`: which clock the times of the file beside are of.
+fn keep_name(name: &str, draft: &mut Draft, line: u64) {
+    match name.parse() {
+        Ok(Clock::Tsc | Clock::Qpc) => {
+            draft.refuse(line, "wrong clocks", format!("{name:?} does not count nanoseconds: left out"));
+        }
+        Ok(clock) => draft.name_clock(clock),
+        Err(error) => draft.refuse(line, "wrong clocks", error.to_string()),
     }
 }
 

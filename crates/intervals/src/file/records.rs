@@ -342,6 +342,7 @@ impl Records<'_> {
             0 => Clock::Realtime,
             1 => Clock::Monotonic,
             4 => Clock::MonotonicRaw,
+            7 => Clock::Boottime,
             other => return self.damaged(record.offset, &format!("a clock pair of clock {other}")),
         };
         self.draft.keep_pair(ClockPair { clock, tsc: Tsc(tsc), ns, error_ns }, Origin::Byte(record.offset));

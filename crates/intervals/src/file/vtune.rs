@@ -12,6 +12,7 @@ use super::draft::Draft;
 use super::lines::{Line, Lines};
 use super::utc;
 use crate::clock::Clock;
+use crate::findings::Origin;
 
 /// Where the known columns stand.
 pub(super) struct Columns {
@@ -85,7 +86,7 @@ pub(super) fn read<R: BufRead>(
 }
 
 fn keep(draft: &mut Draft, (interval, start, stop): (Interval, u64, u64), line: u64) {
-    draft.keep(interval, start, stop, line);
+    draft.keep(interval, start, stop, Origin::Line(line));
 }
 
 type Refusal = (&'static str, String);

@@ -197,10 +197,13 @@ fn particulars(outlier: &OutlierReport) -> String {
     let counters = outlier.counters.iter().map(|counter| format!("{} {}", counter.name, counter.value));
     let stage = |length| units::length(length, outlier.time_unit);
     let stages = outlier.stages.iter().map(|part| format!("{} {}", part.name, stage(part.duration_ns)));
+    let attributes = outlier.attributes.iter().map(|one| format!("{} {}", one.name, one.value));
     let baselines = outlier.baselines.iter().map(u64::to_string);
     let lines = [
         ("counters", named(counters)),
         ("stages", named(stages)),
+        ("attributes", named(attributes)),
+        ("excess", for_html(&outlier.child_words())),
         ("typical intervals", named(baselines)),
         ("chosen by", for_html(&outlier.baseline_rule)),
     ];

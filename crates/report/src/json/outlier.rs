@@ -10,7 +10,9 @@ use crate::causes::CauseTotal;
 use crate::escape::bounded_for_json;
 use crate::headline::sentence;
 use crate::number::JsonNumber;
-use crate::outlier::{Check, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
+use crate::outlier::{
+    AttributeValue, Check, ChildSpans, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
+};
 use crate::recording::Recording;
 use crate::serving::ServingRow;
 
@@ -42,6 +44,8 @@ pub(super) struct OutlierTwin {
     checks: Vec<CheckTwin>,
     counters: Vec<CounterTwin>,
     stages: Vec<StageTwin>,
+    attributes: Vec<AttributeTwin>,
+    children: Vec<ChildTwin>,
     causes: Vec<CauseTwin>,
     segments: Vec<SegmentTwin>,
     calls: Vec<CallTwin>,
@@ -81,6 +85,23 @@ struct StageTwin {
     name: String,
     offset_ns: u64,
     duration_ns: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "attribute")]
+struct AttributeTwin {
+    name: String,
+    value: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "child")]
+struct ChildTwin {
+    label: String,
+    spans: u64,
+    duration_ns: u64,
+    typical_ns: u64,
+    excess_ns: i64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -190,6 +211,8 @@ impl OutlierTwin {
                 })
                 .collect(),
             stages: outlier.stages.iter().map(StageTwin::new).collect(),
+            attributes: outlier.attributes.iter().map(AttributeTwin::new).collect(),
+            children: outlier.children.iter().map(ChildTwin::new).collect(),
             causes: outlier.causes.iter().map(|cause| CauseTwin::new(cause, recording.as_ref())).collect(),
             segments: segment_twins(&outlier.segments, DURING_DEPTH),
             calls: outlier.calls.nodes.iter().map(CallTwin::new).collect(),
@@ -262,6 +285,24 @@ impl StageTwin {
             name: bounded_for_json(&stage.name),
             offset_ns: stage.offset_ns,
             duration_ns: stage.duration_ns,
+        }
+    }
+}
+
+impl AttributeTwin {
+    fn new(one: &AttributeValue) -> AttributeTwin {
+        AttributeTwin { name: bounded_for_json(&one.name), value: bounded_for_json(&one.value) }
+    }
+}
+
+impl ChildTwin {
+    fn new(child: &ChildSpans) -> ChildTwin {
+        ChildTwin {
+            label: bounded_for_json(&child.label),
+            spans: child.spans,
+            duration_ns: child.duration_ns,
+            typical_ns: child.typical_ns,
+            excess_ns: child.excess_ns(),
         }
     }
 }

@@ -6,12 +6,15 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-use model::{Attribution, Evidence, Interval, Segment, ThreadId, Tsc, TscRange};
+use model::{Attribute, Attribution, Evidence, Interval, Segment, ThreadId, Tsc, TscRange};
 
+use super::children;
 use crate::calls::CallTree;
 use crate::causes::cause_totals;
 use crate::machine::Machine;
-use crate::outlier::{CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName};
+use crate::outlier::{
+    AttributeValue, CounterValue, EvidenceReport, OutlierReport, SegmentReport, StageReport, ThreadName,
+};
 use crate::serving;
 use crate::timebase::Timebase;
 
@@ -58,6 +61,8 @@ impl OutlierReport {
             checks: Vec::new(),
             counters: counters(interval),
             stages: stages(interval, timebase),
+            attributes: attributes(interval),
+            children: children::compare(interval, baselines, timebase),
             causes,
             segments,
             calls: CallTree::default(),
@@ -98,6 +103,12 @@ fn counters(interval: &Interval) -> Vec<CounterValue> {
         .iter()
         .map(|counter| CounterValue { name: counter.name.clone(), value: counter.value })
         .collect()
+}
+
+fn attributes(interval: &Interval) -> Vec<AttributeValue> {
+    let plain =
+        |Attribute { name, value }: &Attribute| AttributeValue { name: name.clone(), value: value.clone() };
+    interval.attributes.iter().map(plain).collect()
 }
 
 /// The stages, clipped to the interval; each ends where the next begins.

@@ -51,6 +51,10 @@ pub(super) fn brief(outlier: &OutlierReport, number: usize, shared: &[&Check], s
     let mut lines = vec![format!("{}  {}", style.paint(Ink::Bold, &title), lengths)];
     let verdict = wrap(&headline::reasons(outlier), inner);
     lines.extend(indented(&verdict.iter().map(|line| style.paint(Ink::Bold, line)).collect::<Vec<_>>()));
+    let children = outlier.child_words();
+    if !children.is_empty() {
+        lines.extend(indented(&wrap(&for_terminal(&children), inner)));
+    }
     lines.extend(indented(&timeline::lines(outlier, inner, style)));
     let lacking: Vec<&Check> = lacking(outlier).filter(|check| !shared.contains(check)).collect();
     lines.extend(indented(&checks(&lacking, inner, style)));
@@ -112,12 +116,15 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
         .stages
         .iter()
         .map(|stage| format!("{} {}", stage.name, units::length(stage.duration_ns, outlier.time_unit)));
+    let attributes = outlier.attributes.iter().map(|one| format!("{} {}", one.name, one.value));
     [
         ("when", when(outlier)),
         ("thread", threads(outlier)),
         ("baselines", baselines(outlier)),
         ("counters", named(counters)),
         ("stages", named(stages.collect())),
+        ("attributes", named(attributes.collect())),
+        ("excess", outlier.child_words()),
         ("NUMA", outlier.nodes()),
     ]
     .into_iter()
