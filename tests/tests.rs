@@ -31,6 +31,7 @@
 //! * `bundles`: a bundle against its recording, what redaction leaves, and bundles from strangers.
 //! * `slices`: a slice against its recording, by our report and by perf's instructions.
 //! * `snapshots`: a real recording of this machine that keeps only what was slow.
+//! * `spans`: OTLP JSON and trace events against the interval file of the same capture.
 //! * `streams`: captures written to a pipe, against the same in a file.
 //! * `robustness`: bad input of every kind.
 //! * `packages`: the crates are fit to publish: texts inside, captures outside.
@@ -74,6 +75,7 @@ mod schema;
 mod score;
 mod slices;
 mod snapshots;
+mod spans;
 mod streams;
 mod tui;
 mod variants;

@@ -202,7 +202,7 @@ fn particulars(outlier: &OutlierReport) -> String {
     let lines = [
         ("counters", named(counters)),
         ("stages", named(stages)),
-        ("attributes", named(attributes)),
+        ("texts", named(attributes)),
         ("excess", for_html(&outlier.child_words())),
         ("typical intervals", named(baselines)),
         ("chosen by", for_html(&outlier.baseline_rule)),

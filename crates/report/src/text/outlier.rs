@@ -123,7 +123,7 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
         ("baselines", baselines(outlier)),
         ("counters", named(counters)),
         ("stages", named(stages.collect())),
-        ("attributes", named(attributes.collect())),
+        ("texts", named(attributes.collect())),
         ("excess", outlier.child_words()),
         ("NUMA", outlier.nodes()),
     ]
