@@ -67,6 +67,12 @@ function barText(family) {
   return DARK_BARS.has(family) ? "on-dark" : "on-light";
 }
 
+// A picture of so many pixels, which shrinks where the page is narrower than when it was drawn: on paper.
+function picture(width, height, parts) {
+  return draw("svg", { height, viewBox: `0 0 ${width} ${Math.max(height, 1)}`, preserveAspectRatio: "xMinYMin meet", "aria-hidden": "true" },
+    ...parts);
+}
+
 // As much of `label` as fits `width` pixels, at about 6.2 pixels a letter; nothing below three letters.
 function fitting(label, width) {
   const letters = Math.floor((width - 8) / 6.2);

@@ -22,7 +22,7 @@ function applyFilter() {
   });
   document.querySelectorAll(".histogram .bin[data-from]").forEach((bin) => {
     const pressed = Number(bin.dataset.from) === filter.from && Number(bin.dataset.to) === filter.to;
-    if (bin.hasAttribute("tabindex")) bin.setAttribute("aria-pressed", String(pressed));
+    if (bin.matches(".holds")) bin.setAttribute("aria-pressed", String(pressed));
     bin.classList.toggle("chosen", pressed);
   });
   const choice = document.querySelector(".guide select.story");
@@ -51,10 +51,8 @@ function offerStories() {
   }
 }
 
-// Bars that hold an outlier are buttons; the others have nothing to show.
-function offerBins() {
-  const figure = document.querySelector(".histogram.population");
-  if (!figure) return;
+// Bars that hold an outlier are buttons.
+function offerFilters(figure) {
   const lengths = [...document.querySelectorAll("section[data-took]")].map((one) => Number(one.dataset.took));
   for (const bin of figure.querySelectorAll(".bin[data-from]")) {
     const [from, to] = [Number(bin.dataset.from), Number(bin.dataset.to)];
@@ -63,7 +61,6 @@ function offerBins() {
     const press = () => filterBy(bin.classList.contains("chosen") ? noFilter : { story: null, from, to });
     bin.classList.add("holds");
     bin.setAttribute("role", "button");
-    bin.setAttribute("tabindex", "0");
     bin.setAttribute("aria-pressed", "false");
     bin.setAttribute("aria-label", `Show only those of ${bin.textContent}; ${held} explained here`);
     bin.addEventListener("click", press);
@@ -73,5 +70,41 @@ function offerBins() {
       press();
     });
   }
-  figure.querySelector("svg").setAttribute("role", "group");
+}
+
+// One bar of a histogram takes part in the order of Tab; arrows go from there to those beside it, each of which says what the pointer
+// would show.
+function offerBins() {
+  for (const figure of document.querySelectorAll(".histogram")) {
+    const bins = [...figure.querySelectorAll(".bin")];
+    if (!bins.length) continue;
+    bins.forEach((bin) => {
+      bin.setAttribute("role", "img");
+      bin.setAttribute("aria-label", bin.textContent);
+      bin.setAttribute("tabindex", "-1");
+    });
+    if (figure.matches(".population")) offerFilters(figure);
+    (bins.find((bin) => bin.matches(".holds")) ?? bins[0]).setAttribute("tabindex", "0");
+    figure.querySelector("svg").setAttribute("role", "group");
+    offerWalk(figure, bins);
+  }
+}
+
+function offerWalk(figure, bins) {
+  const said = make("span", { class: "said" });
+  figure.querySelector("figcaption").append(said);
+  const go = (to) => {
+    const bin = bins[Math.min(Math.max(to, 0), bins.length - 1)];
+    bins.forEach((one) => one.setAttribute("tabindex", one === bin ? "0" : "-1"));
+    bin.focus();
+  };
+  const keys = { ArrowLeft: (at) => at - 1, ArrowRight: (at) => at + 1, Home: () => 0, End: () => bins.length - 1 };
+  figure.addEventListener("keydown", (event) => {
+    const at = bins.indexOf(event.target);
+    if (at < 0 || !keys[event.key]) return;
+    event.preventDefault();
+    go(keys[event.key](at));
+  });
+  figure.addEventListener("focusin", ({ target }) => { said.textContent = bins.includes(target) ? ` · ${target.textContent}` : ""; });
+  figure.addEventListener("focusout", () => { said.textContent = ""; });
 }

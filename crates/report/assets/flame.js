@@ -50,13 +50,15 @@ class Flame {
   build(place) {
     this.buttons = VIEWS.map(([view, title]) => button(title, `Flame graph: ${title}`, () => this.view(view)));
     this.find = make("input", { type: "search", "aria-label": "Find functions", placeholder: "find function",
-      input: () => { this.wanted = this.find.value.toLowerCase(); this.draw(); } });
+      input: () => { this.wanted = this.find.value.toLowerCase(); this.draw(); },
+      keydown: (event) => { if (event.key === "Enter") this.findNext(); } });
     this.canvas = make("div", { class: "canvas", tabindex: "0", role: "application", "aria-roledescription": "flame graph",
       "aria-label": "Flame graph: arrow keys move, Enter zooms into a function, Escape goes back; the table below " +
       "holds the same" });
     this.details = make("div", { class: "details", "aria-live": "polite" }, make("p", { class: "note" },
       "Click a function to zoom into it; ", make("kbd", {}, "Esc"), " goes back. ",
-      make("kbd", {}, "←"), " ", make("kbd", {}, "→"), " ", make("kbd", {}, "↑"), " ", make("kbd", {}, "↓"), " move."));
+      make("kbd", {}, "←"), " ", make("kbd", {}, "→"), " ", make("kbd", {}, "↑"), " ", make("kbd", {}, "↓"), " move, ",
+      make("kbd", {}, "Enter"), " zooms; ", linkToKeys()));
     place.append(make("div", { class: "bench flame" }, make("div", { class: "tools" }, make("h3", {}, "Flame graph"),
       ...this.buttons, make("span", { class: "push" }, this.find)), this.canvas, this.details));
   }
@@ -67,6 +69,15 @@ class Flame {
     measure(this.tree, view);
     this.draw();
   }
+
+  // From one function that is found to the next.
+  findNext() {
+    const found = this.wanted ? this.tree.nodes.filter((node) => node.width > 0 && this.finds(node)) : [];
+    if (!found.length) this.details.replaceChildren(make("p", {}, "nothing found"));
+    else this.show(found[(found.indexOf(this.chosen) + 1) % found.length]);
+  }
+
+  finds(node) { return node.name.toLowerCase().includes(this.wanted); }
 
   // Makes `node` the whole.
   enter(node) {
@@ -79,6 +90,10 @@ class Flame {
     const node = this.tree.nodes[at];
     if (!node) return;
     if (this.shown === "typical") this.view("outlier");
+    this.show(node);
+  }
+
+  show(node) {
     const narrow = node.width * this.canvas.clientWidth < 3 * this.tree.root.width;
     this.top = narrow ? node : this.tree.root;
     this.choose(node);
@@ -114,11 +129,11 @@ class Flame {
       ArrowDown: () => this.choose((this.chosen ?? this.tree.root).children.find((node) => node.width > 0) ?? this.chosen),
       ArrowUp: () => this.chosen && this.chosen.parent !== this.tree.root && this.choose(this.chosen.parent),
       ArrowLeft: () => this.beside(-1), ArrowRight: () => this.beside(1),
-      Enter: () => this.chosen && this.enter(this.chosen),
+      Enter: () => this.chosen && this.enter(this.chosen), "?": () => goToKeys(this.canvas),
       Escape: () => this.enter(this.top === this.tree.root ? this.tree.root : this.top.parent),
     };
     this.canvas.addEventListener("keydown", (event) => {
-      if (!keys[event.key]) return;
+      if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       keys[event.key]();
     });
@@ -150,13 +165,13 @@ class Flame {
     };
     place(this.top, 0, whole / Math.max(this.top.width, 1), above.length);
     const height = (Math.max(deepest, above.length - 1) + 1) * ROW;
-    this.canvas.replaceChildren(draw("svg", { height, "aria-hidden": "true" }, ...parts));
+    this.canvas.replaceChildren(picture(whole, height, parts));
   }
 
   box(node, x, width, depth) {
     const classes = ["code", this.color(node)];
     if (node === this.chosen) classes.push("chosen");
-    if (this.wanted) classes.push(node.name.toLowerCase().includes(this.wanted) ? "found" : "faded");
+    if (this.wanted) classes.push(this.finds(node) ? "found" : "faded");
     const rect = draw("rect", { class: classes.join(" "), x, y: depth * ROW, width: Math.max(width - 0.6, 0.5),
       height: ROW - 1 });
     rect.node = node;

@@ -79,6 +79,15 @@ function step(by) {
   goTo(shown[Math.min(Math.max(next, 0), shown.length - 1)]);
 }
 
+// From a time line to that of the next or previous outlier that is shown.
+function stepToTimeline(canvas, by) {
+  const shown = sections.filter((section) => !section.hidden);
+  const section = shown[shown.indexOf(canvas.closest("section")) + by];
+  if (!section) return;
+  goTo(section);
+  ensure(section.querySelector(".timeline"))?.canvas.focus();
+}
+
 function offerGuide() {
   if (sections.length < 2) return;
   const stories = [...document.querySelectorAll(".stories tr[data-of]")].map((row) => (

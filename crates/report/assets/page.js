@@ -37,11 +37,12 @@ function offerThemes() {
   });
   const name = () => { toggle.textContent = dark() ? "Light theme" : "Dark theme"; };
   name();
-  document.querySelector(".brand").append(toggle);
+  document.querySelector(".brand").append(linkToKeys(), toggle);
 }
 
 // A place that prints must be there, seen or not.
 function start() {
+  offerKeys();
   offerThemes();
   offerStories();
   offerBins();

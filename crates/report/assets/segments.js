@@ -12,7 +12,10 @@ function describe(timeline, bar) {
     const show = button("Show in the flame graph", "Go to this function there", () => timeline.flame()?.visit(bar.node));
     return [head, make("p", { class: "note" }, `function, ${bar.code} code `, show)];
   }
-  if (bar.run) return [head, make("p", { class: "note" }, `on CPU ${bar.cpu}, by the scheduler's records`)];
+  if (bar.run) {
+    const woken = timeline.wakes.filter((wake) => wake.run === bar).map((wake) => make("p", {}, wake.hint));
+    return [head, make("p", { class: "note" }, `on CPU ${bar.cpu}, by the scheduler's records`), ...woken];
+  }
   if (bar.family === "stage") return [head, make("p", { class: "note" }, "stage that the program marked")];
   const place = [bar.certainty, bar.cpu === null ? "on no CPU" : `CPU ${bar.cpu}`, threadName(outlier, bar.tid)];
   if (bar.wait) place.push("while the interval waited; not part of its sum");
@@ -26,6 +29,8 @@ function describe(timeline, bar) {
     const takes = bar.takes ? "; the request is read here" : "";
     lines.push(make("p", {}, make("b", {}, name), `: ${words}${bar.whom ? `, ${bar.whom}` : ""}${takes}`));
   }
+  const arrows = timeline.arrows.filter((arrow) => arrow.wait === bar);
+  if (arrows.length) lines.push(make("p", {}, arrows.map((arrow) => arrow.title).join("; ")));
   if (bar.below.length) {
     const name = stretchName(outlier, bar.below.at(-1).tid);
     lines.push(make("p", { class: "note" }, make("kbd", {}, "↓"), ` what ${name} did during this time`));

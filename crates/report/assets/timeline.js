@@ -100,7 +100,8 @@ class Timeline {
     this.canvas = make("div", { class: "canvas", tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": "Timeline: plus and minus zoom, left and right pan, n and p choose the next and previous segment, " +
       "down goes to what another thread did during a wait, up goes back to the wait, l and L go to the lanes below and above, " +
-      "m measures from the chosen segment to another, f shows a function in the flame graph, 0 shows everything" });
+      "m measures from the chosen segment to another, f shows a function in the flame graph, 0 shows everything, " +
+      "N and P go to the next and previous outlier" });
     this.details = make("div", { class: "details", "aria-live": "polite" });
     place.append(make("div", { class: "bench" },
       make("div", { class: "tools" }, make("h3", {}, "Timeline"), button("+", "Zoom in", zoom(0.5)),
@@ -113,7 +114,7 @@ class Timeline {
       " for the next and previous segment, ", ...this.wayDown(), make("kbd", {}, "l"), " ", make("kbd", {}, "L"),
       " for the lane below and above, ", make("kbd", {}, "Shift"), " and drag, or ", make("kbd", {}, "m"),
       " at one segment and at another, to measure, ", make("kbd", {}, "f"), " on a function to see it in the flame graph, ",
-      make("kbd", {}, "0"), " for everything."));
+      make("kbd", {}, "0"), " for everything; ", linkToKeys()));
     this.redraw();
   }
 
@@ -244,6 +245,7 @@ class Timeline {
       End: () => this.show(this.whole - (this.to - this.from), this.whole), n: () => this.step(1), p: () => this.step(-1),
       Enter: () => this.chosen && this.show(this.chosen.at, this.chosen.at + this.chosen.duration),
       Escape: () => { this.measure = null; this.measureFrom = undefined; this.choose(null); },
+      N: () => stepToTimeline(this.canvas, 1), P: () => stepToTimeline(this.canvas, -1), "?": () => goToKeys(this.canvas),
       l: () => this.changeLane(1), L: () => this.changeLane(-1), m: () => this.measureByKey(),
       f: () => this.chosen?.node !== undefined && this.flame()?.visit(this.chosen.node), ArrowDown: () => this.follow(this.chosen?.below?.[0]),
       ArrowUp: () => this.follow(this.chosen?.wait),
@@ -318,8 +320,7 @@ class Timeline {
     }
     for (const arrow of this.arrows) parts.push(...drawArrow(this, arrow));
     parts.push(...drawWakes(this), ...drawMeasure(this, y));
-    const svg = draw("svg", { height: y, "aria-hidden": "true" }, ...parts);
-    this.canvas.replaceChildren(svg);
+    this.canvas.replaceChildren(picture(GUTTER + this.width(), y, parts));
     const { ticks } = this.outlier;
     const edge = digits([this.from, this.to], ticks);
     this.range.textContent = this.to - this.from >= this.whole ? `all of ${length(this.whole, ticks)}`

@@ -26,11 +26,11 @@ pub fn reasons(outlier: &OutlierReport) -> String {
     escape::for_terminal(&clauses(outlier).join("; "))
 }
 
-/// The foremost cause, with what differs between outliers first: for one of many lines. Safe for a terminal.
+/// The foremost cause, with what differs between outliers first: for one of many lines. Not yet escaped for any format.
 pub(crate) fn line(outlier: &OutlierReport) -> String {
     let foremost = outlier.causes.first().filter(|cause| cause.excess_ns > 0);
     let line = foremost.map(|cause| Clause::of(outlier, cause).who_first());
-    escape::for_terminal(&line.unwrap_or_else(|| clauses(outlier).join("; ")))
+    line.unwrap_or_else(|| clauses(outlier).join("; "))
 }
 
 /// The headline, not yet escaped for any format.

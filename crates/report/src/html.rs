@@ -32,6 +32,7 @@ const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
     include_str!("../assets/elements.js"),
+    include_str!("../assets/keys.js"),
     include_str!("../assets/first.js"),
     include_str!("../assets/guide.js"),
     include_str!("../assets/stretches.js"),

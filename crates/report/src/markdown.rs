@@ -165,13 +165,14 @@ fn other_outliers(others: &[OutlierReport]) -> Vec<String> {
     if others.is_empty() {
         return Vec::new();
     }
-    let mut lines = table(&["also", "verdict"]);
+    let mut lines = table(&["also", "took:", "what differs first"]);
     lines.extend(others.iter().take(MOST_OTHERS).map(|outlier| {
         let name = for_markdown(format!("{} {}", outlier.label, outlier.id).trim());
-        row(&[name, for_markdown(&sentence(outlier))])
+        let took = units::length(outlier.duration_ns, outlier.time_unit);
+        row(&[name, took, for_markdown(&headline::line(outlier))])
     }));
     if others.len() > MOST_OTHERS {
-        lines.push(row(&[format!("{} more", others.len() - MOST_OTHERS), String::new()]));
+        lines.push(row(&[format!("{} more", others.len() - MOST_OTHERS), String::new(), String::new()]));
     }
     lines
 }

@@ -14,6 +14,8 @@ use crate::units::share;
 
 /// A cause with less than one part in so many of its outlier's excess (2 %) is not distinguished.
 const SMALLEST_PART: u64 = 50;
+/// A reason with a smaller share of all excess stands in the sum of the others, unless it made an outlier slow.
+const SMALLEST_SHARE: f64 = 0.01;
 
 /// See the module. Lengths are in the report's unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,6 +49,13 @@ pub struct Reason {
     pub share: f64,
     /// Whom it is due to, the largest excess first; no thread is named in what is missing of the sum.
     pub blamed: Vec<Blame>,
+}
+
+impl Reason {
+    /// Whether it has a line of its own where a person reads; JSON has all.
+    pub(crate) fn is_told(&self) -> bool {
+        self.first > 0 || self.share >= SMALLEST_SHARE
+    }
 }
 
 /// Whom a reason is due to.

@@ -6,6 +6,8 @@
 mod chromium;
 #[path = "browser/first.rs"]
 mod first;
+#[path = "browser/keyboard.rs"]
+mod keyboard;
 #[path = "browser/looking.rs"]
 mod looking;
 #[path = "consumers/place.rs"]

@@ -64,7 +64,7 @@ fn stories(report: &Report) -> String {
         rest => format!("<p class=\"note\">and {rest} more</p>\n"),
     };
     format!(
-        "<h2 id=\"stories\">Why the explained ones are slow</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" \
+        "<h2 id=\"stories\">Stories of those explained here</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" \
          aria-labelledby=\"stories\"><table class=\"stories\">\n<thead><tr><th class=\"number\">intervals</th>\
          <th class=\"number\">of all excess</th><td></td><th class=\"number\">took</th><th>what happened</th></tr></thead>\n\
          <tbody>\n{rows}</tbody></table></div>\n{more}"
@@ -100,10 +100,18 @@ fn list(report: &Report) -> String {
     format!(
         "<h2 id=\"list\">All {} explained intervals</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" \
          aria-label=\"Explained intervals\"><table class=\"list\">\n<thead><tr><th>interval</th><th class=\"number\">took</th>\
-         <th class=\"number\">typical</th><th>by cause</th><th>why</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
+         <th class=\"number\">typical</th><th>by cause</th><th>what differs first</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
          {more}",
         report.outliers.len(),
     )
+}
+
+/// The foremost cause with what differs between outliers first, and the next one, dimmed.
+fn why(outlier: &OutlierReport) -> String {
+    let next = headline::clauses(outlier).into_iter().nth(1);
+    let next = next
+        .map_or_else(String::new, |next| format!(" <span class=\"note\">also {}</span>", for_html(&next)));
+    format!("{}{next}", for_html(&headline::line(outlier)))
 }
 
 fn list_row(report: &Report, outlier: &OutlierReport, index: usize, longest: u64) -> String {
@@ -120,6 +128,6 @@ fn list_row(report: &Report, outlier: &OutlierReport, index: usize, longest: u64
         filtered(report, outlier),
         units::length(outlier.duration_ns, unit),
         strip(outlier, longest),
-        for_html(&headline::clauses(outlier).join("; ")),
+        why(outlier),
     )
 }

@@ -15,22 +15,28 @@ pub(super) fn table(reasons: &Reasons) -> String {
     if reasons.explained < 2 {
         return String::new();
     }
-    let rows: String = reasons.all.iter().take(MOST_REASONS).map(rows).collect();
-    let rest =
-        reasons.all.iter().skip(MOST_REASONS).map(|reason| reason.share).sum::<f64>() + reasons.smaller_share;
-    let others = if rest > 0.0 {
-        format!(
-            "<tr><td></td><td class=\"number\">{}</td><td></td><td>other causes</td></tr>\n",
-            percent(rest)
-        )
-    } else {
-        String::new()
-    };
+    let (large, small): (Vec<&Reason>, Vec<&Reason>) =
+        reasons.all.iter().partition(|reason| reason.is_told());
+    let rows: String = large.iter().take(MOST_REASONS).map(|reason| rows(reason)).collect();
+    let others = others(reasons, large.iter().skip(MOST_REASONS).chain(&small).copied());
     format!(
         "<h2 id=\"reasons\">{}</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"reasons\">\
          <table class=\"reasons\">\n<thead><tr><th class=\"number\">slow</th><th class=\"number\">of all excess</th><td></td>\
          <th>reason</th></tr></thead>\n<tbody>\n{rows}{others}</tbody></table></div>\n",
         for_html(&words::explained(reasons)),
+    )
+}
+
+/// What has no row, in sum.
+fn others<'a>(reasons: &Reasons, rest: impl Iterator<Item = &'a Reason>) -> String {
+    let (first, part) =
+        rest.fold((0, reasons.smaller_share), |(first, part), one| (first + one.first, part + one.share));
+    if first == 0 && part <= 0.0 {
+        return String::new();
+    }
+    format!(
+        "<tr><td class=\"number\">{first}</td><td class=\"number\">{}</td><td></td><td>other causes</td></tr>\n",
+        percent(part)
     )
 }
 
@@ -57,7 +63,7 @@ fn rows(reason: &Reason) -> String {
 fn blamed(blame: &Blame, reason: &Reason) -> String {
     let part = share(u128::from(blame.excess_ns), u128::from(reason.excess_ns)) * reason.share;
     format!(
-        "<tr><td class=\"number\">{}</td><td class=\"number\">{}</td><td></td><td>… {}</td></tr>\n",
+        "<tr class=\"of\"><td class=\"number\">{}</td><td class=\"number\">{}</td><td></td><td>{}</td></tr>\n",
         blame.first,
         percent(part),
         for_html(&blame.who),

@@ -26,26 +26,42 @@ const MOST_COMMAND: usize = 4096;
 /// What this is, and the first verdict.
 pub(super) fn header(report: &Report) -> String {
     let verdict = match report.outliers.first() {
-        Some(first) => for_html(&sentence(first)),
-        None => "No interval was selected".to_owned(),
+        Some(first) => foremost(first),
+        None => "<h1>No interval was selected</h1>\n".to_owned(),
     };
     let named = [&report.capture.hostname, &report.capture.path].into_iter().flatten();
     let of = named.map(|name| for_html(name)).collect::<Vec<_>>().join(" · ");
     format!(
-        "<header>\n<p class=\"brand\"><b>tailtrace</b> <span>{of}</span></p>\n<h1>{verdict}</h1>\n<p class=\"sub\">{}</p>\n\
-         </header>\n",
+        "<header>\n<p class=\"brand\"><b>tailtrace</b> <span>{of}</span></p>\n{verdict}<p class=\"sub\">{}</p>\n</header>\n",
         for_html(&population_line(report)),
     )
 }
 
-/// The population in one line, not escaped.
+/// The foremost verdict: which interval and how long, its first cause in a line of its own, the next one below.
+fn foremost(outlier: &OutlierReport) -> String {
+    let mut clauses = headline::clauses(outlier).into_iter();
+    let first = clauses.next().unwrap_or_default();
+    let next = clauses.next().map_or_else(String::new, |next| format!("<p>then {}</p>\n", for_html(&next)));
+    format!(
+        "<p class=\"eyebrow\">{}: {}</p>\n<h1>{}</h1>\n{next}",
+        for_html(&name(outlier)),
+        for_html(&headline::lengths(outlier)),
+        for_html(&first)
+    )
+}
+
+/// What the figures below do not say: by which rule intervals count as slow and were chosen, and what was lost. Not escaped.
 fn population_line(report: &Report) -> String {
-    match headline::population(report) {
-        Some(figures) => {
-            format!("{figures}; explained here: {} ({})", report.selection.selected, report.selection.rule)
-        }
-        None => "no interval in the capture".to_owned(),
+    let (population, chosen) = (&report.population, &report.selection);
+    if population.count == 0 {
+        return "no interval in the capture".to_owned();
     }
+    // A choice of all slow ones has their rule.
+    let rule = if chosen.rule.starts_with(&population.rule) { "" } else { &population.rule };
+    let slow = if rule.is_empty() { String::new() } else { format!("slow: {rule}") };
+    let explained = format!("explained here: {}", units::noted(&chosen.selected.to_string(), &chosen.rule));
+    let parts = [slow, explained, headline::share_in_recording(population), population.losses()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// `order 50`, not escaped.

@@ -87,7 +87,7 @@ pub(super) fn overview(report: &Report, from: usize, style: Style) -> Vec<String
             let name = left(&cut(&name(index, outlier), names, more), names);
             let length = right(&units::length(outlier.duration_ns, outlier.time_unit), 8);
             let room = style.columns().saturating_sub(names + 2 + width(&length) + 2);
-            let verdict = cut(&headline::line(outlier), room, more);
+            let verdict = cut(&for_terminal(&headline::line(outlier)), room, more);
             format!("{}  {length}  {verdict}", style.paint(Ink::Dim, &name))
         })
         .collect();

@@ -12,8 +12,6 @@ use crate::view::words;
 /// Reasons, and whom each is due to; JSON has all.
 const MOST_REASONS: usize = 6;
 const MOST_BLAMED: usize = 4;
-/// A reason with a smaller share stands in the sum of the others, unless it made an outlier slow.
-const SMALLEST_SHARE: f64 = 0.01;
 /// Advice.
 const MOST_ADVICE: usize = 2;
 /// Columns of both figures.
@@ -28,8 +26,8 @@ pub(super) fn lines(reasons: &Reasons, style: Style) -> Vec<String> {
     let head = row(&words::explained(reasons), "slow", "of all excess", style);
     let mut lines = vec![String::new()];
     lines.extend(head.iter().map(|line| style.paint(Ink::Bold, line)));
-    let counts = |reason: &&Reason| reason.first > 0 || reason.share >= SMALLEST_SHARE;
-    let shown: Vec<&Reason> = reasons.all.iter().filter(counts).take(MOST_REASONS).collect();
+    let told = reasons.all.iter().filter(|reason| reason.is_told());
+    let shown: Vec<&Reason> = told.take(MOST_REASONS).collect();
     lines.extend(shown.iter().flat_map(|reason| lines_of(reason, style)));
     lines.extend(others(reasons, &shown, style));
     lines.extend(advice(&shown, style));

@@ -120,9 +120,18 @@ impl Chromium {
 
     /// Presses and releases a key, by its DOM name.
     pub(crate) fn key(&mut self, key: &str) {
-        let typed = if key.chars().count() == 1 { key } else { "" };
-        self.call("Input.dispatchKeyEvent", &json!({"type": "keyDown", "key": key, "text": typed}));
-        self.call("Input.dispatchKeyEvent", &json!({"type": "keyUp", "key": key}));
+        // What the browser itself answers to, such as Enter at a button, it knows by code and text.
+        let (typed, code) = match key {
+            "Enter" => ("\r", 13),
+            "Tab" => ("", 9),
+            _ if key.chars().count() == 1 => (key, 0),
+            _ => ("", 0),
+        };
+        let event = |what: &str| json!({"type": what, "key": key, "windowsVirtualKeyCode": code});
+        let mut down = event("keyDown");
+        down["text"] = json!(typed);
+        self.call("Input.dispatchKeyEvent", &down);
+        self.call("Input.dispatchKeyEvent", &event("keyUp"));
         self.settle();
     }
 
@@ -177,6 +186,11 @@ impl Chromium {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", &size);
         self.settle();
+    }
+
+    /// Lays the page out for `screen` or `print`.
+    pub(crate) fn medium(&mut self, medium: &str) {
+        self.call("Emulation.setEmulatedMedia", &json!({"media": medium}));
     }
 
     /// How many sheets of paper the page takes, A4.

@@ -149,6 +149,38 @@ fn it_prints_on_few_sheets() {
     assert!(sheets >= 1 && sheets <= 2 * report.outliers.len() + 2, "{sheets} sheets");
 }
 
+/// A time line that was drawn for the window shrinks to the paper: its last bar stays on the sheet. Nothing is drawn anew in between.
+#[test]
+fn a_time_line_shrinks_to_the_paper() {
+    let folder = Folder::new("shrinks");
+    let mut browser = browser(&folder);
+    browser.open(&folder.page(&reports::with_calls()), "light");
+    unroll(&mut browser);
+    browser.medium("print");
+    let room = browser.value(
+        "(() => { const canvas = document.querySelector('.timeline .canvas'); canvas.style.width = '600px'; \
+         const rights = [...canvas.querySelectorAll('rect.bar')].map((it) => it.getBoundingClientRect().right); \
+         return canvas.getBoundingClientRect().right - Math.max(...rights); })()",
+    );
+    assert!((-0.5..2.0).contains(&room.as_f64().expect("a number")), "{room}");
+}
+
+/// However many outliers a page has, opening it draws only what is near the screen, and its own markup is bounded for each.
+#[test]
+fn opening_two_hundred_draws_no_more_than_twenty() {
+    let folder = Folder::new("work");
+    let mut browser = browser(&folder);
+    let mut opened = |report| {
+        browser.open(&folder.page(&report), "light");
+        let drawn = "[...document.querySelectorAll('.timeline, .calls, .listing')].filter((it) => it.children.length).length";
+        (browser.value(drawn).as_u64(), browser.value("document.querySelectorAll('*').length").as_u64())
+    };
+    let (twenty, two_hundred) = (opened(reports::twenty()), opened(reports::two_hundred()));
+    println!("places drawn and elements: {twenty:?} {two_hundred:?}");
+    assert!(two_hundred.0 <= twenty.0.max(Some(3)));
+    assert!(two_hundred.1 <= Some(300 * 200));
+}
+
 /// Nothing is drawn far away from the screen, and all of it once the reader comes near.
 #[test]
 fn what_comes_near_is_drawn() {
