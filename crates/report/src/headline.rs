@@ -5,7 +5,7 @@ mod foremost;
 mod root;
 
 use crate::outlier::OutlierReport;
-use crate::report::{PopulationSummary, Report};
+use crate::report::{PopulationSummary, Report, SelectionSummary};
 use crate::timebase::TimeUnit;
 use crate::{escape, units};
 use clause::Clause;
@@ -157,6 +157,12 @@ pub(crate) fn selected(report: &Report) -> Option<String> {
     let (chosen, count) = (&report.selection, report.population.count);
     let share = units::percentage(chosen.selected, count);
     (!chosen.rule.is_empty()).then(|| format!("{} of {count}, {share}: {}", chosen.selected, chosen.rule))
+}
+
+/// By which rule intervals were chosen, without that by which they count as slow, which stands beside it.
+pub(crate) fn chosen_by<'a>(chosen: &'a SelectionSummary, population: &PopulationSummary) -> &'a str {
+    let rest = chosen.rule.strip_prefix(&population.rule).filter(|_| !population.rule.is_empty());
+    rest.map_or(chosen.rule.as_str(), |rest| rest.trim_start_matches([';', ' ']))
 }
 
 /// `640 intervals`; `640 intervals (612 of 640 lie in the recording)` where not all do.

@@ -39,7 +39,8 @@ pub(super) fn identity(side: &Side) -> String {
     let name = named.cloned().collect::<Vec<_>>().join(" of ");
     let figures = headline::figures(&side.population, side.capture.time_unit);
     let figures = figures.unwrap_or_else(|| "no interval".to_owned());
-    format!("{name}: {figures}; explained {} ({})", side.selection.selected, side.selection.rule)
+    let rule = headline::chosen_by(&side.selection, &side.population);
+    format!("{name}: {figures}; explained {}", units::noted(&side.selection.selected.to_string(), rule))
 }
 
 fn table_lines(table: &Table, style: Style) -> Vec<String> {

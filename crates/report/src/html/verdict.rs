@@ -56,10 +56,9 @@ fn population_line(report: &Report) -> String {
     if population.count == 0 {
         return "no interval in the capture".to_owned();
     }
-    // A choice of all slow ones has their rule.
-    let rule = if chosen.rule.starts_with(&population.rule) { "" } else { &population.rule };
-    let slow = if rule.is_empty() { String::new() } else { format!("slow: {rule}") };
-    let explained = format!("explained here: {}", units::noted(&chosen.selected.to_string(), &chosen.rule));
+    let slow = if population.rule.is_empty() { String::new() } else { format!("slow: {}", population.rule) };
+    let rule = headline::chosen_by(chosen, population);
+    let explained = format!("explained here: {}", units::noted(&chosen.selected.to_string(), rule));
     let parts = [slow, explained, headline::share_in_recording(population), population.losses()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
