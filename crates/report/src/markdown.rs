@@ -11,6 +11,7 @@ use crate::escape::for_markdown;
 use crate::headline::{self, sentence};
 use crate::left_out;
 use crate::outlier::{Check, CheckState, OutlierReport, SegmentReport};
+use crate::recording::{self, Recording};
 use crate::report::{CaptureFacts, Report};
 use crate::timebase::TimeUnit;
 use crate::units::{self, Digits};
@@ -97,6 +98,7 @@ fn identity(outlier: &OutlierReport) -> String {
 fn causes(outlier: &OutlierReport) -> Vec<String> {
     let mut lines = table(&["excess:", "typical:", "count:", "certainty", "cause", "particulars"]);
     let unit = outlier.time_unit;
+    let recording = Recording::of(&outlier.calls);
     let cells = |cause: &CauseTotal| {
         [
             units::signed_length(cause.excess_ns, unit),
@@ -104,7 +106,7 @@ fn causes(outlier: &OutlierReport) -> Vec<String> {
             cause.count.to_string(),
             cause.certainty.to_string(),
             for_markdown(&cause.cause),
-            for_markdown(&cause.detail),
+            for_markdown(&recording::particulars(cause, recording.as_ref(), unit)),
         ]
     };
     lines.extend(outlier.causes.iter().take(MOST_CAUSES).map(|cause| row(&cells(cause))));
@@ -198,8 +200,13 @@ fn checks(outlier: &OutlierReport) -> Vec<String> {
 
 fn population(report: &Report) -> String {
     let chosen = format!("{} selected: {}", report.selection.selected, for_markdown(&report.selection.rule));
+    let tracing = recording::of_all(&report.outliers, report.capture.time_unit);
+    let tracing = match for_markdown(&tracing) {
+        none if none.is_empty() => none,
+        tracing => format!(" Tracing took {tracing}."),
+    };
     match headline::population(report) {
-        Some(figures) => format!("{}; {chosen}.", for_markdown(&figures)),
+        Some(figures) => format!("{}; {chosen}.{tracing}", for_markdown(&figures)),
         None => format!("No interval in the capture; {chosen}."),
     }
 }

@@ -4,6 +4,7 @@
 //! must stay whole), with colours only where requested, and no other control character but the newline.
 
 use crate::outlier::OutlierReport;
+use crate::recording;
 use crate::report::Report;
 
 pub use style::Style;
@@ -87,11 +88,16 @@ pub fn render_full_text(report: &Report, style: &Style) -> String {
     finish(&lines, style)
 }
 
-/// Population, what is wrong, and why all outliers are slow.
+/// Population, what is wrong, why all outliers are slow, and what the recording itself took.
 fn above(report: &Report, style: Style) -> Vec<String> {
     let mut lines = head::first(report, style);
     lines.extend(head::troubles(report, style));
     lines.extend(reasons::lines(&report.view.reasons, style));
+    let tracing = recording::of_all(&report.outliers, report.capture.time_unit);
+    if !tracing.is_empty() && report.outliers.len() > 1 {
+        lines.push(String::new());
+        lines.extend(fact("tracing", &tracing, Ink::Dim, style));
+    }
     lines
 }
 

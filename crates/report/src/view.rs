@@ -138,7 +138,7 @@ pub struct IoShare {
 /// What intervals waited for: one object.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitView {
-    /// Its name: `futex 0x7f… of pid 120`.
+    /// Its name: `futex 0x7f… of pid 120`, `lock (futex 0x4cf400 of pid 142)` where it lies in a variable.
     pub object: String,
     /// The cause of these waits: `offcpu.lock`.
     pub cause: String,

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use attribution::{ObjectWait, WaitObject};
+use attribution::{Functions, ObjectWait, WaitObject};
 use intervals::TwoModes;
 use model::{Cause, Certainty, OffCpu, TimeConversion, Tsc};
 use report::{Lengths, OutlierReport, WaitView};
@@ -18,10 +18,17 @@ use super::times::{Times, share};
 const KINDS: [OffCpu; 2] = [OffCpu::Socket, OffCpu::Poll];
 
 /// The waits for one object, in nanoseconds.
-#[derive(Default)]
 struct Waits {
+    /// When one of them began.
+    at: Tsc,
     fast: Vec<u64>,
     slow: Vec<u64>,
+}
+
+impl Waits {
+    fn from(at: Tsc) -> Waits {
+        Waits { at, fast: Vec::new(), slow: Vec::new() }
+    }
 }
 
 /// Where explained threads waited, by thread and begin, in perf time: until when, and for what kind of thing.
@@ -72,10 +79,12 @@ pub(super) fn by_object(
     waits: &[(bool, ObjectWait)],
     times: Times,
     conversion: TimeConversion,
+    functions: &dyn Functions,
 ) -> Vec<WaitView> {
     let mut objects: BTreeMap<(&WaitObject, OffCpu), Waits> = BTreeMap::new();
     for (is_slow, wait) in waits {
-        let of_object = objects.entry((&wait.object, wait.kind)).or_default();
+        let of_object =
+            objects.entry((&wait.object, wait.kind)).or_insert_with(|| Waits::from(wait.range.start));
         let side = if *is_slow { &mut of_object.slow } else { &mut of_object.fast };
         side.push(conversion.duration_ns(wait.range));
     }
@@ -84,9 +93,10 @@ pub(super) fn by_object(
         .map(|((object, kind), waits)| {
             let mut all: Vec<u64> = waits.fast.iter().chain(&waits.slow).copied().collect();
             all.sort_unstable();
+            let at = waits.at;
             let (fast, slow) = (Lengths::of(waits.fast), Lengths::of(waits.slow));
             WaitView {
-                object: object.to_string(),
+                object: called(object, at, functions),
                 cause: Cause::OffCpu(kind).to_string(),
                 slow_share: share(slow.total_ns.into(), times.slow),
                 fast_share: share(fast.total_ns.into(), times.fast),
@@ -98,6 +108,15 @@ pub(super) fn by_object(
         .collect();
     views.sort_by_key(|view| Reverse((view.slow.total_ns, view.fast.total_ns)));
     views
+}
+
+/// `lock (futex 0x4cf400 of pid 142)`: a futex that lies in a variable is called by it, as in the verdicts.
+fn called(object: &WaitObject, at: Tsc, functions: &dyn Functions) -> String {
+    let variable = match object {
+        WaitObject::Futex { pid, address } => functions.variable_at(*pid, *address, at),
+        _ => None,
+    };
+    variable.map_or_else(|| object.to_string(), |variable| format!("{} ({object})", variable.called()))
 }
 
 #[cfg(test)]

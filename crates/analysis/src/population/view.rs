@@ -63,7 +63,7 @@ pub(crate) fn of(
     }
     objects::settle_kinds(&mut waits, outliers, conversion);
     let times = Times::of(population, &is_slow);
-    view.waits = objects::by_object(&waits, times, conversion);
+    view.waits = objects::by_object(&waits, times, conversion, capture);
     if view.waits.len() > MOST_OBJECTS {
         view.remarks.push(format!("of {} objects waited for {MOST_OBJECTS} are listed", view.waits.len()));
         view.waits.truncate(MOST_OBJECTS);

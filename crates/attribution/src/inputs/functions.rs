@@ -36,7 +36,7 @@ pub struct Variable {
 
 impl Variable {
     /// `lock`; `queue+0x40` within one that holds more than a lock. A C compiler's number for a variable of a function is left out.
-    pub(crate) fn called(&self) -> String {
+    pub fn called(&self) -> String {
         let (name, number) = self.name.rsplit_once('.').unwrap_or((&self.name, ""));
         let is_numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         let name = spoken(if is_numbered { name } else { &self.name });

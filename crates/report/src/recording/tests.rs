@@ -54,3 +54,44 @@ fn nothing_is_said_where_no_kernel_function_is_known() {
     tree.nodes.truncate(2);
     assert_eq!(Recording::of(&tree), None);
 }
+
+/// 8.2 of the 11.5 us of the futex call, and 1 us of 40 us of faults, which is too little to say.
+#[test]
+fn a_cause_says_how_much_of_it_is_tracing() {
+    let recording = Recording::of(&tree()).expect("kernel functions");
+    let cause = |name: &str, duration_ns, detail: &str| CauseTotal {
+        cause: name.to_owned(),
+        duration_ns,
+        typical_ns: 0,
+        excess_ns: 0,
+        count: 1,
+        certainty: model::Certainty::Measured,
+        detail: detail.to_owned(),
+    };
+    let words = |cause: &CauseTotal| particulars(cause, Some(&recording), TimeUnit::Nanoseconds);
+    let futex = cause("kernel.syscall.futex", 11_500, "FUTEX_WAKE");
+    assert_eq!(words(&futex), "FUTEX_WAKE; 8.20 us of its 11.5 us is tracing");
+    assert_eq!(particulars(&futex, None, TimeUnit::Nanoseconds), "FUTEX_WAKE");
+    let faults = cause("kernel.page-fault.minor", 40_000, "");
+    assert_eq!(words(&faults), "");
+}
+
+/// Two outliers of 46 and 23 us with 9.2 us each, 18.4 of 69 us; typical 1.2 of 8 us each. What reports need has no advice.
+#[test]
+fn all_outliers_together_name_the_event_that_took_most() {
+    let outlier = |duration_ns| OutlierReport {
+        duration_ns,
+        baseline_mean_ns: Some(8_000),
+        calls: tree(),
+        ..OutlierReport::default()
+    };
+    let unknown = OutlierReport { duration_ns: 1_000_000, ..OutlierReport::default() };
+    let all = [outlier(46_000), outlier(23_000), unknown];
+    assert_eq!(
+        of_all(&all, TimeUnit::Nanoseconds),
+        "27 % of the time of 2 outliers, 15 % of that of typical intervals; most of it for raw_syscalls:sys_enter (10.4 us, which \
+         record --preset light leaves out)"
+    );
+    assert_eq!(of_all(&all[2..], TimeUnit::Nanoseconds), "");
+    assert_eq!((left_out_by("sched:sched_switch"), left_out_by("perf")), ("", ""));
+}

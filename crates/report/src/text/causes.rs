@@ -5,6 +5,7 @@ use super::style::{Ink, Style};
 use crate::causes::CauseTotal;
 use crate::escape::for_terminal;
 use crate::outlier::OutlierReport;
+use crate::recording::{self, Recording};
 use crate::units;
 
 /// Rows shown; what is left is summed up in one more.
@@ -35,7 +36,9 @@ struct Columns {
 
 /// Header, rows and sum, without indent.
 pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Vec<String> {
-    let mut rows: Vec<Row> = outlier.causes.iter().take(MOST_ROWS).map(|cause| row(outlier, cause)).collect();
+    let recording = Recording::of(&outlier.calls);
+    let shown = outlier.causes.iter().take(MOST_ROWS);
+    let mut rows: Vec<Row> = shown.map(|cause| row(outlier, cause, recording.as_ref())).collect();
     rows.extend(remainder(outlier));
     let total = total(outlier);
     let layout = Columns::fitting(&rows, &total, columns);
@@ -47,14 +50,14 @@ pub(super) fn lines(outlier: &OutlierReport, columns: usize, style: Style) -> Ve
     lines
 }
 
-fn row(outlier: &OutlierReport, cause: &CauseTotal) -> Row {
+fn row(outlier: &OutlierReport, cause: &CauseTotal, recording: Option<&Recording>) -> Row {
     Row {
         excess: units::signed_length(cause.excess_ns, outlier.time_unit),
         typical: outlier.typical(cause.typical_ns),
         count: if cause.count > 0 { cause.count.to_string() } else { "-".to_owned() },
         certainty: cause.certainty.to_string(),
         cause: for_terminal(&cause.cause),
-        detail: for_terminal(&cause.detail),
+        detail: for_terminal(&recording::particulars(cause, recording, outlier.time_unit)),
         share: thousandths_of_excess(outlier, cause),
     }
 }

@@ -9,6 +9,7 @@ use super::{causes, segments, timeline};
 use crate::escape::for_terminal;
 use crate::headline::{self, headline};
 use crate::outlier::{Check, CheckState, OutlierReport};
+use crate::recording::Recording;
 use crate::timebase::TimeUnit;
 use crate::units;
 
@@ -117,6 +118,7 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
         .iter()
         .map(|stage| format!("{} {}", stage.name, units::length(stage.duration_ns, outlier.time_unit)));
     let attributes = outlier.attributes.iter().map(|one| format!("{} {}", one.name, one.value));
+    let tracing = Recording::of(&outlier.calls).map_or_else(String::new, |own| own.words(outlier));
     [
         ("when", when(outlier)),
         ("thread", threads(outlier)),
@@ -126,6 +128,7 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
         ("texts", named(attributes.collect())),
         ("excess", outlier.child_words()),
         ("NUMA", outlier.nodes()),
+        ("tracing", tracing),
     ]
     .into_iter()
     .flat_map(|(name, text)| fact(name, &text, style))
