@@ -36,6 +36,8 @@ pub use population::requests::{AnsweredRequest, LeftOut, Requests, requests};
 pub use population::waits::{ObjectWait, WaitObject, wait_of_stay};
 pub use samples::memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
 pub use tables::cpu_models::CodeCaches;
+pub use tables::kernel_entries::{Thunk, thunk};
 pub use tables::libraries::is_system_library;
 pub use threads::hand_off::HandOff;
 pub use threads::stays::{Stay, Whereabouts, most_stays, runs_on, stays};
+pub use walk::calls::CallSites;

@@ -4,7 +4,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod call_path;
-mod calls;
+pub(crate) mod calls;
 mod clock;
 mod code;
 mod entries;

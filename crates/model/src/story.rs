@@ -15,6 +15,10 @@ pub enum Role {
     Runner,
     /// It ran at the same time, on another CPU; whether the time is its doing is not known.
     Beside,
+    /// It sent the interrupt.
+    Sender,
+    /// It most likely did, as no record says who sent it.
+    LikelySender,
 }
 
 /// What a thread did for a request at a time of the wait for its answer.
@@ -61,7 +65,8 @@ pub struct Story {
     pub by: String,
     /// The part that it played.
     pub role: Role,
-    /// Where it was when it ended the wait, as `place`; of a thread that had the CPU: the function that had most of its user code then.
+    /// Where it was when it ended the wait, as `place`; of a thread that had the CPU: the function that had most of its user code then;
+    /// of a sender: its system call.
     pub by_place: String,
     /// Below a wait for an answer: what it was for the request.
     pub part: Option<Part>,

@@ -65,7 +65,8 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
 }
 
 /// The first form that has no more than `room` characters: both in full, in brief, without lines of source, without numbers of
-/// descriptors; the second without the end of its chain; the first alone, likewise. Where a name is too long for all of them, it is cut.
+/// descriptors; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without its
+/// own place: the end of the chain is the last to go. Where a name is too long for all of them, it is cut.
 fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<String> {
     let mut forms = Vec::new();
     if let Some(second) = second {
@@ -76,6 +77,11 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
         forms.push(vec![first.to_string(), second.without_root().brief()]);
     }
     forms.extend(shorter(vec![first.to_string()], vec![first.brief()]));
+    for wording in [first.brief(), first.terse()] {
+        let plain = without_descriptors(&without_lines(&wording));
+        let near = without_outer_callers(&plain);
+        forms.extend([vec![plain], vec![near]]);
+    }
     let fits = |form: &&Vec<String>| form.join("; ").chars().count() <= room;
     let shortest = forms.last().and_then(|form| form.first()).cloned().unwrap_or_default();
     let cut = || vec![shortest.chars().take(room.saturating_sub(1)).chain(['…']).collect()];
@@ -96,6 +102,15 @@ fn without_descriptors(text: &str) -> String {
     let mut plain = parts.next().unwrap_or_default().to_owned();
     plain.extend(parts.map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)));
     plain
+}
+
+/// `ran work() called by serve() < run()` as `ran work() called by serve()`.
+fn without_outer_callers(text: &str) -> String {
+    let mut parts = text.split(" < ");
+    let mut near = parts.next().unwrap_or_default().to_owned();
+    // A caller's name ends where a clause does, or the next word begins.
+    near.extend(parts.map(|part| part.find([',', ';', ' ']).map_or("", |end| &part[end..])));
+    near
 }
 
 /// `worker() lock.c:107, held by …` as `worker(), held by …`.

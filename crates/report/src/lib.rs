@@ -66,7 +66,9 @@ pub use outlier::{
 pub use reasons::{Blame, OutlierReasons, Reason, Reasons};
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 pub use serving::{PartSum, ServingRow, client, part_sums, part_words};
-pub use text::{Style, axis, cells, render_full_text, render_stat_text, render_text, render_verdict, wrap};
+pub use text::{
+    Style, axis, cells, render_full_text, render_reasons, render_stat_text, render_text, render_verdict, wrap,
+};
 pub use texts::ReplaceTexts;
 pub use timebase::{TimeUnit, Timebase};
 pub use units::{Digits, counted, length, percentage, signed_length};

@@ -4,8 +4,10 @@
 //! must stay whole), with colours only where requested, and no other control character but the newline.
 
 use crate::outlier::OutlierReport;
+use crate::reasons::Reasons;
 use crate::recording;
 use crate::report::Report;
+use crate::view::words;
 
 pub use style::Style;
 pub use timeline::axis;
@@ -15,6 +17,7 @@ pub mod cells;
 pub(crate) mod composition;
 pub(crate) mod group;
 mod head;
+mod kernel;
 mod outlier;
 pub(crate) mod population;
 mod reasons;
@@ -92,13 +95,23 @@ pub fn render_full_text(report: &Report, style: &Style) -> String {
 fn above(report: &Report, style: Style) -> Vec<String> {
     let mut lines = head::first(report, style);
     lines.extend(head::troubles(report, style));
-    lines.extend(reasons::lines(&report.view.reasons, style));
+    let why = reasons::lines(&report.view.reasons, &words::explained(&report.view.reasons), style);
+    if !why.is_empty() {
+        lines.push(String::new());
+        lines.extend(why);
+    }
     let tracing = recording::of_all(&report.outliers, report.capture.time_unit);
     if !tracing.is_empty() && report.outliers.len() > 1 {
         lines.push(String::new());
         lines.extend(fact("tracing", &tracing, Ink::Dim, style));
     }
     lines
+}
+
+/// Why outliers are slow, as the table that stands above them; empty where fewer than two were explained. `which` says what was taken
+/// where that are not all: `the longest first`.
+pub fn render_reasons(reasons: &Reasons, which: &str, style: &Style) -> String {
+    finish(&reasons::lines(reasons, &words::explained_of(reasons, which), *style), *style)
 }
 
 /// One outlier's causes, facts and checks: its verdict without the headline, the most telling first.

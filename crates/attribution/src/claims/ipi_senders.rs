@@ -6,7 +6,7 @@
 //! records a thread of the process is the likely sender that was in one of the system calls that send it.
 //! Where several threads may have sent it, none is named.
 
-use model::{Cause, Evidence, ThreadId, Ticks, TscRange};
+use model::{Cause, Evidence, Role, ThreadId, Ticks, TscRange};
 
 use crate::claims::claim::Claim;
 use crate::inputs::comms::{Comms, named};
@@ -30,16 +30,21 @@ const CHANGE_MAPPINGS: [&str; 7] =
 pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Sideband, comms: &dyn Comms) {
     for claim in claims.iter_mut().filter(|claim| matches!(claim.cause, Cause::Ipi(_))) {
         let by_record = sender_of(claim, stays, sideband);
-        let likely = if by_record.is_some() { "" } else { "most likely " };
+        let (likely, role) =
+            if by_record.is_some() { ("", Role::Sender) } else { ("most likely ", Role::LikelySender) };
         let Some(sent) = by_record.or_else(|| caller_of(claim, stays, sideband)) else { continue };
         let Some(thread) = sent.thread else { continue };
         let who = named(comms, thread, sent.time);
         let call = sideband.call_at(thread.tid, sent.time).and_then(|call| match &call.kind {
-            EventKind::Syscall { number, .. } => Some(format!(" in {}()", syscalls::name(*number))),
+            EventKind::Syscall { number, .. } => Some(format!("{}()", syscalls::name(*number))),
             _ => None,
         });
+        let call = call.unwrap_or_default();
+        let within = if call.is_empty() { String::new() } else { format!(" in {call}") };
         let cpu = sent.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-        claim.say(&format!("{likely}sent by {who}{cpu}{}", call.unwrap_or_default()));
+        claim.say(&format!("{likely}sent by {who}{cpu}{within}"));
+        claim.story.by = comms.comm(thread, sent.time);
+        (claim.story.role, claim.story.by_place) = (role, call);
         claim.evidence.push(Evidence::record(sent.offset, sent.cpu, describe(&sent.kind)));
     }
 }

@@ -215,11 +215,28 @@ pub(crate) fn is_bookkeeping(function: &str) -> bool {
         || BEGINNINGS.iter().any(|beginning| function.starts_with(beginning))
 }
 
-/// Code between a call and the function it calls, or between a return and its target (`arch/x86/lib/retpoline.S`).
+/// Code that stands in for an indirect call, or for a return (`arch/x86/lib/retpoline.S`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thunk {
+    /// Between a call or jump and its target.
+    Call,
+    /// Between the end of a function and its caller.
+    Return,
+}
+
+/// Which thunk the kernel's `function` is; `None` for any other.
+pub fn thunk(function: &str) -> Option<Thunk> {
+    let returns = ["__x86_return_", "its_return_thunk", "srso_", "retbleed_"];
+    match function {
+        _ if function.starts_with("__x86_indirect_") => Some(Thunk::Call),
+        _ if returns.iter().any(|beginning| function.starts_with(beginning)) => Some(Thunk::Return),
+        _ => None,
+    }
+}
+
+/// Whether `function` is one of them.
 pub(crate) fn is_thunk(function: &str) -> bool {
-    ["__x86_indirect_", "__x86_return_", "its_return_thunk", "srso_", "retbleed_"]
-        .iter()
-        .any(|prefix| function.starts_with(prefix))
+    thunk(function).is_some()
 }
 
 /// Whether a function requested by another CPU flushes translations: a TLB shootdown (`arch/x86/mm/tlb.c`; the first

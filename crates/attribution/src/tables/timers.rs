@@ -5,21 +5,23 @@
 
 use model::Cause;
 
-const TIMERS: [(&str, &str); 8] = [
-    ("tcp_delack_timer", "TCP's delayed-ACK timer"),
-    ("tcp_write_timer", "TCP's retransmission timer"),
-    ("tcp_keepalive_timer", "TCP's keepalive timer"),
-    ("tcp_pace_kick", "TCP's pacing timer"),
-    ("qdisc_watchdog", "the queueing discipline's timer"),
-    ("timerfd_tmrproc", "a timerfd"),
-    ("posix_timer_fn", "a POSIX timer"),
-    ("it_real_fn", "an interval timer"),
+/// The function, the timer in words, and whether it sends a signal when it expires, unless it was made to do something else (`man 2
+/// timer_create`).
+const TIMERS: [(&str, &str, bool); 8] = [
+    ("tcp_delack_timer", "TCP's delayed-ACK timer", false),
+    ("tcp_write_timer", "TCP's retransmission timer", false),
+    ("tcp_keepalive_timer", "TCP's keepalive timer", false),
+    ("tcp_pace_kick", "TCP's pacing timer", false),
+    ("qdisc_watchdog", "the queueing discipline's timer", false),
+    ("timerfd_tmrproc", "a timerfd", false),
+    ("posix_timer_fn", "a POSIX timer", true),
+    ("it_real_fn", "an interval timer", true),
 ];
 
 /// The timer that calls `function`, in words.
 pub(crate) fn timer_of(function: &str) -> Option<&'static str> {
     let name = function.split('.').next().unwrap_or(function);
-    TIMERS.iter().find(|(known, _)| *known == name).map(|&(_, words)| words)
+    TIMERS.iter().find(|(known, ..)| *known == name).map(|&(_, words, _)| words)
 }
 
 /// Whether an interrupt or softirq with this cause is for timers to expire in.
@@ -33,12 +35,12 @@ pub(crate) fn expires_timers(cause: &Cause) -> bool {
 
 /// Whether `words` are those of a timer.
 pub(crate) fn is_timer(words: &str) -> bool {
-    TIMERS.iter().any(|(_, known)| *known == words)
+    TIMERS.iter().any(|(_, known, _)| *known == words)
 }
 
-/// Whether the timer with these `words` sends a signal when it expires, unless it was made to do something else (`man 2 timer_create`).
+/// Whether the timer with these `words` sends a signal when it expires.
 pub(crate) fn sends_signal(words: &str) -> bool {
-    matches!(words, "a POSIX timer" | "an interval timer")
+    TIMERS.iter().any(|&(_, known, sends)| sends && known == words)
 }
 
 #[cfg(test)]
@@ -51,7 +53,8 @@ mod tests {
         assert_eq!(timer_of("it_real_fn.cold"), Some("an interval timer"));
         assert_eq!(timer_of("hrtimer_wakeup"), None);
         let sending = ["posix_timer_fn", "it_real_fn"];
-        let signals = |&(function, words): &(&str, &str)| sending.contains(&function) == sends_signal(words);
+        let signals =
+            |&(function, words, _): &(&str, &str, bool)| sending.contains(&function) == sends_signal(words);
         assert!(TIMERS.iter().all(signals));
     }
 }

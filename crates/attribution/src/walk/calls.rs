@@ -20,13 +20,13 @@ const DEEPEST: usize = 4096;
 
 /// The call instructions that have not returned, outermost first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CallSites {
+pub struct CallSites {
     sites: Vec<u64>,
 }
 
 impl CallSites {
     /// How many calls are open.
-    pub(crate) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.sites.len()
     }
 
@@ -36,14 +36,14 @@ impl CallSites {
     }
 
     /// The call instruction at `ip` executed.
-    pub(crate) fn call(&mut self, ip: u64) {
+    pub fn call(&mut self, ip: u64) {
         if self.sites.len() < DEEPEST {
             self.sites.push(ip);
         }
     }
 
     /// A return went to `ip`; whether the matching call is known.
-    pub(crate) fn return_to(&mut self, ip: u64) -> bool {
+    pub fn return_to(&mut self, ip: u64) -> bool {
         let from = self.sites.len().saturating_sub(SEARCHED);
         let behind = |site: u64| ip > site && ip - site <= LONGEST_INSTRUCTION;
         let found = self.sites[from..].iter().rposition(|&site| behind(site));

@@ -14,7 +14,7 @@ use analysis::{NoMeter, Request as Analysis};
 use anyhow::{Context as _, Result};
 use attribution::{Examined, Stay};
 use model::{Cpu, Pid, ThreadId, Tid, Tsc, TscRange};
-use report::{HotRange, OutlierReport, SegmentReport, Timebase};
+use report::{HotRange, OutlierReasons, OutlierReport, SegmentReport, Timebase};
 
 use crate::advice;
 use crate::tui::pages::ask::Ask;
@@ -114,6 +114,7 @@ impl Worker<'_, '_> {
         let outlier = self.study.outlier_report(index, typical, &examined)?;
         let explained = Explained {
             lanes: self.lanes(&examined[&index], &outlier),
+            reasons: OutlierReasons::of(&outlier),
             outlier,
             baselines: typical.iter().map(alone).collect::<Result<_, _>>()?,
             remarks: {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use report::{OutlierReport, TimeUnit, length};
+use report::{OutlierReport, TimeUnit, counted, length};
 
 use crate::tui::pages::flow::{BlockUse, Mark, Run};
 use crate::tui::pages::flow_list::FlowLine;
@@ -15,7 +15,7 @@ use crate::tui::pages::pieces::{Times, dim, figure, fitting, selected};
 /// How the offsets of these lines are written.
 fn offsets(lines: &[FlowLine<'_>], unit: TimeUnit) -> Times {
     let offset = |line: &FlowLine<'_>| match line {
-        FlowLine::Run(run, _) => Some(run.offset),
+        FlowLine::Run(run, ..) => Some(run.offset),
         FlowLine::Mark(mark) => Some(mark.offset),
         FlowLine::Block(..) => None,
     };
@@ -40,7 +40,9 @@ pub(super) fn draw(page: &OutlierPage, outlier: &OutlierReport, frame: &mut Fram
     let mut lines = vec![Line::styled(fitting(&names, usize::from(area.width)), dim())];
     lines.extend(shown.into_iter().enumerate().map(|(place, row)| {
         let line = match row {
-            FlowLine::Run(run, is_unfolded) => of_run(run, is_unfolded, (offsets, unit), area.width),
+            FlowLine::Run(run, is_unfolded, hidden) => {
+                of_run(run, (is_unfolded, hidden), (offsets, unit), area.width)
+            }
             FlowLine::Block(run, used) => of_block(run, used, (offsets, unit), area.width),
             FlowLine::Mark(mark) => of_mark(mark, offsets, area.width),
         };
@@ -58,7 +60,16 @@ pub(super) fn draw(page: &OutlierPage, outlier: &OutlierReport, frame: &mut Fram
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn of_run(run: &Run, is_unfolded: bool, (offsets, unit): (Times, TimeUnit), columns: u16) -> Line<'static> {
+/// Columns that a call stands to the right of its caller, in at most one part in so many of what there is room for.
+const STEP: usize = 2;
+const DEEP: usize = 2;
+
+fn of_run(
+    run: &Run,
+    (is_unfolded, hidden): (bool, usize),
+    (offsets, unit): (Times, TimeUnit),
+    columns: u16,
+) -> Line<'static> {
     let cpu = run.cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string());
     let figures = format!(
         " {} {}  {} {} {} ",
@@ -69,11 +80,18 @@ fn of_run(run: &Run, is_unfolded: bool, (offsets, unit): (Times, TimeUnit), colu
         figure(&run.instructions.to_string(), 9),
     );
     let room = usize::from(columns).saturating_sub(figures.chars().count() + 2);
+    let margin = (run.depth * STEP).min(room / DEEP);
+    let room = room - margin;
+    let name = match hidden {
+        0 => run.function.to_string(),
+        rows => format!("{} (+{})", run.function, counted(rows as u64, "row")),
+    };
     let colour = if run.is_kernel { Style::new().fg(Color::Yellow) } else { Style::new() };
     Line::from(vec![
         Span::raw(figures),
+        Span::raw(" ".repeat(margin)),
         Span::styled(if is_unfolded { "▾ " } else { "▸ " }, dim()),
-        Span::styled(fitting(&run.function, room), colour),
+        Span::styled(fitting(&name, room), colour),
     ])
 }
 

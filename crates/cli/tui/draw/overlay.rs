@@ -9,7 +9,7 @@ use report::cells::wrap;
 use report::for_terminal;
 
 use crate::tui::pages::cursor::Cursor;
-use crate::tui::pages::overlay::{Command, Overlay, Writing};
+use crate::tui::pages::overlay::{Command, Offer, Overlay, Writing};
 use crate::tui::pages::pieces::{bold, dim};
 use crate::tui::pages::reading;
 use crate::tui::pages::view::View;
@@ -26,11 +26,11 @@ pub(super) fn draw(view: &View, frame: &mut Frame<'_>, area: Rect) {
             let shown = lines.into_iter().skip(top).take(height).collect();
             boxed(&format!(" {title} (any other key closes) "), shown, frame, area);
         }
-        Some(Overlay::Yank(commands, cursor)) => {
+        Some(Overlay::Offer(Offer::Commands(commands), cursor)) => {
             let columns = usize::from(area.width).saturating_sub(6);
             boxed(" copy: Enter, or the number ", yank(commands, *cursor, columns), frame, area);
         }
-        Some(Overlay::Write(files, cursor)) => {
+        Some(Overlay::Offer(Offer::Files(files), cursor)) => {
             boxed(
                 " write into the current folder: Enter, or the number ",
                 written(files, *cursor),

@@ -46,6 +46,8 @@ const LARGE: (u16, u16) = (160, 40);
 fn screens_of_the_population() {
     check("opening", &opening(SMALL));
     check("population", &opened(SMALL));
+    // Back from the list and its two explained intervals.
+    check("population_reasons", &after(SMALL, "\n\n\u{1b}↓\n\u{1b}\u{1b}"));
     check("intervals", &after(SMALL, "\n"));
     check("intervals_explained", &after(SMALL, "\n\n\u{1b}"));
     check("intervals_wide", &after((120, 40), "\na"));

@@ -1,7 +1,7 @@
 //! An explained interval, as the pages show it.
 
 use model::Diagnostic;
-use report::OutlierReport;
+use report::{OutlierReasons, OutlierReport};
 
 use super::lanes::Lane;
 
@@ -10,6 +10,8 @@ use super::lanes::Lane;
 pub(crate) struct Explained {
     /// The interval.
     pub(crate) outlier: OutlierReport,
+    /// Why it is slow, as far as others may be so, too.
+    pub(crate) reasons: OutlierReasons,
     /// The typical ones, each on its own.
     pub(crate) baselines: Vec<OutlierReport>,
     /// What the reader must know beside it.

@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use attribution::{Decode, Function, Functions, Stay};
+use attribution::{Decode, Function, Functions, Stay, thunk};
 use model::{Cpu, Pid, ThreadId, Ticks, Tsc, TscRange};
 use pt::{Block, EventKind, FlowItem, FlowSink, PtEvent};
 use report::{SegmentReport, Timebase};
+
+use super::nesting::Nesting;
 
 /// Rows that are kept; who wants to see more zooms in.
 const MOST_ROWS: usize = 50_000;
@@ -51,6 +53,8 @@ pub(crate) struct Run {
     pub(crate) function: Arc<str>,
     /// Whether it is the kernel's.
     pub(crate) is_kernel: bool,
+    /// How many calls before it have not returned.
+    pub(crate) depth: usize,
     /// Blocks executed, repetitions counted.
     pub(crate) executions: u64,
     /// Instructions executed.
@@ -81,8 +85,20 @@ pub(crate) struct BlockUse {
 pub(crate) struct Mark {
     /// From the interval's start.
     pub(crate) offset: u64,
+    /// That of what runs before it.
+    pub(crate) depth: usize,
     /// In words; not escaped.
     pub(crate) text: String,
+}
+
+impl FlowRow {
+    /// How many calls before it have not returned.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            FlowRow::Run(run) => run.depth,
+            FlowRow::Mark(mark) => mark.depth,
+        }
+    }
 }
 
 /// What is decoded, and how its places are named.
@@ -111,10 +127,10 @@ impl Wanted<'_> {
             };
             let mut runs = Runs::new(self, &mut flow, range, (cpu, thread));
             let traced = decoder.decode(cpu, thread, range, &mut runs);
-            runs.close(range.stop);
+            runs.end();
             if !traced {
                 let text = format!("no trace for {}", self.words(range));
-                flow.rows.push(FlowRow::Mark(Mark { offset: self.offset(range.start), text }));
+                flow.rows.push(FlowRow::Mark(Mark { offset: self.offset(range.start), depth: 0, text }));
             }
             if flow.is_cut {
                 break;
@@ -133,7 +149,7 @@ impl Wanted<'_> {
             let words = [segment.cause.as_str(), &segment.detail];
             let words = words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ");
             let length = report::length(segment.duration_ns, self.timebase.unit());
-            Mark { offset: segment.offset_ns.max(from), text: format!("{length} {words}") }
+            Mark { offset: segment.offset_ns.max(from), depth: 0, text: format!("{length} {words}") }
         })
     }
 
@@ -163,6 +179,10 @@ struct Runs<'s, 'a> {
     aux: Option<u64>,
     function: Option<Function>,
     open: Option<OpenRun>,
+    nesting: Nesting,
+    /// The depths of the stay's rows, the first of which has this index.
+    depths: Vec<i64>,
+    first: usize,
 }
 
 /// A run that is not over.
@@ -170,6 +190,7 @@ struct OpenRun {
     start: Tsc,
     function: Option<Function>,
     is_kernel: bool,
+    depth: i64,
     instructions: u64,
     executions: u64,
     uses: Vec<(BlockUse, Ticks)>,
@@ -184,7 +205,22 @@ impl<'s, 'a> Runs<'s, 'a> {
         range: TscRange,
         (cpu, thread): (Option<Cpu>, ThreadId),
     ) -> Runs<'s, 'a> {
-        Runs { wanted, flow, range, cpu, thread, now: range.start, aux: None, function: None, open: None }
+        let (first, now) = (flow.rows.len(), range.start);
+        let (nesting, depths) = (Nesting::default(), Vec::new());
+        Runs {
+            wanted,
+            flow,
+            range,
+            cpu,
+            thread,
+            now,
+            aux: None,
+            function: None,
+            open: None,
+            nesting,
+            depths,
+            first,
+        }
     }
 
     /// The time since the last item belongs to the last block.
@@ -203,6 +239,12 @@ impl<'s, 'a> Runs<'s, 'a> {
         if !self.function.as_ref().is_some_and(|function| function.range.contains(&block.ip)) {
             self.function = self.wanted.functions.function_at(pid, block.ip, self.now);
         }
+        let name = self.function.as_ref().map_or("", |function| &function.name);
+        if let Some(thunk) = thunk(name).filter(|_| block.kernel && self.open.is_some()) {
+            self.nesting.thunk(thunk);
+            return self.add(block);
+        }
+        let depth = self.nesting.block(block);
         let start = self.function.as_ref().map(|function| function.start);
         let goes_on = self.open.as_ref().is_some_and(|open| {
             open.function.as_ref().map(|function| function.start) == start && open.is_kernel == block.kernel
@@ -213,6 +255,7 @@ impl<'s, 'a> Runs<'s, 'a> {
                 start: self.now,
                 function: self.function.clone(),
                 is_kernel: block.kernel,
+                depth,
                 instructions: 0,
                 executions: 0,
                 uses: Vec::new(),
@@ -220,6 +263,11 @@ impl<'s, 'a> Runs<'s, 'a> {
                 last: 0,
             });
         }
+        self.add(block);
+    }
+
+    /// `block` is one of the open run.
+    fn add(&mut self, block: &Block) {
         let (cpu, places) = (self.cpu, (self.wanted.offset(self.now), self.aux.unwrap_or(block.aux_offset)));
         if let Some(open) = &mut self.open {
             open.add(block, cpu, places);
@@ -229,7 +277,21 @@ impl<'s, 'a> Runs<'s, 'a> {
     fn mark(&mut self, text: String) {
         self.close(self.now);
         let offset = self.wanted.offset(self.now);
-        self.flow.rows.push(FlowRow::Mark(Mark { offset, text }));
+        self.depths.push(self.nesting.depth());
+        self.flow.rows.push(FlowRow::Mark(Mark { offset, depth: 0, text }));
+    }
+
+    /// Ends the stay: its outermost row has depth 0.
+    fn end(&mut self) {
+        self.close(self.range.stop);
+        let outermost = self.depths.iter().copied().min().unwrap_or(0);
+        for (row, depth) in self.flow.rows[self.first..].iter_mut().zip(&self.depths) {
+            let own = usize::try_from(depth.saturating_sub(outermost)).unwrap_or(0);
+            match row {
+                FlowRow::Run(run) => run.depth = own,
+                FlowRow::Mark(mark) => mark.depth = own,
+            }
+        }
     }
 
     /// Ends the open run at `at`.
@@ -241,12 +303,14 @@ impl<'s, 'a> Runs<'s, 'a> {
             .uses
             .into_iter()
             .map(|(block, ticks)| BlockUse { duration: self.wanted.length(ticks), ..block });
+        self.depths.push(open.depth);
         self.flow.rows.push(FlowRow::Run(Run {
             offset: self.wanted.offset(open.start),
             duration: self.wanted.timebase.duration(TscRange::new(open.start, self.now)),
             cpu: self.cpu.map(|cpu| cpu.0),
             function: open.function.map_or_else(unknown, |function| function.name),
             is_kernel: open.is_kernel,
+            depth: 0,
             executions: open.executions,
             instructions: open.instructions,
             blocks: blocks.collect(),
@@ -330,6 +394,9 @@ impl FlowSink for Runs<'_, '_> {
                 FlowItem::Event(event) => {
                     if let Some(text) = self.event(event) {
                         self.mark(text);
+                    }
+                    if let EventKind::AsyncBranch { from, .. } = event.kind {
+                        self.nesting.interrupt(from);
                     }
                 }
             }

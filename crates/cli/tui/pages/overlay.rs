@@ -9,12 +9,37 @@ pub(crate) enum Overlay {
     Help(Cursor),
     /// All that is known of the segment under the cursor; the first line in view.
     Evidence(Cursor),
-    /// Commands to copy.
-    Yank(Vec<Command>, Cursor),
-    /// Files to write.
-    Write(Vec<Writing>, Cursor),
+    /// One of several is chosen.
+    Offer(Offer, Cursor),
     /// A line being typed.
     Prompt(Prompt, String),
+}
+
+/// What there is to choose from.
+#[derive(Clone, Debug)]
+pub(crate) enum Offer {
+    /// Commands to copy.
+    Commands(Vec<Command>),
+    /// Files to write.
+    Files(Vec<Writing>),
+}
+
+impl Offer {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Offer::Commands(commands) => commands.len(),
+            Offer::Files(files) => files.len(),
+        }
+    }
+
+    /// The key that opens it, and chooses like Enter.
+    pub(crate) fn key(&self) -> char {
+        match self {
+            Offer::Commands(_) => 'y',
+            Offer::Files(_) => 'w',
+        }
+    }
 }
 
 /// What is typed for.

@@ -4,7 +4,9 @@ mod baseline;
 mod code;
 
 use ratatui::text::Line;
+use report::{Reasons, Style};
 
+use super::overview::Overview;
 use super::page::{OutlierPart, Page};
 use super::view::View;
 use super::{painted, pieces};
@@ -19,11 +21,24 @@ pub(crate) fn outlier_text(view: &View) -> Vec<String> {
     outlier_lines(view).iter().map(painted::plain).collect()
 }
 
-/// The population page.
+/// The population page: why the outliers are slow as far as they are explained by now, then the figures.
 pub(crate) fn population_lines(view: &View) -> Vec<Line<'static>> {
     let Some(overview) = &view.overview else { return Vec::new() };
-    let text = report::render_stat_text(&overview.report, &painted::style(view.size.0));
+    let style = painted::style(view.size.0);
+    let mut text = reasons(view, overview, &style);
+    text.push_str(&report::render_stat_text(&overview.report, &style));
     painted::folded(painted::lines(&text), view.size.0)
+}
+
+/// The table and an empty line; nothing where fewer than two outliers are explained.
+fn reasons(view: &View, overview: &Overview, style: &Style) -> String {
+    let outliers = overview.rows.iter().filter(|row| row.is_outlier);
+    let explained = outliers.filter_map(|row| Some(view.explained(row.index)?.reasons.clone()));
+    let reasons = Reasons::of(&explained.collect::<Vec<_>>(), overview.report.population.outliers);
+    match report::render_reasons(&reasons, "the chosen ones first", style) {
+        none if none.is_empty() => none,
+        table => table + "\n",
+    }
 }
 
 /// The lines of those parts of an outlier's page that are text.

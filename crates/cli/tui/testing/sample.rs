@@ -8,7 +8,8 @@ use model::{CallLayer, Certainty, Cpu, Pid, ThreadId, Tid, Tsc};
 use pt::{Block, BlockEnd, TimeBounds};
 use report::{
     Bin, CallReport, CallTree, CauseTotal, Check, CheckState, EvidenceReport, HotBlock, HotInstruction,
-    HotRange, OutlierReport, Percentiles, Report, SegmentReport, Spent, StretchReport, ThreadName,
+    HotRange, OutlierReasons, OutlierReport, Percentiles, Report, SegmentReport, Spent, StretchReport,
+    ThreadName,
 };
 
 use super::served::served;
@@ -220,7 +221,8 @@ pub(in crate::tui) fn explained() -> Explained {
         ..OutlierReport::default()
     };
     let lanes = lanes(&outlier, cpus(), &|tid| if tid == 124 { "worker 124".into() } else { HOSTILE.into() });
-    Explained { outlier, baselines: vec![baseline], remarks: Vec::new(), lanes }
+    let reasons = OutlierReasons::of(&outlier);
+    Explained { outlier, reasons, baselines: vec![baseline], remarks: Vec::new(), lanes }
 }
 
 /// CPU 1 was the other thread's and then idle, except before 10 us, where there are no records.
@@ -296,12 +298,13 @@ fn flow(asked: (u64, u64)) -> Flow {
             cpu: Some(1),
             function,
             is_kernel,
+            depth: 0,
             executions,
             instructions,
             blocks,
         })
     };
-    let mark = |offset, text: &str| FlowRow::Mark(Mark { offset, text: text.to_owned() });
+    let mark = |offset, text: &str| FlowRow::Mark(Mark { offset, depth: 0, text: text.to_owned() });
     let rows = vec![
         run(0, 6, "worker", false, vec![used(0x40_1000, 1, 6)]),
         run(6, 16_194, "process_item", false, vec![used(0x40_1136, 366, 16_000), used(0x40_1150, 1, 194)]),

@@ -15,6 +15,16 @@ use crate::view::stories::phrase;
 /// Particulars of more than one part in so many of a cause's time lead, where none has most of it.
 const LEADING: u64 = 4;
 
+/// How many particulars a clause has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wording {
+    Full,
+    /// Without particulars.
+    Brief,
+    /// Also without the place of a wait, where the end of its chain is known.
+    Terse,
+}
+
 /// See the module.
 #[derive(Clone)]
 pub(crate) struct Clause<'a> {
@@ -30,8 +40,7 @@ pub(crate) struct Clause<'a> {
     root: Option<String>,
     /// Whether there is a typical time.
     compared: bool,
-    /// Whether particulars are left out.
-    is_brief: bool,
+    wording: Wording,
 }
 
 impl<'a> Clause<'a> {
@@ -61,15 +70,24 @@ impl<'a> Clause<'a> {
             detail: if is_shared { leading } else { "" },
             leading: if is_leading { leading } else { "" },
             compared: outlier.baseline_mean_ns.is_some(),
-            is_brief: false,
+            wording: Wording::Full,
             root: foremost.and_then(|segment| root::of_wait(segment, outlier.time_unit, DEEPEST)),
         }
     }
 
     /// Without particulars: what was called how often by whom, but not what else that took.
     pub(super) fn brief(&self) -> String {
+        self.worded(Wording::Brief)
+    }
+
+    /// The same, and without the place of a wait where the end of its chain is known.
+    pub(super) fn terse(&self) -> String {
+        self.worded(Wording::Terse)
+    }
+
+    fn worded(&self, wording: Wording) -> String {
         let (detail, leading) = (essence(self.detail), essence(self.leading));
-        let brief: Clause<'_> = Clause { detail: &detail, leading: &leading, is_brief: true, ..self.clone() };
+        let brief: Clause<'_> = Clause { detail: &detail, leading: &leading, wording, ..self.clone() };
         brief.to_string()
     }
 
@@ -135,6 +153,10 @@ impl<'a> Clause<'a> {
         }
     }
 
+    fn is_brief(&self) -> bool {
+        self.wording > Wording::Full
+    }
+
     fn story(&self) -> Option<&Story> {
         self.foremost.map(|segment| &segment.story)
     }
@@ -147,6 +169,7 @@ impl<'a> Clause<'a> {
     fn place(&self, preposition: &str) -> String {
         match self.part(|story| &story.place) {
             "" => String::new(),
+            _ if self.wording == Wording::Terse && self.root.is_some() => String::new(),
             place => format!(" {preposition} {place}"),
         }
     }
@@ -158,9 +181,12 @@ impl<'a> Clause<'a> {
             let during = self.foremost.map_or(&[][..], |segment| &segment.during);
             return format!(", woken by {}", root::interrupt(interrupt, during));
         }
+        let call = if story.by_place.is_empty() { String::new() } else { format!(" in {}", story.by_place) };
         let part = match story.role {
             Role::Holder => "held by",
             Role::Runner => return String::new(),
+            Role::Sender => return format!(", sent by {}{call}", story.by),
+            Role::LikelySender => return format!(", most likely sent by {}{call}", story.by),
             Role::Beside => {
                 let did = self.root.as_deref().unwrap_or("ran");
                 return format!(", while {} {did}", story.by);
@@ -205,11 +231,7 @@ impl<'a> Clause<'a> {
             "ipi" => {
                 let interrupts = units::counted(count, "interrupt");
                 // Who sent it is what the reader can act on.
-                let sender = self.detail.split(", ").find(|part| part.contains("sent by"));
-                let more = match sender.filter(|_| self.is_brief) {
-                    Some(sender) => format!(", {sender}"),
-                    None => self.particulars(),
-                };
+                let more = if self.is_brief() { self.by() } else { self.particulars() };
                 write!(f, "{time} in {interrupts} from other CPUs ({of}){more}")
             }
             "nmi" => write!(f, "{time} in {}{}", units::counted(count, "NMI"), self.particulars()),
@@ -229,7 +251,7 @@ impl<'a> Clause<'a> {
     fn user(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         let (time, detail) = (&self.time, self.detail);
         let through = match self.part(|story| &story.through) {
-            through if self.is_brief || through.is_empty() || detail.contains(through) => String::new(),
+            through if self.is_brief() || through.is_empty() || detail.contains(through) => String::new(),
             through => format!(", mostly in {through}"),
         };
         let object = self.part(|story| &story.object);
@@ -279,7 +301,7 @@ impl<'a> Clause<'a> {
     }
 
     fn particulars(&self) -> String {
-        if self.is_brief || self.detail.is_empty() { String::new() } else { format!(", {}", self.detail) }
+        if self.is_brief() || self.detail.is_empty() { String::new() } else { format!(", {}", self.detail) }
     }
 }
 

@@ -335,3 +335,45 @@ fn lines_of_source_are_left_out_where_room_is_short() {
         "data from a TCP socket in next(), (queued after w)"
     );
 }
+
+/// The end of the chain is the last to go: the callers of callers go first, then the place of the wait.
+#[test]
+fn the_end_of_a_chain_outlasts_what_stands_before_it() {
+    let ran = |callers: &str| {
+        let place = format!("planted_work() called by {callers}");
+        words(wait(
+            "data from a TCP socket",
+            "server",
+            Role::Waker,
+            vec![placed(segment("user.expected", None), &place)],
+        ))
+    };
+    let waited = "waited 136.0 us for data from a TCP socket";
+    let woken = "woken by server, which ran planted_work() called by";
+    // 173 characters are left: the first goes without its line, the second without its last caller, the third without its place, too.
+    let callers = |length| format!("{}() < disturber()", "c".repeat(length));
+    assert_eq!(ran(&callers(45)), format!("{waited} in worker(), {woken} {}", callers(45)));
+    assert_eq!(ran(&callers(60)), format!("{waited} in worker(), {woken} {}()", "c".repeat(60)));
+    assert_eq!(ran(&callers(75)), format!("{waited}, {woken} {}()", "c".repeat(75)));
+    assert_eq!(
+        without_outer_callers("a() called by b() < c() < d(), held by e; f()"),
+        "a() called by b(), held by e; f()"
+    );
+}
+
+/// Who sent it stays where particulars have no room.
+#[test]
+fn a_brief_headline_says_who_sent_the_ipi() {
+    let detail =
+        format!("interrupting `{}()`, sent by writer (tid 102) on CPU 1 in munmap()", "f".repeat(150));
+    let brief = |role| {
+        let mut served = detailed("kernel.ipi.call-function", Some(1), 9_000, &detail);
+        (served.story.by, served.story.by_place) = ("writer".to_owned(), "munmap()".to_owned());
+        served.story.role = role;
+        let report = outlier(vec![cause("kernel.ipi.call-function", 9_000, &detail)], vec![served]);
+        headline(&report).split_once(": ").map_or_else(String::new, |(_, words)| words.to_owned())
+    };
+    let served = "9.00 us in 1 interrupt from other CPUs (call-function),";
+    assert_eq!(brief(Role::Sender), format!("{served} sent by writer in munmap()"));
+    assert_eq!(brief(Role::LikelySender), format!("{served} most likely sent by writer in munmap()"));
+}

@@ -5,7 +5,7 @@ use model::PerfTime;
 use super::cells::{cut, flow, left, width, wrap, wrap_hanging};
 use super::segments::Amount;
 use super::style::{Ink, Style};
-use super::{causes, segments, timeline};
+use super::{causes, kernel, segments, timeline};
 use crate::escape::for_terminal;
 use crate::headline::{self, headline};
 use crate::outlier::{Check, CheckState, OutlierReport};
@@ -27,6 +27,7 @@ pub(super) fn lines(outlier: &OutlierReport, place: (usize, usize), style: Style
     lines.extend(wrap(&headline(outlier), columns).iter().map(|line| style.paint(Ink::Bold, line)));
     for block in [
         causes::lines(outlier, inner, style),
+        kernel::lines(outlier, inner, style),
         timeline::lines(outlier, inner, style),
         segments::lines(outlier, inner, if place.1 > 1 { Amount::Brief } else { Amount::Full }, style),
     ] {

@@ -7,7 +7,6 @@ use crate::advice::{self, Advice};
 use crate::escape::for_terminal;
 use crate::reasons::{Blame, Reason, Reasons};
 use crate::units::{percent, share};
-use crate::view::words;
 
 /// Reasons, and whom each is due to; JSON has all.
 const MOST_REASONS: usize = 6;
@@ -18,13 +17,13 @@ const MOST_ADVICE: usize = 2;
 const FIRST: usize = 9;
 const SHARE: usize = 15;
 
-/// Head and rows; nothing where no more than one outlier was explained.
-pub(super) fn lines(reasons: &Reasons, style: Style) -> Vec<String> {
+/// Head and rows; nothing where no more than one outlier was explained. `head` says how many were.
+pub(super) fn lines(reasons: &Reasons, head: &str, style: Style) -> Vec<String> {
     if reasons.explained < 2 {
         return Vec::new();
     }
-    let head = row(&words::explained(reasons), "slow", "of all excess", style);
-    let mut lines = vec![String::new()];
+    let head = row(head, "slow", "of all excess", style);
+    let mut lines = Vec::new();
     lines.extend(head.iter().map(|line| style.paint(Ink::Bold, line)));
     let told = reasons.all.iter().filter(|reason| reason.is_told());
     let shown: Vec<&Reason> = told.take(MOST_REASONS).collect();

@@ -52,14 +52,17 @@ pub(crate) fn lengths(lengths: &Lengths, unit: TimeUnit) -> String {
     }
 }
 
-/// `Why they are slow (all 198 explained)`.
+/// `Why they are slow (all 198 explained)`; of more than that, [`Reasons::outliers`] says which were taken.
 pub(crate) fn explained(reasons: &Reasons) -> String {
+    explained_of(reasons, "at equal distances by duration")
+}
+
+/// The same where `which` of them were taken.
+pub(crate) fn explained_of(reasons: &Reasons, which: &str) -> String {
     let (explained, outliers) = (reasons.explained, reasons.outliers);
     match outliers {
         _ if outliers == explained => format!("Why they are slow (all {outliers} explained)"),
-        _ => {
-            format!("Why they are slow ({explained} of {outliers} explained, at equal distances by duration)")
-        }
+        _ => format!("Why they are slow ({explained} of {outliers} explained, {which})"),
     }
 }
 

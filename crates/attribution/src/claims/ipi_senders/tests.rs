@@ -1,6 +1,6 @@
 //! Hand-made records of two CPUs: who sent the IPI that the worker's CPU served.
 
-use model::{Cpu, Pid, ThreadId, Tid};
+use model::{Cpu, Pid, Role, Segment, ThreadId, Tid};
 use perfdata::{LeaveReason, Schedule};
 
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -10,6 +10,11 @@ const STRANGER: ThreadId = ThreadId { pid: Pid(300), tid: Tid(300) };
 
 /// The particulars of the IPI that CPU 0 serves from 500 to 600, where the worker runs.
 fn particulars(vector: &str, records: Vec<SidebandEvent>) -> String {
+    served(vector, records).detail
+}
+
+/// That segment.
+fn served(vector: &str, records: Vec<SidebandEvent>) -> Segment {
     let table = Table::new(&[], &["work"]);
     let schedule = Schedule::from_runs(vec![
         run(WORKER, 0, 0, 1000, LeaveReason::Unknown),
@@ -20,7 +25,7 @@ fn particulars(vector: &str, records: Vec<SidebandEvent>) -> String {
     let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
     let attribution = crate::attribute_alone(&world.examine(400..700)).expect("a partition");
     let served = attribution.segments().iter().find(|part| part.cause.to_string().starts_with("kernel.ipi."));
-    served.expect("an IPI").detail.clone()
+    served.expect("an IPI").clone()
 }
 
 fn call(time: u64, of: ThreadId, number: u64) -> SidebandEvent {
@@ -47,6 +52,17 @@ fn an_ipi_names_its_sender_and_its_call() {
     }
     let records = vec![call(400, WRITER, 11), flush(490, WRITER)];
     assert_eq!(particulars("call_function_single", records), "sent by writer (tid 102) on CPU 1 in munmap()");
+}
+
+#[test]
+fn its_story_has_the_sender_in_parts() {
+    let by_record =
+        served("call_function", vec![call(400, WRITER, 11), send(490, WRITER, &[0, 3], true)]).story;
+    assert_eq!((&*by_record.by, by_record.role, &*by_record.by_place), ("writer", Role::Sender, "munmap()"));
+    let likely = served("call_function", vec![call(400, WRITER, 28)]).story;
+    assert_eq!((&*likely.by, likely.role, &*likely.by_place), ("writer", Role::LikelySender, "madvise()"));
+    let unknown = served("call_function", vec![send(490, WRITER, &[3], true)]).story;
+    assert_eq!((&*unknown.by, unknown.role), ("", Role::None));
 }
 
 #[test]

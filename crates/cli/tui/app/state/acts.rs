@@ -14,7 +14,7 @@ use crate::tui::pages::flow_list::FlowPart;
 use crate::tui::pages::intervals::IntervalsPage;
 use crate::tui::pages::keys::Action;
 use crate::tui::pages::layout::body_height;
-use crate::tui::pages::overlay::{Overlay, Prompt};
+use crate::tui::pages::overlay::{Offer, Overlay, Prompt};
 use crate::tui::pages::page::{BlockPage, BlockPart, OutlierPage, OutlierPart, Page};
 use crate::tui::pages::segments::SegmentsPart;
 use crate::tui::pages::stretch::StretchPage;
@@ -290,14 +290,14 @@ impl State {
         if commands.is_empty() {
             self.view.notice = Some("there is no command for this page".to_owned());
         } else {
-            self.view.overlay = Some(Overlay::Yank(commands, Cursor::default()));
+            self.view.overlay = Some(Overlay::Offer(Offer::Commands(commands), Cursor::default()));
         }
     }
 
     fn offer_files(&mut self) {
         let files = commands::files(&self.view);
         if self.view.overview.is_some() && !files.is_empty() {
-            self.view.overlay = Some(Overlay::Write(files, Cursor::default()));
+            self.view.overlay = Some(Overlay::Offer(Offer::Files(files), Cursor::default()));
         }
     }
 

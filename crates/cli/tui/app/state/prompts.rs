@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::State;
 use crate::tui::app::message::Effect;
 use crate::tui::pages::cursor::Cursor;
-use crate::tui::pages::overlay::{Overlay, Prompt};
+use crate::tui::pages::overlay::{Offer, Overlay, Prompt};
 use crate::tui::pages::page::Page;
 use crate::tui::pages::reading;
 
@@ -33,30 +33,34 @@ impl State {
                 }
                 Vec::new()
             }
-            Some(Overlay::Yank(commands, mut cursor)) => {
-                if let Some(command) = chosen(&commands, cursor, key.code, 'y') {
-                    self.view.notice = Some(format!("copied: {}", command.line));
-                    return vec![Effect::Copy(command.line.clone())];
+            Some(Overlay::Offer(offer, mut cursor)) => {
+                if let Some(place) = chosen(&offer, cursor, key.code) {
+                    return self.choose(&offer, place);
                 }
                 if let Some(lines) = steps(key.code) {
-                    cursor.step(lines, commands.len());
-                    self.view.overlay = Some(Overlay::Yank(commands, cursor));
-                }
-                Vec::new()
-            }
-            Some(Overlay::Write(files, mut cursor)) => {
-                if let Some(file) = chosen(&files, cursor, key.code, 'w') {
-                    self.view.notice = Some(format!("writing {}{}", file.name, file.extension));
-                    return vec![Effect::Write(file.clone())];
-                }
-                if let Some(lines) = steps(key.code) {
-                    cursor.step(lines, files.len());
-                    self.view.overlay = Some(Overlay::Write(files, cursor));
+                    cursor.step(lines, offer.count());
+                    self.view.overlay = Some(Overlay::Offer(offer, cursor));
                 }
                 Vec::new()
             }
             None => Vec::new(),
         }
+    }
+
+    /// What is at `place` of `offer`: copied or written.
+    fn choose(&mut self, offer: &Offer, place: usize) -> Vec<Effect> {
+        let (notice, effect) = match offer {
+            Offer::Commands(commands) => {
+                let line = &commands[place].line;
+                (format!("copied: {line}"), Effect::Copy(line.clone()))
+            }
+            Offer::Files(files) => {
+                let file = &files[place];
+                (format!("writing {}{}", file.name, file.extension), Effect::Write(file.clone()))
+            }
+        };
+        self.view.notice = Some(notice);
+        vec![effect]
     }
 
     fn type_key(&mut self, prompt: Prompt, mut line: String, key: KeyEvent) {
@@ -91,15 +95,16 @@ impl State {
     }
 }
 
-/// The item of a list that a key chooses: its number, or Enter and the key that opened the list for the one under the cursor.
-fn chosen<T>(items: &[T], cursor: Cursor, code: KeyCode, opener: char) -> Option<&T> {
+/// The place of what a key chooses: its number, or Enter and the key that opened the list for the one under the cursor.
+fn chosen(offer: &Offer, cursor: Cursor, code: KeyCode) -> Option<usize> {
+    let count = offer.count();
     let place = match code {
-        KeyCode::Enter => cursor.at(items.len()),
-        KeyCode::Char(key) if key == opener => cursor.at(items.len()),
+        KeyCode::Enter => cursor.at(count),
+        KeyCode::Char(key) if key == offer.key() => cursor.at(count),
         KeyCode::Char(digit) => usize::try_from(digit.to_digit(10)?).ok()?.checked_sub(1)?,
         _ => return None,
     };
-    items.get(place)
+    (place < count).then_some(place)
 }
 
 /// How many lines a key moves in a list; `None` where it closes it.

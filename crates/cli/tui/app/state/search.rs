@@ -116,7 +116,7 @@ impl State {
 
 fn flow_text(line: FlowLine<'_>) -> String {
     match line {
-        FlowLine::Run(run, _) => run.function.to_string(),
+        FlowLine::Run(run, ..) => run.function.to_string(),
         FlowLine::Block(_, used) => format!("{:x}", used.block.ip),
         FlowLine::Mark(mark) => mark.text.clone(),
     }

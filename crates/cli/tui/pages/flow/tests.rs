@@ -204,3 +204,25 @@ fn a_loop_is_a_row_and_its_blocks_are_bounded() {
     let flow = flow_of((1000, 2000), &[stay((1000, 2000), ON_CPU)], items);
     assert_eq!(told(&flow), ["0+1000 main 100000/256"]);
 }
+
+/// `main` calls `parse`, which is interrupted and returns; what comes after the interrupt's mark is as deep as before it.
+#[test]
+fn runs_stand_below_their_callers() {
+    let ending = |ip, tsc, end| match block(ip, tsc) {
+        FlowItem::Block(block) => FlowItem::Block(Block { end, ..block }),
+        other => other,
+    };
+    let items = vec![
+        ending(0x10, 1000, BlockEnd::Call),
+        ending(0x110, 1010, BlockEnd::FallThrough),
+        event(EventKind::AsyncBranch { from: 0x114, to: 0x900 }, 1020),
+        ending(0x900, 1030, BlockEnd::FarReturn),
+        ending(0x114, 1040, BlockEnd::Return),
+        ending(0x16, 1050, BlockEnd::Return),
+        ending(0x920, 1060, BlockEnd::Jump),
+    ];
+    let flow = flow_of((1000, 2000), &[stay((1000, 2000), ON_CPU)], items);
+    let depths: Vec<usize> = flow.rows.iter().map(FlowRow::depth).collect();
+    // The last one is `main`'s caller, so that all else is a level deeper.
+    assert_eq!(depths, [1, 2, 2, 3, 2, 1, 0]);
+}

@@ -21,6 +21,10 @@ pub(crate) fn used(ip: u64, duration: u64) -> BlockUse {
 }
 
 fn run(blocks: Vec<BlockUse>) -> FlowRow {
+    deep(0, blocks)
+}
+
+fn deep(depth: usize, blocks: Vec<BlockUse>) -> FlowRow {
     let (offset, duration, executions, instructions) = (0, 1, 1, 1);
     let function = "f".into();
     FlowRow::Run(Run {
@@ -29,6 +33,7 @@ fn run(blocks: Vec<BlockUse>) -> FlowRow {
         cpu: None,
         function,
         is_kernel: false,
+        depth,
         executions,
         instructions,
         blocks,
@@ -36,7 +41,7 @@ fn run(blocks: Vec<BlockUse>) -> FlowRow {
 }
 
 fn mark() -> FlowRow {
-    FlowRow::Mark(Mark { offset: 0, text: "interrupted".to_owned() })
+    FlowRow::Mark(Mark { offset: 0, depth: 0, text: "interrupted".to_owned() })
 }
 
 fn part() -> FlowPart {
@@ -91,19 +96,51 @@ fn a_run_opens_its_longest_block() {
     assert_eq!(part.block(), None, "a mark");
 }
 
+/// `a` calls `b`, which calls `c`; `a` goes on, then `d`.
+#[test]
+fn the_calls_of_a_run_can_be_hidden() {
+    let rows = [(0, 1), (1, 2), (2, 3), (0, 1), (0, 4)];
+    let mut part = FlowPart::default();
+    let rows = rows.iter().map(|&(depth, ip)| deep(depth, vec![used(ip, 1)])).collect();
+    part.show(Flow { rows, ..Flow::default() });
+    let hidden = |part: &FlowPart| -> Vec<usize> {
+        let rows = part.all().filter_map(|line| match line {
+            FlowLine::Run(_, _, hidden) => Some(hidden),
+            _ => None,
+        });
+        rows.collect()
+    };
+    part.cursor = Cursor::new(0);
+    part.set_unfolded(false);
+    assert_eq!((hidden(&part), part.count()), (vec![2, 0, 0], 3));
+    part.cursor = Cursor::new(2);
+    assert_eq!(part.block(), Some(used(4, 1)), "the row below is the next one that is shown");
+    part.cursor = Cursor::new(0);
+    part.set_unfolded(true);
+    assert_eq!(part.count(), 5);
+    // The first has its blocks shown: the third's caller is two lines below it.
+    part.set_unfolded(true);
+    part.cursor = Cursor::new(3);
+    part.set_unfolded(false);
+    assert_eq!((part.cursor.at(6), part.block()), (2, Some(used(2, 1))));
+}
+
 proptest! {
     /// What is under the cursor is what the list shows there, whatever is unfolded.
     #[test]
-    fn lines_and_places_agree(sizes in prop::collection::vec(0usize..4, 1..12), unfold in prop::collection::vec(0usize..12, 0..12)) {
-        let rows = sizes.iter().enumerate().map(|(row, &size)| match size {
+    fn lines_and_places_agree(sizes in prop::collection::vec((0usize..4, 0usize..3), 1..12), unfold in prop::collection::vec((0usize..12, 0usize..3), 0..12)) {
+        let rows = sizes.iter().enumerate().map(|(row, &(size, depth))| match size {
             0 => mark(),
-            size => run((0..size).map(|block| used((row * 10 + block) as u64, 1)).collect()),
+            size => deep(depth, (0..size).map(|block| used((row * 10 + block) as u64, 1)).collect()),
         });
         let mut part = FlowPart::default();
         part.show(Flow { rows: rows.collect(), ..Flow::default() });
-        for line in unfold {
+        for (line, key) in unfold {
             part.cursor = Cursor::new(line);
-            part.toggle();
+            match key {
+                0 => part.toggle(),
+                key => part.set_unfolded(key == 1),
+            }
         }
         let lines: Vec<FlowLine<'_>> = part.all().collect();
         prop_assert_eq!(lines.len(), part.count());
@@ -112,7 +149,7 @@ proptest! {
             match line {
                 FlowLine::Mark(_) => prop_assert_eq!(here.block(), None),
                 FlowLine::Block(_, used) => prop_assert_eq!(here.block(), Some(*used)),
-                FlowLine::Run(run, _) => prop_assert_eq!(here.block(), run.blocks.first().copied()),
+                FlowLine::Run(run, ..) => prop_assert_eq!(here.block(), run.blocks.first().copied()),
             }
         }
     }
