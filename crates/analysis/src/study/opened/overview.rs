@@ -47,7 +47,8 @@ impl Study<'_> {
         let mut diagnostics = self.capture().diagnostics();
         if self.capture().streams().next().is_none() {
             diagnostics.push(Diagnostic::note(
-                "there is no Intel PT in this capture: what ran on a CPU is known by records and samples only",
+                "there is no Intel PT in this capture: what ran on a CPU is known by records and samples only; `perf record -e \
+                 intel_pt//` on a machine whose CPU has it records the flow",
             ));
         }
         diagnostics.extend(self.set().diagnostics.iter().cloned());
