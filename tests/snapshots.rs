@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::captures::tailtrace;
+use crate::captures::{left_out, tailtrace};
 use crate::no_pt::{NEEDS, compile, first, key, planted, record, run};
 
 /// So many requests of 0.1 ms, one in so many slow.
@@ -91,7 +91,7 @@ fn what_a_killed_recorder_wrote_opens() {
     let out = folder.path().join("slow");
     let mut command = recorder(&folder, &out, &["--keep"]);
     if command.get_program() == "sudo" {
-        // Not ours to kill.
+        left_out("the recorder runs as root, by sudo, and is not ours to kill");
         return;
     }
     let mut recorder = command.spawn().expect("it runs");
