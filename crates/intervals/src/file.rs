@@ -32,6 +32,8 @@ use lines::{Line, Lines};
 use objects::Header;
 use vtune::Columns;
 
+pub use records::MARK_BYTES;
+
 /// An interval file that is read, before its clock is related to the TSC.
 pub struct IntervalFile(Draft);
 

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::distribution::nearest_rank;
 use crate::outlier::OutlierReport;
 use crate::reasons::OutlierReasons;
 
@@ -115,7 +116,7 @@ impl Composition {
 /// `ordered` is not empty.
 fn points(ordered: &[Constituents]) -> Vec<CompositionPoint> {
     let point = |&percentile: &f64| {
-        let rank = rank(ordered.len(), percentile);
+        let rank = nearest_rank(ordered.len(), percentile);
         let around = &ordered[around(ordered.len(), rank, percentile)];
         let mean = |sum: u128| mean(sum, around.len());
         let mut sums: BTreeMap<&str, u128> = BTreeMap::new();
@@ -140,15 +141,6 @@ fn mean(sum: u128, count: usize) -> f64 {
     sum as f64 / count as f64
 }
 
-/// The nearest rank of a percentile among `count`, from 0.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a rank among `count`
-fn rank(count: usize, percentile: f64) -> usize {
-    // In whole thousandths of a percent, so that 99.9 % of 1000 is rank 999.
-    let share = (percentile * 1000.0).round() as u128;
-    let rank = (share * count as u128).div_ceil(100_000) as usize;
-    rank.clamp(1, count.max(1)) - 1
-}
-
 /// The ranks that stand for a percentile: as many on either side.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a part of `count`
 fn around(count: usize, rank: usize, percentile: f64) -> std::ops::Range<usize> {
@@ -161,14 +153,12 @@ fn around(count: usize, rank: usize, percentile: f64) -> std::ops::Range<usize> 
 /// Per cause the whole of it, and then its objects and places; the largest gain first.
 fn without(ordered: &[Constituents]) -> Vec<Without> {
     let measured = percentiles(ordered, |_| 0);
-    let gains = |one: &Without| -> Vec<u64> {
-        let gain = |(with, without): (&u64, &u64)| with.saturating_sub(*without);
-        measured.iter().zip(&one.percentiles_ns).map(gain).rev().collect()
-    };
     let counts = |one: &Without| {
         let gained = measured.iter().zip(&one.percentiles_ns);
         gained.into_iter().any(|(with, without)| without < with && with - without >= with / SMALLEST_GAIN)
     };
+    // The less is left of the longest, the larger the gain.
+    let by_gain = |a: &Without, b: &Without| a.percentiles_ns.iter().rev().cmp(b.percentiles_ns.iter().rev());
     let mut groups: Vec<Vec<Without>> = Vec::new();
     for (cause, whats) in removable(ordered) {
         let whole = percentiles(ordered, |one| one.of_cause(cause));
@@ -179,10 +169,10 @@ fn without(ordered: &[Constituents]) -> Vec<Without> {
             percentiles_ns: percentiles(ordered, |one| one.of_reason(cause, what)),
         };
         let mut parts: Vec<Without> = whats.into_iter().map(part).filter(counts).collect();
-        parts.sort_by_key(|one| Reverse(gains(one)));
+        parts.sort_by(by_gain);
         groups.extend(counts(&whole).then(|| [whole].into_iter().chain(parts).collect()));
     }
-    groups.sort_by_key(|group| Reverse(gains(&group[0])));
+    groups.sort_by(|a, b| by_gain(&a[0], &b[0]));
     groups.into_iter().flatten().collect()
 }
 
@@ -212,7 +202,10 @@ fn foremost(whats: BTreeMap<&str, u64>) -> Vec<&str> {
 fn percentiles(ordered: &[Constituents], part: impl Fn(&Constituents) -> u64) -> Vec<u64> {
     let mut rest: Vec<u64> = ordered.iter().map(|one| one.duration_ns.saturating_sub(part(one))).collect();
     rest.sort_unstable();
-    PERCENTILES.iter().filter_map(|&percentile| rest.get(rank(rest.len(), percentile)).copied()).collect()
+    PERCENTILES
+        .iter()
+        .filter_map(|&percentile| rest.get(nearest_rank(rest.len(), percentile)).copied())
+        .collect()
 }
 
 #[cfg(test)]

@@ -69,14 +69,22 @@ impl Lengths {
     /// Of lengths in any order.
     pub fn of(mut lengths: Vec<u64>) -> Lengths {
         lengths.sort_unstable();
-        let rank = |percent: usize| (lengths.len() * percent).div_ceil(100).max(1) - 1;
-        let at = |percent| lengths.get(rank(percent)).copied().unwrap_or(0);
+        let at = |percentile| lengths.get(nearest_rank(lengths.len(), percentile)).copied().unwrap_or(0);
         Lengths {
             count: lengths.len() as u64,
             total_ns: lengths.iter().fold(0, |sum, &length| sum.saturating_add(length)),
-            p50_ns: at(50),
-            p99_ns: at(99),
+            p50_ns: at(50.0),
+            p99_ns: at(99.0),
             max_ns: lengths.last().copied().unwrap_or(0),
         }
     }
+}
+
+/// The nearest rank of a percentile among `count`, from 0: the least that has so much of all at or below it.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a rank among `count`
+pub(crate) fn nearest_rank(count: usize, percentile: f64) -> usize {
+    // In whole thousandths of a percent, so that 99.9 % of 1000 is rank 999.
+    let share = (percentile * 1000.0).round() as u128;
+    let rank = (share * count as u128).div_ceil(100_000) as usize;
+    rank.clamp(1, count.max(1)) - 1
 }

@@ -53,7 +53,7 @@ pub struct Reason {
 
 impl Reason {
     /// Whether it has a line of its own where a person reads; JSON has all.
-    pub(crate) fn is_told(&self) -> bool {
+    pub(crate) fn is_shown(&self) -> bool {
         self.first > 0 || self.share >= SMALLEST_SHARE
     }
 }

@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use attribution::{Examined, attribute_baseline, examine_baseline};
-use rayon::prelude::*;
 use report::{Composition, Constituents, Timebase};
 
 use super::opened::Study;
 use super::reasons::Bound;
-use crate::capture::{Phase, Watch, while_reading_ahead};
+use crate::capture::{Phase, Watch};
 use crate::error::{Error, Result};
 
 /// What is explained: on two cores a minute or so.
@@ -45,21 +44,9 @@ impl Study<'_> {
         quiet.sort_unstable();
         let watch = Arc::new(Watch::default());
         let meter = self.show(Phase::Decoding, &watch);
-        watch.expect(quiet.len());
         let context = self.capture().for_attribution(self.queues());
-        let stretches: Vec<_> =
-            quiet.iter().map(|&index| self.capture().stretches_of(&self.intervals()[index])).collect();
-        let found = while_reading_ahead(self.capture().perf(), &stretches, |pace| {
-            let one = |&index: &usize| {
-                let interval = &self.intervals()[index];
-                let examined = self
-                    .decoders()
-                    .with(|decoding| examine_baseline(&context, interval, &mut watch.over(decoding)));
-                watch.done();
-                pace.finished();
-                self.constituents(&examined)
-            };
-            quiet.par_iter().with_max_len(1).map(one).collect()
+        let found = self.decode_each(&quiet, &watch, |index, decoder| {
+            self.constituents(&examine_baseline(&context, &self.intervals()[index], decoder))
         });
         drop(meter);
         found

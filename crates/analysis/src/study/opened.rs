@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attribution::{Examined, Queues, examine, examine_baseline};
+use attribution::{Decode, Examined, Queues, examine, examine_baseline};
 use intervals::{IntervalFile, IntervalSet, OutlierRule, Population, Selected};
 use model::{Attribution, Calls, Diagnostic, Interval, TscRange};
 use perfdata::PerfData;
@@ -386,25 +386,35 @@ impl<'a> Study<'a> {
             pairs.flat_map(|(&outlier, typical)| typical.iter().copied().chain([outlier])).collect();
         wanted.sort_unstable();
         wanted.dedup();
+        self.decode_each(&wanted, watch, |index, decoder| {
+            let interval = &self.intervals()[index];
+            if !baselines.contains_key(&index) {
+                return (index, examine_baseline(&context, interval, decoder));
+            }
+            let mut observing = Observing::new(decoder);
+            let examined = examine(&context, interval, &mut observing);
+            self.seen().insert(index, observing.windows);
+            (index, examined)
+        })
+    }
+
+    /// What `work` makes of each of `wanted`, in parallel, while their trace is read ahead in their order; counted and stoppable by
+    /// `watch`.
+    pub(super) fn decode_each<T: Send, All: FromParallelIterator<T>>(
+        &self,
+        wanted: &[usize],
+        watch: &Watch,
+        work: impl Fn(usize, &mut dyn Decode) -> T + Sync,
+    ) -> All {
         watch.expect(wanted.len());
         let stretches: Vec<Vec<Stretch<'_>>> =
             wanted.iter().map(|&index| self.capture.stretches_of(&self.intervals()[index])).collect();
         while_reading_ahead(self.capture.perf(), &stretches, |pace| {
             let one = |&index: &usize| {
-                let interval = &self.intervals()[index];
-                let examined = self.decoders.with(|decoding| {
-                    let mut watched = watch.over(decoding);
-                    if !baselines.contains_key(&index) {
-                        return examine_baseline(&context, interval, &mut watched);
-                    }
-                    let mut observing = Observing::new(&mut watched);
-                    let examined = examine(&context, interval, &mut observing);
-                    self.seen().insert(index, observing.windows);
-                    examined
-                });
+                let made = self.decoders.with(|decoding| work(index, &mut watch.over(decoding)));
                 watch.done();
                 pace.finished();
-                (index, examined)
+                made
             };
             wanted.par_iter().with_max_len(1).map(one).collect()
         })

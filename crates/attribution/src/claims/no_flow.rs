@@ -61,7 +61,7 @@ fn claim(stay: &Stay, faults: usize, samples: &[SampledAddress], functions: &dyn
         1 => "a page fault".to_owned(),
         count => format!("{count} page faults"),
     });
-    claim.say(&told(samples, functions));
+    claim.say(&functions_sampled(samples, functions));
     let evidence = samples.iter().take(SHOWN).map(|sample| {
         let text = format!("sampled in {}", name(sample, functions));
         Evidence::record(sample.offset, sample.cpu, text)
@@ -85,7 +85,7 @@ fn page_faults(stay: &Stay, sideband: &Sideband, explained: &Explained) -> usize
 }
 
 /// `36 samples: clear_page() 30, main() 6`.
-fn told(samples: &[SampledAddress], functions: &dyn Functions) -> String {
+fn functions_sampled(samples: &[SampledAddress], functions: &dyn Functions) -> String {
     let mut counts: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for sample in samples {
         *counts.entry(name(sample, functions)).or_default() += 1;

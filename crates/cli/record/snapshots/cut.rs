@@ -12,7 +12,7 @@ use analysis::study::{self, Listing};
 use analysis::{Capture, Request, slice};
 use anyhow::Result;
 use attribution::Whereabouts;
-use intervals::{Clock, Clocks, IntervalFile, Selection};
+use intervals::{Clock, Clocks, IntervalFile, MARK_BYTES, Selection};
 use model::Interval;
 use perfdata::{Machine, PerfData};
 use tempfile::NamedTempFile;
@@ -25,7 +25,7 @@ use crate::output;
 const RECENT: u64 = 16 << 20;
 /// The first line of an interval file in binary form, and its totals; then records of this size (docs/interval-file.md).
 const HEAD: u64 = 64 + 8 * RECORD;
-const RECORD: u64 = 24;
+const RECORD: u64 = MARK_BYTES as u64;
 
 /// A ring that perf wrote.
 pub(super) struct Ring {

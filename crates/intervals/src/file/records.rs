@@ -18,8 +18,8 @@ use crate::findings::Origin;
 use crate::losses::Reason;
 use crate::pairing::{Loss, MarkKind};
 
-/// Bytes of a record.
-const RECORD: usize = 24;
+/// Bytes of a record of the binary form (`docs/interval-file.md`, "Binary marks").
+pub const MARK_BYTES: usize = 24;
 /// The longest string, in bytes.
 const LONGEST_TEXT: u64 = 200;
 /// Bytes of a string in one record.
@@ -53,7 +53,7 @@ mod kind {
 struct Record {
     /// Where it begins in the file.
     offset: u64,
-    bytes: [u8; RECORD],
+    bytes: [u8; MARK_BYTES],
 }
 
 /// What the last thread record said, and how far that thread's marks are.
@@ -102,10 +102,10 @@ pub(super) fn read(mut reader: impl BufRead, offset: u64, draft: &mut Draft) -> 
         damages: 0,
         key: String::new(),
     };
-    let mut record = Record { offset, bytes: [0; RECORD] };
+    let mut record = Record { offset, bytes: [0; MARK_BYTES] };
     loop {
         match fill(&mut reader, &mut record.bytes)? {
-            RECORD => records.take(record),
+            MARK_BYTES => records.take(record),
             0 => break,
             part => {
                 let what =
@@ -114,7 +114,7 @@ pub(super) fn read(mut reader: impl BufRead, offset: u64, draft: &mut Draft) -> 
                 break;
             }
         }
-        record.offset += RECORD as u64;
+        record.offset += MARK_BYTES as u64;
     }
     records.finish_text_or_mark();
     Ok(())
@@ -136,7 +136,7 @@ fn fill(reader: &mut impl BufRead, bytes: &mut [u8]) -> io::Result<usize> {
 
 impl Record {
     fn kind(&self) -> u8 {
-        self.bytes[RECORD - 1]
+        self.bytes[MARK_BYTES - 1]
     }
 
     /// The three words, of the last one what is not the kind.

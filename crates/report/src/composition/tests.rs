@@ -1,4 +1,4 @@
-use super::{Composition, Constituents, PERCENTILES, around, rank};
+use super::{Composition, Constituents, PERCENTILES, around, nearest_rank};
 
 fn one(causes: &[(&str, u64)]) -> Constituents {
     Constituents::of_causes(causes.iter().map(|&(cause, time)| (cause.to_owned(), time)))
@@ -83,7 +83,7 @@ proptest::proptest! {
     #[test]
     fn ranks_lie_within(times in proptest::collection::vec(0_u64..1_000_000, 1..300)) {
         for percentile in PERCENTILES {
-            let rank = rank(times.len(), percentile);
+            let rank = nearest_rank(times.len(), percentile);
             let around = around(times.len(), rank, percentile);
             proptest::prop_assert!(around.contains(&rank) && around.end <= times.len());
         }

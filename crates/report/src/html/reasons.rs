@@ -16,7 +16,7 @@ pub(super) fn table(reasons: &Reasons) -> String {
         return String::new();
     }
     let (large, small): (Vec<&Reason>, Vec<&Reason>) =
-        reasons.all.iter().partition(|reason| reason.is_told());
+        reasons.all.iter().partition(|reason| reason.is_shown());
     let rows: String = large.iter().take(MOST_REASONS).map(|reason| rows(reason)).collect();
     let others = others(reasons, large.iter().skip(MOST_REASONS).chain(&small).copied());
     format!(

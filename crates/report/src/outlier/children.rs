@@ -27,15 +27,12 @@ pub(super) fn compare<B: Borrow<Attribution>>(
         *sum = sum.saturating_add(length(child.time));
     }
     let count = baselines.len() as u64;
-    let mut mean = |label: &str| match typical.remove(label) {
-        Some(sum) => sum.saturating_add(count / 2) / count.max(1),
-        None => 0,
-    };
+    let mean = |sum: u64| sum.saturating_add(count / 2) / count.max(1);
     let own = interval.children.iter().map(|child| ChildSpans {
         label: child.label.clone(),
         spans: child.spans,
         duration_ns: length(child.time),
-        typical_ns: mean(&child.label),
+        typical_ns: typical.remove(child.label.as_str()).map_or(0, mean),
     });
     let mut all: Vec<ChildSpans> = own.collect();
     // What only typical intervals have: the outlier saved it.
@@ -43,7 +40,7 @@ pub(super) fn compare<B: Borrow<Attribution>>(
         label: label.to_owned(),
         spans: 0,
         duration_ns: 0,
-        typical_ns: sum.saturating_add(count / 2) / count.max(1),
+        typical_ns: mean(sum),
     }));
     all.sort_by_key(|child| (Reverse(child.excess_ns()), child.label.clone()));
     all

@@ -25,8 +25,8 @@ pub(super) fn lines(reasons: &Reasons, head: &str, style: Style) -> Vec<String> 
     let head = row(head, "slow", "of all excess", style);
     let mut lines = Vec::new();
     lines.extend(head.iter().map(|line| style.paint(Ink::Bold, line)));
-    let told = reasons.all.iter().filter(|reason| reason.is_told());
-    let shown: Vec<&Reason> = told.take(MOST_REASONS).collect();
+    let large = reasons.all.iter().filter(|reason| reason.is_shown());
+    let shown: Vec<&Reason> = large.take(MOST_REASONS).collect();
     lines.extend(shown.iter().flat_map(|reason| lines_of(reason, style)));
     lines.extend(others(reasons, &shown, style));
     lines.extend(advice(&shown, style));

@@ -30,7 +30,7 @@ impl Written {
     fn text(self, address: u64, text: &[u8]) -> Written {
         let mut written = self.put(kind::TEXT, address, text.len() as u64, 0);
         for part in text.chunks(TEXT_BYTES) {
-            let mut record = [0; RECORD];
+            let mut record = [0; MARK_BYTES];
             record[..part.len()].copy_from_slice(part);
             record[TEXT_BYTES] = kind::BYTES;
             written.0.extend(record);
@@ -226,8 +226,8 @@ fn a_file_that_is_cut_off_is_read_to_its_end() {
     for end in 64..whole.0.len() {
         let set = read(&whole.0[..end]);
         assert!(all.intervals.starts_with(&set.intervals), "{end}");
-        if (end - 64) % RECORD != 0 {
-            let at = (end - (end - 64) % RECORD) as u64;
+        if (end - 64) % MARK_BYTES != 0 {
+            let at = (end - (end - 64) % MARK_BYTES) as u64;
             assert!(
                 said(&set).iter().any(|(offset, what)| *offset == Some(at) && what.contains("cut off")),
                 "{end}"
