@@ -77,7 +77,7 @@ impl Recording {
         compile(&program);
         let mut recorder = record();
         recorder.args(["record", "--no-pt", "-o"]).arg(place("perf.data")).arg("--").arg(&program);
-        recorder.arg(folder.path());
+        recorder.arg(folder.path()).args(["1", "6000", "100", "spans"]);
         let why = NEEDS;
         run(&mut recorder, why);
         if recorder.get_program() == "sudo" {
@@ -92,6 +92,13 @@ impl Recording {
         self.folder.path().join(name).to_string_lossy().into_owned()
     }
 
+    /// The capture as perf alone leaves it, without the clock pairs that `tailtrace record` wrote beside it; its name.
+    fn without_clocks(&self) -> String {
+        let name = format!("alone-{:?}.data", std::thread::current().id());
+        fs::hard_link(self.path("perf.data"), self.path(&name)).expect("the same file");
+        name
+    }
+
     fn json(&self, capture: &str, more: &[&str]) -> Value {
         let mut command = tailtrace();
         command.args(["explain", "--format", "json", "-i", &self.path(capture)]).args(more);
@@ -101,8 +108,13 @@ impl Recording {
 
     /// The explained intervals of the recording, those that were planted among them.
     fn explained(&self) -> Value {
+        self.explained_by("intervals.marks")
+    }
+
+    /// The same intervals by another file.
+    fn explained_by(&self, intervals: &str) -> Value {
         let ids = self.planted.keys().map(u64::to_string).collect::<Vec<_>>().join(",");
-        self.json("perf.data", &["--intervals", &self.path("intervals.marks"), "--id", &ids])
+        self.json("perf.data", &["--intervals", &self.path(intervals), "--id", &ids])
     }
 }
 
@@ -196,6 +208,89 @@ fn records_and_marks_have_one_clock() {
     assert_eq!(report["population"]["in_recording"], report["population"]["count"]);
 }
 
+/// Spans carry `CLOCK_REALTIME`, and nothing of it is beside them: the recording's own pairs join them, within the bound that the
+/// report states. The truth is the header's mark of the same interval, and the ticks that the program saw pass between the two.
+#[test]
+fn spans_of_realtime_are_the_marks_of_the_same_run() {
+    let recording = Recording::made();
+    let marks = recording.explained();
+    let hz = marks["capture"]["tsc_hz"].as_u64().expect("the records are related to the TSC");
+    let text = fs::read_to_string(recording.path("apart.csv")).expect("written");
+    let apart: Vec<Vec<u64>> = text.lines().skip(1).map(numbers).collect();
+    for file in ["otlp.json", "events.json"] {
+        assert!(!Path::new(&recording.path(file)).with_extension("json.clocks").exists());
+        let spans = recording.explained_by(file);
+        let bound_ns = bound_of(&spans);
+        // A pair every 100 ms: 25 us; where the recorder had to wait for its CPU, more.
+        assert!((25_000..250_000).contains(&bound_ns), "{file}: {bound_ns} ns");
+        assert_eq!(spans["population"]["count"], marks["population"]["count"]);
+        let (found, expected) =
+            (spans["outliers"].as_array().expect("some"), marks["outliers"].as_array().expect("some"));
+        assert_eq!(found.len(), expected.len());
+        let mut furthest = 0;
+        for expected in expected {
+            let id = expected["id"].as_u64().expect("an id");
+            // They are in the order of their excess, which two clocks may see a little differently.
+            let found = found.iter().find(|found| found["id"] == id).expect("the same requests");
+            assert_eq!(found["start_thread"], expected["start_thread"]);
+            let passed = apart.iter().find(|row| row[0] == id).expect("of each request");
+            for (field, ticks) in [("start_tsc", passed[1]), ("stop_tsc", passed[2])] {
+                let distance = reading(found, field).abs_diff(reading(expected, field)).saturating_sub(ticks);
+                furthest = furthest.max(distance);
+            }
+            let (cause, of_marks) = (&first(found)["cause"], &first(expected)["cause"]);
+            assert_eq!(cause, of_marks, "{file}, {id}: {}", found["headline"]);
+        }
+        let allowed = u128::from(bound_ns) * u128::from(hz) / 1_000_000_000;
+        assert!(u128::from(furthest) <= allowed, "{file}: {furthest} ticks, {allowed} are the bound");
+    }
+}
+
+/// `CLOCK_MONOTONIC_RAW` of the records, and marks in ticks without pairs: the recording's own relate them as the header's do.
+#[test]
+fn the_recordings_clock_pairs_stand_in_for_those_of_the_marks() {
+    let recording = Recording::made();
+    let marks = recording.explained();
+    let outliers = marks["outliers"].as_array().expect("outliers");
+    let row = |outlier: &Value| {
+        let thread = &outlier["start_thread"];
+        format!(
+            "{},{},{},{},{}",
+            outlier["id"],
+            reading(outlier, "start_tsc"),
+            reading(outlier, "stop_tsc"),
+            thread["pid"],
+            thread["tid"]
+        )
+    };
+    let rows: Vec<String> = outliers.iter().map(row).collect();
+    let text = format!("# tailtrace-intervals 1 clock=tsc\nid,start,stop,pid,tid\n{}\n", rows.join("\n"));
+    fs::write(recording.path("ticks.csv"), text).expect("written");
+    let found = recording.explained_by("ticks.csv");
+    let found = found["outliers"].as_array().expect("outliers");
+    assert_eq!(found.len(), outliers.len());
+    for (found, expected) in found.iter().zip(outliers) {
+        assert_eq!(first(found)["cause"], first(expected)["cause"], "{}", found["headline"]);
+    }
+}
+
+fn numbers(line: &str) -> Vec<u64> {
+    line.split(',').map(|cell| cell.parse().expect("a number")).collect()
+}
+
+fn reading(outlier: &Value, field: &str) -> u64 {
+    text(&outlier[field]).parse().expect("a time")
+}
+
+/// How far converted times may be off, as the report says.
+fn bound_of(report: &Value) -> u64 {
+    let diagnostics = report["diagnostics"].as_array().expect("diagnostics");
+    let said = diagnostics.iter().filter_map(|one| one["what"].as_str());
+    let mut bounds =
+        said.filter_map(|what| what.strip_suffix(" ns")?.split_once("each may be off by up to "));
+    bounds.next().expect("a bound").1.parse().expect("a number")
+}
+
 /// A slice carries the conversion, for it has no interval file; and it explains what it was cut for as the recording does.
 #[test]
 fn a_slice_explains_as_its_recording() {
@@ -229,7 +324,7 @@ fn events_need_no_tsc() {
     let recording = Recording::made();
     let call = |side: &str| format!("raw_syscalls:sys_{side} if id == 230"); // clock_nanosleep
     let report = recording.json(
-        "perf.data",
+        &recording.without_clocks(),
         &["--begin", &call("enter"), "--end", &call("exit"), "--comm", "worker", "--over", "1ms"],
     );
     let outliers = report["outliers"].as_array().expect("outliers");
@@ -254,19 +349,20 @@ fn a_recording_without_pairs_says_what_is_missing() {
     }
     let text = "# tailtrace-intervals 1 clock=tsc\nstart,stop\n1000,2000\n";
     fs::write(recording.path("no_pairs.csv"), text).expect("written");
+    let capture = recording.without_clocks();
     let mut command = tailtrace();
-    command.args([
-        "explain",
-        "-i",
-        &recording.path("perf.data"),
-        "--intervals",
-        &recording.path("no_pairs.csv"),
-        "--top",
-        "1",
-    ]);
+    command.args(["explain", "-i", &recording.path(&capture)]);
+    command.args(["--intervals", &recording.path("no_pairs.csv"), "--top", "1"]);
     let output = command.output().expect("tailtrace runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("recorded with `-k`") && said.contains("pairs of that clock"), "{said}");
+    // An older recording's, which lie there still, are not taken for it.
+    let older = "# clock-pair monotonic-raw tsc=1000 ns=400\n# clock-pair monotonic-raw tsc=2000 ns=800\n";
+    fs::write(recording.path(&format!("{capture}.clocks")), older).expect("written");
+    let output = command.output().expect("tailtrace runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("of another time than the capture's records"), "{said}");
+    assert!(said.contains("pairs of that clock"), "{said}");
 }
 
 fn perfs_clock_is_foreign(root: &Path) -> bool {

@@ -72,6 +72,32 @@ fn perf_is_run_and_its_exit_code_passed() {
     assert!(stderr(&output).contains("perf record -a --kcore"), "the command is shown");
 }
 
+/// One of each clock before perf runs and after it, and every 100 ms in between.
+#[test]
+fn clock_pairs_lie_beside_the_capture() {
+    let made = Made::new("sleep 0.55; echo recorded > perf.data");
+    let output = made.record(&["--", "app"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("perf.data.clocks: "), "{}", stderr(&output));
+    let text = made.read("perf.data.clocks").expect("clock pairs");
+    for clock in ["monotonic-raw", "monotonic", "boottime", "realtime"] {
+        let number = |line: &str, name: &str| -> u64 {
+            let word = line.split(' ').find_map(|word| word.strip_prefix(name)).expect("a number");
+            word.parse().expect("a number")
+        };
+        let start = format!("# clock-pair {clock} tsc=");
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with(&start)).collect();
+        let times: Vec<u64> = lines.iter().map(|line| number(line, "ns=")).collect();
+        assert!((4..=9).contains(&times.len()) && times.is_sorted(), "{clock}: {times:?}");
+        assert!(times[times.len() - 1] - times[0] >= 550_000_000, "{clock}: {times:?}");
+        let ticks: Vec<u64> = lines.iter().map(|line| number(line, "tsc=")).collect();
+        assert!(ticks.is_sorted(), "{clock}: {ticks:?}");
+    }
+    let made = Made::new("mkdir perf.data");
+    assert_eq!(made.record(&["app"]).status.code(), Some(0));
+    assert!(made.read("perf.data/clocks").is_some_and(|text| text.contains("clock-pair realtime")));
+}
+
 #[test]
 fn a_directory_holds_its_machine_file() {
     let made = Made::new("mkdir perf.data");
@@ -84,8 +110,10 @@ fn an_older_capture_keeps_its_machine_file() {
     let made = Made::new("mv perf.data perf.data.old; echo new > perf.data");
     made.file("perf.data", "old");
     made.file("perf.data.machine.json", "older machine");
+    made.file("perf.data.clocks", "older clocks");
     assert_eq!(made.record(&["--", "app"]).status.code(), Some(0));
     assert_eq!(made.read("perf.data.old.machine.json").as_deref(), Some("older machine"));
+    assert_eq!(made.read("perf.data.old.clocks").as_deref(), Some("older clocks"));
     assert_eq!(made.disks("perf.data.machine.json"), ["nvme0n1"]);
 }
 
@@ -129,10 +157,13 @@ fn a_directory_can_be_recorded_to_again_and_again() {
     );
     made.file("perf.data.old/data", "oldest");
     made.file("perf.data.old/machine.json", "oldest machine");
+    made.file("perf.data.old/clocks", "oldest clocks");
     made.file("perf.data/data", "older");
     made.file("perf.data/machine.json", "older machine");
+    made.file("perf.data/clocks", "older clocks");
     assert_eq!(made.record(&["--", "app"]).status.code(), Some(0));
     assert_eq!(made.read("perf.data.old/machine.json").as_deref(), Some("older machine"));
+    assert_eq!(made.read("perf.data.old/clocks").as_deref(), Some("older clocks"));
     let failing = Made::new("exit 129");
     failing.file("perf.data.old/machine.json", "oldest machine");
     failing.file("perf.data/data", "older");

@@ -22,12 +22,16 @@ const EXIT_STATUS: [(&str, &str); 5] = [
     ("other", "Of record: perf's own."),
 ];
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("perf.data", "The capture that is read where none is named, as by perf."),
     ("intervals.csv", "Beside the capture: its intervals, where no option says where they come from."),
     (
         "perf.data.machine.json",
         "Names and NUMA nodes of the recorded machine's devices, written by tailtrace record.",
+    ),
+    (
+        "perf.data.clocks",
+        "Clock pairs of the recording, written by tailtrace record: they join spans and logs with the trace.",
     ),
     (
         "$XDG_CACHE_HOME/tailtrace, ~/.cache/tailtrace",

@@ -33,7 +33,7 @@ impl Request {
     /// The files and folders that answering it reads, as far as it names them.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let Input { path, code, .. } = &self.input;
-        let mut inputs = vec![path.clone(), Machine::place(path)];
+        let mut inputs = vec![path.clone(), Machine::place(path), intervals::clocks_beside(path)];
         inputs.extend(code.given().map(|(_, path)| path.to_owned()));
         let file = match &self.source {
             Some(Source::File(path)) => Some(path.clone()),

@@ -1,7 +1,7 @@
-//! `tailtrace record`: composes the `perf record` command line that tailtrace wants, runs it, and writes the machine file.
+//! `tailtrace record`: composes the `perf record` command line that tailtrace wants, runs it, and writes its companions.
 //!
 //! perf does the recording; its options, messages and exit code pass through. What it does not write down (names and nodes of
-//! devices) goes into the machine file beside the capture (`docs/machine-file.md`).
+//! devices, clocks) goes into files beside the capture: `docs/machine-file.md`, and `docs/recording.md`, "Clocks".
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::args::{RecordArgs, text};
 use crate::machine::pt;
 use crate::output::{self, Outcome};
+use crate::record::clocks::Readings;
 use crate::record::command::Asked;
 use crate::record::offered::Offered;
 use crate::record::snapshots::Plan;
@@ -77,16 +78,17 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     }
     let older = older::Capture::at(&args.output);
     let oldest = older::Oldest::clear(&args.output)?;
-    let code = perf::run(&command);
+    let mut readings = Readings::begin();
+    let code = perf::run(&command, &[], |running| readings.take_while(running));
     let replaced = older::Capture::at(&args.output) != older;
     if replaced {
-        older.keep_machine(&args.output);
+        older.keep_companions(&args.output);
     }
     oldest.put_back()?;
     let code = code?;
-    // A perf that failed early leaves an older capture, whose machine file stays.
+    // A perf that failed early leaves an older capture, whose companions stay.
     if replaced && args.output.exists() {
-        match machine_file::write(args) {
+        match machine_file::write(args).and_then(|()| readings.write(&args.output)) {
             Err(error) if code != 0 => output::print_error(&error),
             written => written?,
         }

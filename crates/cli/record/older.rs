@@ -1,4 +1,4 @@
-//! The capture that lies at the output before perf runs: whether perf replaced it, and what becomes of its machine file.
+//! The capture that lies at the output before perf runs: whether perf replaced it, and what becomes of its companions.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -8,6 +8,9 @@ use std::time::SystemTime;
 use analysis::output::write_file;
 use anyhow::{Context as _, Result};
 use perfdata::Machine;
+
+/// What the companions of a capture that is a file have after its name.
+const SUFFIXES: [&str; 2] = [".machine.json", ".clocks"];
 
 /// What lies at a capture's place; of a directory its `data`, too, which perf writes last.
 #[derive(PartialEq, Eq)]
@@ -45,24 +48,25 @@ impl Capture {
         Capture { itself: Identity::at(output), data: Identity::at(&output.join("data")) }
     }
 
-    /// Moves the machine file of this capture, which lay at `output`, to where perf moved the capture: it renames what is there
-    /// already to `.old`. In a directory the machine file went along.
-    pub(crate) fn keep_machine(&self, output: &Path) {
+    /// Moves the companions of this capture, which lay at `output`, to where perf moved the capture: it renames what is there
+    /// already to `.old`. In a directory they went along.
+    pub(crate) fn keep_companions(&self, output: &Path) {
         let moved = with_suffix(output, ".old");
         let is_file = self.itself.as_ref().is_some_and(|itself| itself.is_file);
         if !is_file || Capture::at(&moved) != *self {
             return;
         }
-        let machine = Machine::place(&moved);
-        if fs::rename(with_suffix(output, ".machine.json"), &machine).is_err() {
-            // It had none: one that lies there belongs to the capture that perf deleted. Mostly there is none either.
-            let _ = fs::remove_file(machine);
+        for (suffix, companion) in SUFFIXES.into_iter().zip(companions(&moved)) {
+            if fs::rename(with_suffix(output, suffix), &companion).is_err() {
+                // It had none: one that lies there belongs to the capture that perf deleted. Mostly there is none either.
+                let _ = fs::remove_file(companion);
+            }
         }
     }
 }
 
-/// The machine file of the capture that perf deletes to rename the older one there. perf deletes no directory that holds a file
-/// which it does not know (`rm_rf_perf_data`), and then does not record: the file must be out of the way while it runs.
+/// The companions of the capture that perf deletes to rename the older one there. perf deletes no directory that holds a file
+/// which it does not know (`rm_rf_perf_data`), and then does not record: the files must be out of the way while it runs.
 pub(crate) struct Oldest {
     cleared: Option<Cleared>,
 }
@@ -71,33 +75,42 @@ pub(crate) struct Oldest {
 struct Cleared {
     directory: PathBuf,
     capture: Capture,
-    machine: PathBuf,
-    bytes: Vec<u8>,
+    files: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Oldest {
-    /// Takes it away, where a capture at `output` will be renamed.
+    /// Takes them away, where a capture at `output` will be renamed.
     pub(crate) fn clear(output: &Path) -> Result<Oldest> {
         let directory = with_suffix(output, ".old");
-        let machine = Machine::place(&directory);
-        if !output.exists() || !directory.is_dir() || !machine.exists() {
+        if !output.exists() || !directory.is_dir() {
             return Ok(Oldest { cleared: None });
         }
-        let what = || format!("cannot move {} out of perf's way", machine.display());
-        let bytes = fs::read(&machine).with_context(what)?;
-        fs::remove_file(&machine).with_context(what)?;
+        let mut files = Vec::new();
+        for path in companions(&directory).into_iter().filter(|path| path.exists()) {
+            let what = || format!("cannot move {} out of perf's way", path.display());
+            let bytes = fs::read(&path).with_context(what)?;
+            fs::remove_file(&path).with_context(what)?;
+            files.push((path, bytes));
+        }
         let capture = Capture::at(&directory);
-        Ok(Oldest { cleared: Some(Cleared { directory, capture, machine, bytes }) })
+        Ok(Oldest { cleared: Some(Cleared { directory, capture, files }) })
     }
 
-    /// Puts it back where perf left the capture alone.
+    /// Puts them back where perf left the capture alone.
     pub(crate) fn put_back(self) -> Result<()> {
-        let Some(Cleared { directory, capture, machine, bytes }) = self.cleared else { return Ok(()) };
+        let Some(Cleared { directory, capture, files }) = self.cleared else { return Ok(()) };
         if Capture::at(&directory) != capture {
             return Ok(());
         }
-        write_file(&machine, &bytes).with_context(|| format!("cannot put {} back", machine.display()))
+        files.iter().try_for_each(|(path, bytes)| {
+            write_file(path, bytes).with_context(|| format!("cannot put {} back", path.display()))
+        })
     }
+}
+
+/// What record writes beside the capture at `capture`, in the order of [`SUFFIXES`].
+fn companions(capture: &Path) -> [PathBuf; 2] {
+    [Machine::place(capture), intervals::clocks_beside(capture)]
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

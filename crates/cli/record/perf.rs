@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
@@ -23,7 +24,10 @@ const FORWARDED: [(i32, Signal); 5] = [
 ];
 
 /// perf, while it runs.
-pub(crate) struct Running(Mutex<Option<Pid>>);
+pub(crate) struct Running {
+    pid: Mutex<Option<Pid>>,
+    ended: Condvar,
+}
 
 impl Running {
     /// Sends it a signal, unless it has ended.
@@ -39,24 +43,27 @@ impl Running {
         self.pid().is_none()
     }
 
+    /// Waits for its end, at most so long; whether it has ended.
+    pub(crate) fn ends_within(&self, wait: Duration) -> bool {
+        let pid = self.ended.wait_timeout_while(self.pid(), wait, |pid| pid.is_some());
+        pid.unwrap_or_else(PoisonError::into_inner).0.is_none()
+    }
+
+    fn forget(&self) {
+        *self.pid() = None;
+        self.ended.notify_all();
+    }
+
     fn pid(&self) -> MutexGuard<'_, Option<Pid>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Runs the command to its end and returns its exit code, as a shell would.
+/// Runs the command to its end and returns its exit code, as a shell would; with more in its environment, and `beside` on a thread of its own, which has to return when perf has ended.
 ///
 /// # Errors
 /// Where it cannot be run.
-pub(crate) fn run(words: &[OsString]) -> Result<u8> {
-    run_beside(words, &[], |_| {})
-}
-
-/// The same with more in its environment, and `beside` on a thread of its own, which has to return when perf has ended.
-///
-/// # Errors
-/// Where it cannot be run.
-pub(crate) fn run_beside(
+pub(crate) fn run(
     words: &[OsString],
     environment: &[(&str, OsString)],
     beside: impl FnOnce(&Running) + Send,
@@ -70,7 +77,7 @@ pub(crate) fn run_beside(
     let mut child = command.spawn().with_context(|| {
         format!("{} cannot be run: is it installed (Debian: linux-perf)?", program.to_string_lossy())
     })?;
-    let running = Running(Mutex::new(pid_of(&child)));
+    let running = Running { pid: Mutex::new(pid_of(&child)), ended: Condvar::new() };
     let status = thread::scope(|scope| {
         scope.spawn(|| {
             for number in signals.forever() {
@@ -109,6 +116,6 @@ fn wait(child: &mut Child, running: &Running) -> std::io::Result<std::process::E
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while waitid(WaitId::Pid(pid), ended).err() == Some(rustix::io::Errno::INTR) {}
     }
-    *running.pid() = None;
+    running.forget();
     child.wait()
 }

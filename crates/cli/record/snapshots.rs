@@ -109,7 +109,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
     };
     let mut cutter = Cutter::new(plan, machine);
     let mut account = Account::default();
-    let code = perf::run_beside(words, &environment, |running| {
+    let code = perf::run(words, &environment, |running| {
         thread::scope(|scope| {
             // perf does not wait: a ring that is not written in time is overwritten.
             scope.spawn(|| {

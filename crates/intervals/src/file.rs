@@ -23,6 +23,8 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use model::Diagnostic;
+
 use crate::clock::{Clock, ClockPair, Clocks};
 use crate::error::Error;
 use crate::findings::Findings;
@@ -95,8 +97,27 @@ fn settle_clock(draft: &mut Draft, path: &Path, clocks: &Clocks) -> Result<(), E
     if draft.settle_clock(clocks) { Ok(()) } else { Err(Error::UnnamedClock { path: path.to_owned() }) }
 }
 
-/// Where the clock pairs of the interval file at `path` lie, if they are not in it.
+/// Reads the clock pairs that lie beside the capture at `path`; none where there is no such file, or none that can be read.
+pub fn read_clock_pairs(path: &Path) -> (Vec<ClockPair>, Vec<Diagnostic>) {
+    let beside = clocks_beside(path);
+    let name = beside.display().to_string();
+    if !beside.exists() {
+        return (Vec::new(), Vec::new());
+    }
+    let mut draft = Draft::of_unnamed_clock(Findings::in_file(name.clone()));
+    let read = open(&beside).and_then(|file| Source::new(&beside, file).read_pairs(&mut draft));
+    let mut said = draft.findings.into_diagnostics();
+    if let Err(error) = read {
+        said.push(Diagnostic::warning(format!("its clock pairs are not used: {error}")).in_file(name));
+    }
+    (draft.pairs, said)
+}
+
+/// Where the clock pairs of the interval file or of the capture at `path` lie, if they are not in it.
 pub fn clocks_beside(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        return path.join("clocks");
+    }
     let mut sidecar = path.as_os_str().to_owned();
     sidecar.push(".clocks");
     PathBuf::from(sidecar)
@@ -192,9 +213,10 @@ impl<'a, R: Read> Source<'a, R> {
 
     /// Reads a file of clock pairs into `draft`; its diagnostics name that file.
     fn read_pairs(mut self, draft: &mut Draft) -> Result<(), Error> {
-        let mut pairs = Draft::new(draft.clock, Findings::in_file(self.path.display().to_string()));
+        let mut pairs = Draft::of_unnamed_clock(Findings::in_file(self.path.display().to_string()));
         let read = pairs::read(&mut self.lines, &mut pairs);
         read.map_err(|source| Error::Read { path: self.path.to_owned(), source })?;
+        pairs.named_clock().into_iter().for_each(|clock| draft.name_clock(clock));
         draft.pairs.append(&mut pairs.pairs);
         draft.findings.extend(pairs.findings.into_diagnostics());
         Ok(())

@@ -1,9 +1,10 @@
 //! Relates the clock of a capture's records with that of its intervals where the kernel published no conversion: in a guest, and
 //! with `perf record -k`.
 //!
-//! Input: the capture, and the interval file with its clock pairs. Output: the conversion, and what there is to say about it.
+//! Input: the capture, and clock pairs: those of the interval file, else those that `tailtrace record` wrote beside the capture.
+//! Output: the conversion, and what there is to say about it.
 
-use intervals::{Clock, Clocks, IntervalFile};
+use intervals::{Clock, ClockPair, Clocks, IntervalFile, clocks_beside, read_clock_pairs};
 use model::{Diagnostic, TimeConversion};
 use perfdata::PerfData;
 
@@ -14,22 +15,59 @@ pub(crate) fn clock_of(perf: &PerfData) -> Option<Clock> {
     perf.clock_id().and_then(Clock::of_id)
 }
 
-/// Gives `perf` the conversion that the clock pairs of `file` make, or where no reading of the TSC is compared with its records,
-/// the clock of nanoseconds.
-pub(crate) fn relate(perf: &mut PerfData, file: Option<&IntervalFile>, source: &Source) -> Vec<Diagnostic> {
+/// The clock pairs that lie beside the capture; none of another recording's.
+pub(crate) fn pairs_beside(perf: &PerfData) -> (Vec<ClockPair>, Vec<Diagnostic>) {
+    let (pairs, mut said) = read_clock_pairs(perf.path());
+    if pairs.is_empty() || are_of(perf, &pairs) {
+        return (pairs, said);
+    }
+    said.push(
+        Diagnostic::warning("of another time than the capture's records: its clock pairs are not used")
+            .in_file(clocks_beside(perf.path()).to_string_lossy()),
+    );
+    (Vec::new(), said)
+}
+
+/// Whether they are of a time that the records cover, too, as far as that can be seen.
+fn are_of(perf: &PerfData, pairs: &[ClockPair]) -> bool {
+    let overlap = |from: u64, to: u64, times: &mut dyn Iterator<Item = u64>| {
+        let (first, last) =
+            times.fold((u64::MAX, 0), |(first, last), time| (first.min(time), last.max(time)));
+        first <= to && from <= last
+    };
+    let clock = clock_of(perf);
+    let mut readings = pairs.iter().filter(|pair| Some(pair.clock) == clock).map(|pair| pair.ns);
+    match (perf.tsc_range(), perf.time_range()) {
+        (Some(range), _) => overlap(range.start.0, range.stop.0, &mut pairs.iter().map(|pair| pair.tsc.0)),
+        (None, Some(range)) if clock.is_some() => overlap(range.start.0, range.end.0, &mut readings),
+        _ => true,
+    }
+}
+
+/// Gives `perf` the conversion that clock pairs make, of `file`, else of those `beside` the capture; or where no reading of the TSC
+/// is compared with its records, the clock of nanoseconds.
+pub(crate) fn relate(
+    perf: &mut PerfData,
+    file: Option<&IntervalFile>,
+    beside: &[ClockPair],
+    source: &Source,
+) -> Vec<Diagnostic> {
     if perf.time_conversion().is_some() {
         return Vec::new();
     }
     let has_trace = perf.intel_pt().is_some();
     let clock = clock_of(perf);
     let mut said = Vec::new();
-    if let (Some(clock), Some(file)) = (clock, file.filter(|file| !file.pairs().is_empty())) {
-        let clocks = Clocks { pairs: file.pairs().to_vec(), ..Clocks::default() };
+    let own = file.map(IntervalFile::pairs).unwrap_or_default();
+    let are_own = own.iter().any(|pair| Some(pair.clock) == clock) || beside.is_empty();
+    let (pairs, whose) = if are_own { (own, "interval file") } else { (beside, "recording (FILE.clocks)") };
+    if let (Some(clock), false) = (clock, pairs.is_empty()) {
+        let clocks = Clocks { pairs: pairs.to_vec(), ..Clocks::default() };
         match clocks.line(clock) {
             Ok(line) => {
                 perf.relate(line.conversion);
                 return vec![Diagnostic::note(format!(
-                    "the records carry {clock}: {} of the interval file relate it to the TSC, within {} ns",
+                    "the records carry {clock}: {} of the {whose} relate it to the TSC, within {} ns",
                     report::counted(line.pairs as u64, "clock pair"),
                     line.bound_ns
                 ))];

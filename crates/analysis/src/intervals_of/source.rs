@@ -1,7 +1,10 @@
 //! Reads the intervals of a source, and says which of them make up the population and what is wrong with the choice.
 
+use std::collections::BTreeSet;
+
 use intervals::{
-    Clocks, Filters, IntervalFile, IntervalSet, Population, Selected, Selection, ThreadFacts, TimeSpan,
+    Clock, ClockPair, Clocks, Filters, IntervalFile, IntervalSet, Population, Selected, Selection,
+    ThreadFacts, TimeSpan,
 };
 use model::{Cpu, Diagnostic, Interval, ThreadId, TimeConversion, Tsc};
 
@@ -15,19 +18,22 @@ use crate::request::{self, Source, TimeRange};
 /// How many unknown ids are named.
 const IDS_NAMED: usize = 20;
 
-/// Reads the intervals that `source` names; `file` is the interval file, if it was read before. `watch` receives the progress of a
-/// scan of the trace. For a slice a diagnostic notes that it does not hold all of their time.
+/// Reads the intervals that `source` names; `file` is the interval file, if it was read before, `beside` the clock pairs of the
+/// recording, which stand in for those of clocks that the file has none of. `watch` receives the progress of a scan of the trace. For a slice a diagnostic notes that it does not hold all of their time.
 pub(crate) fn read(
     source: &Source,
     file: Option<IntervalFile>,
+    beside: Vec<ClockPair>,
     capture: &Capture<'_>,
     watch: &Watch,
 ) -> Result<IntervalSet> {
     let mut set = match source {
         Source::File(path) => {
             let file = file.map_or_else(|| IntervalFile::read(path), Ok)?;
+            let own: BTreeSet<Clock> = file.pairs().iter().map(|pair| pair.clock).collect();
+            let pairs = beside.into_iter().filter(|pair| !own.contains(&pair.clock)).collect();
             let of_records = clock_of(capture.perf());
-            file.finish(&Clocks { conversion: capture.conversion(), of_records, ..Clocks::default() })?
+            file.finish(&Clocks { conversion: capture.conversion(), of_records, pairs })?
         }
         Source::Events(pair) => intervals::from_events(capture.perf(), pair, capture.conversion())?,
         Source::Ptwrite(spec) => scan::ptwrites(capture, spec, watch)?,

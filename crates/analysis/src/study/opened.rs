@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attribution::{Decode, Examined, Queues, examine, examine_baseline};
-use intervals::{IntervalFile, IntervalSet, OutlierRule, Population, Selected};
+use intervals::{ClockPair, IntervalFile, IntervalSet, OutlierRule, Population, Selected};
 use model::{Attribution, Calls, Diagnostic, Interval, TscRange};
 use perfdata::PerfData;
 use rayon::prelude::*;
@@ -155,8 +155,9 @@ fn recording(capture: &Capture<'_>, set: &IntervalSet) -> Option<TscRange> {
 enum Named {
     /// A slice carries its own.
     Carried(Box<Note>),
-    /// The request names a source, or one lies beside the capture; what there is to say about that, and about the clock.
-    Source(Box<(Source, Option<IntervalFile>)>, Vec<Diagnostic>),
+    /// The request names a source, or one lies beside the capture, as clock pairs may; what there is to say about that, and about
+    /// the clock.
+    Source(Box<(Source, Option<IntervalFile>, Vec<ClockPair>)>, Vec<Diagnostic>),
 }
 
 impl Named {
@@ -182,16 +183,18 @@ impl Named {
             Source::File(path) => Some(IntervalFile::read(path)?),
             _ => None,
         };
-        said.extend(intervals_of::relate(perf, file.as_ref(), &source));
-        Ok(Named::Source(Box::new((source, file)), said))
+        let (pairs, of_pairs) = intervals_of::pairs_beside(perf);
+        said.extend(of_pairs);
+        said.extend(intervals_of::relate(perf, file.as_ref(), &pairs, &source));
+        Ok(Named::Source(Box::new((source, file, pairs)), said))
     }
 
     fn read(self, capture: &Capture<'_>, watch: &Watch) -> Result<(IntervalSet, Option<Carried>)> {
         match self {
             Named::Carried(note) => Ok(note.into_parts()),
             Named::Source(named, said) => {
-                let (source, file) = *named;
-                let mut set = intervals_of::read(&source, file, capture, watch)?;
+                let (source, file, pairs) = *named;
+                let mut set = intervals_of::read(&source, file, pairs, capture, watch)?;
                 set.diagnostics.splice(0..0, said);
                 Ok((set, None))
             }

@@ -76,6 +76,11 @@ impl Draft {
         }
     }
 
+    /// The clock that the file names.
+    pub(super) fn named_clock(&self) -> Option<Clock> {
+        self.clock_is_named.then_some(self.clock)
+    }
+
     /// Whether it is known which clock the times are of; the only clock of which there are pairs is that.
     pub(super) fn settle_clock(&mut self, clocks: &Clocks) -> bool {
         let mut paired = self.pairs.iter().chain(&clocks.pairs).map(|pair| pair.clock);

@@ -256,3 +256,20 @@ fn clocks_of_the_caller_are_added_to_those_of_the_file() {
     let text = "# tailtrace-intervals 1 clock=monotonic\nstart,stop\n10,20\n";
     assert_eq!(read_with(text, &clocks).expect("joined").intervals[0].range, range(20, 40));
 }
+
+/// The pairs are known from elsewhere, and the file beside says only which clock it is.
+#[test]
+fn a_line_beside_the_file_names_its_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("events.json");
+    let events = r#"[{"name":"a","ph":"X","ts":1,"dur":1,"pid":1,"tid":2}]"#;
+    std::fs::write(&path, events).expect("written");
+    std::fs::write(clocks_beside(&path), "# clock boottime\n").expect("written");
+    let pair = |clock, tsc, ns| ClockPair { clock, tsc: Tsc(tsc), ns, error_ns: 0 };
+    let pairs = [(Clock::Monotonic, 5), (Clock::Boottime, 2)]
+        .into_iter()
+        .flat_map(|(clock, rate)| [pair(clock, 0, 0), pair(clock, 10_000 * rate, 10_000)])
+        .collect();
+    let set = read_interval_file(&path, &Clocks { pairs, ..Clocks::default() }).expect("named");
+    assert_eq!(set.intervals[0].range, range(2_000, 4_000));
+}

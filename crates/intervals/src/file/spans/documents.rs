@@ -20,7 +20,13 @@ use crate::clock::Clock;
 use crate::file::draft::Draft;
 
 /// Chrome's names of clocks that `tailtrace` converts.
-const CHROME_CLOCKS: [(&str, Clock); 1] = [("LINUX_CLOCK_MONOTONIC", Clock::Monotonic)];
+const CHROME_CLOCKS: [(&str, Clock); 4] = [
+    ("LINUX_CLOCK_MONOTONIC", Clock::Monotonic),
+    // No names of Chrome's, but of its form.
+    ("LINUX_CLOCK_MONOTONIC_RAW", Clock::MonotonicRaw),
+    ("LINUX_CLOCK_BOOTTIME", Clock::Boottime),
+    ("LINUX_CLOCK_REALTIME", Clock::Realtime),
+];
 
 /// What was found in an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,163 @@
+//! `FILE.clocks` beside a capture: what relates times of the program's clocks, in spans or in logs, with the records and the trace.
+//!
+//! Output: lines of clock pairs, as beside an interval file (`docs/interval-file.md`, "Clocks"), one of each clock every 100 ms, at
+//! the start and at the end. However long the recording is, the file has at most [`MOST`] readings: then every other one is dropped.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use analysis::output::write_file;
+use anyhow::Result;
+use marks::clock::{Clock, Pair};
+
+use super::perf::Running;
+use crate::output;
+
+/// The clocks, by the names of the file. The first one keeps its rate: it says what a tick is.
+const CLOCKS: [(Clock, &str); 4] = [
+    (Clock::MonotonicRaw, "monotonic-raw"),
+    (Clock::Monotonic, "monotonic"),
+    (Clock::Boottime, "boottime"),
+    (Clock::Realtime, "realtime"),
+];
+/// The distance of two readings, at first.
+const DISTANCE: Duration = Duration::from_millis(100);
+/// Readings that are kept: half an hour at the first distance, and 5 MB.
+const MOST: usize = 18_000;
+
+/// All clocks at almost the same moment, in the order of [`CLOCKS`].
+type Reading = [Option<Pair>; CLOCKS.len()];
+
+/// The readings of a recording.
+pub(crate) struct Readings {
+    kept: Vec<Reading>,
+    distance: Duration,
+}
+
+impl Readings {
+    /// The first one, before perf runs.
+    pub(crate) fn begin() -> Readings {
+        Readings { kept: vec![reading()], distance: DISTANCE }
+    }
+
+    /// The others, while perf runs, and the last one when it has ended.
+    pub(crate) fn take_while(&mut self, running: &Running) {
+        let mut due = Instant::now() + self.distance;
+        while !running.ends_within(due.saturating_duration_since(Instant::now())) {
+            self.keep(reading());
+            due += self.distance;
+        }
+        self.keep(reading());
+    }
+
+    /// Keeps the last one in any case, and with it the times until then.
+    fn keep(&mut self, reading: Reading) {
+        if self.kept.len() == MOST {
+            let mut number = 0;
+            self.kept.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+            self.distance *= 2;
+        }
+        self.kept.push(reading);
+    }
+
+    /// Writes the file beside the capture at `capture`.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn write(&self, capture: &Path) -> Result<()> {
+        let path = intervals::clocks_beside(capture);
+        write_file(&path, self.text().as_bytes())?;
+        output::print_note(&format!(
+            "{}: {} of {} clocks, {} ms apart: by them, spans and logs of this time join",
+            path.display(),
+            report::counted(self.kept.len() as u64, "reading"),
+            CLOCKS.len(),
+            self.distance.as_millis()
+        ));
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        let tick = self.tick();
+        let mut text =
+            "# tailtrace record: the time-stamp counter beside the clocks that programs read\n".to_owned();
+        for reading in &self.kept {
+            for ((_, name), pair) in CLOCKS.iter().zip(reading) {
+                if let Some(Pair { tsc, ns, apart }) = pair {
+                    let error = tick.map_or(*apart, |tick| tick.ns(*apart) + 1);
+                    // Writing to memory does not fail.
+                    let _ = writeln!(text, "# clock-pair {name} tsc={tsc} ns={ns} error={error}");
+                }
+            }
+        }
+        text
+    }
+
+    /// `None` where no time has passed: a tick is shorter than a nanosecond then.
+    fn tick(&self) -> Option<Tick> {
+        let (first, last) = (self.kept.first()?[0]?, self.kept.last()?[0]?);
+        let (ns, ticks) = (last.ns.checked_sub(first.ns)?, last.tsc.checked_sub(first.tsc)?);
+        (ticks > 0).then_some(Tick { ns, ticks })
+    }
+}
+
+/// So many nanoseconds are so many ticks.
+#[derive(Clone, Copy)]
+struct Tick {
+    ns: u64,
+    ticks: u64,
+}
+
+impl Tick {
+    /// Nanoseconds, rounded down.
+    fn ns(self, ticks: u64) -> u64 {
+        let ns = u128::from(ticks) * u128::from(self.ns) / u128::from(self.ticks);
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    }
+}
+
+fn reading() -> Reading {
+    CLOCKS.map(|(clock, _)| clock.pair())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(tsc: u64) -> Reading {
+        // Two ticks a nanosecond; the readings are ten ticks apart.
+        CLOCKS.map(|_| Some(Pair { tsc, ns: tsc / 2, apart: 10 }))
+    }
+
+    #[test]
+    fn lines_are_those_of_an_interval_file() {
+        let readings = Readings { kept: vec![made(2_000), made(4_000)], distance: DISTANCE };
+        let text = readings.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 1 + 2 * 4);
+        assert_eq!(lines[1], "# clock-pair monotonic-raw tsc=2000 ns=1000 error=6");
+        assert_eq!(lines[8], "# clock-pair realtime tsc=4000 ns=2000 error=6");
+    }
+
+    /// A day and more: the first and the last are there, in order, and at even distances.
+    #[test]
+    fn a_long_recording_has_no_larger_file() {
+        let mut readings = Readings { kept: vec![made(0)], distance: DISTANCE };
+        let (mut now, mut count) = (0, 0_u32);
+        while now < 100_000_000 {
+            now += u64::try_from(readings.distance.as_millis()).expect("small");
+            readings.keep(made(now));
+            count += 1;
+        }
+        assert!(count > 60_000 && readings.kept.len() <= MOST, "{count}, {}", readings.kept.len());
+        let times: Vec<u64> = readings.kept.iter().map(|reading| reading[0].expect("made").tsc).collect();
+        assert_eq!((times[0], times[times.len() - 1]), (0, now));
+        let furthest = times.windows(2).map(|two| two[1] - two[0]).max();
+        assert_eq!(furthest, Some(6_400), "18,000 of them are 115,200 s, half of that would be too little");
+        assert_eq!(readings.distance, DISTANCE * 64);
+    }
+}
