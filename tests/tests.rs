@@ -36,6 +36,7 @@
 //! * `robustness`: bad input of every kind.
 //! * `packages`: the crates are fit to publish: texts inside, captures outside.
 //! * `readme`: the README shows what the tool prints.
+//! * `traced_snapshots`: the same with Intel PT, with a perf that plays emulated captures back.
 //! * `tui`: the drilldown in a real terminal.
 //! * `variants`: the same intervals with the kernel untraced, and with no trace at all.
 //! * `words`: plain English in documents, strings and comments.
@@ -77,6 +78,7 @@ mod slices;
 mod snapshots;
 mod spans;
 mod streams;
+mod traced_snapshots;
 mod tui;
 mod variants;
 mod verdicts;

@@ -27,8 +27,7 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         return Ok(Outcome::Reported);
     }
     let offered = Offered::below(&args.root);
-    let ring_mib = args.snapshots.over.is_some().then_some(snapshots::RING_MIB);
-    let asked = Asked { preset: args.preset, no_pt: args.no_pt, ring_mib };
+    let asked = Asked { preset: args.preset, no_pt: args.no_pt, keeps: args.snapshots.over.is_some() };
     let plan = args.snapshots.over.as_deref().map(|over| plan(args, over)).transpose()?;
     let ring = plan.as_ref().map(|plan| snapshots::output(&plan.folder));
     let composed = command::compose(ring.as_ref().unwrap_or(&args.output), asked, &offered, &args.perf)?;
@@ -53,13 +52,6 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     if output::is_quiet() {
         // perf knows the same option.
         command.insert(RECORD_OPTIONS, "-q".into());
-    }
-    if plan.is_some() {
-        ensure!(
-            !composed.has_trace,
-            "--snapshot-over keeps records and samples, and no trace yet: add --no-pt"
-        );
-        command.splice(RECORD_OPTIONS..RECORD_OPTIONS, snapshots::OPTIONS.map(Into::into));
     }
     let shown = command::shown(&command);
     if args.dry_run {
@@ -112,6 +104,7 @@ fn plan(args: &RecordArgs, over: &str) -> Result<Plan> {
         label,
         a_minute: asked.a_minute,
         keep: asked.keep,
+        root: args.root.clone(),
         duration: match &asked.duration {
             Some(duration) => Some(Duration::from_nanos(text::duration_ns(duration).context("--duration")?)),
             None => None,

@@ -15,6 +15,14 @@ use crate::machine::pt::{Feature, Pt};
 
 /// MiB of the buffer for records, and of that for the trace, for each CPU.
 pub(crate) const BUFFERS_MIB: (u64, u64) = (8, 64);
+/// The same where they are kept until something is slow. A second of 10,000 requests a second with their system calls and switches;
+/// 30 to 150 ms of a busy CPU's trace. The larger they are, the longer does perf write.
+const KEPT_MIB: (u64, u64) = (8, 16);
+/// perf overwrites its rings, and writes them at SIGUSR2.
+const KEEP: [&str; 2] = ["--overwrite", "--switch-output=signal"];
+/// The same with a trace: at SIGUSR2 the AUX areas are copied, then the file is closed; once more at the end (`e`). Only the areas are
+/// overwritten, for perf (6.1) copies none of a ring that is written backwards: records are written as they come.
+const KEEP_TRACE: [&str; 2] = ["-Se", "--switch-output=signal"];
 /// perf's options that say what is recorded, instead of the whole machine.
 const TARGETS: [&str; 8] = ["-p", "--pid", "-t", "--tid", "-C", "--cpu", "--per-thread", "-u"];
 
@@ -53,8 +61,14 @@ pub(crate) struct Asked {
     pub(crate) preset: Option<Preset>,
     /// No trace, even where the machine offers one.
     pub(crate) no_pt: bool,
-    /// MiB of each CPU's ring where it is overwritten until it is written out, which takes the longer the larger it is.
-    pub(crate) ring_mib: Option<u64>,
+    /// Rings are overwritten, and written out when something was slow.
+    pub(crate) keeps: bool,
+}
+
+impl Asked {
+    fn buffers_mib(self) -> (u64, u64) {
+        if self.keeps { KEPT_MIB } else { BUFFERS_MIB }
+    }
 }
 
 /// perf's command, and what it would have on another machine.
@@ -85,12 +99,15 @@ pub(crate) fn compose(
     ensure!(!(names_trace && asked.no_pt), "--no-pt, and intel_pt/ among perf's options: leave one out");
     let has_trace = names_trace || offered.has_pt() && !asked.no_pt;
     let mut words: Vec<OsString> = ["perf", "record"].map(OsString::from).to_vec();
+    if asked.keeps {
+        words.extend(if has_trace { KEEP_TRACE } else { KEEP }.map(OsString::from));
+    }
     if !options.iter().any(|option| is_any(option, &TARGETS)) {
         words.push("-a".into());
     }
     let mut left_out = Vec::new();
     if has_trace {
-        words.extend(trace(names_trace, offered, &mut left_out).into_iter().map(OsString::from));
+        words.extend(trace(names_trace, asked, offered, &mut left_out).into_iter().map(OsString::from));
     } else {
         words.extend(samples(asked, offered, options).into_iter().map(OsString::from));
     }
@@ -117,14 +134,14 @@ fn is_any(option: &OsStr, names: &[&str]) -> bool {
 }
 
 /// Code, buffers and event of a trace.
-fn trace(is_named: bool, offered: &Offered, left_out: &mut Vec<String>) -> Vec<String> {
+fn trace(is_named: bool, asked: Asked, offered: &Offered, left_out: &mut Vec<String>) -> Vec<String> {
     let mut words = Vec::new();
     if offered.has_kcore() {
         words.push("--kcore".to_owned());
     } else {
         left_out.push("--kcore".to_owned());
     }
-    let (records, trace) = BUFFERS_MIB;
+    let (records, trace) = asked.buffers_mib();
     words.extend(["-m".to_owned(), format!("{records}M,{trace}M")]);
     if !is_named {
         words.extend(["-e".to_owned(), trace_event(offered.pt.as_ref())]);
@@ -135,7 +152,7 @@ fn trace(is_named: bool, offered: &Offered, left_out: &mut Vec<String>) -> Vec<S
 /// What stands for a trace where there is none: samples. A clock that a program can read, too, where the kernel does not publish
 /// how perf's own follows from the TSC (`CLOCK_MONOTONIC_RAW`: no other one keeps its rate).
 fn samples(asked: Asked, offered: &Offered, options: &[OsString]) -> Vec<String> {
-    let mut words = vec!["-m".to_owned(), format!("{}M", asked.ring_mib.unwrap_or(BUFFERS_MIB.0))];
+    let mut words = vec!["-m".to_owned(), format!("{}M", asked.buffers_mib().0)];
     let has_clock = options
         .iter()
         .any(|option| is_any(option, &["--clockid"]) || option.to_string_lossy().starts_with("-k"));

@@ -3,12 +3,17 @@
 //!
 //! Input: perf's command, and which intervals are slow. Output: a folder with `slow-N.data`, each a slice that carries its
 //! intervals; `intervals.marks`, the program's own; `snapshots.json`, the account. Whatever is killed, a file of a final name is whole.
-//! Source: perf-record(1), `--overwrite` and `--switch-output`.
+//! Invariant: what lies on the disk is bounded. With a trace perf writes the records as they come (`command.rs` says why): when that is
+//! much and nothing was slow, perf begins another file and the old one goes.
+//! Source: perf-record(1), `--overwrite`, `--snapshot` and `--switch-output`; `snapshot_sig_handler` and `record__switch_output` in
+//! tools/perf/builtin-record.c: SIGUSR2 has perf copy the AUX areas, close its file and rename it, and go on with another one. perf's
+//! control fifo is of no use here: `snapshot` copies the areas into a file that stays open, and is acknowledged before that is done.
 
 mod account;
 mod budget;
 mod cut;
 mod doorbell;
+mod ring;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -25,8 +30,9 @@ use super::perf::{self, Running};
 use crate::output;
 use account::Account;
 use budget::Budget;
-use cut::{Cutter, Ring};
+use cut::Cutter;
 use doorbell::Doorbell;
+use ring::Ring;
 
 /// How often the doorbell, the clock and the disk are looked at.
 const TURN: Duration = Duration::from_millis(20);
@@ -35,8 +41,8 @@ const TURN: Duration = Duration::from_millis(20);
 const SETTLES: Duration = Duration::from_millis(20);
 /// perf writes some ten MiB to a disk.
 const WRITES: Duration = Duration::from_secs(10);
-/// perf adds the time to this name.
-const RING: &str = "ring";
+/// The bytes of perf's open file at which it goes, if nothing was slow.
+const MOST_WAITING: u64 = 256 << 20;
 
 /// What is to be kept, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) a_minute: u32,
     /// Whether the rings are kept whole, too.
     pub(crate) keep: bool,
+    /// Below it lie the programs that run.
+    pub(crate) root: PathBuf,
     /// When the recording ends, at the latest.
     pub(crate) duration: Option<Duration>,
     /// The bytes of the folder at which it ends.
@@ -74,14 +82,9 @@ impl Plan {
     }
 }
 
-/// MiB of each CPU's ring: a second of 10,000 requests a second with their system calls and switches.
-pub(crate) const RING_MIB: u64 = 8;
-/// perf's options, which make it overwrite its rings and write them at SIGUSR2.
-pub(crate) const OPTIONS: [&str; 2] = ["--overwrite", "--switch-output=signal"];
-
 /// Where perf writes.
 pub(crate) fn output(folder: &Path) -> PathBuf {
-    folder.join(RING)
+    folder.join(ring::OPEN)
 }
 
 /// Runs perf's command `words`, and keeps what `plan` says. `machine` is the text of the machine file. Returns perf's exit code.
@@ -155,6 +158,8 @@ impl Watch<'_> {
             if self.rung && self.budget.takes(Instant::now()) {
                 thread::sleep(SETTLES);
                 self.snapshot(running);
+            } else if ring::bytes_below(&output(&self.plan.folder)) >= MOST_WAITING {
+                self.begin_anew(running);
             }
             if !is_told_to_end && self.is_over() {
                 is_told_to_end = true;
@@ -163,7 +168,7 @@ impl Watch<'_> {
         }
         // perf has written its last ring: what rang, or was to wait for its turn, may be in it.
         self.hear(Duration::ZERO);
-        self.hand_over();
+        self.hand_over(true);
         self.account
     }
 
@@ -178,24 +183,34 @@ impl Watch<'_> {
     fn snapshot(&mut self, running: &Running) {
         self.hear(Duration::ZERO);
         self.rung = false;
+        self.have_written(running, true);
+    }
+
+    /// Has perf go on with another file. What rings until then may be in the old one.
+    fn begin_anew(&mut self, running: &Running) {
+        self.have_written(running, false);
+    }
+
+    fn have_written(&mut self, running: &Running, is_wanted: bool) {
         running.send(Signal::USR2);
         let asked = Instant::now();
-        while !self.hand_over() && !running.has_ended() && asked.elapsed() < WRITES {
+        while !self.hand_over(is_wanted) && !running.has_ended() && asked.elapsed() < WRITES {
             thread::sleep(Duration::from_millis(2));
         }
     }
 
     /// Hands over the rings that perf has written: it renames a file that is complete. False where there is none.
-    fn hand_over(&mut self) -> bool {
-        let Ok(entries) = fs::read_dir(&self.plan.folder) else { return false };
+    fn hand_over(&mut self, is_wanted: bool) -> bool {
+        let rings = ring::written(&self.plan.folder, &self.seen);
+        if !rings.is_empty() {
+            self.hear(Duration::ZERO);
+        }
         let marks_end = fs::metadata(self.plan.marks()).map_or(0, |marks| marks.len());
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let rings: BTreeSet<PathBuf> =
-            paths.filter(|path| is_ring(path) && !self.seen.contains(path)).collect();
+        let is_wanted = is_wanted || self.rung;
         for path in &rings {
-            self.account.snapshots += 1;
+            self.account.snapshots += u64::from(is_wanted);
             // The receiver lives until the sender is gone.
-            let _ = self.rings.send(Ring { path: path.clone(), marks_end });
+            let _ = self.rings.send(Ring { path: path.clone(), marks_end, is_wanted });
         }
         self.seen.extend(rings.iter().cloned());
         !rings.is_empty()
@@ -204,24 +219,10 @@ impl Watch<'_> {
     /// Whether time or disk are used up.
     fn is_over(&self) -> bool {
         let late = self.plan.duration.is_some_and(|duration| self.begun.elapsed() >= duration);
-        let full = self.plan.most_bytes.is_some_and(|most| bytes_in(&self.plan.folder) >= most);
+        let full = self.plan.most_bytes.is_some_and(|most| ring::bytes_below(&self.plan.folder) >= most);
         if full && !late {
             output::print_note("the recording ends: its folder has reached --max-size");
         }
         late || full
     }
-}
-
-/// Whether perf has written it: `ring.` and the time in digits.
-fn is_ring(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let time = name.strip_prefix("ring.").unwrap_or_default();
-    !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The bytes of the files in `folder`.
-fn bytes_in(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let sizes = entries.filter_map(|entry| entry.ok()?.metadata().ok()).filter(fs::Metadata::is_file);
-    sizes.map(|metadata| metadata.len()).sum()
 }

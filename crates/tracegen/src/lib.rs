@@ -21,6 +21,7 @@ pub mod packet;
 pub mod recorded;
 pub mod repeat;
 pub mod scenario;
+pub mod snapshots;
 mod tracepoint;
 mod tree;
 

@@ -133,7 +133,7 @@ fn joined(mut spans: Vec<StreamSpan>) -> Vec<StreamSpan> {
     joined
 }
 
-/// The bytes of `spans` in the buffers of `stream`. Snapshots are kept whole: what they repeat is found by their bytes.
+/// The bytes of `spans` in the buffers of `stream`. Several snapshots are kept whole: what they repeat is found by their bytes.
 fn parts(perf: &PerfData, stream: &PtStream<'_>, spans: &[StreamSpan]) -> Vec<AuxPart> {
     let is_snapshot = perf.intel_pt().is_some_and(|intel_pt| intel_pt.snapshot_mode);
     let own = |buffer: &perfdata::AuxBuffer| match stream.cpu() {
@@ -142,7 +142,7 @@ fn parts(perf: &PerfData, stream: &PtStream<'_>, spans: &[StreamSpan]) -> Vec<Au
     };
     let mut buffers: Vec<(usize, &perfdata::AuxBuffer)> =
         perf.aux_buffers().iter().enumerate().filter(|(_, buffer)| own(buffer)).collect();
-    if is_snapshot {
+    if is_snapshot && buffers.len() > 1 {
         let whole =
             |(index, buffer): (usize, &perfdata::AuxBuffer)| AuxPart { buffer: index, range: 0..buffer.size };
         return buffers.into_iter().map(whole).collect();

@@ -199,3 +199,22 @@ fn without_a_trace_records_and_samples_remain() {
     }
     assert!(line(without, &["-e", "intel_pt//", "--", "app"]).is_err());
 }
+
+/// What perf overwrites until it gets SIGUSR2: with a trace the AUX areas alone.
+#[test]
+fn what_is_kept_until_something_is_slow() {
+    let line = |no_pt: bool, given: &[&str]| {
+        let asked = Asked { keeps: true, no_pt, ..Asked::default() };
+        let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+        shown(&compose(Path::new("x"), asked, &Offered::default(), &given).expect("a command").words)
+    };
+    let traced = line(false, &["app"]);
+    assert!(
+        traced.starts_with("perf record -Se --switch-output=signal -a --kcore -m 8M,16M -e intel_pt/"),
+        "{traced}"
+    );
+    assert!(!traced.contains("--overwrite"), "{traced}");
+    let larger = line(false, &["-m", "8M,64M", "--", "app"]);
+    assert!(larger.ends_with("-o x -m 8M,64M -- app"), "the last one counts: {larger}");
+    assert!(line(true, &["app"]).starts_with("perf record --overwrite --switch-output=signal -a -m 8M -k "));
+}

@@ -1,24 +1,26 @@
 //! From a ring that perf wrote to a slice of what was slow in it, with the typical intervals of its time.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use analysis::capture::NoMeter;
 use analysis::output::write_file;
-use analysis::request::{Filters, Input, Source, TimeRange};
+use analysis::request::{Code, Filters, Input, Source, TimeRange};
 use analysis::study::{self, Listing};
 use analysis::{Capture, Request, slice};
 use anyhow::Result;
-use attribution::Whereabouts;
+use attribution::{Stay, Whereabouts};
 use intervals::{Clock, Clocks, IntervalFile, MARK_BYTES, Selection};
-use model::Interval;
+use model::{Interval, TimeConversion};
 use perfdata::{Machine, PerfData};
+use pt::PtStream;
 use tempfile::NamedTempFile;
 
 use super::Plan;
 use super::account::Account;
+use super::ring::{self, Ring};
 use crate::output;
 
 /// Of a longer interval file so much is read for a ring, which holds seconds: 700,000 marks.
@@ -26,14 +28,6 @@ const RECENT: u64 = 16 << 20;
 /// The first line of an interval file in binary form, and its totals; then records of this size (docs/interval-file.md).
 const HEAD: u64 = 64 + 8 * RECORD;
 const RECORD: u64 = MARK_BYTES as u64;
-
-/// A ring that perf wrote.
-pub(super) struct Ring {
-    /// Where.
-    pub(super) path: PathBuf,
-    /// How long the interval file was then.
-    pub(super) marks_end: u64,
-}
 
 /// Cuts slices out of rings.
 pub(super) struct Cutter<'p> {
@@ -45,36 +39,37 @@ pub(super) struct Cutter<'p> {
     /// What a ring held in part.
     cut_off: BTreeSet<u64>,
     slices: u32,
+    /// As the last ring has it.
+    conversion: Option<TimeConversion>,
 }
 
 impl<'p> Cutter<'p> {
     pub(super) fn new(plan: &'p Plan, machine: &str) -> Cutter<'p> {
         let (kept, cut_off) = (BTreeSet::new(), BTreeSet::new());
-        Cutter { plan, machine: machine.to_owned(), kept, cut_off, slices: 0 }
+        Cutter { plan, machine: machine.to_owned(), kept, cut_off, slices: 0, conversion: None }
     }
 
     /// Writes a slice of what is slow in the ring and in no slice yet, and removes the ring unless rings are kept. Where it cannot be
     /// used, it stays.
     pub(super) fn take(&mut self, ring: &Ring) {
-        match self.cut(ring) {
+        let cut = if ring.is_wanted { self.cut(ring) } else { ring.share_kernel().map_err(Into::into) };
+        match cut {
             Err(error) => {
                 output::print_error(&error.context(format!("{} is left as it is", ring.path.display())));
             }
-            Ok(()) if self.plan.keep => {}
-            Ok(()) => {
-                // What cannot be removed is only in the way.
-                let _ = fs::remove_file(Machine::place(&ring.path));
-                let _ = fs::remove_file(&ring.path);
-            }
+            Ok(()) if self.plan.keep && ring.is_wanted => {}
+            Ok(()) => ring.remove(),
         }
     }
 
     fn cut(&mut self, ring: &Ring) -> Result<()> {
+        ring.share_kernel()?;
         write_file(&Machine::place(&ring.path), self.machine.as_bytes())?;
         let recent = self.recent_marks(ring.marks_end)?;
         let marks = recent.as_ref().map_or_else(|| self.plan.marks(), |file| file.path().to_owned());
         let mut request = self.request(&ring.path, marks)?;
         let (new, cut_off) = study::with(&request, &NoMeter, |study| -> Result<_> {
+            self.conversion = study.capture().conversion().or(self.conversion);
             let chosen = study.selected().indices.iter().map(|&index| &study.intervals()[index]);
             let chosen = chosen.filter(|interval| !self.kept.contains(&begin(interval)));
             Ok(chosen.cloned().partition::<Vec<Interval>, _>(|interval| is_whole(interval, study.capture())))
@@ -113,7 +108,7 @@ impl<'p> Cutter<'p> {
         let time = PerfData::open(ring)?.time_range();
         let time = time.map(|time| TimeRange { from: Some(time.start), to: Some(time.end) });
         Ok(Request {
-            input: Input { path: ring.to_owned(), ..Input::default() },
+            input: Input { path: ring.to_owned(), code: self.code(), ..Input::default() },
             source: Some(Source::File(marks)),
             filters: Filters {
                 times: time.into_iter().collect(),
@@ -125,11 +120,18 @@ impl<'p> Cutter<'p> {
         })
     }
 
+    /// The programs lie where perf found them, unless the machine is one made up for a test.
+    fn code(&self) -> Code {
+        let root = self.plan.root.as_path();
+        Code { symfs: (root != Path::new("/")).then(|| root.to_owned()), ..Code::default() }
+    }
+
     /// Counts what the program marked in all.
     ///
     /// # Errors
     /// Where the marks cannot be read.
     pub(super) fn count(&mut self, account: &mut Account) -> Result<()> {
+        ring::remove_shared(&self.plan.folder);
         account.kept = std::mem::take(&mut self.kept);
         account.cut_off = std::mem::take(&mut self.cut_off);
         account.slices = u64::from(self.slices);
@@ -138,12 +140,16 @@ impl<'p> Cutter<'p> {
             return Ok(());
         }
         let file = IntervalFile::read(&marks)?;
-        let clocks = Clocks { pairs: file.pairs().to_vec(), ..Clocks::default() };
-        let line = clocks.line(Clock::MonotonicRaw)?;
-        for interval in file.finish(&Clocks::default())?.intervals {
+        let clocks =
+            Clocks { pairs: file.pairs().to_vec(), conversion: self.conversion, ..Clocks::default() };
+        let conversion = match self.conversion {
+            Some(conversion) => conversion,
+            None => clocks.line(Clock::MonotonicRaw)?.conversion,
+        };
+        for interval in file.finish(&clocks)?.intervals {
             if self.plan.label.as_ref().is_none_or(|label| *label == interval.label) {
                 account.intervals += 1;
-                if line.conversion.duration_ns(interval.range) > self.plan.over_ns {
+                if conversion.duration_ns(interval.range) > self.plan.over_ns {
                     account.slow.insert(begin(&interval));
                 }
             }
@@ -158,9 +164,20 @@ fn begin(interval: &Interval) -> u64 {
 }
 
 /// Whether the rings hold all of the interval: each CPU's ring reaches back as far as that CPU's records allow, so it is known at any
-/// time where the thread was.
+/// time where the thread was; and where there is a trace, there is one of all its time on CPUs.
 fn is_whole(interval: &Interval, capture: &Capture<'_>) -> bool {
     let stays = attribution::stays(interval, capture.perf().schedule(), capture.conversion());
     let reaches = capture.extent().is_some_and(|extent| interval.range.stop <= extent.stop);
-    reaches && !stays.is_empty() && stays.iter().all(|stay| stay.place != Whereabouts::Unknown)
+    reaches
+        && !stays.is_empty()
+        && stays.iter().all(|stay| stay.place != Whereabouts::Unknown && is_traced(stay, capture))
+}
+
+/// Whether the trace, if there is any, reaches back to the begin of a residency: the ring may be younger than the records.
+fn is_traced(stay: &Stay, capture: &Capture<'_>) -> bool {
+    let Some((cpu, thread)) = stay.traced_by().filter(|_| capture.streams().next().is_some()) else {
+        return true;
+    };
+    let first = capture.stream(cpu, thread).and_then(PtStream::first_sync);
+    first.and_then(|sync| sync.tsc).is_some_and(|begin| begin <= stay.range.start)
 }

@@ -1,0 +1,279 @@
+//! `tailtrace record --snapshot-over` with Intel PT, with a perf that plays emulated captures back: at each SIGUSR2 it closes its file
+//! as perf does, with the trace that its rings would have held then (`tracegen::snapshots`). The intervals that are kept have to have
+//! the segments and the first cause that they have in the whole capture; `score` holds those against what was injected.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tracegen::snapshots::{Moment, snapshot};
+
+use crate::captures::{Capture, emulated, share_folder, tailtrace};
+use crate::no_pt::first;
+
+/// Like `perf record -Se --switch-output=signal` as far as its files and signals go: the kernel's code lies in the first directory
+/// alone, a directory is renamed when it is complete, the next one is begun at once, and one more is written at the end.
+const PERF: &str = r#"#!/bin/sh
+here=$(dirname "$0")/..
+echo "$@" > "$here/arguments"
+while [ "$1" != -- ]; do
+    [ "$1" = -o ] && out=$2
+    shift
+done
+shift
+number=0
+asked=
+begin() {
+    mkdir "$out"
+    echo PERFILE2 > "$out/data"
+}
+close() {
+    asked=
+    number=$((number + 1))
+    cp "$here/snapshots/$number/data" "$out/data"
+    mv "$out" "$out.20261125192400$number"
+    : > "$here/taken.$number"
+}
+trap 'asked=1' USR2
+trap 'kill "$program"' INT
+begin
+cp -r "$here/kcore_dir" "$out"
+"$@" &
+program=$!
+while wait "$program"; code=$?; [ "$asked" ]; do
+    close
+    begin
+done
+close
+exit "$code"
+"#;
+
+/// Marks what the captured program marked, and rings at the end of each part but the last.
+const PROGRAM: &str = r#"#!/bin/sh
+here=$(dirname "$0")/..
+last=$(ls "$here/marks" | wc -l)
+for number in $(seq "$last"); do
+    cp "$here/marks/$number" "$TAILTRACE_FILE"
+    [ "$number" = "$last" ] && exit 0
+    echo slow > "$TAILTRACE_DOORBELL"
+    while [ ! -e "$here/taken.$number" ]; do sleep 0.01; done
+done
+"#;
+
+/// A machine with Intel PT, the programs that the capture ran, a perf that plays it back, and the recording.
+struct Played {
+    folder: TempDir,
+    capture: Capture,
+}
+
+impl Played {
+    /// `name` in so many parts of the same length, from rings of so many bytes.
+    fn new(name: &'static str, parts: u64, ring_bytes: usize) -> Played {
+        let played = Played { folder: TempDir::new().expect("a folder"), capture: emulated(name) };
+        let root = played.path("root");
+        fs::create_dir_all(root.join("sys/bus/event_source/devices/intel_pt")).expect("made");
+        let linked = std::os::unix::fs::symlink(played.capture.symfs.join("bin"), root.join("bin"));
+        linked.expect("linked");
+        share_folder(&played.capture.perf_data.join("kcore_dir"), &played.path("kcore_dir"));
+        for (name, script) in [("bin/perf", PERF), ("bin/program", PROGRAM)] {
+            played.write(name, script);
+            fs::set_permissions(played.path(name), fs::Permissions::from_mode(0o755)).expect("executable");
+        }
+        let truth = played.capture.truth();
+        let machine = &truth["machine"];
+        let tsc = |name: &str| machine[name].as_array().expect("a list").iter().filter_map(Value::as_u64);
+        let (begin, end) = (tsc("begin_tsc").max().expect("a time"), tsc("end_tsc").min().expect("a time"));
+        let mut after_ns = 0;
+        for part in 1..=parts {
+            let at = begin + (end - begin) / parts * part;
+            let at_ns = if part == parts { u64::MAX } else { nanoseconds(machine, at) };
+            let moment = Moment { after_ns, at_ns, ring_bytes };
+            let place = played.path(&format!("snapshots/{part}"));
+            snapshot(&played.capture.perf_data, &place, moment).expect("played back");
+            let until = if part == parts { u64::MAX } else { at };
+            played.write(&format!("marks/{part}"), &played.marks_until(until));
+            after_ns = at_ns;
+        }
+        played
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    /// The program's interval file as it was at `tsc`.
+    fn marks_until(&self, tsc: u64) -> String {
+        let text = fs::read_to_string(self.capture.intervals()).expect("intervals");
+        let is_there = |line: &&str| {
+            let at = line.split(',').nth(2).and_then(|at| at.parse().ok());
+            at.is_none_or(|at: u64| at <= tsc)
+        };
+        text.lines().filter(is_there).flat_map(|line| [line, "\n"]).collect()
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let mut command = tailtrace();
+        let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
+        command.env("PATH", path).args(["record", "--root"]).arg(self.path("root"));
+        command.arg("-o").arg(self.path("slow")).args(["--a-minute", "100"]).args(more);
+        command.arg("--").arg(self.path("bin/program"));
+        command
+    }
+
+    fn record(&self, more: &[&str]) -> Output {
+        let output = self.command(more).output().expect("tailtrace runs");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    fn account(&self) -> Value {
+        let text = fs::read(self.path("slow/snapshots.json")).expect("an account");
+        serde_json::from_slice(&text).expect("JSON")
+    }
+
+    /// By key, what is said of each interval in the slices, which are in the folder under these names.
+    fn kept(&self) -> BTreeMap<String, Value> {
+        let mut kept = BTreeMap::new();
+        for slice in names(&self.path("slow")).iter().filter(|name| name.starts_with("slow-")) {
+            let report = self.explained(&self.path("slow").join(slice), &[]);
+            for outlier in report["outliers"].as_array().expect("outliers") {
+                let known = kept.insert(outlier["key"].to_string(), outlier.clone());
+                assert!(known.is_none(), "{} is in two slices", outlier["key"]);
+            }
+        }
+        kept
+    }
+
+    /// The same of the whole capture.
+    fn whole(&self, over: &str) -> BTreeMap<String, Value> {
+        let intervals = self.capture.intervals();
+        let report = self.explained(
+            &self.capture.perf_data,
+            &["--intervals", &intervals, "--over", over, "--top", "1000"],
+        );
+        let outliers = report["outliers"].as_array().expect("outliers");
+        outliers.iter().map(|outlier| (outlier["key"].to_string(), outlier.clone())).collect()
+    }
+
+    fn explained(&self, perf_data: &Path, more: &[&str]) -> Value {
+        let mut command = tailtrace();
+        command.args(["explain", "--format", "json", "--symfs"]).arg(&self.capture.symfs);
+        let output = command.arg("-i").arg(perf_data).args(more).output().expect("tailtrace runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+}
+
+/// Where perf finds that its records fill the disk, and nothing was slow.
+const QUIET: &str = r#"#!/bin/sh
+here=$(dirname "$0")/..
+cp "$here/marks/1" "$TAILTRACE_FILE"
+truncate -s 300M "$here/slow/ring/data"
+while [ ! -e "$here/taken.1" ]; do sleep 0.01; done
+"#;
+
+/// Perf time of a reading of the TSC, by the numbers in the truth.
+fn nanoseconds(machine: &Value, tsc: u64) -> u64 {
+    let number = |name: &str| machine[name].as_u64().expect("a number");
+    let product = (u128::from(tsc) * u128::from(number("mult"))) >> number("shift");
+    number("zero").wrapping_add(u64::try_from(product).expect("nanoseconds"))
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    entries.map(|name| name.to_string_lossy().into_owned()).collect()
+}
+
+/// Cause and length of each segment. How much of the user code was to be expected depends on the typical intervals, and those of a ring
+/// are others: it counts as one.
+fn segments(outlier: &Value) -> Vec<(String, u64)> {
+    let mut found: Vec<(String, u64)> = Vec::new();
+    for segment in outlier["segments"].as_array().expect("segments") {
+        let cause = segment["cause"].as_str().expect("a cause");
+        let cause = if cause.starts_with("user.") { "user" } else { cause };
+        let length = segment["duration_ns"].as_u64().expect("a length");
+        match found.last_mut().filter(|last| last.0 == cause) {
+            Some(last) => last.1 += length,
+            None => found.push((cause.to_owned(), length)),
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_kept_has_the_causes_of_the_whole_capture() {
+    let played = Played::new("lock", 4, 1 << 20);
+    let said = played.record(&["--snapshot-over", "30us,booking"]);
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    let arguments = fs::read_to_string(played.path("arguments")).expect("perf ran");
+    assert!(
+        arguments.starts_with("record -Se --switch-output=signal -a ")
+            && arguments.contains(" -m 8M,16M -e intel_pt/"),
+        "{arguments}"
+    );
+    let (whole, kept, account) = (played.whole("30us"), played.kept(), played.account());
+    assert_eq!(account["slow"], whole.len(), "{account}");
+    assert_eq!(account["kept"], kept.len(), "{account}\n{said}");
+    assert_eq!(account["snapshots"], 4);
+    for (key, outlier) in &kept {
+        assert_eq!(segments(outlier), segments(&whole[key]), "{key}");
+        assert_eq!(first(outlier)["cause"], first(&whole[key])["cause"], "{key}");
+    }
+    // An interval in which a file ends is in none of them, and there are three such ends.
+    assert!(kept.len() + 3 >= whole.len(), "{account}\n{said}");
+    let left: BTreeSet<String> =
+        names(&played.path("slow")).into_iter().filter(|name| !name.starts_with("slow-")).collect();
+    assert_eq!(left, ["intervals.marks", "snapshots.json"].map(str::to_owned).into());
+}
+
+/// What a small ring has overwritten is counted; with `--keep` each ring is there and opens, with the kernel's code.
+#[test]
+fn what_a_small_ring_does_not_hold_is_counted() {
+    let played = Played::new("lock", 3, 200 << 10);
+    played.record(&["--snapshot-over", "30us", "--keep"]);
+    let (kept, account) = (played.kept(), played.account());
+    let skipped = &account["skipped"];
+    let count = |value: &Value| value.as_u64().expect("a number");
+    assert!(!kept.is_empty() && count(&skipped["ring_too_small"]) > 0, "{account}");
+    assert_eq!(account["kept"], kept.len(), "{account}");
+    let all = count(&account["kept"]) + count(&skipped["ring_too_small"]) + count(&skipped["no_snapshot"]);
+    assert_eq!(count(&account["slow"]), all, "{account}");
+    let whole = played.whole("30us");
+    for (key, outlier) in &kept {
+        assert_eq!(segments(outlier), segments(&whole[key]), "{key}");
+    }
+    let folder = played.path("slow");
+    let rings: Vec<PathBuf> = names(&folder)
+        .iter()
+        .filter(|name| name.starts_with("ring."))
+        .map(|name| folder.join(name))
+        .collect();
+    assert_eq!(rings.len(), 3);
+    let marks = folder.join("intervals.marks").to_string_lossy().into_owned();
+    for ring in rings {
+        assert!(ring.join("kcore_dir/kcore").exists(), "{}", ring.display());
+        played.explained(&ring, &["--intervals", &marks, "--top", "1"]);
+    }
+}
+
+/// perf's records do not fill the disk while nothing is slow.
+#[test]
+fn records_that_nobody_asked_for_go() {
+    let played = Played::new("lock", 2, 1 << 20);
+    played.write("bin/program", QUIET);
+    played.record(&["--snapshot-over", "1s"]);
+    assert!(played.path("taken.2").exists(), "the file of perf's end");
+    assert_eq!(names(&played.path("slow")), ["intervals.marks", "snapshots.json"].map(str::to_owned).into());
+    let account = played.account();
+    assert_eq!((&account["snapshots"], &account["slow"]), (&Value::from(1), &Value::from(0)), "{account}");
+}
