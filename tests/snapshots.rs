@@ -1,17 +1,17 @@
 //! `tailtrace record --snapshot-over`, here and now with the real perf and kernel: which of the slow requests that
-//! `fixtures/programs/recorded.c` injects are in slices, what the account says of the others, and what is left when the recorder is
-//! killed. It needs what `no_pt` needs, and fails as that does.
+//! `fixtures/programs/recorded.c` injects are in slices, what the account says of the others, and what is left when the recorder, perf
+//! or the program is killed. It needs what `no_pt` needs, and fails as that does.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::captures::{left_out, tailtrace};
+use crate::captures::tailtrace;
 use crate::no_pt::{NEEDS, compile, first, key, planted, record, run};
 
 /// So many requests of 0.1 ms, one in so many slow.
@@ -56,7 +56,8 @@ fn what_was_slow_is_kept_and_the_rest_is_counted() {
     let account: Value =
         serde_json::from_slice(&fs::read(out.join("snapshots.json")).expect("an account")).expect("JSON");
     let count = |value: &Value| value.as_u64().expect("a number");
-    let skipped = count(&account["skipped"]["ring_too_small"]) + count(&account["skipped"]["no_snapshot"]);
+    let reasons = account["skipped"].as_object().expect("reasons");
+    let skipped: u64 = reasons.values().map(count).sum();
     let (slow, kept) = (count(&account["slow"]), count(&account["kept"]));
     assert_eq!(count(&account["intervals"]), 30_000, "{account}");
     assert_eq!(slow, kept + skipped, "{account}");
@@ -65,7 +66,9 @@ fn what_was_slow_is_kept_and_the_rest_is_counted() {
     assert!(injected.len() >= 10 && slow >= injected.len() as u64, "{} {account}", injected.len());
     let (mut found, mut right, mut judged) = (BTreeSet::new(), 0, 0);
     for slice in files(&out, "slow-", ".data") {
-        for outlier in explained(&slice, &[])["outliers"].as_array().expect("outliers") {
+        let report = explained(&slice, &[]);
+        assert_eq!(report["population"]["snapshots"]["skipped"], account["skipped"]);
+        for outlier in report["outliers"].as_array().expect("outliers") {
             assert!(found.insert(key(outlier)), "{} is in two slices", key(outlier));
             if let Some((_, cause)) = injected.get(&key(outlier)) {
                 judged += 1;
@@ -84,37 +87,105 @@ fn what_was_slow_is_kept_and_the_rest_is_counted() {
     assert!(bytes < 60 << 20, "{bytes} bytes");
 }
 
-/// Killed while it records: each slice opens, and so does each ring of a final name.
-#[test]
-fn what_a_killed_recorder_wrote_opens() {
-    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let out = folder.path().join("slow");
-    let mut command = recorder(&folder, &out, &["--keep"]);
-    if command.get_program() == "sudo" {
-        left_out("the recorder runs as root, by sudo, and is not ours to kill");
-        return;
-    }
-    let mut recorder = command.spawn().expect("it runs");
+fn wait_for(what: &str, is_there: impl Fn() -> bool) {
     let begun = Instant::now();
-    while !out.exists() || files(&out, "slow-", ".data").is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is kept");
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "there is no {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
-    recorder.kill().expect("killed");
-    recorder.wait().expect("ended");
-    let slices = files(&out, "slow-", ".data");
-    for slice in &slices {
-        assert!(!explained(slice, &[])["outliers"].as_array().expect("outliers").is_empty());
+}
+
+/// A recording that goes on, and has written its first slice.
+struct Underway {
+    folder: TempDir,
+    recorder: Child,
+    is_sudo: bool,
+}
+
+impl Underway {
+    fn begin(more: &[&str]) -> Underway {
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let mut command = recorder(&folder, &folder.path().join("slow"), more);
+        let is_sudo = command.get_program() == "sudo";
+        let underway = Underway { folder, recorder: command.spawn().expect(NEEDS), is_sudo };
+        wait_for("a slice", || underway.has("slow-", ".data"));
+        underway
     }
-    let rings = files(&out, "ring.", "");
-    let marks = out.join("intervals.marks").to_string_lossy().into_owned();
-    for ring in rings.iter().filter(|ring| !ring.to_string_lossy().ends_with(".json")) {
-        explained(ring, &["--intervals", &marks, "--top", "1"]);
+
+    fn out(&self) -> PathBuf {
+        self.folder.path().join("slow")
     }
-    assert!(!slices.is_empty() && !rings.is_empty());
-    // perf and the program end by themselves: the folder is theirs until then.
-    while files(&out, "ring", "").iter().any(|path| path.ends_with("ring")) {
-        assert!(begun.elapsed() < Duration::from_secs(120), "perf does not end");
-        std::thread::sleep(Duration::from_millis(50));
+
+    fn has(&self, begin: &str, end: &str) -> bool {
+        self.out().exists() && !files(&self.out(), begin, end).is_empty()
     }
+
+    /// Kills the process of that name that the recorder started, or the recorder.
+    fn kill(&self, name: &str) {
+        let mut processes = vec![self.recorder.id().to_string()];
+        let mut next = 0;
+        while let Some(process) = processes.get(next).cloned() {
+            let comm = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+            if comm.trim_end() == name {
+                let mut words = if self.is_sudo { vec!["sudo", "-n"] } else { Vec::new() };
+                words.extend(["kill", "-KILL", &process]);
+                run(Command::new(words[0]).args(&words[1..]), NEEDS);
+                return;
+            }
+            let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+            for thread in threads {
+                let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+                processes.extend(children.split_whitespace().map(str::to_owned));
+            }
+            next += 1;
+        }
+        panic!("no {name} among {processes:?}");
+    }
+
+    /// Waits until nothing writes any more: all slices and rings that are there open, and hold what was slow.
+    fn ends(mut self, is_complete: bool) {
+        let code = self.recorder.wait().expect("ended").code();
+        // The program ends by itself, and then perf, which gives its last file its name.
+        wait_for("end of perf", || !self.out().join("ring").exists());
+        let out = self.out();
+        if self.is_sudo {
+            run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(&out), NEEDS);
+        }
+        let slices = files(&out, "slow-", ".data");
+        for slice in &slices {
+            let report = explained(slice, &[]);
+            assert!(!report["outliers"].as_array().expect("outliers").is_empty());
+            assert_eq!(report["population"]["snapshots"]["is_complete"], is_complete, "{code:?}");
+        }
+        let rings = files(&out, "ring.", "");
+        let marks = out.join("intervals.marks").to_string_lossy().into_owned();
+        for ring in rings.iter().filter(|ring| !ring.to_string_lossy().ends_with(".json")) {
+            explained(ring, &["--intervals", &marks, "--top", "1"]);
+        }
+        assert!(!slices.is_empty() && !rings.is_empty());
+    }
+}
+
+/// Killed while it records: nothing was counted, and the reports say so.
+#[test]
+fn what_a_killed_recorder_wrote_opens() {
+    let underway = Underway::begin(&["--keep"]);
+    underway.kill("tailtrace");
+    underway.ends(false);
+}
+
+/// The recorder ends with perf, and counts; perf's open file goes.
+#[test]
+fn what_a_killed_perf_wrote_opens() {
+    let underway = Underway::begin(&["--keep"]);
+    underway.kill("perf");
+    underway.ends(true);
+}
+
+/// Its last marks are missing, and the interval file was not closed.
+#[test]
+fn what_a_killed_program_left_opens() {
+    let underway = Underway::begin(&["--keep"]);
+    underway.kill("recorded");
+    underway.ends(true);
 }

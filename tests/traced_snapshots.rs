@@ -59,7 +59,7 @@ last=$(ls "$here/marks" | wc -l)
 for number in $(seq "$last"); do
     cp "$here/marks/$number" "$TAILTRACE_FILE"
     [ "$number" = "$last" ] && exit 0
-    echo slow > "$TAILTRACE_DOORBELL"
+    cat "$here/rings/$number" > "$TAILTRACE_DOORBELL"
     while [ ! -e "$here/taken.$number" ]; do sleep 0.01; done
 done
 "#;
@@ -87,7 +87,7 @@ impl Played {
         let machine = &truth["machine"];
         let tsc = |name: &str| machine[name].as_array().expect("a list").iter().filter_map(Value::as_u64);
         let (begin, end) = (tsc("begin_tsc").max().expect("a time"), tsc("end_tsc").min().expect("a time"));
-        let mut after_ns = 0;
+        let (mut after_ns, mut after_tsc) = (0, 0);
         for part in 1..=parts {
             let at = begin + (end - begin) / parts * part;
             let at_ns = if part == parts { u64::MAX } else { nanoseconds(machine, at) };
@@ -95,7 +95,10 @@ impl Played {
             let place = played.path(&format!("snapshots/{part}"));
             snapshot(&played.capture.perf_data, &place, moment).expect("played back");
             let until = if part == parts { u64::MAX } else { at };
-            played.write(&format!("marks/{part}"), &played.marks_until(until));
+            let marks = played.marks_until(until);
+            played.write(&format!("rings/{part}"), &ringing(&marks, after_tsc));
+            played.write(&format!("marks/{part}"), &marks);
+            after_tsc = at;
             after_ns = at_ns;
         }
         played
@@ -125,7 +128,7 @@ impl Played {
         let mut command = tailtrace();
         let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
         command.env("PATH", path).args(["record", "--root"]).arg(self.path("root"));
-        command.arg("-o").arg(self.path("slow")).args(["--a-minute", "100"]).args(more);
+        command.arg("-o").arg(self.path("slow")).args(more);
         command.arg("--").arg(self.path("bin/program"));
         command
     }
@@ -139,6 +142,36 @@ impl Played {
     fn account(&self) -> Value {
         let text = fs::read(self.path("slow/snapshots.json")).expect("an account");
         serde_json::from_slice(&text).expect("JSON")
+    }
+
+    /// Each slice's report has the account, and its text has how many were skipped, and why.
+    #[track_caller]
+    fn says(&self, account: &Value, reason: &str) {
+        let validator = crate::schema::validator("report");
+        for slice in names(&self.path("slow")).iter().filter(|name| name.starts_with("slow-")) {
+            for (command, format) in [("explain", "text"), ("stat", "text"), ("stat", "json")] {
+                let mut process = tailtrace();
+                process.args([command, "--format", format, "-i"]).arg(self.path("slow").join(slice));
+                let output = process.output().expect("tailtrace runs");
+                if format == "json" {
+                    crate::schema::assert_follows(&validator, &output.stdout);
+                    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                    let of_slice = &report["population"]["snapshots"];
+                    for name in ["is_complete", "limits", "intervals", "slow", "kept", "skipped"] {
+                        assert_eq!(of_slice[name], account[name], "{name}");
+                    }
+                    continue;
+                }
+                let text =
+                    String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+                let slow = account["slow"].as_u64().expect("a number");
+                assert!(
+                    text.contains(&format!(" of {slow} slow intervals (over 30.0 us) were skipped (")),
+                    "{text}"
+                );
+                assert!(text.contains(reason), "{text}");
+            }
+        }
     }
 
     /// By key, what is said of each interval in the slices, which are in the folder under these names.
@@ -182,6 +215,17 @@ truncate -s 300M "$here/slow/ring/data"
 while [ ! -e "$here/taken.1" ]; do sleep 0.01; done
 "#;
 
+/// What `tailtrace_end_since` writes for the intervals that end in `marks` after `after`, as one line: `BEGIN END LABEL` of the first and
+/// the last one.
+fn ringing(marks: &str, after: u64) -> String {
+    let mut ends = marks.lines().filter(|line| line.starts_with("end,"));
+    let at =
+        |line: &str| line.split(',').nth(2).and_then(|at| at.parse::<u64>().ok()).filter(|&at| at > after);
+    let first = ends.clone().find_map(at).expect("an end");
+    let last = ends.rfind(|line| at(line).is_some()).and_then(at).expect("an end");
+    format!("{first:#x} {first:#x} booking\n{last:#x} {last:#x} booking\n")
+}
+
 /// Perf time of a reading of the TSC, by the numbers in the truth.
 fn nanoseconds(machine: &Value, tsc: u64) -> u64 {
     let number = |name: &str| machine[name].as_u64().expect("a number");
@@ -224,7 +268,7 @@ fn what_is_kept_has_the_causes_of_the_whole_capture() {
     let (whole, kept, account) = (played.whole("30us"), played.kept(), played.account());
     assert_eq!(account["slow"], whole.len(), "{account}");
     assert_eq!(account["kept"], kept.len(), "{account}\n{said}");
-    assert_eq!(account["snapshots"], 4);
+    assert_eq!(account["taken"], 4);
     for (key, outlier) in &kept {
         assert_eq!(segments(outlier), segments(&whole[key]), "{key}");
         assert_eq!(first(outlier)["cause"], first(&whole[key])["cause"], "{key}");
@@ -242,12 +286,13 @@ fn what_a_small_ring_does_not_hold_is_counted() {
     let played = Played::new("lock", 3, 200 << 10);
     played.record(&["--snapshot-over", "30us", "--keep"]);
     let (kept, account) = (played.kept(), played.account());
-    let skipped = &account["skipped"];
     let count = |value: &Value| value.as_u64().expect("a number");
-    assert!(!kept.is_empty() && count(&skipped["ring_too_small"]) > 0, "{account}");
+    let overwritten = count(&account["skipped"]["ring_overwritten"]);
+    assert!(!kept.is_empty() && overwritten > 0, "{account}");
     assert_eq!(account["kept"], kept.len(), "{account}");
-    let all = count(&account["kept"]) + count(&skipped["ring_too_small"]) + count(&skipped["no_snapshot"]);
-    assert_eq!(count(&account["slow"]), all, "{account}");
+    let skipped: u64 = account["skipped"].as_object().expect("reasons").values().map(count).sum();
+    assert_eq!(count(&account["slow"]), count(&account["kept"]) + skipped, "{account}");
+    played.says(&account, &format!("ring overwritten: {overwritten}"));
     let whole = played.whole("30us");
     for (key, outlier) in &kept {
         assert_eq!(segments(outlier), segments(&whole[key]), "{key}");
@@ -275,5 +320,22 @@ fn records_that_nobody_asked_for_go() {
     assert!(played.path("taken.2").exists(), "the file of perf's end");
     assert_eq!(names(&played.path("slow")), ["intervals.marks", "snapshots.json"].map(str::to_owned).into());
     let account = played.account();
-    assert_eq!((&account["snapshots"], &account["slow"]), (&Value::from(1), &Value::from(0)), "{account}");
+    assert_eq!((&account["taken"], &account["slow"]), (&Value::from(1), &Value::from(0)), "{account}");
+}
+
+/// With one snapshot a minute, what rang after it is skipped for that reason, unless the ring of the end still holds it.
+#[test]
+fn what_rings_too_often_is_counted() {
+    let played = Played::new("lock", 4, 200 << 10);
+    played.write(
+        "bin/program",
+        &PROGRAM
+            .replace("while [ ! -e \"$here/taken.$number\" ]; do", "while [ ! -e \"$here/taken.1\" ]; do"),
+    );
+    played.record(&["--snapshot-over", "30us", "--a-minute", "1"]);
+    let account = played.account();
+    assert_eq!((&account["taken"], &account["doorbell"]), (&Value::from(2), &Value::from(6)), "{account}");
+    let limited = account["skipped"]["rate_limit"].as_u64().expect("a number");
+    assert!(limited > 0, "{account}");
+    played.says(&account, &format!("rate limit: {limited}"));
 }

@@ -4,6 +4,7 @@
 //! [`Study::baselines`] names whom an interval is compared with, [`Study::examine`] decodes, and [`Study::outlier_report`]
 //! joins both: the same whether all chosen intervals are wanted at once or one of them.
 
+mod account;
 mod carried;
 mod composition;
 mod difference;
@@ -15,6 +16,7 @@ mod places;
 mod reasons;
 mod typical;
 
+pub use account::{ACCOUNT, Account, SLICES};
 pub use difference::{difference, difference_expecting};
 pub use opened::{Baselines, Listing, Study, watched, with};
 pub use outcome::{Outcome, explain, explain_chosen};

@@ -24,11 +24,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use report::SlowLimit;
 use rustix::process::{Signal, setpriority_process};
 
 use super::perf::{self, Running};
 use crate::output;
-use account::Account;
+use account::Watched;
 use budget::Budget;
 use cut::Cutter;
 use doorbell::Doorbell;
@@ -71,6 +72,11 @@ impl Plan {
         self.folder.join("intervals.marks")
     }
 
+    /// As the account has them.
+    fn limits(&self) -> Vec<SlowLimit> {
+        vec![SlowLimit { label: self.label.clone(), over_ns: self.over_ns }]
+    }
+
     /// What the program is run with: tailtrace.h reads it.
     fn environment(&self, bell: &Path) -> Vec<(&'static str, OsString)> {
         let label = self.label.as_ref().map_or_else(String::new, |label| format!(",{label}"));
@@ -107,11 +113,13 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
         rings,
         seen: BTreeSet::new(),
         rung: false,
-        account: Account::default(),
+        is_limited: false,
+        watched: Watched::default(),
         begun: Instant::now(),
     };
+    account::begin(plan)?;
     let mut cutter = Cutter::new(plan, machine);
-    let mut account = Account::default();
+    let mut watched = Watched::default();
     let code = perf::run(words, &environment, |running| {
         thread::scope(|scope| {
             // perf does not wait: a ring that is not written in time is overwritten.
@@ -121,11 +129,11 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
                     cutter.take(&ring);
                 }
             });
-            account = watch.over(running);
+            watched = watch.over(running);
         });
     })?;
-    cutter.count(&mut account)?;
-    account.write(plan)?;
+    ring::remove_open(&plan.folder);
+    account::end(plan, &watched, &cutter.finish()?)?;
     Ok(code)
 }
 
@@ -145,19 +153,24 @@ struct Watch<'p> {
     seen: BTreeSet<PathBuf>,
     /// Whether something rang since the last snapshot.
     rung: bool,
-    account: Account,
+    /// Whether the last that rang did so while the snapshots of the minute were used up.
+    is_limited: bool,
+    watched: Watched,
     begun: Instant,
 }
 
 impl Watch<'_> {
     /// While perf runs.
-    fn over(mut self, running: &Running) -> Account {
+    fn over(mut self, running: &Running) -> Watched {
         let mut is_told_to_end = false;
         while !running.has_ended() {
-            self.hear(TURN);
+            let lines = self.hear(TURN);
             if self.rung && self.budget.takes(Instant::now()) {
+                self.is_limited = false;
                 thread::sleep(SETTLES);
                 self.snapshot(running);
+            } else if self.rung {
+                self.refuse(&lines);
             } else if ring::bytes_below(&output(&self.plan.folder)) >= MOST_WAITING {
                 self.begin_anew(running);
             }
@@ -169,14 +182,24 @@ impl Watch<'_> {
         // perf has written its last ring: what rang, or was to wait for its turn, may be in it.
         self.hear(Duration::ZERO);
         self.hand_over(true);
-        self.account
+        self.watched
     }
 
     /// Waits for the doorbell, and empties it.
-    fn hear(&mut self, wait: Duration) {
-        let heard = self.doorbell.heard(wait).len();
-        self.rung |= heard > 0;
-        self.account.rung += heard as u64;
+    fn hear(&mut self, wait: Duration) -> Vec<String> {
+        let lines = self.doorbell.heard(wait);
+        self.rung |= !lines.is_empty();
+        self.watched.rung += lines.len() as u64;
+        lines
+    }
+
+    /// The snapshots of the minute are used up. A later one holds what the rings hold then, if something rings again.
+    fn refuse(&mut self, lines: &[String]) {
+        self.rung = false;
+        for line in lines {
+            self.watched.limited.extend(doorbell::end_of(line).unwrap_or_else(marks::tsc), self.is_limited);
+            self.is_limited = true;
+        }
     }
 
     /// Has perf write its rings. What rings from now on may end after them.
@@ -192,11 +215,12 @@ impl Watch<'_> {
     }
 
     fn have_written(&mut self, running: &Running, is_wanted: bool) {
+        let (asked, from) = (Instant::now(), marks::tsc());
         running.send(Signal::USR2);
-        let asked = Instant::now();
         while !self.hand_over(is_wanted) && !running.has_ended() && asked.elapsed() < WRITES {
             thread::sleep(Duration::from_millis(2));
         }
+        self.watched.writing.add(from, marks::tsc());
     }
 
     /// Hands over the rings that perf has written: it renames a file that is complete. False where there is none.
@@ -208,7 +232,7 @@ impl Watch<'_> {
         let marks_end = fs::metadata(self.plan.marks()).map_or(0, |marks| marks.len());
         let is_wanted = is_wanted || self.rung;
         for path in &rings {
-            self.account.snapshots += u64::from(is_wanted);
+            self.watched.snapshots += u64::from(is_wanted);
             // The receiver lives until the sender is gone.
             let _ = self.rings.send(Ring { path: path.clone(), marks_end, is_wanted });
         }

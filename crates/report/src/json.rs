@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::distribution::{Bin, Mode, Modes, Percentiles};
 use crate::escape::{bounded_for_json, for_json_document};
 use crate::report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
+use crate::snapshots::Snapshots;
 
 mod composition;
 mod numa;
@@ -130,6 +131,7 @@ pub(crate) struct PopulationTwin {
     modes: Option<ModesTwin>,
     counters: Vec<view::CounterTwin>,
     lost_markers: Option<LostMarkersTwin>,
+    snapshots: Option<Snapshots>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -257,6 +259,7 @@ impl PopulationTwin {
             lost_markers: population
                 .lost_markers
                 .map(|LostMarkers { lost, made }| LostMarkersTwin { lost, made }),
+            snapshots: population.snapshots.as_ref().map(Snapshots::bounded),
         }
     }
 }

@@ -29,6 +29,7 @@ mod reasons;
 mod recording;
 mod report;
 mod serving;
+mod snapshots;
 mod text;
 mod texts;
 mod timebase;
@@ -66,6 +67,7 @@ pub use outlier::{
 pub use reasons::{Blame, OutlierReasons, Reason, Reasons};
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 pub use serving::{PartSum, ServingRow, client, part_sums, part_words};
+pub use snapshots::{SkippedIntervals, SlowLimit, Snapshots};
 pub use text::{
     Style, axis, cells, render_full_text, render_reasons, render_stat_text, render_text, render_verdict, wrap,
 };

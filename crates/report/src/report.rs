@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::composition::Composition;
 use crate::distribution::{Bin, Modes, Percentiles};
 use crate::outlier::OutlierReport;
+use crate::snapshots::Snapshots;
 use crate::timebase::TimeUnit;
 use crate::units;
 use crate::view::{CounterView, View};
@@ -104,6 +105,9 @@ pub struct PopulationSummary {
     /// Markers that the program made and its interval file does not hold, where there are any.
     #[serde(default)]
     pub lost_markers: Option<LostMarkers>,
+    /// What the recording kept of what was slow, where it kept nothing else: the intervals here are those of one slice's time.
+    #[serde(default)]
+    pub snapshots: Option<Snapshots>,
 }
 
 /// How many of a program's markers are missing in its interval file.
@@ -123,10 +127,12 @@ impl std::fmt::Display for LostMarkers {
 }
 
 impl PopulationSummary {
-    /// What lost markers mean for the figures, for people; empty where none was lost.
+    /// What the figures lack, for people: lost markers, and slow intervals that were skipped; empty where nothing is missing.
     pub(crate) fn losses(&self) -> String {
         let sentence = |lost| format!("{lost}: percentiles are of the survivors");
-        self.lost_markers.map(sentence).unwrap_or_default()
+        let lost = self.lost_markers.map(sentence);
+        let skips = self.snapshots.as_ref().map(Snapshots::skips).filter(|skips| !skips.is_empty());
+        lost.into_iter().chain(skips).collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -121,6 +121,7 @@ fn population() -> PopulationSummary {
         modes: None,
         counters: Vec::new(),
         lost_markers: None,
+        snapshots: None,
     }
 }
 
@@ -442,6 +443,7 @@ pub fn two_modes() -> Report {
         }),
         counters: vec![send_bytes()],
         lost_markers: None,
+        snapshots: None,
     };
     report
 }

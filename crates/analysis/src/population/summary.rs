@@ -42,6 +42,7 @@ pub(crate) fn of_population(
         modes: statistics.modes.map(modes),
         counters,
         lost_markers: lost_markers(losses),
+        snapshots: None,
     }
 }
 

@@ -1,6 +1,5 @@
 //! From a ring that perf wrote to a slice of what was slow in it, with the typical intervals of its time.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 use analysis::capture::NoMeter;
 use analysis::output::write_file;
 use analysis::request::{Code, Filters, Input, Source, TimeRange};
-use analysis::study::{self, Listing};
+use analysis::study::{self, Listing, SLICES};
 use analysis::{Capture, Request, slice};
 use anyhow::Result;
 use attribution::{Stay, Whereabouts};
@@ -19,7 +18,7 @@ use pt::PtStream;
 use tempfile::NamedTempFile;
 
 use super::Plan;
-use super::account::Account;
+use super::account::Found;
 use super::ring::{self, Ring};
 use crate::output;
 
@@ -34,19 +33,15 @@ pub(super) struct Cutter<'p> {
     plan: &'p Plan,
     /// The text of the machine file.
     machine: String,
-    /// By the begin's reading of the TSC: what is in a slice.
-    kept: BTreeSet<u64>,
-    /// What a ring held in part.
-    cut_off: BTreeSet<u64>,
-    slices: u32,
+    /// Intervals by their begin's reading of the TSC.
+    found: Found,
     /// As the last ring has it.
     conversion: Option<TimeConversion>,
 }
 
 impl<'p> Cutter<'p> {
     pub(super) fn new(plan: &'p Plan, machine: &str) -> Cutter<'p> {
-        let (kept, cut_off) = (BTreeSet::new(), BTreeSet::new());
-        Cutter { plan, machine: machine.to_owned(), kept, cut_off, slices: 0, conversion: None }
+        Cutter { plan, machine: machine.to_owned(), found: Found::default(), conversion: None }
     }
 
     /// Writes a slice of what is slow in the ring and in no slice yet, and removes the ring unless rings are kept. Where it cannot be
@@ -71,20 +66,20 @@ impl<'p> Cutter<'p> {
         let (new, cut_off) = study::with(&request, &NoMeter, |study| -> Result<_> {
             self.conversion = study.capture().conversion().or(self.conversion);
             let chosen = study.selected().indices.iter().map(|&index| &study.intervals()[index]);
-            let chosen = chosen.filter(|interval| !self.kept.contains(&begin(interval)));
+            let chosen = chosen.filter(|interval| !self.found.kept.contains(&begin(interval)));
             Ok(chosen.cloned().partition::<Vec<Interval>, _>(|interval| is_whole(interval, study.capture())))
         })?;
-        self.cut_off.extend(cut_off.iter().map(begin));
+        self.found.cut_off.extend(cut_off.iter().map(begin));
         if new.is_empty() {
             return Ok(());
         }
         let ids = new.iter().map(|interval| interval.id.0).collect();
         request.selection = Selection { ids, ..Selection::default() };
         let (slice, _) = slice::make(&request, &NoMeter, Listing::None, false)?;
-        let name = format!("slow-{:04}.data", self.slices + 1);
+        let name = format!("{SLICES}{:04}.data", self.found.slices + 1);
         slice.write(&self.plan.folder.join(name))?;
-        self.slices += 1;
-        self.kept.extend(new.iter().map(begin));
+        self.found.slices += 1;
+        self.found.kept.extend(new.iter().map(begin));
         Ok(())
     }
 
@@ -130,14 +125,11 @@ impl<'p> Cutter<'p> {
     ///
     /// # Errors
     /// Where the marks cannot be read.
-    pub(super) fn count(&mut self, account: &mut Account) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<Found> {
         ring::remove_shared(&self.plan.folder);
-        account.kept = std::mem::take(&mut self.kept);
-        account.cut_off = std::mem::take(&mut self.cut_off);
-        account.slices = u64::from(self.slices);
         let marks = self.plan.marks();
         if !marks.exists() {
-            return Ok(());
+            return Ok(self.found);
         }
         let file = IntervalFile::read(&marks)?;
         let clocks =
@@ -148,13 +140,13 @@ impl<'p> Cutter<'p> {
         };
         for interval in file.finish(&clocks)?.intervals {
             if self.plan.label.as_ref().is_none_or(|label| *label == interval.label) {
-                account.intervals += 1;
+                self.found.intervals += 1;
                 if conversion.duration_ns(interval.range) > self.plan.over_ns {
-                    account.slow.insert(begin(&interval));
+                    self.found.slow.insert(begin(&interval), interval.range.stop.0);
                 }
             }
         }
-        Ok(())
+        Ok(self.found)
     }
 }
 

@@ -66,6 +66,11 @@ impl Doorbell {
     }
 }
 
+/// The second number of `BEGIN END LABEL`, in hexadecimal: when the interval ended. `None` of another line.
+pub(super) fn end_of(line: &str) -> Option<u64> {
+    u64::from_str_radix(line.split(' ').nth(1)?.strip_prefix("0x")?, 16).ok()
+}
+
 impl Drop for Doorbell {
     fn drop(&mut self) {
         // It may be gone with its folder.
@@ -94,6 +99,7 @@ mod tests {
         assert_eq!(bell.heard(Duration::ZERO), ["0x10 0x20 order"]);
         write("w\n\n");
         assert_eq!(bell.heard(Duration::ZERO), ["slow", ""]);
+        assert_eq!(["0x10 0x20 order", "slow", "a b", "0x1"].map(end_of), [Some(0x20), None, None, None]);
         drop(bell);
         assert!(!path.exists());
     }

@@ -55,6 +55,11 @@ pub(super) fn remove_shared(folder: &Path) {
     let _ = fs::remove_dir_all(folder.join(KERNEL));
 }
 
+/// Removes what perf writes to in `folder`, where perf was killed: such a file has no header.
+pub(super) fn remove_open(folder: &Path) {
+    Ring { path: folder.join(OPEN), marks_end: 0, is_wanted: false }.remove();
+}
+
 /// Makes the folder `to` of the same files as `from`.
 fn link_files(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;

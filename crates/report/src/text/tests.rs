@@ -38,6 +38,41 @@ fn lost_markers_stand_with_the_population() {
     assert!(json["population"]["lost_markers"].is_null());
 }
 
+/// In every format, with the population: what slices do not hold is not forgotten.
+#[test]
+fn skipped_intervals_stand_with_the_population() {
+    let limit = |label: Option<&str>, over_ns| crate::SlowLimit { label: label.map(str::to_owned), over_ns };
+    let snapshots = crate::Snapshots {
+        is_complete: true,
+        limits: vec![limit(Some("order"), 200_000), limit(None, 1_000_000)],
+        intervals: 30_000,
+        slow: 1_053,
+        kept: 50,
+        skipped: crate::SkippedIntervals { rate_limit: 1_000, ring_overwritten: 3, ..Default::default() },
+    };
+    let style = Style { width: 200, color: false, unicode: true };
+    let texts = |snapshots: crate::Snapshots| {
+        let snapshots = Some(snapshots);
+        let population =
+            crate::PopulationSummary { count: 1, snapshots, ..crate::PopulationSummary::default() };
+        let report = Report { population, ..Report::default() };
+        let text = [render_text(&report, &style), render_stat_text(&report, &style)];
+        [&text[..], &[crate::render_markdown(&report), crate::render_html(&report)]].concat()
+    };
+    let sentence = "1,003 of 1,053 slow intervals (order over 200.0 us, over 1.00 ms) were skipped (rate limit: 1,000, ring \
+                    overwritten: 3)";
+    for text in texts(snapshots.clone()) {
+        assert!(text.contains(sentence), "{text}");
+    }
+    let none = crate::SkippedIntervals::default();
+    for text in texts(crate::Snapshots { skipped: none, ..snapshots.clone() }) {
+        assert!(!text.contains("skipped"), "{text}");
+    }
+    for text in texts(crate::Snapshots { is_complete: false, ..snapshots }) {
+        assert!(text.contains("how many were skipped is not known"), "{text}");
+    }
+}
+
 /// An interrupt is no thread; and who had the thread that an interval queued for ended no wait.
 #[test]
 fn it_is_said_whose_time_passed_meanwhile() {

@@ -1,0 +1,103 @@
+//! What a recording that keeps only what was slow skipped: its account lies beside its slices.
+//!
+//! Input: a slice's path. Output: the account, which the report's population shows. It may come from anybody: its size is bounded before
+//! it is read, and one that makes no sense is a diagnostic.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use model::Diagnostic;
+use report::Snapshots;
+use serde::{Deserialize, Serialize};
+
+/// The account's name in the folder of the recording.
+pub const ACCOUNT: &str = "snapshots.json";
+/// How the names of slices begin there.
+pub const SLICES: &str = "slow-";
+/// The format and its version.
+const SCHEMA: &str = "tailtrace-snapshots/1";
+/// More is no account.
+const LONGEST: u64 = 64 << 10;
+
+/// `snapshots.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Account {
+    schema: String,
+    /// What the report shows.
+    #[serde(flatten)]
+    pub snapshots: Snapshots,
+    /// Lines that came through the doorbell.
+    #[serde(default)]
+    pub doorbell: u64,
+    /// Rings that perf wrote for them.
+    #[serde(default)]
+    pub taken: u64,
+    /// Slices that were cut.
+    #[serde(default)]
+    pub slices: u64,
+}
+
+impl Account {
+    /// One that counts nothing beside these.
+    pub fn new(snapshots: Snapshots) -> Account {
+        Account { schema: SCHEMA.to_owned(), snapshots, doorbell: 0, taken: 0, slices: 0 }
+    }
+
+    /// The file's text.
+    ///
+    /// # Errors
+    /// None that these types can have.
+    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec_pretty(self)
+    }
+}
+
+/// What was skipped of the recording that `slice` is from; `None` of another one.
+///
+/// # Errors
+/// What is wrong with the account.
+pub(super) fn of_slice(slice: &Path) -> Result<Option<Snapshots>, Diagnostic> {
+    let name = slice.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let path = slice.with_file_name(ACCOUNT);
+    if !name.starts_with(SLICES) || !path.is_file() {
+        return Ok(None);
+    }
+    let refused = |why: &dyn std::fmt::Display| {
+        let what = format!("how many slow intervals were skipped is not known: {why}");
+        Diagnostic::warning(what).in_file(path.to_string_lossy())
+    };
+    let mut text = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut text));
+    read.map_err(|error| refused(&error))?;
+    let account: Account = serde_json::from_slice(&text).map_err(|error| refused(&error))?;
+    if account.schema != SCHEMA {
+        return Err(refused(&"another version of the format"));
+    }
+    Ok(Some(account.snapshots))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_account_lies_beside_the_slice() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let slice = folder.path().join("slow-0001.data");
+        assert_eq!(of_slice(&slice), Ok(None));
+        let snapshots = Snapshots { is_complete: true, slow: 3, kept: 2, ..Snapshots::default() };
+        let text = Account::new(snapshots.clone()).to_json().expect("JSON");
+        let account = folder.path().join(ACCOUNT);
+        std::fs::write(&account, &text).expect("written");
+        assert_eq!(of_slice(&slice), Ok(Some(snapshots)));
+        assert_eq!(of_slice(&folder.path().join("perf.data")), Ok(None), "another capture");
+        for wrong in [&b"{"[..], b"{}", br#"{"schema":"tailtrace-snapshots/9"}"#, &vec![b'['; 1 << 20]] {
+            std::fs::write(&account, wrong).expect("written");
+            assert!(of_slice(&slice).is_err());
+        }
+        let later = String::from_utf8(text).expect("text").replace("snapshots/1", "snapshots/2");
+        std::fs::write(&account, later).expect("written");
+        assert!(of_slice(&slice).is_err_and(|found| found.what.contains("another version")));
+    }
+}
