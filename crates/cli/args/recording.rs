@@ -36,7 +36,8 @@ pub(crate) struct RecordArgs {
 /// A recording that keeps only what was slow.
 #[derive(Debug, Args)]
 pub(crate) struct SnapshotArgs {
-    /// Keeps only intervals that take longer, 200us, or 200us,LABEL for those of one label: perf's rings are overwritten until the
+    /// Keeps only intervals that take longer, 200us, or 200us,LABEL for those of one label; given again, other labels have other
+    /// limits, and one without a label is for all others: perf's rings are overwritten until the
     /// program says that one was slow (`tailtrace_end_since` of tailtrace.h). -o names the folder; without it, slow.
     #[arg(
         long = "snapshot-over",
@@ -44,7 +45,7 @@ pub(crate) struct SnapshotArgs {
         value_name = "TIME[,LABEL]",
         conflicts_with = "machine_only"
     )]
-    pub(crate) over: Option<String>,
+    pub(crate) over: Vec<String>,
     /// The most snapshots in a minute.
     #[arg(long, value_name = "N", default_value_t = 12, requires = "snapshot_over")]
     pub(crate) a_minute: u32,

@@ -14,7 +14,7 @@ use crate::output::{self, Outcome};
 use crate::record::clocks::Readings;
 use crate::record::command::Asked;
 use crate::record::offered::Offered;
-use crate::record::snapshots::Plan;
+use crate::record::snapshots::{Limits, Plan};
 use crate::record::{command, machine_file, older, perf, snapshots};
 
 /// Where the options of `perf record` begin.
@@ -27,8 +27,8 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         return Ok(Outcome::Reported);
     }
     let offered = Offered::below(&args.root);
-    let asked = Asked { preset: args.preset, no_pt: args.no_pt, keeps: args.snapshots.over.is_some() };
-    let plan = args.snapshots.over.as_deref().map(|over| plan(args, over)).transpose()?;
+    let asked = Asked { preset: args.preset, no_pt: args.no_pt, keeps: !args.snapshots.over.is_empty() };
+    let plan = if args.snapshots.over.is_empty() { None } else { Some(plan(args)?) };
     let ring = plan.as_ref().map(|plan| snapshots::output(&plan.folder));
     let composed = command::compose(ring.as_ref().unwrap_or(&args.output), asked, &offered, &args.perf)?;
     if !composed.has_trace {
@@ -91,17 +91,12 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
 }
 
 /// What `--snapshot-over` and the options beside it say.
-fn plan(args: &RecordArgs, over: &str) -> Result<Plan> {
-    let (limit, label) = match over.split_once(',') {
-        Some((limit, label)) => (limit, Some(label.to_owned())),
-        None => (over, None),
-    };
+fn plan(args: &RecordArgs) -> Result<Plan> {
     let asked = &args.snapshots;
     let is_named = args.output != Path::new("perf.data");
     Ok(Plan {
         folder: if is_named { args.output.clone() } else { PathBuf::from("slow") },
-        over_ns: text::duration_ns(limit).context("--snapshot-over")?,
-        label,
+        limits: Limits::read(&asked.over).context("--snapshot-over")?,
         a_minute: asked.a_minute,
         keep: asked.keep,
         root: args.root.clone(),

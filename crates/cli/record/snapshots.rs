@@ -13,6 +13,7 @@ mod account;
 mod budget;
 mod cut;
 mod doorbell;
+mod limits;
 mod ring;
 
 use std::collections::BTreeSet;
@@ -24,7 +25,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use report::SlowLimit;
 use rustix::process::{Signal, setpriority_process};
 
 use super::perf::{self, Running};
@@ -34,6 +34,8 @@ use budget::Budget;
 use cut::Cutter;
 use doorbell::Doorbell;
 use ring::Ring;
+
+pub(crate) use limits::Limits;
 
 /// How often the doorbell, the clock and the disk are looked at.
 const TURN: Duration = Duration::from_millis(20);
@@ -50,10 +52,8 @@ const MOST_WAITING: u64 = 256 << 20;
 pub(crate) struct Plan {
     /// Where.
     pub(crate) folder: PathBuf,
-    /// From how many nanoseconds on an interval is slow.
-    pub(crate) over_ns: u64,
-    /// Those of this label; `None`: all.
-    pub(crate) label: Option<String>,
+    /// From when on an interval is slow.
+    pub(crate) limits: Limits,
     /// Snapshots a minute.
     pub(crate) a_minute: u32,
     /// Whether the rings are kept whole, too.
@@ -72,18 +72,12 @@ impl Plan {
         self.folder.join("intervals.marks")
     }
 
-    /// As the account has them.
-    fn limits(&self) -> Vec<SlowLimit> {
-        vec![SlowLimit { label: self.label.clone(), over_ns: self.over_ns }]
-    }
-
     /// What the program is run with: tailtrace.h reads it.
     fn environment(&self, bell: &Path) -> Vec<(&'static str, OsString)> {
-        let label = self.label.as_ref().map_or_else(String::new, |label| format!(",{label}"));
         vec![
             ("TAILTRACE_FILE", self.marks().into_os_string()),
             ("TAILTRACE_DOORBELL", bell.as_os_str().to_owned()),
-            ("TAILTRACE_OVER", format!("{}ns{label}", self.over_ns).into()),
+            ("TAILTRACE_OVER", self.limits.for_program().into()),
         ]
     }
 }

@@ -30,7 +30,7 @@
  * and the report shows them. A crash, _exit() and exec() lose what the buffers hold: at most the last 2 ms.
  *
  * Doorbell. `tailtrace record --snapshot-over 200us[,LABEL]` keeps only what was slow: it starts the program with TAILTRACE_OVER (the
- * limit) and TAILTRACE_DOORBELL (a pipe). tailtrace_end_since() compares, and writes a line into the pipe where the interval took
+ * limits) and TAILTRACE_DOORBELL (a pipe). tailtrace_end_since() compares, and writes a line into the pipe where the interval took
  * longer: one comparison and no system call otherwise. The limit holds from 100 ms after tailtrace_open() on: then it is known what a
  * tick is. A full pipe takes no line; the recording sees those intervals in the file.
  *
@@ -78,7 +78,7 @@ extern "C" {
 /* The layout of what copies of this header share in one process: raised with every change of it. Copies that differ in it, or in
  * TAILTRACE_SLOTS (a program and its plugin, built at different times), have different names and so share nothing: each has a state
  * of its own, and writes a file of its own. */
-#define TAILTRACE_LAYOUT 2
+#define TAILTRACE_LAYOUT 3
 #define TAILTRACE_NAME_OF(name, layout, slots) name##layout##_##slots
 #define TAILTRACE_EXPAND(name, layout, slots) TAILTRACE_NAME_OF(name, layout, slots)
 #define TAILTRACE_VERSIONED(name) TAILTRACE_EXPAND(name, TAILTRACE_LAYOUT, TAILTRACE_SLOTS)
@@ -157,6 +157,14 @@ struct tailtrace_slot {
     uint64_t what; /* address of the label in bits 55:0, kind above */
 };
 
+/* From when on an interval of a label is slow ("": of all that have no limit of their own). */
+struct tailtrace_limit {
+    uint64_t ns;
+    uint64_t ticks;
+    char label[128];
+};
+#define TAILTRACE_LIMITS 16
+
 /* Taken: a thread is about to use it. Retired: its thread has ended. */
 enum tailtrace_ring_state { tailtrace_free, tailtrace_taken, tailtrace_used, tailtrace_retired };
 
@@ -224,10 +232,10 @@ struct tailtrace_program {
     uint64_t marks, first, last;
     struct tailtrace_slot records[TAILTRACE_RECORDS];
     struct tailtrace_text texts[TAILTRACE_TEXTS];
-    /* From how many ticks on an interval is slow; 0: no limit is known. The same in nanoseconds, its label ("": all), the pipe. */
+    /* From how many ticks on an interval may be slow, the least of the limits; 0: none is known. The limits, and the pipe. */
     uint64_t over;
-    uint64_t over_ns;
-    char over_label[128];
+    struct tailtrace_limit limits[TAILTRACE_LIMITS];
+    unsigned limit_count;
     int has_bell;
     int bell;
 };
@@ -325,7 +333,7 @@ static inline void tailtrace_mark_named(enum tailtrace_kind kind, const char *la
 /* An interval ends: the time is read first. */
 static inline void tailtrace_end(const char *label, uint64_t key) { tailtrace_mark(tailtrace_k_end, label, key); }
 
-/* Rings the doorbell for an interval of `label`, if it is one of those that are to be kept. */
+/* Rings the doorbell for an interval of `label`, if it took longer than the limit of its label. */
 TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at);
 
 /* The same for an interval that began at `since`, as tailtrace_begin() returned it, on whatever thread; where that is too long ago, the
@@ -426,6 +434,21 @@ static inline char *tailtrace_hexadecimal(char *to, uint64_t value)
     return to;
 }
 
+/* The limit of the label, else that of all labels; NULL where there is neither. */
+static inline const struct tailtrace_limit *tailtrace_limit_of(const char *label)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    const struct tailtrace_limit *of_all = NULL;
+    for (unsigned number = 0; number < program->limit_count; number++) {
+        const struct tailtrace_limit *limit = &program->limits[number];
+        if (limit->label[0] == '\0')
+            of_all = limit;
+        else if (strcmp(limit->label, label) == 0)
+            return limit;
+    }
+    return of_all;
+}
+
 TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at)
 {
     struct tailtrace_program *program = &tailtrace_program_;
@@ -433,7 +456,8 @@ TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, ui
     /* A begin that was dropped has no time; marks out of a program that has closed its file are not to be found in it. */
     if (since == 0 || at == 0 || !program->has_bell || !__atomic_load_n(&program->on, __ATOMIC_ACQUIRE))
         return;
-    if (program->over_label[0] != '\0' && strcmp(program->over_label, label) != 0)
+    const struct tailtrace_limit *limit = tailtrace_limit_of(label);
+    if (limit == NULL || at - since < __atomic_load_n(&limit->ticks, __ATOMIC_RELAXED))
         return;
     end = tailtrace_hexadecimal(end, since);
     *end++ = ' ';
@@ -445,31 +469,59 @@ TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, ui
     tailtrace_call(tailtrace_sys_write, program->bell, TAILTRACE_AT(line), (long)(end - line), 0, 0, 0);
 }
 
-/* Reads `200us,LABEL` and opens the pipe; without either there is no doorbell. */
+/* Reads `200us,LABEL` up to a `;` or the end, and returns that; a limit that is none is left out. */
+static inline const char *tailtrace_read_limit(const char *text)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    struct tailtrace_limit *limit = &program->limits[program->limit_count];
+    char *unit;
+    uint64_t number = strtoull(text, &unit, 10);
+    size_t length = strcspn(unit, ",;"), whole = strcspn(unit, ";");
+    memset(limit, 0, sizeof *limit);
+    limit->ns = length == 2 && memcmp(unit, "ns", 2) == 0   ? number
+                : length == 2 && memcmp(unit, "us", 2) == 0 ? number * 1000u
+                : length == 2 && memcmp(unit, "ms", 2) == 0 ? number * 1000000u
+                : length == 1 && unit[0] == 's'             ? number * 1000000000u
+                                                            : 0;
+    if (length < whole && whole - length - 1 < sizeof limit->label)
+        memcpy(limit->label, unit + length + 1, whole - length - 1);
+    else if (length < whole)
+        limit->ns = 0;
+    program->limit_count += limit->ns != 0;
+    return unit + whole;
+}
+
+/* Reads `200us,LABEL;1ms` and opens the pipe; without either there is no doorbell. */
 TAILTRACE_SHARED void tailtrace_open_bell_(const char *over, const char *path)
 {
     struct tailtrace_program *program = &tailtrace_program_;
-    char *unit;
     program->over = 0;
-    program->over_ns = 0;
-    program->over_label[0] = '\0';
+    program->limit_count = 0;
     if (over == NULL || path == NULL)
         return;
-    uint64_t number = strtoull(over, &unit, 10);
-    size_t length = strcspn(unit, ",");
-    program->over_ns = length == 2 && memcmp(unit, "ns", 2) == 0   ? number
-                       : length == 2 && memcmp(unit, "us", 2) == 0 ? number * 1000u
-                       : length == 2 && memcmp(unit, "ms", 2) == 0 ? number * 1000000u
-                       : length == 1 && unit[0] == 's'             ? number * 1000000000u
-                                                                   : 0;
-    if (unit[length] == ',')
-        strncat(program->over_label, unit + length + 1, sizeof program->over_label - 1);
-    if (program->over_ns == 0 || program->has_bell)
+    while (program->limit_count < TAILTRACE_LIMITS && *(over = tailtrace_read_limit(over)) == ';')
+        over++;
+    if (program->limit_count == 0 || program->has_bell)
         return;
     /* O_WRONLY | O_NONBLOCK: without a reader it cannot be opened, and a full pipe takes nothing. */
     long fd = tailtrace_call(tailtrace_sys_openat, -100 /* AT_FDCWD */, TAILTRACE_AT(path), 1 | 04000 | TAILTRACE_O_CLOEXEC, 0, 0, 0);
     program->bell = (int)fd;
     program->has_bell = fd >= 0;
+}
+
+/* It is known what a tick is: the limits hold. */
+static inline void tailtrace_convert_limits(void)
+{
+    struct tailtrace_program *program = &tailtrace_program_;
+    uint64_t least = UINT64_MAX;
+    for (unsigned number = 0; number < program->limit_count; number++) {
+        struct tailtrace_limit *limit = &program->limits[number];
+        uint64_t ticks = (uint64_t)((double)limit->ns / program->tick);
+        __atomic_store_n(&limit->ticks, ticks, __ATOMIC_RELAXED);
+        least = ticks < least ? ticks : least;
+    }
+    if (program->limit_count > 0)
+        __atomic_store_n(&program->over, least, __ATOMIC_RELAXED);
 }
 
 /* ---- On the marking thread. ---- */
@@ -862,7 +914,7 @@ TAILTRACE_SHARED void tailtrace_put_pair_(long clock)
         program->first_ns = ns;
     } else if (clock == TAILTRACE_MONOTONIC_RAW) {
         program->tick = (double)(ns - program->first_ns) / (double)(tsc - program->first_tsc);
-        __atomic_store_n(&program->over, (uint64_t)((double)program->over_ns / program->tick), __ATOMIC_RELAXED);
+        tailtrace_convert_limits();
     }
     if (program->tick > 0)
         error = (uint64_t)((double)best / 2 * program->tick) + 1;

@@ -324,6 +324,39 @@ fn the_writer_steps_aside() {
 
 /// A plugin shares the program's file where the program exports its symbols, and marks nothing or in its own file where
 /// it does not. Labels that are unloaded are counted.
+/// Which intervals ring: those over the limit of their label, else over that of all.
+#[test]
+fn limits_of_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(GNU, "doorbell", folder.path());
+    let bell = folder.path().join("bell");
+    for (over, expected) in [
+        ("10ms", &["order", "cancel", "quote"][..]),
+        ("10ms,order", &["order"]),
+        ("500us,order;1s,cancel;10ms", &["order", "order", "quote"]),
+        ("1s;10ms,cancel", &["cancel"]),
+        ("soon,order;10ms,quote", &["quote"]),
+        ("", &[]),
+        ("p99", &[]),
+    ] {
+        std::fs::write(&bell, "").unwrap();
+        let mut command = Command::new(&program);
+        command.arg(folder.path().join("bell.marks"));
+        command.env("TAILTRACE_OVER", over).env("TAILTRACE_DOORBELL", &bell);
+        printed(&program, &command.output().unwrap());
+        let rung = std::fs::read_to_string(&bell).unwrap();
+        let labels: Vec<&str> = rung.lines().filter_map(|line| line.split(' ').nth(2)).collect();
+        assert_eq!(labels, expected, "{over}: {rung}");
+        for line in rung.lines() {
+            let [begin, end] = [0, 1].map(|part| {
+                let word = line.split(' ').nth(part).unwrap().strip_prefix("0x").unwrap();
+                u64::from_str_radix(word, 16).unwrap()
+            });
+            assert!(begin < end, "{line}");
+        }
+    }
+}
+
 #[test]
 fn plugins() {
     let folder = tempfile::tempdir().unwrap();

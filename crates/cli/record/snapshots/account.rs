@@ -82,7 +82,7 @@ impl Found {
 
 /// Writes that the recording has begun: what a killed recorder leaves says that nothing was counted.
 pub(super) fn begin(plan: &Plan) -> Result<()> {
-    let snapshots = Snapshots { limits: plan.limits(), ..Snapshots::default() };
+    let snapshots = Snapshots { limits: plan.limits.listed(), ..Snapshots::default() };
     Ok(write_file(&plan.folder.join(ACCOUNT), &Account::new(snapshots).to_json()?)?)
 }
 
@@ -92,7 +92,7 @@ pub(super) fn end(plan: &Plan, watched: &Watched, found: &Found) -> Result<()> {
     let skipped = found.skipped(watched);
     let snapshots = Snapshots {
         is_complete: true,
-        limits: plan.limits(),
+        limits: plan.limits.listed(),
         intervals: found.intervals,
         slow: found.slow.len() as u64,
         kept,

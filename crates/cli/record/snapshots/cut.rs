@@ -17,9 +17,9 @@ use perfdata::{Machine, PerfData};
 use pt::PtStream;
 use tempfile::NamedTempFile;
 
-use super::Plan;
 use super::account::Found;
 use super::ring::{self, Ring};
+use super::{Limits, Plan};
 use crate::output;
 
 /// Of a longer interval file so much is read for a ring, which holds seconds: 700,000 marks.
@@ -66,7 +66,12 @@ impl<'p> Cutter<'p> {
         let (new, cut_off) = study::with(&request, &NoMeter, |study| -> Result<_> {
             self.conversion = study.capture().conversion().or(self.conversion);
             let chosen = study.selected().indices.iter().map(|&index| &study.intervals()[index]);
-            let chosen = chosen.filter(|interval| !self.found.kept.contains(&begin(interval)));
+            let limits = &self.plan.limits;
+            let is_new = |interval: &&Interval| {
+                let is_slow = self.conversion.is_some_and(|conversion| is_slow(interval, limits, conversion));
+                is_slow && !self.found.kept.contains(&begin(interval))
+            };
+            let chosen = chosen.filter(is_new);
             Ok(chosen.cloned().partition::<Vec<Interval>, _>(|interval| is_whole(interval, study.capture())))
         })?;
         self.found.cut_off.extend(cut_off.iter().map(begin));
@@ -107,10 +112,10 @@ impl<'p> Cutter<'p> {
             source: Some(Source::File(marks)),
             filters: Filters {
                 times: time.into_iter().collect(),
-                labels: self.plan.label.iter().cloned().collect(),
+                labels: self.plan.limits.labels(),
                 ..Filters::default()
             },
-            selection: Selection { over_ns: Some(self.plan.over_ns), ..Selection::default() },
+            selection: Selection { over_ns: Some(self.plan.limits.least_ns()), ..Selection::default() },
             ..Request::default()
         })
     }
@@ -139,15 +144,20 @@ impl<'p> Cutter<'p> {
             None => clocks.line(Clock::MonotonicRaw)?.conversion,
         };
         for interval in file.finish(&clocks)?.intervals {
-            if self.plan.label.as_ref().is_none_or(|label| *label == interval.label) {
+            if self.plan.limits.of(&interval.label).is_some() {
                 self.found.intervals += 1;
-                if conversion.duration_ns(interval.range) > self.plan.over_ns {
+                if is_slow(&interval, &self.plan.limits, conversion) {
                     self.found.slow.insert(begin(&interval), interval.range.stop.0);
                 }
             }
         }
         Ok(self.found)
     }
+}
+
+/// Whether it took longer than the limit of its label.
+fn is_slow(interval: &Interval, limits: &Limits, conversion: TimeConversion) -> bool {
+    limits.of(&interval.label).is_some_and(|over| conversion.duration_ns(interval.range) > over)
 }
 
 /// What an interval is known by in every part of the file: its begin.
