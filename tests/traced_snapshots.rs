@@ -339,3 +339,35 @@ fn what_rings_too_often_is_counted() {
     assert!(limited > 0, "{account}");
     played.says(&account, &format!("rate limit: {limited}"));
 }
+
+/// Doorbells for programs that know nothing of tailtrace: a line into the pipe, a signal to the recorder, a line of a command. What has no
+/// marks is kept as whole rings.
+#[test]
+fn whatever_rings_has_a_ring() {
+    let wait = "while [ ! -e \"$here/taken.$number\" ]; do sleep 0.01; done";
+    for (ring, more) in [
+        ("echo slow > \"$here/slow/doorbell\"", None),
+        // perf is the recorder's child, and the program perf's.
+        ("kill -USR2 $(awk '{print $4}' \"/proc/$PPID/stat\")", None),
+        ("echo slow >> \"$here/log\"", Some("tail -F \"$TAILTRACE_LOG\" 2> /dev/null")),
+    ] {
+        let played = Played::new("lock", 3, 1 << 20);
+        let program =
+            format!("#!/bin/sh\nhere=$(dirname \"$0\")/..\nfor number in 1 2; do\n{ring}\n{wait}\ndone\n");
+        played.write("bin/program", &program);
+        let mut options = vec!["--snapshot-over", "30us"];
+        options.extend(more.iter().flat_map(|command| ["--ring-on", command]));
+        let mut command = played.command(&options);
+        let output = command.env("TAILTRACE_LOG", played.path("log")).output().expect("tailtrace runs");
+        assert_eq!(output.status.code(), Some(0), "{ring}: {}", String::from_utf8_lossy(&output.stderr));
+        let account = played.account();
+        assert_eq!((&account["doorbell"], &account["taken"]), (&Value::from(2), &Value::from(3)), "{ring}");
+        let rings: Vec<String> =
+            names(&played.path("slow")).into_iter().filter(|name| name.starts_with("ring.")).collect();
+        assert_eq!(rings.len(), 3, "{ring}");
+        let intervals = played.capture.intervals();
+        let ring = played.path("slow").join(&rings[1]);
+        let report = played.explained(&ring, &["--intervals", &intervals, "--top", "1"]);
+        assert_eq!(report["selection"]["selected"], 1);
+    }
+}

@@ -49,6 +49,10 @@ pub(crate) struct SnapshotArgs {
     /// The most snapshots in a minute.
     #[arg(long, value_name = "N", default_value_t = 12, requires = "snapshot_over")]
     pub(crate) a_minute: u32,
+    /// Runs this command of the shell beside the recording: each line that it prints rings, as a line into FOLDER/doorbell does, and
+    /// SIGUSR2.
+    #[arg(long, value_name = "COMMAND", requires = "snapshot_over")]
+    pub(crate) ring_on: Option<String>,
     /// Also keeps the rings from which slow intervals were cut.
     #[arg(long, requires = "snapshot_over")]
     pub(crate) keep: bool,

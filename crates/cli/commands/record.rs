@@ -71,7 +71,7 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     let older = older::Capture::at(&args.output);
     let oldest = older::Oldest::clear(&args.output)?;
     let mut readings = Readings::begin();
-    let code = perf::run(&command, &[], |running| readings.take_while(running));
+    let code = perf::run(&command, &[], &[], |running| readings.take_while(running));
     let replaced = older::Capture::at(&args.output) != older;
     if replaced {
         older.keep_companions(&args.output);
@@ -99,6 +99,7 @@ fn plan(args: &RecordArgs) -> Result<Plan> {
         limits: Limits::read(&asked.over).context("--snapshot-over")?,
         a_minute: asked.a_minute,
         keep: asked.keep,
+        ring_on: asked.ring_on.clone(),
         root: args.root.clone(),
         duration: match &asked.duration {
             Some(duration) => Some(Duration::from_nanos(text::duration_ns(duration).context("--duration")?)),

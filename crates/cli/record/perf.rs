@@ -59,17 +59,20 @@ impl Running {
     }
 }
 
-/// Runs the command to its end and returns its exit code, as a shell would; with more in its environment, and `beside` on a thread of its own, which has to return when perf has ended.
+/// Runs the command to its end and returns its exit code, as a shell would; with more in its environment, and `beside` on a thread of
+/// its own, which has to return when perf has ended. Signals that are `kept` are not forwarded: the caller has taken them.
 ///
 /// # Errors
 /// Where it cannot be run.
 pub(crate) fn run(
     words: &[OsString],
     environment: &[(&str, OsString)],
+    kept: &[i32],
     beside: impl FnOnce(&Running) + Send,
 ) -> Result<u8> {
     let (program, arguments) = words.split_first().context("no command")?;
-    let taken = FORWARDED.map(|(number, _)| number).into_iter().filter(|&number| !is_shielded(number));
+    let taken = FORWARDED.map(|(number, _)| number).into_iter();
+    let taken = taken.filter(|number| !is_shielded(*number) && !kept.contains(number));
     let mut signals = Signals::new(taken).context("signals cannot be taken")?;
     let handle = signals.handle();
     let mut command = Command::new(program);

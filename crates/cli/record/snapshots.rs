@@ -26,13 +26,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use rustix::process::{Signal, setpriority_process};
+use signal_hook::consts::SIGUSR2;
 
 use super::perf::{self, Running};
 use crate::output;
 use account::Watched;
 use budget::Budget;
 use cut::Cutter;
-use doorbell::Doorbell;
+use doorbell::{Doorbell, Ringer};
 use ring::Ring;
 
 pub(crate) use limits::Limits;
@@ -56,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) limits: Limits,
     /// Snapshots a minute.
     pub(crate) a_minute: u32,
+    /// A command whose lines ring, too.
+    pub(crate) ring_on: Option<String>,
     /// Whether the rings are kept whole, too.
     pub(crate) keep: bool,
     /// Below it lie the programs that run.
@@ -98,6 +101,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
     // Absolute: the program may change its folder.
     let plan = &Plan { folder: fs::canonicalize(&plan.folder)?, ..plan.clone() };
     let doorbell = Doorbell::make(&plan.folder.join("doorbell"))?;
+    let ringer = plan.ring_on.as_deref().map(|command| Ringer::run(command, doorbell.path())).transpose()?;
     let environment = plan.environment(doorbell.path());
     let (rings, cut) = mpsc::channel();
     let watch = Watch {
@@ -114,7 +118,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
     account::begin(plan)?;
     let mut cutter = Cutter::new(plan, machine);
     let mut watched = Watched::default();
-    let code = perf::run(words, &environment, |running| {
+    let code = perf::run(words, &environment, &[SIGUSR2], |running| {
         thread::scope(|scope| {
             // perf does not wait: a ring that is not written in time is overwritten.
             scope.spawn(|| {
@@ -126,6 +130,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
             watched = watch.over(running);
         });
     })?;
+    drop(ringer);
     ring::remove_open(&plan.folder);
     account::end(plan, &watched, &cutter.finish()?)?;
     Ok(code)

@@ -52,7 +52,8 @@ impl<'p> Cutter<'p> {
             Err(error) => {
                 output::print_error(&error.context(format!("{} is left as it is", ring.path.display())));
             }
-            Ok(()) if self.plan.keep && ring.is_wanted => {}
+            // What rang marked nothing: the ring is all that there is.
+            Ok(()) if ring.is_wanted && (self.plan.keep || !self.plan.marks().exists()) => {}
             Ok(()) => ring.remove(),
         }
     }
@@ -60,6 +61,9 @@ impl<'p> Cutter<'p> {
     fn cut(&mut self, ring: &Ring) -> Result<()> {
         ring.share_kernel()?;
         write_file(&Machine::place(&ring.path), self.machine.as_bytes())?;
+        if !self.plan.marks().exists() {
+            return Ok(());
+        }
         let recent = self.recent_marks(ring.marks_end)?;
         let marks = recent.as_ref().map_or_else(|| self.plan.marks(), |file| file.path().to_owned());
         let mut request = self.request(&ring.path, marks)?;

@@ -1,16 +1,24 @@
 //! The doorbell: a named pipe into which a line is written when something was slow.
 //!
-//! `tailtrace.h` writes `BEGIN END LABEL`, the times in hexadecimal. Any line counts, so that `echo slow >doorbell` rings, too.
+//! `tailtrace.h` writes `BEGIN END LABEL`, the times in hexadecimal. Any line counts, so that `echo slow >doorbell` rings, too, and so
+//! do the lines of a command; SIGUSR2 counts as a line without text.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+use rustix::process::{Pid, Signal, kill_process_group};
+use signal_hook::consts::SIGUSR2;
+use signal_hook::flag;
 
 /// A pipe's usual capacity.
 const PIPE: usize = 1 << 16;
@@ -21,6 +29,8 @@ pub(super) struct Doorbell {
     pipe: File,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
+    /// Whether SIGUSR2 has come.
+    signalled: Arc<AtomicBool>,
 }
 
 impl Doorbell {
@@ -31,7 +41,9 @@ impl Doorbell {
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
         let pipe = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
         let pipe = pipe.with_context(|| format!("{} cannot be opened", path.display()))?;
-        Ok(Doorbell { path: path.to_owned(), pipe, rest: Vec::new() })
+        let signalled = Arc::new(AtomicBool::new(false));
+        flag::register(SIGUSR2, Arc::clone(&signalled)).context("SIGUSR2 cannot be taken")?;
+        Ok(Doorbell { path: path.to_owned(), pipe, rest: Vec::new(), signalled })
     }
 
     /// Where it is.
@@ -62,7 +74,34 @@ impl Doorbell {
             // Who writes no line does not fill the memory.
             self.rest.truncate(PIPE);
         }
+        if self.signalled.swap(false, Ordering::Relaxed) {
+            lines.push(String::new());
+        }
         lines
+    }
+}
+
+/// A command whose lines go into the pipe; it ends with us.
+pub(super) struct Ringer(Child);
+
+impl Ringer {
+    /// Runs `command` by the shell.
+    pub(super) fn run(command: &str, pipe: &Path) -> Result<Ringer> {
+        let output = OpenOptions::new().write(true).open(pipe)?;
+        let mut shell = Command::new("/bin/sh");
+        // A group of its own: what the shell runs ends, too.
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(output).process_group(0);
+        Ok(Ringer(shell.spawn().with_context(|| format!("{command} cannot be run"))?))
+    }
+}
+
+impl Drop for Ringer {
+    fn drop(&mut self) {
+        // It may have ended by itself; until it is waited for, its number is no other one's.
+        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::TERM);
+        }
+        let _ = self.0.wait();
     }
 }
 
@@ -100,6 +139,13 @@ mod tests {
         write("w\n\n");
         assert_eq!(bell.heard(Duration::ZERO), ["slow", ""]);
         assert_eq!(["0x10 0x20 order", "slow", "a b", "0x1"].map(end_of), [Some(0x20), None, None, None]);
+        let ringer = Ringer::run("echo one; echo two; sleep 1000", &path).expect("a shell");
+        let mut lines = Vec::new();
+        while lines.len() < 2 {
+            lines.extend(bell.heard(Duration::from_millis(5)));
+        }
+        assert_eq!(lines, ["one", "two"]);
+        drop(ringer);
         drop(bell);
         assert!(!path.exists());
     }
