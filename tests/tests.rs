@@ -32,6 +32,7 @@
 //! * `slices`: a slice against its recording, by our report and by perf's instructions.
 //! * `snapshots`: a real recording of this machine that keeps only what was slow.
 //! * `spans`: OTLP JSON and trace events against the interval file of the same capture.
+//! * `start_pages`: the commands of the pages from a program to a report, run as they stand.
 //! * `streams`: captures written to a pipe, against the same in a file.
 //! * `robustness`: bad input of every kind.
 //! * `packages`: the crates are fit to publish: texts inside, captures outside.
@@ -77,6 +78,7 @@ mod score;
 mod slices;
 mod snapshots;
 mod spans;
+mod start_pages;
 mod streams;
 mod traced_snapshots;
 mod tui;
