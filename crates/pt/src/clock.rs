@@ -5,20 +5,23 @@
 //! by the ratio that CBR states, and never counts beyond the next MTC. Source: Intel SDM vol. 3, "Intel Processor
 //! Trace", timing packets.
 
+mod reciprocal;
+
 use crate::config::PtConfig;
 use crate::packets::{Packet, Packets};
+use reciprocal::Reciprocal;
 
 /// Estimates the low 56 bits of the TSC.
 #[derive(Clone, Debug)]
 pub(crate) struct TscEstimate {
     /// Maximum non-turbo ratio: TSC ticks per bus clock. 0 = unknown.
     nominal: u64,
-    /// Core cycles per bus clock; 0 = unknown.
-    ratio: u64,
+    /// Core cycles per bus clock, if known.
+    ratio: Option<Reciprocal>,
     /// An MTC each 2^this crystal clocks.
     mtc_shift: u8,
-    /// TSC ticks per crystal clock.
-    crystal: Option<(u64, u64)>,
+    /// TSC ticks per crystal clock: multiplied by one number, divided by another.
+    crystal: Option<(u64, Reciprocal)>,
     /// TSC ticks from one MTC to the next.
     mtc_ticks: u64,
     /// The last time that did not come from CYC, and the cycles since.
@@ -43,9 +46,9 @@ impl TscEstimate {
         let crystal = config.tsc_ctc_ratio.filter(|&(n, d)| n != 0 && d != 0);
         let mut estimate = TscEstimate {
             nominal: u64::from(config.nom_freq),
-            ratio: 0,
+            ratio: None,
             mtc_shift: config.mtc_freq.min(15),
-            crystal: crystal.map(|(n, d)| (u64::from(n), u64::from(d))),
+            crystal: crystal.map(|(n, d)| (u64::from(n), Reciprocal::of(u64::from(d)))),
             mtc_ticks: 0,
             base: None,
             cycles: 0,
@@ -71,7 +74,7 @@ impl TscEstimate {
                 // Short TNT or padding: no time.
                 at += 1;
             } else if first & 0x07 == 0x03 {
-                self.cycles = self.cycles.saturating_add(u64::from(first >> 3));
+                self.count(u64::from(first >> 3));
                 at += 1;
             } else {
                 let Some(packet) = Packets::at(bytes, at).next_exact() else { break };
@@ -86,23 +89,31 @@ impl TscEstimate {
     }
 
     /// Takes in the next packet of the stream.
+    #[inline]
     pub(crate) fn apply(&mut self, packet: &Packet) {
         match *packet {
             Packet::Tsc(tsc) => self.set(tsc),
             Packet::Tma { ctc, fast } => self.align(ctc, fast),
             Packet::Mtc(count) => self.tick(count),
-            Packet::Cyc(cycles) => self.cycles = self.cycles.saturating_add(cycles),
+            Packet::Cyc(cycles) => self.count(cycles),
             Packet::Cbr(ratio) => {
                 if let Some(now) = self.now() {
                     self.set(now);
                 }
-                self.ratio = u64::from(ratio);
+                self.ratio = (ratio != 0).then(|| Reciprocal::of(u64::from(ratio)));
             }
             _ => {}
         }
     }
 
+    /// So many core cycles passed.
+    #[inline]
+    pub(crate) fn count(&mut self, cycles: u64) {
+        self.cycles = self.cycles.saturating_add(cycles);
+    }
+
     /// The time now, if any was given.
+    #[inline]
     pub(crate) fn now(&self) -> Option<u64> {
         Some(self.base?.wrapping_add(self.since_base()))
     }
@@ -113,48 +124,43 @@ impl TscEstimate {
     }
 
     /// TSC ticks that the cycles since `base` took: at most up to the next MTC, which did not come yet.
+    #[inline]
     fn since_base(&self) -> u64 {
-        if self.ratio == 0 || self.nominal == 0 {
-            return 0;
-        }
+        let Some(ratio) = self.ratio else { return 0 };
         let most = if self.mtc.is_some() { self.mtc_ticks } else { u64::MAX };
-        let ticks = if let Some(product) = self.cycles.checked_mul(self.nominal) {
-            product / self.ratio
-        } else {
-            let ticks = u128::from(self.cycles) * u128::from(self.nominal) / u128::from(self.ratio);
-            u64::try_from(ticks).unwrap_or(u64::MAX)
-        };
-        ticks.min(most)
+        ratio.divide_product(self.cycles, self.nominal).min(most)
     }
 
     fn align(&mut self, ctc: u16, fast: u16) {
         let (Some(tsc), Some(_)) = (self.base, self.crystal) else { return };
         let low = u64::from(ctc) & ((1 << self.mtc_shift) - 1);
         let tsc = tsc.wrapping_sub(u64::from(fast)).wrapping_sub(self.crystal_ticks(low));
-        self.mtc = Some(MtcAnchor { tsc, periods: 0, last: self.count(ctc) });
+        self.mtc = Some(MtcAnchor { tsc, periods: 0, last: self.tick_at(ctc) });
     }
 
-    fn tick(&mut self, count: u8) {
-        let (Some(now), Some(_)) = (self.now(), self.crystal) else { return };
-        let Some(mut anchor) = self.mtc else {
-            self.mtc = Some(MtcAnchor { tsc: now, periods: 0, last: count });
+    /// An MTC that holds `count`.
+    pub(crate) fn tick(&mut self, count: u8) {
+        if self.base.is_none() || self.crystal.is_none() {
+            return;
+        }
+        let Some(anchor) = &mut self.mtc else {
+            self.mtc = self.now().map(|now| MtcAnchor { tsc: now, periods: 0, last: count });
             return;
         };
         anchor.periods += u64::from(count.wrapping_sub(anchor.last));
         anchor.last = count;
-        self.mtc = Some(anchor);
-        self.set(anchor.tsc.wrapping_add(self.crystal_ticks(anchor.periods << self.mtc_shift)));
+        let MtcAnchor { tsc, periods, .. } = *anchor;
+        self.set(tsc.wrapping_add(self.crystal_ticks(periods << self.mtc_shift)));
     }
 
     /// The eight bits an MTC at this reading would hold.
     #[allow(clippy::cast_possible_truncation, reason = "MTC holds eight bits")]
-    fn count(&self, ctc: u16) -> u8 {
+    fn tick_at(&self, ctc: u16) -> u8 {
         (ctc >> self.mtc_shift) as u8
     }
 
     fn crystal_ticks(&self, clocks: u64) -> u64 {
-        let (n, d) = self.crystal.unwrap_or((0, 1));
-        u64::try_from(u128::from(clocks) * u128::from(n) / u128::from(d)).unwrap_or(u64::MAX)
+        self.crystal.map_or(0, |(n, d)| d.divide_product(clocks, n))
     }
 }
 

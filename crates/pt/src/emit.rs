@@ -7,7 +7,7 @@
 use model::{ThreadId, Tsc, TscRange};
 
 use crate::engine::DecodeStats;
-use crate::flow::{Block, EventKind, FlowItem, FlowSink, Gap, PtEvent, TimeBounds};
+use crate::flow::{Block, EventKind, FlowItem, FlowSink, Gap, Grain, PtEvent, TimeBounds};
 
 /// Items that may wait for a time: a trace without times must not pile up.
 const WAITING_ITEMS: usize = 1 << 16;
@@ -25,14 +25,19 @@ pub(crate) struct Emitter<'s> {
     broken_off: bool,
     /// The last core:bus ratio before the window, until the window begins.
     ratio: Option<PtEvent>,
-    pub(crate) thread: Option<ThreadId>,
+    thread: Option<ThreadId>,
+    /// Whether `now` lies within the range.
+    inside: bool,
+    /// With [`Grain::Sums`]: the instructions of `thread` that were not given yet.
+    sum: u64,
+    grain: Grain,
     pub(crate) stats: DecodeStats,
 }
 
 impl<'s> Emitter<'s> {
     pub(crate) fn new(sink: &'s mut dyn FlowSink, range: TscRange) -> Emitter<'s> {
         let stats = DecodeStats::default();
-        let (waiting, now) = (Vec::new(), Tsc(0));
+        let (waiting, now, grain) = (Vec::new(), Tsc(0), sink.grain());
         Emitter {
             sink,
             range,
@@ -42,6 +47,9 @@ impl<'s> Emitter<'s> {
             broken_off: false,
             ratio: None,
             thread: None,
+            inside: range.start == now,
+            sum: 0,
+            grain,
             stats,
         }
     }
@@ -66,7 +74,28 @@ impl<'s> Emitter<'s> {
         if !overshot {
             self.flush(time.max(self.now));
             self.now = time;
+            self.inside = time >= self.range.start && time <= self.range.stop;
         }
+    }
+
+    /// The thread on the CPU from now on.
+    #[inline]
+    pub(crate) fn on(&mut self, thread: Option<ThreadId>) {
+        if self.thread != thread {
+            self.give_sum();
+            self.thread = thread;
+        }
+    }
+
+    /// The thread on the CPU.
+    pub(crate) fn thread(&self) -> Option<ThreadId> {
+        self.thread
+    }
+
+    /// Whether instructions are wanted block by block.
+    #[inline]
+    pub(crate) fn wants_blocks(&self) -> bool {
+        self.grain == Grain::Blocks
     }
 
     /// The last time came with a packet whose branch is next but was not reached yet: what is emitted until then began
@@ -83,8 +112,25 @@ impl<'s> Emitter<'s> {
 
     #[inline]
     pub(crate) fn block(&mut self, block: &Block) {
+        if !self.wants_blocks() {
+            return self.add(u64::from(block.instructions));
+        }
         self.stats.instructions += u64::from(block.instructions);
         self.push(FlowItem::Block(*block));
+    }
+
+    /// So many instructions ran; with [`Grain::Sums`].
+    #[inline]
+    pub(crate) fn add(&mut self, instructions: u64) {
+        self.stats.instructions += instructions;
+        self.sum += if self.inside { instructions } else { 0 };
+    }
+
+    fn give_sum(&mut self) {
+        if self.sum > 0 && !self.broken_off {
+            self.sink.sum(self.thread, self.sum);
+        }
+        self.sum = 0;
     }
 
     pub(crate) fn event(&mut self, kind: EventKind, aux_offset: u64) {
@@ -101,6 +147,7 @@ impl<'s> Emitter<'s> {
 
     /// Nothing follows: what waits has no later bound.
     pub(crate) fn finish(mut self) -> DecodeStats {
+        self.give_sum();
         self.flush(Tsc(u64::MAX));
         self.stats
     }
@@ -119,7 +166,14 @@ impl<'s> Emitter<'s> {
         self.waiting.push(item);
     }
 
+    #[inline]
     fn flush(&mut self, not_after: Tsc) {
+        if !self.waiting.is_empty() {
+            self.flush_waiting(not_after);
+        }
+    }
+
+    fn flush_waiting(&mut self, not_after: Tsc) {
         if not_after < self.range.start || self.broken_off {
             self.leave_out();
             return;

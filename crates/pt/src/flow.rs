@@ -296,10 +296,31 @@ impl FlowItem {
     }
 }
 
+/// How fine a sink wants the instructions of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grain {
+    /// Block by block.
+    #[default]
+    Blocks,
+    /// Only how many they are: an engine may give [`FlowSink::sum`] in place of blocks, which is faster by far.
+    Sums,
+}
+
 /// Receives a flow in the order of execution.
 pub trait FlowSink {
     /// The next item. Return [`std::ops::ControlFlow::Break`] to end decoding here.
     fn item(&mut self, item: FlowItem) -> std::ops::ControlFlow<()>;
+
+    /// How fine it wants the instructions. Requested once, before the first item.
+    fn grain(&self) -> Grain {
+        Grain::Blocks
+    }
+
+    /// So many instructions of `thread` ran, each at a likely time within the range of the window. In no order with the
+    /// items; never with [`Grain::Blocks`].
+    fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
+        let _ = (thread, instructions);
+    }
 }
 
 /// A window's blocks, events and gaps, kept.

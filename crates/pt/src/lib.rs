@@ -34,7 +34,9 @@ pub use config::{CpuModel, Limits, PtConfig};
 pub use decoder::{Decoder, EngineKind};
 pub use engine::{DecodeStats, Engine, Libipt, Occupant, Window, decode_window};
 pub use error::Error;
-pub use flow::{Block, BlockEnd, EventKind, Flow, FlowItem, FlowSink, Gap, GapReason, PtEvent, TimeBounds};
+pub use flow::{
+    Block, BlockEnd, EventKind, Flow, FlowItem, FlowSink, Gap, GapReason, Grain, PtEvent, TimeBounds,
+};
 pub use instructions::instructions;
 pub use native::Native;
 pub use packet_walk::{

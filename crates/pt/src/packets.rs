@@ -9,6 +9,7 @@ mod text;
 use std::ops::Range;
 
 use parse::parse;
+pub(crate) use parse::tip;
 
 /// The 16 bytes of a PSB, which nothing else in a stream can look like.
 pub(crate) const PSB: [u8; 16] =
@@ -209,7 +210,14 @@ impl Walking {
         self
     }
 
-    /// Passes over `count` bytes of padding.
+    /// Whether it stands in no PEBS block, in which bytes mean something else.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.block.is_none()
+    }
+
+    /// Passes over `count` bytes: padding, or packets that begin and end no PEBS block.
+    #[inline]
     pub(crate) fn skip(&mut self, count: usize) {
         self.at += count;
     }

@@ -251,7 +251,7 @@ impl Walk<'_> {
             end,
             bits,
             kernel: raw.ip >> 63 != 0,
-            thread: self.emitter.thread,
+            thread: self.emitter.thread(),
             time: self.emitter.open_time(),
             aux_offset,
         }
@@ -348,7 +348,7 @@ impl Walk<'_> {
     }
 
     fn select(&mut self, decoder: &mut BlockDecoder<'_>) -> Result<(), Error> {
-        self.emitter.thread = self.presence.thread();
+        self.emitter.on(self.presence.thread());
         decoder.set_time(self.emitter.now());
         decoder.select(self.presence.pid(), self.presence.epoch())
     }

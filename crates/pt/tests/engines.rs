@@ -3,13 +3,15 @@
 
 mod support;
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use model::{Tsc, TscRange};
+use model::{ThreadId, Tsc, TscRange};
 use support::{Capture, FileCode, corpus, emulated};
 use tailtrace_pt::{
-    Block, BlockEnd, Decoder, EngineKind, EventKind, Flow, FlowItem, GapReason, Limits, PtEvent, Window,
-    decode_window,
+    Block, BlockEnd, Decoder, Engine as _, EngineKind, EventKind, Flow, FlowItem, FlowSink, GapReason, Grain,
+    Limits, PtEvent, Window, decode_window,
 };
 
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
@@ -107,6 +109,82 @@ fn check(folder: &Path, root: &str, kcore: Option<&Path>) -> usize {
         compared += gap.unwrap_or(reference.len());
     }
     compared
+}
+
+/// Instructions of each thread.
+#[derive(Debug, Default, PartialEq)]
+struct Sums(BTreeMap<String, u64>);
+
+impl Sums {
+    fn add(&mut self, thread: Option<ThreadId>, instructions: u64) {
+        if instructions > 0 {
+            *self.0.entry(format!("{thread:?}")).or_default() += instructions;
+        }
+    }
+
+    /// Those of the blocks that began within `range`.
+    fn of_blocks(flow: &Flow, range: TscRange) -> Sums {
+        let mut sums = Sums::default();
+        for item in &flow.items {
+            if let FlowItem::Block(block) = item
+                && (range.start..=range.stop).contains(&block.time.likely)
+            {
+                sums.add(block.thread, u64::from(block.instructions));
+            }
+        }
+        sums
+    }
+}
+
+impl FlowSink for Sums {
+    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+        assert!(!matches!(item, FlowItem::Block(_)), "only sums were wanted");
+        ControlFlow::Continue(())
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::Sums
+    }
+
+    fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
+        self.add(thread, instructions);
+    }
+}
+
+/// Compares the sums of each engine with those of libipt's blocks: over all time, and over parts of it.
+fn check_sums(folder: &Path, root: &str, kcore: Option<&Path>) {
+    let capture = Capture::open(&folder.join("perf.data"));
+    let code = FileCode::new(&capture, &folder.join(root), kcore);
+    let mut engines = [EngineKind::Libipt, EngineKind::Native]
+        .map(|kind| Decoder::new(kind, capture.config.clone(), Limits::default()));
+    for (stream, _) in capture.streams() {
+        let occupants = capture.occupants(&stream);
+        let TscRange { start, stop } = stream.time_span().unwrap_or(ALL);
+        let part = |number: u64| Tsc(start.0 + (stop.0 - start.0) / 7 * number);
+        let parts = [(1, 2), (2, 6), (5, 5)].map(|(from, to)| TscRange { start: part(from), stop: part(to) });
+        for range in [ALL].into_iter().chain(parts) {
+            let window = Window { stream: &stream, range, occupants: &occupants };
+            let flow = decode_window(&mut engines[0], &window, &code).expect("memory");
+            let expected = Sums::of_blocks(&flow, range);
+            for engine in &mut engines {
+                let mut sums = Sums::default();
+                let stats = engine.decode(&window, &code, &mut sums).expect("memory");
+                assert_eq!(sums, expected, "{}, {range:?}", folder.display());
+                assert!(stats.instructions >= expected.0.values().sum());
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_are_those_of_the_blocks() {
+    if let Some(folder) = corpus("arcus/ovf-01-ben") {
+        check_sums(&folder, "root", None);
+    }
+    for name in ["fault", "preempt"] {
+        let Some(folder) = emulated(name) else { return };
+        check_sums(&folder, "symfs", Some(&folder.join("perf.data/kcore_dir/kcore")));
+    }
 }
 
 #[test]

@@ -3,12 +3,14 @@
 mod support;
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Instant;
 
-use model::{Tsc, TscRange};
+use model::{ThreadId, Tsc, TscRange};
 use support::{Capture, FileCode, emulated};
 use tailtrace_pt::{
-    Engine as _, EngineKind, FlowItem, FlowSink, Libipt, Limits, Packets, Window, decode_chunks,
+    Decoder, Engine as _, EngineKind, FlowItem, FlowSink, Grain, Libipt, Limits, Packets, Window,
+    decode_chunks,
 };
 
 #[derive(Default)]
@@ -98,4 +100,68 @@ fn megabytes_per_second() {
     let start = Instant::now();
     let count: usize = (0..100).map(|_| Packets::new(piece).count()).sum();
     println!("walk: {count} packets, {:.0} MB/s", 100.0 * 0.131 / start.elapsed().as_secs_f64());
+}
+
+/// Instructions, as sums.
+#[derive(Default)]
+struct Sums(u64);
+
+impl FlowSink for Sums {
+    fn item(&mut self, _: FlowItem) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::Sums
+    }
+
+    fn sum(&mut self, _: Option<ThreadId>, instructions: u64) {
+        self.0 += instructions;
+    }
+}
+
+/// `CAPTURE` is the folder of a capture: `CAPTURE/perf.data`, `CAPTURE/symfs`.
+#[test]
+#[ignore = "a measurement"]
+fn engines() {
+    let folder = PathBuf::from(std::env::var("CAPTURE").expect("a folder"));
+    let capture = Capture::open(&folder.join("perf.data"));
+    let code =
+        FileCode::new(&capture, &folder.join("symfs"), Some(&folder.join("perf.data/kcore_dir/kcore")));
+    let runs = [("blocks", EngineKind::Libipt), ("blocks", EngineKind::Native), ("sums", EngineKind::Native)];
+    for (grain, kind) in runs {
+        if std::env::var("ONLY").is_ok_and(|only| format!("{kind:?} {grain}") != only) {
+            continue;
+        }
+        let mut engine = Decoder::new(kind, capture.config.clone(), Limits::default());
+        for (stream, _) in capture.streams() {
+            let occupants = capture.occupants(&stream);
+            let range = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
+            let window = Window { stream: &stream, range, occupants: &occupants };
+            let (mut count, mut sums) = (Count::default(), Sums::default());
+            let sink: &mut dyn FlowSink = if grain == "sums" { &mut sums } else { &mut count };
+            let start = cpu_seconds();
+            let stats = engine.decode(&window, &code, sink).expect("memory");
+            let seconds = cpu_seconds() - start;
+            #[allow(clippy::cast_precision_loss)]
+            let rate = stream.len() as f64 / 1e6 / seconds;
+            println!(
+                "{kind:?}, {grain}, CPU {:?}: {rate:.1} MB/s, {seconds:.3} s, {} instructions ({} in sums), {} blocks, {} events, {} gaps",
+                stream.cpu(),
+                stats.instructions,
+                sums.0,
+                count.blocks,
+                count.events,
+                count.gaps
+            );
+        }
+    }
+}
+
+/// What this thread has run so far.
+#[allow(clippy::cast_precision_loss)]
+fn cpu_seconds() -> f64 {
+    let line = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    let nanoseconds: u64 = line.split(' ').next().expect("a field").parse().expect("a number");
+    nanoseconds as f64 / 1e9
 }

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use model::{Cpu, Tid, TscRange};
-use pt::{FlowItem, FlowSink, PtStream};
+use model::{Cpu, ThreadId, Tid, TscRange};
+use pt::{FlowItem, FlowSink, Grain, PtStream};
 use rayon::prelude::*;
 
 use crate::capture::{Capture, Decoders, Stretch, while_reading_ahead};
@@ -50,13 +50,28 @@ struct Counting<'a> {
     instructions: u64,
 }
 
+impl Counting<'_> {
+    fn wants(&self, thread: Option<ThreadId>) -> bool {
+        self.tids.is_empty() || thread.is_some_and(|thread| self.tids.contains(&thread.tid))
+    }
+}
+
 impl FlowSink for Counting<'_> {
+    fn grain(&self) -> Grain {
+        Grain::Sums
+    }
+
+    fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
+        if self.wants(thread) {
+            self.instructions += instructions;
+        }
+    }
+
     fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
         if let FlowItem::Block(block) = item {
             let at = block.time.likely;
             let in_time = at >= self.range.start && at <= self.range.stop;
-            let of_thread = block.thread.is_some_and(|thread| self.tids.contains(&thread.tid));
-            if in_time && (self.tids.is_empty() || of_thread) {
+            if in_time && self.wants(block.thread) {
                 self.instructions += u64::from(block.instructions);
             }
         }

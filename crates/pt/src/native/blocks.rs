@@ -5,29 +5,32 @@
 //!                                       ↑ the last ones used, direct-mapped
 //! block: 12 instructions, jcc  ──not taken──→ block number
 //!                              ──taken──────→ block number
+//! hop:   block, jmp → block, call → block, jcc   one step for all that need no packet
 //! ```
 //!
 //! A section is a piece of a file at an address; epochs that map it share its blocks. Links lead within a section
 //! only, for what lies outside depends on the epoch. Code in no section may change at any time and is decoded at each
 //! visit ([`LOOSE`]). Invariant: the blocks and pages kept stay below [`MOST_BYTES`]; where they would not, all go.
 
+mod block;
 mod decode;
+mod hops;
+mod mark;
+mod prefix;
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::{CodeBytes, CodeEpoch, Pid, Tsc};
+use model::CodeEpoch;
 
-use crate::flow::BlockEnd;
+use mark::Mark;
 
-pub(super) use decode::{Prefix, Wanted, prefix};
+pub(super) use block::{Block, Exit, LOOSE, Missing, NONE, Source};
+pub(super) use hops::{Hop, Turn};
+pub(super) use prefix::{Prefix, Wanted};
 
-/// The number of the block that is decoded anew at each visit.
-pub(super) const LOOSE: u32 = 0;
-/// No block.
-pub(super) const NONE: u32 = u32::MAX;
 /// Most bytes of blocks and pages kept.
 const MOST_BYTES: usize = 1 << 30;
 /// Bytes of code for each page of slots, as a power of two.
@@ -35,76 +38,16 @@ const PAGE_BITS: u32 = 10;
 const PAGE: usize = 1 << PAGE_BITS;
 /// Pages found at once.
 const RECENT: usize = 1 << 10;
+/// Targets of indirect branches found at once.
+const TARGETS: usize = 1 << 12;
 /// Most epochs known, as each has a list of its sections.
 const MOST_SPACES: usize = 512;
-
-/// How execution leaves a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exit {
-    /// On to the next instruction: the block is long enough.
-    Long,
-    /// On to the next instruction, in another section or in none.
-    Border,
-    /// By a direct jump.
-    Jump,
-    /// By a direct call.
-    Call,
-    /// By a conditional branch: a bit says which way.
-    Branch,
-    /// By a near return: a taken bit or a TIP.
-    Return,
-    /// By an indirect jump: a TIP.
-    Indirect,
-    /// By an indirect call: a TIP.
-    IndirectCall,
-    /// By a far transfer: a TIP.
-    Far,
-}
-
-/// Instructions one after the other in memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    /// Address of the first instruction.
-    pub(super) ip: u64,
-    /// Address of the last one.
-    pub(super) end_ip: u64,
-    /// The address after it.
-    pub(super) next: u64,
-    /// Where its direct branch leads.
-    pub(super) target: u64,
-    /// How many instructions.
-    pub(super) instructions: u16,
-    pub(super) exit: Exit,
-    pub(super) end: BlockEnd,
-    /// Whether packets may bind to an instruction inside: PTWRITE, MOV CR3.
-    pub(super) holds_bound: bool,
-    /// The blocks at `next` and `target`, once known and within the section.
-    pub(super) next_link: u32,
-    pub(super) target_link: u32,
-}
-
-/// Which code cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
-    /// No byte is known.
-    NoCode(u64),
-    /// Its bytes are not those of a whole instruction.
-    NoInstruction(u64),
-}
-
-/// Where code is read from, now.
-#[derive(Clone, Copy)]
-pub(super) struct Source<'c> {
-    pub(super) code: &'c dyn CodeBytes,
-    pub(super) pid: Pid,
-    pub(super) at: Tsc,
-    /// 16, 32 or 64.
-    pub(super) bits: u8,
-}
 
 /// The sections of an epoch in one execution mode.
 #[derive(Default)]
 struct Space {
+    /// No other one has it.
+    number: u64,
     sections: Vec<(Range<u64>, u32)>,
 }
 
@@ -120,6 +63,13 @@ struct SectionKey {
 /// All blocks known.
 pub(super) struct CodeMap {
     blocks: Vec<Block>,
+    /// For each block the hop that begins with it.
+    hops: Vec<Hop>,
+    /// A mark for each instruction, block by block; and those of the block [`LOOSE`].
+    marks: Vec<Mark>,
+    loose_marks: Vec<Mark>,
+    /// By address and space: the blocks at targets of indirect branches.
+    targets: Vec<(u64, u64, u32)>,
     pages: Vec<Box<[u32; PAGE]>>,
     /// Which page has the slots of which section's and which KiB's code.
     page_numbers: HashMap<(u32, u64), u32>,
@@ -132,12 +82,17 @@ pub(super) struct CodeMap {
     most_bytes: usize,
     /// How often all blocks went: numbers from before mean nothing.
     generation: u64,
+    spaces_made: u64,
 }
 
 impl CodeMap {
     pub(super) fn new() -> CodeMap {
         let mut map = CodeMap {
             blocks: Vec::new(),
+            hops: Vec::new(),
+            marks: Vec::new(),
+            loose_marks: Vec::new(),
+            targets: Vec::new(),
             pages: Vec::new(),
             page_numbers: HashMap::new(),
             recent: Vec::new(),
@@ -147,6 +102,7 @@ impl CodeMap {
             last: 0,
             most_bytes: MOST_BYTES,
             generation: 0,
+            spaces_made: 0,
         };
         map.clear();
         map
@@ -164,7 +120,8 @@ impl CodeMap {
             self.sections.clear();
             self.clear();
         }
-        let mut space = Space::default();
+        self.spaces_made += 1;
+        let mut space = Space { number: self.spaces_made, ..Space::default() };
         for section in epoch.sections.iter() {
             let number = u32::try_from(self.sections.len()).unwrap_or(NONE);
             let key = SectionKey {
@@ -182,6 +139,12 @@ impl CodeMap {
 
     pub(super) fn block(&self, number: u32) -> &Block {
         &self.blocks[number as usize]
+    }
+
+    /// All hops, by the numbers of their first blocks.
+    #[inline]
+    pub(super) fn hops(&self) -> &[Hop] {
+        &self.hops
     }
 
     pub(super) fn generation(&self) -> u64 {
@@ -220,16 +183,47 @@ impl CodeMap {
         if known != LOOSE {
             return Ok(known);
         }
-        match decode::block(ip, end, source)? {
+        match decode::block(ip, end, source, &mut self.marks)? {
             Some(block) => {
                 let number = u32::try_from(self.blocks.len()).unwrap_or(NONE - 1);
                 self.blocks.push(block);
+                self.hops.push(Hop::UNKNOWN);
                 self.pages[page as usize][slot] = number;
                 Ok(number)
             }
             // It begins in this section and ends in another.
             None => self.decode_loose(ip, ip.saturating_add(1), source),
         }
+    }
+
+    /// The block that begins at `ip`, where an indirect branch led.
+    pub(super) fn at_target(&mut self, ip: u64, source: &Source<'_>) -> Result<u32, Missing> {
+        let known = self.known_target(ip);
+        if known != NONE {
+            return Ok(known);
+        }
+        let number = self.at(ip, source)?;
+        if number != LOOSE {
+            self.targets[target_slot(ip)] = (ip, self.space.number, number);
+        }
+        Ok(number)
+    }
+
+    /// The same, if it is among those that are found at once; or [`NONE`].
+    #[inline]
+    pub(super) fn known_target(&self, ip: u64) -> u32 {
+        let (known, space, number) = self.targets[target_slot(ip)];
+        if known == ip && space == self.space.number { number } else { NONE }
+    }
+
+    /// The part of the block with this number up to what is wanted, if it is there.
+    pub(super) fn prefix(&self, number: u32, wanted: Wanted) -> Option<Prefix> {
+        let block = self.block(number);
+        let marks = match block.marks {
+            NONE => &self.loose_marks,
+            first => &self.marks[first as usize..],
+        };
+        prefix::prefix(block, &marks[..usize::from(block.instructions)], wanted)
     }
 
     /// Index of the section that holds `ip`.
@@ -244,7 +238,7 @@ impl CodeMap {
     }
 
     fn decode_loose(&mut self, ip: u64, end: u64, source: &Source<'_>) -> Result<u32, Missing> {
-        self.blocks[LOOSE as usize] = decode::loose(ip, end, source)?;
+        self.blocks[LOOSE as usize] = decode::loose(ip, end, source, &mut self.loose_marks)?;
         Ok(LOOSE)
     }
 
@@ -265,8 +259,7 @@ impl CodeMap {
     }
 
     fn new_page(&mut self, section: u32, number: u64) -> u32 {
-        let held = self.pages.len() * size_of::<[u32; PAGE]>() + self.blocks.len() * size_of::<Block>();
-        if held > self.most_bytes {
+        if self.held() > self.most_bytes {
             self.clear();
         }
         let page = u32::try_from(self.pages.len()).unwrap_or(NONE);
@@ -275,15 +268,32 @@ impl CodeMap {
         page
     }
 
+    /// Bytes of what grows with the code met.
+    fn held(&self) -> usize {
+        self.pages.len() * size_of::<[u32; PAGE]>()
+            + self.blocks.len() * (size_of::<Block>() + size_of::<Hop>())
+            + self.marks.len() * size_of::<Mark>()
+    }
+
     /// Forgets all blocks.
     fn clear(&mut self) {
         self.generation += 1;
         self.blocks.clear();
         self.blocks.push(decode::NOTHING);
+        self.hops.clear();
+        self.hops.push(Hop::NEVER);
+        self.marks.clear();
+        self.targets = vec![(0, 0, NONE); TARGETS];
         self.pages.clear();
         self.page_numbers.clear();
         self.recent = vec![(NONE, u64::MAX, NONE); RECENT];
     }
+}
+
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "a hash")]
+fn target_slot(ip: u64) -> usize {
+    (ip ^ ip >> 12) as usize % TARGETS
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod sync;
 
 use std::collections::VecDeque;
 
-use super::lexer::{Lexer, NoPacket};
+use super::lexer::{Lexer, NoPacket, PACKET_BYTES};
 use super::timing::Timing;
 use crate::config::PtConfig;
 use crate::flow::EventKind;
@@ -28,7 +28,7 @@ use crate::stream::PtStream;
 pub(super) use event::{Event, Kinds, Place, What};
 
 /// What comes next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Next {
     /// A TNT packet: `left` bits of `taken`, the next in the highest of them.
     Bits {
@@ -39,8 +39,8 @@ pub(super) enum Next {
     },
     /// A TIP packet: the target of an indirect branch, if its address is given.
     Target(Option<u64>),
-    /// An event at its place.
-    Event(Box<Event>),
+    /// An event at its place: [`Cues::event`].
+    Event,
     /// No packet: bytes end here, or make no sense.
     End(Wrong),
 }
@@ -116,8 +116,10 @@ pub(super) struct Cues<'s> {
     data: Vec<(u8, u64)>,
     /// MWAIT for the next EXSTOP.
     mwait: Option<EventKind>,
-    /// Events of the packet read last.
+    /// Events of the packet read last, but the first.
     ready: VecDeque<Event>,
+    /// The event given last.
+    event: Event,
     /// What stands for the evidence: the position up to which the next cue needs the trace.
     at: u64,
 }
@@ -136,6 +138,7 @@ impl<'s> Cues<'s> {
             data: Vec::new(),
             mwait: None,
             ready: VecDeque::new(),
+            event: Event { what: What::Stop, place: Place::Here, in_sync: None, reading: None, at: 0 },
             at: 0,
         }
     }
@@ -165,12 +168,18 @@ impl<'s> Cues<'s> {
     /// The next cue.
     #[inline]
     pub(super) fn next(&mut self) -> Next {
-        if let Some(event) = self.ready.pop_front() {
-            return Next::Event(Box::new(event));
+        if let Some(next) = self.next_ready() {
+            return next;
         }
         loop {
+            if let Some(byte) = self.pass_to_bits() {
+                self.stand_after();
+                #[allow(clippy::cast_possible_truncation, reason = "eight at most")]
+                let left = 6 - byte.leading_zeros() as u8;
+                return Next::Bits { taken: u64::from(byte >> 1), left };
+            }
             let position = self.lexer.position();
-            let packet = match self.lexer.next() {
+            let packet = match self.lexer.tip().map_or_else(|| self.lexer.next(), |ip| Ok(Packet::Tip(ip))) {
                 Ok(packet) => packet,
                 Err(none) => {
                     self.at = position;
@@ -196,6 +205,40 @@ impl<'s> Cues<'s> {
                 }
             }
         }
+    }
+
+    /// Passes over times and padding, which with short TNT packets make up nearly all of a trace, up to another packet:
+    /// the byte of a short TNT, passed over as well, or nothing.
+    #[inline]
+    fn pass_to_bits(&mut self) -> Option<u8> {
+        let bytes = self.lexer.plain().filter(|_| self.on)?;
+        let mut at = 0;
+        let found = loop {
+            // All bytes that a packet can have must be there.
+            let Some(&[first, second, ..]) = bytes.get(at..).and_then(<[u8]>::first_chunk::<PACKET_BYTES>)
+            else {
+                break None;
+            };
+            if first & 0x07 == 0x03 {
+                self.timing.count(u64::from(first >> 3));
+                at += 1;
+            } else if first & 0x07 == 0x07 && second & 0x01 == 0 {
+                self.timing.count(u64::from(first >> 3) | u64::from(second) << 4);
+                at += 2;
+            } else if first & 0x01 == 0 && first != 0x02 {
+                at += 1;
+                if first != 0 {
+                    break Some(first);
+                }
+            } else if first == 0x59 {
+                self.timing.tick(second);
+                at += 2;
+            } else {
+                break None;
+            }
+        };
+        self.lexer.pass(at);
+        found
     }
 
     #[inline]
@@ -228,7 +271,22 @@ impl<'s> Cues<'s> {
             Packet::PsbEnd => {}
             packet => self.notice(packet, position),
         }
-        Ok(self.ready.pop_front().map(|event| Next::Event(Box::new(event))))
+        Ok(self.next_ready())
+    }
+
+    /// The next event of the packet read last.
+    #[inline]
+    fn next_ready(&mut self) -> Option<Next> {
+        if self.ready.is_empty() {
+            return None;
+        }
+        self.event = self.ready.pop_front()?;
+        Some(Next::Event)
+    }
+
+    /// The event that [`Cues::next`] gave last.
+    pub(super) fn event(&self) -> Event {
+        self.event
     }
 
     /// An event that binds to no other packet is due.

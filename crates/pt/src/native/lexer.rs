@@ -9,11 +9,11 @@
 //! the piece ends. Nothing beyond a stretch of pieces without a hole is ever read. Source: Intel SDM vol. 3, "Intel Processor
 //! Trace", packet definitions; [`crate::packets`] holds the encodings.
 
-use crate::packets::{PSB, Packet, Walking};
+use crate::packets::{PSB, Packet, PacketIp, Walking, tip};
 use crate::stream::{Placed, PtStream};
 
 /// No packet is longer.
-const PACKET_BYTES: usize = 16;
+pub(super) const PACKET_BYTES: usize = 16;
 
 /// Why there is no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +88,35 @@ impl<'s> Lexer<'s> {
         }
     }
 
+    /// The bytes from the next packet on that lie in one piece, if no PEBS block gives them another meaning.
+    #[inline]
+    pub(super) fn plain(&self) -> Option<&'s [u8]> {
+        if self.walking.is_plain() { self.bytes.get(self.walking.at()..) } else { None }
+    }
+
+    /// Passes over `count` bytes of what [`Lexer::plain`] gave.
+    #[inline]
+    pub(super) fn pass(&mut self, count: usize) {
+        self.walking.skip(count);
+    }
+
+    /// The TIP that is next, passed over; nothing where it is another packet, or lies near a border.
+    #[inline]
+    pub(super) fn tip(&mut self) -> Option<PacketIp> {
+        let (ip, length) = tip(self.plain()?.first_chunk::<PACKET_BYTES>()?)?;
+        self.walking.skip(length);
+        Some(ip)
+    }
+
     /// Skips padding.
     #[inline]
     pub(super) fn skip_padding(&mut self) {
+        if self.bytes.get(self.walking.at()).is_none_or(|&byte| byte == 0) {
+            self.skip_some_padding();
+        }
+    }
+
+    fn skip_some_padding(&mut self) {
         loop {
             let rest = &self.bytes[self.walking.at()..];
             let count = rest.iter().take_while(|&&byte| byte == 0).count();

@@ -8,11 +8,23 @@
 //! overflow. A direct call of the next instruction reads the address and never returns, so it is left out. Source:
 //! Intel SDM vol. 3, "Intel Processor Trace", "Indirect Transfer Compression for Returns (RETs)".
 
+use super::blocks::NONE;
+
 const ENTRIES: usize = 64;
+
+/// Where a call returns to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Return {
+    pub(super) address: u64,
+    /// The block there, if known.
+    pub(super) block: u32,
+    /// The block with the call, if it is in the map.
+    pub(super) call: u32,
+}
 
 /// The stack.
 pub(super) struct Returns {
-    addresses: [u64; ENTRIES],
+    entries: [Return; ENTRIES],
     /// Calls so far; the latest is at the index before it.
     top: usize,
     /// How many of them are there.
@@ -21,27 +33,41 @@ pub(super) struct Returns {
 
 impl Returns {
     pub(super) fn new() -> Returns {
-        Returns { addresses: [0; ENTRIES], top: 0, depth: 0 }
+        let nowhere = Return { address: 0, block: NONE, call: NONE };
+        Returns { entries: [nowhere; ENTRIES], top: 0, depth: 0 }
     }
 
-    /// A call was made that returns to `address`.
+    /// A call was made.
     #[inline]
-    pub(super) fn push(&mut self, address: u64) {
-        self.addresses[self.top % ENTRIES] = address;
+    pub(super) fn push(&mut self, entry: Return) {
+        self.entries[self.top % ENTRIES] = entry;
         self.top = self.top.wrapping_add(1);
         self.depth = (self.depth + 1).min(ENTRIES);
     }
 
     /// Where a compressed return leads.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<u64> {
+    pub(super) fn pop(&mut self) -> Option<Return> {
         self.depth = self.depth.checked_sub(1)?;
         self.top = self.top.wrapping_sub(1);
-        Some(self.addresses[self.top % ENTRIES])
+        Some(self.entries[self.top % ENTRIES])
+    }
+
+    /// Whether no compressed return can follow.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.depth == 0
     }
 
     pub(super) fn clear(&mut self) {
         self.depth = 0;
+    }
+
+    /// The numbers of blocks mean nothing any more: another address space, or all blocks went.
+    pub(super) fn forget_blocks(&mut self) {
+        for entry in &mut self.entries {
+            (entry.block, entry.call) = (NONE, NONE);
+        }
     }
 }
 
@@ -49,11 +75,15 @@ impl Returns {
 mod tests {
     use super::*;
 
+    fn to(address: u64) -> Return {
+        Return { address, block: 7, call: 3 }
+    }
+
     #[test]
     fn the_oldest_of_more_than_64_is_gone() {
         let mut returns = Returns::new();
-        (1..=70).for_each(|address| returns.push(address));
-        let popped: Vec<u64> = std::iter::from_fn(|| returns.pop()).collect();
+        (1..=70).for_each(|address| returns.push(to(address)));
+        let popped: Vec<u64> = std::iter::from_fn(|| returns.pop().map(|entry| entry.address)).collect();
         assert_eq!(popped, (7..=70).rev().collect::<Vec<u64>>());
         assert_eq!(returns.pop(), None);
     }
@@ -61,10 +91,18 @@ mod tests {
     #[test]
     fn nothing_is_left_after_a_clear() {
         let mut returns = Returns::new();
-        returns.push(1);
+        returns.push(to(1));
         returns.clear();
         assert_eq!(returns.pop(), None);
-        returns.push(2);
-        assert_eq!((returns.pop(), returns.pop()), (Some(2), None));
+        returns.push(to(2));
+        assert_eq!((returns.pop(), returns.pop()), (Some(to(2)), None));
+    }
+
+    #[test]
+    fn addresses_stay_where_blocks_are_forgotten() {
+        let mut returns = Returns::new();
+        returns.push(to(1));
+        returns.forget_blocks();
+        assert_eq!(returns.pop(), Some(Return { address: 1, block: NONE, call: NONE }));
     }
 }

@@ -71,6 +71,18 @@ impl<'s> Timing<'s> {
         self.clock.apply(packet);
     }
 
+    /// A CYC of so many cycles.
+    #[inline]
+    pub(super) fn count(&mut self, cycles: u64) {
+        self.clock.count(cycles);
+    }
+
+    /// An MTC that holds `count`.
+    #[inline]
+    pub(super) fn tick(&mut self, count: u8) {
+        self.clock.tick(count);
+    }
+
     /// The reading now, its low 56 bits, if any was given.
     #[inline]
     pub(super) fn reading(&self) -> Option<u64> {

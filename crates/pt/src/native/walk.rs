@@ -1,7 +1,7 @@
 //! Execution, followed through the code by what the packets say.
 //!
 //! ```text
-//!         ┌──── bits or a target next: blocks, link by link, each branch by its bit (`steps`)
+//!         ┌──── bits or a target next: hop by hop, each branch by its bit (`ride`), or block by block (`steps`)
 //! cue ────┼──── an event next: blocks up to its place, without any packet (`places`); then the event (`events`)
 //!         └──── nothing next: blocks up to the first branch that would need a packet
 //! ```
@@ -12,6 +12,7 @@
 
 mod events;
 mod places;
+mod ride;
 mod steps;
 
 use model::CodeBytes;
@@ -73,14 +74,16 @@ pub(super) struct Walk<'w> {
     ticked: Option<u64>,
     /// Whether tracing is on.
     on: bool,
-    /// Where execution is; with tracing off, where it may go on.
+    /// Where execution is; with tracing off, where it may go on. While hops are followed the block says it.
     ip: u64,
     bits: u8,
     mode_known: bool,
     /// The block at `ip`, if known.
     block: u32,
-    /// The block that led there, whether by its branch, and the map's generation then.
-    from: Option<(u32, bool, u64)>,
+    /// The block that led there, and whether by its branch.
+    from: Option<(u32, bool)>,
+    /// How often the map was cleared when its numbers were looked at last.
+    generation: u64,
     returns: Returns,
     tail: Option<Tail>,
     open: Option<Open>,
@@ -124,6 +127,7 @@ impl<'w> Walk<'w> {
             mode_known: false,
             block: NONE,
             from: None,
+            generation: 0,
             returns: Returns::new(),
             tail: None,
             open: None,
@@ -184,10 +188,10 @@ impl<'w> Walk<'w> {
     }
 
     fn step(&mut self) -> Result<(), Stop> {
-        match &self.next {
+        match self.next {
             Next::Bits { .. } | Next::Target(_) => self.follow(),
-            Next::Event(event) => {
-                let event = **event;
+            Next::Event => {
+                let event = self.cues.event();
                 self.reach(&event)?;
                 self.deliver(&event)
             }
@@ -203,7 +207,10 @@ impl<'w> Walk<'w> {
         self.ticked = self.reading;
         self.next = self.cues.next();
         (self.at, self.reading) = match &self.next {
-            Next::Event(event) => (event.at, event.reading),
+            Next::Event => {
+                let event = self.cues.event();
+                (event.at, event.reading)
+            }
             _ => (self.cues.at(), self.cues.timing.reading()),
         };
     }
@@ -215,8 +222,8 @@ impl<'w> Walk<'w> {
 
     /// The sync point that the next cue belongs to, if it is not the one entered.
     pub(super) fn pending_sync(&self) -> Option<u64> {
-        match &self.next {
-            Next::Event(event) => event.in_sync.filter(|&psb| psb != self.entered),
+        match self.next {
+            Next::Event => self.cues.event().in_sync.filter(|&psb| psb != self.entered),
             _ => None,
         }
     }
@@ -242,9 +249,12 @@ impl<'w> Walk<'w> {
 
     /// Reads the code of who is on the CPU now.
     fn select(&mut self) {
-        self.emitter.thread = self.presence.thread();
+        self.stand();
+        self.emitter.on(self.presence.thread());
         self.map.select(self.presence.epoch(), self.bits);
+        self.generation = self.map.generation();
         (self.block, self.from) = (NONE, None);
+        self.returns.forget_blocks();
     }
 
     fn source(&self) -> Source<'w> {
@@ -258,16 +268,42 @@ impl<'w> Walk<'w> {
             return Ok(self.block);
         }
         let source = self.source();
-        self.block = self.map.at(self.ip, &source).map_err(|missing| match missing {
+        let from = self.from.take();
+        let found = match from {
+            Some(_) => self.map.at(self.ip, &source),
+            None => self.map.at_target(self.ip, &source),
+        };
+        self.block = found.map_err(|missing| match missing {
             Missing::NoCode(ip) => Stop::Fault(GapReason::NoCode { ip }),
             Missing::NoInstruction(ip) => self.mismatch(ip, "unknown instruction"),
         })?;
-        if let Some((from, taken, generation)) = self.from.take()
-            && generation == self.map.generation()
-        {
+        if self.numbers_went() {
+            return Ok(self.block);
+        }
+        if let Some((from, taken)) = from {
             self.map.link(from, taken, self.block);
         }
         Ok(self.block)
+    }
+
+    /// Whether the map was cleared since this was asked last; then numbers from before are forgotten.
+    #[inline]
+    fn numbers_went(&mut self) -> bool {
+        let went = self.generation != self.map.generation();
+        if went {
+            self.generation = self.map.generation();
+            self.from = None;
+            self.returns.forget_blocks();
+        }
+        went
+    }
+
+    /// Execution is where the block at hand begins, if it is known.
+    #[inline]
+    fn stand(&mut self) {
+        if self.block != NONE && self.block != LOOSE {
+            self.ip = self.map.block(self.block).ip;
+        }
     }
 
     /// Execution is at `ip`, where no block is known.
@@ -285,9 +321,11 @@ impl<'w> Walk<'w> {
             self.emitter.time(time);
         }
         let now = self.emitter.now();
-        if (self.may_switch || self.presence.epoch_ended(now)) && self.presence.advance(now) {
-            self.select();
+        if self.may_switch || self.presence.epoch_ended(now) {
+            if self.presence.advance(now) {
+                self.select();
+            }
+            self.emitter.on(self.presence.thread());
         }
-        self.emitter.thread = self.presence.thread();
     }
 }

@@ -44,20 +44,43 @@ fn mode(byte: u8) -> Option<Packet> {
     }
 }
 
+/// The TIP at the start of `bytes`, more than it can have, and its length; `None` where it is another packet.
+#[inline]
+pub(crate) fn tip(bytes: &[u8; 16]) -> Option<(PacketIp, usize)> {
+    let &[first, p0, p1, p2, p3, p4, p5, p6, p7, ..] = bytes;
+    if first & 0x1f != TIP {
+        return None;
+    }
+    let compression = first >> 5;
+    let size = ip_bytes(compression)?;
+    let payload = u64::from_le_bytes([p0, p1, p2, p3, p4, p5, p6, p7]);
+    let payload = if size == 0 { 0 } else { payload & u64::MAX >> (64 - 8 * size) };
+    Some((PacketIp { compression, payload }, 1 + size))
+}
+
+/// Opcode of a TIP, in the low five bits.
+const TIP: u8 = 0x0d;
+
+/// Bytes of an address so compressed.
+#[inline]
+fn ip_bytes(compression: u8) -> Option<usize> {
+    match compression {
+        0 => Some(0),
+        1 => Some(2),
+        2 => Some(4),
+        3 | 4 => Some(6),
+        6 => Some(8),
+        _ => None,
+    }
+}
+
 fn parse_ip(bytes: &[u8]) -> Option<(Packet, usize)> {
     let &first = bytes.first()?;
     let compression = first >> 5;
-    let size = match compression {
-        0 => 0,
-        1 => 2,
-        2 => 4,
-        3 | 4 => 6,
-        6 => 8,
-        _ => return None,
-    };
+    let size = ip_bytes(compression)?;
     let ip = PacketIp { compression, payload: unsigned(bytes, 1, size)? };
     let packet = match first & 0x1f {
-        0x0d => Packet::Tip(ip),
+        TIP => Packet::Tip(ip),
         0x11 => Packet::TipPge(ip),
         0x01 => Packet::TipPgd(ip),
         0x1d => Packet::Fup(ip),

@@ -26,7 +26,7 @@ impl Walk<'_> {
         if (self.may_switch || self.presence.epoch_ended(now)) && self.presence.advance(now) {
             self.select(decoder)?;
         }
-        self.emitter.thread = self.presence.thread();
+        self.emitter.on(self.presence.thread());
         Ok(())
     }
 

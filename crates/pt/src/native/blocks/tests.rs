@@ -1,7 +1,8 @@
 //! Small code, section by section.
 
+use model::{CodeBytes, CodeSection, Pid, Tsc};
+
 use super::*;
-use model::CodeSection;
 
 /// `dec ecx; jnz -4; nop; jmp -7`, again and again.
 const CODE: [u8; 7] = [0xff, 0xc9, 0x75, 0xfc, 0x90, 0xeb, 0xf9];
@@ -107,9 +108,98 @@ fn memory_is_bounded() {
     map.select(&epoch(1, &[(0, u64::MAX)]), 64);
     for index in 0..10_000 {
         map.at(index * 7 * 1000, &source).expect("code");
+        map.hop(1, &source);
+        assert!(map.held() < 110 << 10);
+        let slots = map.pages.len() * size_of::<[u32; PAGE]>();
         assert!(
-            map.pages.len() * size_of::<[u32; PAGE]>() + map.blocks.len() * size_of::<Block>() < 110 << 10
+            slots + map.blocks.len() * size_of::<Block>() + map.hops.len() * size_of::<Hop>() < 110 << 10
         );
     }
     assert!(map.generation() > 100, "{}", map.generation());
+}
+
+/// Calls, jumps and a circle.
+struct Calls;
+
+impl CodeBytes for Calls {
+    fn epoch(&self, _: Pid, _: Tsc) -> CodeEpoch {
+        epoch(0, &[])
+    }
+
+    fn read(&self, _: Pid, address: u64, _: Tsc, into: &mut [u8]) -> usize {
+        // 1000: call 1010; 1005: jnz 1005; 1007: ret. 1010: call 1015; 1015: jmp 1020. 1020: nop; ret. 1030: jmp 1030.
+        let mut code = [0x90; 40];
+        code[..5].copy_from_slice(&[0xe8, 5, 0, 0, 0]);
+        code[5..8].copy_from_slice(&[0x75, 0xfe, 0xc3]);
+        code[10..15].copy_from_slice(&[0xe8, 0, 0, 0, 0]);
+        code[15..17].copy_from_slice(&[0xeb, 3]);
+        code[20..22].copy_from_slice(&[0x90, 0xc3]);
+        code[30..32].copy_from_slice(&[0xeb, 0xfe]);
+        let rest = &code[usize::try_from(address - 1000).expect("in the code").min(40)..];
+        let count = into.len().min(rest.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        count
+    }
+}
+
+#[test]
+fn a_hop_leads_over_direct_jumps_and_calls() {
+    let source = Source { code: &Calls, pid: Pid(1), at: Tsc(0), bits: 64 };
+    let mut map = CodeMap::new();
+    map.select(&epoch(1, &[(1000, 1040)]), 64);
+    let first = map.at(1000, &source).expect("code");
+    let hop = map.hop(first, &source);
+    assert_eq!((hop.turn, hop.blocks, hop.instructions), (Turn::Return, 4, 5));
+    // The call of the next instruction leaves no address.
+    assert_eq!((hop.calls, hop.call), (1, first));
+    assert_eq!(map.block(hop.last).ip, 1020);
+    let mut way = vec![first];
+    while way.last() != Some(&hop.last) {
+        way.push(map.block(*way.last().expect("one")).way_on());
+    }
+    assert_eq!(way.iter().map(|&number| map.block(number).ip).collect::<Vec<_>>(), [1000, 1010, 1015, 1020]);
+}
+
+#[test]
+fn a_circle_of_jumps_is_no_hop() {
+    let source = Source { code: &Calls, pid: Pid(1), at: Tsc(0), bits: 64 };
+    let mut map = CodeMap::new();
+    map.select(&epoch(1, &[(1000, 1040)]), 64);
+    let circle = map.at(1030, &source).expect("code");
+    assert_eq!(map.hop(circle, &source).turn, Turn::Never);
+    assert_eq!(map.hop(LOOSE, &source).turn, Turn::Never);
+}
+
+#[test]
+fn a_hop_stays_within_a_section() {
+    let source = Source { code: &Calls, pid: Pid(1), at: Tsc(0), bits: 64 };
+    let mut map = CodeMap::new();
+    map.select(&epoch(1, &[(1000, 1008), (1008, 1040)]), 64);
+    let first = map.at(1000, &source).expect("code");
+    assert_eq!(map.hop(first, &source).turn, Turn::Never);
+    let after = map.at(1005, &source).expect("code");
+    let hop = map.hop(after, &source);
+    assert_eq!((hop.turn, hop.instructions, hop.links), (Turn::Branch, 1, [NONE; 2]));
+    map.link(after, true, after);
+    assert_eq!((map.linked(after, true), map.linked(after, false)), (after, NONE));
+    assert_eq!(map.hop(after, &source).links, [NONE, after]);
+}
+
+#[test]
+fn the_front_of_a_block_ends_where_a_packet_binds() {
+    let source = Source { code: &Calls, pid: Pid(1), at: Tsc(0), bits: 64 };
+    for (ranges, start) in [(&[(1000, 1040)][..], 1020), (&[], 1020)] {
+        let mut map = CodeMap::new();
+        map.select(&epoch(1, ranges), 64);
+        let number = map.at(start, &source).expect("code");
+        let part = |wanted| map.prefix(number, wanted).map(|part| part.block);
+        let before = part(Wanted::Before(1021)).expect("there");
+        assert_eq!(
+            (before.instructions, before.end_ip, before.next, before.exit),
+            (1, 1020, 1021, Exit::Border)
+        );
+        let with = part(Wanted::With(1021)).expect("there");
+        assert_eq!((with.instructions, with.end_ip, with.next, with.exit), (2, 1021, 1022, Exit::Return));
+        assert!(part(Wanted::Ptwrite).is_none() && part(Wanted::Before(1022)).is_none());
+    }
 }

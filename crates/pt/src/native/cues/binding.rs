@@ -208,13 +208,15 @@ impl Cues<'_> {
             let to = to.ok_or(Wrong::Context("a branch to nowhere"))?;
             self.push(What::Branch { from, to }, Place::Before(from));
         }
-        for waiting in std::mem::take(&mut self.for_tip) {
-            self.bind(waiting, to, position);
+        if !self.for_tip.is_empty() {
+            for waiting in std::mem::take(&mut self.for_tip) {
+                self.bind(waiting, to, position);
+            }
         }
         if from.is_none() {
             return Ok(Some(Next::Target(to)));
         }
-        Ok(self.ready.pop_front().map(|event| Next::Event(Box::new(event))))
+        Ok(self.next_ready())
     }
 
     /// A TIP.PGE.

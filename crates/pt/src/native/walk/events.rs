@@ -46,8 +46,10 @@ impl Walk<'_> {
     pub(super) fn settle(&mut self) {
         self.settling = false;
         self.see_time();
-        for (kind, aux_offset) in std::mem::take(&mut self.held) {
-            self.emitter.event(kind, aux_offset);
+        if !self.held.is_empty() {
+            for (kind, aux_offset) in std::mem::take(&mut self.held) {
+                self.emitter.event(kind, aux_offset);
+            }
         }
     }
 

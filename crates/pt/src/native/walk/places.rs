@@ -10,7 +10,7 @@
 
 use super::{Stop, Tail, Walk};
 use crate::flow::BlockEnd;
-use crate::native::blocks::{Block, Exit, Wanted, prefix};
+use crate::native::blocks::{Block, Exit, Wanted};
 use crate::native::cues::{Event, Place};
 
 /// How a way ended.
@@ -97,7 +97,7 @@ impl Walk<'_> {
             }
             let number = self.standing()?;
             let block = *self.map.block(number);
-            if let Some(part) = prefix(&block, wanted, &self.source()) {
+            if let Some(part) = self.map.prefix(number, wanted) {
                 self.emit(&part.block)?;
                 if let Wanted::Before(ip) = wanted {
                     self.jump(ip);

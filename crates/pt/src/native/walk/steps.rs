@@ -11,8 +11,9 @@
 
 use super::{Open, Stop, Walk};
 use crate::flow::{Block as FlowBlock, BlockEnd, GapReason};
-use crate::native::blocks::{Block, Exit, LOOSE, NONE};
+use crate::native::blocks::{Block, Exit, Hop, LOOSE, NONE, Turn};
 use crate::native::cues::Next;
+use crate::native::returns::Return;
 
 /// Most instructions given as one block.
 const MOST_INSTRUCTIONS: u32 = u16::MAX as u32;
@@ -30,6 +31,40 @@ pub(super) enum Took {
     Deferred,
 }
 
+/// What ran up to a branch that took a packet.
+pub(super) enum Ran {
+    /// A block, or the last one of a hop whose others were given.
+    Block(Block),
+    /// A hop, of which only the sum is wanted.
+    Hop(Hop),
+}
+
+impl Ran {
+    /// Whether its branch is of those that take a bit.
+    #[inline]
+    fn by_bit(&self) -> bool {
+        match self {
+            Ran::Block(block) => matches!(block.exit, Exit::Branch | Exit::Return),
+            Ran::Hop(hop) => matches!(hop.turn, Turn::Branch | Turn::Return),
+        }
+    }
+}
+
+/// Whether the block with this number stays what it is.
+fn is_kept(number: u32) -> bool {
+    number != NONE && number != LOOSE
+}
+
+/// Where the call at the end of `block` returns to.
+#[inline]
+pub(super) fn back_to(number: u32, block: &Block) -> Return {
+    if is_kept(number) {
+        Return { address: block.next, block: block.next_link, call: number }
+    } else {
+        Return { address: block.next, block: NONE, call: NONE }
+    }
+}
+
 impl Walk<'_> {
     /// Follows bits and targets until something else comes next.
     pub(super) fn follow(&mut self) -> Result<(), Stop> {
@@ -37,22 +72,36 @@ impl Walk<'_> {
             return Err(self.mismatch(self.ip, "branches while tracing is off"));
         }
         self.leave_tail()?;
-        while let Next::Bits { .. } | Next::Target(_) = self.next {
-            let number = self.standing()?;
-            let block = *self.map.block(number);
-            match self.leave(number, &block) {
-                Ok(Took::Nothing) => {
-                    self.emit(&block)?;
-                    self.check_endless(&block)?;
-                }
-                Ok(took) => self.after(&block, took)?,
-                Err(stop) => {
-                    self.emit(&block)?;
-                    return Err(stop);
-                }
+        while self.has_turn() {
+            self.ride()?;
+            if self.has_turn() {
+                self.step_block()?;
             }
         }
         Ok(())
+    }
+
+    /// Whether the next cue is for a branch.
+    #[inline]
+    fn has_turn(&self) -> bool {
+        matches!(self.next, Next::Bits { .. } | Next::Target(_))
+    }
+
+    /// Follows one block.
+    fn step_block(&mut self) -> Result<(), Stop> {
+        let number = self.standing()?;
+        let block = *self.map.block(number);
+        match self.leave(number, &block) {
+            Ok(Took::Nothing) => {
+                self.emit(&block)?;
+                self.check_endless(&block)
+            }
+            Ok(took) => self.after(&Ran::Block(block), took),
+            Err(stop) => {
+                self.emit(&block)?;
+                Err(stop)
+            }
+        }
     }
 
     /// No packet follows: what needs none still ran.
@@ -108,14 +157,14 @@ impl Walk<'_> {
             Exit::Long | Exit::Border => self.go(number, block, false),
             Exit::Jump => self.go(number, block, true),
             Exit::Call => {
-                if block.target != block.next {
-                    self.returns.push(block.next);
+                if block.leaves_address() {
+                    self.returns.push(back_to(number, block));
                 }
                 self.go(number, block, true);
             }
             Exit::Return => return self.leave_by_return(block),
             Exit::IndirectCall => {
-                self.returns.push(block.next);
+                self.returns.push(back_to(number, block));
                 return self.take_target(block);
             }
             Exit::Indirect | Exit::Far => return self.take_target(block),
@@ -129,7 +178,7 @@ impl Walk<'_> {
             if taken { (block.target, block.target_link) } else { (block.next, block.next_link) };
         (self.ip, self.block) = (ip, link);
         if link == NONE {
-            self.from = (number != NONE && number != LOOSE).then_some((number, taken, self.map.generation()));
+            self.from = is_kept(number).then_some((number, taken));
         }
     }
 
@@ -139,11 +188,18 @@ impl Walk<'_> {
         if *taken >> *left & 1 == 0 {
             return Err(self.mismatch(block.next, "a return that is not taken"));
         }
-        let Some(ip) = self.returns.pop() else {
+        let Some(entry) = self.returns.pop() else {
             return Err(self.mismatch(block.next, "a compressed return without its call"));
         };
-        self.jump(ip);
+        self.return_to(entry);
         Ok(Took::Bit)
+    }
+
+    /// A compressed return leads to `entry`.
+    #[inline]
+    pub(super) fn return_to(&mut self, entry: Return) {
+        (self.ip, self.block) = (entry.address, entry.block);
+        self.from = (entry.block == NONE && entry.call != NONE).then_some((entry.call, false));
     }
 
     fn take_target(&mut self, block: &Block) -> Result<Took, Stop> {
@@ -164,13 +220,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Gives the block that was left by a packet, and the time of the packets.
+    /// Gives what ran up to a branch that took a packet, and the time of the packets.
     #[inline]
-    fn after(&mut self, block: &Block, took: Took) -> Result<(), Stop> {
-        let by_bit = matches!(block.exit, Exit::Branch | Exit::Return);
+    pub(super) fn after(&mut self, ran: &Ran, took: Took) -> Result<(), Stop> {
+        let by_bit = ran.by_bit();
         self.unbroken.end();
         if took == Took::Target && self.reading != self.ticked {
-            self.emit(block)?;
+            self.give_ran(ran)?;
             self.tick(false)?;
             self.fetch();
             return Ok(());
@@ -189,7 +245,7 @@ impl Walk<'_> {
             self.fetch();
             fetched = true;
         }
-        self.emit(block)?;
+        self.give_ran(ran)?;
         if by_bit {
             self.emitter.arrive();
         }
@@ -198,6 +254,31 @@ impl Walk<'_> {
             if let Next::Bits { left: 0, .. } = self.next {
                 self.fetch();
             }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn give_ran(&mut self, ran: &Ran) -> Result<(), Stop> {
+        match ran {
+            Ran::Block(block) => self.emit(block),
+            Ran::Hop(hop) => self.add(hop.kernel, u64::from(hop.instructions)),
+        }
+    }
+
+    /// So many instructions ran of which only the sum is wanted, the last of them in the kernel or not.
+    #[inline]
+    pub(super) fn add(&mut self, kernel: bool, instructions: u64) -> Result<(), Stop> {
+        self.may_switch = kernel;
+        self.emitter.add(instructions);
+        self.check_limit()
+    }
+
+    #[inline]
+    fn check_limit(&mut self) -> Result<(), Stop> {
+        if self.emitter.stats.instructions >= self.limits.instructions {
+            self.emitter.stats.limited = true;
+            return Err(Stop::Done);
         }
         Ok(())
     }
@@ -226,11 +307,7 @@ impl Walk<'_> {
             return Ok(());
         }
         self.give(&Open { ip, end_ip: block.end_ip, instructions }, block.end);
-        if self.emitter.stats.instructions >= self.limits.instructions {
-            self.emitter.stats.limited = true;
-            return Err(Stop::Done);
-        }
-        Ok(())
+        self.check_limit()
     }
 
     /// Gives what is kept.
@@ -251,7 +328,7 @@ impl Walk<'_> {
             end,
             bits: self.bits,
             kernel,
-            thread: self.emitter.thread,
+            thread: self.emitter.thread(),
             time: self.emitter.open_time(),
             aux_offset: self.at,
         });
