@@ -4,7 +4,8 @@
 //! with the function that it began with: what called that belongs to the frame around it.
 //!
 //! Between two time packets a flow runs through several functions. The time between the packets is divided among them by the
-//! instructions that retired in each, but not beyond a frame's boundary: a frame begins and ends with a packet.
+//! instructions that retired in each, with more for those that go on elsewhere ([`slots`]), but not beyond a frame's boundary: a
+//! frame begins and ends with a packet.
 
 use std::sync::Arc;
 
@@ -17,6 +18,10 @@ use crate::tables::recording::recorded_by;
 
 /// More functions that went on in others by jumps, one after the other, are damage.
 const MOST_JUMPS: usize = 64;
+
+/// What a jump, a call or a return takes besides itself, in instructions: a core predicts one taken branch a cycle at most (Intel 64
+/// and IA-32 Architectures Optimization Reference Manual, "Branch Prediction Unit"), in which it could have taken in so many others.
+const SLOTS_OF_TRANSFER: u64 = 4;
 
 /// A kernel function as called by those above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +104,7 @@ pub(super) struct Innermost {
 struct Step {
     node: NodeKey,
     calls: u64,
-    instructions: u64,
+    slots: u64,
 }
 
 /// A function that went on in another one by a jump.
@@ -181,9 +186,9 @@ impl KernelRuns {
             self.callers.resize(frame.depth, NodeKey::default());
             self.callers.push(caller);
         }
-        let instructions = self.time_reaches(block);
+        let slots = self.time_reaches(block);
         if let Some(step) = self.steps.last_mut() {
-            step.instructions += instructions;
+            step.slots += slots;
         }
     }
 
@@ -256,14 +261,14 @@ impl KernelRuns {
         if self.steps.is_empty() {
             (self.since, self.until) = (now, now);
         }
-        let instructions = self.time_reaches(block);
+        let slots = self.time_reaches(block);
         match self.steps.last_mut() {
-            Some(last) if last.node == node && calls == 0 => last.instructions += instructions,
-            _ => self.steps.push(Step { node, calls, instructions }),
+            Some(last) if last.node == node && calls == 0 => last.slots += slots,
+            _ => self.steps.push(Step { node, calls, slots }),
         }
     }
 
-    /// `block` runs now: divides the time before it. How many of its instructions count for the time that is open: the time of a block
+    /// `block` runs now: divides the time before it. How many of its slots count for the time that is open: the time of a block
     /// that is read ahead is that of the branch it leads to, so it ran before.
     fn time_reaches(&mut self, block: &Block) -> u64 {
         let is_ahead = block.time.not_before < block.time.likely;
@@ -271,7 +276,7 @@ impl KernelRuns {
         if is_open && !is_ahead {
             self.spread();
         }
-        if is_ahead && !is_open { 0 } else { u64::from(block.instructions) }
+        if is_ahead && !is_open { 0 } else { slots(block) }
     }
 
     /// It is `at` now.
@@ -284,13 +289,13 @@ impl KernelRuns {
 
     /// Divides the time up to now among the steps; the last one goes on.
     fn spread(&mut self) {
-        let whole: u64 = self.steps.iter().map(|step| step.instructions).sum();
+        let whole: u64 = self.steps.iter().map(|step| step.slots).sum();
         let ticks = u128::from(self.until.0.saturating_sub(self.since.0));
-        let (mut retired, mut from) = (0, self.since);
+        let (mut passed, mut from) = (0, self.since);
         let count = self.steps.len();
         for (index, step) in self.steps.iter().enumerate() {
-            retired += step.instructions;
-            let part = (ticks * u128::from(retired)).checked_div(u128::from(whole)).unwrap_or_default();
+            passed += step.slots;
+            let part = (ticks * u128::from(passed)).checked_div(u128::from(whole)).unwrap_or_default();
             let is_last = index + 1 == count;
             let to = if is_last {
                 self.until
@@ -304,7 +309,7 @@ impl KernelRuns {
         }
         if let Some(last) = self.steps.pop() {
             self.steps.clear();
-            self.steps.push(Step { calls: 0, instructions: 0, ..last });
+            self.steps.push(Step { calls: 0, slots: 0, ..last });
         }
         self.since = self.until;
     }
@@ -325,4 +330,13 @@ impl KernelRuns {
     pub(super) fn postpone(&mut self, at: Tsc) {
         (self.since, self.until) = (at, at);
     }
+}
+
+/// What `block` counts for where time is divided, in instructions.
+fn slots(block: &Block) -> u64 {
+    let transfer = match block.end {
+        BlockEnd::Jump | BlockEnd::Call | BlockEnd::Return => SLOTS_OF_TRANSFER,
+        _ => 0,
+    };
+    u64::from(block.instructions) + transfer
 }

@@ -145,23 +145,28 @@ fn a_jump_to_a_function_is_a_call() {
     assert_eq!(tree(&walk(&table, &script, 200)), expected);
 }
 
-/// Time packets at 20 and at 70 only: 50 ticks for 10, 30 and 60 instructions, the last of which a block retires that began before the
-/// second packet and ends with it.
+/// Time packets at 20 and at 70 only: 50 ticks for 10, 38 and 80 instructions, the last of which a block retires that began before the
+/// second packet and ends with it. Two calls and a return lead elsewhere, each for 4 more: the parts are 14, 42 and 84 of 140.
+/// Afterwards 20 ticks for 6 instructions with a return and for 10.
 #[test]
 fn time_between_packets_is_divided_by_instructions() {
     let table = table();
     let mut script = called(&table, BlockEnd::Call);
     script.block(20, "do_syscall_64", 0, BlockEnd::Call);
-    retiring(&mut script, 30);
+    retiring(&mut script, 38);
     // Where the decoder ends a block before its branch does not matter.
     script.block_ahead((20, 70), "vfs_read", 0, BlockEnd::FallThrough);
     retiring(&mut script, 20);
     script.block_ahead((20, 70), "vfs_read", 12, BlockEnd::Return);
-    retiring(&mut script, 40);
-    script
-        .block(70, "do_syscall_64", Script::AFTER, BlockEnd::Return)
-        .block(70, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
-        .block(90, "work", 0x20, BlockEnd::Jump);
+    retiring(&mut script, 60);
+    script.block(70, "do_syscall_64", Script::AFTER, BlockEnd::Return);
+    retiring(&mut script, 6);
+    script.block(70, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn).block(
+        90,
+        "work",
+        0x20,
+        BlockEnd::Jump,
+    );
     let activity = walk(&table, &script, 200);
     let expected = expected(&[
         ("entry_SYSCALL_64", 5 + 10, 1),
