@@ -6,8 +6,8 @@ use perfdata::{FieldValue, TracepointField, TracepointFormat};
 use crate::error::Error;
 use crate::pairing::MOST_COUNTERS;
 
-/// The longest part of a text or byte field that is used as a key.
-const LONGEST_KEY: usize = 256;
+/// The longest part of a text or byte field that is read as a text.
+const LONGEST_TEXT: usize = 256;
 
 /// Positions of the interesting fields in the format's list.
 pub(super) struct Fields {
@@ -34,15 +34,7 @@ impl Fields {
 
     /// The key's value as text.
     pub(super) fn key(&self, format: &TracepointFormat, raw: &[u8]) -> Option<Box<str>> {
-        let text = match format.fields().get(self.key?)?.value(raw)? {
-            FieldValue::Unsigned(value) => value.to_string(),
-            FieldValue::Signed(value) => value.to_string(),
-            FieldValue::Text(bytes) => {
-                String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_KEY)]).into_owned()
-            }
-            FieldValue::Bytes(bytes) => bytes[..bytes.len().min(LONGEST_KEY)].escape_ascii().to_string(),
-        };
-        Some(text.into())
+        Some(text(format.fields().get(self.key?)?.value(raw)?))
     }
 
     /// All other fields that are numbers.
@@ -57,6 +49,16 @@ impl Fields {
             Some(Counter { name: field.name().to_owned(), value })
         };
         self.counters.iter().filter_map(counter).collect()
+    }
+}
+
+/// A value as text: numbers in decimals.
+pub(super) fn text(value: FieldValue<'_>) -> Box<str> {
+    match value {
+        FieldValue::Unsigned(value) => value.to_string().into(),
+        FieldValue::Signed(value) => value.to_string().into(),
+        FieldValue::Text(bytes) => String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_TEXT)]).into(),
+        FieldValue::Bytes(bytes) => bytes[..bytes.len().min(LONGEST_TEXT)].escape_ascii().to_string().into(),
     }
 }
 

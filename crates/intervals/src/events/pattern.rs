@@ -88,6 +88,11 @@ impl EventPattern {
         Ok(all)
     }
 
+    /// The fields that conditions are about.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.conditions.iter().map(|condition| condition.field.as_str())
+    }
+
     fn no_field(&self, format: &TracepointFormat, wanted: &str) -> Error {
         self.error(&format!(
             "its field {wanted} is not there, its fields are: {}",
