@@ -109,6 +109,28 @@ fn what_the_recording_took_is_a_part_of_the_causes() {
     }
 }
 
+/// The head of the page and of Markdown say it in the same words; in the page each outlier and each cause has its part.
+#[test]
+fn the_page_says_what_the_recording_took() {
+    let capture = emulated("syscall");
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("syscall.html");
+    let page_name = page.to_str().expect("a name");
+    let intervals = capture.intervals();
+    let arguments = ["--intervals", &intervals, "--top", "3", "--format", "markdown", "--html", page_name];
+    let output = capture.tailtrace("explain", &arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(&page).expect("the page");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let begin = text.find("Tracing took ").expect("the sentence");
+    let length = text[begin..].find('\n').expect("the end of the line");
+    let sentence = text[begin..begin + length].replace('\\', "");
+    let head = page.split("<main").next().expect("a head");
+    assert!(head.contains(&sentence), "{sentence}\n{head}");
+    assert_eq!(page.matches("<p class=\"sub\">Tracing took ").count(), 1 + 3);
+    assert!(page.contains(" is tracing</td>"));
+}
+
 /// How often each kernel function was called, by the truth of captures that count it.
 #[test]
 fn kernel_functions_are_called_as_often_as_the_log_says() {

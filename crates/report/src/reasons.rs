@@ -56,6 +56,23 @@ impl Reason {
     pub(crate) fn is_shown(&self) -> bool {
         self.first > 0 || self.share >= SMALLEST_SHARE
     }
+
+    /// The foremost `most` of those it is due to, and all others as one; `None` where there are no others.
+    pub(crate) fn blamed_up_to(&self, most: usize) -> (&[Blame], Option<Blame>) {
+        let (shown, rest) = self.blamed.split_at(most.min(self.blamed.len()));
+        let sum = |of: fn(&Blame) -> u64| rest.iter().map(of).fold(0_u64, u64::saturating_add);
+        let others = Blame {
+            who: format!("{} more", rest.len()),
+            first: sum(|blame| blame.first),
+            excess_ns: sum(|blame| blame.excess_ns),
+        };
+        (shown, (!rest.is_empty()).then_some(others))
+    }
+
+    /// The share of all excess that the part of this reason due to `blame` has, from 0 to 1.
+    pub(crate) fn share_of(&self, blame: &Blame) -> f64 {
+        share(u128::from(blame.excess_ns), u128::from(self.excess_ns)) * self.share
+    }
 }
 
 /// Whom a reason is due to.

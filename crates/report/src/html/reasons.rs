@@ -4,21 +4,25 @@ use super::family::classes;
 use crate::advice;
 use crate::escape::for_html;
 use crate::reasons::{Blame, Reason, Reasons};
-use crate::units::{percent, share};
+use crate::units::percent;
 use crate::view::words;
 
-const MOST_REASONS: usize = 12;
-const MOST_BLAMED: usize = 8;
+/// Reasons with a row, and those that each is due to: the list of outliers shall begin on the first screen. The rest unfolds.
+const MOST_REASONS: usize = 5;
+const MOST_BLAMED: usize = 3;
+/// Lines of what unfolds.
+const MOST_UNFOLDED: usize = 40;
 
 /// Empty where no more than one outlier was explained.
 pub(super) fn table(reasons: &Reasons) -> String {
     if reasons.explained < 2 {
         return String::new();
     }
-    let (large, small): (Vec<&Reason>, Vec<&Reason>) =
-        reasons.all.iter().partition(|reason| reason.is_shown());
-    let rows: String = large.iter().take(MOST_REASONS).map(|reason| rows(reason)).collect();
-    let others = others(reasons, large.iter().skip(MOST_REASONS).chain(&small).copied());
+    let is_foremost = |reason: &&Reason| reason.is_shown();
+    let shown: Vec<&Reason> = reasons.all.iter().filter(is_foremost).take(MOST_REASONS).collect();
+    let rest = reasons.all.iter().filter(|one| !shown.iter().any(|known| std::ptr::eq(*known, *one)));
+    let others = others(reasons, &rest.collect::<Vec<_>>());
+    let rows: String = shown.into_iter().map(rows).collect();
     format!(
         "<h2 id=\"reasons\">{}</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"reasons\">\
          <table class=\"reasons\">\n<thead><tr><th class=\"number\">slow</th><th class=\"number\">of all excess</th><td></td>\
@@ -27,22 +31,52 @@ pub(super) fn table(reasons: &Reasons) -> String {
     )
 }
 
-/// What has no row, in sum.
-fn others<'a>(reasons: &Reasons, rest: impl Iterator<Item = &'a Reason>) -> String {
-    let (first, part) =
-        rest.fold((0, reasons.smaller_share), |(first, part), one| (first + one.first, part + one.share));
+/// What has no row, in sum, and unfolded one by one.
+fn others(reasons: &Reasons, rest: &[&Reason]) -> String {
+    let first: u64 = rest.iter().map(|reason| reason.first).sum();
+    let part = rest.iter().map(|reason| reason.share).sum::<f64>() + reasons.smaller_share;
     if first == 0 && part <= 0.0 {
         return String::new();
     }
+    let items = rest.iter().map(|reason| words::reason(reason));
     format!(
-        "<tr><td class=\"number\">{first}</td><td class=\"number\">{}</td><td></td><td>other causes</td></tr>\n",
-        percent(part)
+        "<tr><td class=\"number\">{first}</td><td class=\"number\">{}</td><td></td><td>{}</td></tr>\n",
+        percent(part),
+        unfolding("other causes", items),
+    )
+}
+
+/// A line that unfolds to `items`; the line alone without any.
+fn unfolding(line: &str, items: impl ExactSizeIterator<Item = String>) -> String {
+    let count = items.len();
+    if count == 0 {
+        return for_html(line);
+    }
+    let listed: Vec<String> =
+        items.take(MOST_UNFOLDED).map(|item| format!("<li>{}</li>", for_html(&item))).collect();
+    let more = match count.saturating_sub(MOST_UNFOLDED) {
+        0 => String::new(),
+        rest => format!("<li>{rest} more</li>"),
+    };
+    format!(
+        "<details class=\"bare\"><summary>{}</summary><ul>{}{more}</ul></details>",
+        for_html(line),
+        listed.concat()
     )
 }
 
 /// The reason, whom it is due to, and what people do about it.
 fn rows(reason: &Reason) -> String {
-    let blamed: String = reason.blamed.iter().take(MOST_BLAMED).map(|blame| blamed(blame, reason)).collect();
+    let (shown, others) = reason.blamed_up_to(MOST_BLAMED);
+    let mut blamed: String =
+        shown.iter().map(|blame| blamed_row(reason, blame, &for_html(&blame.who))).collect();
+    if let Some(others) = others {
+        let each = reason.blamed[shown.len()..].iter();
+        let items = each.map(|blame| {
+            format!("{}, in {} of the slow: {}", percent(reason.share_of(blame)), blame.first, blame.who)
+        });
+        blamed.push_str(&blamed_row(reason, &others, &unfolding(&others.who, items)));
+    }
     let advice = advice::on(reason).filter(|_| reason.share >= advice::SMALLEST_SHARE);
     let advice = advice.map_or_else(String::new, |advice| {
         let said = for_html(&format!("Try: {} ({})", advice.text, advice.source));
@@ -60,12 +94,48 @@ fn rows(reason: &Reason) -> String {
     )
 }
 
-fn blamed(blame: &Blame, reason: &Reason) -> String {
-    let part = share(u128::from(blame.excess_ns), u128::from(reason.excess_ns)) * reason.share;
+/// `who` is escaped.
+fn blamed_row(reason: &Reason, blame: &Blame, who: &str) -> String {
     format!(
-        "<tr class=\"of\"><td class=\"number\">{}</td><td class=\"number\">{}</td><td></td><td>{}</td></tr>\n",
+        "<tr class=\"of\"><td class=\"number\">{}</td><td class=\"number\">{}</td><td></td><td>{who}</td></tr>\n",
         blame.first,
-        percent(part),
-        for_html(&blame.who),
+        percent(reason.share_of(blame)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(what: &str, first: u64, share: f64, blamed: Vec<Blame>) -> Reason {
+        let cause = "offcpu.lock".to_owned();
+        Reason { cause, what: what.to_owned(), first, outliers: first, excess_ns: 1_000, share, blamed }
+    }
+
+    /// Seven reasons, the first of which is due to five: three and five have rows, the rest unfolds, and nothing is left out.
+    #[test]
+    fn what_has_no_row_unfolds() {
+        let holders = [400, 300, 150, 100, 50].into_iter().zip(["ada", "bob", "cyd", "dan", "eve"]);
+        let holders =
+            holders.map(|(excess_ns, who)| Blame { who: format!("held by {who}"), first: 1, excess_ns });
+        let mut all = vec![reason("waited", 5, 0.8, holders.collect())];
+        all.extend((0..6).map(|number| reason(&format!("reason {number}"), 1, 0.03, Vec::new())));
+        let page = table(&Reasons { explained: 11, outliers: 11, all, smaller_ns: 20, smaller_share: 0.02 });
+        let rows: Vec<&str> = page.split("<tr").collect();
+        let row = |what: &str| {
+            let found: Vec<&&str> = rows.iter().filter(|row| row.contains(what)).collect();
+            assert_eq!(found.len(), 1, "{what}: {page}");
+            *found[0]
+        };
+        assert!(!row("held by cyd").contains("<details"));
+        let more = row("2 more");
+        assert!(more.contains("<td class=\"number\">2</td><td class=\"number\">12 %</td>"), "{more}");
+        assert!(more.contains("<li>8 %, in 1 of the slow: held by dan</li>"), "{more}");
+        assert!(more.contains("<li>4 %, in 1 of the slow: held by eve</li>"), "{more}");
+        assert!(row("reason 3").contains("<th scope=\"row\""));
+        let others = row("other causes");
+        assert!(others.contains("<td class=\"number\">2</td><td class=\"number\">8 %</td>"), "{others}");
+        assert!(others.contains("<li>3 % of all excess, first in 1: reason 4</li>"), "{others}");
+        assert!(others.contains("reason 5"), "{others}");
+    }
 }

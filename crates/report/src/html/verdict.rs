@@ -12,6 +12,7 @@ use crate::causes::signed_difference;
 use crate::escape::{for_html, for_html_up_to};
 use crate::headline::{self, sentence};
 use crate::outlier::{CheckState, OutlierReport, SegmentReport};
+use crate::recording::{self, Recording};
 use crate::report::Report;
 use crate::units::{self, Digits};
 
@@ -31,10 +32,22 @@ pub(super) fn header(report: &Report) -> String {
     };
     let named = [&report.capture.hostname, &report.capture.path].into_iter().flatten();
     let of = named.map(|name| for_html(name)).collect::<Vec<_>>().join(" · ");
+    let tracing = match report.outliers.len() {
+        0 | 1 => String::new(),
+        _ => tracing_line(&recording::of_all(&report.outliers, report.capture.time_unit)),
+    };
     format!(
-        "<header>\n<p class=\"brand\"><b>tailtrace</b> <span>{of}</span></p>\n{verdict}<p class=\"sub\">{}</p>\n</header>\n",
+        "<header>\n<p class=\"brand\"><b>tailtrace</b> <span>{of}</span></p>\n{verdict}<p class=\"sub\">{}</p>\n{tracing}</header>\n",
         for_html(&population_line(report)),
     )
+}
+
+/// What the recording itself took, which is not escaped; empty where nothing is known of it.
+fn tracing_line(took: &str) -> String {
+    if took.is_empty() {
+        return String::new();
+    }
+    format!("<p class=\"sub\">Tracing took {}.</p>\n", for_html(took))
 }
 
 /// The foremost verdict: which interval and how long, its first cause in a line of its own, the next one below.
@@ -82,6 +95,7 @@ pub(super) fn outliers(report: &Report) -> String {
 /// One outlier. The empty elements are filled by the script.
 fn section(report: &Report, outlier: &OutlierReport, index: usize, several: bool) -> String {
     let number = index + 1;
+    let recording = Recording::of(&outlier.calls);
     let title = if several { for_html(&sentence(outlier)) } else { "Where the time went".to_owned() };
     let parts = [
         format!(
@@ -94,7 +108,8 @@ fn section(report: &Report, outlier: &OutlierReport, index: usize, several: bool
         ),
         format!("<div class=\"body\">\n<p class=\"sub\">{}</p>\n", identity(outlier)),
         comparison(outlier),
-        causes(outlier),
+        causes(outlier, recording.as_ref()),
+        tracing_line(&recording.as_ref().map_or_else(String::new, |found| found.words(outlier))),
         format!("<div class=\"timeline\" data-outlier=\"{index}\"></div>\n"),
         serving::waits(outlier, number),
         segments(outlier, number),
@@ -132,9 +147,9 @@ fn identity(outlier: &OutlierReport) -> String {
     parts.iter().map(|part| for_html(part)).collect::<Vec<_>>().join(" · ")
 }
 
-fn causes(outlier: &OutlierReport) -> String {
-    let rows: String =
-        outlier.causes.iter().take(MOST_CAUSES).map(|cause| cause_row(outlier, cause)).collect();
+fn causes(outlier: &OutlierReport, recording: Option<&Recording>) -> String {
+    let shown = outlier.causes.iter().take(MOST_CAUSES);
+    let rows: String = shown.map(|cause| cause_row(outlier, cause, recording)).collect();
     let rest = outlier.causes.len().saturating_sub(MOST_CAUSES);
     let more = match rest {
         0 => String::new(),
@@ -154,7 +169,7 @@ fn causes(outlier: &OutlierReport) -> String {
     )
 }
 
-fn cause_row(outlier: &OutlierReport, cause: &CauseTotal) -> String {
+fn cause_row(outlier: &OutlierReport, cause: &CauseTotal, recording: Option<&Recording>) -> String {
     let unit = outlier.time_unit;
     format!(
         "<tr><td class=\"number strong\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
@@ -167,7 +182,7 @@ fn cause_row(outlier: &OutlierReport, cause: &CauseTotal) -> String {
         cause.certainty,
         classes(&cause.cause),
         for_html(&cause.cause),
-        for_html(&cause.detail),
+        for_html(&recording::particulars(cause, recording, unit)),
     )
 }
 

@@ -6,7 +6,7 @@ use super::style::{Ink, Style};
 use crate::advice::{self, Advice};
 use crate::escape::for_terminal;
 use crate::reasons::{Blame, Reason, Reasons};
-use crate::units::{percent, share};
+use crate::units::percent;
 
 /// Reasons, and whom each is due to; JSON has all.
 const MOST_REASONS: usize = 6;
@@ -53,26 +53,17 @@ fn lines_of(reason: &Reason, style: Style) -> Vec<String> {
         &percent(reason.share),
         style,
     );
-    for blame in reason.blamed.iter().take(MOST_BLAMED) {
+    let (shown, others) = reason.blamed_up_to(MOST_BLAMED);
+    for blame in shown.iter().chain(&others) {
         lines.extend(blamed(blame, reason, style));
-    }
-    if let Some(rest) = reason.blamed.get(MOST_BLAMED..).filter(|rest| !rest.is_empty()) {
-        let sum = |of: fn(&Blame) -> u64| rest.iter().map(of).fold(0_u64, u64::saturating_add);
-        let rest = Blame {
-            who: format!("{} more", rest.len()),
-            first: sum(|blame| blame.first),
-            excess_ns: sum(|blame| blame.excess_ns),
-        };
-        lines.extend(blamed(&rest, reason, style));
     }
     lines
 }
 
 /// Its share is of the same whole as the reason's.
 fn blamed(blame: &Blame, reason: &Reason, style: Style) -> Vec<String> {
-    let part = share(u128::from(blame.excess_ns), u128::from(reason.excess_ns)) * reason.share;
     let who = format!("    {}", for_terminal(&blame.who));
-    let lines = row(&who, &blame.first.to_string(), &percent(part), style);
+    let lines = row(&who, &blame.first.to_string(), &percent(reason.share_of(blame)), style);
     lines.iter().map(|line| style.paint(Ink::Dim, line)).collect()
 }
 
