@@ -36,7 +36,7 @@ pub(crate) struct RecordArgs {
 /// A recording that keeps only what was slow.
 #[derive(Debug, Args)]
 pub(crate) struct SnapshotArgs {
-    /// Keeps only intervals that take longer, 200us, or 200us,LABEL for those of one label; given again, other labels have other
+    /// Keeps only intervals that take longer, 200us, or 200us,LABEL for those of one label; p99.9 is a running percentile; given again, other labels have other
     /// limits, and one without a label is for all others: perf's rings are overwritten until the
     /// program says that one was slow (`tailtrace_end_since` of tailtrace.h). -o names the folder; without it, slow.
     #[arg(

@@ -36,6 +36,7 @@ use cut::Cutter;
 use doorbell::{Doorbell, Ringer};
 use ring::Ring;
 
+use limits::Limit;
 pub(crate) use limits::Limits;
 
 /// How often the doorbell, the clock and the disk are looked at.
@@ -132,7 +133,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
     })?;
     drop(ringer);
     ring::remove_open(&plan.folder);
-    account::end(plan, &watched, &cutter.finish()?)?;
+    account::end(plan, &watched, &cutter.finish(&watched.slow)?)?;
     Ok(code)
 }
 
@@ -189,6 +190,10 @@ impl Watch<'_> {
         let lines = self.doorbell.heard(wait);
         self.rung |= !lines.is_empty();
         self.watched.rung += lines.len() as u64;
+        let by_percentile =
+            |&(_, _, label): &(u64, u64, &str)| self.plan.limits.of(label) == Some(Limit::Percentile);
+        let intervals = lines.iter().filter_map(|line| doorbell::interval_of(line)).filter(by_percentile);
+        self.watched.slow.extend(intervals.map(|(begin, ..)| begin));
         lines
     }
 
@@ -196,7 +201,10 @@ impl Watch<'_> {
     fn refuse(&mut self, lines: &[String]) {
         self.rung = false;
         for line in lines {
-            self.watched.limited.extend(doorbell::end_of(line).unwrap_or_else(marks::tsc), self.is_limited);
+            self.watched.limited.extend(
+                doorbell::interval_of(line).map_or_else(marks::tsc, |(_, end, _)| end),
+                self.is_limited,
+            );
             self.is_limited = true;
         }
     }
@@ -233,7 +241,8 @@ impl Watch<'_> {
         for path in &rings {
             self.watched.snapshots += u64::from(is_wanted);
             // The receiver lives until the sender is gone.
-            let _ = self.rings.send(Ring { path: path.clone(), marks_end, is_wanted });
+            let rung = std::mem::take(&mut self.watched.slow);
+            let _ = self.rings.send(Ring { path: path.clone(), marks_end, is_wanted, rung });
         }
         self.seen.extend(rings.iter().cloned());
         !rings.is_empty()

@@ -32,7 +32,8 @@
  * Doorbell. `tailtrace record --snapshot-over 200us[,LABEL]` keeps only what was slow: it starts the program with TAILTRACE_OVER (the
  * limits) and TAILTRACE_DOORBELL (a pipe). tailtrace_end_since() compares, and writes a line into the pipe where the interval took
  * longer: one comparison and no system call otherwise. The limit holds from 100 ms after tailtrace_open() on: then it is known what a
- * tick is. A full pipe takes no line; the recording sees those intervals in the file.
+ * tick is. A full pipe takes no line; the recording sees those intervals in the file. A limit `p99.9` is a running percentile of the
+ * label: all of its ends are counted, which takes 7 ns more each (docs/recording.md, "Only what was slow").
  *
  * Signal handlers may mark, and their thread's first mark may be theirs. They must not leave by longjmp(): the mark that they
  * interrupted would never end. tailtrace_open() and tailtrace_close() are not for handlers.
@@ -157,13 +158,20 @@ struct tailtrace_slot {
     uint64_t what; /* address of the label in bits 55:0, kind above */
 };
 
-/* From when on an interval of a label is slow ("": of all that have no limit of their own). */
+/* From when on an interval of a label is slow ("": of all that have no limit of their own): from so many nanoseconds on, or the longest
+ * ones, so many millionths of all. In ticks as far as it is known, else 0. */
 struct tailtrace_limit {
     uint64_t ns;
+    uint64_t above;
     uint64_t ticks;
     char label[128];
 };
 #define TAILTRACE_LIMITS 16
+/* How many intervals were how long: 32 bins for each doubling of the ticks. */
+#define TAILTRACE_BINS 1920u
+/* A percentile is known when so many lie above it; from so many on older ones count half. */
+#define TAILTRACE_FEWEST_ABOVE 10u
+#define TAILTRACE_MOST_ABOVE 200u
 
 /* Taken: a thread is about to use it. Retired: its thread has ended. */
 enum tailtrace_ring_state { tailtrace_free, tailtrace_taken, tailtrace_used, tailtrace_retired };
@@ -235,6 +243,7 @@ struct tailtrace_program {
     /* From how many ticks on an interval may be slow, the least of the limits; 0: none is known. The limits, and the pipe. */
     uint64_t over;
     struct tailtrace_limit limits[TAILTRACE_LIMITS];
+    uint32_t *bins[TAILTRACE_LIMITS];
     unsigned limit_count;
     int has_bell;
     int bell;
@@ -449,6 +458,18 @@ static inline const struct tailtrace_limit *tailtrace_limit_of(const char *label
     return of_all;
 }
 
+static inline unsigned tailtrace_bin(uint64_t ticks)
+{
+    unsigned doublings = 63u - (unsigned)__builtin_clzll(ticks | 31);
+    return doublings < 5 || ticks < 32 ? (unsigned)ticks : (doublings - 4) * 32 + (unsigned)(ticks >> (doublings - 5) & 31);
+}
+
+/* The least ticks of a bin. */
+static inline uint64_t tailtrace_bin_begin(unsigned bin)
+{
+    return bin < 32 ? bin : (32 + (uint64_t)bin % 32) << (bin / 32 - 1);
+}
+
 TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at)
 {
     struct tailtrace_program *program = &tailtrace_program_;
@@ -457,7 +478,12 @@ TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, ui
     if (since == 0 || at == 0 || !program->has_bell || !__atomic_load_n(&program->on, __ATOMIC_ACQUIRE))
         return;
     const struct tailtrace_limit *limit = tailtrace_limit_of(label);
-    if (limit == NULL || at - since < __atomic_load_n(&limit->ticks, __ATOMIC_RELAXED))
+    if (limit == NULL)
+        return;
+    if (limit->above != 0)
+        __atomic_fetch_add(&program->bins[limit - program->limits][tailtrace_bin(at - since)], 1, __ATOMIC_RELAXED);
+    uint64_t ticks = __atomic_load_n(&limit->ticks, __ATOMIC_RELAXED);
+    if (ticks == 0 || at - since < ticks)
         return;
     end = tailtrace_hexadecimal(end, since);
     *end++ = ' ';
@@ -469,25 +495,51 @@ TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, ui
     tailtrace_call(tailtrace_sys_write, program->bell, TAILTRACE_AT(line), (long)(end - line), 0, 0, 0);
 }
 
-/* Reads `200us,LABEL` up to a `;` or the end, and returns that; a limit that is none is left out. */
+/* The rest of `99.9` after the whole part: how many millionths lie above; 0 where that is no upper percentile. */
+static inline uint64_t tailtrace_read_above(uint64_t whole, char **rest)
+{
+    uint64_t part = whole < 100 ? whole * 10000 : 0;
+    if (**rest == '.')
+        for (uint64_t place = 1000; *++*rest >= '0' && **rest <= '9'; place /= 10)
+            part += place * (uint64_t)(**rest - '0');
+    return part >= 500000 ? 1000000 - part : 0;
+}
+
+/* Zeros in the bins of a limit; 0 where there is no memory for them. */
+static inline int tailtrace_count_anew(unsigned number)
+{
+    uint32_t **bins = &tailtrace_program_.bins[number];
+    if (*bins == NULL)
+        *bins = (uint32_t *)tailtrace_pages(TAILTRACE_BINS * sizeof **bins, 0);
+    for (unsigned bin = 0; *bins != NULL && bin < TAILTRACE_BINS; bin++)
+        __atomic_store_n(&(*bins)[bin], 0, __ATOMIC_RELAXED);
+    return *bins != NULL;
+}
+
+/* Reads `200us,LABEL` or `p99.9,LABEL` up to a `;` or the end, and returns that; a limit that is none is left out. */
 static inline const char *tailtrace_read_limit(const char *text)
 {
     struct tailtrace_program *program = &tailtrace_program_;
     struct tailtrace_limit *limit = &program->limits[program->limit_count];
     char *unit;
-    uint64_t number = strtoull(text, &unit, 10);
-    size_t length = strcspn(unit, ",;"), whole = strcspn(unit, ";");
+    int is_part = *text == 'p';
+    uint64_t number = strtoull(text + is_part, &unit, 10);
     memset(limit, 0, sizeof *limit);
-    limit->ns = length == 2 && memcmp(unit, "ns", 2) == 0   ? number
+    if (is_part)
+        limit->above = tailtrace_read_above(number, &unit);
+    size_t length = strcspn(unit, ",;"), whole = strcspn(unit, ";");
+    limit->ns = is_part                                    ? 0
+                : length == 2 && memcmp(unit, "ns", 2) == 0   ? number
                 : length == 2 && memcmp(unit, "us", 2) == 0 ? number * 1000u
                 : length == 2 && memcmp(unit, "ms", 2) == 0 ? number * 1000000u
                 : length == 1 && unit[0] == 's'             ? number * 1000000000u
                                                             : 0;
+    int is_good = limit->ns != 0 || (length == 0 && limit->above != 0 && tailtrace_count_anew(program->limit_count));
     if (length < whole && whole - length - 1 < sizeof limit->label)
         memcpy(limit->label, unit + length + 1, whole - length - 1);
     else if (length < whole)
-        limit->ns = 0;
-    program->limit_count += limit->ns != 0;
+        is_good = 0;
+    program->limit_count += (unsigned)is_good;
     return unit + whole;
 }
 
@@ -501,6 +553,8 @@ TAILTRACE_SHARED void tailtrace_open_bell_(const char *over, const char *path)
         return;
     while (program->limit_count < TAILTRACE_LIMITS && *(over = tailtrace_read_limit(over)) == ';')
         over++;
+    for (unsigned number = 0; number < program->limit_count; number++)
+        program->over |= program->limits[number].above != 0; /* all are counted */
     if (program->limit_count == 0 || program->has_bell)
         return;
     /* O_WRONLY | O_NONBLOCK: without a reader it cannot be opened, and a full pipe takes nothing. */
@@ -509,15 +563,37 @@ TAILTRACE_SHARED void tailtrace_open_bell_(const char *over, const char *path)
     program->has_bell = fd >= 0;
 }
 
-/* It is known what a tick is: the limits hold. */
+/* From how many ticks on an interval is one of the longest, `above` millionths of all; 0 where too few are known. */
+static inline uint64_t tailtrace_percentile(uint32_t *bins, uint64_t above)
+{
+    uint64_t all = 0, longer = 0;
+    unsigned bin = TAILTRACE_BINS;
+    for (unsigned number = 0; number < TAILTRACE_BINS; number++)
+        all += __atomic_load_n(&bins[number], __ATOMIC_RELAXED);
+    if (all * above < TAILTRACE_FEWEST_ABOVE * UINT64_C(1000000))
+        return 0;
+    for (; bin > 0; bin--) {
+        longer += __atomic_load_n(&bins[bin - 1], __ATOMIC_RELAXED);
+        if (longer * 1000000 > all * above)
+            break;
+    }
+    for (unsigned number = 0; all * above > TAILTRACE_MOST_ABOVE * UINT64_C(1000000) && number < TAILTRACE_BINS; number++)
+        __atomic_fetch_sub(&bins[number], __atomic_load_n(&bins[number], __ATOMIC_RELAXED) / 2, __ATOMIC_RELAXED);
+    return tailtrace_bin_begin(bin);
+}
+
+/* It is known what a tick is, or how long intervals are: the limits hold. */
 static inline void tailtrace_convert_limits(void)
 {
     struct tailtrace_program *program = &tailtrace_program_;
     uint64_t least = UINT64_MAX;
     for (unsigned number = 0; number < program->limit_count; number++) {
         struct tailtrace_limit *limit = &program->limits[number];
-        uint64_t ticks = (uint64_t)((double)limit->ns / program->tick);
-        __atomic_store_n(&limit->ticks, ticks, __ATOMIC_RELAXED);
+        uint64_t ticks = limit->above != 0 ? tailtrace_percentile(program->bins[number], limit->above)
+                                           : (uint64_t)((double)limit->ns / program->tick);
+        if (ticks != 0)
+            __atomic_store_n(&limit->ticks, ticks, __ATOMIC_RELAXED);
+        ticks = limit->above != 0 ? 1 : ticks;
         least = ticks < least ? ticks : least;
     }
     if (program->limit_count > 0)

@@ -31,8 +31,11 @@ pub struct Snapshots {
 pub struct SlowLimit {
     /// Of which label; null: of all that have no limit of their own.
     pub label: Option<String>,
-    /// Longer than so many nanoseconds.
-    pub over_ns: u64,
+    /// Longer than so many nanoseconds; null where it is a percentile.
+    pub over_ns: Option<u64>,
+    /// A running percentile, `99.9`: longer than the label's were until then.
+    #[serde(default)]
+    pub percentile: Option<String>,
 }
 
 /// Slow intervals that are in no slice.
@@ -71,6 +74,7 @@ impl Snapshots {
         let mut bounded = self.clone();
         for limit in &mut bounded.limits {
             limit.label = limit.label.as_deref().map(bounded_for_json);
+            limit.percentile = limit.percentile.as_deref().map(bounded_for_json);
         }
         bounded
     }
@@ -101,7 +105,9 @@ impl Snapshots {
 
 impl SlowLimit {
     fn words(&self) -> String {
-        let over = length(self.over_ns, TimeUnit::Nanoseconds);
+        let length = self.over_ns.map(|over| length(over, TimeUnit::Nanoseconds));
+        let percentile = self.percentile.as_ref().map(|percentile| format!("p{percentile}"));
+        let over = length.or(percentile).unwrap_or_default();
         match &self.label {
             Some(label) => format!("{label} over {over}"),
             None => format!("over {over}"),

@@ -337,7 +337,7 @@ fn limits_of_labels() {
         ("1s;10ms,cancel", &["cancel"]),
         ("soon,order;10ms,quote", &["quote"]),
         ("", &[]),
-        ("p99", &[]),
+        ("p99;p4,order;p100,cancel;px,quote", &[]),
     ] {
         std::fs::write(&bell, "").unwrap();
         let mut command = Command::new(&program);
@@ -354,6 +354,34 @@ fn limits_of_labels() {
             });
             assert!(begin < end, "{line}");
         }
+    }
+}
+
+/// Of 100 lengths at equal distances p90 is the 90th, within a bin: 3 % of a length. Nothing rings before it is known.
+#[test]
+fn a_running_percentile_as_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(GNU, "percentile", folder.path());
+    let bell = folder.path().join("bell");
+    for over in ["p90,order", "1s,cancel;p90.0"] {
+        std::fs::write(&bell, "").unwrap();
+        let mut command = Command::new(&program);
+        command.arg(folder.path().join("bell.marks"));
+        command.env("TAILTRACE_OVER", over).env("TAILTRACE_DOORBELL", &bell);
+        printed(&program, &command.output().unwrap());
+        let rung = std::fs::read_to_string(&bell).unwrap();
+        let lengths = rung.lines().map(|line| {
+            let mut words = line.split(' ').map(|word| u64::from_str_radix(&word[2..], 16).unwrap_or(0));
+            let (begin, end) = (words.next().unwrap(), words.next().unwrap());
+            end - begin
+        });
+        let lengths: Vec<u64> = lengths.collect();
+        let second = lengths.iter().position(|&length| length >= 1_000_000).unwrap();
+        // The first part takes less than the 100 ms in which nothing is known, or little more.
+        assert!(second <= 1_000, "{over}: {second} in the first part");
+        let part = &lengths[second + 1..];
+        assert!((600..=1_050).contains(&part.len()), "{over}: {} of 10,000", part.len());
+        assert!(part.iter().all(|&length| length >= 9_900), "{over}: {:?}", part.iter().min());
     }
 }
 

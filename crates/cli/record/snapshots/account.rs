@@ -40,6 +40,8 @@ pub(super) struct Watched {
     pub(super) rung: u64,
     /// Rings that were written.
     pub(super) snapshots: u64,
+    /// The begins of those that rang and have a percentile as limit, since the last ring.
+    pub(super) slow: Vec<u64>,
     /// When intervals ended that rang while the snapshots of the minute were used up.
     pub(super) limited: Stretches,
     /// While perf wrote.

@@ -1,5 +1,6 @@
 //! From a ring that perf wrote to a slice of what was slow in it, with the typical intervals of its time.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -17,9 +18,10 @@ use perfdata::{Machine, PerfData};
 use pt::PtStream;
 use tempfile::NamedTempFile;
 
+use super::Plan;
 use super::account::Found;
+use super::limits::{Limit, Limits};
 use super::ring::{self, Ring};
-use super::{Limits, Plan};
 use crate::output;
 
 /// Of a longer interval file so much is read for a ring, which holds seconds: 700,000 marks.
@@ -35,18 +37,27 @@ pub(super) struct Cutter<'p> {
     machine: String,
     /// Intervals by their begin's reading of the TSC.
     found: Found,
+    /// Those that rang and have a percentile as limit.
+    rung: BTreeSet<u64>,
     /// As the last ring has it.
     conversion: Option<TimeConversion>,
 }
 
 impl<'p> Cutter<'p> {
     pub(super) fn new(plan: &'p Plan, machine: &str) -> Cutter<'p> {
-        Cutter { plan, machine: machine.to_owned(), found: Found::default(), conversion: None }
+        Cutter {
+            plan,
+            machine: machine.to_owned(),
+            found: Found::default(),
+            rung: BTreeSet::new(),
+            conversion: None,
+        }
     }
 
     /// Writes a slice of what is slow in the ring and in no slice yet, and removes the ring unless rings are kept. Where it cannot be
     /// used, it stays.
     pub(super) fn take(&mut self, ring: &Ring) {
+        self.rung.extend(&ring.rung);
         let cut = if ring.is_wanted { self.cut(ring) } else { ring.share_kernel().map_err(Into::into) };
         match cut {
             Err(error) => {
@@ -70,9 +81,9 @@ impl<'p> Cutter<'p> {
         let (new, cut_off) = study::with(&request, &NoMeter, |study| -> Result<_> {
             self.conversion = study.capture().conversion().or(self.conversion);
             let chosen = study.selected().indices.iter().map(|&index| &study.intervals()[index]);
-            let limits = &self.plan.limits;
+            let slow = Slow { limits: &self.plan.limits, rung: &self.rung };
             let is_new = |interval: &&Interval| {
-                let is_slow = self.conversion.is_some_and(|conversion| is_slow(interval, limits, conversion));
+                let is_slow = self.conversion.is_some_and(|conversion| slow.has(interval, conversion));
                 is_slow && !self.found.kept.contains(&begin(interval))
             };
             let chosen = chosen.filter(is_new);
@@ -134,7 +145,8 @@ impl<'p> Cutter<'p> {
     ///
     /// # Errors
     /// Where the marks cannot be read.
-    pub(super) fn finish(mut self) -> Result<Found> {
+    pub(super) fn finish(mut self, rung: &[u64]) -> Result<Found> {
+        self.rung.extend(rung);
         ring::remove_shared(&self.plan.folder);
         let marks = self.plan.marks();
         if !marks.exists() {
@@ -147,10 +159,11 @@ impl<'p> Cutter<'p> {
             Some(conversion) => conversion,
             None => clocks.line(Clock::MonotonicRaw)?.conversion,
         };
+        let slow = Slow { limits: &self.plan.limits, rung: &self.rung };
         for interval in file.finish(&clocks)?.intervals {
             if self.plan.limits.of(&interval.label).is_some() {
                 self.found.intervals += 1;
-                if is_slow(&interval, &self.plan.limits, conversion) {
+                if slow.has(&interval, conversion) {
                     self.found.slow.insert(begin(&interval), interval.range.stop.0);
                 }
             }
@@ -159,9 +172,21 @@ impl<'p> Cutter<'p> {
     }
 }
 
-/// Whether it took longer than the limit of its label.
-fn is_slow(interval: &Interval, limits: &Limits, conversion: TimeConversion) -> bool {
-    limits.of(&interval.label).is_some_and(|over| conversion.duration_ns(interval.range) > over)
+/// What is slow.
+struct Slow<'a> {
+    limits: &'a Limits,
+    /// By begin, those that rang and have a percentile as limit.
+    rung: &'a BTreeSet<u64>,
+}
+
+impl Slow<'_> {
+    fn has(&self, interval: &Interval, conversion: TimeConversion) -> bool {
+        match self.limits.of(&interval.label) {
+            Some(Limit::OverNs(over)) => conversion.duration_ns(interval.range) > over,
+            Some(Limit::Percentile) => self.rung.contains(&begin(interval)),
+            None => false,
+        }
+    }
 }
 
 /// What an interval is known by in every part of the file: its begin.

@@ -105,9 +105,12 @@ impl Drop for Ringer {
     }
 }
 
-/// The second number of `BEGIN END LABEL`, in hexadecimal: when the interval ended. `None` of another line.
-pub(super) fn end_of(line: &str) -> Option<u64> {
-    u64::from_str_radix(line.split(' ').nth(1)?.strip_prefix("0x")?, 16).ok()
+/// Begin, end and label of `BEGIN END LABEL`, the numbers in hexadecimal. `None` of another line.
+pub(super) fn interval_of(line: &str) -> Option<(u64, u64, &str)> {
+    let mut words = line.splitn(3, ' ');
+    let mut time = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    let (begin, end) = (time()?, time()?);
+    Some((begin, end, words.next()?))
 }
 
 impl Drop for Doorbell {
@@ -138,7 +141,8 @@ mod tests {
         assert_eq!(bell.heard(Duration::ZERO), ["0x10 0x20 order"]);
         write("w\n\n");
         assert_eq!(bell.heard(Duration::ZERO), ["slow", ""]);
-        assert_eq!(["0x10 0x20 order", "slow", "a b", "0x1"].map(end_of), [Some(0x20), None, None, None]);
+        let found = ["0x10 0x20 an order", "slow", "a b c", "0x1 0x2"].map(interval_of);
+        assert_eq!(found, [Some((0x10, 0x20, "an order")), None, None, None]);
         let ringer = Ringer::run("echo one; echo two; sleep 1000", &path).expect("a shell");
         let mut lines = Vec::new();
         while lines.len() < 2 {

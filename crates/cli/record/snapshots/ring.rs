@@ -23,6 +23,8 @@ pub(super) struct Ring {
     pub(super) marks_end: u64,
     /// Whether something may be slow in it.
     pub(super) is_wanted: bool,
+    /// The begins of intervals that rang and have a percentile as limit, since the ring before.
+    pub(super) rung: Vec<u64>,
 }
 
 impl Ring {
@@ -57,7 +59,7 @@ pub(super) fn remove_shared(folder: &Path) {
 
 /// Removes what perf writes to in `folder`, where perf was killed: such a file has no header.
 pub(super) fn remove_open(folder: &Path) {
-    Ring { path: folder.join(OPEN), marks_end: 0, is_wanted: false }.remove();
+    Ring { path: folder.join(OPEN), marks_end: 0, is_wanted: false, rung: Vec::new() }.remove();
 }
 
 /// Makes the folder `to` of the same files as `from`.
@@ -108,7 +110,10 @@ mod tests {
     #[test]
     fn every_ring_has_the_kernel_of_the_first() {
         let folder = tempfile::tempdir().expect("a folder");
-        let ring = |name: &str| Ring { path: folder.path().join(name), marks_end: 0, is_wanted: true };
+        let ring = |name: &str| {
+            let path = folder.path().join(name);
+            Ring { path, marks_end: 0, is_wanted: true, rung: Vec::new() }
+        };
         let kernel = |name: &str| fs::read(folder.path().join(name).join("kcore_dir/kcore")).ok();
         file(&ring("ring.1").path.join("kcore_dir/kcore"), b"code");
         file(&ring("ring.1").path.join("data"), b"records");

@@ -41,7 +41,11 @@ fn lost_markers_stand_with_the_population() {
 /// In every format, with the population: what slices do not hold is not forgotten.
 #[test]
 fn skipped_intervals_stand_with_the_population() {
-    let limit = |label: Option<&str>, over_ns| crate::SlowLimit { label: label.map(str::to_owned), over_ns };
+    let limit = |label: Option<&str>, over_ns| crate::SlowLimit {
+        label: label.map(str::to_owned),
+        over_ns: Some(over_ns),
+        percentile: None,
+    };
     let snapshots = crate::Snapshots {
         is_complete: true,
         limits: vec![limit(Some("order"), 200_000), limit(None, 1_000_000)],
