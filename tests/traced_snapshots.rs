@@ -174,6 +174,31 @@ impl Played {
         }
     }
 
+    /// All slices one after the other, where that is possible.
+    #[track_caller]
+    fn explains_the_folder(&self) {
+        let run = |command: &str, format: &str| {
+            let mut process = tailtrace();
+            process.args([command, "--format", format, "--symfs"]).arg(&self.capture.symfs);
+            process.arg("-i").arg(self.path("slow")).output().expect("tailtrace runs")
+        };
+        let text = run("explain", "text");
+        let words = String::from_utf8_lossy(&text.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        let slices = names(&self.path("slow")).into_iter().filter(|name| name.starts_with("slow-")).count();
+        // Each report has it once.
+        assert_eq!(
+            (text.status.code(), words.matches("were skipped (").count()),
+            (Some(0), slices),
+            "{words}"
+        );
+        for (command, format) in [("explain", "json"), ("stat", "text")] {
+            let output = run(command, format);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains("slow/slow-0001.data"), "{said}");
+        }
+    }
+
     /// By key, what is said of each interval in the slices, which are in the folder under these names.
     fn kept(&self) -> BTreeMap<String, Value> {
         let mut kept = BTreeMap::new();
@@ -293,6 +318,7 @@ fn what_a_small_ring_does_not_hold_is_counted() {
     let skipped: u64 = account["skipped"].as_object().expect("reasons").values().map(count).sum();
     assert_eq!(count(&account["slow"]), count(&account["kept"]) + skipped, "{account}");
     played.says(&account, &format!("ring overwritten: {overwritten}"));
+    played.explains_the_folder();
     let whole = played.whole("30us");
     for (key, outlier) in &kept {
         assert_eq!(segments(outlier), segments(&whole[key]), "{key}");

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use analysis::Request;
 use analysis::bundle::{Opened, is_archive, is_bundle};
-use anyhow::Result;
+use analysis::study;
+use anyhow::{Result, bail};
 use report::Report;
 
 use crate::advice;
@@ -29,6 +30,15 @@ impl Reading {
         let stdin = if given.input.path == Path::new("-") { Some(Stdin::kept(&given)?) } else { None };
         if let Some(stdin) = &stdin {
             given.input.path.clone_from(&stdin.path);
+        }
+        if let Some(slices) = study::slices(&given.input.path) {
+            let first =
+                slices.first().map_or_else(String::new, |slice| format!(", such as {}", slice.display()));
+            bail!(
+                "{} is the folder of a recording that keeps only what was slow: tailtrace explain takes it, all others one of \
+                 its slices{first}",
+                given.input.path.display()
+            );
         }
         // What is called an archive of ours is one, if perhaps a broken one.
         if !is_bundle(&given.input.path) && !is_archive(&given.input.path) {

@@ -16,7 +16,7 @@ mod places;
 mod reasons;
 mod typical;
 
-pub use account::{ACCOUNT, Account, SLICES};
+pub use account::{ACCOUNT, Account, SLICES, slices};
 pub use difference::{difference, difference_expecting};
 pub use opened::{Baselines, Listing, Study, watched, with};
 pub use outcome::{Outcome, explain, explain_chosen};

@@ -1,8 +1,12 @@
 //! `tailtrace explain`: selected intervals, each cut into causes and compared with typical ones.
 
+use std::path::PathBuf;
+
+use analysis::Request;
 use analysis::output::{Kind, check, write_file};
+use analysis::request::Input;
 use analysis::study::{self, Listing};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::threads;
 use crate::args::{ExplainArgs, ExplainFormat};
@@ -10,10 +14,38 @@ use crate::input::Reading;
 use crate::output::{self, Outcome};
 use crate::{advice, meter};
 
-/// Runs the command.
+/// Runs the command. Of the folder of a recording that keeps only what was slow each slice is explained.
 pub(super) fn run(args: &ExplainArgs) -> Result<Outcome> {
+    let request = args.analysis.request()?;
+    let folder = &request.input.path;
+    let Some(slices) = study::slices(folder) else { return explain(args, request) };
+    let is_one = args.html.is_some() || args.format == ExplainFormat::Json;
+    ensure!(
+        !is_one,
+        "{} holds several slices, and this is the form of one report: {}",
+        folder.display(),
+        names(&slices)
+    );
+    let mut outcome = Outcome::NothingSelected;
+    for slice in slices {
+        let input = Input { path: slice, ..request.input.clone() };
+        match explain(args, Request { input, ..request.clone() })? {
+            Outcome::NothingSelected => {}
+            found => outcome = if outcome == Outcome::Failed { outcome } else { found },
+        }
+    }
+    Ok(outcome)
+}
+
+/// Some of the slices that a user may name.
+fn names(slices: &[PathBuf]) -> String {
+    let few: Vec<String> = slices.iter().take(3).map(|slice| format!("-i {}", slice.display())).collect();
+    if few.is_empty() { "there is none yet".to_owned() } else { format!("name one, {}", few.join(" or ")) }
+}
+
+fn explain(args: &ExplainArgs, request: Request) -> Result<Outcome> {
     let listing = if args.html.is_some() { Listing::Wanted } else { Listing::None };
-    let mut reading = Reading::open(args.analysis.request()?)?;
+    let mut reading = Reading::open(request)?;
     let page = args.html.as_ref().filter(|path| !output::is_stdout(path));
     if let Some(path) = page {
         check(path, Kind::File, &reading.inputs()).map_err(advice::on)?;

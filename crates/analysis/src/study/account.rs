@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::Diagnostic;
 use report::Snapshots;
@@ -53,6 +53,22 @@ impl Account {
     }
 }
 
+/// The slices in the folder of a recording that keeps only what was slow, in order; `None` of another path.
+pub fn slices(folder: &Path) -> Option<Vec<PathBuf>> {
+    if !folder.join(ACCOUNT).is_file() || folder.join("data").exists() {
+        return None;
+    }
+    let paths = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_slice = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // Beside a slice that is a file lies its machine file.
+        name.starts_with(SLICES) && name.ends_with(".data")
+    };
+    let mut slices: Vec<PathBuf> = paths.filter(is_slice).collect();
+    slices.sort();
+    Some(slices)
+}
+
 /// What was skipped of the recording that `slice` is from; `None` of another one.
 ///
 /// # Errors
@@ -96,6 +112,13 @@ mod tests {
             std::fs::write(&account, wrong).expect("written");
             assert!(of_slice(&slice).is_err());
         }
+        assert_eq!(slices(folder.path()), Some(Vec::new()));
+        for name in ["slow-0002.data", "slow-0001.data", "slow-0001.data.machine.json", "ring.1"] {
+            std::fs::write(folder.path().join(name), b"").expect("written");
+        }
+        let found = ["slow-0001.data", "slow-0002.data"].map(|name| folder.path().join(name));
+        assert_eq!(slices(folder.path()), Some(found.to_vec()));
+        assert_eq!((slices(&found[0]), slices(Path::new("/"))), (None, None));
         let later = String::from_utf8(text).expect("text").replace("snapshots/1", "snapshots/2");
         std::fs::write(&account, later).expect("written");
         assert!(of_slice(&slice).is_err_and(|found| found.what.contains("another version")));
