@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The sections whose tables name crates.
-const SECTIONS: [&str; 2] = ["## Crates in the binary", "## Crates of tests, benches and fuzz targets"];
+const SECTIONS: [&str; 2] =
+    ["## Crates in the binary", "## Crates of other packages, tests, benches and fuzz targets"];
 
 #[test]
 fn every_direct_dependency_has_its_row() {

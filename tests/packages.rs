@@ -1,4 +1,4 @@
-//! The nine library crates are fit to publish: they package in one call, with readme and licences, and without captures.
+//! The ten library crates are fit to publish: they package in one call, with readme and licences, and without captures.
 //!
 //! Input: what `cargo package` writes into a directory of this test. It builds nothing: a release does (RELEASE-CHECKLIST.md).
 
@@ -9,8 +9,18 @@ use std::path::Path;
 use std::process::Command;
 
 /// The crates that a release publishes; the binary and `tracegen` are not among them.
-const PUBLISHED: [&str; 9] =
-    ["analysis", "attribution", "intervals", "marks", "model", "perfdata", "pt", "report", "symbols"];
+const PUBLISHED: [&str; 10] = [
+    "analysis",
+    "attribution",
+    "intervals",
+    "marks",
+    "marks-tracing",
+    "model",
+    "perfdata",
+    "pt",
+    "report",
+    "symbols",
+];
 /// The version of all of them.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];

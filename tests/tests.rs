@@ -63,6 +63,7 @@ mod inputs;
 mod instructions;
 mod kept_calls;
 mod kernel_calls;
+mod languages;
 mod layering;
 mod no_pt;
 mod numa;

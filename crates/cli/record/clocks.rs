@@ -64,11 +64,14 @@ impl Readings {
         self.kept.push(reading);
     }
 
-    /// Writes the file beside the capture at `capture`.
+    /// Writes the file beside the capture at `capture`, where the machine has a time-stamp counter.
     ///
     /// # Errors
     /// What the operating system says.
     pub(crate) fn write(&self, capture: &Path) -> Result<()> {
+        if self.kept.iter().flatten().all(Option::is_none) {
+            return Ok(());
+        }
         let path = intervals::clocks_beside(capture);
         write_file(&path, self.text().as_bytes())?;
         output::print_note(&format!(

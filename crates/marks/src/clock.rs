@@ -3,8 +3,6 @@
 //! Output: the pair, and how far its two readings may be apart. The kernel is called, for its `vDSO` cannot be found without a
 //! loader: some 100 ns between the readings, of which the pair states half.
 
-use crate::system::{self, tsc};
-
 /// How often a clock is read: the best of these counts.
 const ATTEMPTS: u32 = 5;
 
@@ -34,21 +32,31 @@ pub struct Pair {
 
 impl Clock {
     /// Reads it a few times between two readings of the counter, and takes the pair with the least time between; `None` where the
-    /// kernel has no such clock.
+    /// kernel has no such clock, and on other machines than x86-64.
     pub fn pair(self) -> Option<Pair> {
-        let attempts = (0..ATTEMPTS).filter_map(|_| {
-            let before = tsc();
-            let ns = system::clock(self as u64)?;
-            let took = tsc().saturating_sub(before);
-            Some(Pair { tsc: before + took / 2, ns, apart: took / 2 })
-        });
+        let attempts = (0..ATTEMPTS).filter_map(|_| self.attempt());
         attempts.min_by_key(|pair| pair.apart)
+    }
+
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    fn attempt(self) -> Option<Pair> {
+        use crate::system::{clock, tsc};
+        let before = tsc();
+        let ns = clock(self as u64)?;
+        let took = tsc().saturating_sub(before);
+        Some(Pair { tsc: before + took / 2, ns, apart: took / 2 })
+    }
+
+    #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+    fn attempt(self) -> Option<Pair> {
+        None
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::system::tsc;
 
     /// The standard library reads the same clock.
     #[test]

@@ -1,0 +1,132 @@
+//! A layer for `tracing`: spans become intervals, by the marks of `tailtrace-marks`.
+//!
+//! Input: spans. Output: marks in the file that the program opened. What a span is called and which numbers it has is known when
+//! it is created; the interval begins when it is first entered.
+#![doc = include_str!("../README.md")]
+
+mod texts;
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, ThreadId};
+
+use tailtrace_marks as marks;
+use tracing_core::Subscriber;
+use tracing_core::field::{Field, Visit};
+use tracing_core::span::{Attributes, Id, Record};
+use tracing_subscriber::layer::{Context, Layer};
+use tracing_subscriber::registry::LookupSpan;
+
+use texts::Texts;
+
+/// Numbers of a span that are kept until its interval begins.
+const MOST_COUNTERS: usize = 64;
+
+/// Marks the spans of the subscriber that it is a layer of.
+#[derive(Debug, Default)]
+pub struct MarksLayer {
+    texts: Texts,
+    /// Keys that were given.
+    keys: AtomicU64,
+}
+
+/// What the layer knows of a span.
+struct Interval {
+    label: &'static CStr,
+    key: u64,
+    /// The thread that entered it last; `None`: it has not begun.
+    thread: Option<ThreadId>,
+    counters: Vec<(&'static CStr, i64)>,
+}
+
+impl MarksLayer {
+    /// A layer that marks each span it sees.
+    pub fn new() -> MarksLayer {
+        MarksLayer::default()
+    }
+}
+
+impl Interval {
+    /// Keeps or marks the numbers.
+    fn count(&mut self, numbers: &mut dyn Iterator<Item = (&'static CStr, i64)>) {
+        for (name, value) in numbers {
+            if self.thread.is_some() {
+                marks::counter(self.label, self.key, name, value);
+            } else if self.counters.len() < MOST_COUNTERS {
+                self.counters.push((name, value));
+            }
+        }
+    }
+}
+
+/// The whole numbers among the fields.
+struct Numbers<'a> {
+    texts: &'a Texts,
+    found: Vec<(&'static CStr, i64)>,
+}
+
+impl Visit for Numbers<'_> {
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.found.push((self.texts.of(field.name()), value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        // A counter of the file is signed.
+        if let Ok(value) = i64::try_from(value) {
+            self.record_i64(field, value);
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+}
+
+impl<S> Layer<S> for MarksLayer
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let mut numbers = Numbers { texts: &self.texts, found: Vec::new() };
+        attributes.record(&mut numbers);
+        numbers.found.truncate(MOST_COUNTERS);
+        span.extensions_mut().insert(Interval {
+            label: self.texts.of(attributes.metadata().name()),
+            key: self.keys.fetch_add(1, Ordering::Relaxed),
+            thread: None,
+            counters: numbers.found,
+        });
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let mut numbers = Numbers { texts: &self.texts, found: Vec::new() };
+        values.record(&mut numbers);
+        if let Some(interval) = span.extensions_mut().get_mut::<Interval>() {
+            interval.count(&mut numbers.found.into_iter());
+        }
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let mut extensions = span.extensions_mut();
+        let Some(interval) = extensions.get_mut::<Interval>() else { return };
+        let here = thread::current().id();
+        match interval.thread.replace(here) {
+            None => {
+                marks::begin(interval.label, interval.key);
+                let counters = std::mem::take(&mut interval.counters);
+                interval.count(&mut counters.into_iter());
+            }
+            Some(before) if before != here => marks::publish(interval.label, interval.key),
+            Some(_) => {}
+        }
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let Some(span) = context.span(&id) else { return };
+        let extensions = span.extensions();
+        if let Some(interval) = extensions.get::<Interval>().filter(|interval| interval.thread.is_some()) {
+            marks::end(interval.label, interval.key);
+        }
+    }
+}

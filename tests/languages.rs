@@ -1,0 +1,156 @@
+//! Marks of other languages than C, in real recordings without Intel PT: the pages `docs/marks-*.md` as they stand, and the Rust
+//! crate beside the header.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::captures::{repository, tailtrace};
+use crate::no_pt::{NEEDS, first, key, record, run};
+
+/// Lets others than root read what was recorded.
+fn open_up(folder: &Path, recorder: &Command) {
+    if recorder.get_program() == "sudo" {
+        run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(folder), NEEDS);
+    }
+}
+
+fn explained(folder: &Path, marks: &str) -> Value {
+    let mut command = tailtrace();
+    command.args(["explain", "--format", "json", "--over", "1ms", "--top", "100", "-i"]);
+    command.arg(folder.join("perf.data")).arg("--intervals").arg(folder.join(marks));
+    serde_json::from_slice(&run(&mut command, "explain").stdout).expect("JSON")
+}
+
+fn reading(outlier: &Value, field: &str) -> u64 {
+    outlier[field].as_str().and_then(|text| text.parse().ok()).expect("a time")
+}
+
+/// Compiles `fixtures/programs/both_marks.rs` with the crate's sources and the header.
+fn both_marks(folder: &Path) -> std::path::PathBuf {
+    let root = repository();
+    let (object, library) = (folder.join("both_marks.o"), folder.join("libtailtrace_marks.rlib"));
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(root.join("crates/marks/include"));
+    compiler.arg("-c").arg(root.join("fixtures/programs/both_marks.c")).arg("-o").arg(&object);
+    run(&mut compiler, "this test needs a C compiler");
+    let rustc = || {
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--edition", "2024", "-O"]);
+        rustc
+    };
+    let mut crates = rustc();
+    crates.args(["--crate-type", "rlib", "--crate-name", "tailtrace_marks", "--cfg", "feature=\"std\""]);
+    run(crates.arg(root.join("crates/marks/src/lib.rs")).arg("-o").arg(&library), "the crate compiles");
+    let program = folder.join("both_marks");
+    let mut main = rustc();
+    main.arg("--extern").arg(format!("tailtrace_marks={}", library.display()));
+    main.arg(format!("-Clink-arg={}", object.display())).arg(root.join("fixtures/programs/both_marks.rs"));
+    run(main.arg("-o").arg(&program), "the program compiles");
+    program
+}
+
+/// Two threads mark each request by both: key for key the crate's interval lies within the header's, and has the same cause.
+#[test]
+fn the_rust_crates_intervals_are_the_headers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = both_marks(folder.path());
+    let mut recorder = record();
+    recorder.args(["record", "--no-pt", "-o"]).arg(folder.path().join("perf.data")).arg("--").arg(program);
+    run(recorder.arg(folder.path()), NEEDS);
+    open_up(folder.path(), &recorder);
+    let [of_crate, of_header] = ["crate.marks", "header.marks"].map(|marks| explained(folder.path(), marks));
+    assert_eq!(of_crate["population"]["count"], 3000);
+    assert_eq!(of_header["population"]["count"], 3000);
+    let by_key = |report: &Value| -> BTreeMap<u64, Value> {
+        report["outliers"].as_array().expect("outliers").iter().map(|one| (key(one), one.clone())).collect()
+    };
+    let (found, expected) = (by_key(&of_crate), by_key(&of_header));
+    let planted: Vec<u64> = (0..30).map(|number| 100 * number + 50).collect();
+    let mut apart = Vec::new();
+    let mut slept = 0;
+    for key in &planted {
+        let (found, expected) = (&found[key], &expected[key]);
+        assert_eq!(found["start_thread"], expected["start_thread"]);
+        assert_eq!(found["stop_thread"], expected["stop_thread"]);
+        assert_eq!(first(found)["cause"], first(expected)["cause"], "{}", found["headline"]);
+        slept += usize::from(first(found)["cause"] == "offcpu.sleep");
+        let begins = reading(found, "start_tsc").checked_sub(reading(expected, "start_tsc"));
+        let ends = reading(expected, "stop_tsc").checked_sub(reading(found, "stop_tsc"));
+        apart.extend([begins.expect("within the header's"), ends.expect("within the header's")]);
+    }
+    // What else runs on this machine may have delayed one of them longer.
+    assert!(slept + 1 >= planted.len(), "{slept} of {}", planted.len());
+    apart.sort_unstable();
+    // A mark takes some 10 ns, and the first read of a cache line more: 1 us is 1,000 to 5,000 ticks.
+    assert!(apart[apart.len() / 2] < 5_000, "{apart:?}");
+}
+
+/// A page of the documents: its programs by the names in their first lines, and its commands.
+struct Page {
+    programs: Vec<(String, String)>,
+    commands: String,
+}
+
+impl Page {
+    fn of(language: &str) -> Page {
+        let path = repository().join(format!("docs/marks-{language}.md"));
+        let text = fs::read_to_string(&path).expect("the page");
+        let mut page = Page { programs: Vec::new(), commands: String::new() };
+        for block in text.split("\n```").skip(1).step_by(2) {
+            let (kind, content) = block.split_once('\n').expect("a block");
+            if kind == "sh" {
+                page.commands.push_str(content);
+                page.commands.push('\n');
+            } else {
+                let name = content.lines().next().and_then(|line| line.split(' ').nth(1)).expect("a name");
+                page.programs.push((name.to_owned(), format!("{content}\n")));
+            }
+        }
+        page
+    }
+
+    /// Runs its commands in a new folder; what they print.
+    fn run(&self) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in &self.programs {
+            fs::write(folder.path().join(name), text).expect("written");
+        }
+        let bin = folder.path().join("bin");
+        fs::create_dir(&bin).expect("made");
+        let recorder = record();
+        let as_root: Vec<_> = std::iter::once(recorder.get_program()).chain(recorder.get_args()).collect();
+        let words = as_root.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let own = tailtrace().get_program().to_string_lossy().into_owned();
+        let sudo = if recorder.get_program() == "sudo" { "sudo -n chmod -R a+rwX ." } else { "true" };
+        let stand_in =
+            format!("#!/bin/sh\n[ \"$1\" = record ] || exec {own} \"$@\"\n{words} \"$@\" && {sudo}\n");
+        fs::write(bin.join("tailtrace"), stand_in).expect("written");
+        fs::set_permissions(bin.join("tailtrace"), fs::Permissions::from_mode(0o755)).expect("executable");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-e", "-c", &self.commands]).current_dir(folder.path());
+        shell.env("PATH", format!("{}:{path}", bin.display())).env("TAILTRACE", repository());
+        shell.env_remove("CARGO_TARGET_DIR");
+        let output = run(&mut shell, "the page's commands");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+}
+
+/// Each page's program marks from several threads, and of its requests one sleeps for 20 ms.
+fn assert_explained(language: &str) {
+    let report = Page::of(language).run();
+    assert!(report.contains("order"), "{language}: {report}");
+    assert!(report.contains("sleep") || report.contains("asleep"), "{language}: {report}");
+}
+
+#[test]
+fn the_page_of_rust_ends_with_a_report() {
+    assert_explained("rust");
+}
