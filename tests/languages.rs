@@ -154,3 +154,8 @@ fn assert_explained(language: &str) {
 fn the_page_of_rust_ends_with_a_report() {
     assert_explained("rust");
 }
+
+#[test]
+fn the_page_of_python_ends_with_a_report() {
+    assert_explained("python");
+}
