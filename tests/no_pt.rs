@@ -369,3 +369,44 @@ fn perfs_clock_is_foreign(root: &Path) -> bool {
     let folder = root.join("sys/devices/system/clocksource/clocksource0");
     fs::read_to_string(folder.join("available_clocksource")).is_ok_and(|clocks| clocks.contains("kvm-clock"))
 }
+
+/// Attached to a process that runs already: what was injected from then on is named first.
+#[test]
+fn a_running_process_can_be_attached_to() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    compile(&place("recorded"));
+    let mut recorder = record();
+    let is_sudo = recorder.get_program() == "sudo";
+    let mut running = Command::new(place("recorded"))
+        .arg(folder.path())
+        .args(["5", "30000", "300"])
+        .spawn()
+        .expect("it runs");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    recorder.args(["record", "--no-pt", "-o"]).arg(place("perf.data"));
+    run(recorder.args(["-p", &running.id().to_string()]), NEEDS);
+    assert!(running.wait().expect("it ends").success());
+    if is_sudo {
+        run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rX"]).arg(folder.path()), NEEDS);
+    }
+    let planted = planted(folder.path());
+    let mut command = tailtrace();
+    command.args(["explain", "--format", "json", "--over", "1500us", "--top", "1000", "-i"]);
+    command.arg(place("perf.data")).arg("--intervals").arg(place("intervals.marks"));
+    let report: Value = serde_json::from_slice(&run(&mut command, "explain").stdout).expect("JSON");
+    let (mut judged, mut wrong) = (0, Vec::new());
+    for outlier in report["outliers"].as_array().expect("outliers") {
+        let Some((_, cause)) = planted.get(&key(outlier)) else { continue };
+        let mut checks = outlier["checks"].as_array().expect("checks").iter();
+        // What came before perf has no records.
+        let is_recorded = checks.any(|check| check["name"] == "schedule" && check["state"] != "missing");
+        if cause.starts_with("offcpu.") && is_recorded {
+            judged += 1;
+            if text(&first(outlier)["cause"]) != cause {
+                wrong.push(format!("{cause}: {}", text(&outlier["headline"])));
+            }
+        }
+    }
+    assert!(judged >= 20 && wrong.len() <= 1, "{} of {judged}: {wrong:#?}", wrong.len());
+}

@@ -159,6 +159,10 @@ fn samples(asked: Asked, offered: &Offered, options: &[OsString]) -> Vec<String>
     if !has_clock && !offered.has_conversion() {
         words.extend(["-k".to_owned(), "CLOCK_MONOTONIC_RAW".to_owned()]);
     }
+    // Of a process's threads perf records no CPU by itself, and switches without one belong nowhere.
+    if options.iter().any(|option| is_any(option, &TARGETS)) {
+        words.push("--sample-cpu".to_owned());
+    }
     words.extend(["-e".to_owned(), format!("{}/freq={SAMPLES_A_SECOND}/", offered.sampling())]);
     words
 }

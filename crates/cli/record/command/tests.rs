@@ -198,6 +198,12 @@ fn without_a_trace_records_and_samples_remain() {
         assert!(own.contains(clock) && !own.contains("CLOCK_MONOTONIC_RAW"), "{own}");
     }
     assert!(line(without, &["-e", "intel_pt//", "--", "app"]).is_err());
+    let attached = line(without, &["-p", "7"]).expect("a command");
+    assert!(
+        attached.starts_with("perf record -m 8M ") && attached.contains(" --sample-cpu -e "),
+        "{attached}"
+    );
+    assert!(!standard.contains("--sample-cpu"), "{standard}");
 }
 
 /// What perf overwrites until it gets SIGUSR2: with a trace the AUX areas alone.
