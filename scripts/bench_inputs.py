@@ -11,6 +11,7 @@ import re
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 # Length of AUXTRACE records: `perf record -m ,16M` writes such of 8 MB; shorter ones where windows lie close together,
 # for perf loses a window that begins in the AUXTRACE record in which the one before ended.
@@ -40,6 +41,15 @@ class Inputs:
         """The capture repeated up to `size`, with the records that say which thread ran where."""
         plan = ["--size", size, "--sideband", "switches", "--buffer", BUFFER[size]]
         return self.make(f"{self.name}-{size}", self.root / "perf.data", plan)
+
+    def whole_trace(self):
+        """The capture `noise_only` repeated to some 130 MB, and its programs: work of all kinds, nothing planted."""
+        root = self.cache / "noise_only"
+        if not root.exists():
+            archive = Path(__file__).resolve().parent.parent / "fixtures/captures/noise_only.tar.zst"
+            subprocess.run(["tar", "--zstd", "-xf", archive, "-C", self.cache], check=True)
+        plan = ["--size", "130M", "--sideband", "switches"]
+        return self.make("noise_only-130M", root / "perf.data", plan), root / "symfs"
 
     def few_bytes(self):
         """The largest capture with all of its records, but only the first 10 MB of its AUX data."""

@@ -7,7 +7,7 @@
 use model::{ThreadId, Tsc, TscRange};
 
 use crate::engine::DecodeStats;
-use crate::flow::{Block, EventKind, FlowItem, FlowSink, Gap, Grain, PtEvent, TimeBounds};
+use crate::flow::{Block, BlockEnd, EventKind, FlowItem, FlowSink, Gap, Grain, PtEvent, TimeBounds};
 
 /// Items that may wait for a time: a trace without times must not pile up.
 const WAITING_ITEMS: usize = 1 << 16;
@@ -15,13 +15,28 @@ const WAITING_ITEMS: usize = 1 << 16;
 /// the clock and is followed.
 const OVERSHOOT: u64 = 1 << 14;
 
+/// A block, without what those that wait together have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Ran {
+    pub(crate) ip: u64,
+    pub(crate) end_ip: u64,
+    pub(crate) instructions: u32,
+    pub(crate) end: BlockEnd,
+    pub(crate) bits: u8,
+    pub(crate) aux_offset: u64,
+}
+
 pub(crate) struct Emitter<'s> {
     sink: &'s mut dyn FlowSink,
     range: TscRange,
     waiting: Vec<FlowItem>,
+    /// Blocks that wait after these, all of `thread`, and whether each began before `now`: at `before`.
+    ran: Vec<(Ran, bool)>,
     now: Tsc,
     /// The time before `now`, while execution has yet to reach the branch that `now` is the time of.
     since: Option<Tsc>,
+    /// What `since` was last.
+    before: Tsc,
     broken_off: bool,
     /// The last core:bus ratio before the window, until the window begins.
     ratio: Option<PtEvent>,
@@ -42,8 +57,10 @@ impl<'s> Emitter<'s> {
             sink,
             range,
             waiting,
+            ran: Vec::new(),
             now,
             since: None,
+            before: now,
             broken_off: false,
             ratio: None,
             thread: None,
@@ -83,6 +100,7 @@ impl<'s> Emitter<'s> {
     pub(crate) fn on(&mut self, thread: Option<ThreadId>) {
         if self.thread != thread {
             self.give_sum();
+            self.line_up();
             self.thread = thread;
         }
     }
@@ -101,7 +119,11 @@ impl<'s> Emitter<'s> {
     /// The last time came with a packet whose branch is next but was not reached yet: what is emitted until then began
     /// between `before` and it. Nearer to it: the time before is that of the first of several branches in a TNT.
     pub(crate) fn read_ahead(&mut self, before: Tsc) {
-        self.since = Some(before).filter(|&before| before < self.now);
+        if before < self.now {
+            (self.since, self.before) = (Some(before), before);
+        } else {
+            self.since = None;
+        }
     }
 
     /// Execution has reached the packet that gave the last time.
@@ -117,6 +139,17 @@ impl<'s> Emitter<'s> {
         }
         self.stats.instructions += u64::from(block.instructions);
         self.push(FlowItem::Block(*block));
+    }
+
+    /// A block ran on the thread at hand.
+    #[inline]
+    pub(crate) fn ran(&mut self, ran: Ran) {
+        if !self.wants_blocks() {
+            return self.add(u64::from(ran.instructions));
+        }
+        self.stats.instructions += u64::from(ran.instructions);
+        self.make_room();
+        self.ran.push((ran, self.since.is_some()));
     }
 
     /// So many instructions ran; with [`Grain::Sums`].
@@ -160,15 +193,41 @@ impl<'s> Emitter<'s> {
 
     #[inline]
     fn push(&mut self, item: FlowItem) {
-        if self.waiting.len() >= WAITING_ITEMS {
-            self.flush(Tsc(u64::MAX));
-        }
+        self.make_room();
+        self.line_up();
         self.waiting.push(item);
     }
 
     #[inline]
+    fn make_room(&mut self) {
+        if self.waiting.len() + self.ran.len() >= WAITING_ITEMS {
+            self.flush(Tsc(u64::MAX));
+        }
+    }
+
+    /// Puts the blocks that wait in front of an item to come.
+    fn line_up(&mut self) {
+        let mut ran = std::mem::take(&mut self.ran);
+        for (ran, began_before) in ran.drain(..) {
+            let block = self.block_of(ran, began_before, Tsc(u64::MAX));
+            self.waiting.push(FlowItem::Block(block));
+        }
+        self.ran = ran;
+    }
+
+    /// The block that `ran` with the thread and time at hand.
+    #[inline]
+    fn block_of(&self, ran: Ran, began_before: bool, not_after: Tsc) -> Block {
+        let Ran { ip, end_ip, instructions, end, bits, aux_offset } = ran;
+        let not_before = if began_before { self.before } else { self.now };
+        let time = TimeBounds { not_before, likely: self.now, not_after };
+        let kernel = ip >> 63 != 0;
+        Block { ip, end_ip, instructions, end, bits, kernel, thread: self.thread, time, aux_offset }
+    }
+
+    #[inline]
     fn flush(&mut self, not_after: Tsc) {
-        if !self.waiting.is_empty() {
+        if !(self.waiting.is_empty() && self.ran.is_empty()) {
             self.flush_waiting(not_after);
         }
     }
@@ -178,7 +237,7 @@ impl<'s> Emitter<'s> {
             self.leave_out();
             return;
         }
-        if let Some(mut event) = self.ratio.take_if(|_| !self.waiting.is_empty()) {
+        if let Some(mut event) = self.ratio.take() {
             event.time = TimeBounds { not_before: self.now, likely: self.now, not_after };
             self.give(FlowItem::Event(event));
         }
@@ -195,6 +254,15 @@ impl<'s> Emitter<'s> {
             self.give(item);
         }
         self.waiting = waiting;
+        let mut ran = std::mem::take(&mut self.ran);
+        for &(ran, began_before) in &ran {
+            if self.broken_off {
+                break;
+            }
+            self.give(FlowItem::Block(self.block_of(ran, began_before, not_after)));
+        }
+        ran.clear();
+        self.ran = ran;
     }
 
     #[inline]
@@ -205,6 +273,7 @@ impl<'s> Emitter<'s> {
 
     /// What waits lies before the window; of it only the ratio still counts in the window.
     fn leave_out(&mut self) {
+        self.ran.clear();
         for item in self.waiting.drain(..) {
             if let FlowItem::Event(event) = item
                 && matches!(event.kind, EventKind::CoreBusRatio { .. })

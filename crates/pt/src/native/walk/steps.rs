@@ -10,7 +10,8 @@
 //! Trace", "TNT Packet", "Deferred TIPs", "Indirect Transfer Compression for Returns (RETs)".
 
 use super::{Open, Stop, Walk};
-use crate::flow::{Block as FlowBlock, BlockEnd, GapReason};
+use crate::emit;
+use crate::flow::{BlockEnd, GapReason};
 use crate::native::blocks::{Block, Exit, Hop, LOOSE, NONE, Turn};
 use crate::native::cues::Next;
 use crate::native::returns::Return;
@@ -319,17 +320,13 @@ impl Walk<'_> {
 
     #[inline]
     fn give(&mut self, open: &Open, end: BlockEnd) {
-        let kernel = open.ip >> 63 != 0;
-        self.may_switch = kernel;
-        self.emitter.block(&FlowBlock {
+        self.may_switch = open.ip >> 63 != 0;
+        self.emitter.ran(emit::Ran {
             ip: open.ip,
             end_ip: open.end_ip,
             instructions: open.instructions,
             end,
             bits: self.bits,
-            kernel,
-            thread: self.emitter.thread(),
-            time: self.emitter.open_time(),
             aux_offset: self.at,
         });
     }
