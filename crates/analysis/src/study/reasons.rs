@@ -31,12 +31,7 @@ impl Study<'_> {
     /// # Errors
     /// Where an outlier cannot be attributed, which is a bug and says so.
     pub fn reasons(&self, reports: &[OutlierReport]) -> Result<Reasons> {
-        let selection = &self.request().selection;
-        let found = if selection.is_by_id() {
-            self.selected().indices.clone()
-        } else {
-            selection.select_all(self.population()).indices
-        };
+        let found = self.found();
         let all = found.len();
         if all == reports.len() {
             let reasons: Vec<OutlierReasons> = reports.iter().map(OutlierReasons::of).collect();
@@ -52,8 +47,35 @@ impl Study<'_> {
             self.sample_of(found, MOST_OUTLIERS).into_iter().partition(|index| report(index).is_some());
         let mut reasons: Vec<OutlierReasons> =
             known.iter().filter_map(report).map(OutlierReasons::of).collect();
-        reasons.extend(self.explain_each(&others, |report| OutlierReasons::of(&report))?);
+        reasons.extend(self.reasons_of(&others)?);
         Ok(Reasons::of(&reasons, all as u64))
+    }
+
+    /// The indices of the intervals that [`Study::reasons`] is about, the longest first, and of how many they are taken.
+    pub fn with_reasons(&self) -> (Vec<usize>, usize) {
+        let found = self.found();
+        let all = found.len();
+        let mut taken = self.sample_of(found, MOST_OUTLIERS);
+        taken.reverse();
+        (taken, all)
+    }
+
+    /// The reasons of each of `outliers`, by their indices.
+    ///
+    /// # Errors
+    /// Where an outlier cannot be attributed, which is a bug and says so.
+    pub fn reasons_of(&self, outliers: &[usize]) -> Result<Vec<OutlierReasons>> {
+        self.explain_each(outliers, |report| OutlierReasons::of(&report))
+    }
+
+    /// What the selection finds before `--top` takes the longest; what was chosen by id.
+    fn found(&self) -> Vec<usize> {
+        let selection = &self.request().selection;
+        if selection.is_by_id() {
+            self.selected().indices.clone()
+        } else {
+            selection.select_all(self.population()).indices
+        }
     }
 
     /// Of `intervals` as many as can be explained within `most`: all, or some at equal distances in the order of their durations, the

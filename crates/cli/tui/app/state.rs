@@ -23,6 +23,8 @@ pub(crate) struct State {
     pub(crate) queue: Vec<usize>,
     /// Indices of intervals to explain unasked; the next one last.
     pub(crate) unasked: Vec<usize>,
+    /// Reasons could not be found ahead: no more are looked for.
+    pub(crate) has_failed: bool,
     /// What was last looked for.
     pub(crate) sought: String,
 }
@@ -31,6 +33,6 @@ impl State {
     /// Before the capture is open; `opening` holds the progress.
     pub(crate) fn new(args: AnalysisArgs, size: (u16, u16), opening: Arc<Watch>) -> State {
         let view = View::new(args, size, opening);
-        State { view, queue: Vec::new(), unasked: Vec::new(), sought: String::new() }
+        State { view, queue: Vec::new(), unasked: Vec::new(), has_failed: false, sought: String::new() }
     }
 }

@@ -24,6 +24,9 @@ use crate::tui::pages::lanes::{self, Lane, Presence};
 use crate::tui::pages::listing::{self, BlockListing};
 use crate::tui::pages::overview::Overview;
 
+/// Intervals whose reasons are found at once.
+const AT_ONCE: usize = 8;
+
 /// Something to decode.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -40,6 +43,8 @@ pub(crate) enum Answer {
     Opened(Box<Overview>),
     /// An interval is explained.
     Explained(usize, Box<Explained>),
+    /// Why these intervals took their time: by index in the source.
+    Reasons(Vec<(usize, OutlierReasons)>),
     /// A stretch is decoded.
     Flow(usize, Box<Flow>),
     /// Its hottest code is timed.
@@ -65,7 +70,8 @@ pub(crate) fn run(
     let opened = study::watched(analysis, &NoMeter, opening, |study| {
         answer(Answer::Opened(Box::new(Overview::of(study))));
         let places = SourcePlaces::of(&analysis.input.code);
-        let mut worker = Worker { study, places, explained: BTreeMap::new(), last: None };
+        let (with_reasons, _) = study.with_reasons();
+        let mut worker = Worker { study, places, with_reasons, explained: BTreeMap::new(), last: None };
         for request in requests {
             let found = worker.answer(&request);
             answer(match found {
@@ -82,6 +88,8 @@ pub(crate) fn run(
 struct Worker<'s, 'a> {
     study: &'s Study<'a>,
     places: SourcePlaces,
+    /// As in the overview.
+    with_reasons: Vec<usize>,
     /// Of explained intervals where their threads were, and their segments.
     explained: BTreeMap<usize, (Vec<Stay>, Vec<SegmentReport>)>,
     /// What the interval last explained and its typical intervals came to: timing its code needs that again.
@@ -94,6 +102,7 @@ impl Worker<'_, '_> {
             Ask::Explain { index } => {
                 Ok(Answer::Explained(index, Box::new(self.explain(index, &request.watch)?)))
             }
+            Ask::Reasons { from } => Ok(Answer::Reasons(self.reasons(from)?)),
             Ask::Code { index } => Ok(Answer::Code(index, self.code(index, &request.watch))),
             Ask::Flow { index, range } => {
                 Ok(Answer::Flow(index, Box::new(self.flow(index, range, &request.watch)?)))
@@ -126,6 +135,13 @@ impl Worker<'_, '_> {
         self.explained.insert(index, of_it);
         self.last = Some((index, examined));
         Ok(explained)
+    }
+
+    /// Those of a few intervals that are not explained for themselves: soon done, so that the user never waits for them.
+    fn reasons(&self, from: usize) -> Result<Vec<(usize, OutlierReasons)>> {
+        let few: Vec<usize> = self.with_reasons.iter().skip(from).take(AT_ONCE).copied().collect();
+        let reasons = self.study.reasons_of(&few)?;
+        Ok(few.into_iter().zip(reasons).collect())
     }
 
     /// The lanes of an explained interval: the schedule shows which other threads were on the CPUs that its threads were on or left.

@@ -10,6 +10,11 @@ pub(crate) enum Ask {
         /// Its index in the source.
         index: usize,
     },
+    /// Why this interval and others that are not chosen took their time, for the first page alone.
+    Reasons {
+        /// The place of the first of them among those whose reasons that page adds up.
+        from: usize,
+    },
     /// What ran in a stretch of it.
     Flow {
         /// Its index in the source.

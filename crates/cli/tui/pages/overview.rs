@@ -16,6 +16,10 @@ pub(crate) struct Overview {
     pub(crate) report: Report,
     /// One per member of the population.
     pub(crate) rows: Vec<Row>,
+    /// The indices of the outliers whose reasons the first page adds up, the longest first.
+    pub(crate) with_reasons: Vec<usize>,
+    /// Of how many outliers they are taken.
+    pub(crate) found: u64,
 }
 
 /// One interval.
@@ -66,7 +70,8 @@ impl Overview {
         let mut report = study.overview();
         // The list says which are chosen.
         report.selection.rule.clear();
-        Overview { report, rows: members.map(row).collect() }
+        let (with_reasons, found) = study.with_reasons();
+        Overview { report, rows: members.map(row).collect(), with_reasons, found: found as u64 }
     }
 
     /// The unit of every length.

@@ -2,11 +2,12 @@
 //!
 //! Invariant: there is always a page.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use analysis::capture::{Progress, Watch};
-use report::TimeUnit;
+use report::{OutlierReasons, TimeUnit};
 
 use super::ask::Ask;
 use super::cursor::Cursor;
@@ -40,6 +41,8 @@ pub(crate) struct View {
     pub(crate) overview: Option<Overview>,
     /// Intervals explained so far, by index in the source.
     pub(crate) known: Known,
+    /// Reasons of intervals that are not explained for themselves, by index in the source.
+    pub(crate) reasons: BTreeMap<usize, OutlierReasons>,
     /// The way from the population down to the page in view; never empty.
     pub(crate) pages: Vec<Page>,
     pub(crate) overlay: Option<Overlay>,
@@ -61,6 +64,7 @@ impl View {
             args,
             overview: None,
             known: Known::new(),
+            reasons: BTreeMap::new(),
             pages: vec![Page::Population(Cursor::default())],
             overlay: None,
             task: Some(Task { what, progress: Progress::default(), watch: opening, ask: None }),
@@ -90,6 +94,11 @@ impl View {
     /// The explanation of the interval with this index, where there is one.
     pub(crate) fn explained(&self, index: usize) -> Option<&Explained> {
         self.known.get(&index).map(Rc::as_ref)
+    }
+
+    /// Why the interval with this index took its time, as far as it is known by now.
+    pub(crate) fn reasons_of(&self, index: usize) -> Option<&OutlierReasons> {
+        self.explained(index).map(|explained| &explained.reasons).or_else(|| self.reasons.get(&index))
     }
 
     /// The row of the interval with this index.

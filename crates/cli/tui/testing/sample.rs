@@ -88,6 +88,11 @@ pub(in crate::tui) fn answer(ask: Ask) -> Answer {
     match ask {
         Ask::Explain { index: SERVED } => Answer::Explained(SERVED, Box::new(served())),
         Ask::Explain { index } => Answer::Explained(index, Box::new(explained())),
+        Ask::Reasons { from } => {
+            let reasons = explained().reasons;
+            let few = overview().with_reasons.into_iter().skip(from).take(2);
+            Answer::Reasons(few.map(|index| (index, reasons.clone())).collect())
+        }
         Ask::Code { index } => Answer::Code(index, ranges()),
         Ask::Flow { index, range } => Answer::Flow(index, Box::new(flow(range))),
         Ask::Block { .. } => Answer::Block(Box::new(listing())),
@@ -125,7 +130,7 @@ pub(in crate::tui) fn overview() -> Overview {
         Bin { from_ns: 80_000, to_ns: 160_000, count: 2 },
     ];
     report.selection.selected = 3;
-    Overview { report, rows: (0..40).map(row).collect() }
+    Overview { report, rows: (0..40).map(row).collect(), with_reasons: vec![SLOW, 7, 8], found: 3 }
 }
 
 pub(in crate::tui) fn segment(offset_ns: u64, duration_ns: u64, cause: &str, detail: &str) -> SegmentReport {

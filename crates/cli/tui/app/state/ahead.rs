@@ -1,5 +1,5 @@
-//! What is explained while nothing else is decoded: the chosen intervals, the longest first, so that the list has its reasons
-//! and the population its stories.
+//! What is explained while nothing else is decoded: the chosen intervals, the longest first, so that the list has its reasons; then
+//! the reasons of the other outliers, so that the population has those of all.
 //!
 //! It begins when a moment passed in which nothing was awaited, and ends at once when the user wants something decoded.
 
@@ -29,7 +29,19 @@ pub(super) fn wanted(overview: &Overview) -> Vec<usize> {
 impl State {
     /// Whether there is more to explain unasked.
     pub(crate) fn is_looking_ahead(&self) -> bool {
-        self.view.ahead.is_some() || !self.unasked.is_empty()
+        self.view.ahead.is_some() || !self.unasked.is_empty() || self.without_reasons().is_some()
+    }
+
+    /// The place of the first outlier whose reasons are not known, where there are several: one has its own page.
+    fn without_reasons(&self) -> Option<usize> {
+        let outliers = self
+            .view
+            .overview
+            .as_ref()
+            .filter(|_| !self.has_failed)
+            .map(|overview| &overview.with_reasons)?;
+        let first = outliers.iter().position(|&index| self.view.reasons_of(index).is_none())?;
+        (outliers.len() > 1).then_some(first)
     }
 
     /// Begins with the next one, where nothing is decoded.
@@ -39,10 +51,14 @@ impl State {
         }
         let known = &self.view.known;
         let next = std::iter::from_fn(|| self.unasked.pop()).find(|index| !known.contains_key(index));
-        let Some(index) = next else { return Vec::new() };
-        let (ask, watch) = (Ask::Explain { index }, Arc::new(Watch::default()));
+        let (ask, what) = match (next, self.without_reasons()) {
+            (Some(index), _) => (Ask::Explain { index }, "explaining the chosen intervals"),
+            (None, Some(from)) => (Ask::Reasons { from }, "looking for the reasons of all outliers"),
+            (None, None) => return Vec::new(),
+        };
+        let watch = Arc::new(Watch::default());
         let request = Request { ask, watch: Arc::clone(&watch) };
-        let what = "explaining the chosen intervals".to_owned();
+        let what = what.to_owned();
         self.view.ahead = Some(Task { what, progress: Progress::default(), watch, ask: Some(ask) });
         vec![Effect::Ask(request)]
     }

@@ -92,6 +92,10 @@ impl State {
                     return self.ask_part_in_view();
                 }
             }
+            (Answer::Reasons(found), _) => {
+                self.view.ahead.take_if(|ahead| matches!(ahead.ask, Some(Ask::Reasons { .. })));
+                self.view.reasons.extend(found);
+            }
             (Answer::Flow(index, flow), Some(Ask::Flow { index: wanted, range })) => {
                 if index == wanted && flow.asked == range {
                     self.view.task = None;
@@ -116,7 +120,8 @@ impl State {
             }
             (Answer::Failed(why), _) => {
                 if self.view.task.take().is_none() {
-                    self.view.ahead = None;
+                    let unasked = self.view.ahead.take().and_then(|ahead| ahead.ask);
+                    self.has_failed |= matches!(unasked, Some(Ask::Reasons { .. }));
                 }
                 self.view.notice = Some(why);
             }

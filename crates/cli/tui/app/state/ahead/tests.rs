@@ -80,3 +80,41 @@ fn a_failure_ends_one_and_not_the_others() {
     assert!(request_of(&mut state, Answer::Failed("no partition".to_owned())).is_none());
     assert_eq!(tick(&mut state).map(|request| request.ask), Some(Ask::Explain { index: 7 }));
 }
+
+/// Five outliers of which one is chosen: the reasons of the others come in parts, and the first page counts them.
+#[test]
+fn the_reasons_of_the_others_come_after_the_chosen_ones() {
+    let mut state = opened(SIZE);
+    state.unasked = vec![7];
+    let overview = state.view.overview.as_mut().expect("an overview");
+    overview.with_reasons = vec![SLOW, 7, 8, 9, 10];
+    overview.found = 5;
+    let reasons = crate::tui::testing::sample::explained().reasons;
+    let mut asked = Vec::new();
+    while let Some(request) = tick(&mut state) {
+        asked.push(request.ask);
+        let found = match request.ask {
+            Ask::Reasons { from } => {
+                let few =
+                    state.view.overview.as_ref().expect("an overview").with_reasons.iter().skip(from).take(2);
+                Answer::Reasons(few.map(|&index| (index, reasons.clone())).collect())
+            }
+            ask => answer(ask),
+        };
+        assert!(request_of(&mut state, found).is_none());
+    }
+    let others = [0, 2, 4].map(|from| Ask::Reasons { from });
+    assert_eq!(asked, [&[Ask::Explain { index: 7 }], &others[..]].concat());
+    let page = crate::tui::pages::text::population_text(&state.view).join("\n");
+    assert!(page.contains("Why they are slow (all 5 explained)"), "{page}");
+}
+
+#[test]
+fn reasons_that_cannot_be_found_are_not_looked_for_again() {
+    let mut state = opened(SIZE);
+    state.unasked.clear();
+    let request = tick(&mut state).expect("reasons");
+    assert_eq!(request.ask, Ask::Reasons { from: 0 });
+    assert!(request_of(&mut state, Answer::Failed("no partition".to_owned())).is_none());
+    assert!(tick(&mut state).is_none() && !state.is_looking_ahead());
+}
