@@ -48,7 +48,12 @@ fn small(folder: &Path) -> Recording {
 
 /// A large one, 57 ms of it, with such records, too.
 fn large() -> Recording {
-    Recording { capture: emulated("block"), first: 4_075_403_630, last: 4_223_686_375, thread: "139,141" }
+    let capture = emulated("block");
+    let text = fs::read_to_string(capture.root.join("intervals.csv")).expect("intervals");
+    let marks = text.lines().filter(|line| line.starts_with("begin,") || line.starts_with("end,"));
+    let mut times = marks.map(|mark| mark.split(',').nth(2).expect("a TSC").parse().expect("a TSC"));
+    let (first, last) = (times.next().expect("a mark"), times.next_back().expect("a mark"));
+    Recording { capture, first, last, thread: "139,141" }
 }
 
 impl Recording {
