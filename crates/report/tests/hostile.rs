@@ -135,7 +135,9 @@ fn check_page(page: &str) {
     }
 }
 
-const KNOWN_TAGS: [&str; 40] = [
+const KNOWN_TAGS: [&str; 42] = [
+    "details",
+    "summary",
     "line",
     "text",
     "head",
