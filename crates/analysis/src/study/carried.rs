@@ -10,7 +10,7 @@ use model::{
 use perfdata::PerfData;
 use report::{
     CaptureFacts, JsonNumber, LostMarkers, OutlierReport, PopulationSummary, ReplaceTexts, Report,
-    SelectionSummary, View,
+    SelectionSummary, Snapshots, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +106,7 @@ impl Note {
     }
 
     /// The intervals, and their diagnostics. Outliers that are not among them are left out.
-    pub(crate) fn into_parts(self) -> (IntervalSet, Option<Carried>) {
+    pub(crate) fn into_parts(self) -> (IntervalSet, Carried) {
         let count = self.intervals.len();
         let known = |outlier: &OutlierTwin| {
             outlier.interval < count && outlier.baselines.iter().all(|&index| index < count)
@@ -126,7 +126,7 @@ impl Note {
             recorded: self.recorded,
             baselines_wanted: self.baselines_wanted,
         };
-        (set, Some(carried))
+        (set, carried)
     }
 }
 
@@ -145,6 +145,15 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
+    /// Adds what the account beside the slice says of its recording, or what is wrong with it.
+    pub(crate) fn add_account(&mut self, account: std::result::Result<Option<Snapshots>, Diagnostic>) {
+        match account {
+            Ok(None) => {}
+            Ok(found) => self.population.snapshots = found,
+            Err(wrong) => self.diagnostics.push(wrong),
+        }
+    }
+
     /// The choice by which the slice was made.
     pub(crate) fn selected(&self) -> Selected {
         let indices = self.outliers.iter().map(|&(index, _)| index).collect();

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use report::{HotRange, OutlierReport, Report, Timebase, View};
 
 use super::carried::{Carried, Note};
-use super::{machine, places, typical};
+use super::{account, machine, places, typical};
 use crate::capture::{
     Capture, Decoders, Meter, Observing, Phase, SeenWindow, Stretch, Watch, while_reading_ahead,
 };
@@ -191,7 +191,11 @@ impl Named {
 
     fn read(self, capture: &Capture<'_>, watch: &Watch) -> Result<(IntervalSet, Option<Carried>)> {
         match self {
-            Named::Carried(note) => Ok(note.into_parts()),
+            Named::Carried(note) => {
+                let (set, mut carried) = note.into_parts();
+                carried.add_account(account::of_slice(capture.path()));
+                Ok((set, Some(carried)))
+            }
             Named::Source(named, said) => {
                 let (source, file, pairs) = *named;
                 let mut set = intervals_of::read(&source, file, pairs, capture, watch)?;

@@ -4,7 +4,6 @@
 use model::Diagnostic;
 use report::{LostMarkers, PopulationSummary, Report};
 
-use super::super::account;
 use super::{Carried, Study};
 use crate::capture::Recorded;
 use crate::intervals_of;
@@ -14,12 +13,7 @@ impl Study<'_> {
     /// The population and the choice, and what is wrong with the capture and the source; no outlier yet.
     pub fn figures(&self) -> Report {
         if let Some(carried) = self.carried() {
-            let mut report = carried.overview(self.capture().facts());
-            report.diagnostics = self.input_diagnostics();
-            if let Ok(Some(found)) = account::of_slice(self.capture().path()) {
-                report.population.snapshots = Some(found);
-            }
-            return report;
+            return carried.overview(self.capture().facts());
         }
         let statistics = self.population().statistics(self.rule());
         Report {
@@ -42,8 +36,7 @@ impl Study<'_> {
     /// What is wrong with the capture, the source and the choice.
     pub(crate) fn input_diagnostics(&self) -> Vec<Diagnostic> {
         if let Some(carried) = self.carried() {
-            let account = account::of_slice(self.capture().path());
-            return carried.diagnostics().iter().cloned().chain(account.err()).collect();
+            return carried.diagnostics().to_vec();
         }
         let mut diagnostics = self.source_diagnostics();
         diagnostics.extend(intervals_of::nothing_chosen(self.selected(), self.population()));
