@@ -53,7 +53,7 @@ pub struct Reason {
 
 impl Reason {
     /// Whether it has a line of its own where a person reads; JSON has all.
-    pub(crate) fn is_shown(&self) -> bool {
+    fn is_shown(&self) -> bool {
         self.first > 0 || self.share >= SMALLEST_SHARE
     }
 
@@ -130,10 +130,11 @@ impl OutlierReasons {
 
 impl Reasons {
     /// Those of all `explained` ones of `outliers` together.
-    pub fn of(explained: &[OutlierReasons], outliers: u64) -> Reasons {
+    pub fn of<'r>(explained: impl IntoIterator<Item = &'r OutlierReasons>, outliers: u64) -> Reasons {
         let mut sums: BTreeMap<[&str; 2], (Sums, BTreeMap<&str, Sums>)> = BTreeMap::new();
-        let (mut smaller, mut whole) = (0_u64, 0_u128);
+        let (mut count, mut smaller, mut whole) = (0, 0_u64, 0_u128);
         for outlier in explained {
+            count += 1;
             smaller = smaller.saturating_add(outlier.smaller_ns);
             for (place, ([cause, what, who], excess)) in outlier.parts.iter().enumerate() {
                 let (reason, blamed) = sums.entry([cause, what]).or_default();
@@ -158,7 +159,19 @@ impl Reasons {
         let mut all: Vec<Reason> = sums.into_iter().map(reason).collect();
         all.sort_by_key(|reason| (Reverse(reason.excess_ns), Reverse(reason.first)));
         let smaller_share = share(u128::from(smaller), whole);
-        Reasons { explained: explained.len() as u64, outliers, all, smaller_ns: smaller, smaller_share }
+        Reasons { explained: count, outliers, all, smaller_ns: smaller, smaller_share }
+    }
+
+    /// The foremost `most` of those that a person reads, and the others in sum: in how many outliers one of them has the largest excess,
+    /// and their share of all excess. `None` where they have neither.
+    pub(crate) fn foremost(&self, most: usize) -> (Vec<&Reason>, Vec<&Reason>, Option<(u64, f64)>) {
+        let (mut shown, mut rest) = (Vec::new(), Vec::new());
+        for reason in &self.all {
+            if shown.len() < most && reason.is_shown() { shown.push(reason) } else { rest.push(reason) }
+        }
+        let first = rest.iter().map(|reason| reason.first).sum();
+        let part = rest.iter().map(|reason| reason.share).sum::<f64>() + self.smaller_share;
+        (shown, rest, (first > 0 || part > 0.0).then_some((first, part)))
     }
 }
 

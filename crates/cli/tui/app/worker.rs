@@ -68,9 +68,10 @@ pub(crate) fn run(
     answer: &dyn Fn(Answer),
 ) -> Result<()> {
     let opened = study::watched(analysis, &NoMeter, opening, |study| {
-        answer(Answer::Opened(Box::new(Overview::of(study))));
+        let overview = Overview::of(study);
+        let with_reasons = overview.with_reasons.clone();
+        answer(Answer::Opened(Box::new(overview)));
         let places = SourcePlaces::of(&analysis.input.code);
-        let (with_reasons, _) = study.with_reasons();
         let mut worker = Worker { study, places, with_reasons, explained: BTreeMap::new(), last: None };
         for request in requests {
             let found = worker.answer(&request);

@@ -32,8 +32,8 @@ pub(crate) fn population_lines(view: &View) -> Vec<Line<'static>> {
 
 /// The table and an empty line; nothing where fewer than two outliers are explained.
 fn reasons(view: &View, overview: &Overview, style: &Style) -> String {
-    let known = overview.with_reasons.iter().filter_map(|&index| view.reasons_of(index).cloned());
-    let reasons = Reasons::of(&known.collect::<Vec<_>>(), overview.found);
+    let known = overview.with_reasons.iter().filter_map(|&index| view.reasons_of(index));
+    let reasons = Reasons::of(known, overview.found);
     match report::render_reasons(&reasons, "the chosen ones first", style) {
         none if none.is_empty() => none,
         table => table + "\n",

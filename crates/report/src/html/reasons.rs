@@ -18,11 +18,9 @@ pub(super) fn table(reasons: &Reasons) -> String {
     if reasons.explained < 2 {
         return String::new();
     }
-    let is_foremost = |reason: &&Reason| reason.is_shown();
-    let shown: Vec<&Reason> = reasons.all.iter().filter(is_foremost).take(MOST_REASONS).collect();
-    let rest = reasons.all.iter().filter(|one| !shown.iter().any(|known| std::ptr::eq(*known, *one)));
-    let others = others(reasons, &rest.collect::<Vec<_>>());
+    let (shown, rest, others) = reasons.foremost(MOST_REASONS);
     let rows: String = shown.into_iter().map(rows).collect();
+    let others = others.map_or_else(String::new, |sum| others_row(sum, &rest));
     format!(
         "<h2 id=\"reasons\">{}</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"reasons\">\
          <table class=\"reasons\">\n<thead><tr><th class=\"number\">slow</th><th class=\"number\">of all excess</th><td></td>\
@@ -32,12 +30,7 @@ pub(super) fn table(reasons: &Reasons) -> String {
 }
 
 /// What has no row, in sum, and unfolded one by one.
-fn others(reasons: &Reasons, rest: &[&Reason]) -> String {
-    let first: u64 = rest.iter().map(|reason| reason.first).sum();
-    let part = rest.iter().map(|reason| reason.share).sum::<f64>() + reasons.smaller_share;
-    if first == 0 && part <= 0.0 {
-        return String::new();
-    }
+fn others_row((first, part): (u64, f64), rest: &[&Reason]) -> String {
     let items = rest.iter().map(|reason| words::reason(reason));
     format!(
         "<tr><td class=\"number\">{first}</td><td class=\"number\">{}</td><td></td><td>{}</td></tr>\n",

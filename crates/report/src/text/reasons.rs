@@ -25,10 +25,11 @@ pub(super) fn lines(reasons: &Reasons, head: &str, style: Style) -> Vec<String> 
     let head = row(head, "slow", "of all excess", style);
     let mut lines = Vec::new();
     lines.extend(head.iter().map(|line| style.paint(Ink::Bold, line)));
-    let large = reasons.all.iter().filter(|reason| reason.is_shown());
-    let shown: Vec<&Reason> = large.take(MOST_REASONS).collect();
+    let (shown, _, others) = reasons.foremost(MOST_REASONS);
     lines.extend(shown.iter().flat_map(|reason| lines_of(reason, style)));
-    lines.extend(others(reasons, &shown, style));
+    if let Some((first, part)) = others {
+        lines.extend(row("  other causes", &first.to_string(), &percent(part), style));
+    }
     lines.extend(advice(&shown, style));
     lines
 }
@@ -65,18 +66,6 @@ fn blamed(blame: &Blame, reason: &Reason, style: Style) -> Vec<String> {
     let who = format!("    {}", for_terminal(&blame.who));
     let lines = row(&who, &blame.first.to_string(), &percent(reason.share_of(blame)), style);
     lines.iter().map(|line| style.paint(Ink::Dim, line)).collect()
-}
-
-/// What is not shown, in sum.
-fn others(reasons: &Reasons, shown: &[&Reason], style: Style) -> Vec<String> {
-    let rest =
-        || reasons.all.iter().filter(|reason| !shown.iter().any(|known| std::ptr::eq(*known, *reason)));
-    let first: u64 = rest().map(|reason| reason.first).sum();
-    let part = rest().map(|reason| reason.share).sum::<f64>() + reasons.smaller_share;
-    if part <= 0.0 && first == 0 {
-        return Vec::new();
-    }
-    row("  other causes", &first.to_string(), &percent(part), style)
 }
 
 /// `text`, wrapped, and both figures at the end of its first line.
