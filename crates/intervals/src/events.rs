@@ -65,12 +65,7 @@ pub fn from_events(
 ) -> Result<IntervalSet, Error> {
     let conversion = conversion.ok_or_else(Error::no_conversion)?;
     let mut findings = Findings::new();
-    let mut reading = Reading {
-        pair,
-        fields: HashMap::new(),
-        seen: [Seen::default(); 2],
-        other_values: Default::default(),
-    };
+    let mut reading = Reading { pair, fields: HashMap::new(), seen: [Seen::default(); 2] };
     let mut occurrences = Vec::new();
     for record in capture.records() {
         let Record::Sample(sample) = &record.record else { continue };
@@ -103,8 +98,6 @@ struct Reading<'a> {
     fields: HashMap<u64, Fields>,
     /// Whether the begin and the end event occur, and whether they do as the conditions ask.
     seen: [Seen; 2],
-    /// Of those that have not occurred so, what the fields of their conditions held.
-    other_values: [Values; 2],
 }
 
 /// What is known of an event while reading, in this order.
@@ -127,9 +120,6 @@ impl Reading<'_> {
             if pattern.name == name {
                 is_met[at] = pattern.matches(payload)?;
                 self.seen[at] = self.seen[at].max(if is_met[at] { Seen::AsAsked } else { Seen::Otherwise });
-                if let (Seen::Otherwise, Some(payload)) = (self.seen[at], payload) {
-                    self.other_values[at].add(pattern.fields(), payload);
-                }
             }
         }
         let [begins, ends] = is_met;
@@ -157,14 +147,16 @@ impl Reading<'_> {
     }
 
     fn both_seen(&self, capture: &PerfData) -> Result<(), Error> {
-        let events = [&self.pair.begin, &self.pair.end];
-        for ((seen, event), values) in self.seen.iter().zip(events).zip(&self.other_values) {
+        for (seen, event) in self.seen.iter().zip([&self.pair.begin, &self.pair.end]) {
             if *seen == Seen::AsAsked {
                 continue;
             }
             let names: Vec<&str> = capture.attrs().iter().filter_map(|attr| attr.name.as_deref()).collect();
             let why = if *seen == Seen::Otherwise {
-                format!("the event occurred, but never with such fields{}", values.words())
+                format!(
+                    "the event occurred, but never with such fields{}",
+                    Values::of(capture, event).words()
+                )
             } else if names.contains(&event.name.as_str()) {
                 "the event was recorded, but never occurred".to_owned()
             } else {

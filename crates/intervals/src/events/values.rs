@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use perfdata::TracepointFormat;
+use perfdata::{PerfData, Record, TracepointFormat};
 
-use super::fields;
+use super::{EventPattern, fields};
 
 /// Different values that are kept of a field; a capture decides how many there are.
 const MOST_KEPT: usize = 256;
@@ -24,12 +24,22 @@ struct OfField {
 }
 
 impl Values {
+    /// What the fields of `event`'s conditions hold in all samples of that event.
+    pub(super) fn of(capture: &PerfData, event: &EventPattern) -> Values {
+        let mut values = Values::default();
+        for record in capture.records() {
+            let Record::Sample(sample) = &record.record else { continue };
+            if sample.event_name() == Some(event.name.as_str())
+                && let Some(payload) = sample.format().zip(sample.raw)
+            {
+                values.add(event.fields(), payload);
+            }
+        }
+        values
+    }
+
     /// Counts what `fields` hold in this payload.
-    pub(super) fn add<'a>(
-        &mut self,
-        fields: impl Iterator<Item = &'a str>,
-        (format, raw): (&TracepointFormat, &[u8]),
-    ) {
+    fn add<'a>(&mut self, fields: impl Iterator<Item = &'a str>, (format, raw): (&TracepointFormat, &[u8])) {
         for name in fields {
             let Some(value) = format.field(name).and_then(|field| field.value(raw)) else { continue };
             let of = self.0.entry(name.to_owned()).or_default();
