@@ -41,13 +41,17 @@ impl Ring {
 
     /// Removes it, and its machine file.
     pub(super) fn remove(&self) {
-        // What cannot be removed is only in the way.
-        if self.path.is_dir() {
-            let _ = fs::remove_dir_all(&self.path);
-        } else {
-            let _ = fs::remove_file(Machine::place(&self.path));
-            let _ = fs::remove_file(&self.path);
-        }
+        remove(&self.path);
+    }
+}
+
+fn remove(ring: &Path) {
+    // What cannot be removed is only in the way.
+    if ring.is_dir() {
+        let _ = fs::remove_dir_all(ring);
+    } else {
+        let _ = fs::remove_file(Machine::place(ring));
+        let _ = fs::remove_file(ring);
     }
 }
 
@@ -59,7 +63,7 @@ pub(super) fn remove_shared(folder: &Path) {
 
 /// Removes what perf writes to in `folder`, where perf was killed: such a file has no header.
 pub(super) fn remove_open(folder: &Path) {
-    Ring { path: folder.join(OPEN), marks_end: 0, is_wanted: false, rung: Vec::new() }.remove();
+    remove(&folder.join(OPEN));
 }
 
 /// Makes the folder `to` of the same files as `from`.
