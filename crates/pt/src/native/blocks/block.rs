@@ -64,6 +64,12 @@ impl Block {
         self.exit == Exit::Call && self.target != self.next
     }
 
+    /// Where its branch leads, taken or not: the address, and the block there or [`NONE`].
+    #[inline]
+    pub(in crate::native) fn way(&self, taken: bool) -> (u64, u32) {
+        if taken { (self.target, self.target_link) } else { (self.next, self.next_link) }
+    }
+
     /// The block to which it leads without a packet, once known.
     #[inline]
     pub(in crate::native) fn way_on(&self) -> u32 {

@@ -118,8 +118,7 @@ impl CodeMap {
     /// The block that follows a block at its end, if both lie in one section.
     pub(in crate::native) fn follow(&mut self, from: u32, taken: bool, source: &Source<'_>) -> Option<u32> {
         let block = self.blocks[from as usize];
-        let (ip, link) =
-            if taken { (block.target, block.target_link) } else { (block.next, block.next_link) };
+        let (ip, link) = block.way(taken);
         if link != NONE {
             return Some(link);
         }
@@ -133,8 +132,7 @@ impl CodeMap {
             return None;
         }
         self.link(from, taken, to);
-        let block = &self.blocks[from as usize];
-        let link = if taken { block.target_link } else { block.next_link };
+        let (_, link) = self.blocks[from as usize].way(taken);
         (link != NONE).then_some(link)
     }
 
@@ -144,8 +142,7 @@ impl CodeMap {
         let hop = &mut self.hops[number as usize];
         let link = &mut hop.links[usize::from(taken)];
         if *link == NONE {
-            let last = &self.blocks[hop.last as usize];
-            *link = if taken { last.target_link } else { last.next_link };
+            (_, *link) = self.blocks[hop.last as usize].way(taken);
         }
         *link
     }

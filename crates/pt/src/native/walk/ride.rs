@@ -212,8 +212,7 @@ impl Walk<'_> {
         }
         match (bit, &self.next) {
             (Some(taken), _) if hop.turn == Turn::Branch => {
-                let last = self.map.block(hop.last);
-                self.ip = if taken { last.target } else { last.next };
+                (self.ip, _) = self.map.block(hop.last).way(taken);
                 let link = hop.links[usize::from(taken)];
                 self.block = if link == NONE { self.turn_to(number, hop, taken) } else { link };
                 Took::Bit
@@ -240,8 +239,7 @@ impl Walk<'_> {
     fn turn_to(&mut self, number: u32, hop: &Hop, taken: bool) -> u32 {
         let link = self.map.linked(number, taken);
         if link == NONE {
-            let last = self.map.block(hop.last);
-            self.ip = if taken { last.target } else { last.next };
+            (self.ip, _) = self.map.block(hop.last).way(taken);
             self.from = Some((hop.last, taken));
         }
         link

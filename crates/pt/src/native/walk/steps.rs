@@ -175,10 +175,8 @@ impl Walk<'_> {
 
     #[inline]
     fn go(&mut self, number: u32, block: &Block, taken: bool) {
-        let (ip, link) =
-            if taken { (block.target, block.target_link) } else { (block.next, block.next_link) };
-        (self.ip, self.block) = (ip, link);
-        if link == NONE {
+        (self.ip, self.block) = block.way(taken);
+        if self.block == NONE {
             self.from = is_kept(number).then_some((number, taken));
         }
     }
