@@ -322,14 +322,21 @@ fn the_writer_steps_aside() {
     }
 }
 
-/// A plugin shares the program's file where the program exports its symbols, and marks nothing or in its own file where
-/// it does not. Labels that are unloaded are counted.
+/// What rings where `program` runs with these limits, a line each.
+fn rung(program: &Path, folder: &Path, over: &str) -> String {
+    let bell = folder.join("bell");
+    std::fs::write(&bell, "").unwrap();
+    let mut command = Command::new(program);
+    command.arg(folder.join("bell.marks")).env("TAILTRACE_OVER", over).env("TAILTRACE_DOORBELL", &bell);
+    printed(program, &command.output().unwrap());
+    std::fs::read_to_string(&bell).unwrap()
+}
+
 /// Which intervals ring: those over the limit of their label, else over that of all.
 #[test]
 fn limits_of_labels() {
     let folder = tempfile::tempdir().unwrap();
     let program = program(GNU, "doorbell", folder.path());
-    let bell = folder.path().join("bell");
     for (over, expected) in [
         ("10ms", &["order", "cancel", "quote"][..]),
         ("10ms,order", &["order"]),
@@ -339,12 +346,7 @@ fn limits_of_labels() {
         ("", &[]),
         ("p99;p4,order;p100,cancel;px,quote", &[]),
     ] {
-        std::fs::write(&bell, "").unwrap();
-        let mut command = Command::new(&program);
-        command.arg(folder.path().join("bell.marks"));
-        command.env("TAILTRACE_OVER", over).env("TAILTRACE_DOORBELL", &bell);
-        printed(&program, &command.output().unwrap());
-        let rung = std::fs::read_to_string(&bell).unwrap();
+        let rung = rung(&program, folder.path(), over);
         let labels: Vec<&str> = rung.lines().filter_map(|line| line.split(' ').nth(2)).collect();
         assert_eq!(labels, expected, "{over}: {rung}");
         for line in rung.lines() {
@@ -362,14 +364,8 @@ fn limits_of_labels() {
 fn a_running_percentile_as_limit() {
     let folder = tempfile::tempdir().unwrap();
     let program = program(GNU, "percentile", folder.path());
-    let bell = folder.path().join("bell");
     for over in ["p90,order", "1s,cancel;p90.0"] {
-        std::fs::write(&bell, "").unwrap();
-        let mut command = Command::new(&program);
-        command.arg(folder.path().join("bell.marks"));
-        command.env("TAILTRACE_OVER", over).env("TAILTRACE_DOORBELL", &bell);
-        printed(&program, &command.output().unwrap());
-        let rung = std::fs::read_to_string(&bell).unwrap();
+        let rung = rung(&program, folder.path(), over);
         let lengths = rung.lines().map(|line| {
             let mut words = line.split(' ').map(|word| u64::from_str_radix(&word[2..], 16).unwrap_or(0));
             let (begin, end) = (words.next().unwrap(), words.next().unwrap());
@@ -385,6 +381,8 @@ fn a_running_percentile_as_limit() {
     }
 }
 
+/// A plugin shares the program's file where the program exports its symbols, and marks nothing or in its own file where
+/// it does not. Labels that are unloaded are counted.
 #[test]
 fn plugins() {
     let folder = tempfile::tempdir().unwrap();
