@@ -63,26 +63,52 @@ impl Histogram {
         let (Some(&shortest), Some(&longest)) = (sorted.first(), sorted.last()) else {
             return Histogram::default();
         };
-        let low = shortest.max(1) as f64;
-        let octaves = (longest.max(1) as f64 / low).log2();
-        let per_octave =
-            [16.0, 8.0, 4.0, 2.0, 1.0].into_iter().find(|per| octaves * per <= MOST_BINS as f64 - 2.0);
-        let step = per_octave.map_or_else(|| octaves / (MOST_BINS as f64 - 2.0), |per| 1.0 / per);
-        let mut bins: Vec<Bin> = Vec::with_capacity(MOST_BINS);
-        let (mut from, mut done) = (shortest, 0);
-        for number in 1..=MOST_BINS + 1 {
-            let to = ((low * (step * number as f64).exp2()).ceil() as u64).max(from.saturating_add(1));
-            // Beyond the last number there is no edge.
-            let is_last = to > longest || to == u64::MAX;
-            let behind = if is_last { sorted.len() } else { sorted.partition_point(|&value| value < to) };
-            bins.push(Bin { from, to, count: (behind - done) as u64 });
-            (from, done) = (to, behind);
-            if done == sorted.len() {
-                break;
-            }
-        }
-        Histogram { bins }
+        Histogram::counted(sorted, &edges(shortest, longest))
     }
+
+    /// Counts both in the same bins, at most 40 from the shortest to the longest of either, so that they compare bin by bin. Both
+    /// ascend; no bins where one of them is empty.
+    pub fn of_both(a: &[u64], b: &[u64]) -> [Histogram; 2] {
+        let (Some(shortest), Some(longest)) = (a.first().min(b.first()), a.last().max(b.last())) else {
+            return [Histogram::default(), Histogram::default()];
+        };
+        let edges = edges(*shortest, *longest);
+        [a, b].map(|sorted| Histogram::counted(sorted, &edges))
+    }
+
+    /// Counts between each edge and the next.
+    fn counted(sorted: &[u64], edges: &[u64]) -> Histogram {
+        let last = edges.len().saturating_sub(2);
+        let mut done = 0;
+        let bin = |(number, two): (usize, &[u64])| {
+            // Beyond the last number there is no edge.
+            let upto =
+                if number == last { sorted.len() } else { sorted.partition_point(|&value| value < two[1]) };
+            let count = (upto - done) as u64;
+            done = upto;
+            Bin { from: two[0], to: two[1], count }
+        };
+        Histogram { bins: edges.windows(2).enumerate().map(bin).collect() }
+    }
+}
+
+/// Where the bins from `shortest` to `longest` begin and end.
+fn edges(shortest: u64, longest: u64) -> Vec<u64> {
+    let low = shortest.max(1) as f64;
+    let octaves = (longest.max(1) as f64 / low).log2();
+    let per_octave =
+        [16.0, 8.0, 4.0, 2.0, 1.0].into_iter().find(|per| octaves * per <= MOST_BINS as f64 - 2.0);
+    let step = per_octave.map_or_else(|| octaves / (MOST_BINS as f64 - 2.0), |per| 1.0 / per);
+    let mut edges = vec![shortest];
+    for number in 1..=MOST_BINS + 1 {
+        let before = edges.last().copied().unwrap_or(shortest);
+        let to = ((low * (step * number as f64).exp2()).ceil() as u64).max(before.saturating_add(1));
+        edges.push(to);
+        if to > longest || to == u64::MAX {
+            break;
+        }
+    }
+    edges
 }
 
 impl TwoModes {

@@ -32,6 +32,8 @@ pub struct Difference {
     pub a: Side,
     /// After, or the other host.
     pub b: Side,
+    /// The durations of all intervals of both, in the same bins of equal ratio; empty where one side has no interval.
+    pub bins: Vec<SharedBin>,
     /// The test on the durations of all intervals; `None` where one side has no interval.
     pub change: Option<DurationChange>,
     /// The typical intervals of both.
@@ -53,6 +55,19 @@ pub struct Side {
     pub population: PopulationSummary,
     /// Which of them are explained.
     pub selection: SelectionSummary,
+}
+
+/// One bin of both histograms: durations from `from_ns` to below `to_ns`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedBin {
+    /// The shortest duration in it.
+    pub from_ns: u64,
+    /// The shortest duration no longer in it.
+    pub to_ns: u64,
+    /// How many intervals of A.
+    pub a: u64,
+    /// How many intervals of B.
+    pub b: u64,
 }
 
 /// The test of Mann and Whitney and the quantiles, from A to B.

@@ -43,7 +43,9 @@ pub use difference::html::render_difference_html;
 pub use difference::json::{DIFFERENCE_SCHEMA, difference_schema, render_difference_json};
 pub use difference::markdown::render_difference_markdown;
 pub use difference::text::render_difference_text;
-pub use difference::{CauseChange, Contrast, Difference, DurationChange, QuantileShift, Side, Spread};
+pub use difference::{
+    CauseChange, Contrast, Difference, DurationChange, QuantileShift, SharedBin, Side, Spread,
+};
 pub use distribution::{Bin, Lengths, Mode, Modes, Percentiles};
 pub use escape::{for_message, for_terminal};
 pub use expected::{Expected, expectation_lines, render_junit};

@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use attribution::Examined;
-use intervals::Change;
-use report::{Contrast, Difference, DurationChange, Expected, OutlierReport, QuantileShift, Side, TimeUnit};
+use intervals::{Change, Histogram};
+use report::{
+    Contrast, Difference, DurationChange, Expected, OutlierReport, QuantileShift, SharedBin, Side, TimeUnit,
+};
 
 use super::expected::Measured;
 use super::opened::{Study, with};
@@ -95,6 +97,7 @@ fn compared(a: Studied, b: Studied) -> Result<Difference> {
     diagnostics
         .extend(b.diagnostics.into_iter().filter(|found| !diagnostics.contains(found)).collect::<Vec<_>>());
     Ok(Difference {
+        bins: bins(a.durations.clone(), b.durations.clone()),
         change: Change::between(&a.durations, &b.durations).map(change),
         typical: Contrast::between(&a.typical, &b.typical),
         outliers: Contrast::between(&a.outliers, &b.outliers),
@@ -103,6 +106,15 @@ fn compared(a: Studied, b: Studied) -> Result<Difference> {
         a: a.side,
         b: b.side,
     })
+}
+
+/// Both in the same bins.
+fn bins(mut a: Vec<u64>, mut b: Vec<u64>) -> Vec<SharedBin> {
+    a.sort_unstable();
+    b.sort_unstable();
+    let [a, b] = Histogram::of_both(&a, &b);
+    let both = a.bins.iter().zip(&b.bins);
+    both.map(|(a, b)| SharedBin { from_ns: a.from, to_ns: a.to, a: a.count, b: b.count }).collect()
 }
 
 fn change(found: Change) -> DurationChange {

@@ -30,6 +30,22 @@ fn bins_cover_everything_once() {
     assert_eq!(Histogram::of(&[]).bins, []);
 }
 
+/// By hand: sixteen bins for each doubling from the shortest of either, 100; 2^(1/16) is 1.0443, 2^(15/16) is 1.915.
+#[test]
+fn two_populations_have_the_same_bins() {
+    let [a, b] = Histogram::of_both(&[100, 104, 105, 191], &[192, 199, 200]);
+    assert_eq!(a.bins.len(), 17);
+    assert!(a.bins.iter().zip(&b.bins).all(|(a, b)| (a.from, a.to) == (b.from, b.to)));
+    let counts =
+        |one: &Histogram, from| one.bins.iter().find(|bin| bin.from == from).map(|bin| (bin.to, bin.count));
+    assert_eq!((counts(&a, 100), counts(&a, 105)), (Some((105, 2)), Some((110, 1))));
+    assert_eq!((counts(&a, 184), counts(&a, 192)), (Some((192, 1)), Some((200, 0))));
+    assert_eq!((counts(&b, 192), counts(&b, 200)), (Some((200, 2)), Some((209, 1))));
+    assert_eq!([&a, &b].map(|one| one.bins.iter().map(|bin| bin.count).sum::<u64>()), [4, 3]);
+    assert_eq!(Histogram::of_both(&[], &[1]), [Histogram::default(), Histogram::default()]);
+    assert_eq!(Histogram::of_both(&[1], &[]), [Histogram::default(), Histogram::default()]);
+}
+
 /// The waits of tcp-synchronization: 937 us and 200 ms.
 #[test]
 fn finds_the_seeds_two_kinds_of_waits() {

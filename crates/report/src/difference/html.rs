@@ -23,8 +23,7 @@ pub fn render_difference_html(difference: &Difference) -> String {
         for_html(&identity(&difference.a)),
         for_html(&identity(&difference.b)),
     )];
-    let (a, b) = (&difference.a.population.histogram, &difference.b.population.histogram);
-    parts.push(overlay::overlay(a, b, difference.time_unit));
+    parts.push(overlay::overlay(&difference.bins, difference.time_unit));
     for (number, one) in tables(difference).iter().enumerate() {
         parts.push(table(one, number));
     }

@@ -1,12 +1,12 @@
 //! Two distributions over each other: their histograms, and which share of intervals took at most so long.
 //!
-//! The bins of both lie anywhere; what is drawn is the share of intervals per doubling of the length, so that bins of other widths
-//! compare. Both axes are logarithmic, or the tails would be a flat line. Shapes are stretched to the page's width, letters are not.
+//! Both are counted in the same bins of equal ratio; a height is the share of a side's intervals in that bin, so never above 100 %.
+//! Both axes are logarithmic, or the tails would be a flat line. Shapes are stretched to the page's width, letters are not.
 
 use std::fmt::Write as _;
 
 use super::histogram::ticks;
-use crate::distribution::Bin;
+use crate::difference::SharedBin;
 use crate::timebase::TimeUnit;
 use crate::units;
 
@@ -18,22 +18,22 @@ struct Axis {
     to: f64,
 }
 
-/// Both figures; empty where one side has no bins.
-pub(crate) fn overlay(a: &[Bin], b: &[Bin], unit: TimeUnit) -> String {
-    let edges = |bins: &[Bin]| Some((bins.first()?.from_ns.max(1), bins.last()?.to_ns));
-    let (Some(of_a), Some(of_b)) = (edges(a), edges(b)) else { return String::new() };
-    let (from, to) = (of_a.0.min(of_b.0), of_a.1.max(of_b.1).max(2));
+/// Both figures; empty without bins.
+pub(crate) fn overlay(bins: &[SharedBin], unit: TimeUnit) -> String {
+    let (Some(first), Some(last)) = (bins.first(), bins.last()) else { return String::new() };
+    let (from, to) = (first.from_ns.max(1), last.to_ns.max(2));
     let axis = Axis { from: real(from).ln(), to: real(to).ln().max(real(from).ln() + 0.1) };
-    let heights = Heights::of(densities(a).chain(densities(b)));
+    let (a, b) = (Shares::of(bins, |bin| bin.a), Shares::of(bins, |bin| bin.b));
+    let heights = Heights::of(a.0.iter().chain(&b.0).map(|&(_, share)| share));
     let histograms = format!(
         "<path class=\"side-a\" d=\"{}\"/><path class=\"side-b\" d=\"{}\"/>",
-        axis.steps(a, &heights),
-        axis.steps(b, &heights)
+        axis.steps(&a, &heights),
+        axis.steps(&b, &heights)
     );
     let curves = format!(
         "<path class=\"curve a\" d=\"{}\"/><path class=\"curve b\" d=\"{}\"/>",
-        axis.curve(a),
-        axis.curve(b)
+        axis.curve(&a),
+        axis.curve(&b)
     );
     let said = format!("from {} to {}", units::length(from, unit), units::length(to, unit));
     let figure = |shapes: &str, rules: &str, label: &str, caption: &str| {
@@ -53,7 +53,10 @@ pub(crate) fn overlay(a: &[Bin], b: &[Bin], unit: TimeUnit) -> String {
             &histograms,
             &heights.rules(),
             "Histograms of A and B over each other",
-            "share of intervals per doubling of the length, both axes logarithmic",
+            &format!(
+                "share of a capture's intervals in each bin, a bin reaching to {:.2} times its begin; both axes logarithmic",
+                ratio(bins)
+            ),
         ),
         &figure(
             &curves,
@@ -102,17 +105,27 @@ impl Heights {
 
     /// A line at each power of ten in percent.
     fn rules(&self) -> String {
-        let powers = (-4..=3).map(|power| 10_f64.powi(power));
+        let powers = (-4..=2).map(|power| 10_f64.powi(power));
         let inside = powers.filter(|percent| (self.from..=self.to).contains(&(percent / 100.0).ln()));
         inside.map(|percent| rule(percent, self.y(percent / 100.0))).collect()
     }
 }
 
-/// Of each bin the share of all intervals per doubling of the length.
-fn densities(bins: &[Bin]) -> impl Iterator<Item = f64> + '_ {
-    let all = real(bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(bin.count)).max(1));
-    let width = |bin: &Bin| real(bin.to_ns.max(2)).log2() - real(bin.from_ns.max(1)).log2();
-    bins.iter().map(move |bin| real(bin.count) / all / width(bin).max(1e-9))
+/// To how many times its begin a bin reaches: the mean of all, for edges are whole numbers.
+fn ratio(bins: &[SharedBin]) -> f64 {
+    let (Some(first), Some(last)) = (bins.first(), bins.last()) else { return 1.0 };
+    let octaves = real(last.to_ns.max(1)).log2() - real(first.from_ns.max(1)).log2();
+    (octaves / real(bins.len() as u64)).exp2()
+}
+
+/// Of each bin of one side where it ends, and the share of the side's intervals in it.
+struct Shares(Vec<(u64, f64)>);
+
+impl Shares {
+    fn of(bins: &[SharedBin], count: impl Fn(&SharedBin) -> u64) -> Shares {
+        let all = real(bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(count(bin))).max(1));
+        Shares(bins.iter().map(|bin| (bin.to_ns, real(count(bin)) / all)).collect())
+    }
 }
 
 impl Axis {
@@ -121,24 +134,22 @@ impl Axis {
         (real(length.max(1)).ln() - self.from) / (self.to - self.from) * 1000.0
     }
 
-    fn steps(&self, bins: &[Bin], heights: &Heights) -> String {
-        let mut path = format!("M{:.1} {HIGH}", self.x(bins.first().map_or(1, |bin| bin.from_ns)));
-        for (bin, density) in bins.iter().zip(densities(bins)) {
-            let _ = write!(path, "V{:.2}H{:.1}", heights.y(density), self.x(bin.to_ns));
+    fn steps(&self, shares: &Shares, heights: &Heights) -> String {
+        let mut path = format!("M0 {HIGH}");
+        for &(to, share) in &shares.0 {
+            let _ = write!(path, "V{:.2}H{:.1}", heights.y(share), self.x(to));
         }
         let _ = write!(path, "V{HIGH}z");
         path
     }
 
-    fn curve(&self, bins: &[Bin]) -> String {
-        let all = real(bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(bin.count)).max(1));
-        let mut path = format!("M0 {HIGH}L{:.1} {HIGH}", self.x(bins.first().map_or(1, |bin| bin.from_ns)));
-        let mut sum = 0_u64;
-        for bin in bins {
-            sum = sum.saturating_add(bin.count);
-            let _ = write!(path, "L{:.1} {:.2}", self.x(bin.to_ns), HIGH - real(sum) / all * HIGH);
+    fn curve(&self, shares: &Shares) -> String {
+        let mut path = format!("M0 {HIGH}");
+        let mut sum = 0.0;
+        for &(to, share) in &shares.0 {
+            sum += share;
+            let _ = write!(path, "L{:.1} {:.2}", self.x(to), HIGH - sum * HIGH);
         }
-        let _ = write!(path, "H1000");
         path
     }
 }

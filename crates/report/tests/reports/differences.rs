@@ -1,6 +1,6 @@
 //! Two captures side by side: A waits for a lock, B touches fresh pages.
 
-use tailtrace_report::{Contrast, Difference, DurationChange, QuantileShift, Side};
+use tailtrace_report::{Contrast, Difference, DurationChange, QuantileShift, SharedBin, Side};
 
 use super::*;
 
@@ -22,6 +22,9 @@ pub fn difference() -> Difference {
         report
     };
     Difference {
+        bins: [(12_000, 40, 300), (14_000, 301, 161), (16_333, 159, 23), (19_056, 0, 16)]
+            .map(|(from_ns, a, b)| SharedBin { from_ns, to_ns: from_ns * 7 / 6, a, b })
+            .into(),
         change: Some(DurationChange {
             u: 812_340.5,
             b_longer: 0.25,
