@@ -36,6 +36,7 @@
 //! * `streams`: captures written to a pipe, against the same in a file.
 //! * `robustness`: bad input of every kind.
 //! * `packages`: the crates are fit to publish: texts inside, captures outside.
+//! * `perfetto`: the Perfetto export against perf's switches and wake-ups.
 //! * `readme`: the README shows what the tool prints.
 //! * `traced_snapshots`: the same with Intel PT, with a perf that plays emulated captures back.
 //! * `tui`: the drilldown in a real terminal.
@@ -68,6 +69,7 @@ mod layering;
 mod no_pt;
 mod numa;
 mod packages;
+mod perfetto;
 mod readme;
 mod recording;
 mod records;

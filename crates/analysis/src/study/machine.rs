@@ -15,6 +15,9 @@ const MOST: usize = 5000;
 /// CPUs that are shown.
 const MOST_CPUS: usize = 64;
 
+/// The tracepoint of a wake-up in the context of the thread that did it.
+const BY_WAKER: &str = "sched:sched_waking";
+
 /// The machine within `range`.
 pub(super) fn within(capture: &Capture<'_>, range: TscRange) -> Machine {
     let Some(conversion) = capture.conversion() else { return Machine::default() };
@@ -78,11 +81,14 @@ impl Window<'_> {
         self.capture.perf().comm_at(tid, at).unwrap_or_default().to_owned()
     }
 
-    /// Where both `sched_waking` and `sched_wakeup` were recorded, they show the same wake-ups: the first in the waker's context.
+    /// Where both `sched_waking` and `sched_wakeup` were recorded, they show the same wake-ups: the first in the waker's context. That
+    /// holds of the recording, not of the window: the first of the two may lie before it.
     fn add_wakeups(&self, machine: &mut Machine) {
         let records = self.capture.perf().records_in(self.from..self.to);
         let mut found: Vec<WakeupReport> = records.filter_map(|record| self.wakeup(&record)).collect();
-        if found.iter().any(|one| one.is_by_waker) {
+        let perf = self.capture.perf();
+        let mut recorded = perf.attrs().iter().filter_map(|attr| perf.tracepoint_format(attr));
+        if recorded.any(|format| format.name() == BY_WAKER) {
             found.retain(|one| one.is_by_waker);
         }
         machine.left_out += found.len().saturating_sub(MOST) as u64;
@@ -93,7 +99,7 @@ impl Window<'_> {
     fn wakeup(&self, record: &TimedRecord<'_>) -> Option<WakeupReport> {
         let Record::Sample(sample) = &record.record else { return None };
         let is_by_waker = match sample.event_name()? {
-            "sched:sched_waking" => true,
+            BY_WAKER => true,
             "sched:sched_wakeup" | "sched:sched_wakeup_new" => false,
             _ => return None,
         };
