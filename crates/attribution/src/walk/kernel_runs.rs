@@ -144,6 +144,8 @@ pub(super) struct KernelRuns {
     steps: Vec<Step>,
     since: Tsc,
     until: Tsc,
+    /// When the thread came onto its CPU, as long as no block has followed.
+    came: Option<Tsc>,
 }
 
 impl KernelRuns {
@@ -258,6 +260,11 @@ impl KernelRuns {
             self.settle();
         }
         self.frame = frame;
+        // A switch has the time that its record took from the clock: the function of the next block ran on since then.
+        if let Some(came) = self.came.take().filter(|&came| came < now) {
+            let range = TscRange::new(came, now);
+            self.code.push(KernelRun { range, node, occurrence: frame.occurrence, calls: 0 });
+        }
         if self.steps.is_empty() {
             (self.since, self.until) = (now, now);
         }
@@ -319,8 +326,14 @@ impl KernelRuns {
         self.steps.clear();
     }
 
+    /// The thread has come onto its CPU at `at`.
+    pub(super) fn scheduled(&mut self, at: Tsc) {
+        self.came = Some(at);
+    }
+
     /// What runs ends at `at`.
     pub(super) fn close(&mut self, at: Tsc) {
+        self.came = None;
         self.until = at.max(self.since);
         self.settle();
         self.last = None;

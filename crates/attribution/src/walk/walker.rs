@@ -103,6 +103,7 @@ impl<'a> Walker<'a> {
     pub(crate) fn scheduled(&mut self, at: Tsc) {
         self.silences.scheduled(at);
         self.stack.scheduled(at);
+        self.kernel.scheduled(at);
     }
 
     /// The thread leaves its CPU at `at`.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use model::{Cpu, Tsc};
 use pt::{BlockEnd, FlowItem};
 
-use super::{called, interrupted, table, walk};
+use super::{STALL, called, interrupted, table, walk};
 use crate::testing::script::Script;
 use crate::walk::activity::Activity;
+use crate::walk::walker::Walker;
 
 /// Ticks and calls by the chain of functions from the one that a frame began with.
 fn tree(activity: &Activity) -> BTreeMap<String, (u64, u64)> {
@@ -54,6 +56,29 @@ fn what_a_system_call_called_stands_below_its_entry() {
         ("entry_SYSCALL_64 > do_syscall_64 > __x64_sys_read > vfs_read", 15 + 5, 2),
     ]);
     assert_eq!(tree(&walk(&table, &script, 200)), expected);
+}
+
+/// A thread goes away at 50 and comes back at 100, by the record; the first packet after that is at 107.
+#[test]
+fn from_a_switch_on_the_function_ran_in_which_the_flow_goes_on() {
+    let table = table();
+    let mut away = called(&table, BlockEnd::Call);
+    away.block(30, "do_syscall_64", 0, BlockEnd::Call).block(40, "__schedule", 0, BlockEnd::FallThrough);
+    let mut back = Script::new(&table);
+    back.block(107, "__schedule", 0x20, BlockEnd::Return)
+        .block(115, "do_syscall_64", Script::AFTER, BlockEnd::FallThrough);
+    let mut walker = Walker::new(&table, STALL);
+    walker.follows_kernel_calls();
+    walker.switch_in(Some(Cpu(0)), Tsc(0));
+    away.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(50));
+    walker.switch_in(Some(Cpu(0)), Tsc(100));
+    walker.scheduled(Tsc(100));
+    back.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(120));
+    let schedules = [("__schedule", 10 + 15, 1)];
+    let calls = [("entry_SYSCALL_64", 10, 1), ("entry_SYSCALL_64 > do_syscall_64", 10 + 5, 1)];
+    assert_eq!(tree(&walker.finish(Tsc(120))), expected(&[&calls[..], &schedules[..]].concat()));
 }
 
 /// `call __x86_indirect_thunk_rax`, in it `call`, then `ret` to the function; that returns by `jmp __x86_return_thunk`.
