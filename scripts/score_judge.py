@@ -37,7 +37,7 @@ class Score:
         reports = {**planted, **quiet}
         for id, outlier in quiet.items():
             self.judge_quiet(id, outlier, reports, truth)
-        for remark in [*told.remarks, *calls.remarks, *kernel.remarks]:
+        for remark in [*told.remarks, *calls.remarks, *kernel.remarks, *kernel.tracing_remarks()]:
             self.remarks.append(f"{name} {remark}")
         for kind, share in told.mistaken.items():
             self.remarks.append(f"{name}: the words of {kind} match {100 * share:.0f} % of the headlines of other kinds")
@@ -214,7 +214,8 @@ def row(score):
     told = f"{score.told.told}/{score.told.judged}" if score.told.judged else "-"
     calls = f"{score.calls.right}/{score.calls.judged}" if score.calls.judged else "-"
     kernel = f"{score.kernel.right}/{score.kernel.judged}" if score.kernel.judged else "-"
-    tracing = f"{100 * score.kernel.told_ns / score.kernel.log_ns - 100:+.1f} %" if score.kernel.log_ns else "-"
+    difference = score.kernel.difference()
+    tracing = "-" if difference is None else f"{100 * difference:+.1f} %"
     return (score.name, str(score.planted), str(score.right), shares[0], causes, times, told, calls, kernel, tracing, *quiet)
 
 

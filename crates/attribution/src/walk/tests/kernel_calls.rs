@@ -65,8 +65,12 @@ fn from_a_switch_on_the_function_ran_in_which_the_flow_goes_on() {
     let mut away = called(&table, BlockEnd::Call);
     away.block(30, "do_syscall_64", 0, BlockEnd::Call).block(40, "__schedule", 0, BlockEnd::FallThrough);
     let mut back = Script::new(&table);
-    back.block(107, "__schedule", 0x20, BlockEnd::Return)
-        .block(115, "do_syscall_64", Script::AFTER, BlockEnd::FallThrough);
+    back.block(107, "__schedule", 0x20, BlockEnd::Return).block(
+        115,
+        "do_syscall_64",
+        Script::AFTER,
+        BlockEnd::FallThrough,
+    );
     let mut walker = Walker::new(&table, STALL);
     walker.follows_kernel_calls();
     walker.switch_in(Some(Cpu(0)), Tsc(0));
