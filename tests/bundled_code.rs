@@ -60,8 +60,8 @@ fn debug_files_without_build_id() {
     assert_eq!(again, original);
 }
 
-/// The kernel's code and functions out of its copy, as a vmlinux of the recorded build ID.
-fn vmlinux(kcore_dir: &Path, folder: &Path) -> PathBuf {
+/// The kernel's code and functions out of its copy, as a vmlinux of the recorded build ID, with what `more` of the assembler's source adds.
+pub(crate) fn vmlinux(kcore_dir: &Path, folder: &Path, more: &str) -> PathBuf {
     const TEXT: u64 = 0xffff_ffff_8100_0000;
     let kcore = fs::read(kcore_dir.join("kcore")).expect("the kernel's copy");
     let word = |at: usize| u64::from_le_bytes(kcore[at..at + 8].try_into().expect("eight bytes"));
@@ -83,6 +83,7 @@ fn vmlinux(kcore_dir: &Path, folder: &Path) -> PathBuf {
             let _ = writeln!(source, ".globl {name}\n.type {name},@function\n{name} = base + {offset}");
         }
     }
+    source.push_str(more);
     fs::write(folder.join("vmlinux.s"), source).expect("written");
     tool("as", folder, &["vmlinux.s", "-o", "vmlinux.o"]);
     let build_id = "--build-id=0x3b43fad5034874490492495d552c0af6a5fab235";
@@ -95,7 +96,7 @@ fn vmlinux(kcore_dir: &Path, folder: &Path) -> PathBuf {
 fn kernels_named_by_hand() {
     let fault = emulated("fault");
     let folder = tempfile::tempdir().expect("a folder");
-    let vmlinux = vmlinux(&fault.perf_data.join("kcore_dir"), folder.path());
+    let vmlinux = vmlinux(&fault.perf_data.join("kcore_dir"), folder.path(), "");
     let alone = Capture {
         root: fault.root.clone(),
         perf_data: fault.perf_data.join("data"),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::bundled_code::vmlinux;
 use crate::captures::{Capture, emulated, left_out};
 
 const CAPTURES: [&str; 5] = ["lock", "tcp", "syscall", "page_faults", "block"];
@@ -170,4 +171,80 @@ fn kernel_functions_are_called_as_often_as_the_log_says() {
         }
         assert!(judged > 1000, "{name}: {judged} functions");
     }
+}
+
+/// `handle_mm_fault` of `fault` by the capture's own kallsyms, and from where on the debug file has `made_up` inlined in it.
+const HANDLE_MM_FAULT: (u64, u64) = (0xffff_ffff_812c_2730, 0xffff_ffff_812c_2a00);
+const MADE_UP: u64 = HANDLE_MM_FAULT.0 + 0x20;
+
+/// DWARF 4 (sections 3.3.5, 3.3.8) by hand: a unit with `handle_mm_fault`, into which `made_up` was inlined.
+fn debug_information() -> String {
+    let (start, stop) = HANDLE_MM_FAULT;
+    let (length, within) = (stop - start, stop - MADE_UP);
+    format!(
+        ".section .debug_abbrev,\"\",@progbits\n\
+         .byte 1, 0x11, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0\n\
+         .byte 2, 0x2e, 0, 0x03, 0x08, 0x20, 0x0b, 0, 0\n\
+         .byte 3, 0x2e, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0\n\
+         .byte 4, 0x1d, 0, 0x31, 0x13, 0x11, 0x01, 0x12, 0x07, 0, 0\n.byte 0\n\
+         .section .debug_info,\"\",@progbits\nunit: .long end - begin\nbegin: .short 4\n.long .debug_abbrev\n.byte 8\n\
+         .byte 1\n.asciz \"memory.c\"\n.quad {start:#x}, {length:#x}\n\
+         made: .byte 2\n.asciz \"made_up\"\n.byte 3\n\
+         .byte 3\n.asciz \"handle_mm_fault\"\n.quad {start:#x}, {length:#x}\n\
+         .byte 4\n.long made - unit\n.quad {MADE_UP:#x}, {within:#x}\n.byte 0\n.byte 0\nend:\n"
+    )
+}
+
+/// Of all kernel functions of the page faults' intervals: time and calls.
+fn functions_with(vmlinux: &std::path::Path) -> (BTreeMap<String, (u64, u64)>, Vec<Value>) {
+    let capture = emulated("fault");
+    let vmlinux = vmlinux.to_string_lossy();
+    let arguments =
+        ["--vmlinux", &*vmlinux, "--intervals", &capture.intervals(), "--top", "10", "--format", "json"];
+    let output = capture.tailtrace("explain", &arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let trees: Vec<Value> = report["outliers"]
+        .as_array()
+        .expect("outliers")
+        .iter()
+        .map(|outlier| outlier["calls"].clone())
+        .collect();
+    let mut functions: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for row in trees.iter().filter_map(Value::as_array).flatten().filter(|row| row["layer"] == "kernel") {
+        let (time, calls) =
+            functions.entry(row["function"].as_str().expect("a name").to_owned()).or_default();
+        *time += row["self_ns"].as_u64().expect("a length");
+        *calls += row["calls"].as_u64().expect("a number");
+    }
+    (functions, trees)
+}
+
+/// With the kernel's debug information the time of a function is divided between it and what was inlined into it, and what that called
+/// stands below it. Calls, and the times of all other functions, are the same without.
+#[test]
+fn inlined_kernel_functions_stand_in_the_functions_that_hold_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kcore_dir = emulated("fault").perf_data.join("kcore_dir");
+    let (mut without, _) = functions_with(&vmlinux(&kcore_dir, folder.path(), ""));
+    let file = vmlinux(&kcore_dir, folder.path(), &debug_information());
+    let (mut with, trees) = functions_with(&file);
+    let inlined = with.remove("made_up (inlined)").expect("it ran");
+    let (own, calls) = with.remove("handle_mm_fault").expect("it was called");
+    let (whole, all_calls) = without.remove("handle_mm_fault").expect("it was called");
+    assert_eq!((own + inlined.0, calls, inlined.1), (whole, all_calls, 0));
+    assert!(own > 0 && inlined.0 > own, "{own} of {whole}");
+    assert_eq!(with, without);
+    let mut callees = 0;
+    for calls in trees.iter().filter_map(Value::as_array) {
+        let name = |at: &Value| {
+            at.as_u64().and_then(|at| calls.get(usize::try_from(at).ok()?)?["function"].as_str())
+        };
+        let is_called = |row: &&Value| row["function"] == "__handle_mm_fault";
+        for row in calls.iter().filter(is_called) {
+            assert_eq!(name(&row["caller"]), Some("made_up (inlined)"));
+            callees += 1;
+        }
+    }
+    assert!(callees >= 10, "{callees}");
 }

@@ -60,6 +60,12 @@ pub trait Functions: Sync {
         None
     }
 
+    /// The functions that the compiler inlined at `address` of the kernel into the one that holds it, outermost first; empty where no
+    /// debug information is there.
+    fn inlined_at(&self, _address: u64, _at: Tsc) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+
     /// The variable that holds `address` in process `pid` at time `at`; `None` where no symbol covers it.
     fn variable_at(&self, _pid: Pid, _address: u64, _at: Tsc) -> Option<Variable> {
         None

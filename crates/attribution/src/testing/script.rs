@@ -47,7 +47,11 @@ pub(crate) struct Table {
     user: &'static [&'static str],
     writer: &'static str,
     code: Vec<(&'static str, &'static [u8])>,
+    inlined: Vec<Inlined>,
 }
+
+/// From an offset in a function up to another, these were inlined, outermost first.
+type Inlined = (&'static str, u64, u64, &'static [&'static str]);
 
 impl Table {
     pub(crate) fn new(kernel: &'static [&'static str], user: &'static [&'static str]) -> Table {
@@ -60,13 +64,19 @@ impl Table {
         self
     }
 
+    /// Functions that were inlined.
+    pub(crate) fn with_inlined(mut self, inlined: Inlined) -> Table {
+        self.inlined.push(inlined);
+        self
+    }
+
     /// The same, with a name for the other thread.
     pub(crate) fn named(
         kernel: &'static [&'static str],
         user: &'static [&'static str],
         writer: &'static str,
     ) -> Table {
-        Table { kernel, user, writer, code: Vec::new() }
+        Table { kernel, user, writer, code: Vec::new(), inlined: Vec::new() }
     }
 
     /// The address of the function.
@@ -87,6 +97,14 @@ impl Functions for Table {
         let name = names.get(usize::try_from(index).ok()?)?;
         let start = base + index * SIZE;
         Some(Function { start, range: start..start + SIZE, name: Arc::from(*name), library: false })
+    }
+
+    fn inlined_at(&self, address: u64, _: Tsc) -> Vec<Arc<str>> {
+        let within = |&&(name, from, to, _): &&Inlined| {
+            (self.start(name) + from..self.start(name) + to).contains(&address)
+        };
+        let found = self.inlined.iter().find(within);
+        found.map_or_else(Vec::new, |(.., names)| names.iter().map(|name| Arc::from(*name)).collect())
     }
 
     fn code_at(&self, _: Pid, address: u64, _: Tsc, into: &mut [u8]) -> usize {

@@ -1,8 +1,11 @@
 //! Which function the walk is in.
 
+use std::sync::Arc;
+
 use model::{Pid, ThreadId, Tsc};
 use pt::Block;
 
+use super::user_code::ByAddress;
 use crate::inputs::functions::{Function, Functions};
 
 /// See the module.
@@ -11,12 +14,14 @@ pub(super) struct Code<'a> {
     /// The process of the last block that was looked up.
     pub(super) pid: Pid,
     current: Option<Function>,
+    /// What was inlined where kernel blocks begin.
+    inlined: ByAddress<u64, Arc<[Arc<str>]>>,
 }
 
 impl<'a> Code<'a> {
     /// In no function yet.
     pub(super) fn new(functions: &'a dyn Functions) -> Code<'a> {
-        Code { functions, pid: Pid::KERNEL, current: None }
+        Code { functions, pid: Pid::KERNEL, current: None, inlined: ByAddress::default() }
     }
 
     /// `block` runs at `at`.
@@ -30,6 +35,14 @@ impl<'a> Code<'a> {
     /// The function that runs; `None` where no symbol covers it.
     pub(super) fn current(&self) -> Option<&Function> {
         self.current.as_ref()
+    }
+
+    /// The functions that were inlined at the kernel's `ip`, outermost first, as perf writes them: `find_vma (inlined)`.
+    pub(super) fn inlined_at(&mut self, ip: u64, at: Tsc) -> Arc<[Arc<str>]> {
+        let functions = self.functions;
+        let named = |name: Arc<str>| Arc::from(format!("{name} (inlined)"));
+        let found = || functions.inlined_at(ip, at).into_iter().map(named).collect();
+        Arc::clone(self.inlined.entry(ip).or_insert_with(found))
     }
 
     /// The function at `ip` of `thread`, or of the process that runs.

@@ -100,11 +100,28 @@ pub(super) struct Innermost {
     pub(super) depth: usize,
 }
 
+/// Where a block lies.
+pub(super) struct Place<'a> {
+    /// The function that holds it.
+    pub(super) function: Option<&'a Function>,
+    /// What was inlined there, outermost first.
+    pub(super) inlined: &'a [Arc<str>],
+    /// It is no code of its own but leads on to a function or back.
+    pub(super) passes: bool,
+}
+
 /// What ran in one node since the last time packet.
 struct Step {
     node: NodeKey,
     calls: u64,
     slots: u64,
+}
+
+/// The node of a function, how often it was entered, and the node within it of what was inlined where it runs.
+struct Entered {
+    node: NodeKey,
+    calls: u64,
+    within: NodeKey,
 }
 
 /// A function that went on in another one by a jump.
@@ -149,31 +166,23 @@ pub(super) struct KernelRuns {
 }
 
 impl KernelRuns {
-    /// `block` of `function` runs at `now` in `frame`; `passes` where it is no code of its own but leads on to a function or back.
-    pub(super) fn block(
-        &mut self,
-        block: &Block,
-        function: Option<&Function>,
-        passes: bool,
-        frame: Innermost,
-        now: Tsc,
-    ) {
-        if !self.follows {
-            return;
-        }
+    /// `block` at `place` runs at `now` in `frame`. All of it counts for what was inlined at its first instruction.
+    pub(super) fn block(&mut self, block: &Block, place: &Place<'_>, frame: Innermost, now: Tsc) {
         self.callers.truncate(frame.depth);
         let (serial, depth) = (frame.serial, frame.depth);
         self.jumps.retain(|jump| jump.frame < serial || (jump.frame == serial && jump.depth <= depth));
-        if passes {
+        if place.passes {
             self.pass(block, frame);
             return;
         }
+        let function = place.function;
         let (node, calls) = self.node(block, function, frame);
+        let within = place.inlined.iter().fold(node, |node, name| self.inlined_below(node, name));
         if block.end == BlockEnd::Call {
             self.callers.resize(frame.depth, NodeKey::default());
-            self.callers.push(node);
+            self.callers.push(within);
         }
-        self.run((node, calls), block, frame, now);
+        self.run(&Entered { node, calls, within }, block, frame, now);
         let start = function.map_or(0, |function| function.start);
         self.last = Some(Last { frame: serial, depth, start, node, end: block.end, end_ip: block.end_ip });
     }
@@ -254,8 +263,17 @@ impl KernelRuns {
         node
     }
 
-    /// `block` runs in `node` of `frame`, which it has entered so many times.
-    fn run(&mut self, (node, calls): (NodeKey, u64), block: &Block, frame: Innermost, now: Tsc) {
+    /// The node of a function inlined into that of `parent`: never called, so its time stands beside no calls.
+    fn inlined_below(&mut self, parent: NodeKey, name: &Arc<str>) -> NodeKey {
+        let nodes = &mut self.code.nodes;
+        let recording = nodes.get(&parent).and_then(|parent| parent.recording.clone());
+        let node = parent.below(name);
+        nodes.entry(node).or_insert_with(|| KernelNode { parent, function: Arc::clone(name), recording });
+        node
+    }
+
+    /// `block` runs in `frame`.
+    fn run(&mut self, entered: &Entered, block: &Block, frame: Innermost, now: Tsc) {
         if frame.serial != self.frame.serial {
             self.settle();
         }
@@ -263,15 +281,21 @@ impl KernelRuns {
         // A switch has the time that its record took from the clock: the function of the next block ran on since then.
         if let Some(came) = self.came.take().filter(|&came| came < now) {
             let range = TscRange::new(came, now);
-            self.code.push(KernelRun { range, node, occurrence: frame.occurrence, calls: 0 });
+            let (node, occurrence) = (entered.within, frame.occurrence);
+            self.code.push(KernelRun { range, node, occurrence, calls: 0 });
         }
         if self.steps.is_empty() {
             (self.since, self.until) = (now, now);
         }
         let slots = self.time_reaches(block);
+        let Entered { node, mut calls, within } = *entered;
+        if calls > 0 && within != node {
+            self.steps.push(Step { node, calls, slots: 0 });
+            calls = 0;
+        }
         match self.steps.last_mut() {
-            Some(last) if last.node == node && calls == 0 => last.slots += slots,
-            _ => self.steps.push(Step { node, calls, slots }),
+            Some(last) if last.node == within && calls == 0 => last.slots += slots,
+            _ => self.steps.push(Step { node: within, calls, slots }),
         }
     }
 

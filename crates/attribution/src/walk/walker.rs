@@ -15,7 +15,7 @@ use super::call_path::{CallPath, is_kernel};
 use super::clock::{Clock, Moment};
 use super::code::Code;
 use super::entries::{Arrival, Enabled, Entries, Off};
-use super::kernel_runs::KernelRuns;
+use super::kernel_runs::{KernelRuns, Place};
 use super::kernel_stack::KernelStack;
 use super::silences::Silences;
 use super::spins::Spins;
@@ -237,7 +237,11 @@ impl<'a> Walker<'a> {
                 }
             }
         }
-        self.kernel.block(block, self.code.current(), passes, self.stack.innermost(), at);
+        if self.kernel.follows {
+            let inlined = self.code.inlined_at(block.ip, at);
+            let place = Place { function: self.code.current(), inlined: &inlined, passes };
+            self.kernel.block(block, &place, self.stack.innermost(), at);
+        }
         match block.end {
             BlockEnd::Call => self.stack.call(block.end_ip),
             BlockEnd::Return => self.entries.returning = true,

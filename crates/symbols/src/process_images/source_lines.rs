@@ -33,6 +33,11 @@ impl ProcessImages {
         frames
     }
 
+    /// Whether debug information of the kernel is here.
+    pub fn has_kernel_lines(&self) -> bool {
+        self.kernel().lines().is_some()
+    }
+
     /// Whether the file whose debug information [`ProcessImages::lines`] gives for `address` is known to be the recorded one:
     /// by its build ID, or because it lies beneath `--symfs`. A kernel's file always is, for it is not taken otherwise.
     pub fn has_verified_lines(&self, pid: Pid, address: u64, at: Tsc) -> bool {

@@ -47,6 +47,14 @@ impl Functions for Capture<'_> {
         Some(format!("{name}:{line}").into())
     }
 
+    fn inlined_at(&self, address: u64, at: Tsc) -> Vec<Arc<str>> {
+        if !self.images().has_kernel_lines() {
+            return Vec::new();
+        }
+        let frames = self.images().lines(Pid::KERNEL, address, at);
+        frames.iter().rev().skip(1).map(|frame| Arc::from(frame.function.as_str())).collect()
+    }
+
     fn variable_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Variable> {
         let found = self.images().variable_at(pid, address, at)?;
         Some(Variable { name: found.name, size: found.size, offset: found.offset })

@@ -85,6 +85,38 @@ fn from_a_switch_on_the_function_ran_in_which_the_flow_goes_on() {
     assert_eq!(tree(&walker.finish(Tsc(120))), expected(&[&calls[..], &schedules[..]].concat()));
 }
 
+/// `lookup` and in it `hash` are inlined in `__x64_sys_read` from 0x20 on, and `lookup` alone from 0x40 on, where it calls. Each block
+/// counts for what was inlined at its first instruction; the call is the function's, and what inlined code calls stands below it.
+#[test]
+fn inlined_functions_are_nodes_without_calls() {
+    let table = table()
+        .with_inlined(("__x64_sys_read", 0x20, 0x40, &["lookup", "hash"]))
+        .with_inlined(("__x64_sys_read", 0x40, 0x60, &["lookup"]))
+        .with_inlined(("vfs_read", 0, 0x10, &["check"]));
+    let mut script = called(&table, BlockEnd::Call);
+    script
+        .block(30, "__x64_sys_read", 0, BlockEnd::ConditionalBranch)
+        .block(40, "__x64_sys_read", 0x20, BlockEnd::ConditionalBranch)
+        .block(52, "__x64_sys_read", 0x40, BlockEnd::Call)
+        .block(55, "vfs_read", 0, BlockEnd::Return)
+        .block(60, "__x64_sys_read", 0x40 + Script::AFTER, BlockEnd::ConditionalBranch)
+        .block(67, "__x64_sys_read", 0x60, BlockEnd::Return)
+        .block(80, "entry_SYSCALL_64", Script::AFTER, BlockEnd::FarReturn)
+        .block(100, "work", 0x20, BlockEnd::Jump);
+    let read = "entry_SYSCALL_64 > __x64_sys_read";
+    let lookup = format!("{read} > lookup (inlined)");
+    let expected = expected(&[
+        ("entry_SYSCALL_64", 10 + 20, 1),
+        (read, 10 + 13, 1),
+        (&lookup, 3 + 7, 0),
+        (&format!("{lookup} > hash (inlined)"), 12, 0),
+        // Its first instruction is inlined code, so it has no time of its own.
+        (&format!("{lookup} > vfs_read"), 0, 1),
+        (&format!("{lookup} > vfs_read > check (inlined)"), 5, 0),
+    ]);
+    assert_eq!(tree(&walk(&table, &script, 200)), expected);
+}
+
 /// `call __x86_indirect_thunk_rax`, in it `call`, then `ret` to the function; that returns by `jmp __x86_return_thunk`.
 #[test]
 fn thunks_are_their_callers_time() {
