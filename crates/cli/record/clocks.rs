@@ -46,7 +46,7 @@ impl Readings {
         let mut due = Instant::now() + self.distance;
         while !running.ends_within(due.saturating_duration_since(Instant::now())) {
             self.keep(reading());
-            due += self.distance;
+            due = after(due, Instant::now(), self.distance);
         }
         self.keep(reading());
     }
@@ -123,6 +123,11 @@ impl Tick {
     }
 }
 
+/// When the next reading is due: where this process was stopped, those that were missed are not made up for.
+fn after(due: Instant, now: Instant, distance: Duration) -> Instant {
+    due.max(now) + distance
+}
+
 fn reading() -> Reading {
     CLOCKS.map(|(clock, _)| clock.pair())
 }
@@ -144,6 +149,15 @@ mod tests {
         assert_eq!(lines.len(), 1 + 2 * 4);
         assert_eq!(lines[1], "# clock-pair monotonic-raw tsc=2000 ns=1000 error=6");
         assert_eq!(lines[8], "# clock-pair realtime tsc=4000 ns=2000 error=6");
+    }
+
+    /// Stopped for ten seconds: the next reading is a distance later, not a hundred at once.
+    #[test]
+    fn readings_that_were_missed_are_not_made_up_for() {
+        let due = Instant::now();
+        let stopped = due + Duration::from_secs(10);
+        assert_eq!(after(due, stopped, DISTANCE), stopped + DISTANCE);
+        assert_eq!(after(stopped, due, DISTANCE), stopped + DISTANCE);
     }
 
     /// A day and more: the first and the last are there, in order, and at even distances.

@@ -30,6 +30,12 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// One that has ended: it takes no signals.
+    #[cfg(test)]
+    pub(crate) fn ended() -> Running {
+        Running { pid: Mutex::new(None), ended: Condvar::new() }
+    }
+
     /// Sends it a signal, unless it has ended.
     pub(crate) fn send(&self, signal: Signal) {
         if let Some(pid) = *self.pid() {

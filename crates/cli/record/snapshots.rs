@@ -15,6 +15,8 @@ mod cut;
 mod doorbell;
 mod limits;
 mod ring;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -44,7 +46,10 @@ const TURN: Duration = Duration::from_millis(20);
 /// From the doorbell to the snapshot: by then the program's writer thread has written the marks, and what follows an interval is
 /// recorded, too.
 const SETTLES: Duration = Duration::from_millis(20);
-/// perf writes some ten MiB to a disk.
+/// The same, while perf writes.
+const TURN_OF_WRITING: Duration = Duration::from_millis(2);
+/// perf writes some ten MiB to a disk. Where it takes longer it is asked again: what comes while it writes, or before its events run,
+/// it ignores.
 const WRITES: Duration = Duration::from_secs(10);
 /// The bytes of perf's open file at which it goes, if nothing was slow.
 const MOST_WAITING: u64 = 256 << 20;
@@ -112,6 +117,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
         rings,
         seen: BTreeSet::new(),
         rung: false,
+        asked: None,
         is_limited: false,
         watched: Watched::default(),
         begun: Instant::now(),
@@ -153,10 +159,21 @@ struct Watch<'p> {
     seen: BTreeSet<PathBuf>,
     /// Whether something rang since the last snapshot.
     rung: bool,
+    /// What perf was asked to write and has not written yet.
+    asked: Option<Asked>,
     /// Whether the last that rang did so while the snapshots of the minute were used up.
     is_limited: bool,
     watched: Watched,
     begun: Instant,
+}
+
+/// A ring that perf is to write. One at a time: the next one is requested when it is there.
+struct Asked {
+    at: Instant,
+    /// The same by the time-stamp counter.
+    tsc: u64,
+    /// For what rang; else it only makes room on the disk.
+    is_wanted: bool,
 }
 
 impl Watch<'_> {
@@ -164,16 +181,8 @@ impl Watch<'_> {
     fn over(mut self, running: &Running) -> Watched {
         let mut is_told_to_end = false;
         while !running.has_ended() {
-            let lines = self.hear(TURN);
-            if self.rung && self.budget.takes(Instant::now()) {
-                self.is_limited = false;
-                thread::sleep(SETTLES);
-                self.snapshot(running);
-            } else if self.rung {
-                self.refuse(&lines);
-            } else if ring::bytes_below(&output(&self.plan.folder)) >= MOST_WAITING {
-                self.begin_anew(running);
-            }
+            let lines = self.hear(if self.asked.is_some() { TURN_OF_WRITING } else { TURN });
+            self.turn(&lines, running);
             if !is_told_to_end && self.is_over() {
                 is_told_to_end = true;
                 running.send(Signal::INT);
@@ -181,8 +190,32 @@ impl Watch<'_> {
         }
         // perf has written its last ring: what rang, or was to wait for its turn, may be in it.
         self.hear(Duration::ZERO);
-        self.hand_over(true);
+        self.rung = true;
+        if !self.hand_over()
+            && let Some(asked) = &self.asked
+        {
+            self.watched.writing.add(asked.tsc, marks::tsc());
+        }
         self.watched
+    }
+
+    fn turn(&mut self, lines: &[String], running: &Running) {
+        if self.asked.is_some() {
+            self.wait_for_ring(running);
+        } else if self.rung && !output(&self.plan.folder).exists() {
+            // perf takes signals from before it makes its file; earlier ones would end it.
+        } else if self.rung && self.budget.takes(Instant::now()) {
+            self.is_limited = false;
+            thread::sleep(SETTLES);
+            self.hear(Duration::ZERO);
+            self.rung = false;
+            self.ask(running, true);
+        } else if self.rung {
+            self.refuse(lines);
+        } else if ring::bytes_below(&output(&self.plan.folder)) >= MOST_WAITING {
+            // perf goes on with another file. What rings until then may be in the old one.
+            self.ask(running, false);
+        }
     }
 
     /// Waits for the doorbell, and empties it.
@@ -210,42 +243,42 @@ impl Watch<'_> {
     }
 
     /// Has perf write its rings. What rings from now on may end after them.
-    fn snapshot(&mut self, running: &Running) {
-        self.hear(Duration::ZERO);
-        self.rung = false;
-        self.have_written(running, true);
-    }
-
-    /// Has perf go on with another file. What rings until then may be in the old one.
-    fn begin_anew(&mut self, running: &Running) {
-        self.have_written(running, false);
-    }
-
-    fn have_written(&mut self, running: &Running, is_wanted: bool) {
-        let (asked, from) = (Instant::now(), marks::tsc());
+    fn ask(&mut self, running: &Running, is_wanted: bool) {
+        self.asked = Some(Asked { at: Instant::now(), tsc: marks::tsc(), is_wanted });
         running.send(Signal::USR2);
-        while !self.hand_over(is_wanted) && !running.has_ended() && asked.elapsed() < WRITES {
-            thread::sleep(Duration::from_millis(2));
+    }
+
+    /// perf writes, however long: what rings until then requests the next ring.
+    fn wait_for_ring(&mut self, running: &Running) {
+        if !self.hand_over()
+            && let Some(asked) = self.asked.as_mut().filter(|asked| asked.at.elapsed() >= WRITES)
+        {
+            asked.at = Instant::now();
+            running.send(Signal::USR2);
         }
-        self.watched.writing.add(from, marks::tsc());
     }
 
     /// Hands over the rings that perf has written: it renames a file that is complete. False where there is none.
-    fn hand_over(&mut self, is_wanted: bool) -> bool {
+    fn hand_over(&mut self) -> bool {
         let rings = ring::written(&self.plan.folder, &self.seen);
-        if !rings.is_empty() {
-            self.hear(Duration::ZERO);
+        if rings.is_empty() {
+            return false;
         }
+        self.hear(Duration::ZERO);
+        let asked = self.asked.take();
+        if let Some(asked) = &asked {
+            self.watched.writing.add(asked.tsc, marks::tsc());
+        }
+        let is_wanted = self.rung || asked.is_some_and(|asked| asked.is_wanted);
         let marks_end = fs::metadata(self.plan.marks()).map_or(0, |marks| marks.len());
-        let is_wanted = is_wanted || self.rung;
         for path in &rings {
             self.watched.snapshots += u64::from(is_wanted);
-            // The receiver lives until the sender is gone.
             let rung = std::mem::take(&mut self.watched.slow);
+            // The receiver lives until the sender is gone.
             let _ = self.rings.send(Ring { path: path.clone(), marks_end, is_wanted, rung });
         }
-        self.seen.extend(rings.iter().cloned());
-        !rings.is_empty()
+        self.seen.extend(rings);
+        true
     }
 
     /// Whether time or disk are used up.

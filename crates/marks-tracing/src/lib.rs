@@ -22,16 +22,22 @@ use texts::Texts;
 /// Numbers of a span that are kept until its interval begins.
 const MOST_COUNTERS: usize = 64;
 
-/// Marks the spans of the subscriber that it is a layer of.
-#[derive(Debug, Default)]
+/// Keys that were given: all layers of a program write into one file.
+static KEYS: AtomicU64 = AtomicU64::new(0);
+/// Layers that were made.
+static LAYERS: AtomicU64 = AtomicU64::new(0);
+
+/// Marks the spans of the subscriber that it is a layer of. Of several in one subscriber, the first that sees a span marks it.
+#[derive(Debug)]
 pub struct MarksLayer {
     texts: Texts,
-    /// Keys that were given.
-    keys: AtomicU64,
+    number: u64,
 }
 
 /// What the layer knows of a span.
 struct Interval {
+    /// The number of the layer that marks it.
+    layer: u64,
     label: &'static CStr,
     key: u64,
     /// The thread that entered it last; `None`: it has not begun.
@@ -42,7 +48,13 @@ struct Interval {
 impl MarksLayer {
     /// A layer that marks each span it sees.
     pub fn new() -> MarksLayer {
-        MarksLayer::default()
+        MarksLayer { texts: Texts::default(), number: LAYERS.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl Default for MarksLayer {
+    fn default() -> MarksLayer {
+        MarksLayer::new()
     }
 }
 
@@ -89,9 +101,14 @@ where
         let mut numbers = Numbers { texts: &self.texts, found: Vec::new() };
         attributes.record(&mut numbers);
         numbers.found.truncate(MOST_COUNTERS);
-        span.extensions_mut().insert(Interval {
+        let mut extensions = span.extensions_mut();
+        if extensions.get_mut::<Interval>().is_some() {
+            return;
+        }
+        extensions.insert(Interval {
+            layer: self.number,
             label: self.texts.of(attributes.metadata().name()),
-            key: self.keys.fetch_add(1, Ordering::Relaxed),
+            key: KEYS.fetch_add(1, Ordering::Relaxed),
             thread: None,
             counters: numbers.found,
         });
@@ -101,7 +118,9 @@ where
         let Some(span) = context.span(id) else { return };
         let mut numbers = Numbers { texts: &self.texts, found: Vec::new() };
         values.record(&mut numbers);
-        if let Some(interval) = span.extensions_mut().get_mut::<Interval>() {
+        if let Some(interval) =
+            span.extensions_mut().get_mut::<Interval>().filter(|own| own.layer == self.number)
+        {
             interval.count(&mut numbers.found.into_iter());
         }
     }
@@ -109,7 +128,8 @@ where
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let mut extensions = span.extensions_mut();
-        let Some(interval) = extensions.get_mut::<Interval>() else { return };
+        let interval = extensions.get_mut::<Interval>().filter(|interval| interval.layer == self.number);
+        let Some(interval) = interval else { return };
         let here = thread::current().id();
         match interval.thread.replace(here) {
             None => {
@@ -125,7 +145,8 @@ where
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let extensions = span.extensions();
-        if let Some(interval) = extensions.get::<Interval>().filter(|interval| interval.thread.is_some()) {
+        let interval = extensions.get::<Interval>().filter(|interval| interval.layer == self.number);
+        if let Some(interval) = interval.filter(|interval| interval.thread.is_some()) {
             marks::end(interval.label, interval.key);
         }
     }

@@ -22,10 +22,11 @@ impl Texts {
     pub(crate) fn of(&self, name: &'static str) -> &'static CStr {
         // A constant has one address, or a few.
         let place = (name.as_ptr().addr(), name.len());
-        let known = KNOWN.with(|known| known.borrow().get(&place).copied());
+        // A span may close while its thread ends, after these names are gone.
+        let known = KNOWN.try_with(|known| known.borrow().get(&place).copied()).ok().flatten();
         known.unwrap_or_else(|| {
             let text = self.copy(name);
-            KNOWN.with(|known| known.borrow_mut().insert(place, text));
+            let _ = KNOWN.try_with(|known| known.borrow_mut().insert(place, text));
             text
         })
     }

@@ -5,11 +5,15 @@
 #[path = "../../tracegen/tests/marks/interval_file.rs"]
 mod interval_file;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::thread;
 
 use interval_file::{Mark, read};
 use tailtrace_marks as marks;
 use tailtrace_marks_tracing::MarksLayer;
+use tracing::span::EnteredSpan;
 use tracing::{Dispatch, Span, dispatcher, info_span};
 use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -49,7 +53,47 @@ fn spans_are_intervals() {
         thread.join().unwrap();
     }
     marks::close().unwrap();
-    let file = read(&path);
+    check_requests(&path);
+    two_layers(&folder.path().join("two.marks"));
+}
+
+/// Two layers in one subscriber mark a span once, and a third one in another subscriber gives keys of its own. The last span ends with
+/// its thread, after what the thread keeps of names is gone.
+fn two_layers(path: &Path) {
+    thread_local! {
+        static LAST: RefCell<Option<EnteredSpan>> = const { RefCell::new(None) };
+    }
+    marks::open(path).unwrap();
+    let two = || tracing_subscriber::registry().with(MarksLayer::new()).with(MarksLayer::default());
+    for dispatch in
+        [Dispatch::new(two()), Dispatch::new(tracing_subscriber::registry().with(MarksLayer::new()))]
+    {
+        let thread = thread::spawn(move || {
+            dispatcher::with_default(&dispatch, || {
+                LAST.with(|last| drop(last.borrow()));
+                info_span!("request", bytes = 7_u64).in_scope(|| ());
+                LAST.with(|last| *last.borrow_mut() = Some(info_span!("last").entered()));
+            });
+        });
+        thread.join().unwrap();
+    }
+    marks::close().unwrap();
+    let file = read(path);
+    let kinds: Vec<(&str, &str)> = file.marks.iter().map(|mark| (mark.label.as_str(), mark.kind)).collect();
+    let once = [
+        ("request", "begin"),
+        ("request", "counter"),
+        ("request", "end"),
+        ("last", "begin"),
+        ("last", "end"),
+    ];
+    assert_eq!(kinds, [once, once].concat());
+    let keys: BTreeSet<Option<u64>> = file.marks.iter().map(|mark| mark.key).collect();
+    assert_eq!(keys.len(), 4);
+}
+
+fn check_requests(path: &Path) {
+    let file = read(path);
     assert_eq!(file.totals[1..].iter().sum::<u64>(), 0);
     let of = |label: &str| file.marks.iter().filter(|mark| mark.label == label).collect::<Vec<&Mark>>();
     assert!(of("unentered").is_empty());

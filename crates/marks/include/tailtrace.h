@@ -577,8 +577,13 @@ static inline uint64_t tailtrace_percentile(uint32_t *bins, uint64_t above)
         if (longer * 1000000 > all * above)
             break;
     }
-    for (unsigned number = 0; all * above > TAILTRACE_MOST_ABOVE * UINT64_C(1000000) && number < TAILTRACE_BINS; number++)
-        __atomic_fetch_sub(&bins[number], __atomic_load_n(&bins[number], __ATOMIC_RELAXED) / 2, __ATOMIC_RELAXED);
+    /* What one bin cannot halve is taken from the next one: of the bins that count one, every other becomes empty. */
+    uint32_t carried = 0;
+    for (unsigned number = 0; all * above > TAILTRACE_MOST_ABOVE * UINT64_C(1000000) && number < TAILTRACE_BINS; number++) {
+        uint32_t twice = __atomic_load_n(&bins[number], __ATOMIC_RELAXED) + carried;
+        __atomic_fetch_sub(&bins[number], twice / 2, __ATOMIC_RELAXED);
+        carried = twice % 2;
+    }
     return tailtrace_bin_begin(bin);
 }
 
@@ -905,6 +910,12 @@ static inline void tailtrace_count_lost(struct tailtrace_ring *ring)
     ring->handlers_counted = handlers;
 }
 
+/* No later mark is to mention these losses, unless its thread has just done so. */
+static inline void tailtrace_note(struct tailtrace_ring *ring, uint64_t noted, uint64_t lost)
+{
+    __atomic_compare_exchange_n(&ring->noted, &noted, lost, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 /* A stage and a counter take two slots. */
 static inline unsigned tailtrace_slots_of(const struct tailtrace_slot *slot)
 {
@@ -934,6 +945,7 @@ TAILTRACE_SHARED int tailtrace_drain_(struct tailtrace_ring *ring, int is_last)
         if (lost != noted) {
             struct tailtrace_slot slot = tailtrace_lost_slot(ring, noted, lost);
             tailtrace_put_lost(ring, &slot);
+            tailtrace_note(ring, noted, lost); /* the next file has nothing of it */
         }
     }
     if (retired) {
@@ -1116,7 +1128,7 @@ TAILTRACE_SHARED void *tailtrace_write_(void *unused)
             tailtrace_put_totals_(0);
             tailtrace_retire();
             memset(program->texts, 0, sizeof program->texts); /* again in the file, for the reader of a damaged one */
-            pairs_due += 100000000u;
+            pairs_due = tailtrace_clock(TAILTRACE_MONOTONIC_RAW) + 100000000u; /* after a stop one, not all that were missed */
         }
         if (on && !filling)
             tailtrace_call(tailtrace_sys_nanosleep, TAILTRACE_AT(pause), 0, 0, 0, 0, 0);
@@ -1147,6 +1159,7 @@ TAILTRACE_SHARED void tailtrace_settle_(void)
         ring->full_counted = full;
         ring->handlers_counted = handlers;
         __atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
+        tailtrace_note(ring, __atomic_load_n(&ring->noted, __ATOMIC_RELAXED), full + handlers);
         tailtrace_count(tailtrace_n_late, late);
     }
     if (program->has_file) {

@@ -2,7 +2,8 @@
  *
  * tailtrace_marks: marks intervals in Python programs, by tailtrace.h. docs/marks-python.md says how it is built and used.
  *
- * A label is any str. Its text is kept for as long as the process lives, once for each text, for the file is written later.
+ * A label is any str. A copy of its text is kept for as long as the process lives, once for each text: the file is written later, the
+ * last part of it by exit(), when Python has freed its own.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -12,7 +13,7 @@
 /* Texts that are kept; a program that makes more of them at run time marks the others as one. */
 #define MOST_TEXTS 65536
 
-/* Of each text the address of its bytes, as an int. */
+/* Of each text the address of its copy, as an int. */
 static PyObject *texts;
 
 /* The text's bytes, which stay where they are; NULL with an exception. */
@@ -20,6 +21,8 @@ static const char *text_of(PyObject *text)
 {
     PyObject *known;
     const char *bytes;
+    char *copy;
+    Py_ssize_t length;
     if (!PyUnicode_Check(text)) {
         PyErr_SetString(PyExc_TypeError, "a label or name is a str");
         return NULL;
@@ -31,12 +34,20 @@ static const char *text_of(PyObject *text)
         return NULL;
     if (PyDict_Size(texts) >= MOST_TEXTS)
         return "(more labels)";
-    bytes = PyUnicode_AsUTF8(text); /* part of the str, to which the dict holds a reference */
-    known = bytes != NULL ? PyLong_FromVoidPtr((void *)bytes) : NULL;
-    if (known == NULL || PyDict_SetItem(texts, text, known) != 0)
-        bytes = NULL;
+    bytes = PyUnicode_AsUTF8AndSize(text, &length);
+    if (bytes == NULL)
+        return NULL;
+    copy = (char *)PyMem_RawMalloc((size_t)length + 1);
+    if (copy == NULL)
+        return (const char *)PyErr_NoMemory();
+    memcpy(copy, bytes, (size_t)length + 1);
+    known = PyLong_FromVoidPtr(copy);
+    if (known == NULL || PyDict_SetItem(texts, text, known) != 0) {
+        PyMem_RawFree(copy);
+        copy = NULL;
+    }
     Py_XDECREF(known);
-    return bytes;
+    return copy;
 }
 
 /* Label and key of a call: `given` is how many arguments may come with them. 0 with an exception. */

@@ -100,7 +100,7 @@ impl Output {
         self.counts.add(Count::Full, dropped.full);
         self.counts.add(Count::Within, dropped.within);
         if is_retired || is_last {
-            ring.last_loss().into_iter().for_each(|lost| self.put_lost(ring, lost));
+            ring.note_last_loss().into_iter().for_each(|lost| self.put_lost(ring, lost));
         }
         if is_retired {
             // Its next thread has another name.
@@ -225,11 +225,18 @@ impl Output {
     }
 
     /// Counts what a ring holds and dropped as marks that came too late.
+    /// They are no loss of the next file.
     pub(crate) fn count_late(&self, ring: Ring) {
         let mut marks = 0;
         ring.drain(|record, _| marks += u64::from(record.kind() != Kind::Lost as u64));
         let dropped = ring.dropped();
         self.counts.add(Count::Late, marks + dropped.full + dropped.within);
+        ring.note_last_loss();
+    }
+
+    /// Whether this process began it, and not one whose child it is.
+    pub(crate) fn is_own(&self) -> bool {
+        self.process == std::process::id()
     }
 
     /// Writes the counts in their place, which a full disk does not prevent; `is_closed`: they will not change.

@@ -65,6 +65,22 @@ enum State {
     Closed(Output),
 }
 
+impl State {
+    /// Gives up a file that this process has no part in: a child of `fork()` has its parent's state, and neither its threads nor the
+    /// right to say what the file's counts are.
+    fn without_parents(self) -> State {
+        match self {
+            State::Open { writer, process } if process != std::process::id() => {
+                // The thread is no thread of this process: its handle is good for nothing, not even to be dropped.
+                std::mem::forget(writer);
+                State::New
+            }
+            State::Closed(output) if !output.is_own() => State::New,
+            own => own,
+        }
+    }
+}
+
 /// An interval begins. Returns the time-stamp counter, which is read last; 0 where the mark is dropped.
 #[inline]
 pub fn begin(label: &'static CStr, key: u64) -> u64 {
@@ -207,22 +223,21 @@ pub fn open_default() -> io::Result<()> {
 /// Begins the interval file at `path`, over what is there. It ends by [`close`], or with the process.
 ///
 /// # Errors
-/// EALREADY if one is open, EBUSY if another process writes this one, ESPIPE if it is no file on a disk; what else the operating
-/// system says.
+/// EALREADY if one is open, EBUSY if another process writes this one, ESPIPE if it is no file on a disk, ENOMEM in a child of `fork()`
+/// whose parent had opened 64 files; what else the operating system says.
 pub fn open(path: impl AsRef<Path>) -> io::Result<()> {
     let mut state = state();
-    match std::mem::replace(&mut *state, State::New) {
-        State::New => {}
-        State::Closed(output) => settle(&output),
-        State::Open { writer, process } if process == std::process::id() => {
-            *state = State::Open { writer, process };
+    let before = std::mem::replace(&mut *state, State::New);
+    let is_open = matches!(before, State::Open { .. });
+    match before.without_parents() {
+        open @ State::Open { .. } => {
+            *state = open;
             return Err(io::Error::from_raw_os_error(EALREADY));
         }
-        // A child of fork() has neither the writing thread nor the threads whose rings these are.
-        State::Open { writer, .. } => {
-            std::mem::forget(writer);
-            rings().for_each(Ring::forget);
-        }
+        State::Closed(output) => settle(&output),
+        // A child of fork() has none of the threads whose rings these are.
+        State::New if is_open || FORKED.load(Ordering::Relaxed) => rings().for_each(Ring::forget),
+        State::New => {}
     }
     ENDS.call_once(|| system::call_at_ends(at_exit, in_child));
     let counts = new_counts().ok_or_else(|| io::Error::from_raw_os_error(ENOMEM))?;
@@ -237,12 +252,14 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<()> {
     Ok(())
 }
 
-/// A page for each file, as long as there are some.
+/// A page for each file, as long as there are some; then the last one again, unless it is the parent's.
 fn new_counts() -> Option<Counts> {
     let made = COUNTS_MADE.load(Ordering::Acquire);
     if let Some(cell) = COUNTS.get(made) {
         cell.set(Counts::new()?).ok()?;
         COUNTS_MADE.store(made + 1, Ordering::Release);
+    } else if FORKED.load(Ordering::Relaxed) {
+        return None;
     } else {
         counts()?.reset();
     }
@@ -278,7 +295,8 @@ fn write(mut output: Output, cpus: Option<&Cpus>, runs: &Sender<()>) -> Output {
             // At the end it is tried once more, and an error is reported.
             let _ = output.put_totals(false);
             output.repeat_texts();
-            due += PAIRS;
+            // After a stop there is one, not all that were missed.
+            due = Instant::now() + PAIRS;
         }
         if !is_on {
             break;
@@ -341,9 +359,8 @@ fn settle(output: &Output) {
 extern "C" fn at_exit() {
     // Whoever wants to hear of it calls `close`.
     let _ = close();
-    if let State::Closed(output) = std::mem::replace(&mut *state(), State::New)
-        && !FORKED.load(Ordering::Relaxed)
-    {
+    let last = std::mem::replace(&mut *state(), State::New);
+    if let State::Closed(output) = last.without_parents() {
         settle(&output);
     }
 }

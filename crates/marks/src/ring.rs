@@ -276,11 +276,14 @@ impl Ring {
         }
     }
 
-    /// Of the dropped marks those that no record mentions, when no mark of this thread will.
-    pub fn last_loss(self) -> Option<Record> {
+    /// Of the dropped marks those that no record mentions, at the end of a file: no later mark of this thread mentions them.
+    pub fn note_last_loss(self) -> Option<Record> {
         let lost = self.get(word::FULL_COUNTED).wrapping_add(self.get(word::HANDLERS_COUNTED));
         let noted = self.get(word::NOTED);
-        (lost != noted).then(|| self.lost_record(noted, lost))
+        let record = (lost != noted).then(|| self.lost_record(noted, lost))?;
+        // Where its thread has just mentioned more of them, that stands.
+        let _ = self.0[word::NOTED].compare_exchange(noted, lost, Ordering::Relaxed, Ordering::Relaxed);
+        Some(record)
     }
 
     /// Whether its thread has ended.
@@ -343,7 +346,7 @@ mod tests {
         let all = drained(ring);
         assert_eq!((all[0].0.kind(), all[0].0.0[1]), (Kind::Lost as u64, 3));
         assert_eq!(all[1], (begin(1), None));
-        assert_eq!((ring.last_loss(), ring.dropped()), (None, Dropped::default()));
+        assert_eq!((ring.note_last_loss(), ring.dropped()), (None, Dropped::default()));
     }
 
     /// As a signal handler's: the mark that it interrupts is whole, its own is counted.
@@ -354,11 +357,25 @@ mod tests {
             assert_eq!(ring.mark(|| begin(2)), 0);
             begin(1)
         });
-        assert_eq!(ring.dropped(), Dropped { full: 0, within: 1 });
-        assert_eq!(ring.last_loss().map(|record| record.0[1]), Some(1));
         assert_eq!(drained(ring), [(begin(1), None)]);
         ring.mark(|| begin(3));
         assert_eq!(drained(ring).len(), 2, "the loss, and the mark");
+    }
+
+    /// A file ends with the loss; the next one, which the same thread marks, has nothing of it.
+    #[test]
+    fn a_loss_is_noted_once() {
+        let ring = taken();
+        ring.mark(|| {
+            ring.mark(|| begin(2));
+            begin(1)
+        });
+        assert_eq!(ring.dropped(), Dropped { full: 0, within: 1 });
+        assert_eq!(ring.note_last_loss().map(|record| record.0[1]), Some(1));
+        assert_eq!(ring.note_last_loss(), None);
+        drained(ring);
+        ring.mark(|| begin(3));
+        assert_eq!(drained(ring), [(begin(3), None)]);
     }
 
     #[test]

@@ -381,6 +381,41 @@ fn a_running_percentile_as_limit() {
     }
 }
 
+/// What was slow at the beginning counts half with each 2,000 that follow: p90 is that of the later ones.
+#[test]
+fn a_slow_warm_up_is_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(GNU, "warm_up", folder.path());
+    let rung = rung(&program, folder.path(), "p90,order");
+    let length = |line: &str| {
+        let [begin, end] =
+            [0, 1].map(|part| u64::from_str_radix(&line.split(' ').nth(part).unwrap()[2..], 16).unwrap());
+        end - begin
+    };
+    let lengths: Vec<u64> = rung.lines().map(length).collect();
+    let last = lengths.iter().position(|&length| length >= 4_000_000_000).unwrap();
+    let part = &lengths[last + 1..];
+    assert!((600..=1_050).contains(&part.len()), "{} of 10,000", part.len());
+}
+
+/// After a stop there is one clock pair, not all that were missed; and a file has nothing of the losses of the one before.
+#[test]
+fn a_stop_and_a_second_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(GNU, "again", folder.path());
+    let (first, second) = (folder.path().join("first.marks"), folder.path().join("second.marks"));
+    run(&program, &first, &[second.to_str().unwrap()]);
+    let file = read(&first);
+    check_sums(&file, 1 + 40_000);
+    assert_eq!(file.totals[LATE], 40_000);
+    let pairs = &file.pairs["monotonic"];
+    // At the begin, after the stop, at the end; on a busy machine another one before the stop.
+    assert!((3..=4).contains(&pairs.len()), "{pairs:?}");
+    let file = read(&second);
+    check_sums(&file, 2);
+    assert_eq!((file.noted, file.marks.len()), (0, 2));
+}
+
 /// A plugin shares the program's file where the program exports its symbols, and marks nothing or in its own file where
 /// it does not. Labels that are unloaded are counted.
 #[test]

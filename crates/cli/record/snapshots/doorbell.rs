@@ -23,7 +23,7 @@ use signal_hook::flag;
 /// A pipe's usual capacity.
 const PIPE: usize = 1 << 16;
 
-/// The reading end.
+/// The reading end. Processes of the same user ring: others could have all snapshots of a minute used up.
 pub(super) struct Doorbell {
     path: PathBuf,
     pipe: File,
@@ -36,7 +36,7 @@ pub(super) struct Doorbell {
 impl Doorbell {
     /// Makes the pipe. It has a writer from its beginning, ourselves, so that it does not end when the program does.
     pub(super) fn make(path: &Path) -> Result<Doorbell> {
-        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o622), 0)
+        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)
             .with_context(|| format!("{} cannot be made", path.display()))?;
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
         let pipe = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
@@ -51,7 +51,7 @@ impl Doorbell {
         &self.path
     }
 
-    /// The lines that have come; waits that long where there are none.
+    /// The lines that have come, at most one pipe full; waits that long where there are none.
     pub(super) fn heard(&mut self, wait: Duration) -> Vec<String> {
         let mut lines = self.read();
         if lines.is_empty() && !wait.is_zero() {
@@ -64,8 +64,8 @@ impl Doorbell {
     fn read(&mut self) -> Vec<String> {
         let mut buffer = vec![0; PIPE];
         let mut lines = Vec::new();
-        // An error means that the pipe is empty.
-        while let Ok(length @ 1..) = self.pipe.read(&mut buffer) {
+        // Once: who writes faster than is read here would never let go. An error means that the pipe is empty.
+        if let Ok(length @ 1..) = self.pipe.read(&mut buffer) {
             self.rest.extend_from_slice(&buffer[..length]);
             while let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.rest.drain(..=end).collect();
@@ -152,5 +152,27 @@ mod tests {
         drop(ringer);
         drop(bell);
         assert!(!path.exists());
+    }
+
+    /// `yes` writes two bytes a line, faster than they are read.
+    #[test]
+    fn who_never_stops_ringing_holds_nobody_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("doorbell");
+        let mut bell = Doorbell::make(&path).expect("a pipe");
+        let ringer = Ringer::run("yes", &path).expect("a shell");
+        let heard: Vec<usize> = (0..50).map(|_| bell.heard(Duration::from_millis(1)).len()).collect();
+        assert!(heard.iter().all(|&lines| lines <= PIPE / 2 + 1), "{heard:?}");
+        assert!(heard.iter().sum::<usize>() > PIPE, "{heard:?}");
+        drop(ringer);
+    }
+
+    /// Whatever the umask is.
+    #[test]
+    fn only_the_same_user_rings() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let bell = Doorbell::make(&folder.path().join("doorbell")).expect("a pipe");
+        let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(bell.path()).expect("there"));
+        assert_eq!(mode & 0o777, 0o600);
     }
 }
