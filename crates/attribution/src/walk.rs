@@ -11,6 +11,7 @@ mod entries;
 pub(crate) mod hot_paths;
 pub(crate) mod kernel_runs;
 mod kernel_stack;
+mod later_callers;
 pub(crate) mod roots;
 mod silences;
 mod spins;

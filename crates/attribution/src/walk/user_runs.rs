@@ -9,6 +9,7 @@ use pt::{Block, BlockEnd};
 
 use super::activity::Run;
 use super::clock::Moment;
+use super::later_callers::LaterCallers;
 use super::switches::SYSCALL_LENGTH;
 use super::tail_calls::TailCalls;
 use super::user_calls::UserCalls;
@@ -48,6 +49,8 @@ pub(super) struct UserRuns {
     open: Option<Run>,
     /// How many code lines ran for the first time since the last time packet.
     cold_lines: u64,
+    /// Who called the code in which the thread left its CPU.
+    pub(super) later: LaterCallers,
     /// The runs that ended.
     pub(super) done: Vec<Run>,
     /// What they ran.
@@ -66,6 +69,7 @@ impl UserRuns {
         if self.calls.block(block, function) {
             self.tails.forget();
             self.last_end = None;
+            self.later.forget();
         }
         if function.is_some_and(|function| is_stub(&function.name)) {
             self.stub = Some((*block, moment));
@@ -86,8 +90,15 @@ impl UserRuns {
             _ => self.code.node_by(parent, function, jumped_from.is_some()),
         };
         let ended = function.is_some_and(|function| ends_goroutine(&function.name));
-        if let Some((_, _, last)) = self.last.filter(|_| returned && block.ip != start && !ended) {
+        let is_within = block.ip != start;
+        if let Some((_, _, last)) = self.last.filter(|_| returned && is_within && !ended) {
             self.code.returned(last, node);
+            self.later.return_to(block.ip);
+        } else if self.last.is_none() && is_within {
+            self.later.return_to(block.ip);
+        } else if self.last.is_none() {
+            // A signal's handler.
+            self.later.forget();
         }
         if depth > self.callers.len() {
             self.callers.push(node);
@@ -141,6 +152,7 @@ impl UserRuns {
         let frame = self.code.node(node, Some(&frame));
         self.tails.interrupt(self.callers.len(), (start, node), frame);
         self.interrupted.push(left_at);
+        self.later.forget();
         // It was no jump of the interrupted function's that led here.
         self.last_end = Some(BlockEnd::FarReturn);
     }
@@ -253,6 +265,7 @@ impl UserRuns {
     /// Execution continued untraced.
     pub(super) fn forget(&mut self) {
         self.calls.forget();
+        self.later.forget();
         self.last = None;
         self.last_end = None;
         self.last_ip = None;

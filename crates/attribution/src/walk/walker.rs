@@ -114,6 +114,7 @@ impl<'a> Walker<'a> {
             self.notice_stall(at, not_after, self.entries.previous.map_or(0, |block| block.aux_offset));
         }
         let path = self.path(at);
+        self.user.later.leave(self.paths.len());
         self.paths.push(path);
         // This boundary comes from the switch record.
         self.clock.edge = Ticks(0);
@@ -179,6 +180,7 @@ impl<'a> Walker<'a> {
         self.end_silence(at, false);
         self.close_run(at);
         self.spins.interrupt(at);
+        self.user.later.tell(&mut self.paths, self.code.pid, self.code.functions);
         let (stalls, strings) = self.stalls.finish();
         Activity {
             frames: self.stack.finish(at),

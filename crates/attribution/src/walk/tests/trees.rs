@@ -3,6 +3,7 @@
 use model::TscRange;
 
 use super::*;
+use crate::walk::call_path::CallPath;
 use crate::walk::roots;
 
 const NAMES: &[&str] = &[
@@ -146,4 +147,30 @@ fn a_return_shows_the_caller() {
     roots::settle(&mut activity, TscRange::new(Tsc(0), Tsc(100)));
     assert_eq!(paths(&activity, "inner"), ["inner < work"]);
     assert_eq!(paths(&activity, "other"), ["other < work"]);
+}
+
+/// The flow begins in the kernel, where the thread goes away at 50; later it returns through `other` to `work`.
+#[test]
+fn returns_show_who_called_what_slept() {
+    let table = table();
+    let mut away = Script::new(&table);
+    away.block(10, "__schedule", 0x20, BlockEnd::FallThrough);
+    let mut back = Script::new(&table);
+    back.block(107, "__schedule", 0x20, BlockEnd::FarReturn)
+        .block(110, "inner", 0x40, BlockEnd::Return)
+        .block(115, "other", 0x40, BlockEnd::Return)
+        .block(120, "work", 0x40, BlockEnd::Call)
+        .block(125, "inner", 0, BlockEnd::Return);
+    let mut walker = Walker::new(&table, STALL);
+    walker.switch_in(Some(Cpu(0)), Tsc(0));
+    away.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(50));
+    walker.switch_in(Some(Cpu(0)), Tsc(100));
+    back.items.iter().for_each(|item| walker.item(item));
+    walker.switch_out(Tsc(130));
+    let activity = walker.finish(Tsc(130));
+    let path = CallPath::at_end(&activity.paths, Tsc(50)).expect("a path");
+    let user: Vec<&str> = path.user.iter().map(|site| &*site.function).collect();
+    assert_eq!(user, ["work", "other", "inner"]);
+    assert_eq!(path.kernel.len(), 1);
 }
