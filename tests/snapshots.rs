@@ -87,6 +87,23 @@ fn what_was_slow_is_kept_and_the_rest_is_counted() {
     assert!(bytes < 60 << 20, "{bytes} bytes");
 }
 
+/// The program goes on for a second after its last interval, and perf writes a ring before and after that: no ring stays.
+#[test]
+fn a_ring_without_intervals_goes() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (program, out) = (folder.path().join("recorded"), folder.path().join("slow"));
+    compile(&program);
+    let mut command = record();
+    command
+        .args(["record", "--no-pt", "--snapshot-over", "1ms,request", "-o"])
+        .arg(&out)
+        .args(["--", "sh", "-c"]);
+    let waits = "\"$0\" \"$1\" 3 3000 1500; sleep 1; echo slow >\"$TAILTRACE_DOORBELL\"; sleep 2";
+    let output = run(command.arg(waits).arg(&program).arg(&out), NEEDS);
+    let left: Vec<PathBuf> = files(&out, "ring.", "");
+    assert!(left.is_empty(), "{left:?} {}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// What was longer than one in a thousand until then: the program rings by itself, and what rang is slow.
 #[test]
 fn a_running_percentile_is_a_limit() {

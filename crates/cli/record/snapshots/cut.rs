@@ -60,6 +60,9 @@ impl<'p> Cutter<'p> {
         self.rung.extend(&ring.rung);
         let cut = if ring.is_wanted { self.cut(ring) } else { ring.share_kernel().map_err(Into::into) };
         match cut {
+            // perf's last ring may begin after the program's last interval.
+            Err(error) if is_without_intervals(&error) && !self.plan.keep => ring.remove(),
+            Err(error) if is_without_intervals(&error) => {}
             Err(error) => {
                 output::print_error(&error.context(format!("{} is left as it is", ring.path.display())));
             }
@@ -170,6 +173,11 @@ impl<'p> Cutter<'p> {
         }
         Ok(self.found)
     }
+}
+
+/// Whether all that was marked lies outside the ring's time.
+fn is_without_intervals(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(analysis::Error::OutsideRecording { .. }))
 }
 
 /// What is slow.
