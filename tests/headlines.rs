@@ -75,6 +75,15 @@ fn root(truth: &Value, outlier: &Value) -> Option<(&'static [&'static str], Opti
     Some((words, by))
 }
 
+/// A number that has a larger unit elsewhere: thousands of ns, us or ms.
+fn too_small_a_unit(text: &str) -> Option<&str> {
+    let words: Vec<&str> = text.split([' ', ',', ';', ':']).collect();
+    let found = words.windows(2).find(|pair| {
+        ["ns", "us", "ms"].contains(&pair[1]) && pair[0].parse().is_ok_and(|number: f64| number >= 1000.0)
+    });
+    found.map(|pair| pair[0])
+}
+
 /// What they say of the planted cause is held by `scripts/score`; here, that it fits, that who held the lock or had the CPU is named, and
 /// the root of the chain where the truth has one.
 #[test]
@@ -94,6 +103,7 @@ fn headlines_of_planted_outliers_fit_on_two_lines_and_name_the_root() {
             let headline = outlier["headline"].as_str().expect("a headline");
             let long = headline.chars().count();
             assert!(long <= MOST_CHARACTERS, "{name} {}: {long} characters: {headline}", outlier["id"]);
+            assert_eq!(too_small_a_unit(headline), None, "{name} {}: {headline}", outlier["id"]);
             let own = planted.iter().filter(|plant| plant["index"] == outlier["id"]);
             for plant in own.filter(|plant| plant["cause"] == outlier["causes"][0]["cause"]) {
                 let is_others = plant["cause"].as_str().expect("a cause").starts_with("offcpu.");

@@ -88,7 +88,7 @@ impl<'a> Context<'a> {
         runs.find(|(thread, _)| thread.is_idle()).map(|(_, on)| on.start)
     }
 
-    /// "comp-cfs (tid 122) for 1024.0 us, … on CPU 1": the threads other than `own` that ran on `cpu` during `range`,
+    /// "comp-cfs (tid 122) for 1.02 ms, … on CPU 1": the threads other than `own` that ran on `cpu` during `range`,
     /// longest first. The idle task does not count; where its switches are not recorded, the records show the thread
     /// itself as running.
     pub(super) fn who_ran(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Option<String> {
