@@ -1,5 +1,5 @@
-//! Marks of other languages than C, in real recordings without Intel PT: the pages `docs/marks-*.md` as they stand, and the Rust
-//! crate beside the header.
+//! Marks of other languages than C, in real recordings without Intel PT: the pages `docs/marks-*.md` as they stand, the Rust
+//! crate beside the header, and the Go package beside Go's own clock.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -92,6 +92,66 @@ fn the_rust_crates_intervals_are_the_headers() {
     assert!(apart[apart.len() / 2] < 5_000, "{apart:?}");
 }
 
+/// Compiles `fixtures/programs/both_marks.go` in a module that requires the package.
+fn both_marks_of_go(folder: &Path) -> std::path::PathBuf {
+    let root = repository();
+    let package = root.join("crates/marks/go");
+    fs::copy(root.join("fixtures/programs/both_marks.go"), folder.join("main.go")).expect("copied");
+    let module = format!(
+        "module both\n\ngo 1.19\n\nrequire tailtrace/marks v0.0.0\n\nreplace tailtrace/marks => {}\n",
+        package.display()
+    );
+    fs::write(folder.join("go.mod"), module).expect("written");
+    let mut compiler = Command::new("go");
+    compiler.args(["build", "-o", "both", "."]).current_dir(folder);
+    run(&mut compiler, "this test needs Go (Debian: golang-go)");
+    folder.join("both")
+}
+
+/// Two threads mark each request by the package, and write down Go's own clock around it: key for key the marks lie within these
+/// readings, to the bound that clock pairs 100 ms apart leave, and have the same cause.
+#[test]
+fn the_go_packages_intervals_are_those_of_gos_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = both_marks_of_go(folder.path());
+    let mut recorder = record();
+    recorder.args(["record", "--no-pt", "-o"]).arg(folder.path().join("perf.data")).arg("--").arg(program);
+    run(recorder.arg(folder.path()), NEEDS);
+    open_up(folder.path(), &recorder);
+    let [of_package, of_clock] = ["package.marks", "clock.csv"].map(|marks| explained(folder.path(), marks));
+    assert_eq!(of_package["population"]["count"], 3000);
+    assert_eq!(of_clock["population"]["count"], 3000);
+    let by_key = |report: &Value| -> BTreeMap<u64, Value> {
+        report["outliers"].as_array().expect("outliers").iter().map(|one| (key(one), one.clone())).collect()
+    };
+    let (found, expected) = (by_key(&of_package), by_key(&of_clock));
+    let mut slept = 0;
+    for key in (0..30).map(|number| 100 * number + 50) {
+        let (found, expected) = (&found[&key], &expected[&key]);
+        let is_sleep = first(found)["cause"] == "offcpu.sleep";
+        slept += usize::from(is_sleep);
+        // What else runs on this machine may have delayed it longer than it slept.
+        assert!(is_sleep || found["duration_ns"].as_u64() >= Some(2 * 20_000_000), "{key}: {}", first(found));
+        assert_eq!(
+            found["counters"][0]["value"].to_string().parse::<f64>().ok(),
+            u32::try_from(key).ok().map(f64::from)
+        );
+        assert_eq!(found["stages"][0]["name"], "parse");
+        let ticks = reading(found, "stop_tsc") - reading(found, "start_tsc");
+        let bound = 30 * ticks / (found["duration_ns"].as_u64().expect("a length") / 1000);
+        assert!(reading(found, "start_tsc") + bound >= reading(expected, "start_tsc"), "{key}");
+        assert!(reading(found, "stop_tsc") <= reading(expected, "stop_tsc") + bound, "{key}");
+        // The other way round the program may have been preempted between the two: a sleep is far longer.
+        assert!(reading(found, "stop_tsc") > reading(expected, "start_tsc"), "{key}");
+        assert!(
+            expected["duration_ns"].as_u64() >= Some(20_000_000)
+                && found["duration_ns"].as_u64() >= Some(20_000_000),
+            "{key}"
+        );
+    }
+    assert!(slept >= 15, "{slept} of 30");
+}
+
 /// A page of the documents: its programs by the names in their first lines, and its commands.
 struct Page {
     programs: Vec<(String, String)>,
@@ -143,19 +203,25 @@ impl Page {
     }
 }
 
-/// Each page's program marks from several threads, and of its requests one sleeps for 20 ms.
-fn assert_explained(language: &str) {
+/// Each page's program marks from several threads, and of its requests one sleeps for 20 ms: one of `sleeps` says so.
+fn assert_explained(language: &str, sleeps: &[&str]) {
     let report = Page::of(language).run();
     assert!(report.contains("order"), "{language}: {report}");
-    assert!(report.contains("sleep") || report.contains("asleep"), "{language}: {report}");
+    assert!(sleeps.iter().any(|sleep| report.contains(sleep)), "{language}: {report}");
 }
 
 #[test]
 fn the_page_of_rust_ends_with_a_report() {
-    assert_explained("rust");
+    assert_explained("rust", &["sleep", "asleep"]);
 }
 
 #[test]
 fn the_page_of_python_ends_with_a_report() {
-    assert_explained("python");
+    assert_explained("python", &["sleep", "asleep"]);
+}
+
+#[test]
+fn the_page_of_go_ends_with_a_report() {
+    // Its scheduler sleeps for the goroutine: one of its threads waits in epoll, until a timer.
+    assert_explained("go", &["woken by a timer"]);
 }

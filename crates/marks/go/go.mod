@@ -1,0 +1,3 @@
+module tailtrace/marks
+
+go 1.19
