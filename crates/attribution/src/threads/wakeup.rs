@@ -103,7 +103,7 @@ fn left_at(stay: &Stay) -> Tsc {
 
 /// A wake-up may come while the thread is leaving: `sched_waking` then precedes the switch, and `sched_wakeup`, which
 /// is `completed`, follows it. In a trace of single threads it is missing, because the CPU that completes the wake-up
-/// does so in the idle task. The thread waited for nothing any more.
+/// does so in the idle task. The thread waited for nothing any more. One before the system call in which it left ended another wait.
 fn waking_before<'a>(
     completed: Option<&SidebandEvent>,
     stay: &Stay,
@@ -111,6 +111,9 @@ fn waking_before<'a>(
 ) -> Option<&'a SidebandEvent> {
     let by_waker = |event: &SidebandEvent| matches!(event.kind, EventKind::Waking { by_waker: true, .. });
     let before = TscRange::new(left_at(stay).before(APART), left_at(stay));
-    let last = sideband.wakings(stay.thread?.tid, before).last()?;
-    (by_waker(last) && completed.is_none_or(|completed| !by_waker(completed))).then_some(last)
+    let tid = stay.thread?.tid;
+    let last = sideband.wakings(tid, before).last()?;
+    let of_this_call = sideband.call_at(tid, left_at(stay)).is_none_or(|call| call.time <= last.time);
+    let only = completed.is_none_or(|completed| !by_waker(completed));
+    (of_this_call && by_waker(last) && only).then_some(last)
 }
