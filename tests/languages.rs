@@ -222,6 +222,6 @@ fn the_page_of_python_ends_with_a_report() {
 
 #[test]
 fn the_page_of_go_ends_with_a_report() {
-    // Its scheduler sleeps for the goroutine: one of its threads waits in epoll, until a timer.
-    assert_explained("go", &["woken by a timer"]);
+    // Its scheduler sleeps for the goroutine: one of its threads waits in epoll, the others for a futex.
+    assert_explained("go", &["epoll_pwait()", "futex"]);
 }
