@@ -186,8 +186,9 @@ fn main() {
 
     a_stop(&path("stop.marks"));
     let pairs = &read(&path("stop.marks")).pairs["monotonic"];
-    // At the begin, after the stop, at the end; on a busy machine another one before the stop.
-    assert!((3..=4).contains(&pairs.len()), "{pairs:?}");
+    // At the begin, after the stop, at the end, of which the last two may be one; on a busy machine another one before the stop. A
+    // burst would be one for each tenth of a second that was stopped.
+    assert!((2..=4).contains(&pairs.len()), "{pairs:?}");
 
     a_child_without_a_page(&path("parent.marks"), &path("none.marks"));
     assert_eq!(read(&path("parent.marks")).totals[0], 1);
