@@ -15,7 +15,7 @@ use tracing_core::Subscriber;
 use tracing_core::field::{Field, Visit};
 use tracing_core::span::{Attributes, Id, Record};
 use tracing_subscriber::layer::{Context, Layer};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{ExtensionsMut, LookupSpan};
 
 use texts::Texts;
 
@@ -49,6 +49,11 @@ impl MarksLayer {
     /// A layer that marks each span it sees.
     pub fn new() -> MarksLayer {
         MarksLayer { texts: Texts::default(), number: LAYERS.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// What is known of a span that this layer marks, and not another one of the same subscriber.
+    fn own<'e>(&self, extensions: &'e mut ExtensionsMut<'_>) -> Option<&'e mut Interval> {
+        extensions.get_mut::<Interval>().filter(|interval| interval.layer == self.number)
     }
 }
 
@@ -98,13 +103,13 @@ where
 {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let mut numbers = Numbers { texts: &self.texts, found: Vec::new() };
-        attributes.record(&mut numbers);
-        numbers.found.truncate(MOST_COUNTERS);
         let mut extensions = span.extensions_mut();
         if extensions.get_mut::<Interval>().is_some() {
             return;
         }
+        let mut numbers = Numbers { texts: &self.texts, found: Vec::new() };
+        attributes.record(&mut numbers);
+        numbers.found.truncate(MOST_COUNTERS);
         extensions.insert(Interval {
             layer: self.number,
             label: self.texts.of(attributes.metadata().name()),
@@ -118,9 +123,7 @@ where
         let Some(span) = context.span(id) else { return };
         let mut numbers = Numbers { texts: &self.texts, found: Vec::new() };
         values.record(&mut numbers);
-        if let Some(interval) =
-            span.extensions_mut().get_mut::<Interval>().filter(|own| own.layer == self.number)
-        {
+        if let Some(interval) = self.own(&mut span.extensions_mut()) {
             interval.count(&mut numbers.found.into_iter());
         }
     }
@@ -128,8 +131,7 @@ where
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let mut extensions = span.extensions_mut();
-        let interval = extensions.get_mut::<Interval>().filter(|interval| interval.layer == self.number);
-        let Some(interval) = interval else { return };
+        let Some(interval) = self.own(&mut extensions) else { return };
         let here = thread::current().id();
         match interval.thread.replace(here) {
             None => {
@@ -144,9 +146,8 @@ where
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let extensions = span.extensions();
-        let interval = extensions.get::<Interval>().filter(|interval| interval.layer == self.number);
-        if let Some(interval) = interval.filter(|interval| interval.thread.is_some()) {
+        let mut extensions = span.extensions_mut();
+        if let Some(interval) = self.own(&mut extensions).filter(|interval| interval.thread.is_some()) {
             marks::end(interval.label, interval.key);
         }
     }
