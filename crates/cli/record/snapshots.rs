@@ -110,18 +110,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, machine: &str) -> Result<u8> 
     let ringer = plan.ring_on.as_deref().map(|command| Ringer::run(command, doorbell.path())).transpose()?;
     let environment = plan.environment(doorbell.path());
     let (rings, cut) = mpsc::channel();
-    let watch = Watch {
-        plan,
-        doorbell,
-        budget: Budget::of(plan.a_minute),
-        rings,
-        seen: BTreeSet::new(),
-        rung: false,
-        asked: None,
-        is_limited: false,
-        watched: Watched::default(),
-        begun: Instant::now(),
-    };
+    let watch = Watch::new(plan, doorbell, rings);
     account::begin(plan)?;
     let mut cutter = Cutter::new(plan, machine);
     let mut watched = Watched::default();
@@ -176,7 +165,23 @@ struct Asked {
     is_wanted: bool,
 }
 
-impl Watch<'_> {
+impl<'p> Watch<'p> {
+    /// Nothing has rung; `rings` takes what perf writes.
+    fn new(plan: &'p Plan, doorbell: Doorbell, rings: Sender<Ring>) -> Watch<'p> {
+        Watch {
+            plan,
+            doorbell,
+            budget: Budget::of(plan.a_minute),
+            rings,
+            seen: BTreeSet::new(),
+            rung: false,
+            asked: None,
+            is_limited: false,
+            watched: Watched::default(),
+            begun: Instant::now(),
+        }
+    }
+
     /// While perf runs.
     fn over(mut self, running: &Running) -> Watched {
         let mut is_told_to_end = false;

@@ -6,19 +6,8 @@ use super::*;
 
 fn watch(plan: &Plan) -> (Watch<'_>, Receiver<Ring>) {
     let (rings, cut) = mpsc::channel();
-    let watch = Watch {
-        plan,
-        doorbell: Doorbell::make(&plan.folder.join("doorbell")).expect("a pipe"),
-        budget: Budget::of(12),
-        rings,
-        seen: BTreeSet::new(),
-        rung: false,
-        asked: None,
-        is_limited: false,
-        watched: Watched::default(),
-        begun: Instant::now(),
-    };
-    (watch, cut)
+    let doorbell = Doorbell::make(&plan.folder.join("doorbell")).expect("a pipe");
+    (Watch::new(plan, doorbell, rings), cut)
 }
 
 fn plan(folder: &Path) -> Plan {
