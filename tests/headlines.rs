@@ -107,8 +107,8 @@ fn headlines_of_planted_outliers_fit_on_two_lines_and_name_the_root() {
             let own = planted.iter().filter(|plant| plant["index"] == outlier["id"]);
             for plant in own.filter(|plant| plant["cause"] == outlier["causes"][0]["cause"]) {
                 let is_others = plant["cause"].as_str().expect("a cause").starts_with("offcpu.");
-                let thread = plant["by"]["thread"].as_str().filter(|_| ["lock", "preempt"].contains(&name));
-                let thread = thread.filter(|_| is_others);
+                let is_named = is_others && ["lock", "preempt"].contains(&name);
+                let thread = plant["by"]["thread"].as_str().filter(|_| is_named);
                 assert!(thread.is_none_or(|thread| headline.contains(thread)), "{name}: {headline}");
             }
             let chain = explained.iter().find(|known| known["id"] == outlier["id"]);

@@ -324,7 +324,7 @@ impl Windows {
         self.merged.iter().any(|&(from, to)| (from..to).contains(&at))
     }
 
-    /// The runs within the windows, from the first window's begin, with a run of nobody from one window to the next. Who runs at a
+    /// The runs within the windows, from the first window's begin, with a run without a thread from one window to the next. Who runs at a
     /// window's end could go on.
     fn cut(&self, runs: &[Run]) -> Vec<Run> {
         let start = self.start();

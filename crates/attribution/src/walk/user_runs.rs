@@ -91,14 +91,15 @@ impl UserRuns {
         };
         let ended = function.is_some_and(|function| ends_goroutine(&function.name));
         let is_within = block.ip != start;
-        if let Some((_, _, last)) = self.last.filter(|_| returned && is_within && !ended) {
-            self.code.returned(last, node);
-            self.later.return_to(block.ip);
-        } else if self.last.is_none() && is_within {
-            self.later.return_to(block.ip);
-        } else if self.last.is_none() {
+        match self.last {
+            Some((_, _, last)) if returned && is_within && !ended => {
+                self.code.returned(last, node);
+                self.later.return_to(block.ip);
+            }
+            Some(_) => {}
+            None if is_within => self.later.return_to(block.ip),
             // A signal's handler.
-            self.later.forget();
+            None => self.later.forget(),
         }
         if depth > self.callers.len() {
             self.callers.push(node);

@@ -124,8 +124,6 @@ fn who_is_woken_on_the_way_out_waits_for_nothing() {
     assert!(runnable.detail.starts_with("woken by writer (tid 102)"), "{}", runnable.detail);
 }
 
-/// The writer wakes the worker at 300, in `sendto()`, and the CPU that it comes to records it at 340. At 350, when
-/// the interval begins, the worker waits for nothing but its CPU, and the writer is in another call.
 /// Woken at 90, then a sleep from 95 on: the timer's wake-up, in the idle task, is not recorded in a trace of single threads.
 #[test]
 fn a_wake_up_before_the_call_that_sleeps_ended_another_wait() {
@@ -136,6 +134,8 @@ fn a_wake_up_before_the_call_that_sleeps_ended_another_wait() {
     assert_eq!(told(&segments(&world, 100..500)), expected(&[("offcpu.sleep", 400)]));
 }
 
+/// The writer wakes the worker at 300, in `sendto()`, and the CPU that it comes to records it at 340. At 350, when
+/// the interval begins, the worker waits for nothing but its CPU, and the writer is in another call.
 #[test]
 fn a_wake_up_before_the_interval_ended_the_wait() {
     let table = table();
