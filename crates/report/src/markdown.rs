@@ -199,7 +199,8 @@ fn checks(outlier: &OutlierReport) -> Vec<String> {
 }
 
 fn population(report: &Report) -> String {
-    let chosen = format!("{} selected: {}", report.selection.selected, for_markdown(&report.selection.rule));
+    let rule = headline::chosen_by(&report.selection, &report.population);
+    let chosen = units::noted(&format!("{} selected", report.selection.selected), &for_markdown(rule));
     let tracing = recording::of_all(&report.outliers, report.capture.time_unit);
     let tracing = match for_markdown(&tracing) {
         none if none.is_empty() => none,

@@ -57,16 +57,25 @@ impl Reason {
         self.first > 0 || self.share >= SMALLEST_SHARE
     }
 
-    /// The foremost `most` of those it is due to, and all others as one; `None` where there are no others.
+    /// Whether `blame` has a line of its own where a person reads.
+    fn shows(&self, blame: &Blame) -> bool {
+        blame.first > 0 || self.share_of(blame) >= SMALLEST_SHARE
+    }
+
+    /// The foremost `most` of those it is due to, and all others as one; `None` where there are no others, or none that made an outlier
+    /// slow or has a share to speak of. A single other one stands in its own words.
     pub(crate) fn blamed_up_to(&self, most: usize) -> (&[Blame], Option<Blame>) {
-        let (shown, rest) = self.blamed.split_at(most.min(self.blamed.len()));
+        let count = self.blamed.iter().take_while(|blame| self.shows(blame)).count();
+        let most = if count == most + 1 { count } else { most.min(count) };
+        let (shown, rest) = self.blamed.split_at(most);
         let sum = |of: fn(&Blame) -> u64| rest.iter().map(of).fold(0_u64, u64::saturating_add);
         let others = Blame {
             who: format!("{} more", rest.len()),
             first: sum(|blame| blame.first),
             excess_ns: sum(|blame| blame.excess_ns),
         };
-        (shown, (!rest.is_empty()).then_some(others))
+        let is_shown = !rest.is_empty() && self.shows(&others);
+        (shown, is_shown.then_some(others))
     }
 
     /// The share of all excess that the part of this reason due to `blame` has, from 0 to 1.

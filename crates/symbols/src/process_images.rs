@@ -125,8 +125,8 @@ impl ProcessImages {
         let (first, count) = (names.first()?, names.len());
         let others = if count == 1 { String::new() } else { format!(" and {} more", count - 1) };
         Some(Diagnostic::note(format!(
-            "the recording has no build ID for {first}{others}: whether the file here is the recorded one is not \
-             checked; if it is not, its flow breaks off in contradictions (record with `perf record --buildid-mmap`)"
+            "no build ID recorded for {first}{others}: if a file here is not the recorded one, its flow breaks off \
+             (perf record --buildid-mmap)"
         )))
     }
 

@@ -136,6 +136,8 @@ impl<'a> Clause<'a> {
             "queue.behind" => {
                 return self.root.as_ref().map_or_else(String::new, |root| format!("which {root}"));
             }
+            // A sleep ends by its timer.
+            "offcpu.sleep" if by.starts_with("kernel.") => return String::new(),
             _ => return self.by().trim_start_matches(", ").to_owned(),
         };
         match (by, ran) {
@@ -267,7 +269,7 @@ impl<'a> Clause<'a> {
             "extra-work" if detail.is_empty() => {
                 let leading = match self.leading {
                     "" => through,
-                    leading => format!(", above all {leading}"),
+                    leading => format!(", above all {}", once_said(leading, time)),
                 };
                 write!(f, "{time} of extra work{}{leading}", self.place("in"))
             }
@@ -275,7 +277,9 @@ impl<'a> Clause<'a> {
                 let place = self.part(|story| &story.place);
                 let is_named = detail.contains(place.split("()").next().unwrap_or(place));
                 let whose = if is_named { String::new() } else { self.place(", for") };
-                write!(f, "{time} of extra work: {detail}{}{through}", whose.trim_start())
+                let said = once_said(detail, time);
+                let (what, typical) = said.split_at(said.find("; typical ").unwrap_or(said.len()));
+                write!(f, "{time} of extra work: {what}{}{typical}{through}", whose.trim_start())
             }
             "spin" => write!(f, "spun {time}{}{}", self.place("in"), self.by()),
             "slower.frequency" => write!(f, "{time} slower at a lower frequency{}", self.particulars()),
@@ -313,6 +317,25 @@ fn essence(detail: &str) -> String {
     let end = what.match_indices("), ").map(|(at, _)| at).find(is_length);
     let what = end.map_or(what, |at| &what[..=at]);
     std::iter::once(what).chain(parts).collect::<Vec<_>>().join("; ")
+}
+
+/// `rehash() called by insert()` of `rehash() called 1 time by insert(), 41.2 us; typical 0` beside `time`: extra work has
+/// no typical time, and a call is one unless more are counted.
+fn once_said(detail: &str, time: &str) -> String {
+    let detail = detail.replace("; typical 0", "").replace(" called 1 time by ", " called by ");
+    match detail.rsplit_once(", ") {
+        Some((what, length)) if is_same_length(length, time) => what.to_owned(),
+        _ => detail,
+    }
+}
+
+/// Whether two lengths are the same but for the digits that are shown: `9.1 us` and `9.12 us`.
+fn is_same_length(one: &str, other: &str) -> bool {
+    let tenths = |length: &str| {
+        let (number, unit) = length.split_once(' ')?;
+        Some((format!("{:.1}", number.parse::<f64>().ok()?), unit.to_owned()))
+    };
+    tenths(one).is_some_and(|one| tenths(other) == Some(one))
 }
 
 /// Whether a cause is the doing of the code in which it took its time.

@@ -10,6 +10,8 @@ use crate::serving::{ServingRow, client};
 use crate::timebase::TimeUnit;
 use crate::units;
 
+/// What a thread was that another one preempted.
+const OFF_ITS_CPU: &str = "was kept off its CPU";
 /// How many waits are followed in one sentence.
 pub(super) const DEEPEST: usize = 3;
 
@@ -63,6 +65,9 @@ fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String
 pub(super) fn lasting(what: &str, length: &str) -> String {
     if let Some(object) = what.strip_prefix("waited for ") {
         return format!("waited {length} for {object}");
+    }
+    if let Some(by) = what.strip_prefix(OFF_ITS_CPU) {
+        return format!("{OFF_ITS_CPU} for {length}{by}");
     }
     let ends =
         [", woken by ", ", held by ", ", which ", " until "].into_iter().filter_map(|end| what.find(end));
@@ -130,13 +135,10 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
     }
     Some(match cause {
         "offcpu.sleep" => format!("slept{}", place("in")),
-        "offcpu.preempted" if !story.by.is_empty() && story.by_place.is_empty() => {
-            format!("{} kept off its CPU", story.by)
-        }
         "offcpu.preempted" if !story.by.is_empty() => {
-            format!("{}, running {}, kept off its CPU", story.by, story.by_place)
+            format!("{OFF_ITS_CPU} by {}{}", story.by, ran(story))
         }
-        "offcpu.preempted" => "was kept off its CPU".to_owned(),
+        "offcpu.preempted" => OFF_ITS_CPU.to_owned(),
         "offcpu.runnable" if !story.by.is_empty() => {
             format!("was runnable behind {}{}", story.by, ran(story))
         }

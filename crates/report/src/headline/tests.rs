@@ -80,15 +80,39 @@ fn the_largest_part_of_spread_work_leads() {
     };
     let (trace, other) =
         ("trace() called 84 times by serve(), 19.4 us; typical 0", "copy() called 3 times; typical 1");
+    let said = "trace() called 84 times by serve(), 19.4 us";
     assert_eq!(
         work(&[(9_700, trace), (8_000, other), (9_700, trace), (9_000, "a"), (3_600, "b")]),
-        format!("40.0 us of extra work in serve(), above all {trace}")
+        format!("40.0 us of extra work in serve(), above all {said}")
     );
     assert_eq!(
         work(&[(10_000, trace), (10_000, other), (10_000, "a"), (10_000, "b")]),
         "40.0 us of extra work in serve()"
     );
-    assert_eq!(work(&[(21_000, trace), (19_000, other)]), format!("40.0 us of extra work: {trace}"));
+    assert_eq!(work(&[(21_000, trace), (19_000, other)]), format!("40.0 us of extra work: {said}"));
+}
+
+/// A length, a single call and a typical 0 need no words; what differs has them.
+#[test]
+fn extra_work_says_its_length_once() {
+    let said = |detail, excess_ns| {
+        let work = placed(detailed("user.extra-work", None, 300_000, detail), "rank()");
+        let report = outlier(vec![cause("user.extra-work", excess_ns, detail)], vec![work]);
+        headline(&report).split_once("work: ").map_or_else(String::new, |(_, words)| words.to_owned())
+    };
+    let once = "rehash() at table.c:88 called 1 time by rank(), 9.1 us; typical 0";
+    assert_eq!(said(once, 9_120), "rehash() at table.c:88 called by rank()");
+    let once = "rehash() called 1 time by rank(), 9.1 us; typical 0";
+    assert_eq!(said(once, 9_120), "rehash() called by rank()");
+    assert_eq!(said(once, 19_120), "rehash() called by rank(), 9.1 us");
+    let once = "rehash() called 1 time by insert() table.c:9, 9.1 us; typical 0";
+    assert_eq!(said(once, 9_120), "rehash() called by insert() table.c:9, for rank()");
+    let kernel = "rehash() called 2 times by rank(), 9.1 us, and 12.0 us in the kernel; typical 0";
+    assert_eq!(said(kernel, 21_100), "rehash() called 2 times by rank(), 9.1 us, and 12.0 us in the kernel");
+    assert_eq!(
+        said("sort() ran 9 times; typical up to 2", 9_120),
+        "sort() ran 9 times, for rank(); typical up to 2"
+    );
 }
 
 /// The third is above a tenth, too, but a sentence with three causes is none.
@@ -223,7 +247,10 @@ fn a_length_belongs_to_what_was_done() {
             "was stopped by a signal for 9 us until rival continued it",
         ),
         ("was runnable behind hog, which ran burn()", "was runnable behind hog for 9 us, which ran burn()"),
-        ("hog, running burn(), kept off its CPU", "hog, running burn(), kept off its CPU for 9 us"),
+        (
+            "was kept off its CPU by hog, which ran burn()",
+            "was kept off its CPU for 9 us by hog, which ran burn()",
+        ),
         ("was idle, woken by feeder", "was idle for 9 us, woken by feeder"),
         ("ran std::pair<int, int>::swap()", "ran std::pair<int, int>::swap() for 9 us"),
     ] {
@@ -257,7 +284,7 @@ fn who_kept_the_holder_off_its_cpu_is_named() {
     let held = wait("a mutex", "config", Role::Holder, vec![preempted]);
     assert_eq!(
         words(held),
-        "waited 136.0 us for a mutex in worker() lock.c:107, held by config, which hog kept off its CPU"
+        "waited 136.0 us for a mutex in worker() lock.c:107, held by config, which was kept off its CPU by hog"
     );
 }
 
@@ -286,7 +313,10 @@ fn what_ran_in_a_thread_s_place_is_named() {
         "{}",
         headline(&report)
     );
-    assert_eq!(waited(ready("offcpu.preempted")), format!("{held} hog, running burn(), kept off its CPU"));
+    assert_eq!(
+        waited(ready("offcpu.preempted")),
+        format!("{held} was kept off its CPU by hog, which ran burn()")
+    );
     assert_eq!(waited(ready("offcpu.runnable")), format!("{held} was runnable behind hog, which ran burn()"));
 }
 

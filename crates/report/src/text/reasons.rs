@@ -8,9 +8,10 @@ use crate::escape::for_terminal;
 use crate::reasons::{Blame, Reason, Reasons};
 use crate::units::percent;
 
-/// Reasons, and whom each is due to; JSON has all.
+/// Reasons, and whom the foremost and each other one is due to; JSON has all.
 const MOST_REASONS: usize = 6;
-const MOST_BLAMED: usize = 4;
+const MOST_BLAMED_OF_FIRST: usize = 4;
+const MOST_BLAMED: usize = 2;
 /// Advice.
 const MOST_ADVICE: usize = 2;
 /// Columns of both figures.
@@ -26,7 +27,8 @@ pub(super) fn lines(reasons: &Reasons, head: &str, style: Style) -> Vec<String> 
     let mut lines = Vec::new();
     lines.extend(head.iter().map(|line| style.paint(Ink::Bold, line)));
     let (shown, _, others) = reasons.foremost(MOST_REASONS);
-    lines.extend(shown.iter().flat_map(|reason| lines_of(reason, style)));
+    let blamed = std::iter::once(MOST_BLAMED_OF_FIRST).chain(std::iter::repeat(MOST_BLAMED));
+    lines.extend(shown.iter().zip(blamed).flat_map(|(reason, most)| lines_of(reason, most, style)));
     if let Some((first, part)) = others {
         lines.extend(row("  other causes", &first.to_string(), &percent(part), style));
     }
@@ -47,24 +49,28 @@ fn advice(shown: &[&Reason], style: Style) -> Vec<String> {
     found.iter().take(MOST_ADVICE).flat_map(line).collect()
 }
 
-fn lines_of(reason: &Reason, style: Style) -> Vec<String> {
+/// The reason, and up to `most` of those it is due to.
+fn lines_of(reason: &Reason, most: usize, style: Style) -> Vec<String> {
     let mut lines = row(
         &format!("  {}", for_terminal(&reason.what)),
         &reason.first.to_string(),
         &percent(reason.share),
         style,
     );
-    let (shown, others) = reason.blamed_up_to(MOST_BLAMED);
+    let (shown, others) = reason.blamed_up_to(most);
     for blame in shown.iter().chain(&others) {
         lines.extend(blamed(blame, reason, style));
     }
     lines
 }
 
-/// Its share is of the same whole as the reason's.
+/// Its share is of the same whole as the reason's. Who is the whole reason has the figures that stand one line above.
 fn blamed(blame: &Blame, reason: &Reason, style: Style) -> Vec<String> {
     let who = format!("    {}", for_terminal(&blame.who));
-    let lines = row(&who, &blame.first.to_string(), &percent(reason.share_of(blame)), style);
+    let (first, share) = (blame.first.to_string(), percent(reason.share_of(blame)));
+    let is_whole = blame.first == reason.first && share == percent(reason.share);
+    let [first, share] = if is_whole { [String::new(), String::new()] } else { [first, share] };
+    let lines = row(&who, &first, &share, style);
     lines.iter().map(|line| style.paint(Ink::Dim, line)).collect()
 }
 

@@ -68,12 +68,9 @@ pub(crate) fn explained_of(reasons: &Reasons, which: &str) -> String {
 
 /// `71 % of all excess, first in 116: waited for mutex lock in worker() lock.c:107 (62 times held by auditor, which slept in keep())`.
 pub(crate) fn reason(reason: &Reason) -> String {
-    let blamed: Vec<String> = reason
-        .blamed
-        .iter()
-        .take(MOST_BLAMED)
-        .map(|blame| format!("{} x {}", blame.first, blame.who))
-        .collect();
+    let (shown, others) = reason.blamed_up_to(MOST_BLAMED);
+    let all = shown.iter().chain(&others);
+    let blamed: Vec<String> = all.map(|blame| format!("{} x {}", blame.first, blame.who)).collect();
     let words = units::noted(&reason.what, &blamed.join("; "));
     format!("{} of all excess, first in {}: {words}", percent(reason.share), reason.first)
 }
