@@ -16,14 +16,20 @@ use crate::no_pt::{NEEDS, compile, first, key, planted, record, run};
 
 /// So many requests of 0.1 ms, one in so many slow.
 const REQUESTS: [&str; 3] = ["3", "30000", "1500"];
+/// The same for longer than the first slice takes on a busy machine.
+const WITHOUT_END: [&str; 3] = ["3", "3000000", "1500"];
 
 /// The recorder, with what it records.
 fn recorder(folder: &TempDir, out: &Path, over: &str, more: &[&str]) -> Command {
+    recorder_of(REQUESTS, folder, out, over, more)
+}
+
+fn recorder_of(requests: [&str; 3], folder: &TempDir, out: &Path, over: &str, more: &[&str]) -> Command {
     let program = folder.path().join("recorded");
     compile(&program);
     let mut command = record();
     command.args(["record", "--no-pt", "--snapshot-over", over, "-o"]).arg(out).args(more);
-    command.arg("--").arg(&program).arg(out).args(REQUESTS);
+    command.arg("--").arg(&program).arg(out).args(requests);
     command
 }
 
@@ -154,7 +160,8 @@ struct Underway {
 impl Underway {
     fn begin(more: &[&str]) -> Underway {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let mut command = recorder(&folder, &folder.path().join("slow"), "1ms,request", more);
+        let out = folder.path().join("slow");
+        let mut command = recorder_of(WITHOUT_END, &folder, &out, "1ms,request", more);
         let is_sudo = command.get_program() == "sudo";
         let underway = Underway { folder, recorder: command.spawn().expect(NEEDS), is_sudo };
         wait_for("a slice", || underway.has("slow-", ".data"));
@@ -169,32 +176,40 @@ impl Underway {
         self.out().exists() && !files(&self.out(), begin, end).is_empty()
     }
 
-    /// Kills the process of that name that the recorder started, or the recorder.
-    fn kill(&self, name: &str) {
-        let mut processes = vec![self.recorder.id().to_string()];
-        let mut next = 0;
-        while let Some(process) = processes.get(next).cloned() {
-            let comm = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-            if comm.trim_end() == name {
-                let mut words = if self.is_sudo { vec!["sudo", "-n"] } else { Vec::new() };
-                words.extend(["kill", "-KILL", &process]);
-                run(Command::new(words[0]).args(&words[1..]), NEEDS);
-                return;
-            }
+    /// The recorder and what it started, each with its name.
+    fn processes(&self) -> Vec<(String, String)> {
+        let mut processes = Vec::new();
+        let mut next = vec![self.recorder.id().to_string()];
+        while let Some(process) = next.pop() {
             let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
             for thread in threads {
                 let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-                processes.extend(children.split_whitespace().map(str::to_owned));
+                next.extend(children.split_whitespace().map(str::to_owned));
             }
-            next += 1;
+            let comm = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+            processes.push((comm.trim_end().to_owned(), process));
         }
-        panic!("no {name} among {processes:?}");
+        processes
+    }
+
+    /// Kills the process of that name, then the program, which has no end of its own.
+    fn kill(&self, name: &str) {
+        let processes = self.processes();
+        let of = |name: &str| processes.iter().find(|(comm, _)| comm == name).map(|(_, process)| process);
+        let victims = [name, "recorded"]
+            .map(|name| of(name).unwrap_or_else(|| panic!("no {name} among {processes:?}")));
+        let count = if victims[0] == victims[1] { 1 } else { 2 };
+        for victim in &victims[..count] {
+            let mut words = if self.is_sudo { vec!["sudo", "-n"] } else { Vec::new() };
+            words.extend(["kill", "-KILL", victim]);
+            run(Command::new(words[0]).args(&words[1..]), NEEDS);
+        }
     }
 
     /// Waits until nothing writes any more: all slices and rings that are there open, and hold what was slow.
     fn ends(mut self, is_complete: bool) {
         let code = self.recorder.wait().expect("ended").code();
-        // The program ends by itself, and then perf, which gives its last file its name.
+        // The program was killed; then perf ends, which gives its last file its name.
         wait_for("end of perf", || !self.out().join("ring").exists());
         let out = self.out();
         if self.is_sudo {
