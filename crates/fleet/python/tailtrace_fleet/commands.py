@@ -1,0 +1,73 @@
+"""The command `tailtrace-fleet`. Exit codes: 0, or 2 where there is nothing to report on."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from tailtrace_fleet import difference, difference_page, markdown, page, report
+from tailtrace_fleet.tables import NoTables, open_tables
+
+
+def main(arguments=None):
+    """Runs the command."""
+    options = parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (NoTables, difference.EmptySide) as error:
+        sys.exit(print(f"tailtrace-fleet: {error}", file=sys.stderr) or 2)
+
+
+def parser():
+    """The arguments."""
+    whole = argparse.ArgumentParser(prog="tailtrace-fleet", description="Which stories make requests slow across a fleet.")
+    commands = whole.add_subparsers(required=True, metavar="COMMAND")
+    one = commands.add_parser("report", help="stories by cost, what is new, which machines differ")
+    one.add_argument("--since", metavar="DAY", help="new is what came on this day or later: YYYY-MM-DD")
+    one.set_defaults(run=run_report)
+    two = commands.add_parser("diff", help="two weeks or releases against one another")
+    side = "a release, a day YYYY-MM-DD, or YYYY-MM-DD..YYYY-MM-DD"
+    two.add_argument("--before", required=True, metavar="SIDE", help=side)
+    two.add_argument("--after", required=True, metavar="SIDE", help="the same")
+    two.set_defaults(run=run_diff)
+    for command in (one, two):
+        command.add_argument("tables", metavar="TABLES", help="the folder that `tailtrace fleet ingest -o` wrote")
+        command.add_argument("--service", help="only this one")
+        command.add_argument("--top", type=int, default=20, metavar="N", help="stories in detail (default 20)")
+        command.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs nothing else")
+        command.add_argument("--format", choices=("json", "markdown"), help="write to standard output; markdown without --html")
+    return whole
+
+
+def run_report(options):
+    """`tailtrace-fleet report`."""
+    found = report.build(open_tables(options.tables, options.service), options.top, options.since)
+    write(options, found, page.render, markdown.render)
+
+
+def run_diff(options):
+    """`tailtrace-fleet diff`."""
+    found = difference.build(open_tables(options.tables, options.service), options.before, options.after)
+    write(
+        options,
+        found,
+        lambda value: difference_page.html(value, options.top),
+        lambda value: difference_page.as_markdown(value, options.top),
+    )
+
+
+def write(options, value, as_html, as_markdown):
+    """The page to its file, whole or not at all; JSON or Markdown to standard output."""
+    if options.html:
+        draft = options.html.with_name(f".{options.html.name}.{os.getpid()}")
+        draft.write_text(as_html(value), encoding="utf-8")
+        draft.replace(options.html)
+    if options.format == "json":
+        print(json.dumps(value, indent=1))
+    elif options.format == "markdown" or not options.html:
+        print(as_markdown(value), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Fixtures: tables by hand, and a simulated fleet."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from made import capture, together, write
+from tailtrace_fleet.tables import open_tables
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Opens the tables of captures that `made.capture` describes."""
+    return lambda *captures: open_tables(write(tmp_path, **together(captures)))
+
+
+@pytest.fixture
+def one_capture(opened):
+    """The tables of one capture with one outlier."""
+    return opened(capture("c", stories=[("s", 500)]))
+
+
+def simulated(folder, outliers):
+    """A fleet of a thousand hosts: its tables and the answer that a report must find."""
+    program = ROOT / "scripts/fleet-simulate"
+    subprocess.run([sys.executable, program, folder, "--outliers", str(outliers)], check=True)
+    return folder / "tables", json.loads((folder / "answer.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def fleet(tmp_path_factory):
+    """The simulated fleet with one capture for each host and day."""
+    return simulated(tmp_path_factory.mktemp("fleet"), 150_000)
