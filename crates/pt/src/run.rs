@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::flow::{Block, BlockEnd, EventKind, GapReason};
 use crate::instructions::instructions;
 use crate::packets::PSB;
-use crate::sys::{BlockDecoder, Fault, ImageStore, RawEvent, Status, What, empty_block};
+use crate::sys::{BlockDecoder, Fault, ImageStore, RawBlock, RawEvent, Status, What};
 
 /// Most bytes from a packet to after the FUP that it binds.
 const BOUND_BYTES: usize = 32;
@@ -92,8 +92,8 @@ enum AtSync {
 
 /// Whether the last instruction of a block takes its direction from a bit of a TNT (SDM: conditional branches and
 /// compressed returns).
-fn takes_bit(block: &ipt::pt_block) -> bool {
-    matches!(block.iclass, ipt::pt_insn_class_ptic_cond_jump | ipt::pt_insn_class_ptic_return)
+fn takes_bit(block: &RawBlock) -> bool {
+    matches!(block.class(), ipt::pt_insn_class_ptic_cond_jump | ipt::pt_insn_class_ptic_return)
 }
 
 /// libipt 2.1.2 takes PWRE's hardware bit from bit 3; the SDM says bit 7. `before` ends with the packet.
@@ -141,7 +141,7 @@ impl Walk<'_> {
         state: &mut RunState,
         mut status: Status,
     ) -> Result<RunEnd, Error> {
-        let (mut raw, mut event) = (empty_block(), RawEvent::empty());
+        let (mut raw, mut event) = (RawBlock::empty(), RawEvent::empty());
         // After the packet that decides what comes next, and after the one that decided the last block.
         let mut offset = decoder.offset();
         let mut current = offset;
@@ -150,7 +150,7 @@ impl Walk<'_> {
                 let at = offset;
                 status = match decoder.event(&mut event) {
                     Ok(status) => status,
-                    Err(fault) => return Ok(Self::fault(decoder, state, fault, raw.end_ip)),
+                    Err(fault) => return Ok(Self::fault(decoder, state, fault, raw.end_ip())),
                 };
                 offset = decoder.offset();
                 state.unbroken.end();
@@ -169,9 +169,9 @@ impl Walk<'_> {
                 }
             }
             current = offset;
-            let next = decoder.next(&mut raw);
+            let next = decoder.next(&mut raw, &mut status);
             offset = decoder.offset();
-            if raw.ninsn > 0 {
+            if raw.instructions > 0 {
                 if let Some(end) = self.block(offset, run, state, &raw) {
                     return Ok(end);
                 }
@@ -179,25 +179,19 @@ impl Walk<'_> {
                     self.emitter.arrive();
                 }
             }
-            status = match next {
-                Ok(status) => status,
+            match next {
+                Ok(()) => {}
                 // After the last packet libipt complains that a branch finds no trace.
                 Err(_) if status.at_end() => return Ok(RunEnd::Exhausted),
                 Err(fault) => {
                     let ip = self.fault_ip(&raw);
                     return Ok(Self::fault(decoder, state, fault, ip));
                 }
-            };
+            }
         }
     }
 
-    fn block(
-        &mut self,
-        offset: usize,
-        run: Run<'_>,
-        state: &mut RunState,
-        raw: &ipt::pt_block,
-    ) -> Option<RunEnd> {
+    fn block(&mut self, offset: usize, run: Run<'_>, state: &mut RunState, raw: &RawBlock) -> Option<RunEnd> {
         let mut block = self.translate(raw, run.base.wrapping_add(offset as u64));
         if let Some((border, ip)) = state.border
             && self.cut_at(&mut block, ip)
@@ -221,13 +215,13 @@ impl Walk<'_> {
         None
     }
 
-    fn translate(&mut self, raw: &ipt::pt_block, aux_offset: u64) -> Block {
-        let bits = match raw.mode {
+    fn translate(&mut self, raw: &RawBlock, aux_offset: u64) -> Block {
+        let bits = match raw.mode() {
             ipt::pt_exec_mode_ptem_16bit => 16,
             ipt::pt_exec_mode_ptem_32bit => 32,
             _ => 64,
         };
-        let end = match raw.iclass {
+        let end = match raw.class() {
             ipt::pt_insn_class_ptic_other => BlockEnd::FallThrough,
             ipt::pt_insn_class_ptic_cond_jump => BlockEnd::ConditionalBranch,
             ipt::pt_insn_class_ptic_jump => BlockEnd::Jump,
@@ -239,15 +233,15 @@ impl Walk<'_> {
             ipt::pt_insn_class_ptic_ptwrite => BlockEnd::Other,
             _ => {
                 let (presence, now) = (&self.presence, self.emitter.now());
-                self.classes.end(presence.epoch().id, raw.end_ip, bits, |into| {
-                    self.code.read(presence.pid(), raw.end_ip, now, into)
+                self.classes.end(presence.epoch().id, raw.end_ip(), bits, |into| {
+                    self.code.read(presence.pid(), raw.end_ip(), now, into)
                 })
             }
         };
         Block {
             ip: raw.ip,
-            end_ip: raw.end_ip,
-            instructions: u32::from(raw.ninsn),
+            end_ip: raw.end_ip(),
+            instructions: raw.instructions,
             end,
             bits,
             kernel: raw.ip >> 63 != 0,
@@ -364,13 +358,13 @@ impl Walk<'_> {
     }
 
     /// The address that could not be fetched or understood, after what was decoded of a block.
-    fn fault_ip(&self, raw: &ipt::pt_block) -> u64 {
-        if raw.ninsn == 0 {
+    fn fault_ip(&self, raw: &RawBlock) -> u64 {
+        if raw.instructions == 0 {
             return raw.ip;
         }
         let mut bytes = [0; INSTRUCTION_BYTES];
-        let count = self.code.read(self.presence.pid(), raw.end_ip, self.emitter.now(), &mut bytes);
-        let last = decode_one(&bytes[..count.min(INSTRUCTION_BYTES)], raw.end_ip, 64);
+        let count = self.code.read(self.presence.pid(), raw.end_ip(), self.emitter.now(), &mut bytes);
+        let last = decode_one(&bytes[..count.min(INSTRUCTION_BYTES)], raw.end_ip(), 64);
         match last.near_branch_target() {
             0 => last.next_ip(),
             target => target,

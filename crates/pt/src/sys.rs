@@ -159,7 +159,16 @@ pub(crate) struct BlockDecoder<'t> {
     /// The image in use and its epoch.
     image: Option<(u64, NonNull<ipt::pt_image>)>,
     context: Box<ReadContext<'t>>,
+    /// The piece after the block that was given last.
+    ahead: Option<Ahead>,
     bytes: PhantomData<&'t [u8]>,
+}
+
+/// A piece that turned out to be none of the block before it, with what libipt said, and where it stood before.
+struct Ahead {
+    piece: ipt::pt_block,
+    said: Result<Status, Fault>,
+    offset: usize,
 }
 
 impl<'t> BlockDecoder<'t> {
@@ -180,7 +189,7 @@ impl<'t> BlockDecoder<'t> {
         let raw = NonNull::new(unsafe { ipt::pt_blk_alloc_decoder(&raw const raw_config) })
             .ok_or(Error::OutOfMemory { what: "block decoder" })?;
         let context = Box::new(ReadContext { code, pid: Cell::new(Pid::KERNEL), at: Cell::new(Tsc(0)) });
-        Ok(BlockDecoder { raw, images, image: None, context, bytes: PhantomData })
+        Ok(BlockDecoder { raw, images, image: None, context, ahead: None, bytes: PhantomData })
     }
 
     /// Starts at the PSB at `offset`.
@@ -212,10 +221,38 @@ impl<'t> BlockDecoder<'t> {
         self.context.at.set(at);
     }
 
-    /// The next block. On a fault the block holds what was decoded before it, possibly nothing.
-    pub(crate) fn next(&mut self, block: &mut ipt::pt_block) -> Result<Status, Fault> {
-        // SAFETY: the decoder is valid, `block` is writable and its size is given.
-        status(unsafe { ipt::pt_blk_next(self.raw.as_ptr(), &raw mut *block, size_of::<ipt::pt_block>()) })
+    /// The next block; `last` is what libipt said after its last complete piece. On a fault the block holds what was decoded before it,
+    /// possibly nothing.
+    pub(crate) fn next(&mut self, block: &mut RawBlock, last: &mut Status) -> Result<(), Fault> {
+        let (piece, said) = self.ahead.take().map_or_else(|| self.piece(), |ahead| (ahead.piece, ahead.said));
+        *block = RawBlock { ip: piece.ip, instructions: u32::from(piece.ninsn), last: piece };
+        *last = said?;
+        while block.goes_on(*last) {
+            let offset = self.offset();
+            let (piece, said) = self.piece();
+            if piece.ninsn > 0 && piece.isid != block.last.isid {
+                self.ahead = Some(Ahead { piece, said, offset });
+                break;
+            }
+            if piece.ninsn > 0 {
+                block.instructions += u32::from(piece.ninsn);
+                block.last = piece;
+            }
+            *last = said?;
+            if piece.ninsn == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What libipt gives as a block.
+    fn piece(&mut self) -> (ipt::pt_block, Result<Status, Fault>) {
+        // SAFETY: a block of zeros is valid: integers only.
+        let mut piece: ipt::pt_block = unsafe { std::mem::zeroed() };
+        // SAFETY: the decoder is valid, `piece` is writable and its size is given.
+        let said = unsafe { ipt::pt_blk_next(self.raw.as_ptr(), &raw mut piece, size_of::<ipt::pt_block>()) };
+        (piece, status(said))
     }
 
     /// The pending event.
@@ -226,6 +263,9 @@ impl<'t> BlockDecoder<'t> {
 
     /// The offset of the packet that decides what comes next.
     pub(crate) fn offset(&self) -> usize {
+        if let Some(ahead) = &self.ahead {
+            return ahead.offset;
+        }
         let mut offset = 0;
         // SAFETY: the decoder is valid; where it is out of sync `offset` stays as it is.
         unsafe { ipt::pt_blk_get_offset(self.raw.as_ptr(), &raw mut offset) };
@@ -252,10 +292,46 @@ impl Drop for BlockDecoder<'_> {
     }
 }
 
-/// A block for [`BlockDecoder::next`] to fill.
-pub(crate) fn empty_block() -> ipt::pt_block {
-    // SAFETY: a block of zeros is valid: integers only.
-    unsafe { std::mem::zeroed() }
+/// Most instructions of a block: a file of code without a branch is given in several.
+const MOST_INSTRUCTIONS: u32 = 1 << 16;
+
+/// A block, for [`BlockDecoder::next`] to fill.
+///
+/// libipt ends one where its block cache knows the next instruction but not the one at hand, so that what else was decoded before would
+/// show in the blocks: such pieces are one block here, as far as they lie in one section.
+pub(crate) struct RawBlock {
+    pub(crate) ip: u64,
+    pub(crate) instructions: u32,
+    last: ipt::pt_block,
+}
+
+impl RawBlock {
+    pub(crate) fn empty() -> RawBlock {
+        // SAFETY: a block of zeros is valid: integers only.
+        RawBlock { ip: 0, instructions: 0, last: unsafe { std::mem::zeroed() } }
+    }
+
+    /// The address of the last instruction.
+    pub(crate) fn end_ip(&self) -> u64 {
+        self.last.end_ip
+    }
+
+    /// The class of the last instruction.
+    pub(crate) fn class(&self) -> ipt::pt_insn_class {
+        self.last.iclass
+    }
+
+    pub(crate) fn mode(&self) -> ipt::pt_exec_mode {
+        self.last.mode
+    }
+
+    /// Whether it may be that nothing but libipt's cache ended it: no branch, no event, no instruction in two sections.
+    fn goes_on(&self, status: Status) -> bool {
+        self.last.iclass == ipt::pt_insn_class_ptic_other
+            && self.last.truncated() == 0
+            && (1..MOST_INSTRUCTIONS).contains(&self.instructions)
+            && !status.event_pending()
+    }
 }
 
 unsafe extern "C" fn read_code(

@@ -10,13 +10,11 @@ use std::path::Path;
 use model::{ThreadId, Tsc, TscRange};
 use support::{Capture, FileCode, corpus, emulated};
 use tailtrace_pt::{
-    Block, BlockEnd, Decoder, Engine as _, EngineKind, EventKind, Flow, FlowItem, FlowSink, GapReason, Grain,
-    Limits, PtEvent, Window, decode_window,
+    Decoder, Engine as _, EngineKind, EventKind, Flow, FlowItem, FlowSink, GapReason, Grain, Limits, PtEvent,
+    Window, decode_window,
 };
 
 const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
-/// Longest instruction, in bytes.
-const INSTRUCTION_BYTES: u64 = 15;
 
 fn flows(kind: EngineKind, capture: &Capture, code: &FileCode) -> Vec<Flow> {
     let mut engine = Decoder::new(kind, capture.config.clone(), Limits::default());
@@ -27,30 +25,6 @@ fn flows(kind: EngineKind, capture: &Capture, code: &FileCode) -> Vec<Flow> {
         flows.push(decode_window(&mut engine, &window, code).expect("memory"));
     }
     flows
-}
-
-/// The flow with blocks put together where nothing ends the first: libipt cuts them where it met the code before, so
-/// what it gives depends on what it decoded earlier.
-fn whole_blocks(flow: &Flow) -> Vec<FlowItem> {
-    let mut items: Vec<FlowItem> = Vec::with_capacity(flow.items.len());
-    for item in &flow.items {
-        if let (Some(FlowItem::Block(front)), FlowItem::Block(next)) = (items.last_mut(), item)
-            && goes_on(front, next)
-        {
-            (front.end_ip, front.end, front.aux_offset) = (next.end_ip, next.end, next.aux_offset);
-            front.instructions += next.instructions;
-        } else {
-            items.push(item.clone());
-        }
-    }
-    items
-}
-
-fn goes_on(front: &Block, next: &Block) -> bool {
-    let distance = next.ip.wrapping_sub(front.end_ip);
-    front.end == BlockEnd::FallThrough
-        && (1..=INSTRUCTION_BYTES).contains(&distance)
-        && (front.thread, front.time, front.bits) == (next.thread, next.time, next.bits)
 }
 
 /// Whether the items say the same, but for what `docs/engines.md` lists.
@@ -91,16 +65,16 @@ fn check(folder: &Path, root: &str, kcore: Option<&Path>) -> usize {
     let native = flows(EngineKind::Native, &capture, &code);
     assert_eq!(reference.len(), native.len());
     let mut compared = 0;
-    for (index, (reference, native)) in reference.iter().zip(&native).enumerate() {
-        let (reference, native) = (whole_blocks(reference), whole_blocks(native));
-        let differ = reference.iter().zip(&native).position(|(one, other)| !alike(one, other));
+    for (index, (reference, native)) in reference.iter().zip(native).enumerate() {
+        let (reference, native) = (&reference.items, &native.items);
+        let differ = reference.iter().zip(native).position(|(one, other)| !alike(one, other));
         let gap = reference.iter().position(|item| matches!(item, FlowItem::Gap(_)));
         let near = |items: &[FlowItem], at: usize| {
             let shown = &items[at.saturating_sub(2)..items.len().min(at + 3)];
             format!("{shown:#x?}")
         };
         if let Some(at) = differ.filter(|&at| gap.is_none_or(|gap| at <= gap)) {
-            let (libipt, ours) = (near(&reference, at), near(&native, at));
+            let (libipt, ours) = (near(reference, at), near(native, at));
             panic!("{}, stream {index}, item {at}: libipt {libipt}\nnative {ours}", folder.display());
         }
         if gap.is_none() {

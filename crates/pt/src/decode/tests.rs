@@ -10,6 +10,7 @@ use model::{CodeEpoch, FileOffset, Pid, ThreadId, Tsc, TscRange};
 
 mod blocks;
 mod borders;
+mod cached;
 mod damage;
 
 /// ```text
