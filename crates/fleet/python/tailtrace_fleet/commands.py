@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tailtrace_fleet import difference, difference_page, markdown, page, report
+from tailtrace_fleet.bundle import Limits
 from tailtrace_fleet.tables import NoTables, open_tables
 
 
@@ -37,7 +38,48 @@ def parser():
         command.add_argument("--top", type=int, default=20, metavar="N", help="stories in detail (default 20)")
         command.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs nothing else")
         command.add_argument("--format", choices=("json", "markdown"), help="write to standard output; markdown without --html")
+    add_spark(commands.add_parser("spark", help="the tables of bundles, made on Apache Spark: as `tailtrace fleet ingest`, on a cluster"))
     return whole
+
+
+def add_spark(command):
+    """The arguments of `tailtrace-fleet spark`."""
+    usual = Limits()
+    command.set_defaults(run=run_spark)
+    command.add_argument("paths", nargs="+", metavar="PATH", help="folders of bundles: what Spark can read, as s3a://bucket/folder")
+    command.add_argument("-o", "--output", required=True, metavar="TABLES", help="the folder of tables: rows are added")
+    command.add_argument("--pattern", default="*.tar.zst", help="names of bundles (default %(default)s)")
+    command.add_argument("--checkpoint", metavar="DIR", help="go on where the last run with this folder ended")
+    command.add_argument("--every", type=int, metavar="SECONDS", help="with --checkpoint: go on as bundles come")
+    command.add_argument("--master", help="the cluster, as local[4]; spark-submit names it otherwise")
+    command.add_argument("--seconds", type=int, default=usual.seconds, help="time for one bundle (default %(default)s)")
+    command.add_argument("--memory", type=int, default=usual.memory_bytes >> 20, metavar="MIB", help="memory for one (default %(default)s)")
+    command.add_argument("--size", type=int, default=usual.bundle_bytes >> 20, metavar="MIB", help="largest bundle (default %(default)s)")
+    command.add_argument("--tailtrace", metavar="PROGRAM", help="its path on the executors (default: beside Python, or on the path)")
+
+
+def run_spark(options):
+    """`tailtrace-fleet spark`."""
+    try:
+        from pyspark.sql import SparkSession
+
+        from tailtrace_fleet import spark
+    except ImportError as error:
+        sys.exit(f"tailtrace-fleet: {error}: pip install 'tailtrace-fleet[spark]'")
+    limits = Limits(options.seconds, options.memory << 20, options.size << 20, program=options.tailtrace)
+    builder = SparkSession.builder.appName("tailtrace-fleet")
+    if options.master:
+        builder = builder.master(options.master)
+        if options.master.startswith("local"):
+            # Else its workers are the first python3 on the path, which need not have these packages.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = spark.session(builder)
+    if options.checkpoint:
+        source = spark.Source(options.paths, options.pattern)
+        spark.follow(session, source, options.output, options.checkpoint, limits, options.every).awaitTermination()
+    else:
+        spark.ingest(session, spark.Source(options.paths, options.pattern), options.output, limits)
+    session.stop()
 
 
 def run_report(options):

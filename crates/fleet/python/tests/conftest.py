@@ -24,10 +24,10 @@ def one_capture(opened):
     return opened(capture("c", stories=[("s", 500)]))
 
 
-def simulated(folder, outliers):
-    """A fleet of a thousand hosts: its tables and the answer that a report must find."""
+def simulated(folder, outliers, hosts=1000):
+    """A fleet of so many hosts: its tables and the answer that a report must find."""
     program = ROOT / "scripts/fleet-simulate"
-    subprocess.run([sys.executable, program, folder, "--outliers", str(outliers)], check=True)
+    subprocess.run([sys.executable, program, folder, "--outliers", str(outliers), "--hosts", str(hosts)], check=True)
     return folder / "tables", json.loads((folder / "answer.json").read_text())
 
 

@@ -1,5 +1,7 @@
 """Writes small tables by hand: only the columns that a test is about are named, the others get a plain value."""
 
+import json
+
 import duckdb
 from tailtrace_fleet.schema import DUCKDB_TYPES, PARTITIONS, TABLES
 
@@ -58,3 +60,12 @@ def together(captures):
         for name, rows in one.items():
             tables.setdefault(name, []).extend(rows)
     return tables
+
+
+def lines(tables):
+    """What `tailtrace fleet rows` prints for a capture: all columns of all rows."""
+    return "".join(
+        json.dumps({"table": name, "row": {c.name: row.get(c.name, usual(c)) for c in TABLES[name]}}) + "\n"
+        for name, rows in tables.items()
+        for row in rows
+    )

@@ -10,7 +10,7 @@ WITH populated AS (
     FROM captures AS cp
     JOIN sides AS s ON s.capture = cp.capture
     JOIN populations AS p ON p.capture = cp.capture AND p.label = ''
-    WHERE p.count > 0
+    WHERE p.count > 0 AND cp.weight > 0
 ),
 exposed AS (
     SELECT c.side, c.service, c.host, sum(c.intervals) AS intervals, sum(c.outliers) AS outliers
@@ -59,7 +59,7 @@ compared AS (
         r.service,
         r.units,
         sum(CASE WHEN r.side = 'after' THEN 1 ELSE 0 END) AS after_units,
-        sum(CASE WHEN r.side = 'after' THEN r.lowest_rank + (r.ties - 1) / 2.0 ELSE 0 END) AS after_ranks,
+        sum(CASE WHEN r.side = 'after' THEN r.lowest_rank + (r.ties - 1) / 2e0 ELSE 0 END) AS after_ranks,
         CAST(sum(r.ties * r.ties - 1) AS DOUBLE) AS tie_term,
         sum(CASE WHEN r.side = 'before' THEN r.intervals ELSE 0 END) AS before_intervals,
         sum(CASE WHEN r.side = 'after' THEN r.intervals ELSE 0 END) AS after_intervals,
@@ -73,10 +73,10 @@ compared AS (
 tested AS (
     SELECT
         c.*,
-        CASE WHEN c.units > 1 THEN c.after_ranks - c.after_units * (c.units + 1) / 2.0 ELSE 0 END AS deviation,
+        CASE WHEN c.units > 1 THEN c.after_ranks - c.after_units * (c.units + 1) / 2e0 ELSE 0 END AS deviation,
         CASE
-            WHEN c.units > 1 THEN c.after_units * (c.units - c.after_units) / 12.0
-            * ((c.units + 1) - c.tie_term / (c.units * (c.units - 1)))
+            WHEN c.units > 1 THEN c.after_units * (c.units - c.after_units) / 12e0
+            * ((c.units + 1) - c.tie_term / nullif(c.units * (c.units - 1), 0))
             ELSE 0
         END AS variance
     FROM compared AS c
@@ -95,7 +95,7 @@ SELECT
     CAST(sum(t.after_outliers) AS DOUBLE) AS after_outliers,
     CAST(sum(t.before_excess_ns) AS DOUBLE) AS before_excess_ns,
     CAST(sum(t.after_excess_ns) AS DOUBLE) AS after_excess_ns,
-    CAST(CASE WHEN sum(t.variance) > 0 THEN sum(t.deviation) / sqrt(sum(t.variance)) ELSE 0 END AS DOUBLE) AS z
+    CAST(CASE WHEN sum(t.variance) > 0 THEN sum(t.deviation) / sqrt(nullif(sum(t.variance), 0)) ELSE 0 END AS DOUBLE) AS z
 FROM tested AS t
 LEFT JOIN names AS n ON n.story = t.story
 GROUP BY t.story

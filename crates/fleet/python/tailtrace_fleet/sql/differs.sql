@@ -19,7 +19,7 @@ WITH exposed AS (
         sum(cp.weight * p.outliers) AS outliers
     FROM captures AS cp
     JOIN populations AS p ON p.capture = cp.capture AND p.label = ''
-    WHERE cp.host IS NOT NULL AND p.count > 0
+    WHERE cp.host IS NOT NULL AND p.count > 0 AND cp.weight > 0
     GROUP BY cp.service, cp.day, cp.host, cp.release, cp.cpu_model, cp.microcode, cp.kernel
 ),
 attributed AS (
@@ -86,10 +86,10 @@ compared AS (
         t.units - count(*) AS other_units,
         sum(t.intervals) AS intervals,
         sum(t.outliers) AS outliers,
-        (t.all_outliers - sum(t.outliers)) / (t.all_intervals - sum(t.intervals)) AS rate_of_others,
-        sum(t.lowest_rank + (t.ties - 1) / 2.0) - count(*) * (t.units + 1) / 2.0 AS deviation,
-        count(*) * (t.units - count(*)) / 12.0
-        * ((t.units + 1) - CAST(t.tie_term AS DOUBLE) / (t.units * (t.units - 1))) AS variance
+        (t.all_outliers - sum(t.outliers)) / nullif(t.all_intervals - sum(t.intervals), 0) AS rate_of_others,
+        sum(t.lowest_rank + (t.ties - 1) / 2e0) - count(*) * (t.units + 1) / 2e0 AS deviation,
+        count(*) * (t.units - count(*)) / 12e0
+        * ((t.units + 1) - CAST(t.tie_term AS DOUBLE) / nullif(t.units * (t.units - 1), 0)) AS variance
     FROM tied AS t
     GROUP BY t.attribute, t.value, t.stratum, t.units, t.all_intervals, t.all_outliers, t.tie_term
     HAVING count(*) < t.units
@@ -102,7 +102,7 @@ SELECT
     CAST(sum(c.intervals) AS DOUBLE) AS weighted_intervals,
     CAST(sum(c.outliers) AS DOUBLE) AS weighted_outliers,
     CAST(sum(c.intervals * c.rate_of_others) AS DOUBLE) AS expected_outliers,
-    CAST(sum(c.deviation) / sqrt(sum(c.variance)) AS DOUBLE) AS z
+    CAST(sum(c.deviation) / sqrt(nullif(sum(c.variance), 0)) AS DOUBLE) AS z
 FROM compared AS c
 GROUP BY c.attribute, c.value
 HAVING sum(c.variance) > 0

@@ -22,7 +22,7 @@ near AS (
     SELECT s.story, s.capture, s.interval, s.excess_ns, n.median_ns, abs(s.excess_ns - n.median_ns) AS distance_ns
     FROM slow AS s
     JOIN nearest AS n ON n.story = s.story
-    WHERE abs(s.excess_ns - n.median_ns) <= greatest(n.distance_ns, 0.01 * n.median_ns)
+    WHERE abs(s.excess_ns - n.median_ns) <= greatest(n.distance_ns, 1e-2 * n.median_ns)
 ),
 judged AS (
     SELECT
@@ -36,7 +36,7 @@ judged AS (
             ORDER BY
                 CASE ca.certainty WHEN 'measured' THEN 0 WHEN 'decoded' THEN 1 WHEN 'inferred' THEN 2 ELSE 3 END,
                 -- Its share of the excess in fifths, so that a little more of one does not outweigh the length.
-                CASE WHEN n.excess_ns > 0 THEN least(floor(5.0 * ca.excess_ns / n.excess_ns), 5) ELSE 0 END DESC,
+                CASE WHEN n.excess_ns > 0 THEN least(floor(5e0 * ca.excess_ns / n.excess_ns), 5) ELSE 0 END DESC,
                 n.distance_ns,
                 n.capture,
                 n.interval

@@ -52,9 +52,9 @@ banded AS (
     SELECT
         p.*,
         CASE
-            WHEN p.as_slow <= 0.0001 * t.intervals THEN 'p99.99 and more'
-            WHEN p.as_slow <= 0.001 * t.intervals THEN 'p99.9 to p99.99'
-            WHEN p.as_slow <= 0.01 * t.intervals THEN 'p99 to p99.9'
+            WHEN p.as_slow <= 1e-4 * t.intervals THEN 'p99.99 and more'
+            WHEN p.as_slow <= 1e-3 * t.intervals THEN 'p99.9 to p99.99'
+            WHEN p.as_slow <= 1e-2 * t.intervals THEN 'p99 to p99.9'
             ELSE 'below p99'
         END AS band
     FROM placed AS p
