@@ -35,15 +35,21 @@ pub(super) struct Stopwatch<'a> {
     waiting: Vec<(Span, u64)>,
     /// How many may wait until equal ones are merged.
     room: usize,
+    /// Whether the kernel's code at an address stands in for an indirect call or a return.
+    is_thunk: &'a dyn Fn(u64) -> bool,
+    /// The last block that is no thunk.
+    last: Option<Span>,
 }
 
 impl<'a> Stopwatch<'a> {
-    /// For the flow of `thread` in `range`, in which its CPU stood `still`; adds to `costs`.
+    /// For the flow of `thread` in `range`, in which its CPU stood `still`; adds to `costs`. The time of thunks is that of the block
+    /// before them.
     pub(super) fn new(
         costs: &'a mut Costs,
         thread: ThreadId,
         range: TscRange,
         still: &'a [TscRange],
+        is_thunk: &'a dyn Fn(u64) -> bool,
     ) -> Stopwatch<'a> {
         Stopwatch {
             costs,
@@ -56,6 +62,8 @@ impl<'a> Stopwatch<'a> {
             ratio: 0,
             waiting: Vec::new(),
             room: MOST_WAITING,
+            is_thunk,
+            last: None,
         }
     }
 
@@ -72,9 +80,14 @@ impl<'a> Stopwatch<'a> {
             return;
         }
         self.not_after = block.time.not_after;
-        let span = Span { first: block.ip, last: block.end_ip, instructions: block.instructions };
-        let cost = self.costs.entry((self.thread.pid, span)).or_default();
-        cost.executions = cost.executions.saturating_add(1);
+        let own = Span { first: block.ip, last: block.end_ip, instructions: block.instructions };
+        let caller = self.last.filter(|_| block.kernel && (self.is_thunk)(block.ip));
+        let span = caller.unwrap_or(own);
+        if caller.is_none() {
+            let cost = self.costs.entry((self.thread.pid, span)).or_default();
+            cost.executions = cost.executions.saturating_add(1);
+            self.last = Some(span);
+        }
         if self.waiting.len() >= self.room {
             self.join_equal();
         }

@@ -1,8 +1,9 @@
 //! Times the code of one examined outlier and of its baselines, and lists the hottest of it.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
-use attribution::{Decode as _, Examined};
+use attribution::{Decode as _, Examined, thunk};
 use model::{Pid, Ticks, Tsc, TscRange};
 use rayon::prelude::*;
 use report::{HotBlock, HotInstruction, HotRange, Spent, Timebase};
@@ -62,17 +63,27 @@ impl Timing<'_, '_> {
     fn times(&self, examined: &Examined) -> Costs {
         let mut costs = Costs::new();
         let still = examined.stand_stills();
+        let at = examined.interval.range.start;
+        let known = RefCell::new(HashMap::new());
+        let is_thunk =
+            |address| *known.borrow_mut().entry(address).or_insert_with(|| self.is_thunk(address, at));
         self.decoders.with(|decoding| {
             let mut decoder = self.watch.over(decoding);
             for stay in &examined.stays {
                 let Some((cpu, thread)) = stay.traced_by() else { continue };
-                let mut stopwatch = Stopwatch::new(&mut costs, thread, stay.range, &still);
+                let mut stopwatch = Stopwatch::new(&mut costs, thread, stay.range, &still, &is_thunk);
                 decoder.decode(cpu, thread, stay.range, &mut stopwatch);
                 stopwatch.finish();
             }
         });
         self.watch.done();
         costs
+    }
+
+    /// Whether the kernel's code at `address` stands in for an indirect call or a return.
+    fn is_thunk(&self, address: u64, at: Tsc) -> bool {
+        let found = self.capture.images().function_at(Pid::KERNEL, address, at);
+        found.is_some_and(|function| thunk(function.name).is_some())
     }
 }
 

@@ -6,6 +6,9 @@ use super::*;
 
 const THREAD: ThreadId = ThreadId { pid: Pid(7), tid: model::Tid(8) };
 
+/// Where the kernel's return thunk lies.
+const THUNK: u64 = 0xffff_ffff_81e0_1ee0;
+
 fn block(first: u64, instructions: u32, from: u64, until: u64) -> FlowItem {
     FlowItem::Block(Block {
         ip: first,
@@ -13,7 +16,7 @@ fn block(first: u64, instructions: u32, from: u64, until: u64) -> FlowItem {
         instructions,
         end: BlockEnd::Jump,
         bits: 64,
-        kernel: false,
+        kernel: first >> 63 != 0,
         thread: Some(THREAD),
         time: TimeBounds::between(Tsc(from), Tsc(until)),
         aux_offset: 0,
@@ -33,7 +36,10 @@ fn time(items: &[FlowItem]) -> Vec<(u64, u64, u128, u64)> {
 /// The same where the CPU stood `still` then.
 fn time_but(still: &[TscRange], items: &[FlowItem]) -> Vec<(u64, u64, u128, u64)> {
     let mut costs = Costs::new();
-    let mut stopwatch = Stopwatch::new(&mut costs, THREAD, TscRange::new(Tsc(100), Tsc(200)), still);
+    let mut stopwatch =
+        Stopwatch::new(&mut costs, THREAD, TscRange::new(Tsc(100), Tsc(200)), still, &|address| {
+            address == THUNK
+        });
     for item in items {
         assert_eq!(stopwatch.item(item.clone()), ControlFlow::Continue(()));
     }
@@ -56,6 +62,19 @@ fn time_is_shared_by_instructions_between_two_packets() {
         block(0x10, 3, 150, 160),
     ];
     assert_eq!(time(&items), [(0x10, 40, 800, 2), (0x80, 10, 200, 1)]);
+}
+
+/// 3 + 1 instructions from 110 to 150, and the thunk's own time until 160: its 10 + 10 ticks are those of the function that returns.
+#[test]
+fn a_thunk_is_part_of_its_caller() {
+    let kernel = 0xffff_ffff_8100_0000;
+    let items = [
+        block(kernel, 3, 110, 150),
+        block(THUNK, 1, 110, 150),
+        block(THUNK, 1, 150, 160),
+        block(0x80, 1, 160, 170),
+    ];
+    assert_eq!(time(&items), [(0x80, 10, 0, 1), (kernel, 50, 0, 1)]);
 }
 
 /// Only 110 to 120 and 180 to 200: what lies between is a gap, and the stay ends at 200 although the packet is at 230.
