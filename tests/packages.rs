@@ -1,4 +1,4 @@
-//! The ten library crates are fit to publish: they package in one call, with readme and licences, and without captures.
+//! The eleven library crates are fit to publish: they package in one call, with readme and licences, and without captures.
 //!
 //! Input: what `cargo package` writes into a directory of this test. It builds nothing: a release does (RELEASE-CHECKLIST.md).
 
@@ -9,9 +9,10 @@ use std::path::Path;
 use std::process::Command;
 
 /// The crates that a release publishes; the binary and `tracegen` are not among them.
-const PUBLISHED: [&str; 10] = [
+const PUBLISHED: [&str; 11] = [
     "analysis",
     "attribution",
+    "fleet",
     "intervals",
     "marks",
     "marks-tracing",

@@ -9,6 +9,7 @@
 //! * `documents`: the files that the documents name are there.
 //! * `examples`: what the help shows runs as it stands.
 //! * `expect`: figures against limits, for continuous integration.
+//! * `fleet`: tables of captures against their reports, read by `DuckDB`.
 //! * `generated`: help, completions, man pages, the header of marks, the progress bar.
 //! * `hostile`: names from strangers in a capture, through every format.
 //! * `inputs`: captures and bundles named in any way, stdout as a file, colours and notes.
@@ -57,6 +58,7 @@ mod documents;
 mod engines;
 mod examples;
 mod expect;
+mod fleet;
 mod generated;
 mod headlines;
 mod hostile;

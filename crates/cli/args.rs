@@ -3,6 +3,7 @@
 pub(crate) mod expectation;
 mod recording;
 mod request;
+mod tags;
 pub(crate) mod text;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use analysis::request::Effort;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use request::STDIN;
+pub(crate) use tags::TagArgs;
 
 use crate::examples;
 use crate::output::Manner;
@@ -99,6 +101,10 @@ pub(crate) struct ExplainArgs {
     /// there is replaced.
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
+    /// Also adds the rows of this capture to the Parquet tables in this folder, which is made where it is missing: docs/fleet-tables.md
+    /// lists them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) parquet: Option<PathBuf>,
 }
 
 /// Which intervals are explained, and against what.
@@ -194,6 +200,8 @@ pub(crate) struct BundleArgs {
     /// Also packs programs of which nothing but the path shows that they are the recorded ones.
     #[arg(long, conflicts_with = "no_binaries")]
     pub(crate) pack_unverified: bool,
+    #[command(flatten)]
+    pub(crate) tags: TagArgs,
 }
 
 #[derive(Debug, Args)]

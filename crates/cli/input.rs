@@ -1,11 +1,13 @@
 //! What a command reads: a capture, or the slice of a bundle, whichever the arguments name.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use analysis::Request;
 use analysis::bundle::{Opened, is_archive, is_bundle};
 use analysis::study;
 use anyhow::{Result, bail};
+use fleet::Delivery;
 use report::Report;
 
 use crate::advice;
@@ -52,6 +54,23 @@ impl Reading {
     pub(crate) fn inputs(&self) -> Vec<PathBuf> {
         let given = self.bundle.iter().flat_map(|(given, _)| given.inputs());
         self.request.inputs().into_iter().chain(given).collect()
+    }
+
+    /// The capture as it comes to tables, under the name that the arguments have for it.
+    pub(crate) fn delivery(&self, tags: BTreeMap<String, String>) -> Delivery {
+        let given = self.bundle.as_ref().map_or(&self.request, |(given, _)| given);
+        let path = &given.input.path;
+        let uri = if self.stdin.is_some() {
+            "-".into()
+        } else {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone())
+        };
+        Delivery { request: given.clone(), uri: uri.to_string_lossy().into_owned(), tags }
+    }
+
+    /// The bundle that holds the capture.
+    pub(crate) fn opened(&self) -> Option<&Opened> {
+        self.bundle.as_ref().map(|(_, opened)| opened)
     }
 
     /// A bundle's files are called by their paths in it, and stdin as on the command line.

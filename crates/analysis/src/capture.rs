@@ -17,6 +17,7 @@ mod read_ahead;
 mod recorded;
 mod streams;
 mod topology;
+mod utc;
 mod watch;
 mod window_notes;
 

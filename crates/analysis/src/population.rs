@@ -2,6 +2,7 @@
 //! decoded.
 
 mod block_io;
+pub(crate) mod labels;
 pub(crate) mod numa;
 mod objects;
 pub(crate) mod summary;

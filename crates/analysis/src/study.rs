@@ -16,6 +16,7 @@ mod places;
 mod reasons;
 mod typical;
 
+pub use crate::population::labels::LabelFigures;
 pub use account::{ACCOUNT, Account, SLICES, slices};
 pub use difference::{difference, difference_expecting};
 pub use opened::{Baselines, Listing, Study, watched, with};

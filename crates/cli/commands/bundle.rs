@@ -39,7 +39,7 @@ pub(super) fn run(args: &BundleArgs) -> Result<Outcome> {
         BundleArgs { pack_unverified: true, .. } => Packing::Unverified,
         _ => Packing::Verified,
     };
-    let (files, packed) = bundle::contents(&mut slice, packing).map_err(advice::on)?;
+    let (files, packed) = bundle::contents(&mut slice, packing, &args.tags.by_name()).map_err(advice::on)?;
     bundle::write(&args.output, &files).map_err(advice::on)?;
     output::print_written(&args.output);
     if packing != Packing::Nothing {

@@ -1,12 +1,14 @@
 //! `tailtrace explain`: selected intervals, each cut into causes and compared with typical ones.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use analysis::Request;
 use analysis::output::{Kind, check, write_file};
 use analysis::request::Input;
 use analysis::study::{self, Listing};
 use anyhow::{Result, ensure};
+use fleet::{Rows, Store};
 
 use super::threads;
 use crate::args::{ExplainArgs, ExplainFormat};
@@ -52,15 +54,25 @@ fn explain(args: &ExplainArgs, request: Request) -> Result<Outcome> {
         reading.request.outputs = vec![path.clone()];
     }
     threads::limit(args.analysis.effort.threads())?;
-    let explained = study::explain(&reading.request, &meter::on_stderr(), listing);
-    let (mut report, outcome) = explained.map_err(advice::on)?;
-    reading.name_files(&mut report);
+    let mut rows = None;
+    let explained = study::with(&reading.request, &meter::on_stderr(), |study| {
+        let mut report = study.report(listing);
+        reading.name_files(&mut report);
+        let delivery = args.parquet.as_ref().map(|_| reading.delivery(BTreeMap::new()));
+        rows = delivery.map(|delivery| fleet::of_study(&delivery, reading.opened(), study, &report));
+        let outcome = study::Outcome::of(study, &report);
+        Ok((report, outcome))
+    });
+    let (report, outcome) = explained.map_err(advice::on)?;
     if args.format == ExplainFormat::Json || !output::is_terminal() {
         output::print_diagnostics(&report.diagnostics);
     }
     if let Some(path) = page {
         write_file(path, report::render_html(&report).as_bytes()).map_err(advice::on)?;
         output::print_written(path);
+    }
+    if let (Some(folder), Some(rows)) = (&args.parquet, rows) {
+        add(folder, &rows?)?;
     }
     output::print_result(&match args.format {
         _ if args.html.is_some() && page.is_none() => report::render_html(&report),
@@ -70,4 +82,19 @@ fn explain(args: &ExplainArgs, request: Request) -> Result<Outcome> {
         ExplainFormat::Json => report::render_json(&report),
     })?;
     Ok(outcome.into())
+}
+
+/// Adds a capture's rows to the tables in `folder`, unless they are there.
+fn add(folder: &Path, rows: &Rows) -> Result<()> {
+    let mut store = Store::open(folder)?;
+    if store.has(rows.capture()) {
+        output::print_note(&format!(
+            "this capture is in the tables of {} already: nothing is added",
+            folder.display()
+        ));
+        return Ok(());
+    }
+    store.add(std::slice::from_ref(rows))?;
+    output::print_written(folder);
+    Ok(())
 }

@@ -29,6 +29,7 @@ pub mod pairing;
 mod population;
 pub mod ptwrite;
 mod selection;
+mod sketch;
 mod unit;
 
 pub use baselines::{baselines, baselines_of_all, ranks_evenly_apart};
@@ -50,4 +51,5 @@ pub use outliers::{Judgement, LabelThreshold, OutlierRule};
 pub use population::{Percentiles, Population, PopulationStatistics, nearest_rank};
 pub use ptwrite::{PtwriteOccurrence, PtwriteSpec, from_ptwrites};
 pub use selection::{DEFAULT_MOST, Selected, Selection};
+pub use sketch::Sketch;
 pub use unit::Unit;

@@ -134,7 +134,7 @@ fn without_lines(text: &str) -> String {
 }
 
 /// Whether a word is a file and a line: `lock.c:107`.
-fn is_line(word: &str) -> bool {
+pub(crate) fn is_line(word: &str) -> bool {
     word.rsplit_once(':').is_some_and(|(file, line)| {
         let is_number = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
         is_number && file.contains('.') && file.starts_with(char::is_alphabetic)

@@ -8,6 +8,7 @@
 mod advice;
 mod calls;
 mod causes;
+mod chain;
 mod composition;
 mod difference;
 mod distribution;
@@ -38,6 +39,7 @@ mod view;
 
 pub use calls::{CallReport, CallTree, StretchReport};
 pub use causes::CauseTotal;
+pub use chain::{CauseChain, cause_chains, function_of};
 pub use composition::{Composition, CompositionPoint, Constituents, Without};
 pub use difference::html::render_difference_html;
 pub use difference::json::{DIFFERENCE_SCHEMA, difference_schema, render_difference_json};

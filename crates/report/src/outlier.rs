@@ -179,6 +179,8 @@ pub struct StageReport {
 /// An exclusive piece of the interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentReport {
+    /// Its length in ticks of the TSC.
+    pub ticks: u64,
     /// From the interval's start.
     pub offset_ns: u64,
     /// Its length.

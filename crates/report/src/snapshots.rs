@@ -69,6 +69,12 @@ impl SkippedIntervals {
 }
 
 impl Snapshots {
+    /// What counts as slow: `over 1.00 ms`, `order over p99.9, over 2.00 ms`; empty where no limit is known.
+    pub fn trigger(&self) -> String {
+        let limits: Vec<String> = self.limits.iter().map(SlowLimit::words).collect();
+        limits.join(", ")
+    }
+
     /// The same, with texts of a length that a reader of JSON can expect.
     pub(crate) fn bounded(&self) -> Snapshots {
         let mut bounded = self.clone();
@@ -81,8 +87,7 @@ impl Snapshots {
 
     /// `3 of 53 slow intervals (over 1.00 ms) were skipped (rate limit: 2, ring overwritten: 1)`; empty where none was.
     pub fn skips(&self) -> String {
-        let limits: Vec<String> = self.limits.iter().map(SlowLimit::words).collect();
-        let limits = limits.join(", ");
+        let limits = self.trigger();
         if !self.is_complete {
             return format!(
                 "the recording of slow intervals ({limits}) goes on, or was killed: how many were skipped is not known"

@@ -104,6 +104,7 @@ mod tests {
             typical_ns: 0,
         };
         let segment = |during| SegmentReport {
+            ticks: 0,
             offset_ns: 0,
             duration_ns: 1,
             cpu: None,

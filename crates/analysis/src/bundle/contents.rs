@@ -1,5 +1,7 @@
 //! The files of a bundle: slice, binaries, reports, README, manifest.
 
+use std::collections::BTreeMap;
+
 use report::Report;
 
 use super::binaries::{self, Packed, Packing};
@@ -8,12 +10,16 @@ use super::{manifest, readme};
 use crate::error::Result;
 use crate::slice::Slice;
 
-/// All files of the bundle, the manifest last, and which of the files that served for code and names are among them, as far as
+/// All files of the bundle, the manifest last with these `tags`, and which of the files that served for code and names are among them, as far as
 /// `packing` allows. The slice's report is the bundle's from then on, and its perf.data is taken out of it.
 ///
 /// # Errors
 /// Where a binary is too large.
-pub fn contents(slice: &mut Slice, packing: Packing) -> Result<(Vec<Content>, Packed)> {
+pub fn contents(
+    slice: &mut Slice,
+    packing: Packing,
+    tags: &BTreeMap<String, String>,
+) -> Result<(Vec<Content>, Packed)> {
     let mut files = slice_files(slice);
     let (binaries, packed) = binaries::contents(slice, packing)?;
     let symfs = (!binaries.is_empty()).then(|| SYMFS.to_owned());
@@ -29,6 +35,7 @@ pub fn contents(slice: &mut Slice, packing: Packing) -> Result<(Vec<Content>, Pa
         slice: SLICE.to_owned(),
         symfs: symfs.clone(),
         redacted: slice.redaction.is_some(),
+        tags: tags.clone(),
     };
     let remains = slice.redaction.as_ref().map(|redaction| redaction.remains(symfs.is_some()));
     let readme = readme::text(&slice.report, symfs.is_some(), remains.as_deref());

@@ -1,6 +1,6 @@
 //! A bundle's list of its files, with checksums and versions: `manifest.json`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
@@ -35,6 +35,9 @@ pub(crate) struct Manifest {
     symfs: Option<String>,
     /// Whether names and paths were replaced.
     redacted: bool,
+    /// What the user said of it, by name; bundles of earlier versions have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    tags: BTreeMap<String, String>,
     /// All files but this one, by path.
     files: Vec<Listed>,
 }
@@ -63,6 +66,8 @@ pub(crate) struct Facts {
     pub(crate) symfs: Option<String>,
     /// Whether names and paths were replaced.
     pub(crate) redacted: bool,
+    /// What the user says of it, by name.
+    pub(crate) tags: BTreeMap<String, String>,
 }
 
 impl Manifest {
@@ -88,6 +93,7 @@ impl Manifest {
             slice: facts.slice,
             symfs: facts.symfs,
             redacted: facts.redacted,
+            tags: facts.tags,
             files: files.map(listed).collect(),
         }
     }
@@ -124,6 +130,16 @@ impl Manifest {
     /// The slice in the bundle at `root`.
     pub(crate) fn slice(&self, root: &Path) -> PathBuf {
         root.join(&self.slice)
+    }
+
+    /// What the user said of it, by name.
+    pub(crate) fn tags(&self) -> &BTreeMap<String, String> {
+        &self.tags
+    }
+
+    /// Whether names and paths were replaced.
+    pub(crate) fn is_redacted(&self) -> bool {
+        self.redacted
     }
 
     /// The binaries in the bundle at `root`, where it has any.

@@ -4,6 +4,7 @@
 //! Both may come from a stranger. An archive goes through [`super::unpack()`]; a folder is walked first, and refused where
 //! it holds a link, a device or a pipe anywhere: what reads the slice and the binaries later follows links.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -70,6 +71,16 @@ impl Opened {
         code.symfs = code.symfs.take().or_else(|| self.manifest.symfs(&self.root));
         code.contained = true;
         request
+    }
+
+    /// What the user said of it when it was made, by name: service, host, release.
+    pub fn tags(&self) -> &BTreeMap<String, String> {
+        self.manifest.tags()
+    }
+
+    /// Whether names and paths were replaced.
+    pub fn is_redacted(&self) -> bool {
+        self.manifest.is_redacted()
     }
 
     /// Explains its slice: [`Opened::request`].

@@ -18,7 +18,7 @@ use super::read_ahead::Stretch;
 use super::recorded::{self, Recorded};
 use super::streams::Streams;
 use super::window_notes::WindowNotes;
-use super::{clocks, code, facts, kernel_copy, occupants};
+use super::{clocks, code, facts, kernel_copy, occupants, utc};
 use crate::request::Input;
 
 /// A capture, ready for questions. Borrows the mapped file.
@@ -83,6 +83,11 @@ impl<'a> Capture<'a> {
     /// The bridge between TSC and perf time, where the capture has one.
     pub fn conversion(&self) -> Option<TimeConversion> {
         self.perf.time_conversion()
+    }
+
+    /// How many nanoseconds UTC is ahead of perf's clock; `None` where no clock of the capture, or beside it, is UTC.
+    pub(crate) fn utc_ahead_ns(&self) -> Option<i64> {
+        utc::ahead_ns(self.perf, self.path())
     }
 
     /// The trace that holds what `thread` did on `cpu`: the CPU's, or the thread's own.

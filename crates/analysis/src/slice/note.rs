@@ -30,6 +30,8 @@ pub(super) fn of(study: &Study<'_>, baselines: &Baselines, report: &Report) -> N
         recorded: Some(study.recorded()),
         baselines_wanted: Some(study.baselines_wanted()),
         conversion: study.capture().conversion().map(TimeConversion::numbers),
+        labels: study.labels(),
+        utc_ahead_ns: study.utc_ahead_ns(),
     }
 }
 

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capture::Recorded;
 use crate::error::{Error, Result};
+use crate::population::labels::{self, LabelFigures};
 
 /// The carried facts.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,6 +38,12 @@ pub(crate) struct Note {
     /// The numbers of the conversion where the recording itself has none: shift, multiplier, zero.
     #[serde(default)]
     pub(crate) conversion: Option<(u16, u32, u64)>,
+    /// The recording's durations by label; a slice of an earlier version has none.
+    #[serde(default)]
+    pub(crate) labels: Vec<LabelFigures>,
+    /// Nanoseconds by which UTC is ahead of the recording's clock.
+    #[serde(default)]
+    pub(crate) utc_ahead_ns: Option<i64>,
 }
 
 /// An outlier and its typical intervals, as indices.
@@ -125,6 +132,8 @@ impl Note {
             clock_findings: self.clock_findings.into_iter().map(DiagnosticTwin::into_diagnostic).collect(),
             recorded: self.recorded,
             baselines_wanted: self.baselines_wanted,
+            labels: self.labels,
+            utc_ahead_ns: self.utc_ahead_ns,
         };
         (set, carried)
     }
@@ -142,6 +151,8 @@ pub(crate) struct Carried {
     clock_findings: Vec<Diagnostic>,
     recorded: Option<Recorded>,
     baselines_wanted: Option<usize>,
+    labels: Vec<LabelFigures>,
+    utc_ahead_ns: Option<i64>,
 }
 
 impl Carried {
@@ -178,6 +189,16 @@ impl Carried {
     /// What was recorded; `None` in a slice without this note.
     pub(crate) fn recorded(&self) -> Option<Recorded> {
         self.recorded
+    }
+
+    /// The recording's durations by label, as far as they are known.
+    pub(crate) fn labels(&self) -> Vec<LabelFigures> {
+        if self.labels.is_empty() { vec![labels::of_summary(&self.population)] } else { self.labels.clone() }
+    }
+
+    /// How many nanoseconds UTC is ahead of the recording's clock, where that is known.
+    pub(crate) fn utc_ahead_ns(&self) -> Option<i64> {
+        self.utc_ahead_ns
     }
 
     /// How many typical intervals each outlier was to be compared with.

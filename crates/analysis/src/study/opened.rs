@@ -227,6 +227,11 @@ impl<'a> Study<'a> {
         self.carried.as_ref()
     }
 
+    /// Whether the capture is a slice: it holds what its chosen intervals need, and carries the recording's population in figures.
+    pub fn is_of_slice(&self) -> bool {
+        self.carried.is_some()
+    }
+
     /// What is called an outlier.
     pub(super) fn rule(&self) -> OutlierRule {
         self.rule

@@ -20,7 +20,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// How well `report` on the chosen intervals of `study` went.
-    pub(crate) fn of(study: &Study<'_>, report: &Report) -> Outcome {
+    pub fn of(study: &Study<'_>, report: &Report) -> Outcome {
         match (study.selected().indices.len(), report.outliers.len()) {
             (0, _) => Outcome::NothingSelected,
             (wanted, given) if wanted == given => Outcome::Reported,

@@ -142,6 +142,7 @@ pub(in crate::tui) fn segment(offset_ns: u64, duration_ns: u64, cause: &str, det
         text: "switched out".to_owned(),
     };
     SegmentReport {
+        ticks: 0,
         offset_ns,
         duration_ns,
         cpu: (!cause.starts_with("offcpu")).then_some(1),

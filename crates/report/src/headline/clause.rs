@@ -155,6 +155,16 @@ impl<'a> Clause<'a> {
         }
     }
 
+    /// The object that was waited for or used; empty where none is known.
+    pub(crate) fn object(&self) -> &'a str {
+        self.part(|story| &story.object)
+    }
+
+    /// Where it happened: `worker() lock.c:107`; empty where that is not known.
+    pub(crate) fn place_words(&self) -> &'a str {
+        self.part(|story| &story.place)
+    }
+
     fn is_brief(&self) -> bool {
         self.wording > Wording::Full
     }

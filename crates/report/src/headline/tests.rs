@@ -21,6 +21,7 @@ fn segment(name: &str, cpu: Option<u32>) -> SegmentReport {
 
 fn detailed(name: &str, cpu: Option<u32>, duration_ns: u64, detail: &str) -> SegmentReport {
     SegmentReport {
+        ticks: 0,
         offset_ns: 0,
         duration_ns,
         cpu,

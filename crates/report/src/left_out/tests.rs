@@ -6,6 +6,7 @@ fn segment(cause: &str, place: &str, duration_ns: u64) -> SegmentReport {
     let mut story = Story::default();
     place.clone_into(&mut story.place);
     SegmentReport {
+        ticks: 0,
         offset_ns: 0,
         duration_ns,
         cpu: None,

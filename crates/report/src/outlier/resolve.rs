@@ -141,6 +141,7 @@ fn resolve_segments(
         .iter()
         .filter_map(|segment| Some((segment, segment.range.intersection(within)?)))
         .map(|(segment, range)| SegmentReport {
+            ticks: range.ticks().0,
             offset_ns: timebase.duration(TscRange::new(interval.start, range.start)),
             duration_ns: timebase.duration(range),
             cpu: segment.cpu.map(|cpu| cpu.0),

@@ -22,6 +22,7 @@ fn outlier(causes: &[(&str, i64, &str, &str)]) -> OutlierReport {
         by.clone_into(&mut story.by);
         story.role = Role::Holder;
         SegmentReport {
+            ticks: 0,
             offset_ns: 0,
             duration_ns: excess_ns.unsigned_abs(),
             cpu: None,

@@ -81,6 +81,7 @@ fn skipped_intervals_stand_with_the_population() {
 #[test]
 fn it_is_said_whose_time_passed_meanwhile() {
     let part = |cause: &str, tid: Option<i32>, during: Vec<crate::SegmentReport>| crate::SegmentReport {
+        ticks: 0,
         offset_ns: 0,
         duration_ns: 1000,
         cpu: None,

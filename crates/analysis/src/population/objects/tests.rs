@@ -27,6 +27,7 @@ fn wait(start: u64, stop: u64, kind: OffCpu, number: u32) -> (bool, ObjectWait) 
 /// An outlier from 1000 on whose client waits from 1010 to 1050.
 fn explained_as(cause: &str) -> OutlierReport {
     let waited = SegmentReport {
+        ticks: 0,
         offset_ns: 10,
         duration_ns: 40,
         tid: Some(CLIENT.tid.0),

@@ -7,6 +7,7 @@ use report::{LostMarkers, PopulationSummary, Report};
 use super::{Carried, Study};
 use crate::capture::Recorded;
 use crate::intervals_of;
+use crate::population::labels::{self, LabelFigures};
 use crate::population::{summary, view};
 
 impl Study<'_> {
@@ -70,6 +71,19 @@ impl Study<'_> {
             Some(carried) => carried.lost_markers(),
             None => summary::lost_markers(self.set().losses),
         }
+    }
+
+    /// The population's durations by label, all labels together first, where the label is empty; a slice carries the recording's.
+    pub fn labels(&self) -> Vec<LabelFigures> {
+        match self.carried() {
+            Some(carried) => carried.labels(),
+            None => labels::figures(self.population(), self.is_outlier()),
+        }
+    }
+
+    /// How many nanoseconds UTC is ahead of perf's clock; `None` where no clock of the capture, or beside it, is UTC. A slice carries it.
+    pub fn utc_ahead_ns(&self) -> Option<i64> {
+        self.carried().and_then(Carried::utc_ahead_ns).or_else(|| self.capture().utc_ahead_ns())
     }
 
     /// What was recorded; a slice holds only a part of it.

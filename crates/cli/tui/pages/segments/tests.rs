@@ -5,6 +5,7 @@ use super::*;
 
 fn segment(offset_ns: u64, duration_ns: u64, during: Vec<SegmentReport>) -> SegmentReport {
     SegmentReport {
+        ticks: 0,
         offset_ns,
         duration_ns,
         cpu: None,

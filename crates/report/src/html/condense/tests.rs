@@ -6,6 +6,7 @@ fn segments(lengths: &[u64]) -> Vec<SegmentReport> {
     let mut segments = Vec::new();
     for &duration_ns in lengths {
         segments.push(SegmentReport {
+            ticks: 0,
             offset_ns,
             duration_ns,
             cpu: None,

@@ -19,6 +19,7 @@ fn quotes_for_a_shell() {
 #[test]
 fn the_range_covers_the_interval_and_its_cpus() {
     let segment = |cpu| SegmentReport {
+        ticks: 0,
         offset_ns: 0,
         duration_ns: 1,
         cpu,

@@ -9,6 +9,7 @@ fn wait(by: &str, duration_ns: u64, is_answer: bool) -> SegmentReport {
     let row =
         ServingRow { part: None, kind: String::new(), unusual: String::new(), duration_ns, typical_ns: 0 };
     SegmentReport {
+        ticks: 0,
         offset_ns: 0,
         duration_ns,
         cpu: None,

@@ -13,6 +13,7 @@ fn outlier(pieces: &[(u64, &str)]) -> OutlierReport {
         .map(|&(duration_ns, cause)| {
             offset_ns += duration_ns;
             SegmentReport {
+                ticks: 0,
                 offset_ns: offset_ns - duration_ns,
                 duration_ns,
                 cpu: None,
