@@ -34,7 +34,7 @@ class Story:
     service: str | None = None
     # Ten times more frequent on busy hosts, whose captures have more weight.
     busy: bool = False
-    # Thirty times more frequent on hosts with a bad disk.
+    # Twenty-five times more frequent on hosts with a bad disk.
     disk: bool = False
 
     @property
@@ -79,4 +79,4 @@ def multiplier(place, service, release, microcode, busy, bad_disk):
         return 0.0
     more = 6.0 if story.microcode and microcode == story.microcode else 1.0
     more *= 10.0 if story.busy and busy else 1.0
-    return more * (30.0 if story.disk and bad_disk else 1.0)
+    return more * (25.0 if story.disk and bad_disk else 1.0)

@@ -199,7 +199,7 @@ def tail_section(report, named):
             [
                 band["service"],
                 band["band"],
-                f"{words.length(band['shortest_ns'])} to {words.length(band['longest_ns'])}",
+                words.between(band["shortest_ns"], band["longest_ns"]),
                 words.count(band["weighted_outliers"]),
                 strip([(share["share"], named.get(share["story"])) for share in band["stories"]]),
                 f"{words.share(first['share'])} {words.name(known) if known else 'other'}" if first else "",

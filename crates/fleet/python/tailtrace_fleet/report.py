@@ -28,7 +28,7 @@ def build(connection, top=20, since=None):
         "new": new_since(queries.run(connection, "new_since"), since),
         "machines": [row for row in differing if row["attribute"] in MACHINE],
         "releases": [row for row in differing if row["attribute"] == "release"],
-        "hosts": [row for row in differing if row["attribute"] == "host"],
+        "hosts": with_stories([row for row in differing if row["attribute"] == "host"], queries.run(connection, "host_stories")),
         **stories,
         "tail": tail_of(queries.run(connection, "tail")),
         "attributes": attributes_of(queries.run(connection, "by_attribute")),
@@ -144,6 +144,12 @@ def differing_of(tested):
     for row in found:
         del row["ratio_or_all"]
     return found
+
+
+def with_stories(hosts, of_hosts):
+    """Hosts that differ, each with the story that makes most of its difference; None where no story does."""
+    stories = {row["host"]: row["story"] for row in of_hosts}
+    return [row | {"story": stories.get(row["value"])} for row in hosts]
 
 
 def new_since(points, since):

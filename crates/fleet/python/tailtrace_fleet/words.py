@@ -31,6 +31,12 @@ def length(ns):
     return f"{sign}{ns} ns"
 
 
+def between(shortest, longest):
+    """`2.36 ms to 6.44 ms`, or one length where both read alike."""
+    ends = length(shortest), length(longest)
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
 def share(value):
     """A share: `23 %`, `0.4 %`."""
     percent = 100 * value
@@ -114,6 +120,8 @@ def differs(row):
 def story_with(report, row):
     """The story that goes with the value, as a clause; empty where none does."""
     for story in report["stories"]:
+        if row.get("story") == story["story"]:
+            return f"; it goes with: {name(story)}"
         for found in story["goes_with"]:
             if found["attribute"] == row["attribute"] and found["value"] == row["value"]:
                 return f"; it goes with: {name(story)}"

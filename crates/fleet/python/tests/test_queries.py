@@ -29,6 +29,19 @@ def test_the_hosts_of_a_story_have_their_share(opened):
     assert [(row["host"], row["share"]) for row in rows] == [("a", 0.75), ("b", 0.25)]
 
 
+def test_the_story_of_a_host_is_the_one_that_exceeds_what_others_have(opened):
+    connection = opened(
+        capture("a", host="a", stories=[("usual", 1)] * 6 + [("own", 1)] * 3),
+        capture("b", host="b", stories=[("usual", 1)] * 5),
+        capture("c", host="c", stories=[("usual", 1)] * 5, count=300),
+    )
+    rows = {row["host"]: row for row in queries.run(connection, "host_stories")}
+    assert (rows["a"]["story"], rows["a"]["weighted_outliers"], rows["a"]["expected_outliers"]) == ("usual", 6.0, 2.5)
+    assert "c" not in rows
+    # Of b: 5 of 100; a and c have 11 of 400.
+    assert rows["b"]["expected_outliers"] == 2.75
+
+
 def mann_whitney(mine, others):
     """z from the definition: pairs in which one exceeds the other; the variance with its correction for ties."""
     u = sum((x > y) + (x == y) / 2 for x, y in product(mine, others))

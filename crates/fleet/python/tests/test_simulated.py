@@ -43,8 +43,9 @@ def test_the_microcode_that_slows_is_named_first_with_its_story(fleet, found):
 
 
 def test_hosts_with_a_bad_disk_differ(fleet, found):
-    named = [row["value"] for row in found["hosts"]]
-    assert set(named[:3]) == set(fleet[1]["bad_disks"])
+    first = found["hosts"][:3]
+    assert {row["value"] for row in first} == set(fleet[1]["bad_disks"])
+    assert all("nvme0n1" in words.story_with(found, row) for row in first)
 
 
 def test_nothing_is_found_in_kernels_for_they_do_not_differ(found):
