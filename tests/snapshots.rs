@@ -50,11 +50,22 @@ fn explained(capture: &Path, more: &[&str]) -> Value {
     serde_json::from_slice(&run(&mut command, "explain").stdout).expect("JSON")
 }
 
-#[test]
-fn what_was_slow_is_kept_and_the_rest_is_counted() {
+/// What a recording kept of the slow requests that its program injected.
+struct Kept {
+    injected: usize,
+    /// Of these, those in a slice.
+    judged: usize,
+    /// Of those whose cause is off the CPU, how many there are, and how many have it first.
+    off_cpu: [usize; 2],
+    /// The account, and what the recorder printed.
+    told: String,
+}
+
+/// Records `requests` and explains all slices: the account is that of the slices, no slow request is in two, and the rest is removed.
+fn kept(requests: [&str; 3]) -> Kept {
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let out = folder.path().join("slow");
-    let mut command = recorder(&folder, &out, "1ms,request", &["--a-minute", "120"]);
+    let mut command = recorder_of(requests, &folder, &out, "1ms,request", &["--a-minute", "120"]);
     let output = run(&mut command, NEEDS);
     if command.get_program() == "sudo" {
         run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(&out), NEEDS);
@@ -62,35 +73,53 @@ fn what_was_slow_is_kept_and_the_rest_is_counted() {
     let account: Value =
         serde_json::from_slice(&fs::read(out.join("snapshots.json")).expect("an account")).expect("JSON");
     let count = |value: &Value| value.as_u64().expect("a number");
-    let reasons = account["skipped"].as_object().expect("reasons");
-    let skipped: u64 = reasons.values().map(count).sum();
-    let (slow, kept) = (count(&account["slow"]), count(&account["kept"]));
-    assert_eq!(count(&account["intervals"]), 30_000, "{account}");
-    assert_eq!(slow, kept + skipped, "{account}");
+    let skipped: u64 = account["skipped"].as_object().expect("reasons").values().map(count).sum();
+    let (slow, of_account) = (count(&account["slow"]), count(&account["kept"]));
+    assert_eq!(account["intervals"].to_string(), requests[1], "{account}");
+    assert_eq!(slow, of_account + skipped, "{account}");
     let injected = planted(&out);
     // The limit is not known in the first 100 ms; all that is injected takes 2 ms.
-    assert!(injected.len() >= 10 && slow >= injected.len() as u64, "{} {account}", injected.len());
-    let (mut found, mut right, mut judged) = (BTreeSet::new(), 0, 0);
+    assert!(slow >= injected.len() as u64, "{} {account}", injected.len());
+    let (mut found, mut judged, mut off_cpu) = (BTreeSet::new(), 0, [0; 2]);
     for slice in files(&out, "slow-", ".data") {
         let report = explained(&slice, &[]);
         assert_eq!(report["population"]["snapshots"]["skipped"], account["skipped"]);
         for outlier in report["outliers"].as_array().expect("outliers") {
             assert!(found.insert(key(outlier)), "{} is in two slices", key(outlier));
-            if let Some((_, cause)) = injected.get(&key(outlier)) {
-                judged += 1;
-                right += usize::from(first(outlier)["cause"] == cause.as_str());
+            let Some((_, cause)) = injected.get(&key(outlier)) else { continue };
+            judged += 1;
+            if cause.starts_with("offcpu.") {
+                off_cpu[0] += 1;
+                off_cpu[1] += usize::from(first(outlier)["cause"] == cause.as_str());
             }
         }
     }
-    assert_eq!(found.len() as u64, kept);
-    // While perf writes a ring, it records nothing: on a busy machine some are in none.
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(judged * 4 >= injected.len() * 3, "{judged} of {} are kept: {account}\n{said}", injected.len());
-    assert!(right + 1 >= judged, "{right} of {judged} causes are right");
+    assert_eq!(found.len() as u64, of_account);
     assert!(files(&out, "ring.", "").is_empty(), "rings are removed");
     assert!(!out.join("doorbell").exists());
     let bytes: u64 = files(&out, "", "").iter().map(|path| fs::metadata(path).expect("a file").len()).sum();
-    assert!(bytes < 60 << 20, "{bytes} bytes");
+    // Two MiB for each slice, with the binaries and the interval file.
+    assert!(bytes < (20 + 2 * of_account) << 20, "{bytes} bytes");
+    let told = format!("{account}\n{}", String::from_utf8_lossy(&output.stderr));
+    Kept { injected: injected.len(), judged, off_cpu, told }
+}
+
+#[test]
+fn what_was_slow_is_kept_and_the_rest_is_counted() {
+    let Kept { injected, judged, off_cpu: [off_cpu, right], told } = kept(REQUESTS);
+    // While perf writes a ring, it records nothing: on a busy machine some are in none.
+    assert!(injected >= 10 && judged * 4 >= injected * 3, "{judged} of {injected} are kept: {told}");
+    assert!(right + 1 >= off_cpu, "{right} of {off_cpu} causes are right");
+}
+
+/// One in 10,000 for a minute.
+#[test]
+#[ignore = "takes minutes: scripts/test captures"]
+fn nearly_all_that_is_rarely_slow_is_kept() {
+    let Kept { injected, judged, off_cpu: [off_cpu, right], told } = kept(["5", "600000", "10000"]);
+    eprintln!("{judged} of {injected} are kept, {right} of {off_cpu} causes off the CPU are right: {told}");
+    assert!(injected >= 40 && judged * 100 >= injected * 95, "{judged} of {injected} are kept: {told}");
+    assert!(right * 100 >= off_cpu * 99, "{right} of {off_cpu} causes are right");
 }
 
 /// The program goes on for a second after its last interval, and perf writes a ring before and after that: no ring stays.
