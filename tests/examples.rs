@@ -52,6 +52,7 @@ fn workplace(command: &str) -> tempfile::TempDir {
     symlink(std::env::current_exe().expect("an ELF file"), place.join("vmlinux")).expect("linked");
     fs::create_dir_all(place.join(".local/share/bash-completion/completions")).expect("made");
     symlink(env!("CARGO_BIN_EXE_tailtrace"), place.join("tailtrace")).expect("linked");
+    fs::create_dir(place.join("bundles")).expect("made");
     for name in ["jq", "wl-copy"] {
         stand_in(&place.join(name), "exec cat");
     }

@@ -1,12 +1,13 @@
 //! Tables of captures: `DuckDB` reads from the Parquet files what the report says, each capture once.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::captures::{Capture, emulated, repository};
+use crate::captures::{Capture, emulated, repository, tailtrace};
 use crate::slices::assert_done;
 
 /// Rows by table, in the order in which `DuckDB` gives them.
@@ -99,4 +100,183 @@ fn tables_say_what_the_report_says() {
         let chain = "offcpu.lock: waited for mutex lock in run_interval(), held by ";
         assert!(text(first, "chain").starts_with(chain), "{first}");
     }
+}
+
+/// A bundle of the capture's slowest interval in `folder`.
+fn bundle(capture: &Capture, folder: &Path, name: &str, more: &[&str]) -> PathBuf {
+    let out = folder.join(name);
+    let (out_name, intervals) = (out.to_string_lossy(), capture.intervals());
+    let arguments = [&["--intervals", &intervals, "--top", "1", "-o", &out_name], more].concat();
+    assert_done(&capture.tailtrace("bundle", &arguments));
+    out
+}
+
+fn fleet(arguments: &[&str]) -> Output {
+    tailtrace().arg("fleet").args(arguments).output().expect("tailtrace runs")
+}
+
+/// The rows that `fleet rows` prints, by table.
+fn printed(path: &Path, more: &[&str]) -> Tables {
+    let output = fleet(&[&["rows", &path.to_string_lossy()], more].concat());
+    assert_done(&output);
+    let mut tables = Tables::new();
+    for line in String::from_utf8(output.stdout).expect("text").lines() {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        let table = line["table"].as_str().expect("a name").to_owned();
+        tables.entry(table).or_default().push(line["row"].take());
+    }
+    tables
+}
+
+/// Without what only the partition's path says, in an order that does not depend on files.
+fn comparable(tables: Tables) -> Tables {
+    let plain = |(name, mut rows): (String, Vec<Value>)| {
+        for row in rows.iter_mut().filter_map(Value::as_object_mut) {
+            row.remove("table");
+            if name != "captures" {
+                row.remove("day");
+                row.remove("service");
+            }
+        }
+        rows.sort_by_key(ToString::to_string);
+        (name, rows)
+    };
+    tables.into_iter().map(plain).collect()
+}
+
+/// A folder with two good bundles, one of them twice, a cut one and one that is none.
+fn bundles(root: &Path) -> PathBuf {
+    let folder = root.join("bundles");
+    fs::create_dir_all(folder.join("more")).expect("a folder");
+    let tags = ["--tag", "service=shop/front", "--tag", "host=web-7", "--tag", "release=2"];
+    let lock = bundle(&emulated("lock"), &folder, "lock.tar.zst", &tags);
+    bundle(&emulated("syscall"), &folder, "syscall", &["--redact"]);
+    fs::copy(&lock, folder.join("more/again.tar.zst")).expect("copied");
+    let whole = fs::read(&lock).expect("read");
+    fs::write(folder.join("more/cut.tar.zst"), &whole[..whole.len() / 2]).expect("written");
+    fs::write(folder.join("more/none.tar.zst"), b"not an archive").expect("written");
+    folder
+}
+
+#[test]
+fn many_captures_each_once_whatever_is_wrong_with_some() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (folder, out) = (bundles(root.path()), root.path().join("tables"));
+    let (folder_name, out_name) = (folder.to_string_lossy(), out.to_string_lossy());
+    let ingest = [
+        "ingest",
+        &folder_name,
+        "-o",
+        &out_name,
+        "-j",
+        "1",
+        "--tag",
+        "service=other",
+        "--tag",
+        "day=2026-11-26",
+    ];
+    for expected in
+        ["4 added, 2 of them unreadable or beyond limits, 1 there already", "0 added, 5 there already"]
+    {
+        let output = fleet(&ingest);
+        assert_done(&output);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.ends_with(&format!("tables: {expected}\n")), "{said}");
+    }
+    let found = tables(&out);
+    let by = |column: &str| -> Vec<String> {
+        let mut all: Vec<String> =
+            found["captures"].iter().map(|row| format!("{} {}", text(row, "status"), row[column])).collect();
+        all.sort();
+        all
+    };
+    let (ok, bad) = ("ok", "unreadable");
+    assert_eq!(
+        by("service"),
+        [
+            format!("{ok} \"other\""),
+            format!("{ok} \"shop/front\""),
+            format!("{bad} \"other\""),
+            format!("{bad} \"other\"")
+        ]
+    );
+    assert_eq!(
+        by("host")[..2],
+        [format!("{ok} \"web-7\""), format!("{ok} null")],
+        "the recorded name is redacted"
+    );
+    assert!(out.join("table=causes/day=2026-11-26/service=shop%2Ffront").is_dir());
+    let shop = |row: &&Value| text(row, "service") == "shop/front";
+    assert_eq!(
+        found["causes"].iter().filter(shop).count(),
+        found["causes"]
+            .iter()
+            .filter(|row| row["capture"] == found["captures"].iter().find(shop).expect("its row")["capture"])
+            .count()
+    );
+
+    // One by one they have the same rows.
+    let mut rows = Tables::new();
+    for name in ["lock.tar.zst", "syscall", "more/cut.tar.zst", "more/none.tar.zst"] {
+        let path = folder.join(name);
+        let more = ["--tag", "service=other", "--tag", "day=2026-11-26"];
+        for (table, more) in printed(&path, &more) {
+            rows.entry(table).or_default().extend(more);
+        }
+    }
+    assert_eq!(comparable(rows), comparable(tables(&out)));
+
+    // And after compaction of parts that came one by one.
+    let parts = root.path().join("parts");
+    for name in ["syscall", "more/cut.tar.zst", "more/none.tar.zst"] {
+        let (path, parts) = (folder.join(name), parts.to_string_lossy());
+        let arguments = [
+            "ingest",
+            &path.to_string_lossy(),
+            "-o",
+            &parts,
+            "--tag",
+            "service=s",
+            "--tag",
+            "day=2026-11-26",
+        ];
+        assert_done(&fleet(&arguments));
+    }
+    let before = comparable(tables(&parts));
+    let output = fleet(&["compact", &parts.to_string_lossy()]);
+    assert!(String::from_utf8_lossy(&output.stderr).ends_with("parts: 3 parts, now 1\n"), "{output:?}");
+    assert_eq!(comparable(tables(&parts)), before);
+}
+
+#[test]
+fn limits_make_rows_and_no_failures() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = bundle(&emulated("lock"), root.path(), "lock.tar.zst", &[]);
+    let status = |more: &[&str]| text(&printed(&path, more)["captures"][0], "status").to_owned();
+    assert_eq!(status(&["--limit-memory", "8"]), "too-large");
+    assert_eq!(status(&["--limit-memory", "1024", "--engine", "native"]), "ok");
+    let nothing = printed(Path::new("/dev/zero"), &[]);
+    assert_eq!(text(&nothing["captures"][0], "error"), "neither a perf.data nor a bundle");
+}
+
+/// A disk that takes no more is one error; what was written stays valid, and the next run adds the rest. `EFBIG` of a limit stands for `ENOSPC`.
+#[test]
+fn a_full_disk_is_one_error() {
+    let root = tempfile::tempdir().expect("a folder");
+    let out = root.path().join("tables");
+    // Nothing is unpacked of a bundle that is a folder, so that the limit meets the tables alone.
+    let path = bundle(&emulated("lock"), root.path(), "lock", &[]);
+    let ingest = |limit: &str| {
+        let script = format!("{limit} exec \"$0\" fleet ingest \"$1\" -o \"$2\"");
+        let arguments = [Path::new(env!("CARGO_BIN_EXE_tailtrace")), &path, &out];
+        Command::new("bash").arg("-c").arg(script).args(arguments).output().expect("bash runs")
+    };
+    let output = ingest("trap '' XFSZ; ulimit -f 4;");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("cannot be written: File too large"), "{said}");
+    assert_eq!(tables(&out).values().map(Vec::len).sum::<usize>(), 0);
+    assert_done(&ingest(""));
+    assert_eq!(tables(&out)["captures"].len(), 1);
 }

@@ -1,6 +1,7 @@
 //! The command line, typed. Option names follow perf's where perf has them.
 
 pub(crate) mod expectation;
+mod fleet;
 mod recording;
 mod request;
 mod tags;
@@ -12,6 +13,7 @@ use analysis::expectation::Expectation;
 use analysis::request::Effort;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use fleet::{Fleet, FleetArgs, HowArgs, IngestArgs, RowsArgs};
 pub(crate) use request::STDIN;
 pub(crate) use tags::TagArgs;
 
@@ -59,6 +61,9 @@ pub(crate) enum Command {
     /// Checks this machine: what stops a recording, what makes it less exact, and the command that mends it.
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
+    /// Makes tables of many captures, for SQL over a fleet.
+    #[command(after_help = examples::FLEET)]
+    Fleet(FleetArgs),
     /// Prints what the capture holds, for people who debug traces.
     #[command(after_help = examples::DUMP)]
     Dump(DumpArgs),

@@ -6,6 +6,7 @@ mod doctor;
 mod dump;
 mod explain;
 mod export;
+mod fleet;
 mod generate;
 mod record;
 mod slice;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Bundle(args) => bundle::run(&args),
         Command::Record(args) => record::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Fleet(args) => fleet::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Generate(args) => generate::run(&args),
     }

@@ -76,6 +76,12 @@ Examples:
   tailtrace diff before.data after.data --function handle_order --format html > difference.html
   tailtrace diff before.data after.data --function handle_order --expect 'p99 <= 1.05x'";
 
+pub(crate) const FLEET: &str = "\
+Examples:
+  tailtrace fleet ingest bundles/ -o tables                     # again: only what is new
+  tailtrace fleet rows slow.tar.zst | jq -r 'select(.table == \"causes\") | .row.chain'
+  tailtrace fleet compact tables";
+
 pub(crate) const DUMP: &str = "\
 Examples:
   tailtrace dump --records                                      # as perf report --stats

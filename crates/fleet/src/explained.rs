@@ -42,7 +42,10 @@ impl Delivery {
 /// it, there are no rows.
 pub fn explain(delivery: &Delivery, meter: &dyn Meter, wanted: impl FnOnce(&str) -> bool) -> Option<Rows> {
     let given = &delivery.request;
-    let failed = |error: &dyn std::error::Error| without_rows(delivery, "unreadable", &in_one_line(error));
+    let failed = |error: &dyn std::error::Error| {
+        let why = in_one_line(error);
+        without_rows(delivery, status_of(&why), &why)
+    };
     let opened = if is_bundle(&given.input.path) || is_archive(&given.input.path) {
         match Opened::open(&given.input.path) {
             Ok(opened) => Some(opened),
@@ -128,6 +131,13 @@ fn rows_of(
         });
     }
     rows
+}
+
+/// The status of a file that cannot be explained for this reason.
+fn status_of(why: &str) -> &'static str {
+    // Of zstd and of the operating system.
+    let is_memory = ["not enough memory", "Cannot allocate memory"].iter().any(|words| why.contains(words));
+    if is_memory { "too-large" } else { "unreadable" }
 }
 
 /// Whether `path` is a plain file or a folder with one called `data`.

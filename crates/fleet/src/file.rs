@@ -120,6 +120,8 @@ pub(crate) struct Contents {
     pub(crate) rows: Vec<Row>,
     /// The parts that it stands in place of.
     pub(crate) replaces: Vec<String>,
+    /// Columns that this version does not know; their values are not among the rows.
+    pub(crate) unknown: Vec<String>,
 }
 
 /// Reads the file of `table` at `path`; `wanted` columns only where some are named, and null elsewhere.
@@ -133,6 +135,8 @@ pub(crate) fn read(path: &Path, table: &Table, wanted: &[&str]) -> Result<Conten
     let meta = reader.metadata().file_metadata();
     let fields = meta.schema_descr().root_schema().get_fields();
     let is_known = |name: &str| table.columns.iter().any(|column| column.name == name);
+    let unknown = fields.iter().map(|field| field.name()).filter(|name| !is_known(name));
+    let unknown = unknown.map(str::to_owned).collect();
     let is_wanted = |name: &str| is_known(name) && (wanted.is_empty() || wanted.contains(&name));
     let there = fields.iter().filter(|field| is_wanted(field.name())).cloned().collect();
     let projection = Type::group_type_builder(meta.schema_descr().root_schema().name()).with_fields(there);
@@ -153,7 +157,7 @@ pub(crate) fn read(path: &Path, table: &Table, wanted: &[&str]) -> Result<Conten
         });
         rows.push(cells.collect::<Result<Row>>()?);
     }
-    Ok(Contents { rows, replaces })
+    Ok(Contents { rows, replaces, unknown })
 }
 
 /// `None` of a value that no column of ours has.

@@ -57,6 +57,17 @@ impl Rows {
         self.text_of_capture("error")
     }
 
+    /// How many rows there are.
+    pub(crate) fn count(&self) -> usize {
+        self.tables.iter().map(Vec::len).sum()
+    }
+
+    /// Whether they are of one capture.
+    pub(crate) fn is_whole(&self) -> bool {
+        let capture = Cell::Text(self.capture().to_owned());
+        self.tables[0].len() == 1 && self.tables.iter().flatten().all(|row| row.first() == Some(&capture))
+    }
+
     fn text_of_capture(&self, name: &str) -> &str {
         let column = schema().tables[0].columns.iter().position(|column| column.name == name);
         match column.and_then(|column| self.tables[0].first()?.get(column)) {

@@ -62,6 +62,11 @@ impl Store {
         self.known.contains(capture)
     }
 
+    /// The IDs of the captures in the tables.
+    pub(crate) fn known(&self) -> &BTreeSet<String> {
+        &self.known
+    }
+
     /// How many captures are in the tables.
     pub fn count(&self) -> usize {
         self.known.len()
