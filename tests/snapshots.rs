@@ -221,18 +221,26 @@ impl Underway {
         processes
     }
 
-    /// Kills the process of that name, then the program, which has no end of its own.
+    /// Kills the process of that name, then the program, which has no end of its own and has outlived the other one.
     fn kill(&self, name: &str) {
         let processes = self.processes();
         let of = |name: &str| processes.iter().find(|(comm, _)| comm == name).map(|(_, process)| process);
-        let victims = [name, "recorded"]
+        let [victim, program] = [name, "recorded"]
             .map(|name| of(name).unwrap_or_else(|| panic!("no {name} among {processes:?}")));
-        let count = if victims[0] == victims[1] { 1 } else { 2 };
-        for victim in &victims[..count] {
-            let mut words = if self.is_sudo { vec!["sudo", "-n"] } else { Vec::new() };
-            words.extend(["kill", "-KILL", victim]);
-            run(Command::new(words[0]).args(&words[1..]), NEEDS);
+        self.kill_process(victim);
+        if victim != program {
+            // In a second some requests ring.
+            std::thread::sleep(Duration::from_secs(1));
+            let state = fs::read_to_string(format!("/proc/{program}/stat")).unwrap_or_default();
+            assert!(!state.is_empty() && !state.contains(") Z "), "the program ended with {name}: {state:?}");
+            self.kill_process(program);
         }
+    }
+
+    fn kill_process(&self, process: &str) {
+        let mut words = if self.is_sudo { vec!["sudo", "-n"] } else { Vec::new() };
+        words.extend(["kill", "-KILL", process]);
+        run(Command::new(words[0]).args(&words[1..]), NEEDS);
     }
 
     /// Waits until nothing writes any more: all slices and rings that are there open, and hold what was slow.

@@ -557,8 +557,13 @@ TAILTRACE_SHARED void tailtrace_open_bell_(const char *over, const char *path)
         program->over |= program->limits[number].above != 0; /* all are counted */
     if (program->limit_count == 0 || program->has_bell)
         return;
-    /* O_WRONLY | O_NONBLOCK: without a reader it cannot be opened, and a full pipe takes nothing. */
-    long fd = tailtrace_call(tailtrace_sys_openat, -100 /* AT_FDCWD */, TAILTRACE_AT(path), 1 | 04000 | TAILTRACE_O_CLOEXEC, 0, 0, 0);
+    /* O_WRONLY | O_NONBLOCK: without a reader it cannot be opened. O_RDWR: this process is a reader, too, so that a write raises no
+     * SIGPIPE when the recorder is gone, and a full pipe takes nothing. */
+    long heard = tailtrace_call(tailtrace_sys_openat, -100 /* AT_FDCWD */, TAILTRACE_AT(path), 1 | 04000 | TAILTRACE_O_CLOEXEC, 0, 0, 0);
+    if (heard < 0)
+        return;
+    long fd = tailtrace_call(tailtrace_sys_openat, -100, TAILTRACE_AT(path), 2 | 04000 | TAILTRACE_O_CLOEXEC, 0, 0, 0);
+    tailtrace_call(tailtrace_sys_close, heard, 0, 0, 0, 0, 0);
     program->bell = (int)fd;
     program->has_bell = fd >= 0;
 }
