@@ -40,6 +40,8 @@ struct Interval {
     layer: u64,
     label: &'static CStr,
     key: u64,
+    /// When it began, as [`marks::begin`] returns it.
+    since: u64,
     /// The thread that entered it last; `None`: it has not begun.
     thread: Option<ThreadId>,
     counters: Vec<(&'static CStr, i64)>,
@@ -114,6 +116,7 @@ where
             layer: self.number,
             label: self.texts.of(attributes.metadata().name()),
             key: KEYS.fetch_add(1, Ordering::Relaxed),
+            since: 0,
             thread: None,
             counters: numbers.found,
         });
@@ -135,7 +138,7 @@ where
         let here = thread::current().id();
         match interval.thread.replace(here) {
             None => {
-                marks::begin(interval.label, interval.key);
+                interval.since = marks::begin(interval.label, interval.key);
                 let counters = std::mem::take(&mut interval.counters);
                 interval.count(&mut counters.into_iter());
             }
@@ -148,7 +151,7 @@ where
         let Some(span) = context.span(&id) else { return };
         let mut extensions = span.extensions_mut();
         if let Some(interval) = self.own(&mut extensions).filter(|interval| interval.thread.is_some()) {
-            marks::end(interval.label, interval.key);
+            marks::end_since(interval.label, interval.key, interval.since);
         }
     }
 }

@@ -17,6 +17,8 @@ mod counts;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 mod cpus;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+mod doorbell;
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 mod output;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 mod program;
@@ -27,7 +29,8 @@ mod system;
 
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub use program::{
-    Interval, NO_KEY, begin, close, counter, end, interval, open, open_default, publish, stage, thread,
+    Interval, NO_KEY, begin, close, counter, end, end_since, interval, open, open_default, publish, stage,
+    thread,
 };
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use system::tsc;

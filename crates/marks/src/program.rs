@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::counts::Counts;
 use crate::cpus;
+use crate::doorbell;
 use crate::output::Output;
 use crate::record::{Count, Kind, Record};
 use crate::ring::Ring;
@@ -93,6 +94,24 @@ pub fn end(label: &'static CStr, key: u64) {
     mark(Kind::End, label, key);
 }
 
+/// The same for an interval that began at `since`, as [`begin`] returned it, on whatever thread. Where it took longer than `tailtrace record
+/// --snapshot-over` says, the doorbell rings; a fast one costs no system call.
+#[inline]
+pub fn end_since(label: &'static CStr, key: u64, since: u64) {
+    let at = mark(Kind::End, label, key);
+    if doorbell::may_be_slow(at.wrapping_sub(since)) {
+        slow(label, since, at);
+    }
+}
+
+#[cold]
+fn slow(label: &'static CStr, since: u64, at: u64) {
+    // A begin that was dropped has no time; marks after the file's end are not to be found in it.
+    if since != 0 && at != 0 && ON.load(Ordering::Acquire) {
+        doorbell::ring(label, since, at);
+    }
+}
+
 /// The interval's work goes over to another thread.
 #[inline]
 pub fn publish(label: &'static CStr, key: u64) {
@@ -114,30 +133,29 @@ pub fn counter(label: &'static CStr, key: u64, name: &'static CStr, value: i64) 
 /// Begins an interval, which ends where what is returned is dropped.
 #[inline]
 pub fn interval(label: &'static CStr, key: u64) -> Interval {
-    begin(label, key);
-    Interval { label, key }
+    Interval { label, key, since: begin(label, key) }
 }
 
-/// An interval that ends where this is dropped, on whatever thread.
+/// An interval that ends where this is dropped, on whatever thread, as by [`end_since`].
 #[derive(Debug)]
 #[must_use = "the interval ends where this is dropped"]
 pub struct Interval {
     label: &'static CStr,
     key: u64,
+    since: u64,
 }
 
 impl Drop for Interval {
     fn drop(&mut self) {
-        end(self.label, self.key);
+        end_since(self.label, self.key, self.since);
     }
 }
 
+/// Returns the time of the mark; 0 where it is dropped.
 #[inline]
-fn mark(kind: Kind, label: &'static CStr, key: u64) {
+fn mark(kind: Kind, label: &'static CStr, key: u64) -> u64 {
     let at = tsc();
-    if let Some(ring) = ring() {
-        ring.mark(|| Record::mark(kind, label, key, at));
-    }
+    ring().map_or(0, |ring| ring.mark(|| Record::mark(kind, label, key, at)))
 }
 
 #[inline]
@@ -243,6 +261,8 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<()> {
     let counts = new_counts().ok_or_else(|| io::Error::from_raw_os_error(ENOMEM))?;
     let mut output = Output::create(path.as_ref(), counts)?;
     output.put_pairs();
+    doorbell::open();
+    doorbell::convert_limits();
     FORKED.store(false, Ordering::Relaxed);
     ON.store(true, Ordering::Release);
     let started = start(output);
@@ -295,6 +315,7 @@ fn write(mut output: Output, cpus: Option<&Cpus>, runs: &Sender<()>) -> Output {
             // At the end it is tried once more, and an error is reported.
             let _ = output.put_totals(false);
             output.repeat_texts();
+            doorbell::convert_limits();
             // After a stop there is one, not all that were missed.
             due = Instant::now() + PAIRS;
         }

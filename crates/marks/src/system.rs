@@ -10,6 +10,8 @@ use core::sync::atomic::AtomicU64;
 
 /// Numbers of system calls (`arch/x86/entry/syscalls/syscall_64.tbl`).
 mod number {
+    #[cfg(feature = "std")]
+    pub(super) const WRITE: u64 = 1;
     pub(super) const MMAP: u64 = 9;
     #[cfg(feature = "std")]
     pub(super) const RT_SIGPROCMASK: u64 = 14;
@@ -122,6 +124,13 @@ mod process {
     pub(crate) fn is_alive(process: u32, thread: u64) -> bool {
         // SAFETY: signal 0 is none, and no memory is touched.
         unsafe { call(number::TGKILL, [u64::from(process), thread, 0, 0, 0, 0]) != -ESRCH }
+    }
+
+    /// Writes to an open file, or not.
+    pub(crate) fn write(file: i32, bytes: &[u8]) {
+        let (file, from) = (u64::from(file.cast_unsigned()), address(bytes.as_ptr().cast_mut()));
+        // SAFETY: the call reads so many bytes there.
+        unsafe { call(number::WRITE, [file, from, bytes.len() as u64, 0, 0, 0]) };
     }
 
     /// Takes the lock of an open file, which the process keeps until it closes it; false where another process has it.
