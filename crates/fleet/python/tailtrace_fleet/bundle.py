@@ -1,6 +1,6 @@
 """Runs `tailtrace fleet rows` on one bundle, within limits of time, memory and output.
 
-Input: the bundle's bytes. Output: its rows by table. A bundle that cannot be read or that exceeds a limit is one row of `captures` with
+Input: a bundle and its bytes. Output: its rows by table. A bundle that cannot be read or that exceeds a limit is one row of `captures` with
 its status and error, never an exception: what one file holds must not end the work on the others. Standard library only, for this
 runs on each executor.
 """
@@ -35,6 +35,18 @@ class Limits:
     output_bytes: int = 256 << 20
     # The program; found beside Python, where the wheel puts it, or on the path, where None.
     program: str | None = None
+    # `NAME=VALUE` for all bundles: the service, where they do not say it themselves.
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """One file as Spark shows it. `content` is None where it is larger than the limit, so that its bytes were not fetched."""
+
+    uri: str
+    written: datetime
+    length: int
+    content: bytes | None
 
 
 class Failed(Exception):
@@ -45,38 +57,39 @@ class Failed(Exception):
         self.status = status
 
 
-def rows_of(uri, length, content, limits):
-    """The rows of the bundle at `uri`, as (table, row); the row of `captures` comes first, all have its day and service.
-
-    `content` is None where the bundle is larger than the limit, so that its bytes were not fetched.
-    """
+def rows_of(bundle, limits):
+    """The rows of a bundle, as (table, row); the row of `captures` comes first, all have its day and service."""
     try:
-        if content is None:
-            raise Failed("too-large", f"the bundle has {length} bytes, more than the limit of {limits.bundle_bytes}")
-        rows = parsed(output_of(uri, content, limits))
+        if bundle.content is None:
+            raise Failed("too-large", f"the bundle has {bundle.length} bytes, more than the limit of {limits.bundle_bytes}")
+        rows = parsed(output_of(bundle, limits))
     except Failed as failed:
-        rows = [("captures", stand_in(uri, length, content, failed))]
+        rows = [("captures", stand_in(bundle, failed))]
     own = rows[0][1]
-    own["uri"] = uri
+    own["uri"] = bundle.uri
     for _, row in rows:
         row["capture"], row["day"], row["service"] = own["capture"], own["day"], own["service"]
     return rows
 
 
-def output_of(uri, content, limits):
+def output_of(bundle, limits):
     """What the program writes on the bundle. Raises `Failed` where it does not end well."""
     with tempfile.TemporaryDirectory(prefix="tailtrace-") as folder:
         # The name decides how a bundle is opened; of a foreign one only the ending is kept.
-        bundle = Path(folder, "bundle" + "".join(c for c in ending(uri) if c.isalnum() or c == "."))
+        file = Path(folder, "bundle" + "".join(c for c in ending(bundle.uri) if c.isalnum() or c == "."))
         output, errors = Path(folder, "rows"), Path(folder, "errors")
-        bundle.write_bytes(content)
+        file.write_bytes(bundle.content)
+        # Its day is that of the capture without a clock that is UTC.
+        os.utime(file, (bundle.written.timestamp(),) * 2)
         sizes = (limits.memory_bytes // 1024, limits.seconds, limits.output_bytes // 512)
-        command = ["/bin/sh", "-c", LIMITED, "sh", *map(str, sizes), program(limits), "fleet", "rows", str(bundle)]
+        command = ["/bin/sh", "-c", LIMITED, "sh", *map(str, sizes), program(limits), "fleet", "rows", str(file)]
+        command += [part for tag in limits.tags for part in ("--tag", tag)]
         with output.open("wb") as out, errors.open("wb") as err:
             code = run(command, folder, out, err, limits.seconds)
         if code != 0:
             raise ended(code, errors, limits)
-        return output.read_bytes()
+        # Errors and diagnostics name the file.
+        return output.read_bytes().replace(str(file).encode(), json.dumps(bundle.uri)[1:-1].encode())
 
 
 def ending(uri):
@@ -140,14 +153,14 @@ def parsed(output):
     return own + [row for row in rows if row[0] != "captures"]
 
 
-def stand_in(uri, length, content, failed):
+def stand_in(bundle, failed):
     """The row of a bundle that gave no other: its capture is the hash of its bytes, or of its place where they were not fetched."""
-    digest = hashlib.sha256(content if content is not None else f"{uri} {length}".encode())
+    digest = hashlib.sha256(bundle.content if bundle.content is not None else f"{bundle.uri} {bundle.length}".encode())
     return {
         "capture": digest.hexdigest(),
-        "day": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "day": bundle.written.astimezone(UTC).strftime("%Y-%m-%d"),
         "service": "unknown",
-        "bytes": length,
+        "bytes": bundle.length,
         "weight": 1.0,
         "status": failed.status,
         "error": str(failed),

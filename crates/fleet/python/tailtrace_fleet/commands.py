@@ -55,6 +55,7 @@ def add_spark(command):
     command.add_argument("--seconds", type=int, default=usual.seconds, help="time for one bundle (default %(default)s)")
     command.add_argument("--memory", type=int, default=usual.memory_bytes >> 20, metavar="MIB", help="memory for one (default %(default)s)")
     command.add_argument("--size", type=int, default=usual.bundle_bytes >> 20, metavar="MIB", help="largest bundle (default %(default)s)")
+    command.add_argument("--tag", action="append", default=[], metavar="NAME=VALUE", help="a tag for all bundles, as service=checkout")
     command.add_argument("--tailtrace", metavar="PROGRAM", help="its path on the executors (default: beside Python, or on the path)")
 
 
@@ -66,7 +67,7 @@ def run_spark(options):
         from tailtrace_fleet import spark
     except ImportError as error:
         sys.exit(f"tailtrace-fleet: {error}: pip install 'tailtrace-fleet[spark]'")
-    limits = Limits(options.seconds, options.memory << 20, options.size << 20, program=options.tailtrace)
+    limits = Limits(options.seconds, options.memory << 20, options.size << 20, program=options.tailtrace, tags=tuple(options.tag))
     builder = SparkSession.builder.appName("tailtrace-fleet")
     if options.master:
         builder = builder.master(options.master)

@@ -1,14 +1,17 @@
 """Brings the tables of a batch to their place so that a crash at any moment loses nothing and doubles nothing.
 
 A batch is first written below `_spark/NAME`. Once it is complete a mark says so, and only then its files are renamed into the tables,
-`captures` last. Whoever starts next finishes a batch that has the mark, and deletes one that has none: its bundles are read again. Only one
+`captures` last, to one name for all tables: `tailtrace fleet` takes rows for left over whose part has no file in `captures`. Whoever starts next finishes a batch that has the mark, and deletes one that has none: its bundles are read again. Only one
 writer may work on a folder at a time, as with Spark's own checkpoints. Works on what Hadoop's file systems reach.
 """
 
-from tailtrace_fleet.schema import TABLES
+from tailtrace_fleet.schema import PARTITIONS, TABLES
 
 STAGING = "_spark"
 COMPLETE = "_COMPLETE"
+# Spark leaves out of a file what it makes folders of, but the files of `captures` hold their day and service: so it makes folders
+# of copies, and a file is renamed into the folder with the right name.
+PLACES = tuple(f"place_{name}" for name in PARTITIONS)
 # Other tables' rows are found through their capture, so a batch shows itself with its last renames.
 ORDER = sorted(TABLES, key=lambda table: table == "captures")
 
@@ -51,7 +54,7 @@ class Store:
         self.files.delete(self.path(STAGING, name), True)
 
     def move(self, name, table):
-        """Renames the files of one table of a batch; their names hold a random part that Spark gave them."""
+        """Renames the files of one table of a batch, one for each day and service, to the name that all tables of the batch share."""
         found = self.files.listFiles(self.path(STAGING, name, f"table={table}"), True)
         sources = []
         while found.hasNext():
@@ -59,7 +62,8 @@ class Store:
         for source in sources:
             if source.getName().endswith(".parquet"):
                 # Split at the path that Hadoop shows: it may write the root in another way than it was given.
-                target = self.path(source.toString().split(f"/{STAGING}/{name}/", 1)[1])
+                folder = source.getParent().toString().split(f"/{STAGING}/{name}/", 1)[1].replace("/place_", "/")
+                target = self.path(folder, f"part-{name}.parquet")
                 self.files.mkdirs(target.getParent())
                 if not self.files.rename(source, target):
                     raise OSError(f"cannot rename {source} to {target}")

@@ -241,7 +241,7 @@ def story_section(story, report):
         [tag("h3", "Goes with"), table(["=more frequent with", "#ratio", "#corrected p"], where)] if where else None,
         tag(
             "details",
-            tag("summary", f"Hosts: {words.count(story['hosts'])}, these five hold {words.share(sum(row['share'] or 0.0 for row in story['top_hosts']))}"),
+            tag("summary", spread(story)),
             table(["host", "#excess", "#share"], hosts),
         )
         if hosts
@@ -250,11 +250,18 @@ def story_section(story, report):
     )
 
 
+def spread(story):
+    """On how many hosts, and how much the first of them have."""
+    first = len(story["top_hosts"])
+    held = words.share(sum(row["share"] or 0.0 for row in story["top_hosts"]))
+    return f"On {words.plural(story['hosts'], 'host')}" + (f"; the first {first} have {held}" if story["hosts"] > first else "")
+
+
 def seen(story):
     """How often and when."""
     days = words.period({"first_day": story["first_day"], "last_day": story["last_day"]})
     return (
-        f"{words.plural(story['occurrences'], 'time')}, foremost in {words.count(story['foremost'])} slow intervals that stand for "
+        f"{words.plural(story['occurrences'], 'time')}, foremost in {words.plural(story['foremost'], 'slow interval')}, weighted "
         f"{words.count(story['weighted_foremost'])}; {days}"
     )
 
@@ -263,13 +270,13 @@ def example(found):
     """The best example: its headline, where its bundle is, its time line."""
     if found is None:
         return tag("p", "In no explained interval is it the foremost cause.", class_="note")
-    typical = f", typical {words.length(found['typical_ns'])}" if found["typical_ns"] is not None else ""
     of = " ".join(part for part in (found["label"], found["key"] or f"interval {found['interval']}") if part)
     return inner(
         [
             tag("h3", "Best example"),
-            tag("p", f"{of}: {words.length(found['duration_ns'])}{typical}: {found['headline'] or 'no headline'}"),
+            tag("p", f"{of}: {found['headline'] or words.length(found['duration_ns'])}"),
             line(found["segments"], found["duration_ns"]),
+            longest(found["segments"]),
             tag(
                 "p",
                 " · ".join(part for part in (found["host"], found["service"], found["release"], found["day"]) if part),
@@ -278,6 +285,26 @@ def example(found):
             tag("p", tag("code", found["uri"])),
         ]
     )
+
+
+def longest(segments):
+    """The twenty longest segments of a time line in order of time, to be opened; nothing where there are none."""
+    if not segments:
+        return None
+    kept = sorted(sorted(segments, key=lambda segment: -segment["duration_ns"])[:20], key=lambda segment: segment["offset_ns"])
+    rows = [
+        [
+            words.length(segment["offset_ns"]),
+            words.length(segment["duration_ns"]),
+            "" if segment["cpu"] is None else segment["cpu"],
+            segment["certainty"],
+            inner([swatch(segment["cause"]), segment["cause"]]),
+            ", ".join(part for part in (segment["function"], segment["object"], segment["who"]) if part),
+        ]
+        for segment in kept
+    ]
+    of = f"The {len(kept)} longest of {len(segments)} segments" if len(kept) < len(segments) else words.plural(len(kept), "segment")
+    return tag("details", tag("summary", of), table(["#at", "#for", "#CPU", "certainty", "=cause", "where and who"], rows))
 
 
 def attributes_section(report):

@@ -20,15 +20,20 @@ class Column:
 
 
 def load():
-    """The columns of each table by its name, and the partitions in those tables that do not list them."""
+    """The columns of each table's files, by its name."""
     document = json.loads((Path(__file__).parent / "tables.json").read_text())
-    tables = {}
-    for table in document["tables"]:
-        columns = [Column(column["name"], column["type"], column["nullable"]) for column in table["columns"]]
-        listed = {column.name for column in columns}
-        columns += [Column(name, "string", False) for name in PARTITIONS if name not in listed]
-        tables[table["name"]] = columns
-    return tables
+    return {
+        table["name"]: [Column(column["name"], column["type"], column["nullable"]) for column in table["columns"]]
+        for table in document["tables"]
+    }
 
 
-TABLES = load()
+def with_partitions(columns):
+    """The columns of a file, and the partitions where it does not hold them, too."""
+    held = {column.name for column in columns}
+    return columns + [Column(name, "string", False) for name in PARTITIONS if name not in held]
+
+
+# What files hold, and what their readers see.
+FILES = load()
+TABLES = {name: with_partitions(columns) for name, columns in FILES.items()}

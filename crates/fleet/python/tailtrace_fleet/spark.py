@@ -20,8 +20,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from tailtrace_fleet.bundle import Limits, rows_of
-from tailtrace_fleet.commit import ORDER, Store
+from tailtrace_fleet import schema
+from tailtrace_fleet.bundle import Bundle, Limits, rows_of
+from tailtrace_fleet.commit import ORDER, PLACES, Store
 from tailtrace_fleet.schema import PARTITIONS, TABLES
 
 SPARK_TYPES = {"string": StringType(), "int64": LongType(), "double": DoubleType()}
@@ -72,8 +73,8 @@ def files(reader, source, limits):
     most = limits.bundle_bytes
     parts = []
     for path in source.paths:
-        parts.append(below(path).filter(f.col("length") <= most).select("path", "length", "content"))
-        large = below(path).filter(f.col("length") > most).select("path", "length")
+        parts.append(below(path).filter(f.col("length") <= most).select("path", "modificationTime", "length", "content"))
+        large = below(path).filter(f.col("length") > most).select("path", "modificationTime", "length")
         parts.append(large.withColumn("content", f.lit(None).cast(BinaryType())))
     return reduce(lambda left, right: left.unionByName(right), parts)
 
@@ -88,15 +89,15 @@ def of_batches(batches, limits):
     import pyarrow as arrow
 
     names = ("uri", "capture", "day", "service", "table", "row")
-    schema = arrow.schema([(name, arrow.string()) for name in names])
+    columns = arrow.schema([(name, arrow.string()) for name in names])
     for batch in batches:
         for number in range(batch.num_rows):
-            uri, length, content = (batch.column(name)[number].as_py() for name in ("path", "length", "content"))
+            uri, written, length, content = (batch.column(name)[number].as_py() for name in FILES.names)
             rows = [
                 {"uri": uri, "table": table, "row": json.dumps(row)} | {key: row[key] for key in ("capture", *PARTITIONS)}
-                for table, row in rows_of(uri, length, content, limits)
+                for table, row in rows_of(Bundle(uri, written, length, content), limits)
             ]
-            yield arrow.RecordBatch.from_pylist(rows, schema)
+            yield arrow.RecordBatch.from_pylist(rows, columns)
 
 
 def store(rows, _batch, root):
@@ -111,7 +112,7 @@ def store(rows, _batch, root):
     new = of_new_captures(spark, spark.read.schema(ROWS).parquet(place.staged(name)), place)
     found = {row[0] for row in new.select("table").distinct().collect()}
     for table in (table for table in ORDER if table in found):
-        written = of_table(new, table).repartition(*PARTITIONS).write.partitionBy(*PARTITIONS)
+        written = of_table(new, table).repartition(*PLACES).write.partitionBy(*PLACES)
         written.option("compression", "zstd").parquet(place.staged(name, table))
     place.mark(name)
     place.finish(name)
@@ -127,10 +128,11 @@ def of_new_captures(spark, rows, place):
 
 
 def of_table(rows, table):
-    """The rows of one table, with the columns of its schema."""
-    fields = [StructField(column.name, SPARK_TYPES[column.type]) for column in TABLES[table]]
-    opened = rows.filter(f.col("table") == table).select(f.from_json("row", StructType(fields)).alias("of"))
-    return opened.select("of.*")
+    """The rows of one table, with the columns of its files and those that decide where they lie."""
+    fields = [StructField(column.name, SPARK_TYPES[column.type]) for column in schema.FILES[table]]
+    opened = rows.filter(f.col("table") == table)
+    places = [f.col(name).alias(place) for name, place in zip(PARTITIONS, PLACES, strict=True)]
+    return opened.select(f.from_json("row", StructType(fields)).alias("of"), *places).select("of.*", *PLACES)
 
 
 def ingest(spark, source, root, limits=USUAL):
@@ -150,11 +152,11 @@ def follow(spark, source, root, checkpoint, limits=USUAL, seconds=None):
 
 def table_of(spark, root, table):
     """One table as a data frame, with the columns and types of the schema; empty where no file is there."""
-    schema = StructType([StructField(column.name, SPARK_TYPES[column.type]) for column in TABLES[table]])
+    columns = StructType([StructField(column.name, SPARK_TYPES[column.type]) for column in TABLES[table]])
     place = Store(spark, root)
     if not place.files.exists(place.path(f"table={table}")):
-        return spark.createDataFrame([], schema)
-    return spark.read.schema(schema).parquet(f"{place.root}/table={table}")
+        return spark.createDataFrame([], columns)
+    return spark.read.schema(columns).parquet(f"{place.root}/table={table}")
 
 
 def views(spark, root):

@@ -104,3 +104,4 @@ def test_the_time_line_is_drawn(opened):
     text = page.render(report.build(opened(one)))
     assert '<rect x="600.00" y="0" width="400.00" height="10" class="bar wait"><title>offcpu.lock for 600 ns: auditor</title>' in text
     assert "off-CPU, waiting 600 ns 40 %" in text
+    assert "2 segments" in text

@@ -35,7 +35,8 @@ BAD = {"broken": "unreadable", "endless": "timeout", "crash": "unreadable", "hug
 def session():
     builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.log.level", "OFF")
-    # Over few rows, compiling costs more than it saves.
+    # Over few rows, compiling costs more than it saves: of queries, and of Java.
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     builder = builder.config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     made = spark.session(builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1"))
     yield made

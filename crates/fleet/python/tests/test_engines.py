@@ -1,0 +1,90 @@
+"""The binary and Spark make the same tables of the same bundles; the demo runs with both. Needs a built tailtrace: `TAILTRACE`."""
+
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from tailtrace_fleet.schema import TABLES
+from tailtrace_fleet.tables import open_tables
+
+TAILTRACE = Path(os.environ["TAILTRACE"])
+# Where a file lay is written in another way by Spark, and names of files stand in these.
+PLACES = {"uri", "error", "place"}
+
+
+def rows(connection, table):
+    """All rows but for what names files."""
+    columns = ", ".join(f'"{column.name}"' for column in TABLES[table] if column.name not in PLACES)
+    return connection.execute(f"SELECT {columns} FROM {table} ORDER BY ALL").fetchall()
+
+
+def assert_same(one, other):
+    """Both folders hold the same rows."""
+    left, right = open_tables(one), open_tables(other)
+    for table in TABLES:
+        assert rows(left, table) == rows(right, table), table
+    return left
+
+
+def demo(folder, *options):
+    """Runs the demo; what it prints."""
+    environment = os.environ | {"DEMO": str(folder), "TAILTRACE": str(TAILTRACE)}
+    return subprocess.run(
+        [ROOT / "scripts/demo-fleet", *options], env=environment, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_the_commands_of_the_page_make_the_same_tables(tmp_path):
+    page = (ROOT / "docs/fleet.md").read_text()
+    first, second = (line.split("#")[0].split() for line in page.split("```sh\n")[1].split("```")[0].splitlines())
+    assert (first, second) == (["scripts/demo-fleet"], ["scripts/demo-fleet", "--spark"])
+    printed = demo(tmp_path / "ingest")
+    assert demo(tmp_path / "spark", "--spark").replace("spark", "ingest").replace("file:/", "/") == printed
+    assert "waited for mutex lock in run_interval() lock.c:107" in printed
+    assert (tmp_path / "spark/fleet.html").read_text().startswith("<!DOCTYPE html>")
+    found = assert_same(tmp_path / "ingest/tables", tmp_path / "spark/tables")
+    # The binary goes on with tables that Spark made: it finds all captures there, and takes no file for a killed run's.
+    for command in (["ingest", tmp_path / "ingest/bundles", "-o"], ["compact"]):
+        subprocess.run([TAILTRACE, "-q", "fleet", *command, tmp_path / "spark/tables"], check=True)
+        assert_same(tmp_path / "ingest/tables", tmp_path / "spark/tables")
+    assert found.execute("SELECT count(*) FROM captures WHERE status = 'ok'").fetchone() == (4,)
+
+
+def bundles(folder, count):
+    """Small bundles, each of another recording: a scenario with another length of its slow interval."""
+    scenario = (ROOT / "fixtures/scenarios/extra_work.scenario").read_text().split("\ntruth")[0]
+
+    def make(number):
+        place = folder / f"{number}"
+        place.mkdir()
+        (place / "scenario").write_text(scenario.replace("T1999N", f"T{1999 + number}N").replace("40us", f"{40000 + 7 * number}ns"))
+        subprocess.run([TAILTRACE.parent / "tracegen", "scenario", "scenario", "-o", "made"], cwd=place, check=True, stdout=subprocess.DEVNULL)
+        command = [TAILTRACE, "-q", "bundle", "-i", "perf.data", "--symfs", "symfs", "--intervals", "intervals.csv"]
+        command += ["--top", "2", "-o", f"../../{number}.tar.zst"]
+        subprocess.run(command, cwd=place / "made", check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["rm", "-r", place], check=True)
+
+    folder.mkdir()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(make, range(count)))
+
+
+@pytest.mark.large
+def test_many_bundles_and_bad_ones_make_the_same_tables(tmp_path):
+    count = int(os.environ.get("TAILTRACE_BUNDLES", "300"))
+    bundles(tmp_path / "in", count)
+    whole = (tmp_path / "in/0.tar.zst").read_bytes()
+    (tmp_path / "in/cut.tar.zst").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "in/other.tar.zst").write_text("not a bundle")
+    (tmp_path / "in/again.tar.zst").write_bytes(whole)
+    subprocess.run([TAILTRACE, "-q", "fleet", "ingest", tmp_path / "in", "-o", tmp_path / "ingest"], check=True)
+    command = [ROOT / "crates/fleet/python/check", "--run", "-m", "tailtrace_fleet", "spark", tmp_path / "in"]
+    command += ["-o", tmp_path / "spark", "--master", "local[2]", "--tailtrace", TAILTRACE]
+    subprocess.run(command, check=True, capture_output=True)
+    found = assert_same(tmp_path / "ingest", tmp_path / "spark")
+    status = dict(found.execute("SELECT status, count(*) FROM captures GROUP BY status").fetchall())
+    assert status["unreadable"] == 2
+    assert sum(status.values()) == count + 2
