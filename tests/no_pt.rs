@@ -380,7 +380,7 @@ fn a_running_process_can_be_attached_to() {
     let is_sudo = recorder.get_program() == "sudo";
     let mut running = Command::new(place("recorded"))
         .arg(folder.path())
-        .args(["5", "30000", "300"])
+        .args(["5", "60000", "300"])
         .spawn()
         .expect("it runs");
     std::thread::sleep(std::time::Duration::from_millis(200));
