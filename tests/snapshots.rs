@@ -171,6 +171,16 @@ fn a_running_percentile_is_a_limit() {
     assert!(found > 0 && found == kept, "{found}: {account}");
 }
 
+/// 64 KiB hold some milliseconds of a busy CPU, and a snapshot comes 40 ms after the doorbell.
+#[test]
+fn rings_that_are_too_small_are_named() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let output =
+        run(&mut recorder(&folder, &folder.path().join("slow"), "1ms,request", &["-m", "64K"]), NEEDS);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said.matches("at this rate the ring of CPU ").count(), 1, "{said}");
+}
+
 fn wait_for(what: &str, is_there: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_there() {

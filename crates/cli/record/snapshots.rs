@@ -14,6 +14,7 @@ mod budget;
 mod cut;
 mod doorbell;
 mod limits;
+mod reach;
 mod ring;
 #[cfg(test)]
 mod tests;

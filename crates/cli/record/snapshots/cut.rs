@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use analysis::capture::NoMeter;
 use analysis::output::write_file;
@@ -22,6 +23,7 @@ use super::Plan;
 use super::account::Found;
 use super::limits::{Limit, Limits};
 use super::ring::{self, Ring};
+use super::{SETTLES, TURN, reach};
 use crate::output;
 
 /// Of a longer interval file so much is read for a ring, which holds seconds: 700,000 marks.
@@ -41,6 +43,8 @@ pub(super) struct Cutter<'p> {
     rung: BTreeSet<u64>,
     /// As the last ring has it.
     conversion: Option<TimeConversion>,
+    /// When the recording began, until it was said that the rings are too small.
+    begun: Option<Instant>,
 }
 
 impl<'p> Cutter<'p> {
@@ -51,6 +55,7 @@ impl<'p> Cutter<'p> {
             found: Found::default(),
             rung: BTreeSet::new(),
             conversion: None,
+            begun: Some(Instant::now()),
         }
     }
 
@@ -81,7 +86,16 @@ impl<'p> Cutter<'p> {
         let recent = self.recent_marks(ring.marks_end)?;
         let marks = recent.as_ref().map_or_else(|| self.plan.marks(), |file| file.path().to_owned());
         let mut request = self.request(&ring.path, marks)?;
+        let recorded = self.begun.map(|begun| begun.elapsed());
         let (new, cut_off) = study::with(&request, &NoMeter, |study| -> Result<_> {
+            let too_small = recorded.and_then(|recorded| {
+                let reach = reach::least(study.capture())?;
+                reach::warning(reach, recorded, self.plan.limits.least_ns(), SETTLES + TURN)
+            });
+            if let Some(warning) = too_small {
+                output::print_note(&warning);
+                self.begun = None;
+            }
             self.conversion = study.capture().conversion().or(self.conversion);
             let chosen = study.selected().indices.iter().map(|&index| &study.intervals()[index]);
             let slow = Slow { limits: &self.plan.limits, rung: &self.rung };
