@@ -102,6 +102,32 @@ fn tables_say_what_the_report_says() {
     }
 }
 
+/// A stripped program's functions are called by size and code, and never by where they lie.
+#[test]
+fn stories_of_stripped_programs_have_no_addresses() {
+    let (mut capture, root) = (emulated("rehash"), tempfile::tempdir().expect("a folder"));
+    let copy =
+        |from: &Path, to: &Path| Command::new("cp").arg("-r").args([from, to]).status().expect("cp runs");
+    assert!(copy(&capture.symfs, &root.path().join("symfs")).success());
+    capture.symfs = root.path().join("symfs");
+    let programs = fs::read_dir(capture.symfs.join("bin"))
+        .expect("programs")
+        .map(|entry| entry.expect("an entry").path());
+    for program in programs {
+        assert!(Command::new("strip").arg(&program).status().expect("strip runs").success());
+    }
+    explain(&capture, &root.path().join("tables"));
+    let causes = tables(&root.path().join("tables")).remove("causes").expect("causes");
+    let unnamed = |row: &&Value| text(row, "what").contains("rehash+0x");
+    let unnamed: Vec<&Value> = causes.iter().filter(unnamed).collect();
+    assert!(!unnamed.is_empty(), "{causes:?}");
+    for row in unnamed {
+        let chain = text(row, "chain");
+        assert!(chain.contains("rehash[") && chain.contains(" bytes, ") && !chain.contains("+0x"), "{chain}");
+        assert_eq!(text(row, "function"), format!("rehash+{:#x}", number(row, "offset")));
+    }
+}
+
 /// A bundle of the capture's slowest interval in `folder`.
 fn bundle(capture: &Capture, folder: &Path, name: &str, more: &[&str]) -> PathBuf {
     let out = folder.join(name);

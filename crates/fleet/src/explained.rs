@@ -7,6 +7,7 @@ mod calendar;
 mod causes;
 mod facts;
 mod intervals;
+mod unnamed;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -114,13 +115,21 @@ fn rows_of(
         _ if has_errors => "partial",
         _ => "ok",
     };
-    let facts = facts::Facts { delivery, opened, capture, study, report, clock };
+    let facts = facts::Facts {
+        delivery,
+        opened,
+        capture,
+        study,
+        report,
+        clock,
+        unnamed: unnamed::Unnamed::of(study.capture()),
+    };
     let error =
         (!has_lengths).then(|| "its lengths are ticks: the TSC's frequency is not recorded".to_owned());
     rows.push(facts.row(status, error));
     if has_lengths {
         intervals::add(&mut rows, &facts);
-        report.outliers.iter().for_each(|outlier| causes::add(&mut rows, capture, outlier));
+        report.outliers.iter().for_each(|outlier| causes::add(&mut rows, &facts, outlier));
     }
     for diagnostic in &report.diagnostics {
         rows.push(DiagnosticRow {

@@ -35,7 +35,15 @@ pub struct Store {
     root: PathBuf,
     /// The IDs of the captures in it.
     known: BTreeSet<String>,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for Store {
+    /// A process that was started in this moment may hold the descriptor for a little longer.
+    fn drop(&mut self) {
+        // What could not be locked is not unlocked either.
+        let _ = flock(&self.lock, FlockOperation::Unlock);
+    }
 }
 
 impl Store {
@@ -52,7 +60,7 @@ impl Store {
         if flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
             return Err(Error::Busy(root.to_owned()));
         }
-        let mut store = Store { root: root.to_owned(), known: BTreeSet::new(), _lock: lock };
+        let mut store = Store { root: root.to_owned(), known: BTreeSet::new(), lock };
         store.tidy()?;
         Ok(store)
     }

@@ -24,8 +24,11 @@ pub struct CauseChain {
     pub chain: String,
 }
 
+/// What a function without a name is called in chains; `None`: by its file alone. Gets the report's name for it, `nginx+0x1a2b40`.
+pub type Unnamed<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// The chains of an outlier's causes, in their order.
-pub fn cause_chains(outlier: &OutlierReport) -> Vec<CauseChain> {
+pub fn cause_chains(outlier: &OutlierReport, unnamed: Unnamed<'_>) -> Vec<CauseChain> {
     let chain = |cause| {
         let clause = Clause::in_common(outlier, cause);
         let (what, who) = (clause.what(), clause.who());
@@ -34,7 +37,7 @@ pub fn cause_chains(outlier: &OutlierReport) -> Vec<CauseChain> {
         } else {
             cause.cause.clone()
         };
-        let parts = [common(&what), common(&who)];
+        let parts = [common(&what, unnamed), common(&who, unnamed)];
         let said: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
         CauseChain {
             chain: format!("{name}: {}", said.join(", ")),
@@ -47,19 +50,26 @@ pub fn cause_chains(outlier: &OutlierReport) -> Vec<CauseChain> {
     outlier.causes.iter().map(chain).collect()
 }
 
+/// File and stated address of a function without a name: `nginx` and 0x1a2b40 of `nginx+0x1a2b40`.
+pub fn unnamed_function(name: &str) -> Option<(&str, u64)> {
+    let (file, address) = name.rsplit_once("+0x")?;
+    u64::from_str_radix(address, 16).ok().map(|address| (file, address))
+}
+
 /// The name of the function that a place begins with: `worker` of `worker() lock.c:107` and of `worker() < main()`.
 pub fn function_of(place: &str) -> Option<&str> {
-    let (name, _) = place.split_once("()")?;
-    (!name.is_empty()).then_some(name)
+    let first = place.split(' ').next().filter(|first| unnamed_function(first).is_some());
+    let named = || place.split_once("()").map(|(name, _)| name);
+    first.or_else(named).filter(|name| !name.is_empty())
 }
 
 /// `text` without what differs between recordings.
-fn common(text: &str) -> String {
+fn common(text: &str, unnamed: Unnamed<'_>) -> String {
     let mut kept: Vec<String> = Vec::new();
     for word in text.split(' ') {
         let bare = word.trim_matches(['(', ')', ',', ';', ':']);
         let end = &word[word.trim_end_matches([',', ';']).len()..];
-        let plain = if is_line(bare) { String::new() } else { plain_word(word) };
+        let plain = if is_line(bare) { String::new() } else { plain_word(word, unnamed) };
         if !plain.is_empty() {
             kept.push(plain);
             continue;
@@ -81,7 +91,12 @@ fn is_about_numbers(word: &str) -> bool {
 }
 
 /// A word without digits; a function's name keeps those that its author gave it.
-fn plain_word(word: &str) -> String {
+fn plain_word(word: &str, unnamed: Unnamed<'_>) -> String {
+    let name = word.trim_end_matches(['(', ')', ',', ';', ':']);
+    if let Some((file, _)) = unnamed_function(name) {
+        let end = &word[name.len()..];
+        return format!("{}{end}", unnamed(name).unwrap_or_else(|| file.to_owned()));
+    }
     if let Some(at) = word.find("()") {
         let (name, rest) = word.split_at(at);
         return format!("{}{rest}", written_name(name));

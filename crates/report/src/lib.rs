@@ -39,7 +39,7 @@ mod view;
 
 pub use calls::{CallReport, CallTree, StretchReport};
 pub use causes::CauseTotal;
-pub use chain::{CauseChain, cause_chains, function_of};
+pub use chain::{CauseChain, Unnamed, cause_chains, function_of, unnamed_function};
 pub use composition::{Composition, CompositionPoint, Constituents, Without};
 pub use difference::html::render_difference_html;
 pub use difference::json::{DIFFERENCE_SCHEMA, difference_schema, render_difference_json};

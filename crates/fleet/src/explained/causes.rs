@@ -1,14 +1,18 @@
 //! The rows in `causes` and `segments` of an explained outlier.
 
-use report::{OutlierReport, cause_chains, function_of};
+use report::{OutlierReport, function_of, unnamed_function};
 
+use super::facts::Facts;
 use crate::hash;
 use crate::row::{CauseRow, SegmentRow, filled, int};
 use crate::rows::Rows;
 
 /// Adds them.
-pub(super) fn add(rows: &mut Rows, capture: &str, outlier: &OutlierReport) {
-    for (rank, (cause, chain)) in outlier.causes.iter().zip(cause_chains(outlier)).enumerate() {
+pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outlier: &OutlierReport) {
+    let capture = facts.capture;
+    for (rank, (cause, chain)) in outlier.causes.iter().zip(facts.chains(outlier)).enumerate() {
+        let unnamed = unnamed_function(&chain.function);
+        let (file, offset) = unnamed.map(|(file, offset)| (file.to_owned(), int(offset))).unzip();
         rows.push(CauseRow {
             capture: capture.to_owned(),
             interval: int(outlier.id),
@@ -23,9 +27,9 @@ pub(super) fn add(rows: &mut Rows, capture: &str, outlier: &OutlierReport) {
             who: filled(chain.who),
             object: filled(chain.object),
             function: filled(chain.function),
-            file: None,
-            build_id: None,
-            offset: None,
+            build_id: file.as_deref().and_then(|file| facts.build_id(file)),
+            file,
+            offset,
             story: hash::story(&chain.chain),
             chain: chain.chain,
         });

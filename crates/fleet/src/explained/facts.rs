@@ -9,11 +9,12 @@ use analysis::bundle::Opened;
 use analysis::study::Study;
 use model::{Interval, ThreadId};
 use pt::EngineKind;
-use report::{Report, Snapshots};
+use report::{CauseChain, OutlierReport, Report, Snapshots, cause_chains};
 use serde_json::json;
 
 use super::Delivery;
 use super::calendar::{self, Utc};
+use super::unnamed::Unnamed;
 use crate::hash;
 use crate::row::{CaptureRow, filled, int};
 
@@ -28,9 +29,23 @@ pub(super) struct Facts<'a, 's> {
     pub(super) study: &'a Study<'s>,
     pub(super) report: &'a Report,
     pub(super) clock: Utc,
+    pub(super) unnamed: Unnamed<'a, 's>,
 }
 
 impl Facts<'_, '_> {
+    /// The chains of an outlier's causes.
+    pub(super) fn chains(&self, outlier: &OutlierReport) -> Vec<CauseChain> {
+        cause_chains(outlier, &|name| self.unnamed.words(outlier, name))
+    }
+
+    /// The build ID of the file with this base name, where only one that served has it.
+    pub(super) fn build_id(&self, base: &str) -> Option<String> {
+        let ids = self.build_ids();
+        let mut named =
+            ids.iter().filter(|(name, _)| name.rsplit('/').next() == Some(base)).map(|(_, id)| id);
+        named.next().filter(|_| named.next().is_none()).cloned()
+    }
+
     /// The capture's row.
     pub(super) fn row(&self, status: &str, error: Option<String>) -> CaptureRow {
         let (facts, tags) = (&self.report.capture, tags(self.delivery, self.opened));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use intervals::ranks_evenly_apart;
 use model::Interval;
-use report::{OutlierReport, cause_chains, headline};
+use report::{OutlierReport, headline};
 
 use super::facts::Facts;
 use crate::hash;
@@ -86,7 +86,7 @@ fn row(
     let (trace_id, span_id) = ids(interval);
     let thread = interval.stop_thread.or(interval.start_thread);
     let foremost = outlier.filter(|outlier| outlier.causes.first().is_some_and(|cause| cause.excess_ns > 0));
-    let story = foremost.and_then(|outlier| Some(hash::story(&cause_chains(outlier).first()?.chain)));
+    let story = foremost.and_then(|outlier| Some(hash::story(&facts.chains(outlier).first()?.chain)));
     IntervalRow {
         capture: facts.capture.to_owned(),
         interval: int(interval.id.0),

@@ -46,7 +46,8 @@ fn chain(segment: SegmentReport) -> CauseChain {
         baseline_mean_ns: Some(0),
         ..OutlierReport::default()
     };
-    cause_chains(&outlier).remove(0)
+    cause_chains(&outlier, &|name| (name == "libz.so.1+0x2f0").then(|| "libz.so.1[96 bytes, 5f]".to_owned()))
+        .remove(0)
 }
 
 /// A wait for a lock whose holder slept.
@@ -82,6 +83,18 @@ fn what_differs_between_hosts_is_one_story() {
     );
     let irq = |cause| chain(segment(cause, ["", "", ""], Vec::new())).chain;
     assert_eq!(irq("kernel.irq.eth0"), irq("kernel.irq.eth12"));
+}
+
+/// Where there is no symbol, the file stands for the function, with what is known of its code.
+#[test]
+fn functions_without_a_name_are_called_by_their_file() {
+    let of = |place| chain(segment("user.extra-work", ["", place, ""], Vec::new())).chain;
+    assert_eq!(of("nginx+0x1a2b40 < main()"), "user.extra-work: more work in nginx < main()");
+    assert_eq!(of("nginx+0x1a2b40 < main()"), of("nginx+0x1f0 < main()"));
+    assert_eq!(of("libz.so.1+0x2f0"), "user.extra-work: more work in libz.so.1[96 bytes, 5f]");
+    assert_eq!(unnamed_function("nginx+0x1a2b40"), Some(("nginx", 0x001a_2b40)));
+    assert_eq!(unnamed_function("operator+0xyz"), None);
+    assert_eq!(function_of("nginx+0x1f0 < main()"), Some("nginx+0x1f0"));
 }
 
 #[test]
