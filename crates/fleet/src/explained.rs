@@ -5,39 +5,22 @@
 
 mod calendar;
 mod causes;
+mod delivery;
 mod facts;
 mod intervals;
 mod unnamed;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use analysis::Meter;
 use analysis::bundle::{Opened, is_archive, is_bundle};
 use analysis::study::{self, Listing, Outcome, Study};
-use analysis::{Meter, Request};
 use report::{Report, TimeUnit};
 
 use crate::hash;
 use crate::row::{DiagnosticRow, filled};
 use crate::rows::Rows;
-
-/// A capture as it comes to the tables.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Delivery {
-    /// What is explained of it, and how: the path is that of the capture, slice or bundle.
-    pub request: Request,
-    /// What the tables call it: its path, or an object's URI.
-    pub uri: String,
-    /// Tags that count where the bundle has none of this name.
-    pub tags: BTreeMap<String, String>,
-}
-
-impl Delivery {
-    /// The file or folder.
-    pub fn path(&self) -> &Path {
-        &self.request.input.path
-    }
-}
+pub use delivery::Delivery;
 
 /// Opens and explains a capture, and gives its rows. `wanted` gets the capture's ID before anything is decoded; where it does not want
 /// it, there are no rows.

@@ -12,8 +12,8 @@ use pt::EngineKind;
 use report::{CauseChain, OutlierReport, Report, Snapshots, cause_chains};
 use serde_json::json;
 
-use super::Delivery;
 use super::calendar::{self, Utc};
+use super::delivery::Delivery;
 use super::unnamed::Unnamed;
 use crate::hash;
 use crate::row::{CaptureRow, filled, int};
