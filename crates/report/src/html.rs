@@ -26,7 +26,7 @@ mod view;
 
 pub(crate) use payload::Sides;
 
-const STYLE: &str = include_str!("../assets/report.css");
+const STYLE: &str = concat!(include_str!("../assets/colours.css"), include_str!("../assets/report.css"));
 
 /// The pieces share one scope and run in this order.
 const SCRIPT: &str = concat!(

@@ -12,7 +12,7 @@ from tailtrace_fleet.drawings import line, sparkline, strip, swatch
 from tailtrace_fleet.elements import Html, inner, table, tag
 from tailtrace_fleet.families import family
 
-STYLE = (Path(__file__).parent / "page.css").read_text()
+STYLE = "".join((Path(__file__).parent / name).read_text() for name in ("colours.css", "page.css"))
 
 
 def render(report):

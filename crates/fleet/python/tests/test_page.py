@@ -69,13 +69,12 @@ def test_escapes_are_bounded():
 
 
 def test_colours_are_those_of_the_other_pages():
-    def colours(path):
-        text = path.read_text()
+    def colours(text):
         return {theme: re.findall(r"--[\w-]+: #\w+", body) for theme, body in re.findall(r"(:root[^{]*)\{([^}]*)\}", text)}
 
-    theirs = colours(ROOT / "crates/report/assets/report.css")
-    ours = colours(ROOT / "crates/fleet/python/tailtrace_fleet/page.css")
-    assert len(ours) == 2
+    theirs = colours((ROOT / "crates/report/assets/colours.css").read_text())
+    ours = colours(page.STYLE)
+    assert len(ours) == 3
     assert all(theirs[theme] == found for theme, found in ours.items())
 
 

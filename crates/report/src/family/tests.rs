@@ -3,7 +3,7 @@
 use super::*;
 use crate::html::family::family;
 
-const STYLE: &str = include_str!("../../assets/report.css");
+const STYLE: &str = include_str!("../../assets/colours.css");
 
 /// The dark theme: what follows the rule for who asks for it, up to that rule's end.
 fn dark() -> &'static str {

@@ -1,6 +1,6 @@
 //! The colours of causes: few enough to be distinguished, also with red-green colour blindness.
 //!
-//! The names are classes of `assets/report.css`; its palette builds on Okabe and Ito, "Color Universal Design".
+//! The names are classes of `assets/report.css`; the palette in `assets/colours.css` builds on Okabe and Ito, "Color Universal Design".
 
 /// The name's first match decides.
 const FAMILIES: [(&str, &str); 22] = [
