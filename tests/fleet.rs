@@ -13,6 +13,18 @@ use crate::slices::assert_done;
 /// Rows by table, in the order in which `DuckDB` gives them.
 type Tables = BTreeMap<String, Vec<Value>>;
 
+/// The rows that lines `{"table":…,"row":…}` are.
+fn rows_in(output: &Output) -> Tables {
+    assert_done(output);
+    let mut tables = Tables::new();
+    for line in String::from_utf8(output.stdout.clone()).expect("text").lines() {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        let table = line["table"].as_str().expect("a name").to_owned();
+        tables.entry(table).or_default().push(line["row"].take());
+    }
+    tables
+}
+
 /// The tables in `folder`, read by `DuckDB`.
 fn tables(folder: &Path) -> Tables {
     let output = Command::new(repository().join("crates/fleet/python/check"))
@@ -21,14 +33,7 @@ fn tables(folder: &Path) -> Tables {
         .arg(folder)
         .output()
         .expect("the check runs");
-    assert_done(&output);
-    let mut tables = Tables::new();
-    for line in String::from_utf8(output.stdout).expect("text").lines() {
-        let mut line: Value = serde_json::from_str(line).expect("JSON");
-        let table = line["table"].as_str().expect("a name").to_owned();
-        tables.entry(table).or_default().push(line["row"].take());
-    }
-    tables
+    rows_in(&output)
 }
 
 fn text<'v>(row: &'v Value, column: &str) -> &'v str {
@@ -144,14 +149,7 @@ fn fleet(arguments: &[&str]) -> Output {
 /// The rows that `fleet rows` prints, by table.
 fn printed(path: &Path, more: &[&str]) -> Tables {
     let output = fleet(&[&["rows", &path.to_string_lossy()], more].concat());
-    assert_done(&output);
-    let mut tables = Tables::new();
-    for line in String::from_utf8(output.stdout).expect("text").lines() {
-        let mut line: Value = serde_json::from_str(line).expect("JSON");
-        let table = line["table"].as_str().expect("a name").to_owned();
-        tables.entry(table).or_default().push(line["row"].take());
-    }
-    tables
+    rows_in(&output)
 }
 
 /// Without what only the partition's path says, in an order that does not depend on files.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -50,6 +50,21 @@ fn explained(capture: &Path, more: &[&str]) -> Value {
     serde_json::from_slice(&run(&mut command, "explain").stdout).expect("JSON")
 }
 
+/// Runs a recording to its end: what it printed, and the account in `out`.
+fn recorded(command: &mut Command, out: &Path) -> (Output, Value) {
+    let output = run(command, NEEDS);
+    if command.get_program() == "sudo" {
+        make_readable(out);
+    }
+    let account = fs::read(out.join("snapshots.json")).expect("an account");
+    (output, serde_json::from_slice(&account).expect("JSON"))
+}
+
+/// What the recorder wrote as root.
+fn make_readable(folder: &Path) {
+    run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(folder), NEEDS);
+}
+
 /// What a recording kept of the slow requests that its program injected.
 struct Kept {
     injected: usize,
@@ -58,7 +73,7 @@ struct Kept {
     /// Of those whose cause is off the CPU, how many there are, and how many have it first.
     off_cpu: [usize; 2],
     /// The account, and what the recorder printed.
-    told: String,
+    printed: String,
 }
 
 /// Records `requests` and explains all slices: the account is that of the slices, no slow request is in two, and the rest is removed.
@@ -66,12 +81,7 @@ fn kept(requests: [&str; 3]) -> Kept {
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let out = folder.path().join("slow");
     let mut command = recorder_of(requests, &folder, &out, "1ms,request", &["--a-minute", "120"]);
-    let output = run(&mut command, NEEDS);
-    if command.get_program() == "sudo" {
-        run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(&out), NEEDS);
-    }
-    let account: Value =
-        serde_json::from_slice(&fs::read(out.join("snapshots.json")).expect("an account")).expect("JSON");
+    let (output, account) = recorded(&mut command, &out);
     let count = |value: &Value| value.as_u64().expect("a number");
     let skipped: u64 = account["skipped"].as_object().expect("reasons").values().map(count).sum();
     let (slow, of_account) = (count(&account["slow"]), count(&account["kept"]));
@@ -100,15 +110,15 @@ fn kept(requests: [&str; 3]) -> Kept {
     let bytes: u64 = files(&out, "", "").iter().map(|path| fs::metadata(path).expect("a file").len()).sum();
     // Two MiB for each slice, with the binaries and the interval file.
     assert!(bytes < (20 + 2 * of_account) << 20, "{bytes} bytes");
-    let told = format!("{account}\n{}", String::from_utf8_lossy(&output.stderr));
-    Kept { injected: injected.len(), judged, off_cpu, told }
+    let printed = format!("{account}\n{}", String::from_utf8_lossy(&output.stderr));
+    Kept { injected: injected.len(), judged, off_cpu, printed }
 }
 
 #[test]
 fn what_was_slow_is_kept_and_the_rest_is_counted() {
-    let Kept { injected, judged, off_cpu: [off_cpu, right], told } = kept(REQUESTS);
+    let Kept { injected, judged, off_cpu: [off_cpu, right], printed } = kept(REQUESTS);
     // While perf writes a ring, it records nothing: on a busy machine some are in none.
-    assert!(injected >= 10 && judged * 4 >= injected * 3, "{judged} of {injected} are kept: {told}");
+    assert!(injected >= 10 && judged * 4 >= injected * 3, "{judged} of {injected} are kept: {printed}");
     assert!(right + 1 >= off_cpu, "{right} of {off_cpu} causes are right");
 }
 
@@ -116,9 +126,11 @@ fn what_was_slow_is_kept_and_the_rest_is_counted() {
 #[test]
 #[ignore = "takes minutes: scripts/test captures"]
 fn nearly_all_that_is_rarely_slow_is_kept() {
-    let Kept { injected, judged, off_cpu: [off_cpu, right], told } = kept(["5", "600000", "10000"]);
-    eprintln!("{judged} of {injected} are kept, {right} of {off_cpu} causes off the CPU are right: {told}");
-    assert!(injected >= 40 && judged * 100 >= injected * 95, "{judged} of {injected} are kept: {told}");
+    let Kept { injected, judged, off_cpu: [off_cpu, right], printed } = kept(["5", "600000", "10000"]);
+    eprintln!(
+        "{judged} of {injected} are kept, {right} of {off_cpu} causes off the CPU are right: {printed}"
+    );
+    assert!(injected >= 40 && judged * 100 >= injected * 95, "{judged} of {injected} are kept: {printed}");
     assert!(right * 100 >= off_cpu * 99, "{right} of {off_cpu} causes are right");
 }
 
@@ -145,12 +157,7 @@ fn a_running_percentile_is_a_limit() {
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let out = folder.path().join("slow");
     let mut command = recorder(&folder, &out, "p99.9,request", &["--a-minute", "120"]);
-    run(&mut command, NEEDS);
-    if command.get_program() == "sudo" {
-        run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(&out), NEEDS);
-    }
-    let account: Value =
-        serde_json::from_slice(&fs::read(out.join("snapshots.json")).expect("an account")).expect("JSON");
+    let (_, account) = recorded(&mut command, &out);
     let limit = &account["limits"][0];
     assert_eq!((&limit["percentile"], &limit["over_ns"]), (&Value::from("99.9"), &Value::Null));
     let count = |value: &Value| value.as_u64().expect("a number");
@@ -260,7 +267,7 @@ impl Underway {
         wait_for("end of perf", || !self.out().join("ring").exists());
         let out = self.out();
         if self.is_sudo {
-            run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(&out), NEEDS);
+            make_readable(&out);
         }
         let slices = files(&out, "slow-", ".data");
         for slice in &slices {
