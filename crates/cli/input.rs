@@ -57,15 +57,10 @@ impl Reading {
     }
 
     /// The capture as it comes to tables, under the name that the arguments have for it.
-    pub(crate) fn delivery(&self, tags: BTreeMap<String, String>) -> Delivery {
+    pub(crate) fn delivery(&self) -> Delivery {
         let given = self.bundle.as_ref().map_or(&self.request, |(given, _)| given);
-        let path = &given.input.path;
-        let uri = if self.stdin.is_some() {
-            "-".into()
-        } else {
-            std::path::absolute(path).unwrap_or_else(|_| path.clone())
-        };
-        Delivery { request: given.clone(), uri: uri.to_string_lossy().into_owned(), tags }
+        let uri = self.stdin.as_ref().map(|_| "-".to_owned());
+        Delivery::of(given.clone(), uri, BTreeMap::new())
     }
 
     /// The bundle that holds the capture.

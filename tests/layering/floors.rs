@@ -44,6 +44,7 @@ const CRATES: [Floors; 3] = [
             ("request", &[]),
             ("error", &[]),
             ("nearest", &[]),
+            ("sha256", &[]),
             ("expectation", &["error", "nearest"]),
             ("output", &["error"]),
             ("capture", &["request"]),
@@ -67,7 +68,7 @@ const CRATES: [Floors; 3] = [
                 ],
             ),
             ("slice", &["request", "error", "output", "capture", "study"]),
-            ("bundle", &["request", "error", "output", "capture", "study", "slice"]),
+            ("bundle", &["request", "error", "sha256", "output", "capture", "study", "slice"]),
         ],
     },
     Floors {

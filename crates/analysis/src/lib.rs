@@ -9,7 +9,7 @@
 //! ([`slice`](mod@slice)), a bundle ([`bundle`]), its executed instructions ([`instructions`]). What takes long is decoded on rayon's
 //! threads and reports its progress to a [`Meter`]; nothing is printed. `examples/explain.rs` is a program of thirty lines.
 //!
-//! The modules are floors: `{request, output, expectation} < capture < intervals_of < {checks, population, hot_code} < study < slice < bundle`,
+//! The modules are floors: `{request, output, expectation, sha256} < capture < intervals_of < {checks, population, hot_code} < study < slice < bundle`,
 //! and each imports only those before it; `instructions` needs `capture` and `intervals_of` alone.
 #![doc = include_str!("../README.md")]
 
@@ -25,6 +25,7 @@ mod nearest;
 pub mod output;
 mod population;
 pub mod request;
+pub mod sha256;
 pub mod slice;
 pub mod study;
 

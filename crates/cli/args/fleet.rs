@@ -85,10 +85,7 @@ impl HowArgs {
 
     /// The capture at `path`, called `uri` or by its path.
     pub(crate) fn delivery(&self, path: PathBuf, uri: Option<String>) -> Delivery {
-        let own =
-            || std::path::absolute(&path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned();
-        let uri = uri.unwrap_or_else(own);
         let input = Input { path, code: self.code.request(), engine: self.engine.request(), cache: None };
-        Delivery { request: Request { input, ..Request::default() }, uri, tags: self.tags.by_name() }
+        Delivery::of(Request { input, ..Request::default() }, uri, self.tags.by_name())
     }
 }

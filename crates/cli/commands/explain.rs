@@ -1,6 +1,5 @@
 //! `tailtrace explain`: selected intervals, each cut into causes and compared with typical ones.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use analysis::Request;
@@ -58,7 +57,7 @@ fn explain(args: &ExplainArgs, request: Request) -> Result<Outcome> {
     let explained = study::with(&reading.request, &meter::on_stderr(), |study| {
         let mut report = study.report(listing);
         reading.name_files(&mut report);
-        let delivery = args.parquet.as_ref().map(|_| reading.delivery(BTreeMap::new()));
+        let delivery = args.parquet.as_ref().map(|_| reading.delivery());
         rows = delivery.map(|delivery| fleet::of_study(&delivery, reading.opened(), study, &report));
         let outcome = study::Outcome::of(study, &report);
         Ok((report, outcome))

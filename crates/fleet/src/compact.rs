@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use crate::error::Result;
 use crate::file;
-use crate::hash::hex_of;
 use crate::row::Row;
 use crate::schema::schema;
 use crate::store::{Partition, Store, part_name};
@@ -86,7 +85,7 @@ fn join(store: &Store, partition: &Partition, joined: &[String], part: &Part) ->
     if joined.len() < 2 {
         return Ok(0);
     }
-    let name = part_name(&hex_of(joined.join(" ").as_bytes()));
+    let name = part_name(&joined.join(" "));
     let tables: Vec<Vec<&Row>> = part.iter().map(|rows| rows.iter().collect()).collect();
     store.publish(partition, &name, &tables, joined)?;
     joined.iter().try_for_each(|name| store.remove(partition, name))?;

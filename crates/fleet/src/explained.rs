@@ -15,11 +15,12 @@ use std::path::{Path, PathBuf};
 use analysis::Meter;
 use analysis::bundle::{Opened, is_archive, is_bundle};
 use analysis::study::{self, Listing, Outcome, Study};
-use report::{Report, TimeUnit};
+use report::{Report, TimeUnit, cause_chains};
 
 use crate::hash;
 use crate::row::{DiagnosticRow, filled};
 use crate::rows::Rows;
+use causes::ExplainedOutlier;
 pub use delivery::Delivery;
 
 /// Opens and explains a capture, and gives its rows. `wanted` gets the capture's ID before anything is decoded; where it does not want
@@ -98,21 +99,22 @@ fn rows_of(
         _ if has_errors => "partial",
         _ => "ok",
     };
-    let facts = facts::Facts {
-        delivery,
-        opened,
-        capture,
-        study,
-        report,
-        clock,
-        unnamed: unnamed::Unnamed::of(study.capture()),
-    };
+    let facts = facts::Facts { delivery, opened, capture, study, report, clock };
     let error =
         (!has_lengths).then(|| "its lengths are ticks: the TSC's frequency is not recorded".to_owned());
     rows.push(facts.row(status, error));
     if has_lengths {
-        intervals::add(&mut rows, &facts);
-        report.outliers.iter().for_each(|outlier| causes::add(&mut rows, &facts, outlier));
+        let unnamed = unnamed::Unnamed::of(study.capture());
+        let outliers: Vec<ExplainedOutlier<'_>> = report
+            .outliers
+            .iter()
+            .map(|outlier| {
+                let chains = cause_chains(outlier, &|name| unnamed.words(outlier, name));
+                ExplainedOutlier { outlier, chains }
+            })
+            .collect();
+        intervals::add(&mut rows, &facts, &outliers);
+        causes::add(&mut rows, &facts, outliers);
     }
     for diagnostic in &report.diagnostics {
         rows.push(DiagnosticRow {

@@ -147,13 +147,13 @@ pub(crate) fn read(path: &Path, table: &Table, wanted: &[&str]) -> Result<Conten
         let record = record.map_err(damaged)?;
         let mut fields: HashMap<&str, &Field> =
             record.get_column_iter().map(|(name, field)| (name.as_str(), field)).collect();
-        let cell = |column: &Column| {
+        let mut cell_in = |column: &Column| {
             let cell = fields.remove(&*column.name).map_or(Some(Cell::Null), cell_of)?;
             (cell.fits(column) || !wanted.is_empty() && cell == Cell::Null).then_some(cell)
         };
-        let mut cell = cell;
         let cells = table.columns.iter().map(|column| {
-            cell(column).ok_or_else(|| Error::Column { path: path.to_owned(), column: column.name.clone() })
+            cell_in(column)
+                .ok_or_else(|| Error::Column { path: path.to_owned(), column: column.name.clone() })
         });
         rows.push(cells.collect::<Result<Row>>()?);
     }

@@ -19,8 +19,7 @@ use analysis::output::Draft;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Error, Result};
-use crate::file;
-use crate::hash::hex_of;
+use crate::file::{self, Contents};
 use crate::row::{Cell, Row};
 use crate::rows::Rows;
 use crate::schema::schema;
@@ -88,7 +87,7 @@ impl Store {
         let Some(first) = captures.first() else { return Ok(()) };
         let partition = Partition::of(first.day(), first.service());
         let ids: Vec<&str> = captures.iter().map(Rows::capture).collect();
-        let name = part_name(&hex_of(ids.join(" ").as_bytes()));
+        let name = part_name(&ids.join(" "));
         let mut tables = Vec::new();
         for place in 0..schema().tables.len() {
             tables.push(captures.iter().flat_map(|rows| rows.of(place)).collect());
@@ -155,17 +154,21 @@ impl Store {
         let captures = &schema().tables[0];
         let mut finished: BTreeSet<(Partition, String)> = BTreeSet::new();
         for partition in self.partitions(&captures.name)? {
-            let mut replaced = Vec::new();
             let folder = self.folder(&captures.name, &partition);
-            let parts = self.parts(&captures.name, &partition)?;
-            for name in &parts {
-                replaced.extend(file::read(&folder.join(name), captures, &["capture"])?.replaces);
+            let mut parts = Vec::new();
+            for name in self.parts(&captures.name, &partition)? {
+                let Contents { rows, replaces, .. } =
+                    file::read(&folder.join(&name), captures, &["capture"])?;
+                parts.push((name, rows, replaces));
             }
-            for name in parts.iter().filter(|name| replaced.contains(name)) {
-                self.remove(&partition, name)?;
-            }
-            for name in parts.into_iter().filter(|name| !replaced.contains(name)) {
-                for row in file::read(&folder.join(&name), captures, &["capture"])?.rows {
+            let replaced: BTreeSet<String> =
+                parts.iter_mut().flat_map(|(.., replaces)| std::mem::take(replaces)).collect();
+            for (name, rows, _) in parts {
+                if replaced.contains(&name) {
+                    self.remove(&partition, &name)?;
+                    continue;
+                }
+                for row in rows {
                     if let Some(Cell::Text(capture)) = row.into_iter().next() {
                         self.known.insert(capture);
                     }

@@ -1,17 +1,16 @@
 //! A bundle's list of its files, with checksums and versions: `manifest.json`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::binaries::{Packed, PackedFile, shown};
 use super::unpack::{Limits, is_inside};
 use crate::error::{Error, Result};
+use crate::sha256;
 
 /// Its name in the bundle.
 pub(crate) const NAME: &str = "manifest.json";
@@ -82,7 +81,7 @@ impl Manifest {
         let listed = |(path, bytes): (&str, &[u8])| Listed {
             path: path.to_owned(),
             bytes: bytes.len() as u64,
-            sha256: hex(&Sha256::digest(bytes)),
+            sha256: sha256::of_bytes(bytes),
             from: origins.get(path).map(|file| file.from.clone()),
             identified_by: origins.get(path).map(|file| shown(file.identity).to_owned()),
         };
@@ -164,18 +163,8 @@ impl Listed {
         let path = &self.path;
         ensure_inside(path)?;
         let mut file = open_plain(&root.join(path))?.take(self.bytes.saturating_add(1));
-        let mut sum = Sha256::new();
-        let mut length = 0;
-        let mut step = vec![0; 1 << 16];
-        loop {
-            let count = file.read(&mut step).map_err(Error::io(format!("{path} cannot be read")))?;
-            if count == 0 {
-                break;
-            }
-            length += count as u64;
-            sum.update(&step[..count]);
-        }
-        if length == self.bytes && hex(&sum.finalize()) == self.sha256 {
+        let unreadable = Error::io(format!("{path} cannot be read"));
+        if sha256::of_reader(&mut file).map_err(unreadable)? == (self.sha256.clone(), self.bytes) {
             return Ok(());
         }
         refuse(format!("{path} is not as it was when the bundle was made: was the copy complete?"))
@@ -190,12 +179,4 @@ fn open_plain(path: &Path) -> Result<File> {
         return refuse(format!("{} is no plain file: refused", path.display()));
     }
     File::open(path).map_err(Error::io(unreadable()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

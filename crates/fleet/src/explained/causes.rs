@@ -1,16 +1,38 @@
-//! The rows in `causes` and `segments` of an explained outlier.
+//! The rows in `causes` and `segments` of explained outliers.
 
-use report::{OutlierReport, function_of, unnamed_function};
+use std::collections::BTreeMap;
+
+use report::{CauseChain, OutlierReport, function_of, unnamed_function};
 
 use super::facts::Facts;
 use crate::hash;
 use crate::row::{CauseRow, SegmentRow, filled, int};
 use crate::rows::Rows;
 
+/// An outlier with the chains of its causes.
+pub(super) struct ExplainedOutlier<'r> {
+    pub(super) outlier: &'r OutlierReport,
+    /// In the order of the causes.
+    pub(super) chains: Vec<CauseChain>,
+}
+
 /// Adds them.
-pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outlier: &OutlierReport) {
-    let capture = facts.capture;
-    for (rank, (cause, chain)) in outlier.causes.iter().zip(facts.chains(outlier)).enumerate() {
+pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outliers: Vec<ExplainedOutlier<'_>>) {
+    let build_ids = facts.build_ids();
+    for ExplainedOutlier { outlier, chains } in outliers {
+        causes(rows, facts.capture, &build_ids, outlier, chains);
+        segments(rows, facts.capture, outlier);
+    }
+}
+
+fn causes(
+    rows: &mut Rows,
+    capture: &str,
+    build_ids: &BTreeMap<String, String>,
+    outlier: &OutlierReport,
+    chains: Vec<CauseChain>,
+) {
+    for (rank, (cause, chain)) in outlier.causes.iter().zip(chains).enumerate() {
         let unnamed = unnamed_function(&chain.function);
         let (file, offset) = unnamed.map(|(file, offset)| (file.to_owned(), int(offset))).unzip();
         rows.push(CauseRow {
@@ -27,13 +49,23 @@ pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outlier: &OutlierRepor
             who: filled(chain.who),
             object: filled(chain.object),
             function: filled(chain.function),
-            build_id: file.as_deref().and_then(|file| facts.build_id(file)),
+            build_id: file.as_deref().and_then(|file| build_id(build_ids, file)),
             file,
             offset,
             story: hash::story(&chain.chain),
             chain: chain.chain,
         });
     }
+}
+
+/// The build ID of the file with this base name, where only one that served has it.
+fn build_id(build_ids: &BTreeMap<String, String>, base: &str) -> Option<String> {
+    let mut named =
+        build_ids.iter().filter(|(name, _)| name.rsplit('/').next() == Some(base)).map(|(_, id)| id);
+    named.next().filter(|_| named.next().is_none()).cloned()
+}
+
+fn segments(rows: &mut Rows, capture: &str, outlier: &OutlierReport) {
     for (number, segment) in outlier.segments.iter().enumerate() {
         rows.push(SegmentRow {
             capture: capture.to_owned(),

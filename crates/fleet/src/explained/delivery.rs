@@ -17,6 +17,14 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// What `request` reads, called `uri` or by its absolute path.
+    pub fn of(request: Request, uri: Option<String>, tags: BTreeMap<String, String>) -> Delivery {
+        let path = &request.input.path;
+        let own =
+            || std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned();
+        Delivery { uri: uri.unwrap_or_else(own), request, tags }
+    }
+
     /// The file or folder.
     pub fn path(&self) -> &Path {
         &self.request.input.path

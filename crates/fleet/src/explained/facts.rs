@@ -9,12 +9,11 @@ use analysis::bundle::Opened;
 use analysis::study::Study;
 use model::{Interval, ThreadId};
 use pt::EngineKind;
-use report::{CauseChain, OutlierReport, Report, Snapshots, cause_chains};
+use report::{Report, Snapshots};
 use serde_json::json;
 
 use super::calendar::{self, Utc};
 use super::delivery::Delivery;
-use super::unnamed::Unnamed;
 use crate::hash;
 use crate::row::{CaptureRow, filled, int};
 
@@ -29,23 +28,9 @@ pub(super) struct Facts<'a, 's> {
     pub(super) study: &'a Study<'s>,
     pub(super) report: &'a Report,
     pub(super) clock: Utc,
-    pub(super) unnamed: Unnamed<'a, 's>,
 }
 
 impl Facts<'_, '_> {
-    /// The chains of an outlier's causes.
-    pub(super) fn chains(&self, outlier: &OutlierReport) -> Vec<CauseChain> {
-        cause_chains(outlier, &|name| self.unnamed.words(outlier, name))
-    }
-
-    /// The build ID of the file with this base name, where only one that served has it.
-    pub(super) fn build_id(&self, base: &str) -> Option<String> {
-        let ids = self.build_ids();
-        let mut named =
-            ids.iter().filter(|(name, _)| name.rsplit('/').next() == Some(base)).map(|(_, id)| id);
-        named.next().filter(|_| named.next().is_none()).cloned()
-    }
-
     /// The capture's row.
     pub(super) fn row(&self, status: &str, error: Option<String>) -> CaptureRow {
         let (facts, tags) = (&self.report.capture, tags(self.delivery, self.opened));
@@ -104,7 +89,7 @@ impl Facts<'_, '_> {
     }
 
     /// Those of the files that served for code, by the names that the recording has.
-    fn build_ids(&self) -> BTreeMap<String, String> {
+    pub(super) fn build_ids(&self) -> BTreeMap<String, String> {
         let files = self.study.capture().images().used_files().into_iter();
         files.filter_map(|file| Some((file.name, file.build_id.or(file.own_build_id)?.to_string()))).collect()
     }

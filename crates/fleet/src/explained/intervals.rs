@@ -6,6 +6,7 @@ use intervals::ranks_evenly_apart;
 use model::Interval;
 use report::{OutlierReport, headline};
 
+use super::causes::ExplainedOutlier;
 use super::facts::Facts;
 use crate::hash;
 use crate::row::{IntervalRow, PopulationRow, filled, int};
@@ -15,18 +16,18 @@ use crate::rows::Rows;
 const SAMPLED: usize = 20;
 
 /// Adds them.
-pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>) {
+pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outliers: &[ExplainedOutlier<'_>]) {
     populations(rows, facts);
-    let (study, report) = (facts.study, facts.report);
+    let study = facts.study;
     let baselines = study.baselines(&study.selected().indices);
-    let explained: BTreeMap<u64, &OutlierReport> =
-        report.outliers.iter().map(|outlier| (outlier.id, outlier)).collect();
+    let explained: BTreeMap<u64, &ExplainedOutlier<'_>> =
+        outliers.iter().map(|explained| (explained.outlier.id, explained)).collect();
     let chosen: BTreeSet<usize> = study.selected().indices.iter().copied().collect();
     let typical: BTreeSet<usize> =
         baselines.into_values().flatten().filter(|index| !chosen.contains(index)).collect();
     for &index in &chosen {
-        let outlier = explained.get(&study.intervals()[index].id.0).copied();
-        rows.push(row(facts, index, ("outlier", 1.0), outlier));
+        let explained = explained.get(&study.intervals()[index].id.0).copied();
+        rows.push(row(facts, index, ("outlier", 1.0), explained));
     }
     for &index in &typical {
         rows.push(row(facts, index, ("typical", 1.0), None));
@@ -79,14 +80,16 @@ fn row(
     facts: &Facts<'_, '_>,
     index: usize,
     (role, weight): (&str, f64),
-    outlier: Option<&OutlierReport>,
+    explained: Option<&ExplainedOutlier<'_>>,
 ) -> IntervalRow {
     let capture = facts.study.capture();
     let interval: &Interval = &facts.study.intervals()[index];
     let (trace_id, span_id) = ids(interval);
     let thread = interval.stop_thread.or(interval.start_thread);
-    let foremost = outlier.filter(|outlier| outlier.causes.first().is_some_and(|cause| cause.excess_ns > 0));
-    let story = foremost.and_then(|outlier| Some(hash::story(&facts.chains(outlier).first()?.chain)));
+    let outlier = explained.map(|explained| explained.outlier);
+    let exceeds = outlier.and_then(|outlier| outlier.causes.first()).is_some_and(|cause| cause.excess_ns > 0);
+    let foremost = explained.filter(|_| exceeds).and_then(|explained| explained.chains.first());
+    let story = foremost.map(|chain| hash::story(&chain.chain));
     IntervalRow {
         capture: facts.capture.to_owned(),
         interval: int(interval.id.0),

@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use analysis::sha256;
+
 use crate::error::{Error, Result};
 
 /// Bytes of a service in a folder's name; the rest of a longer one is left out there. Escaped, each takes three, and names have up to 255.
@@ -31,9 +33,9 @@ impl Partition {
     }
 }
 
-/// The name of the part with this ID: hexadecimal digits, of which half are kept.
-pub(crate) fn part_name(id: &str) -> String {
-    format!("part-{}.parquet", id.get(..32).unwrap_or(id))
+/// The name of the part of which `content` says what is in it: half of the digits of that one's SHA-256.
+pub(crate) fn part_name(content: &str) -> String {
+    format!("part-{}.parquet", &sha256::of_bytes(content.as_bytes())[..32])
 }
 
 /// `value` as Hive writes it in a path: what could end or leave it stands as `%` and two hexadecimal digits.
