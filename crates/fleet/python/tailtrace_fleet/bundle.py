@@ -18,8 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 # Sets the limits and becomes the program: a function run between fork and exec would be unsafe in a worker with threads.
-# Memory in KiB, CPU seconds, and the size of the output in blocks of 512 bytes.
-LIMITED = 'ulimit -c 0 && ulimit -v "$1" && ulimit -t "$2" && ulimit -f "$3" && shift 3 && exec "$@"'
+# Memory in KiB, CPU seconds, and the size of the output in blocks of 512 bytes. Of CPU time the soft limit alone: at the hard one the
+# kernel sends SIGKILL, which does not say why.
+LIMITED = 'ulimit -c 0 && ulimit -v "$1" && ulimit -S -t "$2" && ulimit -f "$3" && shift 3 && exec "$@"'
 # What Rust's allocator writes before it aborts.
 OUT_OF_MEMORY = "memory allocation of"
 
