@@ -17,11 +17,10 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "crates/fleet/python"))
+from process_tree import of_tree
 from pyspark.sql import SparkSession
 from tailtrace_fleet import spark
 from tailtrace_fleet.bundle import Limits
-
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def main():
@@ -55,32 +54,11 @@ def of_spark(options):
     builder = SparkSession.builder.master(options.master).config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
     session = spark.session(builder)
     with tempfile.TemporaryDirectory() as folder:
-        before, begin = of_tree(os.getpid()), time.monotonic()
+        before, begin = of_tree(os.getpid())[0], time.monotonic()
         spark.ingest(session, spark.Source([str(options.bundles)]), folder, Limits(program=options.program))
-        used = of_tree(os.getpid()) - before, time.monotonic() - begin
+        used = of_tree(os.getpid())[0] - before, time.monotonic() - begin
     session.stop()
     return used
-
-
-def of_tree(root):
-    """CPU seconds of a process and all below it, also of those that ended and were waited for."""
-    parents, seconds = {}, {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            pid = int(entry.name)
-            parents[pid] = int(fields[1])
-            seconds[pid] = sum(map(int, fields[11:15])) / TICKS
-    total = 0.0
-    for pid, used in seconds.items():
-        above = pid
-        while above > 1 and above != root:
-            above = parents.get(above, 0)
-        total += used if above == root else 0.0
-    return total
 
 
 if __name__ == "__main__":

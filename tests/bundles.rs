@@ -109,7 +109,7 @@ fn without_binaries_they_are_named() {
 }
 
 /// All files of a folder with their contents.
-fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -125,7 +125,7 @@ fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-fn contains(bytes: &[u8], text: &str) -> bool {
+pub(crate) fn contains(bytes: &[u8], text: &str) -> bool {
     memchr::memmem::find(bytes, text.as_bytes()).is_some()
 }
 
@@ -137,7 +137,7 @@ fn perf(arguments: &[&str], recording: &Path) -> Vec<String> {
 
 /// What a bundle must not disclose, as stock perf reads it in the recording: the host, options and paths of the command
 /// line, the files that were mapped. What is no file (`//anon`, `[heap]`) may stay.
-fn secrets(recording: &Path) -> BTreeSet<String> {
+pub(crate) fn secrets(recording: &Path) -> BTreeSet<String> {
     let header = perf(&["report", "--header-only"], recording);
     let value = |what: &str| header.iter().find_map(|line| Some(line.strip_prefix(what)?.trim().to_owned()));
     let host = value("# hostname : ").expect("a host");

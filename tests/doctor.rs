@@ -21,6 +21,7 @@ struct Machine {
     expected: BTreeMap<String, (String, String)>,
     mends: Vec<(String, String)>,
     command: Option<String>,
+    options: Vec<String>,
 }
 
 fn folder() -> PathBuf {
@@ -60,6 +61,7 @@ impl Machine {
                     assert!(machine.expected.insert(check, two(&what)).is_none(), "{name}: {line} twice");
                 }
                 "mend" => machine.mends.push(two(rest)),
+                "options" => machine.options = rest.split_whitespace().map(str::to_owned).collect(),
                 "command" => machine.command = Some(rest.to_owned()),
                 "perf" => machine.perf.push(line["perf ".len()..].to_owned()),
                 "no_perf" => machine.perf.clear(),
@@ -147,7 +149,8 @@ fn machines_get_the_findings_that_were_written_before() {
     let (mut fired, mut silent) = (BTreeSet::new(), BTreeSet::new());
     for name in &names {
         let machine = Machine::read(name);
-        let output = doctor(&machine, &["--format", "json"]);
+        let options = machine.options.iter().map(String::as_str);
+        let output = doctor(&machine, &options.chain(["--format", "json"]).collect::<Vec<_>>());
         assert_follows(&validator, &output.stdout);
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let mut expected = machine.expected.clone();

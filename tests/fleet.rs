@@ -11,7 +11,7 @@ use crate::captures::{Capture, emulated, repository, tailtrace};
 use crate::slices::assert_done;
 
 /// Rows by table, in the order in which `DuckDB` gives them.
-type Tables = BTreeMap<String, Vec<Value>>;
+pub(crate) type Tables = BTreeMap<String, Vec<Value>>;
 
 /// The rows that lines `{"table":…,"row":…}` are.
 fn rows_in(output: &Output) -> Tables {
@@ -26,7 +26,7 @@ fn rows_in(output: &Output) -> Tables {
 }
 
 /// The tables in `folder`, read by `DuckDB`.
-fn tables(folder: &Path) -> Tables {
+pub(crate) fn tables(folder: &Path) -> Tables {
     let output = Command::new(repository().join("crates/fleet/python/check"))
         .arg("--run")
         .arg(repository().join("tests/fleet/rows.py"))
@@ -104,16 +104,82 @@ fn tables_say_what_the_report_says() {
         assert_eq!(text(row, "story"), text(first, "story"));
         let chain = "offcpu.lock: waited for mutex lock in run_interval(), held by ";
         assert!(text(first, "chain").starts_with(chain), "{first}");
+        let program = capture.symfs.join("bin/lock");
+        assert_eq!(
+            (text(first, "file"), number(first, "offset")),
+            ("lock", symbol(&program, "run_interval"))
+        );
+        assert_eq!(text(first, "build_id"), build_id(&program));
     }
+}
+
+/// Those of the program's own counters, by interval and name.
+#[test]
+fn the_counters_of_intervals_are_a_table() {
+    let (capture, root) = (emulated("tcp"), tempfile::tempdir().expect("a folder"));
+    let report = explain(&capture, root.path());
+    let tables = tables(root.path());
+    for outlier in report["outliers"].as_array().expect("a list") {
+        let own = |row: &&Value| number(row, "interval") == number(outlier, "id");
+        let rows: Vec<(&str, Option<f64>)> = tables["attributes"]
+            .iter()
+            .filter(own)
+            .map(|row| (text(row, "name"), row["number"].as_f64()))
+            .collect();
+        let counters = outlier["counters"].as_array().expect("counters");
+        let counters: Vec<(&str, Option<f64>)> =
+            counters.iter().map(|counter| (text(counter, "name"), counter["value"].as_f64())).collect();
+        assert!(!rows.is_empty());
+        assert_eq!(rows, counters);
+    }
+    let intervals = tables["intervals"].len();
+    assert!(tables["attributes"].len() >= intervals, "typical intervals have theirs, too");
+}
+
+/// What a binutils tool says of a program.
+fn binutils(tool: &str, option: &str, program: &Path) -> String {
+    let output = Command::new(tool).arg(option).arg(program).output().expect("binutils runs");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The address of a symbol, by nm.
+fn symbol(program: &Path, name: &str) -> i64 {
+    let listed = binutils("nm", "--defined-only", program);
+    let line = listed.lines().find(|line| line.ends_with(&format!(" {name}"))).expect("the symbol");
+    i64::from_str_radix(line.split(' ').next().expect("an address"), 16).expect("a number")
+}
+
+/// The build ID of a program, by readelf.
+fn build_id(program: &Path) -> String {
+    let notes = binutils("readelf", "-n", program);
+    notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).expect("a build ID").to_owned()
+}
+
+/// The microcode is that of the recording's machine file, or that of a tag.
+#[test]
+fn the_microcode_comes_from_the_machine_file() {
+    let (mut capture, root) = (emulated("lock"), tempfile::tempdir().expect("a folder"));
+    let own = root.path().join("perf.data");
+    copy(&capture.perf_data, &own);
+    let machine = r#"{"schema": "tailtrace-machine/1", "tool": "by hand", "microcode": "0x2b000603"}"#;
+    fs::write(own.join("machine.json"), machine).expect("written");
+    capture.perf_data = own;
+    let path = bundle(&capture, root.path(), "a.tar.zst", &[]);
+    let microcode = |more: &[&str]| text(&printed(&path, more)["captures"][0], "microcode").to_owned();
+    assert_eq!(microcode(&[]), "0x2b000603");
+    assert_eq!(microcode(&["--tag", "microcode=0x2b000590"]), "0x2b000590");
+}
+
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-r").args([from, to]).status().expect("cp runs").success());
 }
 
 /// A stripped program's functions are called by size and code, and never by where they lie.
 #[test]
 fn stories_of_stripped_programs_have_no_addresses() {
     let (mut capture, root) = (emulated("rehash"), tempfile::tempdir().expect("a folder"));
-    let copy =
-        |from: &Path, to: &Path| Command::new("cp").arg("-r").args([from, to]).status().expect("cp runs");
-    assert!(copy(&capture.symfs, &root.path().join("symfs")).success());
+    copy(&capture.symfs, &root.path().join("symfs"));
     capture.symfs = root.path().join("symfs");
     let programs = fs::read_dir(capture.symfs.join("bin"))
         .expect("programs")
@@ -142,7 +208,7 @@ fn bundle(capture: &Capture, folder: &Path, name: &str, more: &[&str]) -> PathBu
     out
 }
 
-fn fleet(arguments: &[&str]) -> Output {
+pub(crate) fn fleet(arguments: &[&str]) -> Output {
     tailtrace().arg("fleet").args(arguments).output().expect("tailtrace runs")
 }
 
@@ -270,6 +336,17 @@ fn many_captures_each_once_whatever_is_wrong_with_some() {
     let output = fleet(&["compact", &parts.to_string_lossy()]);
     assert!(String::from_utf8_lossy(&output.stderr).ends_with("parts: 3 parts, now 1\n"), "{output:?}");
     assert_eq!(comparable(tables(&parts)), before);
+}
+
+/// A copy has another time, and the same rows: no clock of this recording is UTC, and it has no tag `day`.
+#[test]
+fn the_rows_do_not_depend_on_when_the_file_was_written() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = bundle(&emulated("lock"), root.path(), "lock.tar.zst", &[]);
+    let rows = printed(&path, &[]);
+    assert_eq!(text(&rows["captures"][0], "day"), "unknown");
+    assert!(Command::new("touch").args(["-d", "2020-02-02"]).arg(&path).status().expect("touch").success());
+    assert_eq!(printed(&path, &[]), rows);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Marks of other languages than C, in real recordings without Intel PT: the pages `docs/marks-*.md` as they stand, the Rust
-//! crate beside the header, and the Go package beside Go's own clock.
+//! crate beside the header, and what Go, Java and Node.js have beside their own clocks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -108,17 +108,61 @@ fn both_marks_of_go(folder: &Path) -> std::path::PathBuf {
     folder.join("both")
 }
 
-/// Two threads mark each request by the package, and write down Go's own clock around it: key for key the marks lie within these
-/// readings, to the bound that clock pairs 100 ms apart leave, and have the same cause.
-#[test]
-fn the_go_packages_intervals_are_those_of_gos_clock() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = both_marks_of_go(folder.path());
+/// Compiles the Java class, its library and `fixtures/programs/BothMarks.java`; how it is run.
+fn both_marks_of_java(folder: &Path) -> Vec<String> {
+    let root = repository();
+    let mut compiler = Command::new("javac");
+    compiler.arg("-d").arg(folder).arg(root.join("crates/marks/java/tailtrace/Marks.java"));
+    run(
+        compiler.arg(root.join("fixtures/programs/BothMarks.java")),
+        "this test needs a JDK (Debian: openjdk-17-jdk-headless)",
+    );
+    let javac = String::from_utf8(run(Command::new("which").arg("javac"), "which").stdout).expect("UTF-8");
+    let javac = fs::canonicalize(javac.trim()).expect("there");
+    let include = javac.parent().and_then(Path::parent).expect("a JDK").join("include");
+    let includes = [include.clone(), include.join("linux")];
+    shared_library(
+        &root.join("crates/marks/java/marks.c"),
+        &includes,
+        &folder.join("tailtrace/libtailtrace_marks.so"),
+    );
+    ["java", "-cp", &folder.to_string_lossy(), "BothMarks"].map(str::to_owned).into()
+}
+
+/// Compiles the Node.js addon beside `fixtures/programs/both_marks.js`; how that is run.
+fn both_marks_of_node(folder: &Path) -> Vec<String> {
+    let root = repository();
+    let program = folder.join("both_marks.js");
+    fs::copy(root.join("fixtures/programs/both_marks.js"), &program).expect("copied");
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--silent", "--no-save", "node-api-headers"]).current_dir(folder);
+    run(&mut npm, "this test needs Node.js and npm");
+    let headers = [folder.join("node_modules/node-api-headers/include")];
+    shared_library(
+        &root.join("crates/marks/node/tailtrace_marks.c"),
+        &headers,
+        &folder.join("tailtrace_marks.node"),
+    );
+    vec!["node".to_owned(), program.to_string_lossy().into_owned()]
+}
+
+fn shared_library(source: &Path, includes: &[std::path::PathBuf], to: &Path) {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]);
+    for include in includes.iter().chain([&repository().join("crates/marks/include")]) {
+        compiler.arg("-I").arg(include);
+    }
+    run(compiler.arg(source).arg("-o").arg(to).arg("-lpthread"), "this test needs a C compiler");
+}
+
+/// Two threads mark each request in their language, and write down its own clock around it: key for key the marks lie within these
+/// readings, to the bound that clock pairs 100 ms apart leave, and the slow ones slept: `is_sleep` says by which cause.
+fn assert_within_its_clock(folder: &Path, words: &[String], is_sleep: impl Fn(&Value) -> bool) {
     let mut recorder = record();
-    recorder.args(["record", "--no-pt", "-o"]).arg(folder.path().join("perf.data")).arg("--").arg(program);
-    run(recorder.arg(folder.path()), NEEDS);
-    open_up(folder.path(), &recorder);
-    let [of_package, of_clock] = ["package.marks", "clock.csv"].map(|marks| explained(folder.path(), marks));
+    recorder.args(["record", "--no-pt", "-o"]).arg(folder.join("perf.data")).arg("--").args(words);
+    run(recorder.arg(folder), NEEDS);
+    open_up(folder, &recorder);
+    let [of_package, of_clock] = ["package.marks", "clock.csv"].map(|marks| explained(folder, marks));
     assert_eq!(of_package["population"]["count"], 3000);
     assert_eq!(of_clock["population"]["count"], 3000);
     let by_key = |report: &Value| -> BTreeMap<u64, Value> {
@@ -128,7 +172,7 @@ fn the_go_packages_intervals_are_those_of_gos_clock() {
     let mut slept = 0;
     for key in (0..30).map(|number| 100 * number + 50) {
         let (found, expected) = (&found[&key], &expected[&key]);
-        let is_sleep = first(found)["cause"] == "offcpu.sleep";
+        let is_sleep = is_sleep(found);
         slept += usize::from(is_sleep);
         // What else runs on this machine may have delayed it longer than it slept.
         assert!(is_sleep || found["duration_ns"].as_u64() >= Some(2 * 20_000_000), "{key}: {}", first(found));
@@ -150,6 +194,32 @@ fn the_go_packages_intervals_are_those_of_gos_clock() {
         );
     }
     assert!(slept >= 15, "{slept} of 30");
+}
+
+#[test]
+fn the_go_packages_intervals_are_those_of_gos_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = both_marks_of_go(folder.path()).to_string_lossy().into_owned();
+    assert_within_its_clock(folder.path(), &[program], |found| first(found)["cause"] == "offcpu.sleep");
+}
+
+/// A runtime sleeps in a futex with a time limit; V8's may be woken by the other thread's waits in between.
+fn waited_for_a_futex(found: &Value) -> bool {
+    first(found)["cause"] == "offcpu.lock"
+}
+
+#[test]
+fn the_java_classes_intervals_are_those_of_javas_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = both_marks_of_java(folder.path());
+    assert_within_its_clock(folder.path(), &words, waited_for_a_futex);
+}
+
+#[test]
+fn the_node_addons_intervals_are_those_of_nodes_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = both_marks_of_node(folder.path());
+    assert_within_its_clock(folder.path(), &words, waited_for_a_futex);
 }
 
 /// A page of the documents: its programs by the names in their first lines, and its commands.
@@ -197,10 +267,21 @@ impl Page {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-e", "-c", &self.commands]).current_dir(folder.path());
         shell.env("PATH", format!("{}:{path}", bin.display())).env("TAILTRACE", repository());
-        shell.env_remove("CARGO_TARGET_DIR");
+        shell.env("ITTAPI", ittapi()).env_remove("CARGO_TARGET_DIR");
         let output = run(&mut shell, "the page's commands");
         String::from_utf8(output.stdout).expect("UTF-8")
     }
+}
+
+/// The C sources of the ITT API, in the package `ittapi-sys` as cargo has it.
+fn ittapi() -> std::path::PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--format-version=1", "--offline"]).current_dir(repository());
+    let metadata: Value =
+        serde_json::from_slice(&run(&mut cargo, "cargo metadata").stdout).expect("cargo metadata is JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let package = packages.iter().find(|package| package["name"] == "ittapi-sys").expect("of crates/itt");
+    Path::new(package["manifest_path"].as_str().expect("a path")).with_file_name("c-library")
 }
 
 /// Each page's program marks from several threads, and of its requests one sleeps for 20 ms: one of `sleeps` says so.
@@ -221,7 +302,26 @@ fn the_page_of_python_ends_with_a_report() {
 }
 
 #[test]
+fn the_page_of_itt_programs_ends_with_a_report() {
+    assert_explained("itt", &["sleep", "asleep"]);
+}
+
+#[test]
 fn the_page_of_go_ends_with_a_report() {
     // Its scheduler sleeps for the goroutine: one of its threads waits in epoll, the others for a futex.
     assert_explained("go", &["epoll_pwait()", "futex"]);
+}
+
+/// Its sleep is a wait for a futex until a timer expires. Where other recorders run, Linux 6.18 now and then records nothing of a CPU's idle task:
+/// neither wake-ups in it nor switches from it.
+const SLEEPS_IN_A_FUTEX: [&str; 2] = ["woken by a timer", "no record of its wake-up"];
+
+#[test]
+fn the_page_of_java_ends_with_a_report() {
+    assert_explained("java", &SLEEPS_IN_A_FUTEX);
+}
+
+#[test]
+fn the_page_of_node_ends_with_a_report() {
+    assert_explained("node", &SLEEPS_IN_A_FUTEX);
 }

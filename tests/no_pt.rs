@@ -3,11 +3,12 @@
 //!
 //! It needs perf, a C compiler, and root or `sudo` without a password; where these are missing it fails and says which.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -21,7 +22,42 @@ struct Recording {
     planted: BTreeMap<u64, (String, String)>,
 }
 
+/// See [`turn`].
+static ONE_RECORDER: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    static HAS_TURN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it is there, no other test records.
+pub(crate) struct Turn(Option<MutexGuard<'static, ()>>);
+
+/// Recorders take turns: where two are at work, Linux 6.18 now and then records nothing of a CPU's idle task, neither wake-ups in it nor switches
+/// from it, and causes of waits are not known. A test that has the turn has it again.
+pub(crate) fn turn() -> Turn {
+    if HAS_TURN.get() {
+        return Turn(None);
+    }
+    let guard = ONE_RECORDER.lock().unwrap_or_else(PoisonError::into_inner);
+    HAS_TURN.set(true);
+    Turn(Some(guard))
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            HAS_TURN.set(false);
+        }
+    }
+}
+
+/// Whether the command records, or is a page's commands, which do.
+fn records(command: &Command) -> bool {
+    command.get_program() == "/bin/sh" || command.get_args().any(|argument| argument == "record")
+}
+
 pub(crate) fn run(command: &mut Command, why: &str) -> Output {
+    let _turn = records(command).then(turn);
     let output = command.output().unwrap_or_else(|error| panic!("{why}: {command:?}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{why}: {command:?}: {}\n{said}", output.status);
@@ -45,10 +81,15 @@ pub(crate) const NEEDS: &str = "this test records this machine, with perf (Debia
 
 /// Compiles the program that injects slow requests.
 pub(crate) fn compile(program: &Path) {
+    compile_source("recorded.c", program);
+}
+
+/// Compiles one of `fixtures/programs`.
+pub(crate) fn compile_source(source: &str, program: &Path) {
     let mut compiler = Command::new("cc");
     compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"]);
     compiler.arg(repository().join("crates/marks/include")).arg("-o").arg(program);
-    compiler.arg(repository().join("fixtures/programs/recorded.c")).arg("-lpthread");
+    compiler.arg(repository().join("fixtures/programs").join(source)).arg("-lpthread");
     run(&mut compiler, "this test needs a C compiler");
 }
 
@@ -170,6 +211,31 @@ fn planted_waits_are_named_first() {
     }
 }
 
+/// Of a machine some of whose CPUs are isolated, by its machine file: that of the interval's is not.
+#[test]
+fn a_preempted_request_says_that_its_cpu_is_not_isolated() {
+    let recording = Recording::made();
+    let capture = recording.without_clocks();
+    let bytes = fs::read(recording.path("perf.data.machine.json")).expect("a machine file");
+    let mut machine: Value = serde_json::from_slice(&bytes).expect("JSON");
+    assert!(machine["cpus"].as_array().is_some_and(|cpus| !cpus.is_empty()), "{machine}");
+    machine["isolated"] = "61-63".into();
+    fs::write(recording.path(&format!("{capture}.machine.json")), machine.to_string()).expect("written");
+    let preempted = recording.planted.iter().filter(|(_, (kind, _))| kind == "preempt");
+    let ids = preempted.map(|(key, _)| key.to_string()).collect::<Vec<_>>().join(",");
+    let report = recording.json(&capture, &["--intervals", &recording.path("intervals.marks"), "--id", &ids]);
+    let outliers = report["outliers"].as_array().expect("outliers");
+    let of_preemption = |outlier: &Value| {
+        let causes = outlier["causes"].as_array().expect("causes");
+        causes.iter().any(|cause| {
+            cause["cause"] == "offcpu.preempted"
+                && text(&cause["detail"]).ends_with("on CPU 0, which is not isolated (CPUs 61-63 are)")
+        })
+    };
+    let said = outliers.iter().filter(|outlier| of_preemption(outlier)).count();
+    assert!(!outliers.is_empty() && said + 1 >= outliers.len(), "{said} of {}: {report}", outliers.len());
+}
+
 /// Page faults have records of their begin only: the time is measured to be on the CPU, and the report says what is known of it.
 #[test]
 fn time_on_a_cpu_says_that_no_flow_was_recorded() {
@@ -189,7 +255,11 @@ fn time_on_a_cpu_says_that_no_flow_was_recorded() {
                     .is_some_and(|count: u32| count >= 1_500)
             });
             // 2 ms at 4,000 samples a second.
-            named += usize::from(said && counted && detail.contains("samples: "));
+            let inferred = outlier["segments"].as_array().expect("segments").iter().any(|segment| {
+                let sampled = segment["sampled"].as_array().expect("a list");
+                !sampled.is_empty() && sampled.iter().all(|function| function["certainty"] == "inferred")
+            });
+            named += usize::from(said && counted && inferred && detail.contains("inferred by "));
         }
     }
     assert!(faulty > 0 && named + 1 >= faulty, "{named} of {faulty}");
@@ -378,6 +448,8 @@ fn a_running_process_can_be_attached_to() {
     compile(&place("recorded"));
     let mut recorder = record();
     let is_sudo = recorder.get_program() == "sudo";
+    // It does not wait for other tests.
+    let _turn = turn();
     let mut running = Command::new(place("recorded"))
         .arg(folder.path())
         .args(["5", "60000", "300"])
@@ -409,4 +481,51 @@ fn a_running_process_can_be_attached_to() {
         }
     }
     assert!(judged >= 20 && wrong.len() <= 1, "{} of {judged}: {wrong:#?}", wrong.len());
+}
+
+/// Opened before the recording, whose records have its number only: its name is saved beside it, and a slice has it, too.
+#[test]
+fn descriptors_have_the_names_that_the_recording_saved() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    compile_source("connected.c", &place("connected"));
+    let mut connected = Command::new(place("connected"));
+    let mut connected = connected.current_dir(folder.path()).spawn().expect("the program runs");
+    while !place("port").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = connected.id().to_string();
+    let mut recorder = record();
+    recorder.args(["record", "--no-pt", "-o"]).arg(place("perf.data"));
+    run(recorder.args(["-p", &pid, "--", "sleep", "1.5"]), NEEDS);
+    fs::write(place("stop"), "").expect("written");
+    assert!(connected.wait().expect("it ends").success());
+    let port = fs::read_to_string(place("port")).expect("written by the program");
+    let said = format!("to 127.0.0.1:{})", port.trim());
+    // Many: the longest ones may lie before the recording, or wait for a CPU.
+    let explained = |capture: &Path, more: &[&str]| {
+        let mut command = tailtrace();
+        command.args(["explain", "--top", "60", "--format", "json", "-i"]).arg(capture).args(more);
+        String::from_utf8(run(&mut command, "a report").stdout).expect("UTF-8")
+    };
+    let marks = place("connected.marks").to_string_lossy().into_owned();
+    let report = explained(&place("perf.data"), &["--intervals", &marks]);
+    assert!(report.contains("read() on fd ") && report.contains(&said), "no {said}");
+    let mut slicing = tailtrace();
+    slicing.arg("slice").arg("-i").arg(place("perf.data")).args(["--intervals", &marks, "--top", "60"]);
+    run(slicing.arg("-o").arg(place("slice.data")), "a slice");
+    assert!(explained(&place("slice.data"), &[]).contains(&said), "the slice has none");
+    let saved = |capture: &str| {
+        let text = fs::read_to_string(place(capture)).expect("a machine file");
+        let machine: Value = serde_json::from_str(&text).expect("JSON");
+        let descriptors = machine["descriptors"].as_array().expect("a list");
+        descriptors.iter().map(|one| one["pid"].to_string()).collect::<std::collections::BTreeSet<String>>()
+    };
+    assert_eq!(saved("slice.data.machine.json"), [pid].into(), "only what the report names");
+    assert!(saved("perf.data.machine.json").len() > 1);
+    let mut bundling = tailtrace();
+    bundling.arg("bundle").arg("-i").arg(place("perf.data")).args(["--intervals", &marks, "--top", "60"]);
+    run(bundling.args(["--redact", "-o"]).arg(place("redacted.tar.zst")), "a bundle");
+    let redacted = explained(&place("redacted.tar.zst"), &[]);
+    assert!(redacted.contains("read() on fd ") && !redacted.contains("127.0.0.1"), "addresses are replaced");
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::captures::tailtrace;
+use crate::captures::{repository, tailtrace};
+use crate::ptwrite::SPEC;
 
 /// A folder with a machine that has PT and a disk, and a perf that runs `script`.
 struct Made(tempfile::TempDir);
@@ -233,6 +234,51 @@ fn a_dry_run_prints_the_command_alone() {
     assert_eq!((output.status.code(), made.read("arguments")), (Some(0), None));
 }
 
+/// Linux 6.13 and perf 6.14 pause the trace; where one of them is older the recording is of all the time, and says why.
+#[test]
+fn events_pause_the_trace_where_kernel_and_perf_can() {
+    let perf = |version: &str| {
+        format!("[ \"$1\" = version ] && exec echo perf version {version}; echo new > perf.data")
+    };
+    let options = [
+        "--resume",
+        "probe_app:handle",
+        "--pause",
+        "probe_app:handle__return",
+        "--pause",
+        "sched:sched_switch",
+    ];
+    let recorded = |release: &str, version: &str, more: &[&str]| {
+        let made = Made::new(&perf(version));
+        made.file("root/proc/sys/kernel/osrelease", release);
+        let output = made.record(&[&options[..], more, &["--", "app"]].concat());
+        (
+            made.read("arguments").filter(|line| line.starts_with("record")),
+            output.status.code(),
+            stderr(&output),
+        )
+    };
+    let (arguments, code, said) = recorded("6.13.1\n", "6.14.2", &[]);
+    let arguments = arguments.expect("perf ran");
+    let trace = "-e intel_pt/cyc=1,cyc_thresh=1,mtc_period=0,noretcomp=1,aux-action=start-paused/ \
+        -e probe_app:handle/aux-action=resume/ -e probe_app:handle__return/aux-action=pause/ \
+        -e sched:sched_switch/aux-action=pause/ -e sched:sched_waking ";
+    assert!(arguments.contains(trace), "{arguments}");
+    assert_eq!((code, said.contains("left out")), (Some(0), false), "{said}");
+    let plain = Made::new("echo new > perf.data");
+    plain.record(&["--", "app"]);
+    for (release, version, why) in [
+        ("6.12.9\n", "6.14.2", "--pause and --resume (Linux 6.12.9 is older than 6.13)"),
+        ("6.14.2\n", "6.1.187", "--pause and --resume (perf 6.1.187 is older than 6.14)"),
+    ] {
+        let (arguments, code, said) = recorded(release, version, &[]);
+        assert_eq!((arguments, code), (plain.read("arguments"), Some(0)), "{said}");
+        assert!(said.contains(why), "{said}");
+    }
+    let (arguments, code, said) = recorded("6.14.2\n", "6.14.2", &["-e", "intel_pt//u"]);
+    assert_eq!((arguments, code), (None, Some(2)), "{said}");
+}
+
 #[test]
 fn without_intel_pt_records_and_samples_are_recorded() {
     let made = Made::new("echo new > perf.data");
@@ -318,4 +364,25 @@ fn the_machine_file_of_this_machine_follows_its_schema() {
     assert!(status.success());
     let written = fs::read(folder.path().join("perf.data.machine.json")).expect("the file");
     crate::schema::assert_machine_follows(Path::new("perf.data.machine.json"), &written);
+}
+
+/// What the program's PTWRITEs mean is found in the program; what another recording left goes.
+#[test]
+fn what_ptwrites_mean_is_found_in_the_program() {
+    let made = Made::new("echo recorded >perf.data");
+    let source = made.file(
+        "marked.c",
+        "#define TAILTRACE_PTWRITE\n#include \"tailtrace.h\"\nint main(void) { tailtrace_begin(\"a\", 1); return 0; }\n",
+    );
+    let mut compiler = Command::new("cc");
+    compiler.arg("-I").arg(repository().join("crates/marks/include")).arg(source);
+    let output = compiler.arg("-o").arg(made.0.path().join("marked")).output().expect("cc");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let found = |program: &str| {
+        let output = made.record(&["--", program]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        made.read("perf.data.ptwrite")
+    };
+    assert_eq!(found("./marked"), Some(format!("{SPEC}\n")));
+    assert_eq!(found("true"), None);
 }

@@ -141,6 +141,23 @@ fn several_outliers() {
     assert_slices(&capture, &["--intervals", &capture.intervals(), "--top", "3"]);
 }
 
+/// Of a slice single outliers can be had, as they are in the report on all of them.
+#[test]
+fn single_outliers() {
+    let (capture, folder) = (emulated("noise"), tempfile::tempdir().expect("a temporary folder"));
+    let (path, all) = slice(&capture, &["--intervals", &capture.intervals(), "--top", "3"], folder.path());
+    let wanted = &all["outliers"][1];
+    let ids = ["--id", &wanted["id"].to_string(), "999999", "--format", "json"];
+    let one = without_capture(&run("explain", &path, &capture.symfs, &ids));
+    assert_eq!(one["outliers"], serde_json::json!([wanted]));
+    assert_eq!(
+        (&one["selection"]["selected"], &one["population"]),
+        (&serde_json::json!(1), &all["population"])
+    );
+    let said = one["diagnostics"].to_string();
+    assert!(said.contains("no outlier of the slice has the id 999999"), "{said}");
+}
+
 #[test]
 fn a_hardware_trace() {
     let capture = bundled("multicore");

@@ -12,19 +12,25 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::captures::tailtrace;
-use crate::no_pt::{NEEDS, compile, first, key, planted, record, run};
+use crate::no_pt::{NEEDS, Turn, compile, first, key, planted, record, run, turn};
 
 /// So many requests of 0.1 ms, one in so many slow.
 const REQUESTS: [&str; 3] = ["3", "30000", "1500"];
 /// The same for longer than the first slice takes on a busy machine.
-const WITHOUT_END: [&str; 3] = ["3", "3000000", "1500"];
+pub(crate) const WITHOUT_END: [&str; 3] = ["3", "3000000", "1500"];
 
 /// The recorder, with what it records.
 fn recorder(folder: &TempDir, out: &Path, over: &str, more: &[&str]) -> Command {
     recorder_of(REQUESTS, folder, out, over, more)
 }
 
-fn recorder_of(requests: [&str; 3], folder: &TempDir, out: &Path, over: &str, more: &[&str]) -> Command {
+pub(crate) fn recorder_of(
+    requests: [&str; 3],
+    folder: &TempDir,
+    out: &Path,
+    over: &str,
+    more: &[&str],
+) -> Command {
     let program = folder.path().join("recorded");
     compile(&program);
     let mut command = record();
@@ -33,7 +39,8 @@ fn recorder_of(requests: [&str; 3], folder: &TempDir, out: &Path, over: &str, mo
     command
 }
 
-fn files(folder: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
+/// The files in `folder` whose names begin and end so.
+pub(crate) fn files(folder: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
     let named = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -44,14 +51,14 @@ fn files(folder: &Path, begin: &str, end: &str) -> Vec<PathBuf> {
     files
 }
 
-fn explained(capture: &Path, more: &[&str]) -> Value {
+pub(crate) fn explained(capture: &Path, more: &[&str]) -> Value {
     let mut command = tailtrace();
     command.args(["explain", "--format", "json", "-i"]).arg(capture).args(more);
     serde_json::from_slice(&run(&mut command, "explain").stdout).expect("JSON")
 }
 
 /// Runs a recording to its end: what it printed, and the account in `out`.
-fn recorded(command: &mut Command, out: &Path) -> (Output, Value) {
+pub(crate) fn recorded(command: &mut Command, out: &Path) -> (Output, Value) {
     let output = run(command, NEEDS);
     if command.get_program() == "sudo" {
         make_readable(out);
@@ -61,7 +68,7 @@ fn recorded(command: &mut Command, out: &Path) -> (Output, Value) {
 }
 
 /// What the recorder wrote as root.
-fn make_readable(folder: &Path) {
+pub(crate) fn make_readable(folder: &Path) {
     run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(folder), NEEDS);
 }
 
@@ -122,6 +129,25 @@ fn what_was_slow_is_kept_and_the_rest_is_counted() {
     assert!(right + 1 >= off_cpu, "{right} of {off_cpu} causes are right");
 }
 
+/// A program that ends its requests by `tailtrace_end` compares nothing: its writing thread rings, and the account says so.
+#[test]
+fn what_no_thread_compares_is_kept() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (program, out) = (folder.path().join("recorded"), folder.path().join("slow"));
+    compile(&program);
+    let mut command = record();
+    command
+        .args(["record", "--no-pt", "--snapshot-over", "1ms,request", "--a-minute", "120", "-o"])
+        .arg(&out);
+    command.args(["--", "env", "RECORDED_PLAIN_END=1"]).arg(&program).arg(&out).args(REQUESTS);
+    let (output, account) = recorded(&mut command, &out);
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(account["kept"].as_u64().is_some_and(|kept| kept >= 5), "{account}");
+    let rings = account["doorbell"].as_u64().expect("a count");
+    assert!(rings >= 10 && account["late"].as_u64() == Some(rings), "{account}");
+    assert!(printed.contains("came from the program's writing thread"), "{printed}");
+}
+
 /// One in 10,000 for a minute.
 #[test]
 #[ignore = "takes minutes: scripts/test captures"]
@@ -149,6 +175,39 @@ fn a_ring_without_intervals_goes() {
     let output = run(command.arg(waits).arg(&program).arg(&out), NEEDS);
     let left: Vec<PathBuf> = files(&out, "ring.", "");
     assert!(left.is_empty(), "{left:?} {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A program without marks rings, and says by its own clock when it was slow: the recording's clock pairs relate that to a ring.
+#[test]
+fn what_has_no_marks_joins_by_the_recordings_clocks() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (out, own) = (folder.path().join("slow"), folder.path().join("own.csv"));
+    let program = r#"
+        { echo '# tailtrace-intervals 1 clock=realtime'; echo start,stop,pid,tid; } >"$0"
+        for request in 1 2 3 4 5 6; do
+            start=$(date +%s%N); sleep 0.05; stop=$(date +%s%N)
+            echo "$start,$stop,$$,$$" >>"$0"
+        done
+        sleep 0.05; echo slow >"$TAILTRACE_DOORBELL"; sleep 2"#;
+    let mut command = record();
+    command.args(["record", "--no-pt", "--snapshot-over", "1ms", "-o"]).arg(&out);
+    run(command.args(["--", "sh", "-c", program]).arg(&own), NEEDS);
+    if command.get_program() == "sudo" {
+        make_readable(&out);
+    }
+    let ring = &files(&out, "ring.", "")
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|time| time != "json"))
+        .expect("a ring");
+    let report = explained(ring, &["--intervals", &own.to_string_lossy(), "--top", "6"]);
+    let outliers = report["outliers"].as_array().expect("outliers");
+    assert!(outliers.len() >= 5, "{} of 6 are in the ring", outliers.len());
+    // The shell waits for its child. The ring may have overwritten the first ones.
+    let is_wait =
+        |outlier: &&Value| first(outlier)["cause"].as_str().is_some_and(|cause| cause.starts_with("offcpu."));
+    let waits = outliers.iter().filter(is_wait).count();
+    assert!(waits >= 3, "{waits} of 6");
+    assert!(out.join("clocks").exists());
 }
 
 /// What was longer than one in a thousand until then: the program rings by itself, and what rang is slow.
@@ -188,7 +247,7 @@ fn rings_that_are_too_small_are_named() {
     assert_eq!(said.matches("at this rate the ring of CPU ").count(), 1, "{said}");
 }
 
-fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+pub(crate) fn wait_for(what: &str, is_there: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_there() {
         assert!(begun.elapsed() < Duration::from_secs(120), "there is no {what}");
@@ -196,36 +255,24 @@ fn wait_for(what: &str, is_there: impl Fn() -> bool) {
     }
 }
 
-/// A recording that goes on, and has written its first slice.
-struct Underway {
-    folder: TempDir,
-    recorder: Child,
+/// A recorder that runs, and what it started.
+pub(crate) struct Recorder {
+    child: Child,
     is_sudo: bool,
+    _turn: Turn,
 }
 
-impl Underway {
-    fn begin(more: &[&str]) -> Underway {
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let out = folder.path().join("slow");
-        let mut command = recorder_of(WITHOUT_END, &folder, &out, "1ms,request", more);
+impl Recorder {
+    pub(crate) fn run(mut command: Command) -> Recorder {
         let is_sudo = command.get_program() == "sudo";
-        let underway = Underway { folder, recorder: command.spawn().expect(NEEDS), is_sudo };
-        wait_for("a slice", || underway.has("slow-", ".data"));
-        underway
+        let turn = turn();
+        Recorder { child: command.spawn().expect(NEEDS), is_sudo, _turn: turn }
     }
 
-    fn out(&self) -> PathBuf {
-        self.folder.path().join("slow")
-    }
-
-    fn has(&self, begin: &str, end: &str) -> bool {
-        self.out().exists() && !files(&self.out(), begin, end).is_empty()
-    }
-
-    /// The recorder and what it started, each with its name.
+    /// Each of them, with its name.
     fn processes(&self) -> Vec<(String, String)> {
         let mut processes = Vec::new();
-        let mut next = vec![self.recorder.id().to_string()];
+        let mut next = vec![self.child.id().to_string()];
         while let Some(process) = next.pop() {
             let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
             for thread in threads {
@@ -238,37 +285,72 @@ impl Underway {
         processes
     }
 
-    /// Kills the process of that name, then the program, which has no end of its own and has outlived the other one.
-    fn kill(&self, name: &str) {
+    /// The number of the process of that name.
+    pub(crate) fn process(&self, name: &str) -> String {
         let processes = self.processes();
-        let of = |name: &str| processes.iter().find(|(comm, _)| comm == name).map(|(_, process)| process);
-        let [victim, program] = [name, "recorded"]
-            .map(|name| of(name).unwrap_or_else(|| panic!("no {name} among {processes:?}")));
-        self.kill_process(victim);
-        if victim != program {
-            // In a second some requests ring.
-            std::thread::sleep(Duration::from_secs(1));
-            let state = fs::read_to_string(format!("/proc/{program}/stat")).unwrap_or_default();
-            assert!(!state.is_empty() && !state.contains(") Z "), "the program ended with {name}: {state:?}");
-            self.kill_process(program);
-        }
+        let found = processes.iter().find(|(comm, _)| comm == name);
+        found.unwrap_or_else(|| panic!("no {name} among {processes:?}")).1.clone()
     }
 
-    fn kill_process(&self, process: &str) {
+    pub(crate) fn kill(&self, process: &str) {
         let mut words = if self.is_sudo { vec!["sudo", "-n"] } else { Vec::new() };
         words.extend(["kill", "-KILL", process]);
         run(Command::new(words[0]).args(&words[1..]), NEEDS);
     }
 
+    /// Waits for its end, and until nothing writes into `out` any more: then perf has given its last file its name. Returns the exit
+    /// code.
+    pub(crate) fn ends(&mut self, out: &Path) -> Option<i32> {
+        let code = self.child.wait().expect("ended").code();
+        wait_for("end of perf", || !out.join("ring").exists());
+        if self.is_sudo {
+            make_readable(out);
+        }
+        code
+    }
+}
+
+/// A recording that goes on, and has written its first slice.
+struct Underway {
+    folder: TempDir,
+    recorder: Recorder,
+}
+
+impl Underway {
+    fn begin(more: &[&str]) -> Underway {
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let out = folder.path().join("slow");
+        let recorder = Recorder::run(recorder_of(WITHOUT_END, &folder, &out, "1ms,request", more));
+        let underway = Underway { folder, recorder };
+        wait_for("a slice", || underway.has("slow-", ".data"));
+        underway
+    }
+
+    fn out(&self) -> PathBuf {
+        self.folder.path().join("slow")
+    }
+
+    fn has(&self, begin: &str, end: &str) -> bool {
+        self.out().exists() && !files(&self.out(), begin, end).is_empty()
+    }
+
+    /// Kills the process of that name, then the program, which has no end of its own and has outlived the other one.
+    fn kill(&self, name: &str) {
+        let [victim, program] = [name, "recorded"].map(|name| self.recorder.process(name));
+        self.recorder.kill(&victim);
+        if victim != program {
+            // In a second some requests ring.
+            std::thread::sleep(Duration::from_secs(1));
+            let state = fs::read_to_string(format!("/proc/{program}/stat")).unwrap_or_default();
+            assert!(!state.is_empty() && !state.contains(") Z "), "the program ended with {name}: {state:?}");
+            self.recorder.kill(&program);
+        }
+    }
+
     /// Waits until nothing writes any more: all slices and rings that are there open, and hold what was slow.
     fn ends(mut self, is_complete: bool) {
-        let code = self.recorder.wait().expect("ended").code();
-        // The program was killed; then perf ends, which gives its last file its name.
-        wait_for("end of perf", || !self.out().join("ring").exists());
         let out = self.out();
-        if self.is_sudo {
-            make_readable(&out);
-        }
+        let code = self.recorder.ends(&out);
         let slices = files(&out, "slow-", ".data");
         for slice in &slices {
             let report = explained(slice, &[]);
@@ -278,7 +360,12 @@ impl Underway {
         let rings = files(&out, "ring.", "");
         let marks = out.join("intervals.marks").to_string_lossy().into_owned();
         for ring in rings.iter().filter(|ring| !ring.to_string_lossy().ends_with(".json")) {
-            explained(ring, &["--intervals", &marks, "--top", "1"]);
+            let mut command = tailtrace();
+            command.args(["explain", "--top", "1", "--intervals", &marks, "-i"]).arg(ring);
+            let output = command.output().expect("tailtrace runs");
+            // The last one may begin after the program's last interval.
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success() || said.contains("intervals lie in the recording"), "{said}");
         }
         assert!(!slices.is_empty() && !rings.is_empty());
     }

@@ -131,3 +131,29 @@ fn trace_events_are_the_intervals() {
     let file = write(&folder.path().join("events.json"), &document, "monotonic", 0, &marked);
     assert_same(&outliers(&capture, &file), &outliers(&capture, &capture.intervals()), |id| id);
 }
+
+/// An interval file that names threads and no process: the capture's records name it, or say that they do not know the thread.
+#[test]
+fn the_records_name_the_process_of_a_thread() {
+    let capture = emulated("preempt");
+    let known = outliers(&capture, &capture.intervals());
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("threads.csv").to_string_lossy().into_owned();
+    let mut text = "# tailtrace-intervals 1 clock=tsc\nlabel,start,stop,tid\n".to_owned();
+    let rows = marked(&capture);
+    for one in &rows {
+        writeln!(text, "preempt,{},{},{}", one.start, one.stop, one.tid).expect("text");
+    }
+    fs::write(&place, &text).expect("written");
+    assert_same(&outliers(&capture, &place), &known, |id| id);
+
+    let unknown = format!(
+        "# tailtrace-intervals 1 clock=tsc\nstart,stop,tid\n{},{},999999\n",
+        rows[0].start, rows[0].stop
+    );
+    fs::write(&place, unknown).expect("written");
+    let output = capture.tailtrace("stat", &["--intervals", &place, "--format", "json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let said = report["diagnostics"].to_string();
+    assert!(said.contains("no record of the capture names the threads of 2 of their ends"), "{said}");
+}

@@ -8,7 +8,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::captures::{repository, tailtrace};
-use crate::no_pt::NEEDS;
+use crate::no_pt::{NEEDS, turn};
 
 /// Stops at the first command that fails. Root needs no `sudo`; who is not root keeps the path to the binary under test.
 const BEGIN: &str = r#"set -eu
@@ -30,6 +30,7 @@ fn run(page: &str) -> String {
     let mut shell = Command::new("/bin/sh");
     shell.current_dir(folder.path()).env("PATH", format!("{}:{path}", binaries.display()));
     shell.env("XDG_CACHE_HOME", "/dev/null").arg("-c").arg(format!("{BEGIN}{}", blocks.concat()));
+    let _turn = turn();
     let output = shell.output().expect("a shell");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -56,17 +57,26 @@ fn a_program_that_can_be_changed() {
     assert_shows("start-your-program.md", &expected);
 }
 
-/// Of a server, of 10 of 1,000 calls, and of a bundled capture.
+/// Of a server, of 10 of 1,000 calls, of the slow ones among them, and of a bundled capture.
 #[test]
 fn a_program_that_cannot_be_changed() {
-    let expected = ["100 intervals", "── request:fd", "1000 intervals", "offcpu.sleep", "── planted_work"];
+    let expected = [
+        "100 intervals",
+        "── request:fd",
+        "1000 intervals",
+        "offcpu.sleep",
+        "slow-0001.data",
+        "offcpu.sleep",
+        "── planted_work",
+    ];
     assert_shows("start-other-program.md", &expected);
 }
 
-/// 10 of 10,000 sleep for 3 ms.
+/// 10 of 10,000 sleep for 3 ms, with slices and with bundles.
 #[test]
 fn production() {
-    let expected = ["slow-0001.data", "\"is_complete\": true", "\"intervals\": 10000", "offcpu.sleep"];
+    let slices = ["slow-0001.data", "\"is_complete\": true", "\"intervals\": 10000", "offcpu.sleep"];
+    let expected = [&slices[..], &["offcpu.sleep"]].concat();
     assert_shows("start-production.md", &expected);
 }
 

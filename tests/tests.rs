@@ -11,6 +11,7 @@
 //! * `expect`: figures against limits, for continuous integration.
 //! * `fleet`: tables of captures against their reports, read by `DuckDB`.
 //! * `generated`: help, completions, man pages, the header of marks, the progress bar.
+//! * `guests`: recordings without Intel PT of a guest, against what its program injected.
 //! * `hostile`: names from strangers in a capture, through every format.
 //! * `inputs`: captures and bundles named in any way, stdout as a file, colours and notes.
 //! * `kernel_calls`: the kernel's functions add up to the causes that they lie below.
@@ -20,6 +21,7 @@
 //! * `numa`: nodes of threads, devices and memory; names of devices.
 //! * `verdicts`: injected causes are named, with their time, in the emulated captures.
 //! * `instructions`: `dump --insns` against other decoders and against the emulator's own log.
+//! * `ptwrite_snapshots`: snapshots of a program that marks in its trace alone.
 //! * `requests`: the requests of a server by its system calls, against its client and perf.
 //! * `recording`: `record` with a perf of the test's own.
 //! * `records`: `dump --records` against perf.
@@ -29,14 +31,18 @@
 //! * `code`: the code that took longest is counted and timed.
 //! * `contract`: exit codes, formats, options, bad input.
 //! * `bundled_code`: debug files and kernels that a bundle brings along.
+//! * `bundled_snapshots`: the bundles of a real recording of this machine that goes on.
+//! * `delivered_snapshots`: such bundles on their way: delivered, too many, on a full disk, and of a recorder that was killed.
 //! * `bundles`: a bundle against its recording, what redaction leaves, and bundles from strangers.
 //! * `slices`: a slice against its recording, by our report and by perf's instructions.
 //! * `snapshots`: a real recording of this machine that keeps only what was slow.
+//! * `span_sources`: the spans that Go and the JDK write, recorded here, against the clocks that their programs read.
 //! * `spans`: OTLP JSON and trace events against the interval file of the same capture.
 //! * `start_pages`: the commands of the pages from a program to a report, run as they stand.
 //! * `streams`: captures written to a pipe, against the same in a file.
 //! * `robustness`: bad input of every kind.
 //! * `packages`: the crates are fit to publish: texts inside, captures outside.
+//! * `ptwrite`: marks in the trace that branches spell, against perf; what they mean lies beside the capture.
 //! * `perfetto`: the Perfetto export against perf's switches and wake-ups.
 //! * `readme`: the README shows what the tool prints.
 //! * `traced_snapshots`: the same with Intel PT, with a perf that plays emulated captures back.
@@ -45,21 +51,25 @@
 //! * `words`: plain English in documents, strings and comments.
 
 mod bundled_code;
+mod bundled_snapshots;
 mod bundles;
 mod captures;
 mod checks;
 mod code;
 mod composition;
 mod contract;
+mod delivered_snapshots;
 mod dependencies;
 mod diff;
 mod doctor;
 mod documents;
 mod engines;
+mod event_pairs;
 mod examples;
 mod expect;
 mod fleet;
 mod generated;
+mod guests;
 mod headlines;
 mod hostile;
 mod inputs;
@@ -70,8 +80,11 @@ mod languages;
 mod layering;
 mod no_pt;
 mod numa;
+mod of_one_program;
 mod packages;
 mod perfetto;
+mod ptwrite;
+mod ptwrite_snapshots;
 mod readme;
 mod recording;
 mod records;
@@ -82,8 +95,10 @@ mod schema;
 mod score;
 mod slices;
 mod snapshots;
+mod span_sources;
 mod spans;
 mod start_pages;
+mod stories;
 mod streams;
 mod traced_snapshots;
 mod tui;

@@ -20,7 +20,7 @@ pub(crate) use tags::TagArgs;
 use crate::examples;
 use crate::output::Manner;
 
-pub(crate) use recording::{DoctorArgs, DoctorFormat, Preset, RecordArgs};
+pub(crate) use recording::{DoctorArgs, DoctorFormat, PauseArgs, Preset, RecordArgs, SnapshotArgs};
 
 /// Explains single slow requests with Intel Processor Trace.
 #[derive(Debug, Parser)]
@@ -370,7 +370,7 @@ pub(crate) struct EffortArgs {
 /// Where the intervals come from: one of these.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SourceArgs {
-    /// An interval file: tailtrace's own format, `VTune`'s CSV, or spans as OTLP JSON or trace events; `-` is stdin. [default: intervals.csv beside the capture]
+    /// An interval file: tailtrace's own format, `VTune`'s CSV, or spans as OTLP JSON, trace events, a Perfetto trace, a flight recording of the JDK, an execution trace of Go, or a CTF trace (its folder); `-` is stdin. [default: intervals.csv beside the capture]
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) intervals: Option<PathBuf>,
     /// The event that begins an interval, e.g. `probe_app:start`, and what its fields must hold: `raw_syscalls:sys_enter if id == 45`

@@ -18,6 +18,8 @@ Examples:
   tailtrace record --preset standard -- ./program               # with system calls and page faults
   tailtrace record --no-pt -- ./program                         # as on a machine without Intel PT
   tailtrace record --no-pt --snapshot-over 1ms -o slow -- ./program   # only what took longer
+  tailtrace record --no-pt --snapshot-over 5ms -o rings --bundle-to bundles -- ./program
+  tailtrace record --resume app:begin --pause app:end -- ./program   # a trace between these
   tailtrace record -o slow.data -e 'block:*' -- ./program       # with more events
   tailtrace record --dry-run -- ./program                       # only prints perf's command line
   tailtrace record --machine-only -o perf.data                  # for a recording made without it";

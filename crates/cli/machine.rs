@@ -6,6 +6,7 @@ pub(crate) mod build;
 pub(crate) mod clock;
 pub(crate) mod cpu;
 pub(crate) mod kcore;
+pub(crate) mod pausing;
 pub(crate) mod privileges;
 pub(crate) mod pt;
 pub(crate) mod tracepoints;

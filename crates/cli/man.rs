@@ -22,7 +22,7 @@ const EXIT_STATUS: [(&str, &str); 5] = [
     ("other", "Of record: perf's own."),
 ];
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("perf.data", "The capture that is read where none is named, as by perf."),
     ("intervals.csv", "Beside the capture: its intervals, where no option says where they come from."),
     (
@@ -32,6 +32,10 @@ const FILES: [(&str, &str); 5] = [
     (
         "perf.data.clocks",
         "Clock pairs of the recording, written by tailtrace record: they join spans and logs with the trace.",
+    ),
+    (
+        "perf.data.ptwrite",
+        "What the PTWRITEs of the recorded program mean, written by tailtrace record: its intervals, where no option says where they come from and there is no intervals.csv.",
     ),
     (
         "$XDG_CACHE_HOME/tailtrace, ~/.cache/tailtrace",

@@ -159,7 +159,7 @@ fuzz_target!(|input: (Vec<u8>, u16, bool, u8)| {
     let config = PtConfig {
         cpu: (kind & 2 != 0).then_some(CpuModel {
             family: 6,
-            model: if kind & 4 == 0 { 94 } else { 61 },
+            model: [94, 61, 0x55, 0x5c, 0x97, 61][usize::from(kind >> 2) % 6],
             stepping: 3,
         }),
         mtc_freq: 3,

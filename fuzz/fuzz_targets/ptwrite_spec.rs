@@ -13,9 +13,10 @@ fuzz_target!(|input: (&str, Vec<(u64, u16, u8)>)| {
         cpu: Some(Cpu(0)),
         thread: Some(ThreadId::new(1, tid.into())),
         payload,
+        ip: None,
         aux_offset: 0,
     };
-    let set = from_ptwrites(&spec, payloads.into_iter().map(occurrence));
+    let set = from_ptwrites(&spec, payloads.into_iter().map(occurrence), &|_, field| (field.width() > 5).then(|| "label".into()));
     let mut ids: Vec<_> = set.intervals.iter().map(|interval| interval.id).collect();
     ids.sort_unstable();
     ids.dedup();

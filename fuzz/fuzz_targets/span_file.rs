@@ -1,4 +1,4 @@
-//! Any span file: OTLP JSON or trace events, in clocks of which there are pairs.
+//! Any span file: OTLP JSON, trace events, a Perfetto trace, a flight recording or a CTF trace, in clocks of which there are pairs.
 #![no_main]
 
 use std::path::Path;
@@ -11,8 +11,9 @@ fuzz_target!(|bytes: &[u8]| {
     let pair = |clock, tsc, ns| ClockPair { clock, tsc: Tsc(tsc), ns, error_ns: 5 };
     let mut pairs = vec![pair(Clock::Realtime, 0, 0), pair(Clock::Realtime, u64::MAX, u64::MAX / 3)];
     // The first byte decides whether a trace of an unnamed clock is read.
-    if bytes.first() != Some(&b'{') {
-        pairs = vec![pair(Clock::Monotonic, 0, 0), pair(Clock::Monotonic, u64::MAX, u64::MAX / 3)];
+    let unnamed = if bytes.first() == Some(&b'\n') { Clock::Boottime } else { Clock::Monotonic };
+    if !matches!(bytes.first(), Some(b'{' | b'F')) {
+        pairs = vec![pair(unnamed, 0, 0), pair(unnamed, u64::MAX, u64::MAX / 3)];
     }
     let clocks = Clocks { pairs, ..Clocks::default() };
     let Ok(set) = read_intervals(Path::new("fuzz"), bytes, &clocks) else { return };

@@ -137,6 +137,12 @@ fn record_build_id(perf_data: &mut [u8], name: &[u8], build_id: [u8; 20]) {
     perf_data[record + 5] |= 0x40;
     perf_data[record + 40..record + 44].copy_from_slice(&[20, 0, 0, 0]);
     perf_data[record + 44..record + 64].copy_from_slice(&build_id);
+    // Its events request them: `build_id` is bit 34 of the flags, at byte 40 of each `perf_event_attr`.
+    let word = |at: usize| u64::from_le_bytes(perf_data[at..at + 8].try_into().expect("eight bytes"));
+    let [entry, begin, length] = [16, 24, 32].map(|at| usize::try_from(word(at)).expect("a place"));
+    for attr in (begin..begin + length).step_by(entry) {
+        perf_data[attr + 40 + 4] |= 1 << 2;
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn files_that_hold_no_intervals_are_unusable() {
     // Bytes without a line end, without an end.
     of_file(&capture, "stat", Path::new("/dev/zero")).fails_in_one_line("neither a regular file nor a pipe");
     of_file(&capture, "stat", Path::new("/proc/self/mem")).fails_in_one_line("cannot read");
-    of_file(&capture, "stat", &capture.root).fails_in_one_line("Is a directory");
+    of_file(&capture, "stat", &capture.root).fails_in_one_line("a folder without the file `metadata`");
     of_file(&capture, "stat", Path::new("/nowhere.csv")).fails_in_one_line("No such file");
 }
 

@@ -18,7 +18,7 @@ pub enum Error {
     /// The request names no source, no intervals lie beside the capture, and it is no slice with intervals of its own.
     #[error(
         "say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite, --function or --requests; without one \
-         of these, intervals.csv beside the capture is read, and there is none"
+         of these, intervals.csv beside the capture is read, or what record wrote of the program's PTWRITEs, and there is neither"
     )]
     NoSource,
     /// Intervals of another recording, or in another clock than their source says.

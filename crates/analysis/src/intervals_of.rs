@@ -3,6 +3,7 @@
 //! Input: an opened capture and the request. Output: the intervals of the source, the members of the population, the
 //! criteria of the choice, and what there is to say about them.
 
+mod beside;
 mod clock_of_records;
 mod extent;
 mod kept_calls;
@@ -12,6 +13,7 @@ mod source;
 mod unmatched;
 mod wanted_cpus;
 
+pub(crate) use beside::source_beside;
 pub(crate) use clock_of_records::{pairs_beside, relate};
 pub(crate) use extent::{ensure_some_inside, inside};
 pub(crate) use source::{check_selection, findings, members, nothing_chosen, read, spans};

@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 
 pub use draft::Draft;
 pub(crate) use draft::FolderDraft;
-pub use scratch::remove_unfinished;
 pub(crate) use scratch::{Scratch, remove_unlocked, user_prefix};
+pub use scratch::{remove_left_draft, remove_unfinished};
 
 /// What a command is going to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,14 +2,36 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use intervals::{EventPair, PtwriteSpec};
 use model::{Cpu, PerfTime, Pid, Tid};
-use perfdata::Machine;
+use perfdata::{Machine, companion};
 use pt::EngineKind;
+use report::Snapshots;
 
 /// The interval file that is looked for beside a capture where no source of intervals is named.
 pub const USUAL_INTERVALS: &str = "intervals.csv";
+
+/// The account's name in the folder of a recording that keeps only what was slow.
+pub const ACCOUNT: &str = "snapshots.json";
+
+/// Where the clock pairs of the capture at `path` lie: beside it, or for all of a recording that keeps only what was slow in its folder.
+pub fn clocks_of(path: &Path) -> PathBuf {
+    let own = intervals::clocks_beside(path);
+    let of_recording = path.with_file_name(intervals::CLOCKS);
+    let is_kept = !own.exists() && path.with_file_name(ACCOUNT).is_file() && of_recording.is_file();
+    if is_kept { of_recording } else { own }
+}
+
+/// The name of the file that says what PTWRITE payloads mean, as [`companion`] takes it.
+pub const PTWRITE: &str = "ptwrite";
+
+/// Where it is written what the PTWRITE payloads in the capture at `path` mean, in the words of `--ptwrite`: in a directory `ptwrite`,
+/// beside a file one of its name with `.ptwrite`.
+pub fn ptwrite_beside(path: &Path) -> PathBuf {
+    companion(path, PTWRITE)
+}
 
 /// What is to be explained.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,12 +55,12 @@ impl Request {
     /// The files and folders that answering it reads, as far as it names them.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let Input { path, code, .. } = &self.input;
-        let mut inputs = vec![path.clone(), Machine::place(path), intervals::clocks_beside(path)];
+        let mut inputs = vec![path.clone(), Machine::place(path), clocks_of(path)];
         inputs.extend(code.given().map(|(_, path)| path.to_owned()));
         let file = match &self.source {
             Some(Source::File(path)) => Some(path.clone()),
             Some(_) => None,
-            None => self.intervals_beside(),
+            None => self.intervals_beside().or_else(|| Some(ptwrite_beside(path))),
         };
         inputs.extend(file.into_iter().flat_map(|path| [intervals::clocks_beside(&path), path]));
         inputs
@@ -63,6 +85,8 @@ pub struct Input {
     pub engine: EngineKind,
     /// The folder in which found calls of functions are kept for the next time; `None`: nowhere.
     pub cache: Option<PathBuf>,
+    /// Of a slice: what its recording skipped until then; `None`: as the account beside it says.
+    pub account: Option<Snapshots>,
 }
 
 /// Where the code that ran is, and its names.
@@ -82,6 +106,9 @@ pub struct Code {
     /// [`Code::debuginfod`] says so, servers. So it is for a bundle, which brings what it needs: what it names of this machine
     /// is none of its business.
     pub contained: bool,
+    /// Where the recording is known to be this machine's own, since when its mappings were there, at the latest: files that were not
+    /// changed since then are known by device and inode ([`symbols::SearchPath::mapped_since`]).
+    pub mapped_since: Option<SystemTime>,
 }
 
 impl Code {

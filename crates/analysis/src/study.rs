@@ -12,12 +12,13 @@ mod expected;
 mod machine;
 mod opened;
 mod outcome;
+mod placement;
 mod places;
 mod reasons;
 mod typical;
 
 pub use crate::population::labels::LabelFigures;
-pub use account::{ACCOUNT, Account, SLICES, slices};
+pub use account::{Account, BundleCounts, LostEvents, SLICES, slices};
 pub use difference::{difference, difference_expecting};
 pub use opened::{Baselines, Listing, Study, watched, with};
 pub use outcome::{Outcome, explain, explain_chosen};

@@ -8,6 +8,7 @@
 //! | [`untraced`] | `kernel.*` where only user code was traced |
 //! | [`silences`] | `trace.loss`, `trace.filtered`; `hardware.gap` where tracing goes off and on at one instruction |
 //! | [`losses`] | `trace.loss` by AUX and LOST records |
+//! | [`paused`] | `trace.filtered` where another event had paused the trace |
 //! | [`no_flow`] | `trace.filtered` on a CPU, in a recording without a trace |
 //! | [`stalls`] | `hardware.gap`, `power.frequency-switch`: no instruction retired |
 //! | [`off_cpu`] | `offcpu.*`, and the exit from idle by `cpu_idle` records |
@@ -30,6 +31,7 @@ pub(crate) mod no_flow;
 pub(crate) mod occurrences;
 pub(crate) mod off_cpu;
 pub(crate) mod partition;
+pub(crate) mod paused;
 pub(crate) mod power;
 pub(crate) mod precedence;
 pub(crate) mod queue;

@@ -9,6 +9,7 @@ pub(crate) mod follow;
 pub(crate) mod hand_off;
 pub(crate) mod interrupt_chain;
 pub(crate) mod late_switches;
+pub(crate) mod pauses;
 pub(crate) mod stays;
 mod unrecorded;
 pub(crate) mod waker;

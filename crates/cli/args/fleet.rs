@@ -85,7 +85,8 @@ impl HowArgs {
 
     /// The capture at `path`, called `uri` or by its path.
     pub(crate) fn delivery(&self, path: PathBuf, uri: Option<String>) -> Delivery {
-        let input = Input { path, code: self.code.request(), engine: self.engine.request(), cache: None };
+        let input =
+            Input { path, code: self.code.request(), engine: self.engine.request(), ..Input::default() };
         Delivery::of(Request { input, ..Request::default() }, uri, self.tags.by_name())
     }
 }

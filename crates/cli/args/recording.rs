@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::tags::TagArgs;
+
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
     /// The perf.data to write; beside it, or in it where it is a directory, the machine file.
@@ -17,8 +19,19 @@ pub(crate) struct RecordArgs {
     /// Records no Intel PT where the machine has it: records and samples only, as where it has none.
     #[arg(long)]
     pub(crate) no_pt: bool,
+    /// Records system calls, exceptions and samples of this cgroup alone, by its path below the cgroup file system; switches, wake-ups,
+    /// interrupts and the trace are still those of the whole machine, for others make its threads wait.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["tid", "machine_only"])]
+    pub(crate) cgroup: Option<String>,
+    /// Records system calls and exceptions of these threads alone, likewise; with --begin only their events ring.
+    #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with = "machine_only")]
+    pub(crate) tid: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) pauses: PauseArgs,
     #[command(flatten)]
     pub(crate) snapshots: SnapshotArgs,
+    #[command(flatten)]
+    pub(crate) bundles: BundlesArgs,
     /// Prints the command that would be run, and runs nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -31,6 +44,18 @@ pub(crate) struct RecordArgs {
     /// Options of perf record, after tailtrace's own; `--`; and the program with its arguments.
     #[arg(value_name = "PERF-OPTIONS] [-- COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) perf: Vec<OsString>,
+}
+
+/// A trace of what happens between events: less to write, and to keep.
+#[derive(Debug, Args)]
+pub(crate) struct PauseArgs {
+    /// Each sample of this event pauses the trace of its CPU, until one of --resume. Linux 6.13 and perf 6.14 can: elsewhere both options are left
+    /// out, with a note.
+    #[arg(long, value_name = "EVENT", conflicts_with_all = ["no_pt", "machine_only"])]
+    pub(crate) pause: Vec<String>,
+    /// The trace begins paused, and each sample of this event resumes it.
+    #[arg(long, value_name = "EVENT", conflicts_with_all = ["no_pt", "machine_only"])]
+    pub(crate) resume: Vec<String>,
 }
 
 /// A recording that keeps only what was slow.
@@ -46,6 +71,16 @@ pub(crate) struct SnapshotArgs {
         conflicts_with = "machine_only"
     )]
     pub(crate) over: Vec<String>,
+    /// The event that begins an interval, of a program that marks none: a uprobe or a tracepoint, as for explain. Then a pair that takes
+    /// longer than the limit rings.
+    #[arg(long, value_name = "EVENT", requires_all = ["end", "snapshot_over"])]
+    pub(crate) begin: Option<String>,
+    /// The event that ends it.
+    #[arg(long, value_name = "EVENT", requires = "begin")]
+    pub(crate) end: Option<String>,
+    /// The field of both events that pairs them; without it they pair on each thread.
+    #[arg(long, value_name = "FIELD", requires = "begin")]
+    pub(crate) key: Option<String>,
     /// The most snapshots in a minute.
     #[arg(long, value_name = "N", default_value_t = 12, requires = "snapshot_over")]
     pub(crate) a_minute: u32,
@@ -53,7 +88,7 @@ pub(crate) struct SnapshotArgs {
     /// SIGUSR2.
     #[arg(long, value_name = "COMMAND", requires = "snapshot_over")]
     pub(crate) ring_on: Option<String>,
-    /// Also keeps the rings from which slow intervals were cut.
+    /// Also keeps the rings from which slow intervals were cut, and with --bundle-to the slices.
     #[arg(long, requires = "snapshot_over")]
     pub(crate) keep: bool,
     /// Ends the recording after this time, 10m as 600s.
@@ -62,6 +97,30 @@ pub(crate) struct SnapshotArgs {
     /// Ends the recording when its folder holds so many MiB.
     #[arg(long, value_name = "MIB", requires = "snapshot_over")]
     pub(crate) max_size: Option<u64>,
+}
+
+/// What becomes of slices where the recording goes on.
+#[derive(Debug, Args)]
+pub(crate) struct BundlesArgs {
+    /// Makes a bundle of each slice in this folder, as tailtrace bundle does, while the recording goes on; the slice is removed.
+    /// Names of the host, its users, command lines and paths are replaced.
+    #[arg(long, value_name = "DIR", requires = "snapshot_over")]
+    pub(crate) bundle_to: Option<PathBuf>,
+    /// Runs this command of the shell for each bundle, with its path in `TAILTRACE_BUNDLE`: after exit code 0 the bundle is removed, with --keep
+    /// renamed; else it stays, and is tried again later and by the next recording.
+    #[arg(long, value_name = "COMMAND", requires = "bundle_to")]
+    pub(crate) on_bundle: Option<String>,
+    /// Ends that command after this time, 5m as 300s.
+    #[arg(long, value_name = "TIME", default_value = "60s", requires = "bundle_to")]
+    pub(crate) on_bundle_limit: String,
+    /// Removes the oldest bundles when the folder holds more than so many MiB of them.
+    #[arg(long, value_name = "MIB", requires = "bundle_to")]
+    pub(crate) bundle_disk: Option<u64>,
+    /// Keeps these names in the bundles.
+    #[arg(long, requires = "bundle_to")]
+    pub(crate) no_redact: bool,
+    #[command(flatten)]
+    pub(crate) tags: TagArgs,
 }
 
 /// How much is recorded beside the trace.
@@ -86,6 +145,12 @@ pub(crate) struct DoctorArgs {
     /// The preset of the command that record would run.
     #[arg(long, value_enum)]
     pub(crate) preset: Option<Preset>,
+    /// The sizes of perf's buffers, as its option of that name has them: `32M`, `8M,256M`.
+    #[arg(short = 'm', value_name = "RECORDS[,TRACE]")]
+    pub(crate) buffers: Option<String>,
+    /// Of a recording that keeps only what was slow (`record --snapshot-over`).
+    #[arg(long)]
+    pub(crate) snapshots: bool,
     /// Also records Intel PT for 200 ms, and reports how much trace each CPU writes and what is lost.
     #[arg(long, conflicts_with = "read_only")]
     pub(crate) trial: bool,

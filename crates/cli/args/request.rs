@@ -54,6 +54,7 @@ impl InputArgs {
             code: self.code.request(),
             engine: self.engine.request(),
             cache: cache_folder(),
+            account: None,
         }
     }
 }
@@ -69,7 +70,7 @@ impl CodeArgs {
     /// Where they say the code is.
     pub(crate) fn request(&self) -> Code {
         let CodeArgs { symfs, vmlinux, kallsyms, source, debuginfod } = self.clone();
-        Code { symfs, vmlinux, kallsyms, source, debuginfod, contained: false }
+        Code { symfs, vmlinux, kallsyms, source, debuginfod, ..Code::default() }
     }
 }
 

@@ -4,18 +4,24 @@
 //! devices, clocks) goes into files beside the capture: `docs/machine-file.md`, and `docs/recording.md`, "Clocks".
 
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use intervals::EventPair;
 
-use crate::args::{RecordArgs, text};
-use crate::machine::pt;
+use crate::args::{PauseArgs, RecordArgs, SnapshotArgs, text};
+use crate::machine::build::Build;
+use crate::machine::tree::Tree;
+use crate::machine::{pausing, pt};
 use crate::output::{self, Outcome};
 use crate::record::clocks::Readings;
-use crate::record::command::Asked;
+use crate::record::command::{Asked, Whose};
+use crate::record::descriptors::Descriptors;
 use crate::record::offered::Offered;
-use crate::record::snapshots::{Limits, Plan};
-use crate::record::{command, machine_file, older, perf, snapshots};
+use crate::record::pausing::Pausing;
+use crate::record::snapshots::{Bundles, Limits, OnBundle, Plan};
+use crate::record::{command, machine_file, older, perf, ptwrite, snapshots};
 
 /// Where the options of `perf record` begin.
 const RECORD_OPTIONS: usize = 2;
@@ -23,12 +29,29 @@ const RECORD_OPTIONS: usize = 2;
 /// Runs the command.
 pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     if args.machine_only {
-        machine_file::write(args)?;
+        machine_file::write(args, Vec::new())?;
         return Ok(Outcome::Reported);
     }
-    let offered = Offered::below(&args.root);
-    let asked = Asked { preset: args.preset, no_pt: args.no_pt, keeps: !args.snapshots.over.is_empty() };
+    ensure!(
+        args.bundles.bundle_to.is_some() || args.bundles.tags.by_name().is_empty(),
+        "--tag is for bundles: it needs --bundle-to DIR"
+    );
     let plan = if args.snapshots.over.is_empty() { None } else { Some(plan(args)?) };
+    let missing = what_cannot_pause(args);
+    let events: Vec<&str> = plan.iter().flat_map(Plan::events).collect();
+    let asked = Asked {
+        preset: args.preset,
+        no_pt: args.no_pt,
+        keeps: plan.is_some(),
+        events: &events,
+        whose: whose(args),
+        pausing: Pausing {
+            pause: &args.pauses.pause,
+            resume: &args.pauses.resume,
+            missing: missing.as_deref(),
+        },
+    };
+    let offered = Offered::below(&args.root);
     let ring = plan.as_ref().map(|plan| snapshots::output(&plan.folder));
     let composed = command::compose(ring.as_ref().unwrap_or(&args.output), asked, &offered, &args.perf)?;
     if !composed.has_trace {
@@ -64,14 +87,20 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         pt::DEVICE
     );
     output::print_note(&shown);
-    if let Some(plan) = plan {
-        let code = snapshots::run(&command, &plan, &machine_file::text(&args.root)?)?;
+    if let Some(plan) = &plan {
+        let code = snapshots::run(&command, plan, &args.perf)?;
         return Ok(Outcome::Passed(code));
     }
     let older = older::Capture::at(&args.output);
     let oldest = older::Oldest::clear(&args.output)?;
-    let mut readings = Readings::begin();
-    let code = perf::run(&command, &[], &[], |running| readings.take_while(running));
+    let readings = Readings::begin();
+    let mut descriptors = Descriptors::begin(&args.root, &args.perf);
+    let code = perf::run(&command, &[], &[], |running| {
+        thread::scope(|scope| {
+            scope.spawn(|| descriptors.look_while(running));
+            readings.take_while(running);
+        });
+    });
     let replaced = older::Capture::at(&args.output) != older;
     if replaced {
         older.keep_companions(&args.output);
@@ -80,7 +109,10 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     let code = code?;
     // A perf that failed early leaves an older capture, whose companions stay.
     if replaced && args.output.exists() {
-        match machine_file::write(args).and_then(|()| readings.write(&args.output)) {
+        let companions = machine_file::write(args, descriptors.into_entries())
+            .and_then(|()| readings.write(&args.output))
+            .and_then(|()| ptwrite::write(&args.output, &args.perf));
+        match companions {
             Err(error) if code != 0 => output::print_error(&error),
             written => written?,
         }
@@ -90,6 +122,31 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     Ok(Outcome::Passed(code))
 }
 
+/// Why the trace cannot be paused here, where that is requested.
+fn what_cannot_pause(args: &RecordArgs) -> Option<String> {
+    let PauseArgs { pause, resume } = &args.pauses;
+    if pause.is_empty() && resume.is_empty() {
+        return None;
+    }
+    pausing::missing(&Tree::new(&args.root).ok()?, Build::on_path().as_ref())
+}
+
+/// What `--bundle-to` and the options beside it say.
+fn bundles(args: &RecordArgs) -> Result<Option<Bundles>> {
+    let asked = &args.bundles;
+    let Some(to) = asked.bundle_to.clone() else { return Ok(None) };
+    let limit = text::duration_ns(&asked.on_bundle_limit).context("--on-bundle-limit")?;
+    let limit = Duration::from_nanos(limit);
+    let on_bundle = asked.on_bundle.clone().map(|command| OnBundle { command, limit });
+    Ok(Some(Bundles {
+        to,
+        tags: asked.tags.by_name(),
+        redacted: !asked.no_redact,
+        on_bundle,
+        most_bytes: asked.bundle_disk.map(|mib| mib.saturating_mul(1 << 20)),
+    }))
+}
+
 /// What `--snapshot-over` and the options beside it say.
 fn plan(args: &RecordArgs) -> Result<Plan> {
     let asked = &args.snapshots;
@@ -97,8 +154,11 @@ fn plan(args: &RecordArgs) -> Result<Plan> {
     Ok(Plan {
         folder: if is_named { args.output.clone() } else { PathBuf::from("slow") },
         limits: Limits::read(&asked.over).context("--snapshot-over")?,
+        pair: pair(asked)?,
+        tids: args.tid.clone(),
         a_minute: asked.a_minute,
         keep: asked.keep,
+        bundles: bundles(args)?,
         ring_on: asked.ring_on.clone(),
         root: args.root.clone(),
         duration: match &asked.duration {
@@ -107,4 +167,23 @@ fn plan(args: &RecordArgs) -> Result<Plan> {
         },
         most_bytes: asked.max_size.map(|mib| mib.saturating_mul(1 << 20)),
     })
+}
+
+/// The events of `--begin` and `--end`, where they are given.
+fn pair(asked: &SnapshotArgs) -> Result<Option<EventPair>> {
+    let (Some(begin), Some(end)) = (&asked.begin, &asked.end) else { return Ok(None) };
+    ensure!(
+        Limits::read(&asked.over)?.is_one(),
+        "with --begin, --snapshot-over takes one TIME or percentile, without a label: all pairs of events have the same"
+    );
+    Ok(Some(EventPair { begin: begin.parse()?, end: end.parse()?, key: asked.key.clone() }))
+}
+
+/// Whose records are to be there.
+fn whose(args: &RecordArgs) -> Whose<'_> {
+    match &args.cgroup {
+        Some(name) => Whose::Cgroup(name),
+        None if args.tid.is_empty() => Whose::All,
+        None => Whose::Threads(&args.tid),
+    }
 }

@@ -29,11 +29,12 @@ enum Check {
 use Check::{Always, Subject};
 
 /// Each check; its finding has its name.
-const CHECKS: [Check; 23] = [
+const CHECKS: [Check; 24] = [
     Always(trace::pt),
     Subject(trace::cycles),
     Subject(trace::regions),
     Subject(trace::packets),
+    Subject(trace::pauses),
     Always(tool::perf),
     Always(access::permission),
     Always(access::lockdown),

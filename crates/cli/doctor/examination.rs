@@ -9,6 +9,7 @@ use crate::machine::cpu::{self, CpuModel};
 use crate::machine::privileges::{Container, Privileges};
 use crate::machine::pt::Pt;
 use crate::machine::tree::Tree;
+use crate::record::buffers::Buffers;
 
 /// The facts.
 pub(crate) struct Examination {
@@ -23,13 +24,14 @@ pub(crate) struct Examination {
     pub(super) isolated: BTreeSet<u32>,
     pub(super) build: Option<Build>,
     pub(super) storage: Storage,
+    pub(super) buffers: Buffers,
     /// What the trial recorded, or what perf said; `None` without a trial.
     pub(super) trial: Option<Result<Trial, String>>,
 }
 
 impl Examination {
-    /// The machine below the tree, its perf, and the disk for its captures.
-    pub(crate) fn new(tree: Tree, build: Option<Build>, storage: Storage) -> Examination {
+    /// The machine below the tree, its perf, the disk for its captures, and the buffers that perf would have.
+    pub(crate) fn new(tree: Tree, build: Option<Build>, storage: Storage, buffers: Buffers) -> Examination {
         Examination {
             pt: Pt::of(&tree),
             is_described: !Pt::is_undescribed(&tree),
@@ -40,6 +42,7 @@ impl Examination {
             isolated: cpu::isolated(&tree),
             build,
             storage,
+            buffers,
             trial: None,
             tree,
         }

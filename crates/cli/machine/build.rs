@@ -44,7 +44,12 @@ impl Build {
 
     /// The version's first two numbers; `None` of a version that does not begin so.
     pub(crate) fn numbers(&self) -> Option<(u32, u32)> {
-        let mut numbers = self.version.split(|letter: char| !letter.is_ascii_digit());
-        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+        numbers(&self.version)
     }
+}
+
+/// The first two numbers of a version of perf or of the kernel.
+pub(super) fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split(|letter: char| !letter.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 
 use super::offered::Offered;
+use super::pausing::Pausing;
 use super::preset::{DISKS, TOP_DOWN, option_after, tracepoints};
 use crate::args::Preset;
 use crate::machine::pt::{Feature, Pt};
@@ -18,7 +19,8 @@ pub(crate) const BUFFERS_MIB: (u64, u64) = (8, 64);
 /// The same where they are kept until something is slow. A second of 10,000 requests a second with their system calls and switches;
 /// 30 to 150 ms of a busy CPU's trace. The larger they are, the longer does perf write.
 const KEPT_MIB: (u64, u64) = (8, 16);
-/// perf overwrites its rings, and writes them at SIGUSR2.
+/// perf overwrites its rings, and writes them at SIGUSR2. Not with `--buildid-mmap`: the kernel (`perf_event_mmap_output`) then marks the
+/// MMAP2 records of other recordings as if they had build IDs, too, and their perf aborts ("buffer overflow detected").
 const KEEP: [&str; 2] = ["--overwrite", "--switch-output=signal"];
 /// The same with a trace: at SIGUSR2 the AUX areas are copied, then the file is closed; once more at the end (`e`). Only the areas are
 /// overwritten, for perf (6.1) copies none of a ring that is written backwards: records are written as they come.
@@ -48,24 +50,47 @@ pub(crate) fn trace_event(pt: Option<&Pt>) -> String {
     if has(Feature::EachReturn) {
         terms.push("noretcomp=1");
     }
+    // It costs nothing until a program executes one. Of a machine that does not describe itself it is not expected.
+    if pt.is_some_and(|pt| pt.has(Feature::Ptwrite)) {
+        terms.extend(["ptw=1", "fup_on_ptw=1"]);
+    }
     format!("intel_pt/{}/", terms.join(","))
 }
 
 /// Samples a second of each CPU where there is no trace; perf's own default.
 const SAMPLES_A_SECOND: u32 = 4000;
 
+/// Whose system calls, exceptions and samples are recorded. What makes a thread wait is others' work: switches, wake-ups and interrupts are
+/// those of the whole machine in any case.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Whose<'a> {
+    /// All.
+    #[default]
+    All,
+    /// Those of a cgroup's threads.
+    Cgroup(&'a str),
+    /// System calls and exceptions of these threads, by their numbers.
+    Threads(&'a [u32]),
+}
+
 /// What of the recording is the user's choice.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct Asked<'a> {
     /// The records beside the trace; `None`: light with a trace, standard and those of disks without.
     pub(crate) preset: Option<Preset>,
     /// No trace, even where the machine offers one.
     pub(crate) no_pt: bool,
     /// Rings are overwritten, and written out when something was slow.
     pub(crate) keeps: bool,
+    /// Events that are recorded in any case.
+    pub(crate) events: &'a [&'a str],
+    /// Whose records.
+    pub(crate) whose: Whose<'a>,
+    /// Events that pause and resume the trace.
+    pub(crate) pausing: Pausing<'a>,
 }
 
-impl Asked {
+impl Asked<'_> {
     fn buffers_mib(self) -> (u64, u64) {
         if self.keeps { KEPT_MIB } else { BUFFERS_MIB }
     }
@@ -89,7 +114,7 @@ pub(crate) struct Composed {
 /// Intel PT, and there is to be none.
 pub(crate) fn compose(
     output: &Path,
-    asked: Asked,
+    asked: Asked<'_>,
     offered: &Offered,
     given: &[OsString],
 ) -> Result<Composed> {
@@ -98,25 +123,39 @@ pub(crate) fn compose(
     let names_trace = options.iter().any(|option| option.to_string_lossy().contains("intel_pt/"));
     ensure!(!(names_trace && asked.no_pt), "--no-pt, and intel_pt/ among perf's options: leave one out");
     let has_trace = names_trace || offered.has_pt() && !asked.no_pt;
+    let mut left_out = Vec::new();
+    let pausing = asked.pausing.offered(has_trace, names_trace, &mut left_out)?;
+    let asked = Asked { pausing, ..asked };
     let mut words: Vec<OsString> = ["perf", "record"].map(OsString::from).to_vec();
     if asked.keeps {
         words.extend(if has_trace { KEEP_TRACE } else { KEEP }.map(OsString::from));
     }
-    if !options.iter().any(|option| is_any(option, &TARGETS)) {
+    let has_target = options.iter().any(|option| is_any(option, &TARGETS));
+    ensure!(
+        !has_target || matches!(asked.whose, Whose::All),
+        "--cgroup and --tid record the whole machine, and perf's -p, -t, -C and -u do not: leave one out"
+    );
+    if !has_target {
         words.push("-a".into());
     }
-    let mut left_out = Vec::new();
-    if has_trace {
-        words.extend(trace(names_trace, asked, offered, &mut left_out).into_iter().map(OsString::from));
-    } else {
-        words.extend(samples(asked, offered, options).into_iter().map(OsString::from));
-    }
+    let traced = has_trace.then(|| trace(names_trace, asked, offered, &mut left_out));
     let (preset, more) = match asked.preset {
         Some(preset) => (preset, &[][..]),
-        None if has_trace => (Preset::Light, &[][..]),
+        None if has_trace && matches!(asked.whose, Whose::All) => (Preset::Light, &[][..]),
+        None if has_trace => (Preset::Standard, &[][..]),
         None => (Preset::Standard, DISKS),
     };
-    words.extend(events(preset, more, offered, &mut left_out).into_iter().map(OsString::from));
+    let mut chosen = events(preset, more, offered, &mut left_out);
+    chosen.retain(|event| !pausing.records(event));
+    let sampled = if has_trace { Vec::new() } else { samples(asked, offered, options) };
+    let in_order = of_whom(asked.whose, sampled, &chosen, traced.unwrap_or_default())?;
+    words.extend(in_order.into_iter().map(OsString::from));
+    for event in asked.events {
+        if !words.iter().chain(options).any(|word| names_event(&word.to_string_lossy(), event)) {
+            words.extend(["-e", event].map(OsString::from));
+            words.extend(option_after(event).map(OsString::from));
+        }
+    }
     words.extend(["--switch-events", "-o"].map(OsString::from));
     words.push(output.as_os_str().to_owned());
     words.extend(options.iter().cloned());
@@ -133,8 +172,56 @@ fn is_any(option: &OsStr, names: &[&str]) -> bool {
     names.iter().any(|name| text.split('=').next() == Some(*name))
 }
 
+/// The options of samples, events and trace, in this order; or with what is of a cgroup alone first, for perf's `-G` restricts all events before it.
+///
+/// # Errors
+/// Where nothing would be restricted.
+fn of_whom(
+    whose: Whose<'_>,
+    sampled: Vec<String>,
+    chosen: &[&str],
+    traced: Vec<String>,
+) -> Result<Vec<String>> {
+    let is_programs = |event: &&&str| event.starts_with("raw_syscalls:") || event.starts_with("exceptions:");
+    let (own, others): (Vec<&str>, Vec<&str>) = chosen.iter().partition(is_programs);
+    ensure!(
+        matches!(whose, Whose::All) || !own.is_empty() || !sampled.is_empty(),
+        "light records nothing of single programs: --preset standard has their system calls"
+    );
+    Ok(match whose {
+        Whose::All => [sampled, traced, options_of(chosen, None)].concat(),
+        Whose::Cgroup(name) => {
+            let restriction = vec!["-G".to_owned(), name.to_owned()];
+            [sampled, options_of(&own, None), restriction, traced, options_of(&others, None)].concat()
+        }
+        Whose::Threads(tids) => {
+            let conditions: Vec<String> = tids.iter().map(|tid| format!("common_pid == {tid}")).collect();
+            let filter = conditions.join(" || ");
+            [sampled, traced, options_of(&own, Some(&filter)), options_of(&others, None)].concat()
+        }
+    })
+}
+
+/// perf's options for these events, each with the filter, if there is one.
+fn options_of(events: &[&str], filter: Option<&str>) -> Vec<String> {
+    let mut words = Vec::new();
+    for event in events {
+        words.extend(["-e".to_owned(), (*event).to_owned()]);
+        words.extend(filter.iter().flat_map(|filter| ["--filter".to_owned(), (*filter).to_owned()]));
+        words.extend(option_after(event).map(str::to_owned));
+    }
+    words
+}
+
+/// Whether perf's list of events has this one, or all of its group: what is recorded twice pairs twice.
+fn names_event(list: &str, event: &str) -> bool {
+    let of_group = event.split(':').next().unwrap_or_default();
+    let mut names = list.split(',').map(|name| name.split('/').next().unwrap_or_default());
+    names.any(|name| name == event || name.strip_suffix(":*") == Some(of_group))
+}
+
 /// Code, buffers and event of a trace.
-fn trace(is_named: bool, asked: Asked, offered: &Offered, left_out: &mut Vec<String>) -> Vec<String> {
+fn trace(is_named: bool, asked: Asked<'_>, offered: &Offered, left_out: &mut Vec<String>) -> Vec<String> {
     let mut words = Vec::new();
     if offered.has_kcore() {
         words.push("--kcore".to_owned());
@@ -144,14 +231,15 @@ fn trace(is_named: bool, asked: Asked, offered: &Offered, left_out: &mut Vec<Str
     let (records, trace) = asked.buffers_mib();
     words.extend(["-m".to_owned(), format!("{records}M,{trace}M")]);
     if !is_named {
-        words.extend(["-e".to_owned(), trace_event(offered.pt.as_ref())]);
+        words.extend(["-e".to_owned(), asked.pausing.trace_event(&trace_event(offered.pt.as_ref()))]);
     }
+    words.extend(asked.pausing.words());
     words
 }
 
 /// What stands for a trace where there is none: samples. A clock that a program can read, too, where the kernel does not publish
 /// how perf's own follows from the TSC (`CLOCK_MONOTONIC_RAW`: no other one keeps its rate).
-fn samples(asked: Asked, offered: &Offered, options: &[OsString]) -> Vec<String> {
+fn samples(asked: Asked<'_>, offered: &Offered, options: &[OsString]) -> Vec<String> {
     let mut words = vec!["-m".to_owned(), format!("{}M", asked.buffers_mib().0)];
     let has_clock = options
         .iter()
@@ -167,7 +255,7 @@ fn samples(asked: Asked, offered: &Offered, options: &[OsString]) -> Vec<String>
     words
 }
 
-/// The preset's records and counters, and `more`, as perf's options; those that the machine lacks go to `left_out`.
+/// The preset's records and counters, and `more`; those that the machine lacks go to `left_out`.
 fn events(
     preset: Preset,
     more: &[&'static str],
@@ -177,14 +265,13 @@ fn events(
     let mut words = Vec::new();
     for event in tracepoints(preset).into_iter().chain(more.iter().copied()) {
         if offered.has(event) {
-            words.extend(["-e", event]);
-            words.extend(option_after(event));
+            words.push(event);
         } else {
             left_out.push(event.to_owned());
         }
     }
     match preset {
-        Preset::Full if offered.has_top_down() => words.extend(["-e", TOP_DOWN]),
+        Preset::Full if offered.has_top_down() => words.push(TOP_DOWN),
         Preset::Full => left_out.push("top-down counters".to_owned()),
         Preset::Light | Preset::Standard => {}
     }
@@ -220,7 +307,7 @@ fn names_output(word: &str) -> bool {
 
 /// perf's options and the program. The parser of arguments takes a `--` that comes first: then, and without any, all is the
 /// program, whose own `--` is no border.
-fn split(given: &[OsString]) -> (&[OsString], &[OsString]) {
+pub(super) fn split(given: &[OsString]) -> (&[OsString], &[OsString]) {
     if !given.first().is_some_and(|word| word.to_string_lossy().starts_with('-')) {
         return (&[], given);
     }
@@ -228,6 +315,17 @@ fn split(given: &[OsString]) -> (&[OsString], &[OsString]) {
         Some(at) => (&given[..at], &given[at + 1..]),
         None => (given, &[]),
     }
+}
+
+/// The processes that perf is attached to.
+pub(super) fn attached(given: &[OsString]) -> Vec<i32> {
+    let (options, _) = split(given);
+    let named = options.windows(2).filter(|two| two[0] == "-p" || two[0] == "--pid");
+    named
+        .flat_map(|two| {
+            two[1].to_string_lossy().split(',').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// The command as one line that a shell takes.

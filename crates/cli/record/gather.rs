@@ -1,15 +1,18 @@
 //! What a machine's `/sys` and `/proc` hold about its devices: the contents of the machine file.
 //!
 //! Source: Documentation/ABI/stable/sysfs-devices-node, testing/sysfs-devices-memory, stable/sysfs-block, testing/sysfs-class-net,
-//! testing/sysfs-kernel-irq (`/sys/kernel/irq/N/actions`), core-api/irq (`/proc/irq/N/node`).
+//! testing/sysfs-kernel-irq (`/sys/kernel/irq/N/actions`), core-api/irq (`/proc/irq/N/node`); of the microcode arch/x86/kernel/cpu/proc.c.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use perfdata::{BlockDevice, Interrupt, Machine, MachineNode, MemoryRange, NetworkDevice};
+use perfdata::{
+    BlockDevice, Interrupt, Machine, MachineCpu, MachineIdleState, MachineNode, MemoryRange, NetworkDevice,
+};
 
 use crate::machine::tree::{Tree, names, number, numbered, text};
+use crate::machine::{clock, cpu};
 
 /// How many devices may lie below one another: a volume on an array on partitions on disks.
 const DEEPEST: usize = 8;
@@ -25,13 +28,51 @@ pub(super) fn machine(root: &Path) -> Result<Machine> {
         .filter(|&bytes| bytes > 0);
     Ok(Machine {
         host: text(&tree.at("proc/sys/kernel/hostname")),
+        microcode: microcode(&tree),
         memory_block_bytes,
         nodes: nodes(&tree, memory_block_bytes),
         block_devices: block_devices(&tree),
         network_devices: network_devices(&tree),
         interrupts: interrupts(&tree),
+        isolated: cpu_list(&tree, "isolated"),
+        without_tick: cpu_list(&tree, "nohz_full"),
+        clocksource: clock::current(&tree),
+        cpus: cpus(&tree),
         ..Machine::written_by(concat!("tailtrace ", env!("CARGO_PKG_VERSION")))
     })
+}
+
+/// The revision that all CPUs have. From `/proc/cpuinfo`: guests have no `/sys/devices/system/cpu/cpu0/microcode`.
+fn microcode(tree: &Tree) -> Option<String> {
+    let cpus = tree.text("proc/cpuinfo")?;
+    let values = cpus.lines().filter_map(|line| line.split_once(':'));
+    let mut revisions = values.filter(|(name, _)| name.trim() == "microcode").map(|(_, value)| value.trim());
+    let first = revisions.next()?;
+    revisions.all(|other| other == first).then(|| first.to_owned())
+}
+
+/// A list of CPUs that is empty where the kernel writes none: `(null)` stands for none, too. `None` where the kernel has no such file.
+fn cpu_list(tree: &Tree, name: &str) -> Option<String> {
+    let path = format!("{}/{name}", cpu::CPUS);
+    tree.has(&path).then(|| cpu::as_list(&cpu::listed(tree, &path)))
+}
+
+/// The CPUs that run, where the kernel describes them.
+fn cpus(tree: &Tree) -> Vec<MachineCpu> {
+    if !tree.has(cpu::CPUS) {
+        return Vec::new();
+    }
+    let state = |state: cpu::IdleState| {
+        let cpu::IdleState { name, exit_us, is_enabled } = state;
+        MachineIdleState { name, exit_us, is_enabled }
+    };
+    let one = |number: u32| MachineCpu {
+        cpu: number,
+        siblings: cpu::as_list(&cpu::siblings(tree, number)),
+        governor: cpu::governor(tree, number),
+        idle_states: cpu::idle_states(tree, number).into_iter().map(state).collect(),
+    };
+    cpu::online(tree).into_iter().map(one).collect()
 }
 
 fn nodes(tree: &Tree, block: Option<u64>) -> Vec<MachineNode> {

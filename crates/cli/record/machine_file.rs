@@ -5,28 +5,23 @@ use std::path::Path;
 
 use analysis::output::write_file;
 use anyhow::{Result, ensure};
-use perfdata::Machine;
+use perfdata::{Machine, OpenDescriptor};
 
 use super::gather;
 use crate::args::RecordArgs;
 use crate::output;
 
-/// Writes the machine file of the capture that the arguments name.
-pub(crate) fn write(args: &RecordArgs) -> Result<()> {
+/// Writes the machine file of the capture that the arguments name, with what descriptors of its processes stood for.
+pub(crate) fn write(args: &RecordArgs, descriptors: Vec<OpenDescriptor>) -> Result<()> {
     ensure!(
         args.output.as_path() != OsStr::new("-"),
         "a machine file lies beside a capture: name it with -o"
     );
-    let machine = gather::machine(&args.root)?;
+    let machine = Machine { descriptors, ..gather::machine(&args.root)? };
     let path = Machine::place(&args.output);
     write_file(&path, machine.to_json()?.as_bytes())?;
     output::print_note(&summary(&machine, &path));
     Ok(())
-}
-
-/// The contents of the machine file of the machine below `root`.
-pub(crate) fn text(root: &Path) -> Result<String> {
-    Ok(gather::machine(root)?.to_json()?)
 }
 
 fn summary(machine: &Machine, path: &Path) -> String {

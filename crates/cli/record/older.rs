@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use analysis::output::write_file;
+use analysis::request::PTWRITE;
 use anyhow::{Context as _, Result};
-use perfdata::Machine;
+use perfdata::{Machine, companion};
 
-/// What the companions of a capture that is a file have after its name.
-const SUFFIXES: [&str; 2] = [".machine.json", ".clocks"];
+/// What record writes beside a capture.
+const COMPANIONS: [&str; 3] = [Machine::NAME, intervals::CLOCKS, PTWRITE];
 
 /// What lies at a capture's place; of a directory its `data`, too, which perf writes last.
 #[derive(PartialEq, Eq)]
@@ -56,10 +57,10 @@ impl Capture {
         if !is_file || Capture::at(&moved) != *self {
             return;
         }
-        for (suffix, companion) in SUFFIXES.into_iter().zip(companions(&moved)) {
-            if fs::rename(with_suffix(output, suffix), &companion).is_err() {
+        for (name, kept) in COMPANIONS.into_iter().zip(companions(&moved)) {
+            if fs::rename(with_suffix(output, &format!(".{name}")), &kept).is_err() {
                 // It had none: one that lies there belongs to the capture that perf deleted. Mostly there is none either.
-                let _ = fs::remove_file(companion);
+                let _ = fs::remove_file(kept);
             }
         }
     }
@@ -108,9 +109,9 @@ impl Oldest {
     }
 }
 
-/// What record writes beside the capture at `capture`, in the order of [`SUFFIXES`].
-fn companions(capture: &Path) -> [PathBuf; 2] {
-    [Machine::place(capture), intervals::clocks_beside(capture)]
+/// Where these are for the capture at `capture`, in the same order.
+fn companions(capture: &Path) -> [PathBuf; 3] {
+    COMPANIONS.map(|name| companion(capture, name))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -44,6 +44,11 @@ impl Running {
         }
     }
 
+    /// Its process, while it runs.
+    pub(crate) fn number(&self) -> Option<i32> {
+        self.pid().map(|pid| pid.as_raw_nonzero().get())
+    }
+
     /// Whether it has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.pid().is_none()

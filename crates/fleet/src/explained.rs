@@ -7,6 +7,7 @@ mod calendar;
 mod causes;
 mod delivery;
 mod facts;
+mod homes;
 mod intervals;
 mod unnamed;
 

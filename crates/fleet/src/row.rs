@@ -110,6 +110,7 @@ table_row! { CaptureRow of "captures" {
     error: Option<String>,
     tool_version: String,
     options: String,
+    whole: Option<String>,
 }}
 
 table_row! { PopulationRow of "populations" {
@@ -143,6 +144,14 @@ table_row! { IntervalRow of "intervals" {
     span_id: Option<String>,
     headline: Option<String>,
     story: Option<String>,
+}}
+
+table_row! { AttributeRow of "attributes" {
+    capture: String,
+    interval: i64,
+    name: String,
+    number: Option<f64>,
+    text: Option<String>,
 }}
 
 table_row! { CauseRow of "causes" {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use model::{
     Counter, Cpu, FileOffset, Interval, IntervalId, Severity, ThreadId, TimeConversion, Tsc, TscRange,
 };
-use perfdata::{PerfData, Record, Sample};
+use perfdata::{PerfData, Record, Sample, TracepointFormat};
 
 use crate::error::Error;
 use crate::findings::{Findings, Origin};
@@ -32,6 +32,33 @@ pub struct EventPair {
     pub end: EventPattern,
     /// The field of both that pairs them across threads; without it they nest on each thread.
     pub key: Option<String>,
+}
+
+/// What an occurrence does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Whether it begins an interval, else it ends one.
+    pub is_begin: bool,
+    /// The value of the key's field.
+    pub key: Option<Box<str>>,
+}
+
+impl EventPair {
+    /// What an occurrence of the event `name` with the payload `raw` does; `None` where it neither begins nor ends an interval.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchEvent`] where it lacks the key's field, [`Error::EventCondition`] where a condition cannot be asked of it.
+    pub fn role(&self, name: &str, format: &TracepointFormat, raw: &[u8]) -> Result<Option<Role>, Error> {
+        let is_met = |pattern: &EventPattern| -> Result<bool, Error> {
+            Ok(pattern.name == name && pattern.matches(Some((format, raw)))?)
+        };
+        let (is_begin, is_end) = (is_met(&self.begin)?, is_met(&self.end)?);
+        if !is_begin && !is_end {
+            return Ok(None);
+        }
+        let key = self.key.as_deref().map(|key| fields::key(format, raw, key)).transpose()?.flatten();
+        Ok(Some(Role { is_begin, key }))
+    }
 }
 
 /// One occurrence of the begin or the end event.

@@ -24,6 +24,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use model::Diagnostic;
+use perfdata::companion;
 
 use crate::clock::{Clock, ClockPair, Clocks};
 use crate::error::Error;
@@ -40,13 +41,25 @@ pub use records::MARK_BYTES;
 pub struct IntervalFile(Draft);
 
 impl IntervalFile {
-    /// Reads the file at `path`, in any of its forms; clock pairs also from `PATH.clocks`.
+    /// Reads the file at `path`, in any of its forms, or the folder of a CTF trace; clock pairs also from `PATH.clocks`.
     ///
     /// # Errors
     /// [`Error::Read`], [`Error::EmptyFile`], [`Error::UnknownFormat`], [`Error::Header`], [`Error::Version`],
     /// [`Error::UnknownClock`], [`Error::UnnamedClock`]. Single lines never end the reading.
     pub fn read(path: &Path) -> Result<IntervalFile, Error> {
-        let mut draft = Source::new(path, open(path)?).read()?;
+        if path.is_dir() {
+            let read_error = |source| Error::Read { path: path.to_owned(), source };
+            return IntervalFile::from_reader(path, spans::open_folder(path).map_err(read_error)?);
+        }
+        IntervalFile::from_reader(path, open(path)?)
+    }
+
+    /// Reads from `reader` what is, or is a part of, the file at `path`.
+    ///
+    /// # Errors
+    /// As [`IntervalFile::read`].
+    pub fn from_reader(path: &Path, reader: impl Read) -> Result<IntervalFile, Error> {
+        let mut draft = Source::new(path, reader).read()?;
         let sidecar = clocks_beside(path);
         if draft.clock != Clock::Perf && sidecar.exists() {
             Source::new(&sidecar, open(&sidecar)?).read_pairs(&mut draft)?;
@@ -97,15 +110,14 @@ fn settle_clock(draft: &mut Draft, path: &Path, clocks: &Clocks) -> Result<(), E
     if draft.settle_clock(clocks) { Ok(()) } else { Err(Error::UnnamedClock { path: path.to_owned() }) }
 }
 
-/// Reads the clock pairs that lie beside the capture at `path`; none where there is no such file, or none that can be read.
+/// Reads the file of clock pairs at `path`; none where there is no such file, or none that can be read.
 pub fn read_clock_pairs(path: &Path) -> (Vec<ClockPair>, Vec<Diagnostic>) {
-    let beside = clocks_beside(path);
-    let name = beside.display().to_string();
-    if !beside.exists() {
+    let name = path.display().to_string();
+    if !path.exists() {
         return (Vec::new(), Vec::new());
     }
     let mut draft = Draft::of_unnamed_clock(Findings::in_file(name.clone()));
-    let read = open(&beside).and_then(|file| Source::new(&beside, file).read_pairs(&mut draft));
+    let read = open(path).and_then(|file| Source::new(path, file).read_pairs(&mut draft));
     let mut said = draft.findings.into_diagnostics();
     if let Err(error) = read {
         said.push(Diagnostic::warning(format!("its clock pairs are not used: {error}")).in_file(name));
@@ -113,14 +125,12 @@ pub fn read_clock_pairs(path: &Path) -> (Vec<ClockPair>, Vec<Diagnostic>) {
     (draft.pairs, said)
 }
 
+/// The name of a file of clock pairs, as [`companion`] takes it.
+pub const CLOCKS: &str = "clocks";
+
 /// Where the clock pairs of the interval file or of the capture at `path` lie, if they are not in it.
 pub fn clocks_beside(path: &Path) -> PathBuf {
-    if path.is_dir() {
-        return path.join("clocks");
-    }
-    let mut sidecar = path.as_os_str().to_owned();
-    sidecar.push(".clocks");
-    PathBuf::from(sidecar)
+    companion(path, CLOCKS)
 }
 
 /// Opens a file, or a pipe that another program writes. Devices have no end, and some files of `/proc` wait for their next line, as
@@ -165,6 +175,9 @@ impl<'a, R: Read> Source<'a, R> {
     fn read(mut self) -> Result<Draft, Error> {
         let path = self.path.to_owned();
         let read_error = |source| Error::Read { path: path.clone(), source };
+        if spans::are_binary(self.lines.beginning().map_err(read_error)?) {
+            return self.read_spans();
+        }
         let first = match self.lines.read().map_err(read_error)? {
             None => return Err(Error::EmptyFile { path }),
             Some(Line::TooLong) => None,

@@ -39,7 +39,7 @@ pub use counters::{CounterStatistics, RankCorrelation, Side, Split};
 pub use error::Error;
 pub use events::{EventPair, EventPattern, from_events};
 pub use file::{
-    IntervalFile, MARK_BYTES, clocks_beside, read_clock_pairs, read_interval_file, read_intervals,
+    CLOCKS, IntervalFile, MARK_BYTES, clocks_beside, read_clock_pairs, read_interval_file, read_intervals,
 };
 pub use filters::{Filters, ThreadFacts, TimeSpan};
 pub use findings::{Findings, KEPT_PER_KIND, Origin};

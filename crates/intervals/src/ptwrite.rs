@@ -7,14 +7,15 @@ mod spec;
 mod stream;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use model::{Counter, Cpu, Interval, IntervalId, Severity, ThreadId, Ticks, Tsc, TscRange};
+use model::{Counter, Cpu, Interval, IntervalId, Pid, Severity, ThreadId, Ticks, Tsc, TscRange};
 
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
 use crate::pairing::{self, Mark, MarkKind};
 pub use spec::{BitField, PtwriteForm, PtwriteSpec};
-pub use stream::occurrences;
+pub use stream::{FlowPtwrites, occurrences};
 
 /// One PTWRITE in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct PtwriteOccurrence {
     pub thread: Option<ThreadId>,
     /// Its operand.
     pub payload: u64,
+    /// The instruction, or the begin of the function that stands in for it, where the trace gives it.
+    pub ip: Option<u64>,
     /// Position of the packet in the AUX stream.
     pub aux_offset: u64,
 }
@@ -40,17 +43,19 @@ impl PtwriteOccurrence {
 /// Intervals from PTWRITE payloads, given in any order.
 ///
 /// An id field that is too narrow repeats: the n-th repetition of an id gets n · 2^width added, so ids stay unique.
-/// With a mark at the stop alone the start thread is not known.
+/// With a mark at the stop alone the start thread is not known. `text_of` gives the label's text for a payload's field
+/// ([`PtwriteSpec::label`]).
 pub fn from_ptwrites(
     spec: &PtwriteSpec,
     occurrences: impl IntoIterator<Item = PtwriteOccurrence>,
+    text_of: &dyn Fn(&PtwriteOccurrence, BitField) -> Option<Arc<str>>,
 ) -> IntervalSet {
     let mut occurrences: Vec<PtwriteOccurrence> = occurrences.into_iter().collect();
     occurrences.sort_by_key(|occurrence| occurrence.time);
     let mut findings = Findings::new();
     if occurrences.is_empty() {
         findings.add(Severity::Warning, "captures without PTWRITE", Origin::Unknown, || {
-            "the trace holds no PTWRITE packet: record with intel_pt/ptw=1/ on a CPU that has it, or check that the program executes ptwrite".to_owned()
+            "the trace holds no PTWRITE, and no emulated one: record with intel_pt/ptw=1/ on a CPU that has it, or check that the program executes ptwrite".to_owned()
         });
     }
     occurrences.retain(|occurrence| {
@@ -65,9 +70,12 @@ pub fn from_ptwrites(
         occurrence.time != Tsc(0)
     });
     match &spec.form {
-        PtwriteForm::Stop { ticks } => from_stops(spec, *ticks, &occurrences, findings),
+        PtwriteForm::Stop { ticks } => {
+            from_stops(spec, *ticks, &occurrences, &mut Labels::new(spec, text_of), findings)
+        }
         PtwriteForm::Pair { tag, begin, end } => {
-            from_pairs(spec, &Tags { field: *tag, begin: *begin, end: *end }, &occurrences, findings)
+            let tags = Tags { field: *tag, begin: *begin, end: *end };
+            from_pairs(spec, &tags, &occurrences, &mut Labels::new(spec, text_of), findings)
         }
     }
 }
@@ -79,10 +87,39 @@ struct Tags {
     end: u64,
 }
 
+/// The labels of marks. A text is looked for once for each process, field and instruction.
+struct Labels<'l> {
+    field: Option<BitField>,
+    text_of: &'l dyn Fn(&PtwriteOccurrence, BitField) -> Option<Arc<str>>,
+    known: HashMap<(Option<Pid>, Option<u64>, u64), Arc<str>>,
+}
+
+impl<'l> Labels<'l> {
+    fn new(
+        spec: &PtwriteSpec,
+        text_of: &'l dyn Fn(&PtwriteOccurrence, BitField) -> Option<Arc<str>>,
+    ) -> Labels<'l> {
+        Labels { field: spec.label, text_of, known: HashMap::new() }
+    }
+
+    fn of(&mut self, occurrence: &PtwriteOccurrence) -> Arc<str> {
+        let value = self.field.map_or(0, |field| field.of(occurrence.payload));
+        let pid = occurrence.thread.map(|thread| thread.pid);
+        let label = self.known.entry((pid, occurrence.ip, value)).or_insert_with(|| match self.field {
+            None => "ptwrite".into(),
+            Some(field) => {
+                (self.text_of)(occurrence, field).unwrap_or_else(|| format!("ptwrite {value:#x}").into())
+            }
+        });
+        Arc::clone(label)
+    }
+}
+
 fn from_stops(
     spec: &PtwriteSpec,
     ticks: BitField,
     occurrences: &[PtwriteOccurrence],
+    labels: &mut Labels<'_>,
     mut findings: Findings,
 ) -> IntervalSet {
     let mut ids = Ids::default();
@@ -112,7 +149,7 @@ fn from_stops(
             });
         }
         let range = TscRange { start: occurrence.time.before(length), stop: occurrence.time };
-        let mut interval = Interval::new(IntervalId(id), "ptwrite", range, None);
+        let mut interval = Interval::new(IntervalId(id), &*labels.of(occurrence), range, None);
         interval.stop_thread = occurrence.thread;
         interval.counters = counters(spec, occurrence.payload, "");
         intervals.push(interval);
@@ -124,9 +161,9 @@ fn from_pairs(
     spec: &PtwriteSpec,
     tags: &Tags,
     occurrences: &[PtwriteOccurrence],
+    labels: &mut Labels<'_>,
     mut findings: Findings,
 ) -> IntervalSet {
-    let label = "ptwrite".into();
     let mut ids = Ids::default();
     let mut marks = Vec::with_capacity(occurrences.len());
     for occurrence in occurrences {
@@ -138,7 +175,7 @@ fn from_pairs(
             });
             continue;
         }
-        let id = match spec.id.filter(|_| is_begin) {
+        let id = match spec.id.filter(|_| is_begin && spec.label.is_none()) {
             None => None,
             Some(field) => match ids.unique(field, occurrence, &mut findings) {
                 None => continue,
@@ -147,8 +184,8 @@ fn from_pairs(
         };
         marks.push(Mark {
             kind: if is_begin { MarkKind::Begin } else { MarkKind::End },
-            label: std::sync::Arc::clone(&label),
-            key: spec.id.map(|field| field.of(occurrence.payload).to_string().into()),
+            label: labels.of(occurrence),
+            key: key_of(spec, occurrence.payload),
             at: occurrence.time,
             thread: occurrence.thread,
             cpu: occurrence.cpu,
@@ -158,11 +195,20 @@ fn from_pairs(
         });
     }
     let mut set = pairing::pair(marks, findings);
-    // The key is the id once more.
-    for interval in &mut set.intervals {
-        interval.key = None;
+    if spec.label.is_none() {
+        // The key is the id once more.
+        for interval in &mut set.intervals {
+            interval.key = None;
+        }
     }
     set
+}
+
+/// What pairs a mark with its other one; `None` for marks that nest.
+fn key_of(spec: &PtwriteSpec, payload: u64) -> Option<Box<str>> {
+    let field = spec.id?;
+    let value = field.of(payload);
+    (spec.label.is_none() || value != field.highest()).then(|| value.to_string().into())
 }
 
 fn counters(spec: &PtwriteSpec, payload: u64, prefix: &str) -> Vec<Counter> {

@@ -1,15 +1,18 @@
 //! Durations in buckets of equal relative width, so that the quantiles of many captures come of their sums.
 //!
-//! `DDSketch` (Masson, Rim, Lee: "`DDSketch`: a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019): bucket
-//! `i` holds the lengths from above γ^(i-1) to γ^i, with γ = (1 + α) / (1 - α). Each length is counted, none is averaged; a quantile is off by
-//! α at most. Buckets are kept without a bound: the nanoseconds of a `u64` have some 2200 of them.
-
-use std::collections::BTreeMap;
+//! `DDSketch` (Masson, Rim, Lee: "`DDSketch`: a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019), by the crate
+//! `sketches-ddsketch`: bucket `i` holds the lengths from γ^(i-1) up to γ^i, with γ = (1 + α) / (1 - α). Each length is counted, none is averaged;
+//! a quantile is off by α at most. Sketches are merged by adding counts, where the tables are read.
 
 use serde::{Deserialize, Serialize};
+use sketches_ddsketch::{Config, DDSketch};
 
 /// α: how far a quantile may be off, as a share of it.
 const RELATIVE_ERROR: f64 = 0.01;
+/// The nanoseconds of a `u64` have some 2200 buckets: with so many none is merged with another.
+const MOST_BINS: u32 = 4096;
+/// What is not longer counts as zero: lengths are whole.
+const SHORTEST: f64 = 0.5;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,79 +22,58 @@ pub struct Sketch {
     /// Lengths of zero, which have no logarithm.
     zeros: u64,
     /// Counts by the bucket's number, in its order.
-    bins: Vec<(i32, u64)>,
+    bins: Vec<(i64, u64)>,
 }
 
-impl Default for Sketch {
-    fn default() -> Sketch {
-        Sketch { gamma: (1.0 + RELATIVE_ERROR) / (1.0 - RELATIVE_ERROR), zeros: 0, bins: Vec::new() }
-    }
+/// A `DDSketch` as it is serialised, the one way to its buckets.
+#[derive(Deserialize)]
+struct Serialised {
+    config: Gamma,
+    store: Store,
+    zero_count: u64,
+}
+
+#[derive(Deserialize)]
+struct Gamma {
+    gamma: f64,
+}
+
+/// Counts from bucket `offset` on: there a bucket's number is that of its lower end.
+#[derive(Deserialize)]
+struct Store {
+    bins: Vec<u64>,
+    offset: i64,
 }
 
 impl Sketch {
     /// The sketch of these lengths, each with how often it occurs.
+    ///
+    /// # Panics
+    /// Where the crate serialises a sketch in another way than the tests know, whatever the lengths are.
     pub fn of(lengths: impl IntoIterator<Item = (u64, u64)>) -> Sketch {
-        let mut sketch = Sketch::default();
-        let mut bins: BTreeMap<i32, u64> = BTreeMap::new();
+        let mut counted = DDSketch::new(Config::new(RELATIVE_ERROR, MOST_BINS, SHORTEST));
+        // A stranger's counts may be of any size, and the crate adds them without looking.
+        let mut left = u64::MAX;
         for (length, count) in lengths {
-            let bin = match length {
-                0 => &mut sketch.zeros,
-                _ => bins.entry(sketch.bucket(length)).or_default(),
-            };
-            *bin = bin.saturating_add(count);
+            let count = count.min(left);
+            left -= count;
+            #[allow(clippy::cast_precision_loss, reason = "a bucket is wider than what is lost")]
+            counted.add_with_count(length as f64, count);
         }
-        bins.retain(|_, count| *count > 0);
-        sketch.bins = bins.into_iter().collect();
-        sketch
-    }
-
-    /// Adds the lengths of `other`; `false`, and nothing is added, where its buckets have another width.
-    #[must_use]
-    pub fn merge(&mut self, other: &Sketch) -> bool {
-        #[allow(clippy::float_cmp, reason = "buckets of any other width are others")]
-        if self.gamma != other.gamma {
-            return false;
+        let serialised = serde_json::to_value(&counted).and_then(serde_json::from_value);
+        let Serialised { config, store, zero_count } =
+            serialised.expect("a sketch is serialised with these fields");
+        let numbered = (store.offset + 1..).zip(store.bins);
+        Sketch {
+            gamma: config.gamma,
+            zeros: zero_count,
+            bins: numbered.filter(|&(_, count)| count > 0).collect(),
         }
-        let mut bins: BTreeMap<i32, u64> = self.bins.iter().copied().collect();
-        for &(bucket, count) in &other.bins {
-            let bin = bins.entry(bucket).or_default();
-            *bin = bin.saturating_add(count);
-        }
-        self.zeros = self.zeros.saturating_add(other.zeros);
-        self.bins = bins.into_iter().collect();
-        true
     }
 
     /// How many lengths there are.
     pub fn count(&self) -> u64 {
         self.bins.iter().fold(self.zeros, |sum, (_, count)| sum.saturating_add(*count))
-    }
-
-    /// The length at rank ⌈`percentile`/100 · n⌉, within 1 %; `None` where there is none, or the percentile is no number from 0 to 100.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-    pub fn quantile(&self, percentile: f64) -> Option<u64> {
-        if !(0.0..=100.0).contains(&percentile) || self.count() == 0 {
-            return None;
-        }
-        let share = (percentile * 1e9).round() as u128;
-        let rank = (share * u128::from(self.count())).div_ceil(100_000_000_000).max(1);
-        let mut sum = u128::from(self.zeros);
-        if rank <= sum {
-            return Some(0);
-        }
-        let found = self.bins.iter().find(|(_, count)| {
-            sum += u128::from(*count);
-            rank <= sum
-        });
-        let &(bucket, _) = found.or(self.bins.last())?;
-        // The middle of a bucket: as far from its ends, in parts of them.
-        Some((2.0 * self.gamma.powi(bucket) / (self.gamma + 1.0)).round() as u64)
-    }
-
-    /// The bucket of a length above zero.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
-    fn bucket(&self, length: u64) -> i32 {
-        ((length as f64).ln() / self.gamma.ln()).ceil() as i32
     }
 }
 

@@ -51,7 +51,7 @@ impl Capture {
             let occupants: Vec<Occupant> = runs.map(occupant).collect();
             found.extend(occurrences(&stream, &config, &occupants));
         }
-        from_ptwrites(&spec.parse().expect("a specification"), found)
+        from_ptwrites(&spec.parse().expect("a specification"), found, &|_, _| None)
     }
 
     fn csv(&self) -> IntervalSet {

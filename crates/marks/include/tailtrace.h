@@ -31,9 +31,15 @@
  *
  * Doorbell. `tailtrace record --snapshot-over 200us[,LABEL]` keeps only what was slow: it starts the program with TAILTRACE_OVER (the
  * limits) and TAILTRACE_DOORBELL (a pipe). tailtrace_end_since() compares, and writes a line into the pipe where the interval took
- * longer: one comparison and no system call otherwise. The limit holds from 100 ms after tailtrace_open() on: then it is known what a
+ * longer: one comparison and no system call otherwise. For a plain tailtrace_end() the thread that copies the buffers pairs begin and end,
+ * and rings at its next turn, within 2 ms; its line begins with `late`. The limit holds from 100 ms after tailtrace_open() on: then it is known what a
  * tick is. A full pipe takes no line; the recording sees those intervals in the file. A limit `p99.9` is a running percentile of the
  * label: all of its ends are counted, which takes 7 ns more each (docs/recording.md, "Only what was slow").
+ *
+ * PTWRITE. With TAILTRACE_PTWRITE defined (before this header is included) begin and end are also written into the trace itself, by
+ * the instruction where the CPU has it, else by a function whose 64 branches spell the same bits (perf-intel-pt(1), "Emulated
+ * PTWRITE"); 2 instead of 1 has all CPUs take the function. No file has to be open. Of a key the low 40 bits are written, of a label
+ * the low 20 bits of its address, by which its text is found in the binary. `tailtrace record` finds in the program what the bits mean.
  *
  * Signal handlers may mark, and their thread's first mark may be theirs. They must not leave by longjmp(): the mark that they
  * interrupted would never end. tailtrace_open() and tailtrace_close() are not for handlers.
@@ -79,7 +85,7 @@ extern "C" {
 /* The layout of what copies of this header share in one process: raised with every change of it. Copies that differ in it, or in
  * TAILTRACE_SLOTS (a program and its plugin, built at different times), have different names and so share nothing: each has a state
  * of its own, and writes a file of its own. */
-#define TAILTRACE_LAYOUT 3
+#define TAILTRACE_LAYOUT 4
 #define TAILTRACE_NAME_OF(name, layout, slots) name##layout##_##slots
 #define TAILTRACE_EXPAND(name, layout, slots) TAILTRACE_NAME_OF(name, layout, slots)
 #define TAILTRACE_VERSIONED(name) TAILTRACE_EXPAND(name, TAILTRACE_LAYOUT, TAILTRACE_SLOTS)
@@ -99,6 +105,8 @@ extern "C" {
 #define tailtrace_drain_ TAILTRACE_VERSIONED(tailtrace_drain_)
 #define tailtrace_drain_all_ TAILTRACE_VERSIONED(tailtrace_drain_all_)
 #define tailtrace_tell_slow_ TAILTRACE_VERSIONED(tailtrace_tell_slow_)
+#define tailtrace_judge_ TAILTRACE_VERSIONED(tailtrace_judge_)
+#define tailtrace_sort_ TAILTRACE_VERSIONED(tailtrace_sort_)
 #define tailtrace_open_bell_ TAILTRACE_VERSIONED(tailtrace_open_bell_)
 #define tailtrace_put_pair_ TAILTRACE_VERSIONED(tailtrace_put_pair_)
 #define tailtrace_put_pairs_ TAILTRACE_VERSIONED(tailtrace_put_pairs_)
@@ -135,7 +143,9 @@ enum tailtrace_kind {
     tailtrace_k_text,   /* the string at an address, its bytes follow */
     tailtrace_k_bytes,
     tailtrace_k_clock_pair,
-    tailtrace_k_total
+    tailtrace_k_total,
+    /* Only in buffers: an end whose own thread has compared it with the limit. */
+    tailtrace_k_end_since
 };
 
 /* What the file counts: its marks, and those that are missing. */
@@ -201,7 +211,28 @@ struct tailtrace_text {
     uint64_t address;
     uint64_t pass; /* of the writing thread, in which it was last compared */
     size_t length;
-    char bytes[200];
+    uint64_t hash;  /* of the bytes, while there is a doorbell */
+    int has_limit;
+    char bytes[201]; /* with a 0 at the end */
+};
+
+/* An interval that has begun, for the writing thread's doorbell: `lane` stands for its label and key (without a key: its thread). */
+struct tailtrace_begun {
+    uint64_t at; /* 0: no interval */
+    uint64_t lane;
+};
+/* So many groups of so many; where a group is full, the oldest is forgotten. */
+#define TAILTRACE_GROUPS 8192u
+#define TAILTRACE_IN_GROUP 8u
+/* Begins and ends that the writing thread holds until all earlier ones have come. */
+#define TAILTRACE_PENDING 65536u
+
+/* What the writing thread knows of intervals whose label has a limit. In `pending` a key is a lane. */
+struct tailtrace_pairing {
+    struct tailtrace_begun begun[TAILTRACE_GROUPS][TAILTRACE_IN_GROUP];
+    struct tailtrace_slot pending[TAILTRACE_PENDING];
+    struct tailtrace_slot sorted[TAILTRACE_PENDING];
+    size_t count;
 };
 
 #define TAILTRACE_TEXTS 256
@@ -247,6 +278,7 @@ struct tailtrace_program {
     unsigned limit_count;
     int has_bell;
     int bell;
+    struct tailtrace_pairing *pairing; /* NULL: the writing thread rings for nothing */
 };
 
 TAILTRACE_SHARED struct tailtrace_program tailtrace_program_;
@@ -300,6 +332,55 @@ static inline struct tailtrace_slot *tailtrace_fill(struct tailtrace_ring *ring,
     return slot;
 }
 
+/* ---- Marks in the trace. ---- */
+
+#ifdef TAILTRACE_PTWRITE
+#include <cpuid.h>
+
+/* What the bits of a payload mean, for who reads the trace: an ELF note of the program. */
+__asm__(".pushsection .note.tailtrace, \"a\", @note\n\t"
+        ".balign 4\n\t.long 10, 2f - 1f, 1\n\t.asciz \"tailtrace\"\n\t.balign 4\n"
+        "1:\t.asciz \"begin=0xb,end=0xe,tag=60..63,label=40..59,id=0..39\"\n"
+        "2:\t.balign 4\n\t.popsection");
+
+enum { tailtrace_t_begin = 0xb, tailtrace_t_end = 0xe };
+
+/* 1: this CPU has PTWRITE, 2: it has not; 0: main() has not begun. */
+static int tailtrace_has_ptwrite = 0;
+
+__attribute__((constructor)) static void tailtrace_look_for_ptwrite(void)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    /* Leaf 0x14 exists where leaf 7 says that there is Intel PT. */
+    int has = TAILTRACE_PTWRITE + 0 != 2 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 25 & 1) &&
+              __get_cpuid_count(0x14, 0, &a, &b, &c, &d) && (b >> 4 & 1);
+    tailtrace_has_ptwrite = has ? 1 : 2;
+}
+
+/* The payload in the conditional branches of this function, highest bit first: each goes to the next instruction. The bytes after the
+ * first jump are what decoders know it by. The payload is in RDI. */
+__attribute__((naked, noinline, unused)) static void tailtrace_spell(uint64_t payload __attribute__((unused)))
+{
+    __asm__("jmp 1f\n\t"
+            ".byte 0x0f, 0x0b\n\t.ascii \"perf,ptwrite  \"\n"
+            "1:\tmovq %rdi, %rax\n\t"
+            ".rept 64\n\tshlq $1, %rax\n\tjc 1f\n1:\n\t.endr\n\t"
+            "ret");
+}
+
+static inline void tailtrace_trace(uint64_t tag, const char *label, uint64_t key)
+{
+    uint64_t payload = tag << 60 | ((uint64_t)(uintptr_t)label & 0xfffff) << 40 | (key & 0xffffffffff);
+    if (__builtin_expect(tailtrace_has_ptwrite == 1, 1))
+        __asm__ volatile(".byte 0xf3, 0x48, 0x0f, 0xae, 0xe0" /* ptwrite rax */ : : "a"(payload) : "memory");
+    else if (tailtrace_has_ptwrite == 2)
+        tailtrace_spell(payload);
+}
+#define TAILTRACE_TRACE(tag, label, key) tailtrace_trace(tag, label, key)
+#else
+#define TAILTRACE_TRACE(tag, label, key) ((void)0)
+#endif
+
 /* An interval begins: the time is read last. Returns it; 0 where the mark is dropped. */
 static inline uint64_t tailtrace_begin(const char *label, uint64_t key)
 {
@@ -310,6 +391,7 @@ static inline uint64_t tailtrace_begin(const char *label, uint64_t key)
         slot->at = at = tailtrace_now();
         tailtrace_leave(ring, 1);
     }
+    TAILTRACE_TRACE(tailtrace_t_begin, label, key);
     return at;
 }
 
@@ -340,19 +422,24 @@ static inline void tailtrace_mark_named(enum tailtrace_kind kind, const char *la
 }
 
 /* An interval ends: the time is read first. */
-static inline void tailtrace_end(const char *label, uint64_t key) { tailtrace_mark(tailtrace_k_end, label, key); }
+static inline void tailtrace_end(const char *label, uint64_t key)
+{
+    TAILTRACE_TRACE(tailtrace_t_end, label, key);
+    tailtrace_mark(tailtrace_k_end, label, key);
+}
 
-/* Rings the doorbell for an interval of `label`, if it took longer than the limit of its label. */
-TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at);
+/* Rings the doorbell for an interval of `label`, if it took longer than the limit of its label; `late`: on the writing thread. */
+TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at, int late);
 
 /* The same for an interval that began at `since`, as tailtrace_begin() returned it, on whatever thread; where that is too long ago, the
  * doorbell rings. */
 static inline void tailtrace_end_since(const char *label, uint64_t key, uint64_t since)
 {
-    uint64_t at = tailtrace_mark(tailtrace_k_end, label, key);
+    TAILTRACE_TRACE(tailtrace_t_end, label, key);
+    uint64_t at = tailtrace_mark(tailtrace_k_end_since, label, key);
     /* Without a limit the right side is the largest number there is. */
     if (__builtin_expect(at - since > __atomic_load_n(&tailtrace_program_.over, __ATOMIC_RELAXED) - 1, 0))
-        tailtrace_tell_slow_(label, since, at);
+        tailtrace_tell_slow_(label, since, at, 0);
 }
 
 /* The interval's work goes over to another thread. */
@@ -470,12 +557,12 @@ static inline uint64_t tailtrace_bin_begin(unsigned bin)
     return bin < 32 ? bin : (32 + (uint64_t)bin % 32) << (bin / 32 - 1);
 }
 
-TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at)
+TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, uint64_t at, int late)
 {
     struct tailtrace_program *program = &tailtrace_program_;
-    char line[2 * 19 + 128 + 1], *end = line;
+    char line[5 + 2 * 19 + 128 + 1], *end = line;
     /* A begin that was dropped has no time; marks out of a program that has closed its file are not to be found in it. */
-    if (since == 0 || at == 0 || !program->has_bell || !__atomic_load_n(&program->on, __ATOMIC_ACQUIRE))
+    if (since == 0 || at == 0 || !program->has_bell || !(late || __atomic_load_n(&program->on, __ATOMIC_ACQUIRE)))
         return;
     const struct tailtrace_limit *limit = tailtrace_limit_of(label);
     if (limit == NULL)
@@ -485,6 +572,8 @@ TAILTRACE_SHARED void tailtrace_tell_slow_(const char *label, uint64_t since, ui
     uint64_t ticks = __atomic_load_n(&limit->ticks, __ATOMIC_RELAXED);
     if (ticks == 0 || at - since < ticks)
         return;
+    for (const char *word = late ? "late " : ""; *word != '\0'; word++)
+        *end++ = *word;
     end = tailtrace_hexadecimal(end, since);
     *end++ = ' ';
     end = tailtrace_hexadecimal(end, at);
@@ -549,12 +638,16 @@ TAILTRACE_SHARED void tailtrace_open_bell_(const char *over, const char *path)
     struct tailtrace_program *program = &tailtrace_program_;
     program->over = 0;
     program->limit_count = 0;
+    if (program->pairing != NULL)
+        memset(program->pairing, 0, sizeof *program->pairing);
     if (over == NULL || path == NULL)
         return;
     while (program->limit_count < TAILTRACE_LIMITS && *(over = tailtrace_read_limit(over)) == ';')
         over++;
     for (unsigned number = 0; number < program->limit_count; number++)
         program->over |= program->limits[number].above != 0; /* all are counted */
+    if (program->limit_count > 0 && program->pairing == NULL)
+        program->pairing = (struct tailtrace_pairing *)tailtrace_pages(sizeof *program->pairing, 0);
     if (program->limit_count == 0 || program->has_bell)
         return;
     /* O_WRONLY | O_NONBLOCK: without a reader it cannot be opened. O_RDWR: this process is a reader, too, so that a write raises no
@@ -827,12 +920,135 @@ TAILTRACE_SHARED int tailtrace_read_text_(uint64_t address, char *bytes, size_t 
     return (int)length;
 }
 
+/* ---- The doorbell, on the writing thread. ---- */
+
+/* Sorts slots by time, those of equal times as they are. Those of one thread are in order already. */
+TAILTRACE_SHARED void tailtrace_sort_(struct tailtrace_slot *slots, struct tailtrace_slot *room, size_t count)
+{
+    size_t half = count / 2, left = 0, right = half, filled = 0;
+    if (count < 2)
+        return;
+    tailtrace_sort_(slots, room, half);
+    tailtrace_sort_(slots + half, room, count - half);
+    if (slots[half - 1].at <= slots[half].at)
+        return;
+    memcpy(room, slots, half * sizeof *slots);
+    while (left < half)
+        slots[filled++] = right < count && slots[right].at < room[left].at ? slots[right++] : room[left++];
+}
+
+/* Where an interval that begins in a lane is noted: over an open one of the same key, else where there is room. */
+static inline struct tailtrace_begun *tailtrace_place_of(struct tailtrace_begun *group, uint64_t lane, int nests)
+{
+    struct tailtrace_begun *oldest = group;
+    for (unsigned at = 0; at < TAILTRACE_IN_GROUP; at++) {
+        if (!nests && group[at].at != 0 && group[at].lane == lane)
+            return &group[at];
+        if (group[at].at < oldest->at)
+            oldest = &group[at];
+    }
+    return oldest;
+}
+
+/* When the innermost interval of a lane began, which is open no longer; 0 where there is none. */
+static inline uint64_t tailtrace_take_begun(struct tailtrace_begun *group, uint64_t lane)
+{
+    struct tailtrace_begun *found = NULL;
+    uint64_t since;
+    for (unsigned at = 0; at < TAILTRACE_IN_GROUP; at++)
+        if (group[at].at != 0 && group[at].lane == lane && (found == NULL || group[at].at > found->at))
+            found = &group[at];
+    if (found == NULL)
+        return 0;
+    since = found->at;
+    found->at = 0;
+    return since;
+}
+
+/* Pairs what was marked up to `until`, in order of time, and rings for what was slow. Others may mark earlier still, and come later. */
+TAILTRACE_SHARED void tailtrace_judge_(uint64_t until)
+{
+    struct tailtrace_pairing *pairing = tailtrace_program_.pairing;
+    size_t at = 0;
+    if (pairing == NULL || pairing->count == 0)
+        return;
+    tailtrace_sort_(pairing->pending, pairing->sorted, pairing->count);
+    for (; at < pairing->count && pairing->pending[at].at <= until; at++) {
+        const struct tailtrace_slot *slot = &pairing->pending[at];
+        struct tailtrace_begun *group = pairing->begun[slot->key % TAILTRACE_GROUPS];
+        unsigned kind = (unsigned)(slot->what >> 56);
+        if (kind == tailtrace_k_begin) {
+            struct tailtrace_begun *begun = tailtrace_place_of(group, slot->key, (int)(slot->key >> 63));
+            begun->at = slot->at;
+            begun->lane = slot->key;
+            continue;
+        }
+        uint64_t since = tailtrace_take_begun(group, slot->key);
+        const char *label = (const char *)(uintptr_t)(slot->what & UINT64_MAX >> 8);
+        char text[201];
+        if (since == 0 || kind != tailtrace_k_end || slot->at - since <= __atomic_load_n(&tailtrace_program_.over, __ATOMIC_RELAXED) - 1)
+            continue;
+        int length = tailtrace_read_text_((uint64_t)(uintptr_t)label, text, sizeof text - 1);
+        if (length >= 0) {
+            text[length] = '\0';
+            tailtrace_tell_slow_(text, since, slot->at, 1);
+        }
+    }
+    memmove(pairing->pending, pairing->pending + at, (pairing->count - at) * sizeof *pairing->pending);
+    pairing->count -= at;
+}
+
+static inline uint64_t tailtrace_mix(uint64_t value)
+{
+    value *= 0x9e3779b97f4a7c15u;
+    value = (value ^ value >> 32) * 0xd6e8feb86659fd93u;
+    return value ^ value >> 32;
+}
+
+/* Has a begin or an end wait for its turn, if its label has a limit. `known`: its label. */
+static inline void tailtrace_await(const struct tailtrace_ring *ring, const struct tailtrace_slot *slot,
+                                   const struct tailtrace_text *known)
+{
+    struct tailtrace_pairing *pairing = tailtrace_program_.pairing;
+    unsigned kind = (unsigned)(slot->what >> 56);
+    int nests = slot->key == TAILTRACE_NO_KEY;
+    uint64_t of_label = known->hash + (uint64_t)nests;
+    if (!known->has_limit || (kind != tailtrace_k_begin && kind != tailtrace_k_end && kind != tailtrace_k_end_since))
+        return;
+    if (pairing->count == TAILTRACE_PENDING)
+        tailtrace_judge_(UINT64_MAX); /* out of order where threads are, but not without end */
+    struct tailtrace_slot *pending = &pairing->pending[pairing->count++];
+    *pending = *slot;
+    pending->key = tailtrace_mix(of_label + tailtrace_mix(nests ? (uint64_t)(unsigned)ring->tid : slot->key)) >> 1 | (uint64_t)nests << 63;
+}
+
+/* Whether the writing thread has to ring. */
+static inline int tailtrace_rings_late(void)
+{
+    return tailtrace_program_.pairing != NULL && tailtrace_program_.has_bell && tailtrace_program_.limit_count > 0;
+}
+
+/* Where a string is known, if it is. */
+static inline struct tailtrace_text *tailtrace_place_of_text(uint64_t address)
+{
+    return &tailtrace_program_.texts[(address * 0x9e3779b97f4a7c15u >> 32) % TAILTRACE_TEXTS];
+}
+
+/* Says of a label whether it has a limit, and what stands for it. */
+static inline void tailtrace_know(struct tailtrace_text *label)
+{
+    label->has_limit = tailtrace_limit_of(label->bytes) != NULL;
+    label->hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (const char *byte = label->bytes; *byte != '\0'; byte++)
+        label->hash = (label->hash ^ (unsigned char)*byte) * 0x100000001b3u;
+}
+
 /* Makes sure that the file holds the string at `address` as it is now; 0 where it cannot be read. */
 TAILTRACE_SHARED int tailtrace_put_text_(uint64_t address)
 {
     struct tailtrace_program *program = &tailtrace_program_;
-    struct tailtrace_text *known = &program->texts[(address * 0x9e3779b97f4a7c15u >> 32) % TAILTRACE_TEXTS];
-    char bytes[sizeof known->bytes];
+    struct tailtrace_text *known = tailtrace_place_of_text(address);
+    char bytes[sizeof known->bytes - 1];
     if (known->address == address && known->pass == program->pass)
         return 1;
     int length = tailtrace_read_text_(address, bytes, sizeof bytes);
@@ -848,6 +1064,9 @@ TAILTRACE_SHARED int tailtrace_put_text_(uint64_t address)
             memcpy(&program->records[program->filled++], record, sizeof record);
         }
         memcpy(known->bytes, bytes, (size_t)length);
+        known->bytes[length] = '\0';
+        if (tailtrace_rings_late())
+            tailtrace_know(known);
         known->address = address;
         known->length = (size_t)length;
     }
@@ -885,7 +1104,7 @@ static inline void tailtrace_put_mark(const struct tailtrace_ring *ring, const s
     const uint64_t address = UINT64_MAX >> 8;
     unsigned kind = (unsigned)(slot->what >> 56);
     tailtrace_reserve();
-    if (kind < tailtrace_k_begin || kind > tailtrace_k_publish || !tailtrace_put_text_(slot->what & address) ||
+    if (kind < tailtrace_k_begin || (kind > tailtrace_k_publish && kind != tailtrace_k_end_since) || !tailtrace_put_text_(slot->what & address) ||
         (name != NULL && !tailtrace_put_text_(name->what & address))) {
         struct tailtrace_slot lost = {slot->at, 1, 0};
         lost.what = (uint64_t)tailtrace_k_lost << 56 | (uint64_t)tailtrace_n_unreadable << 48;
@@ -895,7 +1114,12 @@ static inline void tailtrace_put_mark(const struct tailtrace_ring *ring, const s
     }
     tailtrace_put_thread(ring);
     tailtrace_cover(slot->at, slot->at);
-    program->records[program->filled++] = *slot;
+    program->records[program->filled] = *slot;
+    if (kind == tailtrace_k_end_since)
+        program->records[program->filled].what = (slot->what & address) | (uint64_t)tailtrace_k_end << 56;
+    program->filled++;
+    if (tailtrace_rings_late())
+        tailtrace_await(ring, slot, tailtrace_place_of_text(slot->what & address));
     if (name != NULL)
         program->records[program->filled++] = *name;
     program->marks++;
@@ -965,6 +1189,7 @@ TAILTRACE_SHARED int tailtrace_drain_all_(int is_last)
 {
     int filling = 0;
     struct tailtrace_ring *ring = __atomic_load_n(&tailtrace_program_.rings, __ATOMIC_ACQUIRE);
+    uint64_t begun = tailtrace_now();
     tailtrace_program_.pass++;
     for (; ring != NULL; ring = ring->next) {
         int state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
@@ -973,6 +1198,7 @@ TAILTRACE_SHARED int tailtrace_drain_all_(int is_last)
     }
     if (tailtrace_program_.filled > 0)
         tailtrace_flush_();
+    tailtrace_judge_(is_last ? UINT64_MAX : begun);
     return filling;
 }
 

@@ -1,10 +1,11 @@
 //! The doorbell of `tailtrace record --snapshot-over`: from when on an interval is slow, and the pipe that gets a line for each such one.
 //!
-//! Input: the environment, `TAILTRACE_OVER` (`200us,LABEL;p99.9`) and `TAILTRACE_DOORBELL`. Output: lines `0xBEGIN 0xEND LABEL`, in ticks.
+//! Input: the environment, `TAILTRACE_OVER` (`200us,LABEL;p99.9`) and `TAILTRACE_DOORBELL`. Output: lines `0xBEGIN 0xEND LABEL`, in ticks;
+//! those of the writing thread begin with `late`.
 //! Limits are known some 100 ms after the file is opened; a percentile, when ten intervals lie above it.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::boxed::Box;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -14,13 +15,9 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 
 use crate::clock::{Clock, Pair};
+use crate::percentile::RunningPercentile;
 use crate::system;
 
-/// How many intervals were how long: 32 bins for each doubling of the ticks.
-const BINS: usize = 1920;
-/// A percentile is known when so many intervals lie above it; from so many on older ones count half.
-const FEWEST_ABOVE: u64 = 10;
-const MOST_ABOVE: u64 = 200;
 /// Bytes of a label in a line.
 const MOST_LABEL: usize = 127;
 /// Limits that are read.
@@ -51,11 +48,8 @@ struct Limit {
 
 enum Over {
     Nanoseconds(u64),
-    /// One of the longest, `above` millionths of all.
-    Percentile {
-        above: u64,
-        bins: Box<[AtomicU32; BINS]>,
-    },
+    /// One of the longest.
+    Percentile(RunningPercentile),
 }
 
 /// Whether an interval of so many ticks may be slow.
@@ -72,7 +66,7 @@ pub(crate) fn open() {
         Doorbell::open(&over, &path)
     });
     // Percentiles count all intervals from the first one on.
-    let counts = |limit: &Limit| matches!(limit.over, Over::Percentile { .. });
+    let counts = |limit: &Limit| matches!(limit.over, Over::Percentile(_));
     if made.as_ref().is_some_and(|doorbell| doorbell.limits.iter().any(counts)) {
         OVER.store(1, Ordering::Relaxed);
     }
@@ -93,8 +87,25 @@ pub(crate) fn convert_limits() {
 #[cold]
 pub(crate) fn ring(label: &CStr, begin: u64, end: u64) {
     if let Some(doorbell) = DOORBELL.get().and_then(Option::as_ref) {
-        doorbell.judge(label.to_bytes(), begin, end);
+        doorbell.judge(b"", label.to_bytes(), begin, end);
     }
+}
+
+/// The same on the writing thread, for an end that was not compared.
+pub(crate) fn ring_late(label: &[u8], begin: u64, end: u64) {
+    if let Some(doorbell) = DOORBELL.get().and_then(Option::as_ref) {
+        doorbell.judge(LATE, label, begin, end);
+    }
+}
+
+/// Whether anything rings.
+pub(crate) fn is_there() -> bool {
+    DOORBELL.get().is_some_and(Option::is_some)
+}
+
+/// Whether an interval of `label` can be slow.
+pub(crate) fn has_limit(label: &[u8]) -> bool {
+    DOORBELL.get().and_then(Option::as_ref).is_some_and(|doorbell| doorbell.limit_of(label).is_some())
 }
 
 impl Doorbell {
@@ -123,17 +134,17 @@ impl Doorbell {
         of(label).or_else(|| of(b""))
     }
 
-    fn judge(&self, label: &[u8], begin: u64, end: u64) {
+    fn judge(&self, first: &[u8], label: &[u8], begin: u64, end: u64) {
         let Some(limit) = self.limit_of(label) else { return };
         let took = end.wrapping_sub(begin);
-        if let Over::Percentile { bins, .. } = &limit.over {
-            bins[bin(took)].fetch_add(1, Ordering::Relaxed);
+        if let Over::Percentile(counts) = &limit.over {
+            counts.add(took);
         }
         let ticks = limit.ticks.load(Ordering::Relaxed);
         if ticks != 0 && took >= ticks {
             let mut bytes = [0; LINE];
             // What does not fit into a full pipe is missing: a ring that perf is about to write holds it, too.
-            system::write(self.pipe.as_raw_fd(), line(&mut bytes, label, begin, end));
+            system::write(self.pipe.as_raw_fd(), line(&mut bytes, first, label, begin, end));
         }
     }
 }
@@ -143,10 +154,7 @@ impl Limit {
     fn read(text: &str) -> Option<Limit> {
         let (amount, label) = text.split_once(',').unwrap_or((text, ""));
         let over = match amount.strip_prefix('p') {
-            Some(percentile) => Over::Percentile {
-                above: above(percentile)?,
-                bins: Box::new([const { AtomicU32::new(0) }; BINS]),
-            },
+            Some(percentile) => Over::Percentile(RunningPercentile::of(percentile)?),
             None => Over::Nanoseconds(nanoseconds(amount)?),
         };
         let label = (label.len() <= MOST_LABEL).then(|| label.as_bytes().into())?;
@@ -162,22 +170,14 @@ impl Limit {
                 self.ticks.store(limit, Ordering::Relaxed);
                 limit
             }
-            Over::Percentile { above, bins } => {
-                if let Some(known) = percentile(&bins[..], *above) {
-                    self.ticks.store(known.max(1), Ordering::Relaxed);
+            Over::Percentile(counts) => {
+                if let Some(known) = counts.limit() {
+                    self.ticks.store(known, Ordering::Relaxed);
                 }
                 1
             }
         }
     }
-}
-
-/// `99.9` as the millionths that lie above; `None` where that is no upper percentile.
-fn above(percentile: &str) -> Option<u64> {
-    let value: f64 = percentile.parse().ok().filter(|value| (50.0..100.0).contains(value))?;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 500,000")]
-    let above = ((100.0 - value) * 10_000.0).round() as u64;
-    (above > 0).then_some(above)
 }
 
 fn nanoseconds(amount: &str) -> Option<u64> {
@@ -192,60 +192,23 @@ fn nanoseconds(amount: &str) -> Option<u64> {
     amount[..unit].parse::<u64>().ok()?.checked_mul(factor).filter(|&ns| ns > 0)
 }
 
-/// In which bin so many ticks are counted: to 3 %.
-fn bin(ticks: u64) -> usize {
-    let doublings = u64::BITS - 1 - (ticks | 31).leading_zeros();
-    let bin =
-        if ticks < 32 { ticks } else { u64::from(doublings - 4) * 32 + (ticks >> (doublings - 5) & 31) };
-    usize::try_from(bin).map_or(BINS - 1, |bin| bin.min(BINS - 1))
-}
+/// The first word of lines that the writing thread writes.
+const LATE: &[u8] = b"late ";
 
-/// The least ticks of a bin.
-fn bin_begin(bin: usize) -> u64 {
-    let number = bin as u64;
-    if number < 32 { number } else { (32 + number % 32) << (number / 32 - 1) }
-}
-
-/// From how many ticks on an interval is one of the longest, `above` millionths of all; `None` where too few are known.
-fn percentile(bins: &[AtomicU32], above: u64) -> Option<u64> {
-    let all: u64 = bins.iter().map(|bin| u64::from(bin.load(Ordering::Relaxed))).sum();
-    if all * above < FEWEST_ABOVE * MILLION {
-        return None;
-    }
-    let mut longer = 0;
-    let is_within = |&number: &usize| {
-        longer += u64::from(bins[number].load(Ordering::Relaxed));
-        longer * MILLION > all * above
-    };
-    let found = (0..bins.len()).rev().find(is_within).unwrap_or(0);
-    if all * above > MOST_ABOVE * MILLION {
-        halve(bins);
-    }
-    Some(bin_begin(found))
-}
-
-/// Each count becomes half. What one bin cannot halve is taken from the next one: of bins that count one, every other becomes empty.
-fn halve(bins: &[AtomicU32]) {
-    let mut carried = 0;
-    for bin in bins {
-        let twice = bin.load(Ordering::Relaxed).saturating_add(carried);
-        // Other threads count during this.
-        bin.fetch_sub(twice / 2, Ordering::Relaxed);
-        carried = twice % 2;
-    }
-}
-
-/// Two numbers of 18 characters, each with a space, the label and the end of the line: less than the kernel's `PIPE_BUF`, so that lines of
+/// Five characters, two numbers of 18 characters, each with a space, the label and the end of the line: less than the kernel's `PIPE_BUF`, so that lines of
 /// several threads do not mix.
-const LINE: usize = 2 * 19 + MOST_LABEL + 1;
+const LINE: usize = LATE.len() + 2 * 19 + MOST_LABEL + 1;
 
-/// `0x` and 16 digits twice, the label, and the end of the line.
-fn line<'b>(bytes: &'b mut [u8; LINE], label: &[u8], begin: u64, end: u64) -> &'b [u8] {
+/// The first word, `0x` and 16 digits twice, the label, and the end of the line.
+fn line<'b>(bytes: &'b mut [u8; LINE], first: &[u8], label: &[u8], begin: u64, end: u64) -> &'b [u8] {
     let mut filled = 0;
     let mut put = |byte| {
         bytes[filled] = byte;
         filled += 1;
     };
+    for &byte in first {
+        put(byte);
+    }
     for number in [begin, end] {
         put(b'0');
         put(b'x');
@@ -266,7 +229,7 @@ mod tests {
         let limit = Limit::read(text)?;
         let amount = match limit.over {
             Over::Nanoseconds(ns) => ns,
-            Over::Percentile { above, .. } => above,
+            Over::Percentile(_) => 0,
         };
         Some((String::from_utf8_lossy(&limit.label).into_owned(), amount))
     }
@@ -275,54 +238,19 @@ mod tests {
     fn limits_are_lengths_or_upper_percentiles() {
         assert_eq!(limit("200us,order"), Some(("order".into(), 200_000)));
         assert_eq!(limit("1ms"), Some((String::new(), 1_000_000)));
-        assert_eq!(limit("p99.9,order"), Some(("order".into(), 1_000)));
-        assert_eq!(limit("p99.99"), Some((String::new(), 100)));
+        assert_eq!(limit("p99.9,order"), Some(("order".into(), 0)));
         for bad in ["", "200", "us", "0us", "p49", "p100", "pus", "1h", "99999999999999999999s"] {
             assert_eq!(limit(bad), None, "{bad}");
         }
     }
 
     #[test]
-    fn a_bin_begins_where_the_one_before_ends() {
-        let mut next = 0;
-        for ticks in 0..100_000 {
-            if bin(ticks) == next {
-                assert_eq!(bin_begin(next), ticks);
-                next += 1;
-            }
-            assert_eq!(bin(ticks) + 1, next, "{ticks}");
-        }
-        assert_eq!(bin(u64::MAX), BINS - 1);
-    }
-
-    /// Of 1 to 20,000 ticks, one in a thousand lies above 19,980; the bin begins 32nds of a doubling below.
-    #[test]
-    fn a_percentile_is_known_when_ten_lie_above() {
-        let bins: Vec<AtomicU32> = (0..BINS).map(|_| AtomicU32::new(0)).collect();
-        let count = |ticks| {
-            bins[bin(ticks)].fetch_add(1, Ordering::Relaxed);
-        };
-        (1..9_999).for_each(count);
-        assert_eq!(percentile(&bins, 1_000), None);
-        (9_999..=20_000).for_each(count);
-        let found = percentile(&bins, 1_000).expect("known");
-        assert!((19_980 - 512..=19_980).contains(&found), "{found}");
-    }
-
-    #[test]
-    fn old_intervals_count_half() {
-        let bins = [3, 1, 1, 1, 1].map(AtomicU32::new);
-        halve(&bins);
-        assert_eq!(bins.map(AtomicU32::into_inner), [2, 0, 1, 0, 1]);
-    }
-
-    #[test]
     fn a_line_has_both_times_and_the_label() {
         let mut bytes = [0; LINE];
         assert_eq!(
-            line(&mut bytes, b"or\nder", 0x12ab, u64::MAX),
+            line(&mut bytes, b"", b"or\nder", 0x12ab, u64::MAX),
             b"0x00000000000012ab 0xffffffffffffffff or der\n"
         );
-        assert_eq!(line(&mut bytes, &[b'x'; 300], 1, 2).len(), LINE);
+        assert_eq!(line(&mut bytes, LATE, &[b'x'; 300], 1, 2).len(), LINE);
     }
 }

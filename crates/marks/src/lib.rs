@@ -19,7 +19,13 @@ mod cpus;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 mod doorbell;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+mod given;
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+mod late;
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 mod output;
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+mod percentile;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 mod program;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -27,6 +33,10 @@ pub mod ring;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod system;
 
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+pub use given::{begin_at, end_at, name_thread};
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+pub use percentile::RunningPercentile;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub use program::{
     Interval, NO_KEY, begin, close, counter, end, end_since, interval, open, open_default, publish, stage,

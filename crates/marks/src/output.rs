@@ -12,6 +12,7 @@ use std::vec::Vec;
 
 use crate::clock::{Clock, Pair};
 use crate::counts::Counts;
+use crate::late::LateBell;
 use crate::record::{COUNTS, Count, Kind, Record};
 use crate::ring::Ring;
 use crate::system;
@@ -54,6 +55,8 @@ pub(crate) struct Output {
     first_pair: Option<Pair>,
     /// Nanoseconds and the ticks that they are, as soon as it is known.
     tick: Option<(u64, u64)>,
+    /// Rings for ends that no thread has compared.
+    bell: Option<Box<LateBell>>,
     /// The first failure.
     error: Option<io::Error>,
 }
@@ -86,6 +89,7 @@ impl Output {
             since_thread: 0,
             first_pair: None,
             tick: None,
+            bell: None,
             error: None,
         };
         output.put_totals(false)?;
@@ -121,7 +125,10 @@ impl Output {
         }
         self.put_thread(ring);
         self.cover(record.0[0], record.0[0]);
-        self.records.push(record);
+        if let Some(bell) = &mut self.bell {
+            bell.take(record, ring.thread());
+        }
+        self.records.push(record.in_file());
         self.records.extend(name);
         self.marks += 1;
         self.since_thread += 1;
@@ -165,6 +172,21 @@ impl Output {
     /// The strings go to the file once more, for the reader of a damaged one.
     pub(crate) fn repeat_texts(&mut self) {
         self.texts.fill(0);
+        if let Some(bell) = &mut self.bell {
+            bell.forget_labels();
+        }
+    }
+
+    /// From now on it rings, if there is a doorbell.
+    pub(crate) fn open_bell(&mut self) {
+        self.bell = LateBell::new(self.process).map(Box::new);
+    }
+
+    /// Rings for what was slow among the marks up to `until`.
+    pub(crate) fn ring_for(&mut self, until: u64) {
+        if let Some(bell) = &mut self.bell {
+            bell.judge(until);
+        }
     }
 
     /// Notes that the records cover a time: of a mark, or of marks that are missing.

@@ -29,6 +29,8 @@ pub enum Kind {
     ClockPair = 11,
     /// How many marks the file has, and how many are missing.
     Total = 12,
+    /// An end whose own thread has compared it with the limit. Only in buffers: in files it is an end.
+    EndSince = 13,
 }
 
 /// Why marks are missing, and what [`Kind::Total`] counts.
@@ -102,6 +104,14 @@ impl Record {
     /// Bits 55:0 of the third word.
     pub fn low(self) -> u64 {
         self.0[2] & LOW
+    }
+
+    /// What the file has of it.
+    #[must_use]
+    pub fn in_file(self) -> Record {
+        let [at, key, _] = self.0;
+        let is_compared = self.kind() == Kind::EndSince as u64;
+        if is_compared { Record::new(Kind::End, at, key, self.low()) } else { self }
     }
 
     /// As it is in the file.

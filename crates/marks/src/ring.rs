@@ -203,10 +203,15 @@ impl Ring {
         // Its last thread may have ended within a mark.
         self.set(word::WITHIN, 0);
         self.set(word::TID, thread_id());
+        self.read_thread_name();
+        self.change(State::Taken, State::Used)
+    }
+
+    /// Reads the name of its thread, which calls.
+    pub(crate) fn read_thread_name(self) {
         for (at, part) in thread_name().into_iter().enumerate() {
             self.set(word::NAME + at, part);
         }
-        self.change(State::Taken, State::Used)
     }
 
     /// Whether a thread has it, or had it and marks of it may be left.

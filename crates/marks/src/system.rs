@@ -70,6 +70,15 @@ pub(crate) fn thread_name() -> [u64; 2] {
     name
 }
 
+/// Names the thread that calls, by the first 15 bytes.
+#[cfg(feature = "std")]
+pub(crate) fn set_thread_name(name: &core::ffi::CStr) {
+    const PR_SET_NAME: u64 = 15;
+    let name = name.as_ptr().expose_provenance() as u64;
+    // SAFETY: the call reads a string there, of which it takes at most 16 bytes.
+    unsafe { call(number::PRCTL, [PR_SET_NAME, name, 0, 0, 0, 0]) };
+}
+
 /// New memory for as long as the process lives, all of it there, and zero; `None` where there is none. `is_shared`: with the
 /// process's children. It is not the allocator's, which signal handlers must not call.
 pub(crate) fn pages<const WORDS: usize>(is_shared: bool) -> Option<&'static [AtomicU64; WORDS]> {

@@ -30,5 +30,5 @@ pub use interval::{Attribute, Child, Counter, Interval, IntervalId, Stage};
 pub use number::Number;
 pub use place::{Cpu, FileOffset, Pid, ThreadId, Tid};
 pub use segment::{Certainty, Evidence, EvidenceKind, Segment};
-pub use story::{Part, Role, Story};
+pub use story::{Part, Role, SampledFunction, Story};
 pub use time::{PerfTime, Ticks, TimeConversion, Tsc, TscRange};

@@ -26,6 +26,8 @@ pub struct ThreadId {
 impl Pid {
     /// The owner of kernel mappings.
     pub const KERNEL: Pid = Pid(-1);
+    /// Of a thread whose process its source does not name: the capture's records may.
+    pub const UNKNOWN: Pid = Pid(-2);
 }
 
 impl ThreadId {

@@ -50,6 +50,15 @@ impl Part {
     }
 }
 
+/// How often samples of some time lay in a function: it is inferred that it ran there, for a sample stands for the time around it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SampledFunction {
+    /// Its name, as `main()`.
+    pub function: String,
+    /// How many samples.
+    pub samples: u64,
+}
+
 /// Who did what to which object, and where. Each part is empty where it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -74,4 +83,6 @@ pub struct Story {
     pub takes: bool,
     /// Whether no typical interval runs the function that `place` names.
     pub unusual: bool,
+    /// Without a trace: the functions of the stay on the CPU that this is a part of, by its samples, those with the most first.
+    pub sampled: Vec<SampledFunction>,
 }

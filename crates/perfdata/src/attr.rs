@@ -43,6 +43,16 @@ pub mod sample_type {
     pub const WEIGHT_STRUCT: u64 = 1 << 24;
 }
 
+/// Bits of [`Attr::aux_action`] (`aux_start_paused`, `aux_pause`, `aux_resume`). perf's term is `aux-action=`.
+pub mod aux_action {
+    /// Of the trace's own event: it begins paused.
+    pub const START_PAUSED: u32 = 1;
+    /// A sample of this event pauses the trace.
+    pub const PAUSE: u32 = 1 << 1;
+    /// A sample of this event resumes the trace.
+    pub const RESUME: u32 = 1 << 2;
+}
+
 /// One configured event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -75,6 +85,8 @@ pub struct Attr {
     pub sample_regs_intr: u64,
     /// Bytes of AUX data in each sample (`--aux-sample`).
     pub aux_sample_size: u32,
+    /// What the event does to the trace of its CPU or thread (Linux 6.13): bits of [`aux_action`]. Zero in older files.
+    pub aux_action: u32,
     /// The clock of `time` where [`Attr::use_clockid`] is set (`CLOCK_*`).
     pub clockid: i32,
     /// The ids by which records name this event.
@@ -114,6 +126,8 @@ flag_bits! {
     write_backward = 27;
     /// Changes of the kernel's code are recorded.
     text_poke = 33;
+    /// MMAP2 records hold the file's build ID instead of its device and inode.
+    build_id = 34;
 }
 
 impl Attr {
@@ -126,6 +140,11 @@ impl Attr {
     /// Whether samples hold all of these [`sample_type`] bits.
     pub fn samples(&self, bits: u64) -> bool {
         self.sample_type & bits == bits
+    }
+
+    /// Whether it has any of these [`aux_action`] bits.
+    pub fn acts_on_trace(&self, bits: u32) -> bool {
+        self.aux_action & bits != 0
     }
 
     /// Whether it is a tracepoint, so that [`Attr::config`] names a format.
@@ -158,6 +177,7 @@ impl Attr {
             clockid: (word(88) >> 32) as i32,
             sample_regs_intr: word(96),
             aux_sample_size: word(112) as u32,
+            aux_action: (word(112) >> 32) as u32,
             ids: Vec::new(),
         })
     }

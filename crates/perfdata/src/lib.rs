@@ -11,6 +11,7 @@ mod aux_sample;
 mod auxtrace_index;
 mod bytes;
 mod clock_steps;
+mod companion;
 mod compressed;
 mod directory;
 mod error;
@@ -37,9 +38,10 @@ mod test_file;
 mod traced;
 mod tracepoint;
 
-pub use attr::{Attr, TYPE_TRACEPOINT, sample_type};
+pub use attr::{Attr, TYPE_TRACEPOINT, aux_action, sample_type};
 pub use aux::{AuxBuffer, AuxFlags, AuxSample};
 pub use clock_steps::ClockStep;
+pub use companion::companion;
 pub use error::Error;
 pub use features::{
     ClockData, Compression, CpuCache, CpuLocation, CpuTopology, EventGroup, Features, FileBuildId,
@@ -52,8 +54,12 @@ pub use ordered_records::Records;
 pub use perf_data::PerfData;
 pub use policy::asked_frequencies::{AskedFrequencies, AskedFrequency};
 pub use policy::files::{FilePlace, is_memory};
-pub use policy::machine::{BlockDevice, Interrupt, Machine, MachineNode, MemoryRange, NetworkDevice};
+pub use policy::machine::{
+    BlockDevice, Interrupt, Machine, MachineCpu, MachineIdleState, MachineNode, MemoryRange, NetworkDevice,
+    OpenDescriptor,
+};
 pub use policy::numa::Numa;
+pub use policy::pauses::{Pause, Pauses, TraceOf, Turn};
 pub use policy::schedule::{LeaveReason, Priority, Run, Runs, Schedule};
 pub use policy::slice::{AuxPart, CpuTimes, Renames, SliceNote, SlicePlan};
 pub use policy::thread_names::ThreadNames;

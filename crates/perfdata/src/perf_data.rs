@@ -26,6 +26,7 @@ use crate::policy::asked_frequencies::AskedFrequencies;
 use crate::policy::files::{FilePlace, Files};
 use crate::policy::machine::Machine;
 use crate::policy::numa::Numa;
+use crate::policy::pauses::Pauses;
 use crate::policy::schedule::Schedule;
 use crate::policy::slice::note::SliceNote;
 use crate::policy::thread_names::ThreadNames;
@@ -52,6 +53,7 @@ pub struct PerfData {
     thread_names: OnceLock<ThreadNames>,
     files: Files,
     asked_frequencies: OnceLock<AskedFrequencies>,
+    pauses: OnceLock<Pauses>,
     aux_samples: OnceLock<Vec<AuxSample>>,
     reads: ReadNotes,
     slice_note: Option<SliceNote>,
@@ -252,6 +254,11 @@ impl PerfData {
         self.asked_frequencies.get_or_init(|| AskedFrequencies::of(&self.records))
     }
 
+    /// When events had paused the trace. Built at the first call.
+    pub fn pauses(&self) -> &Pauses {
+        self.pauses.get_or_init(|| Pauses::of(&self.records))
+    }
+
     /// The name that a thread had at a time.
     pub fn comm_at(&self, tid: model::Tid, time: PerfTime) -> Option<&str> {
         self.thread_names().at(tid, time)
@@ -263,12 +270,26 @@ impl PerfData {
     }
 
     /// The name by which process `pid` opened what its `descriptor` stood for at `time`: as the process gave it, relative
-    /// maybe.
+    /// maybe; else what the recording saved of it beside the capture.
     pub fn opened_file(&self, pid: Pid, descriptor: u32, time: PerfTime) -> Option<Arc<str>> {
         let answer = self.files.opened(&self.records, pid, descriptor, time);
         // A slice that holds the records that the answer rests on gives the same one.
         answer.times.iter().for_each(|&time| self.reads.note(&(time..PerfTime(time.0.saturating_add(1)))));
-        answer.name
+        answer.name.or_else(|| self.saved_descriptor(pid, descriptor, time))
+    }
+
+    /// The machine file with the names of those descriptors alone that [`Self::opened_file`] gave out of it: for a slice.
+    pub fn machine_as_used(&self) -> Option<Machine> {
+        let mut machine = self.machine.clone()?;
+        let used = self.files.used();
+        machine.descriptors.retain(|one| used.contains(&(Pid(one.pid), one.fd)));
+        Some(machine)
+    }
+
+    fn saved_descriptor(&self, pid: Pid, descriptor: u32, time: PerfTime) -> Option<Arc<str>> {
+        let saved = self.machine.as_ref().map(|machine| &*machine.descriptors);
+        let saved = (saved.filter(|saved| !saved.is_empty())?, self.time_conversion()?);
+        self.files.saved(&self.records, saved, (pid, descriptor), time)
     }
 }
 

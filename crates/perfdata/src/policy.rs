@@ -9,6 +9,7 @@ pub(crate) mod asked_frequencies;
 pub(crate) mod files;
 pub(crate) mod machine;
 pub(crate) mod numa;
+pub(crate) mod pauses;
 pub(crate) mod schedule;
 pub(crate) mod slice;
 pub(crate) mod thread_names;

@@ -11,11 +11,12 @@
 //! ```
 //!
 //! Same input and output as the engine that uses libipt, against which it is held (`tests/engines.rs`); where they
-//! differ is in `docs/engines.md`. The rooms import to the left only: `lexer`, `timing` < `blocks` < `returns` < `cues` <
+//! differ is in `docs/engines.md`. The rooms import to the left only: `errata` < `lexer`, `timing` < `blocks` < `returns` < `cues` <
 //! `walk` < `recovery`. Source: Intel SDM vol. 3, "Intel Processor Trace"; each room names its sections.
 
 mod blocks;
 mod cues;
+mod errata;
 mod lexer;
 mod recovery;
 mod returns;

@@ -87,7 +87,7 @@ fn common(text: &str, unnamed: Unnamed<'_>) -> String {
 
 /// Words that mean nothing without the number after them.
 fn is_about_numbers(word: &str) -> bool {
-    ["fd", "(fd", "tid", "(tid", "pid", "(pid", "CPU", "at", "line", "futex", "(futex", "of"].contains(&word)
+    ["fd", "(fd", "tid", "(tid", "pid", "(pid", "CPU", "at", "line", "(futex", "of"].contains(&word)
 }
 
 /// A word without digits; a function's name keeps those that its author gave it.
@@ -100,6 +100,10 @@ fn plain_word(word: &str, unnamed: Unnamed<'_>) -> String {
     if let Some(at) = word.find("()") {
         let (name, rest) = word.split_at(at);
         return format!("{}{rest}", written_name(name));
+    }
+    // A socket's address is the host's and the connection's.
+    if name.trim_start_matches('(').parse::<std::net::SocketAddr>().is_ok() {
+        return String::new();
     }
     let bare = word.trim_start_matches('(');
     if bare.starts_with("0x") {

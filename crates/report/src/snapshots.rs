@@ -11,8 +11,12 @@ use crate::units::{grouped, length};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "snapshots")]
 pub struct Snapshots {
-    /// Whether it was counted at the end; a recording that goes on, or was killed, has only the limits.
+    /// Whether it was counted; a recording that goes on, or was killed, has only the limits.
     pub is_complete: bool,
+    /// Whether the numbers are those of a part: of the time since the bundle before, in a recording that goes on. Those of all its bundles
+    /// add up.
+    #[serde(default)]
+    pub is_part: bool,
     /// What was slow.
     pub limits: Vec<SlowLimit>,
     /// All intervals that a limit is for.
@@ -50,6 +54,9 @@ pub struct SkippedIntervals {
     pub ring_overwritten: u64,
     /// No snapshot was taken for them: the program did not ring, or the recording ended.
     pub no_snapshot: u64,
+    /// Their bundle could not be written, or was removed to make room on the disk.
+    #[serde(default)]
+    pub no_bundle: u64,
 }
 
 impl SkippedIntervals {
@@ -58,12 +65,13 @@ impl SkippedIntervals {
         self.reasons().iter().map(|(_, count)| count).sum()
     }
 
-    fn reasons(self) -> [(&'static str, u64); 4] {
+    fn reasons(self) -> [(&'static str, u64); 5] {
         [
             ("rate limit", self.rate_limit),
             ("perf was writing", self.while_writing),
             ("ring overwritten", self.ring_overwritten),
             ("no snapshot", self.no_snapshot),
+            ("no bundle", self.no_bundle),
         ]
     }
 }
@@ -99,8 +107,9 @@ impl Snapshots {
         if reasons.is_empty() {
             return String::new();
         }
+        let of = if self.is_part { "since the bundle before this one " } else { "" };
         format!(
-            "{} of {} slow intervals ({limits}) were skipped ({})",
+            "{of}{} of {} slow intervals ({limits}) were skipped ({})",
             grouped(self.skipped.count()),
             grouped(self.slow),
             reasons.join(", ")

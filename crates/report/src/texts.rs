@@ -68,8 +68,9 @@ impl ReplaceTexts for NumaUse {
 impl ReplaceTexts for SegmentReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.detail = new(&self.detail);
-        let Story { object, place, through, by, by_place, .. } = &mut self.story;
+        let Story { object, place, through, by, by_place, sampled, .. } = &mut self.story;
         replace([object, place, through, by, by_place].into_iter(), new);
+        replace(sampled.iter_mut().map(|sampled| &mut sampled.function), new);
         replace(self.serving.iter_mut().map(|row| &mut row.unusual), new);
         replace(self.evidence.iter_mut().map(|evidence| &mut evidence.text), new);
         self.during.iter_mut().for_each(|segment| segment.replace_texts(new));
@@ -82,7 +83,7 @@ fn replace<'a>(texts: impl Iterator<Item = &'a mut String>, new: &dyn Fn(&str) -
 
 #[cfg(test)]
 mod tests {
-    use model::Certainty;
+    use model::{Certainty, SampledFunction};
 
     use super::*;
     use crate::{SegmentReport, ServingRow};
@@ -96,6 +97,7 @@ mod tests {
         {
             "secret".clone_into(text);
         }
+        story.sampled.push(SampledFunction { function: "secret".to_owned(), samples: 1 });
         let row = ServingRow {
             part: None,
             kind: "user".to_owned(),

@@ -507,6 +507,7 @@ pub fn hostile() -> Report {
             segment.serving = vec![ServingRow { part, kind, unusual, duration_ns: 7, typical_ns: 0 }];
         }
         segment.evidence.iter_mut().for_each(|evidence| evidence.text = next());
+        segment.story.sampled = vec![model::SampledFunction { function: next(), samples: 3 }];
     }
     views::make_hostile(&mut report, &long);
     let others: Vec<OutlierReport> = (0..30).map(|_| report.outliers[0].clone()).collect();

@@ -9,13 +9,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{BuildId, InodeId};
+use model::BuildId;
 use object::{
     Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SectionIndex, SymbolFlags, elf,
 };
 
 use crate::error::Error;
-use crate::file_bytes::FileBytes;
+use crate::file_bytes::{FileBytes, Stored};
 use crate::plt::{self, Stub};
 use crate::symbol_table::{Binding, RawSymbol};
 use crate::unpacking;
@@ -62,7 +62,7 @@ pub(crate) struct CodeFile {
     /// `false` for a separate debug file: it has the addresses but not the bytes of the code.
     pub(crate) has_code: bool,
     /// Which file of this machine it is; `None` for bytes that came another way.
-    pub(crate) inode: Option<InodeId>,
+    pub(crate) stored: Option<Stored>,
 }
 
 impl CodeFile {
@@ -73,9 +73,9 @@ impl CodeFile {
     /// readable as such.
     pub(crate) fn open(path: &Path) -> Result<CodeFile, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        let (bytes, inode) = FileBytes::open_stored(path).map_err(unreadable)?;
+        let (bytes, stored) = FileBytes::open_stored(path).map_err(unreadable)?;
         let file = CodeFile::of(Arc::new(path.to_owned()), Arc::new(bytes))?;
-        Ok(CodeFile { inode: Some(inode), ..file })
+        Ok(CodeFile { stored: Some(stored), ..file })
     }
 
     /// The same for bytes that are there already.
@@ -87,7 +87,7 @@ impl CodeFile {
             build_id: None,
             has_debug_link: false,
             has_code: true,
-            inode: None,
+            stored: None,
         };
         if file.bytes.starts_with(&elf::ELFMAG) {
             let bytes = Arc::clone(&file.bytes);

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use model::InodeId;
 
@@ -30,11 +31,11 @@ impl FileBytes {
     }
 
     /// Maps the regular file at `path`, which must be stored in a file system: what the kernel makes up when it is read
-    /// (`/proc`, `/sys`) is no program, and what devices show is none either. Also says which file it is.
+    /// (`/proc`, `/sys`) is no program, and what devices show is none either. Also says which file it is and when it was changed last.
     ///
     /// # Errors
     /// As [`FileBytes::open`].
-    pub(crate) fn open_stored(path: &Path) -> io::Result<(FileBytes, InodeId)> {
+    pub(crate) fn open_stored(path: &Path) -> io::Result<(FileBytes, Stored)> {
         let file = open_regular(path)?;
         if is_made_by_kernel(&file) || path.canonicalize()?.starts_with("/dev") {
             return Err(io::Error::new(
@@ -42,8 +43,8 @@ impl FileBytes {
                 "a file of the kernel's, not a stored one",
             ));
         }
-        let inode = inode_of(&file)?;
-        Ok((FileBytes::of(file, path)?, inode))
+        let stored = stored(&file)?;
+        Ok((FileBytes::of(file, path)?, stored))
     }
 
     fn of(file: File, path: &Path) -> io::Result<FileBytes> {
@@ -90,10 +91,24 @@ fn is_made_by_kernel(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|found| MAGICS.contains(&found.f_type))
 }
 
-fn inode_of(file: &File) -> io::Result<InodeId> {
+/// A file as its file system knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// Which one it is.
+    pub(crate) inode: InodeId,
+    /// When its bytes or anything else of it changed last (`st_ctime`): no program sets that.
+    pub(crate) changed: SystemTime,
+}
+
+fn stored(file: &File) -> io::Result<Stored> {
     let meta = file.metadata()?;
     let device = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
-    Ok(InodeId { device, inode: meta.ino(), generation: sys::generation(file).unwrap_or(0) })
+    let inode = InodeId { device, inode: meta.ino(), generation: sys::generation(file).unwrap_or(0) };
+    let [seconds, ns] = [meta.ctime(), meta.ctime_nsec()].map(|number| u64::try_from(number).unwrap_or(0));
+    // A file system may hold any number: what is out of range is as late as can be said, and serves for nothing.
+    let changed = Duration::from_secs(seconds).checked_add(Duration::from_nanos(ns));
+    let changed = changed.and_then(|since| UNIX_EPOCH.checked_add(since)).unwrap_or_else(SystemTime::now);
+    Ok(Stored { inode, changed })
 }
 
 impl Deref for FileBytes {

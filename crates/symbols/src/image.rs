@@ -71,7 +71,8 @@ pub enum Identity {
     BuildId,
     /// It lies beneath `--symfs`: whoever gave that vouches for it; or it belongs to the capture.
     Given,
-    /// It is the same file of the same device, by device, inode and generation of its MMAP2 records.
+    /// It is the same file of the same device, by device, inode and generation of its MMAP2 records; or by device and inode, and it was
+    /// not changed since it was mapped ([`SearchPath::mapped_since`]).
     Inode,
     /// Nothing but its name.
     Unknown,
@@ -135,6 +136,12 @@ impl Image {
         self.inodes = match self.inodes {
             Inodes::Unknown => Inodes::One(inode),
             Inodes::One(known) if known == inode => return,
+            // perf's own record of a file that the kernel recorded, too.
+            Inodes::One(known) if is_same_but_for_generation(known, inode) => {
+                let generation = known.generation.max(inode.generation);
+                let is_one = known.generation.min(inode.generation) == 0;
+                if is_one { Inodes::One(InodeId { generation, ..known }) } else { Inodes::Several }
+            }
             _ => Inodes::Several,
         };
     }
@@ -154,7 +161,14 @@ impl Image {
 
     /// What shows that the file that serves for it is the recorded one.
     pub(crate) fn identity(&self, file: &CodeFile, search: &SearchPath) -> Identity {
-        let is_same_inode = || matches!((self.inodes, file.inode), (Inodes::One(a), Some(b)) if a == b);
+        let is_same_inode = || {
+            let (Inodes::One(recorded), Some(file)) = (self.inodes, file.stored) else { return false };
+            let is_unchanged = || search.mapped_since.is_some_and(|since| file.changed <= since);
+            recorded == file.inode
+                || recorded.generation == 0
+                    && is_same_but_for_generation(recorded, file.inode)
+                    && is_unchanged()
+        };
         if self.build_id.is_some() {
             // Checked before the file was taken.
             Identity::BuildId
@@ -351,4 +365,9 @@ impl Image {
             ),
         })
     }
+}
+
+/// Whether both have one device and number; the number may have been given twice.
+fn is_same_but_for_generation(one: InodeId, other: InodeId) -> bool {
+    (one.device, one.inode) == (other.device, other.inode)
 }

@@ -4,14 +4,16 @@
 //! opened when first needed; every method may be called by many threads at once. This file holds them; each module below
 //! it answers one kind of question.
 
-mod addresses;
+pub(crate) mod addresses;
 mod alike;
 mod code_bytes;
 pub(crate) mod data_names;
 pub(crate) mod disassembly;
 pub(crate) mod kernel_copy;
+pub(crate) mod kernel_names;
 pub(crate) mod names;
 mod source_lines;
+pub(crate) mod texts;
 pub(crate) mod used_files;
 
 use std::collections::HashMap;
@@ -21,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{BuildId, Diagnostic, MapEvent, Mapping, Pid, Tsc};
 
+use crate::elf::CodeFile;
 use crate::epochs::Epochs;
 use crate::image::{Image, ImageKind};
 use crate::jit_code;
@@ -68,6 +71,13 @@ impl UserPiece<'_> {
     fn mapped(&self) -> Range<u64> {
         let Range { start, end } = self.mapping.range;
         self.mapping.file_offset..self.mapping.file_offset.saturating_add(end - start)
+    }
+
+    /// By how much the stated addresses of its `file` lie elsewhere in memory: all segments are moved by the same distance (System V ABI,
+    /// chapter 5, "Base Address").
+    fn moved_by(&self, file: &CodeFile) -> Option<u64> {
+        let mapped = self.mapped();
+        Some(self.mapping.range.start.wrapping_sub(file.svma(mapped.start, &mapped)?))
     }
 
     /// Position in the file of the byte at `address`, which lies in the piece.

@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use model::BuildId;
 
@@ -26,6 +27,10 @@ pub struct SearchPath {
     /// Nothing of this machine outside of `symfs` serves, whatever the files in there name: for a bundle, which brings all
     /// that it needs. Without `symfs` then no file serves but the ones named above.
     pub contained: bool,
+    /// Only where the recording is known to be this machine's own: since when, at the latest, its mappings were there. A mapping that perf read
+    /// from `/proc/PID/maps` has no generation of its inode; then a file that was not changed since this time is the recorded one
+    /// if it has the device and inode.
+    pub mapped_since: Option<SystemTime>,
 }
 
 /// What is looked for in the build-ID cache.

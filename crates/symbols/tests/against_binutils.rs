@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use model::{BuildId, MapEvent, Mapping, Pid, Tsc};
-use tailtrace_symbols::{ProcessImages, SearchPath};
+use tailtrace_symbols::{LowBits, ProcessImages, SearchPath};
 
 const PID: Pid = Pid(7);
 const AT: Tsc = Tsc(10);
@@ -132,6 +132,55 @@ fn every_address_of_a_variable_has_its_name() {
             assert_eq!(images.variable_at(PID, BIAS + range.start, AT), None, "{name}");
         }
     }
+}
+
+/// What `readelf -n` prints as the build ID.
+fn build_id(path: &str) -> String {
+    let notes = run("readelf", &["-n", path]);
+    notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).expect("a build ID").to_owned()
+}
+
+#[test]
+fn a_function_lies_in_the_file_that_ran() {
+    let program = Program::compiled(&["-Wl,--build-id=sha1"]);
+    let images = program.images(None);
+    let all = functions(&program.text());
+    assert_eq!(images.in_used_files("main"), [], "nothing ran yet");
+    images.function_at(PID, BIAS + all[0].0.start, AT).expect("a function");
+    for (range, name) in &all {
+        let starts: Vec<u64> = images.in_used_files(name).iter().map(|one| one.svma).collect();
+        assert!(starts.contains(&range.start), "{name}: {starts:x?}");
+    }
+    let main = images.in_used_files("main").remove(0);
+    assert_eq!(*main.file, *program.text());
+    assert_eq!(main.build_id.expect("its own").to_string(), build_id(&program.text()));
+    assert_eq!(images.in_used_files("no_such_function"), []);
+}
+
+/// Some bits of an address are enough, in a program of less than their reach.
+#[test]
+fn a_text_is_found_by_the_end_of_its_address() {
+    let program = Program::compiled(&[]);
+    let images = program.images(None);
+    let named = |name: &str, kinds| {
+        let found = symbols(&program.text(), &[], kinds).into_iter().find(|(_, other)| other == name);
+        BIAS + found.unwrap_or_else(|| panic!("{name}")).0.start
+    };
+    let (label, main) = (named("label", "R"), named("main", "T"));
+    for width in [16, 20, 40] {
+        let at = |address: u64, ip| {
+            let low = LowBits { value: address & ((1 << width) - 1), width };
+            images.text_at(PID, low, ip, AT).map(|text| text.to_string())
+        };
+        for ip in [None, Some(main)] {
+            assert_eq!(at(label, ip).as_deref(), Some("an order"), "{width}");
+            assert_eq!(at(label + 3, ip).as_deref(), Some("order"), "{width}");
+            assert_eq!(at(label + 8, ip), None, "an empty one is none");
+            assert_eq!(at(main, ip), None, "code is no text");
+        }
+    }
+    let low = LowBits { value: label & 0xff, width: 8 };
+    assert_eq!(images.text_at(PID, low, None, AT), None, "too few bits");
 }
 
 #[test]

@@ -34,3 +34,6 @@ int main(int argc, char **argv) {
 int lock = 1;
 struct { char slots[200]; } queue;
 __thread int own;
+
+/* A text, as a mark names its label. */
+const char label[] = "an order";

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
 
 use model::{BuildId, InodeId, MapEvent, Mapping, Pid, Tsc};
 use tailtrace_symbols::{Identity, ProcessImages, SearchPath, UsedKind};
@@ -198,6 +199,23 @@ fn a_file_is_identified_by_symfs_or_inode() {
     // One of two mappings of that name was of another file.
     let both = [mapped(path, Some(recorded)), mapped(path, Some(another))].concat();
     assert_eq!(identity(both, SearchPath::default()), Identity::Unknown);
+
+    // As perf records what /proc/PID/maps says; of this machine's own recordings the file must be older than the mapping.
+    let by_perf = mapped(path, Some(InodeId { generation: 0, ..recorded }));
+    let ns = u32::try_from(meta.ctime_nsec()).expect("below a thousand million");
+    let changed = UNIX_EPOCH + Duration::new(meta.ctime().unsigned_abs(), ns);
+    let own = |since| SearchPath { mapped_since: Some(since), ..SearchPath::default() };
+    let other_number = mapped(path, Some(InodeId { inode: inode + 1, generation: 0, ..recorded }));
+    // Where the file system has no generations, the number is all that there is.
+    let unproved = if recorded.generation == 0 { Identity::Inode } else { Identity::Unknown };
+    assert_eq!(identity(by_perf.clone(), SearchPath::default()), unproved);
+    assert_eq!(identity(by_perf.clone(), own(changed)), Identity::Inode);
+    assert_eq!(identity(by_perf.clone(), own(changed - Duration::from_nanos(1))), unproved);
+    assert_eq!(identity(other_number, own(changed)), Identity::Unknown);
+    assert_eq!(identity(mapped(path, Some(another)), own(changed)), Identity::Unknown);
+    // The kernel recorded it, too.
+    let both = [by_perf, mapped(path, Some(recorded))].concat();
+    assert_eq!(identity(both, SearchPath::default()), Identity::Inode);
     let symfs = SearchPath { symfs: Some(folder.path().to_owned()), ..SearchPath::default() };
     assert_eq!(identity(mapped("/program", None), symfs.clone()), Identity::Given);
     // A link in there that leads out of it.

@@ -37,6 +37,17 @@ pub(crate) mod flag {
     pub(crate) const COMM_EXEC: u64 = 1 << 24;
     pub(crate) const CONTEXT_SWITCH: u64 = 1 << 26;
     pub(crate) const TEXT_POKE: u64 = 1 << 33;
+    pub(crate) const BUILD_ID: u64 = 1 << 34;
+}
+
+/// What perf calls the event of the trace.
+pub(crate) const PT_NAME: &str = "intel_pt//";
+
+/// `aux_start_paused`, `aux_pause`, `aux_resume` of `perf_event_attr`.
+pub(crate) mod action {
+    pub(crate) const START_PAUSED: u32 = 1;
+    pub(crate) const PAUSE: u32 = 2;
+    pub(crate) const RESUME: u32 = 4;
 }
 
 /// `PERF_FORMAT_…`: what a read holds.
@@ -63,6 +74,8 @@ pub(crate) struct Event {
     pub(crate) sample_type: u64,
     /// Bytes of trace beside each of its samples.
     pub(crate) aux_sample_size: u32,
+    /// What it does to the trace: a sum of [`action`] (Linux 6.13; reserved before).
+    pub(crate) aux_action: u32,
     pub(crate) ids: Vec<u64>,
 }
 
@@ -79,6 +92,7 @@ impl Event {
         out.extend(self.config1.to_le_bytes());
         out.resize(AUX_SAMPLE_SIZE, 0);
         out.extend(self.aux_sample_size.to_le_bytes());
+        out.extend(self.aux_action.to_le_bytes());
         out.resize(ATTRIBUTE as usize, 0);
         out
     }

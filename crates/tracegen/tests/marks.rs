@@ -214,6 +214,29 @@ fn a_handler_may_interrupt_a_mark_anywhere() {
     }
 }
 
+/// The branches of an emulated PTWRITE, by the CPU's own carry flag at each.
+#[test]
+fn branches_spell_the_marks() {
+    let folder = tempfile::tempdir().unwrap();
+    for compiler in [GNU, ("gcc", &["-std=gnu11", "-O0"]), ("clang", &["-std=gnu11", "-fPIE", "-pie"])] {
+        let program = program(compiler, "spelled", folder.path());
+        let printed = printed(&program, &Command::new(&program).output().unwrap());
+        let marks: Vec<[u64; 3]> = printed
+            .lines()
+            .map(|line| {
+                let numbers = line.split(' ').map(|word| u64::from_str_radix(word, 16).unwrap());
+                numbers.collect::<Vec<_>>().try_into().unwrap()
+            })
+            .collect();
+        assert_eq!(marks.len(), 6, "{printed}");
+        let tags = [0xb, 0xe].into_iter().cycle();
+        for (tag, [label, key, payload]) in tags.zip(marks) {
+            let expected = tag << 60 | (label & 0xf_ffff) << 40 | key & 0xff_ffff_ffff;
+            assert_eq!(payload, expected, "{compiler:?}: {payload:x}, not {expected:x}");
+        }
+    }
+}
+
 /// 32 threads under a storm of signals, by each sanitizer.
 #[test]
 fn thirty_two_threads_and_a_storm_of_signals() {
@@ -357,6 +380,73 @@ fn limits_of_labels() {
             assert!(begin < end, "{line}");
         }
     }
+}
+
+/// What `tailtrace_end` ends rings by the writing thread, which says so: on whatever thread it ends, nested or not, and not what is fast,
+/// what has no limit, or what its own thread has compared. It wakes each 2 ms; a machine that runs tests beside this lets it wait longer now
+/// and then, so the middle one of 40 is measured.
+#[test]
+fn the_writing_thread_rings_within_two_milliseconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(GNU, "late_doorbell", folder.path());
+    let bell = folder.path().join("bell");
+    assert!(Command::new("mkfifo").arg(&bell).status().unwrap().success());
+    let mut command = Command::new(&program);
+    let file = folder.path().join("late.marks");
+    command
+        .arg(&file)
+        .arg(&bell)
+        .env("TAILTRACE_OVER", "10ms,order;10ms,moved")
+        .env("TAILTRACE_DOORBELL", &bell);
+    let text = printed(&program, &command.output().unwrap());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 20 * 2 + 2, "{text}");
+    assert_eq!(lines[41], "then: none");
+    let mut after: Vec<u64> = Vec::new();
+    for (number, line) in lines[..41].iter().enumerate() {
+        let expected = ["order", "moved"][number % 2];
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!((words[3], words[4], words.len()), ("us:", "late", 8), "{line}");
+        assert_eq!(words[7], expected, "{line}");
+        after.push(words[2].parse().unwrap());
+    }
+    after.sort_unstable();
+    assert!(after[20] <= 2_200, "{after:?}");
+    // The file has ends alone, of whatever kind.
+    check_sums(&read(&file), 6 * 20_000 + 4 * 20 + 4 + 3 + 1 + 2 + 1 + 2);
+}
+
+/// A mark whose end compares with a limit that nothing exceeds, against one that does not and has no doorbell: programs in turn, of each
+/// the middle one of 200 batches, and of nine differences the middle one.
+#[test]
+fn a_doorbell_costs_a_mark_two_nanoseconds_at_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("mark_cost");
+    compile(COMPILERS[0], &[root().join("fixtures/programs/mark_cost.c")], &program);
+    let bell = folder.path().join("bell");
+    assert!(Command::new("mkfifo").arg(&bell).status().unwrap().success());
+    // The recorder's end: without a reader there is no doorbell.
+    let reader = std::fs::OpenOptions::new().read(true).write(true).open(&bell).unwrap();
+    let median = |with_bell: bool| -> f64 {
+        let mut command = Command::new(&program);
+        command.env("TAILTRACE_FILE", folder.path().join("cost.marks"));
+        if with_bell {
+            command.arg("since").env("TAILTRACE_OVER", "1s,cost").env("TAILTRACE_DOORBELL", &bell);
+        }
+        let text = printed(&program, &command.output().unwrap());
+        let after = text.split_once("median ").unwrap().1;
+        after.split(' ').next().unwrap().parse().unwrap()
+    };
+    let mut differences: Vec<(f64, f64)> = Vec::new();
+    for _ in 0..9 {
+        let without = median(false);
+        differences.push((median(true) - without, without));
+    }
+    drop(reader);
+    differences.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (more, without) = differences[4];
+    eprintln!("a mark takes {without:.1} ns, with a doorbell {more:+.1} ns");
+    assert!(more <= 2.0, "{differences:?}");
 }
 
 /// Of 100 lengths at equal distances p90 is the 90th, within a bin: 3 % of a length. Nothing rings before it is known.

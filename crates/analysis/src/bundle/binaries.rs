@@ -116,6 +116,9 @@ pub(super) fn contents(slice: &Slice, packing: Packing) -> Result<(Vec<Content>,
     if packing == Packing::Nothing {
         return Ok((files, packed));
     }
+    if let Some(names) = &slice.kernel_names {
+        files.push((format!("{}/kallsyms", cached(&names.build_id)), names.text.clone().into_bytes()));
+    }
     let mut known = BTreeSet::new();
     for file in &slice.files {
         let binary = binary_name(slice, file);

@@ -18,6 +18,7 @@ pub(super) fn search_path(perf: &PerfData, code: &Code) -> SearchPath {
         build_id_dir: None,
         debuginfod: (code.debuginfod || !code.contained) && has_servers(),
         contained: code.contained,
+        mapped_since: code.mapped_since,
     }
 }
 

@@ -1,19 +1,21 @@
-//! Which CPUs share a core, by the capture's header.
+//! Which CPUs share a core, by the capture's header, else by its machine file.
 
 use model::{Cpu, CpuList};
-use perfdata::Features;
+use perfdata::{Features, Machine};
 
-/// The lists of CPUs that the header holds; empty where it holds none.
+/// The lists of CPUs that share a core; empty where none are known.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     cores: Vec<CpuList>,
 }
 
 impl Topology {
-    /// From the header; lists that cannot be read are left out.
-    pub(crate) fn new(features: &Features) -> Topology {
+    /// From the header, or where it has none from the machine file; lists that cannot be read are left out.
+    pub(crate) fn new(features: &Features, machine: Option<&Machine>) -> Topology {
         let cores = features.topology.as_ref().map_or(&[][..], |topology| &topology.cores);
-        Topology { cores: cores.iter().filter_map(|text| CpuList::parse(text)).collect() }
+        let of_machine = machine.iter().flat_map(|machine| &machine.cpus).map(|cpu| &cpu.siblings);
+        let of_machine = of_machine.filter(|_| cores.is_empty());
+        Topology { cores: cores.iter().chain(of_machine).filter_map(|text| CpuList::parse(text)).collect() }
     }
 
     /// The other hyper-threads of `cpu`'s core; `None` where its core is not in the header.

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use intervals::{Clock, clocks_beside, read_clock_pairs};
+use intervals::{Clock, read_clock_pairs};
 use perfdata::PerfData;
+
+use crate::request;
 
 /// Nanoseconds from the records' clock to UTC: by perf's own note of both (`-k`), else by a clock pair beside the capture at `path`. `None` where no
 /// clock of the capture is UTC.
@@ -14,7 +16,7 @@ pub(super) fn ahead_ns(perf: &PerfData, path: &Path) -> Option<i64> {
     if let Some(data) = noted {
         return difference(data.wall_clock_ns, data.clock_ns);
     }
-    let (pairs, _) = read_clock_pairs(&clocks_beside(path));
+    let (pairs, _) = read_clock_pairs(&request::clocks_of(path));
     let pair = pairs.into_iter().find(|pair| pair.clock == Clock::Realtime)?;
     difference(pair.ns, perf.time_conversion()?.to_perf_time(pair.tsc).0)
 }

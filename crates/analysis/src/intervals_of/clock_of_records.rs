@@ -4,11 +4,11 @@
 //! Input: the capture, and clock pairs: those of the interval file, else those that `tailtrace record` wrote beside the capture.
 //! Output: the conversion, and what there is to say about it.
 
-use intervals::{Clock, ClockPair, Clocks, IntervalFile, clocks_beside, read_clock_pairs};
+use intervals::{Clock, ClockPair, Clocks, IntervalFile, read_clock_pairs};
 use model::{Diagnostic, TimeConversion};
 use perfdata::PerfData;
 
-use crate::request::Source;
+use crate::request::{Source, clocks_of};
 
 /// The clock of the records, where it is not perf's own and marks may carry it.
 pub(crate) fn clock_of(perf: &PerfData) -> Option<Clock> {
@@ -17,13 +17,13 @@ pub(crate) fn clock_of(perf: &PerfData) -> Option<Clock> {
 
 /// The clock pairs that lie beside the capture; none of another recording's.
 pub(crate) fn pairs_beside(perf: &PerfData) -> (Vec<ClockPair>, Vec<Diagnostic>) {
-    let (pairs, mut said) = read_clock_pairs(perf.path());
+    let (pairs, mut said) = read_clock_pairs(&clocks_of(perf.path()));
     if pairs.is_empty() || are_of(perf, &pairs) {
         return (pairs, said);
     }
     said.push(
         Diagnostic::warning("of another time than the capture's records: its clock pairs are not used")
-            .in_file(clocks_beside(perf.path()).to_string_lossy()),
+            .in_file(clocks_of(perf.path()).to_string_lossy()),
     );
     (Vec::new(), said)
 }

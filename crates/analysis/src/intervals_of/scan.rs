@@ -1,12 +1,13 @@
-//! Marks that lie in the trace itself: PTWRITE payloads, which the packets hold, and calls of a function, which need
-//! one decode of all of it. Found calls are kept for the next time.
+//! Marks that lie in the trace itself: PTWRITE payloads, which the packets hold, and emulated ones and calls of a function,
+//! which need one decode of all of it. Found calls are kept for the next time.
 
 use intervals::IntervalSet;
 use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
-use intervals::ptwrite::{self, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
+use intervals::ptwrite::{self, BitField, FlowPtwrites, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
 use model::{Pid, Tsc, TscRange};
-use pt::{PtStream, Window};
+use pt::{EngineKind, FlowSink, PtStream, Window};
 use rayon::prelude::*;
+use symbols::LowBits;
 
 use super::kept_calls;
 use crate::capture::{Capture, Counted, Watch};
@@ -18,7 +19,8 @@ const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 /// How many names are offered in place of one that nothing has.
 const OFFERED: usize = 4;
 
-/// Intervals from PTWRITE payloads: the packets hold all of it, no code is needed.
+/// Intervals from PTWRITE payloads: the packets hold all of it, no code is needed. Where there are none, emulated ones are looked
+/// for in the flow, which only the native engine finds: libipt does not say which way a branch went whose ways are one.
 pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec, watch: &Watch) -> Result<IntervalSet> {
     let streams: Vec<&PtStream<'_>> = capture.streams().collect();
     expect(&streams, watch);
@@ -33,7 +35,17 @@ pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec, watch: &Watch)
         })
         .collect();
     ensure_not_stopped(watch)?;
-    Ok(from_ptwrites(spec, found.into_iter().flatten()))
+    let mut found: Vec<PtwriteOccurrence> = found.into_iter().flatten().collect();
+    if found.is_empty() {
+        let sinks = decode_all(capture, EngineKind::Native, watch, |stream| FlowPtwrites::new(stream.cpu()))?;
+        found = sinks.into_iter().flat_map(FlowPtwrites::finish).collect();
+    }
+    let text_of = |occurrence: &PtwriteOccurrence, field: BitField| {
+        let pid = occurrence.thread?.pid;
+        let low = LowBits { value: field.of(occurrence.payload), width: field.width() };
+        capture.images().text_at(pid, low, occurrence.ip, occurrence.time)
+    };
+    Ok(from_ptwrites(spec, found, &text_of))
 }
 
 /// Intervals from a function's entry to its return.
@@ -49,12 +61,14 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str, watch: &Watch) -> Resul
         return Err(Error::NoFunction { name: symbol.to_owned(), near });
     }
     // What one engine found is not given out as what the other finds.
-    let folder = capture.cache().filter(|_| capture.engine() == pt::EngineKind::default());
+    let folder = capture.cache().filter(|_| capture.engine() == EngineKind::default());
     let cache = folder.and_then(|folder| MarkCache::new(folder, capture.path(), symbol, &entries).ok());
     if let Some(known) = cache.as_ref().and_then(MarkCache::load) {
         return Ok(known.into_intervals(symbol));
     }
-    let found = join_calls(find_calls(capture, &entries, watch)?.into_iter().flat_map(FunctionCalls::finish));
+    let engine = capture.engine();
+    let sinks = decode_all(capture, engine, watch, |stream| FunctionCalls::new(&entries, stream.cpu(), ALL))?;
+    let found = join_calls(sinks.into_iter().flat_map(FunctionCalls::finish));
     if let Some(cache) = cache {
         kept_calls::keep(&cache, &found);
     }
@@ -62,20 +76,21 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str, watch: &Watch) -> Resul
 }
 
 /// Decodes all streams, one after the other, each in chunks on all threads.
-fn find_calls<'e>(
+fn decode_all<S: FlowSink + Send>(
     capture: &Capture<'_>,
-    entries: &'e [EntryPoint],
+    engine: EngineKind,
     watch: &Watch,
-) -> Result<Vec<FunctionCalls<'e>>> {
+    make: impl Fn(&PtStream<'_>) -> S + Sync,
+) -> Result<Vec<S>> {
     let threads = rayon::current_num_threads();
     let mut sinks = Vec::new();
     let streams: Vec<&PtStream<'_>> = capture.streams().collect();
     expect(&streams, watch);
     for stream in streams {
         let window = Window { stream, range: ALL, occupants: capture.occupants_of(stream) };
-        let sink = || watch.counting(FunctionCalls::new(entries, stream.cpu(), ALL));
+        let sink = || watch.counting(make(stream));
         let limits = pt::Limits::default();
-        let (engine, config) = (capture.engine(), capture.pt_config());
+        let config = capture.pt_config();
         let found = pt::decode_chunks(engine, &config, &limits, &window, capture.images(), threads, sink)?;
         ensure_not_stopped(watch)?;
         sinks.extend(found.into_iter().map(Counted::into_sink));

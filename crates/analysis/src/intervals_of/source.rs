@@ -6,7 +6,7 @@ use intervals::{
     Clock, ClockPair, Clocks, Filters, IntervalFile, IntervalSet, Population, Selected, Selection,
     ThreadFacts, TimeSpan,
 };
-use model::{Cpu, Diagnostic, Interval, ThreadId, TimeConversion, Tsc};
+use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, TimeConversion, Tsc};
 
 use super::clock_of_records::clock_of;
 use super::wanted_cpus::WantedCpus;
@@ -33,7 +33,9 @@ pub(crate) fn read(
             let own: BTreeSet<Clock> = file.pairs().iter().map(|pair| pair.clock).collect();
             let pairs = beside.into_iter().filter(|pair| !own.contains(&pair.clock)).collect();
             let of_records = clock_of(capture.perf());
-            file.finish(&Clocks { conversion: capture.conversion(), of_records, pairs })?
+            let mut set = file.finish(&Clocks { conversion: capture.conversion(), of_records, pairs })?;
+            name_processes(&mut set, capture);
+            set
         }
         Source::Events(pair) => intervals::from_events(capture.perf(), pair, capture.conversion())?,
         Source::Ptwrite(spec) => scan::ptwrites(capture, spec, watch)?,
@@ -47,6 +49,29 @@ pub(crate) fn read(
         ));
     }
     Ok(set)
+}
+
+/// Threads whose process the file does not name have that of the capture's records, or are not known.
+fn name_processes(set: &mut IntervalSet, capture: &Capture<'_>) {
+    let Some(conversion) = capture.conversion() else { return };
+    let mut unknown = 0;
+    for interval in &mut set.intervals {
+        let range = interval.range;
+        for (thread, at) in
+            [(&mut interval.start_thread, range.start), (&mut interval.stop_thread, range.stop)]
+        {
+            let Some(named) = thread.filter(|thread| thread.pid == Pid::UNKNOWN) else { continue };
+            let pid = capture.perf().thread_names().process(named.tid, conversion.to_perf_time(at));
+            *thread = pid.map(|pid| ThreadId { pid, tid: named.tid });
+            unknown += u64::from(thread.is_none());
+        }
+    }
+    if unknown > 0 {
+        set.diagnostics.push(Diagnostic::warning(format!(
+            "the intervals name no process, and no record of the capture names the threads of {unknown} of their ends: those are \
+             measured but cannot be explained"
+        )));
+    }
 }
 
 /// Indices of the intervals that pass the filters.

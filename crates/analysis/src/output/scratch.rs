@@ -184,6 +184,11 @@ fn remove_left(folder: &Path, prefix: &OsStr) {
     }
 }
 
+/// Removes the draft at `path` if it is this user's and no process has it locked; else it stays.
+pub fn remove_left_draft(path: &Path) {
+    let _ = remove_unlocked(path);
+}
+
 /// Removes a file or folder of this user that no process has locked; `None` where it stays.
 pub(crate) fn remove_unlocked(path: &Path) -> Option<()> {
     let found = fs::symlink_metadata(path).ok()?;

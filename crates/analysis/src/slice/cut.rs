@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
 
 use model::{PerfTime, TimeConversion, Tsc, TscRange};
-use perfdata::{AuxPart, CpuTimes, PerfData, SlicePlan};
+use perfdata::{AuxPart, CpuTimes, PerfData, Record, SlicePlan};
 use pt::{FlowItem, FlowSink, PtStream, StreamSpan};
-use symbols::{KernelCopy, ProcessImages};
+use symbols::{KernelCopy, KernelNames, ProcessImages};
 
 use crate::capture::{Capture, Decoders, StreamKey, key_of};
 use crate::study::{Baselines, Study};
@@ -35,6 +35,8 @@ pub(crate) struct Cut {
     pub(crate) plan: SlicePlan,
     /// The kernel's code, where any was traced.
     pub(crate) kernel: Option<KernelCopy>,
+    /// Else the functions of the kernel that its samples name.
+    pub(crate) kernel_names: Option<KernelNames>,
 }
 
 /// Cuts out what was looked at.
@@ -49,6 +51,8 @@ pub(crate) fn cut(study: &Study<'_>, baselines: &Baselines, looked: &Looked) -> 
     let aux = spans.iter().flat_map(|(stream, spans)| parts(capture.perf(), stream, spans)).collect();
     let pages = kernel_pages(capture, &spans);
     let kernel = if pages.is_empty() { None } else { capture.images().kernel_copy(&pages) };
+    let sampled = if kernel.is_some() { BTreeSet::new() } else { sampled(capture.perf(), &looked.times) };
+    let kernel_names = if sampled.is_empty() { None } else { capture.images().kernel_names(&sampled) };
     let examined = examined(baselines).into_iter().map(|index| &intervals[index]);
     let threads = examined.flat_map(|interval| [interval.start_thread, interval.stop_thread]);
     let plan = SlicePlan {
@@ -61,7 +65,24 @@ pub(crate) fn cut(study: &Study<'_>, baselines: &Baselines, looked: &Looked) -> 
         note: Vec::new(),
         in_directory: kernel.is_some(),
     };
-    Cut { plan, kernel }
+    Cut { plan, kernel, kernel_names }
+}
+
+/// The addresses of the samples in these times.
+fn sampled(perf: &PerfData, times: &[Range<PerfTime>]) -> BTreeSet<u64> {
+    let mut times = times.to_vec();
+    times.sort_by_key(|range| range.start);
+    let mut read = PerfTime(0);
+    let mut addresses = BTreeSet::new();
+    for range in times {
+        let records = perf.records_in(range.start.max(read)..range.end.max(read));
+        addresses.extend(records.filter_map(|timed| match timed.record {
+            Record::Sample(sample) => sample.ip,
+            _ => None,
+        }));
+        read = read.max(range.end);
+    }
+    addresses
 }
 
 /// The outliers and their typical intervals.

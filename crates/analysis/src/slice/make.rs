@@ -5,7 +5,7 @@ use std::path::Path;
 
 use perfdata::Machine;
 use report::Report;
-use symbols::{KernelCopy, UsedFile};
+use symbols::{KernelCopy, KernelNames, UsedFile};
 
 use super::cut::{self, Cut, Looked};
 use super::note;
@@ -22,6 +22,8 @@ pub struct Slice {
     pub perf_data: Vec<u8>,
     /// The kernel's code, where any was traced: then the slice is a directory.
     pub kernel: Option<KernelCopy>,
+    /// Else the kernel's functions that samples name, for a bundle.
+    pub kernel_names: Option<KernelNames>,
     /// The text of its machine file, where the recording has one.
     pub machine: Option<String>,
     /// The report on the recording.
@@ -52,8 +54,8 @@ pub fn make(
         report.view = study.view(&report.outliers);
         let files = capture.images().used_files();
         study.add_reasons(&mut report);
-        let Cut { mut plan, kernel } = cut::cut(study, &baselines, &looked);
-        let redaction = redact.then(|| Redaction::new(perf, request));
+        let Cut { mut plan, kernel, kernel_names } = cut::cut(study, &baselines, &looked);
+        let redaction = redact.then(|| Redaction::new(perf, request, &study.input_diagnostics()));
         let mut note = note::of(study, &baselines, &report);
         if let Some(redaction) = &redaction {
             note.replace_texts(&|text| redaction.text(text));
@@ -61,17 +63,21 @@ pub fn make(
             plan.renames = Some(redaction.renames().clone());
         }
         plan.note = note.bytes()?;
-        let machine = perf.machine().map(|machine| machine_text(machine, redaction.as_ref())).transpose()?;
+        let machine =
+            perf.machine_as_used().map(|machine| machine_text(machine, redaction.as_ref())).transpose()?;
         let outcome = Outcome::of(study, &report);
-        Ok((Slice { perf_data: perf.slice(&plan), kernel, machine, report, files, redaction }, outcome))
+        let perf_data = perf.slice(&plan);
+        Ok((Slice { perf_data, kernel, kernel_names, machine, report, files, redaction }, outcome))
     })
 }
 
 /// The machine file that goes along.
-fn machine_text(machine: &Machine, redaction: Option<&Redaction>) -> Result<String> {
-    let mut machine = machine.clone();
+fn machine_text(mut machine: Machine, redaction: Option<&Redaction>) -> Result<String> {
     if let Some(redaction) = redaction {
         machine.replace_names(&|name| redaction.text(name));
+        for descriptor in &mut machine.descriptors {
+            descriptor.name = redaction.path(&descriptor.name).unwrap_or_default();
+        }
         machine.host = machine.host.map(|_| redaction.renames().hostname.clone());
     }
     Ok(machine.to_json()?)

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use model::Diagnostic;
 use perfdata::{PerfData, Renames};
 use report::{ReplaceTexts, Report};
 
@@ -28,8 +29,8 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Of all that `perf` and `request` name.
-    pub(crate) fn new(perf: &PerfData, request: &Request) -> Redaction {
+    /// Of all that `perf`, `request` and `diagnostics` name.
+    pub(crate) fn new(perf: &PerfData, request: &Request, diagnostics: &[Diagnostic]) -> Redaction {
         let mut paths = BTreeMap::new();
         let mut texts = BTreeMap::new();
         let mut users = BTreeSet::new();
@@ -55,7 +56,13 @@ impl Redaction {
             users.extend(user_of(&text));
             opened.insert(text, String::from_utf8_lossy(new).into_owned());
         }
-        for (number, local) in local_paths(perf, request).into_iter().enumerate() {
+        // Whole paths and addresses: they mean nothing else wherever they stand.
+        for descriptor in perf.machine_as_used().into_iter().flat_map(|machine| machine.descriptors) {
+            users.extend(user_of(&descriptor.name));
+            let number = texts.len() + 1;
+            texts.entry(descriptor.name).or_insert_with(|| format!("/redacted/descriptor-{number}"));
+        }
+        for (number, local) in local_paths(perf, request, diagnostics).into_iter().enumerate() {
             users.extend(user_of(&local));
             texts.entry(local).or_insert_with(|| format!("/local/path-{}", number + 1));
         }
@@ -123,8 +130,8 @@ fn user_of(path: &str) -> Option<String> {
     Some(user.to_owned())
 }
 
-/// Paths of this machine that messages may name.
-fn local_paths(perf: &PerfData, request: &Request) -> BTreeSet<String> {
+/// Paths of this machine that messages may name; a slice carries messages of the machine that it was cut on.
+fn local_paths(perf: &PerfData, request: &Request, diagnostics: &[Diagnostic]) -> BTreeSet<String> {
     let input = &request.input;
     let named = [
         Some(&input.path),
@@ -142,6 +149,8 @@ fn local_paths(perf: &PerfData, request: &Request) -> BTreeSet<String> {
         .flatten()
         .map(|path| path.to_string_lossy().into_owned())
         .collect();
+    let places = diagnostics.iter().filter_map(|diagnostic| diagnostic.place.file.clone());
+    paths.extend(places.filter(|file| file.contains('/')));
     paths.extend(std::env::var("HOME").ok());
     paths.extend(perf.kcore_dir().map(|path| path.to_string_lossy().into_owned()));
     // A path of a letter or two would be found everywhere.

@@ -11,8 +11,8 @@ use model::Diagnostic;
 use report::Snapshots;
 use serde::{Deserialize, Serialize};
 
-/// The account's name in the folder of the recording.
-pub const ACCOUNT: &str = "snapshots.json";
+use crate::request::ACCOUNT;
+
 /// How the names of slices begin there.
 pub const SLICES: &str = "slow-";
 /// The format and its version.
@@ -30,18 +30,63 @@ pub struct Account {
     /// Lines that came through the doorbell.
     #[serde(default)]
     pub doorbell: u64,
+    /// Of these, those of the program's writing thread, up to 2 ms late: it ended intervals without comparing them.
+    #[serde(default)]
+    pub late: u64,
     /// Rings that perf wrote for them.
     #[serde(default)]
     pub taken: u64,
     /// Slices that were cut.
     #[serde(default)]
     pub slices: u64,
+    /// Where a pair of events rang: those that were lost before they were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<LostEvents>,
+    /// What became of them where bundles were made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundles: Option<BundleCounts>,
+}
+
+/// Events of a pair that were overwritten in the kernel's buffer before they were read: intervals around them are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostEvents {
+    /// How often that was so.
+    pub times: u64,
+    /// How many events, by the kernel's count.
+    pub events: u64,
+}
+
+/// The bundles of a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BundleCounts {
+    /// Those that were written.
+    pub written: u64,
+    /// Slices of which none could be made, mostly because the disk was full.
+    pub unwritten: u64,
+    /// Those that were removed to make room; of earlier recordings, too.
+    pub removed: u64,
+    /// Those that the command took; of earlier recordings, too.
+    pub delivered: u64,
+    /// How often the command failed.
+    pub failures: u64,
+    /// Those that wait in the folder; of others, too.
+    pub waiting: u64,
 }
 
 impl Account {
     /// One that counts nothing beside these.
     pub fn new(snapshots: Snapshots) -> Account {
-        Account { schema: SCHEMA.to_owned(), snapshots, doorbell: 0, taken: 0, slices: 0 }
+        Account {
+            schema: SCHEMA.to_owned(),
+            snapshots,
+            doorbell: 0,
+            late: 0,
+            taken: 0,
+            slices: 0,
+            lost: None,
+            bundles: None,
+        }
     }
 
     /// The file's text.

@@ -2,6 +2,8 @@
 //!
 //! JSON in the slice's own feature section. The twins own the spelling of model types, which know no format.
 
+use std::collections::BTreeSet;
+
 use intervals::{IntervalSet, Selected};
 use model::{
     Attribute, Child, Counter, Cpu, Diagnostic, FileOffset, Interval, IntervalId, Place, Severity, Stage,
@@ -139,6 +141,9 @@ impl Note {
     }
 }
 
+/// So many ids are named.
+const IDS_NAMED: usize = 20;
+
 /// What a slice says of the intervals that it carries.
 pub(crate) struct Carried {
     /// The outliers in the order of the report, each with its typical intervals.
@@ -163,6 +168,24 @@ impl Carried {
             Ok(found) => self.population.snapshots = found,
             Err(wrong) => self.diagnostics.push(wrong),
         }
+    }
+
+    /// Keeps the outliers among `intervals` with these ids, if there are any; says which ids no outlier of the slice has.
+    pub(crate) fn choose(&mut self, ids: &[u64], intervals: &[Interval]) {
+        if ids.is_empty() {
+            return;
+        }
+        let id = |index: usize| intervals[index].id.0;
+        let there: BTreeSet<u64> = self.outliers.iter().map(|&(index, _)| id(index)).collect();
+        let missing = ids.iter().filter(|wanted| !there.contains(wanted));
+        let missing = missing.map(|wanted| format!("no outlier of the slice has the id {wanted}"));
+        self.diagnostics.extend(missing.take(IDS_NAMED).map(Diagnostic::warning));
+        let wanted: BTreeSet<u64> = ids.iter().copied().collect();
+        self.outliers.retain(|&(index, _)| wanted.contains(&id(index)));
+        let named: Vec<String> = ids.iter().take(IDS_NAMED).map(u64::to_string).collect();
+        let more = if ids.len() > named.len() { ", …" } else { "" };
+        self.selection.rule = format!("id {}{more} of those that the slice holds", named.join(", "));
+        self.selection.selected = self.outliers.len() as u64;
     }
 
     /// The choice by which the slice was made.

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use report::{HotRange, OutlierReport, Report, Timebase, View};
 
 use super::carried::{Carried, Note};
-use super::{account, machine, places, typical};
+use super::{account, machine, placement, places, typical};
 use crate::capture::{
     Capture, Decoders, Meter, Observing, Phase, SeenWindow, Stretch, Watch, while_reading_ahead,
 };
@@ -92,7 +92,7 @@ pub fn watched<T, E: From<Error>>(
     let mut perf = PerfData::open(&request.input.path).map_err(Error::from)?;
     let named = Named::of(request, &mut perf)?;
     let capture = Capture::new(&perf, &request.input);
-    let (mut set, carried) = named.read(&capture, watch)?;
+    let (mut set, carried) = named.read(&capture, request, watch)?;
     let recording = recording(&capture, &set);
     if carried.is_none() {
         intervals_of::ensure_some_inside(&set.intervals, recording)?;
@@ -172,11 +172,11 @@ impl Named {
             (Some(source), _) => source.clone(),
             (None, Some(note)) => return Ok(Named::Carried(Box::new(note))),
             (None, None) => {
-                let beside = request.intervals_beside().ok_or(Error::NoSource)?;
+                let (source, beside) = intervals_of::source_beside(request)?;
                 let what =
                     format!("the intervals are those of {}, which lies beside the capture", beside.display());
                 said.push(Diagnostic::note(what));
-                Source::File(beside)
+                source
             }
         };
         let file = match &source {
@@ -189,11 +189,20 @@ impl Named {
         Ok(Named::Source(Box::new((source, file, pairs)), said))
     }
 
-    fn read(self, capture: &Capture<'_>, watch: &Watch) -> Result<(IntervalSet, Option<Carried>)> {
+    fn read(
+        self,
+        capture: &Capture<'_>,
+        request: &Request,
+        watch: &Watch,
+    ) -> Result<(IntervalSet, Option<Carried>)> {
         match self {
             Named::Carried(note) => {
                 let (set, mut carried) = note.into_parts();
-                carried.add_account(account::of_slice(capture.path()));
+                carried.choose(&request.selection.ids, &set.intervals);
+                let known = request.input.account.clone();
+                carried.add_account(
+                    known.map_or_else(|| account::of_slice(capture.path()), |known| Ok(Some(known))),
+                );
                 Ok((set, Some(carried)))
             }
             Named::Source(named, said) => {
@@ -453,6 +462,9 @@ impl<'a> Study<'a> {
         let timebase = Timebase::new(capture.conversion(), None);
         let mut report =
             OutlierReport::new(&attribution, &baselines, timebase, |thread, at| capture.comm(thread, at));
+        if let Some(machine) = capture.perf().machine() {
+            placement::add(&mut report, &own.stays, machine);
+        }
         report.checks = checks::of(&Subject {
             capture,
             recorded: self.recorded(),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{Cause, Certainty, Evidence, Tsc, TscRange};
+use model::{Cause, Certainty, Evidence, SampledFunction, Tsc, TscRange};
 
 use crate::claims::claim::Claim;
 use crate::claims::precedence::Rank;
@@ -19,8 +19,9 @@ use crate::records::sideband::Sideband;
 use crate::threads::follow::FollowedStay;
 use crate::threads::stays::Stay;
 
-/// Functions that are named, those with the most samples.
+/// Functions that are named in words, and in all: those with the most samples.
 const NAMED: usize = 3;
+const MOST: usize = 16;
 /// Samples named as evidence.
 const SHOWN: usize = 3;
 
@@ -61,7 +62,9 @@ fn claim(stay: &Stay, faults: usize, samples: &[SampledAddress], functions: &dyn
         1 => "a page fault".to_owned(),
         count => format!("{count} page faults"),
     });
-    claim.say(&functions_sampled(samples, functions));
+    let ran = functions_sampled(samples, functions);
+    claim.say(&said(&ran, samples.len()));
+    claim.story.sampled = ran;
     let evidence = samples.iter().take(SHOWN).map(|sample| {
         let text = format!("sampled in {}", name(sample, functions));
         Evidence::record(sample.offset, sample.cpu, text)
@@ -84,19 +87,25 @@ fn page_faults(stay: &Stay, sideband: &Sideband, explained: &Explained) -> usize
     events[from..to.max(from)].iter().filter(own).count()
 }
 
-/// `36 samples: clear_page() 30, main() 6`.
-fn functions_sampled(samples: &[SampledAddress], functions: &dyn Functions) -> String {
-    let mut counts: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+/// Functions by their samples, those with the most first.
+fn functions_sampled(samples: &[SampledAddress], functions: &dyn Functions) -> Vec<SampledFunction> {
+    let mut counts: BTreeMap<Arc<str>, u64> = BTreeMap::new();
     for sample in samples {
         *counts.entry(name(sample, functions)).or_default() += 1;
     }
-    let mut counts: Vec<(Arc<str>, usize)> = counts.into_iter().collect();
+    let mut counts: Vec<(Arc<str>, u64)> = counts.into_iter().collect();
     counts.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
+    let counts = counts.into_iter().take(MOST);
+    counts.map(|(name, samples)| SampledFunction { function: name.to_string(), samples }).collect()
+}
+
+/// `inferred by 36 samples: clear_page() 30, main() 6`.
+fn said(ran: &[SampledFunction], samples: usize) -> String {
     let functions: Vec<String> =
-        counts.iter().take(NAMED).map(|(name, count)| format!("{name} {count}")).collect();
-    match (samples.len(), counts.first()) {
-        (1, Some((name, _))) => format!("1 sample: {name}"),
-        (total, Some(_)) => format!("{total} samples: {}", functions.join(", ")),
+        ran.iter().take(NAMED).map(|of| format!("{} {}", of.function, of.samples)).collect();
+    match (samples, ran.first()) {
+        (1, Some(of)) => format!("inferred by 1 sample: {}", of.function),
+        (total, Some(_)) => format!("inferred by {total} samples: {}", functions.join(", ")),
         (_, None) => String::new(),
     }
 }

@@ -1,9 +1,10 @@
 //! Time without trace: losses, tracing off by request, the kernel's time where only user code is traced, and what
 //! else it may be where no record shows when a thread was off its CPU.
 
-use model::{Cause, Certainty, Evidence, Tsc};
+use model::{Cause, Certainty, Evidence, Tsc, TscRange};
 
 use crate::claims::claim::Claim;
+use crate::claims::paused::{claim_of_paused, claims_of_paused_stay};
 use crate::claims::precedence::Rank;
 use crate::claims::untraced::Untraced;
 use crate::inputs::scene::Scene;
@@ -22,7 +23,14 @@ pub(crate) fn add_silences(
     addresses: &Addresses<'_>,
     scene: &Scene<'_>,
 ) {
-    let (lost, off) = split_silences(silences, scene.kernel_traced);
+    let mut left = Vec::new();
+    for silence in silences {
+        match claim_of_paused(silence, addresses.stays, scene) {
+            Some(claim) => claims.push(claim),
+            None => left.push(silence),
+        }
+    }
+    let (lost, off) = split_silences(left, scene.kernel_traced);
     let leaves_untold = scene.threads_traced && !scene.tells_switches();
     claims.extend(lost.into_iter().map(|silence| match claim_of_silence(silence, addresses.stays) {
         claim if leaves_untold && !silence.why.is_loss() => or_absent(claim),
@@ -42,21 +50,33 @@ pub(crate) fn add_silences(
 }
 
 /// Silences that are lost or filtered trace, and those that are the kernel's time where only user code is traced.
-fn split_silences(silences: &[Silence], kernel_traced: bool) -> (Vec<&Silence>, Vec<&Silence>) {
-    silences.iter().partition(|silence| kernel_traced || silence.why.is_loss())
+fn split_silences(silences: Vec<&Silence>, kernel_traced: bool) -> (Vec<&Silence>, Vec<&Silence>) {
+    silences.into_iter().partition(|silence| kernel_traced || silence.why.is_loss())
 }
 
-/// The lowest claim, below all that the flows of stays show: there is no packet for the time, or no trace at all. No
-/// record gives a reason, so only the absence of other claims supports it.
-pub(crate) fn claims_of_uncovered(followed: &[FollowedStay]) -> impl Iterator<Item = Claim> {
-    followed.iter().map(claim_of_uncovered)
+/// The lowest claims, below all that the flows of stays show: there is no packet for the time, or no trace at all. An event may
+/// have paused the trace; else no record gives a reason, and only the absence of other claims supports it.
+pub(crate) fn claims_of_uncovered(followed: &[FollowedStay], scene: &Scene<'_>) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for followed in followed {
+        let mut from = followed.stay.range.start;
+        let paused = claims_of_paused_stay(&followed.stay, scene);
+        for paused in &paused {
+            claims.push(claim_of_uncovered(followed, TscRange::new(from, paused.range().start)));
+            from = paused.range().stop;
+        }
+        claims.push(claim_of_uncovered(followed, TscRange::new(from, followed.stay.range.stop)));
+        claims.extend(paused);
+    }
+    claims.retain(|claim| !claim.range().is_empty());
+    claims
 }
 
-fn claim_of_uncovered(followed: &FollowedStay) -> Claim {
+fn claim_of_uncovered(followed: &FollowedStay, range: TscRange) -> Claim {
     let FollowedStay { stay, traced } = followed;
-    let mut claim = Claim::new(stay.range, Rank::Uncovered, Cause::TraceLoss, Certainty::Unknown);
+    let mut claim = Claim::new(range, Rank::Uncovered, Cause::TraceLoss, Certainty::Unknown);
     claim.cpu = stay.place.cpu();
-    claim.occurrence = stay.range.start.0;
+    claim.occurrence = range.start.0;
     claim.say(if *traced { "no packets here" } else { "no trace of this CPU" });
     claim
 }

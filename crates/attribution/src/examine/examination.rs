@@ -143,7 +143,7 @@ impl Examination<'_> {
         claims.extend(activity.stalls.iter().map(claim_of_stall));
         add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
         match scene.samples {
-            None => claims.extend(claims_of_uncovered(followed)),
+            None => claims.extend(claims_of_uncovered(followed, scene)),
             Some(samples) => {
                 let lowest = claims_without_flow(followed, &claims, sideband, samples, scene.functions);
                 claims.extend(lowest);

@@ -51,6 +51,7 @@ impl Capture<'_> {
             samples: self.perf.intel_pt().is_none().then_some(&samples),
             schedule: self.schedule,
             frequencies: self.perf.asked_frequencies(),
+            pauses: self.perf.pauses(),
             conversion: self.conversion,
             functions: self.functions,
             comms: self.comms,

@@ -1,7 +1,7 @@
 //! What all layers above need of a capture: [`Scene`]. Tests write one by hand.
 
 use model::{Certainty, Ticks, TimeConversion, TscRange};
-use perfdata::{AskedFrequencies, Schedule};
+use perfdata::{AskedFrequencies, Pauses, Schedule};
 
 use crate::inputs::comms::Comms;
 use crate::inputs::files::Files;
@@ -24,6 +24,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) samples: Option<&'a Sampled<'a>>,
     pub(crate) schedule: &'a Schedule,
     pub(crate) frequencies: &'a AskedFrequencies,
+    /// When events had paused the trace.
+    pub(crate) pauses: &'a Pauses,
     pub(crate) conversion: Option<TimeConversion>,
     pub(crate) functions: &'a dyn Functions,
     pub(crate) comms: &'a dyn Comms,

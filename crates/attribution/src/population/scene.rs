@@ -1,7 +1,7 @@
 //! A capture of which only the records are used.
 
 use model::{ThreadId, Ticks, TimeConversion, Tsc};
-use perfdata::{AskedFrequencies, Schedule};
+use perfdata::{AskedFrequencies, Pauses, Schedule};
 
 use crate::inputs::comms::Comms;
 use crate::inputs::files::Files;
@@ -31,6 +31,7 @@ pub(super) fn with_scene<T>(
         samples: None,
         schedule,
         frequencies: &AskedFrequencies::default(),
+        pauses: &Pauses::default(),
         conversion: Some(conversion),
         functions,
         comms: &Nameless,

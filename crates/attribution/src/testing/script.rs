@@ -7,7 +7,7 @@ use model::{
     Attribution, Cpu, FileOffset, Interval, IntervalId, PerfTime, Pid, ThreadId, Ticks, Tid, TimeConversion,
     Tsc, TscRange,
 };
-use perfdata::{AskedFrequencies, FilePlace, LeaveReason, Run, Schedule};
+use perfdata::{AskedFrequencies, FilePlace, LeaveReason, Pauses, Run, Schedule};
 use pt::{Block, BlockEnd, EventKind as PtKind, FlowItem, FlowSink, Gap, GapReason, PtEvent, TimeBounds};
 
 use crate::examine::during::During;
@@ -299,7 +299,12 @@ impl World<'_> {
 
     /// The interval, where `others` are known.
     pub(crate) fn examine_among(&self, interval: &Interval, others: &[Interval]) -> Examined {
-        self.examine_with(interval, others, None)
+        self.examine_with(interval, others, None, &Pauses::default())
+    }
+
+    /// The worker's interval over `range`, of a trace that events paused.
+    pub(crate) fn examine_paused(&self, range: std::ops::Range<u64>, pauses: &Pauses) -> Examined {
+        self.examine_with(&interval(range), &[], None, pauses)
     }
 
     /// The worker's interval over `range`, recorded without a trace and with these samples.
@@ -308,7 +313,7 @@ impl World<'_> {
         range: std::ops::Range<u64>,
         sampled: &[SampledAddress],
     ) -> Examined {
-        self.examine_with(&interval(range), &[], Some(sampled))
+        self.examine_with(&interval(range), &[], Some(sampled), &Pauses::default())
     }
 
     /// `sampled`: there is no trace.
@@ -317,6 +322,7 @@ impl World<'_> {
         interval: &Interval,
         others: &[Interval],
         sampled: Option<&[SampledAddress]>,
+        pauses: &Pauses,
     ) -> Examined {
         let within = |range: TscRange| {
             let is_within = |sample: &&SampledAddress| range.contains(sample.time);
@@ -332,6 +338,7 @@ impl World<'_> {
             queues: &queues,
             schedule: &self.schedule,
             frequencies: &AskedFrequencies::default(),
+            pauses,
             conversion: Some(conversion()),
             functions: self.table,
             comms: self.table,

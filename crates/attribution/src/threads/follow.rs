@@ -8,6 +8,7 @@ use pt::FlowSink;
 
 use crate::inputs::decode::Decode;
 use crate::inputs::scene::Scene;
+use crate::threads::pauses::paused_within;
 use crate::threads::stays::Stay;
 use crate::walk::activity::{Activity, Frame};
 use crate::walk::call_path::CallPath;
@@ -51,7 +52,7 @@ pub(crate) fn follow(
         if let Some((_, until)) = wanted.busy.filter(|(who, _)| who.tid == thread.tid) {
             walker.counts_from(until);
         }
-        let activity = follow_thread(walker, thread, of_one, decoder, &mut followed);
+        let activity = follow_thread(scene, walker, (thread, of_one), decoder, &mut followed);
         append(&mut whole, activity);
     }
     (whole, followed)
@@ -94,9 +95,9 @@ pub(crate) fn work_at(
 }
 
 fn follow_thread(
+    scene: &Scene<'_>,
     mut walker: Walker<'_>,
-    thread: ThreadId,
-    stays: &[Stay],
+    (thread, stays): (ThreadId, &[Stay]),
     decoder: &mut dyn Decode,
     followed: &mut Vec<FollowedStay>,
 ) -> Activity {
@@ -108,6 +109,8 @@ fn follow_thread(
             continue;
         };
         walker.switch_in(cpu, stay.range.start);
+        let paused = paused_within(scene, stay.range, cpu, Some(thread));
+        walker.pauses(paused.into_iter().map(|paused| paused.range).collect());
         if std::mem::take(&mut was_off) {
             walker.scheduled(stay.range.start);
         }

@@ -21,6 +21,8 @@ const SHORTEST_SILENCE: Ticks = Ticks(64);
 pub(super) struct Silences {
     /// Whether only user code is traced.
     pub(super) user_only: bool,
+    /// When the trace of this stay was paused, in order of time: anything may have run then.
+    pub(super) pauses: Vec<TscRange>,
     /// The current silence.
     open: Option<Silence>,
     /// Since when the thread is on its CPU without any trace of it.
@@ -34,6 +36,12 @@ pub(super) struct Silences {
 }
 
 impl Silences {
+    /// Whether an event had paused the trace.
+    pub(super) fn is_pause(&self, silence: &Silence) -> bool {
+        let next = self.pauses.partition_point(|pause| pause.stop <= silence.range.start);
+        silence.why == Why::Off && self.pauses.get(next).is_some_and(|pause| pause.overlaps(silence.range))
+    }
+
     /// Whether the flow is untraced now.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()

@@ -7,7 +7,7 @@
 
 mod untraced;
 
-use model::{Cpu, Ticks, Tsc};
+use model::{Cpu, Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, PtEvent, TimeBounds};
 
 use super::activity::{Activity, Why};
@@ -87,6 +87,11 @@ impl<'a> Walker<'a> {
     /// Only user code is traced: time without trace is the kernel's.
     pub(crate) fn traces_user_code_only(&mut self) {
         self.silences.user_only = true;
+    }
+
+    /// An event pauses the trace during `pauses` of the stay that has begun: what ran before goes on only outside of them.
+    pub(crate) fn pauses(&mut self, pauses: Vec<TscRange>) {
+        self.silences.pauses = pauses;
     }
 
     /// The thread comes onto `cpu` at `at`. Its kernel frames stay open: they belong to the thread, not to the CPU.

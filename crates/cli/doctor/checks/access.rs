@@ -7,7 +7,6 @@ use crate::doctor::examination::Examination;
 use crate::doctor::finding::{Finding, Level};
 use crate::machine::kcore::Kcore;
 use crate::machine::privileges::{Capability, Container};
-use crate::record::command::BUFFERS_MIB;
 
 /// A container with all that record needs.
 const DOCKER: [&str; 2] = [
@@ -16,13 +15,17 @@ const DOCKER: [&str; 2] = [
     "Docker before 23, Podman: --cap-add SYS_ADMIN as well",
 ];
 
-/// A pod with all that record needs.
+/// A pod with all that record needs, but for the kernel's code.
 const KUBERNETES: [&str; 4] = [
     "spec: hostPID: true",
-    "securityContext: {capabilities: {add: [PERFMON, SYSLOG, IPC_LOCK, SYS_RAWIO, DAC_READ_SEARCH]}, procMount: Unmasked}",
+    "securityContext: {capabilities: {add: [PERFMON, SYSLOG, DAC_READ_SEARCH, IPC_LOCK]}}",
     "volumes: [{name: tracing, hostPath: {path: /sys/kernel/tracing}}]",
     "volumeMounts: [{name: tracing, mountPath: /sys/kernel/tracing}]",
 ];
+
+/// A pod that may read the kernel's code. Since Kubernetes 1.30 `procMount: Unmasked` is for user namespaces alone, whose capabilities do
+/// not count.
+const KERNEL_CODE: &str = "securityContext: {privileged: true}";
 
 /// The finding with the lines for the container, where the process is in one, else with `command`.
 fn mended(machine: &Examination, finding: Finding, command: &str) -> Finding {
@@ -80,9 +83,8 @@ pub(super) fn lockdown(machine: &Examination) -> Finding {
 pub(super) fn mlock(machine: &Examination) -> Finding {
     const CHECK: &str = "mlock";
     let own = &machine.privileges;
-    let (records, trace) = BUFFERS_MIB;
     // The buffer for records has one page more.
-    let for_cpu = (records + trace) * 1024 + 4;
+    let for_cpu = machine.buffers.for_cpu().div_ceil(1 << 10) + 4;
     let allowed =
         own.mlock_kib.saturating_add(own.memlock_kib.unwrap_or(u64::MAX) / machine.online.len() as u64);
     let is_checked = own.paranoid > -1 && !own.has(Capability::IpcLock);
@@ -109,11 +111,21 @@ pub(super) fn kcore(machine: &Examination) -> Finding {
         Kcore::Missing => warning("there is no /proc/kcore").mended_by(
             "install the kernel's debug symbols (CONFIG_PROC_KCORE is missing), and explain --vmlinux FILE",
         ),
-        Kcore::Masked => mended(machine, warning("/proc/kcore is masked"), "run it outside of the container"),
+        Kcore::Masked => {
+            unmasked(machine, warning("/proc/kcore is masked"), "run it outside of the container")
+        }
         Kcore::Refused => {
             let finding = warning("/proc/kcore cannot be read: CAP_SYS_RAWIO is missing");
-            mended(machine, finding, "sudo tailtrace record -- ./program")
+            unmasked(machine, finding, "sudo tailtrace record -- ./program")
         }
+    }
+}
+
+/// As [`mended`], where the kernel's code is to be read.
+fn unmasked(machine: &Examination, finding: Finding, command: &str) -> Finding {
+    match machine.container {
+        Some(Container::Kubernetes) => finding.mended_by(KERNEL_CODE),
+        _ => mended(machine, finding, command),
     }
 }
 

@@ -4,7 +4,6 @@
 
 use crate::doctor::examination::Examination;
 use crate::doctor::finding::{Finding, Level};
-use crate::record::command::BUFFERS_MIB;
 
 /// Bytes of trace that one busy CPU writes in a second: the least that "hundreds of megabytes" can mean.
 const TRACE_RATE: u64 = 100_000_000;
@@ -17,14 +16,17 @@ pub(super) fn memory(machine: &Examination) -> Option<Finding> {
     let text = machine.tree.text("proc/meminfo")?;
     let kib = |line: &str| line.split_whitespace().nth(1)?.parse::<u64>().ok();
     let available = text.lines().find(|line| line.starts_with("MemAvailable:")).and_then(kib)? / 1024;
-    let (records, trace) = BUFFERS_MIB;
     let cpus = machine.online.len() as u64;
-    let wanted = (records + trace) * cpus;
-    let finding = format!(
-        "perf's buffers have {wanted} MiB ({cpus} × {} MiB), {available} MiB are available",
-        records + trace
-    );
-    let smaller = "tailtrace record -m 8M,16M -- ./program";
+    let for_cpu = machine.buffers.for_cpu().div_ceil(1 << 20);
+    let wanted = for_cpu.saturating_mul(cpus);
+    let finding =
+        format!("perf's buffers have {wanted} MiB ({cpus} × {for_cpu} MiB), {available} MiB are available");
+    let sizes = match (machine.buffers.trace, for_cpu) {
+        (0, _) => "2M",
+        (_, ..=24) => "2M,4M",
+        _ => "8M,16M",
+    };
+    let smaller = format!("tailtrace record -m {sizes} -- ./program");
     Some(if wanted >= available {
         Finding::of(Level::Stops, CHECK, finding, "perf fails, or the kernel kills a process")
             .mended_by(smaller)

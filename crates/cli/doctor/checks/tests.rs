@@ -8,6 +8,7 @@ use crate::doctor::finding::Level;
 use crate::doctor::storage::Storage;
 use crate::doctor::trial::Trial;
 use crate::machine::tree::Tree;
+use crate::record::buffers::Buffers;
 
 /// A machine with Intel PT whose `cyc_thresh` may be 0, 1, 4, 8 (bits 0x113).
 fn machine(storage: Storage) -> Examination {
@@ -17,7 +18,7 @@ fn machine(storage: Storage) -> Examination {
     for (name, text) in [("psb_cyc", "1\n"), ("cycle_thresholds", "113\n"), ("num_address_ranges", "2\n")] {
         fs::write(caps.join(name), text).expect("written");
     }
-    Examination::new(Tree::new(root.path()).expect("a tree"), None, storage)
+    Examination::new(Tree::new(root.path()).expect("a tree"), None, storage, Buffers::default())
 }
 
 fn storage(free_bytes: u64, bytes_per_second: Option<u64>) -> Storage {

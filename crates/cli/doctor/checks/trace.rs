@@ -4,6 +4,7 @@
 
 use crate::doctor::examination::Examination;
 use crate::doctor::finding::{Finding, Level};
+use crate::machine::pausing;
 use crate::machine::pt::Feature;
 
 /// Whether the kernel offers Intel PT, and if not, why.
@@ -86,5 +87,18 @@ pub(super) fn packets(machine: &Examination) -> Option<Finding> {
     } else {
         let means = "records show interrupts and idle states as well; intervals come from another source than PTWRITE";
         Finding::of(Level::Note, CHECK, format!("no {}", missing.join(", ")), means)
+    })
+}
+
+/// Pauses by other events.
+pub(super) fn pauses(machine: &Examination) -> Option<Finding> {
+    const CHECK: &str = "pt_pause";
+    machine.pt.as_ref()?;
+    Some(match pausing::missing(&machine.tree, machine.build.as_ref()) {
+        None => Finding::fine(CHECK, "other events can pause and resume the trace (--pause, --resume)"),
+        Some(missing) => {
+            let means = "the trace has all of the time; record leaves --pause and --resume out";
+            Finding::of(Level::Note, CHECK, format!("no event can pause the trace: {missing}"), means)
+        }
     })
 }

@@ -7,7 +7,7 @@ use crate::doctor::examination::Examination;
 use crate::doctor::finding::{Finding, Level};
 use crate::doctor::trial::Trial;
 use crate::machine::pt::Pt;
-use crate::record::command::BUFFERS_MIB;
+use crate::record::buffers::Buffers;
 
 /// perf empties a buffer that is half full; half a second of trace is room for one that waits for the disk.
 const ROOM_DIVISOR: u64 = 2;
@@ -36,11 +36,11 @@ pub(super) fn trial(machine: &Examination) -> Option<Finding> {
         let lost = losses(trial);
         let means = "what was lost is a gap, and intervals in it have no explanation";
         let finding = Finding::of(Level::Warning, CHECK, format!("{rates}; {lost}"), means);
-        choices(machine.described_pt(), most).into_iter().fold(finding, Finding::mended_by)
+        choices(machine.described_pt(), machine.buffers, most).into_iter().fold(finding, Finding::mended_by)
     } else if is_slow {
         let means = "the disk takes less: the buffers fill up, and trace is lost";
         let finding = Finding::of(Level::Warning, CHECK, rates, means);
-        choices(machine.described_pt(), most).into_iter().fold(finding, Finding::mended_by)
+        choices(machine.described_pt(), machine.buffers, most).into_iter().fold(finding, Finding::mended_by)
     } else {
         Finding::fine(CHECK, format!("{rates}; nothing was lost"))
     })
@@ -57,10 +57,11 @@ fn losses(trial: &Trial) -> String {
 }
 
 /// Commands that lose less, for `rate` bytes a second on the busiest CPU: larger buffers, fewer packets, less code.
-fn choices(pt: Option<&Pt>, rate: u64) -> Vec<String> {
-    let (records, trace) = BUFFERS_MIB;
+fn choices(pt: Option<&Pt>, buffers: Buffers, rate: u64) -> Vec<String> {
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20).max(1);
+    let (records, trace) = (mib(buffers.records), mib(buffers.trace));
     let wanted = (rate / ROOM_DIVISOR).div_ceil(1 << 20).next_power_of_two();
-    let larger = wanted.clamp(trace * 2, 1 << 10);
+    let larger = wanted.clamp((trace * 2).min(1 << 10), 1 << 10);
     let mut commands = vec![format!("tailtrace record -m {}M,{larger}M -- ./program", records * 2)];
     let thresholds = pt.map_or(0, |pt| pt.cycle_thresholds);
     if let Some(value) = (THINNED..16).find(|value| thresholds >> value & 1 == 1) {

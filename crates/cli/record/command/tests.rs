@@ -1,7 +1,7 @@
 use super::*;
 
 /// This preset.
-fn of(preset: Preset) -> Asked {
+fn of(preset: Preset) -> Asked<'static> {
     Asked { preset: Some(preset), ..Asked::default() }
 }
 
@@ -175,7 +175,7 @@ fn counters_that_the_cpu_lacks_are_left_out() {
 #[test]
 fn without_a_trace_records_and_samples_remain() {
     let without = Asked { no_pt: true, ..Asked::default() };
-    let line = |asked: Asked, given: &[&str]| {
+    let line = |asked: Asked<'_>, given: &[&str]| {
         let given: Vec<OsString> = given.iter().map(OsString::from).collect();
         compose(Path::new("x"), asked, &Offered::default(), &given).map(|composed| shown(&composed.words))
     };
@@ -222,5 +222,58 @@ fn what_is_kept_until_something_is_slow() {
     assert!(!traced.contains("--overwrite"), "{traced}");
     let larger = line(false, &["-m", "8M,64M", "--", "app"]);
     assert!(larger.ends_with("-o x -m 8M,64M -- app"), "the last one counts: {larger}");
-    assert!(line(true, &["app"]).starts_with("perf record --overwrite --switch-output=signal -a -m 8M -k "));
+    let begins = "perf record --overwrite --switch-output=signal -a -m 8M -k ";
+    assert!(line(true, &["app"]).starts_with(begins));
+}
+
+/// The events that ring are in the recording, each once, whoever names them.
+#[test]
+fn events_of_a_pair_are_recorded_once() {
+    let line = |events: &[&str], given: &[&str]| {
+        let asked = Asked { keeps: true, no_pt: true, events, ..Asked::default() };
+        let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+        shown(&compose(Path::new("x"), asked, &Offered::default(), &given).expect("a command").words)
+    };
+    let probes = ["probe_app:handle", "probe_app:handle__return"];
+    let own = line(&probes, &["app"]);
+    assert!(own.contains(" -e probe_app:handle -e probe_app:handle__return --switch-events "), "{own}");
+    for given in ["probe_app:handle,probe_app:handle__return", "probe_app:*"] {
+        let line = line(&probes, &["-e", given, "--", "app"]);
+        assert!(line.matches("probe_app").count() <= 2, "{line}");
+    }
+    let calls = line(&["raw_syscalls:sys_enter", "irq:irq_handler_entry"], &["app"]);
+    assert_eq!((calls.matches("sys_enter").count(), calls.matches("irq_handler").count()), (1, 0), "{calls}");
+}
+
+/// What is of a cgroup stands before `-G`; what makes it wait, and the trace, after it.
+#[test]
+fn a_cgroups_records_are_restricted_and_the_machines_are_not() {
+    let line = |whose: Whose<'_>, no_pt: bool, preset: Option<Preset>, given: &[&str]| {
+        let asked = Asked { preset, no_pt, whose, ..Asked::default() };
+        let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+        compose(Path::new("x"), asked, &Offered::default(), &given).map(|composed| shown(&composed.words))
+    };
+    let of_group = Whose::Cgroup("pods/api");
+    let without = line(of_group, true, None, &["app"]).expect("a command");
+    let (own, others) = without.split_once(" -G pods/api ").expect("restricted");
+    assert!(
+        own.contains("-e cpu-clock/") && own.contains("-e raw_syscalls:sys_exit --exclude-perf"),
+        "{own}"
+    );
+    assert!(own.contains("-e 'exceptions:*'") && !own.contains("sched:"), "{own}");
+    assert!(others.starts_with("-e sched:sched_switch -e sched:sched_waking"), "{others}");
+    let traced = line(of_group, false, None, &["app"]).expect("a command");
+    let (own, others) = traced.split_once(" -G pods/api ").expect("restricted");
+    assert!(
+        own.contains("raw_syscalls") && others.contains("-e intel_pt/") && others.contains("sched_switch"),
+        "{traced}"
+    );
+    assert!(line(of_group, false, Some(Preset::Light), &["app"]).is_err(), "nothing to restrict");
+    for target in ["-p", "-t", "-C"] {
+        assert!(line(of_group, true, None, &[target, "7"]).is_err(), "{target}");
+    }
+    let threads = line(Whose::Threads(&[7, 9]), true, None, &[]).expect("a command");
+    let filtered = "-e raw_syscalls:sys_enter --filter 'common_pid == 7 || common_pid == 9' --exclude-perf";
+    assert!(threads.contains(filtered) && threads.contains(" -a "), "{threads}");
+    assert_eq!(threads.matches("--filter").count(), 3, "both calls, and exceptions: {threads}");
 }

@@ -101,6 +101,18 @@ fn devices_that_lie_below_each_other_end() {
 }
 
 #[test]
+fn the_microcode_is_that_of_all_cpus() {
+    let cpu = |number: u32, revision: &str| {
+        format!("processor\t: {number}\nmodel name\t: a CPU\nstepping\t: 8\nmicrocode\t: {revision}\n\n")
+    };
+    let of = |cpus: String| Made::new().file("proc/cpuinfo", &cpus).machine().microcode;
+    assert_eq!(of(cpu(0, "0x2b000603") + &cpu(1, "0x2b000603")).as_deref(), Some("0x2b000603"));
+    // While an update goes on, and on machines with two kinds of cores.
+    assert_eq!(of(cpu(0, "0x2b000603") + &cpu(1, "0x2b000590")), None);
+    assert_eq!(of("processor\t: 0\nBogoMIPS\t: 50.00\n".to_owned()), None);
+}
+
+#[test]
 fn nodes_have_cpus_and_memory() {
     let made = Made::new();
     made.file("sys/devices/system/memory/block_size_bytes", "8000000\n");
@@ -163,4 +175,34 @@ fn the_machine_that_runs_this_is_read() {
         let numbers = known.map(|device| (device.major.to_string(), device.minor.to_string()));
         assert_eq!(numbers, Some((words[0].to_owned(), words[1].to_owned())), "{line}");
     }
+}
+
+/// Two cores of two threads each; CPUs 2 and 3 are isolated, and no CPU is without its tick.
+#[test]
+fn cpus_have_siblings_governors_and_idle_states() {
+    let made = Made::new();
+    made.file("sys/devices/system/cpu/online", "0-3\n").file("sys/devices/system/cpu/isolated", "2-3\n");
+    made.file("sys/devices/system/cpu/nohz_full", "(null)\n");
+    made.file("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+    made.file("sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "1,3\n");
+    made.file("sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "powersave\n");
+    for (name, text) in [("name", "C6"), ("latency", "85"), ("disable", "1")] {
+        made.file(&format!("sys/devices/system/cpu/cpu3/cpuidle/state1/{name}"), text);
+    }
+    let machine = made.machine();
+    assert_eq!(machine.isolated.as_deref(), Some("2-3"));
+    assert_eq!(machine.without_tick.as_deref(), Some(""));
+    assert_eq!(machine.clocksource.as_deref(), Some("tsc"));
+    assert_eq!(machine.cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let state = MachineIdleState { name: "C6".to_owned(), exit_us: 85, is_enabled: false };
+    let last = MachineCpu {
+        cpu: 3,
+        siblings: "1,3".to_owned(),
+        governor: Some("powersave".to_owned()),
+        idle_states: vec![state],
+    };
+    assert_eq!(machine.cpus[3], last);
+    // A tree without CPUs says nothing of them.
+    let bare = Made::new().machine();
+    assert_eq!((bare.isolated, bare.cpus), (None, Vec::new()));
 }

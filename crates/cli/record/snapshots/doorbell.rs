@@ -1,14 +1,13 @@
 //! The doorbell: a named pipe into which a line is written when something was slow.
 //!
-//! `tailtrace.h` writes `BEGIN END LABEL`, the times in hexadecimal. Any line counts, so that `echo slow >doorbell` rings, too, and so
+//! `tailtrace.h` writes `BEGIN END LABEL`, the times in hexadecimal; its writing thread, for ends that were not compared, `late` before them. Any line counts, so that `echo slow >doorbell` rings, too, and so
 //! do the lines of a command; SIGUSR2 counts as a line without text.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,9 +15,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 use signal_hook::consts::SIGUSR2;
 use signal_hook::flag;
+
+use super::shell;
 
 /// A pipe's usual capacity.
 const PIPE: usize = 1 << 16;
@@ -88,26 +89,34 @@ impl Ringer {
     /// Runs `command` by the shell.
     pub(super) fn run(command: &str, pipe: &Path) -> Result<Ringer> {
         let output = OpenOptions::new().write(true).open(pipe)?;
-        let mut shell = Command::new("/bin/sh");
-        // A group of its own: what the shell runs ends, too.
-        shell.args(["-c", command]).stdin(Stdio::null()).stdout(output).process_group(0);
-        Ok(Ringer(shell.spawn().with_context(|| format!("{command} cannot be run"))?))
+        let shell = shell::running(command).stdout(output).spawn();
+        Ok(Ringer(shell.with_context(|| format!("{command} cannot be run"))?))
     }
 }
 
 impl Drop for Ringer {
     fn drop(&mut self) {
-        // It may have ended by itself; until it is waited for, its number is no other one's.
-        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::TERM);
-        }
+        shell::send(&self.0, Signal::TERM);
         let _ = self.0.wait();
     }
 }
 
-/// Begin, end and label of `BEGIN END LABEL`, the numbers in hexadecimal. `None` of another line.
+/// The line that rings for an interval without a label.
+pub(super) fn line(begin: u64, end: u64) -> String {
+    format!("{begin:#x} {end:#x} ")
+}
+
+/// What a line says that the program's writing thread wrote: up to 2 ms after the end of the interval.
+const LATE: &str = "late ";
+
+/// Whether the program's writing thread wrote the line.
+pub(super) fn is_late(line: &str) -> bool {
+    line.starts_with(LATE) && interval_of(line).is_some()
+}
+
+/// Begin, end and label of `BEGIN END LABEL`, the numbers in hexadecimal, `late` or not. `None` of another line.
 pub(super) fn interval_of(line: &str) -> Option<(u64, u64, &str)> {
-    let mut words = line.splitn(3, ' ');
+    let mut words = line.strip_prefix(LATE).unwrap_or(line).splitn(3, ' ');
     let mut time = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
     let (begin, end) = (time()?, time()?);
     Some((begin, end, words.next()?))
@@ -141,8 +150,10 @@ mod tests {
         assert_eq!(bell.heard(Duration::ZERO), ["0x10 0x20 order"]);
         write("w\n\n");
         assert_eq!(bell.heard(Duration::ZERO), ["slow", ""]);
-        let found = ["0x10 0x20 an order", "slow", "a b c", "0x1 0x2"].map(interval_of);
-        assert_eq!(found, [Some((0x10, 0x20, "an order")), None, None, None]);
+        let lines = ["0x10 0x20 an order", "late 0x10 0x20 late", "slow", "late b c", "0x1 0x2"];
+        let interval = |label| Some((0x10, 0x20, label));
+        assert_eq!(lines.map(interval_of), [interval("an order"), interval("late"), None, None, None]);
+        assert_eq!(lines.map(is_late), [false, true, false, false, false]);
         let ringer = Ringer::run("echo one; echo two; sleep 1000", &path).expect("a shell");
         let mut lines = Vec::new();
         while lines.len() < 2 {

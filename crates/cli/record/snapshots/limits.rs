@@ -51,6 +51,16 @@ impl Limits {
         Ok(Limits(limits))
     }
 
+    /// Whether there is one, for all intervals.
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(&self.0[..], [SlowLimit { label: None, .. }])
+    }
+
+    /// The percentile of intervals without a limit of their own, where they have one.
+    pub(super) fn percentile(&self) -> Option<&str> {
+        self.0.iter().find(|limit| limit.label.is_none())?.percentile.as_deref()
+    }
+
     /// As `tailtrace.h` reads them.
     pub(super) fn for_program(&self) -> String {
         let of = |limit: &SlowLimit| {

@@ -7,8 +7,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use analysis::request::ptwrite_beside;
 use perfdata::Machine;
+
+use super::watched::Watched;
 
 /// What perf writes to; it adds the time when it is complete.
 pub(super) const OPEN: &str = "ring";
@@ -23,8 +27,12 @@ pub(super) struct Ring {
     pub(super) marks_end: u64,
     /// Whether something may be slow in it.
     pub(super) is_wanted: bool,
-    /// The begins of intervals that rang and have a percentile as limit, since the ring before.
-    pub(super) rung: Vec<u64>,
+    /// What ended up to this reading of the TSC is in the interval file then.
+    pub(super) marked_until: u64,
+    /// What was heard since the ring before.
+    pub(super) watched: Watched,
+    /// perf took all that it says of mappings after this time.
+    pub(super) mapped_since: SystemTime,
 }
 
 impl Ring {
@@ -39,18 +47,20 @@ impl Ring {
         }
     }
 
-    /// Removes it, and its machine file.
+    /// Removes it, and what lies beside it.
     pub(super) fn remove(&self) {
         remove(&self.path);
     }
 }
 
-fn remove(ring: &Path) {
+/// Removes the capture `ring`, and what lies beside it.
+pub(super) fn remove(ring: &Path) {
     // What cannot be removed is only in the way.
     if ring.is_dir() {
         let _ = fs::remove_dir_all(ring);
     } else {
         let _ = fs::remove_file(Machine::place(ring));
+        let _ = fs::remove_file(ptwrite_beside(ring));
         let _ = fs::remove_file(ring);
     }
 }
@@ -116,7 +126,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let ring = |name: &str| {
             let path = folder.path().join(name);
-            Ring { path, marks_end: 0, is_wanted: true, rung: Vec::new() }
+            let (watched, mapped_since) = (Watched::default(), SystemTime::now());
+            Ring { path, marks_end: 0, is_wanted: true, marked_until: 0, watched, mapped_since }
         };
         let kernel = |name: &str| fs::read(folder.path().join(name).join("kcore_dir/kcore")).ok();
         file(&ring("ring.1").path.join("kcore_dir/kcore"), b"code");

@@ -6,18 +6,29 @@ import os
 import sys
 from pathlib import Path
 
-from tailtrace_fleet import difference, difference_page, markdown, page, report
-from tailtrace_fleet.bundle import Limits
+from tailtrace_fleet import difference, difference_page, example, markdown, page, report
+from tailtrace_fleet.bundle import Failed, Limits
+from tailtrace_fleet.escape import plain
 from tailtrace_fleet.tables import NoTables, open_tables
+
+TABLES = "the folder that `tailtrace fleet ingest -o` wrote"
 
 
 def main(arguments=None):
     """Runs the command."""
-    options = parser().parse_args(arguments)
+    given, options_of_explain = parted(sys.argv[1:] if arguments is None else arguments)
+    options = parser().parse_args(given)
+    options.options = options_of_explain
     try:
         options.run(options)
-    except (NoTables, difference.EmptySide) as error:
-        sys.exit(print(f"tailtrace-fleet: {error}", file=sys.stderr) or 2)
+    except (NoTables, difference.EmptySide, example.NotFound, Failed, FileNotFoundError) as error:
+        sys.exit(print(f"tailtrace-fleet: {plain(str(error))}", file=sys.stderr) or 2)
+
+
+def parted(given):
+    """The arguments up to `--`, and those after it, which are of `tailtrace explain`: argparse does not take them where options come between."""
+    place = given.index("--") if "--" in given and given[:1] == ["explain"] else len(given)
+    return given[:place], given[place + 1 :]
 
 
 def parser():
@@ -33,13 +44,38 @@ def parser():
     two.add_argument("--after", required=True, metavar="SIDE", help="the same")
     two.set_defaults(run=run_diff)
     for command in (one, two):
-        command.add_argument("tables", metavar="TABLES", help="the folder that `tailtrace fleet ingest -o` wrote")
+        command.add_argument("tables", metavar="TABLES", help=TABLES)
         command.add_argument("--service", help="only this one")
         command.add_argument("--top", type=int, default=20, metavar="N", help="stories in detail (default 20)")
         command.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs nothing else")
         command.add_argument("--format", choices=("json", "markdown"), help="write to standard output; markdown without --html")
+    add_explain(commands.add_parser("explain", help="the report on one slow interval: what it lies in is fetched and explained"))
+    add_example(one, Limits().seconds)
     add_spark(commands.add_parser("spark", help="the tables of bundles, made on Apache Spark: as `tailtrace fleet ingest`, on a cluster"))
     return whole
+
+
+def add_explain(command):
+    """The arguments of `tailtrace-fleet explain`."""
+    command.set_defaults(run=run_explain)
+    command.add_argument("tables", metavar="TABLES", help=TABLES)
+    command.add_argument("name", metavar="STORY|CAPTURE", help="the best example of a story, or the slowest interval of a capture; the first digits do")
+    command.add_argument("--interval", type=int, metavar="N", help="this interval of the capture")
+    command.add_argument("--whole", action="store_true", help="from the whole capture of which the bundle is a part: the tag `whole` says where it lies")
+    command.epilog = "After -- stand options of tailtrace explain."
+    # A whole capture may be large.
+    add_example(command, 3600)
+
+
+def add_example(command, seconds):
+    """The arguments that say how an example is fetched and explained."""
+    usual = Limits()
+    command.add_argument(
+        "--fetch", metavar="COMMAND", help="the shell runs it for what is no path here: it writes what lies at $TAILTRACE_URI to $TAILTRACE_FILE"
+    )
+    command.add_argument("--seconds", type=int, default=seconds, help="time for each step (default %(default)s)")
+    command.add_argument("--memory", type=int, default=usual.memory_bytes >> 20, metavar="MIB", help="memory to explain one (default %(default)s)")
+    command.add_argument("--tailtrace", metavar="PROGRAM", help="its path (default: beside Python, or on the path)")
 
 
 def add_spark(command):
@@ -86,7 +122,34 @@ def run_spark(options):
 def run_report(options):
     """`tailtrace-fleet report`."""
     found = report.build(open_tables(options.tables, options.service), options.top, options.since)
+    # Markdown has no room for them.
+    if options.html or options.format == "json":
+        for story in found["stories"]:
+            add_report(story["example"], options)
     write(options, found, page.render, markdown.render)
+
+
+def add_report(best, options):
+    """To a story's best example its report, or why there is none."""
+    if best is None:
+        return
+    best |= {"report": None, "no_report": None}
+    try:
+        best["report"] = example.explained(best, limits_of(options), options.fetch)
+    except (Failed, FileNotFoundError) as error:
+        best["no_report"] = str(error)
+
+
+def run_explain(options):
+    """`tailtrace-fleet explain`."""
+    row = example.find(open_tables(options.tables), options.name, options.interval)
+    print(f"{plain(row['whole'] or '' if options.whole else row['uri'])}, interval {row['interval']}", file=sys.stderr)
+    print(example.explained(row, limits_of(options), options.fetch, options.whole, options.options), end="")
+
+
+def limits_of(options):
+    """What explaining one example may take."""
+    return Limits(options.seconds, options.memory << 20, program=options.tailtrace)
 
 
 def run_diff(options):

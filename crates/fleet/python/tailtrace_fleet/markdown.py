@@ -9,7 +9,7 @@ def render(report):
     parts = ["# What made requests slow", "\n".join(f"* {for_markdown(sentence)}" for sentence in words.findings(report))]
     totals = report["totals"]
     parts.append(
-        f"{words.plural(totals['captures'], 'capture')} {words.period(totals)}, {words.plural(totals['outliers'], 'slow interval')}."
+        f"{words.plural(totals['captures'], 'capture')} {words.period(totals)}: {words.slow(totals)}."
     )
     parts.append(stories(report))
     differing = report["machines"] + report["releases"] + report["hosts"][:10]

@@ -5,11 +5,13 @@ Its Content-Security-Policy allows the style sheet alone, by its hash; every for
 
 import base64
 import hashlib
+import shlex
 from pathlib import Path
 
 from tailtrace_fleet import words
 from tailtrace_fleet.drawings import line, sparkline, strip, swatch
 from tailtrace_fleet.elements import Html, inner, table, tag
+from tailtrace_fleet.escape import for_html
 from tailtrace_fleet.families import family
 
 STYLE = "".join((Path(__file__).parent / name).read_text() for name in ("colours.css", "page.css"))
@@ -53,9 +55,8 @@ def header(report):
     """What this is, what it covers, and what matters most."""
     totals = report["totals"]
     covers = (
-        f"{words.plural(totals['captures'], 'capture')} {words.period(totals)}: {words.plural(totals['outliers'], 'slow interval')}, "
-        f"which stand for {words.count(totals['weighted_outliers'])} of {words.count(totals['weighted_intervals'])}; "
-        f"{words.count(totals['explained'])} explained."
+        f"{words.plural(totals['captures'], 'capture')} {words.period(totals)}: {words.slow(totals)}; "
+        f"{words.count(totals['explained'])} of them explained."
     )
     found = words.findings(report)
     first = tag("h1", found[0]) if found else tag("h1", "No story was found")
@@ -283,8 +284,20 @@ def example(found):
                 class_="note",
             ),
             tag("p", tag("code", found["uri"])),
+            whole_report(found),
         ]
     )
+
+
+def whole_report(found):
+    """What `tailtrace explain` prints on the example, to be opened; where it could not be had, why, and the command."""
+    text = found.get("report")
+    if text is not None:
+        lines = Html("\n".join(for_html(line) for line in text.splitlines()))
+        return tag("details", tag("summary", "Its report"), tag("pre", lines, class_="wide"))
+    command = f"tailtrace explain -i {shlex.quote(found['uri'])} --id {found['interval']}"
+    reason = found.get("no_report")
+    return tag("p", "Its report: ", tag("code", command), f" ({reason})" if reason else None, class_="note")
 
 
 def longest(segments):

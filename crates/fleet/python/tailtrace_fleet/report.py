@@ -18,9 +18,10 @@ BANDS = ("p99.99 and more", "p99.9 to p99.99", "p99 to p99.9", "below p99")
 def build(connection, top=20, since=None):
     """The report, with the `top` stories in detail; new is what came `since` a day (YYYY-MM-DD), else at any time in the tables."""
     totals = totals_of(queries.run(connection, "totals"))
-    stories = stories_of(connection, top)
+    tested = grouped(queries.run(connection, "differs"))
+    differing = differing_of(tested.pop("", []))
+    stories = stories_of(connection, top, tested)
     totals["weighted_excess_ns"] = stories.pop("weighted_excess_ns")
-    differing = differing_of(queries.run(connection, "differs"))
     return {
         "version": 1,
         "totals": totals,
@@ -40,8 +41,8 @@ def totals_of(by_status):
     """Sums over all captures, and how many have which status."""
     added = ("captures", "bytes", "intervals", "outliers", "explained", "weighted_intervals", "weighted_outliers")
     totals = {name: sum(row[name] for row in by_status) for name in added}
-    totals["first_day"] = min((row["first_day"] for row in by_status), default=None)
-    totals["last_day"] = max((row["last_day"] for row in by_status), default=None)
+    totals["first_day"] = min((row["first_day"] for row in by_status if row["first_day"]), default=None)
+    totals["last_day"] = max((row["last_day"] for row in by_status if row["last_day"]), default=None)
     totals["status"] = {row["status"]: row["captures"] for row in by_status}
     return totals
 
@@ -65,8 +66,8 @@ def services_of(connection):
     return services
 
 
-def stories_of(connection, top):
-    """The `top` stories by weighted excess with all that is known of each, and how many there are."""
+def stories_of(connection, top, tested):
+    """The `top` stories by weighted excess with all that is known of each, and how many there are; `tested`: by story, what may go with it."""
     ranked = queries.run(connection, "top_stories")
     total = sum(row["weighted_excess_ns"] for row in ranked if row["weighted_excess_ns"] > 0)
     kept = ranked[:top]
@@ -75,8 +76,8 @@ def stories_of(connection, top):
     days = grouped(by_day)
     hosts = grouped(queries.run(connection, "story_hosts"))
     examples = grouped(queries.run(connection, "examples"))
-    tested = queries.run(connection, "story_attributes")
-    attributes = grouped([row for row in judged(tested) if is_finding(row) and row["ratio_or_all"] >= 1.5])
+    all_tested = judged([row | {"story": story} for story, rows in tested.items() for row in rows])
+    attributes = grouped([row for row in all_tested if is_finding(row) and row["ratio_or_all"] >= 1.5])
     for place, story in enumerate(kept, 1):
         name = story["story"]
         story["place"] = place
@@ -155,21 +156,28 @@ def with_stories(hosts, of_hosts):
 def new_since(points, since):
     """Of each story the point from which on it is found more often, the clearest first.
 
-    A release and a day may explain the same change: the one with the larger G is taken, a release where both are equal.
+    The points of one story and service are tries at one change, and much alike: the clearest counts, its probability times the number of tries
+    (Bonferroni), and the correction for many tests is over stories and services. A release and a day may explain the same change: the one with
+    the larger G is taken, a release where both are equal.
     """
-    corrected = statistics.adjusted([statistics.of_chi_square(row["g"]) for row in points])
-    best = {}
-    for row, q in zip(points, corrected, strict=True):
-        before = row["captures_with_before"] / row["captures_before"]
-        now = row["captures_with_since"] / row["captures_since"]
-        if q > LEVEL or (before > 0 and now / before < FACTOR) or (since and row["first_day"] < since):
-            continue
-        row |= {"q": q, "ratio": now / before if before > 0 else None}
-        key = row["story"], row["service"]
-        order = (row["g"], row["kind"] == "release")
-        if key not in best or order > (best[key]["g"], best[key]["kind"] == "release"):
-            best[key] = row
-    return merged_services(best.values())
+    tried = {}
+    for row in points:
+        tried.setdefault((row["story"], row["service"]), []).append(row)
+    found, chances = [], []
+    for rows in tried.values():
+        wanted = [row | {"ratio": growth(row)} for row in rows if not (since and row["first_day"] < since)]
+        wanted = [row for row in wanted if row["ratio"] is None or row["ratio"] >= FACTOR]
+        clearest = max(wanted, key=lambda row: (row["g"], row["kind"] == "release"), default=None)
+        found.append(clearest)
+        chances.append(min(1.0, len(rows) * statistics.of_chi_square(clearest["g"])) if clearest else 1.0)
+    corrected = statistics.adjusted(chances)
+    return merged_services([row | {"q": q} for row, q in zip(found, corrected, strict=True) if row and q <= LEVEL])
+
+
+def growth(row):
+    """How much more often captures hold the story since then; None where none did before."""
+    before = row["captures_with_before"] / row["captures_before"]
+    return row["captures_with_since"] / row["captures_since"] / before if before > 0 else None
 
 
 def merged_services(rows):

@@ -34,6 +34,8 @@ FILES = StructType(
         StructField("content", BinaryType()),
     ]
 )
+# What is read of each file.
+READ = ("path", "length", "content")
 # A row of any table, as JSON, with what decides where it goes.
 ROWS = "uri string, capture string, day string, service string, table string, row string"
 # Bundles that lie in memory at a time, for each task: Arrow takes ten thousand rows to a batch otherwise.
@@ -73,8 +75,8 @@ def files(reader, source, limits):
     most = limits.bundle_bytes
     parts = []
     for path in source.paths:
-        parts.append(below(path).filter(f.col("length") <= most).select("path", "modificationTime", "length", "content"))
-        large = below(path).filter(f.col("length") > most).select("path", "modificationTime", "length")
+        parts.append(below(path).filter(f.col("length") <= most).select("path", "length", "content"))
+        large = below(path).filter(f.col("length") > most).select("path", "length")
         parts.append(large.withColumn("content", f.lit(None).cast(BinaryType())))
     return reduce(lambda left, right: left.unionByName(right), parts)
 
@@ -92,10 +94,10 @@ def of_batches(batches, limits):
     columns = arrow.schema([(name, arrow.string()) for name in names])
     for batch in batches:
         for number in range(batch.num_rows):
-            uri, written, length, content = (batch.column(name)[number].as_py() for name in FILES.names)
+            uri, length, content = (batch.column(name)[number].as_py() for name in READ)
             rows = [
                 {"uri": uri, "table": table, "row": json.dumps(row)} | {key: row[key] for key in ("capture", *PARTITIONS)}
-                for table, row in rows_of(Bundle(uri, written, length, content), limits)
+                for table, row in rows_of(Bundle(uri, length, content), limits)
             ]
             yield arrow.RecordBatch.from_pylist(rows, columns)
 
@@ -106,7 +108,7 @@ def store(rows, _batch, root):
     place = Store(spark, root)
     place.recover()
     name = uuid.uuid4().hex
-    # Written once and read six times: if an executor is lost, no bundle is explained anew with, say, another timeout, after some of
+    # Written once and read for each table: if an executor is lost, no bundle is explained anew with, say, another timeout, after some of
     # its rows are in place.
     rows.write.parquet(place.staged(name))
     new = of_new_captures(spark, spark.read.schema(ROWS).parquet(place.staged(name)), place)

@@ -72,7 +72,17 @@ def plural(number, noun):
 def period(totals):
     """From which day to which."""
     first, last = totals["first_day"], totals["last_day"]
+    if first is None:
+        return "on unknown days"
     return f"on {first}" if first == last else f"from {first} to {last}"
+
+
+def slow(totals):
+    """How many intervals are slow, and for how many these stand where recordings skipped some."""
+    weighted = f"{count(totals['weighted_outliers'])} of {plural(totals['weighted_intervals'], 'interval')}"
+    if totals["weighted_outliers"] == totals["outliers"]:
+        return f"{weighted} are slow"
+    return f"{plural(totals['outliers'], 'slow interval')}, which by weight stand for {weighted}"
 
 
 def findings(report):
@@ -101,7 +111,8 @@ def findings(report):
 
 def since(row, stories):
     """From which release or day on a story is found."""
-    point = f"release {row['point']}, which began on {row['first_day']}" if row["kind"] == "release" else row["point"]
+    began = "" if row["first_day"] == "unknown" else f", which began on {row['first_day']}"
+    point = f"release {row['point']}{began}" if row["kind"] == "release" else row["point"]
     how = "New" if row["ratio"] is None else f"{times(row['ratio'])} as frequent"
     return (
         f"{how} since {point}: {stories.get(row['story'], row['story'])}: in {count(row['captures_with_since'])} of "

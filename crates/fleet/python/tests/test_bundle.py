@@ -1,7 +1,6 @@
 """One bundle within its limits: whatever it holds, its end is a row."""
 
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,12 @@ from made import capture, lines
 from tailtrace_fleet.bundle import Bundle, Limits, ending, rows_of
 from tailtrace_fleet.schema import TABLES
 
-WRITTEN = datetime(2026, 11, 3, 23, 30, tzinfo=UTC)
 STAND_IN = str(Path(__file__).parent / "stand_in")
 LIMITS = Limits(seconds=1, output_bytes=1 << 20, memory_bytes=1 << 30, program=STAND_IN)
 
 
 def rows(content, limits=LIMITS):
-    return rows_of(Bundle("s3://bucket/x.tar.zst", WRITTEN, len(content), content), limits)
+    return rows_of(Bundle("s3://bucket/x.tar.zst", len(content), content), limits)
 
 
 def test_the_rows_of_a_bundle_have_its_uri_and_partition():
@@ -50,17 +48,8 @@ def test_a_bundle_without_rows_is_a_row(content, status, error):
 
 
 def test_a_bundle_above_the_limit_was_not_fetched():
-    ((_, row),) = rows_of(Bundle("s3://bucket/huge.tar.zst", WRITTEN, 1 << 40, None), LIMITS)
-    assert (row["status"], row["bytes"], row["day"]) == ("too-large", 1 << 40, "2026-11-03")
-
-
-def test_the_program_sees_when_the_bundle_was_written(tmp_path):
-    program = tmp_path / "program"
-    row = lines(capture("c")).splitlines()[0].replace("2026-11-02", "'$(date -u -r \"$3\" +%F)'")
-    program.write_text(f"#!/bin/sh\necho '{row}'\n")
-    program.chmod(0o755)
-    ((_, found),) = rows(b"x", Limits(program=str(program)))
-    assert found["day"] == "2026-11-03"
+    ((_, row),) = rows_of(Bundle("s3://bucket/huge.tar.zst", 1 << 40, None), LIMITS)
+    assert (row["status"], row["bytes"], row["day"]) == ("too-large", 1 << 40, "unknown")
 
 
 def test_a_missing_program_is_an_error_of_the_job(monkeypatch):
@@ -76,6 +65,15 @@ def test_tags_are_handed_on(tmp_path):
     program.chmod(0o755)
     ((_, found),) = rows(b"x", Limits(program=str(program), tags=("service=web",)))
     assert found["service"] == "--tag service=web"
+
+
+def test_tags_count_for_a_bundle_without_rows_too():
+    tags = ("service=web", "day=2026-11-05", "host=h", "zone=a=b")
+    ((_, row),) = rows(b"broken", Limits(program=STAND_IN, tags=tags))
+    assert [row[name] for name in ("service", "day", "host", "release")] == ["web", "2026-11-05", "h", None]
+    assert row["tags"] == '{"day":"2026-11-05","host":"h","service":"web","zone":"a=b"}'
+    ((_, row),) = rows(b"broken", Limits(program=STAND_IN, tags=("day=today",)))
+    assert (row["day"], row["service"]) == ("unknown", "unknown")
 
 
 def test_of_a_foreign_name_the_ending_stays():

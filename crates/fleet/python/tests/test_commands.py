@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 from made import capture, together, write
-from tailtrace_fleet import queries
+from tailtrace_fleet import difference, queries
 from tailtrace_fleet.commands import main
 
 
@@ -37,6 +37,15 @@ def test_a_difference_is_markdown_and_a_page(tmp_path, capsys):
     assert printed.startswith("r2 against r1: more often slow: 50000 of a million intervals are slow, before 10000\n")
     assert "| more | what s did | 10000.0 | 50000.0 | 7 ns | 35 ns |" in printed
     assert "more often slow" in page.read_text()
+
+
+def test_weeks_have_both_of_their_days(opened):
+    days = {f"2026-11-{day:02}": day for day in (1, 2, 8, 9, 15, 16)}
+    weeks = ("2026-11-02..2026-11-08", "2026-11-09..2026-11-15")
+    captures = [capture(day, day=day, host=day, stories=[("s", 700)] * of_month) for day, of_month in days.items()]
+    compared = difference.build(opened(*captures), *weeks)
+    assert [(compared[side]["name"], compared[side]["captures"]) for side in ("before", "after")] == [(week, 2) for week in weeks]
+    assert (compared["all"]["before_outliers"], compared["all"]["after_outliers"]) == (2 + 8, 9 + 15)
 
 
 @pytest.mark.large

@@ -1,17 +1,11 @@
 """The tables by Spark are those of the same rows, whatever fails on the way."""
 
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from conftest import simulated
 from made import capture, lines, together, write
-from pyspark.sql import SparkSession
 from tailtrace_fleet import commit, queries, spark
 from tailtrace_fleet.bundle import Limits
 from tailtrace_fleet.schema import TABLES
@@ -29,18 +23,6 @@ CAPTURES = {
     for number in range(16)
 }
 BAD = {"broken": "unreadable", "endless": "timeout", "crash": "unreadable", "huge": "too-large"}
-
-
-@pytest.fixture(scope="session")
-def session():
-    builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.log.level", "OFF")
-    # Over few rows, compiling costs more than it saves: of queries, and of Java.
-    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-    builder = builder.config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    made = spark.session(builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1"))
-    yield made
-    made.stop()
 
 
 def bundles(folder, names=tuple(CAPTURES), bad=()):
@@ -115,41 +97,6 @@ def test_a_crash_at_any_moment_loses_and_doubles_nothing(session, tmp_path, monk
         with pytest.raises(RuntimeError):
             spark.ingest(session, source, str(tmp_path / "out"), LIMITS)
     spark.ingest(session, source, str(tmp_path / "out"), LIMITS)
-    assert_complete(tmp_path / "out", tmp_path)
-
-
-def run(tmp_path, before=""):
-    """The command on a local master, as a process group of its own."""
-    command = f"{before} exec {sys.executable} -m tailtrace_fleet spark {tmp_path}/in -o {tmp_path}/out --master 'local[2]' "
-    command += f"--checkpoint {tmp_path}/checkpoint --tailtrace {LIMITS.program}"
-    with (tmp_path / "log").open("wb") as log:
-        return subprocess.Popen(["/bin/sh", "-c", command], stdout=log, stderr=log, start_new_session=True)
-
-
-@pytest.mark.large
-def test_a_job_that_is_killed_goes_on_from_its_checkpoint(tmp_path):
-    bundles(tmp_path / "in", list(CAPTURES)[:15])
-    paused = tmp_path / "in/15.tar.zst"
-    paused.write_text(f"pause\n{tmp_path / 'paused'}\n{lines(capture('15', **CAPTURES['15']))}")
-    job = run(tmp_path)
-    for _ in range(1200):
-        if (tmp_path / "paused").exists():
-            break
-        time.sleep(0.1)
-    assert (tmp_path / "paused").exists(), (tmp_path / "log").read_text()[-2000:]
-    os.killpg(job.pid, signal.SIGKILL)
-    job.wait()
-    assert run(tmp_path).wait() == 0, (tmp_path / "log").read_text()[-2000:]
-    assert_complete(tmp_path / "out", tmp_path)
-
-
-@pytest.mark.large
-def test_a_job_that_finds_the_disk_full_goes_on_when_it_is_not(tmp_path):
-    bundles(tmp_path / "in")
-    # No file may pass 4 KiB: what a write to a full disk fails with, but without one.
-    assert run(tmp_path, "ulimit -f 8;").wait() != 0
-    assert "File too large" in (tmp_path / "log").read_text()
-    assert run(tmp_path).wait() == 0, (tmp_path / "log").read_text()[-2000:]
     assert_complete(tmp_path / "out", tmp_path)
 
 

@@ -1,7 +1,5 @@
 //! When it was: perf's clock as UTC, and days.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use analysis::Capture;
 use model::{PerfTime, Tsc};
 
@@ -31,12 +29,6 @@ impl Utc {
 pub(super) fn day_of(ns: i64) -> String {
     let (year, month, day) = civil(ns.div_euclid(DAY_NS));
     format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// The day of `time`.
-pub(super) fn day_of_system(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    day_of(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// Whether `text` is written as a day.

@@ -1,10 +1,10 @@
 //! The rows in `causes` and `segments` of explained outliers.
 
-use std::collections::BTreeMap;
-
-use report::{CauseChain, OutlierReport, function_of, unnamed_function};
+use model::Tsc;
+use report::{CauseChain, OutlierReport, function_of};
 
 use super::facts::Facts;
+use super::homes::{Home, Homes};
 use crate::hash;
 use crate::row::{CauseRow, SegmentRow, filled, int};
 use crate::rows::Rows;
@@ -18,9 +18,9 @@ pub(super) struct ExplainedOutlier<'r> {
 
 /// Adds them.
 pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outliers: Vec<ExplainedOutlier<'_>>) {
-    let build_ids = facts.build_ids();
+    let homes = Homes::of(facts.study.capture(), facts.build_ids());
     for ExplainedOutlier { outlier, chains } in outliers {
-        causes(rows, facts.capture, &build_ids, outlier, chains);
+        causes(rows, facts.capture, &homes, outlier, chains);
         segments(rows, facts.capture, outlier);
     }
 }
@@ -28,13 +28,12 @@ pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outliers: Vec<Explaine
 fn causes(
     rows: &mut Rows,
     capture: &str,
-    build_ids: &BTreeMap<String, String>,
+    homes: &Homes<'_, '_>,
     outlier: &OutlierReport,
     chains: Vec<CauseChain>,
 ) {
     for (rank, (cause, chain)) in outlier.causes.iter().zip(chains).enumerate() {
-        let unnamed = unnamed_function(&chain.function);
-        let (file, offset) = unnamed.map(|(file, offset)| (file.to_owned(), int(offset))).unzip();
+        let Home { file, build_id, offset } = homes.home(&chain.function, Tsc(outlier.start_tsc));
         rows.push(CauseRow {
             capture: capture.to_owned(),
             interval: int(outlier.id),
@@ -49,20 +48,13 @@ fn causes(
             who: filled(chain.who),
             object: filled(chain.object),
             function: filled(chain.function),
-            build_id: file.as_deref().and_then(|file| build_id(build_ids, file)),
             file,
+            build_id,
             offset,
             story: hash::story(&chain.chain),
             chain: chain.chain,
         });
     }
-}
-
-/// The build ID of the file with this base name, where only one that served has it.
-fn build_id(build_ids: &BTreeMap<String, String>, base: &str) -> Option<String> {
-    let mut named =
-        build_ids.iter().filter(|(name, _)| name.rsplit('/').next() == Some(base)).map(|(_, id)| id);
-    named.next().filter(|_| named.next().is_none()).cloned()
 }
 
 fn segments(rows: &mut Rows, capture: &str, outlier: &OutlierReport) {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
-use std::time::SystemTime;
 
 use analysis::bundle::Opened;
 use analysis::study::Study;
@@ -19,6 +18,8 @@ use crate::row::{CaptureRow, filled, int};
 
 /// What a program is called of which no name is recorded.
 const NO_SERVICE: &str = "unknown";
+/// The day of what has neither a clock that is UTC nor the tag `day`.
+const NO_DAY: &str = "unknown";
 
 /// What the rows of a capture are made of.
 pub(super) struct Facts<'a, 's> {
@@ -43,7 +44,7 @@ impl Facts<'_, '_> {
         CaptureRow {
             capture: self.capture.to_owned(),
             uri: self.delivery.uri.clone(),
-            day: begin_ns.map_or_else(|| day(self.delivery, &tags), calendar::day_of),
+            day: begin_ns.map_or_else(|| day(&tags), calendar::day_of),
             service: service(&tags).unwrap_or_else(|| self.program()),
             host: tag("host").or(host),
             release: tag("release"),
@@ -51,7 +52,7 @@ impl Facts<'_, '_> {
             build_ids: as_json(&self.build_ids()),
             cpu_model: facts.cpu_desc.clone(),
             cpuid: facts.cpuid.clone(),
-            microcode: tag("microcode"),
+            microcode: tag("microcode").or_else(|| self.microcode()),
             kernel: facts.os_release.clone(),
             perf_version: facts.perf_version.clone(),
             begin_ns,
@@ -68,7 +69,13 @@ impl Facts<'_, '_> {
             error,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             options: options(self.delivery, &self.report.selection.rule),
+            whole: tag("whole"),
         }
+    }
+
+    /// What the machine file beside the recording says.
+    fn microcode(&self) -> Option<String> {
+        self.study.capture().perf().machine()?.microcode.clone()
     }
 
     /// The name that most intervals' processes have.
@@ -101,7 +108,7 @@ pub(super) fn of_unreadable(delivery: &Delivery, status: &str, error: &str) -> C
     CaptureRow {
         capture: hash::of_unreadable(delivery.path(), &delivery.uri),
         uri: delivery.uri.clone(),
-        day: day(delivery, &tags),
+        day: day(&tags),
         service: service(&tags).unwrap_or_else(|| NO_SERVICE.to_owned()),
         host: tags.get("host").cloned(),
         release: tags.get("release").cloned(),
@@ -126,6 +133,7 @@ pub(super) fn of_unreadable(delivery: &Delivery, status: &str, error: &str) -> C
         error: filled(error),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         options: options(delivery, ""),
+        whole: tags.get("whole").cloned(),
     }
 }
 
@@ -140,13 +148,10 @@ fn service(tags: &BTreeMap<String, String>) -> Option<String> {
     tags.get("service").cloned().filter(|service| !service.is_empty())
 }
 
-/// The day where no clock is UTC: by the tag, else when the file was written.
-fn day(delivery: &Delivery, tags: &BTreeMap<String, String>) -> String {
-    let tagged = tags.get("day").filter(|day| calendar::is_day(day)).cloned();
-    tagged.unwrap_or_else(|| {
-        let written = fs::metadata(delivery.path()).and_then(|meta| meta.modified());
-        calendar::day_of_system(written.unwrap_or(SystemTime::UNIX_EPOCH))
-    })
+/// The day where no clock is UTC: the tag's. When the file was written does not count: a copy has another time, and the rows of a capture
+/// are to be the same wherever it is read.
+fn day(tags: &BTreeMap<String, String>) -> String {
+    tags.get("day").filter(|day| calendar::is_day(day)).map_or_else(|| NO_DAY.to_owned(), Clone::clone)
 }
 
 /// Null where there is nothing.

@@ -1,4 +1,4 @@
-//! The rows in `populations` and `intervals`.
+//! The rows in `populations`, `intervals` and `attributes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use report::{OutlierReport, headline};
 use super::causes::ExplainedOutlier;
 use super::facts::Facts;
 use crate::hash;
-use crate::row::{IntervalRow, PopulationRow, filled, int};
+use crate::row::{AttributeRow, IntervalRow, PopulationRow, filled, int};
 use crate::rows::Rows;
 
 /// So many of the intervals that are neither chosen nor typical have a row.
@@ -27,10 +27,10 @@ pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outliers: &[ExplainedO
         baselines.into_values().flatten().filter(|index| !chosen.contains(index)).collect();
     for &index in &chosen {
         let explained = explained.get(&study.intervals()[index].id.0).copied();
-        rows.push(row(facts, index, ("outlier", 1.0), explained));
+        add_interval(rows, facts, index, ("outlier", 1.0), explained);
     }
     for &index in &typical {
-        rows.push(row(facts, index, ("typical", 1.0), None));
+        add_interval(rows, facts, index, ("typical", 1.0), None);
     }
     // A slice holds what its outliers need, which is no sample of the rest.
     if study.is_of_slice() {
@@ -38,7 +38,7 @@ pub(super) fn add(rows: &mut Rows, facts: &Facts<'_, '_>, outliers: &[ExplainedO
     }
     let (sample, weight) = sample(facts, |index| chosen.contains(&index) || typical.contains(&index));
     for index in sample {
-        rows.push(row(facts, index, ("sample", weight), None));
+        add_interval(rows, facts, index, ("sample", weight), None);
     }
 }
 
@@ -74,6 +74,31 @@ fn sample(facts: &Facts<'_, '_>, has_row: impl Fn(usize) -> bool) -> (Vec<usize>
     let sample: Vec<usize> = ranks.into_iter().map(|rank| rest[rank].1).collect();
     let weight = rest.len() as f64 / sample.len().max(1) as f64;
     (sample, weight)
+}
+
+/// An interval, with what its program said of it.
+fn add_interval(
+    rows: &mut Rows,
+    facts: &Facts<'_, '_>,
+    index: usize,
+    role: (&str, f64),
+    explained: Option<&ExplainedOutlier<'_>>,
+) {
+    rows.push(row(facts, index, role, explained));
+    let interval = &facts.study.intervals()[index];
+    let of = |name: &str, number: Option<f64>, text: Option<&str>| AttributeRow {
+        capture: facts.capture.to_owned(),
+        interval: int(interval.id.0),
+        name: name.to_owned(),
+        number,
+        text: text.map(str::to_owned),
+    };
+    for counter in &interval.counters {
+        rows.push(of(&counter.name, Some(counter.value.as_f64()), None));
+    }
+    for attribute in &interval.attributes {
+        rows.push(of(&attribute.name, None, Some(&attribute.value)));
+    }
 }
 
 fn row(

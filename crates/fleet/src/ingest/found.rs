@@ -45,14 +45,14 @@ fn look(path: &Path, depth: usize, captures: &mut Vec<PathBuf>) -> Result<()> {
         let (kind, path) = (entry.file_type().map_err(cannot())?, entry.path());
         if kind.is_dir() && depth > 0 {
             look(&path, depth - 1, captures)?;
-        } else if kind.is_file() && is_capture(&path) {
+        } else if kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() > 0) && is_capture(&path) {
             captures.push(path);
         }
     }
     Ok(())
 }
 
-/// Whether a file in a folder is meant.
+/// Whether a file in a folder is meant. An empty one is not: it may be on its way, and Spark leaves it out, too.
 fn is_capture(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // What is written at this moment has a hidden name.

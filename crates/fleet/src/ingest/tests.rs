@@ -84,15 +84,16 @@ fn captures_in_folders() {
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, bytes).expect("written");
     };
-    write("b/slow.tar.zst", b"");
-    write("b/intervals.csv", b"");
-    write("b/.slow.tar.zst.tailtrace-x", b"");
-    write("a.data", b"");
+    write("b/slow.tar.zst", b"packed");
+    write("b/on_its_way.tar.zst", b"");
+    write("b/intervals.csv", b"begin");
+    write("b/.slow.tar.zst.tailtrace-x", b"packed");
+    write("a.data", b"recorded");
     write("a.data.machine.json", b"{}");
     write("c/data", b"PERFILE2");
     write("d/recording", b"PERFILE2 and more");
     write("e/snapshots.json", b"{}");
-    write("e/slow-0001.data", b"");
+    write("e/slow-0001.data", b"recorded");
     write("f/manifest.json", b"{}");
     let names: Vec<String> = found(root.path())
         .expect("found")

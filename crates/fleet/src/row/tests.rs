@@ -16,8 +16,9 @@ fn the_row_types_are_the_tables() {
     agrees::<IntervalRow>();
     agrees::<CauseRow>();
     agrees::<SegmentRow>();
+    agrees::<AttributeRow>();
     agrees::<DiagnosticRow>();
-    assert_eq!((schema().tables.len(), schema().place(CaptureRow::TABLE)), (6, Some(0)));
+    assert_eq!((schema().tables.len(), schema().place(CaptureRow::TABLE)), (7, Some(0)));
 }
 
 #[test]

@@ -22,10 +22,7 @@ impl Fields {
         let at = |wanted: &str| fields.iter().position(|field| field.name() == wanted);
         let key = match key {
             None => None,
-            Some(wanted) => Some(at(wanted).ok_or_else(|| Error::NoSuchEvent {
-                event: format.name().to_owned(),
-                why: format!("its field {wanted} is not there, its fields are: {}", names(format)),
-            })?),
+            Some(wanted) => Some(at(wanted).ok_or_else(|| no_field(format, wanted))?),
         };
         let is_counter = |&index: &usize| Some(index) != key && is_own(fields[index].name());
         let counters = (0..fields.len()).filter(is_counter).take(MOST_COUNTERS).collect();
@@ -49,6 +46,19 @@ impl Fields {
             Some(Counter { name: field.name().to_owned(), value })
         };
         self.counters.iter().filter_map(counter).collect()
+    }
+}
+
+/// The field `wanted` of one payload as text; `None` where the payload is too short for it.
+pub(super) fn key(format: &TracepointFormat, raw: &[u8], wanted: &str) -> Result<Option<Box<str>>, Error> {
+    let field = format.field(wanted).ok_or_else(|| no_field(format, wanted))?;
+    Ok(field.value(raw).map(text))
+}
+
+fn no_field(format: &TracepointFormat, wanted: &str) -> Error {
+    Error::NoSuchEvent {
+        event: format.name().to_owned(),
+        why: format!("its field {wanted} is not there, its fields are: {}", names(format)),
     }
 }
 

@@ -68,6 +68,12 @@ impl From<&str> for EventPattern {
 }
 
 impl EventPattern {
+    /// The conditions, as the kernel's filters are written; `None` without any. Of masked bits the kernel knows only whether one is set.
+    pub fn filter(&self) -> Option<String> {
+        let conditions: Vec<String> = self.conditions.iter().map(ToString::to_string).collect();
+        (!conditions.is_empty()).then(|| conditions.join(" && "))
+    }
+
     /// Whether a sample with this payload fulfils all conditions. A field that the payload is too short for fulfils none.
     ///
     /// # Errors

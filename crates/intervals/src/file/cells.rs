@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use model::{Number, ThreadId};
+use model::{Number, Pid, ThreadId, Tid};
 
 /// Splits lines into cells, with buffers that are used again.
 pub(super) struct Splitter {
@@ -110,7 +110,8 @@ pub(super) fn decimal(cell: &[u8]) -> Option<Number> {
     Number::parse(std::str::from_utf8(cell).ok()?)
 }
 
-/// A thread of two cells: `Ok(None)` where both are empty, the reason where they are no thread.
+/// A thread of two cells: `Ok(None)` where both are empty, the reason where they are no thread. Without a process the capture's records
+/// may name it.
 pub(super) fn thread(pid: &[u8], tid: &[u8]) -> Result<Option<ThreadId>, String> {
     if pid.is_empty() && tid.is_empty() {
         return Ok(None);
@@ -118,6 +119,7 @@ pub(super) fn thread(pid: &[u8], tid: &[u8]) -> Result<Option<ThreadId>, String>
     let number = |cell: &[u8]| unsigned(cell).and_then(|number| i32::try_from(number).ok());
     match (number(pid), number(tid)) {
         (Some(pid), Some(tid)) => Ok(Some(ThreadId::new(pid, tid))),
+        (None, Some(tid)) if pid.is_empty() => Ok(Some(ThreadId { pid: Pid::UNKNOWN, tid: Tid(tid) })),
         _ => Err(format!("pid {:?} and tid {:?} are not both thread numbers", text(pid), text(tid))),
     }
 }

@@ -42,6 +42,8 @@ pub(super) struct Draft {
     lost: Vec<Loss>,
     /// How many are.
     pub(super) losses: Counts,
+    /// Moments, as the file's own counter of TSC ticks and `CLOCK_REALTIME` show them: its times begin at an unknown one.
+    epochs: Vec<(u64, u64)>,
     pub(super) findings: Findings,
     ids: HashSet<u64>,
 }
@@ -58,6 +60,7 @@ impl Draft {
             pairs: Vec::new(),
             lost: Vec::new(),
             losses: Counts::default(),
+            epochs: Vec::new(),
             findings,
             ids: HashSet::new(),
         }
@@ -129,6 +132,11 @@ impl Draft {
         }
     }
 
+    /// The file's times are TSC ticks since some moment; at this one it was `realtime_ns`.
+    pub(super) fn add_epoch(&mut self, ticks: u64, realtime_ns: u64) {
+        self.epochs.push((ticks, realtime_ns));
+    }
+
     /// Keeps a row, unless it runs backwards.
     pub(super) fn keep(&mut self, interval: Interval, start: u64, stop: u64, origin: Origin) {
         if stop < start {
@@ -154,6 +162,7 @@ impl Draft {
     pub(super) fn finish(mut self, clocks: &Clocks) -> Result<IntervalSet, Error> {
         let mut known = clocks.clone();
         known.pairs.append(&mut self.pairs);
+        self.shift_to_tsc(&known)?;
         let join = known.join(self.clock)?;
         note_bound(&join, &mut self.findings);
         let mut findings = self.findings;
@@ -185,6 +194,31 @@ impl Draft {
         let joined = join_marks(self.marks, &join, &mut findings);
         let lost = self.lost.into_iter().filter_map(|loss| join_loss(loss, &join)).collect();
         Ok(IntervalSet { losses, ..pairing::pair_beside(joined, lost, intervals, findings) })
+    }
+}
+
+impl Draft {
+    /// Makes TSC of ticks since an unknown moment, by the median of what the file's readings say of it: a reading is late where
+    /// its program was interrupted in it.
+    fn shift_to_tsc(&mut self, known: &Clocks) -> Result<(), Error> {
+        if self.epochs.is_empty() {
+            return Ok(());
+        }
+        let join = known.join(Clock::Realtime)?;
+        let began = |&(ticks, ns): &(u64, u64)| join.tsc(ns).map(|tsc| i128::from(tsc.0) - i128::from(ticks));
+        let mut began: Vec<i128> = self.epochs.iter().filter_map(began).collect();
+        began.sort_unstable();
+        let Some(&began) = began.get(began.len() / 2) else {
+            let why = "the file's readings of CLOCK_REALTIME lie outside of its clock pairs".to_owned();
+            return Err(Error::ClockNotJoined { clock: Clock::Realtime, why });
+        };
+        note_bound(&join, &mut self.findings);
+        let shift = |tsc: Tsc| Tsc(u64::try_from(i128::from(tsc.0) + began).unwrap_or_default());
+        for Row { interval, .. } in &mut self.rows {
+            interval.range =
+                TscRange { start: shift(interval.range.start), stop: shift(interval.range.stop) };
+        }
+        Ok(())
     }
 }
 

@@ -45,6 +45,14 @@ impl<R: BufRead> Lines<R> {
         &self.buffer
     }
 
+    /// What of the file is at hand before anything is read.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub(super) fn beginning(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
     /// All of the file, where one line at most was read.
     pub(super) fn into_whole(self) -> impl BufRead {
         let read = if self.buffer.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };

@@ -7,7 +7,7 @@ use crate::findings::Origin;
 use crate::pairing::{Mark, MarkKind};
 
 /// The most marks that are kept of one file.
-const MOST_MARKS: usize = 100_000_000;
+pub(super) const MOST_MARKS: usize = 100_000_000;
 
 /// The kind of what is left out, and why.
 type Refusal = (&'static str, String);

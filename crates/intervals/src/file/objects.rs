@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use model::{Counter, Interval, IntervalId, Stage, ThreadId, Tsc, TscRange};
+use model::{Counter, Interval, IntervalId, Pid, Stage, ThreadId, Tid, Tsc, TscRange};
 use serde::Deserialize;
 
 use super::cells::{self, unsigned};
@@ -196,6 +196,7 @@ fn thread(pid: Option<i32>, tid: Option<i32>) -> Result<Option<ThreadId>, Refusa
     match (pid, tid) {
         (None, None) => Ok(None),
         (Some(pid @ 0..), Some(tid @ 0..)) => Ok(Some(ThreadId::new(pid, tid))),
+        (None, Some(tid @ 0..)) => Ok(Some(ThreadId { pid: Pid::UNKNOWN, tid: Tid(tid) })),
         _ => {
             Err(("wrong threads", "pid and tid are not both thread numbers: the line is left out".to_owned()))
         }

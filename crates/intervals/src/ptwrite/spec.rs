@@ -40,6 +40,9 @@ pub struct PtwriteSpec {
     pub form: PtwriteForm,
     /// The interval's id; for pairs also what pairs them across threads.
     pub id: Option<BitField>,
+    /// The low bits of the address of the label's text. With a label, `id` is the interval's key, and all of its bits set mean
+    /// that there is none: such marks nest on their thread.
+    pub label: Option<BitField>,
     /// All other fields, by name.
     pub counters: Vec<(String, BitField)>,
 }
@@ -78,6 +81,7 @@ struct Parts {
     tag: Option<BitField>,
     id: Option<BitField>,
     ticks: Option<BitField>,
+    label: Option<BitField>,
     counters: Vec<(String, BitField)>,
 }
 
@@ -107,6 +111,7 @@ impl Parts {
             "end" => self.end.replace(constant(name, value)?).is_none(),
             "tag" => self.tag.replace(field(name, value)?).is_none(),
             "id" => self.id.replace(field(name, value)?).is_none(),
+            "label" => self.label.replace(field(name, value)?).is_none(),
             "ticks" => self.ticks.replace(field(name, value)?).is_none(),
             _ => {
                 let fresh = self.counters.iter().all(|(other, _)| other != name);
@@ -139,7 +144,7 @@ impl Parts {
             (Some(_), ..) => return Err(format!("ticks excludes begin, end and tag; {FORMS}")),
             _ => return Err(format!("neither ticks nor begin, end and tag are all there; {FORMS}")),
         };
-        let named = [("tag", self.tag), ("ticks", self.ticks)];
+        let named = [("tag", self.tag), ("ticks", self.ticks), ("label", self.label)];
         for (name, other) in named {
             if let (Some(id), Some(other)) = (self.id, other)
                 && id.overlaps(other)
@@ -147,7 +152,7 @@ impl Parts {
                 return Err(format!("id and {name} share bits"));
             }
         }
-        Ok(PtwriteSpec { form, id: self.id, counters: self.counters })
+        Ok(PtwriteSpec { form, id: self.id, label: self.label, counters: self.counters })
     }
 }
 

@@ -1,6 +1,10 @@
-//! PTWRITEs of one PT stream, found by the packet walk alone, with the thread that executed each.
+//! PTWRITEs of one PT stream with the thread that executed each: those of the instruction by the packet walk alone,
+//! emulated ones out of the decoded flow.
 
-use pt::{Occupant, PtConfig, PtStream, PtwriteMark, scan_ptwrites};
+use std::ops::ControlFlow;
+
+use model::Cpu;
+use pt::{EventKind, FlowItem, FlowSink, Grain, Occupant, PtConfig, PtStream, PtwriteMark, scan_ptwrites};
 
 use super::PtwriteOccurrence;
 
@@ -13,9 +17,50 @@ pub fn occurrences<'a>(
     occupants: &'a [Occupant],
 ) -> impl Iterator<Item = PtwriteOccurrence> + 'a {
     let cpu = stream.cpu();
-    scan_ptwrites(stream, config).map(move |PtwriteMark { time, payload, position, .. }| {
+    scan_ptwrites(stream, config).map(move |PtwriteMark { time, payload, ip, position }| {
         let behind = occupants.partition_point(|occupant| occupant.since <= time);
         let thread = behind.checked_sub(1).map(|index| occupants[index].thread);
-        PtwriteOccurrence { time, cpu, thread, payload, aux_offset: position }
+        PtwriteOccurrence { time, cpu, thread, payload, ip, aux_offset: position }
     })
+}
+
+/// Takes the PTWRITEs out of a flow, emulated ones too.
+#[derive(Clone, Debug)]
+pub struct FlowPtwrites {
+    cpu: Option<Cpu>,
+    found: Vec<PtwriteOccurrence>,
+}
+
+impl FlowPtwrites {
+    /// For the flow of a stream on `cpu`.
+    pub fn new(cpu: Option<Cpu>) -> FlowPtwrites {
+        FlowPtwrites { cpu, found: Vec::new() }
+    }
+
+    /// What the flow had, in its order.
+    pub fn finish(self) -> Vec<PtwriteOccurrence> {
+        self.found
+    }
+}
+
+impl FlowSink for FlowPtwrites {
+    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+        if let FlowItem::Event(event) = item
+            && let EventKind::Ptwrite { payload, ip } = event.kind
+        {
+            self.found.push(PtwriteOccurrence {
+                time: event.time.likely,
+                cpu: self.cpu,
+                thread: event.thread,
+                payload,
+                ip,
+                aux_offset: event.aux_offset,
+            });
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::Sums
+    }
 }

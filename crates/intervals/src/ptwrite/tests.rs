@@ -1,6 +1,6 @@
 //! The specification's grammar and what payloads become, worked out by hand.
 
-use super::*;
+use super::{from_ptwrites as from_ptwrites_with, *};
 use proptest::prelude::*;
 
 fn spec(text: &str) -> PtwriteSpec {
@@ -13,7 +13,14 @@ fn refusal(text: &str) -> String {
 
 fn at(time: u64, tid: i32, payload: u64) -> PtwriteOccurrence {
     let thread = Some(ThreadId::new(1, tid));
-    PtwriteOccurrence { time: Tsc(time), cpu: Some(Cpu(0)), thread, payload, aux_offset: time }
+    PtwriteOccurrence { time: Tsc(time), cpu: Some(Cpu(0)), thread, payload, ip: None, aux_offset: time }
+}
+
+fn from_ptwrites(
+    spec: &PtwriteSpec,
+    occurrences: impl IntoIterator<Item = PtwriteOccurrence>,
+) -> IntervalSet {
+    from_ptwrites_with(spec, occurrences, &|_, _| None)
 }
 
 fn intervals(set: &IntervalSet) -> Vec<(u64, u64, u64)> {
@@ -60,6 +67,7 @@ fn refusals_say_what_is_wrong() {
         ("begin=,end=1,tag=56..63", "not a number"),
         ("id=0..40,ticks=0..39", "share bits"),
         ("begin=1,end=2,tag=0..7,id=7..9", "id and tag share bits"),
+        ("begin=1,end=2,tag=0..7,id=9..9,label=9..12", "id and label share bits"),
     ] {
         let said = refusal(text);
         assert!(said.contains(part) && said.starts_with(&format!("--ptwrite {text}: ")), "{text:?}: {said}");
@@ -176,4 +184,45 @@ proptest! {
             prop_assert_eq!(ids.len(), set.intervals.len());
         }
     }
+}
+
+/// Labels by their texts: keys repeat between labels and stay what they are; all bits set nest.
+#[test]
+fn labels_have_their_texts() {
+    let spec = spec("begin=0xb,end=0xe,tag=60..63,label=40..59,id=0..39");
+    let mark = |tag: u64, label: u64, key: u64| tag << 60 | label << 40 | key;
+    let none = (1 << 40) - 1;
+    let marks = [
+        at(100, 1, mark(0xb, 0x12, 7)),
+        at(110, 2, mark(0xb, 0x34, 7)),
+        at(120, 1, mark(0xb, 0x12, none)),
+        at(130, 2, mark(0xb, 0x12, none)),
+        at(140, 1, mark(0xe, 0x12, none)),
+        at(150, 2, mark(0xe, 0x12, none)),
+        at(160, 3, mark(0xe, 0x12, 7)),
+        at(170, 2, mark(0xe, 0x34, 7)),
+    ];
+    let text = |_: &PtwriteOccurrence, field: BitField| {
+        assert_eq!(field, BitField::new(40, 59).expect("a field"));
+        None
+    };
+    let names = |occurrence: &PtwriteOccurrence, field: BitField| {
+        (field.of(occurrence.payload) == 0x12).then(|| "order".into()).or_else(|| text(occurrence, field))
+    };
+    let set = from_ptwrites_with(&spec, marks, &names);
+    let found: Vec<_> = set
+        .intervals
+        .iter()
+        .map(|one| (&*one.label, one.key.as_deref(), one.range.start.0, one.range.stop.0))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("order", Some("7"), 100, 160),
+            ("ptwrite 0x34", Some("7"), 110, 170),
+            ("order", None, 120, 140),
+            ("order", None, 130, 150),
+        ]
+    );
+    assert_eq!(set.diagnostics, []);
 }

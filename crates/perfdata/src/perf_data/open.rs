@@ -106,6 +106,7 @@ impl PerfData {
             thread_names: OnceLock::new(),
             files: Files::default(),
             asked_frequencies: OnceLock::new(),
+            pauses: OnceLock::new(),
             aux_samples: OnceLock::new(),
             reads: ReadNotes::default(),
             slice_note,

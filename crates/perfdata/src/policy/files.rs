@@ -4,15 +4,20 @@
 //! record when a mapping goes.
 
 mod mapped;
+mod number;
 mod opened;
+mod saved;
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use model::{PerfTime, Pid};
+use model::{PerfTime, Pid, TimeConversion};
 
 use crate::ordered_records::OrderedRecords;
+use crate::policy::machine::OpenDescriptor;
 use mapped::MappedFiles;
 use opened::{Answer, OpenedFiles};
+use saved::SavedNames;
 
 pub(crate) use opened::{NAME_FIELD, told_name};
 
@@ -48,6 +53,9 @@ impl std::fmt::Display for FilePlace {
 pub(crate) struct Files {
     mapped: OnceLock<MappedFiles>,
     opened: OnceLock<OpenedFiles>,
+    saved: OnceLock<SavedNames>,
+    /// The saved ones that gave a name: what a slice needs of them.
+    used: Mutex<BTreeSet<(Pid, u32)>>,
 }
 
 impl Files {
@@ -71,5 +79,24 @@ impl Files {
         time: PerfTime,
     ) -> Answer {
         self.opened.get_or_init(|| OpenedFiles::of(records)).at(pid, descriptor, time)
+    }
+
+    /// What of `descriptors`, which the recording saved, the `descriptor` of process `pid` stood for at `time`.
+    pub(crate) fn saved(
+        &self,
+        records: &OrderedRecords,
+        (descriptors, conversion): (&[OpenDescriptor], TimeConversion),
+        (pid, descriptor): (Pid, u32),
+        time: PerfTime,
+    ) -> Option<Arc<str>> {
+        let saved = self.saved.get_or_init(|| SavedNames::of(records, descriptors, conversion));
+        let name = saved.at(pid, descriptor, time)?;
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert((pid, descriptor));
+        Some(name)
+    }
+
+    /// The descriptors of which a saved name was given so far.
+    pub(crate) fn used(&self) -> BTreeSet<(Pid, u32)> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -4,6 +4,8 @@
 //! `tailtrace record` writes it; `docs/machine-file.md` is the contract. It may come from anybody: its size is bounded before
 //! it is read, an entry that makes no sense is a diagnostic, and the rest counts.
 
+mod descriptor;
+
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +15,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::companion::companion;
 use crate::features::Features;
 use crate::file::open_regular;
+pub use descriptor::OpenDescriptor;
 
 /// The format and its version.
 const SCHEMA: &str = "tailtrace-machine/1";
@@ -33,6 +37,10 @@ pub struct Machine {
     pub tool: String,
     /// The machine's name, as perf writes it into the capture's header; null where it is unknown.
     pub host: Option<String>,
+    /// Revision of the CPUs' microcode, `0x2b000603`; absent where the kernel does not report it, or not one for all CPUs,
+    /// and in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
     /// Bytes of a block of memory, the unit in which memory belongs to nodes; null where the kernel does not report it.
     pub memory_block_bytes: Option<u64>,
     /// The NUMA nodes.
@@ -43,6 +51,50 @@ pub struct Machine {
     pub network_devices: Vec<NetworkDevice>,
     /// The interrupts that devices have.
     pub interrupts: Vec<Interrupt>,
+    /// The CPUs that the scheduler leaves alone, `2-3,8`; empty where it leaves none alone; absent where that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolated: Option<String>,
+    /// The CPUs without a timer tick while one task runs (`nohz_full`), likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_tick: Option<String>,
+    /// What the kernel keeps time by: `tsc`; absent where that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocksource: Option<String>,
+    /// The CPUs that ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<MachineCpu>,
+    /// What descriptors of the traced processes stood for; absent in files of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub descriptors: Vec<OpenDescriptor>,
+}
+
+/// A CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "machine_cpu")]
+pub struct MachineCpu {
+    /// Its number.
+    pub cpu: u32,
+    /// The CPUs of its core, itself among them: `3,11`; empty where that is unknown.
+    #[serde(default)]
+    pub siblings: String,
+    /// What chooses its frequency: `performance`, `powersave`, `schedutil`; null where nothing does.
+    #[serde(default)]
+    pub governor: Option<String>,
+    /// The states in which it may idle.
+    #[serde(default)]
+    pub idle_states: Vec<MachineIdleState>,
+}
+
+/// A state in which a CPU idles.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "machine_idle_state")]
+pub struct MachineIdleState {
+    /// `C1`, `C6`.
+    pub name: String,
+    /// Microseconds from the wake-up to the first instruction, at most, as the driver has it.
+    pub exit_us: u64,
+    /// Whether it may be chosen.
+    pub is_enabled: bool,
 }
 
 /// A NUMA node.
@@ -118,6 +170,8 @@ pub struct Interrupt {
 impl Machine {
     /// Bytes of the largest file that is read: a machine of 10,000 interrupts and 1,000 disks has a quarter of it.
     pub const LARGEST: u64 = 4 << 20;
+    /// The file's name, as [`companion`] takes it.
+    pub const NAME: &str = "machine.json";
 
     /// A machine of which nothing is known, written by `tool`.
     pub fn written_by(tool: &str) -> Machine {
@@ -126,12 +180,7 @@ impl Machine {
 
     /// Where the machine file of the capture at `capture` lies.
     pub fn place(capture: &Path) -> PathBuf {
-        if capture.is_dir() {
-            return capture.join("machine.json");
-        }
-        let mut name = capture.as_os_str().to_owned();
-        name.push(".machine.json");
-        PathBuf::from(name)
+        companion(capture, Machine::NAME)
     }
 
     /// The file's text, without white space: a file that could be read is not to pass the limit by being written again.
@@ -212,6 +261,8 @@ impl Machine {
         let mut machine = Machine::written_by(&tool.chars().take(LONGEST_NAME).collect::<String>());
         machine.host =
             file.get("host").and_then(Value::as_str).filter(|name| is_name(name)).map(str::to_owned);
+        machine.microcode =
+            file.get("microcode").and_then(Value::as_str).filter(|text| is_hex(text)).map(str::to_owned);
         machine.memory_block_bytes = file.get("memory_block_bytes").and_then(Value::as_u64);
         machine.nodes = reader.list(&mut file, "nodes", MachineNode::is_sound);
         machine.block_devices = reader.list(&mut file, "block_devices", BlockDevice::is_sound);
@@ -219,6 +270,13 @@ impl Machine {
             reader.list(&mut file, "network_devices", |one: &NetworkDevice| is_name(&one.name));
         machine.interrupts = reader
             .list(&mut file, "interrupts", |one: &Interrupt| one.actions.iter().all(|name| is_name(name)));
+        let cpus =
+            |key: &str| file.get(key).and_then(Value::as_str).filter(|text| is_list(text)).map(str::to_owned);
+        (machine.isolated, machine.without_tick) = (cpus("isolated"), cpus("without_tick"));
+        machine.clocksource =
+            file.get("clocksource").and_then(Value::as_str).filter(|name| is_name(name)).map(str::to_owned);
+        machine.cpus = reader.list(&mut file, "cpus", MachineCpu::is_sound);
+        machine.descriptors = reader.list(&mut file, "descriptors", OpenDescriptor::is_sound);
         reader.sum_up();
         Some(machine)
     }
@@ -275,6 +333,25 @@ impl Reader<'_> {
 
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_NAME
+}
+
+/// Whether `text` is a number as the kernel prints a revision, `0x2b000603`: of 64 bits at most.
+fn is_hex(text: &str) -> bool {
+    text.strip_prefix("0x").is_some_and(|digits| {
+        (1..=16).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
+/// Whether `text` lists CPUs, or none.
+fn is_list(text: &str) -> bool {
+    text.is_empty() || CpuList::parse(text).is_some()
+}
+
+impl MachineCpu {
+    fn is_sound(&self) -> bool {
+        let names = self.governor.iter().chain(self.idle_states.iter().map(|state| &state.name));
+        is_list(&self.siblings) && names.into_iter().all(|name| is_name(name))
+    }
 }
 
 impl MachineNode {

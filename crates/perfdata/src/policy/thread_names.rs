@@ -1,18 +1,19 @@
-//! The names of threads over time, from COMM and FORK records.
+//! The names and processes of threads over time, from COMM and FORK records.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{PerfTime, Tid};
+use model::{PerfTime, Pid, ThreadId, Tid};
 
 use crate::ordered_records::OrderedRecords;
 use crate::record::Record;
 
-/// Names of threads over time.
+/// Names and processes of threads over time.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadNames {
     /// In the order of time.
     names: HashMap<Tid, Vec<(PerfTime, Arc<str>)>>,
+    processes: HashMap<Tid, Vec<(PerfTime, Pid)>>,
 }
 
 impl ThreadNames {
@@ -23,9 +24,11 @@ impl ThreadNames {
             match record.record {
                 Record::Comm { thread, name, .. } => {
                     names.add(thread.tid, time, String::from_utf8_lossy(name).into());
+                    names.add_process(thread, time);
                 }
                 // A new thread has its parent's name until it says otherwise.
                 Record::Fork { thread, parent, .. } => {
+                    names.add_process(thread, time);
                     if let Some(name) = names.latest(parent.tid).cloned() {
                         names.add(thread.tid, time, name);
                     }
@@ -43,6 +46,13 @@ impl ThreadNames {
         }
     }
 
+    fn add_process(&mut self, thread: ThreadId, time: PerfTime) {
+        let processes = self.processes.entry(thread.tid).or_default();
+        if processes.last().is_none_or(|last| last.1 != thread.pid) {
+            processes.push((time, thread.pid));
+        }
+    }
+
     fn latest(&self, tid: Tid) -> Option<&Arc<str>> {
         self.names.get(&tid)?.last().map(|(_, name)| name)
     }
@@ -55,6 +65,13 @@ impl ThreadNames {
         let names = self.names.get(&tid)?;
         let after = names.partition_point(|(since, _)| *since <= time);
         names.get(after.saturating_sub(1)).map(|(_, name)| name.as_ref())
+    }
+
+    /// The process that `tid` belonged to at `time`; the first known one before that. Numbers of threads are used again.
+    pub fn process(&self, tid: Tid, time: PerfTime) -> Option<Pid> {
+        let processes = self.processes.get(&tid)?;
+        let after = processes.partition_point(|(since, _)| *since <= time);
+        processes.get(after.saturating_sub(1)).map(|(_, pid)| *pid)
     }
 
     /// All names of a thread: (since when, name).

@@ -46,6 +46,8 @@ pub(crate) struct Layout {
     trailer_id_from_end: Option<usize>,
     /// What all attributes record, where they agree: then time needs no look at the id.
     common_type: Option<u64>,
+    /// Which attributes request build IDs in MMAP2 records.
+    with_build_ids: Vec<bool>,
 }
 
 impl Layout {
@@ -60,7 +62,16 @@ impl Layout {
             trailer_id_from_end,
             common_type: agreed(types.iter().map(|&bits| Some(bits & (PREFIX | TRAILER)))),
             types,
+            with_build_ids: attrs.iter().map(Attr::build_id).collect(),
         }
+    }
+
+    /// Whether the event of `id` requests build IDs in its MMAP2 records. What perf wrote itself and what has no known id
+    /// follows any event: perf requests them for one of its events, which need not be the first.
+    pub(super) fn has_build_ids(&self, id: Option<u64>) -> bool {
+        let own =
+            id.and_then(|id| self.by_id.get(&id)).and_then(|&attr| self.with_build_ids.get(attr as usize));
+        own.copied().unwrap_or_else(|| self.with_build_ids.contains(&true))
     }
 
     /// The attribute that a sample's body belongs to.

@@ -40,19 +40,22 @@ pub(crate) fn parse<'a>(schema: Schema<'a>, offset: FileOffset, bytes: &'a [u8])
         }
     } else {
         let (own, identity) = schema.layout.split_trailer(body);
-        (parse_kernel(header, &mut Fields::new(own)), identity)
+        let record = match header.kind {
+            kinds::MMAP2 => mmap2(header, &mut Fields::new(own), schema.layout.has_build_ids(identity.id)),
+            _ => parse_kernel(header, &mut Fields::new(own)),
+        };
+        (record, identity)
     };
     let record = record.unwrap_or(Record::Damaged { kind: header.kind });
     let (time, cpu, thread, id) = (identity.time, identity.cpu, identity.thread, identity.id);
     Some(TimedRecord { offset, time, cpu, thread, id, record })
 }
 
-/// The kernel's records, samples excepted.
+/// The kernel's records, samples and MMAP2 excepted.
 fn parse_kernel<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Record<'a>> {
     let set = |bit| header.misc & bit != 0;
     Some(match header.kind {
         kinds::MMAP => Record::Mmap(mmap(header, fields)?),
-        kinds::MMAP2 => Record::Mmap2(mmap2(header, fields)?),
         kinds::COMM => {
             let thread = thread(fields)?;
             Record::Comm { thread, name: fields.c_string(), exec: set(misc::COMM_EXEC) }
@@ -108,20 +111,23 @@ fn mmap<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {
     })
 }
 
-fn mmap2<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Mmap<'a>> {
+/// `requested`: whether the event's attribute has `build_id`. The misc bit alone proves nothing: one recording's request
+/// shows in the records of others that made none (seen with Linux 6.18), and they hold device and inode.
+fn mmap2<'a>(header: Header, fields: &mut Fields<'a>, requested: bool) -> Option<Record<'a>> {
     let (thread, address, len) = (thread(fields)?, fields.u64()?, fields.u64()?);
     let file_offset = fields.u64()?;
     // Either device, inode and generation, or {length, padding, build ID of up to 20 bytes}.
     let file = fields.bytes(24)?;
     let (build_id, inode) = match file.split_first() {
-        Some((&length, rest)) if header.misc & misc::MMAP_BUILD_ID != 0 => {
+        Some((&length, rest)) if requested && header.misc & misc::MMAP_BUILD_ID != 0 => {
             (rest.get(3..3 + usize::from(length).min(20)).unwrap_or(&[]), None)
         }
         _ => (&[][..], inode(file)),
     };
     let (protection, _flags) = (fields.u32()?, fields.u32()?);
     let executable = protection & PROT_EXEC != 0 && header.misc & misc::MMAP_DATA == 0;
-    Some(Mmap { thread, address, len, file_offset, path: fields.c_string(), executable, build_id, inode })
+    let path = fields.c_string();
+    Some(Record::Mmap2(Mmap { thread, address, len, file_offset, path, executable, build_id, inode }))
 }
 
 /// Memory without a file has the number zero.

@@ -1,9 +1,9 @@
 //! Each record type by hand-made bytes, in the layout of `include/uapi/linux/perf_event.h`.
 
-use model::{Cpu, PerfTime, ThreadId, Tid};
+use model::{Cpu, InodeId, PerfTime, ThreadId, Tid};
 
 use super::{DataSource, Record, Sample, Weight};
-use crate::test_file::{SAMPLE_ID_ALL, TestFile, attr, name};
+use crate::test_file::{SAMPLE_ID_ALL, TestFile, USUAL_SAMPLE_TYPE, attr, name};
 use crate::{AuxFlags, PerfData, bytes};
 
 /// The only record of a file, after a check of its trailer.
@@ -77,8 +77,6 @@ fn records_about_address_spaces() {
     };
     check!(10, 0, mmap2(device.clone(), 5), Record::Mmap2(map) if map.executable && map.build_id.is_empty());
     check!(10, 0, mmap2(device, 3), Record::Mmap2(map) if !map.executable);
-    let build_id = [&[20u8, 0, 0, 0][..], &[0xab; 20]].concat();
-    check!(10, 0x4000, mmap2(build_id, 5), Record::Mmap2(map) if map.build_id == [0xab; 20] && map.len == 0x1000);
     check!(
         17,
         0,
@@ -97,6 +95,59 @@ fn records_about_address_spaces() {
             new_bytes: [0xe9, 1, 2, 3, 4]
         }
     );
+}
+
+/// MMAP2 of 4 KiB of `/lib/b`, `file` says which file it is, written for the event of `id`.
+fn mmap2_of(file: [u8; 24], time: u64, id: u64) -> Vec<u8> {
+    let place = bytes![20i32, 21i32, 0x40_0000u64, 0x1000u64, 0x2000u64];
+    let trailer = bytes![10i32, 11i32, time, 3u32, 0u32, id];
+    [place, file.to_vec(), bytes![5u32, 2u32], name("/lib/b"), trailer].concat()
+}
+
+/// Length 20, padding, the build ID.
+const BUILD_ID: [u8; 24] =
+    [20, 0, 0, 0, 0xab, 0xcd, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+/// Device 259:2 (a partition of a disk), inode 0x1234, generation 7.
+const DEVICE: [u8; 24] = [3, 1, 0, 0, 2, 0, 0, 0, 0x34, 0x12, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+/// `build_id` of `perf_event_attr`.
+const WITH_BUILD_ID: u64 = 1 << 34;
+
+/// The attribute of its event decides what a record with the misc bit for build IDs holds: 7 requests none, 8 does.
+#[test]
+fn build_ids_are_those_of_events_that_request_them() {
+    let with = attr(1, 9, USUAL_SAMPLE_TYPE, SAMPLE_ID_ALL | WITH_BUILD_ID);
+    // The last one perf wrote itself: without time and id.
+    let records = [(DEVICE, 1, 7), (BUILD_ID, 2, 8), (BUILD_ID, 3, 99), (BUILD_ID, 0, 0)];
+    let file = TestFile::new().attr(with, &[8]);
+    let file = records
+        .into_iter()
+        .fold(file, |file, (bytes, time, id)| file.record(10, 0x4002, &mmap2_of(bytes, time, id)));
+    let perf_data = file.open();
+    let mut found: Vec<(Option<u64>, Vec<u8>, Option<InodeId>)> = Vec::new();
+    for timed in perf_data.records() {
+        let Record::Mmap2(map) = timed.record else { panic!("{timed:?}") };
+        assert_eq!((map.len, map.path, map.executable), (0x1000, &b"/lib/b"[..], true));
+        found.push((timed.time.map(|time| time.0), map.build_id.to_vec(), map.inode));
+    }
+    let inode = InodeId { device: (259, 2), inode: 0x1234, generation: 7 };
+    let id = BUILD_ID[4..].to_vec();
+    found.sort_by_key(|found| found.0);
+    let expected = [
+        (None, id.clone(), None),
+        (Some(1), Vec::new(), Some(inode)),
+        (Some(2), id.clone(), None),
+        (Some(3), id, None),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// Where no event requests them, each has device and inode.
+#[test]
+fn the_misc_bit_of_another_recording_makes_no_build_id() {
+    let perf_data = TestFile::new().record(10, 0x4002, &mmap2_of(DEVICE, 1234, 7)).open();
+    let Record::Mmap2(map) = only(&perf_data) else { panic!("not MMAP2") };
+    let inode = InodeId { device: (259, 2), inode: 0x1234, generation: 7 };
+    assert_eq!((map.build_id, map.inode), (&[][..], Some(inode)));
 }
 
 #[test]

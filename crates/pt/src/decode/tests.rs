@@ -12,6 +12,7 @@ mod blocks;
 mod borders;
 mod cached;
 mod damage;
+mod errata;
 
 /// ```text
 /// 1000  75 02        jne 1004

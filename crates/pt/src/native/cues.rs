@@ -13,10 +13,12 @@
 
 mod binding;
 mod event;
+mod overflow;
 mod sync;
 
 use std::collections::VecDeque;
 
+use super::errata::Errata;
 use super::lexer::{Lexer, NoPacket, PACKET_BYTES};
 use super::timing::Timing;
 use crate::config::PtConfig;
@@ -26,6 +28,9 @@ use crate::recovery::expand;
 use crate::stream::PtStream;
 
 pub(super) use event::{Event, Kinds, Place, What};
+
+/// The second byte of a CYC in which an OVF may begin (SKD007): it is read by itself.
+const OVERFLOW_WITHIN_CYC: u8 = 0x02;
 
 /// What comes next.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +106,7 @@ impl LastIp {
 pub(super) struct Cues<'s> {
     pub(super) lexer: Lexer<'s>,
     pub(super) timing: Timing<'s>,
+    errata: Errata,
     last_ip: LastIp,
     /// Whether tracing is on, as the packets say.
     on: bool,
@@ -126,9 +132,11 @@ pub(super) struct Cues<'s> {
 
 impl<'s> Cues<'s> {
     pub(super) fn new(stream: &'s PtStream<'s>, config: &PtConfig) -> Cues<'s> {
+        let errata = Errata::of(config);
         Cues {
             lexer: Lexer::new(stream),
             timing: Timing::new(stream, config),
+            errata,
             last_ip: LastIp::default(),
             on: false,
             mode: None,
@@ -188,7 +196,7 @@ impl<'s> Cues<'s> {
             };
             let next = match packet {
                 Packet::Cyc(_) | Packet::Mtc(_) | Packet::Tsc(_) | Packet::Tma { .. } => {
-                    self.timing.apply(&packet, position);
+                    self.take_time(&packet, position);
                     continue;
                 }
                 Packet::Tnt { bits, taken } => self.bits(bits, taken),
@@ -207,6 +215,14 @@ impl<'s> Cues<'s> {
         }
     }
 
+    /// Takes in what the packet at `position` says of the time.
+    #[inline]
+    fn take_time(&mut self, packet: &Packet, position: u64) {
+        if !self.errata.spoil_times() || !self.lexer.passes_over(packet, position, self.errata) {
+            self.timing.apply(packet, position);
+        }
+    }
+
     /// Passes over times and padding, which with short TNT packets make up nearly all of a trace, up to another packet:
     /// the byte of a short TNT, passed over as well, or nothing.
     #[inline]
@@ -222,7 +238,7 @@ impl<'s> Cues<'s> {
             if first & 0x07 == 0x03 {
                 self.timing.count(u64::from(first >> 3));
                 at += 1;
-            } else if first & 0x07 == 0x07 && second & 0x01 == 0 {
+            } else if first & 0x07 == 0x07 && second & 0x01 == 0 && second != OVERFLOW_WITHIN_CYC {
                 self.timing.count(u64::from(first >> 3) | u64::from(second) << 4);
                 at += 2;
             } else if first & 0x01 == 0 && first != 0x02 {

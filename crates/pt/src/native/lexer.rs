@@ -9,11 +9,17 @@
 //! the piece ends. Nothing beyond a stretch of pieces without a hole is ever read. Source: Intel SDM vol. 3, "Intel Processor
 //! Trace", packet definitions; [`crate::packets`] holds the encodings.
 
+use super::errata::Errata;
 use crate::packets::{PSB, Packet, PacketIp, Walking, tip};
 use crate::stream::{Placed, PtStream};
 
 /// No packet is longer.
 pub(super) const PACKET_BYTES: usize = 16;
+
+/// An OVF.
+const OVF: [u8; 2] = [0x02, 0xf3];
+/// A TMA of the usual length, and a byte more.
+const SPOILT_TMA_BYTES: usize = 8;
 
 /// Why there is no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +91,39 @@ impl<'s> Lexer<'s> {
         match self.walking.step(self.bytes) {
             Some((packet, _)) => Ok(packet),
             None => Err(NoPacket::Bad),
+        }
+    }
+
+    /// The next packet that is one: see [`Lexer::passes_over`].
+    pub(super) fn next_but(&mut self, errata: Errata) -> Result<Packet, NoPacket> {
+        loop {
+            let position = self.position();
+            let packet = self.next()?;
+            if !errata.spoil_times() || !self.passes_over(&packet, position, errata) {
+                return Ok(packet);
+            }
+        }
+    }
+
+    /// Whether `packet`, read at `position`, says nothing of the time: an OVF came in place of the last byte of a CYC (SKD007), and is next; or
+    /// a TMA is spoilt (SKZ84), as reserved bits show, and so is the byte after it.
+    #[cold]
+    pub(super) fn passes_over(&mut self, packet: &Packet, position: u64, errata: Errata) -> bool {
+        let length = self.position() - position;
+        let bytes = self.stream.bytes(position, SPOILT_TMA_BYTES);
+        match packet {
+            Packet::Cyc(_) if errata.overflow_within_cyc && length == 2 && bytes[1..].starts_with(&OVF) => {
+                self.rewind(position + 1);
+                true
+            }
+            Packet::Tma { .. } if errata.spoilt_tma && bytes.len() >= SPOILT_TMA_BYTES => {
+                let is_spoilt = bytes[4] != 0 || bytes[6] > 1;
+                if is_spoilt {
+                    self.rewind(position + SPOILT_TMA_BYTES as u64);
+                }
+                is_spoilt
+            }
+            _ => false,
         }
     }
 

@@ -13,12 +13,14 @@
 mod events;
 mod places;
 mod ride;
+mod spelled;
 mod steps;
 
 use model::CodeBytes;
 
 use super::blocks::{CodeMap, LOOSE, Missing, NONE, Prefix, Source};
 use super::cues::{Cues, Next, Wrong};
+use super::errata::Errata;
 use super::returns::Returns;
 use crate::config::{Limits, PtConfig};
 use crate::emit::Emitter;
@@ -62,6 +64,7 @@ pub(super) struct Walk<'w> {
     pub(super) stream: &'w PtStream<'w>,
     pub(super) cues: Cues<'w>,
     pub(super) emitter: Emitter<'w>,
+    errata: Errata,
     limits: &'w Limits,
     code: &'w dyn CodeBytes,
     presence: Presence<'w>,
@@ -87,6 +90,8 @@ pub(super) struct Walk<'w> {
     returns: Returns,
     tail: Option<Tail>,
     open: Option<Open>,
+    /// The emulated PTWRITE of which some branches were followed.
+    spelled: Option<spelled::Spelled>,
     unbroken: Unbroken,
     /// The last thing executed lies in the kernel, or nothing is traced: a thread switch may have happened.
     may_switch: bool,
@@ -113,6 +118,7 @@ impl<'w> Walk<'w> {
             stream: window.stream,
             cues: Cues::new(window.stream, config),
             emitter: Emitter::new(sink, window.range),
+            errata: Errata::of(config),
             limits,
             code,
             presence: Presence::new(window.occupants, code, at),
@@ -131,6 +137,7 @@ impl<'w> Walk<'w> {
             returns: Returns::new(),
             tail: None,
             open: None,
+            spelled: None,
             unbroken: Unbroken::default(),
             may_switch: true,
             entered: 0,
@@ -159,7 +166,7 @@ impl<'w> Walk<'w> {
     }
 
     fn forget(&mut self) {
-        (self.on, self.ip, self.tail, self.open) = (false, 0, None, None);
+        (self.on, self.ip, self.tail, self.open, self.spelled) = (false, 0, None, None, None);
         self.settling = false;
         (self.reading, self.ticked) = (None, None);
         self.returns.clear();

@@ -76,11 +76,18 @@ fn what_differs_between_hosts_is_one_story() {
     let expected = "offcpu.socket: waited for data from a TCP socket in serve() < run(), held by backend";
     assert_eq!(socket("data from a TCP socket (fd 5)", "backend"), expected);
     assert_eq!(socket("data from a TCP socket (fd 71)", "backend"), expected);
+    let named = |object| socket(object, "backend");
+    assert_eq!(
+        named("data from (TCP 10.0.0.3:41022 to [fe80::7]:5432)"),
+        named("data from (TCP 127.0.0.1:9 to 10.0.0.7:5432)")
+    );
     let disk = |object| chain(segment("offcpu.block-io", [object, "", ""], Vec::new())).chain;
     assert_eq!(
         (disk("disk 259:1"), disk("disk 254:0")),
         ("offcpu.block-io: waited for disk".to_owned(), disk("disk 8:1"))
     );
+    let futex = |object| chain(segment("offcpu.lock", [object, "worker()", "writer"], Vec::new())).chain;
+    assert_eq!(futex("futex 0x7f12ab30"), "offcpu.lock: waited for futex in worker(), held by writer");
     let irq = |cause| chain(segment(cause, ["", "", ""], Vec::new())).chain;
     assert_eq!(irq("kernel.irq.eth0"), irq("kernel.irq.eth12"));
 }

@@ -1,5 +1,6 @@
 //! The JSON of one outlier.
 
+use model::{Certainty, SampledFunction};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -129,9 +130,19 @@ struct SegmentTwin {
     detail: String,
     edge_uncertainty_ns: u64,
     part: Option<PartWord>,
+    sampled: Vec<SampledTwin>,
     during: Vec<SegmentTwin>,
     serving: Vec<ServingTwin>,
     evidence: Vec<EvidenceTwin>,
+}
+
+/// A sample infers that the function ran; the word is always `inferred`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "sampled_function")]
+struct SampledTwin {
+    function: String,
+    samples: u64,
+    certainty: CertaintyWord,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -240,12 +251,23 @@ impl SegmentTwin {
             detail: bounded_for_json(&segment.detail),
             edge_uncertainty_ns: segment.edge_uncertainty_ns,
             part: segment.story.part.and_then(PartWord::new),
+            sampled: segment.story.sampled.iter().map(SampledTwin::new).collect(),
             during: match depth {
                 0 => Vec::new(),
                 _ => segment_twins(&segment.during, depth - 1),
             },
             serving: segment.serving.iter().map(ServingTwin::new).collect(),
             evidence: segment.evidence.iter().map(EvidenceTwin::new).collect(),
+        }
+    }
+}
+
+impl SampledTwin {
+    fn new(sampled: &SampledFunction) -> SampledTwin {
+        SampledTwin {
+            function: bounded_for_json(&sampled.function),
+            samples: sampled.samples,
+            certainty: Certainty::Inferred.into(),
         }
     }
 }

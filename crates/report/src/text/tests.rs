@@ -48,6 +48,7 @@ fn skipped_intervals_stand_with_the_population() {
     };
     let snapshots = crate::Snapshots {
         is_complete: true,
+        is_part: false,
         limits: vec![limit(Some("order"), 200_000), limit(None, 1_000_000)],
         intervals: 30_000,
         slow: 1_053,
@@ -67,6 +68,9 @@ fn skipped_intervals_stand_with_the_population() {
                     overwritten: 3)";
     for text in texts(snapshots.clone()) {
         assert!(text.contains(sentence), "{text}");
+    }
+    for text in texts(crate::Snapshots { is_part: true, ..snapshots.clone() }) {
+        assert!(text.contains(&format!("since the bundle before this one {sentence}")), "{text}");
     }
     let none = crate::SkippedIntervals::default();
     for text in texts(crate::Snapshots { skipped: none, ..snapshots.clone() }) {

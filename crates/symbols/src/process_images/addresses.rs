@@ -5,16 +5,46 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use model::{Pid, Tsc};
+use model::{BuildId, Pid, Tsc};
 
 use super::{ProcessImages, UserPiece};
+use crate::image::ImageKind;
 use crate::timeline::MappingIndex;
 
 /// Stated addresses of the functions of one name, by image.
 type Stated = HashMap<u32, Vec<u64>>;
 
+/// Where a function begins in its file, wherever that is mapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InFile {
+    /// The file as the recording names it.
+    pub file: Arc<str>,
+    /// The file's build ID: the recorded one, else its own.
+    pub build_id: Option<BuildId>,
+    /// Stated address (SVMA).
+    pub svma: u64,
+}
+
 impl ProcessImages {
+    /// The functions called `name` in programs and libraries of which code was said to run so far, as for [`Self::used_files`].
+    pub fn in_used_files(&self, name: &str) -> Vec<InFile> {
+        let is_file = |kind| matches!(kind, ImageKind::File | ImageKind::Vdso);
+        let mut found = Vec::new();
+        for image in self.images.iter().filter(|image| image.has_run() && is_file(image.kind)) {
+            let starts = image.symbols(&self.search).into_iter().flat_map(|symbols| symbols.starts_of(name));
+            let own = || image.code(&self.search).and_then(|file| file.build_id.clone());
+            found.extend(starts.map(|svma| InFile {
+                file: Arc::clone(&image.name),
+                build_id: image.build_id().cloned().or_else(own),
+                svma,
+            }));
+        }
+        found
+    }
+
     /// Where functions called `name` (mangled or not) begin in `pid`'s address space at `at`, kernel included.
     pub fn addresses_of(&self, pid: Pid, name: &str, at: Tsc) -> Vec<u64> {
         let mut stated = Stated::new();

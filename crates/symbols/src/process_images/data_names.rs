@@ -1,7 +1,6 @@
 //! Addresses of data to names: the lock, the ring, the counter that a program has as a variable.
 //!
-//! perf records mappings of code alone. Where a file's code lies says where its variables lie: all of its segments are moved by the
-//! same distance (System V ABI, chapter 5, "Base Address").
+//! perf records mappings of code alone; where a file's code lies says where its variables lie ([`UserPiece::moved_by`]).
 
 use std::sync::Arc;
 
@@ -31,10 +30,7 @@ impl ProcessImages {
 
     /// The variable of the piece's file.
     fn variable_of(&self, piece: UserPiece<'_>, address: u64) -> Option<Variable> {
-        let file = piece.image.code(&self.search)?;
-        let mapped = piece.mapped();
-        let moved_by = piece.mapping.range.start.wrapping_sub(file.svma(mapped.start, &mapped)?);
-        let stated = address.wrapping_sub(moved_by);
+        let stated = address.wrapping_sub(piece.moved_by(piece.image.code(&self.search)?)?);
         let found = piece.image.variables(&self.search)?.at(stated)?;
         let (size, offset) = (found.range.end - found.range.start, stated - found.range.start);
         Some(Variable { name: Arc::clone(found.name), size, offset })

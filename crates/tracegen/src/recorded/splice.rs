@@ -92,6 +92,7 @@ impl Splice<'_> {
             read_format: read::ID,
             sample_type: carries::ORIGIN,
             aux_sample_size: 0,
+            aux_action: 0,
             flags: flag::DISABLED | inherit | exclude | flag::SAMPLE_ID_ALL | flag::EXCLUDE_GUEST,
             ids: (0..self.streams.len()).map(|stream| owners.trace_id(stream)).collect(),
         }

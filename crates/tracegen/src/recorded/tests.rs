@@ -102,8 +102,8 @@ fn write(path: &Path, bytes: &[u8]) {
 /// A guest's perf.data: one CPU, one thread that came to it at `switched`, its program and the kernel.
 fn guest(switched: u64) -> Vec<u8> {
     let mut out = Container::default();
-    // MMAP, COMM, TASK, sample_id_all, MMAP2, context_switch
-    let flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 26;
+    // MMAP, COMM, TASK, sample_id_all, MMAP2, context_switch, build_id
+    let flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 26 | 1 << 34;
     out.events = vec![Configured {
         name: "dummy:u",
         kind: 1,
@@ -114,6 +114,7 @@ fn guest(switched: u64) -> Vec<u8> {
         flags,
         sample_type: carries::ORIGIN,
         aux_sample_size: 0,
+        aux_action: 0,
         ids: vec![7],
     }];
     out.push(&Record::time_conversion(0, 1, 0));

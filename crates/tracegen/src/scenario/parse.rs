@@ -10,6 +10,7 @@ use super::program::{Disk, Machine, Poke, Ring, Scenario, Share, Step, Thread, T
 use super::statement::{Statement, number, picoseconds};
 use super::wrong::Wrong;
 use crate::assembler::Assembled;
+use crate::container::{PT_NAME, action};
 use crate::encoder::{Addresses, Rule};
 
 /// Which section the next indented line belongs to.
@@ -232,6 +233,9 @@ fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {
         ["snapshot", bytes] => machine.ring = Ring::Snapshots(ring_bytes(bytes)?),
         ["aux-samples", bytes] => machine.ring = Ring::Samples(ring_bytes(bytes)?),
         ["buffers", "per-thread"] => machine.per_thread = true,
+        ["starts", "paused"] => machine.actions.push((PT_NAME.to_owned(), action::START_PAUSED)),
+        ["pauses", event] => machine.actions.push(((*event).to_owned(), action::PAUSE)),
+        ["resumes", event] => machine.actions.push(((*event).to_owned(), action::RESUME)),
         ["breaks", rule] => machine.broken = Some(parse_rule(rule)?),
         ["power", "off"] => machine.power = false,
         ["buffer", bytes] => machine.buffer_bytes = number(bytes)? as usize,

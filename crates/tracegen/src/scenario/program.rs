@@ -28,6 +28,8 @@ pub(super) struct Machine {
     pub(super) ring: Ring,
     /// A buffer belongs to a thread, not to a CPU.
     pub(super) per_thread: bool,
+    /// What events do to the trace by their attributes: tracepoints by their names, and the trace's own event.
+    pub(super) actions: Vec<(String, u32)>,
     /// A rule that the encoder breaks.
     pub(super) broken: Option<Rule>,
     /// Power packets are written.
@@ -85,6 +87,7 @@ impl Default for Machine {
             kernel: true,
             ring: Ring::None,
             per_thread: false,
+            actions: Vec::new(),
             broken: None,
             power: true,
             buffer_bytes: 64 << 10,
@@ -102,6 +105,11 @@ impl Machine {
     pub(super) fn config(&self) -> u64 {
         let power_events = if self.power { 0 } else { 1 << 4 };
         self.settings.config() & !power_events
+    }
+
+    /// What the event does to the trace.
+    pub(super) fn action(&self, event: &str) -> u32 {
+        self.actions.iter().filter(|(name, _)| name == event).fold(0, |all, (_, action)| all | action)
     }
 
     /// The kernel's conversion: nanoseconds = ticks × mult >> shift.

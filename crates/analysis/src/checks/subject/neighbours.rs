@@ -32,7 +32,7 @@ impl Subject<'_> {
         if self.is_outside() || unknown >= all {
             return not_known(NAME, "the records do not show the CPU of the interval's thread");
         }
-        let topology = Topology::new(capture.perf().features());
+        let topology = Topology::new(capture.perf().features(), capture.perf().machine());
         let (mut on_cpu, mut beside) = (Ran::new(), Ran::new());
         let mut doubts = Vec::new();
         // The CPUs that share a core with one of the interval's; `None` where that of one is unknown.

@@ -53,10 +53,16 @@ fn time_on_a_cpu_without_flow_is_measured_and_its_functions_are_those_of_samples
         ])
     );
     let segments = attribution.segments();
-    let first = "on its CPU, no flow was recorded, 2 page faults, 3 samples: work() 2, parse() 1";
+    let first = "on its CPU, no flow was recorded, 2 page faults, inferred by 3 samples: work() 2, parse() 1";
     assert_eq!((segments[0].detail.as_str(), segments[0].certainty), (first, Certainty::Measured));
     assert_eq!(segments[2].detail, first);
-    assert_eq!(segments[4].detail, "on its CPU, no flow was recorded, 1 sample: parse()");
+    let sampled = |segment: usize| {
+        let sampled = segments[segment].story.sampled.iter();
+        sampled.map(|of| (of.function.as_str(), of.samples)).collect::<Vec<_>>()
+    };
+    assert_eq!(sampled(0), [("work()", 2), ("parse()", 1)]);
+    assert_eq!((sampled(1), sampled(4)), (Vec::new(), vec![("parse()", 1)]));
+    assert_eq!(segments[4].detail, "on its CPU, no flow was recorded, inferred by 1 sample: parse()");
     assert_eq!(segments[4].evidence[0].file_offset.map(|offset| offset.0), Some(950));
     assert_ne!(segments[0].occurrence, segments[4].occurrence);
 }
@@ -93,5 +99,8 @@ fn a_timers_sample_is_of_the_code_that_it_interrupted() {
         told(&attribution),
         expected(&[("trace.filtered", 400), ("kernel.timer", 50), ("trace.filtered", 550)])
     );
-    assert_eq!(attribution.segments()[0].detail, "on its CPU, no flow was recorded, 1 sample: work()");
+    assert_eq!(
+        attribution.segments()[0].detail,
+        "on its CPU, no flow was recorded, inferred by 1 sample: work()"
+    );
 }

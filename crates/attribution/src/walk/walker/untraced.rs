@@ -73,7 +73,7 @@ impl Walker<'_> {
             self.user.postpone(at);
         } else {
             self.user.close(start, silence.uncertainty);
-            if !resumed && !self.code.in_trace_driver() {
+            if self.silences.is_pause(&silence) || !resumed && !self.code.in_trace_driver() {
                 self.kernel.close(start);
                 self.stack.cut(start);
                 self.entries.forget();

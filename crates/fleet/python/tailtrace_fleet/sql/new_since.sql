@@ -12,7 +12,7 @@ WITH points AS (
     UNION ALL
     SELECT cp.service, 'day', cp.day, min(cp.day), min(cp.begin_ns), count(*)
     FROM captures AS cp
-    WHERE cp.status IN ('ok', 'partial')
+    WHERE cp.status IN ('ok', 'partial') AND cp.day <> 'unknown'
     GROUP BY cp.service, cp.day
 ),
 placed AS (
@@ -40,6 +40,7 @@ found AS (
     SELECT h.story, cp.service, 'day', cp.day, count(*)
     FROM holding AS h
     JOIN captures AS cp ON cp.capture = h.capture
+    WHERE cp.day <> 'unknown'
     GROUP BY h.story, cp.service, cp.day
 ),
 known AS (

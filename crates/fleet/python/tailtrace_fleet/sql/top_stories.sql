@@ -14,8 +14,8 @@ SELECT
     CAST(sum(CASE WHEN ca.rank = 0 THEN 1 ELSE 0 END) AS BIGINT) AS foremost,
     CAST(sum(CASE WHEN ca.rank = 0 THEN cp.weight ELSE 0 END) AS DOUBLE) AS weighted_foremost,
     count(DISTINCT cp.host) AS hosts,
-    min(cp.day) AS first_day,
-    max(cp.day) AS last_day
+    min(nullif(cp.day, 'unknown')) AS first_day,
+    max(nullif(cp.day, 'unknown')) AS last_day
 FROM causes AS ca
 JOIN captures AS cp ON cp.capture = ca.capture
 GROUP BY ca.story

@@ -37,11 +37,11 @@ enum Found {
     TraceEvents,
 }
 
-/// Reads all spans into `draft`; the outer error is the file's, the inner one says why it holds no spans.
+/// Reads all spans, as the function of this name outside.
 ///
 /// # Errors
 /// Where the file cannot be read.
-pub(in crate::file) fn read<R: BufRead>(reader: R, draft: &mut Draft) -> io::Result<Result<(), String>> {
+pub(super) fn read<R: BufRead>(reader: R, draft: &mut Draft) -> io::Result<Result<(), String>> {
     let mut placed = Placed::new(reader);
     let position = placed.position();
     let mut keeping = Keeping::new(draft, Rc::clone(&position));

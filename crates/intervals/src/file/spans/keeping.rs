@@ -7,6 +7,7 @@ use serde::{Deserialize as _, Deserializer};
 use serde_json::Value;
 
 use super::place::Position;
+use crate::file::cells;
 use crate::file::draft::{Draft, Row};
 use crate::file::tree::Link;
 use crate::findings::Origin;
@@ -61,6 +62,24 @@ impl Attributes {
             let cut = |text: &str| text.chars().take(LONGEST_ATTRIBUTE).collect();
             self.texts.push(Attribute { name: cut(name), value: cut(value) });
         }
+    }
+
+    /// Adds a number as JSON has it; one that is not finite is dropped.
+    pub(super) fn json_number(&mut self, name: &str, value: &serde_json::Number) {
+        if let Some(value) = cells::json_number(value) {
+            self.number(name, value);
+        }
+    }
+
+    /// Adds a flag, as a text.
+    pub(super) fn flag(&mut self, name: &str, value: bool) {
+        self.text(name, if value { "true" } else { "false" });
+    }
+
+    /// Nothing, where there is nothing.
+    pub(super) fn boxed(self) -> Option<Box<Attributes>> {
+        let is_empty = self.counters.is_empty() && self.texts.is_empty();
+        (!is_empty).then(|| Box::new(self))
     }
 
     pub(super) fn append(&mut self, other: Attributes) {

@@ -219,6 +219,6 @@ fn keep_attribute(kept: &mut Attributes, name: &str, value: &Value) {
     } else if let Some(text) = value["stringValue"].as_str() {
         kept.text(name, text);
     } else if let Some(flag) = value["boolValue"].as_bool() {
-        kept.text(name, if flag { "true" } else { "false" });
+        kept.flag(name, flag);
     }
 }

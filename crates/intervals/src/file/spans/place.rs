@@ -29,6 +29,19 @@ pub(super) struct Placed<R> {
     again: bool,
 }
 
+impl Default for Position {
+    /// Before the first byte.
+    fn default() -> Position {
+        Position {
+            bytes: Cell::new(0),
+            line: Cell::new(1),
+            last: Cell::new(*b"\n\n"),
+            limit: Cell::new(u64::MAX),
+            exceeded: Cell::new(false),
+        }
+    }
+}
+
 impl Position {
     /// The place of the byte that was read last.
     pub(super) fn here(&self) -> Origin {
@@ -54,14 +67,7 @@ impl Position {
 
 impl<R: BufRead> Placed<R> {
     pub(super) fn new(inner: R) -> Placed<R> {
-        let position = Position {
-            bytes: Cell::new(0),
-            line: Cell::new(1),
-            last: Cell::new(*b"\n\n"),
-            limit: Cell::new(u64::MAX),
-            exceeded: Cell::new(false),
-        };
-        Placed { inner, position: Rc::new(position), again: false }
+        Placed { inner, position: Rc::default(), again: false }
     }
 
     pub(super) fn position(&self) -> Rc<Position> {

@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::keeping::{Attributes, Keeping, Refusal, Span};
 use super::numbers;
 use super::visits::Take;
-use crate::file::cells;
 use crate::file::tree::Link;
 use crate::findings::Origin;
 
@@ -225,13 +224,9 @@ fn arguments(event: &Value) -> Attributes {
     let mut kept = Attributes::default();
     for (name, value) in event["args"].as_object().into_iter().flatten() {
         match value {
-            Value::Number(number) => {
-                if let Some(number) = cells::json_number(number) {
-                    kept.number(name, number);
-                }
-            }
+            Value::Number(number) => kept.json_number(name, number),
             Value::String(text) => kept.text(name, text),
-            Value::Bool(flag) => kept.text(name, if *flag { "true" } else { "false" }),
+            Value::Bool(flag) => kept.flag(name, *flag),
             _ => {}
         }
     }

@@ -18,7 +18,7 @@ fn with(list: &str) -> String {
 #[test]
 fn a_file_by_hand_is_read() {
     let (machine, findings) = parsed(&with(
-        r#""tool": "by hand", "memory_block_bytes": 134217728, "later": {"field": 1},
+        r#""tool": "by hand", "microcode": "0x2b000603", "memory_block_bytes": 134217728, "later": {"field": 1},
         "nodes": [{"node": 1, "cpus": "4-7", "memory": [{"start": 4294967296, "end": 8589934592}]}],
         "block_devices": [
             {"major": 259, "minor": 2, "name": "nvme0n1p1", "disk": "nvme0n1", "node": 1},
@@ -29,6 +29,7 @@ fn a_file_by_hand_is_read() {
     assert_eq!(findings, Vec::<String>::new());
     let machine = machine.expect("a file that makes sense");
     assert_eq!((machine.tool.as_str(), machine.memory_block_bytes), ("by hand", Some(134_217_728)));
+    assert_eq!(machine.microcode.as_deref(), Some("0x2b000603"));
     let range = MemoryRange { start: 1 << 32, end: 2 << 32 };
     assert_eq!(machine.nodes, [MachineNode { node: 1, cpus: "4-7".to_owned(), memory: vec![range] }]);
     let words: Vec<_> = machine.block_devices.iter().map(|device| (device.words(), device.node)).collect();

@@ -144,7 +144,7 @@ impl<'a> Choice<'a> {
         })
     }
 
-    /// Adds the switches around the times, the frequencies in force, and the last record: runs without an end last until
+    /// Adds the switches around the times, the frequencies and pauses in force, and the last record: runs without an end last until
     /// then.
     fn finish(mut self) -> Vec<FileOffset> {
         self.kept.extend(self.last.map(|(_, offset)| offset));
@@ -152,6 +152,7 @@ impl<'a> Choice<'a> {
             // What was looked at is of all CPUs; a single one's times are its trace's, and may begin long before that.
             for range in &self.times.all {
                 self.kept.extend(self.perf.asked_frequencies().records_before(range.start));
+                self.kept.extend(self.perf.pauses().records_before(range.start));
             }
             for range in self.all_times() {
                 self.keep_switches_around(&range);

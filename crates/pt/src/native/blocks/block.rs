@@ -18,6 +18,8 @@ pub(in crate::native) enum Exit {
     Border,
     /// By a direct jump.
     Jump,
+    /// By a direct jump over the mark of an emulated PTWRITE: the next 64 branches spell its payload.
+    OverMark,
     /// By a direct call.
     Call,
     /// By a conditional branch: a bit says which way.

@@ -15,6 +15,9 @@ const MOST_INSTRUCTIONS: u16 = 128;
 /// Bytes read at once.
 const CHUNK: usize = 256;
 
+/// What the jump at the begin of an emulated PTWRITE jumps over. Source: perf-intel-pt(1), "Emulated PTWRITE".
+const PTWRITE_MARK: &[u8; 16] = b"\x0f\x0bperf,ptwrite  ";
+
 /// Where no block was decoded yet.
 pub(super) const NOTHING: Block = Block {
     ip: 0,
@@ -46,6 +49,7 @@ pub(super) fn block(
         let count = source.code.read(source.pid, block.next, source.at, &mut bytes[..wanted]).min(wanted);
         let before = block.instructions;
         if extend(&mut block, &bytes[..count], source.bits, u64::MAX, marks) {
+            look_for_mark(&mut block, source);
             return Ok(Some(block));
         }
         if block.instructions == before {
@@ -68,6 +72,7 @@ pub(super) fn loose(ip: u64, end: u64, source: &Source<'_>, marks: &mut Vec<Mark
         let count = fill(block.next, source, &mut bytes);
         let before = block.instructions;
         if extend(&mut block, &bytes[..count], source.bits, end, marks) {
+            look_for_mark(&mut block, source);
             return Ok(block);
         }
         if block.instructions > 0 && block.next >= end {
@@ -80,6 +85,18 @@ pub(super) fn loose(ip: u64, end: u64, source: &Source<'_>, marks: &mut Vec<Mark
     }
     // What cannot be read is met when execution comes there.
     if block.instructions > 0 { Ok(block) } else { Err(missing(ip, source)) }
+}
+
+/// Whether `block` ends with the jump at the begin of an emulated PTWRITE: then execution leaves it so.
+fn look_for_mark(block: &mut Block, source: &Source<'_>) {
+    let mut mark = [0; PTWRITE_MARK.len()];
+    if block.exit == Exit::Jump
+        && block.target.checked_sub(block.next) == Some(mark.len() as u64)
+        && source.code.read(source.pid, block.next, source.at, &mut mark) >= mark.len()
+        && mark == *PTWRITE_MARK
+    {
+        block.exit = Exit::OverMark;
+    }
 }
 
 /// Reads on where the first read ends early, as at the border of two files.

@@ -97,7 +97,7 @@ impl CodeMap {
                 Exit::Return => Turn::Return,
                 Exit::Indirect | Exit::Far => Turn::Target,
                 Exit::IndirectCall => Turn::CallTarget,
-                Exit::Border => return None,
+                Exit::Border | Exit::OverMark => return None,
                 Exit::Long | Exit::Jump | Exit::Call => {
                     if hop.blocks >= MOST_BLOCKS || hop.instructions >= MOST_INSTRUCTIONS {
                         return None;

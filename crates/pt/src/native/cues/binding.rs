@@ -72,7 +72,7 @@ impl Cues<'_> {
         }
     }
 
-    fn wait_for_fup(&mut self, what: What, owns: bool) {
+    pub(super) fn wait_for_fup(&mut self, what: What, owns: bool) {
         self.for_fup.push(Waiting { what: Some(what), owns, with_it: false });
     }
 
@@ -163,6 +163,9 @@ impl Cues<'_> {
         }
         if owned {
             return Ok(());
+        }
+        if self.branch_from.is_some() {
+            return Err(Wrong::Context("a branch within a branch"));
         }
         let from = here.ok_or(Wrong::Context("a branch from nowhere"))?;
         self.branch_from = Some(from);

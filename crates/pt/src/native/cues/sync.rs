@@ -1,12 +1,10 @@
-//! PSB+ and overflows: where what was known before ends.
+//! PSB+: where what was known before ends.
 //!
 //! ```text
 //! PSB  TSC  TMA  CBR  MODE.Exec  PIP  FUP 1004  PSBEND      any order; all of it holds at 1004
-//! OVF  (time, CBR)*  FUP 2000                               tracing is on again, at 2000
-//! OVF  (time, CBR)*  anything else                          tracing is off, until TIP.PGE
 //! ```
 //!
-//! Source: Intel SDM vol. 3, "Intel Processor Trace", "PSB Packet", "PSB+", "OVF Packet", "Overflow".
+//! Source: Intel SDM vol. 3, "Intel Processor Trace", "PSB Packet", "PSB+".
 
 use super::binding::mode_bits;
 use super::{Cues, Event, LastIp, Place, What, Wrong};
@@ -25,7 +23,7 @@ impl Cues<'_> {
         let mut stated = Vec::new();
         let overflown = loop {
             let position = self.lexer.position();
-            let packet = self.lexer.next()?;
+            let packet = self.lexer.next_but(self.errata)?;
             match packet {
                 Packet::Fup(ip) => {
                     self.on = ip.compression != 0 && !self.enable_follows();
@@ -70,7 +68,7 @@ impl Cues<'_> {
         use Packet::{Cbr, Cyc, Mnt, ModeExec, ModeTsx, Mtc, Pad, Pip, PsbEnd, Tma, Tsc, Vmcs};
         let mut ahead = self.lexer.clone();
         loop {
-            match ahead.next() {
+            match ahead.next_but(self.errata) {
                 Ok(Packet::TipPge(_)) => return true,
                 Ok(
                     Pad
@@ -106,48 +104,6 @@ impl Cues<'_> {
             };
             let reading = self.timing.reading();
             self.ready.push_back(Event { what, place, in_sync: Some(psb), reading, at: self.at });
-        }
-    }
-
-    /// An OVF was read at `position`.
-    pub(super) fn overflow(&mut self, position: u64) -> Result<(), Wrong> {
-        let stated = std::mem::take(&mut self.ready);
-        self.reset();
-        self.ready = stated;
-        if self.fup_follows()? {
-            self.overflow_before_fup();
-            return Ok(());
-        }
-        if self.ready.is_empty() {
-            self.stand_after();
-        } else {
-            self.at = position;
-        }
-        self.push(What::Overflow(None), Place::Here);
-        Ok(())
-    }
-
-    /// Whether tracing is on after an overflow: a FUP comes before anything but time.
-    fn fup_follows(&self) -> Result<bool, Wrong> {
-        let mut ahead = self.lexer.clone();
-        loop {
-            match ahead.next() {
-                Ok(Packet::Fup(_)) => return Ok(true),
-                Ok(
-                    Packet::Pad
-                    | Packet::Mnt(_)
-                    | Packet::Cbr(_)
-                    | Packet::Tsc(_)
-                    | Packet::Tma { .. }
-                    | Packet::Mtc(_)
-                    | Packet::Cyc(_),
-                ) => {}
-                Ok(Packet::PsbEnd | Packet::Tip(_) | Packet::TipPgd(_) | Packet::Tnt { .. }) => {
-                    return Err(Wrong::Context("branches after an overflow of which nothing says where"));
-                }
-                Ok(_) | Err(super::NoPacket::End) => return Ok(false),
-                Err(super::NoPacket::Bad) => return Err(Wrong::BadPacket),
-            }
         }
     }
 }

@@ -85,7 +85,7 @@ impl Walk<'_> {
                 self.on = ip.is_some();
                 self.jump(ip.unwrap_or(0));
                 self.returns.clear();
-                self.tail = None;
+                (self.tail, self.spelled) = (None, None);
                 one(EventKind::Overflow { ip })
             }
             What::Sync(here) => {

@@ -11,7 +11,7 @@
 use super::{Stop, Tail, Walk};
 use crate::flow::BlockEnd;
 use crate::native::blocks::{Block, Exit, Wanted};
-use crate::native::cues::{Event, Place};
+use crate::native::cues::{Event, Place, What};
 
 /// How a way ended.
 enum Way {
@@ -33,7 +33,11 @@ impl Walk<'_> {
             Place::After(wanted) if self.binds_again(wanted) => Ok(()),
             Place::Before(_) | Place::After(_) => {
                 self.leave_tail()?;
-                self.find_or_fail(event.place)
+                self.find_or_fail(event.place)?;
+                if self.errata.fup_at_vm_entry && matches!(event.what, What::BrokenOff { .. }) {
+                    self.enter_guest()?;
+                }
+                Ok(())
             }
             Place::LastBranch(to) => self.reach_last_branch(to),
         }
@@ -60,6 +64,13 @@ impl Walk<'_> {
             Way::Found => Ok(()),
             Way::Blocked(block) => Err(self.mismatch(block.next, "a branch before the place of an event")),
         }
+    }
+
+    /// A VM entry here ends tracing, in spite of the FUP before it (SKD022): it has run.
+    fn enter_guest(&mut self) -> Result<(), Stop> {
+        let Ok(number) = self.standing() else { return Ok(()) };
+        let entry = self.map.prefix(number, Wanted::VmEntry).filter(|entry| entry.block.instructions == 1);
+        entry.map_or(Ok(()), |entry| self.emit(&entry.block))
     }
 
     /// Where tracing ends synchronously.
@@ -119,5 +130,5 @@ impl Walk<'_> {
 }
 
 fn needs_packet(block: &Block) -> bool {
-    !matches!(block.exit, Exit::Long | Exit::Border | Exit::Jump | Exit::Call)
+    !matches!(block.exit, Exit::Long | Exit::Border | Exit::Jump | Exit::OverMark | Exit::Call)
 }

@@ -74,7 +74,9 @@ impl Walk<'_> {
         }
         self.leave_tail()?;
         while self.has_turn() {
-            self.ride()?;
+            if self.spelled.is_none() {
+                self.ride()?;
+            }
             if self.has_turn() {
                 self.step_block()?;
             }
@@ -97,7 +99,10 @@ impl Walk<'_> {
                 self.emit(&block)?;
                 self.check_endless(&block)
             }
-            Ok(took) => self.after(&Ran::Block(block), took),
+            Ok(took) => {
+                self.after(&Ran::Block(block), took)?;
+                if self.spelled.is_some() { self.give_payload() } else { Ok(()) }
+            }
             Err(stop) => {
                 self.emit(&block)?;
                 Err(stop)
@@ -152,11 +157,18 @@ impl Walk<'_> {
                 };
                 *left -= 1;
                 let taken = *taken >> *left & 1 != 0;
+                if self.spelled.is_some() {
+                    self.spell(block, taken);
+                }
                 self.go(number, block, taken);
                 return Ok(Took::Bit);
             }
             Exit::Long | Exit::Border => self.go(number, block, false),
             Exit::Jump => self.go(number, block, true),
+            Exit::OverMark => {
+                self.begin_payload(block);
+                self.go(number, block, true);
+            }
             Exit::Call => {
                 if block.leaves_address() {
                     self.returns.push(back_to(number, block));

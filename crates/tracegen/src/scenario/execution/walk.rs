@@ -64,7 +64,11 @@ impl Runner<'_> {
             let (bytes, bits) =
                 self.scenario.code_at(ip, tsc).ok_or_else(|| format!("no code at {ip:#x}"))?;
             let instruction = Instruction::decode(&bytes, ip, bits);
-            let instruction = instruction.ok_or_else(|| format!("no instruction at {ip:#x}"))?;
+            let mut instruction = instruction.ok_or_else(|| format!("no instruction at {ip:#x}"))?;
+            if instruction.class == Class::Conditional && choices.branches.front() == Some(&false) {
+                // Both ways may lead to the next instruction: then it is no target.
+                instruction.target = 0;
+            }
             let to = self.successor(&instruction, &mut choices, thread)?;
             path.push(Hop { instruction, to, to_mode: self.mode(to)? });
             let done = match until {

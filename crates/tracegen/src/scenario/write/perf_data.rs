@@ -10,8 +10,8 @@ use super::super::image::Backing;
 use super::super::program::{Ring, Scenario};
 use super::{PAGE, jitdump, machine, span};
 use crate::container::{
-    Container, Event, INTEL_PT, IntelPt, Mapping, Origin, Record, TRACEPOINT, carries, feature, flag, read,
-    text,
+    Container, Event, INTEL_PT, IntelPt, Mapping, Origin, PT_NAME, Record, TRACEPOINT, carries, feature,
+    flag, read, text,
 };
 use crate::core_event::{CoreEvent, GROUP, SAMPLED};
 use crate::elf;
@@ -141,7 +141,8 @@ impl Writer<'_> {
     fn put_events(&mut self) {
         let machine = &self.scenario.machine;
         let tracking = flag::MMAP | flag::COMM | flag::TASK | flag::MMAP2 | flag::COMM_EXEC;
-        let tracking = tracking | flag::CONTEXT_SWITCH | flag::TEXT_POKE | flag::EXCLUDE_KERNEL;
+        let tracking =
+            tracking | flag::CONTEXT_SWITCH | flag::TEXT_POKE | flag::BUILD_ID | flag::EXCLUDE_KERNEL;
         // Of a thread's event no child inherits: there would be no buffer for it.
         let inherit = if machine.per_thread { 0 } else { flag::INHERIT };
         let flags = inherit | flag::SAMPLE_ID_ALL;
@@ -156,10 +157,14 @@ impl Writer<'_> {
             flags,
             sample_type: carries::ORIGIN,
             aux_sample_size: 0,
+            aux_action: 0,
             ids: (0..self.executed.buffers.len()).map(|place| self.id(number, place)).collect(),
         };
         let mut all = vec![
-            event(PT, "intel_pt//", INTEL_PT, machine.config(), flags | exclude),
+            Event {
+                aux_action: machine.action(PT_NAME),
+                ..event(PT, PT_NAME, INTEL_PT, machine.config(), flags | exclude)
+            },
             event(SIDEBAND, "dummy:u", SOFTWARE, DUMMY, flags | tracking),
         ];
         if let Ring::Samples(bytes) = machine.ring {
@@ -169,7 +174,8 @@ impl Writer<'_> {
         }
         for (number, point) in (self.first_point()..).zip(&self.points) {
             let event = event(number, point.name, TRACEPOINT, u64::from(point.id), flags);
-            all.push(Event { sample_type: carries::ORIGIN | carries::RAW, ..event });
+            let aux_action = machine.action(point.name);
+            all.push(Event { sample_type: carries::ORIGIN | carries::RAW, aux_action, ..event });
         }
         for (number, precise) in (self.first_precise()..).zip(&self.precise) {
             let like = event(number, "", 0, 0, flags | exclude | flag::FREQ | flag::PRECISE);

@@ -1,0 +1,255 @@
+//! Traces in the Common Trace Format 1.8, as `LTTng` and babeltrace2 write them.
+//!
+//! Input: the metadata, then the packets of all streams one after the other: a folder is read so. Output: an interval for each pair of
+//! events whose names say that one begins what the other ends ([`marks`]). A packet that cannot be read has its place, and the next one is
+//! found by the number that it begins with.
+//! Source: "Common Trace Format v1.8.3" (diamon.org/ctf).
+
+mod bits;
+mod declarations;
+pub(super) mod folder;
+mod marks;
+mod metadata;
+mod packets;
+mod tokens;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::io::{self, BufRead};
+use std::rc::Rc;
+
+use model::{Pid, Severity, ThreadId, Tid};
+
+use self::bits::Bits;
+use self::marks::{Marks, Named, named};
+use self::metadata::{Metadata, Stream};
+use self::packets::{LARGEST, METADATA, PACKET, Packets};
+use self::types::{Field, Type, last, unsigned};
+use super::keeping::Keeping;
+use crate::clock::Clock;
+use crate::file::draft::Draft;
+use crate::findings::Origin;
+
+/// How metadata begins that is a text.
+const TEXT: &[u8] = b"/* CTF 1.8 */";
+/// What heads of packets may take.
+const MOST_HEAD: u64 = 4096;
+
+/// Whether a file that begins with these bytes is a trace, its metadata first.
+pub(super) fn begin_with(bytes: &[u8]) -> bool {
+    packets::begin_with(bytes, METADATA) || bytes.starts_with(TEXT)
+}
+
+/// Reads all pairs of events.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub(super) fn read<R: BufRead>(reader: R, draft: &mut Draft) -> io::Result<Result<(), String>> {
+    let mut packets = Packets::new(reader);
+    let metadata = packets.metadata()?.and_then(|text| Metadata::of(&text));
+    let metadata = match metadata {
+        Ok(metadata) => metadata,
+        Err(why) => {
+            let what = "the metadata of the trace cannot be used";
+            return Ok(Err(format!(
+                "{what}: {why}. TSDL of CTF 1.8 is read, as LTTng and babeltrace2 write it"
+            )));
+        }
+    };
+    let mut trace = Trace::new(&metadata);
+    draft.name_clock(trace.clock());
+    let mut keeping = Keeping::new(draft, Rc::default());
+    loop {
+        let at = packets.at();
+        let bytes = packets.ahead(MOST_HEAD)?;
+        if bytes.is_empty() {
+            break;
+        }
+        let read = match trace.head(bytes) {
+            Ok((_, size)) => {
+                let packet = packets.ahead(size)?;
+                let is_whole = packet.len() as u64 == size;
+                let read = trace.packet(packet, at);
+                packets.skip(usize::try_from(size).unwrap_or(usize::MAX));
+                if is_whole { read } else { Err("the file ends within it: it was cut off".to_owned()) }
+            }
+            Err(what) => {
+                packets.skip(1);
+                let is_found = packets.skip_to_packet()?;
+                Err(if is_found { what } else { format!("{what}; none follows") })
+            }
+        };
+        if let Err(what) = read {
+            keeping.draft.findings.add(Severity::Error, "broken packets", Origin::Byte(at), || {
+                format!("a packet cannot be read, or not to its end: {what}; the others are used")
+            });
+        }
+    }
+    let discarded = trace.discarded.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+    say_discarded(discarded, &mut keeping);
+    trace.marks.pair(&mut keeping);
+    Ok(Ok(()))
+}
+
+fn say_discarded(count: u64, keeping: &mut Keeping<'_>) {
+    if count > 0 {
+        keeping.draft.findings.add(Severity::Warning, "discarded events", Origin::Unknown, || {
+            format!("the tracer discarded {count} events: an interval without a key that spans such a loss may have another one's end. `lttng enable-channel --subbuf-size --num-subbuf` gives larger buffers")
+        });
+    }
+}
+
+/// So many streams and CPUs are counted by themselves in what they discarded.
+const MOST_COUNTS: usize = 1 << 16;
+
+/// A trace in reading.
+struct Trace<'a> {
+    metadata: &'a Metadata,
+    /// What the events' names say.
+    named: HashMap<(u64, u64), Option<Named>>,
+    marks: Marks,
+    /// The count of the last packet of each stream and CPU.
+    discarded: HashMap<(u64, u64), u64>,
+}
+
+/// The head of a packet.
+struct Head<'a> {
+    number: u64,
+    stream: &'a Stream,
+    bits: Bits<'a>,
+    fields: Vec<Field>,
+}
+
+impl<'a> Trace<'a> {
+    fn new(metadata: &'a Metadata) -> Trace<'a> {
+        let named = metadata.events.iter().map(|(key, event)| (*key, named(&event.name))).collect();
+        Trace { metadata, named, marks: Marks::default(), discarded: HashMap::new() }
+    }
+
+    fn clock(&self) -> Clock {
+        if self.metadata.clock.name == "monotonic" { Clock::Monotonic } else { Clock::Realtime }
+    }
+
+    /// A time of the trace's clock in nanoseconds of [`Trace::clock`]; `None` where it has none.
+    fn nanoseconds(&self, ticks: u64) -> Option<u64> {
+        let clock = &self.metadata.clock;
+        let (frequency, billion) = (i128::from(clock.frequency), 1_000_000_000);
+        let offset = if self.clock() == Clock::Monotonic { [0, 0] } else { [clock.offset_s, clock.offset] };
+        let ticks = i128::from(ticks) + offset[1];
+        (offset[0] * billion + ticks * billion / frequency).try_into().ok()
+    }
+
+    /// Reads the head of a packet; with the bytes that the packet has.
+    fn head<'b>(&self, bytes: &'b [u8]) -> Result<(Head<'b>, u64), String>
+    where
+        'a: 'b,
+    {
+        if !packets::begin_with(bytes, PACKET) {
+            return Err("none begins here".to_owned());
+        }
+        let mut bits = Bits::new(bytes, self.metadata.is_big);
+        let mut fields = Vec::new();
+        let read = |of: &Option<Rc<Type>>, bits: &mut Bits<'b>, fields: &mut Vec<Field>| {
+            of.as_ref().is_none_or(|of| of.read(&"".into(), bits, fields).is_some())
+        };
+        let short = || "its head ends too early".to_owned();
+        if !read(&self.metadata.packet_header, &mut bits, &mut fields) {
+            return Err(short());
+        }
+        let number = unsigned(&fields, "stream_id").unwrap_or_default();
+        let stream = self.metadata.streams.get(&number);
+        let stream = stream.ok_or_else(|| format!("the metadata has no stream {number}"))?;
+        if !read(&stream.packet_context, &mut bits, &mut fields) {
+            return Err(short());
+        }
+        let size = unsigned(&fields, "packet_size").ok_or("its head has no packet_size")? / 8;
+        if size > LARGEST || size * 8 < bits.at() {
+            return Err(format!("it would have {size} bytes"));
+        }
+        Ok((Head { number, stream, bits, fields }, size))
+    }
+
+    fn packet(&mut self, bytes: &[u8], at: u64) -> Result<(), String> {
+        let (Head { number, stream, mut bits, fields: head }, _) = self.head(bytes)?;
+        if let Some(content) = unsigned(&head, "content_size") {
+            bits.end_at(content);
+        }
+        // Each packet of a stream counts on from the one before, on each CPU by itself.
+        let place = (number, unsigned(&head, "cpu_id").unwrap_or_default());
+        if self.discarded.len() < MOST_COUNTS || self.discarded.contains_key(&place) {
+            let count = self.discarded.entry(place).or_default();
+            *count = (*count).max(unsigned(&head, "events_discarded").unwrap_or_default());
+        }
+        let mut now = unsigned(&head, "timestamp_begin").unwrap_or_default();
+        while !bits.is_over() {
+            let begun = bits.at();
+            let origin = Origin::Byte(at + begun / 8);
+            self.event(number, stream, &mut bits, &mut now, origin)
+                .map_err(|what| format!("{what} at its byte {}", begun / 8))?;
+            if bits.at() == begun {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn event(
+        &mut self,
+        number: u64,
+        stream: &Stream,
+        bits: &mut Bits<'_>,
+        now: &mut u64,
+        origin: Origin,
+    ) -> Result<(), String> {
+        let mut head = Vec::new();
+        let cut = || "an event ends too early".to_owned();
+        let read = |of: &Option<Rc<Type>>, bits: &mut Bits<'_>, fields: &mut Vec<Field>| match of {
+            Some(of) => of.read(&"".into(), bits, fields),
+            None => Some(()),
+        };
+        read(&stream.event_header, bits, &mut head).ok_or_else(cut)?;
+        for field in &head {
+            if let (Some(count), Some(value)) = (field.time_bits, field.value.whole()) {
+                *now = advanced(*now, u64::try_from(value).unwrap_or_default(), count);
+            }
+        }
+        let id = unsigned(&head, "id").unwrap_or_default();
+        let Some(event) = self.metadata.events.get(&(number, id)) else {
+            return Err(format!("the metadata has no event {id} of stream {number}"));
+        };
+        let mut context = Vec::new();
+        read(&stream.event_context, bits, &mut context).ok_or_else(cut)?;
+        read(&event.context, bits, &mut context).ok_or_else(cut)?;
+        let mut fields = Vec::new();
+        read(&event.fields, bits, &mut fields).ok_or_else(cut)?;
+        if let Some(Some(named)) = self.named.get(&(number, id))
+            && let Some(at) = self.nanoseconds(*now)
+        {
+            self.marks.add(at, named, thread(&context), &fields, origin);
+        }
+        Ok(())
+    }
+}
+
+/// The thread of an event, by its context.
+fn thread(context: &[Field]) -> Option<ThreadId> {
+    let number = |names: [&str; 2]| {
+        let value = names.into_iter().find_map(|name| last(context, name))?;
+        i32::try_from(value.whole()?).ok()
+    };
+    let tid = number(["vtid", "tid"])?;
+    Some(ThreadId { pid: number(["vpid", "pid"]).map_or(Pid::UNKNOWN, Pid), tid: Tid(tid) })
+}
+
+/// The time whose low bits are these, at or after `before`.
+fn advanced(before: u64, low: u64, count: u32) -> u64 {
+    if count >= 64 {
+        return low;
+    }
+    let period = 1_u64 << count;
+    let same = before & !(period - 1) | low & (period - 1);
+    if same < before { same.saturating_add(period) } else { same }
+}
