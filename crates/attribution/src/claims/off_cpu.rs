@@ -2,7 +2,7 @@
 //! long it was runnable then.
 //!
 //! [`absence`] makes the claims of one stay, [`preemption`] those of a thread that could run; [`wait`] names the object of a
-//! wait, by [`call`], [`block_io`], [`socket`], [`futex`] and [`goroutine`]; [`story`] says the same in parts. Imports what `claims` may
+//! wait, by [`call`], [`block_io`], [`socket`], [`futex`], [`timeout`] and [`goroutine`]; [`story`] says the same in parts. Imports what `claims` may
 //! import, and `claims`. The waker comes from
 //! [`crate::threads::wakeup`].
 
@@ -16,4 +16,5 @@ mod holder;
 mod preemption;
 mod socket;
 mod story;
+mod timeout;
 pub(crate) mod wait;

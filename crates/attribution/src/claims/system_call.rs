@@ -20,13 +20,23 @@ pub(crate) struct Call {
     pub(crate) operation: Option<FutexOperation>,
     /// Its timeout in ms, where an argument has one.
     pub(crate) timeout: Option<u32>,
+    /// Whether it waits for nothing but a time.
+    pub(crate) is_for_time: bool,
     pub(crate) record: Option<Evidence>,
 }
 
 impl Call {
     /// A call of which only the name is known.
     pub(crate) fn named(name: &str) -> Call {
-        Call { name: name.to_owned(), object: None, file: None, operation: None, timeout: None, record: None }
+        Call {
+            name: name.to_owned(),
+            object: None,
+            file: None,
+            operation: None,
+            timeout: None,
+            is_for_time: false,
+            record: None,
+        }
     }
 
     /// The call that a `sys_enter` record began.
@@ -40,8 +50,9 @@ impl Call {
         };
         let operation = arguments.get(1).filter(|_| name == "futex").map(|&word| FutexOperation::of(word));
         let timeout = syscalls::timeout(&name, arguments);
+        let is_for_time = syscalls::watches_no_file(&name, arguments);
         let record = Some(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
-        Some(Call { name, object, file, operation, timeout, record })
+        Some(Call { name, object, file, operation, timeout, is_for_time, record })
     }
 
     /// `on fd 7 (/srv/db)`: the descriptor that it works on.

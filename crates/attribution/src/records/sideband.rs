@@ -111,6 +111,11 @@ impl Sideband {
         Some(&self.events[of_thread[later.checked_sub(1)?]])
     }
 
+    /// The first record of thread `tid`'s system calls after `at`: of the begin or the end of one.
+    pub(crate) fn next_call(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
+        self.about(self.calls.get(&tid), at).find(|event| event.time > at)
+    }
+
     /// The records of thread `tid`'s system calls before `until`, in order.
     pub(crate) fn calls_of(&self, tid: Tid, until: Tsc) -> impl Iterator<Item = &SidebandEvent> {
         self.about(self.calls.get(&tid), Tsc(0)).take_while(move |event| event.time < until)

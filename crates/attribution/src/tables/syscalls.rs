@@ -181,6 +181,30 @@ pub(crate) fn waits_for(call: &str) -> Option<OffCpu> {
     })
 }
 
+/// `ETIMEDOUT` of `include/uapi/asm-generic/errno.h`, as a call returns it.
+const TIMED_OUT: u64 = (-110_i64).cast_unsigned();
+
+/// Whether `result` of call `name` says that its time was up: futex(2), semtimedop(2) (`EAGAIN`), poll(2), select(2), `epoll_wait(2)`.
+pub(crate) fn timed_out(name: &str, result: u64) -> bool {
+    match waits_for(name) {
+        Some(OffCpu::Lock) if name == "semtimedop" => result == (-11_i64).cast_unsigned(),
+        Some(OffCpu::Lock) => result == TIMED_OUT,
+        Some(OffCpu::Poll) => result == 0,
+        _ => false,
+    }
+}
+
+/// Whether call `name` waits for a time and for no file: `poll(NULL, 0, 100)`, `select(0, NULL, NULL, NULL, &time)`.
+pub(crate) fn watches_no_file(name: &str, arguments: &[u64]) -> bool {
+    let count = match name {
+        "poll" | "ppoll" => arguments.get(1),
+        "select" | "pselect6" => arguments.first(),
+        _ => None,
+    };
+    // An `int`, or `nfds_t` of which no kernel takes more than 31 bits.
+    count.is_some_and(|count| count.trailing_zeros() >= 32)
+}
+
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -85,23 +85,33 @@ pub(crate) fn held_by_waker(call: Option<&Call>, path: Option<&CallPath>, waker_
         Some(Object::Futex(address)) => Some(address),
         _ => None,
     };
+    match shown(call, path) {
+        Some(true) => Held::Surely,
+        None if word(call).is_some() && word(call) == word(waker_call) => Held::Perhaps,
+        Some(false) | None => Held::No,
+    }
+}
+
+/// Whether an operation or a function shows that `path` waits for a lock in `call`.
+pub(crate) fn is_lock(call: &Call, path: Option<&CallPath>) -> bool {
+    shown(Some(call), path) == Some(true)
+}
+
+/// Whether `path` waits for a lock in `call`, where its operation or a function shows that.
+fn shown(call: Option<&Call>, path: Option<&CallPath>) -> Option<bool> {
     let by_name = |part: &str| path.is_some_and(|path| path.passes_user(&[part]));
     let operation = call.and_then(|call| call.operation);
     let by_parts = |parts: &[&str; 2]| path.is_some_and(|path| path.passes_user(parts));
     if path.is_some_and(awaits_gil) {
-        return Held::Surely;
+        return Some(true);
     }
     if operation.is_some_and(FutexOperation::takes_lock) || LOCKS_OF_RUNTIMES.iter().any(by_parts) {
-        return Held::Surely;
+        return Some(true);
     }
     if operation.is_some_and(FutexOperation::awaits_condition) || NO_LOCKS.iter().any(|part| by_name(part)) {
-        return Held::No;
+        return Some(false);
     }
-    if LOCKS.iter().any(|part| by_name(part)) {
-        return Held::Surely;
-    }
-    let is_same_word = word(call).is_some() && word(call) == word(waker_call);
-    if is_same_word { Held::Perhaps } else { Held::No }
+    LOCKS.iter().any(|part| by_name(part)).then_some(true)
 }
 
 #[cfg(test)]
@@ -111,7 +121,7 @@ mod tests {
 
     fn call(operation: u64) -> Call {
         let (object, operation) = (Some(Object::Futex(0x10)), Some(FutexOperation::of(operation)));
-        Call { name: "futex".into(), object, file: None, operation, timeout: None, record: None }
+        Call { object, operation, ..Call::named("futex") }
     }
 
     /// The kernel knows the holder of a lock with priority inheritance (6), and that 11 waits for a condition; 0 is

@@ -8,7 +8,8 @@ use model::{Certainty, Evidence, OffCpu, TscRange};
 use crate::claims::off_cpu::block_io::{self, OtherEvidence, Served};
 use crate::claims::off_cpu::call::call_of;
 use crate::claims::off_cpu::context::Context;
-use crate::claims::off_cpu::socket;
+use crate::claims::off_cpu::timeout::timed_out;
+use crate::claims::off_cpu::{futex, socket};
 use crate::claims::system_call::Call;
 use crate::inputs::files::tell_address;
 use crate::records::event::EventKind;
@@ -81,6 +82,7 @@ pub(crate) fn wait_of(
         wait.tell_socket(stay, path, wakeup, context);
     }
     wait.particulars.extend(Some(what).filter(|what| !what.is_empty()).map(str::to_owned));
+    wait.tell_timeout(stay, path, wakeup, context);
     if is_uninterruptible && what.is_empty() && wait.kind == OffCpu::Other {
         wait.particulars.push("uninterruptible (state D): no record shows for what".into());
     }
@@ -181,6 +183,32 @@ impl Wait {
         self.particulars.push(format!("for the {}", served.tell(&microseconds)));
         self.evidence.extend(served.evidence.iter().cloned());
         self.request = Some(served);
+    }
+
+    /// The call's own time was up. What waited for no lock and for no file slept.
+    fn tell_timeout(
+        &mut self,
+        stay: &Stay,
+        path: Option<&CallPath>,
+        wakeup: Option<&Wakeup>,
+        context: &Context<'_>,
+    ) {
+        let Some(call) = &self.call else { return };
+        let (slept, needs_result) = match self.kind {
+            OffCpu::Lock if self.what.is_empty() => (!futex::is_lock(call, path), false),
+            // One of the files may be a timer.
+            OffCpu::Poll => (call.is_for_time, true),
+            _ => return,
+        };
+        let timed_out = timed_out(stay, call, wakeup, context);
+        let Some(timed_out) = timed_out.filter(|found| found.evidence.is_some() || !needs_result) else {
+            return;
+        };
+        if slept {
+            (self.kind, self.certainty) = (OffCpu::Sleep, self.certainty.min(timed_out.certainty));
+        }
+        self.particulars.push("until its timeout expired".into());
+        self.evidence.extend(timed_out.evidence);
     }
 
     fn tell_socket(

@@ -9,6 +9,7 @@ use crate::testing::script::{IDLE, Script, Table, WORKER, WRITER, World, expecte
 
 mod interrupts;
 mod state_d;
+mod timeouts;
 
 fn table() -> Table {
     Table::new(&["entry_SYSCALL_64"], &["work"])
