@@ -7,6 +7,7 @@
 //! * `golden`: each line with the segments that it causes, in `fixtures/scenarios/golden`, for readers.
 
 mod golden;
+mod jitdump_clock;
 mod truth;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 //! Input: a mapped perf.data and where its code is. Output: a [`Capture`] that answers questions about streams, code,
 //! schedule, clocks and names; [`Decoders`] over it; a [`Watch`] that counts what they decode.
 
+mod clock_pairs;
 mod clocks;
 mod code;
 mod decode_findings;
@@ -27,6 +28,7 @@ pub use opened::Capture;
 
 pub use watch::{Counted, Progress, Watch, Watched};
 
+pub(crate) use clock_pairs::{clock_of, pairs_beside};
 pub(crate) use observed_windows::{Observing, SeenWindow};
 pub(crate) use read_ahead::{Stretch, trace_size, while_reading_ahead};
 pub(crate) use recorded::Recorded;

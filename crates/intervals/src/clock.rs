@@ -206,6 +206,21 @@ impl Join {
         }
     }
 
+    /// As [`Join::tsc`]; outside of the pairs on the line through the first and the last of them. A later time never has an earlier
+    /// reading, so what was before the first pair stays before it.
+    pub fn nearest(&self, time: u64) -> Tsc {
+        let beyond = || {
+            let How::Pairs(pairs) = &self.how else { return Tsc(0) };
+            let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return Tsc(0) };
+            let ticks = i128::from(last.tsc.0 - first.tsc.0);
+            let since = i128::from(time) - i128::from(first.ns);
+            let ticks = ticks.saturating_mul(since).div_euclid(i128::from(last.ns - first.ns));
+            let reading = i128::from(first.tsc.0).saturating_add(ticks);
+            Tsc(u64::try_from(reading.max(0)).unwrap_or(u64::MAX))
+        };
+        self.tsc(time).unwrap_or_else(beyond)
+    }
+
     /// How far a converted time may be off, in nanoseconds; zero for TSC and perf time.
     ///
     /// Between two pairs a distance D apart, a clock whose rate stays within ±500 ppm of its own strays from the

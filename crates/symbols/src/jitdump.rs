@@ -41,6 +41,13 @@ pub struct Load {
     pub code: Range<usize>,
 }
 
+impl Load {
+    /// Its addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.address..self.address.saturating_add(self.code.len() as u64)
+    }
+}
+
 /// What a dump holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dump {

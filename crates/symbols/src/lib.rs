@@ -36,6 +36,7 @@ mod unwind_functions;
 
 pub use error::Error;
 pub use image::Identity;
+pub use jit_code::Monotonic;
 pub use lines::{Frame, own_line};
 pub use marks_note::ptwrite_note;
 pub use process_images::ProcessImages;

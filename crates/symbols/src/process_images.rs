@@ -26,7 +26,7 @@ use model::{BuildId, Diagnostic, MapEvent, Mapping, Pid, Tsc};
 use crate::elf::CodeFile;
 use crate::epochs::Epochs;
 use crate::image::{Image, ImageKind};
-use crate::jit_code;
+use crate::jit_code::{self, Monotonic};
 use crate::kernel::Kernel;
 use crate::perf_map;
 use crate::pokes::Pokes;
@@ -51,7 +51,7 @@ pub struct ProcessImages {
     kernel_missed: AtomicBool,
     kernel_build_id: Option<BuildId>,
     epochs: Epochs,
-    /// What is wrong with the jitdumps.
+    /// What is to be said about the jitdumps.
     jit_notes: Vec<Diagnostic>,
 }
 
@@ -92,10 +92,20 @@ impl ProcessImages {
     /// further mappings.
     pub fn new(
         search: SearchPath,
-        mut events: Vec<(Tsc, MapEvent)>,
+        events: Vec<(Tsc, MapEvent)>,
         build_ids: Vec<(String, BuildId)>,
     ) -> ProcessImages {
-        let jit_notes = jit_code::add(&mut events, &search);
+        ProcessImages::with_clock(search, events, build_ids, Err("nothing relates this clock to the TSC"))
+    }
+
+    /// As [`ProcessImages::new`]; `monotonic` relates the times of jitdumps that are not the TSC's, or says why nothing does.
+    pub fn with_clock(
+        search: SearchPath,
+        mut events: Vec<(Tsc, MapEvent)>,
+        build_ids: Vec<(String, BuildId)>,
+        monotonic: Result<Monotonic<'_>, &str>,
+    ) -> ProcessImages {
+        let jit_notes = jit_code::add(&mut events, &search, monotonic);
         let pokes = Pokes::new(&events);
         let timelines = Timelines::new(events);
         let build_ids = build_ids.into_iter().collect();

@@ -55,6 +55,21 @@ impl<V: Clone> RangeMap<V> {
         self.floor(address).filter(|(range, _)| address < range.end)
     }
 
+    /// The piece that covers `address`, else the first one after it.
+    pub(crate) fn at_or_after(&self, address: u64) -> Option<(&Range<u64>, &V)> {
+        let mut found = None;
+        let mut link = &self.root;
+        while let Some(node) = link {
+            if node.range.end > address {
+                found = Some((&node.range, &node.value));
+                link = &node.left;
+            } else {
+                link = &node.right;
+            }
+        }
+        found
+    }
+
     /// All pieces, in order of address.
     pub(crate) fn iter(&self) -> Iter<'_, V> {
         let mut iter = Iter { stack: Vec::new() };

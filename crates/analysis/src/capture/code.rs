@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use intervals::{Clock, ClockPair, Clocks, Join};
 use model::{Diagnostic, Tsc};
 use perfdata::PerfData;
-use symbols::{ProcessImages, SearchPath};
+use symbols::{Monotonic, ProcessImages, SearchPath};
+
+use super::clock_pairs::clock_of;
 
 use crate::request::Code;
 
@@ -26,8 +29,8 @@ fn has_servers() -> bool {
     std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.is_empty())
 }
 
-/// The mappings of the capture, and code and names for them.
-pub(super) fn images(perf: &PerfData, search: SearchPath) -> ProcessImages {
+/// The mappings of the capture, and code and names for them. `pairs` relate the times of jitdumps with the TSC.
+pub(super) fn images(perf: &PerfData, search: SearchPath, pairs: Vec<ClockPair>) -> ProcessImages {
     let conversion = perf.time_conversion();
     let events: Vec<_> = perf
         .map_events()
@@ -39,7 +42,23 @@ pub(super) fn images(perf: &PerfData, search: SearchPath) -> ProcessImages {
         .collect();
     let build_ids =
         perf.features().build_ids.iter().map(|known| (known.path.clone(), known.build_id.clone())).collect();
-    ProcessImages::new(search, events, build_ids)
+    let clocks = Clocks { conversion, of_records: clock_of(perf), pairs };
+    let join = clocks.join(Clock::Monotonic).map_err(|error| error.to_string());
+    let how = join.as_ref().map(how_related).unwrap_or_default();
+    let tsc = |time| join.as_ref().map_or(Tsc(0), |join| join.nearest(time));
+    let monotonic = join.as_ref().map(|_| Monotonic { tsc: &tsc, how: &how }).map_err(String::as_str);
+    ProcessImages::with_clock(search, events, build_ids, monotonic)
+}
+
+fn how_related(join: &Join) -> String {
+    match join.limits() {
+        None => "so are those of the records".to_owned(),
+        Some(_) => format!(
+            "clock pairs relate them to the TSC, within {} ns; code from before the first or after the last pair is placed by the \
+             line through both",
+            join.bound_ns()
+        ),
+    }
 }
 
 /// A note where names come from debug files of this machine although the user said where the recorded files lie.

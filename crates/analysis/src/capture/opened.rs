@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use attribution::Stay;
+use intervals::ClockPair;
 use model::{Cpu, Diagnostic, Interval, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::PerfData;
 use pt::{CpuModel, Decoder, EngineKind, Limits, Occupant, PtConfig, PtStream};
@@ -18,7 +19,7 @@ use super::read_ahead::Stretch;
 use super::recorded::{self, Recorded};
 use super::streams::Streams;
 use super::window_notes::WindowNotes;
-use super::{clocks, code, facts, kernel_copy, occupants, utc};
+use super::{clock_pairs, clocks, code, facts, kernel_copy, occupants, utc};
 use crate::request::Input;
 
 /// A capture, ready for questions. Borrows the mapped file.
@@ -28,6 +29,7 @@ pub struct Capture<'a> {
     search: SearchPath,
     engine: EngineKind,
     cache: Option<PathBuf>,
+    pairs: Vec<ClockPair>,
     images: OnceLock<ProcessImages>,
     streams: Streams<'a>,
     occupants: OnceLock<BTreeMap<Cpu, Vec<Occupant>>>,
@@ -48,6 +50,7 @@ impl<'a> Capture<'a> {
             search: code::search_path(perf, &input.code),
             engine: input.engine,
             cache: input.cache.clone(),
+            pairs: Vec::new(),
             images: OnceLock::new(),
             streams: Streams::of(perf),
             occupants: OnceLock::new(),
@@ -58,6 +61,13 @@ impl<'a> Capture<'a> {
             decode_findings: DecodeFindings::default(),
             windows: WindowNotes::default(),
         }
+    }
+
+    /// With the clock pairs of its intervals, which go before those that lie beside it.
+    #[must_use]
+    pub fn with_pairs(mut self, pairs: &[ClockPair]) -> Capture<'a> {
+        pairs.clone_into(&mut self.pairs);
+        self
     }
 
     /// The records.
@@ -77,7 +87,10 @@ impl<'a> Capture<'a> {
 
     /// Code and names. The mappings are gathered at the first call.
     pub fn images(&self) -> &ProcessImages {
-        self.images.get_or_init(|| code::images(self.perf, self.search.clone()))
+        self.images.get_or_init(|| {
+            let pairs = clock_pairs::joined(self.perf, &self.pairs);
+            code::images(self.perf, self.search.clone(), pairs)
+        })
     }
 
     /// The bridge between TSC and perf time, where the capture has one.

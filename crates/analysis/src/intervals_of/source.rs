@@ -8,10 +8,9 @@ use intervals::{
 };
 use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, TimeConversion, Tsc};
 
-use super::clock_of_records::clock_of;
 use super::wanted_cpus::WantedCpus;
 use super::{requests, scan};
-use crate::capture::{Capture, Watch};
+use crate::capture::{Capture, Watch, clock_of};
 use crate::error::{Error, Result};
 use crate::request::{self, Source, TimeRange};
 

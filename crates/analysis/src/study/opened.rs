@@ -17,7 +17,7 @@ use report::{HotRange, OutlierReport, Report, Timebase, View};
 use super::carried::{Carried, Note};
 use super::{account, machine, placement, places, typical};
 use crate::capture::{
-    Capture, Decoders, Meter, Observing, Phase, SeenWindow, Stretch, Watch, while_reading_ahead,
+    Capture, Decoders, Meter, Observing, Phase, SeenWindow, Stretch, Watch, pairs_beside, while_reading_ahead,
 };
 use crate::checks::{self, Subject};
 use crate::error::{Error, Result};
@@ -91,7 +91,7 @@ pub fn watched<T, E: From<Error>>(
 ) -> Result<T, E> {
     let mut perf = PerfData::open(&request.input.path).map_err(Error::from)?;
     let named = Named::of(request, &mut perf)?;
-    let capture = Capture::new(&perf, &request.input);
+    let capture = Capture::new(&perf, &request.input).with_pairs(named.pairs());
     let (mut set, carried) = named.read(&capture, request, watch)?;
     let recording = recording(&capture, &set);
     if carried.is_none() {
@@ -183,10 +183,18 @@ impl Named {
             Source::File(path) => Some(IntervalFile::read(path)?),
             _ => None,
         };
-        let (pairs, of_pairs) = intervals_of::pairs_beside(perf);
+        let (pairs, of_pairs) = pairs_beside(perf);
         said.extend(of_pairs);
         said.extend(intervals_of::relate(perf, file.as_ref(), &pairs, &source));
         Ok(Named::Source(Box::new((source, file, pairs)), said))
+    }
+
+    /// The clock pairs of the interval file.
+    fn pairs(&self) -> &[ClockPair] {
+        match self {
+            Named::Carried(_) => &[],
+            Named::Source(named, _) => named.1.as_ref().map(IntervalFile::pairs).unwrap_or_default(),
+        }
     }
 
     fn read(

@@ -131,3 +131,16 @@ fn the_records_own_clock_is_joined_by_their_conversion() {
     assert_eq!(clocks.join(Clock::MonotonicRaw).expect("joined").tsc(17), Some(Tsc(20)));
     assert!(clocks.join(Clock::Monotonic).is_err());
 }
+
+#[test]
+fn times_outside_of_the_pairs_lie_on_the_line_through_them() {
+    let pair = |tsc, ns| ClockPair { clock: Clock::Monotonic, tsc: Tsc(tsc), ns, error_ns: 0 };
+    let clocks = Clocks { pairs: vec![pair(3_000, 1_000), pair(6_000, 2_000)], ..Clocks::default() };
+    let join = clocks.join(Clock::Monotonic).expect("joined");
+    assert_eq!([500, 1_000, 1_500, 3_000].map(|ns| join.nearest(ns).0), [1_500, 3_000, 4_500, 9_000]);
+    assert_eq!([join.tsc(500), join.tsc(3_000)], [None, None]);
+    // No reading below zero or above what a counter holds.
+    let late = Clocks { pairs: vec![pair(3, 1_000), pair(u64::MAX, 1_001)], ..Clocks::default() };
+    let join = late.join(Clock::Monotonic).expect("joined");
+    assert_eq!([0, u64::MAX].map(|ns| join.nearest(ns).0), [0, u64::MAX]);
+}

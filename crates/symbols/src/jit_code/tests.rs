@@ -4,13 +4,23 @@ use std::fs;
 
 use model::{CodeBytes, MapEvent, Mapping, Pid, Tsc};
 
-use crate::{ProcessImages, SearchPath};
+use crate::{Monotonic, ProcessImages, SearchPath};
 
 const PID: Pid = Pid(100);
 const CODE: u64 = 0x7000;
 
 /// The spaces of a process that wrote `dump` and mapped a page of it at time 5.
 fn images(dump: &[u8], folder: &tempfile::TempDir) -> ProcessImages {
+    images_by(dump, folder, &[], Err("no clock pair"))
+}
+
+/// The same; `later` is when it changed the protection of its code, and `monotonic` its dump's clock.
+fn images_by(
+    dump: &[u8],
+    folder: &tempfile::TempDir,
+    later: &[u64],
+    monotonic: Result<Monotonic<'_>, &str>,
+) -> ProcessImages {
     fs::write(folder.path().join("jit-100.dump"), dump).expect("written");
     let map = |range, path: &str| {
         MapEvent::Map(Mapping {
@@ -22,10 +32,11 @@ fn images(dump: &[u8], folder: &tempfile::TempDir) -> ProcessImages {
             inode: None,
         })
     };
-    let events =
+    let mut events =
         vec![(Tsc(5), map(0x1000..0x2000, "/run/jit-100.dump")), (Tsc(6), map(0x7000..0x8000, "//anon"))];
+    events.extend(later.iter().map(|&at| (Tsc(at), map(0x7000..0x8000, "//anon"))));
     let search = SearchPath { symfs: Some(folder.path().to_owned()), ..SearchPath::default() };
-    ProcessImages::new(search, events, Vec::new())
+    ProcessImages::with_clock(search, events, Vec::new(), monotonic)
 }
 
 /// A dump in which `f` (0xcc) lies at [`CODE`] from time 10 on and `g` (0xc3) from time 20 on.
@@ -58,6 +69,37 @@ fn the_code_at_an_address_is_that_of_the_time() {
 }
 
 #[test]
+fn times_of_the_monotonic_clock_are_converted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Its second is the 900th of the TSC.
+    let tsc = |ns: u64| Tsc(ns * 10 + 800);
+    let images = images_by(&dump(0), &folder, &[], Ok(Monotonic { tsc: &tsc, how: "3 clock pairs" }));
+    assert_eq!([899, 900, 999, 1000].map(|at| byte(&images, at)), [None, Some(0xcc), Some(0xcc), Some(0xc3)]);
+    let notes: String = images.diagnostics().iter().map(|note| note.what.clone()).collect();
+    assert!(notes.contains("3 clock pairs") && !notes.contains("unknown"), "{notes}");
+}
+
+#[test]
+fn code_of_unknown_time_is_there_with_that_doubt() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let images = images_by(&dump(0), &folder, &[50], Err("no clock pair"));
+    assert_eq!([4, 5, 15, 60].map(|at| byte(&images, at)), [None, Some(0xc3), Some(0xc3), Some(0xc3)]);
+    let notes: String = images.diagnostics().iter().map(|note| note.what.clone()).collect();
+    let said = ["is unknown (no clock pair)", "1 of its 2 functions lay where another one came later"];
+    assert!(said.iter().all(|said| notes.contains(said)), "{notes}");
+}
+
+#[test]
+fn code_stays_where_its_memory_changed_protection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let images = images_by(&dump(1), &folder, &[15, 25], Err("no clock pair"));
+    assert_eq!(
+        [12, 17, 22, 30].map(|at| byte(&images, at)),
+        [Some(0xcc), Some(0xcc), Some(0xc3), Some(0xc3)]
+    );
+}
+
+#[test]
 fn what_a_dump_cannot_give_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = |dump: &[u8]| {
@@ -65,8 +107,8 @@ fn what_a_dump_cannot_give_is_said() {
         let found = byte(&images, 20);
         (found, images.diagnostics().iter().map(|note| note.what.clone()).collect::<String>())
     };
-    let (code, notes) = said(&dump(0));
-    assert!(code.is_none() && notes.contains("CLOCK_MONOTONIC"), "{notes}");
+    let (code, notes) = said(b"DTiJ");
+    assert!(code.is_none() && notes.contains("does not begin like a jitdump"), "{notes}");
     let whole = dump(1);
     let (code, notes) = said(&whole[..whole.len() - 1]);
     assert!(code == Some(0xcc) && notes.contains("damaged at offset 0x63"), "{notes}");
