@@ -4,6 +4,7 @@
 //! `perf.data/`, `user/` and `thread/` where requested, and `log/`: what was executed, in plain files.
 //! Invariant: times in PT, in the sideband and in the guest's marks are one clock, the guest's TSC; nothing is rescaled here.
 
+mod anonymous;
 mod block;
 mod clock;
 mod flow;
@@ -87,6 +88,7 @@ pub fn encode(request: &Request<'_>, scopes: &[Scope]) -> Result<Recorded, Error
     let mut recorded = recording.write_ledgers(request)?;
     let kernel = request.output.join("perf.data/kcore_dir");
     kernel::trim(&request.guest.join("kcore_dir"), &kernel, &recording.blocks)?;
+    anonymous::write(&recording.guest, &recording.blocks, &request.output.join("anonymous.bin"))?;
     for &scope in scopes {
         let bytes = recording.write_trace(request, scope)?;
         recorded.trace_bytes.push((scope, bytes));
