@@ -11,7 +11,7 @@ use go::{is_go, is_part, without_abi, without_shapes};
 use syscalls::x86_64::Sysno;
 
 /// Namespaces and reserved prefixes.
-const PREFIXES: [&str; 20] = [
+const PREFIXES: [&str; 25] = [
     "__",
     "_dl_",
     "_IO_",
@@ -34,6 +34,12 @@ const PREFIXES: [&str; 20] = [
     // What its standard library holds of other crates.
     "hashbrown::",
     "panic_unwind::",
+    // V8: its own code, and that which it makes at run time for no function of the program's. Node.js: its modules.
+    "v8::",
+    "Builtins_",
+    "Builtin:",
+    "BytecodeHandler:",
+    "node:",
 ];
 
 /// Whole names: what programs call to wait, to copy, to format and to allocate.
@@ -199,7 +205,8 @@ pub(crate) fn called(name: &str) -> String {
 
 /// The name as a person says it: without template arguments, parameters, return type and unnamed namespaces.
 pub(crate) fn spoken(function: &str) -> String {
-    if function.starts_with('[') {
+    // A regular expression that V8 has compiled is its own name.
+    if function.starts_with('[') || function.starts_with("RegExp:") {
         return function.to_owned();
     }
     let function = &*without_shapes(without_abi(function));
@@ -280,6 +287,9 @@ mod tests {
             "hashbrown::raw::RawTable<u64>::reserve_rehash",
             "read.part.0",
             "net/http.(*conn).serve",
+            "Builtin:KeyedLoadIC_PolymorphicName",
+            "v8::internal::Builtin_HandleApiCall(int, unsigned long*, v8::internal::Isolate*)",
+            "node:internal/timers.listOnTimeout",
         ] {
             assert!(is_library(&spoken(library)), "{library}");
         }
@@ -293,6 +303,9 @@ mod tests {
             "reader",
             "syncer",
             "send.Order",
+            "totalOrders",
+            "anonymous@shop.js:54",
+            "RegExp:^(a+)+$",
         ] {
             assert!(!is_library(&spoken(own)), "{own}");
         }
@@ -322,6 +335,7 @@ mod tests {
                 "core::slice::sort::stable::driftsort_main",
             ),
             ("operator new(unsigned long)", "operator new"),
+            ("RegExp:^(a+) +$", "RegExp:^(a+) +$"),
         ] {
             assert_eq!(spoken(whole), short, "{whole}");
         }

@@ -114,7 +114,7 @@ impl ProcessImages {
         }
     }
 
-    fn raw_name(&self, id: FunctionId) -> &str {
+    pub(super) fn raw_name(&self, id: FunctionId) -> &str {
         let (image, symbol) = id.parts();
         match image {
             RUN_TIME_IMAGE => self.timelines.run_time_names.get(symbol as usize).map_or("", |name| &**name),

@@ -3,6 +3,7 @@
 use model::{Pid, Tsc};
 
 use super::ProcessImages;
+use crate::demangle::v8;
 use crate::image::Identity;
 use crate::lines::Frame;
 use crate::timeline::KERNEL_HALF;
@@ -12,13 +13,17 @@ impl ProcessImages {
     /// line where only a symbol is known, none where nothing is.
     pub fn lines(&self, pid: Pid, address: u64, at: Tsc) -> Vec<Frame> {
         let mut frames = self.recorded_lines(pid, address, at).unwrap_or_default();
-        let symbol = self.function_at(pid, address, at).map(|function| function.name.to_string());
+        let function = self.function_at(pid, address, at);
+        let symbol = function.as_ref().map(|function| function.name.to_string());
         if frames.is_empty() {
+            let raw = function.as_ref().map_or("", |function| self.raw_name(function.id));
+            // V8 says in the name of a function where that begins.
+            let place = v8::parts(raw).map(|(_, place)| place);
             frames.extend(symbol.map(|function| Frame {
                 function,
-                file: None,
-                line: None,
-                column: None,
+                file: place.map(|place| place.file.to_owned()),
+                line: place.map(|place| place.line),
+                column: place.and_then(|place| place.column),
                 inlined: false,
             }));
             return frames;

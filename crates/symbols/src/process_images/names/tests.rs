@@ -46,7 +46,12 @@ fn jit_code_has_the_names_of_its_process() {
     let (_dir, images) =
         images(vec![map(Pid(7), range.clone(), 0, "//anon"), map(Pid(8), range, 0, "//anon")]);
     let location = images.resolve(Pid(7), 0x7f00_0000_1010, Tsc(1));
-    assert_eq!(place(&location), (Some("LazyCompile:~tick app.js:12"), 0x10, "//anon"));
+    assert_eq!(place(&location), (Some("tick"), 0x10, "//anon"));
+    assert_eq!(location.raw_name, "LazyCompile:~tick app.js:12");
+    let lines = images.lines(Pid(7), 0x7f00_0000_1010, Tsc(1));
+    let lines: Vec<_> =
+        lines.iter().map(|frame| (&*frame.function, frame.file.as_deref(), frame.line)).collect();
+    assert_eq!(lines, [("tick", Some("app.js"), Some(12))]);
     assert_eq!((location.file_offset, location.size), (None, 0x40));
     assert_eq!(place(&images.resolve(Pid(8), 0x7f00_0000_1010, Tsc(1))), (None, 0, "//anon"));
     let function = images.function_at(Pid(7), 0x7f00_0000_1010, Tsc(1)).expect("a function");
