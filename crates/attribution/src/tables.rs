@@ -5,6 +5,7 @@
 
 pub(crate) mod collectors;
 pub(crate) mod cpu_models;
+pub(crate) mod event_loops;
 pub(crate) mod exceptions;
 pub(crate) mod goroutines;
 pub(crate) mod kernel_entries;

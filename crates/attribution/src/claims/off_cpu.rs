@@ -13,6 +13,7 @@ pub(crate) mod context;
 pub(crate) mod futex;
 pub(crate) mod goroutine;
 mod holder;
+pub(crate) mod pool;
 mod preemption;
 mod socket;
 mod story;

@@ -21,6 +21,7 @@ use crate::claims::off_cpu::absence::{Absence, claims_of_stay};
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::awaits_gil;
 use crate::claims::off_cpu::goroutine::Goroutine;
+use crate::claims::off_cpu::pool::PoolJob;
 use crate::claims::off_cpu::wait::wait_of;
 use crate::inputs::scene::Scene;
 use crate::tables::goroutines::goes_to_goroutine;
@@ -159,6 +160,7 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
         absence.queued_after = Some(examination.scene.comms.comm(writer.thread, writer.since));
     }
     absence.waker = wakeup.path(flow, examination.scene.functions);
+    absence.job = PoolJob::of(stay, &wakeup, absence.waker.as_ref(), examination.sideband);
     absence.wakeup = Some(wakeup);
 }
 

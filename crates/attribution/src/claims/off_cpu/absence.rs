@@ -13,6 +13,7 @@ use crate::claims::claim::Claim;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, held_by_waker};
 use crate::claims::off_cpu::goroutine::{Goroutine, RUNTIME};
+use crate::claims::off_cpu::pool::PoolJob;
 use crate::claims::off_cpu::wait::{Wait, wait_of};
 use crate::claims::off_cpu::{holder, preemption, story};
 use crate::claims::precedence::Rank;
@@ -42,6 +43,8 @@ pub(crate) struct Absence {
     pub(crate) said: Option<String>,
     /// The writer after which it is queued, of a reader of a read-write lock, by name.
     pub(crate) queued_after: Option<String>,
+    /// The job of its process's thread pool whose end ended the wait.
+    pub(crate) job: Option<PoolJob>,
     /// The thread that may have held what it waited for, where that did not end the wait.
     pub(crate) holder: Option<ThreadId>,
     /// What took place during the wait.
@@ -107,6 +110,9 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
         claim.say("it waited or was preempted (kernels before 4.17 do not record which)");
     }
     claim.say(absence.said.as_deref().unwrap_or_default());
+    if let Some(job) = &absence.job {
+        claim.say(&job.tell(|range| context.microseconds(range)));
+    }
     claim.evidence.extend(wait.evidence.iter().cloned());
     let call = absence.wakeup.as_ref().and_then(|wakeup| waker_call(wakeup, context));
     let held = if wait.kind == OffCpu::Lock && absence.wakeup.is_some() {

@@ -90,6 +90,9 @@ fn object_of(wait: &Wait, absence: &Absence, variable: Option<&str>) -> String {
     if let Some(goroutine) = &absence.goroutine {
         return goroutine.object().to_owned();
     }
+    if let Some(job) = absence.job.as_ref().filter(|_| wait.kind == OffCpu::Poll) {
+        return job.object().to_owned();
+    }
     let (call, left) = (wait.call.as_ref(), absence.left.as_ref());
     let what = wait.what.strip_prefix("for ").unwrap_or(wait.what);
     let descriptor = call.and_then(|call| {
