@@ -1,7 +1,8 @@
 //! What descriptors of the traced processes stand for, looked at while perf records: so that "fd 7" has a name although it was opened
 //! before, or by a call whose records have no name.
 //!
-//! Input: `/proc`: of all processes when the recording begins, then twice a second of those that perf started or is attached to.
+//! Input: `/proc`: of all processes when the recording begins, then twice a second of those that perf started or is attached to. What a
+//! process had open when it was last seen it had until its end.
 //! Output: entries of the machine file. Files by their paths, sockets by their addresses ([`super::sockets`]); of pipes and of what has
 //! no name nothing. Bounded: at most so many processes and descriptors.
 
@@ -21,6 +22,8 @@ use crate::machine::tree::names;
 
 /// How often they are looked at.
 const DISTANCE: Duration = Duration::from_millis(500);
+/// From perf's start to the first look.
+const FIRST: Duration = Duration::from_millis(50);
 /// Where rings are overwritten, what was seen last so many looks ago is forgotten, a minute: no ring holds more of a busy CPU.
 const RECENT: u64 = 120;
 /// Most processes at once, and entries in all: the machine file has a bound, too.
@@ -35,6 +38,10 @@ pub(crate) struct Descriptors {
     looks: u64,
     /// Those that are looked at while perf records.
     watched: BTreeSet<i32>,
+    /// The last look at each process that was there.
+    alive: BTreeMap<i32, u64>,
+    /// perf, while it runs.
+    perf: Option<i32>,
     sockets: Sockets,
     attached: Vec<i32>,
     /// Where the processes are: `/proc`.
@@ -51,44 +58,65 @@ impl Descriptors {
         all.truncate(MOST_PROCESSES);
         let (seen, sockets) = (BTreeMap::new(), Sockets::of(&proc));
         let watched = attached.iter().copied().collect();
-        let mut descriptors = Descriptors { seen, entries: 0, looks: 0, watched, sockets, attached, proc };
+        let (alive, perf) = (BTreeMap::new(), None);
+        let mut descriptors =
+            Descriptors { seen, entries: 0, looks: 0, watched, alive, perf, sockets, attached, proc };
         descriptors.look(all);
         descriptors
     }
 
     /// While perf runs.
     pub(crate) fn look_while(&mut self, running: &Running) {
-        while !running.ends_within(DISTANCE) {
-            self.look_again(running);
+        let mut wait = FIRST;
+        while !running.ends_within(wait) {
+            self.perf = running.number();
+            self.look_again();
+            wait = DISTANCE;
         }
     }
 
     /// The same where rings are overwritten: what they cannot hold is forgotten.
     pub(crate) fn look_at_rings(descriptors: &Mutex<Descriptors>, running: &Running) {
-        while !running.ends_within(DISTANCE) {
+        let mut wait = FIRST;
+        while !running.ends_within(wait) {
             let mut descriptors = descriptors.lock().unwrap_or_else(PoisonError::into_inner);
-            descriptors.look_again(running);
+            descriptors.perf = running.number();
+            descriptors.look_again();
             descriptors.forget();
+            wait = DISTANCE;
         }
     }
 
-    fn look_again(&mut self, running: &Running) {
+    fn look_again(&mut self) {
         self.watched = self.attached.iter().copied().collect();
-        if let Some(perf) = running.number() {
+        if let Some(perf) = self.perf {
             add_children(&self.proc, perf, &mut self.watched);
         }
         self.look(self.watched.clone());
     }
 
     /// The entries of the machine file.
-    pub(crate) fn into_entries(self) -> Vec<OpenDescriptor> {
+    pub(crate) fn into_entries(mut self) -> Vec<OpenDescriptor> {
+        self.stay_to_the_end();
         self.seen.into_values().flatten().map(|(seen, _)| seen).collect()
     }
 
     /// Those of a ring that was just written: what is open now was, unless its records say otherwise.
     pub(crate) fn entries_now(&mut self) -> Vec<OpenDescriptor> {
-        self.look(self.watched.clone());
+        self.look_again();
+        self.stay_to_the_end();
         self.seen.values().flatten().map(|(seen, _)| seen.clone()).collect()
+    }
+
+    /// What processes that have ended had open when they were last seen was open until now, as far as is known.
+    fn stay_to_the_end(&mut self) {
+        let now = marks::tsc();
+        for (&(pid, _), seen) in &mut self.seen {
+            let Some((last, look)) = seen.last_mut() else { continue };
+            if self.alive.get(&pid) == Some(look) && !self.proc.join(pid.to_string()).exists() {
+                last.to = now;
+            }
+        }
     }
 
     fn forget(&mut self) {
@@ -97,6 +125,7 @@ impl Descriptors {
             seen.retain(|&(_, look)| look >= oldest);
             !seen.is_empty()
         });
+        self.alive.retain(|_, look| *look >= oldest);
         self.entries = self.seen.values().map(Vec::len).sum();
     }
 
@@ -104,7 +133,11 @@ impl Descriptors {
         self.looks += 1;
         for pid in pids {
             let folder = self.proc.join(format!("{pid}/fd"));
-            for name in names(&folder) {
+            let open = names(&folder);
+            if !open.is_empty() {
+                self.alive.insert(pid, self.looks);
+            }
+            for name in open {
                 let Ok(fd) = name.parse() else { continue };
                 // It may be closed by now.
                 let Ok(target) = fs::read_link(folder.join(&name)) else { continue };
@@ -150,6 +183,26 @@ fn add_children(proc: &Path, pid: i32, pids: &mut BTreeSet<i32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A process that opens a file, closes it again and opens another one, then ends.
+    #[test]
+    fn what_was_open_last_was_open_to_the_end() {
+        let root = tempfile::tempdir().expect("a folder");
+        let process = root.path().join("proc/7");
+        let open = process.join("fd");
+        fs::create_dir_all(&open).expect("made");
+        let link = |fd: &str, name: &str| std::os::unix::fs::symlink(name, open.join(fd)).expect("linked");
+        link("3", "/var/log/app");
+        let mut descriptors = Descriptors::begin(root.path(), &["-p", "7"].map(OsString::from));
+        fs::remove_file(open.join("3")).expect("closed");
+        link("4", "/srv/data");
+        descriptors.look_again();
+        fs::remove_dir_all(&process).expect("ended");
+        let ended = marks::tsc();
+        let entries = descriptors.entries_now();
+        let until_the_end: Vec<_> = entries.iter().filter(|one| one.to >= ended).map(|one| one.fd).collect();
+        assert_eq!((entries.len(), until_the_end), (2, vec![4]));
+    }
 
     /// A process of whose descriptors one is closed, and another one opened: a ring of a minute later has the other one alone.
     #[test]
