@@ -37,6 +37,8 @@ use crate::findings::Origin;
 const TEXT: &[u8] = b"/* CTF 1.8 */";
 /// What heads of packets may take.
 const MOST_HEAD: u64 = 4096;
+/// So many times the next packet is looked for where none begins; each time costs as much as a head.
+const MOST_LOST: u32 = 10_000;
 
 /// Whether a file that begins with these bytes is a trace, its metadata first.
 pub(super) fn begin_with(bytes: &[u8]) -> bool {
@@ -62,31 +64,21 @@ pub(super) fn read<R: BufRead>(reader: R, draft: &mut Draft) -> io::Result<Resul
     let mut trace = Trace::new(&metadata);
     draft.name_clock(trace.clock());
     let mut keeping = Keeping::new(draft, Rc::default());
-    loop {
+    let mut lost = 0;
+    while !packets.ahead(1)?.is_empty() && lost < MOST_LOST {
         let at = packets.at();
-        let bytes = packets.ahead(MOST_HEAD)?;
-        if bytes.is_empty() {
-            break;
-        }
-        let read = match trace.head(bytes) {
-            Ok((_, size)) => {
-                let packet = packets.ahead(size)?;
-                let is_whole = packet.len() as u64 == size;
-                let read = trace.packet(packet, at);
-                packets.skip(usize::try_from(size).unwrap_or(usize::MAX));
-                if is_whole { read } else { Err("the file ends within it: it was cut off".to_owned()) }
-            }
-            Err(what) => {
-                packets.skip(1);
-                let is_found = packets.skip_to_packet()?;
-                Err(if is_found { what } else { format!("{what}; none follows") })
-            }
-        };
+        let (read, is_lost) = trace.next_packet(&mut packets)?;
+        lost += u32::from(is_lost);
         if let Err(what) = read {
             keeping.draft.findings.add(Severity::Error, "broken packets", Origin::Byte(at), || {
                 format!("a packet cannot be read, or not to its end: {what}; the others are used")
             });
         }
+    }
+    if lost == MOST_LOST {
+        keeping.draft.findings.add(Severity::Error, "lost packets", Origin::Byte(packets.at()), || {
+            format!("no packet began where one should, {MOST_LOST} times: what follows is not read")
+        });
     }
     let discarded = trace.discarded.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
     say_discarded(discarded, &mut keeping);
@@ -140,6 +132,30 @@ impl<'a> Trace<'a> {
         let offset = if self.clock() == Clock::Monotonic { [0, 0] } else { [clock.offset_s, clock.offset] };
         let ticks = i128::from(ticks) + offset[1];
         (offset[0] * billion + ticks * billion / frequency).try_into().ok()
+    }
+
+    /// Reads the next packet, or passes over what is none. Whether that was so.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    fn next_packet<R: BufRead>(
+        &mut self,
+        packets: &mut Packets<R>,
+    ) -> io::Result<(Result<(), String>, bool)> {
+        let at = packets.at();
+        let size = match self.head(packets.ahead(MOST_HEAD)?) {
+            Ok((_, size)) => size,
+            Err(what) => {
+                packets.skip(1);
+                let is_found = packets.skip_to_packet()?;
+                return Ok((Err(if is_found { what } else { format!("{what}; none follows") }), true));
+            }
+        };
+        let packet = packets.ahead(size)?;
+        let is_whole = packet.len() as u64 == size;
+        let read = self.packet(packet, at);
+        packets.skip(usize::try_from(size).unwrap_or(usize::MAX));
+        Ok((if is_whole { read } else { Err("the file ends within it: it was cut off".to_owned()) }, false))
     }
 
     /// Reads the head of a packet; with the bytes that the packet has.

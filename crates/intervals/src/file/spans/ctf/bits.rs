@@ -16,7 +16,7 @@ pub(super) struct Bits<'a> {
 impl<'a> Bits<'a> {
     pub(super) fn new(bytes: &'a [u8], is_big: bool) -> Bits<'a> {
         let end = 8 * bytes.len() as u64;
-        Bits { bytes, at: 0, end, is_big, steps: 4096 + 16 * end }
+        Bits { bytes, at: 0, end, is_big, steps: 4096 + end }
     }
 
     pub(super) fn at(&self) -> u64 {

@@ -16,6 +16,8 @@ const HEAD: usize = 37;
 pub(super) struct Packets<R> {
     reader: R,
     ahead: Vec<u8>,
+    /// Where in it the bytes begin that come next.
+    from: usize,
     at: u64,
 }
 
@@ -27,7 +29,7 @@ pub(super) fn begin_with(bytes: &[u8], number: u32) -> bool {
 
 impl<R: BufRead> Packets<R> {
     pub(super) fn new(reader: R) -> Packets<R> {
-        Packets { reader, ahead: Vec::new(), at: 0 }
+        Packets { reader, ahead: Vec::new(), from: 0, at: 0 }
     }
 
     /// The byte that comes next.
@@ -40,16 +42,25 @@ impl<R: BufRead> Packets<R> {
     /// # Errors
     /// Where the file cannot be read.
     pub(super) fn ahead(&mut self, count: u64) -> io::Result<&[u8]> {
-        let missing = count.saturating_sub(self.ahead.len() as u64);
+        let missing = count.saturating_sub(self.left().len() as u64);
         (&mut self.reader).take(missing).read_to_end(&mut self.ahead)?;
-        let count = usize::try_from(count).unwrap_or(usize::MAX).min(self.ahead.len());
-        Ok(&self.ahead[..count])
+        let left = self.left();
+        Ok(&left[..usize::try_from(count).unwrap_or(usize::MAX).min(left.len())])
+    }
+
+    fn left(&self) -> &[u8] {
+        &self.ahead[self.from..]
     }
 
     pub(super) fn skip(&mut self, count: usize) {
-        let count = count.min(self.ahead.len());
-        self.ahead.drain(..count);
+        let count = count.min(self.left().len());
+        self.from += count;
         self.at += count as u64;
+        // What is left moves only where it is the smaller part: each byte once, on average.
+        if self.from > self.ahead.len() / 2 {
+            self.ahead.drain(..self.from);
+            self.from = 0;
+        }
     }
 
     /// Skips to where a packet begins; false where none does.
@@ -72,7 +83,7 @@ impl<R: BufRead> Packets<R> {
         }
     }
 
-    /// Where the first packet begins, in what was read ahead: little more than what comes before it, for skipping moves the rest.
+    /// Where the first packet begins, in what was read ahead.
     fn end_of_text(&mut self) -> io::Result<usize> {
         let mut length = 64 << 10;
         loop {
@@ -95,7 +106,7 @@ impl<R: BufRead> Packets<R> {
         let mut text = Vec::new();
         if !begin_with(self.ahead(4)?, METADATA) {
             let end = self.end_of_text()?;
-            text.extend_from_slice(&self.ahead[..end]);
+            text.extend_from_slice(&self.left()[..end]);
             self.skip(end);
         }
         while begin_with(self.ahead(4)?, METADATA) {

@@ -151,6 +151,19 @@ fn a_broken_packet_has_its_place_and_the_others_are_read() {
     }
 }
 
+/// Numbers with which packets begin, and none after them: so many are passed over, and then reading ends.
+#[test]
+fn what_is_no_trace_any_more_ends() {
+    let whole = trace();
+    for (numbers, expected) in [(9_000, ALL), (1 << 20, 0)] {
+        let rest = [0xc1fc_1fc1_u32.to_le_bytes().repeat(numbers).as_slice(), &whole[PACKET..]].concat();
+        let set = read(&[&whole[..PACKET], &rest].concat());
+        assert_eq!(set.intervals.len(), expected);
+        let is_left = complaints(&set).iter().any(|what| what.contains("what follows is not read"));
+        assert_eq!(is_left, expected == 0);
+    }
+}
+
 #[test]
 fn a_trace_that_is_cut_off_anywhere_is_read_up_to_there() {
     let whole = trace();
