@@ -158,6 +158,30 @@ fn single_outliers() {
     assert!(said.contains("no outlier of the slice has the id 999999"), "{said}");
 }
 
+/// Criteria choose among the outliers of a slice; those that need all intervals of the recording are refused in words.
+#[test]
+fn criteria_choose_among_the_outliers_of_a_slice() {
+    let (capture, folder) = (emulated("noise"), tempfile::tempdir().expect("a temporary folder"));
+    let (path, all) = slice(&capture, &["--intervals", &capture.intervals(), "--top", "3"], folder.path());
+    let outliers = all["outliers"].as_array().expect("outliers");
+    assert_eq!(outliers.len(), 3);
+    let over = format!("{}ns", outliers[1]["duration_ns"]);
+    let label = outliers[0]["label"].as_str().expect("a label");
+    for (options, kept, says) in [
+        (&["--top", "2"][..], 2, None),
+        (&["--over", &over], 1, None),
+        (&["--percentile", "99"], 3, Some("does not hold")),
+        (&["--label", label, "--top", "1"], 1, Some("the population is that of its recording")),
+    ] {
+        let options = [options, &["--format", "json"]].concat();
+        let report = without_capture(&run("explain", &path, &capture.symfs, &options));
+        assert_eq!(report["outliers"], serde_json::json!(outliers[..kept]), "{options:?}");
+        assert_eq!(report["population"], all["population"]);
+        let said = report["diagnostics"].to_string();
+        assert!(says.is_none_or(|says| said.contains(says)), "{options:?}: {said}");
+    }
+}
+
 #[test]
 fn a_hardware_trace() {
     let capture = bundled("multicore");

@@ -16,5 +16,5 @@ mod wanted_cpus;
 pub(crate) use beside::source_beside;
 pub(crate) use clock_of_records::relate;
 pub(crate) use extent::{ensure_some_inside, inside};
-pub(crate) use source::{check_selection, findings, members, nothing_chosen, read, spans};
+pub(crate) use source::{check_selection, findings, members, missing_ids, nothing_chosen, read, spans};
 pub(crate) use unmatched::unmatched;

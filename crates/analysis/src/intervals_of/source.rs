@@ -110,11 +110,15 @@ pub(crate) fn spans(times: &[TimeRange], conversion: Option<TimeConversion>) -> 
         .collect())
 }
 
+/// The ids that no `what` has, as far as they are named.
+pub(crate) fn missing_ids(selected: &Selected, what: &str) -> impl Iterator<Item = Diagnostic> {
+    let ids = selected.missing_ids.iter().take(IDS_NAMED);
+    ids.map(move |id| Diagnostic::warning(format!("no {what} has the id {id}")))
+}
+
 /// What to say about a population: ids that are not there, and why it is empty.
 pub(crate) fn findings(selected: &Selected, population: &Population<'_>) -> Vec<Diagnostic> {
-    let ids = selected.missing_ids.iter().take(IDS_NAMED);
-    let mut findings: Vec<Diagnostic> =
-        ids.map(|id| Diagnostic::warning(format!("no interval has the id {id}"))).collect();
+    let mut findings: Vec<Diagnostic> = missing_ids(selected, "interval").collect();
     let (all, passed) = (population.intervals().len(), population.members().len());
     let why = match (all, passed) {
         (0, _) => Some("the source holds no interval".to_owned()),

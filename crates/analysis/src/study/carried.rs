@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use intervals::{IntervalSet, Selected};
+use intervals::{IntervalSet, Population, Selected, Selection};
 use model::{
     Attribute, Child, Counter, Cpu, Diagnostic, FileOffset, Interval, IntervalId, Place, Severity, Stage,
     ThreadId, Ticks, TimeConversion, Tsc, TscRange,
@@ -16,9 +16,11 @@ use report::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::capture::Recorded;
+use crate::capture::{Capture, Recorded};
 use crate::error::{Error, Result};
+use crate::intervals_of;
 use crate::population::labels::{self, LabelFigures};
+use crate::request::{Filters, Request};
 
 /// The carried facts.
 #[derive(Debug, Serialize, Deserialize)]
@@ -141,9 +143,6 @@ impl Note {
     }
 }
 
-/// So many ids are named.
-const IDS_NAMED: usize = 20;
-
 /// What a slice says of the intervals that it carries.
 pub(crate) struct Carried {
     /// The outliers in the order of the report, each with its typical intervals.
@@ -170,22 +169,55 @@ impl Carried {
         }
     }
 
-    /// Keeps the outliers among `intervals` with these ids, if there are any; says which ids no outlier of the slice has.
-    pub(crate) fn choose(&mut self, ids: &[u64], intervals: &[Interval]) {
-        if ids.is_empty() {
-            return;
+    /// Keeps the outliers among `intervals` that pass the filters of `request` and meet its criteria, and says which of these cannot be
+    /// judged by what the slice holds.
+    ///
+    /// # Errors
+    /// Where a filter needs a clock that the capture does not have.
+    pub(crate) fn choose(
+        &mut self,
+        request: &Request,
+        intervals: &[Interval],
+        capture: &Capture<'_>,
+    ) -> Result<()> {
+        let Selection { top, over_ns, percentile, mad, slow_mode, ids } = request.selection.clone();
+        let is_filtered = request.filters != Filters::default();
+        if percentile.is_some() || mad.is_some() || slow_mode {
+            self.warn("--percentile, --mad and --slow-mode compare with all intervals of the recording, which a slice does not hold: its outliers are those of its own choice");
         }
-        let id = |index: usize| intervals[index].id.0;
-        let there: BTreeSet<u64> = self.outliers.iter().map(|&(index, _)| id(index)).collect();
-        let missing = ids.iter().filter(|wanted| !there.contains(wanted));
-        let missing = missing.map(|wanted| format!("no outlier of the slice has the id {wanted}"));
-        self.diagnostics.extend(missing.take(IDS_NAMED).map(Diagnostic::warning));
-        let wanted: BTreeSet<u64> = ids.iter().copied().collect();
-        self.outliers.retain(|&(index, _)| wanted.contains(&id(index)));
-        let named: Vec<String> = ids.iter().take(IDS_NAMED).map(u64::to_string).collect();
-        let more = if ids.len() > named.len() { ", …" } else { "" };
-        self.selection.rule = format!("id {}{more} of those that the slice holds", named.join(", "));
+        if is_filtered {
+            self.warn(
+                "the filters choose among the outliers of the slice; the population is that of its recording",
+            );
+        }
+        let own = Selection { top, over_ns, ids, ..Selection::default() };
+        if own.is_default() && !is_filtered {
+            return Ok(());
+        }
+        let passing = intervals_of::members(&request.filters, intervals, capture)?;
+        let there: BTreeSet<usize> = self.outliers.iter().map(|&(index, _)| index).collect();
+        let members: Vec<usize> = passing.into_iter().filter(|index| there.contains(index)).collect();
+        let population = Population::of(intervals, members, capture.conversion());
+        let selected = if own.is_default() {
+            let indices = population.members().to_vec();
+            Selected {
+                rule: format!("{} that pass the filters", indices.len()),
+                indices,
+                ..Selected::default()
+            }
+        } else {
+            own.select(&population)
+        };
+        self.diagnostics.extend(intervals_of::missing_ids(&selected, "outlier of the slice"));
+        let chosen: BTreeSet<usize> = selected.indices.into_iter().collect();
+        self.outliers.retain(|(index, _)| chosen.contains(index));
+        self.selection.rule = format!("{}, of those that the slice holds", selected.rule);
         self.selection.selected = self.outliers.len() as u64;
+        Ok(())
+    }
+
+    fn warn(&mut self, what: &str) {
+        self.diagnostics.push(Diagnostic::warning(what.to_owned()));
     }
 
     /// The choice by which the slice was made.

@@ -206,7 +206,7 @@ impl Named {
         match self {
             Named::Carried(note) => {
                 let (set, mut carried) = note.into_parts();
-                carried.choose(&request.selection.ids, &set.intervals);
+                carried.choose(request, &set.intervals, capture)?;
                 let known = request.input.account.clone();
                 carried.add_account(
                     known.map_or_else(|| account::of_slice(capture.path()), |known| Ok(Some(known))),
