@@ -1,7 +1,8 @@
 //! What the thread that answered did with regard to the request: the parts of a wait for an answer.
 //!
 //! Input: what that thread did during the wait, and its system calls. It worked for whichever descriptor it read from last; what it
-//! asked of another server, and what came back from there, was for the same request. A server that it asks is one that it connected
+//! asked of another server, and what came back from there, was for the same request. What it did after a wait for events without a read (a timer expired, a
+//! job of its pool was done) was for whom it then wrote to. A server that it asks is one that it connected
 //! to, else one that it wrote to before it read from there. Between two requests is the time from a call that waits for events until
 //! the next read. Buffers are not recorded, so a thread that reads several requests at once is taken to work for the last of them.
 
@@ -186,14 +187,17 @@ impl Turns {
         }
     }
 
-    /// `polls`: when it began to wait for events.
-    fn follow(&mut self, polls: Vec<Tsc>) {
+    /// `polls`: from when to when it waited for events.
+    fn follow(&mut self, polls: Vec<TscRange>) {
         let mut polls = polls.into_iter().peekable();
         let mut current = None;
+        // Since when it has been at something that it has not read: a timer expired, or a job of a pool was done.
+        let mut since = None;
         for transfer in std::mem::take(&mut self.transfers) {
-            while let Some(poll) = polls.next_if(|&poll| poll < transfer.range.start) {
+            while let Some(poll) = polls.next_if(|poll| poll.start < transfer.range.start) {
                 current = None;
-                self.worked_for.push((poll, None));
+                self.worked_for.push((poll.start, None));
+                since = Some(poll.stop);
             }
             let request = match transfer.direction {
                 Transferring::In => self.peers.read(transfer.endpoint, transfer.bytes),
@@ -203,12 +207,15 @@ impl Turns {
                 current = Some(request);
                 self.worked_for.push((transfer.range.start, current));
             } else if self.peers.have_read(&request) {
-                self.worked_for.push((transfer.range.start, Some(request)));
+                let at = transfer.range.start;
+                let from = since.filter(|&since| current.is_none() && since <= at).unwrap_or(at);
+                self.worked_for.push((from, Some(request)));
                 self.worked_for.push((transfer.range.stop, current));
+                since = Some(transfer.range.stop);
             }
             self.moved.push(Moved { transfer, request });
         }
-        self.worked_for.extend(polls.map(|poll| (poll, None)));
+        self.worked_for.extend(polls.map(|poll| (poll.start, None)));
     }
 }
 
@@ -222,12 +229,19 @@ fn is_event(one: &Transfer, written: &HashSet<Endpoint>) -> bool {
     may_be && one.endpoint.may_be_event(one.bytes)
 }
 
-/// When thread `tid` began to wait for events, until `until`.
-fn polls(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<Tsc> {
+/// When thread `tid` waited for events, until `until`.
+fn polls(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<TscRange> {
     let waits = |number| syscalls::known_name(number).and_then(syscalls::waits_for) == Some(OffCpu::Poll);
     let is_poll = |kind: &EventKind| matches!(kind, EventKind::Syscall { number, .. } if waits(*number));
-    let begun = sideband.calls_of(tid, until).filter(|event| event.side == Side::Begin);
-    begun.filter(|event| is_poll(&event.kind)).map(|event| event.time).collect()
+    let mut polls: Vec<TscRange> = Vec::new();
+    for event in sideband.calls_of(tid, until).filter(|event| is_poll(&event.kind)) {
+        match (event.side, polls.last_mut()) {
+            (Side::Begin, _) => polls.push(TscRange::new(event.time, until.max(event.time))),
+            (Side::End, Some(last)) => last.stop = event.time,
+            (Side::End, None) => {}
+        }
+    }
+    polls
 }
 
 #[cfg(test)]

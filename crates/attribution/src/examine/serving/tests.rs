@@ -95,6 +95,27 @@ fn work_for_others_comes_first() {
     assert_eq!(parts(&calls, &during), expected);
 }
 
+/// A job of its pool was done, or a timer expired: it reads nothing, and works for whom it then writes to; in the second turn first for
+/// another one.
+#[test]
+fn what_it_does_without_a_read_is_for_whom_it_writes_to() {
+    let calls = [
+        (80, 85, READ, 9, 30),
+        (101, 103, READ, 7, 38),
+        (105, 130, EPOLL_WAIT, 5, 1),
+        (150, 155, WRITE, 9, 8),
+        (190, 199, WRITE, 7, 8),
+    ];
+    let during = [
+        (103, 105, Cause::UserExpected),
+        (105, 130, Cause::OffCpu(OffCpu::Poll)),
+        (130, 150, Cause::UserExpected),
+        (155, 190, Cause::UserExpected),
+    ];
+    let others = (Some(Part::OthersFirst), "fd 9: 8 bytes out".to_owned());
+    assert_eq!(parts(&calls, &during), [part(OwnWork), part(Waits), others, part(OwnWork)]);
+}
+
 /// The request is passed on to another server by fd 8, whose answer comes back there.
 const PASSED_ON: [(u64, u64, u64, u64, u64); 5] = [
     (102, 104, READ, 7, 38),
