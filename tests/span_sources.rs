@@ -131,7 +131,7 @@ fn the_jdks_flight_recording_is_explained() {
     recorded.write_stated("realtime");
     // The JDK reads the clock of the chunk's begin some hundred nanoseconds beside its ticks.
     let found = recorded.compare("flight.jfr", "shop.Lookup", 2_000);
-    // The JVM sleeps in a futex.
+    // The JVM sleeps in a futex, up to a timeout.
     let headline = found[0]["headline"].as_str().expect("a text");
-    assert!(headline.contains("woken by a timer"), "{headline}");
+    assert!(headline.contains("slept"), "{headline}");
 }

@@ -184,37 +184,35 @@ fn add_children(proc: &Path, pid: i32, pids: &mut BTreeSet<i32>) {
 mod tests {
     use super::*;
 
-    /// A process that opens a file, closes it again and opens another one, then ends.
-    #[test]
-    fn what_was_open_last_was_open_to_the_end() {
-        let root = tempfile::tempdir().expect("a folder");
-        let process = root.path().join("proc/7");
-        let open = process.join("fd");
+    /// Of process 7 below `root`, which closed fd 3 after the first look and then opened fd 4.
+    fn of_two_files(root: &Path) -> Descriptors {
+        let open = root.join("proc/7/fd");
         fs::create_dir_all(&open).expect("made");
         let link = |fd: &str, name: &str| std::os::unix::fs::symlink(name, open.join(fd)).expect("linked");
         link("3", "/var/log/app");
-        let mut descriptors = Descriptors::begin(root.path(), &["-p", "7"].map(OsString::from));
+        let descriptors = Descriptors::begin(root, &["-p", "7"].map(OsString::from));
         fs::remove_file(open.join("3")).expect("closed");
         link("4", "/srv/data");
+        descriptors
+    }
+
+    #[test]
+    fn what_was_open_last_was_open_to_the_end() {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut descriptors = of_two_files(root.path());
         descriptors.look_again();
-        fs::remove_dir_all(&process).expect("ended");
+        fs::remove_dir_all(root.path().join("proc/7")).expect("ended");
         let ended = marks::tsc();
         let entries = descriptors.entries_now();
         let until_the_end: Vec<_> = entries.iter().filter(|one| one.to >= ended).map(|one| one.fd).collect();
         assert_eq!((entries.len(), until_the_end), (2, vec![4]));
     }
 
-    /// A process of whose descriptors one is closed, and another one opened: a ring of a minute later has the other one alone.
+    /// A ring of a minute later has the other file alone.
     #[test]
     fn what_no_ring_can_hold_is_forgotten() {
         let root = tempfile::tempdir().expect("a folder");
-        let open = root.path().join("proc/7/fd");
-        fs::create_dir_all(&open).expect("made");
-        let link = |fd: &str, name: &str| std::os::unix::fs::symlink(name, open.join(fd)).expect("linked");
-        link("3", "/var/log/app");
-        let mut descriptors = Descriptors::begin(root.path(), &["-p", "7"].map(OsString::from));
-        fs::remove_file(open.join("3")).expect("closed");
-        link("4", "/srv/data");
+        let mut descriptors = of_two_files(root.path());
         let names = |entries: Vec<OpenDescriptor>| {
             entries.into_iter().map(|entry| (entry.fd, entry.name)).collect::<Vec<_>>()
         };
