@@ -4,14 +4,19 @@
 use intervals::pairing::{Loss, Mark, MarkKind, pair_around};
 use intervals::{Findings, KEPT_PER_KIND, Origin};
 use libfuzzer_sys::fuzz_target;
-use model::{Cpu, ThreadId, Tsc};
+use model::{Cpu, PhaseKind, ThreadId, Tsc};
 
 fuzz_target!(|input: Vec<(u8, u8, u16, Option<u8>)>| {
     let mark = |&(what, key, at, id): &(u8, u8, u16, Option<u8>)| Mark {
         kind: match what % 8 {
             0..=2 => MarkKind::Begin,
             3..=5 => MarkKind::End,
-            6 => MarkKind::Stage("stage".into()),
+            6 => match key % 4 {
+                0 => MarkKind::Stage("stage".into()),
+                1 => MarkKind::Phase(PhaseKind::Run),
+                2 => MarkKind::Phase(PhaseKind::Ready),
+                _ => MarkKind::Phase(PhaseKind::Await),
+            },
             _ => MarkKind::Publish,
         },
         label: if what & 0x10 == 0 { "a".into() } else { "b".into() },
@@ -34,6 +39,11 @@ fuzz_target!(|input: Vec<(u8, u8, u16, Option<u8>)>| {
     let edges = marks.iter().filter(|mark| matches!(mark.kind, MarkKind::Begin | MarkKind::End)).count();
     let set = pair_around(marks, losses, Findings::new());
     assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
+    for interval in set.intervals.iter().filter(|interval| !interval.phases.is_empty()) {
+        let starts = interval.phases.iter().map(|phase| phase.range.start).chain([interval.range.stop]);
+        let stops = [interval.range.start].into_iter().chain(interval.phases.iter().map(|phase| phase.range.stop));
+        assert!(starts.eq(stops), "phases have no holes");
+    }
     if (set.diagnostics.len() as u64) < KEPT_PER_KIND {
         let of =
             |what: &str| set.diagnostics.iter().filter(|diagnostic| diagnostic.what.contains(what)).count();

@@ -7,23 +7,22 @@
 
 mod ids;
 mod losses;
+mod open;
+mod phases;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use model::{Counter, Cpu, Interval, IntervalId, Severity, Stage, ThreadId, Tsc, TscRange};
+use model::{Counter, Cpu, Interval, IntervalId, PhaseKind, Severity, ThreadId, Tsc, TscRange};
 
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
 pub use losses::Loss;
 use losses::Losses;
-
-/// The most stages that one interval keeps.
-pub const MOST_STAGES: usize = 64;
-
-/// The most counters that one interval keeps.
-pub const MOST_COUNTERS: usize = 256;
+use open::Open;
+pub use open::{MOST_COUNTERS, MOST_STAGES};
+pub use phases::MOST_PHASES;
 
 /// The most begins without a key that may be open on a thread at once (per label).
 const DEEPEST_NESTING: usize = 1 << 16;
@@ -41,6 +40,8 @@ pub enum MarkKind {
     Publish,
     /// Nothing but its counters.
     Counter,
+    /// A thread runs the interval's task, wakes it, or has run it as far as it could go.
+    Phase(PhaseKind),
 }
 
 /// One mark of a program.
@@ -100,19 +101,6 @@ enum Lane {
     Nested(Arc<str>, Option<ThreadId>, Option<Cpu>),
 }
 
-/// An interval whose end has not come yet.
-#[derive(Debug)]
-struct Open {
-    begin: Mark,
-    /// How many losses its thread had had.
-    losses: u64,
-    /// An end of the same key that came before the begin: if no other follows, the interval is negative.
-    early_end: Option<Box<Mark>>,
-    publish: Option<Tsc>,
-    stages: Vec<Stage>,
-    counters: Vec<Counter>,
-}
-
 /// A paired interval.
 #[derive(Debug)]
 struct Done {
@@ -155,7 +143,9 @@ impl Pairing {
         match mark.kind {
             MarkKind::Begin => self.begin(lane, mark),
             MarkKind::End => self.end(lane, mark),
-            MarkKind::Stage(_) | MarkKind::Publish | MarkKind::Counter => self.within(&lane, &mark),
+            MarkKind::Stage(_) | MarkKind::Publish | MarkKind::Counter | MarkKind::Phase(_) => {
+                self.within(&lane, &mark);
+            }
         }
     }
 
@@ -226,7 +216,7 @@ impl Pairing {
                 "lies in no open interval: it is left out",
             );
         };
-        let room = open.add(mark.kind.clone(), mark.at, mark.counters.clone());
+        let room = open.add(mark.kind.clone(), mark.at, mark.thread, mark.counters.clone());
         if !room {
             self.left_over(
                 "markers beyond the limits",
@@ -240,18 +230,30 @@ impl Pairing {
         if let Some(early) = open.early_end.take() {
             self.left_over("ends without begin", &early, END_ALONE);
         }
-        open.add(MarkKind::Counter, end.at, end.counters);
+        open.add(MarkKind::Counter, end.at, end.thread, end.counters);
         let id = open.begin.id;
-        let spans_loss = open.begin.key.is_some() && self.losses.any_between(open.begin.at, end.at);
+        let range = TscRange::new(open.begin.at, end.at);
+        let spans_loss = open.begin.key.is_some() && self.losses.any_between(range.start, range.stop);
+        let mut phases = open.phases.finish(range, open.begin.thread);
+        if spans_loss && !phases.is_empty() {
+            phases.clear();
+            self.findings.add(Severity::Warning, "phases beside lost markers", end.origin, || {
+                let (label, start, stop) = (name(&open.begin), range.start.0, range.stop.0);
+                format!(
+                    "{label} from {start} to {stop} lost markers, and a phase may be among them: its phases are left out"
+                )
+            });
+        }
         let interval = Interval {
             id: IntervalId(0),
             label: open.begin.label.to_string(),
             key: open.begin.key.map(String::from),
-            range: TscRange::new(open.begin.at, end.at),
+            range,
             start_thread: open.begin.thread,
             stop_thread: end.thread,
             publish: open.publish,
             stages: open.stages,
+            phases,
             counters: open.counters,
             attributes: Vec::new(),
             children: Vec::new(),
@@ -344,27 +346,6 @@ fn order(mark: &Mark) -> (Tsc, &str, Option<&str>, Option<ThreadId>) {
     (mark.at, &mark.label, mark.key.as_deref(), mark.thread)
 }
 
-impl Open {
-    fn new(mut begin: Mark, losses: u64, early_end: Option<Box<Mark>>) -> Open {
-        let counters = std::mem::take(&mut begin.counters);
-        Open { begin, losses, early_end, publish: None, stages: Vec::new(), counters }
-    }
-
-    /// Adds what a mark inside says; false where there is no room for it.
-    fn add(&mut self, kind: MarkKind, at: Tsc, counters: Vec<Counter>) -> bool {
-        match kind {
-            MarkKind::Publish => self.publish = Some(at),
-            MarkKind::Stage(_) if self.stages.len() >= MOST_STAGES => return false,
-            MarkKind::Stage(name) => self.stages.push(Stage { name: name.to_string(), start: at }),
-            MarkKind::Begin | MarkKind::End | MarkKind::Counter => {}
-        }
-        let room = MOST_COUNTERS.saturating_sub(self.counters.len());
-        let all = counters.len() <= room;
-        self.counters.extend(counters.into_iter().take(room));
-        all
-    }
-}
-
 impl MarkKind {
     fn name(&self) -> &'static str {
         match self {
@@ -373,6 +354,9 @@ impl MarkKind {
             MarkKind::Stage(_) => "stage",
             MarkKind::Publish => "publish",
             MarkKind::Counter => "counter",
+            MarkKind::Phase(PhaseKind::Run) => "run",
+            MarkKind::Phase(PhaseKind::Ready) => "ready",
+            MarkKind::Phase(PhaseKind::Await) => "await",
         }
     }
 }

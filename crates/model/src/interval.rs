@@ -28,6 +28,29 @@ pub struct Stage {
     pub start: Tsc,
 }
 
+/// What the task of an interval did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PhaseKind {
+    /// A thread ran it.
+    Run,
+    /// It could go on, and no thread ran it yet.
+    Ready,
+    /// It had nothing to do until something would wake it.
+    Await,
+}
+
+/// A stretch of an interval of a task: of a request that is no thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// What the task did.
+    pub kind: PhaseKind,
+    /// Who made the marker that begins it: the thread that runs the task ([`PhaseKind::Run`]), the one that woke it
+    /// ([`PhaseKind::Ready`]), or the one that had run it ([`PhaseKind::Await`]).
+    pub thread: Option<ThreadId>,
+    /// When, in ticks of the TSC.
+    pub range: TscRange,
+}
+
 /// A text that came with an interval: the method of a request, the statement of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
@@ -67,6 +90,9 @@ pub struct Interval {
     pub publish: Option<Tsc>,
     /// Its named parts, in order of time.
     pub stages: Vec<Stage>,
+    /// Where its source says what its task did: in order of time, without holes, from the begin to the end. Empty where
+    /// the interval is that of its threads.
+    pub phases: Vec<Phase>,
     /// Its counters, in the order of the source.
     pub counters: Vec<Counter>,
     /// Its texts, in the order of the source.
@@ -94,6 +120,7 @@ impl Interval {
             stop_thread: thread,
             publish: None,
             stages: Vec::new(),
+            phases: Vec::new(),
             counters: Vec::new(),
             attributes: Vec::new(),
             children: Vec::new(),

@@ -26,7 +26,7 @@ pub use code::{BuildId, CodeBytes, CodeEpoch, CodeSection, InodeId, MapEvent, Ma
 pub use cpu_list::CpuList;
 pub use device::Device;
 pub use diagnostic::{Diagnostic, Place, Severity};
-pub use interval::{Attribute, Child, Counter, Interval, IntervalId, Stage};
+pub use interval::{Attribute, Child, Counter, Interval, IntervalId, Phase, PhaseKind, Stage};
 pub use number::Number;
 pub use place::{Cpu, FileOffset, Pid, ThreadId, Tid};
 pub use segment::{Certainty, Evidence, EvidenceKind, Segment};

@@ -2,17 +2,16 @@
 //!
 //! JSON in the slice's own feature section. The twins own the spelling of model types, which know no format.
 
+mod interval_twin;
+
 use std::collections::BTreeSet;
 
 use intervals::{IntervalSet, Population, Selected, Selection};
-use model::{
-    Attribute, Child, Counter, Cpu, Diagnostic, FileOffset, Interval, IntervalId, Place, Severity, Stage,
-    ThreadId, Ticks, TimeConversion, Tsc, TscRange,
-};
+use model::{Cpu, Diagnostic, FileOffset, Interval, Place, Severity, TimeConversion};
 use perfdata::PerfData;
 use report::{
-    CaptureFacts, JsonNumber, LostMarkers, OutlierReport, PopulationSummary, ReplaceTexts, Report,
-    SelectionSummary, Snapshots, View,
+    CaptureFacts, LostMarkers, OutlierReport, PopulationSummary, ReplaceTexts, Report, SelectionSummary,
+    Snapshots, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::intervals_of;
 use crate::population::labels::{self, LabelFigures};
 use crate::request::{Filters, Request};
+pub(crate) use interval_twin::IntervalTwin;
 
 /// The carried facts.
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,25 +55,6 @@ pub(crate) struct Note {
 pub(crate) struct OutlierTwin {
     pub(crate) interval: usize,
     pub(crate) baselines: Vec<usize>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct IntervalTwin {
-    id: u64,
-    label: String,
-    key: Option<String>,
-    start: u64,
-    stop: u64,
-    start_thread: Option<(i32, i32)>,
-    stop_thread: Option<(i32, i32)>,
-    publish: Option<u64>,
-    stages: Vec<(String, u64)>,
-    counters: Vec<(String, JsonNumber)>,
-    #[serde(default)]
-    attributes: Vec<(String, String)>,
-    #[serde(default)]
-    children: Vec<(String, u64, u64)>,
-    record: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -282,54 +263,6 @@ impl Carried {
     pub(crate) fn view(&self, outliers: &[OutlierReport]) -> View {
         let View { causes, stories, .. } = View::of(outliers);
         View { causes, stories, ..self.view.clone() }
-    }
-}
-
-impl IntervalTwin {
-    /// The interval as it is carried.
-    pub(crate) fn of(interval: &Interval) -> IntervalTwin {
-        let thread = |thread: Option<ThreadId>| thread.map(|thread| (thread.pid.0, thread.tid.0));
-        IntervalTwin {
-            id: interval.id.0,
-            label: interval.label.clone(),
-            key: interval.key.clone(),
-            start: interval.range.start.0,
-            stop: interval.range.stop.0,
-            start_thread: thread(interval.start_thread),
-            stop_thread: thread(interval.stop_thread),
-            publish: interval.publish.map(|at| at.0),
-            stages: interval.stages.iter().map(|stage| (stage.name.clone(), stage.start.0)).collect(),
-            counters: interval.counters.iter().map(|one| (one.name.clone(), one.value.into())).collect(),
-            attributes: interval.attributes.iter().map(|one| (one.name.clone(), one.value.clone())).collect(),
-            children: (interval.children.iter())
-                .map(|child| (child.label.clone(), child.spans, child.time.0))
-                .collect(),
-            record: interval.record.map(|offset| offset.0),
-        }
-    }
-
-    fn into_interval(self) -> Interval {
-        let thread = |thread: Option<(i32, i32)>| thread.map(|(pid, tid)| ThreadId::new(pid, tid));
-        Interval {
-            id: IntervalId(self.id),
-            label: self.label,
-            key: self.key,
-            range: TscRange::new(Tsc(self.start), Tsc(self.stop.max(self.start))),
-            start_thread: thread(self.start_thread),
-            stop_thread: thread(self.stop_thread),
-            publish: self.publish.map(Tsc),
-            stages: self.stages.into_iter().map(|(name, start)| Stage { name, start: Tsc(start) }).collect(),
-            counters: (self.counters.into_iter())
-                .map(|(name, value)| Counter { name, value: value.into() })
-                .collect(),
-            attributes: (self.attributes.into_iter())
-                .map(|(name, value)| Attribute { name, value })
-                .collect(),
-            children: (self.children.into_iter())
-                .map(|(label, spans, ticks)| Child { label, spans, time: Ticks(ticks) })
-                .collect(),
-            record: self.record.map(FileOffset),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What holds one mark, in any form of our own file.
 
-use model::{Counter, ThreadId, Tsc};
+use model::{Counter, PhaseKind, ThreadId, Tsc};
 
 use super::draft::Draft;
 use crate::findings::Origin;
@@ -35,6 +35,13 @@ pub(super) fn keep_mark(line: MarkLine<'_>, draft: &mut Draft, origin: Origin) -
             "neither a key nor pid and tid say what the marker belongs to: the line is left out".to_owned(),
         ));
     }
+    if let (MarkKind::Phase(_), true) = (&line.kind, line.key.is_empty()) {
+        return Err((
+            "phases without key",
+            "a task runs on any thread, so only a key says whose run, ready or await this is: the line is left out"
+                .to_owned(),
+        ));
+    }
     if draft.marks.len() >= MOST_MARKS {
         return Err((
             "markers beyond the limit",
@@ -56,7 +63,7 @@ pub(super) fn keep_mark(line: MarkLine<'_>, draft: &mut Draft, origin: Origin) -
     Ok(())
 }
 
-/// The kind by its name or the first letter of it.
+/// The kind by its name; the first letter of it is enough for those of version 0.1.0.
 pub(super) fn kind(word: &str, name: &str) -> Result<MarkKind, Refusal> {
     match word {
         "begin" | "b" => Ok(MarkKind::Begin),
@@ -64,10 +71,13 @@ pub(super) fn kind(word: &str, name: &str) -> Result<MarkKind, Refusal> {
         "stage" | "s" => Ok(MarkKind::Stage(name.into())),
         "counter" | "c" => Ok(MarkKind::Counter),
         "publish" | "p" => Ok(MarkKind::Publish),
+        "run" => Ok(MarkKind::Phase(PhaseKind::Run)),
+        "ready" => Ok(MarkKind::Phase(PhaseKind::Ready)),
+        "await" => Ok(MarkKind::Phase(PhaseKind::Await)),
         _ => {
             let shown: String = word.chars().take(40).collect();
             let what = format!(
-                "mark {shown:?} is none of begin, end, stage, counter, publish: the line is left out"
+                "mark {shown:?} is none of begin, end, stage, counter, publish, run, ready, await: the line is left out"
             );
             Err(("unknown marks", what))
         }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
-use model::{Counter, Severity, ThreadId, Tsc};
+use model::{Counter, PhaseKind, Severity, ThreadId, Tsc};
 
 use super::draft::Draft;
 use super::marks::{MarkLine, keep_mark};
@@ -46,6 +46,9 @@ mod kind {
     pub(super) const BYTES: u8 = 10;
     pub(super) const CLOCK_PAIR: u8 = 11;
     pub(super) const TOTAL: u8 = 12;
+    pub(super) const RUN: u8 = 14;
+    pub(super) const READY: u8 = 15;
+    pub(super) const AWAIT: u8 = 16;
 }
 
 /// One record.
@@ -181,7 +184,9 @@ impl Records<'_> {
     fn take_first(&mut self, record: Record) {
         let (first, second, last) = record.words();
         match record.kind() {
-            kind::BEGIN | kind::END | kind::PUBLISH => self.take_mark(record, None),
+            kind::BEGIN | kind::END | kind::PUBLISH | kind::RUN | kind::READY | kind::AWAIT => {
+                self.take_mark(record, None);
+            }
             kind::STAGE | kind::COUNTER => self.unfinished = Some(Unfinished::Mark(record)),
             kind::LOST => self.take_loss(record),
             kind::THREAD => self.take_thread(record, first),
@@ -285,6 +290,9 @@ impl Records<'_> {
                 MarkKind::Counter
             }
             (kind::PUBLISH, _) => MarkKind::Publish,
+            (kind::RUN, _) => MarkKind::Phase(PhaseKind::Run),
+            (kind::READY, _) => MarkKind::Phase(PhaseKind::Ready),
+            (kind::AWAIT, _) => MarkKind::Phase(PhaseKind::Await),
             _ => {
                 return self.refuse(record, "markers with unknown labels", "no record says what its name is");
             }

@@ -1,7 +1,7 @@
 //! Forms, clocks and bad input of interval files. Expected values are read off the text by hand.
 
 use super::*;
-use model::{Counter, Severity, Stage, ThreadId, TimeConversion, Tsc, TscRange};
+use model::{Counter, Phase, PhaseKind, Severity, Stage, ThreadId, TimeConversion, Tsc, TscRange};
 
 use crate::clock::ClockPair;
 use crate::findings::KEPT_PER_KIND;
@@ -157,6 +157,57 @@ fn marks_across_threads_in_any_order_of_lines() {
     assert_eq!(order.stages, [Stage { name: "parse".to_owned(), start: Tsc(150) }]);
     assert_eq!(order.counters, [Counter { name: "bytes".to_owned(), value: 512.0.into() }]);
     assert_eq!((tick.range, tick.start_thread), (range(120, 130), Some(ThreadId::new(1, 9))));
+}
+
+/// The tables of docs/interval-file.md, "Tasks". A pair of clocks shows that the times are converted.
+#[test]
+fn phases_of_a_task_in_csv_and_json() {
+    let csv = read(
+        "# tailtrace-intervals 1 clock=monotonic-raw\nmark,label,at,key,pid,tid\n\
+         begin,order,100,7,1,9\nready,order,110,7,1,9\nrun,order,120,7,1,2\nawait,order,130,7,1,2\n\
+         ready,order,150,7,1,4\nrun,order,160,7,1,3\nend,order,190,7,1,3\n\
+         # clock-pair monotonic-raw tsc=1000 ns=100\n# clock-pair monotonic-raw tsc=3000 ns=200\n",
+    );
+    let json = read(
+        r#"{"tailtrace-intervals": 1, "clock": "tsc"}
+{"mark": "begin", "label": "order", "at": 1000, "key": 7, "pid": 1, "tid": 9}
+{"mark": "ready", "label": "order", "at": 1200, "key": 7, "pid": 1, "tid": 9}
+{"mark": "run", "label": "order", "at": 1400, "key": 7, "pid": 1, "tid": 2}
+{"mark": "await", "label": "order", "at": 1600, "key": 7, "pid": 1, "tid": 2}
+{"mark": "ready", "label": "order", "at": 2000, "key": 7, "pid": 1, "tid": 4}
+{"mark": "run", "label": "order", "at": 2200, "key": 7, "pid": 1, "tid": 3}
+{"mark": "end", "label": "order", "at": 2800, "key": 7, "pid": 1, "tid": 3}
+"#,
+    );
+    let phase = |kind, tid, start, stop| Phase {
+        kind,
+        thread: Some(ThreadId::new(1, tid)),
+        range: range(start, stop),
+    };
+    let expected = [
+        phase(PhaseKind::Run, 9, 1000, 1200),
+        phase(PhaseKind::Ready, 9, 1200, 1400),
+        phase(PhaseKind::Run, 2, 1400, 1600),
+        phase(PhaseKind::Await, 2, 1600, 2000),
+        phase(PhaseKind::Ready, 4, 2000, 2200),
+        phase(PhaseKind::Run, 3, 2200, 2800),
+    ];
+    for set in [csv, json] {
+        assert_eq!(set.intervals[0].phases, expected, "{:?}", set.diagnostics);
+    }
+}
+
+/// `r` and `a` are no abbreviations, and a phase needs a key.
+#[test]
+fn wrong_phases() {
+    let set = read(
+        "# tailtrace-intervals 1 clock=tsc\nmark,label,at,key,pid,tid\nbegin,a,1,k,1,1\nr,a,2,k,1,1\na,a,3,k,1,1\n\
+         run,a,4,,1,1\nready,b,5,k,1,1\nend,a,9,k,1,1\n",
+    );
+    assert_eq!((set.intervals.len(), set.intervals[0].phases.len()), (1, 0));
+    assert_eq!(lines(&set), [4, 5, 6, 7]);
+    assert!(set.diagnostics[0].what.contains("await"), "{:?}", set.diagnostics);
+    assert!(set.diagnostics[2].what.contains("only a key"), "{:?}", set.diagnostics);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Pairing by hand, and that no mark is lost.
 
+mod phases;
+
 use super::*;
+use model::Stage;
 use proptest::prelude::*;
 
 fn mark(kind: MarkKind, key: Option<&str>, at: u64, tid: i32) -> Mark {

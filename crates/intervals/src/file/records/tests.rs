@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::{Diagnostic, Interval, Stage};
+use model::{Diagnostic, Interval, Phase, Stage, TscRange};
 use proptest::prelude::*;
 
 use super::*;
@@ -91,6 +91,34 @@ fn marks_of_every_kind() {
     assert_eq!(long.counters, [Counter { name: "bytes".to_owned(), value: (-512i64).into() }]);
     assert_eq!(long.publish, Some(Tsc(130)));
     assert_eq!((short.label.as_str(), ranges(&set)[1]), ("order", (140, 150)));
+}
+
+#[test]
+fn phases_of_a_task() {
+    let set = Written::begun()
+        .put(kind::BEGIN, 100, 5, 7)
+        .put(kind::RUN, 100, 5, 7)
+        .put(kind::AWAIT, 110, 5, 7)
+        .thread(121)
+        .put(kind::READY, 120, 5, 7)
+        .put(kind::RUN, 130, 5, 7)
+        .put(kind::RUN, 131, NO_KEY, 7)
+        .put(kind::END, 150, 5, 7)
+        .read();
+    let said = said(&set);
+    assert!(said.len() == 1 && said[0].1.contains("only a key"), "{said:?}");
+    let phase = |kind, tid, start, stop| Phase {
+        kind,
+        thread: Some(ThreadId::new(118, tid)),
+        range: TscRange::new(Tsc(start), Tsc(stop)),
+    };
+    let expected = [
+        phase(PhaseKind::Run, 120, 100, 110),
+        phase(PhaseKind::Await, 120, 110, 120),
+        phase(PhaseKind::Ready, 121, 120, 130),
+        phase(PhaseKind::Run, 121, 130, 150),
+    ];
+    assert_eq!(set.intervals[0].phases, expected);
 }
 
 #[test]

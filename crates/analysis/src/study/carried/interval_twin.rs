@@ -1,0 +1,142 @@
+//! An interval as JSON in a slice's note.
+
+use model::{
+    Attribute, Child, Counter, FileOffset, Interval, IntervalId, Phase, PhaseKind, Stage, ThreadId, Ticks,
+    Tsc, TscRange,
+};
+use report::JsonNumber;
+use serde::{Deserialize, Serialize};
+
+/// Process and thread.
+type ThreadTwin = (i32, i32);
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct IntervalTwin {
+    id: u64,
+    label: String,
+    key: Option<String>,
+    start: u64,
+    stop: u64,
+    start_thread: Option<ThreadTwin>,
+    stop_thread: Option<ThreadTwin>,
+    publish: Option<u64>,
+    stages: Vec<(String, u64)>,
+    /// Kind, thread, and begin of each; it lasts to the next.
+    #[serde(default)]
+    phases: Vec<(PhaseTwin, Option<ThreadTwin>, u64)>,
+    counters: Vec<(String, JsonNumber)>,
+    #[serde(default)]
+    attributes: Vec<(String, String)>,
+    #[serde(default)]
+    children: Vec<(String, u64, u64)>,
+    record: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PhaseTwin {
+    Run,
+    Ready,
+    Await,
+}
+
+impl IntervalTwin {
+    /// The interval as it is carried.
+    pub(crate) fn of(interval: &Interval) -> IntervalTwin {
+        let thread = |thread: Option<ThreadId>| thread.map(|thread| (thread.pid.0, thread.tid.0));
+        IntervalTwin {
+            id: interval.id.0,
+            label: interval.label.clone(),
+            key: interval.key.clone(),
+            start: interval.range.start.0,
+            stop: interval.range.stop.0,
+            start_thread: thread(interval.start_thread),
+            stop_thread: thread(interval.stop_thread),
+            publish: interval.publish.map(|at| at.0),
+            stages: interval.stages.iter().map(|stage| (stage.name.clone(), stage.start.0)).collect(),
+            phases: (interval.phases.iter())
+                .map(|phase| (PhaseTwin::of(phase.kind), thread(phase.thread), phase.range.start.0))
+                .collect(),
+            counters: interval.counters.iter().map(|one| (one.name.clone(), one.value.into())).collect(),
+            attributes: interval.attributes.iter().map(|one| (one.name.clone(), one.value.clone())).collect(),
+            children: (interval.children.iter())
+                .map(|child| (child.label.clone(), child.spans, child.time.0))
+                .collect(),
+            record: interval.record.map(|offset| offset.0),
+        }
+    }
+
+    pub(super) fn into_interval(self) -> Interval {
+        let thread = |thread: Option<ThreadTwin>| thread.map(|(pid, tid)| ThreadId::new(pid, tid));
+        let stop = self.stop.max(self.start);
+        let stops = self.phases.iter().map(|&(.., start)| start).skip(1).chain([stop]);
+        let phases = self.phases.iter().zip(stops).map(|(&(kind, who, start), stop)| Phase {
+            kind: kind.into_kind(),
+            thread: thread(who),
+            range: TscRange::new(Tsc(start), Tsc(stop)),
+        });
+        Interval {
+            phases: phases.collect(),
+            id: IntervalId(self.id),
+            label: self.label,
+            key: self.key,
+            range: TscRange::new(Tsc(self.start), Tsc(stop)),
+            start_thread: thread(self.start_thread),
+            stop_thread: thread(self.stop_thread),
+            publish: self.publish.map(Tsc),
+            stages: self.stages.into_iter().map(|(name, start)| Stage { name, start: Tsc(start) }).collect(),
+            counters: (self.counters.into_iter())
+                .map(|(name, value)| Counter { name, value: value.into() })
+                .collect(),
+            attributes: (self.attributes.into_iter())
+                .map(|(name, value)| Attribute { name, value })
+                .collect(),
+            children: (self.children.into_iter())
+                .map(|(label, spans, ticks)| Child { label, spans, time: Ticks(ticks) })
+                .collect(),
+            record: self.record.map(FileOffset),
+        }
+    }
+}
+
+impl PhaseTwin {
+    fn of(kind: PhaseKind) -> PhaseTwin {
+        match kind {
+            PhaseKind::Run => PhaseTwin::Run,
+            PhaseKind::Ready => PhaseTwin::Ready,
+            PhaseKind::Await => PhaseTwin::Await,
+        }
+    }
+
+    fn into_kind(self) -> PhaseKind {
+        match self {
+            PhaseTwin::Run => PhaseKind::Run,
+            PhaseTwin::Ready => PhaseKind::Ready,
+            PhaseTwin::Await => PhaseKind::Await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_come_back_as_they_were() {
+        let phase = |kind, tid: Option<i32>, start, stop| Phase {
+            kind,
+            thread: tid.map(|tid| ThreadId::new(1, tid)),
+            range: TscRange::new(Tsc(start), Tsc(stop)),
+        };
+        let range = TscRange::new(Tsc(10), Tsc(90));
+        let thread = Some(ThreadId::new(1, 2));
+        let mut interval = Interval::new(IntervalId(7), "order", range, thread);
+        interval.phases = vec![
+            phase(PhaseKind::Run, Some(2), 10, 20),
+            phase(PhaseKind::Await, Some(2), 20, 50),
+            phase(PhaseKind::Ready, None, 50, 60),
+            phase(PhaseKind::Run, Some(3), 60, 90),
+        ];
+        assert_eq!(IntervalTwin::of(&interval).into_interval(), interval);
+    }
+}
