@@ -20,6 +20,10 @@ use crate::tables::syscalls::{self, Transferring};
 pub(super) struct Serving {
     /// The request that the wait was for.
     own: Endpoint,
+    /// When its first read had ended, before or during the wait.
+    taken: Option<Tsc>,
+    /// When it was with the pool of the thread's process.
+    in_pool: Option<TscRange>,
     /// From when on it worked for which request; `None`: for none.
     turns: Vec<(Tsc, Option<Endpoint>)>,
     /// In order; one ends before the next begins.
@@ -44,8 +48,9 @@ impl Serving {
         sideband: &Sideband,
     ) -> Option<Serving> {
         let until = answered.max(range.stop);
-        let mut turns = Turns::new(&transfers(sideband, thread.tid, until));
-        turns.follow(polls(sideband, thread.tid, until));
+        let (transfers, polls) = (transfers(sideband, thread.tid, until), polls(sideband, thread.tid, until));
+        let mut turns = Turns::new(&transfers);
+        turns.follow(&polls);
         let Turns { moved, worked_for: turns, .. } = turns;
         let later = moved.partition_point(|one| one.transfer.range.start <= answered);
         let (before, last) = moved[..later].split_at(later.checked_sub(1)?);
@@ -59,7 +64,9 @@ impl Serving {
             // It took the request: the buffer of that is free for the next (`sock_wfree` wakes who sleeps at the other end).
             Transferring::In => last.request,
         };
-        let mut serving = Serving { own, turns, moved, clients: HashMap::new() };
+        let (taken, begun) = (taken(&moved[..later], own, last.transfer), last.transfer.range.start);
+        let mut serving = Serving { own, taken, in_pool: None, turns, moved, clients: HashMap::new() };
+        serving.in_pool = serving.in_pool(thread, begun, &transfers, &polls, sideband);
         serving.find_clients(thread, sideband);
         Some(serving)
     }
@@ -90,18 +97,21 @@ impl Serving {
     /// Marks each segment with its part, and the first one in which it read the request; the work for others with their descriptor,
     /// by `name` the client, and what was moved in `range`.
     pub(super) fn mark(&self, during: &mut [Segment], range: TscRange, name: impl Fn(ThreadId) -> String) {
-        let taken = self.taken(range);
+        let taken = self.taken;
         let mut moved: HashMap<Endpoint, String> = HashMap::new();
         let mut to_take = self.first_read(range);
         for segment in during {
             let middle = Tsc(segment.range.start.0 + segment.range.ticks().0 / 2);
             let turn = self.turn(middle);
+            let in_pool = self.in_pool.is_some_and(|range| range.contains(middle));
             let part = match &segment.cause {
+                Cause::Unexplained => continue,
+                // Whatever it did then, the request was not delayed by it.
+                _ if in_pool => Part::Waits,
                 Cause::OffCpu(OffCpu::Runnable | OffCpu::Preempted) | Cause::CStateExit(_) => Part::NotRun,
                 Cause::OffCpu(_) if self.reads_at(middle) => Part::Between,
                 Cause::OffCpu(OffCpu::Poll) if taken.is_none_or(|taken| taken > middle) => Part::Between,
                 Cause::OffCpu(_) => Part::Waits,
-                Cause::Unexplained => continue,
                 _ if turn.is_none() => Part::Between,
                 _ if turn == Some(self.own) => Part::OwnWork,
                 _ => Part::OthersFirst,
@@ -115,12 +125,6 @@ impl Serving {
                 segment.story.by = self.clients.get(&other).map_or_else(String::new, |&client| name(client));
             }
         }
-    }
-
-    /// When it had first read of the request in `range`.
-    fn taken(&self, range: TscRange) -> Option<Tsc> {
-        let read = self.moved.iter().filter(|one| one.is_request() && one.request == self.own);
-        read.map(|one| one.transfer.range.stop).find(|&stop| stop > range.start)
     }
 
     /// The first read in `range` from where the request came; what another server answered is none.
@@ -165,6 +169,17 @@ impl Moved {
     }
 }
 
+/// When the first read of `own` had ended since the answer before the last one, which `ended` the wait.
+fn taken(moved: &[Moved], own: Endpoint, ended: Transfer) -> Option<Tsc> {
+    let is_answer =
+        |one: &&Moved| one.transfer.direction == Transferring::Out && one.transfer.endpoint == ended.endpoint;
+    let is_read = |one: &&Moved| one.is_request() && one.transfer.endpoint == own;
+    // An answer may be written in parts.
+    let until = moved.iter().rposition(|one| is_read(&one))?;
+    let before = moved[..until].iter().rposition(|one| is_answer(&one)).map_or(0, |answer| answer + 1);
+    moved[before..=until].iter().find(is_read).map(|one| one.transfer.range.stop)
+}
+
 /// Follows a thread's transfers and the calls by which it waits for events.
 struct Turns {
     transfers: Vec<Transfer>,
@@ -176,8 +191,7 @@ struct Turns {
 impl Turns {
     /// Events and files are no requests.
     fn new(transfers: &[Transfer]) -> Turns {
-        let out = transfers.iter().filter(|one| one.direction == Transferring::Out);
-        let written: HashSet<Endpoint> = out.map(|one| one.endpoint).collect();
+        let written = written(transfers);
         let is_kept = |one: &&Transfer| one.endpoint.kind != EndpointKind::File && !is_event(one, &written);
         Turns {
             transfers: transfers.iter().filter(is_kept).copied().collect(),
@@ -188,8 +202,8 @@ impl Turns {
     }
 
     /// `polls`: from when to when it waited for events.
-    fn follow(&mut self, polls: Vec<TscRange>) {
-        let mut polls = polls.into_iter().peekable();
+    fn follow(&mut self, polls: &[TscRange]) {
+        let mut polls = polls.iter().peekable();
         let mut current = None;
         // Since when it has been at something that it has not read: a timer expired, or a job of a pool was done.
         let mut since = None;
@@ -219,6 +233,12 @@ impl Turns {
     }
 }
 
+/// Where anything was written to.
+fn written(transfers: &[Transfer]) -> HashSet<Endpoint> {
+    let out = transfers.iter().filter(|one| one.direction == Transferring::Out);
+    out.map(|one| one.endpoint).collect()
+}
+
 /// Whether `one` reads an event and no request: eight bytes of an eventfd or a timerfd, `struct signalfd_siginfo`; nothing is ever
 /// written to these.
 fn is_event(one: &Transfer, written: &HashSet<Endpoint>) -> bool {
@@ -244,5 +264,6 @@ fn polls(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<TscRange> {
     polls
 }
 
+mod in_pool;
 #[cfg(test)]
 mod tests;

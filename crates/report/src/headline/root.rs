@@ -43,10 +43,11 @@ fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String
     // Which function was different says more than which kind of its time was longest.
     let different =
         rows.iter().find(|row| worked && !row.unusual.is_empty() && row.duration_ns >= whole / 10);
-    let row = different.or(rows.first()).filter(|_| excess > 0)?;
+    let (waited, beside) = longest_wait(&rows).filter(|_| part == Part::Waits).unzip();
+    let row = different.or(waited.as_ref()).or(rows.first()).filter(|_| excess > 0)?;
     let (foremost, _) = foremost(wait.during.iter().filter(|piece| row.counts(piece)))?;
     let what = did(foremost, unit, depth)?;
-    let time = if worked { whole } else { row.duration_ns };
+    let time = if worked { whole } else { row.duration_ns.saturating_add(beside.unwrap_or(0)) };
     let nearly_all = time >= wait.duration_ns / 10 * 7 || depth < DEEPEST;
     let length = units::length(time, unit);
     Some(match part {
@@ -58,6 +59,18 @@ fn of_parts(wait: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String
         _ if nearly_all => what,
         _ => lasting(&what, &length),
     })
+}
+
+/// Of the `rows` of waiting the wait that took most beyond typical, and how much was done beside it: while a job of its pool was at the
+/// request, what the thread did is a part of its wait for events.
+fn longest_wait<'a>(rows: &[&'a ServingRow]) -> Option<(&'a ServingRow, u64)> {
+    let is_wait = |row: &&&ServingRow| row.kind.starts_with("offcpu.");
+    let done = rows.iter().filter(|row| !is_wait(row));
+    let done = done.fold(0, |sum: u64, row| sum.saturating_add(row.duration_ns));
+    let beside = |row: &ServingRow| if row.kind == "offcpu.poll" { done } else { 0 };
+    let excess = |row: &ServingRow| row.excess_ns().saturating_add_unsigned(beside(row));
+    let longest = rows.iter().filter(is_wait).max_by_key(|row| excess(row))?;
+    Some((longest, beside(longest)))
 }
 
 /// `waited 51.6 us for disk 259:1, woken by the interrupt of nvme0q2`, `was stopped for 51.6 us until rival continued it`: the length belongs to what was done, not
@@ -128,7 +141,9 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         return Some(format!("had page faults{}", place("in")));
     }
     if let Some(runtime) = cause.strip_prefix("runtime.gc.") {
-        return Some(format!("collected {runtime}'s garbage"));
+        // Who had it collected; of a collector that runs by itself the place is a function of its own.
+        let requested = if story.unusual { place("in") } else { String::new() };
+        return Some(format!("collected {runtime}'s garbage{requested}"));
     }
     if cause.starts_with("runtime.idle.") {
         return Some(idle(segment, unit, depth));

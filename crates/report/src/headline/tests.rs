@@ -208,7 +208,15 @@ fn words(segment: SegmentReport) -> String {
 fn a_wait_ends_with_the_root_of_its_chain() {
     let asleep = || placed(detailed("offcpu.sleep", None, 125_000, ""), "keep() lock.c:38");
     let computing = |ns| placed(detailed("user.expected", Some(0), ns, ""), "recount()");
+    let collecting = |unusual| {
+        let mut collecting = placed(detailed("runtime.gc.v8", Some(0), 130_000, ""), "tidy()");
+        collecting.story.unusual = unusual;
+        vec![collecting]
+    };
     let cases = [
+        (collecting(true), "which collected v8's garbage in tidy()"),
+        // The collector's own, or code that typically runs, too.
+        (collecting(false), "which collected v8's garbage"),
         (vec![asleep(), computing(2_000)], "which slept in keep() lock.c:38"),
         (
             vec![computing(50_000), asleep(), computing(51_000)],

@@ -87,6 +87,18 @@ fn the_part_that_took_more_than_typical_comes_first() {
     );
 }
 
+/// A job of its pool is at the request, and it serves others in that time: what the request waits for is named, with all of the time.
+#[test]
+fn what_is_done_beside_a_wait_is_part_of_it() {
+    let mut poll = segment(60, 90, Cause::OffCpu(OffCpu::Poll), Some(Part::Waits));
+    poll.story.object = "a job of its thread pool, queued after others".to_owned();
+    let others = work(0, 60, Part::Waits, "reply()", true);
+    let during = vec![others, poll, work(90, 160, Part::OwnWork, "get()", false)];
+    let said = headline(&report(&answered("server", during), &typical()));
+    let expected = "woken by server, which waited 90 ticks for a job of its thread pool, queued after others";
+    assert!(said.ends_with(expected), "{said}");
+}
+
 /// A lock's holder answers no request.
 #[test]
 fn waits_without_parts_have_no_rows() {

@@ -2,20 +2,22 @@ use model::{Certainty, Story, Ticks};
 
 use super::*;
 use crate::records::event::SidebandEvent;
-use crate::testing::script::{WRITER, record};
+use crate::testing::script::{WORKER, WRITER, record};
 use Part::{Between, NotRun, OwnWork, Waits};
 
 const READ: u64 = 0;
 const WRITE: u64 = 1;
 const EPOLL_WAIT: u64 = 232;
 
-/// The writer's calls: begin, end, number, descriptor, result.
-fn sideband(calls: &[(u64, u64, u64, u64, u64)]) -> Sideband {
+/// The writer's calls: begin, end, number, descriptor, result; and those of another thread of its process.
+fn sideband(calls: &[(u64, u64, u64, u64, u64)], of_other: &[(u64, u64, u64, u64, u64)]) -> Sideband {
     let mut events: Vec<SidebandEvent> = Vec::new();
-    for &(begin, end, number, descriptor, result) in calls {
-        let kind = |argument| EventKind::Syscall { number, arguments: vec![argument] };
-        events.push(record(begin, 0, WRITER, Side::Begin, kind(descriptor)));
-        events.push(record(end, 0, WRITER, Side::End, kind(result)));
+    for (thread, calls) in [(WRITER, calls), (WORKER, of_other)] {
+        for &(begin, end, number, descriptor, result) in calls {
+            let kind = |argument| EventKind::Syscall { number, arguments: vec![argument] };
+            events.push(record(begin, 0, thread, Side::Begin, kind(descriptor)));
+            events.push(record(end, 0, thread, Side::End, kind(result)));
+        }
     }
     Sideband::new(events)
 }
@@ -38,22 +40,31 @@ fn segment(start: u64, stop: u64, cause: Cause) -> Segment {
 
 /// The parts of `during`, in a wait from 100 to 200 that ended at 195.
 fn parts(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> Vec<(Option<Part>, String)> {
-    let segments = marked(calls, during).into_iter();
+    parts_beside(&[], calls, during)
+}
+
+/// The same, beside the calls of another thread of its process.
+fn parts_beside(
+    others: &[(u64, u64, u64, u64, u64)],
+    calls: &[(u64, u64, u64, u64, u64)],
+    during: &[(u64, u64, Cause)],
+) -> Vec<(Option<Part>, String)> {
+    let segments = marked(&sideband(calls, others), during).into_iter();
     segments.map(|segment| (segment.story.part, segment.story.object)).collect()
 }
 
 /// Where the segments of `during` begin in which the request was read.
 fn taken(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> Vec<u64> {
-    let segments = marked(calls, during).into_iter();
+    let segments = marked(&sideband(calls, &[]), during).into_iter();
     segments.filter(|segment| segment.story.takes).map(|segment| segment.range.start.0).collect()
 }
 
 /// `during` with its parts, in a wait from 100 to 200 that ended at 195.
-fn marked(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> Vec<Segment> {
+fn marked(sideband: &Sideband, during: &[(u64, u64, Cause)]) -> Vec<Segment> {
     let wait = TscRange::new(Tsc(100), Tsc(200));
     let mut segments: Vec<Segment> =
         during.iter().map(|(start, stop, cause)| segment(*start, *stop, cause.clone())).collect();
-    if let Some(serving) = Serving::of(WRITER, wait, Tsc(195), &sideband(calls)) {
+    if let Some(serving) = Serving::of(WRITER, wait, Tsc(195), sideband) {
         serving.mark(&mut segments, wait, |_| String::new());
     }
     segments
@@ -77,6 +88,24 @@ fn a_plain_answer_is_its_own_work() {
     ];
     let expected = [Between, NotRun, Between, OwnWork, OwnWork, OwnWork].map(part);
     assert_eq!(parts(&calls, &during), expected);
+}
+
+/// The client goes to sleep after the server has read the request: what the server then waits for is no longer that. After an answer it
+/// is, until the next request is read, which may come in two parts.
+#[test]
+fn a_request_may_be_read_before_the_wait() {
+    let before = [(50, 80, EPOLL_WAIT, 5, 1), (90, 95, READ, 7, 38), (97, 150, EPOLL_WAIT, 5, 1)];
+    let answer = (190, 199, WRITE, 7, 8);
+    let during = [(100, 150, Cause::OffCpu(OffCpu::Poll)), (150, 190, Cause::UserExpected)];
+    assert_eq!(parts(&[&before[..], &[answer]].concat(), &during), [Waits, OwnWork].map(part));
+    let parted = [(150, 155, READ, 7, 4), (160, 165, READ, 7, 30)];
+    let next = [&before[..2], &[(96, 97, WRITE, 7, 8), (98, 150, EPOLL_WAIT, 5, 1)], &parted, &[answer]];
+    let during = [(100, 150, Cause::OffCpu(OffCpu::Poll)), (156, 160, Cause::OffCpu(OffCpu::Poll))];
+    assert_eq!(parts(&next.concat(), &during), [Between, Waits].map(part));
+    // It comes and goes by a pair of pipes.
+    let by_pipes = [(50, 55, READ, 7, 38), (60, 62, WRITE, 4, 8), (70, 150, EPOLL_WAIT, 5, 1)];
+    let by_pipes = [&by_pipes[..], &parted, &[(190, 199, WRITE, 4, 8)]].concat();
+    assert_eq!(parts(&by_pipes, &during), [Between, Waits].map(part));
 }
 
 /// It was busy with fd 9 when the wait began; the answers to both are written at the end.
@@ -114,6 +143,40 @@ fn what_it_does_without_a_read_is_for_whom_it_writes_to() {
     ];
     let others = (Some(Part::OthersFirst), "fd 9: 8 bytes out".to_owned());
     assert_eq!(parts(&calls, &during), [part(OwnWork), part(Waits), others, part(OwnWork)]);
+}
+
+/// Its request is a job of the pool, after one of another client: what the loop does for that one in the time delays nothing, until the
+/// pool's thread writes to the eventfd that the job is done. Then another one is served first.
+#[test]
+fn what_it_does_while_the_pool_has_the_request_is_a_wait() {
+    let calls = [
+        (80, 85, READ, 9, 30),
+        (101, 103, READ, 7, 38),
+        (105, 120, EPOLL_WAIT, 3, 1),
+        (121, 122, READ, 11, 8),
+        (140, 145, WRITE, 9, 8),
+        (146, 170, EPOLL_WAIT, 3, 1),
+        (171, 172, READ, 11, 8),
+        (173, 178, WRITE, 9, 8),
+        (190, 199, WRITE, 7, 8),
+    ];
+    let during = [
+        (103, 105, Cause::UserExpected),
+        (105, 120, Cause::OffCpu(OffCpu::Poll)),
+        (122, 140, Cause::UserExpected),
+        (146, 170, Cause::OffCpu(OffCpu::Poll)),
+        (172, 173, Cause::UserExpected),
+        (178, 190, Cause::UserExpected),
+    ];
+    let others = (Some(Part::OthersFirst), "fd 9: 16 bytes out".to_owned());
+    let pool = [(118, 119, WRITE, 11, 8), (160, 161, WRITE, 11, 8)];
+    let expected = [OwnWork, Waits, Waits, Waits].map(part).into_iter();
+    let expected: Vec<_> = expected.chain([others.clone(), part(OwnWork)]).collect();
+    assert_eq!(parts_beside(&pool, &calls, &during), expected);
+    // No thread wrote there, or it is read in the turn in which it is answered.
+    assert_eq!(parts(&calls, &during)[2], others);
+    let taken_late = [&calls[..1], &calls[2..7], &[(174, 175, READ, 7, 38)], &calls[8..]].concat();
+    assert_eq!(parts_beside(&pool, &taken_late, &during)[2].0, Some(Part::OthersFirst));
 }
 
 /// The request is passed on to another server by fd 8, whose answer comes back there.
