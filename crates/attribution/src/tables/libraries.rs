@@ -198,15 +198,19 @@ pub(crate) fn is_unnamed(name: &str) -> bool {
         .is_some_and(|(_, at)| !at.is_empty() && at.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
+/// How V8 calls the code of a regular expression.
+const EXPRESSION: &str = "RegExp:";
+
 /// A function in a sentence: `read_price()`, and without parentheses where that is no name.
 pub(crate) fn called(name: &str) -> String {
-    if is_unnamed(name) { name.to_owned() } else { format!("{name}()") }
+    let is_expression = name.starts_with(EXPRESSION);
+    if is_expression || is_unnamed(name) { name.to_owned() } else { format!("{name}()") }
 }
 
 /// The name as a person says it: without template arguments, parameters, return type and unnamed namespaces.
 pub(crate) fn spoken(function: &str) -> String {
     // A regular expression that V8 has compiled is its own name.
-    if function.starts_with('[') || function.starts_with("RegExp:") {
+    if function.starts_with('[') || function.starts_with(EXPRESSION) {
         return function.to_owned();
     }
     let function = &*without_shapes(without_abi(function));
@@ -339,5 +343,6 @@ mod tests {
         ] {
             assert_eq!(spoken(whole), short, "{whole}");
         }
+        assert_eq!(called("RegExp:^(a+) +$"), "RegExp:^(a+) +$");
     }
 }
