@@ -66,7 +66,7 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
 
 /// The first form that has no more than `room` characters: both in full, in brief, without lines of source, without numbers of
 /// descriptors; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without its
-/// own place: the end of the chain is the last to go. Where a name is too long for all of them, it is cut.
+/// own place, then without callers that have no name: the end of the chain is the last to go. Where that is too long, too, the middle is cut.
 fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<String> {
     let mut forms = Vec::new();
     if let Some(second) = second {
@@ -82,9 +82,10 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
         let near = without_outer_callers(&plain);
         forms.extend([vec![plain], vec![near]]);
     }
+    forms.extend(forms.last().map(|form| form.iter().map(|text| without_addresses(text)).collect()));
     let fits = |form: &&Vec<String>| form.join("; ").chars().count() <= room;
     let shortest = forms.last().and_then(|form| form.first()).cloned().unwrap_or_default();
-    let cut = || vec![shortest.chars().take(room.saturating_sub(1)).chain(['…']).collect()];
+    let cut = || vec![without_middle(&shortest, room)];
     forms.iter().find(fits).cloned().unwrap_or_else(cut)
 }
 
@@ -112,6 +113,49 @@ fn without_outer_callers(text: &str) -> String {
     near.extend(parts.map(|part| part.find([',', ';', ' ']).map_or("", |end| &part[end..])));
     near
 }
+
+/// `update() below server+0x475d50, woken by …` as `update(), woken by …`: an address says least.
+fn without_addresses(text: &str) -> String {
+    let mut plain = text.to_owned();
+    for link in [" below ", " called by "] {
+        let mut parts = plain.split(link);
+        let mut named = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (caller, rest) = part.split_at(part.find([',', ';', ' ']).unwrap_or(part.len()));
+            named.extend(if is_address(caller) { ["", "", rest] } else { [link, caller, rest] });
+        }
+        plain = named;
+    }
+    plain
+}
+
+fn is_address(word: &str) -> bool {
+    word.rsplit_once("+0x")
+        .is_some_and(|(_, at)| !at.is_empty() && at.bytes().all(|one| one.is_ascii_hexdigit()))
+}
+
+/// `waited 9 us for a lock, woken by server, which waited for…, woken by rival`: `text` in so many characters. Its last actor stays, where
+/// that is not one more of those before.
+fn without_middle(text: &str, room: usize) -> String {
+    let length = |text: &str| text.chars().count();
+    let ends = [", woken by ", ", held by "].into_iter().filter_map(|link| text.rfind(link));
+    let tails = ends.map(|at| &text[at..]).filter(|tail| !tail.contains(" by another "));
+    let tail =
+        tails.filter(|tail| length(tail) <= room / 2).min_by_key(|tail| length(tail)).unwrap_or_default();
+    let whole: String = text.chars().take(room.saturating_sub(length(tail) + 1)).collect();
+    // A word that is cut says nothing, nor does one that leads to the next.
+    let mut head = whole.rsplit_once(' ').filter(|_| !tail.is_empty()).map_or(&*whole, |(head, _)| head);
+    while let Some((before, word)) = head.rsplit_once(' ')
+        && LEADING.contains(&word)
+    {
+        head = before;
+    }
+    format!("{}…{tail}", head.trim_end_matches(','))
+}
+
+/// Words that lead to others.
+const LEADING: [&str; 11] =
+    ["a", "another", "below", "by", "called", "for", "from", "in", "of", "which", "woken"];
 
 /// `worker() lock.c:107, held by …` as `worker(), held by …`.
 fn without_lines(text: &str) -> String {

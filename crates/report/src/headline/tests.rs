@@ -400,6 +400,22 @@ fn the_end_of_a_chain_outlasts_what_stands_before_it() {
     );
 }
 
+/// Too long in all forms: who is at the end of the chain stays, with what it did; one more of the same name says less.
+#[test]
+fn the_middle_of_a_long_chain_is_cut() {
+    let chain = format!("waited 9 us for a lock of take() in {}() below server+0x475d50", "f".repeat(60));
+    let plain = without_addresses(&chain);
+    assert!(plain.ends_with("fff()"), "{plain}");
+    assert_eq!(without_addresses("a() called by b() below c"), "a() called by b() below c");
+    let text =
+        format!("{plain}, woken by another server, which waited, woken by rival, which slept in pause()");
+    let expected = "waited 9 us for a lock of take()…, woken by rival, which slept in pause()";
+    assert_eq!(without_middle(&text, 120), expected);
+    let text = format!("{plain}, woken by another server, which ran step()");
+    assert_eq!(without_middle(&text, 80), format!("{}…", &text[..79]));
+    assert_eq!(without_middle(&"f".repeat(90), 80), format!("{}…", "f".repeat(79)));
+}
+
 /// Who sent it stays where particulars have no room.
 #[test]
 fn a_brief_headline_says_who_sent_the_ipi() {
