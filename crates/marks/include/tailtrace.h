@@ -10,6 +10,7 @@
  *     tailtrace_stage("order", id, "parse");
  *     tailtrace_counter("order", id, "bytes", n);
  *     tailtrace_publish("order", id);          handed to another thread
+ *     tailtrace_task_run("order", id);         a thread runs the task of the interval; _ready: it is woken; _await: it waits
  *     tailtrace_end("order", id);              on any thread
  *     tailtrace_end_since("order", id, since); the same, and rings the doorbell where it took too long; since: what begin returned
  *     tailtrace_close();                       optional: exit() does it, too. 0, or the errno of the first failed write
@@ -85,7 +86,7 @@ extern "C" {
 /* The layout of what copies of this header share in one process: raised with every change of it. Copies that differ in it, or in
  * TAILTRACE_SLOTS (a program and its plugin, built at different times), have different names and so share nothing: each has a state
  * of its own, and writes a file of its own. */
-#define TAILTRACE_LAYOUT 4
+#define TAILTRACE_LAYOUT 5
 #define TAILTRACE_NAME_OF(name, layout, slots) name##layout##_##slots
 #define TAILTRACE_EXPAND(name, layout, slots) TAILTRACE_NAME_OF(name, layout, slots)
 #define TAILTRACE_VERSIONED(name) TAILTRACE_EXPAND(name, TAILTRACE_LAYOUT, TAILTRACE_SLOTS)
@@ -145,7 +146,11 @@ enum tailtrace_kind {
     tailtrace_k_clock_pair,
     tailtrace_k_total,
     /* Only in buffers: an end whose own thread has compared it with the limit. */
-    tailtrace_k_end_since
+    tailtrace_k_end_since,
+    /* Of tasks, which are no threads. */
+    tailtrace_k_task_run,
+    tailtrace_k_task_ready,
+    tailtrace_k_task_await
 };
 
 /* What the file counts: its marks, and those that are missing. */
@@ -446,6 +451,24 @@ static inline void tailtrace_end_since(const char *label, uint64_t key, uint64_t
 static inline void tailtrace_publish(const char *label, uint64_t key)
 {
     tailtrace_mark(tailtrace_k_publish, label, key);
+}
+
+/* A thread runs the interval's task from here on: before the task is polled, or its coroutine resumed. */
+static inline void tailtrace_task_run(const char *label, uint64_t key)
+{
+    tailtrace_mark(tailtrace_k_task_run, label, key);
+}
+
+/* The interval's task can go on: where it is woken, on whatever thread. */
+static inline void tailtrace_task_ready(const char *label, uint64_t key)
+{
+    tailtrace_mark(tailtrace_k_task_ready, label, key);
+}
+
+/* The interval's task waits from here on: after it was run, on the thread that ran it. */
+static inline void tailtrace_task_await(const char *label, uint64_t key)
+{
+    tailtrace_mark(tailtrace_k_task_await, label, key);
 }
 
 /* A stage of the interval begins; the one before ends. */
@@ -1104,7 +1127,8 @@ static inline void tailtrace_put_mark(const struct tailtrace_ring *ring, const s
     const uint64_t address = UINT64_MAX >> 8;
     unsigned kind = (unsigned)(slot->what >> 56);
     tailtrace_reserve();
-    if (kind < tailtrace_k_begin || (kind > tailtrace_k_publish && kind != tailtrace_k_end_since) || !tailtrace_put_text_(slot->what & address) ||
+    int is_mark = (kind >= tailtrace_k_begin && kind <= tailtrace_k_publish) || (kind >= tailtrace_k_end_since && kind <= tailtrace_k_task_await);
+    if (!is_mark || !tailtrace_put_text_(slot->what & address) ||
         (name != NULL && !tailtrace_put_text_(name->what & address))) {
         struct tailtrace_slot lost = {slot->at, 1, 0};
         lost.what = (uint64_t)tailtrace_k_lost << 56 | (uint64_t)tailtrace_n_unreadable << 48;

@@ -32,6 +32,8 @@ mod program;
 pub mod ring;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod system;
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+mod task;
 
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub use given::{begin_at, end_at, name_thread};
@@ -44,6 +46,8 @@ pub use program::{
 };
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use system::tsc;
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+pub use task::{Task, task, task_await, task_ready, task_run};
 
 /// `tailtrace.h`: C99 or C++, Linux on x86-64; it needs no library of tailtrace's.
 pub const HEADER: &str = include_str!("../include/tailtrace.h");

@@ -154,7 +154,7 @@ impl Drop for Interval {
 
 /// Returns the time of the mark; 0 where it is dropped.
 #[inline]
-fn mark(kind: Kind, label: &'static CStr, key: u64) -> u64 {
+pub(crate) fn mark(kind: Kind, label: &'static CStr, key: u64) -> u64 {
     let at = tsc();
     ring().map_or(0, |ring| ring.mark(|| Record::mark(kind, label, key, at)))
 }

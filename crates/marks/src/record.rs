@@ -31,6 +31,12 @@ pub enum Kind {
     Total = 12,
     /// An end whose own thread has compared it with the limit. Only in buffers: in files it is an end.
     EndSince = 13,
+    /// A thread runs the interval's task.
+    Run = 14,
+    /// The task can go on.
+    Ready = 15,
+    /// The task waits.
+    Await = 16,
 }
 
 /// Why marks are missing, and what [`Kind::Total`] counts.

@@ -7,7 +7,11 @@
 mod interval_file;
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
+use std::pin::Pin;
+use std::sync::mpsc::{Sender, channel};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use interval_file::{IntervalFile, Mark, read};
@@ -103,6 +107,72 @@ fn too_much(path: &Path) -> u64 {
     made + 2
 }
 
+/// Pending once, with its waker for whoever is to wake it.
+struct PendingOnce(Option<Sender<Waker>>);
+
+impl Future for PendingOnce {
+    type Output = u8;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<u8> {
+        match self.0.take() {
+            None => Poll::Ready(7),
+            Some(sender) => {
+                sender.send(context.waker().clone()).unwrap();
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// Runs `work` on a thread of its own; what it returned, and the thread's number.
+fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (T, u64) {
+    let tid = || fs::read_link("/proc/thread-self").unwrap().file_name().unwrap().to_str().unwrap().parse();
+    thread::spawn(move || (work(), tid().unwrap())).join().unwrap()
+}
+
+fn poll_once<F: Future>(task: &mut Pin<Box<F>>) -> Poll<F::Output> {
+    task.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// A task is polled on two threads and woken by a third; another one is dropped without a poll.
+fn a_task(path: &Path) {
+    marks::open(path).unwrap();
+    let (sender, wakers) = channel();
+    let mut task = Box::pin(marks::task(c"task", 9, PendingOnce(Some(sender))));
+    let ((mut task, polled), first) = on_a_thread(move || {
+        let polled = poll_once(&mut task);
+        (task, polled)
+    });
+    assert_eq!(polled, Poll::Pending);
+    let waker = wakers.recv().unwrap();
+    let late = waker.clone();
+    let ((), waking) = on_a_thread(move || waker.wake());
+    let (polled, second) = on_a_thread(move || poll_once(&mut task));
+    assert_eq!(polled, Poll::Ready(7));
+    // It is over, and its key may be another one's.
+    late.wake();
+    drop(marks::task(c"dropped", 10, async {}));
+    marks::close().unwrap();
+    let mut marks = read(path).marks;
+    marks.sort_by_key(|mark| mark.at);
+    let found: Vec<(&str, &str, u64)> =
+        marks.iter().map(|mark| (mark.label.as_str(), mark.kind, mark.tid)).collect();
+    let own = found[0].2;
+    let expected = [
+        ("task", "begin", own),
+        ("task", "ready", own),
+        ("task", "run", first),
+        ("task", "await", first),
+        ("task", "ready", waking),
+        ("task", "run", second),
+        ("task", "end", second),
+        ("dropped", "begin", own),
+        ("dropped", "ready", own),
+        ("dropped", "end", own),
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn what_is_marked_is_in_the_file_or_counted() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,6 +183,7 @@ fn what_is_marked_is_in_the_file_or_counted() {
     let begins = several_threads(&path("several.marks"));
     check_several_threads(&path("several.marks"), &begins);
 
+    a_task(&path("task.marks"));
     let made = too_much(&path("full.marks"));
     // The next file settles what came late for this one.
     marks::open(path("next.marks")).unwrap();

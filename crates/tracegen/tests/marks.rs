@@ -161,7 +161,7 @@ fn every_dialect_compiles_and_marks() {
 
 /// What `first.c` and `second.c` mark.
 fn check_every_kind(mut read: IntervalFile) {
-    check_sums(&read, 7);
+    check_sums(&read, 10);
     // Each thread writes when it likes; the time says the order.
     read.marks.sort_by_key(|mark| mark.at);
     let fields = |mark: &Mark| {
@@ -177,12 +177,15 @@ fn check_every_kind(mut read: IntervalFile) {
         ("begin", "inner", None, "", None),
         ("end", "inner", None, "", None),
         ("publish", order, Some(7), "", None),
+        ("run", order, Some(7), "", None),
+        ("await", order, Some(7), "", None),
+        ("ready", order, Some(7), "", None),
         ("end", order, Some(7), "", None),
     ];
     let expected =
         expected.map(|(kind, label, key, name, value)| (kind, label.to_owned(), key, name.to_owned(), value));
     assert_eq!(found, expected);
-    assert_ne!(read.marks[0].tid, read.marks[6].tid);
+    assert_ne!(read.marks[0].tid, read.marks[9].tid);
 }
 
 #[test]

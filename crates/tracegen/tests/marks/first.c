@@ -20,6 +20,9 @@ int main(int count, char **arguments)
     tailtrace_begin("inner", TAILTRACE_NO_KEY);
     tailtrace_end("inner", TAILTRACE_NO_KEY);
     tailtrace_publish("a, \"quoted\"\nlabel", 7);
+    tailtrace_task_run("a, \"quoted\"\nlabel", 7);
+    tailtrace_task_await("a, \"quoted\"\nlabel", 7);
+    tailtrace_task_ready("a, \"quoted\"\nlabel", 7);
     if (pthread_create(&thread, NULL, on_another_thread, NULL) != 0 || pthread_join(thread, NULL) != 0)
         return 1;
     return 0; /* exit() closes the file */

@@ -57,9 +57,12 @@ pub(crate) fn read(path: &Path) -> IntervalFile {
         let [a, b, c] = words(record);
         let (kind, low) = (record[23], c << 8 >> 8);
         match kind {
-            1..=5 => {
+            1..=5 | 14..=16 => {
                 let (pid, tid) = thread.unwrap();
-                let kind = ["begin", "end", "stage", "counter", "publish"][usize::from(kind) - 1];
+                let kind = match kind {
+                    14.. => ["run", "ready", "await"][usize::from(kind) - 14],
+                    _ => ["begin", "end", "stage", "counter", "publish"][usize::from(kind) - 1],
+                };
                 let key = (b != u64::MAX).then_some(b);
                 let label = texts[&low].clone();
                 let mut mark = Mark { kind, label, at: a, key, pid, tid, name: String::new(), value: None };
