@@ -15,6 +15,7 @@
 //! | [`power`] | the exit from idle by packets |
 //! | [`collectors`] | `runtime.gc.*` of waits |
 //! | [`queue`] | `queue.behind` |
+//! | [`runtime`] | `queue.runtime`, and `offcpu.*` of tasks that await |
 //! | [`spins`] | `user.spin` |
 //! | [`strings`] | nothing on its own: it adds what single string instructions took |
 //!
@@ -35,6 +36,7 @@ pub(crate) mod paused;
 pub(crate) mod power;
 pub(crate) mod precedence;
 pub(crate) mod queue;
+pub(crate) mod runtime;
 pub(crate) mod silences;
 pub(crate) mod spins;
 pub(crate) mod stalls;

@@ -17,6 +17,7 @@ mod signals;
 pub(crate) mod spin_budget;
 mod spins;
 pub(crate) mod stories;
+mod tasks;
 
 use model::{Diagnostic, Interval};
 

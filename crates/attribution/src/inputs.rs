@@ -11,3 +11,4 @@ pub(crate) mod files;
 pub(crate) mod functions;
 pub(crate) mod queues;
 pub(crate) mod scene;
+pub(crate) mod tasks;

@@ -16,5 +16,6 @@ pub(crate) mod read_write_locks;
 pub(crate) mod recording;
 pub(crate) mod signals;
 pub(crate) mod syscalls;
+pub(crate) mod task_wakers;
 pub(crate) mod timers;
 pub(crate) mod wait_functions;

@@ -54,11 +54,11 @@ pub fn baselines_of_all(
 /// A duration, and the index of its interval.
 type Candidate = (u64, usize);
 
-/// The threads of the begin and of the end.
+/// As [`Interval::ends`].
 type Threads = (Option<ThreadId>, Option<ThreadId>);
 
 fn threads_of(interval: &Interval) -> Threads {
-    (interval.start_thread, interval.stop_thread)
+    interval.ends()
 }
 
 /// What may be typical of one label.

@@ -91,6 +91,8 @@ pub enum Cause {
     Idle(String),
     /// The stop thread was still busy with another interval.
     QueueBehind,
+    /// The interval's task could go on, and no worker of its runtime had polled it yet.
+    QueueRuntime,
     /// Time passed between two instructions and nothing the machine records explains it.
     HardwareGap,
     /// Packets or records were lost.
@@ -137,6 +139,7 @@ impl Cause {
             Cause::KernelUnknown,
             Cause::FrequencySwitch,
             Cause::QueueBehind,
+            Cause::QueueRuntime,
             Cause::HardwareGap,
             Cause::TraceLoss,
             Cause::TraceFiltered,
@@ -171,6 +174,7 @@ impl Cause {
             | Cause::Gc(_)
             | Cause::Idle(_)
             | Cause::QueueBehind
+            | Cause::QueueRuntime
             | Cause::HardwareGap
             | Cause::TraceLoss
             | Cause::TraceFiltered
@@ -207,6 +211,7 @@ impl fmt::Display for Cause {
             Cause::Gc(runtime) => write!(f, "runtime.gc.{runtime}"),
             Cause::Idle(runtime) => write!(f, "runtime.idle.{runtime}"),
             Cause::QueueBehind => f.write_str("queue.behind"),
+            Cause::QueueRuntime => f.write_str("queue.runtime"),
             Cause::HardwareGap => f.write_str("hardware.gap"),
             Cause::TraceLoss => f.write_str("trace.loss"),
             Cause::TraceFiltered => f.write_str("trace.filtered"),

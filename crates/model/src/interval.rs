@@ -129,6 +129,13 @@ impl Interval {
     }
 }
 
+impl Interval {
+    /// The threads of its begin and its end; none of a task, which any worker runs.
+    pub fn ends(&self) -> (Option<ThreadId>, Option<ThreadId>) {
+        if self.phases.is_empty() { (self.start_thread, self.stop_thread) } else { (None, None) }
+    }
+}
+
 impl fmt::Display for IntervalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)

@@ -26,6 +26,7 @@ fn all() -> Vec<Cause> {
         Cause::Gc(named("runtime")),
         Cause::Idle(named("runtime")),
         Cause::QueueBehind,
+        Cause::QueueRuntime,
         Cause::HardwareGap,
         Cause::TraceLoss,
         Cause::TraceFiltered,
@@ -71,6 +72,7 @@ fn is_listed(cause: &Cause) -> bool {
         | Cause::Gc(_)
         | Cause::Idle(_)
         | Cause::QueueBehind
+        | Cause::QueueRuntime
         | Cause::HardwareGap
         | Cause::TraceLoss
         | Cause::TraceFiltered

@@ -81,7 +81,8 @@ impl Subject<'_> {
     /// Whether all of its time is known to have passed on no CPU.
     fn is_off_cpu(&self) -> bool {
         let stays = &self.examined.stays;
-        !stays.is_empty() && stays.iter().all(|stay| matches!(stay.place, Whereabouts::OffCpu(_)))
+        let is_off = |stay: &Stay| matches!(stay.place, Whereabouts::OffCpu(_) | Whereabouts::NotRun);
+        !stays.is_empty() && stays.iter().all(is_off)
     }
 
     pub(super) fn trace(&self) -> Check {

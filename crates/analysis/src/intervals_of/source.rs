@@ -56,9 +56,9 @@ fn name_processes(set: &mut IntervalSet, capture: &Capture<'_>) {
     let mut unknown = 0;
     for interval in &mut set.intervals {
         let range = interval.range;
-        for (thread, at) in
-            [(&mut interval.start_thread, range.start), (&mut interval.stop_thread, range.stop)]
-        {
+        let ends = [(&mut interval.start_thread, range.start), (&mut interval.stop_thread, range.stop)];
+        let phases = interval.phases.iter_mut().map(|phase| (&mut phase.thread, phase.range.start));
+        for (thread, at) in ends.into_iter().chain(phases) {
             let Some(named) = thread.filter(|thread| thread.pid == Pid::UNKNOWN) else { continue };
             let pid = capture.perf().thread_names().process(named.tid, conversion.to_perf_time(at));
             *thread = pid.map(|pid| ThreadId { pid, tid: named.tid });

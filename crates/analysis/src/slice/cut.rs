@@ -54,7 +54,10 @@ pub(crate) fn cut(study: &Study<'_>, baselines: &Baselines, looked: &Looked) -> 
     let sampled = if kernel.is_some() { BTreeSet::new() } else { sampled(capture.perf(), &looked.times) };
     let kernel_names = if sampled.is_empty() { None } else { capture.images().kernel_names(&sampled) };
     let examined = examined(baselines).into_iter().map(|index| &intervals[index]);
-    let threads = examined.flat_map(|interval| [interval.start_thread, interval.stop_thread]);
+    let threads = examined.flat_map(|interval| {
+        let of_phases = interval.phases.iter().map(|phase| phase.thread);
+        [interval.start_thread, interval.stop_thread].into_iter().chain(of_phases)
+    });
     let plan = SlicePlan {
         aux,
         times: capture.conversion().map(|conversion| times(&spans, &looked.times, conversion)),

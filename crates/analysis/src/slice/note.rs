@@ -35,12 +35,16 @@ pub(super) fn of(study: &Study<'_>, baselines: &Baselines, report: &Report) -> N
     }
 }
 
-/// The examined intervals, and those that theirs may have queued behind.
+/// The examined intervals, those that theirs may have queued behind, and the tasks that have a part in their time.
 fn carried(study: &Study<'_>, baselines: &Baselines) -> BTreeSet<usize> {
     let intervals = study.intervals();
     let mut carried = examined(baselines);
-    let ahead: BTreeSet<(Tsc, IntervalId)> =
-        carried.iter().flat_map(|&index| study.queues().before(&intervals[index])).collect();
+    let queues = study.queues();
+    let of_one = |index: &usize| {
+        let interval = &intervals[*index];
+        queues.before(interval).into_iter().chain(queues.beside(interval))
+    };
+    let ahead: BTreeSet<(Tsc, IntervalId)> = carried.iter().flat_map(of_one).collect();
     if !ahead.is_empty() {
         let is_ahead = |interval: &Interval| ahead.contains(&(interval.range.stop, interval.id));
         carried.extend((0..intervals.len()).filter(|&index| is_ahead(&intervals[index])));

@@ -32,12 +32,12 @@ pub(super) fn rule(outlier: &Interval, (wanted, chosen): (usize, usize), typical
         (_, 0) => return "none: no other interval of this label is typical".to_owned(),
         _ => {}
     }
-    let threads = |interval: &Interval| (interval.start_thread, interval.stop_thread);
-    let elsewhere = typical.iter().filter(|other| threads(&other.interval) != threads(outlier)).count();
+    let elsewhere = typical.iter().filter(|other| other.interval.ends() != outlier.ends()).count();
     let mut parts = vec![
         "same label, no outliers, none of the explained ones".to_owned(),
         if chosen < wanted { "all there are" } else { "every n-th by duration" }.to_owned(),
         match elsewhere {
+            0 if !outlier.phases.is_empty() => "on whatever workers".to_owned(),
             0 => "on the same threads".to_owned(),
             _ => format!("{elsewhere} of them on other threads, for there are too few on the same"),
         },

@@ -174,7 +174,7 @@ fn add_records(claims: &mut [Claim], frames: &[Frame], sideband: &Sideband, addr
 pub(crate) fn happened_to(event: &SidebandEvent, stays: &[Stay]) -> bool {
     stay_at(stays, event.time).is_some_and(|stay| match stay.place {
         Whereabouts::OnCpu(cpu) => event.cpu == Some(cpu),
-        Whereabouts::OffCpu(_) => false,
+        Whereabouts::OffCpu(_) | Whereabouts::NotRun => false,
         Whereabouts::Unknown => event.thread.is_some() && event.thread == stay.thread,
     })
 }
@@ -279,7 +279,7 @@ fn in_own_time<'a>(pair: &'a Claim, key: Begun, stays: &'a [Stay]) -> impl Itera
     let from = stays.partition_point(|stay| stay.range.stop <= pair.range().start);
     stays[from..].iter().take_while(|stay| stay.range.start < pair.range().stop).filter_map(move |stay| {
         let own = match (key, stay.place) {
-            (_, Whereabouts::OffCpu(_)) => false,
+            (_, Whereabouts::OffCpu(_) | Whereabouts::NotRun) => false,
             (Begun::Syscall(tid), _) => stay.thread.is_some_and(|thread| thread.tid == tid),
             (_, Whereabouts::OnCpu(cpu)) => pair.cpu == Some(cpu),
             (_, Whereabouts::Unknown) => false,

@@ -14,6 +14,7 @@ use super::segments::plain;
 use super::signals;
 use super::spins;
 use super::stories::{self, with_places};
+use super::tasks;
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
 use crate::claims::ipi_senders::name_senders;
@@ -95,6 +96,7 @@ pub(crate) fn examine_scene(
     let mut claims = examination.claims(&followed, cut_call.as_ref());
     let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
     claims.extend(examination.queued(interval, from, &queue));
+    claims.extend(examination.paused(interval));
     // Only those of an outlier's own time are reported.
     let is_reported = examination.during.is_thorough() && !examination.during.is_below_a_wait();
     let signals = if is_reported {
@@ -172,11 +174,20 @@ impl Examination<'_> {
         behind
     }
 
-    /// What `thread` did during `range`, as far as `during` lets anything be examined.
-    fn examined_below(&mut self, range: TscRange, thread: ThreadId) -> Examined {
-        let interval = Interval::new(IntervalId(0), "", range, Some(thread));
+    /// The phases of a task's interval in which no thread ran it; below the longest, what was done then.
+    fn paused(&mut self, interval: &Interval) -> Vec<Claim> {
+        let scene = self.scene;
+        let mut pauses = tasks::pauses(scene, interval, self.decoder);
+        tasks::follow(scene, &mut pauses, |interval| {
+            self.below_interval(interval).map(|below| (below.segments, below.hot))
+        });
+        pauses.into_iter().map(|pause| pause.claim(scene)).collect()
+    }
+
+    /// What took place in `interval` of another thread or task, as far as `during` lets anything be examined.
+    fn examined_below(&mut self, interval: &Interval) -> Examined {
         self.during.descend();
-        let examined = examine_scene(self.scene, &interval, self.decoder, self.during);
+        let examined = examine_scene(self.scene, interval, self.decoder, self.during);
         self.during.ascend();
         examined
     }
@@ -187,22 +198,33 @@ impl Examination<'_> {
             return None;
         }
         self.during.follow_nothing(true);
-        let examined = self.examined_below(range, thread);
+        let examined = self.examined_below(&of_thread(range, thread));
         self.during.follow_nothing(false);
         Some(examined)
     }
 
     /// What `thread` did during `range`; `None` where no more may be followed.
     pub(super) fn below(&mut self, range: TscRange, thread: ThreadId) -> Option<Below> {
+        self.below_interval(&of_thread(range, thread))
+    }
+
+    /// What took place in `interval` of another thread or task; `None` where no more may be followed.
+    pub(super) fn below_interval(&mut self, interval: &Interval) -> Option<Below> {
         if !self.during.take() {
             return None;
         }
-        let examined = self.examined_below(range, thread);
+        let range = interval.range;
+        let examined = self.examined_below(interval);
         let mut segments = with_places(plain(&examined), &examined);
         let hot = HotPaths::of(&examined.code, &examined.runs, segments.iter().map(|segment| segment.range));
         stories::name_by_paths(&mut segments, &hot);
         Some(Below { hot, path: examined.paths.into_iter().rfind(|path| path.at == range.stop), segments })
     }
+}
+
+/// The time of `thread` in `range`.
+fn of_thread(range: TscRange, thread: ThreadId) -> Interval {
+    Interval::new(IntervalId(0), "", range, Some(thread))
 }
 
 /// What another thread did during a wait.

@@ -81,6 +81,9 @@ impl HandOff {
 
     /// What a reader must know about the interval's time and its threads.
     pub(crate) fn remark(interval: &Interval, hand_off: Option<&HandOff>) -> Option<Diagnostic> {
+        if !interval.phases.is_empty() {
+            return None;
+        }
         let id = interval.id;
         match (interval.start_thread, interval.stop_thread, hand_off) {
             (None, Some(stop), _) => Some(Diagnostic::note(format!(
@@ -104,6 +107,8 @@ impl HandOff {
     }
 }
 
+/// Whether one thread begins the interval and another ends it. The phases of a task say on which threads it was.
 fn two_threads(interval: &Interval) -> bool {
-    matches!((interval.start_thread, interval.stop_thread), (Some(a), Some(b)) if a.tid != b.tid)
+    interval.phases.is_empty()
+        && matches!((interval.start_thread, interval.stop_thread), (Some(a), Some(b)) if a.tid != b.tid)
 }

@@ -3,7 +3,9 @@
 //! Input: the interval, its hand-off and the schedule. Output: [`Stay`]s in order that cover the interval's range
 //! without holes.
 
-use model::{Cpu, FileOffset, Interval, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange};
+use model::{
+    Cpu, FileOffset, Interval, Phase, PhaseKind, ThreadId, Ticks, Tid, TimeConversion, Tsc, TscRange,
+};
 use perfdata::{LeaveReason, Run, Schedule};
 
 use crate::threads::hand_off::HandOff;
@@ -17,6 +19,8 @@ pub enum Whereabouts {
     OffCpu(LeaveReason),
     /// The records do not show it.
     Unknown,
+    /// The interval is a task's, and no thread ran the task.
+    NotRun,
 }
 
 impl Whereabouts {
@@ -24,7 +28,7 @@ impl Whereabouts {
     pub fn cpu(self) -> Option<Cpu> {
         match self {
             Whereabouts::OnCpu(cpu) => Some(cpu),
-            Whereabouts::OffCpu(_) | Whereabouts::Unknown => None,
+            Whereabouts::OffCpu(_) | Whereabouts::Unknown | Whereabouts::NotRun => None,
         }
     }
 }
@@ -34,7 +38,7 @@ impl Whereabouts {
 pub struct Stay {
     /// When.
     pub range: TscRange,
-    /// The thread whose time it is; `None` where the interval names no thread.
+    /// The thread whose time it is; `None` where the interval names no thread, and where no thread ran its task.
     pub thread: Option<ThreadId>,
     /// Where.
     pub place: Whereabouts,
@@ -82,6 +86,8 @@ impl Stay {
 /// is the interval's `publish` mark; without one, all of it is the stop thread's. ([`crate::examine()`] also uses the
 /// records, and may find a wake-up that shows the hand-off.)
 ///
+/// The interval of a task is of the threads that run it, in turn; between their runs the task is [`Whereabouts::NotRun`].
+///
 /// Without a conversion the schedule has no trace time, and no thread's place is known.
 pub fn stays(interval: &Interval, schedule: &Schedule, conversion: Option<TimeConversion>) -> Vec<Stay> {
     stays_with(interval, HandOff::by_mark(interval).as_ref(), schedule, conversion)
@@ -90,16 +96,22 @@ pub fn stays(interval: &Interval, schedule: &Schedule, conversion: Option<TimeCo
 /// How many stays [`stays`] makes of `interval` at most, found by bisection: each run of its threads that begins in it is one, so
 /// is the time before that run, and so is the rest.
 pub fn most_stays(interval: &Interval, schedule: &Schedule, conversion: TimeConversion) -> usize {
-    let (from, to) =
-        (conversion.to_perf_time(interval.range.start), conversion.to_perf_time(interval.range.stop));
-    let of_thread = |thread: ThreadId| {
+    let of_thread = |thread: ThreadId, range: TscRange| {
+        let (from, to) = (conversion.to_perf_time(range.start), conversion.to_perf_time(range.stop));
         let runs = schedule.of_thread(thread.tid);
         let begun =
             runs.partition_point(|run| run.start <= to) - runs.partition_point(|run| run.start < from);
         2 * begun + 1
     };
+    if !interval.phases.is_empty() {
+        let of_phase = |phase: &Phase| match (phase.kind, phase.thread) {
+            (PhaseKind::Run, Some(thread)) => of_thread(thread, phase.range),
+            _ => 1,
+        };
+        return interval.phases.iter().map(of_phase).sum();
+    }
     let start = interval.start_thread.filter(|&start| Some(start) != interval.stop_thread);
-    start.into_iter().chain(interval.stop_thread).map(of_thread).sum()
+    start.into_iter().chain(interval.stop_thread).map(|thread| of_thread(thread, interval.range)).sum()
 }
 
 /// The stays of `interval`, handed over at `hand_off`.
@@ -110,6 +122,11 @@ pub(crate) fn stays_with(
     conversion: Option<TimeConversion>,
 ) -> Vec<Stay> {
     let range = interval.range;
+    if !interval.phases.is_empty() {
+        let of_phase = |phase: &Phase| stays_of_phase(*phase, schedule, conversion);
+        let phases = interval.phases.iter().filter(|phase| !phase.range.is_empty());
+        return phases.flat_map(of_phase).collect();
+    }
     let (start_thread, stop_thread) = (interval.start_thread, interval.stop_thread);
     let Some(conversion) = conversion else { return vec![unknown(range, stop_thread.or(start_thread))] };
     if let (Some(first), Some(second), Some(hand_off)) = (start_thread, stop_thread, hand_off) {
@@ -121,6 +138,16 @@ pub(crate) fn stays_with(
     match stop_thread.or(start_thread) {
         Some(thread) => stays_of_thread(thread, range, schedule, conversion),
         None => vec![unknown(range, None)],
+    }
+}
+
+fn stays_of_phase(phase: Phase, schedule: &Schedule, conversion: Option<TimeConversion>) -> Vec<Stay> {
+    match (phase.kind, phase.thread, conversion) {
+        (PhaseKind::Ready | PhaseKind::Await, ..) => vec![Stay::new(phase.range, None, Whereabouts::NotRun)],
+        (PhaseKind::Run, Some(thread), Some(conversion)) => {
+            stays_of_thread(thread, phase.range, schedule, conversion)
+        }
+        (PhaseKind::Run, thread, _) => vec![unknown(phase.range, thread)],
     }
 }
 
@@ -148,7 +175,7 @@ fn left_within(stays: &[Stay], range: TscRange) -> impl Iterator<Item = (&Stay, 
     let within = stays[from..].iter().take_while(move |stay| stay.range.start <= range.stop);
     within.filter_map(move |stay| match stay.place {
         Whereabouts::OffCpu(reason) if stay.thread == thread => Some((stay, reason)),
-        Whereabouts::OffCpu(_) | Whereabouts::OnCpu(_) | Whereabouts::Unknown => None,
+        Whereabouts::OffCpu(_) | Whereabouts::OnCpu(_) | Whereabouts::Unknown | Whereabouts::NotRun => None,
     })
 }
 
@@ -182,6 +209,17 @@ pub(crate) fn stays_of_thread(
     }
     push(&mut stays, absent(TscRange::new(position, range.stop), thread, left, None));
     stays
+}
+
+/// The CPU on which `thread` is at `at`, where the records show it.
+pub(crate) fn cpu_at(
+    schedule: &Schedule,
+    thread: ThreadId,
+    at: Tsc,
+    conversion: TimeConversion,
+) -> Option<Cpu> {
+    let moment = TscRange::new(at, at + Ticks(1));
+    stays_of_thread(thread, moment, schedule, conversion).first().and_then(|stay| stay.place.cpu())
 }
 
 /// The runs of thread `tid` from the last one that begins at or before `at`.

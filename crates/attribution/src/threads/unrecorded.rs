@@ -6,7 +6,7 @@
 //! switch on, until it is certainly or most probably back. Packets do not name threads: threads of one program are
 //! often at the same instruction, in a hot loop or in the same wait.
 
-use model::{Interval, Ticks, Tsc, TscRange};
+use model::{Interval, Phase, PhaseKind, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use crate::inputs::scene::Scene;
@@ -38,7 +38,9 @@ pub(crate) fn absences(
         let switches = &activity.switches[before(stay.range.start)..before(stay.range.stop)];
         let mut cut = Cut { stay, frames: &activity.frames, all: &mut all };
         match (stay.place, switches) {
-            (Whereabouts::OffCpu(_) | Whereabouts::Unknown, _) | (_, []) => all.push(stay.clone()),
+            (Whereabouts::OffCpu(_) | Whereabouts::Unknown | Whereabouts::NotRun, _) | (_, []) => {
+                all.push(stay.clone());
+            }
             _ if schedule.tells_switches() || begins(interval, stay) => cut.at_all(switches),
             (_, [first, .., last] | [first @ last]) => cut.off_until(first, last),
         }
@@ -77,8 +79,12 @@ fn absences_in_silences(
     all.iter().any(|stay| stay.left_by_flow.is_some()).then_some(all)
 }
 
-/// Whether the thread of `stay` is on its CPU at the begin: it made the interval's begin mark there.
+/// Whether the thread of `stay` is on its CPU at the begin: it made the interval's begin mark there, or that of a phase.
 fn begins(interval: &Interval, stay: &Stay) -> bool {
+    let runs = |phase: &Phase| phase.range.start == stay.range.start && phase.kind == PhaseKind::Run;
+    if interval.phases.iter().any(|phase| runs(phase) && phase.thread == stay.thread) {
+        return true;
+    }
     let starter = interval.start_thread.or(interval.stop_thread);
     stay.range.start == interval.range.start && starter.is_some() && starter == stay.thread
 }

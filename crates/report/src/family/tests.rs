@@ -36,6 +36,7 @@ fn a_cause_has_the_same_colour_on_the_page() {
         "runtime.gc.jvm",
         "runtime.idle.go",
         "queue.behind",
+        "queue.runtime",
         "hardware.gap",
         "trace.loss",
         "unexplained",

@@ -136,6 +136,7 @@ impl<'a> Clause<'a> {
             "queue.behind" => {
                 return self.root.as_ref().map_or_else(String::new, |root| format!("which {root}"));
             }
+            "queue.runtime" => return self.polled_first(),
             // A sleep ends by its timer.
             "offcpu.sleep" if by.starts_with("kernel.") => return String::new(),
             _ => return self.by().trim_start_matches(", ").to_owned(),
@@ -144,6 +145,16 @@ impl<'a> Clause<'a> {
             ("", _) => String::new(),
             (by, "") => format!("{ahead} {by}"),
             (by, ran) => format!("{ahead} {by}, which ran {ran}"),
+        }
+    }
+
+    /// `while worker shop-1 polled audit 3, which slept in flush_log()`
+    fn polled_first(&self) -> String {
+        let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));
+        match (self.part(|story| &story.by), self.object()) {
+            ("", _) => String::new(),
+            (worker, "") => format!("until worker {worker} polled it{which}"),
+            (worker, task) => format!("while worker {worker} polled {task}{which}"),
         }
     }
 
@@ -163,6 +174,11 @@ impl<'a> Clause<'a> {
     /// Where it happened: `worker() lock.c:107`; empty where that is not known.
     pub(crate) fn place_words(&self) -> &'a str {
         self.part(|story| &story.place)
+    }
+
+    /// Whether a thread ended it, and no interrupt.
+    fn by_thread(&self) -> bool {
+        self.story().is_some_and(|story| !story.by.is_empty() && !story.by.starts_with("kernel."))
     }
 
     fn is_brief(&self) -> bool {
@@ -384,7 +400,9 @@ impl fmt::Display for Clause<'_> {
         if let Some(runtime) = name.strip_prefix("runtime.idle.") {
             return write!(f, "{time} idle in {runtime}'s scheduler{}", self.by());
         }
-        if let Some(default) = object_of_wait(name) {
+        // A task that sleeps is woken by the worker that serves the timers.
+        let is_of_task = name == "offcpu.sleep" && !self.object().is_empty() && self.by_thread();
+        if let Some(default) = object_of_wait(name).or(is_of_task.then_some("a timer")) {
             return self.wait(f, default);
         }
         match name {
@@ -402,6 +420,7 @@ impl fmt::Display for Clause<'_> {
                 let which = self.root.as_ref().map_or_else(String::new, |root| format!(", which {root}"));
                 write!(f, "queued {time} behind {}{which}", self.part(|story| &story.object))
             }
+            "queue.runtime" => write!(f, "ready for {time} {}", self.polled_first()),
             "power.frequency-switch" => write!(f, "{time} in a frequency switch"),
             "hardware.gap" => write!(f, "no instruction retired for {time}{}", self.place("in")),
             "trace.loss" => write!(f, "{time} of trace lost{}", self.particulars()),

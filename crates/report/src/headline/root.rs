@@ -161,6 +161,7 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         "hardware.gap" => format!("stalled{}", place("in")),
         cause if interrupts(cause) => format!("was interrupted ({cause})"),
         "queue.behind" => format!("was busy with {}", story.object),
+        "queue.runtime" => not_polled(segment, unit, depth),
         cause if cause.starts_with("offcpu.") => waited(segment, unit, depth),
         "trace.loss" => "ran code that could not be decoded".to_owned(),
         cause if cause.starts_with("trace.") || cause == "unexplained" => return None,
@@ -171,6 +172,17 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
 /// `, which ran deflate()`: what the thread did that had the CPU.
 fn ran(story: &Story) -> String {
     if story.by_place.is_empty() { String::new() } else { format!(", which ran {}", story.by_place) }
+}
+
+/// `was ready while worker shop-1 polled audit 3`
+fn not_polled(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> String {
+    let story = &segment.story;
+    if story.object.is_empty() {
+        return "was ready and not polled".to_owned();
+    }
+    let next = depth.checked_sub(1).and_then(|depth| of(&segment.during, unit, depth));
+    let which = next.map_or_else(String::new, |root| format!(", which {root}"));
+    format!("was ready while worker {} polled {}{which}", story.by, story.object)
 }
 
 fn interrupts(cause: &str) -> bool {

@@ -3,7 +3,7 @@
 //! The names are classes of `assets/report.css`; the palette in `assets/colours.css` builds on Okabe and Ito, "Color Universal Design".
 
 /// The name's first match decides.
-const FAMILIES: [(&str, &str); 22] = [
+const FAMILIES: [(&str, &str); 23] = [
     ("user.expected", "expected"),
     ("user.extra-work", "extra"),
     ("user.slower", "slower"),
@@ -24,6 +24,7 @@ const FAMILIES: [(&str, &str); 22] = [
     ("runtime.gc", "collector"),
     ("runtime.idle", "wait"),
     ("queue.behind", "queued"),
+    ("queue.runtime", "queued"),
     ("hardware", "gap"),
     ("", "unknown"),
 ];
@@ -35,7 +36,7 @@ pub(crate) fn family(cause: &str) -> &'static str {
 }
 
 /// Causes of one family that often stand together, by the shade that distinguishes them; 0 is the family's own colour.
-const SHADES: [(&str, u8); 14] = [
+const SHADES: [(&str, u8); 15] = [
     ("offcpu.socket", 1),
     ("offcpu.block-io", 2),
     ("offcpu.sleep", 1),
@@ -43,6 +44,7 @@ const SHADES: [(&str, u8); 14] = [
     ("offcpu.other", 2),
     ("offcpu.runnable", 1),
     ("queue.behind", 1),
+    ("queue.runtime", 2),
     ("kernel.timer", 1),
     ("kernel.ipi", 2),
     ("kernel.softirq", 1),

@@ -218,6 +218,7 @@ impl Listing {
 fn who_meanwhile(segment: &SegmentReport) -> String {
     match (segment.cause.as_str(), segment.during.iter().find_map(|part| part.tid)) {
         ("queue.behind", Some(tid)) => format!("the thread that was busy (tid {tid})"),
+        ("queue.runtime", Some(tid)) => format!("the worker that polled it then (tid {tid})"),
         (_, Some(tid)) => format!("the thread that ended the wait (tid {tid})"),
         // An interrupt, and the device, timer or network that it came from.
         (_, None) => "what ended the wait".to_owned(),

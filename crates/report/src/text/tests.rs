@@ -103,6 +103,7 @@ fn it_is_said_whose_time_passed_meanwhile() {
         ("offcpu.lock", Some(7), "during this time, the thread that ended the wait (tid 7):"),
         ("offcpu.block-io", None, "during this time, what ended the wait:"),
         ("queue.behind", Some(7), "during this time, the thread that was busy (tid 7):"),
+        ("queue.runtime", Some(7), "during this time, the worker that polled it then (tid 7):"),
     ] {
         let segments = vec![part(cause, Some(8), vec![part("kernel.timer", tid, Vec::new())])];
         let outlier = OutlierReport { segments, duration_ns: 1000, ..OutlierReport::default() };

@@ -93,7 +93,7 @@ fn words(causes: &[&str]) -> String {
 }
 
 /// What a cause means for the interval; `{}` is the rest of its name.
-const PHRASES: [(&str, &str); 36] = [
+const PHRASES: [(&str, &str); 37] = [
     ("user.extra-work", "did more work"),
     ("user.slower.frequency", "ran at a lower frequency"),
     ("user.slower.front-end", "stalled in the front end"),
@@ -127,6 +127,7 @@ const PHRASES: [(&str, &str); 36] = [
     ("runtime.gc.", "paused for the {} GC"),
     ("runtime.idle.", "had nothing to run ({} scheduler)"),
     ("queue.behind", "queued behind another interval"),
+    ("queue.runtime", "was ready and not polled"),
     ("hardware.gap", "stalled: no instruction retired (SMI? hypervisor?)"),
     ("trace.", "was not traced"),
     ("", "passed unexplained"),

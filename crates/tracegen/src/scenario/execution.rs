@@ -266,6 +266,7 @@ impl<'a> Runner<'a> {
             Statement::Rax(value) => self.rax = *value,
             Statement::Begin { label, id } => self.begin(number, label, *id)?,
             Statement::End { id } => self.end(number, *id)?,
+            Statement::Task { kind, id } => self.task(number, kind, *id)?,
             Statement::AuxFlags(flags) => {
                 let cpu = &mut self.cpus[number];
                 cpu.buffer.flags.push((cpu.tsc, *flags));

@@ -80,6 +80,11 @@ pub(super) enum Statement {
     End {
         id: Option<u64>,
     },
+    /// What the task of an interval does from now on: a marker `run`, `ready` or `await`.
+    Task {
+        kind: &'static str,
+        id: u64,
+    },
     /// What stands up to the matching `Done` happens so many times.
     Repeat(u64),
     Done,
@@ -157,6 +162,10 @@ impl Statement {
             ["begin", label, id] => Statement::Begin { label: (*label).to_owned(), id: Some(number(id)?) },
             ["end"] => Statement::End { id: None },
             ["end", id] => Statement::End { id: Some(number(id)?) },
+            ["task", kind, id] => {
+                let known = ["run", "ready", "await"].into_iter().find(|known| known == kind);
+                Statement::Task { kind: known.ok_or("a task has run, ready and await")?, id: number(id)? }
+            }
             ["repeat", count] => Statement::Repeat(number(count)?),
             ["done"] => Statement::Done,
             ["packet", rest @ ..] => Statement::Packet(parse_packets(rest)?),

@@ -114,6 +114,9 @@ fn kallsyms(kernel: &[&Image]) -> String {
 }
 
 fn intervals(scenario: &Scenario, executed: &Executed) -> String {
+    if executed.intervals.iter().any(|interval| !interval.phases.is_empty()) {
+        return marks(scenario, executed);
+    }
     let mut out =
         "# tailtrace-intervals 1 clock=tsc\nid,label,start,stop,pid,tid,stop_pid,stop_tid\n".to_owned();
     for interval in &executed.intervals {
@@ -122,6 +125,24 @@ fn intervals(scenario: &Scenario, executed: &Executed) -> String {
         let end = interval.stop.unwrap_or(interval.start);
         let _ = write!(out, "{},{},{},{end},", interval.id, interval.label, interval.start);
         let _ = writeln!(out, "{},{},{},{}", start.pid, start.tid, stop.pid, stop.tid);
+    }
+    out
+}
+
+/// The same as one line per marker, which those of tasks need. An interval's key is its number.
+fn marks(scenario: &Scenario, executed: &Executed) -> String {
+    let mut out = "# tailtrace-intervals 1 clock=tsc\nmark,label,at,key,pid,tid,id\n".to_owned();
+    for interval in &executed.intervals {
+        let (key, label) = (interval.id, &interval.label);
+        let mut put = |kind: &str, at: u64, thread: usize, id: &str| {
+            let thread = &scenario.threads[thread];
+            let _ = writeln!(out, "{kind},{label},{at},{key},{},{},{id}", thread.pid, thread.tid);
+        };
+        put("begin", interval.start, interval.start_thread, &key.to_string());
+        for phase in &interval.phases {
+            put(phase.kind, phase.tsc, phase.thread, "");
+        }
+        put("end", interval.stop.unwrap_or(interval.start), interval.stop_thread, "");
     }
     out
 }

@@ -58,7 +58,7 @@ impl Subject<'_> {
                     }
                 }
                 Whereabouts::OffCpu(_) => add(&mut on_cpu, stay.left_cpu.into_iter().flat_map(ran)),
-                Whereabouts::Unknown => {}
+                Whereabouts::Unknown | Whereabouts::NotRun => {}
             }
         }
         let at = self.examined.interval.range.start;

@@ -19,8 +19,19 @@ pub struct Interval {
     pub stop: Option<u64>,
     pub(in crate::scenario) start_thread: usize,
     pub(in crate::scenario) stop_thread: usize,
+    /// The markers of its task.
+    pub(in crate::scenario) phases: Vec<Phase>,
     /// Why it took that long; empty where the scenario says nothing.
     pub causes: Vec<Caused>,
+}
+
+/// A marker of an interval's task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scenario) struct Phase {
+    /// As the interval file calls it.
+    pub(in crate::scenario) kind: &'static str,
+    pub(in crate::scenario) tsc: u64,
+    pub(in crate::scenario) thread: usize,
 }
 
 /// What one cause took of an interval.
@@ -60,7 +71,20 @@ impl Runner<'_> {
             stop: None,
             start_thread: thread,
             stop_thread: thread,
+            phases: Vec::new(),
             causes: Vec::new(),
+        });
+        Ok(())
+    }
+
+    pub(super) fn task(&mut self, number: usize, kind: &'static str, id: u64) -> Result<(), String> {
+        let tsc = self.cpus[number].tsc;
+        let thread = self.cpus[number].thread.ok_or("say first who `runs` here")?;
+        let interval = self.intervals.iter_mut().find(|interval| interval.id == id);
+        interval.ok_or_else(|| format!("there is no interval {id} yet"))?.phases.push(Phase {
+            kind,
+            tsc,
+            thread,
         });
         Ok(())
     }

@@ -1,0 +1,66 @@
+//! The phases of a task's interval in which no thread ran it: what the worker did instead, or the task that woke it.
+//!
+//! Input: the interval, and what examines another thread or task. Output: [`Pause`]s with all that is known of them.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use model::{Interval, IntervalId, Segment};
+
+use super::during::WAITS;
+use crate::claims::runtime::{Pause, pauses_of};
+use crate::inputs::decode::Decode;
+use crate::inputs::scene::Scene;
+use crate::inputs::tasks::clipped;
+use crate::threads::follow::path_at;
+use crate::threads::stays::cpu_at;
+use crate::walk::hot_paths::HotPaths;
+
+/// How many wake-ups of one interval are looked up in the flow.
+const WAKERS: usize = 64;
+
+/// These phases of `interval`, with where their wakers were; none where it is that of its threads.
+pub(super) fn pauses(scene: &Scene<'_>, interval: &Interval, decoder: &mut dyn Decode) -> Vec<Pause> {
+    let mut pauses = pauses_of(interval);
+    for index in longest(&pauses, WAKERS) {
+        let pause = &mut pauses[index];
+        if let (true, Some(thread), Some(conversion)) = (pause.is_woken, pause.ended_by, scene.conversion) {
+            let at = pause.range.stop;
+            let cpu = cpu_at(scene.schedule, thread, at, conversion);
+            pause.waker = path_at(scene, thread, cpu, at, decoder);
+        }
+    }
+    pauses
+}
+
+/// Adds to the longest of `pauses` what the worker did that polled the ready task; what the task did that woke another one, or the thread that
+/// did. `examined`: the segments of an interval, and through which functions they passed.
+pub(super) fn follow(
+    scene: &Scene<'_>,
+    pauses: &mut [Pause],
+    mut examined: impl FnMut(&Interval) -> Option<(Vec<Segment>, HotPaths)>,
+) {
+    for index in longest(pauses, WAITS) {
+        let pause = &mut pauses[index];
+        let Some(thread) = pause.ended_by.filter(|_| pause.is_due_to_a_thread()) else { continue };
+        let waker = scene.queues.tasks().running(thread.tid, pause.range.stop);
+        let interval = match waker.filter(|_| !pause.is_ready) {
+            Some(task) => clipped(task, pause.range),
+            None => Interval::new(IntervalId(0), "", pause.range, Some(thread)),
+        };
+        if let Some((segments, hot)) = examined(&interval) {
+            (pause.during, pause.below) = (segments, Some(Arc::new(hot)));
+        }
+    }
+}
+
+/// The places of the `most` longest, longest first.
+fn longest(pauses: &[Pause], most: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..pauses.len()).collect();
+    order.sort_by_key(|&index| Reverse(pauses[index].range.ticks()));
+    order.truncate(most);
+    order
+}
+
+#[cfg(test)]
+mod tests;
