@@ -4,7 +4,7 @@
 //! It needs perf, a C compiler, and root or `sudo` without a password; where these are missing it fails and says which.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -93,14 +93,29 @@ pub(crate) fn compile_source(source: &str, program: &Path) {
     run(&mut compiler, "this test needs a C compiler");
 }
 
-/// What the program wrote into `folder`: kind and cause by key.
+/// What the program wrote into `folder`, kind and cause by key, where the kernel's clocks agree: see [`is_as_planned`]. An interval
+/// without a witness counts, for a program that was killed did not write the last ones.
 pub(crate) fn planted(folder: &Path) -> BTreeMap<u64, (String, String)> {
-    let text = fs::read_to_string(folder.join("planted.csv")).expect("what was planted");
-    let planted = text.lines().skip(1).map(|line| {
-        let cells: Vec<&str> = line.split(',').collect();
-        (cells[0].parse().expect("a key"), (cells[1].to_owned(), cells[2].to_owned()))
-    });
-    planted.collect()
+    let rows = |name: &str| -> Vec<Vec<String>> {
+        let text = fs::read_to_string(folder.join(name)).expect("the program's lists");
+        let mut rows = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+        let width = rows.next().expect("a header").len();
+        rows.filter(|cells| cells.len() == width).collect()
+    };
+    let key = |cells: &[String]| -> u64 { cells[0].parse().expect("a key") };
+    let disturbed: BTreeSet<u64> =
+        rows("witness.csv").iter().filter(|cells| !is_as_planned(cells)).map(|cells| key(cells)).collect();
+    let planted = rows("planted.csv");
+    let kept = planted.iter().filter(|cells| !disturbed.contains(&key(cells)));
+    kept.map(|cells| (key(cells), (cells[1].clone(), cells[2].clone()))).collect()
+}
+
+/// Whether a row of witness.csv has the request wait for more than it computed, and for less than twice what it was to: else this
+/// machine had it wait longer than what was planted, and another cause is rightly the first. This is known without a recording.
+fn is_as_planned(witness: &[String]) -> bool {
+    let number = |at: usize| -> i64 { witness[at].parse().expect("a number of microseconds") };
+    let (kind, took, on_cpu, planned) = (witness[1].as_str(), number(2), number(3), number(4));
+    kind == "faults" || ((took - on_cpu) * 2 > took && (planned == 0 || took < 2 * planned))
 }
 
 impl Recording {
@@ -110,7 +125,14 @@ impl Recording {
         MADE.get_or_init(Recording::new)
     }
 
+    /// Made again where this machine was too busy to slow the requests down as planned.
     fn new() -> Recording {
+        let mut attempts = (0..4).map(|_| Self::attempt());
+        let enough = attempts.find(|recording| recording.planted.len() >= 40);
+        enough.expect("40 requests that were as slow as planned: this machine was too busy each time")
+    }
+
+    fn attempt() -> Recording {
         // On a disk: waits for it are among what is planted.
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let place = |name: &str| folder.path().join(name);
@@ -125,7 +147,6 @@ impl Recording {
             run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rX"]).arg(folder.path()), why);
         }
         let planted = planted(folder.path());
-        assert!(planted.len() >= 40, "only {} requests were planted", planted.len());
         Recording { folder, planted }
     }
 

@@ -38,7 +38,7 @@ use std::time::{Duration, Instant, SystemTime};
 use analysis::study::BundleCounts;
 use anyhow::{Context as _, Result};
 use intervals::{CLOCKS, EventPair};
-use rustix::process::{Signal, setpriority_process};
+use rustix::process::{Pid, Signal, getpriority_process, setpriority_process};
 use signal_hook::consts::SIGUSR2;
 
 use super::clocks::Readings;
@@ -174,6 +174,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, given: &[OsString]) -> Result
     let (written, of_written) = mpsc::channel();
     let delivery = plan.delivery();
     let mut delivered = BundleCounts::default();
+    let usual = getpriority_process(None).unwrap_or(0);
     let code = perf::run(words, &environment, &[SIGUSR2], |running| {
         thread::scope(|scope| {
             // perf does not wait: a ring that is not written in time is overwritten.
@@ -196,6 +197,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, given: &[OsString]) -> Result
             scope.spawn(|| readings.take_while(running));
             scope.spawn(|| beside.look_while(running));
             watched = watch.over(running);
+            step_forward(usual);
         });
     })?;
     drop(ringer);
@@ -209,6 +211,16 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, given: &[OsString]) -> Result
 fn step_back() {
     // Without it only the cutting is faster.
     let _ = setpriority_process(None, 19);
+}
+
+/// Gives all threads the priority `usual` again: perf has ended, and a user waits for the rest. An unprivileged process may not, and is as
+/// slow as it was.
+fn step_forward(usual: i32) {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let numbers = threads.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    for thread in numbers {
+        let _ = setpriority_process(Some(thread), usual);
+    }
 }
 
 struct Watch<'p> {
