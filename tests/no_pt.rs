@@ -540,7 +540,7 @@ fn descriptors_have_the_names_that_the_recording_saved() {
         let text = fs::read_to_string(place(capture)).expect("a machine file");
         let machine: Value = serde_json::from_str(&text).expect("JSON");
         let descriptors = machine["descriptors"].as_array().expect("a list");
-        descriptors.iter().map(|one| one["pid"].to_string()).collect::<std::collections::BTreeSet<String>>()
+        descriptors.iter().map(|one| one["pid"].to_string()).collect::<BTreeSet<String>>()
     };
     assert_eq!(saved("slice.data.machine.json"), [pid].into(), "only what the report names");
     assert!(saved("perf.data.machine.json").len() > 1);

@@ -42,6 +42,7 @@
 //! * `streams`: captures written to a pipe, against the same in a file.
 //! * `robustness`: bad input of every kind.
 //! * `packages`: the crates are fit to publish: texts inside, captures outside.
+//! * `pt_regions`: regions of the ITT API in the trace, against the interval file.
 //! * `ptwrite`: marks in the trace that branches spell, against perf; what they mean lies beside the capture.
 //! * `perfetto`: the Perfetto export against perf's switches and wake-ups.
 //! * `readme`: the README shows what the tool prints.
@@ -83,6 +84,7 @@ mod numa;
 mod of_one_program;
 mod packages;
 mod perfetto;
+mod pt_regions;
 mod ptwrite;
 mod ptwrite_snapshots;
 mod readme;

@@ -386,6 +386,12 @@ pub(crate) struct SourceArgs {
     /// PTWRITE payloads, as bit fields: `id=40..63,ticks=0..39`.
     #[arg(long, value_name = "SPEC", group = "source")]
     pub(crate) ptwrite: Option<String>,
+    /// Regions of the ITT API that the program marks in the trace (`__itt_mark_pt_region_begin`).
+    #[arg(long, group = "source")]
+    pub(crate) pt_regions: bool,
+    /// Where the collector wrote the names of these regions.
+    #[arg(long, value_name = "FILE", requires = "pt_regions")]
+    pub(crate) region_names: Option<PathBuf>,
     /// From a function's entry to its return.
     #[arg(long, value_name = "SYMBOL", group = "source")]
     pub(crate) function: Option<String>,

@@ -17,7 +17,7 @@ pub enum Error {
     Intervals(#[from] intervals::Error),
     /// The request names no source, no intervals lie beside the capture, and it is no slice with intervals of its own.
     #[error(
-        "say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite, --function or --requests; without one \
+        "say where the intervals come from: --intervals FILE, --begin and --end, --ptwrite, --pt-regions, --function or --requests; without one \
          of these, intervals.csv beside the capture is read, or what record wrote of the program's PTWRITEs, and there is neither"
     )]
     NoSource,
@@ -43,6 +43,12 @@ pub enum Error {
         /// Functions with names near it.
         near: Vec<String>,
     },
+    /// No binary has the table that marks regions of the ITT API.
+    #[error(
+        "no binary of this capture has the mark table of the ITT API: build ittnotify with -DITT_API_IPT_SUPPORT and src/ittnotify/ittptmark64.S, \
+         or check --symfs"
+    )]
+    NoMarkTable,
     /// No cause is called so.
     #[error("there is no cause {name}{}: docs/causes.md lists them", near.as_ref().map_or_else(String::new, |near| format!("; did you mean {near}?")))]
     NoCause {

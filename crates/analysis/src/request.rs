@@ -134,6 +134,8 @@ pub enum Source {
     Events(EventPair),
     /// Payloads of PTWRITE.
     Ptwrite(PtwriteSpec),
+    /// Regions of the ITT API that programs mark in the trace, and the file that names them.
+    PtRegions(Option<PathBuf>),
     /// From the entry of the function of this name to its return.
     Function(String),
     /// What these servers read and answered, by the records of system calls.

@@ -104,7 +104,8 @@ fn request(input: &InputArgs, source: &SourceArgs, selection: &SelectionArgs) ->
 
 impl SourceArgs {
     fn request(&self) -> Result<Option<Source>> {
-        let SourceArgs { intervals, begin, end, key, ptwrite, function, requests } = self.clone();
+        let SourceArgs { intervals, begin, end, key, ptwrite, pt_regions, region_names, function, requests } =
+            self.clone();
         if let Some(path) = intervals {
             return Ok(Some(Source::File(if path == Path::new("-") { STDIN.into() } else { path })));
         }
@@ -113,6 +114,9 @@ impl SourceArgs {
         }
         if let Some(spec) = ptwrite {
             return Ok(Some(Source::Ptwrite(spec.parse()?)));
+        }
+        if pt_regions {
+            return Ok(Some(Source::PtRegions(region_names)));
         }
         if !requests.is_empty() {
             return Ok(Some(Source::Requests(requests.iter().map(|text| Server::of(text)).collect())));

@@ -27,6 +27,7 @@ mod losses;
 mod outliers;
 pub mod pairing;
 mod population;
+pub mod pt_regions;
 pub mod ptwrite;
 mod selection;
 mod sketch;

@@ -9,6 +9,7 @@ mod counters;
 mod frames;
 mod names;
 mod overlapped;
+mod pt_regions;
 mod stack;
 mod tasks;
 
@@ -33,6 +34,7 @@ fn function(name: &CStr) -> Option<*mut c_void> {
         b"__itt_domain_create" => names::domain_create as *mut c_void,
         b"__itt_string_handle_create" => names::string_handle_create as *mut c_void,
         b"__itt_thread_set_name" => names::thread_set_name as *mut c_void,
+        b"__itt_pt_region_createA" | b"__itt_pt_region_create" => pt_regions::pt_region_create as *mut c_void,
         b"__itt_pause" => stack::pause as *mut c_void,
         b"__itt_resume" => stack::resume as *mut c_void,
         b"__itt_task_begin" => tasks::task_begin as *mut c_void,

@@ -126,6 +126,24 @@ fn intervals_of_a_c_program_are_the_headers() {
     }
 }
 
+/// The marks are jumps of the real library's own, which the program survives; the collector numbers the regions and says which is which.
+#[test]
+fn regions_in_the_trace_have_numbers_and_a_file_of_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sources, own) = (sources(), Path::new(env!("CARGO_MANIFEST_DIR")));
+    let program = folder.path().join("regions");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-w", "-DITT_API_IPT_SUPPORT", "-I"]).arg(sources.join("include"));
+    compiler.arg(own.join("tests/programs/regions.c"));
+    compiler
+        .args(["ittnotify_static.c", "ittptmark64.S"].map(|name| sources.join("src/ittnotify").join(name)));
+    run(compiler.args(["-ldl", "-lpthread", "-o"]).arg(&program));
+    let marks = folder.path().join("itt.marks");
+    run(Command::new(&program).env("INTEL_LIBITTNOTIFY64", collector()).env("TAILTRACE_FILE", &marks));
+    let names = std::fs::read_to_string(folder.path().join("itt.marks.pt-regions")).unwrap();
+    assert_eq!(names, "0 parse\n1 answer the client\n");
+}
+
 /// Begin and end of the tasks without keys, in their order on each thread.
 fn by_order(file: &IntervalFile) -> BTreeMap<(String, u64, usize), Ends> {
     let mut intervals = BTreeMap::<_, Ends>::new();

@@ -41,8 +41,8 @@ pub use given::{begin_at, end_at, name_thread};
 pub use percentile::RunningPercentile;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub use program::{
-    Interval, NO_KEY, begin, close, counter, end, end_since, interval, open, open_default, publish, stage,
-    thread,
+    Interval, NO_KEY, begin, close, counter, default_path, end, end_since, interval, open, open_default,
+    publish, stage, thread,
 };
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use system::tsc;

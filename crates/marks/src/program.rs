@@ -231,12 +231,17 @@ fn counts() -> Option<Counts> {
     COUNTS[made.checked_sub(1)?].get().copied()
 }
 
-/// Begins the interval file that `TAILTRACE_FILE` names, else `tailtrace.marks`.
+/// The interval file that `TAILTRACE_FILE` names, else `tailtrace.marks`.
+pub fn default_path() -> PathBuf {
+    std::env::var_os("TAILTRACE_FILE").unwrap_or_else(|| "tailtrace.marks".into()).into()
+}
+
+/// Begins the interval file of [`default_path`].
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_default() -> io::Result<()> {
-    open(std::env::var_os("TAILTRACE_FILE").map_or_else(|| PathBuf::from("tailtrace.marks"), PathBuf::from))
+    open(default_path())
 }
 
 /// Begins the interval file at `path`, over what is there. It ends by [`close`], or with the process.

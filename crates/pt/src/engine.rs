@@ -18,6 +18,14 @@ pub struct Occupant {
     pub thread: ThreadId,
 }
 
+impl Occupant {
+    /// Who of `occupants`, which are in order, is on the CPU at `time`.
+    pub fn at(occupants: &[Occupant], time: Tsc) -> Option<ThreadId> {
+        let next = occupants.partition_point(|occupant| occupant.since <= time);
+        next.checked_sub(1).map(|index| occupants[index].thread)
+    }
+}
+
 /// What to decode.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {

@@ -40,7 +40,8 @@ pub use flow::{
 pub use instructions::instructions;
 pub use native::Native;
 pub use packet_walk::{
-    PtwriteMark, Ptwrites, StreamPacket, StreamPackets, scan_ptwrites, scan_ptwrites_between,
+    PtwriteMark, Ptwrites, StreamPacket, StreamPackets, TargetMark, Targets, scan_ptwrites,
+    scan_ptwrites_between, scan_targets,
 };
 pub use packets::{Packet, PacketAt, PacketIp, Packets};
 pub use parallel::{decode_chunks, decode_windows};

@@ -1,5 +1,7 @@
 //! The packet walk over a whole stream, pieces and all.
 
+mod targets;
+
 use model::Tsc;
 
 use crate::clock::TscEstimate;
@@ -7,6 +9,7 @@ use crate::config::PtConfig;
 use crate::packets::{Packet, Packets};
 use crate::recovery::expand;
 use crate::stream::PtStream;
+pub use targets::{TargetMark, Targets, scan_targets};
 
 /// No packet is longer, except a CYC or PTW by a few bytes less.
 const PACKET_BYTES: usize = 16;

@@ -45,6 +45,7 @@ pub use process_images::data_names::Variable;
 pub use process_images::disassembly::Instruction;
 pub use process_images::kernel_copy::KernelCopy;
 pub use process_images::kernel_names::KernelNames;
+pub use process_images::mark_tables::MarkTable;
 pub use process_images::names::{Function, FunctionId, Location};
 pub use process_images::texts::LowBits;
 pub use process_images::used_files::{DebugFile, UsedFile, UsedKind};

@@ -11,6 +11,7 @@ pub(crate) mod data_names;
 pub(crate) mod disassembly;
 pub(crate) mod kernel_copy;
 pub(crate) mod kernel_names;
+pub(crate) mod mark_tables;
 pub(crate) mod names;
 mod source_lines;
 pub(crate) mod texts;

@@ -1,13 +1,17 @@
-//! Marks that lie in the trace itself: PTWRITE payloads, which the packets hold, and emulated ones and calls of a function,
-//! which need one decode of all of it. Found calls are kept for the next time.
+//! Marks that lie in the trace itself: PTWRITE payloads and regions of the ITT API, which the packets hold, and emulated ones and calls of a
+//! function, which need one decode of all of it. Found calls are kept for the next time.
+
+use std::ops::Range;
+use std::path::Path;
 
 use intervals::IntervalSet;
 use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
+use intervals::pt_regions::{RegionMark, RegionNames, from_region_marks};
 use intervals::ptwrite::{self, BitField, FlowPtwrites, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
 use model::{Pid, Tsc, TscRange};
-use pt::{EngineKind, FlowSink, PtStream, Window};
+use pt::{EngineKind, FlowSink, Occupant, PtStream, Window};
 use rayon::prelude::*;
-use symbols::LowBits;
+use symbols::{LowBits, MarkTable};
 
 use super::kept_calls;
 use crate::capture::{Capture, Counted, Watch};
@@ -22,20 +26,10 @@ const OFFERED: usize = 4;
 /// Intervals from PTWRITE payloads: the packets hold all of it, no code is needed. Where there are none, emulated ones are looked
 /// for in the flow, which only the native engine finds: libipt does not say which way a branch went whose ways are one.
 pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec, watch: &Watch) -> Result<IntervalSet> {
-    let streams: Vec<&PtStream<'_>> = capture.streams().collect();
-    expect(&streams, watch);
-    let found: Vec<Vec<PtwriteOccurrence>> = streams
-        .into_par_iter()
-        .map(|stream| {
-            let occupants = capture.occupants_of(stream);
-            let found = ptwrite::occurrences(stream, &capture.pt_config(), occupants);
-            let found = found.take_while(|_| !watch.is_stopped()).collect();
-            watch.read(stream.len());
-            found
-        })
-        .collect();
-    ensure_not_stopped(watch)?;
-    let mut found: Vec<PtwriteOccurrence> = found.into_iter().flatten().collect();
+    let config = capture.pt_config();
+    let mut found = walk_all(capture, watch, |stream| {
+        ptwrite::occurrences(stream, &config, capture.occupants_of(stream))
+    })?;
     if found.is_empty() {
         let sinks = decode_all(capture, EngineKind::Native, watch, |stream| FlowPtwrites::new(stream.cpu()))?;
         found = sinks.into_iter().flat_map(FlowPtwrites::finish).collect();
@@ -46,6 +40,42 @@ pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec, watch: &Watch)
         capture.images().text_at(pid, low, occurrence.ip, occurrence.time)
     };
     Ok(from_ptwrites(spec, found, &text_of))
+}
+
+/// Intervals from the regions that programs of the ITT API mark by jumps into a table of theirs: the packets of the jumps say all of it.
+pub(crate) fn regions(capture: &Capture<'_>, names: Option<&Path>, watch: &Watch) -> Result<IntervalSet> {
+    let names = names.map(RegionNames::read).transpose()?.unwrap_or_default();
+    let tables = capture.images().mark_tables();
+    if tables.is_empty() {
+        return Err(Error::NoMarkTable);
+    }
+    let wanted = joined(tables.iter().map(MarkTable::range));
+    let config = capture.pt_config();
+    let jumps = walk_all(capture, watch, |stream| {
+        let occupants = capture.occupants_of(stream);
+        let jumps = pt::scan_targets(stream, &config, &wanted);
+        jumps.map(move |jump| (jump, stream.cpu(), Occupant::at(occupants, jump.time)))
+    })?;
+    let marks = jumps.into_iter().filter_map(|(jump, cpu, thread)| {
+        let mut of_thread = tables.iter().filter(|table| thread.is_none_or(|thread| thread.pid == table.pid));
+        let entry = of_thread.find_map(|table| table.entry(jump.ip))?;
+        Some(RegionMark { time: jump.time, cpu, thread, entry, aux_offset: jump.position })
+    });
+    Ok(from_region_marks(&names, marks))
+}
+
+/// The ranges in order, those that overlap as one.
+fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = ranges.collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let overlap = next.start < last.end;
+        if overlap {
+            last.end = last.end.max(next.end);
+        }
+        overlap
+    });
+    ranges
 }
 
 /// Intervals from a function's entry to its return.
@@ -73,6 +103,26 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str, watch: &Watch) -> Resul
         kept_calls::keep(&cache, &found);
     }
     Ok(found.into_intervals(symbol))
+}
+
+/// What `walk` finds in each stream, streams in parallel.
+fn walk_all<'c, T: Send, W: Iterator<Item = T>>(
+    capture: &'c Capture<'_>,
+    watch: &Watch,
+    walk: impl Fn(&'c PtStream<'c>) -> W + Sync,
+) -> Result<Vec<T>> {
+    let streams: Vec<&PtStream<'_>> = capture.streams().collect();
+    expect(&streams, watch);
+    let found: Vec<Vec<T>> = streams
+        .into_par_iter()
+        .map(|stream| {
+            let found = walk(stream).take_while(|_| !watch.is_stopped()).collect();
+            watch.read(stream.len());
+            found
+        })
+        .collect();
+    ensure_not_stopped(watch)?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Decodes all streams, one after the other, each in chunks on all threads.

@@ -38,6 +38,7 @@ pub(crate) fn read(
         }
         Source::Events(pair) => intervals::from_events(capture.perf(), pair, capture.conversion())?,
         Source::Ptwrite(spec) => scan::ptwrites(capture, spec, watch)?,
+        Source::PtRegions(names) => scan::regions(capture, names.as_deref(), watch)?,
         Source::Function(symbol) => scan::calls(capture, symbol, watch)?,
         Source::Requests(servers) => requests::of(capture, servers)?,
     };

@@ -126,6 +126,10 @@ fn tailtrace(args: &AnalysisArgs, command: &'static str, choice: Choice) -> Word
     words.add("--end", source.end.clone());
     words.add("--key", source.key.clone());
     words.add("--ptwrite", source.ptwrite.clone());
+    if source.pt_regions {
+        words.0.push(Word::Name("--pt-regions"));
+    }
+    words.add("--region-names", source.region_names.as_ref().map(|path| path.to_string_lossy().into_owned()));
     words.add("--function", source.function.clone());
     words.add("--requests", listed(&source.requests));
     let selection = &args.selection;

@@ -17,10 +17,13 @@ pub fn occurrences<'a>(
     occupants: &'a [Occupant],
 ) -> impl Iterator<Item = PtwriteOccurrence> + 'a {
     let cpu = stream.cpu();
-    scan_ptwrites(stream, config).map(move |PtwriteMark { time, payload, ip, position }| {
-        let behind = occupants.partition_point(|occupant| occupant.since <= time);
-        let thread = behind.checked_sub(1).map(|index| occupants[index].thread);
-        PtwriteOccurrence { time, cpu, thread, payload, ip, aux_offset: position }
+    scan_ptwrites(stream, config).map(move |PtwriteMark { time, payload, ip, position }| PtwriteOccurrence {
+        time,
+        cpu,
+        thread: Occupant::at(occupants, time),
+        payload,
+        ip,
+        aux_offset: position,
     })
 }
 

@@ -42,3 +42,25 @@ fn bytes_that_are_no_packet_are_counted() {
     assert_eq!(packets.by_ref().filter(|packet| packet.packet == Packet::Psb).count(), 2);
     assert_eq!(packets.skipped(), 2);
 }
+
+/// TIPs to 0x401000 (48 bits), to 0x401404 by its low 16 bits, to 0x402008 by them, one without an
+/// address, and a FUP of a wanted address, which is no branch.
+#[test]
+fn finds_branches_into_the_wanted_ranges_alone() {
+    let mut bytes = PSB.to_vec();
+    bytes.extend([0x19, 0, 0, 1, 0, 0, 0, 0, 0x02, 0x03, 24, 0, 0x02, 0x23]);
+    bytes.extend([0x0d | 3 << 5, 0x00, 0x10, 0x40, 0, 0, 0]);
+    bytes.extend([0x0d | 1 << 5, 0x04, 0x14]);
+    bytes.extend([0x0d]);
+    bytes.extend([0x1d | 1 << 5, 0x04, 0x14]);
+    bytes.extend([0x53, 0x0d | 1 << 5, 0x08, 0x20]);
+    let config = PtConfig { nom_freq: 24, ..PtConfig::default() };
+    let piece = Piece { bytes: &bytes, aux_offset: 0, file_offset: FileOffset(0) };
+    let (stream, _) = PtStream::new(None, None, [piece], false);
+    let wanted = [0x40_1400..0x40_1800, 0x40_2000..0x40_2400];
+    let found: Vec<_> =
+        scan_targets(&stream, &config, &wanted).map(|mark| (mark.time.0, mark.ip, mark.position)).collect();
+    let second = (PSB.len() + 8 + 4 + 2 + 7) as u64;
+    assert_eq!(found, [(0x1_0000, 0x40_1404, second), (0x1_000a, 0x40_2008, second + 3 + 1 + 3 + 1)]);
+    assert_eq!(scan_targets(&stream, &config, &[]).count(), 0);
+}

@@ -82,7 +82,7 @@ impl ProcessImages {
     }
 
     /// Whether `address` of `pid` was ever covered by that mapping, its own or an inherited one.
-    fn ever_held(&self, pid: Pid, mapping: MappingIndex, address: u64) -> bool {
+    pub(super) fn ever_held(&self, pid: Pid, mapping: MappingIndex, address: u64) -> bool {
         let covers = |(_, &here): (_, &MappingIndex)| here == mapping;
         self.timelines.process(pid).versions().any(|pieces| pieces.get(address).is_some_and(covers))
     }
