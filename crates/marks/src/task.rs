@@ -40,7 +40,7 @@ pub fn task_await(label: &'static CStr, key: u64) {
 pub fn task<F: Future>(label: &'static CStr, key: u64, future: F) -> Task<F> {
     let since = begin(label, key);
     task_ready(label, key);
-    Task { label, key, since, future: Some(Box::pin(future)), waker: None }
+    Task { label, key, since, future: Some(Box::pin(future)), waker: None, is_over: Arc::default() }
 }
 
 /// A future that is an interval: see [`task`].
@@ -53,14 +53,15 @@ pub struct Task<F> {
     future: Option<Pin<Box<F>>>,
     /// The last one that the future was polled with.
     waker: Option<(Arc<Marker>, Waker)>,
+    /// A waker may outlive its task, whose key may be another one's by then.
+    is_over: Arc<AtomicBool>,
 }
 
 /// Marks a wake-up before it wakes.
 struct Marker {
     label: &'static CStr,
     key: u64,
-    /// A waker may outlive its task, whose key may be another one's by then.
-    is_over: AtomicBool,
+    is_over: Arc<AtomicBool>,
     inner: Waker,
 }
 
@@ -84,7 +85,7 @@ impl<F> Task<F> {
         let waker = self.waker.take().filter(is_same);
         let (label, key) = (self.label, self.key);
         let waker = waker.unwrap_or_else(|| {
-            let is_over = AtomicBool::new(false);
+            let is_over = Arc::clone(&self.is_over);
             let marker = Arc::new(Marker { label, key, is_over, inner: inner.clone() });
             (Arc::clone(&marker), Waker::from(marker))
         });
@@ -93,9 +94,8 @@ impl<F> Task<F> {
 
     fn end(&mut self) {
         if self.future.take().is_some() {
-            if let Some((marker, _)) = self.waker.take() {
-                marker.is_over.store(true, Ordering::Relaxed);
-            }
+            self.is_over.store(true, Ordering::Relaxed);
+            self.waker = None;
             end_since(self.label, self.key, self.since);
         }
     }

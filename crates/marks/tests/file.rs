@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use interval_file::{IntervalFile, Mark, read};
@@ -130,8 +131,15 @@ fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     thread::spawn(move || (work(), tid().unwrap())).join().unwrap()
 }
 
-fn poll_once<F: Future>(task: &mut Pin<Box<F>>) -> Poll<F::Output> {
-    task.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+/// A runtime's waker of its own: what wakes another one does not wake it.
+struct Other;
+
+impl Wake for Other {
+    fn wake(self: Arc<Self>) {}
+}
+
+fn poll_once<F: Future>(task: &mut Pin<Box<F>>, waker: &Waker) -> Poll<F::Output> {
+    task.as_mut().poll(&mut Context::from_waker(waker))
 }
 
 /// A task is polled on two threads and woken by a third; another one is dropped without a poll.
@@ -140,16 +148,16 @@ fn a_task(path: &Path) {
     let (sender, wakers) = channel();
     let mut task = Box::pin(marks::task(c"task", 9, PendingOnce(Some(sender))));
     let ((mut task, polled), first) = on_a_thread(move || {
-        let polled = poll_once(&mut task);
+        let polled = poll_once(&mut task, Waker::noop());
         (task, polled)
     });
     assert_eq!(polled, Poll::Pending);
     let waker = wakers.recv().unwrap();
     let late = waker.clone();
     let ((), waking) = on_a_thread(move || waker.wake());
-    let (polled, second) = on_a_thread(move || poll_once(&mut task));
+    let (polled, second) = on_a_thread(move || poll_once(&mut task, &Waker::from(Arc::new(Other))));
     assert_eq!(polled, Poll::Ready(7));
-    // It is over, and its key may be another one's.
+    // It is over, and its key may be another one's: also for the waker of an earlier poll.
     late.wake();
     drop(marks::task(c"dropped", 10, async {}));
     marks::close().unwrap();
