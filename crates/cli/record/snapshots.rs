@@ -291,6 +291,9 @@ impl<'p> Watch<'p> {
         }
         // perf has written its last ring: what rang, or was to wait for its turn, may be in it.
         self.hear(Duration::ZERO);
+        if let Some(ends) = self.rung.filter(|_| !self.budget.takes(Instant::now())) {
+            self.refuse(ends);
+        }
         self.rung.get_or_insert((0, 0));
         if !self.hand_over()
             && let Some(asked) = &self.asked
