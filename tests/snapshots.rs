@@ -144,7 +144,9 @@ fn what_no_thread_compares_is_kept() {
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(account["kept"].as_u64().is_some_and(|kept| kept >= 5), "{account}");
     let rings = account["doorbell"].as_u64().expect("a count");
-    assert!(rings >= 10 && account["late"].as_u64() == Some(rings), "{account}");
+    // The limit is known after 100 ms; a request with its pause takes 70 us or more.
+    let known = planted(&out).keys().filter(|&&key| key >= 1_600).count() as u64;
+    assert!(known >= 5 && rings >= known && account["late"].as_u64() == Some(rings), "{known} {account}");
     assert!(printed.contains("came from the program's writing thread"), "{printed}");
 }
 
