@@ -69,11 +69,17 @@ impl IntervalTwin {
     pub(super) fn into_interval(self) -> Interval {
         let thread = |thread: Option<ThreadTwin>| thread.map(|(pid, tid)| ThreadId::new(pid, tid));
         let stop = self.stop.max(self.start);
-        let stops = self.phases.iter().map(|&(.., start)| start).skip(1).chain([stop]);
-        let phases = self.phases.iter().zip(stops).map(|(&(kind, who, start), stop)| Phase {
+        // They divide the interval, whatever a damaged slice says.
+        let mut last = self.start;
+        let begins = self.phases.iter().skip(1).map(|&(.., begin)| {
+            last = begin.clamp(last, stop);
+            last
+        });
+        let borders: Vec<u64> = [self.start].into_iter().chain(begins).chain([stop]).collect();
+        let phases = self.phases.iter().zip(borders.windows(2)).map(|(&(kind, who, _), range)| Phase {
             kind: kind.into_kind(),
             thread: thread(who),
-            range: TscRange::new(Tsc(start), Tsc(stop)),
+            range: TscRange::new(Tsc(range[0]), Tsc(range[1])),
         });
         Interval {
             phases: phases.collect(),
@@ -138,5 +144,15 @@ mod tests {
             phase(PhaseKind::Run, Some(3), 60, 90),
         ];
         assert_eq!(IntervalTwin::of(&interval).into_interval(), interval);
+    }
+
+    #[test]
+    fn phases_of_a_damaged_slice_divide_their_interval() {
+        let interval = Interval::new(IntervalId(7), "order", TscRange::new(Tsc(10), Tsc(90)), None);
+        let mut twin = IntervalTwin::of(&interval);
+        twin.phases = [50, 40, 20, 200, 60].map(|begin| (PhaseTwin::Ready, None, begin)).into();
+        let found: Vec<_> =
+            twin.into_interval().phases.iter().map(|one| (one.range.start.0, one.range.stop.0)).collect();
+        assert_eq!(found, [(10, 40), (40, 40), (40, 90), (90, 90), (90, 90)]);
     }
 }
