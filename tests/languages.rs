@@ -224,13 +224,13 @@ fn the_node_addons_intervals_are_those_of_nodes_clock() {
 }
 
 /// A page of the documents: its programs by the names in their first lines, and its commands.
-struct Page {
+pub(crate) struct Page {
     programs: Vec<(String, String)>,
     commands: String,
 }
 
 impl Page {
-    fn of(language: &str) -> Page {
+    pub(crate) fn of(language: &str) -> Page {
         let path = repository().join(format!("docs/marks-{language}.md"));
         let text = fs::read_to_string(&path).expect("the page");
         let mut page = Page { programs: Vec::new(), commands: String::new() };
@@ -247,13 +247,12 @@ impl Page {
         page
     }
 
-    /// Runs its commands in a new folder; what they print.
-    fn run(&self) -> String {
-        let folder = tempfile::tempdir().expect("a folder");
+    /// Runs its commands in `folder`; what they print.
+    pub(crate) fn run(&self, folder: &Path) -> String {
         for (name, text) in &self.programs {
-            fs::write(folder.path().join(name), text).expect("written");
+            fs::write(folder.join(name), text).expect("written");
         }
-        let bin = folder.path().join("bin");
+        let bin = folder.join("bin");
         fs::create_dir(&bin).expect("made");
         let recorder = record();
         let as_root: Vec<_> = std::iter::once(recorder.get_program()).chain(recorder.get_args()).collect();
@@ -262,11 +261,15 @@ impl Page {
         let sudo = if recorder.get_program() == "sudo" { "sudo -n chmod -R a+rwX ." } else { "true" };
         let stand_in =
             format!("#!/bin/sh\n[ \"$1\" = record ] || exec {own} \"$@\"\n{words} \"$@\" && {sudo}\n");
-        fs::write(bin.join("tailtrace"), stand_in).expect("written");
-        fs::set_permissions(bin.join("tailtrace"), fs::Permissions::from_mode(0o755)).expect("executable");
+        let as_root =
+            "#!/bin/sh\nif [ \"$(id -u)\" = 0 ]; then exec \"$@\"; fi\nexec /usr/bin/sudo -n \"$@\"\n";
+        for (name, text) in [("tailtrace", &*stand_in), ("sudo", as_root)] {
+            fs::write(bin.join(name), text).expect("written");
+            fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("executable");
+        }
         let path = std::env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-e", "-c", &self.commands]).current_dir(folder.path());
+        shell.args(["-e", "-c", &self.commands]).current_dir(folder);
         shell.env("PATH", format!("{}:{path}", bin.display())).env("TAILTRACE", repository());
         shell.env("ITTAPI", ittapi()).env_remove("CARGO_TARGET_DIR");
         let output = run(&mut shell, "the page's commands");
@@ -287,7 +290,8 @@ fn ittapi() -> std::path::PathBuf {
 
 /// Each page's program marks from several threads, and of its requests one sleeps for 20 ms: one of `sleeps` says so.
 fn assert_explained(language: &str, sleeps: &[&str]) {
-    let report = Page::of(language).run();
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = Page::of(language).run(folder.path());
     assert!(report.contains("order"), "{language}: {report}");
     assert!(sleeps.iter().any(|sleep| report.contains(sleep)), "{language}: {report}");
 }

@@ -102,6 +102,7 @@ mod spans;
 mod start_pages;
 mod stories;
 mod streams;
+mod tasks;
 mod traced_snapshots;
 mod tui;
 mod variants;

@@ -383,6 +383,15 @@ pub(crate) struct SourceArgs {
     /// The field of both events that pairs them.
     #[arg(long, value_name = "FIELD", requires = "begin")]
     pub(crate) key: Option<String>,
+    /// The event at which a worker begins to run the interval's task, with the same key; may be given again.
+    #[arg(long, value_name = "EVENT", requires = "key")]
+    pub(crate) run: Vec<String>,
+    /// The event at which something wakes the task; may be given again.
+    #[arg(long, value_name = "EVENT", requires = "key")]
+    pub(crate) ready: Vec<String>,
+    /// The event at which the task begins to wait; may be given again.
+    #[arg(long, value_name = "EVENT", requires = "key")]
+    pub(crate) r#await: Vec<String>,
     /// PTWRITE payloads, as bit fields: `id=40..63,ticks=0..39`.
     #[arg(long, value_name = "SPEC", group = "source")]
     pub(crate) ptwrite: Option<String>,

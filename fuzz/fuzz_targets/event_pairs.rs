@@ -1,4 +1,4 @@
-//! Any bytes as a perf.data whose samples mark intervals: each event with each, with and without a key.
+//! Any bytes as a perf.data whose samples mark intervals: each event with each, with and without a key, and three of them as phases.
 #![no_main]
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use intervals::{EventPair, from_events};
 use libfuzzer_sys::fuzz_target;
-use model::TimeConversion;
+use model::{PhaseKind, TimeConversion};
 use perfdata::{PerfData, Record};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -25,7 +25,9 @@ fuzz_target!(|bytes: &[u8]| {
     for begin in names.iter().take(3) {
         for end in names.iter().take(3) {
             for key in &keys {
-                let pair = EventPair { begin: (&**begin).into(), end: (&**end).into(), key: key.clone() };
+                let kinds = [PhaseKind::Run, PhaseKind::Ready, PhaseKind::Await];
+                let phases = kinds.into_iter().zip(names.iter().map(|name| (&**name).into())).collect();
+                let pair = EventPair { begin: (&**begin).into(), end: (&**end).into(), key: key.clone(), phases };
                 let Ok(set) = from_events(&capture, &pair, conversion) else { continue };
                 assert!(set.intervals.iter().all(|interval| interval.range.start <= interval.range.stop));
                 assert!(set.intervals.windows(2).all(|two| two[0].range.start <= two[1].range.start));

@@ -6,7 +6,7 @@ use analysis::Request;
 use analysis::request::{Code, Effort, Filters, Input, Server, Source};
 use anyhow::Result;
 use intervals::{EventPair, Selection};
-use model::{Pid, Tid};
+use model::{PhaseKind, Pid, Tid};
 use pt::EngineKind;
 
 use super::{
@@ -104,13 +104,13 @@ fn request(input: &InputArgs, source: &SourceArgs, selection: &SelectionArgs) ->
 
 impl SourceArgs {
     fn request(&self) -> Result<Option<Source>> {
-        let SourceArgs { intervals, begin, end, key, ptwrite, pt_regions, region_names, function, requests } =
+        let SourceArgs { intervals, ptwrite, pt_regions, region_names, function, requests, .. } =
             self.clone();
         if let Some(path) = intervals {
             return Ok(Some(Source::File(if path == Path::new("-") { STDIN.into() } else { path })));
         }
-        if let (Some(begin), Some(end)) = (begin, end) {
-            return Ok(Some(Source::Events(EventPair { begin: begin.parse()?, end: end.parse()?, key })));
+        if let Some(pair) = self.pair()? {
+            return Ok(Some(Source::Events(pair)));
         }
         if let Some(spec) = ptwrite {
             return Ok(Some(Source::Ptwrite(spec.parse()?)));
@@ -122,6 +122,20 @@ impl SourceArgs {
             return Ok(Some(Source::Requests(requests.iter().map(|text| Server::of(text)).collect())));
         }
         Ok(function.map(Source::Function))
+    }
+
+    /// The events that begin and end intervals and their phases, where they are given.
+    fn pair(&self) -> Result<Option<EventPair>> {
+        let (Some(begin), Some(end)) = (&self.begin, &self.end) else { return Ok(None) };
+        let kinds =
+            [(PhaseKind::Run, &self.run), (PhaseKind::Ready, &self.ready), (PhaseKind::Await, &self.r#await)];
+        let mut phases = Vec::new();
+        for (kind, event) in
+            kinds.into_iter().flat_map(|(kind, events)| events.iter().map(move |event| (kind, event)))
+        {
+            phases.push((kind, event.parse()?));
+        }
+        Ok(Some(EventPair { begin: begin.parse()?, end: end.parse()?, key: self.key.clone(), phases }))
     }
 }
 

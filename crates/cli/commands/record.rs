@@ -176,7 +176,12 @@ fn pair(asked: &SnapshotArgs) -> Result<Option<EventPair>> {
         Limits::read(&asked.over)?.is_one(),
         "with --begin, --snapshot-over takes one TIME or percentile, without a label: all pairs of events have the same"
     );
-    Ok(Some(EventPair { begin: begin.parse()?, end: end.parse()?, key: asked.key.clone() }))
+    Ok(Some(EventPair {
+        begin: begin.parse()?,
+        end: end.parse()?,
+        key: asked.key.clone(),
+        phases: Vec::new(),
+    }))
 }
 
 /// Whose records are to be there.

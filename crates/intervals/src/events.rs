@@ -1,7 +1,8 @@
 //! Pairs of records become intervals: uprobes, USDT probes and tracepoints that the capture holds samples of.
 //!
 //! Input: the records, the names of two events and what their fields must hold. Output: intervals with the events' other numeric fields as counters.
-//! Where begin and end are the same event, each occurrence ends one interval and begins the next (frames, ticks).
+//! Where begin and end are the same event, each occurrence ends one interval and begins the next (frames, ticks). Further events may divide
+//! the intervals into the phases of a task.
 
 mod fields;
 mod pattern;
@@ -11,7 +12,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::{
-    Counter, Cpu, FileOffset, Interval, IntervalId, Severity, ThreadId, TimeConversion, Tsc, TscRange,
+    Counter, Cpu, FileOffset, Interval, IntervalId, PhaseKind, Severity, ThreadId, TimeConversion, Tsc,
+    TscRange,
 };
 use perfdata::{PerfData, Record, Sample, TracepointFormat};
 
@@ -32,6 +34,8 @@ pub struct EventPair {
     pub end: EventPattern,
     /// The field of both that pairs them across threads; without it they nest on each thread.
     pub key: Option<String>,
+    /// The events at which a phase begins, of an interval that is a task. They have the key's field, too.
+    pub phases: Vec<(PhaseKind, EventPattern)>,
 }
 
 /// What an occurrence does.
@@ -61,11 +65,11 @@ impl EventPair {
     }
 }
 
-/// One occurrence of the begin or the end event.
+/// One occurrence of an event of the pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventOccurrence {
-    /// Whether it is the begin event (of a pair of different ones).
-    pub is_begin: bool,
+    /// What it does: it begins an interval, ends it, or begins a phase.
+    pub kind: MarkKind,
     /// When.
     pub time: Tsc,
     /// Who was on the CPU.
@@ -92,11 +96,14 @@ pub fn from_events(
 ) -> Result<IntervalSet, Error> {
     let conversion = conversion.ok_or_else(Error::no_conversion)?;
     let mut findings = Findings::new();
-    let mut reading = Reading { pair, fields: HashMap::new(), seen: [Seen::default(); 2] };
+    let mut reading = Reading::new(pair);
     let mut occurrences = Vec::new();
     for record in capture.records() {
         let Record::Sample(sample) = &record.record else { continue };
-        let Some(is_begin) = reading.role(sample)? else { continue };
+        let kinds = reading.kinds(sample)?;
+        if kinds.is_empty() {
+            continue;
+        }
         let Some(time) = record.time else {
             findings.add(Severity::Warning, "samples without time", Origin::Record(record.offset), || {
                 "the sample has no time: it is left out".to_owned()
@@ -105,26 +112,26 @@ pub fn from_events(
         };
         let (key, counters) = reading.read(sample)?;
         let time = conversion.to_tsc(time);
-        occurrences.push(EventOccurrence {
-            is_begin,
+        occurrences.extend(kinds.into_iter().map(|kind| EventOccurrence {
+            kind,
             time,
             thread: record.thread,
             cpu: record.cpu,
-            key,
-            counters,
+            key: key.clone(),
+            counters: counters.clone(),
             offset: record.offset,
-        });
+        }));
     }
-    reading.both_seen(capture)?;
+    reading.all_seen(capture)?;
     Ok(pair_events(pair, occurrences, findings))
 }
 
-/// What is known of the two events while reading.
+/// What is known of the events while reading.
 struct Reading<'a> {
     pair: &'a EventPair,
     fields: HashMap<u64, Fields>,
-    /// Whether the begin and the end event occur, and whether they do as the conditions ask.
-    seen: [Seen; 2],
+    /// The begin and the end event, then those of phases: whether they occur, and whether they do as the conditions ask.
+    events: Vec<(MarkKind, &'a EventPattern, Seen)>,
 }
 
 /// What is known of an event while reading, in this order.
@@ -137,20 +144,32 @@ enum Seen {
     AsAsked,
 }
 
-impl Reading<'_> {
-    /// Whether the sample begins an interval (true) or ends one (false); `None` where it does neither.
-    fn role(&mut self, sample: &Sample<'_>) -> Result<Option<bool>, Error> {
-        let Some(name) = sample.event_name() else { return Ok(None) };
+impl<'a> Reading<'a> {
+    fn new(pair: &'a EventPair) -> Reading<'a> {
+        let ends = [(MarkKind::Begin, &pair.begin), (MarkKind::End, &pair.end)];
+        let phases = pair.phases.iter().map(|(kind, pattern)| (MarkKind::Phase(*kind), pattern));
+        let events = ends.into_iter().chain(phases);
+        Reading {
+            pair,
+            fields: HashMap::new(),
+            events: events.map(|(kind, pattern)| (kind, pattern, Seen::default())).collect(),
+        }
+    }
+
+    /// What the sample does: it begins or ends an interval, and may begin a phase as well.
+    fn kinds(&mut self, sample: &Sample<'_>) -> Result<Vec<MarkKind>, Error> {
+        let Some(name) = sample.event_name() else { return Ok(Vec::new()) };
         let payload = sample.format().zip(sample.raw);
-        let mut is_met = [false; 2];
-        for (at, pattern) in [&self.pair.begin, &self.pair.end].into_iter().enumerate() {
-            if pattern.name == name {
-                is_met[at] = pattern.matches(payload)?;
-                self.seen[at] = self.seen[at].max(if is_met[at] { Seen::AsAsked } else { Seen::Otherwise });
+        let mut kinds = Vec::new();
+        for (kind, pattern, seen) in self.events.iter_mut().filter(|(_, pattern, _)| pattern.name == name) {
+            let is_met = pattern.matches(payload)?;
+            *seen = (*seen).max(if is_met { Seen::AsAsked } else { Seen::Otherwise });
+            // What begins does not end as well: the next one of a chain does.
+            if is_met && !(*kind == MarkKind::End && kinds.contains(&MarkKind::Begin)) {
+                kinds.push(kind.clone());
             }
         }
-        let [begins, ends] = is_met;
-        Ok((begins || ends).then_some(begins))
+        Ok(kinds)
     }
 
     fn read(&mut self, sample: &Sample<'_>) -> Result<(Option<Box<str>>, Vec<Counter>), Error> {
@@ -173,12 +192,14 @@ impl Reading<'_> {
         Ok((fields.key(format, raw), fields.counters(format, raw)))
     }
 
-    fn both_seen(&self, capture: &PerfData) -> Result<(), Error> {
-        for (seen, event) in self.seen.iter().zip([&self.pair.begin, &self.pair.end]) {
-            if *seen == Seen::AsAsked {
+    fn all_seen(&self, capture: &PerfData) -> Result<(), Error> {
+        for (kind, event, seen) in &self.events {
+            let names: Vec<&str> = capture.attrs().iter().filter_map(|attr| attr.name.as_deref()).collect();
+            // Tasks that are never woken, or never wait, are no mistake.
+            let may_be_missing = matches!(kind, MarkKind::Phase(_)) && names.contains(&event.name.as_str());
+            if *seen == Seen::AsAsked || may_be_missing {
                 continue;
             }
-            let names: Vec<&str> = capture.attrs().iter().filter_map(|attr| attr.name.as_deref()).collect();
             let why = if *seen == Seen::Otherwise {
                 format!(
                     "the event occurred, but never with such fields{}",
@@ -206,14 +227,18 @@ pub fn pair_events(
     }
     let label: Arc<str> = pair.begin.name.as_str().into();
     let mark = |occurrence: EventOccurrence| Mark {
-        kind: if occurrence.is_begin { MarkKind::Begin } else { MarkKind::End },
         label: Arc::clone(&label),
         key: occurrence.key,
         at: occurrence.time,
         thread: occurrence.thread,
         cpu: occurrence.cpu,
         id: None,
-        counters: if occurrence.is_begin { occurrence.counters } else { of_end(occurrence.counters) },
+        counters: match occurrence.kind {
+            MarkKind::Begin => occurrence.counters,
+            MarkKind::End => of_end(occurrence.counters),
+            _ => Vec::new(),
+        },
+        kind: occurrence.kind,
         origin: Origin::Record(occurrence.offset),
     };
     pairing::pair(occurrences.into_iter().map(mark).collect(), findings)
@@ -243,7 +268,7 @@ fn consecutive(
 ) -> IntervalSet {
     let mut last: HashMap<Lane, EventOccurrence> = HashMap::new();
     let mut intervals = Vec::new();
-    for occurrence in occurrences {
+    for occurrence in occurrences.into_iter().filter(|occurrence| occurrence.kind == MarkKind::Begin) {
         let lane = match &occurrence.key {
             Some(key) => Lane::Keyed(key.clone()),
             None if occurrence.thread.is_none_or(ThreadId::is_idle) => Lane::Idle(occurrence.cpu),

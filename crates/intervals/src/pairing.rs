@@ -210,6 +210,10 @@ impl Pairing {
 
     fn within(&mut self, lane: &Lane, mark: &Mark) {
         let Some(open) = self.open.get_mut(lane).and_then(VecDeque::back_mut) else {
+            // A probe on a runtime's function fires for all tasks, also for those that are no intervals.
+            if matches!((&mark.kind, mark.origin), (MarkKind::Phase(_), Origin::Record(_))) {
+                return;
+            }
             return self.left_over(
                 "markers outside of an interval",
                 mark,

@@ -118,7 +118,7 @@ fn stop_marks_of_the_queue() {
 }
 
 fn pair(begin: &str, end: &str, key: Option<&str>) -> EventPair {
-    EventPair { begin: begin.into(), end: end.into(), key: key.map(str::to_owned) }
+    EventPair { begin: begin.into(), end: end.into(), key: key.map(str::to_owned), phases: Vec::new() }
 }
 
 /// `truth.json` of `noise` says for each dirty interval how many timer interrupts hit it, and how long they took,

@@ -1,22 +1,25 @@
 //! A layer for `tracing`: spans become intervals, by the marks of `tailtrace-marks`.
 //!
 //! Input: spans. Output: marks in the file that the program opened. What a span is called and which numbers it has is known when
-//! it is created; the interval begins when it is first entered.
+//! it is created; the interval begins when it is first entered, that of a task where it is spawned.
 #![doc = include_str!("../README.md")]
 
+mod tasks;
 mod texts;
 
 use std::ffi::CStr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
 use tailtrace_marks as marks;
-use tracing_core::Subscriber;
 use tracing_core::field::{Field, Visit};
 use tracing_core::span::{Attributes, Id, Record};
+use tracing_core::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::{ExtensionsMut, LookupSpan};
 
+use tasks::{Name, Task};
 use texts::Texts;
 
 /// Numbers of a span that are kept until its interval begins.
@@ -45,6 +48,10 @@ struct Interval {
     /// The thread that entered it last; `None`: it has not begun.
     thread: Option<ThreadId>,
     counters: Vec<(&'static CStr, i64)>,
+    /// The task that it lies in, of those that Tokio says.
+    task: Option<Arc<Task>>,
+    /// It is the task's own.
+    is_task: bool,
 }
 
 impl MarksLayer {
@@ -66,6 +73,63 @@ impl Default for MarksLayer {
 }
 
 impl Interval {
+    /// The span is entered.
+    fn enter(&mut self) {
+        if let (true, Some(task)) = (self.is_task, &self.task) {
+            tasks::begin_poll(task);
+        }
+        let here = thread::current().id();
+        let before = self.thread.replace(here);
+        if before.is_none() {
+            self.begin();
+        }
+        let polled = tasks::polled();
+        let is_same = match (&self.task, &polled) {
+            (Some(task), Some(polled)) => Arc::ptr_eq(task, polled),
+            (None, None) => true,
+            _ => false,
+        };
+        match &polled {
+            Some(task) if is_same => {
+                if task.enter(self.key) {
+                    return;
+                }
+            }
+            _ => {
+                self.leave_task();
+                if let Some(task) = &polled {
+                    task.add(self.label, self.key);
+                }
+                self.task = polled;
+            }
+        }
+        if before.is_some_and(|before| before != here) {
+            marks::publish(self.label, self.key);
+        }
+    }
+
+    fn begin(&mut self) {
+        self.since = marks::begin(self.label, self.key);
+        let counters = std::mem::take(&mut self.counters);
+        self.count(&mut counters.into_iter());
+    }
+
+    /// The span is left.
+    fn exit(&self) {
+        if let Some(task) = &self.task {
+            task.leave(self.key);
+        }
+        if self.is_task {
+            tasks::end_poll();
+        }
+    }
+
+    fn leave_task(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.remove(self.key);
+        }
+    }
+
     /// Keeps or marks the numbers.
     fn count(&mut self, numbers: &mut dyn Iterator<Item = (&'static CStr, i64)>) {
         for (name, value) in numbers {
@@ -106,20 +170,31 @@ where
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let mut extensions = span.extensions_mut();
-        if extensions.get_mut::<Interval>().is_some() {
+        if extensions.get_mut::<Interval>().is_some() || tasks::is_internal(attributes.metadata()) {
             return;
         }
         let mut numbers = Numbers { texts: &self.texts, found: Vec::new() };
         attributes.record(&mut numbers);
         numbers.found.truncate(MOST_COUNTERS);
-        extensions.insert(Interval {
+        let mut interval = Interval {
             layer: self.number,
             label: self.texts.of(attributes.metadata().name()),
             key: KEYS.fetch_add(1, Ordering::Relaxed),
             since: 0,
             thread: None,
             counters: numbers.found,
-        });
+            task: None,
+            is_task: tasks::is_task(attributes.metadata()),
+        };
+        if interval.is_task {
+            let mut name = Name::default();
+            attributes.record(&mut name);
+            interval.label = name.label().map_or(interval.label, |label| self.texts.copy(&label));
+            interval.thread = Some(thread::current().id());
+            interval.begin();
+            interval.task = Some(Arc::new(Task::spawned(interval.label, interval.key)));
+        }
+        extensions.insert(interval);
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
@@ -133,17 +208,25 @@ where
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let mut extensions = span.extensions_mut();
-        let Some(interval) = self.own(&mut extensions) else { return };
-        let here = thread::current().id();
-        match interval.thread.replace(here) {
-            None => {
-                interval.since = marks::begin(interval.label, interval.key);
-                let counters = std::mem::take(&mut interval.counters);
-                interval.count(&mut counters.into_iter());
-            }
-            Some(before) if before != here => marks::publish(interval.label, interval.key),
-            Some(_) => {}
+        if let Some(interval) = self.own(&mut span.extensions_mut()) {
+            interval.enter();
+        }
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        if let Some(interval) = self.own(&mut span.extensions_mut()) {
+            interval.exit();
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let Some(span) = tasks::woken(event).and_then(|task| context.span(&Id::from_u64(task))) else {
+            return;
+        };
+        let task = self.own(&mut span.extensions_mut()).and_then(|interval| interval.task.clone());
+        if let Some(task) = task {
+            task.wake();
         }
     }
 
@@ -152,6 +235,7 @@ where
         let mut extensions = span.extensions_mut();
         if let Some(interval) = self.own(&mut extensions).filter(|interval| interval.thread.is_some()) {
             marks::end_since(interval.label, interval.key, interval.since);
+            interval.leave_task();
         }
     }
 }

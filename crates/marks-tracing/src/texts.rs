@@ -10,7 +10,7 @@ const MOST: usize = 65_536;
 
 /// The names of all threads.
 #[derive(Debug, Default)]
-pub(crate) struct Texts(Mutex<HashMap<&'static str, &'static CStr>>);
+pub(crate) struct Texts(Mutex<HashMap<Box<str>, &'static CStr>>);
 
 thread_local! {
     /// Those that this thread has used: no lock for the second time.
@@ -31,7 +31,8 @@ impl Texts {
         })
     }
 
-    fn copy(&self, name: &'static str) -> &'static CStr {
+    /// The same of a name that may be gone after the call.
+    pub(crate) fn copy(&self, name: &str) -> &'static CStr {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = all.get(name) {
             return text;
@@ -41,7 +42,7 @@ impl Texts {
         }
         let bytes: Vec<u8> = name.bytes().take_while(|&byte| byte != 0).collect();
         let text: &'static CStr = Box::leak(CString::new(bytes).unwrap_or_default().into_boxed_c_str());
-        all.insert(name, text);
+        all.insert(name.into(), text);
         text
     }
 }

@@ -18,6 +18,12 @@ pub fn end_at(label: &'static CStr, key: u64, at: u64) {
     mark_at(Kind::End, label, key, at);
 }
 
+/// The interval's task waited from `at` on, in ticks of the time-stamp counter; the thread that calls is the one that ran it.
+#[inline]
+pub fn task_await_at(label: &'static CStr, key: u64, at: u64) {
+    mark_at(Kind::Await, label, key, at);
+}
+
 #[inline]
 fn mark_at(kind: Kind, label: &'static CStr, key: u64, at: u64) {
     if let Some(ring) = ring() {

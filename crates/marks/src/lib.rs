@@ -36,7 +36,7 @@ mod system;
 mod task;
 
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
-pub use given::{begin_at, end_at, name_thread};
+pub use given::{begin_at, end_at, name_thread, task_await_at};
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub use percentile::RunningPercentile;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]

@@ -40,8 +40,9 @@ impl Phases {
             }
             (Some(Begun { kind: PhaseKind::Ready, .. }), PhaseKind::Ready)
             | (Some(Begun { kind: PhaseKind::Await, .. }), PhaseKind::Await) => return true,
-            (Some(Begun { kind: PhaseKind::Run, .. }), PhaseKind::Await) => {
-                self.woken.map_or((PhaseKind::Await, thread), |woken| (PhaseKind::Ready, woken.thread))
+            // Whoever writes it down: the thread that ran the task has left it.
+            (Some(Begun { kind: PhaseKind::Run, thread: runner, .. }), PhaseKind::Await) => {
+                self.woken.map_or((PhaseKind::Await, *runner), |woken| (PhaseKind::Ready, woken.thread))
             }
             (_, kind) => (kind, thread),
         };
