@@ -108,15 +108,12 @@ fn both_marks_of_go(folder: &Path) -> std::path::PathBuf {
     folder.join("both")
 }
 
-/// Compiles the Java class, its library and `fixtures/programs/BothMarks.java`; how it is run.
-fn both_marks_of_java(folder: &Path) -> Vec<String> {
+/// Compiles the Java class and its library into `folder`, which is then a class path.
+pub(crate) fn java_marks(folder: &Path) -> &Path {
     let root = repository();
     let mut compiler = Command::new("javac");
     compiler.arg("-d").arg(folder).arg(root.join("crates/marks/java/tailtrace/Marks.java"));
-    run(
-        compiler.arg(root.join("fixtures/programs/BothMarks.java")),
-        "this test needs a JDK (Debian: openjdk-17-jdk-headless)",
-    );
+    run(&mut compiler, "this test needs a JDK (Debian: openjdk-17-jdk-headless)");
     let javac = String::from_utf8(run(Command::new("which").arg("javac"), "which").stdout).expect("UTF-8");
     let javac = fs::canonicalize(javac.trim()).expect("there");
     let include = javac.parent().and_then(Path::parent).expect("a JDK").join("include");
@@ -126,7 +123,16 @@ fn both_marks_of_java(folder: &Path) -> Vec<String> {
         &includes,
         &folder.join("tailtrace/libtailtrace_marks.so"),
     );
-    ["java", "-cp", &folder.to_string_lossy(), "BothMarks"].map(str::to_owned).into()
+    folder
+}
+
+/// Compiles `fixtures/programs/BothMarks.java` with the class; how it is run.
+fn both_marks_of_java(folder: &Path) -> Vec<String> {
+    let classes = java_marks(folder).to_string_lossy().into_owned();
+    let mut compiler = Command::new("javac");
+    compiler.args(["-cp", &classes, "-d", &classes]);
+    run(compiler.arg(repository().join("fixtures/programs/BothMarks.java")), "the program compiles");
+    ["java", "-cp", &classes, "BothMarks"].map(str::to_owned).into()
 }
 
 /// Compiles the Node.js addon beside `fixtures/programs/both_marks.js`; how that is run.

@@ -2,7 +2,7 @@
 //! `sched:sched_switch`, wake-ups and the arrows between threads against `sched:sched_waking`. Perfetto's own classes read the export.
 
 #[path = "../crates/report/tests/consumers/place.rs"]
-mod place;
+pub(crate) mod place;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

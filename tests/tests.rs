@@ -17,6 +17,7 @@
 //! * `kernel_calls`: the kernel's functions add up to the causes that they lie below.
 //! * `kept_calls`: the calls of a function that were found are kept for the next run, and of a bundle none.
 //! * `layering`: which crate may import which.
+//! * `marked_spans`: spans that other tools write, against marks around them on the same recording of this machine.
 //! * `no_pt`: a real recording of this machine, by `record` without Intel PT, against what its program planted.
 //! * `numa`: nodes of threads, devices and memory; names of devices.
 //! * `verdicts`: injected causes are named, with their time, in the emulated captures.
@@ -79,6 +80,7 @@ mod kept_calls;
 mod kernel_calls;
 mod languages;
 mod layering;
+mod marked_spans;
 mod no_pt;
 mod numa;
 mod of_one_program;

@@ -4,6 +4,7 @@
 //!   that name the machine. `requests.csv` has readings of `CLOCK_BOOTTIME` before and after each begin and each end.
 //! * `tasks.trace.zst`: by Go 1.26's `runtime/trace` in `fixtures/programs/requests.go`; `tasks.csv` has readings of `CLOCK_MONOTONIC`.
 //! * `flight.jfr.zst`: by `OpenJDK` 17 in `fixtures/programs/Requests.java`; `flight.csv` has readings of `CLOCK_REALTIME`.
+//! * `profiled.jfr.zst`: by async-profiler 4.5 in `fixtures/programs/ProfiledSpans.java`; `profiled.csv` has readings of `CLOCK_MONOTONIC`.
 //! * `events.ctf.zst`: by `LTTng-UST` 2.13 in `fixtures/programs/shop_events.c`; `events.csv` has readings of `CLOCK_MONOTONIC`. `babeltrace.ctf.zst` is
 //!   what babeltrace2 2.0.4 made of the same trace.
 
@@ -196,6 +197,25 @@ fn a_flight_recording_has_the_events_that_its_program_made() {
     assert_eq!(request.children[0].label, "shop.Lookup");
     let threads: std::collections::BTreeSet<_> = set.intervals.iter().map(|one| one.start_thread).collect();
     assert!(threads.len() == 2 && !threads.contains(&None), "{threads:?}");
+}
+
+/// Spans by their tags, and calls by their methods; a tick is a nanosecond of `CLOCK_MONOTONIC`.
+#[test]
+fn a_recording_of_async_profiler_has_the_spans_that_its_program_made() {
+    let packed = std::fs::File::open(folder().join("profiled.jfr.zst")).expect("there");
+    let set = read(&zstd::decode_all(packed).expect("zstd"), Clock::Monotonic);
+    // 2 threads of 100 orders with a look-up each, and two spans without a tag.
+    assert_eq!(set.intervals.len(), 402, "{:?}", set.diagnostics);
+    let (untagged, tagged): (Vec<Interval>, _) =
+        set.intervals.into_iter().partition(|one| one.label == "profiler.Span");
+    assert_eq!(untagged.len(), 2);
+    let spans = IntervalSet { intervals: tagged, ..IntervalSet::default() };
+    assert_stated(&spans, &stated("profiled.csv"), |one| {
+        vec![one.label.clone(), one.start_thread.expect("known").tid.0.to_string()]
+    });
+    let order = spans.intervals.iter().find(|one| one.label == "order").expect("one");
+    assert_eq!((order.children.len(), order.children[0].label.as_str()), (1, "ProfiledSpans.lookup"));
+    assert_eq!((order.counters.len(), order.attributes.len()), (0, 0));
 }
 
 fn whole(number: Number) -> i64 {

@@ -1,12 +1,16 @@
-//! Recordings of the JDK's flight recorder: events of the program's own classes that have a duration and a thread.
+//! Recordings of the JDK's flight recorder and of async-profiler: events of the program's own classes that have a duration and a thread,
+//! async-profiler's spans, and traced calls of methods.
 //!
 //! Input: a stream of chunks, each with its metadata and constant pools. Output: an interval for each such event. Times are ticks
-//! since an unknown moment; the header of each chunk has one reading of them beside `CLOCK_REALTIME`. JFR has no specification;
-//! sources: `ChunkHeader`, `MetadataReader`, `ConstantMap` and `EventWriter` of the JDK (package `jdk.jfr.internal`), and its `jfrTime.cpp`.
+//! since an unknown moment; the header of each chunk has one reading of them beside `CLOCK_REALTIME`. Where async-profiler counts
+//! nanoseconds they are those of `CLOCK_MONOTONIC`. JFR has no specification; sources: `ChunkHeader`, `MetadataReader`, `ConstantMap` and
+//! `EventWriter` of the JDK (package `jdk.jfr.internal`), and its `jfrTime.cpp`; `flightRecorder.cpp`, `jfrMetadata.cpp` and `tsc.h` of
+//! async-profiler 4.5.
 
 mod bytes;
 mod chunk;
 mod metadata;
+mod methods;
 mod pools;
 
 #[cfg(test)]
@@ -31,6 +35,7 @@ const HEADER_BYTES: usize = 68;
 /// The most bytes of a chunk: the JDK begins another one after 12 MB, unless an option says otherwise.
 const LARGEST_CHUNK: u64 = 512 << 20;
 const NANOSECONDS: u64 = 1_000_000_000;
+const OTHER_CLOCK: &str = "the times of this chunk are of another clock than those before, so it is left out: read the recordings one by one";
 const NO_TID: &str = "the event has no thread of the operating system";
 
 /// Whether a file that begins with these bytes is a recording.
@@ -136,11 +141,6 @@ struct Recording {
 
 impl Recording {
     fn chunk(&mut self, header: &Header, bytes: &[u8], at: u64, keeping: &mut Keeping<'_>) {
-        let is_realtime = header.ticks_per_second == NANOSECONDS;
-        keeping.draft.name_clock(if is_realtime { Clock::Realtime } else { Clock::Tsc });
-        if !is_realtime {
-            keeping.draft.add_epoch(header.start_ticks, header.start_ns);
-        }
         let mut chunk = Chunk::new(header, bytes);
         if let Err(what) = chunk.read() {
             complain(
@@ -149,9 +149,22 @@ impl Recording {
                 format!("{what}: the chunk is read up to it"),
             );
         }
+        let clock = match (header.ticks_per_second == NANOSECONDS, chunk.is_of_profiler()) {
+            (true, true) => Clock::Monotonic,
+            (true, false) => Clock::Realtime,
+            (false, _) => Clock::Tsc,
+        };
+        keeping.draft.name_clock(clock);
+        if keeping.draft.clock != clock {
+            let what = format!("{OTHER_CLOCK} ({clock}, and {} before)", keeping.draft.clock);
+            return complain(keeping, Origin::Byte(at), what);
+        }
+        if clock == Clock::Tsc {
+            keeping.draft.add_epoch(header.start_ticks, header.start_ns);
+        }
         self.pid = chunk.pid().or(self.pid);
         for event in chunk.events() {
-            self.keep(&chunk, event, at, is_realtime.then_some(header), keeping);
+            self.keep(&chunk, event, at, (clock == Clock::Realtime).then_some(header), keeping);
         }
     }
 
@@ -177,7 +190,7 @@ impl Recording {
             *self.lanes.entry(tid).or_insert(next)
         });
         let span = Span {
-            name: name.to_owned(),
+            name: name.to_string(),
             key: None,
             start: time(event.start),
             stop: time(event.start.saturating_add(event.duration)),
@@ -189,7 +202,7 @@ impl Recording {
         };
         match (keeping.keep(id, span), tid) {
             (Some(row), Some(tid)) => self.waiting.push((row, tid)),
-            (Some(_), None) => keeping.no_thread(origin, name, NO_TID),
+            (Some(_), None) => keeping.no_thread(origin, &name, NO_TID),
             (None, _) => {}
         }
     }

@@ -1,13 +1,15 @@
-//! Values by their classes, and the constant pools of a chunk: only texts and threads are kept.
+//! Values by their classes, and the constant pools of a chunk: only texts, threads and names of methods are kept.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::bytes::{Broken, Bytes, Text};
 use super::metadata::{Class, Classes, Field};
+use super::methods::Methods;
 
 /// How deep structures nest: those of the JDK do so three deep, and a damaged class may be a field of itself.
 const DEEPEST: u32 = 16;
+const TEXT: &str = "java.lang.String";
 
 /// A value of a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,9 +29,16 @@ pub(super) struct Pools {
     texts: HashMap<u64, Rc<str>>,
     /// Threads' numbers of the operating system.
     tids: HashMap<u64, i32>,
+    methods: Methods,
 }
 
 impl Pools {
+    /// The name of a method with its class, else of the innermost one of a stack trace.
+    pub(super) fn method(&self, method: Option<u64>, stack: Option<u64>) -> Option<Rc<str>> {
+        let known = method.and_then(|method| self.methods.name(method));
+        known.or_else(|| self.methods.name(self.methods.innermost(stack?)?))
+    }
+
     pub(super) fn tid(&self, number: u64) -> Option<i32> {
         self.tids.get(&number).copied()
     }
@@ -68,10 +77,13 @@ impl Pools {
         key: u64,
         bytes: &mut Bytes<'_>,
     ) -> Result<(), Broken> {
-        if &*class.name == "java.lang.String" {
+        if &*class.name == TEXT {
             if let Text::Here(text) = bytes.text()? {
                 self.texts.insert(key, text);
             }
+            return Ok(());
+        }
+        if self.methods.entry(classes, class, key, bytes)? {
             return Ok(());
         }
         let is_thread = &*class.name == "java.lang.Thread";
@@ -105,10 +117,12 @@ pub(super) fn value(
 }
 
 fn single(classes: &Classes, field: &Field, bytes: &mut Bytes<'_>, depth: u32) -> Result<Value, Broken> {
-    if field.is_pooled {
-        return bytes.whole(8).map(Value::Pooled);
-    }
     let class = classes.get(&field.class);
+    if field.is_pooled {
+        let number = bytes.whole(8)?;
+        let is_text = class.is_some_and(|class| &*class.name == TEXT);
+        return Ok(if is_text { Value::Text(Text::Pooled(number)) } else { Value::Pooled(number) });
+    }
     let class =
         class.ok_or_else(|| format!("a field of class {}, which the metadata do not hold", field.class))?;
     if class.fields.is_empty() {
@@ -140,7 +154,7 @@ fn plain(class: &Class, bytes: &mut Bytes<'_>) -> Result<Value, Broken> {
             Value::Double(float.into())
         }
         "double" => Value::Double(bytes.take(8)?.try_into().map(f64::from_be_bytes).unwrap_or_default()),
-        "java.lang.String" => Value::Text(bytes.text()?),
+        TEXT => Value::Text(bytes.text()?),
         // A structure without fields.
         _ => bytes.nothing().map(|()| Value::Other)?,
     })

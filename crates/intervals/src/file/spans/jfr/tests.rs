@@ -18,10 +18,19 @@ const START_NS: usize = 32;
 const START_TICKS: usize = 48;
 const TICKS_PER_SECOND: usize = 56;
 
+fn unpacked(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spans").join(name);
+    zstd::decode_all(std::fs::File::open(path).expect("there")).expect("zstd")
+}
+
 /// 60 events of two threads, as `tests/spans.rs` has them.
 fn recording() -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spans/flight.jfr.zst");
-    zstd::decode_all(std::fs::File::open(path).expect("there")).expect("zstd")
+    unpacked("flight.jfr.zst")
+}
+
+/// 402 spans and calls of async-profiler.
+fn profiled() -> Vec<u8> {
+    unpacked("profiled.jfr.zst")
 }
 
 /// With pairs of a clock: two ticks are a nanosecond, up to the year 2100.
@@ -116,14 +125,44 @@ fn a_header_that_cannot_be_used_is_an_error() {
 /// Wherever a byte is wrong, reading ends and makes no events.
 #[test]
 fn any_byte_may_be_wrong() {
-    let sound = recording();
-    for at in (68..sound.len()).step_by(397) {
-        for change in [0x01, 0x80, 0xff] {
-            let mut damaged = sound.clone();
-            damaged[at] ^= change;
-            let Ok(set) = read_in(Clock::Realtime, &damaged) else { continue };
-            assert!(set.intervals.len() <= 60, "byte {at}");
+    for (sound, clock, most) in [(recording(), Clock::Realtime, 60), (profiled(), Clock::Monotonic, 402)] {
+        for at in (68..sound.len()).step_by(397) {
+            for change in [0x01, 0x80, 0xff] {
+                let mut damaged = sound.clone();
+                damaged[at] ^= change;
+                let Ok(set) = read_in(clock, &damaged) else { continue };
+                assert!(set.intervals.len() <= most, "byte {at}");
+            }
         }
+    }
+}
+
+/// The JDK's nanoseconds are those of `CLOCK_REALTIME` from the chunk's begin on, async-profiler's are those of `CLOCK_MONOTONIC`.
+#[test]
+fn a_chunk_of_another_clock_is_left_out_and_reported() {
+    let first = recording();
+    let set = read(&[&first[..], &profiled()].concat());
+    assert_eq!(set.intervals.len(), 60);
+    let said = complaints(&set);
+    assert!(
+        said[0].contains(&format!("{:#x}", first.len()))
+            && said[0].contains("read the recordings one by one"),
+        "{said:?}"
+    );
+}
+
+/// By the TSC async-profiler's ticks begin at some moment, as the JDK's.
+#[test]
+fn async_profilers_ticks_of_the_tsc_are_joined_by_its_reading() {
+    let mut recording = profiled();
+    let start = word(&recording, START_TICKS);
+    let by_nanoseconds = read_in(Clock::Monotonic, &recording).expect("usable");
+    put(&mut recording, TICKS_PER_SECOND, 2_000_000_001);
+    let by_tsc = read(&recording);
+    assert_eq!(by_tsc.intervals.len(), 402);
+    for (ticks, nanoseconds) in by_tsc.intervals.iter().zip(&by_nanoseconds.intervals) {
+        let distance = nanoseconds.range.start.0 / 2 - start;
+        assert_eq!(ticks.range.start.0, 2 * word(&recording, START_NS) + distance);
     }
 }
 
