@@ -1,5 +1,5 @@
 //! Marks of other languages than C, in real recordings without Intel PT: the pages `docs/marks-*.md` as they stand, the Rust
-//! crate beside the header, and what Go, Java and Node.js have beside their own clocks.
+//! crate beside the header, and what Go, Java, .NET and Node.js have beside their own clocks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -152,6 +152,39 @@ fn both_marks_of_node(folder: &Path) -> Vec<String> {
     vec!["node".to_owned(), program.to_string_lossy().into_owned()]
 }
 
+/// Compiles the .NET class, its library and `fixtures/programs/both_marks.cs` with Mono's compiler; the program.
+fn both_marks_of_dotnet(folder: &Path) -> std::path::PathBuf {
+    let root = repository();
+    let program = folder.join("both_marks.exe");
+    let mut compiler = Command::new("mcs");
+    compiler.args(["-optimize", "-warnaserror"]).arg(format!("-out:{}", program.display()));
+    compiler.arg(root.join("fixtures/programs/both_marks.cs")).arg(root.join("crates/marks/dotnet/Marks.cs"));
+    run(&mut compiler, "this test needs Mono (Debian: mono-mcs)");
+    shared_library(&root.join("crates/marks/dotnet/marks.c"), &[], &folder.join("libtailtrace_marks.so"));
+    program
+}
+
+/// The runtime of .NET Core, as its makers have it among the packages of Python.
+fn dotnet() -> std::path::PathBuf {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dotnet");
+    let program = place.join("dotnetcore2/bin/dotnet");
+    if !program.exists() {
+        let python = || {
+            let mut python = Command::new("python3");
+            python.current_dir(&place).arg("-m");
+            python
+        };
+        fs::create_dir_all(&place).expect("made");
+        let download =
+            ["pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "dotnetcore2==3.1.23"];
+        run(python().args(download), "this test needs Python and pip");
+        let wheel = "dotnetcore2-3.1.23-py3-none-manylinux1_x86_64.whl";
+        run(python().args(["zipfile", "-e", wheel, "."]), "a package of PyPI is a ZIP file");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
+    }
+    program
+}
+
 fn shared_library(source: &Path, includes: &[std::path::PathBuf], to: &Path) {
     let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]);
@@ -227,6 +260,20 @@ fn the_node_addons_intervals_are_those_of_nodes_clock() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = both_marks_of_node(folder.path());
     assert_within_its_clock(folder.path(), &words, slept_with_breaks);
+}
+
+/// On Mono, and on .NET Core.
+#[test]
+fn the_dotnet_classes_intervals_are_those_of_its_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = both_marks_of_dotnet(folder.path()).to_string_lossy().into_owned();
+    let runs_on = r#"{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "3.1.0"},
+        "configProperties": {"System.Globalization.Invariant": true}}}"#;
+    fs::write(folder.path().join("both_marks.runtimeconfig.json"), runs_on).expect("written");
+    for runtime in [Path::new("mono"), &dotnet()] {
+        let words = [runtime.to_string_lossy().into_owned(), program.clone()];
+        assert_within_its_clock(folder.path(), &words, |found| first(found)["cause"] == "offcpu.sleep");
+    }
 }
 
 /// A page of the documents: its programs by the names in their first lines, and its commands.
@@ -327,6 +374,11 @@ fn the_page_of_go_ends_with_a_report() {
 #[test]
 fn the_page_of_java_ends_with_a_report() {
     assert_explained("java", &["slept"]);
+}
+
+#[test]
+fn the_page_of_dotnet_ends_with_a_report() {
+    assert_explained("dotnet", &["slept"]);
 }
 
 #[test]
