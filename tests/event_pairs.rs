@@ -30,35 +30,40 @@ fn as_root(words: &[&str]) -> Command {
 /// Tests run beside one another, and perf refuses a probe with the name of another one, whatever their groups.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The program with uprobes on the begin and the end of `handle`, as long as this lives.
-struct Probed {
-    folder: TempDir,
+/// A program with uprobes on its functions, as long as this lives.
+pub(crate) struct Probed {
+    pub(crate) folder: TempDir,
     group: String,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl Probed {
-    /// `name` is that of the binary, by which perf names the group.
+    /// Probes on the begin and the end of `handle`; `name` is that of the binary.
     fn new(name: &str) -> Probed {
+        Probed::of("paired.c", name, &["call=handle request", "answer=handle%return"])
+    }
+
+    /// `source` as the binary `name`, by which perf names the group, with probes as perf has them.
+    pub(crate) fn of(source: &str, name: &str, probes: &[&str]) -> Probed {
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let program = folder.path().join(name);
-        compile_source("paired.c", &program);
-        let probed = Probed { folder, group: format!("probe_{name}"), _turn: turn };
+        compile_source(source, &program);
+        let made = Probed { folder, group: format!("probe_{name}"), _turn: turn };
         let path = program.to_string_lossy();
-        let _ = as_root(&["perf", "probe", "-q", "-d", &format!("{}:*", probed.group)]).output();
-        for probe in ["call=handle request", "answer=handle%return"] {
+        let _ = as_root(&["perf", "probe", "-q", "-d", &format!("{}:*", made.group)]).output();
+        for probe in probes {
             run(&mut as_root(&["perf", "probe", "-q", "-x", &path, probe]), NEEDS);
         }
-        probed
+        made
     }
 
-    fn program(&self) -> String {
+    pub(crate) fn program(&self) -> String {
         let name = self.group.trim_start_matches("probe_");
         self.folder.path().join(name).to_string_lossy().into_owned()
     }
 
-    fn event(&self, name: &str) -> String {
+    pub(crate) fn event(&self, name: &str) -> String {
         format!("{}:{name}", self.group)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -15,8 +15,8 @@ use crate::no_pt::{NEEDS, key, record, run};
 use crate::perfetto::place;
 
 /// Both sources of a recording.
-pub(crate) struct Both {
-    pub(crate) folder: TempDir,
+pub(crate) struct Both<'a> {
+    folder: &'a Path,
 }
 
 /// The intervals of each thread in order of time, and by how many nanoseconds a converted time may be off.
@@ -25,27 +25,27 @@ pub(crate) struct Intervals {
     bound_ns: u64,
 }
 
-impl Both {
+impl<'a> Both<'a> {
     /// Runs `program` in `folder` under `tailtrace record` with more `options`.
-    pub(crate) fn record(folder: TempDir, options: &[&str], program: &[&str]) -> Both {
+    pub(crate) fn record(folder: &'a Path, options: &[&str], program: &[&str]) -> Both<'a> {
         let both = Both { folder };
         let mut recorder = record();
-        recorder.current_dir(both.folder.path()).args(["record", "--no-pt", "-o", "perf.data"]);
+        recorder.current_dir(both.folder).args(["record", "--no-pt", "-o", "perf.data"]);
         run(recorder.args(options).arg("--").args(program), NEEDS);
         if recorder.get_program() == "sudo" {
-            run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(both.folder.path()), NEEDS);
+            run(Command::new("sudo").args(["-n", "chmod", "-R", "a+rwX"]).arg(both.folder), NEEDS);
         }
         both
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
     }
 
     /// The report on all `count` intervals of a label.
     pub(crate) fn report(&self, intervals: &str, label: &str, count: usize) -> Value {
         let mut command = tailtrace();
-        command.current_dir(self.folder.path());
+        command.current_dir(self.folder);
         command.args(["explain", "--format", "json", "--intervals", intervals, "--label", label]);
         command.args(["--top", &count.to_string()]);
         let report: Value = serde_json::from_slice(&run(&mut command, "explain").stdout).expect("JSON");
@@ -123,7 +123,7 @@ fn async_profilers_spans_are_the_marked_intervals() {
     compiler.args(["-cp", &path, "-d"]).arg(classes);
     run(compiler.arg(repository().join("fixtures/programs/ProfiledSpans.java")), "the program compiles");
     let both = Both::record(
-        folder,
+        folder.path(),
         &[],
         &["java", "-cp", &path, "ProfiledSpans", "spans.jfr", "spans.marks", "spans.csv"],
     );

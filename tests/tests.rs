@@ -38,6 +38,7 @@
 //! * `slices`: a slice against its recording, by our report and by perf's instructions.
 //! * `snapshots`: a real recording of this machine that keeps only what was slow.
 //! * `span_sources`: the spans that Go and the JDK write, recorded here, against the clocks that their programs read.
+//! * `span_threads`: spans without a thread, by uprobes and PTWRITEs with their ids, against markers of the same intervals.
 //! * `spans`: OTLP JSON and trace events against the interval file of the same capture.
 //! * `start_pages`: the commands of the pages from a program to a report, run as they stand.
 //! * `streams`: captures written to a pipe, against the same in a file.
@@ -100,6 +101,7 @@ mod score;
 mod slices;
 mod snapshots;
 mod span_sources;
+mod span_threads;
 mod spans;
 mod start_pages;
 mod stories;

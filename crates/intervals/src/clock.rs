@@ -9,7 +9,7 @@ mod line;
 use std::fmt;
 use std::str::FromStr;
 
-use model::{PerfTime, TimeConversion, Tsc};
+use model::{PerfTime, Ticks, TimeConversion, Tsc};
 
 use crate::error::Error;
 
@@ -237,6 +237,17 @@ impl Join {
             slew(two[1].ns - two[0].ns) + reading
         };
         pairs.windows(2).map(bound).max().map_or(0, |ns| u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
+    /// The same in ticks, rounded up.
+    pub fn bound(&self) -> Ticks {
+        let ticks = || {
+            let (first, last) = self.limits()?;
+            let ticks = self.tsc(last)?.since(self.tsc(first)?).0;
+            let bound = u128::from(self.bound_ns()) * u128::from(ticks);
+            u64::try_from(bound.div_ceil(u128::from(last - first).max(1))).ok()
+        };
+        Ticks(ticks().unwrap_or_default())
     }
 
     /// First and last time of this clock that can be converted; `None` where there is no limit.

@@ -4,6 +4,7 @@
 //! Where begin and end are the same event, each occurrence ends one interval and begins the next (frames, ticks). Further events may divide
 //! the intervals into the phases of a task.
 
+mod contexts;
 mod fields;
 mod pattern;
 mod values;
@@ -21,6 +22,7 @@ use crate::error::Error;
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
 use crate::pairing::{self, Mark, MarkKind};
+pub use contexts::span_contexts;
 use fields::Fields;
 pub use pattern::EventPattern;
 use values::Values;

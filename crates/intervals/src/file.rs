@@ -5,6 +5,7 @@
 
 mod cells;
 mod columns;
+mod contexts;
 mod draft;
 mod lines;
 mod lost;
@@ -18,6 +19,7 @@ mod tree;
 mod utc;
 mod vtune;
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileTypeExt as _;
@@ -35,6 +37,7 @@ use lines::{Line, Lines};
 use objects::Header;
 use vtune::Columns;
 
+pub use contexts::SpanContext;
 pub use records::MARK_BYTES;
 
 /// An interval file that is read, before its clock is related to the TSC.
@@ -78,12 +81,25 @@ impl IntervalFile {
         &self.0.pairs
     }
 
+    /// The ids of its spans, where one of them names no thread: records of the capture may say which threads worked for them.
+    pub fn threadless(&self) -> Option<HashSet<u64>> {
+        self.0.threadless()
+    }
+
     /// Its intervals, with the clocks that are known from elsewhere.
     ///
     /// # Errors
     /// [`Error::ClockNotJoined`] where the times cannot be converted to the TSC.
     pub fn finish(self, clocks: &Clocks) -> Result<IntervalSet, Error> {
-        self.0.finish(clocks)
+        self.finish_with(clocks, &[])
+    }
+
+    /// The same, with what is known of the threads of its spans.
+    ///
+    /// # Errors
+    /// As [`IntervalFile::finish`].
+    pub fn finish_with(self, clocks: &Clocks, contexts: &[SpanContext]) -> Result<IntervalSet, Error> {
+        self.0.finish(clocks, contexts)
     }
 }
 
@@ -102,7 +118,7 @@ pub fn read_interval_file(path: &Path, clocks: &Clocks) -> Result<IntervalSet, E
 pub fn read_intervals(path: &Path, reader: impl Read, clocks: &Clocks) -> Result<IntervalSet, Error> {
     let mut draft = Source::new(path, reader).read()?;
     settle_clock(&mut draft, path, clocks)?;
-    draft.finish(clocks)
+    draft.finish(clocks, &[])
 }
 
 /// The times must be of a clock that the file, its pairs or `clocks` name.

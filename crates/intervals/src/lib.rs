@@ -38,9 +38,10 @@ pub use change::{Change, QuantileChange};
 pub use clock::{Clock, ClockPair, Clocks, Join, Line};
 pub use counters::{CounterStatistics, RankCorrelation, Side, Split};
 pub use error::Error;
-pub use events::{EventPair, EventPattern, from_events};
+pub use events::{EventPair, EventPattern, from_events, span_contexts};
 pub use file::{
-    CLOCKS, IntervalFile, MARK_BYTES, clocks_beside, read_clock_pairs, read_interval_file, read_intervals,
+    CLOCKS, IntervalFile, MARK_BYTES, SpanContext, clocks_beside, read_clock_pairs, read_interval_file,
+    read_intervals,
 };
 pub use filters::{Filters, ThreadFacts, TimeSpan};
 pub use findings::{Findings, KEPT_PER_KIND, Origin};

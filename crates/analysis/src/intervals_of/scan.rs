@@ -1,13 +1,14 @@
 //! Marks that lie in the trace itself: PTWRITE payloads and regions of the ITT API, which the packets hold, and emulated ones and calls of a
 //! function, which need one decode of all of it. Found calls are kept for the next time.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use intervals::IntervalSet;
 use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
 use intervals::pt_regions::{RegionMark, RegionNames, from_region_marks};
 use intervals::ptwrite::{self, BitField, FlowPtwrites, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
+use intervals::{IntervalSet, SpanContext};
 use model::{Pid, Tsc, TscRange};
 use pt::{EngineKind, FlowSink, Occupant, PtStream, Window};
 use rayon::prelude::*;
@@ -40,6 +41,25 @@ pub(crate) fn ptwrites(capture: &Capture<'_>, spec: &PtwriteSpec, watch: &Watch)
         capture.images().text_at(pid, low, occurrence.ip, occurrence.time)
     };
     Ok(from_ptwrites(spec, found, &text_of))
+}
+
+/// Which of these spans each thread worked for since when, by PTWRITEs of their ids, and of 0 for none. Other payloads are something else.
+pub(crate) fn span_contexts(
+    capture: &Capture<'_>,
+    spans: &HashSet<u64>,
+    watch: &Watch,
+) -> Result<Vec<SpanContext>> {
+    let config = capture.pt_config();
+    let found = walk_all(capture, watch, |stream| {
+        ptwrite::occurrences(stream, &config, capture.occupants_of(stream))
+    })?;
+    let is_span =
+        |payload: u64| payload == 0 || spans.contains(&payload) || spans.contains(&payload.swap_bytes());
+    let found = found.into_iter().filter(|found| found.time != Tsc(0) && is_span(found.payload));
+    let context = |found: PtwriteOccurrence| {
+        Some(SpanContext { at: found.time, thread: found.thread?, span: found.payload })
+    };
+    Ok(found.filter_map(context).collect())
 }
 
 /// Intervals from the regions that programs of the ITT API mark by jumps into a table of theirs: the packets of the jumps say all of it.

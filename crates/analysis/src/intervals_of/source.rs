@@ -1,10 +1,10 @@
 //! Reads the intervals of a source, and says which of them make up the population and what is wrong with the choice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use intervals::{
     Clock, ClockPair, Clocks, Filters, IntervalFile, IntervalSet, Population, Selected, Selection,
-    ThreadFacts, TimeSpan,
+    SpanContext, ThreadFacts, TimeSpan,
 };
 use model::{Cpu, Diagnostic, Interval, Pid, ThreadId, TimeConversion, Tsc};
 
@@ -32,7 +32,12 @@ pub(crate) fn read(
             let own: BTreeSet<Clock> = file.pairs().iter().map(|pair| pair.clock).collect();
             let pairs = beside.into_iter().filter(|pair| !own.contains(&pair.clock)).collect();
             let of_records = clock_of(capture.perf());
-            let mut set = file.finish(&Clocks { conversion: capture.conversion(), of_records, pairs })?;
+            let clocks = Clocks { conversion: capture.conversion(), of_records, pairs };
+            let contexts = match file.threadless() {
+                Some(spans) => contexts(&spans, capture, watch)?,
+                None => Vec::new(),
+            };
+            let mut set = file.finish_with(&clocks, &contexts)?;
             name_processes(&mut set, capture);
             set
         }
@@ -49,6 +54,12 @@ pub(crate) fn read(
         ));
     }
     Ok(set)
+}
+
+/// Which of these spans each thread worked for, by the capture's records; where none says so, by PTWRITEs of a span's id.
+fn contexts(spans: &HashSet<u64>, capture: &Capture<'_>, watch: &Watch) -> Result<Vec<SpanContext>> {
+    let recorded = intervals::span_contexts(capture.perf(), capture.conversion());
+    if recorded.is_empty() { scan::span_contexts(capture, spans, watch) } else { Ok(recorded) }
 }
 
 /// Threads whose process the file does not name have that of the capture's records, or are not known.

@@ -12,6 +12,7 @@ use crate::interval_set::IntervalSet;
 use crate::losses::Counts;
 use crate::pairing::{self, Loss, Mark};
 
+use super::contexts::{self, SpanContext};
 use super::mark_context::MarkContext;
 use super::tree::{self, Link};
 
@@ -158,8 +159,16 @@ impl Draft {
         new
     }
 
-    /// Joins the clock, with `clocks` and the file's own pairs.
-    pub(super) fn finish(mut self, clocks: &Clocks) -> Result<IntervalSet, Error> {
+    /// The ids of all spans, where one of them has no thread.
+    pub(super) fn threadless(&self) -> Option<HashSet<u64>> {
+        let id = |link: &Link| if let Link::Ids { span, .. } = link { Some(*span) } else { None };
+        let mut rows = self.rows.iter().zip(&self.links);
+        let is_any = rows.any(|(row, link)| row.interval.start_thread.is_none() && id(link).is_some());
+        is_any.then(|| self.links.iter().filter_map(id).collect())
+    }
+
+    /// Joins the clock, with `clocks` and the file's own pairs. Spans without a thread get those of `contexts`.
+    pub(super) fn finish(mut self, clocks: &Clocks, contexts: &[SpanContext]) -> Result<IntervalSet, Error> {
         let mut known = clocks.clone();
         known.pairs.append(&mut self.pairs);
         self.shift_to_tsc(&known)?;
@@ -168,16 +177,23 @@ impl Draft {
         let mut findings = self.findings;
         let mut intervals = Vec::with_capacity(self.rows.len());
         let mut links = self.links.into_iter();
-        let mut kept_links = Vec::new();
+        let (mut kept_links, mut lacking) = (Vec::new(), Vec::new());
         for Row { mut interval, origin } in self.rows {
             let link = links.next();
             if join_interval(&mut interval, &join) {
+                if interval.start_thread.is_none() && matches!(link, Some(Link::Ids { .. })) {
+                    lacking.push((intervals.len(), origin));
+                }
                 intervals.push(interval);
                 kept_links.extend(link);
             } else {
                 let what = format!("interval {}", interval.id);
                 outside_pairs(&what, &join, origin, &mut findings);
             }
+        }
+        if !lacking.is_empty() {
+            let known = (contexts, join.bound());
+            contexts::give_threads(&mut intervals, &kept_links, &lacking, known, &mut findings);
         }
         if !kept_links.is_empty() {
             tree::divide(&mut intervals, &kept_links);

@@ -39,7 +39,7 @@ pub(super) fn divide(intervals: &mut [Interval], links: &[Link]) {
 }
 
 /// Parent and child, by the ids of spans. Of spans with the same id the first is the parent.
-fn by_ids(links: &[Link]) -> Vec<(usize, usize)> {
+pub(super) fn by_ids(links: &[Link]) -> Vec<(usize, usize)> {
     let mut spans = HashMap::new();
     for (index, link) in links.iter().enumerate() {
         if let Link::Ids { trace, span, .. } = link {

@@ -1,7 +1,8 @@
 //! OTLP JSON: `resourceSpans` → `scopeSpans` → `spans`; times are nanoseconds of `CLOCK_REALTIME`.
 //!
 //! The key of an interval is `TRACE/SPAN`, its label the span's name. A span's thread is its attribute `thread.id` (or
-//! `tid`), the process the resource's or its own `process.pid` (or `pid`).
+//! `tid`), the process the resource's or its own `process.pid` (or `pid`). One without a thread may get it from records
+//! of which span each thread worked for ([`crate::SpanContext`]).
 
 use model::{Number, ThreadId};
 use serde::de::{Deserializer, IgnoredAny, MapAccess};
@@ -17,7 +18,6 @@ use crate::findings::Origin;
 const TIDS: [&str; 2] = ["thread.id", "tid"];
 const PIDS: [&str; 2] = ["process.pid", "pid"];
 const NESTED: &str = "`resourceSpans` within itself: the line before was cut off";
-const REMEDY: &str = "give it the attribute `thread.id`, the kernel's number of the thread (gettid()), and its resource `process.pid`";
 
 /// The element of `resourceSpans` that is being read.
 pub(super) struct Resource<'a, 'd> {
@@ -53,10 +53,8 @@ impl<'a, 'd> Resource<'a, 'd> {
             Ok((span, tid)) => {
                 let has_thread = span.start_thread.is_some();
                 let row = self.keeping.keep(id, span);
-                match (row, tid) {
-                    (Some(row), Some(tid)) if !has_thread => self.waiting.push((row, tid)),
-                    (Some(_), None) => self.keeping.no_thread(origin, name, REMEDY),
-                    _ => {}
+                if let (Some(row), Some(tid), false) = (row, tid, has_thread) {
+                    self.waiting.push((row, tid));
                 }
             }
         }
@@ -67,11 +65,6 @@ impl Take for Resource<'_, '_> {
     fn take<'de, D: Deserializer<'de>>(&mut self, from: D) -> Result<(), D::Error> {
         self.pid = None;
         let taken = serde::de::DeserializeSeed::deserialize(Object(self), from);
-        for &(row, _) in self.waiting.iter().filter(|_| self.pid.is_none()) {
-            let row = &self.keeping.draft.rows[row];
-            let (origin, name) = (row.origin, row.interval.label.clone());
-            self.keeping.no_thread(origin, &name, REMEDY);
-        }
         self.end();
         taken
     }
