@@ -58,8 +58,8 @@ class Truth:
     tells_switches: bool = True
 
     def quiet(self, ids):
-        """The intervals in which nothing was injected."""
-        return [id for id in ids if id not in self.planted]
+        """The intervals in which nothing was injected, as far as the truth speaks of them: of other labels' it says nothing."""
+        return [id for id in ids if id not in self.planted and (id in self.causes or not self.causes)]
 
     def told_by(self, variant):
         """The truth as far as a variant of the capture can show it: causes that it cannot distinguish are one (docs/known-truth.md). What one of them
