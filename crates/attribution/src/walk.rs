@@ -3,6 +3,7 @@
 //! [`walker`] feeds the trackers in this folder. Imports `tables` and `inputs`; uses no records and no intervals.
 
 pub(crate) mod activity;
+pub(crate) mod await_sites;
 pub(crate) mod call_path;
 pub(crate) mod calls;
 mod clock;

@@ -77,6 +77,10 @@ pub struct Story {
     /// Where it was when it ended the wait, as `place`; of a thread that had the CPU: the function that had most of its user code then;
     /// of a sender: its system call.
     pub by_place: String,
+    /// The worker that ran the interval's task then; empty where the interval is no task's, and where no thread ran it.
+    pub worker: String,
+    /// Whether it is the time of a task that no thread ran.
+    pub is_not_run: bool,
     /// Below a wait for an answer: what it was for the request.
     pub part: Option<Part>,
     /// Whether it read the request in this time.

@@ -68,8 +68,8 @@ impl ReplaceTexts for NumaUse {
 impl ReplaceTexts for SegmentReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.detail = new(&self.detail);
-        let Story { object, place, through, by, by_place, sampled, .. } = &mut self.story;
-        replace([object, place, through, by, by_place].into_iter(), new);
+        let Story { object, place, through, by, by_place, worker, sampled, .. } = &mut self.story;
+        replace([object, place, through, by, by_place, worker].into_iter(), new);
         replace(sampled.iter_mut().map(|sampled| &mut sampled.function), new);
         replace(self.serving.iter_mut().map(|row| &mut row.unusual), new);
         replace(self.evidence.iter_mut().map(|evidence| &mut evidence.text), new);

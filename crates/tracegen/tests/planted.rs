@@ -142,6 +142,42 @@ fn the_program_in_go_marks_its_intervals_and_lists_what_it_planted() {
     assert!(kinds.len() >= 20, "{kinds:?}");
 }
 
+/// With packages of a registry: where these are not at hand, nothing is fetched.
+#[test]
+fn the_program_of_tasks_marks_its_orders_and_lists_what_it_planted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, results) = (folder.path().join("kiosk"), folder.path().join("results"));
+    let mut command = Command::new(root().join("fixtures/emulator/cargo.sh"));
+    command
+        .env("CARGO_NET_OFFLINE", "true")
+        .arg(format!("-ffile-prefix-map={}=/tailtrace", root().display()));
+    for include in ["fixtures/programs", "fixtures/emulator/guest", "crates/marks/include"] {
+        command.arg(format!("-I{}", root().join(include).display()));
+    }
+    let output =
+        command.arg("-o").arg(&program).arg(root().join("fixtures/programs/kiosk.rs")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && said.contains("offline") {
+        eprintln!(
+            "the_program_of_tasks_marks_its_orders_and_lists_what_it_planted: not run: tokio is not at hand"
+        );
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    run(&program, 3, 60, &results);
+    let marks = interval_file::read(&results.join("intervals.marks")).marks;
+    let of_orders =
+        |kind: &str| marks.iter().filter(|mark| mark.label == "order" && mark.kind == kind).count();
+    assert_eq!(["begin", "end"].map(of_orders), [60, 60]);
+    assert!(of_orders("run") > 60 && of_orders("await") > 60 && of_orders("ready") > 60);
+    let planted = rows(&results.join("planted.csv")).into_iter().filter(|row| row[2] == "outlier");
+    let kinds: BTreeMap<String, usize> = planted.fold(BTreeMap::new(), |mut kinds, row| {
+        *kinds.entry(row[7].clone()).or_default() += 1;
+        kinds
+    });
+    assert!(kinds.len() == 10 && kinds.values().all(|&times| times == 2), "{kinds:?}");
+}
+
 #[test]
 fn the_seed_decides_what_is_planted() {
     let folder = tempfile::tempdir().unwrap();

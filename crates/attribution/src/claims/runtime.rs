@@ -2,7 +2,7 @@
 //!
 //! Input: such a phase, what followed it, and what is known of the worker or the waker. A task that is ready waits for a
 //! worker to poll it: `queue.runtime`, with the tasks that this worker polled first. A task that awaits waits for whoever
-//! wakes it: `offcpu.*`, by what the waking thread was at. Certainty: measured, by the markers.
+//! wakes it: `offcpu.*`, by what the waking thread and the task's own last poll were at. Certainty: measured, by the markers.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use crate::claims::precedence::Rank;
 use crate::inputs::comms::named;
 use crate::inputs::scene::Scene;
 use crate::inputs::tasks::name_of;
-use crate::tables::task_wakers;
+use crate::tables::task_wakers::{self, Awaited};
+use crate::walk::await_sites::AwaitSite;
 use crate::walk::call_path::CallPath;
 use crate::walk::hot_paths::HotPaths;
 
@@ -35,6 +36,10 @@ pub(crate) struct Pause {
     pub(crate) ended_by: Option<ThreadId>,
     /// Whether the task was woken, and not just polled anew.
     pub(crate) is_woken: bool,
+    /// Whether that was in the poll of another task.
+    pub(crate) by_task: bool,
+    /// The futures of the poll before it that was pending, the last one first.
+    pub(crate) sites: Vec<AwaitSite>,
     /// Where the waking thread was.
     pub(crate) waker: Option<CallPath>,
     /// What that thread did during the phase, or the task in whose poll it woke this one.
@@ -64,11 +69,24 @@ pub(crate) fn pauses_of(interval: &Interval) -> Vec<Pause> {
 impl Pause {
     /// Whether what a thread did may be the reason for its length: no thread's doing ends a sleep or brings data to a socket.
     pub(crate) fn is_due_to_a_thread(&self) -> bool {
-        self.is_ready || self.is_woken && !matches!(self.awaited(), Some((OffCpu::Sleep | OffCpu::Socket, _)))
+        self.is_ready || self.is_woken && !self.awaited_at().is_some_and(|(awaited, _)| is_by_driver(awaited))
     }
 
-    /// What it waited for, by the waker's functions.
-    fn awaited(&self) -> Option<(OffCpu, &'static str)> {
+    /// What it waited for, by the waker's functions and by what its own poll was at; and where.
+    fn awaited_at(&self) -> Option<(Awaited, &str)> {
+        let by_waker = self.by_waker();
+        let fits = |site: &&AwaitSite| match by_waker {
+            None => !self.by_task || !is_by_driver(site.awaited),
+            // The waker of a semaphore does not know for what it is.
+            Some(awaited) if awaited.is_semaphore => site.awaited.is_semaphore,
+            Some(awaited) => site.awaited == awaited,
+        };
+        let site = self.sites.iter().find(fits);
+        let awaited = site.map(|site| site.awaited).or(by_waker)?;
+        Some((awaited, site.map_or("", |site| &site.place)))
+    }
+
+    fn by_waker(&self) -> Option<Awaited> {
         let path = self.waker.as_ref()?;
         task_wakers::woken_by(&path.user.iter().map(|site| &*site.function).collect::<Vec<_>>())
     }
@@ -82,6 +100,7 @@ impl Pause {
             (Cause::OffCpu(kind), claim)
         };
         claim.cause = cause;
+        claim.story.is_not_run = true;
         claim.occurrence = self.occurrence;
         (claim.during, claim.below) = (self.during, self.below);
         claim
@@ -98,7 +117,9 @@ impl Pause {
             claim.say("ready, and no worker polled it before the interval ended");
             return claim;
         };
-        claim.story.by = named(scene.comms, worker, self.range.stop);
+        let (at, tasks) = (self.range.stop, scene.queues.tasks());
+        claim.story.by = tasks.worker_name(scene.comms, worker, at);
+        let name = named(scene.comms, worker, at);
         claim.story.role = Role::Runner;
         let polled = polled_within(worker, self.range, scene);
         let tell = |(task, ticks): &(String, Ticks)| match scene.conversion {
@@ -112,8 +133,8 @@ impl Pause {
             more => first.push(format!("{more} more tasks")),
         }
         claim.say(&match first.as_slice() {
-            [] => format!("ready until worker {} polled it", claim.story.by),
-            first => format!("ready while worker {} polled {}", claim.story.by, first.join(", ")),
+            [] => format!("ready until worker {name} polled it"),
+            first => format!("ready while worker {name} polled {}", first.join(", ")),
         });
         claim.story.object = polled.into_iter().next().map(|(task, _)| task).unwrap_or_default();
         claim
@@ -122,30 +143,39 @@ impl Pause {
     /// Awaiting: what, and what woke it.
     fn waited(&self, scene: &Scene<'_>) -> (OffCpu, Claim) {
         let mut claim = self.plain();
+        let (kind, object, place) = match self.awaited_at() {
+            Some((awaited, place)) => (awaited.kind, awaited.object, place),
+            None => (OffCpu::Other, "", ""),
+        };
+        object.clone_into(&mut claim.story.object);
+        place.clone_into(&mut claim.story.place);
+        match (object, place) {
+            ("", _) => {}
+            (_, "") => claim.say(&format!("awaited {object}")),
+            _ => claim.say(&format!("awaited {object} in {place}")),
+        }
         let Some(thread) = self.ended_by.filter(|_| self.is_woken) else {
             claim.say(match self.ended_by {
                 Some(_) => "no marker shows what woke it: the time in which it was ready is included",
                 None => "not woken before the interval ended",
             });
-            return (OffCpu::Other, claim);
+            return (kind, claim);
         };
-        let (kind, object) = self.awaited().unwrap_or((OffCpu::Other, ""));
-        let worker = named(scene.comms, thread, self.range.stop);
-        let task = scene.queues.tasks().running(thread.tid, self.range.stop);
-        claim.story.by = match task {
-            Some(task) => format!("{} on {worker}", name_of(task)),
-            None => worker,
-        };
+        let (at, tasks) = (self.range.stop, scene.queues.tasks());
+        let task =
+            tasks.running(thread.tid, at).map(|task| format!("{} on ", name_of(task))).unwrap_or_default();
+        claim.story.by = format!("{task}{}", tasks.worker_name(scene.comms, thread, at));
         claim.story.role = if kind == OffCpu::Lock { Role::Holder } else { Role::Waker };
-        object.clone_into(&mut claim.story.object);
-        if !object.is_empty() {
-            claim.say(&format!("awaited {object}"));
-        }
         let place = self.waker.as_ref().and_then(CallPath::tell_user);
         let place = place.map_or_else(String::new, |user| format!(", called by {user}"));
-        claim.say(&format!("woken by {}{place}", claim.story.by));
+        claim.say(&format!("woken by {task}{}{place}", named(scene.comms, thread, at)));
         (kind, claim)
     }
+}
+
+/// Whether a worker wakes a task of such a future when a time has come or the kernel has data: it is no thread's doing.
+fn is_by_driver(awaited: Awaited) -> bool {
+    matches!(awaited.kind, OffCpu::Sleep | OffCpu::Socket)
 }
 
 /// The tasks that `worker` polled within `range`, and for how long, longest first.

@@ -3,9 +3,9 @@
 //! Input: a scene and an interval. Output: [`Examined`]. The waker of a wait is examined in the same way, clipped to
 //! the wait: [`Examination::below`] and [`super::absences`] call each other, and [`During`] bounds how often.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use model::{Cause, Interval, IntervalId, Segment, ThreadId, Ticks, Tsc, TscRange};
+use model::{Cause, Interval, IntervalId, PhaseKind, Segment, ThreadId, Ticks, Tid, Tsc, TscRange};
 
 use super::absences::off_cpu_claims;
 use super::during::During;
@@ -106,6 +106,7 @@ pub(crate) fn examine_scene(
     };
     Examined {
         hand_off,
+        workers: workers_of(interval, scene),
         asked: requested_during(&stays, scene.frequencies, scene.conversion),
         whose: scene.whose(),
         caches: scene.caches,
@@ -177,7 +178,7 @@ impl Examination<'_> {
     /// The phases of a task's interval in which no thread ran it; below the longest, what was done then.
     fn paused(&mut self, interval: &Interval) -> Vec<Claim> {
         let scene = self.scene;
-        let mut pauses = tasks::pauses(scene, interval, self.decoder);
+        let mut pauses = tasks::pauses(scene, interval, self.activity, self.decoder);
         tasks::follow(scene, &mut pauses, |interval| {
             self.below_interval(interval).map(|below| (below.segments, below.hot))
         });
@@ -225,6 +226,17 @@ impl Examination<'_> {
 /// The time of `thread` in `range`.
 fn of_thread(range: TscRange, thread: ThreadId) -> Interval {
     Interval::new(IntervalId(0), "", range, Some(thread))
+}
+
+/// The threads that run the task of `interval`, by name; none where it is no task's.
+fn workers_of(interval: &Interval, scene: &Scene<'_>) -> HashMap<Tid, String> {
+    let runs = interval.phases.iter().filter(|phase| phase.kind == PhaseKind::Run);
+    let threads: HashSet<ThreadId> = runs.filter_map(|phase| phase.thread).collect();
+    let tasks = scene.queues.tasks();
+    threads
+        .into_iter()
+        .map(|thread| (thread.tid, tasks.worker_name(scene.comms, thread, interval.range.stop)))
+        .collect()
 }
 
 /// What another thread did during a wait.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use model::{Calls, Cause, Certainty, Diagnostic, Interval, Ticks, TimeConversion, TscRange};
+use model::{Calls, Cause, Certainty, Diagnostic, Interval, Ticks, Tid, TimeConversion, TscRange};
 use pt::GapReason;
 
 use crate::claims::claim::Claim;
@@ -64,6 +64,8 @@ pub struct Examined {
     pub(crate) strings: Vec<StringTime>,
     /// For which signal each handler ran, and who sent it, in words.
     pub(crate) signals: HashMap<NodeKey, String>,
+    /// Where the interval is a task's: the threads that ran it, by name.
+    pub(crate) workers: HashMap<Tid, String>,
     /// Its call tree, made once: a baseline's is compared with those of several outliers.
     pub(crate) calls: OnceLock<Calls>,
 }
@@ -92,6 +94,7 @@ impl Examined {
             rounds: HashMap::new(),
             strings: Vec::new(),
             signals: HashMap::new(),
+            workers: HashMap::new(),
             calls: OnceLock::new(),
         }
     }

@@ -90,6 +90,11 @@ impl Segments {
     pub(crate) fn finish(mut self, examined: &Examined) -> Vec<Segment> {
         self.name_by_time(&examined.code);
         self.tell_late_switches(&examined.stays);
+        for segment in &mut self.done {
+            if let Some(worker) = segment.thread.and_then(|thread| examined.workers.get(&thread.tid)) {
+                worker.clone_into(&mut segment.story.worker);
+            }
+        }
         if let Some(hand_off) = &examined.hand_off
             && let Some(segment) = self.done.iter_mut().find(|segment| segment.range.start == hand_off.at)
         {

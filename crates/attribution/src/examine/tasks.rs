@@ -5,32 +5,67 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use model::{Interval, IntervalId, Segment};
+use model::{Interval, IntervalId, Segment, Tsc};
 
 use super::during::WAITS;
 use crate::claims::runtime::{Pause, pauses_of};
 use crate::inputs::decode::Decode;
 use crate::inputs::scene::Scene;
 use crate::inputs::tasks::clipped;
-use crate::threads::follow::path_at;
+use crate::threads::follow::{before, path_at};
 use crate::threads::stays::cpu_at;
+use crate::walk::activity::Activity;
+use crate::walk::await_sites::{AwaitSite, await_sites};
 use crate::walk::hot_paths::HotPaths;
 
 /// How many wake-ups of one interval are looked up in the flow.
 const WAKERS: usize = 64;
 
-/// These phases of `interval`, with where their wakers were; none where it is that of its threads.
-pub(super) fn pauses(scene: &Scene<'_>, interval: &Interval, decoder: &mut dyn Decode) -> Vec<Pause> {
+/// These phases of `interval`, with what its polls were at before them and where their wakers were; none where it is that of its threads.
+/// `activity`: what its threads did.
+pub(super) fn pauses(
+    scene: &Scene<'_>,
+    interval: &Interval,
+    activity: &Activity,
+    decoder: &mut dyn Decode,
+) -> Vec<Pause> {
     let mut pauses = pauses_of(interval);
     for index in longest(&pauses, WAKERS) {
         let pause = &mut pauses[index];
+        if !pause.is_ready {
+            pause.sites = sites(scene, interval, pause.range.start, activity, decoder);
+        }
         if let (true, Some(thread), Some(conversion)) = (pause.is_woken, pause.ended_by, scene.conversion) {
             let at = pause.range.stop;
             let cpu = cpu_at(scene.schedule, thread, at, conversion);
             pause.waker = path_at(scene, thread, cpu, at, decoder);
+            pause.by_task = scene.queues.tasks().running(thread.tid, at).is_some();
         }
     }
     pauses
+}
+
+/// The futures of the poll of `interval` before `at` that was pending, the last one first: by what its threads did, or where it took
+/// place before the interval, by a short stretch of its worker's flow.
+fn sites(
+    scene: &Scene<'_>,
+    interval: &Interval,
+    at: Tsc,
+    activity: &Activity,
+    decoder: &mut dyn Decode,
+) -> Vec<AwaitSite> {
+    let Some(poll) = scene.queues.tasks().polled_before(interval.id, at) else { return Vec::new() };
+    let of = |activity: &Activity| {
+        let from = activity.runs.partition_point(|run| run.range.start < poll.range.start);
+        let until = activity.runs.partition_point(|run| run.range.start < poll.range.stop);
+        await_sites(&activity.code, &activity.runs[from.min(until)..until])
+    };
+    if poll.range.start >= interval.range.start {
+        return of(activity);
+    }
+    let (Some(thread), Some(conversion)) = (poll.thread, scene.conversion) else { return Vec::new() };
+    let cpu = cpu_at(scene.schedule, thread, poll.range.stop, conversion);
+    before(scene, thread, cpu, poll.range.stop, decoder).map_or_else(Vec::new, |activity| of(&activity))
 }
 
 /// Adds to the longest of `pauses` what the worker did that polled the ready task; what the task did that woke another one, or the thread that

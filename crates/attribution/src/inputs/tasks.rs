@@ -2,9 +2,11 @@
 //!
 //! A worker runs one task at a time, so that the task in whose poll something took place is known by thread and time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use model::{Interval, IntervalId, Phase, PhaseKind, Tid, Tsc, TscRange};
+use model::{Interval, IntervalId, Phase, PhaseKind, ThreadId, Tid, Tsc, TscRange};
+
+use crate::inputs::comms::{Comms, named};
 
 /// The tasks of a source, and when each thread ran which.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +14,10 @@ pub(crate) struct Tasks {
     tasks: Vec<Interval>,
     /// Of each thread its runs of tasks, in order of time, with the place of the task in `tasks`.
     runs: HashMap<Tid, Vec<(TscRange, usize)>>,
+    /// The threads that ran any.
+    workers: BTreeSet<ThreadId>,
+    /// The place of each task in `tasks`.
+    places: HashMap<IntervalId, usize>,
 }
 
 impl Tasks {
@@ -20,17 +26,20 @@ impl Tasks {
         let tasks: Vec<Interval> =
             intervals.iter().filter(|interval| !interval.phases.is_empty()).cloned().collect();
         let mut runs: HashMap<Tid, Vec<(TscRange, usize)>> = HashMap::new();
+        let mut workers = BTreeSet::new();
         for (index, task) in tasks.iter().enumerate() {
             for phase in task.phases.iter().filter(|phase| phase.kind == PhaseKind::Run) {
                 if let Some(thread) = phase.thread {
                     runs.entry(thread.tid).or_default().push((phase.range, index));
+                    workers.insert(thread);
                 }
             }
         }
         for runs in runs.values_mut() {
             runs.sort_unstable_by_key(|&(range, index)| (range.start, range.stop, index));
         }
-        Tasks { tasks, runs }
+        let places = tasks.iter().enumerate().map(|(place, task)| (task.id, place)).collect();
+        Tasks { tasks, runs, workers, places }
     }
 
     /// The task that thread `tid` ran at `at`, or up to then: the innermost where a task polls another one itself.
@@ -39,6 +48,17 @@ impl Tasks {
         let begun = runs.partition_point(|(range, _)| range.start <= at);
         let (_, index) = runs[..begun].iter().rev().take(NESTED).find(|(range, _)| at <= range.stop)?;
         self.tasks.get(*index)
+    }
+
+    /// `till-1`: what a headline calls `thread` at `at`, with its number where a worker has the same name.
+    pub(crate) fn worker_name(&self, comms: &dyn Comms, thread: ThreadId, at: Tsc) -> String {
+        let name = comms.comm(thread, at);
+        let others = self.workers.iter().filter(|&&other| other != thread);
+        if others.take(MOST_NAMES).any(|&other| comms.comm(other, at) == name) {
+            named(comms, thread, at)
+        } else {
+            name
+        }
     }
 
     /// The runs of tasks on thread `tid` within `range`, in order of time.
@@ -55,6 +75,14 @@ impl Tasks {
 }
 
 impl Tasks {
+    /// The run of task `id` whose poll was pending before the phase that holds `at`, whole: of an interval that is a part of the task's, too.
+    pub(crate) fn polled_before(&self, id: IntervalId, at: Tsc) -> Option<Phase> {
+        let task = self.tasks.get(*self.places.get(&id)?)?;
+        let next = task.phases.partition_point(|phase| phase.range.start <= at).checked_sub(1)?;
+        let run = task.phases[..next].last()?;
+        (run.kind == PhaseKind::Run).then_some(*run)
+    }
+
     /// Adds to `found` the tasks that workers polled while `task` was ready, and those that woke it, with those that have a part in their
     /// time, `depth` steps deep.
     pub(crate) fn involve(&self, task: &Interval, depth: usize, found: &mut Vec<(Tsc, IntervalId)>) {
@@ -76,6 +104,9 @@ impl Tasks {
         }
     }
 }
+
+/// How many workers' names are compared.
+const MOST_NAMES: usize = 256;
 
 /// How many runs back one may still go on: tasks that poll others are few.
 const NESTED: usize = 4;

@@ -11,7 +11,7 @@ use go::{is_go, is_part, without_abi, without_shapes};
 use syscalls::x86_64::Sysno;
 
 /// Namespaces and reserved prefixes.
-const PREFIXES: [&str; 25] = [
+const PREFIXES: [&str; 28] = [
     "__",
     "_dl_",
     "_IO_",
@@ -34,6 +34,10 @@ const PREFIXES: [&str; 25] = [
     // What its standard library holds of other crates.
     "hashbrown::",
     "panic_unwind::",
+    // Rust's asynchronous runtime, and what polls a task for its markers.
+    "tokio::",
+    "mio::",
+    "tailtrace_marks::",
     // V8: its own code, and that which it makes at run time for no function of the program's. Node.js: its modules.
     "v8::",
     "Builtins_",

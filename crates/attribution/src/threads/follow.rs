@@ -69,13 +69,24 @@ pub(crate) fn path_at(
     at: Tsc,
     decoder: &mut dyn Decode,
 ) -> Option<CallPath> {
+    before(scene, thread, cpu, at, decoder)?.paths.pop()
+}
+
+/// What `thread` did on `cpu` in a short stretch of its flow before `at`; `None` without a trace.
+pub(crate) fn before(
+    scene: &Scene<'_>,
+    thread: ThreadId,
+    cpu: Option<Cpu>,
+    at: Tsc,
+    decoder: &mut dyn Decode,
+) -> Option<Activity> {
     let before = TscRange::new(at.before(ON_THE_WAY), at);
     let mut walker = Walker::new(scene.functions, scene.stall_threshold);
     walker.switch_in(cpu, before.start);
     let traced =
         decoder.decode(cpu, thread, before, &mut OfThread { walker: &mut walker, thread, until: at });
     walker.switch_out(at);
-    walker.finish(at).paths.pop().filter(|_| traced)
+    traced.then(|| walker.finish(at))
 }
 
 /// What `cpu`, where `thread` is, was doing in the kernel up to `at`, by a short stretch of its flow before.

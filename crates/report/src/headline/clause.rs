@@ -171,6 +171,11 @@ impl<'a> Clause<'a> {
         self.part(|story| &story.object)
     }
 
+    /// Whether a task waited, and no thread.
+    pub(super) fn is_await(&self) -> bool {
+        self.story().is_some_and(|story| story.is_not_run)
+    }
+
     /// Where it happened: `worker() lock.c:107`; empty where that is not known.
     pub(crate) fn place_words(&self) -> &'a str {
         self.part(|story| &story.place)
@@ -199,6 +204,18 @@ impl<'a> Clause<'a> {
             "" => String::new(),
             _ if self.wording == Wording::Terse && self.root.is_some() => String::new(),
             place => format!(" {preposition} {place}"),
+        }
+    }
+
+    /// The same, and on which worker that was, where the interval is a task's.
+    fn placed(&self, preposition: &str) -> String {
+        format!("{}{}", self.place(preposition), self.on_worker())
+    }
+
+    fn on_worker(&self) -> String {
+        match self.part(|story| &story.worker) {
+            "" => String::new(),
+            worker => format!(" on {worker}"),
         }
     }
 
@@ -231,17 +248,17 @@ impl<'a> Clause<'a> {
             object => object,
         };
         if object.starts_with("stopped") {
-            return write!(f, "{object} for {}{}{}", self.time, self.place("in"), self.by());
+            return write!(f, "{object} for {}{}{}", self.time, self.placed("in"), self.by());
         }
-        write!(f, "waited {} for {object}{}{}", self.time, self.place("in"), self.by())
+        write!(f, "waited {} for {object}{}{}", self.time, self.placed("in"), self.by())
     }
 
     fn kernel(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         let (time, count) = (&self.time, self.cause.count);
         let (kind, of) = name.split_once('.').unwrap_or((name, ""));
         match kind {
-            "syscall" if count > 1 => write!(f, "{time} in {count} {of}() calls{}", self.place("of")),
-            "syscall" => write!(f, "{time} in {of}(){}", self.place("called by")),
+            "syscall" if count > 1 => write!(f, "{time} in {count} {of}() calls{}", self.placed("of")),
+            "syscall" => write!(f, "{time} in {of}(){}", self.placed("called by")),
             "page-fault" => {
                 let major = if of == "major" { "major " } else { "" };
                 let faults = units::counted(count, &format!("{major}page fault"));
@@ -249,7 +266,7 @@ impl<'a> Clause<'a> {
                     "" => String::new(),
                     did => format!(": {did}"),
                 };
-                write!(f, "{time} in {faults}{}{did}", self.place("of"))
+                write!(f, "{time} in {faults}{}{did}", self.placed("of"))
             }
             "softirq" => write!(f, "{time} in softirq {of}{}", self.particulars()),
             "irq" => write!(f, "{time} in interrupts of {of}{}", self.particulars()),
@@ -269,10 +286,10 @@ impl<'a> Clause<'a> {
                     "" => String::new(),
                     lock => format!(", {lock}"),
                 };
-                write!(f, "spun {time} in the kernel{}{lock}{}", self.place("called by"), self.by())
+                write!(f, "spun {time} in the kernel{}{lock}{}", self.placed("called by"), self.by())
             }
             "thread" => write!(f, "{time} in the kernel thread {of}{}", self.particulars()),
-            _ => write!(f, "{time} in the kernel{}{}", self.place("called by"), self.particulars()),
+            _ => write!(f, "{time} in the kernel{}{}", self.placed("called by"), self.particulars()),
         }
     }
 
@@ -286,18 +303,18 @@ impl<'a> Clause<'a> {
         match name {
             "extra-work" if object.starts_with("an exception") => {
                 let caught = object.trim_start_matches("an exception");
-                write!(f, "{time} of extra work: an exception thrown{}{caught}", self.place("in"))
+                write!(f, "{time} of extra work: an exception thrown{}{caught}", self.placed("in"))
             }
             "extra-work" if object.starts_with("a panic") => {
                 let caught = object.trim_start_matches("a panic");
-                write!(f, "{time} of extra work: a panic{}{caught}", self.place("in"))
+                write!(f, "{time} of extra work: a panic{}{caught}", self.placed("in"))
             }
             "extra-work" if detail.is_empty() => {
                 let leading = match self.leading {
                     "" => through,
                     leading => format!(", above all {}", once_said(leading, time)),
                 };
-                write!(f, "{time} of extra work{}{leading}", self.place("in"))
+                write!(f, "{time} of extra work{}{leading}", self.placed("in"))
             }
             "extra-work" => {
                 let place = self.part(|story| &story.place);
@@ -305,14 +322,15 @@ impl<'a> Clause<'a> {
                 let whose = if is_named { String::new() } else { self.place(", for") };
                 let said = once_said(detail, time);
                 let (what, typical) = said.split_at(said.find("; typical ").unwrap_or(said.len()));
-                write!(f, "{time} of extra work: {what}{}{typical}{through}", whose.trim_start())
+                let (whose, on) = (whose.trim_start(), self.on_worker());
+                write!(f, "{time} of extra work: {what}{whose}{on}{typical}{through}")
             }
-            "spin" => write!(f, "spun {time}{}{}", self.place("in"), self.by()),
+            "spin" => write!(f, "spun {time}{}{}", self.placed("in"), self.by()),
             "slower.frequency" => write!(f, "{time} slower at a lower frequency{}", self.particulars()),
             "slower.front-end" => write!(f, "{time} slower in the front end{}", self.particulars()),
             "slower.other" => write!(f, "{time} slower in the same code{}", self.particulars()),
-            _ if !self.compared => write!(f, "{time} in the code{}", self.place("of")),
-            _ => write!(f, "{time} longer in the usual code{}", self.place("of")),
+            _ if !self.compared => write!(f, "{time} in the code{}", self.placed("of")),
+            _ => write!(f, "{time} longer in the usual code{}", self.placed("of")),
         }
     }
 
@@ -395,7 +413,7 @@ impl fmt::Display for Clause<'_> {
             return write!(f, "{time} until its CPU had left {state}");
         }
         if let Some(runtime) = name.strip_prefix("runtime.gc.") {
-            return write!(f, "{time} in {runtime}'s garbage collector{}", self.place("at"));
+            return write!(f, "{time} in {runtime}'s garbage collector{}", self.placed("at"));
         }
         if let Some(runtime) = name.strip_prefix("runtime.idle.") {
             return write!(f, "{time} idle in {runtime}'s scheduler{}", self.by());
@@ -406,9 +424,9 @@ impl fmt::Display for Clause<'_> {
             return self.wait(f, default);
         }
         match name {
-            "offcpu.sleep" => write!(f, "slept {time}{}", self.place("in")),
+            "offcpu.sleep" => write!(f, "slept {time}{}", self.placed("in")),
             "offcpu.preempted" => {
-                let (by, place) = (self.part(|story| &story.by), self.place("in"));
+                let (by, place) = (self.part(|story| &story.by), self.placed("in"));
                 match self.part(|story| &story.by_place) {
                     _ if by.is_empty() => write!(f, "preempted for {time}{place}"),
                     "" => write!(f, "preempted for {time} by {by}{place}"),
@@ -422,7 +440,7 @@ impl fmt::Display for Clause<'_> {
             }
             "queue.runtime" => write!(f, "ready for {time} {}", self.polled_first()),
             "power.frequency-switch" => write!(f, "{time} in a frequency switch"),
-            "hardware.gap" => write!(f, "no instruction retired for {time}{}", self.place("in")),
+            "hardware.gap" => write!(f, "no instruction retired for {time}{}", self.placed("in")),
             "trace.loss" => write!(f, "{time} of trace lost{}", self.particulars()),
             "trace.filtered" => write!(f, "{time} not traced{}", self.particulars()),
             "unexplained" => write!(f, "{time} unexplained{}", self.particulars()),

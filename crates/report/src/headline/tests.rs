@@ -400,6 +400,44 @@ fn the_end_of_a_chain_outlasts_what_stands_before_it() {
     );
 }
 
+/// The function of a task that awaits is less than who called what its holder ran.
+#[test]
+fn the_place_of_an_await_goes_before_the_end_of_its_chain() {
+    let of = |is_not_run| {
+        let mut computed = placed(detailed("user.expected", Some(0), 130_000, ""), "");
+        computed.story.place = format!("step() called by {}() < rank()", "c".repeat(50));
+        let mut waited = placed(detailed("offcpu.lock", None, 130_000, ""), &format!("{}()", "p".repeat(22)));
+        (waited.story.object, waited.story.by) =
+            ("an async mutex".to_owned(), "audit 7 on till-1".to_owned());
+        (waited.story.role, waited.story.is_not_run) = (Role::Holder, is_not_run);
+        waited.during = vec![computed];
+        headline(&outlier(vec![cause("offcpu.lock", 130_000, "")], vec![waited]))
+    };
+    assert!(
+        of(true).contains("mutex, held by audit 7 on till-1, which ran step() called by ccc"),
+        "{}",
+        of(true)
+    );
+    assert!(of(true).ends_with("() < rank()"), "{}", of(true));
+    assert!(of(false).contains("mutex in ppp") && of(false).ends_with("ccc()"), "{}", of(false));
+}
+
+/// What a task did while a worker ran it has that worker.
+#[test]
+fn the_worker_that_ran_a_task_is_named() {
+    let on = |name: &str, detail: &str| {
+        let mut ran = placed(detailed(name, Some(0), 130_000, detail), "pay()");
+        ran.story.worker = "till-1".to_owned();
+        let said = headline(&outlier(vec![cause(name, 130_000, detail)], vec![ran]));
+        said.split_once(": ").map_or_else(String::new, |(_, words)| words.to_owned())
+    };
+    assert_eq!(on("offcpu.sleep", ""), "slept 130.0 us in pay() on till-1");
+    assert_eq!(on("offcpu.lock", ""), "waited 130.0 us for a lock in pay() on till-1");
+    assert_eq!(on("kernel.syscall.read", ""), "130.0 us in read() called by pay() on till-1");
+    let work = "pay() called 1 time by serve(), 130.0 us; typical 0";
+    assert_eq!(on("user.extra-work", work), "130.0 us of extra work: pay() called by serve() on till-1");
+}
+
 /// Too long in all forms: who is at the end of the chain stays, with what it did; one more of the same name says less.
 #[test]
 fn the_middle_of_a_long_chain_is_cut() {

@@ -42,7 +42,7 @@ fn a_ready_task_waits_for_its_worker() {
     assert_eq!(told(&attribution), expected(&[("queue.runtime", 70_000), ("trace.loss", 10_000)]));
     let ready = &attribution.segments()[0];
     assert_eq!(ready.detail, "ready while worker writer (tid 102) polled audit 7 for 55.0 us");
-    assert_eq!((&*ready.story.by, &*ready.story.object), ("writer (tid 102)", "audit 7"));
+    assert_eq!((&*ready.story.by, &*ready.story.object), ("writer", "audit 7"));
     // Below it the worker's own time, of which it slept 20 us.
     let slept = ready.during.iter().filter(|part| part.cause == Cause::OffCpu(OffCpu::Other));
     assert_eq!(slept.map(|part| part.range.ticks().0).sum::<u64>(), 20_000);
@@ -109,6 +109,70 @@ fn the_wakers_path_says_what_was_awaited() {
         "{}",
         waited.detail
     );
+}
+
+/// Where the waker's path says no more than that a semaphore was released, the task's own last poll says of what, and which function awaits it.
+#[test]
+fn the_last_poll_says_what_was_awaited_and_where() {
+    use PhaseKind::{Await, Ready, Run};
+    const ADD: &str =
+        "<tokio::sync::mpsc::bounded::Semaphore as tokio::sync::mpsc::chan::Semaphore>::add_permits";
+    const RELEASE: &str = "tokio::sync::batch_semaphore::Semaphore::add_permits_locked";
+    const LOCK: &str = "tokio::sync::mutex::Mutex<T>::lock::{{closure}}";
+    let table =
+        Table::new(&[], &["shop::post::{{closure}}", LOCK, "tokio::time::sleep::Sleep::poll", ADD, RELEASE]);
+    let phases =
+        [(Run, WORKER, 10_000), (Await, WORKER, 20_000), (Ready, WRITER, 70_000), (Run, WORKER, 75_000)];
+    let request = task(1, "request", &phases, 90_000);
+    // The poll before its wait took place before the request began.
+    let phases =
+        [(Run, WRITER, 2_000), (Await, WRITER, 6_000), (Ready, WORKER, 62_000), (Run, WRITER, 65_000)];
+    let audit = task(7, "audit", &phases, 80_000);
+    let mut script = Script::of(&table, WRITER);
+    script
+        .block(3_000, "shop::post::{{closure}}", 0, BlockEnd::Call)
+        .block(4_000, "tokio::time::sleep::Sleep::poll", 0, BlockEnd::Return)
+        .block(5_000, "shop::post::{{closure}}", 5, BlockEnd::Jump);
+    let mut items = script.items;
+    let mut script = Script::of(&table, WORKER);
+    script
+        .block(11_000, "shop::post::{{closure}}", 0, BlockEnd::Call)
+        .block(15_000, LOCK, 0, BlockEnd::Return)
+        .block(19_000, "shop::post::{{closure}}", 5, BlockEnd::Jump);
+    items.extend(script.items);
+    let mut script = Script::of(&table, WRITER);
+    script.block(66_000, ADD, 0, BlockEnd::Call).block(69_000, RELEASE, 0, BlockEnd::Call);
+    items.extend(script.items);
+    let world = World { items, ..world(&table) };
+    let examined = world.examine_among(&request, &[request.clone(), audit]);
+    let attribution = crate::attribute_alone(&examined).expect("a partition");
+    let waited = attribution.segments().iter().find(|segment| segment.cause == Cause::OffCpu(OffCpu::Lock));
+    let waited = waited.expect("a wait for a lock");
+    assert_eq!((&*waited.story.object, &*waited.story.place), ("an async mutex", "shop::post()"));
+    let awaited = "awaited an async mutex in shop::post(), woken by audit 7 on writer (tid 102)";
+    assert!(waited.detail.starts_with(awaited), "{}", waited.detail);
+    assert_eq!((&*waited.story.by, waited.story.is_not_run), ("audit 7 on writer", true));
+    let slept = waited.during.iter().find(|part| part.cause == Cause::OffCpu(OffCpu::Sleep));
+    let slept = slept.expect("the holder slept");
+    assert_eq!((slept.range.ticks().0, &*slept.story.place), (42_000, "shop::post()"));
+    // What a thread ran of the task has that worker.
+    let ran = attribution.segments().iter().find(|segment| segment.cause == Cause::UserExpected);
+    assert_eq!(ran.expect("user code").story.worker, "worker");
+}
+
+#[test]
+fn workers_of_one_name_have_their_numbers() {
+    use PhaseKind::{Await, Ready, Run};
+    let table = Table::named(&[], &["work"], "worker");
+    let phases =
+        [(Run, WORKER, 10_000), (Await, WORKER, 20_000), (Ready, WRITER, 70_000), (Run, WRITER, 75_000)];
+    let request = task(1, "request", &phases, 90_000);
+    let examined = world(&table).examine_among(&request, std::slice::from_ref(&request));
+    let attribution = crate::attribute_alone(&examined).expect("a partition");
+    let by: Vec<&str> = attribution.segments().iter().map(|segment| &*segment.story.by).collect();
+    assert_eq!(by, ["", "worker (tid 102)", "worker (tid 102)", ""]);
+    let on: Vec<&str> = attribution.segments().iter().map(|segment| &*segment.story.worker).collect();
+    assert_eq!(on, ["worker (tid 101)", "", "", "worker (tid 102)"]);
 }
 
 /// What a slice carries of it: the task that was polled first, the one that woke it, and the one that woke that.
