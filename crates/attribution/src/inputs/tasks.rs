@@ -11,12 +11,12 @@ use crate::inputs::comms::{Comms, named};
 /// The tasks of a source, and when each thread ran which.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks {
-    tasks: Vec<Interval>,
-    /// Of each thread its runs of tasks, in order of time, with the place of the task in `tasks`.
+    all: Vec<Interval>,
+    /// Of each thread its runs of tasks, in order of time, with the place of the task in `all`.
     runs: HashMap<Tid, Vec<(TscRange, usize)>>,
     /// The threads that ran any.
     workers: BTreeSet<ThreadId>,
-    /// The place of each task in `tasks`.
+    /// The place of each task in `all`.
     places: HashMap<IntervalId, usize>,
 }
 
@@ -39,7 +39,7 @@ impl Tasks {
             runs.sort_unstable_by_key(|&(range, index)| (range.start, range.stop, index));
         }
         let places = tasks.iter().enumerate().map(|(place, task)| (task.id, place)).collect();
-        Tasks { tasks, runs, workers, places }
+        Tasks { all: tasks, runs, workers, places }
     }
 
     /// The task that thread `tid` ran at `at`, or up to then: the innermost where a task polls another one itself.
@@ -47,7 +47,7 @@ impl Tasks {
         let runs = self.runs.get(&tid)?;
         let begun = runs.partition_point(|(range, _)| range.start <= at);
         let (_, index) = runs[..begun].iter().rev().take(NESTED).find(|(range, _)| at <= range.stop)?;
-        self.tasks.get(*index)
+        self.all.get(*index)
     }
 
     /// `till-1`: what a headline calls `thread` at `at`, with its number where a worker has the same name.
@@ -68,7 +68,7 @@ impl Tasks {
         runs[from..].iter().take_while(move |(run, _)| run.start < range.stop).filter_map(
             move |&(run, index)| {
                 let within = run.intersection(range).filter(|within| !within.is_empty())?;
-                Some((within, self.tasks.get(index)?))
+                Some((within, self.all.get(index)?))
             },
         )
     }
@@ -77,7 +77,7 @@ impl Tasks {
 impl Tasks {
     /// The run of task `id` whose poll was pending before the phase that holds `at`, whole: of an interval that is a part of the task's, too.
     pub(crate) fn polled_before(&self, id: IntervalId, at: Tsc) -> Option<Phase> {
-        let task = self.tasks.get(*self.places.get(&id)?)?;
+        let task = self.all.get(*self.places.get(&id)?)?;
         let next = task.phases.partition_point(|phase| phase.range.start <= at).checked_sub(1)?;
         let run = task.phases[..next].last()?;
         (run.kind == PhaseKind::Run).then_some(*run)
