@@ -45,9 +45,11 @@ macro_rules! targets {
 targets!(
     bundle_explain,
     bundle_open,
+    ctf_trace,
     event_pairs,
     event_pattern,
     function_calls,
+    go_trace,
     interval_csv,
     interval_file,
     interval_records,

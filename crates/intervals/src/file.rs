@@ -51,8 +51,8 @@ impl IntervalFile {
     /// [`Error::UnknownClock`], [`Error::UnnamedClock`]. Single lines never end the reading.
     pub fn read(path: &Path) -> Result<IntervalFile, Error> {
         if path.is_dir() {
-            let read_error = |source| Error::Read { path: path.to_owned(), source };
-            return IntervalFile::from_reader(path, spans::open_folder(path).map_err(read_error)?);
+            let read = |draft: &mut Draft| spans::read_folder(path, draft);
+            return IntervalFile::with_pairs(path, read_spans(path, read)?);
         }
         IntervalFile::from_reader(path, open(path)?)
     }
@@ -62,7 +62,11 @@ impl IntervalFile {
     /// # Errors
     /// As [`IntervalFile::read`].
     pub fn from_reader(path: &Path, reader: impl Read) -> Result<IntervalFile, Error> {
-        let mut draft = Source::new(path, reader).read()?;
+        IntervalFile::with_pairs(path, Source::new(path, reader).read()?)
+    }
+
+    /// With the clock pairs of `PATH.clocks`.
+    fn with_pairs(path: &Path, mut draft: Draft) -> Result<IntervalFile, Error> {
         let sidecar = clocks_beside(path);
         if draft.clock != Clock::Perf && sidecar.exists() {
             Source::new(&sidecar, open(&sidecar)?).read_pairs(&mut draft)?;
@@ -169,6 +173,20 @@ fn open(path: &Path) -> Result<File, Error> {
     File::open(path).map_err(read_error)
 }
 
+/// Spans of the file at `path`, as `read` takes them.
+fn read_spans(
+    path: &Path,
+    read: impl FnOnce(&mut Draft) -> io::Result<Result<(), String>>,
+) -> Result<Draft, Error> {
+    let mut draft = Draft::of_unnamed_clock(Findings::in_file(path.display().to_string()));
+    let path = path.to_owned();
+    match read(&mut draft) {
+        Ok(Ok(())) => Ok(draft),
+        Ok(Err(what)) => Err(Error::Header { path, line: 1, what }),
+        Err(source) => Err(Error::Read { path, source }),
+    }
+}
+
 struct Source<'a, R> {
     path: &'a Path,
     lines: Lines<BufReader<R>>,
@@ -231,13 +249,7 @@ impl<'a, R: Read> Source<'a, R> {
     }
 
     fn read_spans(self) -> Result<Draft, Error> {
-        let path = self.path.to_owned();
-        let mut draft = Draft::of_unnamed_clock(Findings::in_file(path.display().to_string()));
-        match spans::read(self.lines.into_whole(), &mut draft) {
-            Ok(Ok(())) => Ok(draft),
-            Ok(Err(what)) => Err(Error::Header { path, line: 1, what }),
-            Err(source) => Err(Error::Read { path, source }),
-        }
+        read_spans(self.path, |draft| spans::read(self.lines.into_whole(), draft))
     }
 
     /// Reads a file of clock pairs into `draft`; its diagnostics name that file.

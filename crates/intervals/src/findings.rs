@@ -19,6 +19,13 @@ pub enum Origin {
     Line(u64),
     /// A byte of the interval file.
     Byte(u64),
+    /// A byte of one of the files in the interval folder ([`Findings::part`]).
+    Part {
+        /// Which of them.
+        part: u32,
+        /// The byte, from 0.
+        byte: u64,
+    },
     /// A byte of the interval file, and its line: some files are one line.
     Text {
         /// The line, from 1.
@@ -44,7 +51,9 @@ impl Origin {
         match self {
             Origin::Unknown => {}
             Origin::Line(line) => place.line = Some(line),
-            Origin::Byte(offset) => place.file_offset = Some(FileOffset(offset)),
+            Origin::Byte(offset) | Origin::Part { byte: offset, .. } => {
+                place.file_offset = Some(FileOffset(offset));
+            }
             Origin::Text { line, byte } => {
                 place.line = Some(line);
                 place.file_offset = Some(FileOffset(byte));
@@ -63,6 +72,8 @@ impl Origin {
 #[derive(Debug, Default)]
 pub struct Findings {
     file: Option<String>,
+    /// Files of the folder that the file is.
+    parts: Vec<String>,
     kept: Vec<Diagnostic>,
     counts: BTreeMap<&'static str, (Severity, u64)>,
 }
@@ -78,6 +89,17 @@ impl Findings {
         Findings { file: Some(file.into()), ..Findings::default() }
     }
 
+    /// A file of the folder that these are about; its number for [`Origin::Part`].
+    pub fn part(&mut self, file: String) -> u32 {
+        self.parts.push(file);
+        u32::try_from(self.parts.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    fn file_of(&self, origin: Origin) -> Option<&str> {
+        let part = if let Origin::Part { part, .. } = origin { usize::try_from(part).ok() } else { None };
+        part.and_then(|part| self.parts.get(part)).or(self.file.as_ref()).map(String::as_str)
+    }
+
     /// Records one. `what` is only called if it will be kept; `kind` names the kind in the plural ("begins without
     /// end").
     pub fn add(
@@ -91,7 +113,7 @@ impl Findings {
         *worst = (*worst).max(severity);
         *count += 1;
         if *count <= KEPT_PER_KIND {
-            let place = origin.place(self.file.as_deref());
+            let place = origin.place(self.file_of(origin));
             self.kept.push(Diagnostic { severity, what: what(), place });
         }
     }

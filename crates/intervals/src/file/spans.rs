@@ -22,7 +22,7 @@ use std::io::{self, BufRead};
 
 use super::draft::Draft;
 
-pub(super) use ctf::folder::open as open_folder;
+pub(super) use ctf::read_folder;
 
 /// Reads all spans into `draft`; the outer error is the file's, the inner one says why it holds no spans.
 ///

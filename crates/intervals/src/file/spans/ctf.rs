@@ -1,13 +1,13 @@
 //! Traces in the Common Trace Format 1.8, as `LTTng` and babeltrace2 write them.
 //!
-//! Input: the metadata, then the packets of all streams one after the other: a folder is read so. Output: an interval for each pair of
+//! Input: the metadata, then the packets of all streams one after the other; or a folder with a file for each. Output: an interval for each pair of
 //! events whose names say that one begins what the other ends ([`marks`]). A packet that cannot be read has its place, and the next one is
 //! found by the number that it begins with.
 //! Source: "Common Trace Format v1.8.3" (diamon.org/ctf).
 
 mod bits;
 mod declarations;
-pub(super) mod folder;
+mod folder;
 mod marks;
 mod metadata;
 mod packets;
@@ -18,16 +18,18 @@ mod types;
 mod tests;
 
 use std::collections::HashMap;
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 use std::rc::Rc;
 
 use model::{Pid, Severity, ThreadId, Tid};
 
-use self::bits::Bits;
+use self::bits::{Bits, Work};
 use self::marks::{Marks, Named, named};
 use self::metadata::{Metadata, Stream};
 use self::packets::{LARGEST, METADATA, PACKET, Packets};
-use self::types::{Field, Type, last, unsigned};
+use self::types::{Field, MOST_VALUES, Type, last, unsigned};
 use super::keeping::Keeping;
 use crate::clock::Clock;
 use crate::file::draft::Draft;
@@ -51,39 +53,49 @@ pub(super) fn begin_with(bytes: &[u8]) -> bool {
 /// Where the file cannot be read.
 pub(super) fn read<R: BufRead>(reader: R, draft: &mut Draft) -> io::Result<Result<(), String>> {
     let mut packets = Packets::new(reader);
-    let metadata = packets.metadata()?.and_then(|text| Metadata::of(&text));
-    let metadata = match metadata {
+    let metadata = match declared(packets.metadata()?) {
         Ok(metadata) => metadata,
-        Err(why) => {
-            let what = "the metadata of the trace cannot be used";
-            return Ok(Err(format!(
-                "{what}: {why}. TSDL of CTF 1.8 is read, as LTTng and babeltrace2 write it"
-            )));
-        }
+        Err(why) => return Ok(Err(why)),
     };
-    let mut trace = Trace::new(&metadata);
+    let work = Work::new();
+    let mut trace = Trace::new(&metadata, &work);
     draft.name_clock(trace.clock());
     let mut keeping = Keeping::new(draft, Rc::default());
-    let mut lost = 0;
-    while !packets.ahead(1)?.is_empty() && lost < MOST_LOST {
-        let at = packets.at();
-        let (read, is_lost) = trace.next_packet(&mut packets)?;
-        lost += u32::from(is_lost);
-        if let Err(what) = read {
-            keeping.draft.findings.add(Severity::Error, "broken packets", Origin::Byte(at), || {
-                format!("a packet cannot be read, or not to its end: {what}; the others are used")
-            });
-        }
-    }
-    if lost == MOST_LOST {
-        keeping.draft.findings.add(Severity::Error, "lost packets", Origin::Byte(packets.at()), || {
-            format!("no packet began where one should, {MOST_LOST} times: what follows is not read")
-        });
-    }
-    let discarded = trace.discarded.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-    say_discarded(discarded, &mut keeping);
-    trace.marks.pair(&mut keeping);
+    trace.stream(&mut packets, &mut keeping)?;
+    trace.finish(&mut keeping);
     Ok(Ok(()))
+}
+
+/// The same of a folder, file by file: what is cut off in one takes nothing of the next one.
+///
+/// # Errors
+/// Where a file cannot be read, or there is no trace, or more than one.
+pub(in crate::file) fn read_folder(path: &Path, draft: &mut Draft) -> io::Result<Result<(), String>> {
+    let open = |file: &Path| Ok::<_, io::Error>(BufReader::with_capacity(1 << 18, File::open(file)?));
+    let folder = folder::find(path)?;
+    let mut packets = Packets::new(open(&folder.metadata)?);
+    let metadata = match declared(packets.metadata()?) {
+        Ok(metadata) => metadata,
+        Err(why) => return Ok(Err(format!("{}: {why}", folder.metadata.display()))),
+    };
+    let work = Work::new();
+    let mut trace = Trace::new(&metadata, &work);
+    draft.name_clock(trace.clock());
+    for file in folder.streams {
+        let part = draft.findings.part(file.display().to_string());
+        let mut packets = Packets::of_part(open(&file)?, part);
+        trace.stream(&mut packets, &mut Keeping::new(draft, Rc::default()))?;
+    }
+    trace.finish(&mut Keeping::new(draft, Rc::default()));
+    Ok(Ok(()))
+}
+
+/// What the metadata declare; why they cannot be used.
+fn declared(text: Result<String, String>) -> Result<Metadata, String> {
+    text.and_then(|text| Metadata::of(&text)).map_err(|why| {
+        let what = "the metadata of the trace cannot be used";
+        format!("{what}: {why}. TSDL of CTF 1.8 is read, as LTTng and babeltrace2 write it")
+    })
 }
 
 fn say_discarded(count: u64, keeping: &mut Keeping<'_>) {
@@ -105,6 +117,7 @@ struct Trace<'a> {
     marks: Marks,
     /// The count of the last packet of each stream and CPU.
     discarded: HashMap<(u64, u64), u64>,
+    work: &'a Work,
 }
 
 /// The head of a packet.
@@ -116,9 +129,46 @@ struct Head<'a> {
 }
 
 impl<'a> Trace<'a> {
-    fn new(metadata: &'a Metadata) -> Trace<'a> {
+    fn new(metadata: &'a Metadata, work: &'a Work) -> Trace<'a> {
         let named = metadata.events.iter().map(|(key, event)| (*key, named(&event.name))).collect();
-        Trace { metadata, named, marks: Marks::default(), discarded: HashMap::new() }
+        Trace { metadata, named, marks: Marks::default(), discarded: HashMap::new(), work }
+    }
+
+    /// Reads all packets of a file.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn stream<R: BufRead>(&mut self, packets: &mut Packets<R>, keeping: &mut Keeping<'_>) -> io::Result<()> {
+        let mut lost = 0;
+        while !packets.ahead(1)?.is_empty() && lost < MOST_LOST && !self.work.is_used_up() {
+            let at = packets.at();
+            let (read, is_lost) = self.next_packet(packets)?;
+            lost += u32::from(is_lost);
+            self.work.allow(packets.at() - at);
+            if let Err(what) = read {
+                keeping.draft.findings.add(Severity::Error, "broken packets", packets.origin(at), || {
+                    format!("a packet cannot be read, or not to its end: {what}; the others are used")
+                });
+            }
+        }
+        let why = match lost {
+            MOST_LOST => format!("no packet began where one should, {MOST_LOST} times"),
+            _ if self.work.is_used_up() => {
+                "the metadata declare far more values than the trace has bytes".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        keeping.draft.findings.add(Severity::Error, "lost packets", packets.origin(packets.at()), || {
+            format!("{why}: what follows is not read. `babeltrace2` shows whether the trace is whole")
+        });
+        Ok(())
+    }
+
+    /// Keeps the intervals that all files make.
+    fn finish(self, keeping: &mut Keeping<'_>) {
+        let discarded = self.discarded.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        say_discarded(discarded, keeping);
+        self.marks.pair(keeping);
     }
 
     fn clock(&self) -> Clock {
@@ -151,9 +201,10 @@ impl<'a> Trace<'a> {
                 return Ok((Err(if is_found { what } else { format!("{what}; none follows") }), true));
             }
         };
+        let origin = packets.origin(at);
         let packet = packets.ahead(size)?;
         let is_whole = packet.len() as u64 == size;
-        let read = self.packet(packet, at);
+        let read = self.packet(packet, origin);
         packets.skip(usize::try_from(size).unwrap_or(usize::MAX));
         Ok((if is_whole { read } else { Err("the file ends within it: it was cut off".to_owned()) }, false))
     }
@@ -166,7 +217,7 @@ impl<'a> Trace<'a> {
         if !packets::begin_with(bytes, PACKET) {
             return Err("none begins here".to_owned());
         }
-        let mut bits = Bits::new(bytes, self.metadata.is_big);
+        let mut bits = Bits::new(bytes, self.metadata.is_big, self.work);
         let mut fields = Vec::new();
         let read = |of: &Option<Rc<Type>>, bits: &mut Bits<'b>, fields: &mut Vec<Field>| {
             of.as_ref().is_none_or(|of| of.read(&"".into(), bits, fields).is_some())
@@ -188,21 +239,21 @@ impl<'a> Trace<'a> {
         Ok((Head { number, stream, bits, fields }, size))
     }
 
-    fn packet(&mut self, bytes: &[u8], at: u64) -> Result<(), String> {
+    fn packet(&mut self, bytes: &[u8], place: Origin) -> Result<(), String> {
         let (Head { number, stream, mut bits, fields: head }, _) = self.head(bytes)?;
         if let Some(content) = unsigned(&head, "content_size") {
             bits.end_at(content);
         }
         // Each packet of a stream counts on from the one before, on each CPU by itself.
-        let place = (number, unsigned(&head, "cpu_id").unwrap_or_default());
-        if self.discarded.len() < MOST_COUNTS || self.discarded.contains_key(&place) {
-            let count = self.discarded.entry(place).or_default();
+        let lane = (number, unsigned(&head, "cpu_id").unwrap_or_default());
+        if self.discarded.len() < MOST_COUNTS || self.discarded.contains_key(&lane) {
+            let count = self.discarded.entry(lane).or_default();
             *count = (*count).max(unsigned(&head, "events_discarded").unwrap_or_default());
         }
         let mut now = unsigned(&head, "timestamp_begin").unwrap_or_default();
         while !bits.is_over() {
             let begun = bits.at();
-            let origin = Origin::Byte(at + begun / 8);
+            let origin = after(place, begun / 8);
             self.event(number, stream, &mut bits, &mut now, origin)
                 .map_err(|what| format!("{what} at its byte {}", begun / 8))?;
             if bits.at() == begun {
@@ -221,12 +272,11 @@ impl<'a> Trace<'a> {
         origin: Origin,
     ) -> Result<(), String> {
         let mut head = Vec::new();
-        let cut = || "an event ends too early".to_owned();
         let read = |of: &Option<Rc<Type>>, bits: &mut Bits<'_>, fields: &mut Vec<Field>| match of {
             Some(of) => of.read(&"".into(), bits, fields),
             None => Some(()),
         };
-        read(&stream.event_header, bits, &mut head).ok_or_else(cut)?;
+        read(&stream.event_header, bits, &mut head).ok_or_else(|| cut(&head))?;
         for field in &head {
             if let (Some(count), Some(value)) = (field.time_bits, field.value.whole()) {
                 *now = advanced(*now, u64::try_from(value).unwrap_or_default(), count);
@@ -237,16 +287,34 @@ impl<'a> Trace<'a> {
             return Err(format!("the metadata has no event {id} of stream {number}"));
         };
         let mut context = Vec::new();
-        read(&stream.event_context, bits, &mut context).ok_or_else(cut)?;
-        read(&event.context, bits, &mut context).ok_or_else(cut)?;
+        read(&stream.event_context, bits, &mut context).ok_or_else(|| cut(&context))?;
+        read(&event.context, bits, &mut context).ok_or_else(|| cut(&context))?;
         let mut fields = Vec::new();
-        read(&event.fields, bits, &mut fields).ok_or_else(cut)?;
+        read(&event.fields, bits, &mut fields).ok_or_else(|| cut(&fields))?;
         if let Some(Some(named)) = self.named.get(&(number, id))
             && let Some(at) = self.nanoseconds(*now)
         {
             self.marks.add(at, named, thread(&context), &fields, origin);
         }
         Ok(())
+    }
+}
+
+/// Why an event could not be read beyond these fields.
+fn cut(fields: &[Field]) -> String {
+    if fields.len() >= MOST_VALUES {
+        format!("an event has more than {MOST_VALUES} values")
+    } else {
+        "an event ends too early, or lacks the field that a length or a variant names".to_owned()
+    }
+}
+
+/// The place so many bytes further on.
+fn after(origin: Origin, bytes: u64) -> Origin {
+    match origin {
+        Origin::Byte(byte) => Origin::Byte(byte + bytes),
+        Origin::Part { part, byte } => Origin::Part { part, byte: byte + bytes },
+        other => other,
     }
 }
 

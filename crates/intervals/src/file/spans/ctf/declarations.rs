@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::tokens::Token;
-use super::types::{Fields, Integer, Kind, Type};
+use super::types::{Fields, Integer, Kind, MOST_OVERLAPPING, Names, Type};
 
 /// How deep types may be within one another.
 const DEEPEST: u32 = 32;
@@ -329,6 +329,10 @@ impl Declarations {
             Some(Kind::Integer(integer)) => *integer,
             _ => return self.wrong("an enumeration of integers before this"),
         };
+        let Some(names) = Names::new(names) else {
+            return self
+                .wrong(&format!("an enumeration of {MOST_OVERLAPPING} ranges at most where some overlap"));
+        };
         self.declare(name, Kind::Enum(of, names), 1)
     }
 
@@ -340,7 +344,11 @@ impl Declarations {
             self.expect(">")?;
         }
         let fields = if self.peek() == Some(&Token::Sign("{")) {
-            Rc::new(self.fields()?)
+            let mut fields = self.fields()?;
+            // Of equal names the first one counts.
+            fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+            fields.dedup_by(|next, kept| next.0 == kept.0);
+            Rc::new(fields)
         } else {
             match &self.known(&name.clone().unwrap_or_default())?.kind {
                 Kind::Variant(_, fields) => Rc::clone(fields),

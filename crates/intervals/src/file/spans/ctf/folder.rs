@@ -1,7 +1,7 @@
-//! A trace as tracers leave it: a folder with the metadata and a file for each stream, read as one file.
+//! A trace as tracers leave it: a folder with the metadata and a file for each stream.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const METADATA: &str = "metadata";
@@ -10,32 +10,17 @@ const DEEPEST: u32 = 8;
 /// Folders that are looked into.
 const MOST: u32 = 4096;
 
-/// Files one after the other.
-struct Files {
-    left: std::vec::IntoIter<PathBuf>,
-    open: Option<File>,
-}
-
-impl Read for Files {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if let Some(file) = &mut self.open {
-                let read = file.read(buffer)?;
-                if read > 0 {
-                    return Ok(read);
-                }
-            }
-            let Some(next) = self.left.next() else { return Ok(0) };
-            self.open = Some(File::open(next)?);
-        }
-    }
+/// The files of a trace.
+pub(super) struct Folder {
+    pub(super) metadata: PathBuf,
+    pub(super) streams: Vec<PathBuf>,
 }
 
 /// The trace in the folder `path`, or in the one below it that has one.
 ///
 /// # Errors
 /// Where a folder cannot be read, or there is no trace, or more than one.
-pub(in crate::file) fn open(path: &Path) -> io::Result<impl Read + use<>> {
+pub(super) fn find(path: &Path) -> io::Result<Folder> {
     let mut found = Vec::new();
     let mut left = MOST;
     look(path, DEEPEST, &mut left, &mut found)?;
@@ -47,9 +32,7 @@ pub(in crate::file) fn open(path: &Path) -> io::Result<impl Read + use<>> {
         let first = first.display();
         return wrong(format!("it holds {} CTF traces: name the folder of one, as {first}", found.len()));
     };
-    let mut files = vec![folder.join(METADATA)];
-    files.extend(streams(folder)?);
-    Ok(Files { left: files.into_iter(), open: None })
+    Ok(Folder { metadata: folder.join(METADATA), streams: streams(folder)? })
 }
 
 /// Adds the folders of traces, as long as `left` folders may be looked into.

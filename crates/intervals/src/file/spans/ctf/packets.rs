@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read as _};
 
+use crate::findings::Origin;
+
 /// What a packet begins with, and one of metadata.
 pub(super) const PACKET: u32 = 0xc1fc_1fc1;
 pub(super) const METADATA: u32 = 0x75d1_1d57;
@@ -19,6 +21,8 @@ pub(super) struct Packets<R> {
     /// Where in it the bytes begin that come next.
     from: usize,
     at: u64,
+    /// Which file of a folder it is.
+    part: Option<u32>,
 }
 
 /// Whether these bytes begin with the number, in either order of bytes.
@@ -29,7 +33,17 @@ pub(super) fn begin_with(bytes: &[u8], number: u32) -> bool {
 
 impl<R: BufRead> Packets<R> {
     pub(super) fn new(reader: R) -> Packets<R> {
-        Packets { reader, ahead: Vec::new(), from: 0, at: 0 }
+        Packets { reader, ahead: Vec::new(), from: 0, at: 0, part: None }
+    }
+
+    /// Those of a file of a folder.
+    pub(super) fn of_part(reader: R, part: u32) -> Packets<R> {
+        Packets { part: Some(part), ..Packets::new(reader) }
+    }
+
+    /// The place of a byte.
+    pub(super) fn origin(&self, byte: u64) -> Origin {
+        self.part.map_or(Origin::Byte(byte), |part| Origin::Part { part, byte })
     }
 
     /// The byte that comes next.

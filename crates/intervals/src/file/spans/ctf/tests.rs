@@ -184,6 +184,114 @@ fn counts_without_bytes_end() {
     assert_eq!(read_in(Clock::Realtime, &trace).expect("usable").intervals.len(), 1);
 }
 
+/// What `one` writes of the numbers from 0 on.
+fn numbered(count: u32, one: impl Fn(u32) -> String) -> String {
+    (0..count).map(one).collect::<Vec<_>>().concat()
+}
+
+/// A trace of nothing but packets' numbers, each the begin of a packet of 24 bytes whose head declares 3,000 values without a byte.
+#[test]
+fn work_is_bounded_by_the_bytes_of_the_trace() {
+    let empty = numbered(3000, |number| format!("struct {{ }} a{number}; "));
+    let metadata = format!(
+        "/* CTF 1.8 */
+typealias integer {{ size = 8; }} := u8;
+trace {{ byte_order = le; packet.header := struct {{ integer {{ size = 32; }} magic; {empty} }}; }};
+stream {{ packet.context := struct {{ u8 packet_size; }}; event.header := struct {{ u8 id; }}; }};
+event {{ name = \"a_begin\"; id = 193; }};
+"
+    );
+    let numbers = 0xc1fc_1fc1_u32.to_le_bytes().repeat(1 << 20);
+    let set = read_in(Clock::Realtime, &[metadata.as_bytes(), &numbers].concat()).expect("usable");
+    let found = complaints(&set);
+    let said = found.iter().find(|what| what.contains("far more values than the trace has bytes"));
+    assert!(
+        said.is_some_and(|what| what.contains("file offset 0x") && what.contains("not read")),
+        "{found:?}"
+    );
+    // The same with an end: no doubt.
+    let metadata = metadata.replace(&empty, "");
+    let set = read_in(Clock::Realtime, &[metadata.as_bytes(), &numbers[..4 << 10]].concat()).expect("usable");
+    assert!(!complaints(&set).iter().any(|what| what.contains("far more values")));
+}
+
+/// A value is found among many at once. Where ranges overlap the first one counts, and there are few.
+#[test]
+fn enumerations_may_have_many_values() {
+    let with = |labels: &str| {
+        let metadata = SMALL.replace(
+            "uint32_t _n; uint32_t _x[_n]; string s;",
+            &format!("enum : uint32_t {{ {labels} }} e;"),
+        );
+        let trace = [metadata.into_bytes(), packet(0, 0, &[(0, 1, b""), (4, 2, &[0, 1, 0x86, 0x9f])])];
+        read_in(Clock::Realtime, &trace.concat()).map_err(|error| error.to_string())
+    };
+    let many = numbered(100_000, |number| format!("n{number}, "));
+    let named = |labels: &str| with(labels).expect("usable").intervals[0].attributes[0].value.clone();
+    assert_eq!(named(&many), "n99999");
+    assert_eq!(named("a = 5 ... 6, b = 99999, c = 0 ... 100000"), "b");
+    let refused = with(&format!("{many} all = 0 ... 100000")).expect_err("refused");
+    assert!(refused.contains("line 13") && refused.contains("64 ranges at most"), "{refused}");
+}
+
+/// 300 numbers stand before the length of an array and the tag of a variant.
+#[test]
+fn lengths_and_tags_may_come_late() {
+    let numbers = numbered(300, |number| format!("byte b{number}; "));
+    let metadata = SMALL.replace(
+        "typealias integer { size = 32",
+        "typealias integer { size = 8; } := byte; typealias integer { size = 32",
+    );
+    let metadata = metadata.replace(
+        "uint32_t _n; uint32_t _x[_n]; string s;",
+        &format!("{numbers} byte n; byte x[n]; enum : byte {{ one, two }} tag; variant <tag> {{ byte one; string two; }} v;"),
+    );
+    let content = [vec![7; 300], vec![2, 9, 9, 1, b'z', 0]].concat();
+    let trace = [metadata.into_bytes(), packet(0, 0, &[(0, 1, b""), (4, 2, &content)])].concat();
+    let set = read_in(Clock::Realtime, &trace).expect("usable");
+    assert_eq!(complaints(&set), [""; 0]);
+    let attributes: Vec<&str> = set.intervals[0].attributes.iter().map(|one| one.value.as_str()).collect();
+    assert_eq!(attributes, ["two", "z"]);
+}
+
+/// Values beyond any limit: the packet is reported.
+#[test]
+fn an_event_of_too_many_values_is_reported() {
+    let numbers = numbered(70_000, |number| format!("byte b{number}; "));
+    let metadata = SMALL.replace(
+        "typealias integer { size = 32",
+        "typealias integer { size = 8; } := byte; typealias integer { size = 32",
+    );
+    let metadata = metadata.replace("uint32_t _n; uint32_t _x[_n]; string s;", &numbers);
+    let trace = [metadata.into_bytes(), packet(0, 0, &[(4, 2, &vec![1; 70_000])])].concat();
+    let found = complaints(&read_in(Clock::Realtime, &trace).expect("usable"));
+    assert!(found.iter().any(|what| what.contains("more than 65536 values")), "{found:?}");
+}
+
+/// A file that is cut off takes nothing of the next one, and a place is the file's own.
+#[test]
+fn the_files_of_a_folder_are_read_by_themselves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = trace();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("written");
+    write("metadata", &trace[..PACKET]);
+    // The second of two packets is cut off; the other file is whole.
+    write("c_0", &trace[PACKET..3 * PACKET - 100]);
+    write("c_1", &trace[3 * PACKET..]);
+    let read = || read_interval_file(folder.path(), &clocks(Clock::Monotonic)).expect("usable");
+    let cut = read();
+    let found = complaints(&cut);
+    let place = format!("c_0, file offset {PACKET:#x}");
+    assert!(found[0].contains(&place) && found[0].contains("it was cut off"), "{found:?}");
+    write("c_0", &trace[PACKET..2 * PACKET]);
+    let without = read();
+    assert_eq!(complaints(&without).iter().filter(|what| what.contains("packet")).count(), 0);
+    // What the cut packet has before its end is there, too.
+    assert!(cut.intervals.len() >= without.intervals.len());
+    let of_next: Vec<_> = without.intervals.iter().map(|one| (&one.key, one.range)).collect();
+    assert!(of_next.iter().all(|one| cut.intervals.iter().any(|other| (&other.key, other.range) == *one)));
+}
+
 #[test]
 fn a_folder_is_read_as_one_file() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -13,6 +13,9 @@ pub(super) enum Token {
 const SIGNS: [&str; 17] =
     ["...", ":=", "->", "{", "}", "[", "]", "(", ")", "<", ">", ";", ":", "=", ",", ".", "-"];
 
+/// The most characters of a word: names are compared again and again.
+const LONGEST_WORD: usize = 4096;
+
 /// All of them, with their lines; a text that is no metadata has its line and reason.
 pub(super) fn of(text: &str) -> Result<Vec<(Token, u32)>, String> {
     let mut tokens = Vec::new();
@@ -46,6 +49,9 @@ fn token(rest: &str) -> Option<(Token, usize)> {
     let length = rest.find(|next: char| !(next.is_ascii_alphanumeric() || next == '_')).unwrap_or(rest.len());
     if first.is_ascii_digit() {
         return Some((Token::Number(number(&rest[..length])?), length));
+    }
+    if length > LONGEST_WORD {
+        return None;
     }
     if length > 0 {
         return Some((Token::Word(rest[..length].to_owned()), length));

@@ -4,8 +4,10 @@ use std::rc::Rc;
 
 use super::bits::Bits;
 
-/// Values of one event that are kept.
-const MOST_VALUES: usize = 256;
+/// The most values of one event: lengths and tags are among them.
+pub(super) const MOST_VALUES: usize = 1 << 16;
+/// The most ranges of an enumeration where some overlap: then the first one counts that has the value.
+pub(super) const MOST_OVERLAPPING: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Integer {
@@ -39,14 +41,21 @@ pub(super) enum Kind {
     /// The bits of a number, 32 or 64, as an integer has them.
     Float(Integer),
     Text,
-    /// Ranges with their names.
-    Enum(Integer, Vec<(i128, i128, Rc<str>)>),
+    Enum(Integer, Names),
     Struct(Fields),
-    /// By the name that the field of this name has.
+    /// By the name that the field of this name has; in order of their names.
     Variant(Rc<str>, Rc<Fields>),
     Array(Rc<Type>, u64),
     /// As many as the field of this name says.
     Sequence(Rc<Type>, Rc<str>),
+}
+
+/// Ranges of an enumeration with their names.
+#[derive(Debug)]
+pub(super) struct Names {
+    ranges: Vec<(i128, i128, Rc<str>)>,
+    /// They are in order, and none overlaps another.
+    is_ordered: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +86,36 @@ impl Value {
             Value::Float(_) | Value::Text(_) => None,
         }
     }
+}
+
+impl Names {
+    /// `None` for more ranges than are looked through one by one.
+    pub(super) fn new(mut ranges: Vec<(i128, i128, Rc<str>)>) -> Option<Names> {
+        let given = ranges.clone();
+        ranges.sort_by_key(|(from, ..)| *from);
+        if ranges.windows(2).all(|two| two[0].1 < two[1].0) {
+            return Some(Names { ranges, is_ordered: true });
+        }
+        (given.len() <= MOST_OVERLAPPING).then_some(Names { ranges: given, is_ordered: false })
+    }
+
+    fn find(&self, value: i128) -> Option<&Rc<str>> {
+        let holds = |(from, to, _): &&(i128, i128, Rc<str>)| (*from..=*to).contains(&value);
+        let found = if self.is_ordered {
+            let after = self.ranges.partition_point(|(from, ..)| *from <= value);
+            self.ranges[..after].last().filter(holds)
+        } else {
+            self.ranges.iter().find(holds)
+        };
+        found.map(|(.., name)| name)
+    }
+}
+
+/// The last field of this name; how many were looked through for it is taken from the work.
+fn looked_up<'a>(fields: &'a [Field], name: &str, bits: &mut Bits<'_>) -> Option<&'a Value> {
+    let back = fields.iter().rev().position(|field| &*field.name == name)?;
+    bits.looked_through(back)?;
+    Some(&fields[fields.len() - 1 - back].value)
 }
 
 /// The last field of this name.
@@ -131,11 +170,10 @@ impl Type {
     /// is not there.
     pub(super) fn read(&self, name: &Rc<str>, bits: &mut Bits<'_>, fields: &mut Vec<Field>) -> Option<()> {
         bits.step()?;
-        let mut keep = |value, time_bits| {
-            if fields.len() < MOST_VALUES {
-                fields.push(Field { name: Rc::clone(name), value, time_bits });
-            }
-        };
+        if fields.len() >= MOST_VALUES {
+            return None;
+        }
+        let mut keep = |value, time_bits| fields.push(Field { name: Rc::clone(name), value, time_bits });
         match &self.kind {
             Kind::Integer(integer) => {
                 let value = integer.value(integer.read(bits)?);
@@ -153,21 +191,22 @@ impl Type {
             Kind::Enum(integer, names) => {
                 let value = integer.value(integer.read(bits)?);
                 let whole = value.whole().unwrap_or_default();
-                let found = names.iter().find(|(from, to, _)| (*from..=*to).contains(&whole));
-                keep(found.map_or(value, |(_, _, name)| Value::Named(Rc::clone(name), whole)), None);
+                let found = names.find(whole);
+                keep(found.map_or(value, |name| Value::Named(Rc::clone(name), whole)), None);
             }
             Kind::Struct(of) => {
                 bits.align(self.align)?;
                 of.iter().try_for_each(|(name, of)| of.read(name, bits, fields))?;
             }
             Kind::Variant(tag, of) => {
-                let Value::Named(chosen, _) = last(fields, tag)? else { return None };
-                let (name, of) = of.iter().find(|(name, _)| name == chosen)?;
+                let Value::Named(chosen, _) = looked_up(fields, tag, bits)? else { return None };
+                let at = of.binary_search_by(|(name, _)| name.cmp(chosen)).ok()?;
+                let (name, of) = &of[at];
                 of.read(name, bits, fields)?;
             }
             Kind::Array(of, count) => of.read_many(name, *count, bits, fields)?,
             Kind::Sequence(of, length) => {
-                let count = unsigned(fields, length)?;
+                let count = looked_up(fields, length, bits)?.whole()?.try_into().ok()?;
                 bits.align(of.align)?;
                 of.read_many(name, count, bits, fields)?;
             }
@@ -202,7 +241,7 @@ impl Type {
                 break;
             }
         }
-        if matches!(&self.kind, Kind::Integer(integer) if integer.is_text) && fields.len() < MOST_VALUES {
+        if matches!(&self.kind, Kind::Integer(integer) if integer.is_text) {
             let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
             let value = Value::Text(String::from_utf8_lossy(text).into_owned());
             fields.push(Field { name: Rc::clone(name), value, time_bits: None });
