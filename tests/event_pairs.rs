@@ -17,7 +17,7 @@ use crate::no_pt::{NEEDS, compile_source, first, record, run};
 const TRACING: &str = "/sys/kernel/tracing";
 
 /// A command as root.
-fn as_root(words: &[&str]) -> Command {
+pub(crate) fn as_root(words: &[&str]) -> Command {
     let is_sudo = record().get_program() == "sudo";
     let mut command = Command::new(if is_sudo { "sudo" } else { words[0] });
     if is_sudo {

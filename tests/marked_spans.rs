@@ -88,6 +88,7 @@ pub(crate) fn assert_enclosed(spans: &Intervals, marked: &Intervals) -> usize {
         for (span, marked) in spans_of_it.iter().zip(marked) {
             assert_eq!(span["start_thread"], marked["start_thread"]);
             assert_eq!(span["stop_thread"], marked["stop_thread"]);
+            assert!(span["key"].is_null() || key(span) == key(marked), "{span}");
             let [start, stop] =
                 ["start_tsc", "stop_tsc"].map(|field| (time(span, field), time(marked, field)));
             let ticks_of =

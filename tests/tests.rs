@@ -48,6 +48,7 @@
 //! * `ptwrite`: marks in the trace that branches spell, against perf; what they mean lies beside the capture.
 //! * `perfetto`: the Perfetto export against perf's switches and wake-ups.
 //! * `readme`: the README shows what the tool prints.
+//! * `traced_events`: a CTF trace of `LTTng` beside a recording of this machine, against marks around its events.
 //! * `traced_snapshots`: the same with Intel PT, with a perf that plays emulated captures back.
 //! * `tui`: the drilldown in a real terminal.
 //! * `variants`: the same intervals with the kernel untraced, and with no trace at all.
@@ -107,6 +108,7 @@ mod start_pages;
 mod stories;
 mod streams;
 mod tasks;
+mod traced_events;
 mod traced_snapshots;
 mod tui;
 mod variants;
