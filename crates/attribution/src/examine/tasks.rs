@@ -12,10 +12,13 @@ use crate::claims::runtime::{Pause, pauses_of};
 use crate::inputs::decode::Decode;
 use crate::inputs::scene::Scene;
 use crate::inputs::tasks::clipped;
+use crate::tables::libraries::spoken;
+use crate::tables::task_wakers::wakes;
 use crate::threads::follow::{before, path_at};
 use crate::threads::stays::cpu_at;
 use crate::walk::activity::Activity;
 use crate::walk::await_sites::{AwaitSite, await_sites};
+use crate::walk::call_path::CallPath;
 use crate::walk::hot_paths::HotPaths;
 
 /// How many wake-ups of one interval are looked up in the flow.
@@ -38,7 +41,7 @@ pub(super) fn pauses(
         if let (true, Some(thread), Some(conversion)) = (pause.is_woken, pause.ended_by, scene.conversion) {
             let at = pause.range.stop;
             let cpu = cpu_at(scene.schedule, thread, at, conversion);
-            pause.waker = path_at(scene, thread, cpu, at, decoder);
+            pause.waker = path_at(scene, thread, cpu, at, decoder).map(without_waking);
             pause.by_task = scene.queues.tasks().running(thread.tid, at).is_some();
         }
     }
@@ -87,6 +90,14 @@ pub(super) fn follow(
             (pause.during, pause.below) = (segments, Some(Arc::new(hot)));
         }
     }
+}
+
+/// `path` up to what called the waker.
+fn without_waking(mut path: CallPath) -> CallPath {
+    while path.user.len() > 1 && path.user.last().is_some_and(|site| wakes(&spoken(&site.function))) {
+        path.user.pop();
+    }
+    path
 }
 
 /// The places of the `most` longest, longest first.

@@ -74,6 +74,14 @@ const POLLED: [Row; 14] = [
     row(&["tokio::runtime::task::join::"], OffCpu::Other, "a task to end"),
 ];
 
+/// With what the spoken name of a function begins through which every wake-up passes: of the language, and of what marks it.
+const WAKING: [&str; 3] = ["core::task::", "alloc::task::", "tailtrace_marks::task::Marker::"];
+
+/// Whether the function with this spoken name is a part of any wake-up, and says nothing of this one.
+pub(crate) fn wakes(name: &str) -> bool {
+    WAKING.iter().any(|beginning| name.starts_with(beginning))
+}
+
 /// What the task waited for that is woken below `functions`.
 pub(crate) fn woken_by(functions: &[&str]) -> Option<Awaited> {
     let fits =

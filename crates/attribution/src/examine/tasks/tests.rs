@@ -118,9 +118,12 @@ fn the_last_poll_says_what_was_awaited_and_where() {
     const ADD: &str =
         "<tokio::sync::mpsc::bounded::Semaphore as tokio::sync::mpsc::chan::Semaphore>::add_permits";
     const RELEASE: &str = "tokio::sync::batch_semaphore::Semaphore::add_permits_locked";
+    const MARK: &str = "<tailtrace_marks::task::Marker as alloc::task::Wake>::wake";
     const LOCK: &str = "tokio::sync::mutex::Mutex<T>::lock::{{closure}}";
-    let table =
-        Table::new(&[], &["shop::post::{{closure}}", LOCK, "tokio::time::sleep::Sleep::poll", ADD, RELEASE]);
+    let table = Table::new(
+        &[],
+        &["shop::post::{{closure}}", LOCK, "tokio::time::sleep::Sleep::poll", ADD, RELEASE, MARK],
+    );
     let phases =
         [(Run, WORKER, 10_000), (Await, WORKER, 20_000), (Ready, WRITER, 70_000), (Run, WORKER, 75_000)];
     let request = task(1, "request", &phases, 90_000);
@@ -141,7 +144,12 @@ fn the_last_poll_says_what_was_awaited_and_where() {
         .block(19_000, "shop::post::{{closure}}", 5, BlockEnd::Jump);
     items.extend(script.items);
     let mut script = Script::of(&table, WRITER);
-    script.block(66_000, ADD, 0, BlockEnd::Call).block(69_000, RELEASE, 0, BlockEnd::Call);
+    script.block(66_000, ADD, 0, BlockEnd::Call).block(69_000, RELEASE, 0, BlockEnd::Call).block(
+        69_500,
+        MARK,
+        0,
+        BlockEnd::Jump,
+    );
     items.extend(script.items);
     let world = World { items, ..world(&table) };
     let examined = world.examine_among(&request, &[request.clone(), audit]);
@@ -151,6 +159,7 @@ fn the_last_poll_says_what_was_awaited_and_where() {
     assert_eq!((&*waited.story.object, &*waited.story.place), ("an async mutex", "shop::post()"));
     let awaited = "awaited an async mutex in shop::post(), woken by audit 7 on writer (tid 102)";
     assert!(waited.detail.starts_with(awaited), "{}", waited.detail);
+    assert!(waited.detail.contains(&format!("called by {RELEASE}() < ")), "{}", waited.detail);
     assert_eq!((&*waited.story.by, waited.story.is_not_run), ("audit 7 on writer", true));
     let slept = waited.during.iter().find(|part| part.cause == Cause::OffCpu(OffCpu::Sleep));
     let slept = slept.expect("the holder slept");
