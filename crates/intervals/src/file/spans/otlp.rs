@@ -4,7 +4,7 @@
 //! `tid`), the process the resource's or its own `process.pid` (or `pid`). One without a thread may get it from records
 //! of which span each thread worked for ([`crate::SpanContext`]).
 
-use model::{Number, ThreadId};
+use model::{Number, Pid, ThreadId, Tid};
 use serde::de::{Deserializer, IgnoredAny, MapAccess};
 use serde_json::Value;
 
@@ -37,10 +37,11 @@ impl<'a, 'd> Resource<'a, 'd> {
     }
 
     fn end(&mut self) {
-        let Some(pid) = self.pid else { return self.waiting.clear() };
+        // Else the capture's records name it.
+        let pid = self.pid.map_or(Pid::UNKNOWN, Pid);
         for (row, tid) in self.waiting.drain(..) {
             let interval = &mut self.keeping.draft.rows[row].interval;
-            interval.start_thread = Some(ThreadId::new(pid, tid));
+            interval.start_thread = Some(ThreadId { pid, tid: Tid(tid) });
             interval.stop_thread = interval.start_thread;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::{Attribute, Child, Counter, Severity, ThreadId, Ticks, Tsc, TscRange};
+use model::{Attribute, Child, Counter, Pid, Severity, ThreadId, Ticks, Tid, Tsc, TscRange};
 
 use crate::clock::{Clock, ClockPair, Clocks};
 use crate::error::Error;
@@ -114,6 +114,17 @@ fn a_resource_after_its_spans_names_their_process() {
     assert_eq!(set.intervals[0].start_thread, Some(ThreadId::new(3, 7)));
 }
 
+/// The capture's records may name it.
+#[test]
+fn a_thread_may_have_no_process() {
+    let set = otlp(
+        r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"000000000000000000000000000000ff","spanId":"00000000000000ff",
+        "name":"a","startTimeUnixNano":"5","endTimeUnixNano":"6","attributes":[{"key":"tid","value":{"intValue":7}}]}]}]}]}"#,
+    );
+    assert!(complaints(&set).is_empty(), "{:?}", complaints(&set));
+    assert_eq!(set.intervals[0].start_thread, Some(ThreadId { pid: Pid::UNKNOWN, tid: Tid(7) }));
+}
+
 #[test]
 fn broken_spans_say_place_name_and_remedy() {
     let span = |fields: &str| {
@@ -132,10 +143,6 @@ fn broken_spans_say_place_name_and_remedy() {
         (format!(r#""traceId":"{:032}","spanId":7,{times}"#, 1), "not 16 hexadecimal digits"),
         (format!(r#"{ids},"parentSpanId":"x",{times}"#), "not 16 hexadecimal digits"),
         (format!("{ids},{times}"), "names no thread"),
-        (
-            format!(r#"{ids},{times},"attributes":[{{"key":"tid","value":{{"intValue":7}}}}]"#),
-            "`process.pid`",
-        ),
     ] {
         let set = otlp(&span(&fields));
         let found = complaints(&set);
