@@ -139,3 +139,26 @@ fn what_is_unusual_has_a_name_where_it_is_the_smaller_part() {
     let expected = "answer() called by handle()".to_owned();
     assert_eq!(paths.most_unusual(&usual), [Some((expected, 90)), None]);
 }
+
+/// A function without a name gets that of what it called, also where typical requests run that, but not of what runs beside it.
+#[test]
+fn a_function_without_a_name_is_placed() {
+    let usual: HashSet<Arc<str>> = ["serve", "scan"].map(Arc::from).into();
+    let named = |name: &str| Function { start: 1, range: 1..2, name: Arc::from(name), library: false };
+    let placed = |name_below: &str| {
+        let mut code = UserCode::default();
+        let serve = code.node(NodeKey::default(), Some(&named("serve")));
+        let prepare = code.node(serve, Some(&named("prepare")));
+        let unnamed = code.node(serve, Some(&named("server+0x1a20")));
+        let other = code.node(unnamed, Some(&named("server+0x1b40")));
+        let below = code.node(other, Some(&named(name_below)));
+        let inner = code.node(below, Some(&named("server+0x2c80")));
+        let piece = |node, start, stop| run(node, TscRange::new(Tsc(start), Tsc(stop)));
+        let runs = [piece(prepare, 0, 30), piece(other, 30, 40), piece(inner, 40, 100)];
+        let paths = HotPaths::of(&code, &runs, [TscRange::new(Tsc(0), Tsc(100))].into_iter());
+        paths.unusual(&usual).remove(0)
+    };
+    assert_eq!(placed("scan").as_deref(), Some("scan() below server+0x1a20"));
+    assert_eq!(placed("sort").as_deref(), Some("sort() below server+0x1a20"));
+    assert_eq!(placed("server+0x1c60").as_deref(), Some("server+0x1a20 below serve()"));
+}

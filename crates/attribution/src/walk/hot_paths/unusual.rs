@@ -15,7 +15,8 @@ type Times<'a> = HashMap<(&'a str, &'a str), u64>;
 impl HotPaths {
     /// Of each stretch the outermost function of the program itself that had half of it and is not one of `usual`; before it what it
     /// called of another library, where that is none of these and had as much, else the function that had most of its time. One without
-    /// a name gets that of the next below it, or of the one with most time. Where no function of the program above it is usual, it may
+    /// a name gets that of the next below it, or of the one with most time there; else of a usual one that did its work, or called it. Where
+    /// no function of the program above it is usual, it may
     /// be no more than where a thread or goroutine begins: then the innermost one says what ran.
     pub(crate) fn unusual(&self, usual: &HashSet<Arc<str>>) -> Vec<Option<String>> {
         let mut times: Times<'_> = HashMap::new();
@@ -35,13 +36,9 @@ impl HotPaths {
         if let Some(library) = of_library(&path.way, first).filter(|one| !usual.contains(&one.name)) {
             return Some(format!("{} called by {}", library.spoken(), first.spoken()));
         }
-        if is_unnamed(&first.name) {
-            let is_named = |one: &&HotFunction| !is_unnamed(&one.name);
-            let mut notable =
-                path.notable.iter().map(|one| &one.function).filter(|one| one.is_unusual(usual));
-            let named = found.find(is_named).or_else(|| notable.find(is_named));
-            let below = |named: &HotFunction| format!("{} below {}", named.spoken(), first.name);
-            return Some(named.map_or_else(|| first.spoken(), below));
+        if !first.is_named() {
+            let below = found.find(|one| one.is_named()).or_else(|| path.notable_below(first, usual));
+            return Some(path.placed(first, below));
         }
         let begins = path.way.iter().find(|one| !one.library).is_some_and(|one| one == first);
         let spoken = first.spoken();
@@ -68,13 +65,33 @@ impl HotPath {
         self.way.iter().filter(|one| one.is_unusual(usual))
     }
 
+    /// The unusual function with a name below `first` that had most of the time.
+    fn notable_below(&self, first: &HotFunction, usual: &HashSet<Arc<str>>) -> Option<&HotFunction> {
+        let function = |at: usize| &self.notable[at].function;
+        let is_below = |&at: &usize| self.callers(at).skip(1).any(|caller| function(caller) == first);
+        let is_found = |&at: &usize| function(at).is_unusual(usual) && function(at).is_named();
+        (0..self.notable.len()).filter(is_found).find(is_below).map(function)
+    }
+
+    /// Where `first` lies, which has no name: above `below`, above the usual function that did its work, or below the one that called it.
+    fn placed(&self, first: &HotFunction, below: Option<&HotFunction>) -> String {
+        let own = || self.way.iter().filter(|one| !one.library);
+        let worker = || {
+            own().skip_while(|one| *one != first).filter(|one| one.hot).filter(|one| one.is_named()).last()
+        };
+        if let Some(below) = below.or_else(worker) {
+            return format!("{} below {}", below.spoken(), first.name);
+        }
+        let caller = own().take_while(|one| *one != first).filter(|one| one.is_named()).last();
+        caller.map_or_else(|| first.spoken(), |caller| format!("{} below {}", first.name, caller.spoken()))
+    }
+
     /// `first`, and the innermost unusual function of the program itself below it that had most of its time: a handler often does no
     /// more than to call another.
     fn doing_work_of(&self, first: &HotFunction, usual: &HashSet<Arc<str>>, times: &Times<'_>) -> String {
         let time = |one: &HotFunction| times.get(&(&*first.name, &*one.name)).copied().unwrap_or(0);
-        let does_most = |one: &&HotFunction| {
-            one.is_unusual(usual) && !is_unnamed(&one.name) && time(one) * 2 > time(first)
-        };
+        let does_most =
+            |one: &&HotFunction| one.is_unusual(usual) && one.is_named() && time(one) * 2 > time(first);
         let own: Vec<&HotFunction> =
             self.way.iter().skip_while(|one| *one != first).filter(|one| !one.library).collect();
         let worker = own.iter().skip(1).rposition(does_most);
@@ -85,7 +102,7 @@ impl HotPath {
     fn most_unusual(&self, usual: &HashSet<Arc<str>>) -> Option<(String, u64)> {
         let is_unusual = |at: &usize| {
             let function = &self.notable[*at].function;
-            function.is_unusual(usual) && !is_unnamed(&function.name)
+            function.is_unusual(usual) && function.is_named()
         };
         let outermost = |at: &usize| !self.callers(*at).skip(1).any(|caller| is_unusual(&caller));
         // The first of equals is the one with most time.
@@ -115,6 +132,10 @@ fn said(worker: Option<&HotFunction>, adjacent: bool, first: &HotFunction) -> St
 }
 
 impl HotFunction {
+    fn is_named(&self) -> bool {
+        !is_unnamed(&self.name)
+    }
+
     fn is_unusual(&self, usual: &HashSet<Arc<str>>) -> bool {
         !self.library && !usual.contains(&self.name)
     }
