@@ -1,5 +1,5 @@
 //! Marks of other languages than C, in real recordings without Intel PT: the pages `docs/marks-*.md` as they stand, the Rust
-//! crate beside the header, and what Go, Java, .NET and Node.js have beside their own clocks.
+//! crate beside the header, and what Go, Java, .NET, Python and Node.js have beside their own clocks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,6 +11,13 @@ use serde_json::Value;
 
 use crate::captures::{repository, tailtrace};
 use crate::no_pt::{NEEDS, first, key, record, run};
+pub(crate) use programs::java_marks;
+use programs::{
+    both_marks, both_marks_of_dotnet, both_marks_of_go, both_marks_of_java, both_marks_of_node,
+    both_marks_of_python, dotnet,
+};
+
+mod programs;
 
 /// Lets others than root read what was recorded.
 fn open_up(folder: &Path, recorder: &Command) {
@@ -28,32 +35,6 @@ fn explained(folder: &Path, marks: &str) -> Value {
 
 fn reading(outlier: &Value, field: &str) -> u64 {
     outlier[field].as_str().and_then(|text| text.parse().ok()).expect("a time")
-}
-
-/// Compiles `fixtures/programs/both_marks.rs` with the crate's sources and the header.
-fn both_marks(folder: &Path) -> std::path::PathBuf {
-    let root = repository();
-    let (object, library) = (folder.join("both_marks.o"), folder.join("libtailtrace_marks.rlib"));
-    let mut compiler = Command::new("cc");
-    compiler
-        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"])
-        .arg(root.join("crates/marks/include"));
-    compiler.arg("-c").arg(root.join("fixtures/programs/both_marks.c")).arg("-o").arg(&object);
-    run(&mut compiler, "this test needs a C compiler");
-    let rustc = || {
-        let mut rustc = Command::new("rustc");
-        rustc.args(["--edition", "2024", "-O"]);
-        rustc
-    };
-    let mut crates = rustc();
-    crates.args(["--crate-type", "rlib", "--crate-name", "tailtrace_marks", "--cfg", "feature=\"std\""]);
-    run(crates.arg(root.join("crates/marks/src/lib.rs")).arg("-o").arg(&library), "the crate compiles");
-    let program = folder.join("both_marks");
-    let mut main = rustc();
-    main.arg("--extern").arg(format!("tailtrace_marks={}", library.display()));
-    main.arg(format!("-Clink-arg={}", object.display())).arg(root.join("fixtures/programs/both_marks.rs"));
-    run(main.arg("-o").arg(&program), "the program compiles");
-    program
 }
 
 /// Two threads mark each request by both: key for key the crate's interval lies within the header's, and has the same cause.
@@ -90,108 +71,6 @@ fn the_rust_crates_intervals_are_the_headers() {
     apart.sort_unstable();
     // A mark takes some 10 ns, and the first read of a cache line more: 1 us is 1,000 to 5,000 ticks.
     assert!(apart[apart.len() / 2] < 5_000, "{apart:?}");
-}
-
-/// Compiles `fixtures/programs/both_marks.go` in a module that requires the package.
-fn both_marks_of_go(folder: &Path) -> std::path::PathBuf {
-    let root = repository();
-    let package = root.join("crates/marks/go");
-    fs::copy(root.join("fixtures/programs/both_marks.go"), folder.join("main.go")).expect("copied");
-    let module = format!(
-        "module both\n\ngo 1.19\n\nrequire tailtrace/marks v0.0.0\n\nreplace tailtrace/marks => {}\n",
-        package.display()
-    );
-    fs::write(folder.join("go.mod"), module).expect("written");
-    let mut compiler = Command::new("go");
-    compiler.args(["build", "-o", "both", "."]).current_dir(folder);
-    run(&mut compiler, "this test needs Go (Debian: golang-go)");
-    folder.join("both")
-}
-
-/// Compiles the Java class and its library into `folder`, which is then a class path.
-pub(crate) fn java_marks(folder: &Path) -> &Path {
-    let root = repository();
-    let mut compiler = Command::new("javac");
-    compiler.arg("-d").arg(folder).arg(root.join("crates/marks/java/tailtrace/Marks.java"));
-    run(&mut compiler, "this test needs a JDK (Debian: openjdk-17-jdk-headless)");
-    let javac = String::from_utf8(run(Command::new("which").arg("javac"), "which").stdout).expect("UTF-8");
-    let javac = fs::canonicalize(javac.trim()).expect("there");
-    let include = javac.parent().and_then(Path::parent).expect("a JDK").join("include");
-    let includes = [include.clone(), include.join("linux")];
-    shared_library(
-        &root.join("crates/marks/java/marks.c"),
-        &includes,
-        &folder.join("tailtrace/libtailtrace_marks.so"),
-    );
-    folder
-}
-
-/// Compiles `fixtures/programs/BothMarks.java` with the class; how it is run.
-fn both_marks_of_java(folder: &Path) -> Vec<String> {
-    let classes = java_marks(folder).to_string_lossy().into_owned();
-    let mut compiler = Command::new("javac");
-    compiler.args(["-cp", &classes, "-d", &classes]);
-    run(compiler.arg(repository().join("fixtures/programs/BothMarks.java")), "the program compiles");
-    ["java", "-cp", &classes, "BothMarks"].map(str::to_owned).into()
-}
-
-/// Compiles the Node.js addon beside `fixtures/programs/both_marks.js`; how that is run.
-fn both_marks_of_node(folder: &Path) -> Vec<String> {
-    let root = repository();
-    let program = folder.join("both_marks.js");
-    fs::copy(root.join("fixtures/programs/both_marks.js"), &program).expect("copied");
-    let mut npm = Command::new("npm");
-    npm.args(["install", "--silent", "--no-save", "node-api-headers"]).current_dir(folder);
-    run(&mut npm, "this test needs Node.js and npm");
-    let headers = [folder.join("node_modules/node-api-headers/include")];
-    shared_library(
-        &root.join("crates/marks/node/tailtrace_marks.c"),
-        &headers,
-        &folder.join("tailtrace_marks.node"),
-    );
-    vec!["node".to_owned(), program.to_string_lossy().into_owned()]
-}
-
-/// Compiles the .NET class, its library and `fixtures/programs/both_marks.cs` with Mono's compiler; the program.
-fn both_marks_of_dotnet(folder: &Path) -> std::path::PathBuf {
-    let root = repository();
-    let program = folder.join("both_marks.exe");
-    let mut compiler = Command::new("mcs");
-    compiler.args(["-optimize", "-warnaserror"]).arg(format!("-out:{}", program.display()));
-    compiler.arg(root.join("fixtures/programs/both_marks.cs")).arg(root.join("crates/marks/dotnet/Marks.cs"));
-    run(&mut compiler, "this test needs Mono (Debian: mono-mcs)");
-    shared_library(&root.join("crates/marks/dotnet/marks.c"), &[], &folder.join("libtailtrace_marks.so"));
-    program
-}
-
-/// The runtime of .NET Core, as its makers have it among the packages of Python.
-fn dotnet() -> std::path::PathBuf {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dotnet");
-    let program = place.join("dotnetcore2/bin/dotnet");
-    if !program.exists() {
-        let python = || {
-            let mut python = Command::new("python3");
-            python.current_dir(&place).arg("-m");
-            python
-        };
-        fs::create_dir_all(&place).expect("made");
-        let download =
-            ["pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "dotnetcore2==3.1.23"];
-        run(python().args(download), "this test needs Python and pip");
-        let wheel = "dotnetcore2-3.1.23-py3-none-manylinux1_x86_64.whl";
-        run(python().args(["zipfile", "-e", wheel, "."]), "a package of PyPI is a ZIP file");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
-    }
-    program
-}
-
-fn shared_library(source: &Path, includes: &[std::path::PathBuf], to: &Path) {
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]);
-    for include in includes.iter().chain([&repository().join("crates/marks/include")]) {
-        compiler.arg("-I").arg(include);
-    }
-    run(compiler.arg(source).arg("-o").arg(to).arg("-lpthread"), "this test needs a C compiler");
 }
 
 /// Two threads mark each request in their language, and write down its own clock around it: key for key the marks lie within these
@@ -274,6 +153,13 @@ fn the_dotnet_classes_intervals_are_those_of_its_clock() {
         let words = [runtime.to_string_lossy().into_owned(), program.clone()];
         assert_within_its_clock(folder.path(), &words, |found| first(found)["cause"] == "offcpu.sleep");
     }
+}
+
+#[test]
+fn the_python_extensions_intervals_are_those_of_pythons_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = both_marks_of_python(folder.path());
+    assert_within_its_clock(folder.path(), &words, |found| first(found)["cause"] == "offcpu.sleep");
 }
 
 /// A page of the documents: its programs by the names in their first lines, and its commands.
