@@ -59,7 +59,12 @@ pub(crate) fn read(
 /// Which of these spans each thread worked for, by the capture's records; where none says so, by PTWRITEs of a span's id.
 fn contexts(spans: &HashSet<u64>, capture: &Capture<'_>, watch: &Watch) -> Result<Vec<SpanContext>> {
     let recorded = intervals::span_contexts(capture.perf(), capture.conversion());
-    if recorded.is_empty() { scan::span_contexts(capture, spans, watch) } else { Ok(recorded) }
+    let has_no_ptwrites = capture.perf().intel_pt_config().is_none_or(|config| !config.ptw);
+    if !recorded.is_empty() || has_no_ptwrites {
+        Ok(recorded)
+    } else {
+        scan::span_contexts(capture, spans, watch)
+    }
 }
 
 /// Threads whose process the file does not name have that of the capture's records, or are not known.
