@@ -114,13 +114,15 @@ pub fn from_events(
         };
         let (key, counters) = reading.read(sample)?;
         let time = conversion.to_tsc(time);
-        occurrences.extend(kinds.into_iter().map(|kind| EventOccurrence {
+        // Most samples do one thing, and nothing is copied for them.
+        let values = std::iter::repeat_n((key, counters), kinds.len());
+        occurrences.extend(kinds.into_iter().zip(values).map(|(kind, (key, counters))| EventOccurrence {
             kind,
             time,
             thread: record.thread,
             cpu: record.cpu,
-            key: key.clone(),
-            counters: counters.clone(),
+            key,
+            counters,
             offset: record.offset,
         }));
     }
@@ -195,8 +197,8 @@ impl<'a> Reading<'a> {
     }
 
     fn all_seen(&self, capture: &PerfData) -> Result<(), Error> {
+        let names: Vec<&str> = capture.attrs().iter().filter_map(|attr| attr.name.as_deref()).collect();
         for (kind, event, seen) in &self.events {
-            let names: Vec<&str> = capture.attrs().iter().filter_map(|attr| attr.name.as_deref()).collect();
             // Tasks that are never woken, or never wait, are no mistake.
             let may_be_missing = matches!(kind, MarkKind::Phase(_)) && names.contains(&event.name.as_str());
             if *seen == Seen::AsAsked || may_be_missing {

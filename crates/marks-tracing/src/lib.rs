@@ -84,24 +84,14 @@ impl Interval {
             self.begin();
         }
         let polled = tasks::polled();
-        let is_same = match (&self.task, &polled) {
-            (Some(task), Some(polled)) => Arc::ptr_eq(task, polled),
-            (None, None) => true,
-            _ => false,
-        };
-        match &polled {
-            Some(task) if is_same => {
-                if task.enter(self.key) {
-                    return;
-                }
+        if self.task.as_ref().map(Arc::as_ptr) != polled.as_ref().map(Arc::as_ptr) {
+            self.leave_task();
+            if let Some(task) = &polled {
+                task.add(self.label, self.key);
             }
-            _ => {
-                self.leave_task();
-                if let Some(task) = &polled {
-                    task.add(self.label, self.key);
-                }
-                self.task = polled;
-            }
+            self.task = polled;
+        } else if polled.is_some_and(|task| task.enter(self.key)) {
+            return;
         }
         if before.is_some_and(|before| before != here) {
             marks::publish(self.label, self.key);

@@ -116,7 +116,7 @@ mod tests {
     /// A path, and what it says.
     type Case = (&'static [&'static str], Option<(OffCpu, &'static str)>);
 
-    fn told(awaited: Option<Awaited>) -> Option<(OffCpu, &'static str)> {
+    fn said(awaited: Option<Awaited>) -> Option<(OffCpu, &'static str)> {
         awaited.map(|awaited| (awaited.kind, awaited.object))
     }
 
@@ -158,7 +158,7 @@ mod tests {
             (&["tokio::runtime::task::harness::Harness<T,S>::poll", "ledger::post::{{closure}}"], None),
         ];
         for (path, expected) in cases {
-            assert_eq!(told(woken_by(path)), expected, "{path:?}");
+            assert_eq!(said(woken_by(path)), expected, "{path:?}");
         }
     }
 
@@ -197,7 +197,7 @@ mod tests {
         ];
         for (path, expected) in cases {
             let functions: Vec<String> = path.iter().map(|&function| function.to_owned()).collect();
-            assert_eq!(told(polled(&functions)), expected, "{path:?}");
+            assert_eq!(said(polled(&functions)), expected, "{path:?}");
         }
     }
 }

@@ -97,12 +97,7 @@ pub(crate) fn work_at(
     at: Tsc,
     decoder: &mut dyn Decode,
 ) -> Vec<Frame> {
-    let before = TscRange::new(at.before(ON_THE_WAY), at);
-    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
-    walker.switch_in(Some(cpu), before.start);
-    decoder.decode(Some(cpu), thread, before, &mut OfThread { walker: &mut walker, thread, until: at });
-    walker.switch_out(at);
-    walker.finish(at).frames
+    before(scene, thread, Some(cpu), at, decoder).map_or_else(Vec::new, |activity| activity.frames)
 }
 
 fn follow_thread(

@@ -76,9 +76,7 @@ impl HotPath {
     /// Where `first` lies, which has no name: above `below`, above the usual function that did its work, or below the one that called it.
     fn placed(&self, first: &HotFunction, below: Option<&HotFunction>) -> String {
         let own = || self.way.iter().filter(|one| !one.library);
-        let worker = || {
-            own().skip_while(|one| *one != first).filter(|one| one.hot).filter(|one| one.is_named()).last()
-        };
+        let worker = || own().skip_while(|one| *one != first).filter(|one| one.hot && one.is_named()).last();
         if let Some(below) = below.or_else(worker) {
             return format!("{} below {}", below.spoken(), first.name);
         }

@@ -184,6 +184,15 @@ fn counts_without_bytes_end() {
     assert_eq!(read_in(Clock::Realtime, &trace).expect("usable").intervals.len(), 1);
 }
 
+/// The small trace's metadata, whose second event has these fields; `byte` is a type.
+fn small_with(fields: &str) -> String {
+    let with_byte = SMALL.replace(
+        "typealias integer { size = 32",
+        "typealias integer { size = 8; } := byte; typealias integer { size = 32",
+    );
+    with_byte.replace("uint32_t _n; uint32_t _x[_n]; string s;", fields)
+}
+
 /// What `one` writes of the numbers from 0 on.
 fn numbered(count: u32, one: impl Fn(u32) -> String) -> String {
     (0..count).map(one).collect::<Vec<_>>().concat()
@@ -219,10 +228,7 @@ event {{ name = \"a_begin\"; id = 193; }};
 #[test]
 fn enumerations_may_have_many_values() {
     let with = |labels: &str| {
-        let metadata = SMALL.replace(
-            "uint32_t _n; uint32_t _x[_n]; string s;",
-            &format!("enum : uint32_t {{ {labels} }} e;"),
-        );
+        let metadata = small_with(&format!("enum : uint32_t {{ {labels} }} e;"));
         let trace = [metadata.into_bytes(), packet(0, 0, &[(0, 1, b""), (4, 2, &[0, 1, 0x86, 0x9f])])];
         read_in(Clock::Realtime, &trace.concat()).map_err(|error| error.to_string())
     };
@@ -238,14 +244,9 @@ fn enumerations_may_have_many_values() {
 #[test]
 fn lengths_and_tags_may_come_late() {
     let numbers = numbered(300, |number| format!("byte b{number}; "));
-    let metadata = SMALL.replace(
-        "typealias integer { size = 32",
-        "typealias integer { size = 8; } := byte; typealias integer { size = 32",
-    );
-    let metadata = metadata.replace(
-        "uint32_t _n; uint32_t _x[_n]; string s;",
-        &format!("{numbers} byte n; byte x[n]; enum : byte {{ one, two }} tag; variant <tag> {{ byte one; string two; }} v;"),
-    );
+    let metadata = small_with(&format!(
+        "{numbers} byte n; byte x[n]; enum : byte {{ one, two }} tag; variant <tag> {{ byte one; string two; }} v;"
+    ));
     let content = [vec![7; 300], vec![2, 9, 9, 1, b'z', 0]].concat();
     let trace = [metadata.into_bytes(), packet(0, 0, &[(0, 1, b""), (4, 2, &content)])].concat();
     let set = read_in(Clock::Realtime, &trace).expect("usable");
@@ -258,11 +259,7 @@ fn lengths_and_tags_may_come_late() {
 #[test]
 fn an_event_of_too_many_values_is_reported() {
     let numbers = numbered(70_000, |number| format!("byte b{number}; "));
-    let metadata = SMALL.replace(
-        "typealias integer { size = 32",
-        "typealias integer { size = 8; } := byte; typealias integer { size = 32",
-    );
-    let metadata = metadata.replace("uint32_t _n; uint32_t _x[_n]; string s;", &numbers);
+    let metadata = small_with(&numbers);
     let trace = [metadata.into_bytes(), packet(0, 0, &[(4, 2, &vec![1; 70_000])])].concat();
     let found = complaints(&read_in(Clock::Realtime, &trace).expect("usable"));
     assert!(found.iter().any(|what| what.contains("more than 65536 values")), "{found:?}");
