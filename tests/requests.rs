@@ -1,7 +1,7 @@
 //! The requests of a server that knows of no markers: by its system calls alone, against its client's markers and perf's own text.
 //!
 //! In `redis` one process has three clients' threads at two connections of a stock redis-server. Each thread sends a command and waits for the
-//! reply, so every command is one request.
+//! reply, so every command is one request. In the scenario `pool_job` a thread pool has the request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::captures::{Capture, emulated, repository, tailtrace};
+use crate::scenarios::Made;
 
 /// System calls of x86-64 (`arch/x86/entry/syscalls/syscall_64.tbl`).
 const READ: u64 = 0;
@@ -150,6 +151,42 @@ fn the_clients_report_points_to_the_servers_requests() {
     assert!(output.status.success() && text.contains("\n2  request:fd"), "{text}");
     let with_text = capture.tailtrace("explain", &["--intervals", &capture.intervals(), "--id", "35"]);
     assert!(String::from_utf8_lossy(&with_text.stdout).contains(command), "the text has it, too");
+}
+
+/// In the scenario `pool_job` the server reads a request by fd 4 at 31.40 us, hands it to its pool, waits for events from 37.65 us on, and
+/// serves another client by fd 6 from 39.05 to 69.30 us. The pool's thread runs from then on and writes to the eventfd at 97.95 us, which wakes
+/// the server at 98.00 us; its answer is written at 111.05 us.
+#[test]
+fn what_the_loop_does_while_its_pool_has_the_request_is_a_wait_for_the_pool() {
+    let made = Made::named("pool_job");
+    let report: Value = serde_json::from_str(
+        &made.tailtrace("explain", &["--requests", "server", "--top", "2", "--format", "json"]),
+    )
+    .expect("the report is JSON");
+    let outliers = report["outliers"].as_array().expect("outliers");
+    let of = |key: &str| outliers.iter().find(|outlier| outlier["key"] == key).expect("a request by it");
+    assert_eq!(outliers.len(), 2);
+    let waited = |outlier: &Value| {
+        let causes = outlier["causes"].as_array().expect("causes");
+        let polled = causes.iter().find(|cause| cause["cause"] == "offcpu.poll");
+        polled.map_or(0, |cause| cause["duration_ns"].as_u64().expect("a number"))
+    };
+    let pooled = of("fd 4");
+    assert_eq!(pooled["duration_ns"], 79_650);
+    assert_eq!(waited(pooled), 98_000 - 37_650);
+    let headline = text(&pooled["headline"]);
+    let expected = "waited 60.4 us for a job of its thread pool, woken by pool, which ran compress()";
+    assert!(headline.contains(expected), "{headline}");
+    assert_eq!((&of("fd 6")["duration_ns"], waited(of("fd 6"))), (&Value::from(30_250), 0));
+
+    let intervals = made.folder.path().join("intervals.csv");
+    let intervals = intervals.to_str().expect("UTF-8");
+    let client = made.tailtrace("explain", &["--intervals", intervals, "--id", "8", "--format", "json"]);
+    let client: Value = serde_json::from_str(&client).expect("the report is JSON");
+    let headline = text(&client["outliers"][0]["headline"]);
+    let expected =
+        "woken by server, which waited for a job of its thread pool, woken by pool, which ran compress()";
+    assert!(headline.contains(expected), "{headline}");
 }
 
 #[test]

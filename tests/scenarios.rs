@@ -43,6 +43,11 @@ pub(crate) fn each(mut check: impl FnMut(&Made)) {
 }
 
 impl Made {
+    /// The scenario of that name.
+    pub(crate) fn named(name: &str) -> Made {
+        Made::of(&repository().join("fixtures/scenarios").join(name).with_extension("scenario"))
+    }
+
     fn of(file: &Path) -> Made {
         let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
         let folder = tempfile::tempdir().expect("a folder");
@@ -52,7 +57,7 @@ impl Made {
     }
 
     /// What `tailtrace COMMAND` with these arguments prints of the capture.
-    fn tailtrace(&self, command: &str, arguments: &[&str]) -> String {
+    pub(crate) fn tailtrace(&self, command: &str, arguments: &[&str]) -> String {
         let mut process = tailtrace();
         process.arg(command).arg("-i").arg(self.folder.path().join("perf.data"));
         process.arg("--symfs").arg(self.folder.path().join("symfs")).args(arguments);

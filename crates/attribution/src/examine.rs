@@ -9,6 +9,7 @@ pub(crate) mod during;
 pub(crate) mod examination;
 pub(crate) mod examined;
 mod interrupts;
+mod pooled;
 pub(crate) mod queued_writers;
 mod runners;
 pub(crate) mod segments;

@@ -265,6 +265,7 @@ impl Pairing {
                 Origin::Record(offset) => Some(offset),
                 _ => None,
             },
+            connection: None,
         };
         self.done.push(Done { id, interval, spans_loss });
     }

@@ -101,6 +101,8 @@ pub struct Interval {
     pub children: Vec<Child>,
     /// The record of the perf.data that its end mark came from, where it came from one.
     pub record: Option<FileOffset>,
+    /// The descriptor by which a request came to a server and was answered, where it is one that system calls show.
+    pub connection: Option<u32>,
 }
 
 impl Interval {
@@ -125,6 +127,7 @@ impl Interval {
             attributes: Vec::new(),
             children: Vec::new(),
             record: None,
+            connection: None,
         }
     }
 }

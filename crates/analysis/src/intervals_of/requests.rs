@@ -50,6 +50,7 @@ fn interval(number: u64, request: &AnsweredRequest) -> Interval {
     interval.key = Some(format!("fd {}", request.descriptor));
     interval.counters = vec![counter("bytes_in", request.bytes.0), counter("bytes_out", request.bytes.1)];
     interval.record = Some(request.record);
+    interval.connection = Some(request.descriptor);
     interval
 }
 

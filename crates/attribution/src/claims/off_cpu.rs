@@ -14,6 +14,7 @@ pub(crate) mod futex;
 pub(crate) mod goroutine;
 mod holder;
 pub(crate) mod pool;
+pub(crate) mod pooled;
 mod preemption;
 mod socket;
 mod story;

@@ -3,7 +3,8 @@
 /// The order of claims, strongest first. Within [`Rank::Kernel`] the deepest frame wins; otherwise the later start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Rank {
-    /// What the stop thread does while it is busy with another interval belongs to that interval, whatever it is.
+    /// What the stop thread does while it is busy with another interval belongs to that interval, whatever it is; and what an event loop
+    /// does while its pool has the request is not the request's.
     Queue,
     /// Leaving an idle state is a part of the run-queue wait, and the more specific cause.
     IdleExit,

@@ -10,6 +10,7 @@ use model::{Cause, Interval, IntervalId, PhaseKind, Segment, ThreadId, Ticks, Ti
 use super::absences::off_cpu_claims;
 use super::during::During;
 use super::examined::Examined;
+use super::pooled;
 use super::segments::plain;
 use super::signals;
 use super::spins;
@@ -21,6 +22,7 @@ use crate::claims::ipi_senders::name_senders;
 use crate::claims::kernel::{claims_of_frames, claims_of_records, is_unnamed_call, name_cut_call};
 use crate::claims::losses::add_losses;
 use crate::claims::no_flow::claims_without_flow;
+use crate::claims::off_cpu::context::Context;
 use crate::claims::partition::{Bid, Piece, partition};
 use crate::claims::power;
 use crate::claims::precedence::Rank;
@@ -93,7 +95,9 @@ pub(crate) fn examine_scene(
     let cut_call = call_at_end(scene, &sideband, &stays, &activity.frames, interval.range.stop);
     let mut examination =
         Examination { scene, stays: &stays, sideband: &sideband, activity: &activity, decoder, during };
+    let in_pool = examination.pooled(interval);
     let mut claims = examination.claims(&followed, cut_call.as_ref());
+    claims.extend(in_pool);
     let from = hand_off.as_ref().map_or(interval.range.start, |hand_off| hand_off.at);
     claims.extend(examination.queued(interval, from, &queue));
     claims.extend(examination.paused(interval));
@@ -183,6 +187,19 @@ impl Examination<'_> {
             self.below_interval(interval).map(|below| (below.segments, below.hot))
         });
         pauses.into_iter().map(|pause| pause.claim(scene)).collect()
+    }
+
+    /// The time in which a pool of threads had the request of a server's interval.
+    fn pooled(&mut self, interval: &Interval) -> Vec<Claim> {
+        let mut jobs = pooled::jobs(interval, self.sideband);
+        pooled::follow(&mut jobs, |range, thread| {
+            self.below(range, thread).map(|below| (below.segments, below.hot))
+        });
+        let context = Context::new(self.scene, self.sideband, &self.activity.frames);
+        let Some(context) = context.filter(|_| !jobs.is_empty()) else { return Vec::new() };
+        // Stays off the CPU are numbered from 0.
+        let numbered = (self.stays.len() as u64..).zip(jobs);
+        numbered.map(|(number, job)| job.claim(number, self.stays, &context)).collect()
     }
 
     /// What took place in `interval` of another thread or task, as far as `during` lets anything be examined.

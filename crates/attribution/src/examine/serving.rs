@@ -10,6 +10,9 @@ use std::collections::{HashMap, HashSet};
 
 use model::{Cause, OffCpu, Part, Segment, ThreadId, Tid, Tsc, TscRange};
 
+use self::in_pool::EventLoop;
+use crate::claims::off_cpu::pool::PoolJob;
+use crate::claims::off_cpu::pooled::Job;
 use crate::records::endpoints::{Endpoint, EndpointKind, Peers};
 use crate::records::event::{EventKind, Side};
 use crate::records::sideband::Sideband;
@@ -22,8 +25,10 @@ pub(super) struct Serving {
     own: Endpoint,
     /// When its first read had ended, before or during the wait.
     taken: Option<Tsc>,
-    /// When it was with the pool of the thread's process.
-    in_pool: Option<TscRange>,
+    /// When it was with the pool of the thread's process before it was answered.
+    in_pool: Option<Job>,
+    /// The thread.
+    event_loop: EventLoop,
     /// From when on it worked for which request; `None`: for none.
     turns: Vec<(Tsc, Option<Endpoint>)>,
     /// In order; one ends before the next begins.
@@ -65,10 +70,17 @@ impl Serving {
             Transferring::In => last.request,
         };
         let (taken, begun) = (taken(&moved[..later], own, last.transfer), last.transfer.range.start);
-        let mut serving = Serving { own, taken, in_pool: None, turns, moved, clients: HashMap::new() };
-        serving.in_pool = serving.in_pool(thread, begun, &transfers, &polls, sideband);
+        let event_loop = EventLoop::new(thread, polls, &transfers);
+        let mut serving =
+            Serving { own, taken, in_pool: None, event_loop, turns, moved, clients: HashMap::new() };
+        serving.in_pool = serving.job(begun, sideband);
         serving.find_clients(thread, sideband);
         Some(serving)
+    }
+
+    /// Whether the request came by this descriptor.
+    pub(super) fn came_by(&self, descriptor: u32) -> bool {
+        self.own.descriptor == descriptor
     }
 
     /// Who was woken by what `thread` wrote to them.
@@ -103,11 +115,14 @@ impl Serving {
         for segment in during {
             let middle = Tsc(segment.range.start.0 + segment.range.ticks().0 / 2);
             let turn = self.turn(middle);
-            let in_pool = self.in_pool.is_some_and(|range| range.contains(middle));
+            let in_pool = self.in_pool.as_ref().filter(|job| job.range.contains(middle));
+            if let Some(job) = in_pool.filter(|_| PoolJob::is_object(&segment.story.object)) {
+                job.object().clone_into(&mut segment.story.object);
+            }
             let part = match &segment.cause {
                 Cause::Unexplained => continue,
                 // Whatever it did then, the request was not delayed by it.
-                _ if in_pool => Part::Waits,
+                _ if in_pool.is_some() => Part::Waits,
                 Cause::OffCpu(OffCpu::Runnable | OffCpu::Preempted) | Cause::CStateExit(_) => Part::NotRun,
                 Cause::OffCpu(_) if self.reads_at(middle) => Part::Between,
                 Cause::OffCpu(OffCpu::Poll) if taken.is_none_or(|taken| taken > middle) => Part::Between,
@@ -264,6 +279,6 @@ fn polls(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<TscRange> {
     polls
 }
 
-mod in_pool;
+pub(super) mod in_pool;
 #[cfg(test)]
 mod tests;

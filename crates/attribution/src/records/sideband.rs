@@ -121,6 +121,13 @@ impl Sideband {
         self.about(self.calls.get(&tid), Tsc(0)).take_while(move |event| event.time < until)
     }
 
+    /// The same, the last one first.
+    pub(crate) fn calls_back(&self, tid: Tid, until: Tsc) -> impl Iterator<Item = &SidebandEvent> {
+        let of_thread = self.calls.get(&tid).map_or(&[][..], Vec::as_slice);
+        let later = of_thread.partition_point(|&index| self.events[index].time < until);
+        of_thread[..later].iter().rev().map(|&index| &self.events[index])
+    }
+
     /// The first record within `range` by which `cpu` leaves idle, and the one by which it had entered idle.
     pub(crate) fn idle_exit(&self, cpu: Cpu, range: TscRange) -> Option<(&SidebandEvent, &SidebandEvent)> {
         let of_cpu = self.idle.get(&cpu)?;

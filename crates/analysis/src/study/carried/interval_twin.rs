@@ -30,6 +30,8 @@ pub(crate) struct IntervalTwin {
     #[serde(default)]
     children: Vec<(String, u64, u64)>,
     record: Option<u64>,
+    #[serde(default)]
+    connection: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -63,6 +65,7 @@ impl IntervalTwin {
                 .map(|child| (child.label.clone(), child.spans, child.time.0))
                 .collect(),
             record: interval.record.map(|offset| offset.0),
+            connection: interval.connection,
         }
     }
 
@@ -101,6 +104,7 @@ impl IntervalTwin {
                 .map(|(label, spans, ticks)| Child { label, spans, time: Ticks(ticks) })
                 .collect(),
             record: self.record.map(FileOffset),
+            connection: self.connection,
         }
     }
 }

@@ -15,6 +15,10 @@ use crate::threads::stays::Stay;
 use crate::threads::wakeup::Wakeup;
 use crate::walk::call_path::CallPath;
 
+const OWN: &str = "a job of its thread pool";
+const QUEUED: &str = "a job of its thread pool, queued after others";
+const EARLIER: &str = "its thread pool, busy with an earlier job";
+
 /// What the pool did when the loop waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PoolJob {
@@ -49,21 +53,31 @@ impl PoolJob {
         let done = done.iter().rev().find(|one| is_done(one) && one.range.stop < wakeup.recorded_at);
         let done = done.map(|one| one.range.stop);
         let woken = sideband.wakings(worker.tid, before).last().map(|event| event.time);
-        Some(match done.max(woken) {
+        Some(PoolJob::begun(read, done, woken))
+    }
+
+    /// What a thread of the pool was at that was `woken` then and had `done` another job then, after the request was `read`.
+    pub(crate) fn begun(read: Tsc, done: Option<Tsc>, woken: Option<Tsc>) -> PoolJob {
+        match done.max(woken) {
             Some(since) if since < read => PoolJob::Earlier,
             // It was not idle in between.
             Some(since) if done == Some(since) => PoolJob::Queued(TscRange::new(read, since)),
             _ => PoolJob::Own,
-        })
+        }
     }
 
     /// What the loop waited for.
     pub(super) fn object(self) -> &'static str {
         match self {
-            PoolJob::Own => "a job of its thread pool",
-            PoolJob::Queued(_) => "a job of its thread pool, queued after others",
-            PoolJob::Earlier => "its thread pool, busy with an earlier job",
+            PoolJob::Own => OWN,
+            PoolJob::Queued(_) => QUEUED,
+            PoolJob::Earlier => EARLIER,
         }
+    }
+
+    /// Whether such a job is called `object`.
+    pub(crate) fn is_object(object: &str) -> bool {
+        [OWN, QUEUED, EARLIER].contains(&object)
     }
 
     /// For the particulars.
