@@ -2,7 +2,7 @@
 
 The bars: the dominant cause is named first in 99 % of the injected intervals; each cause of the truth above 5 % of its
 interval is in the list; 99 % of their times are right within max(2 %, 200 ns, the truth's uncertainty); the calls of the program's
-functions are those of the log, where the truth has them; in 99 % of the quiet
+functions, and the parts of waits for answers, are those of the log, where the truth has them; in 99 % of the quiet
 intervals no cause but `user.expected` exceeds max(5 % of the duration, 200 ns, 3 x its MAD over the baselines) by more than it
 really took longer than in the baselines.
 """
@@ -26,18 +26,18 @@ AT_SWITCHES = ("offcpu", "kernel.schedule")
 class Score:
     """One capture's verdicts."""
 
-    def __init__(self, name, truth, planted, quiet, told, calls, kernel):
+    def __init__(self, name, truth, planted, quiet, told, calls, kernel, parts):
         self.name, self.planted, self.quiet = name, len(truth.planted), len(quiet)
         self.right = self.present = self.in_time = self.shares = self.invented = self.real = 0
         self.first_named, self.remarks = Counter(), []
         self.tells_switches, self.told, self.calls = truth.tells_switches, told, calls
-        self.kernel = kernel
+        self.kernel, self.parts = kernel, parts
         for id, known in truth.planted.items():
             self.judge_planted(id, known, planted.get(id))
         reports = {**planted, **quiet}
         for id, outlier in quiet.items():
             self.judge_quiet(id, outlier, reports, truth)
-        for remark in [*told.remarks, *calls.remarks, *kernel.remarks, *kernel.tracing_remarks()]:
+        for remark in [*told.remarks, *calls.remarks, *kernel.remarks, *kernel.tracing_remarks(), *parts.remarks]:
             self.remarks.append(f"{name} {remark}")
         for kind, share in told.mistaken.items():
             self.remarks.append(f"{name}: the words of {kind} match {100 * share:.0f} % of the headlines of other kinds")
@@ -93,7 +93,7 @@ class Score:
         """Whether every bar is met."""
         named = self.right >= NAMED_FIRST * self.planted
         timed = self.present == self.shares and self.in_time >= IN_TIME * self.shares
-        of_log = self.told.good() and self.calls.good() and self.kernel.good()
+        of_log = self.told.good() and self.calls.good() and self.kernel.good() and self.parts.good()
         return named and timed and self.quiet - self.invented >= QUIET * self.quiet and of_log
 
 
@@ -196,7 +196,7 @@ def print_all(scores, out):
 
 
 def print_table(scores, out):
-    columns = ("capture", "injected", "named first", "share", "causes", "times", "headlines", "calls", "kernel calls", "tracing", "quiet", "blamed", "real", "invented nothing")
+    columns = ("capture", "injected", "named first", "share", "causes", "times", "headlines", "calls", "kernel calls", "tracing", "parts", "quiet", "blamed", "real", "invented nothing")
     rows = [columns, *(row(score) for score in scores)]
     widths = [max(len(line[column]) for line in rows) for column in range(len(columns))]
     for number, line in enumerate(rows):
@@ -214,9 +214,10 @@ def row(score):
     told = f"{score.told.told}/{score.told.judged}" if score.told.judged else "-"
     calls = f"{score.calls.right}/{score.calls.judged}" if score.calls.judged else "-"
     kernel = f"{score.kernel.right}/{score.kernel.judged}" if score.kernel.judged else "-"
+    parts = f"{score.parts.right}/{score.parts.judged}" if score.parts.judged else "-"
     difference = score.kernel.difference()
     tracing = "-" if difference is None else f"{100 * difference:+.1f} %"
-    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, told, calls, kernel, tracing, *quiet)
+    return (score.name, str(score.planted), str(score.right), shares[0], causes, times, told, calls, kernel, tracing, parts, *quiet)
 
 
 def percent(part, whole):

@@ -54,6 +54,9 @@ class Truth:
     aliases: dict = field(default_factory=dict)
     # Of planted intervals: the truth's entry, where it counts the calls of the kernel's functions.
     kernel: dict = field(default_factory=dict)
+    # The waits that a server ended, in parts, with the clock that their times are in (ticks a second).
+    answers: list = field(default_factory=list)
+    hz: int = 0
     # Whether records show when the scheduler decided on a switch.
     tells_switches: bool = True
 
@@ -141,7 +144,7 @@ def of_log(truth):
     calls = {entry["id"]: entry["calls"] for entry in entries if entry["id"] in planted and entry.get("calls")}
     kernel = {entry["id"]: entry for entry in entries if entry["id"] in planted and entry.get("kernel_calls")}
     return Truth(planted, causes | quiet, typical=truth["typical"], stories=stories, calls=calls, aliases=truth.get("aliases", {}),
-                 kernel=kernel)
+                 kernel=kernel, answers=truth.get("answers", []), hz=truth["tsc_hz"])
 
 
 def planted_stories(rows, dominant):

@@ -12,10 +12,17 @@ use tar::{EntryType, Header};
 use crate::captures::{Capture, bundled, decompressed, emulated, repository, tailtrace};
 use crate::slices::{assert_done, run, without_capture};
 
+const SLOWEST: [&str; 2] = ["--top", "1"];
+
 /// Makes a bundle of the capture's slowest interval.
 fn bundle(capture: &Capture, out: &Path, more: &[&str]) -> Output {
+    bundle_of(capture, SLOWEST, out, more)
+}
+
+/// Makes a bundle of the `chosen` interval.
+fn bundle_of(capture: &Capture, chosen: [&str; 2], out: &Path, more: &[&str]) -> Output {
     let (intervals, out) = (capture.intervals(), out.to_string_lossy());
-    let arguments = [&["--intervals", &intervals, "--top", "1", "-o", &out], more].concat();
+    let arguments = [&["--intervals", &intervals, "-o", &out], &chosen[..], more].concat();
     let output = run("bundle", &capture.perf_data, &capture.symfs, &arguments);
     assert_done(&output);
     output
@@ -29,9 +36,15 @@ fn explain(bundle: &Path, more: &[&str]) -> Output {
     process.arg("explain").arg(bundle).args(["--format", "json"]).args(more).output().expect("tailtrace runs")
 }
 
-/// The report on the recording.
+/// The recording's report on its slowest interval.
 fn original(capture: &Capture) -> Value {
-    let arguments = ["--intervals", &capture.intervals(), "--top", "1", "--format", "json"];
+    original_of(capture, SLOWEST)
+}
+
+/// The recording's report on the `chosen` interval.
+fn original_of(capture: &Capture, chosen: [&str; 2]) -> Value {
+    let intervals = capture.intervals();
+    let arguments = [&["--intervals", &intervals, "--format", "json"], &chosen[..]].concat();
     without_capture(&run("explain", &capture.perf_data, &capture.symfs, &arguments))
 }
 
@@ -66,17 +79,18 @@ fn serving(report: &Value) -> (Value, BTreeSet<String>) {
     (rows, unusual)
 }
 
-/// The slowest request to redis waits for the server's answer: a copy of its bundle in another folder holds the trace and the programs
+/// A BLPOP of redis waits for the server's answer: a copy of its bundle in another folder holds the trace and the programs
 /// that explain what the server did meanwhile. Where names are replaced, a function without one has the file's new name.
 #[test]
 fn what_a_server_did_is_explained_from_the_bundle() {
     let (capture, folder) = (emulated("redis"), folder());
-    let original = original(&capture);
+    let chosen = ["--id", "36"];
+    let original = original_of(&capture, chosen);
     let (rows, unusual) = serving(&original);
     assert!(unusual.contains("updateStatsOnUnblock() below redis-server+0xffec0"), "{unusual:?}");
     for redact in [&[][..], &["--redact"]] {
         let out = folder.path().join(format!("ticket{}.tar.zst", redact.len()));
-        bundle(&capture, &out, redact);
+        bundle_of(&capture, chosen, &out, redact);
         let elsewhere = tempfile::tempdir().expect("a folder");
         let copy = elsewhere.path().join("received.tar.zst");
         fs::rename(&out, &copy).expect("moved");

@@ -215,12 +215,12 @@ fn microseconds(ns: u64) -> String {
     }
 }
 
-/// The slowest request to redis waited for the server, which waited for another client, which slept. The lengths are those of
+/// A BLPOP of redis waited for the server, which waited for another client, which slept. The lengths are those of
 /// `explain --format json`, added up here.
 #[test]
 fn a_wait_is_followed_from_thread_to_thread() {
     let capture = emulated("redis");
-    let arguments = ["--intervals", &capture.intervals(), "--top", "1", "--format", "json"];
+    let arguments = ["--intervals", &capture.intervals(), "--id", "36", "--format", "json"];
     let report: Value =
         serde_json::from_slice(&capture.tailtrace("explain", &arguments).stdout).expect("JSON");
     let longest = |segments: &Value| {
@@ -232,17 +232,17 @@ fn a_wait_is_followed_from_thread_to_thread() {
     let sleep = longest(&poll["during"]);
     let took = |segment: &Value| microseconds(segment["duration_ns"].as_u64().expect("a length"));
     let root = capture.root.display();
-    let files = format!("-i {root}/perf.data --symfs {root}/symfs --intervals {root}/intervals.csv --top 1");
+    let files = format!("-i {root}/perf.data --symfs {root}/symfs --intervals {root}/intervals.csv --id 36");
     let terminal = Terminal::start((120, 40), "", &files);
     terminal.wait_for("120 intervals");
     walk(&terminal, &[("Enter", "1 of 120 listed"), ("Enter", "together"), ("2", "1 Verdict")]);
     let steps =
-        [(&wait, "redis-server 128 in the"), (&poll, "rival 132 in the"), (&sleep, "interrupt in the")];
+        [(&wait, "redis-server 140 in the"), (&poll, "rival 144 in the"), (&sleep, "interrupt in the")];
     for (segment, shows) in steps {
         terminal.keys(&["Enter"]);
         terminal.wait_for(&format!("{shows} {}", took(segment)));
     }
-    walk(&terminal, &[("Escape", "rival 132 in the"), ("BSpace", "redis-server 128 in the")]);
+    walk(&terminal, &[("Escape", "rival 144 in the"), ("BSpace", "redis-server 140 in the")]);
     let screen = terminal.screen();
     for (part, words) in [
         ("waits", "waiting itself"),

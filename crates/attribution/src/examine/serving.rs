@@ -2,22 +2,22 @@
 //!
 //! Input: what that thread did during the wait, and its system calls. It worked for whichever descriptor it read from last; what it
 //! asked of another server, and what came back from there, was for the same request. What it did after a wait for events without a read (a timer expired, a
-//! job of its pool was done) was for whom it then wrote to. A server that it asks is one that it connected
+//! job of its pool was done) was for whom it then wrote to, and so is the rest, unless it writes to another one. A server that it asks is one that it connected
 //! to, else one that it wrote to before it read from there. Between two requests is the time from a call that waits for events until
 //! the next read. Buffers are not recorded, so a thread that reads several requests at once is taken to work for the last of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use model::{Cause, OffCpu, Part, Segment, ThreadId, Tid, Tsc, TscRange};
+use model::{Cause, OffCpu, Part, Segment, ThreadId, Tsc, TscRange};
 
 use self::in_pool::EventLoop;
+use self::turns::{Turn, Turns, polls, turn_at};
 use crate::claims::off_cpu::pool::PoolJob;
 use crate::claims::off_cpu::pooled::Job;
-use crate::records::endpoints::{Endpoint, EndpointKind, Peers};
-use crate::records::event::{EventKind, Side};
+use crate::records::endpoints::Endpoint;
 use crate::records::sideband::Sideband;
 use crate::records::transfers::{Transfer, transfers};
-use crate::tables::syscalls::{self, Transferring};
+use crate::tables::syscalls::Transferring;
 
 /// For which request a thread worked, and what it moved. A request is known by the descriptor that it came by.
 pub(super) struct Serving {
@@ -29,8 +29,8 @@ pub(super) struct Serving {
     in_pool: Option<Job>,
     /// The thread.
     event_loop: EventLoop,
-    /// From when on it worked for which request; `None`: for none.
-    turns: Vec<(Tsc, Option<Endpoint>)>,
+    /// From when on it worked for which request.
+    turns: Vec<Turn>,
     /// In order; one ends before the next begins.
     moved: Vec<Moved>,
     /// Which thread an answer to a request woke: the client that sent it.
@@ -54,9 +54,9 @@ impl Serving {
     ) -> Option<Serving> {
         let until = answered.max(range.stop);
         let (transfers, polls) = (transfers(sideband, thread.tid, until), polls(sideband, thread.tid, until));
-        let mut turns = Turns::new(&transfers);
-        turns.follow(&polls);
-        let Turns { moved, worked_for: turns, .. } = turns;
+        let last = transfers[..transfers.partition_point(|one| one.range.start <= answered)].last();
+        let client = last.filter(|one| one.direction == Transferring::Out).map(|one| one.endpoint);
+        let Turns { moved, worked_for: turns, .. } = Turns::of(&transfers, &polls, client);
         let later = moved.partition_point(|one| one.transfer.range.start <= answered);
         let (before, last) = moved[..later].split_at(later.checked_sub(1)?);
         // The call still goes on, or ends, where it wakes somebody.
@@ -93,12 +93,6 @@ impl Serving {
         }
     }
 
-    /// For which request it worked at `at`.
-    fn turn(&self, at: Tsc) -> Option<Endpoint> {
-        let later = self.turns.partition_point(|&(from, _)| from <= at);
-        self.turns[later.checked_sub(1)?].1
-    }
-
     /// Whether it was asleep in a read of its own at `at`.
     fn reads_at(&self, at: Tsc) -> bool {
         let later = self.moved.partition_point(|one| one.transfer.range.start <= at);
@@ -112,9 +106,10 @@ impl Serving {
         let taken = self.taken;
         let mut moved: HashMap<Endpoint, String> = HashMap::new();
         let mut to_take = self.first_read(range);
+        let turns = turns::settled(&self.turns, during);
         for segment in during {
             let middle = Tsc(segment.range.start.0 + segment.range.ticks().0 / 2);
-            let turn = self.turn(middle);
+            let turn = turn_at(&turns, middle);
             let in_pool = self.in_pool.as_ref().filter(|job| job.range.contains(middle));
             if let Some(job) = in_pool.filter(|_| PoolJob::is_object(&segment.story.object)) {
                 job.object().clone_into(&mut segment.story.object);
@@ -127,6 +122,7 @@ impl Serving {
                 Cause::OffCpu(_) if self.reads_at(middle) => Part::Between,
                 Cause::OffCpu(OffCpu::Poll) if taken.is_none_or(|taken| taken > middle) => Part::Between,
                 Cause::OffCpu(_) => Part::Waits,
+                Cause::Gc(_) if segment.cpu.is_none() => Part::Waits,
                 _ if turn.is_none() => Part::Between,
                 _ if turn == Some(self.own) => Part::OwnWork,
                 _ => Part::OthersFirst,
@@ -195,90 +191,7 @@ fn taken(moved: &[Moved], own: Endpoint, ended: Transfer) -> Option<Tsc> {
     moved[before..=until].iter().find(is_read).map(|one| one.transfer.range.stop)
 }
 
-/// Follows a thread's transfers and the calls by which it waits for events.
-struct Turns {
-    transfers: Vec<Transfer>,
-    peers: Peers,
-    worked_for: Vec<(Tsc, Option<Endpoint>)>,
-    moved: Vec<Moved>,
-}
-
-impl Turns {
-    /// Events and files are no requests.
-    fn new(transfers: &[Transfer]) -> Turns {
-        let written = written(transfers);
-        let is_kept = |one: &&Transfer| one.endpoint.kind != EndpointKind::File && !is_event(one, &written);
-        Turns {
-            transfers: transfers.iter().filter(is_kept).copied().collect(),
-            peers: Peers::default(),
-            worked_for: Vec::new(),
-            moved: Vec::new(),
-        }
-    }
-
-    /// `polls`: from when to when it waited for events.
-    fn follow(&mut self, polls: &[TscRange]) {
-        let mut polls = polls.iter().peekable();
-        let mut current = None;
-        // Since when it has been at something that it has not read: a timer expired, or a job of a pool was done.
-        let mut since = None;
-        for transfer in std::mem::take(&mut self.transfers) {
-            while let Some(poll) = polls.next_if(|poll| poll.start < transfer.range.start) {
-                current = None;
-                self.worked_for.push((poll.start, None));
-                since = Some(poll.stop);
-            }
-            let request = match transfer.direction {
-                Transferring::In => self.peers.read(transfer.endpoint, transfer.bytes),
-                Transferring::Out => self.peers.written(transfer.endpoint, current),
-            };
-            if transfer.direction == Transferring::In {
-                current = Some(request);
-                self.worked_for.push((transfer.range.start, current));
-            } else if self.peers.have_read(&request) {
-                let at = transfer.range.start;
-                let from = since.filter(|&since| current.is_none() && since <= at).unwrap_or(at);
-                self.worked_for.push((from, Some(request)));
-                self.worked_for.push((transfer.range.stop, current));
-                since = Some(transfer.range.stop);
-            }
-            self.moved.push(Moved { transfer, request });
-        }
-        self.worked_for.extend(polls.map(|poll| (poll.start, None)));
-    }
-}
-
-/// Where anything was written to.
-fn written(transfers: &[Transfer]) -> HashSet<Endpoint> {
-    let out = transfers.iter().filter(|one| one.direction == Transferring::Out);
-    out.map(|one| one.endpoint).collect()
-}
-
-/// Whether `one` reads an event and no request: eight bytes of an eventfd or a timerfd, `struct signalfd_siginfo`; nothing is ever
-/// written to these.
-fn is_event(one: &Transfer, written: &HashSet<Endpoint>) -> bool {
-    let may_be = match one.endpoint.kind {
-        EndpointKind::Unknown => one.direction == Transferring::In && !written.contains(&one.endpoint),
-        _ => true,
-    };
-    may_be && one.endpoint.may_be_event(one.bytes)
-}
-
-/// When thread `tid` waited for events, until `until`.
-fn polls(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<TscRange> {
-    let waits = |number| syscalls::known_name(number).and_then(syscalls::waits_for) == Some(OffCpu::Poll);
-    let is_poll = |kind: &EventKind| matches!(kind, EventKind::Syscall { number, .. } if waits(*number));
-    let mut polls: Vec<TscRange> = Vec::new();
-    for event in sideband.calls_of(tid, until).filter(|event| is_poll(&event.kind)) {
-        match (event.side, polls.last_mut()) {
-            (Side::Begin, _) => polls.push(TscRange::new(event.time, until.max(event.time))),
-            (Side::End, Some(last)) => last.stop = event.time,
-            (Side::End, None) => {}
-        }
-    }
-    polls
-}
-
 pub(super) mod in_pool;
 #[cfg(test)]
 mod tests;
+mod turns;

@@ -7,7 +7,8 @@
 
 use model::{ThreadId, Tsc, TscRange};
 
-use super::{Serving, is_event, written};
+use super::Serving;
+use super::turns::{is_event, written};
 use crate::claims::off_cpu::pool::PoolJob;
 use crate::claims::off_cpu::pooled::Job;
 use crate::records::endpoints::Call;
@@ -86,9 +87,9 @@ impl Serving {
 
     /// When the thread last left the request for something else before `at`, or after it where it is at the request then.
     fn left_before(&self, at: Tsc) -> Option<Tsc> {
-        let later = self.turns.partition_point(|&(from, _)| from <= at);
-        let own = self.turns[..later].iter().rposition(|&(_, request)| request == Some(self.own))?;
-        Some(self.turns.get(own + 1)?.0)
+        let later = self.turns.partition_point(|turn| turn.from <= at);
+        let own = self.turns[..later].iter().rposition(|turn| turn.request == Some(self.own))?;
+        Some(self.turns.get(own + 1)?.from)
     }
 }
 

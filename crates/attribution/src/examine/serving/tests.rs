@@ -1,16 +1,19 @@
 use model::{Certainty, Story, Ticks};
 
 use super::*;
-use crate::records::event::SidebandEvent;
+use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::testing::script::{WORKER, WRITER, record};
 use Part::{Between, NotRun, OwnWork, Waits};
 
-const READ: u64 = 0;
-const WRITE: u64 = 1;
-const EPOLL_WAIT: u64 = 232;
+pub(super) const READ: u64 = 0;
+pub(super) const WRITE: u64 = 1;
+pub(super) const EPOLL_WAIT: u64 = 232;
 
 /// The writer's calls: begin, end, number, descriptor, result; and those of another thread of its process.
-fn sideband(calls: &[(u64, u64, u64, u64, u64)], of_other: &[(u64, u64, u64, u64, u64)]) -> Sideband {
+pub(super) fn sideband(
+    calls: &[(u64, u64, u64, u64, u64)],
+    of_other: &[(u64, u64, u64, u64, u64)],
+) -> Sideband {
     let mut events: Vec<SidebandEvent> = Vec::new();
     for (thread, calls) in [(WRITER, calls), (WORKER, of_other)] {
         for &(begin, end, number, descriptor, result) in calls {
@@ -22,7 +25,7 @@ fn sideband(calls: &[(u64, u64, u64, u64, u64)], of_other: &[(u64, u64, u64, u64
     Sideband::new(events)
 }
 
-fn segment(start: u64, stop: u64, cause: Cause) -> Segment {
+pub(super) fn segment(start: u64, stop: u64, cause: Cause) -> Segment {
     Segment {
         range: TscRange::new(Tsc(start), Tsc(stop)),
         cpu: None,
@@ -39,7 +42,10 @@ fn segment(start: u64, stop: u64, cause: Cause) -> Segment {
 }
 
 /// The parts of `during`, in a wait from 100 to 200 that ended at 195.
-fn parts(calls: &[(u64, u64, u64, u64, u64)], during: &[(u64, u64, Cause)]) -> Vec<(Option<Part>, String)> {
+pub(super) fn parts(
+    calls: &[(u64, u64, u64, u64, u64)],
+    during: &[(u64, u64, Cause)],
+) -> Vec<(Option<Part>, String)> {
     parts_beside(&[], calls, during)
 }
 
@@ -70,7 +76,7 @@ fn marked(sideband: &Sideband, during: &[(u64, u64, Cause)]) -> Vec<Segment> {
     segments
 }
 
-fn part(part: Part) -> (Option<Part>, String) {
+pub(super) fn part(part: Part) -> (Option<Part>, String) {
     (Some(part), String::new())
 }
 
