@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// These need a device, a port, a server or a control group of their own, or take long: they are compiled only.
-const COMPILED_ONLY: [&str; 9] =
-    ["block", "nginx", "nodejs", "pages", "postgres", "redis", "sockets", "spinners", "tcp"];
+const COMPILED_ONLY: [&str; 10] =
+    ["block", "lighttpd", "nginx", "nodejs", "pages", "postgres", "redis", "sockets", "spinners", "tcp"];
 
 /// These need a library's headers, which only the machine that makes captures has.
 const NOT_HERE: [&str; 2] = ["records", "regions"];
