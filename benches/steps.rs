@@ -4,7 +4,7 @@
 
 mod noise;
 
-use attribution::{Comms, Decode, Function, Functions, Queues, examine};
+use attribution::{Comms, Decode, Function, Functions, Queues, RecentRecords, examine};
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
 use model::{Cpu, Interval, IntervalId, Pid, ThreadId, Ticks, Tsc, TscRange};
@@ -95,19 +95,22 @@ impl Decode for Nothing {
 #[divan::bench]
 fn partition_by_records(bencher: Bencher<'_, '_>) {
     let perf = perf_data();
-    let capture = attribution::Capture {
-        perf,
-        schedule: perf.schedule(),
-        conversion: perf.time_conversion(),
-        functions: &Nothing,
-        comms: &Nothing,
-        queues: &Queues::default(),
-        kernel_traced: true,
-        threads_traced: false,
-        stall_threshold: Ticks(u64::MAX),
-    };
-    let span = stream(&noise::capture()).time_span().expect("the fixture has times");
+    let span = stream(&capture()).time_span().expect("the fixture has times");
     let last = perf.schedule().on_cpu(Cpu(1)).rfind(|run| !run.thread.is_idle()).map(|run| run.thread);
     let interval = Interval::new(IntervalId(0), "all", span, last);
-    bencher.bench_local(|| examine(&capture, &interval, &mut Nothing));
+    bencher.bench_local(|| {
+        let capture = attribution::Capture {
+            perf,
+            recent: &RecentRecords::default(),
+            schedule: perf.schedule(),
+            conversion: perf.time_conversion(),
+            functions: &Nothing,
+            comms: &Nothing,
+            queues: &Queues::default(),
+            kernel_traced: true,
+            threads_traced: false,
+            stall_threshold: Ticks(u64::MAX),
+        };
+        examine(&capture, &interval, &mut Nothing)
+    });
 }

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -50,6 +51,39 @@ class Inputs:
             subprocess.run(["tar", "--zstd", "-xf", archive, "-C", self.cache], check=True)
         plan = ["--size", "130M", "--sideband", "switches"]
         return self.make("noise_only-130M", root / "perf.data", plan), root / "symfs"
+
+    def serving(self):
+        """What scripts/bench_serving.py simulates, 5 and 10 times (1 and 2 with --small), each with its intervals beside it."""
+        root = self.cache / "serving"
+        if not (root / "perf.data").exists():
+            say(f"making {root}")
+            here = Path(__file__).resolve().parent
+            root.mkdir(exist_ok=True)
+            for code in ["linux.code", "serving.code"]:
+                shutil.copy(here.parent / "fixtures/scenarios" / code, root)
+            scenario = root / "serving.scenario"
+            with open(scenario, "w") as file:
+                subprocess.run([sys.executable, here / "bench_serving.py"], check=True, stdout=file)
+            subprocess.run([self.tracegen, "scenario", scenario, "-o", root], check=True, stdout=subprocess.DEVNULL)
+        times = (1, 2) if self.sizes == ["100M"] else (5, 10)
+        return [self.repeated_serving(root, number) for number in times]
+
+    def serving_symfs(self):
+        return self.cache / "serving/symfs"
+
+    def repeated_serving(self, root, times):
+        output = self.make(f"serving-{times}", root / "perf.data", ["-n", str(times)])
+        plan = json.loads((self.cache / f"{output.name}.json").read_text())
+        head, columns, *rows = (root / "intervals.csv").read_text().splitlines()
+        fields = [row.split(",") for row in rows]
+        with open(f"{output}.csv", "w") as file:
+            print(head, columns, sep="\n", file=file)
+            for turn in range(times):
+                shift = turn * plan["ticks"]
+                for number, label, start, stop, *rest in fields:
+                    number = turn * len(rows) + int(number)
+                    print(number, label, int(start) + shift, int(stop) + shift, *rest, sep=",", file=file)
+        return output
 
     def few_bytes(self):
         """The largest capture with all of its records, but only the first 10 MB of its AUX data."""

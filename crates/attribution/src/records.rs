@@ -6,6 +6,7 @@ mod classify;
 pub(crate) mod endpoints;
 pub(crate) mod event;
 pub(crate) mod read;
+pub(crate) mod recent;
 pub(crate) mod sampled;
 pub(crate) mod sideband;
 pub(crate) mod transfers;

@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 use rustix::io::{ReadWriteFlags, preadv2};
 
 use crate::error::Error;
-use crate::stretches::Stretches;
+use crate::stretches::{LastFound, Stretches};
 
 /// Distance between the first offsets of two pieces: more than any file has.
 const PIECE: u64 = 1 << 48;
@@ -99,8 +99,13 @@ impl Pieces {
 
     /// The bytes from the record at `offset` on; the record is whole if it is so in the file.
     pub(crate) fn record(&self, offset: FileOffset) -> &[u8] {
+        self.record_near(offset, &mut LastFound::default())
+    }
+
+    /// The same for a reader that has read others before.
+    pub(crate) fn record_near(&self, offset: FileOffset, last: &mut LastFound) -> &[u8] {
         let (piece, at) = split(offset);
-        let copied = self.pieces.get(piece).and_then(|piece| piece.stretches.record(at));
+        let copied = self.pieces.get(piece).and_then(|piece| piece.stretches.record(at, last));
         copied.unwrap_or_else(|| self.from(offset))
     }
 

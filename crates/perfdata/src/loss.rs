@@ -50,6 +50,7 @@ pub struct Loss {
 /// All losses among `records`, in their order. An overwritten snapshot ring is no loss and not among them.
 pub(crate) fn losses(records: Records<'_>) -> Vec<Loss> {
     records
+        .without_samples()
         .filter_map(|record| {
             let kind = match record.record {
                 Record::Lost { lost, .. } => LossKind::Records { count: lost },

@@ -10,7 +10,8 @@ use model::{FileOffset, PerfTime};
 use crate::attr::Attr;
 use crate::file::Pieces;
 use crate::record::parse::parse;
-use crate::record::{Header, Layout, Schema, TimedRecord};
+use crate::record::{Header, Layout, Schema, TimedRecord, kinds};
+use crate::stretches::LastFound;
 use crate::tracepoint::Formats;
 
 /// Where a record stands in the order of time.
@@ -51,19 +52,29 @@ impl OrderedRecords {
 
     /// All of them.
     pub(crate) fn all(&self) -> Records<'_> {
-        Records { records: self, entries: self.index.iter() }
+        self.of(&self.index)
     }
 
     /// Those that name threads or change address spaces.
     pub(crate) fn of_maps(&self) -> Records<'_> {
-        Records { records: self, entries: self.map_index.iter() }
+        self.of(&self.map_index)
     }
 
-    /// Those of a range of times, found by bisection.
-    pub(crate) fn within(&self, range: &Range<PerfTime>) -> Records<'_> {
+    /// The places of those of a range of times, found by bisection.
+    pub(crate) fn places(&self, range: &Range<PerfTime>) -> Range<usize> {
         let start = self.index.partition_point(|entry| entry.time < range.start.0);
         let end = self.index.partition_point(|entry| entry.time < range.end.0);
-        Records { records: self, entries: self.index.get(start..end).unwrap_or(&[]).iter() }
+        start..end.max(start)
+    }
+
+    /// Those at these places in the order of time, as far as there are such.
+    pub(crate) fn in_places(&self, places: Range<usize>) -> Records<'_> {
+        let end = places.end.min(self.index.len());
+        self.of(self.index.get(places.start..end).unwrap_or(&[]))
+    }
+
+    fn of<'a>(&'a self, entries: &'a [IndexEntry]) -> Records<'a> {
+        Records { ordered: self, entries: entries.iter(), has_samples: true, last: LastFound::default() }
     }
 
     /// The one that begins at `offset`; `None` where none can.
@@ -82,15 +93,30 @@ impl OrderedRecords {
 /// Records in the order of time; see [`PerfData::records`](crate::PerfData::records).
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
-    records: &'a OrderedRecords,
+    ordered: &'a OrderedRecords,
     entries: std::slice::Iter<'a, IndexEntry>,
+    has_samples: bool,
+    last: LastFound,
+}
+
+impl<'a> Records<'a> {
+    /// All but the samples, which most records are: these are not parsed.
+    pub(crate) fn without_samples(self) -> Records<'a> {
+        Records { has_samples: false, ..self }
+    }
 }
 
 impl<'a> Iterator for Records<'a> {
     type Item = TimedRecord<'a>;
 
     fn next(&mut self) -> Option<TimedRecord<'a>> {
-        self.entries.find_map(|entry| self.records.at(entry.offset))
+        let Records { ordered, entries, has_samples, last } = self;
+        entries.find_map(|entry| {
+            let bytes = ordered.pieces.record_near(entry.offset, last);
+            let is_left_out =
+                !*has_samples && Header::read(bytes).is_some_and(|header| header.kind == kinds::SAMPLE);
+            if is_left_out { None } else { parse(ordered.schema(), entry.offset, bytes) }
+        })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -173,10 +173,26 @@ impl PerfData {
 
     /// The records of a range of times, found by bisection.
     pub fn records_in(&self, range: Range<PerfTime>) -> Records<'_> {
+        self.records_at(self.places_in(range))
+    }
+
+    /// Where the records of a range of times stand in the order of time, found by bisection: for a caller that keeps what it reads there.
+    /// Noted and counted as if they were read.
+    pub fn places_in(&self, range: Range<PerfTime>) -> Range<usize> {
         self.reads.note(&range);
-        let records = self.records.within(&range);
-        self.reads.count(records.size_hint().1.unwrap_or(0));
-        records
+        let places = self.records.places(&range);
+        self.reads.count(places.len());
+        places
+    }
+
+    /// How many records a range of times has; none is read.
+    pub fn count_in(&self, range: Range<PerfTime>) -> usize {
+        self.records.places(&range).len()
+    }
+
+    /// The records at these places in the order of time, as far as there are such.
+    pub fn records_at(&self, places: Range<usize>) -> Records<'_> {
+        self.records.in_places(places)
     }
 
     /// How much was read so far: each call of [`Self::records_in`] counts one, and one for each record that it found. A

@@ -116,7 +116,7 @@ impl<'a> ReadAhead<'a> {
     /// The record at `at` and some after it, where they were copied.
     #[inline]
     pub(crate) fn record(&self, at: usize) -> Option<&[u8]> {
-        self.copies.record(at)
+        self.copies.record(at, &mut self.copies.newest())
     }
 
     /// The copies made.

@@ -5,8 +5,6 @@
 //! positioned read costs a fraction of it. Copies are looked at instead of the mapping wherever a record lies in one as a
 //! whole; nothing else depends on them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::record::{HEADER_SIZE, Header};
 
 /// Longer stretches are as well read through the mapping: a copy costs page faults of its own, one for 4 KiB.
@@ -20,9 +18,12 @@ pub(crate) struct Stretches {
     bytes: Vec<u8>,
     /// (first byte in the piece, first byte in `bytes`): each lasts until the next one's.
     starts: Vec<(usize, usize)>,
-    /// The number of the one that was found last: records are mostly read in the order of the file. Any value is allowed.
-    last: AtomicUsize,
 }
+
+/// The number of the stretch in which a reader found a record last: records are mostly read in the order of the file. Any value is
+/// allowed. Each reader has its own: threads that share one take its cache line from each other with each record.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastFound(usize);
 
 impl Stretches {
     /// Whether a copy of `length` more bytes is worth making.
@@ -45,8 +46,8 @@ impl Stretches {
     }
 
     /// The record at `at` and what is copied after it; `None` where it does not lie in a copy as a whole.
-    pub(crate) fn record(&self, at: usize) -> Option<&[u8]> {
-        let number = self.number_at(at)?;
+    pub(crate) fn record(&self, at: usize, last: &mut LastFound) -> Option<&[u8]> {
+        let number = self.number_at(at, last)?;
         let &(start, here) = self.starts.get(number)?;
         let end = self.starts.get(number + 1).map_or(self.bytes.len(), |&(_, next)| next);
         let rest = self.bytes.get(here..end)?.get(at - start..)?;
@@ -54,19 +55,23 @@ impl Stretches {
         (size >= HEADER_SIZE && size <= rest.len()).then_some(rest)
     }
 
+    /// Where a reader looks first that reads while copies are made.
+    pub(crate) fn newest(&self) -> LastFound {
+        LastFound(self.starts.len().saturating_sub(1))
+    }
+
     /// The number of the last stretch that begins at `at` or before it.
-    fn number_at(&self, at: usize) -> Option<usize> {
+    fn number_at(&self, at: usize, last: &mut LastFound) -> Option<usize> {
         let begins = |number: usize| self.starts.get(number).is_some_and(|&(start, _)| start <= at);
         let is_it = |number: usize| begins(number) && !begins(number + 1);
-        let last = self.last.load(Ordering::Relaxed);
-        if is_it(last) {
-            return Some(last);
+        if is_it(last.0) {
+            return Some(last.0);
         }
-        let number = match last.checked_add(1) {
+        let number = match last.0.checked_add(1) {
             Some(next) if is_it(next) => next,
             _ => self.starts.partition_point(|&(start, _)| start <= at).checked_sub(1)?,
         };
-        self.last.store(number, Ordering::Relaxed);
+        last.0 = number;
         Some(number)
     }
 }

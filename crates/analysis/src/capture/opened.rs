@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use attribution::Stay;
+use attribution::{RecentRecords, Stay};
 use intervals::ClockPair;
 use model::{Cpu, Diagnostic, Interval, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::PerfData;
@@ -39,6 +39,7 @@ pub struct Capture<'a> {
     recorded: OnceLock<Recorded>,
     decode_findings: DecodeFindings,
     windows: WindowNotes,
+    recent: RecentRecords,
 }
 
 impl<'a> Capture<'a> {
@@ -60,6 +61,7 @@ impl<'a> Capture<'a> {
             recorded: OnceLock::new(),
             decode_findings: DecodeFindings::default(),
             windows: WindowNotes::default(),
+            recent: RecentRecords::default(),
         }
     }
 
@@ -73,6 +75,11 @@ impl<'a> Capture<'a> {
     /// The records.
     pub fn perf(&self) -> &'a PerfData {
         self.perf
+    }
+
+    /// What attribution read lately of the records.
+    pub(crate) fn recent(&self) -> &RecentRecords {
+        &self.recent
     }
 
     /// The file or directory, as the user named it.

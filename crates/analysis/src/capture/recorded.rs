@@ -41,6 +41,8 @@ impl Kinds {
         let of_threads = perf.has_rings_of_threads() || own_switches && !cpu_switches;
         let mut kinds =
             Kinds { own_switches, cpu_switches, switches: cpu_switches, of_threads, ..Kinds::default() };
+        let mut possible = kinds;
+        perf.attrs().iter().for_each(|attr| possible.see(attr.name.as_deref().unwrap_or_default()));
         for timed in perf.records() {
             match &timed.record {
                 // perf writes it before all that has a time.
@@ -48,7 +50,8 @@ impl Kinds {
                 Record::Sample(sample) => kinds.see(sample.event_name().unwrap_or_default()),
                 _ => {}
             }
-            if kinds.are_complete() {
+            // Records without a time come before those with one.
+            if timed.time.is_some() && kinds.has_all_of(possible) {
                 break;
             }
         }
@@ -66,8 +69,14 @@ impl Kinds {
         }
     }
 
-    fn are_complete(self) -> bool {
-        self.switches && self.wakings && self.irqs && self.softirqs && self.syscalls
+    /// Whether of each kind of `possible` there is a record.
+    fn has_all_of(self, possible: Kinds) -> bool {
+        let has = |kind: fn(Kinds) -> bool| kind(self) || !kind(possible);
+        has(|kinds| kinds.switches)
+            && has(|kinds| kinds.wakings)
+            && has(|kinds| kinds.irqs)
+            && has(|kinds| kinds.softirqs)
+            && has(|kinds| kinds.syscalls)
     }
 
     /// Whether records show when other threads than the recorded ones were on a CPU.

@@ -68,7 +68,7 @@ fn of_others(
             return (sum, followed);
         }
         for stay in capture.stays_of(&during).iter().filter(is_uninterruptible) {
-            let found = wait_of_stay(perf, perf.schedule(), conversion, capture, stay);
+            let found = wait_of_stay(perf, capture.recent(), conversion, capture, stay);
             let io = found.filter(|wait| wait.kind == OffCpu::BlockIo);
             sum += io.map_or(0, |io| u128::from(conversion.duration_ns(io.range)));
         }

@@ -38,7 +38,7 @@ pub(crate) fn of_outlier(capture: &Capture<'_>, examined: &Examined) -> Option<N
     let mut used = Used::new(perf.numa(), conversion)?;
     for stay in &examined.stays {
         used.add_stay(stay);
-        if let Some(wait) = wait_of_stay(perf, perf.schedule(), conversion, capture, stay) {
+        if let Some(wait) = wait_of_stay(perf, capture.recent(), conversion, capture, stay) {
             used.add_wait(&wait);
         }
     }

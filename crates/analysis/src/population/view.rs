@@ -5,9 +5,9 @@
 //! at and not only the examined ones.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, wait_of_stay};
+use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, records_of_wait, wait_of_stay};
 use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, TwoModes};
 use model::{OffCpu, Ticks, TimeConversion, Tsc, TscRange};
 use perfdata::LeaveReason;
@@ -20,8 +20,6 @@ use crate::capture::Capture;
 
 /// Waits that are looked at, the longest of the population.
 const MOST_WAITS: usize = 20_000;
-/// Waits that are looked at before the records read for them are counted again.
-const WAITS_AT_ONCE: usize = 256;
 /// Records that are read for all waits together: some seconds.
 const MOST_RECORDS: u64 = 20_000_000;
 /// Stays of all intervals together: where many intervals share a thread's time, each has all of its stays.
@@ -160,23 +158,24 @@ fn waits(
 ) -> (Vec<(bool, ObjectWait)>, usize) {
     let perf = capture.perf();
     let key = |stay: &Stay| (stay.thread, stay.range.start, stay.range.stop, stay.left_at);
-    let (mut known, mut waits, mut examined) = (HashMap::new(), Vec::new(), 0);
-    let begun = perf.read_steps();
-    for some in sleeps.chunks(WAITS_AT_ONCE) {
-        if perf.read_steps() - begun > MOST_RECORDS {
+    let (mut seen, mut different) = (HashSet::new(), Vec::new());
+    let (mut examined, mut read) = (0, 0);
+    for sleep in sleeps {
+        if read > MOST_RECORDS {
             break;
         }
-        let mut new: Vec<&Stay> = some.iter().map(|sleep| &sleep.stay).collect();
-        new.retain(|stay| !known.contains_key(&key(stay)));
-        new.dedup_by_key(|stay| key(stay));
-        let of_stay =
-            |stay: &&Stay| (key(stay), wait_of_stay(perf, perf.schedule(), conversion, capture, stay));
-        known.par_extend(new.par_iter().map(of_stay));
-        let wait = |sleep: &Sleep| Some((sleep.is_slow, known.get(&key(&sleep.stay))?.clone()?));
-        waits.extend(some.iter().filter_map(wait));
-        examined += some.len();
+        if seen.insert(key(&sleep.stay)) {
+            different.push(&sleep.stay);
+            read += 1 + records_of_wait(perf, conversion, &sleep.stay) as u64;
+        }
+        examined += 1;
     }
-    (waits, examined)
+    // One after the other in time: what is read for one is read for the next.
+    different.sort_by_key(|stay| (stay.range.start, stay.range.stop));
+    let of_stay = |stay: &&Stay| (key(stay), wait_of_stay(perf, capture.recent(), conversion, capture, stay));
+    let known: HashMap<_, _> = different.par_iter().map(of_stay).collect();
+    let wait = |sleep: &Sleep| Some((sleep.is_slow, known.get(&key(&sleep.stay))?.clone()?));
+    (sleeps[..examined].iter().filter_map(wait).collect(), examined)
 }
 
 /// The access times of all devices, from the first interval's start to the last one's end.

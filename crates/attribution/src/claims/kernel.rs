@@ -225,8 +225,9 @@ pub(crate) fn claims_of_records(
     let mut next = of_frames.iter().map(|claim| claim.occurrence).max().unwrap_or(0);
     let mut open: HashMap<Begun, &SidebandEvent> = HashMap::new();
     let mut claims = Vec::new();
+    let own = own_work(stays);
     for event in sideband.events() {
-        let Some(key) = begun(event) else { continue };
+        let Some(key) = begun(event).filter(|key| own.contains(key)) else { continue };
         if event.side == Side::Begin {
             open.insert(key, event);
             continue;
@@ -235,6 +236,10 @@ pub(crate) fn claims_of_records(
             continue;
         };
         next += 1;
+        let range = TscRange::new(begin.time, event.time);
+        if own_parts(range, key, begin.cpu, stays).next().is_none() {
+            continue;
+        }
         let pair = claim_of_pair(begin, event, files);
         let occurrence = known.same_as(&pair).unwrap_or(next);
         claims.extend(in_own_time(&pair, key, stays).map(|mut claim| {
@@ -264,6 +269,24 @@ fn begun(event: &SidebandEvent) -> Option<Begun> {
     }
 }
 
+/// What may take the time of `stays`: most records around are about other threads and CPUs. Few, so no table.
+fn own_work(stays: &[Stay]) -> Vec<Begun> {
+    let mut own: Vec<Begun> = Vec::new();
+    for stay in stays {
+        let calls = stay.thread.map(|thread| Begun::Syscall(thread.tid));
+        let interrupts = match stay.place {
+            Whereabouts::OnCpu(cpu) => [Begun::Softirq(cpu), Begun::Irq(cpu), Begun::Vector(cpu)].map(Some),
+            _ => [None; 3],
+        };
+        for work in interrupts.into_iter().chain([calls]).flatten() {
+            if !own.contains(&work) {
+                own.push(work);
+            }
+        }
+    }
+    own
+}
+
 /// How the families nest: an interrupt interrupts a softirq, both interrupt a system call.
 fn depth(begun: Begun) -> usize {
     match begun {
@@ -276,19 +299,25 @@ fn depth(begun: Begun) -> usize {
 
 /// The parts of `pair` in stays whose time it took: its own thread's for a system call, else those on its CPU.
 fn in_own_time<'a>(pair: &'a Claim, key: Begun, stays: &'a [Stay]) -> impl Iterator<Item = Claim> + 'a {
-    let from = stays.partition_point(|stay| stay.range.stop <= pair.range().start);
-    stays[from..].iter().take_while(|stay| stay.range.start < pair.range().stop).filter_map(move |stay| {
-        let own = match (key, stay.place) {
-            (_, Whereabouts::OffCpu(_) | Whereabouts::NotRun) => false,
-            (Begun::Syscall(tid), _) => stay.thread.is_some_and(|thread| thread.tid == tid),
-            (_, Whereabouts::OnCpu(cpu)) => pair.cpu == Some(cpu),
-            (_, Whereabouts::Unknown) => false,
-        };
-        let range = stay.range.intersection(pair.range()).filter(|_| own)?;
+    own_parts(pair.range(), key, pair.cpu, stays).map(move |range| {
         let mut claim = pair.clone();
         claim.bid.range = range;
         claim.bid.depth = depth(key);
-        Some(claim)
+        claim
+    })
+}
+
+/// The same of the time from the begin to the end of work that is `key`'s on `cpu`.
+fn own_parts(work: TscRange, key: Begun, cpu: Option<Cpu>, stays: &[Stay]) -> impl Iterator<Item = TscRange> {
+    let from = stays.partition_point(|stay| stay.range.stop <= work.start);
+    stays[from..].iter().take_while(move |stay| stay.range.start < work.stop).filter_map(move |stay| {
+        let own = match (key, stay.place) {
+            (_, Whereabouts::OffCpu(_) | Whereabouts::NotRun) => false,
+            (Begun::Syscall(tid), _) => stay.thread.is_some_and(|thread| thread.tid == tid),
+            (_, Whereabouts::OnCpu(on)) => cpu == Some(on),
+            (_, Whereabouts::Unknown) => false,
+        };
+        stay.range.intersection(work).filter(|_| own)
     })
 }
 

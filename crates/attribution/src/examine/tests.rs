@@ -174,7 +174,13 @@ fn random_record(time: u64, what: u64, choice: u64) -> SidebandEvent {
         1 => record(time, cpu, thread, side, EventKind::Softirq { vector: choice % 11 }),
         2 => record(time, cpu, thread, side, EventKind::Irq { number: choice % 2, name: None }),
         3 => record(time, cpu, thread, side, EventKind::Vector { name: "local_timer".into() }),
-        4 => record(time, cpu, thread, side, EventKind::Syscall { number: choice % 4, arguments: vec![1] }),
+        4 => record(
+            time,
+            cpu,
+            thread,
+            side,
+            EventKind::Syscall { number: choice % 4, arguments: vec![1].into() },
+        ),
         5 => record(time, cpu, thread, Side::Begin, EventKind::PageFault { address: choice }),
         _ => {
             let state = (side == Side::Begin).then_some(1);

@@ -8,7 +8,7 @@ use crate::inputs::files::{NoFiles, RecordedFiles};
 use crate::inputs::functions::Functions;
 use crate::inputs::queues::Queues;
 use crate::inputs::scene::Scene;
-use crate::records::read::events_within;
+use crate::records::recent::RecentRecords;
 use crate::records::sampled::sampled_within;
 use crate::tables::cpu_models::CodeCaches;
 
@@ -16,6 +16,8 @@ use crate::tables::cpu_models::CodeCaches;
 pub struct Capture<'a> {
     /// The records.
     pub perf: &'a PerfData,
+    /// What was read of them lately.
+    pub recent: &'a RecentRecords,
     /// Which thread ran where.
     pub schedule: &'a Schedule,
     /// The conversion to perf time; without it no record can be placed on the trace's time.
@@ -38,7 +40,7 @@ impl Capture<'_> {
     /// Runs `work` on the capture; a function reads its records.
     pub(crate) fn with_scene<T>(&self, work: impl FnOnce(&Scene<'_>) -> T) -> T {
         let records = |range| match self.conversion {
-            Some(conversion) => events_within(self.perf, range, conversion),
+            Some(conversion) => self.recent.within(self.perf, range, conversion),
             None => Vec::new(),
         };
         let samples = |range| match self.conversion {

@@ -7,7 +7,7 @@ use model::{Cpu, Device, TimeConversion, Tsc, TscRange};
 use perfdata::PerfData;
 
 use crate::records::event::{BlockStep, EventKind, Request, SidebandEvent};
-use crate::records::read::events_in;
+use crate::records::read::block_events_in;
 
 /// Requests in progress at once; beyond it (completions are missing) all open requests are dropped.
 const MOST_OPEN: usize = 1 << 20;
@@ -46,7 +46,7 @@ pub fn accesses(perf: &PerfData, range: TscRange, conversion: TimeConversion) ->
         return Vec::new();
     }
     let mut book = Book::default();
-    for event in events_in(perf, range, conversion).filter(|event| range.contains(event.time)) {
+    for event in block_events_in(perf, range, conversion).filter(|event| range.contains(event.time)) {
         book.enter(&event);
         if book.done.len() >= MOST_KEPT {
             break;

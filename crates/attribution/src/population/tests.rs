@@ -43,7 +43,7 @@ fn names() -> Table {
 }
 
 fn call(time: u64, number: u64, argument: u64) -> SidebandEvent {
-    let kind = EventKind::Syscall { number, arguments: vec![argument] };
+    let kind = EventKind::Syscall { number, arguments: vec![argument].into() };
     record(time, 0, WORKER, Side::Begin, kind)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use model::{Certainty, Cpu, Device, OffCpu, Pid, ThreadId, Ticks, TimeConversion, TscRange};
-use perfdata::{LeaveReason, PerfData, Schedule};
+use perfdata::{LeaveReason, PerfData};
 
 use super::scene::with_scene;
 use crate::claims::off_cpu::context::Context;
@@ -11,7 +11,8 @@ use crate::claims::off_cpu::wait::{Wait, wait_by_records};
 use crate::inputs::files::RecordedFiles;
 use crate::inputs::functions::Functions;
 use crate::records::event::EventKind;
-use crate::records::read::events_within;
+use crate::records::read::perf_times;
+use crate::records::recent::RecentRecords;
 use crate::records::sideband::Sideband;
 use crate::tables::syscalls::Object;
 use crate::threads::stays::{Stay, Whereabouts};
@@ -82,18 +83,28 @@ pub struct ObjectWait {
 /// switch record has one.
 pub fn wait_of_stay(
     perf: &PerfData,
-    schedule: &Schedule,
+    recent: &RecentRecords,
     conversion: TimeConversion,
     functions: &dyn Functions,
     stay: &Stay,
 ) -> Option<ObjectWait> {
-    let from = stay.left_at.unwrap_or(stay.range.start).before(BEFORE);
-    let around = TscRange::new(from, stay.range.stop + AFTER);
-    let sideband = Sideband::new(events_within(perf, around, conversion));
+    let sideband = Sideband::new(recent.within(perf, around(stay), conversion));
+    let schedule = perf.schedule();
     let files = RecordedFiles { perf, conversion };
     with_scene(schedule, conversion, functions, &files, |scene| {
         wait_within(stay, &Context::new(scene, &sideband, &[])?)
     })
+}
+
+/// How many records [`wait_of_stay`] reads for `stay`.
+pub fn records_of_wait(perf: &PerfData, conversion: TimeConversion, stay: &Stay) -> usize {
+    perf.count_in(perf_times(around(stay), conversion))
+}
+
+/// The time whose records may explain the wait.
+fn around(stay: &Stay) -> TscRange {
+    let from = stay.left_at.unwrap_or(stay.range.start).before(BEFORE);
+    TscRange::new(from, stay.range.stop + AFTER)
 }
 
 /// The same by these records.

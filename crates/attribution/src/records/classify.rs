@@ -159,7 +159,9 @@ fn protocol(number: u64) -> &'static str {
 fn system_call(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
     let SystemCall { number, step } = sample.system_call()?;
     Some(match step {
-        SystemCallStep::Enter(arguments) => (Side::Begin, EventKind::Syscall { number, arguments }),
+        SystemCallStep::Enter(arguments) => {
+            (Side::Begin, EventKind::Syscall { number, arguments: arguments.into() })
+        }
         SystemCallStep::Exit(result) => {
             let result = result.map(i64::cast_unsigned).into_iter().collect();
             (Side::End, EventKind::Syscall { number, arguments: result })

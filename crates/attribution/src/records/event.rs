@@ -51,7 +51,7 @@ pub(crate) enum EventKind {
         /// Its number on x86-64.
         number: u64,
         /// Its arguments as far as they are recorded; of an end record, the result alone.
-        arguments: Vec<u64>,
+        arguments: Arguments,
     },
     /// A page fault's handling begins.
     PageFault {
@@ -101,6 +101,43 @@ pub(crate) enum EventKind {
         /// How many.
         count: u64,
     },
+}
+
+/// The arguments of a system call, without memory of their own: most records are about calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    values: [u64; Arguments::MOST],
+    count: usize,
+}
+
+impl Arguments {
+    /// No call has more.
+    const MOST: usize = 6;
+}
+
+impl std::ops::Deref for Arguments {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        &self.values[..self.count]
+    }
+}
+
+impl From<Vec<u64>> for Arguments {
+    fn from(all: Vec<u64>) -> Arguments {
+        all.into_iter().collect()
+    }
+}
+
+impl FromIterator<u64> for Arguments {
+    fn from_iter<T: IntoIterator<Item = u64>>(all: T) -> Arguments {
+        let mut arguments = Arguments::default();
+        for (place, value) in arguments.values.iter_mut().zip(all) {
+            *place = value;
+            arguments.count += 1;
+        }
+        arguments
+    }
 }
 
 /// The stage of a request to a block device.

@@ -3,6 +3,8 @@
 //! Input: the capture, a range and the clock. Output: [`SidebandEvent`]s in time order; records that explain nothing
 //! are left out.
 
+use std::ops::Range;
+
 use model::{Cpu, PerfTime, TimeConversion, TscRange};
 use perfdata::{AuxFlags, PerfData, Record, TimedRecord};
 
@@ -30,28 +32,32 @@ fn how(flags: AuxFlags) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// The explaining records within `range`, in time order.
-pub(crate) fn events_within(
-    perf: &PerfData,
-    range: TscRange,
-    conversion: TimeConversion,
-) -> Vec<SidebandEvent> {
-    events_in(perf, range, conversion).collect()
-}
-
-/// The same one by one: all of a long capture would not fit in memory.
-pub(crate) fn events_in(
+/// The records of block devices within `range`, in time order, one by one: all of a long capture would not fit in memory.
+pub(crate) fn block_events_in(
     perf: &PerfData,
     range: TscRange,
     conversion: TimeConversion,
 ) -> impl Iterator<Item = SidebandEvent> {
-    let from = conversion.to_perf_time(range.start);
+    let records = perf.records_in(perf_times(range, conversion));
+    let is_block = |timed: &TimedRecord<'_>| match &timed.record {
+        Record::Sample(sample) => sample.event_name().is_some_and(|name| name.starts_with("block:")),
+        _ => false,
+    };
+    records.filter(is_block).filter_map(move |timed| event(perf, &timed, conversion))
+}
+
+/// The times of records within `range`: its end's, too, for nanoseconds are coarser than ticks.
+pub(crate) fn perf_times(range: TscRange, conversion: TimeConversion) -> Range<PerfTime> {
     let to = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
-    perf.records_in(from..to).filter_map(move |timed| event(perf, &timed, conversion))
+    conversion.to_perf_time(range.start)..to
 }
 
 /// What a record explains, if anything.
-fn event(perf: &PerfData, timed: &TimedRecord<'_>, conversion: TimeConversion) -> Option<SidebandEvent> {
+pub(super) fn event(
+    perf: &PerfData,
+    timed: &TimedRecord<'_>,
+    conversion: TimeConversion,
+) -> Option<SidebandEvent> {
     let (side, mut kind) = match &timed.record {
         Record::Sample(sample) => classify(sample)?,
         record => (Side::Begin, loss(record)?),

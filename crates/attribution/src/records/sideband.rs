@@ -1,8 +1,6 @@
 //! The explaining records around an interval, indexed by subject: wake-ups and system calls by thread, idle states by
 //! CPU.
 
-use std::collections::HashMap;
-
 use model::{Cpu, FileOffset, ThreadId, Tid, Tsc, TscRange};
 
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -15,10 +13,41 @@ const INTERRUPT_SEARCHED: usize = 4096;
 pub(crate) struct Sideband {
     /// In time order.
     events: Vec<SidebandEvent>,
-    wakings: HashMap<Tid, Vec<usize>>,
-    migrations: HashMap<Tid, Vec<usize>>,
-    calls: HashMap<Tid, Vec<usize>>,
-    idle: HashMap<Cpu, Vec<usize>>,
+    wakings: BySubject,
+    migrations: BySubject,
+    calls: BySubject,
+    idle: BySubject,
+}
+
+/// The numbers of the events about each subject, in their order, after the subject's own in one word: sorting them is cheaper than a list
+/// for each subject.
+#[derive(Clone, Debug, Default)]
+struct BySubject(Vec<u64>);
+
+impl BySubject {
+    fn add(&mut self, subject: u32, index: usize) {
+        self.0.push(u64::from(subject) << 32 | index as u64);
+    }
+
+    fn of(&self, subject: u32) -> &[u64] {
+        let from = self.0.partition_point(|&one| one >> 32 < u64::from(subject));
+        let until = self.0.partition_point(|&one| one >> 32 <= u64::from(subject));
+        &self.0[from..until]
+    }
+
+    fn of_thread(&self, tid: Tid) -> &[u64] {
+        self.of(tid.0.cast_unsigned())
+    }
+
+    fn threads(&self) -> impl Iterator<Item = Tid> {
+        let first_of_each = self.0.chunk_by(|one, next| one >> 32 == next >> 32).map(|about| about[0]);
+        first_of_each.map(|one| Tid(((one >> 32) as u32).cast_signed()))
+    }
+}
+
+/// The number of the event in a word of [`BySubject`].
+fn index(word: u64) -> usize {
+    (word & 0xffff_ffff) as u32 as usize
 }
 
 impl Sideband {
@@ -29,17 +58,21 @@ impl Sideband {
         for (index, event) in events.iter().enumerate() {
             match (&event.kind, event.thread, event.cpu) {
                 (EventKind::Waking { target, .. }, ..) => {
-                    sideband.wakings.entry(*target).or_default().push(index);
+                    sideband.wakings.add(target.0.cast_unsigned(), index);
                 }
                 (EventKind::Migration { target, .. }, ..) => {
-                    sideband.migrations.entry(*target).or_default().push(index);
+                    sideband.migrations.add(target.0.cast_unsigned(), index);
                 }
                 (EventKind::Syscall { .. }, Some(thread), _) => {
-                    sideband.calls.entry(thread.tid).or_default().push(index);
+                    sideband.calls.add(thread.tid.0.cast_unsigned(), index);
                 }
-                (EventKind::Idle { .. }, _, Some(cpu)) => sideband.idle.entry(cpu).or_default().push(index),
+                (EventKind::Idle { .. }, _, Some(cpu)) => sideband.idle.add(cpu.0, index),
                 _ => {}
             }
+        }
+        let Sideband { wakings, migrations, calls, idle, .. } = &mut sideband;
+        for by_subject in [wakings, migrations, calls, idle] {
+            by_subject.0.sort_unstable();
         }
         sideband.events = events;
         sideband
@@ -71,7 +104,8 @@ impl Sideband {
 
     /// The wake-ups of `target` within `range`.
     pub(crate) fn wakings(&self, target: Tid, range: TscRange) -> impl Iterator<Item = &SidebandEvent> {
-        self.about(self.wakings.get(&target), range.start).take_while(move |event| event.time < range.stop)
+        self.about(self.wakings.of_thread(target), range.start)
+            .take_while(move |event| event.time < range.stop)
     }
 
     /// Whom `waker` woke within `range`, also in an interrupt in its context.
@@ -91,12 +125,13 @@ impl Sideband {
 
     /// The migrations of `target` within `range`.
     pub(crate) fn migrations(&self, target: Tid, range: TscRange) -> impl Iterator<Item = &SidebandEvent> {
-        self.about(self.migrations.get(&target), range.start).take_while(move |event| event.time < range.stop)
+        self.about(self.migrations.of_thread(target), range.start)
+            .take_while(move |event| event.time < range.stop)
     }
 
     /// The system calls that threads were in at `at`.
     pub(crate) fn calls_at(&self, at: Tsc) -> impl Iterator<Item = &SidebandEvent> {
-        self.calls.keys().filter_map(move |&tid| self.call_at(tid, at))
+        self.calls.threads().filter_map(move |tid| self.call_at(tid, at))
     }
 
     /// The system call that thread `tid` was in at `at`: its last record is a `sys_enter`.
@@ -106,35 +141,36 @@ impl Sideband {
 
     /// The last record of thread `tid`'s system calls at or before `at`: of the begin or the end of one.
     pub(crate) fn last_call(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
-        let of_thread = self.calls.get(&tid)?;
-        let later = of_thread.partition_point(|&index| self.events[index].time <= at);
-        Some(&self.events[of_thread[later.checked_sub(1)?]])
+        let of_thread = self.calls.of_thread(tid);
+        let later = of_thread.partition_point(|&word| self.events[index(word)].time <= at);
+        Some(&self.events[index(of_thread[later.checked_sub(1)?])])
     }
 
     /// The first record of thread `tid`'s system calls after `at`: of the begin or the end of one.
     pub(crate) fn next_call(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
-        self.about(self.calls.get(&tid), at).find(|event| event.time > at)
+        self.about(self.calls.of_thread(tid), at).find(|event| event.time > at)
     }
 
     /// The records of thread `tid`'s system calls before `until`, in order.
     pub(crate) fn calls_of(&self, tid: Tid, until: Tsc) -> impl Iterator<Item = &SidebandEvent> {
-        self.about(self.calls.get(&tid), Tsc(0)).take_while(move |event| event.time < until)
+        self.about(self.calls.of_thread(tid), Tsc(0)).take_while(move |event| event.time < until)
     }
 
     /// The same, the last one first.
     pub(crate) fn calls_back(&self, tid: Tid, until: Tsc) -> impl Iterator<Item = &SidebandEvent> {
-        let of_thread = self.calls.get(&tid).map_or(&[][..], Vec::as_slice);
-        let later = of_thread.partition_point(|&index| self.events[index].time < until);
-        of_thread[..later].iter().rev().map(|&index| &self.events[index])
+        let of_thread = self.calls.of_thread(tid);
+        let later = of_thread.partition_point(|&word| self.events[index(word)].time < until);
+        of_thread[..later].iter().rev().map(|&word| &self.events[index(word)])
     }
 
     /// The first record within `range` by which `cpu` leaves idle, and the one by which it had entered idle.
     pub(crate) fn idle_exit(&self, cpu: Cpu, range: TscRange) -> Option<(&SidebandEvent, &SidebandEvent)> {
-        let of_cpu = self.idle.get(&cpu)?;
-        let from = of_cpu.partition_point(|&index| self.events[index].time < range.start);
-        let found = of_cpu[from..].iter().position(|&index| self.events[index].side == Side::End)? + from;
-        let awake = &self.events[of_cpu[found]];
-        let entered = &self.events[of_cpu[found.checked_sub(1)?]];
+        let of_cpu = self.idle.of(cpu.0);
+        let from = of_cpu.partition_point(|&word| self.events[index(word)].time < range.start);
+        let is_exit = |&word: &u64| self.events[index(word)].side == Side::End;
+        let found = of_cpu[from..].iter().position(is_exit)? + from;
+        let awake = &self.events[index(of_cpu[found])];
+        let entered = &self.events[index(of_cpu[found.checked_sub(1)?])];
         (range.contains(awake.time) && entered.side == Side::Begin).then_some((entered, awake))
     }
 
@@ -188,9 +224,8 @@ impl Sideband {
         None
     }
 
-    fn about(&self, index: Option<&Vec<usize>>, from: Tsc) -> impl Iterator<Item = &SidebandEvent> {
-        let index = index.map_or(&[][..], Vec::as_slice);
-        let first = index.partition_point(|&at| self.events[at].time < from);
-        index[first..].iter().map(|&at| &self.events[at])
+    fn about<'a>(&'a self, of: &'a [u64], from: Tsc) -> impl Iterator<Item = &'a SidebandEvent> {
+        let first = of.partition_point(|&word| self.events[index(word)].time < from);
+        of[first..].iter().map(|&word| &self.events[index(word)])
     }
 }

@@ -99,7 +99,7 @@ mod tests {
         descriptor: u64,
         result: i64,
     ) -> Vec<crate::records::event::SidebandEvent> {
-        let kind = |argument: u64| EventKind::Syscall { number, arguments: vec![argument] };
+        let kind = |argument: u64| EventKind::Syscall { number, arguments: vec![argument].into() };
         vec![
             record(begin, 0, WORKER, Side::Begin, kind(descriptor)),
             record(end, 0, WORKER, Side::End, kind(result.cast_unsigned())),

@@ -22,7 +22,7 @@ fn a_record_is_found_where_it_lies_in_the_file() {
     let mut stretches = Stretches::default();
     assert!(copied(&mut stretches, 1000, &[record(16), record(24)].concat()));
     assert!(copied(&mut stretches, 5000, &record(32)));
-    let size = |at| stretches.record(at).map(<[u8]>::len);
+    let size = |at| stretches.record(at, &mut LastFound::default()).map(<[u8]>::len);
     // The rest of the stretch comes with it.
     assert_eq!([size(1000), size(1016), size(5000)], [Some(40), Some(24), Some(32)]);
     // Before all, after a stretch, in its last bytes.
@@ -33,14 +33,14 @@ fn a_record_is_found_where_it_lies_in_the_file() {
 fn a_record_that_reaches_over_the_end_is_not_in_the_copy() {
     let mut stretches = Stretches::default();
     assert!(copied(&mut stretches, 0, &record(64)[..40]));
-    assert!(stretches.record(0).is_none());
+    assert!(stretches.record(0, &mut LastFound::default()).is_none());
 }
 
 #[test]
 fn what_could_not_be_read_leaves_nothing() {
     let mut stretches = Stretches::default();
     assert!(!stretches.copy(0, 16, |_| false));
-    assert!(stretches.record(0).is_none() && stretches.bytes.is_empty());
+    assert!(stretches.record(0, &mut LastFound::default()).is_none() && stretches.bytes.is_empty());
     assert!(!stretches.would_take(LONGEST + 1));
 }
 
@@ -54,8 +54,13 @@ fn the_order_of_questions_changes_no_answer() {
     let expected = [None, Some(16), None, Some(16), Some(16), None, Some(16), None];
     for first in places {
         for (&place, expected) in places.iter().zip(expected) {
-            stretches.record(first);
-            assert_eq!(stretches.record(place).map(<[u8]>::len), expected, "{place} after {first}");
+            let mut last = LastFound::default();
+            stretches.record(first, &mut last);
+            assert_eq!(
+                stretches.record(place, &mut last).map(<[u8]>::len),
+                expected,
+                "{place} after {first}"
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Source: `tools/perf/util/trace-event-info.c` writes it. Versions 0.5 and 0.6 differ in the saved command lines
 //! at the end. What lies after the formats (kallsyms, printk formats, command lines) is not needed and not read.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use model::{Diagnostic, FileOffset};
 
@@ -14,7 +14,7 @@ const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// Formats by their ID.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Formats(HashMap<u64, TracepointFormat>);
+pub(crate) struct Formats(BTreeMap<u64, TracepointFormat>);
 
 impl Formats {
     pub(crate) fn by_id(&self, id: u64) -> Option<&TracepointFormat> {

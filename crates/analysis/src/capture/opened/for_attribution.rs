@@ -21,6 +21,7 @@ impl Capture<'_> {
         };
         attribution::Capture {
             perf: self.perf(),
+            recent: &self.recent,
             schedule: self.perf().schedule(),
             conversion: self.conversion(),
             functions: self,

@@ -29,7 +29,7 @@ fn served(vector: &str, records: Vec<SidebandEvent>) -> Segment {
 }
 
 fn call(time: u64, of: ThreadId, number: u64) -> SidebandEvent {
-    record(time, 1, of, Side::Begin, EventKind::Syscall { number, arguments: Vec::new() })
+    record(time, 1, of, Side::Begin, EventKind::Syscall { number, arguments: vec![].into() })
 }
 
 fn send(time: u64, of: ThreadId, to: &[u32], calls: bool) -> SidebandEvent {

@@ -34,7 +34,7 @@ fn irq(time: u64, side: Side) -> SidebandEvent {
 }
 
 fn call(time: u64, cpu: u32, number: u64, side: Side) -> SidebandEvent {
-    record(time, cpu, WORKER, side, EventKind::Syscall { number, arguments: Vec::new() })
+    record(time, cpu, WORKER, side, EventKind::Syscall { number, arguments: vec![].into() })
 }
 
 /// A fault in a system call, interrupted by an interrupt: each record goes to the innermost frame it is about.
@@ -206,7 +206,7 @@ fn pairs_stand_in_for_a_missing_flow() {
 #[test]
 fn a_system_call_says_its_descriptor() {
     let sendmsg = |time, fd, side| {
-        let kind = EventKind::Syscall { number: 46, arguments: vec![fd, 0x7ffc_0000] };
+        let kind = EventKind::Syscall { number: 46, arguments: vec![fd, 0x7ffc_0000].into() };
         record(time, 0, WORKER, side, kind)
     };
     let details = |world: World<'_>, range| -> Vec<(String, String)> {

@@ -21,8 +21,9 @@ fn sample(table: &Table, thread: model::ThreadId, time: u64, function: &str) -> 
 #[test]
 fn time_on_a_cpu_without_flow_is_measured_and_its_functions_are_those_of_samples() {
     let table = Table::new(&["vfs_read"], &["parse", "work"]);
-    let call =
-        |time, side| record(time, 0, WORKER, side, EventKind::Syscall { number: 0, arguments: Vec::new() });
+    let call = |time, side| {
+        record(time, 0, WORKER, side, EventKind::Syscall { number: 0, arguments: vec![].into() })
+    };
     let fault = |time| record(time, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0x1000 });
     let schedule = Schedule::from_runs(vec![
         run(WORKER, 0, 0, 600, LeaveReason::Slept(Some('S'))),

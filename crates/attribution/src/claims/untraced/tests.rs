@@ -145,8 +145,9 @@ fn what_is_met_twice_does_not_cut_the_silence() {
     }
     script.event(1000, ON).block(1000, "work", 0x20, BlockEnd::Jump);
     let idle = run(IDLE, 0, 400, 600, LeaveReason::Unknown);
-    let call =
-        |time, side| record(time, 0, WORKER, side, EventKind::Syscall { number: 0, arguments: vec![] });
+    let call = |time, side| {
+        record(time, 0, WORKER, side, EventKind::Syscall { number: 0, arguments: vec![].into() })
+    };
     let runs = leaves(LeaveReason::Slept(Some('S')), idle);
     let world = world(&table, &script, runs, [call(150, Side::Begin), call(950, Side::End)]);
     assert_eq!(
@@ -343,8 +344,9 @@ fn without_switch_records_a_long_call_may_be_a_wait() {
         .event(1100, OFF)
         .event(3100, RESUMED)
         .block(3100, "work", 0x40, BlockEnd::Jump);
-    let write =
-        |time, side| record(time, 0, WORKER, side, EventKind::Syscall { number: 1, arguments: Vec::new() });
+    let write = |time, side| {
+        record(time, 0, WORKER, side, EventKind::Syscall { number: 1, arguments: vec![].into() })
+    };
     let records =
         [write(150, Side::Begin), write(950, Side::End), write(1150, Side::Begin), write(3000, Side::End)];
     let world = world(&table, &script, seen_there(), records);

@@ -14,7 +14,7 @@ const EPOLL_WAIT: u64 = 232;
 type Called = (u64, u64, u64, u64, u64);
 
 fn calls(thread: model::ThreadId, calls: &[Called]) -> Vec<SidebandEvent> {
-    let kind = |number, argument| EventKind::Syscall { number, arguments: vec![argument] };
+    let kind = |number, argument| EventKind::Syscall { number, arguments: vec![argument].into() };
     let both = |&(begin, end, number, descriptor, result): &Called| {
         [
             record(begin, 0, thread, Side::Begin, kind(number, descriptor)),

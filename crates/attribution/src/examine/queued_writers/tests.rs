@@ -36,7 +36,7 @@ fn records_of(table: &Table, at: u64, sleeper: &Sleeper) -> Vec<SidebandEvent> {
     let mut left = record(at, sleeper.cpu, sleeper.thread, Side::Begin, EventKind::SwitchOut);
     left.chain = sleeper.path.iter().map(|function| table.start(function) + 8).collect();
     let call = sleeper.call.map(|(number, argument)| {
-        let kind = EventKind::Syscall { number, arguments: vec![argument] };
+        let kind = EventKind::Syscall { number, arguments: vec![argument].into() };
         record(at - 10, sleeper.cpu, sleeper.thread, Side::Begin, kind)
     });
     call.into_iter().chain([left]).collect()

@@ -17,7 +17,7 @@ pub(super) fn sideband(
     let mut events: Vec<SidebandEvent> = Vec::new();
     for (thread, calls) in [(WRITER, calls), (WORKER, of_other)] {
         for &(begin, end, number, descriptor, result) in calls {
-            let kind = |argument| EventKind::Syscall { number, arguments: vec![argument] };
+            let kind = |argument| EventKind::Syscall { number, arguments: vec![argument].into() };
             events.push(record(begin, 0, thread, Side::Begin, kind(descriptor)));
             events.push(record(end, 0, thread, Side::End, kind(result)));
         }

@@ -63,7 +63,7 @@ fn signal(entered: &'static str, records: Vec<SidebandEvent>) -> Option<String> 
 }
 
 fn call(at: u64, thread: ThreadId, number: u64, arguments: &[u64]) -> SidebandEvent {
-    record(at, 1, thread, Side::Begin, EventKind::Syscall { number, arguments: arguments.to_vec() })
+    record(at, 1, thread, Side::Begin, EventKind::Syscall { number, arguments: arguments.to_vec().into() })
 }
 
 fn sent_to(thread: ThreadId, at: u64, by: ThreadId, signal: u64) -> SidebandEvent {

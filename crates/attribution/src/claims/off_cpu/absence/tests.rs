@@ -43,7 +43,7 @@ fn segment<'a>(attribution: &'a Attribution, cause: &str) -> &'a Segment {
 }
 
 fn call(time: u64, thread: model::ThreadId, number: u64, argument: u64, side: Side) -> SidebandEvent {
-    record(time, 0, thread, side, EventKind::Syscall { number, arguments: vec![argument] })
+    record(time, 0, thread, side, EventKind::Syscall { number, arguments: vec![argument].into() })
 }
 
 fn waking(time: u64, waker: model::ThreadId) -> SidebandEvent {

@@ -25,7 +25,7 @@ fn told(priorities: [Option<i32>; 3], hog_ran_until: u64) -> String {
         with_priority(run(HOG, 0, 200, hog_ran_until, LeaveReason::Slept(Some('S'))), of_hog),
         with_priority(run(WRITER, 0, hog_ran_until, 1200, LeaveReason::Unknown), of_writer),
     ]);
-    let call = EventKind::Syscall { number: 202, arguments: vec![0xbeef, 0] };
+    let call = EventKind::Syscall { number: 202, arguments: vec![0xbeef, 0].into() };
     let wake = EventKind::Waking { target: WORKER.tid, by_waker: true };
     let records = vec![record(90, 1, WORKER, Side::Begin, call), record(999, 0, WRITER, Side::Begin, wake)];
     let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };

@@ -19,7 +19,7 @@ fn call(
     end: u64,
     (number, descriptor, result): (u64, u64, u64),
 ) -> [SidebandEvent; 2] {
-    let kind = |argument| EventKind::Syscall { number, arguments: vec![argument] };
+    let kind = |argument| EventKind::Syscall { number, arguments: vec![argument].into() };
     [record(begin, 1, thread, Side::Begin, kind(descriptor)), record(end, 1, thread, Side::End, kind(result))]
 }
 

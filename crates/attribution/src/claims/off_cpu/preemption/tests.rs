@@ -67,7 +67,7 @@ fn a_thread_that_was_moved_at_once_was_behind_who_ran_on_the_new_cpu() {
 #[test]
 fn a_recorded_migration_names_its_reason_and_divides_the_time() {
     let affinity = |of, whom| {
-        let kind = EventKind::Syscall { number: 203, arguments: vec![whom, 8] };
+        let kind = EventKind::Syscall { number: 203, arguments: vec![whom, 8].into() };
         record(250, 2, of, Side::Begin, kind)
     };
     let balanced = made_within(Within::Softirq, migration(260, 1, CONFIG));

@@ -14,7 +14,7 @@ const ETIMEDOUT: u64 = 0xffff_ffff_ffff_ff92;
 
 /// The worker's call of `number` from 90 on, which returns `result` at 510.
 fn calls(number: u64, arguments: &[u64], result: u64) -> Vec<SidebandEvent> {
-    let begin = EventKind::Syscall { number, arguments: arguments.to_vec() };
+    let begin = EventKind::Syscall { number, arguments: arguments.to_vec().into() };
     vec![record(90, 0, WORKER, Side::Begin, begin), call(510, WORKER, number, result, Side::End)]
 }
 
