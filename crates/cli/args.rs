@@ -308,17 +308,17 @@ pub(crate) struct InputArgs {
 /// What decodes the trace.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct EngineArgs {
-    /// The decoder. They give the same, but for what docs/engines.md lists.
-    #[arg(long, value_enum, default_value_t = Engine::Libipt)]
-    pub(crate) engine: Engine,
+    /// The decoder. They give the same, but for what docs/engines.md lists. [default: native; for traces of Broadwell CPUs libipt]
+    #[arg(long, value_enum)]
+    pub(crate) engine: Option<Engine>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// Intel's library.
-    Libipt,
-    /// tailtrace's own: faster, and new.
+    /// tailtrace's own.
     Native,
+    /// Intel's library: slower, the reference.
+    Libipt,
 }
 
 /// Where the code that ran is, and its names.

@@ -81,8 +81,8 @@ pub struct Input {
     pub path: PathBuf,
     /// Where the code that ran is.
     pub code: Code,
-    /// What decodes the trace.
-    pub engine: EngineKind,
+    /// What decodes the trace; `None`: what usually decodes traces of its CPU.
+    pub engine: Option<EngineKind>,
     /// The folder in which found calls of functions are kept for the next time; `None`: nowhere.
     pub cache: Option<PathBuf>,
     /// Of a slice: what its recording skipped until then; `None`: as the account beside it says.

@@ -76,11 +76,11 @@ impl CodeArgs {
 
 impl EngineArgs {
     /// The engine that they name.
-    pub(crate) fn request(self) -> EngineKind {
-        match self.engine {
+    pub(crate) fn request(self) -> Option<EngineKind> {
+        self.engine.map(|engine| match engine {
             Engine::Libipt => EngineKind::Libipt,
             Engine::Native => EngineKind::Native,
-        }
+        })
     }
 }
 

@@ -9,7 +9,6 @@ use analysis::NoMeter;
 use anyhow::{Context as _, Result};
 use fleet::{Compacted, Delivery, Ingested, Rows, Store};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pt::EngineKind;
 
 use super::threads;
 use crate::args::{Fleet, FleetArgs, HowArgs, IngestArgs, RowsArgs};
@@ -97,8 +96,8 @@ fn command(delivery: &Delivery, how: &HowArgs) -> Result<Command> {
     if input.code.debuginfod {
         command.arg("--debuginfod");
     }
-    if input.engine == EngineKind::Native {
-        command.args(["--engine", "native"]);
+    if let Some(engine) = input.engine {
+        command.args(["--engine", engine.name()]);
     }
     command.arg("--").arg(&input.path);
     Ok(command)

@@ -27,7 +27,7 @@ pub struct Capture<'a> {
     perf: &'a PerfData,
     path: String,
     search: SearchPath,
-    engine: EngineKind,
+    engine: Option<EngineKind>,
     cache: Option<PathBuf>,
     pairs: Vec<ClockPair>,
     images: OnceLock<ProcessImages>,
@@ -190,13 +190,13 @@ impl<'a> Capture<'a> {
     }
 
     /// Which engine decodes.
-    pub(crate) fn engine(&self) -> EngineKind {
-        self.engine
+    pub fn engine(&self) -> EngineKind {
+        self.engine.unwrap_or_else(|| EngineKind::usual(&self.pt_config()))
     }
 
     /// A decoder of the trace, for one thread at a time.
     pub(crate) fn decoder(&self) -> Decoder {
-        Decoder::new(self.engine, self.pt_config(), Limits::default())
+        Decoder::new(self.engine(), self.pt_config(), Limits::default())
     }
 
     /// What the decoder must know.

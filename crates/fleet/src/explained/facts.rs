@@ -68,7 +68,7 @@ impl Facts<'_, '_> {
             status: status.to_owned(),
             error,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            options: options(self.delivery, &self.report.selection.rule),
+            options: options(self.delivery, &self.report.selection.rule, Some(self.study.capture().engine())),
             whole: tag("whole"),
         }
     }
@@ -132,7 +132,7 @@ pub(super) fn of_unreadable(delivery: &Delivery, status: &str, error: &str) -> C
         status: status.to_owned(),
         error: filled(error),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        options: options(delivery, ""),
+        options: options(delivery, "", delivery.request.input.engine),
         whole: tags.get("whole").cloned(),
     }
 }
@@ -159,8 +159,8 @@ fn as_json(names: &BTreeMap<String, String>) -> Option<String> {
     (!names.is_empty()).then(|| json!(names).to_string())
 }
 
-fn options(delivery: &Delivery, rule: &str) -> String {
-    let engine = if delivery.request.input.engine == EngineKind::Native { "native" } else { "libipt" };
+fn options(delivery: &Delivery, rule: &str, engine: Option<EngineKind>) -> String {
+    let engine = engine.map(EngineKind::name);
     json!({ "rule": rule, "engine": engine, "baselines": delivery.request.effort.baselines }).to_string()
 }
 

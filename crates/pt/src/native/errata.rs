@@ -69,3 +69,9 @@ impl Errata {
         self.overflow_within_cyc || self.spoilt_tma
     }
 }
+
+/// Whether the CPU of `config` has erratum BDM64, a wrong branch right before the abort of a transaction, which this engine does not heed:
+/// Broadwell, by specification updates as `pt_cpu_errata` of libipt 2.1.2 has it.
+pub(crate) fn has_wrong_branch_before_abort(config: &PtConfig) -> bool {
+    matches!(config.cpu, Some(CpuModel { family: 6, model: 0x3d | 0x47 | 0x4f | 0x56, .. }))
+}
