@@ -108,23 +108,40 @@ pub(crate) fn share_folder(from: &Path, to: &Path) {
 
 /// Unpacks an archive into the test run's own folder, once.
 fn unpacked(archive: &Path, name: &'static str) -> PathBuf {
-    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one_at_a_time = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let folder = FOLDER.get_or_init(|| tempfile::tempdir().expect("a temporary folder"));
-    let root = folder.path().join(name);
+    let folder = FOLDER.get_or_init(folder_of_this_run);
+    let root = folder.join(name);
     if !root.exists() {
         let status = Command::new("tar")
             .arg("--zstd")
             .arg("-xf")
             .arg(archive)
             .arg("-C")
-            .arg(folder.path())
+            .arg(folder)
             .status()
             .expect("tar runs");
         assert!(status.success(), "cannot unpack {}", archive.display());
     }
     root
+}
+
+/// A folder that all tests of this run share. No test is the last to use it: those of runs that have ended are removed here.
+fn folder_of_this_run() -> PathBuf {
+    const NAME: &str = "tailtrace-tests-";
+    let (all, own) = (std::env::temp_dir(), std::process::id().to_string());
+    for entry in std::fs::read_dir(&all).expect("the folder for temporary files").flatten() {
+        let name = entry.file_name();
+        let run = name.to_str().and_then(|name| name.strip_prefix(NAME));
+        if run.is_some_and(|run| run == own || !Path::new("/proc").join(run).exists()) {
+            // Another run may be removing it, too.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    let folder = all.join(format!("{NAME}{own}"));
+    std::fs::create_dir(&folder).expect("made");
+    folder
 }
 
 /// The lines of a gzip or zstd file.
