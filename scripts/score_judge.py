@@ -11,6 +11,7 @@ import statistics
 from collections import Counter
 from itertools import pairwise
 
+import score_stories
 from score_truth import UNPLANTED, WITHOUT_PLAN
 
 NAMED_FIRST, IN_TIME, QUIET = 0.99, 0.99, 0.99
@@ -89,11 +90,11 @@ class Score:
     def remark(self, id, what):
         self.remarks.append(f"{self.name} {id}: {what}")
 
-    def good(self):
-        """Whether every bar is met."""
+    def good(self, together):
+        """Whether every bar is met, but for that of headlines where these are counted `together` with other captures'."""
         named = self.right >= NAMED_FIRST * self.planted
         timed = self.present == self.shares and self.in_time >= IN_TIME * self.shares
-        of_log = self.told.good() and self.calls.good() and self.kernel.good() and self.parts.good()
+        of_log = self.told.good(together) and self.calls.good() and self.kernel.good() and self.parts.good()
         return named and timed and self.quiet - self.invented >= QUIET * self.quiet and of_log
 
 
@@ -187,20 +188,26 @@ def mad(values):
 
 # Printing.
 
-def print_all(scores, out):
-    print_table(scores, out)
+def all_good(scores, together):
+    """Whether every bar is met."""
+    named = score_stories.all_told([score.told for score in scores])
+    return bool(scores) and named and all(score.good(together) for score in scores)
+
+
+def print_all(scores, together, out):
+    print_table(scores, together, out)
     print_confusion(sum((score.first_named for score in scores), Counter()), out)
     for score in scores:
         for remark in score.remarks:
             print(f"  {remark}", file=out)
 
 
-def print_table(scores, out):
+def print_table(scores, together, out):
     columns = ("capture", "injected", "named first", "share", "causes", "times", "headlines", "calls", "kernel calls", "tracing", "parts", "quiet", "blamed", "real", "invented nothing")
     rows = [columns, *(row(score) for score in scores)]
     widths = [max(len(line[column]) for line in rows) for column in range(len(columns))]
     for number, line in enumerate(rows):
-        verdict = "      " if number == 0 else "pass  " if scores[number - 1].good() else "FAIL  "
+        verdict = "      " if number == 0 else "pass  " if scores[number - 1].good(together) else "FAIL  "
         cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
         print(verdict + "  ".join(cells), file=out)
 

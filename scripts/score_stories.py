@@ -48,9 +48,14 @@ class Told:
                 self.remarks.append(f"{id}: {kind} ({' '.join(stories[kind])}) is not told: {headline}")
         self.mistaken = mistaken(stories, headlines)
 
-    def good(self):
-        """Whether both bars are met."""
-        return self.told >= TOLD * self.judged and not self.mistaken
+    def good(self, together):
+        """Whether both bars are met; where the captures' headlines are counted `together`, only that of this capture's words."""
+        return (together or all_told([self])) and not self.mistaken
+
+
+def all_told(captures):
+    """Whether enough headlines of all these captures match."""
+    return sum(told.told for told in captures) >= TOLD * sum(told.judged for told in captures)
 
 
 def mistaken(stories, headlines):
