@@ -47,6 +47,7 @@
 //! * `pt_regions`: regions of the ITT API in the trace, against the interval file.
 //! * `ptwrite`: marks in the trace that branches spell, against perf; what they mean lies beside the capture.
 //! * `perfetto`: the Perfetto export against perf's switches and wake-ups.
+//! * `random_programs`: programs whose execution is known by construction, through both engines.
 //! * `readme`: the README shows what the tool prints.
 //! * `traced_events`: a CTF trace of `LTTng` beside a recording of this machine, against marks around its events.
 //! * `traced_snapshots`: the same with Intel PT, with a perf that plays emulated captures back.
@@ -91,6 +92,7 @@ mod perfetto;
 mod pt_regions;
 mod ptwrite;
 mod ptwrite_snapshots;
+mod random_programs;
 mod readme;
 mod recording;
 mod records;

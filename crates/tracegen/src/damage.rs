@@ -3,14 +3,12 @@
 //! Input: a sound perf.data file or directory. Output: a copy with the damage, and in a line what was done and where.
 //! Invariant: the same input, damage and seed give the same bytes.
 
-mod dice;
-
 use std::path::Path;
 
 use crate::capture::{Capture, Record, kind};
+use crate::dice::Dice;
 use crate::error::Error;
 use crate::tree;
-use dice::Dice;
 
 /// Where a program's code usually begins in its file, and how much of it is changed.
 const PAGE: usize = 4096;

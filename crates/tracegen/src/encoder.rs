@@ -4,6 +4,7 @@
 //! Invariant: time never runs backwards; every PSB lies at a multiple of 8, so that buffers can be cut there.
 //! Source: Intel SDM vol. 3, chapter "Intel Processor Trace".
 
+mod regions;
 mod time;
 
 use crate::instruction::{Class, Instruction};
@@ -92,6 +93,9 @@ pub struct Encoder {
     mode: ExecMode,
     enabled: bool,
     broken: Option<Rule>,
+    /// TIPs wait for the TNT before them, and their targets.
+    defers: bool,
+    deferred: Vec<u64>,
 }
 
 impl Encoder {
@@ -111,6 +115,8 @@ impl Encoder {
             mode: ExecMode::Bits64,
             enabled: false,
             broken: None,
+            defers: false,
+            deferred: Vec::new(),
         }
     }
 
@@ -216,6 +222,8 @@ impl Encoder {
                 if matches {
                     self.tnt(true);
                 } else {
+                    // Never deferred: a bit of the same TNT would be taken for the return's.
+                    self.flush_tnt();
                     self.calls.clear();
                     self.tip(to);
                 }
@@ -299,6 +307,7 @@ impl Encoder {
         };
         packet.put(&mut self.bytes);
         (self.tnt_bits, self.tnt_count) = (0, 0);
+        self.put_deferred();
     }
 
     fn tnt(&mut self, taken: bool) {
@@ -313,6 +322,9 @@ impl Encoder {
     }
 
     fn tip(&mut self, to: Option<(u64, ExecMode)>) {
+        if to.is_some_and(|(ip, mode)| mode == self.mode && self.defer(ip)) {
+            return;
+        }
         self.flush_tnt();
         self.put_cycles();
         self.transfer(to);
@@ -325,12 +337,6 @@ impl Encoder {
             self.mode_exec();
         }
         self.put_ip(IpPacket::Tip, ip);
-    }
-
-    fn disable(&mut self) {
-        self.enabled = false;
-        let packet = IpPacket::TipPgd;
-        Packet::Ip { packet, bytes: IpBytes::Suppressed, ip: 0 }.put(&mut self.bytes);
     }
 
     fn push_call(&mut self, call: &Instruction) {

@@ -12,6 +12,7 @@ mod blocks;
 mod borders;
 mod cached;
 mod damage;
+mod ends;
 mod errata;
 
 /// ```text

@@ -153,9 +153,10 @@ impl Cues<'_> {
         let here = self.last_ip.get();
         let mut owned = false;
         let mut due = std::mem::take(&mut self.for_fup);
-        // MODE.Exec binds to a FUP, too: the interrupt flag changed.
+        // MODE.Exec binds to a FUP, too: the interrupt flag changed. Execution came there, whatever else it says.
         if self.branch_from.is_none() {
-            due.append(&mut self.for_tip);
+            let reached = |waiting: Waiting| waiting.what.or(Some(What::Flow([None; 3])));
+            due.extend(self.for_tip.drain(..).map(|waiting| Waiting { what: reached(waiting), ..waiting }));
         }
         for waiting in due {
             owned |= waiting.owns;

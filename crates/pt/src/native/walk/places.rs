@@ -13,6 +13,9 @@ use crate::flow::BlockEnd;
 use crate::native::blocks::{Block, Exit, Wanted};
 use crate::native::cues::{Event, Place, What};
 
+/// Most blocks from a MOV CR3 to the far transfer that leaves the kernel.
+const MOST_BLOCKS_OUT: usize = 64;
+
 /// How a way ended.
 enum Way {
     /// Before or after the instruction looked for.
@@ -75,22 +78,48 @@ impl Walk<'_> {
 
     /// Where tracing ends synchronously.
     fn reach_last_branch(&mut self, to: Option<u64>) -> Result<(), Stop> {
-        if let Some(tail) = self.tail.take() {
-            if to.is_none() && tail.part.ends_with(Wanted::Cr3) {
-                return Ok(());
+        let mut tail = self.tail.take();
+        loop {
+            if let Some(tail) = tail {
+                let block = tail.part.block;
+                let switches = to.is_none() && tail.part.ends_with(Wanted::Cr3);
+                if switches && !self.leads_far(block.next) {
+                    return Ok(());
+                }
+                if needs_packet(&block) {
+                    self.expect_return_from(&block);
+                    return Ok(());
+                }
+                self.leave(crate::native::blocks::NONE, &block)?;
             }
-            let block = tail.part.block;
+            match self.find(to.map_or(Wanted::Cr3, Wanted::Before))? {
+                Way::Found if to.is_some() => return Ok(()),
+                Way::Found => tail = self.tail.take(),
+                Way::Blocked(block) => {
+                    self.expect_return_from(&block);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Whether the first branch from `ip` on that needs a packet is a far transfer. Then that is what ended tracing, and
+    /// no MOV CR3 before it: the kernel goes to the page table of the user before it returns there.
+    fn leads_far(&mut self, mut ip: u64) -> bool {
+        self.stand();
+        self.jump(self.ip);
+        let source = self.source();
+        for _ in 0..MOST_BLOCKS_OUT {
+            let Ok(number) = self.map.at(ip, &source) else { break };
+            let block = *self.map.block(number);
             if needs_packet(&block) {
-                self.expect_return_from(&block);
-                return Ok(());
+                self.numbers_went();
+                return block.exit == Exit::Far;
             }
-            self.leave(crate::native::blocks::NONE, &block)?;
+            (ip, _) = block.way(!matches!(block.exit, Exit::Long | Exit::Border));
         }
-        match self.find(to.map_or(Wanted::Cr3, Wanted::Before))? {
-            Way::Found => self.tail = None,
-            Way::Blocked(block) => self.expect_return_from(&block),
-        }
-        Ok(())
+        self.numbers_went();
+        false
     }
 
     /// Tracing ended at the branch of `block`: after a call it may begin again where that returns to.
