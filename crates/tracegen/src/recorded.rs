@@ -12,6 +12,7 @@ mod kernel;
 mod ledger;
 mod log;
 mod owners;
+mod power;
 mod schedule;
 mod splice;
 mod tracer;
@@ -24,8 +25,9 @@ use crate::error::Error;
 use block::{Blocks, EntryPoints, read_entry_points};
 use clock::{GuestClock, PerfTime};
 use flow::{Event, Flow};
-use ledger::Ledger;
+use ledger::{Ledger, ModelledStall};
 use log::{Entry, Log};
+use power::{PowerEvents, PowerRecords};
 use schedule::{Schedule, Thread};
 use splice::Splice;
 use tracer::{Slice, Tracer};
@@ -85,12 +87,14 @@ pub fn encode(request: &Request<'_>, scopes: &[Scope]) -> Result<Recorded, Error
         return Err(Error::Usage("a guest's clock runs at least once as slow as the host's".to_owned()));
     }
     let recording = Recording::read(request)?;
-    let mut recorded = recording.write_ledgers(request)?;
+    let (mut recorded, power) = recording.write_ledgers(request)?;
+    let (guest, schedule, time) = (&recording.guest, &recording.schedule, recording.time);
+    let power = PowerRecords::of(&power, guest, schedule, time)?;
     let kernel = request.output.join("perf.data/kcore_dir");
     kernel::trim(&request.guest.join("kcore_dir"), &kernel, &recording.blocks)?;
     anonymous::write(&recording.guest, &recording.blocks, &request.output.join("anonymous.bin"))?;
     for &scope in scopes {
-        let bytes = recording.write_trace(request, scope)?;
+        let bytes = recording.write_trace(request, scope, &power)?;
         recorded.trace_bytes.push((scope, bytes));
     }
     Ok(recorded)
@@ -137,12 +141,12 @@ impl Recording {
     }
 
     /// Writes `log/`.
-    fn write_ledgers(&self, request: &Request<'_>) -> Result<Recorded, Error> {
+    fn write_ledgers(&self, request: &Request<'_>) -> Result<(Recorded, PowerEvents), Error> {
         let directory = request.output.join("log");
         std::fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
         let bound = (u128::from(request.gap_ns) * u128::from(self.time.hertz()) / 1_000_000_000) as u64;
         let mut recorded = Recorded::default();
-        let mut spans = Vec::new();
+        let (mut spans, mut stalls, mut power) = (Vec::new(), Vec::new(), PowerEvents::default());
         for (cpu, mut flow) in self.flows().into_iter().enumerate() {
             let mut ledger = Ledger::create(&directory, cpu, bound)?;
             while let Some(step) = flow.next()? {
@@ -151,11 +155,16 @@ impl Recording {
             recorded.executed.push(ledger.executed);
             recorded.gaps.extend(&ledger.gaps);
             spans.push(ledger.span.unwrap_or_default());
+            stalls.append(&mut ledger.stalls);
+            power.extend(std::mem::take(&mut ledger.power));
             ledger.finish()?;
         }
         put(&directory.join("gaps.csv"), gaps(&recorded.gaps))?;
+        if !stalls.is_empty() {
+            put(&directory.join("stalls.csv"), stall_table(&stalls))?;
+        }
         put(&directory.join("machine.json"), self.machine(request, bound, &spans))?;
-        Ok(recorded)
+        Ok((recorded, power))
     }
 
     /// What a reader of `log/` must know of the clocks.
@@ -170,11 +179,11 @@ impl Recording {
     }
 
     /// Writes the perf.data of one scope; returns its trace's size.
-    fn write_trace(&self, request: &Request<'_>, scope: Scope) -> Result<u64, Error> {
+    fn write_trace(&self, request: &Request<'_>, scope: Scope, power: &PowerRecords) -> Result<u64, Error> {
         let settings = self.settings();
         let (streams, slices) = self.trace(request, scope, settings)?;
         let (guest, schedule, time) = (&self.guest, &self.schedule, self.time);
-        let splice = Splice { guest, schedule, streams: &streams, scope, settings, time };
+        let splice = Splice { guest, schedule, streams: &streams, scope, settings, time, power };
         let bytes = splice.perf_data()?;
         match scope {
             Scope::Everything => put(&request.output.join("perf.data/data"), bytes)?,
@@ -276,6 +285,14 @@ fn perf_time(guest: &Capture) -> Result<PerfTime, Error> {
 fn gaps(gaps: &[Gap]) -> String {
     let line = |gap: &Gap| format!("{},{},{},{:x}\n", gap.cpu, gap.from, gap.to, gap.ip);
     "cpu,from_tsc,to_tsc,ip\n".to_owned() + &gaps.iter().map(line).collect::<String>()
+}
+
+fn stall_table(stalls: &[ModelledStall]) -> String {
+    let line = |stall: &ModelledStall| {
+        let ModelledStall { cpu, kind, from, to, detail } = stall;
+        format!("{cpu},{},{from},{to},{detail}\n", kind.name())
+    };
+    "cpu,kind,from_tsc,to_tsc,detail\n".to_owned() + &stalls.iter().map(line).collect::<String>()
 }
 
 fn slice_table(slices: &[Slice]) -> String {

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use super::block::{Block, Blocks, EntryPoint, EntryPoints, leads_to};
 use super::clock::GuestClock;
-use super::log::{Entries, Entry, Log};
+use super::log::{Entries, Entry, Log, StallKind};
 use crate::error::Error;
 use crate::instruction::{Class, Instruction};
 
@@ -52,11 +52,24 @@ pub(super) enum Event<'a> {
         ip: u64,
         value: u64,
     },
-    /// The CPU halts; `ip` is what comes after the `hlt`.
+    /// The CPU halts; `ip` is what comes after the `hlt`; `state` is the machine model's, 0 where there is none.
     Idle {
         ip: u64,
+        state: u8,
     },
     Resume,
+    /// The CPU stood still since `from` because the machine model says so.
+    Stall {
+        kind: StallKind,
+        from: u64,
+        detail: u64,
+    },
+    /// A core:bus ratio was requested for `cpu`.
+    Request {
+        cpu: u32,
+        ratio: u8,
+        by_governor: bool,
+    },
     /// The log ends before the instruction at `ip`.
     End {
         ip: u64,
@@ -128,10 +141,10 @@ impl<'a> Flow<'a> {
                 self.ready.push_back(Step { tsc: self.now, event: Event::PageTable(cr3) });
                 Ok(())
             }
-            (Entry::Idle(at), LogPosition::In(block, _)) if block.halts => {
+            (Entry::Idle { at, state }, LogPosition::In(block, _)) if block.halts => {
                 let ip = block.last().map_or(0, Instruction::next);
                 self.leave_block(block.instructions.len(), ip, at);
-                self.push(at, Event::Idle { ip });
+                self.push(at, Event::Idle { ip, state });
                 self.place = LogPosition::Halted(ip);
                 Ok(())
             }
@@ -143,7 +156,16 @@ impl<'a> Flow<'a> {
                 self.end(at);
                 Ok(())
             }
-            (Entry::Clock { .. } | Entry::Idle(_) | Entry::Resume(_), _) => Ok(()),
+            (Entry::Stall { kind, from, to, detail }, _) => {
+                let from = self.clock.guest(from).max(self.now);
+                self.push(to, Event::Stall { kind, from, detail });
+                Ok(())
+            }
+            (Entry::Request { cpu, ratio, by_governor, at }, _) => {
+                self.push(at, Event::Request { cpu, ratio, by_governor });
+                Ok(())
+            }
+            (Entry::Clock { .. } | Entry::Idle { .. } | Entry::Resume(_), _) => Ok(()),
         }
     }
 

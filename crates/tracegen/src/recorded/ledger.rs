@@ -1,13 +1,15 @@
 //! Writes down what was executed, for whoever checks the trace or builds the truth.
 //!
 //! Input: the steps of one CPU. Output in a directory: `instructions<cpu>.bin` (addresses), `times<cpu>.bin` (guest TSC at which the
-//! instruction's block began), both u64 little endian; `events<cpu>.csv`; and the stalls of the emulator's host.
+//! instruction's block began), both u64 little endian; `events<cpu>.csv`; the stalls of the emulator's host, and those of the machine model.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::flow::{Event, Step};
+use super::log::StallKind;
+use super::power::PowerEvents;
 use crate::error::Error;
 use crate::instruction::Class;
 
@@ -25,6 +27,17 @@ pub struct Gap {
     pub to: u64,
     /// Address of the block in which it fell.
     pub ip: u64,
+}
+
+/// Time in which the machine model let a CPU stand still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ModelledStall {
+    pub(super) cpu: usize,
+    pub(super) kind: StallKind,
+    /// Guest TSC.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) detail: u64,
 }
 
 /// A file that is being written, with its path.
@@ -64,6 +77,9 @@ pub(super) struct Ledger {
     /// Guest TSC of the first and the last step.
     pub(super) span: Option<(u64, u64)>,
     pub(super) gaps: Vec<Gap>,
+    pub(super) stalls: Vec<ModelledStall>,
+    /// What the machine model did that the guest could not record.
+    pub(super) power: PowerEvents,
 }
 
 impl Ledger {
@@ -83,6 +99,8 @@ impl Ledger {
             executed: 0,
             span: None,
             gaps: Vec::new(),
+            stalls: Vec::new(),
+            power: PowerEvents::default(),
         };
         ledger.events.write(b"tsc,kind,name,from,to\n")?;
         Ok(ledger)
@@ -112,7 +130,20 @@ impl Ledger {
             }
             Event::PageTable(cr3) => self.event(step.tsc, "pagetable", "", 0, cr3),
             Event::PtWrite { ip, value } => self.event(step.tsc, "ptwrite", "", ip, value),
-            Event::Idle { ip } => self.event(step.tsc, "idle", "", ip, 0),
+            Event::Idle { ip, state } => {
+                self.power.idle(self.cpu, step.tsc, state);
+                self.event(step.tsc, "idle", "", ip, 0)
+            }
+            Event::Stall { kind, from, detail } => {
+                self.stalls.push(ModelledStall { cpu: self.cpu, kind, from, to: step.tsc, detail });
+                Ok(())
+            }
+            Event::Request { cpu, ratio, by_governor } => {
+                if by_governor {
+                    self.power.request(self.cpu, step.tsc, cpu, ratio);
+                }
+                Ok(())
+            }
             Event::Resume => self.event(step.tsc, "resume", "", 0, 0),
             // `iretq` and its kin: what comes after may be a string instruction, which stands in the ledger as of its end.
             Event::Branch { instruction, to } if instruction.class == Class::Far => {
@@ -127,8 +158,10 @@ impl Ledger {
     }
 
     fn look_for_gap(&mut self, step: &Step<'_>) {
-        if let Some((from, ip)) = self.alive.filter(|(from, _)| step.tsc - from > self.bound) {
-            self.gaps.push(Gap { cpu: self.cpu, from, to: step.tsc, ip });
+        // What the model is the reason of is no stall of the host.
+        let until = if let Event::Stall { from, .. } = step.event { from } else { step.tsc };
+        if let Some((from, ip)) = self.alive.filter(|(from, _)| until.saturating_sub(*from) > self.bound) {
+            self.gaps.push(Gap { cpu: self.cpu, from, to: until, ip });
         }
         if let Event::Block { ip } = step.event {
             self.block = ip;

@@ -36,12 +36,60 @@ pub(super) enum Entry {
         value: u64,
         at: u64,
     },
-    /// The CPU halts.
-    Idle(u64),
+    /// The CPU halts, in this state of the machine model's; 0 where there is none.
+    Idle {
+        at: u64,
+        state: u8,
+    },
     /// The halted CPU has something to do.
     Resume(u64),
     /// The log ends.
     End(u64),
+    /// The CPU stood still because the machine model says so.
+    Stall {
+        kind: StallKind,
+        from: u64,
+        to: u64,
+        detail: u64,
+    },
+    /// A program requested a core:bus ratio for a CPU.
+    Request {
+        cpu: u32,
+        ratio: u8,
+        by_governor: bool,
+        at: u64,
+    },
+}
+
+/// Why the machine model stalled a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StallKind {
+    /// It left an idle state, whose number is the detail.
+    IdleExit,
+    /// Its core:bus ratio changed to the detail.
+    Ratio,
+    /// What it had executed took longer by this, at the ratio that is the detail.
+    Slow,
+}
+
+impl StallKind {
+    fn of(number: u64) -> Option<StallKind> {
+        Some(match number {
+            1 => StallKind::IdleExit,
+            2 => StallKind::Ratio,
+            3 => StallKind::Slow,
+            _ => return None,
+        })
+    }
+
+    /// What `log/stalls.csv` calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            StallKind::IdleExit => "idle-exit",
+            StallKind::Ratio => "ratio",
+            StallKind::Slow => "slow",
+        }
+    }
 }
 
 /// One CPU's log, in memory.
@@ -95,9 +143,17 @@ impl Entries<'_> {
                 return self.next();
             }
             (5, &[ip, value, at]) => Entry::PtWrite { ip, value, at },
-            (6, &[at]) => Entry::Idle(at),
+            (6, &[at]) => Entry::Idle { at, state: 0 },
+            (6, &[at, state]) => Entry::Idle { at, state: state as u8 },
             (7, &[at]) => Entry::Resume(at),
             (8, &[at]) => Entry::End(at),
+            (9, &[kind, from, to, detail]) => match StallKind::of(kind) {
+                Some(kind) => Entry::Stall { kind, from, to, detail },
+                None => return self.next(),
+            },
+            (10, &[cpu, ratio, by_governor, at]) => {
+                Entry::Request { cpu: cpu as u32, ratio: ratio as u8, by_governor: by_governor != 0, at }
+            }
             _ => return self.next(),
         };
         Some(entry)

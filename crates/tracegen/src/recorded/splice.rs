@@ -8,6 +8,7 @@
 
 use super::clock::PerfTime;
 use super::owners::Ownership;
+use super::power::PowerRecords;
 use super::schedule::Schedule;
 use super::tracer::{Finished, Owner, Scope};
 use crate::capture::Capture;
@@ -35,6 +36,7 @@ pub(super) struct Splice<'a> {
     pub(super) scope: Scope,
     pub(super) settings: Settings,
     pub(super) time: PerfTime,
+    pub(super) power: &'a PowerRecords,
 }
 
 /// A stretch of a stream that one AUX and one AUXTRACE record hold.
@@ -55,7 +57,11 @@ impl Splice<'_> {
         let mut out = Container::default();
         out.taken = owners.attributes()?;
         out.events = vec![self.event(&owners)];
-        let mut timed = self.timed_records(&owners);
+        let trace = self.timed_records(&owners).into_iter().map(|(time, record)| (time, record.bytes()));
+        let mut timed: Vec<(u64, Vec<u8>)> = trace.collect();
+        if self.scope != Scope::Threads {
+            timed.extend(self.power.requests.iter().cloned());
+        }
         timed.sort_by_key(|&(time, _)| time);
         let mut timed = timed.into_iter().peekable();
         let mut has_head = false;
@@ -65,14 +71,16 @@ impl Splice<'_> {
                 has_head = true;
             }
             let Some(bytes) = owners.record(record)? else { continue };
+            let mut bytes = bytes.into_owned();
+            self.power.restate(record, &mut bytes);
             let time = self.guest.stamp(record).time.map(|at| self.guest.u64(record.place.start + at));
             let time = time.transpose()?.unwrap_or(0);
             while let Some((_, new)) = timed.next_if(|&(at, _)| at < time) {
-                out.push(&new);
+                out.push_bytes(&new);
             }
             out.push_bytes(&bytes);
         }
-        timed.for_each(|(_, record)| out.push(&record));
+        timed.for_each(|(_, record)| out.push_bytes(&record));
         self.put_streams(&mut out);
         out.push(&Record::finished_round());
         self.put_features(&mut out);

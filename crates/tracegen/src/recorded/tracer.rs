@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::flow::{Event, Step};
+use super::log::StallKind;
 use super::schedule::{Switch, Thread};
 use crate::encoder::{Encoder, Settings};
 use crate::instruction::{Class, Instruction};
@@ -14,7 +15,10 @@ use crate::packet::{ExecMode, Packet};
 /// The lowest address that is not the user's.
 const USER_END: u64 = 1 << 47;
 
-/// What HLT shows as: C1.
+/// The hardware's C-state and sub-state for each state of the machine model: POLL, C1, C1E, C6.
+const C_STATES: [(u8, u8); 4] = [(0, 0), (1, 0), (1, 1), (6, 0)];
+
+/// What HLT shows as without the model: C1.
 const HALTED: u8 = 1;
 
 /// Interrupt, in PWRX's wake reason.
@@ -78,6 +82,10 @@ struct Cpu {
     executed: u64,
     /// Place of the slice's first instruction.
     slice_from: u64,
+    /// C-state and sub-state of the machine model in which it is halted.
+    halted: Option<(u8, u8)>,
+    /// Its core:bus ratio, where the machine model changed it.
+    ratio: Option<u8>,
 }
 
 /// Encodes steps as they come.
@@ -118,6 +126,9 @@ impl Tracer {
             Event::Branch { instruction, to } => self.branch(cpu, tsc, instruction, to),
             Event::Interrupt { from, to, .. } => self.interrupt(cpu, tsc, from, to),
             Event::End { ip } => self.leave(cpu, tsc, ip),
+            Event::Stall { kind: StallKind::Ratio, from, detail } => {
+                self.change_ratio(cpu, (from, tsc), detail as u8);
+            }
             _ => self.note(cpu, tsc, step.event),
         }
     }
@@ -164,6 +175,7 @@ impl Tracer {
         let is_new = !self.streams.contains_key(&owner);
         let stream = self.streams.entry(owner).or_insert_with(new);
         stream.encoder.page_table(self.cpus[cpu].cr3);
+        self.cpus[cpu].ratio.into_iter().for_each(|ratio| stream.encoder.run_at(ratio));
         // The kernel switches tracing on anew for each turn of a thread: a PSB. Filtering by privilege writes none.
         if is_new || matches!(owner, Owner::Thread(_)) {
             stream.encoder.start(tsc, ip, ExecMode::Bits64);
@@ -232,12 +244,26 @@ impl Tracer {
         }
     }
 
+    /// The core is halted from one time to another, and has another ratio then: the packets come whatever is filtered out.
+    fn change_ratio(&mut self, cpu: usize, (from, to): (u64, u64), ratio: u8) {
+        self.cpus[cpu].ratio = Some(ratio);
+        let owner = self.cpus[cpu].owner;
+        if let Some(stream) = owner.and_then(|owner| self.streams.get_mut(&owner)) {
+            stream.last = stream.last.max(to);
+            stream.encoder.halt(from, to, ratio);
+        }
+    }
+
     /// What has a packet of its own.
     fn note(&mut self, cpu: usize, tsc: u64, event: Event<'_>) {
         let power = self.power && self.scope == Scope::Everything;
         if let Event::PageTable(cr3) = event {
             self.cpus[cpu].cr3 = cr3;
         }
+        if let Event::Idle { state, .. } = event {
+            self.cpus[cpu].halted = C_STATES.get(usize::from(state)).filter(|_| state > 0).copied();
+        }
+        let (halted, sub_state) = self.cpus[cpu].halted.unwrap_or((HALTED, 0));
         let Some(encoder) = self.stream(cpu, tsc) else { return };
         match event {
             Event::PageTable(cr3) => encoder.page_table(cr3),
@@ -245,12 +271,12 @@ impl Tracer {
                 encoder.event(tsc, Packet::Ptw { payload: value, wide: true, fup: true }, Some(ip));
             }
             Event::Idle { .. } if power => {
-                encoder.event(tsc, Packet::Pwre { hw: false, state: HALTED, sub_state: 0 }, None);
+                encoder.event(tsc, Packet::Pwre { hw: false, state: halted, sub_state }, None);
                 encoder.event(tsc, Packet::ExStop { fup: false }, None);
             }
             Event::Resume if power => {
                 encoder.wake(tsc);
-                let exit = Packet::Pwrx { last: HALTED, deepest: HALTED, wake: WOKEN_BY_INTERRUPT };
+                let exit = Packet::Pwrx { last: halted, deepest: halted, wake: WOKEN_BY_INTERRUPT };
                 encoder.event(tsc, exit, None);
             }
             _ => {}
