@@ -255,33 +255,6 @@ impl Encoder {
         }
     }
 
-    /// The core:bus ratio changes.
-    pub fn change_ratio(&mut self, tsc: u64, ratio: u8) {
-        self.halt(tsc, tsc, ratio);
-    }
-
-    /// The core's clock stands still between two times, and goes on with another core:bus ratio: TSC, TMA, CBR.
-    pub fn halt(&mut self, from: u64, to: u64, ratio: u8) {
-        self.advance(from);
-        self.flush_tnt();
-        self.put_cycles();
-        self.clock.jump(to);
-        self.run_at(ratio);
-        self.resynchronise_time();
-    }
-
-    /// The ratio that is in force when tracing starts, which its PSB+ tells.
-    pub(crate) fn run_at(&mut self, ratio: u8) {
-        self.ratio = ratio;
-    }
-
-    /// The clock went on while the core slept: TSC, TMA, CBR.
-    pub fn wake(&mut self, tsc: u64) {
-        self.flush_tnt();
-        self.clock.jump(tsc);
-        self.resynchronise_time();
-    }
-
     /// Packets were lost; tracing goes on at `ip`.
     pub fn overflow(&mut self, tsc: u64, ip: u64) {
         self.flush_tnt();

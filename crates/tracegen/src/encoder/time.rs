@@ -30,6 +30,33 @@ impl TraceTime {
 }
 
 impl Encoder {
+    /// The core:bus ratio changes.
+    pub fn change_ratio(&mut self, tsc: u64, ratio: u8) {
+        self.halt(tsc, tsc, ratio);
+    }
+
+    /// The core's clock is stopped between two times, and goes on with another core:bus ratio: TSC, TMA, CBR.
+    pub fn halt(&mut self, from: u64, to: u64, ratio: u8) {
+        self.advance(from);
+        self.flush_tnt();
+        self.put_cycles();
+        self.clock.jump(to);
+        self.run_at(ratio);
+        self.resynchronise_time();
+    }
+
+    /// The ratio that is in force when tracing starts, which its PSB+ shows.
+    pub(crate) fn run_at(&mut self, ratio: u8) {
+        self.ratio = ratio;
+    }
+
+    /// The clock went on while the core slept: TSC, TMA, CBR.
+    pub fn wake(&mut self, tsc: u64) {
+        self.flush_tnt();
+        self.clock.jump(tsc);
+        self.resynchronise_time();
+    }
+
     /// Moves time on to `tsc`; writes the MTCs that fall due.
     pub(super) fn advance(&mut self, tsc: u64) {
         if let (Some(period), true) = (self.settings.mtc_period, tsc > self.clock.now) {

@@ -58,7 +58,7 @@ pub(super) enum Event<'a> {
         state: u8,
     },
     Resume,
-    /// The CPU stood still since `from` because the machine model says so.
+    /// The CPU was stalled since `from` because the machine model says so.
     Stall {
         kind: StallKind,
         from: u64,

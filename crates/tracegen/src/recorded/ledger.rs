@@ -29,7 +29,7 @@ pub struct Gap {
     pub ip: u64,
 }
 
-/// Time in which the machine model let a CPU stand still.
+/// Time in which the machine model stalled a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ModelledStall {
     pub(super) cpu: usize,

@@ -45,7 +45,7 @@ pub(super) enum Entry {
     Resume(u64),
     /// The log ends.
     End(u64),
-    /// The CPU stood still because the machine model says so.
+    /// The CPU was stalled because the machine model says so.
     Stall {
         kind: StallKind,
         from: u64,

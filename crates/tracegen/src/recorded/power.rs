@@ -199,3 +199,6 @@ fn event(guest: &Capture, name: &str) -> Result<Option<usize>, Error> {
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests;

@@ -282,6 +282,67 @@ fn a_halted_cpu_writes_power_packets_and_is_no_gap() {
 }
 
 #[test]
+fn a_cpu_that_leaves_a_modelled_state_is_stalled_by_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    // The CPU halts in the model's state 3, C6; it has something to do 5 us later, and the exit takes 133 us.
+    let words = [
+        event(4, &[202_000]),
+        block(4, 0),
+        event(2, &[100_020, 202_040]),
+        block(6, 200),
+        event(6, &[202_300, 3]),
+        event(9, &[1, 212_300, 478_300, 3]),
+        event(7, &[478_300]),
+        event(1, &[IDLE + 1, FAULT_ENTRY, 478_400]),
+        block(4, 276_210),
+        block(5, 200),
+        block(1, 200),
+        event(5, &[USER + 6, 0x1234, 479_000]),
+        block(2, 200),
+        event(8, &[479_100]),
+    ];
+    assert_eq!(encoded(root, &words.concat()).unwrap().gaps, []);
+    let stalls = std::fs::read_to_string(root.join("out/log/stalls.csv")).unwrap();
+    assert_eq!(stalls, "cpu,kind,from_tsc,to_tsc,detail\n0,idle-exit,105150,238150,3\n");
+    let Some(lines) = perf(root, "perf.data", &["--itrace=p", "-F", "time,event,synth", "--ns"]) else {
+        return;
+    };
+    let power: Vec<&String> = lines.iter().filter(|line| line.contains("pwr")).collect();
+    assert!(power[0].contains("0.000100150"), "{power:?}");
+    assert!(power[1].contains("0.000238150") && power[1].contains("last cstate: 6"), "{power:?}");
+    // perf 6.1 prints another state than that of the packet.
+    let packets = perf(root, "perf.data", &["-D"]).unwrap();
+    assert!(packets.iter().any(|line| line.contains("PWRE") && line.contains("CState:6 Sub-CState:0")));
+}
+
+#[test]
+fn a_core_whose_ratio_changes_is_halted_by_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let mut words = log();
+    // 1.5 us before the second block, which comes later by that.
+    let second = words.iter().position(|&word| word == 200 << 32).unwrap();
+    words[second] = 3200 << 32;
+    words.splice(second..second, event(9, &[2, 202_100, 205_100, 5]));
+    // What comes with a time of its own is later, too.
+    words.iter_mut().filter(|word| (202_500..204_001).contains(*word)).for_each(|word| *word += 3000);
+    let recorded = encoded(root, &words).unwrap();
+    assert_eq!((recorded.executed, recorded.gaps), (vec![15], vec![]));
+    let Some(lines) = perf(root, "perf.data", &["--itrace=i0ns", "-F", "event,ip"]) else { return };
+    assert_eq!(addresses(&lines), EXECUTED);
+    for capture in ["perf.data", "user/perf.data", "thread/perf.data"] {
+        let packets = perf(root, capture, &["-D"]).unwrap();
+        let ratios = packets.iter().filter(|line| line.contains(" CBR 0x5")).count();
+        assert!(
+            ratios >= 1,
+            "{capture}: {:?}",
+            packets.iter().filter(|line| line.contains("CBR")).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
 fn a_log_in_which_a_block_cannot_follow_is_refused_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let mut words = log();
