@@ -89,6 +89,8 @@ pub enum Happened {
 pub enum Beyond {
     /// ERETU or ERETS ran: ordinary instructions to it.
     EventReturns,
+    /// Event Trace named a system call or a software interrupt, as only processors with FRED do: no events to it.
+    EventsOfFred,
     /// MOV CR3 ran before the far transfer that left what is traced: it takes MOV CR3 for what ended tracing.
     PageTableOnTheWayOut,
     /// The interrupt flag changed, and no other packet came before packets were lost: its FUP shows nothing to it.

@@ -3,7 +3,9 @@
 //!
 //! Vectors and mnemonics: `arch/x86/include/asm/trapnr.h`. Stubs: `DECLARE_IDTENTRY*` of
 //! `arch/x86/include/asm/idtentry.h` (since 5.8 `asm_exc_*`), before that `idtentry` in `entry_64.S`, with the bare
-//! names. Page faults and NMIs are in `kernel_entries.rs`.
+//! names. Under FRED (`entry_fred.c`) the functions of the stubs are called, or `fred_exc_*`. Page faults and NMIs are in `kernel_entries.rs`.
+
+use super::kernel_entries::without;
 
 /// Vector, stub without `asm_exc_`, description.
 const EXCEPTIONS: [(u8, &str, &str); 17] = [
@@ -28,8 +30,7 @@ const EXCEPTIONS: [(u8, &str, &str); 17] = [
 
 /// The description of the exception whose stub is `stub`.
 pub(crate) fn exception_at(stub: &str) -> Option<&'static str> {
-    let name = stub.strip_prefix("asm_").unwrap_or(stub);
-    let name = name.strip_prefix("exc_").unwrap_or(name);
+    let name = without(without(without(stub, "asm_"), "fred_"), "exc_");
     EXCEPTIONS.iter().find(|row| row.1 == name).map(|row| row.2)
 }
 

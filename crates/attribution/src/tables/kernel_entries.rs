@@ -1,7 +1,8 @@
 //! The kernel's entry points and landmarks by symbol name: one table, with its sources.
 //!
 //! Linux 5.4 to 6.x on x86-64. Entry stubs: `arch/x86/entry/entry_64.S`, `arch/x86/include/asm/idtentry.h` (since 5.8
-//! `asm_*`; before, the bare names of `entry_64.S`). Vectors: `arch/x86/include/asm/irq_vectors.h`, `trapnr.h`. Records:
+//! `asm_*`; before, the bare names of `entry_64.S`). Under FRED there are two for all (`entry_64_fred.S`), and the function that they call
+//! (`entry_fred.c`: `fred_sysvec_*`, `fred_exc_*`, the functions of the stubs, `do_syscall_64`) shows the purpose. Vectors: `arch/x86/include/asm/irq_vectors.h`, `trapnr.h`. Records:
 //! `arch/x86/include/asm/trace/irq_vectors.h`. Softirq actions: the `open_softirq()` calls of `kernel/softirq.c`,
 //! `kernel/time/*.c`, `kernel/sched/fair.c`, `kernel/rcu/tree.c`, `net/core/dev.c`, `block/blk-mq.c`, `lib/irq_poll.c`;
 //! their numbers: `include/linux/interrupt.h`.
@@ -105,6 +106,7 @@ const ENTRIES: &[Entry] = &[
         &["hyperv_reenlightenment", "hyperv_reenlightenment_vector"],
     ),
     entry(What::Irq("posted-msi"), Some(0xeb), "", &["posted_msi_notification"]),
+    entry(What::Irq("guest-pmi"), None, "", &["perf_guest_mediated_pmi_handler"]),
     // The device vectors lead here from stubs without symbols of their own.
     entry(
         What::Irq(UNNAMED_IRQ),
@@ -165,10 +167,20 @@ impl What {
 
 /// Why the kernel was entered, by the entry stub's name.
 pub(crate) fn entry_cause(stub: &str) -> Cause {
-    let name = stub.strip_prefix("asm_").unwrap_or(stub);
-    let name = name.strip_prefix("sysvec_").unwrap_or(name);
+    let name = without(stub, "asm_");
+    let name = without(without(name, "fred_"), "sysvec_");
     let found = ENTRIES.iter().find(|entry| entry.stubs.contains(&name));
     found.map_or(Cause::KernelUnknown, |entry| entry.what.cause())
+}
+
+/// `name` without `prefix`, if it begins so.
+pub(super) fn without<'n>(name: &'n str, prefix: &str) -> &'n str {
+    name.strip_prefix(prefix).unwrap_or(name)
+}
+
+/// Whether `stub` is an entry of FRED, which serves all events alike.
+pub(crate) fn serves_all(stub: &str) -> bool {
+    stub.starts_with("asm_fred_entrypoint_")
 }
 
 /// Why the kernel was entered, by the vector number of an Event Trace packet.

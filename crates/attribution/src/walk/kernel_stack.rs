@@ -13,9 +13,10 @@ use super::clock::Moment;
 use super::kernel_runs::Innermost;
 use super::user_code::ByAddress;
 use crate::inputs::functions::Function;
+use crate::tables::exceptions::exception_at;
 use crate::tables::kernel_entries::{
     Landmark, UNNAMED_SYSCALL, calls_for_others, drops_translations, entry_cause, is_bookkeeping, is_thunk,
-    kernel_thread, landmark,
+    kernel_thread, landmark, serves_all,
 };
 use crate::tables::page_faults::work_of;
 use crate::tables::recording::serves_the_recording;
@@ -57,6 +58,7 @@ struct OpenFrame {
 
 /// What a kernel function shows about the work it is part of.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Meaning {
     entry: Option<Cause>,
     landmark: Option<Landmark>,
@@ -69,6 +71,8 @@ struct Meaning {
     is_thunk: bool,
     /// Recording itself takes this time.
     serves_the_recording: bool,
+    /// It serves a processor exception without a cause of its own.
+    serves_exception: bool,
 }
 
 /// See the module.
@@ -271,6 +275,8 @@ impl KernelStack {
         }
         if let Some(entry) = &meaning.entry {
             self.name_entry(entry, &function.name);
+        } else if meaning.serves_exception {
+            self.name_exception(&function.name);
         }
         match &meaning.landmark {
             Some(Landmark::SyscallBody(call)) => {
@@ -376,6 +382,14 @@ impl KernelStack {
         }
     }
 
+    /// `symbol` serves the innermost entry, if its stub serves all.
+    fn name_exception(&mut self, symbol: &Arc<str>) {
+        let innermost = self.open.iter_mut().rev().find(|frame| frame.closing == Closing::FarReturn);
+        if let Some(frame) = innermost.filter(|frame| serves_all(&frame.symbol)) {
+            frame.symbol = symbol.clone();
+        }
+    }
+
     /// A frame that is entered midway may be what a loss cut off: the same occurrence then, not a second one.
     fn recognise_innermost(&mut self) {
         let Some(frame) = self.open.last_mut() else { return };
@@ -425,6 +439,7 @@ impl Meaning {
             calls_for_others: calls_for_others(function),
             is_thunk: is_thunk(function),
             serves_the_recording: serves_the_recording(function),
+            serves_exception: exception_at(function).is_some(),
         }
     }
 }

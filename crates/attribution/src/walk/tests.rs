@@ -53,6 +53,10 @@ const KERNEL: &[&str] = &[
     "wp_page_copy",
     "clear_huge_page",
     "filemap_map_pages",
+    "asm_fred_entrypoint_user",
+    "fred_entry_from_user",
+    "fred_sysvec_irq_work",
+    "exc_invalid_op",
 ];
 const USER: &[&str] = &["work", "other"];
 

@@ -32,6 +32,8 @@ const SWITCH_FUNCTION: &str = "__switch_to_asm";
 
 /// The Event Trace packet's type for interrupts and exceptions (SDM vol. 3, "CFE packet").
 const CFE_INTERRUPT: u8 = 1;
+/// The same for `int n` and its kin, of processors with FRED.
+const CFE_SOFTWARE_INTERRUPT: u8 = 14;
 
 /// The type of the packet with a page fault's address, CR2 (SDM vol. 3, "EVD packet").
 const EVD_FAULT_ADDRESS: u8 = 0;
@@ -305,7 +307,7 @@ impl<'a> Walker<'a> {
             }
             EventKind::Transaction { aborted, .. } => self.entries.aborted = aborted,
             EventKind::CoreBusRatio { ratio } => self.see_ratio(ratio, at),
-            EventKind::ControlFlowEvent { kind: CFE_INTERRUPT, vector, .. } => {
+            EventKind::ControlFlowEvent { kind: CFE_INTERRUPT | CFE_SOFTWARE_INTERRUPT, vector, .. } => {
                 self.entries.vector = Some(vector);
             }
             EventKind::EventData { kind: EVD_FAULT_ADDRESS, payload } => self.entries.address = Some(payload),

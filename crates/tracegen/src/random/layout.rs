@@ -66,6 +66,8 @@ impl Region {
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) regions: Vec<Region>,
+    /// The kernel returns with ERETU and ERETS, too.
+    pub(super) has_event_returns: bool,
 }
 
 /// Base address, bits, kernel, and how many of a hundred programs have it. The first two are within reach of each other.
@@ -105,17 +107,17 @@ const KINDS: [(Kind, u64); 20] = [
 impl Layout {
     pub(super) fn new(dice: &mut Dice) -> Layout {
         let mut regions: Vec<Region> = Vec::new();
-        let event_returns = dice.percent(15);
+        let has_event_returns = dice.percent(15);
         for (base, bits, kernel, share) in REGIONS {
             if !dice.percent(share) {
                 continue;
             }
             let base = base + dice.below(if bits == 16 { 0x100 } else { 0x2000 });
             let count = if dice.percent(10) { 600 } else { 10 + dice.index(120) };
-            let code = place(dice, base, (bits, kernel), count, event_returns);
+            let code = place(dice, base, (bits, kernel), count, has_event_returns);
             regions.push(Region { bits, kernel, code });
         }
-        let mut layout = Layout { regions };
+        let mut layout = Layout { regions, has_event_returns };
         layout.aim(dice);
         layout
     }

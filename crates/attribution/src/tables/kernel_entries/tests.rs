@@ -87,3 +87,36 @@ fn numbers_softirqs_as_the_kernel_does() {
     assert_eq!((softirq_name(9), softirq_name(7), softirq_name(3)), ("rcu", "sched", "net_rx"));
     assert_eq!(softirq_name(10), "unknown");
 }
+
+/// By `entry_64_fred.S` and `entry_fred.c`: the entries serve all, and what they call has the purpose.
+#[test]
+fn what_freds_entries_call_has_the_purpose() {
+    for entry in ["asm_fred_entrypoint_user", "asm_fred_entrypoint_kernel"] {
+        assert!(serves_all(entry));
+        assert_eq!(entry_cause(entry), Cause::KernelUnknown);
+    }
+    for function in
+        ["fred_entry_from_user", "fred_entry_from_kernel", "fred_extint", "fred_hwexc", "fred_other"]
+    {
+        assert_eq!(entry_cause(function), Cause::KernelUnknown, "{function}");
+    }
+    for (function, name) in [
+        ("fred_sysvec_apic_timer_interrupt", "kernel.timer"),
+        ("fred_sysvec_reschedule_ipi", "kernel.ipi.reschedule"),
+        ("fred_sysvec_call_function_single", "kernel.ipi.call-function-single"),
+        ("fred_sysvec_irq_work", "kernel.ipi.irq-work"),
+        ("fred_sysvec_thermal", "kernel.irq.thermal"),
+        ("fred_exc_nmi", "kernel.nmi"),
+        ("exc_page_fault", "kernel.page-fault.minor"),
+        ("common_interrupt", "kernel.irq.device"),
+        ("do_syscall_64", "kernel.syscall.unknown"),
+        ("fred_int80_emulation", "kernel.syscall.unknown"),
+    ] {
+        assert_eq!(entry_cause(function).to_string(), name, "{function}");
+    }
+    for (function, mnemonic) in
+        [("fred_exc_debug", "#DB"), ("fred_exc_machine_check", "#MC"), ("exc_int3", "#BP")]
+    {
+        assert!(exception_at(function).is_some_and(|what| what.starts_with(mnemonic)), "{function}");
+    }
+}

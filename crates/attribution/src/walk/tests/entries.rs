@@ -58,6 +58,25 @@ fn event_trace_tells_the_address_of_a_fault() {
     assert_eq!(told, [Some(0x7000_1234), None]);
 }
 
+/// FRED's entry serves all: the function that it calls names the exception, as a stub of the IDT does.
+#[test]
+fn an_exception_is_named_under_fred() {
+    let table = table();
+    for (function, cause) in
+        [("exc_invalid_op", "kernel.unknown"), ("fred_sysvec_irq_work", "kernel.ipi.irq-work")]
+    {
+        let mut script = interrupted(&table, "asm_fred_entrypoint_user", BlockEnd::Call);
+        script
+            .block(30, "fred_entry_from_user", 0, BlockEnd::Jump)
+            .block(35, function, 0, BlockEnd::Return)
+            .block(60, "asm_fred_entrypoint_user", Script::AFTER, BlockEnd::FarReturn)
+            .block(80, "work", 0x20, BlockEnd::Jump);
+        let activity = walk(&table, &script, 100);
+        assert_eq!(frames(&activity), [frame(cause, 20, 80, 0)]);
+        assert_eq!(&*activity.frames[0].symbol, function);
+    }
+}
+
 /// `function` runs in a page fault; so does an allocation of another one's.
 fn faulted(function: &str) -> Option<&'static str> {
     let table = table();

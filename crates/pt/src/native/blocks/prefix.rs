@@ -23,6 +23,8 @@ pub(in crate::native) enum Wanted {
     VmEntry,
     /// The next UIRET, and it.
     UserIret,
+    /// The next other far transfer (SYSCALL, SYSENTER), and it.
+    FarCall,
 }
 
 impl Wanted {
@@ -36,6 +38,7 @@ impl Wanted {
             Wanted::Iret => kind == Kind::Iret,
             Wanted::VmEntry => kind == Kind::VmEntry,
             Wanted::UserIret => kind == Kind::UserIret,
+            Wanted::FarCall => kind == Kind::Far,
         }
     }
 
@@ -45,7 +48,7 @@ impl Wanted {
             Wanted::Before(ip) | Wanted::With(ip) => (block.ip..=block.end_ip).contains(&ip),
             Wanted::Ptwrite | Wanted::Cr3 => block.holds_bound,
             Wanted::Paging => block.holds_bound || block.exit == Exit::Far,
-            Wanted::Iret | Wanted::VmEntry | Wanted::UserIret => block.exit == Exit::Far,
+            Wanted::Iret | Wanted::VmEntry | Wanted::UserIret | Wanted::FarCall => block.exit == Exit::Far,
         }
     }
 }

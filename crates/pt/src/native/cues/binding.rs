@@ -37,6 +37,9 @@ const CFE_VM_EXIT_INTERRUPT: u8 = 9;
 const CFE_SHUTDOWN: u8 = 10;
 const CFE_USER_INTERRUPT: u8 = 12;
 const CFE_USER_IRET: u8 = 13;
+/// Of processors with FRED.
+const CFE_SOFTWARE_INTERRUPT: u8 = 14;
+const CFE_SYSCALL: u8 = 15;
 
 impl Cues<'_> {
     /// A packet that is an event, or will be with an address.
@@ -135,6 +138,7 @@ impl Cues<'_> {
             CFE_IRET => Some(Wanted::Iret),
             CFE_VM_ENTRY => Some(Wanted::VmEntry),
             CFE_USER_IRET => Some(Wanted::UserIret),
+            CFE_SYSCALL => Some(Wanted::FarCall),
             _ => None,
         };
         match after {
@@ -276,7 +280,15 @@ pub(super) fn mode_bits(long: bool, default_32: bool) -> u8 {
 fn has_vector(kind: u8) -> bool {
     !matches!(
         kind,
-        CFE_IRET | CFE_SMI | CFE_RSM | CFE_INIT | CFE_VM_ENTRY | CFE_VM_EXIT | CFE_SHUTDOWN | CFE_USER_IRET
+        CFE_IRET
+            | CFE_SMI
+            | CFE_RSM
+            | CFE_INIT
+            | CFE_VM_ENTRY
+            | CFE_VM_EXIT
+            | CFE_SHUTDOWN
+            | CFE_USER_IRET
+            | CFE_SYSCALL
     )
 }
 
@@ -292,6 +304,7 @@ fn shares_fup(kind: u8) -> bool {
             | CFE_VM_EXIT
             | CFE_VM_EXIT_INTERRUPT
             | CFE_USER_INTERRUPT
+            | CFE_SOFTWARE_INTERRUPT
     )
 }
 

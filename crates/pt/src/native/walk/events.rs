@@ -136,7 +136,7 @@ impl Walk<'_> {
         let bound = self.tail.as_ref().filter(|_| self.on).map(|tail| tail.part.block.end_ip);
         match kind {
             EventKind::Ptwrite { payload, ip: None } => EventKind::Ptwrite { payload, ip: bound },
-            EventKind::ControlFlowEvent { kind: kind @ (2 | 7 | 13), vector, ip: None } => {
+            EventKind::ControlFlowEvent { kind: kind @ (2 | 7 | 13 | 15), vector, ip: None } => {
                 EventKind::ControlFlowEvent { kind, vector, ip: bound }
             }
             kind => kind,

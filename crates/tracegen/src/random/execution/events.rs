@@ -53,7 +53,7 @@ impl Walk {
             return if self.dice.percent(50) { self.abort() } else { self.overflow() };
         }
         match self.dice.below(20) {
-            0..=6 => self.interruption(None),
+            0..=6 => self.interruption(None, false),
             7 | 8 => self.overflow(),
             9 | 10 => self.stop(),
             11 | 12 => self.change_ratio(),
@@ -73,8 +73,8 @@ impl Walk {
         }
     }
 
-    /// An interrupt or exception, with this vector or a random one.
-    pub(super) fn interruption(&mut self, vector: Option<u8>) {
+    /// An interrupt or exception, with this vector or a random one; or one by an instruction (`by_software`).
+    pub(super) fn interruption(&mut self, vector: Option<u8>, by_software: bool) {
         let from = self.ip(self.at);
         let vector = vector.unwrap_or_else(|| self.dice.one(&[14, 32, 236, 251]));
         if self.settings.event_trace {
@@ -83,9 +83,13 @@ impl Walk {
                 self.encoder.event(self.tsc, Packet::Evd { kind: 0, payload }, None);
                 self.log(Happened::Data { kind: 0, payload });
             }
+            let kind = if by_software && self.layout.has_event_returns { 14 } else { 1 };
+            if kind == 14 {
+                self.goes_beyond(Beyond::EventsOfFred);
+            }
             let fup = self.dice.percent(30);
-            self.encoder.event(self.tsc, Packet::Cfe { kind: 1, vector, fup }, fup.then_some(from));
-            self.log(Happened::Told { kind: 1, vector, ip: from });
+            self.encoder.event(self.tsc, Packet::Cfe { kind, vector, fup }, fup.then_some(from));
+            self.log(Happened::Told { kind, vector, ip: from });
         }
         let to = self.somewhere(|kernel| kernel);
         self.interrupted.push(self.at);

@@ -16,20 +16,23 @@ impl Walk {
         }
         let ip = self.ip(spot);
         if matches!(kind, Kind::Fault | Kind::SoftwareInterrupt) {
-            return self.interruption(Some(if kind == Kind::Fault { 6 } else { 3 }));
+            return self.interruption(
+                Some(if kind == Kind::Fault { 6 } else { 3 }),
+                kind == Kind::SoftwareInterrupt,
+            );
         }
         if kind == Kind::Mwait {
             self.sleep(ip);
         }
-        let told = self.settings.event_trace && matches!(kind, Kind::Iret | Kind::Eretu | Kind::Erets);
-        if told {
+        let told = self.told(kind);
+        if let Some(kind) = told {
             let fup = self.dice.percent(50);
-            self.encoder.event(self.tsc, Packet::Cfe { kind: 2, vector: 0, fup }, fup.then_some(ip));
+            self.encoder.event(self.tsc, Packet::Cfe { kind, vector: 0, fup }, fup.then_some(ip));
         }
         let payload = (kind == Kind::PtWrite && self.ptwrites).then(|| self.ptwrite(ip));
         self.log(Happened::Ran(ip));
-        if told {
-            self.log(Happened::Told { kind: 2, vector: 0, ip });
+        if let Some(kind) = told {
+            self.log(Happened::Told { kind, vector: 0, ip });
         }
         if let Some(payload) = payload {
             self.log(Happened::Ptwrite { payload, ip });
@@ -40,6 +43,20 @@ impl Walk {
         }
         let to = self.successor(spot, kind);
         self.go(spot, kind, to);
+    }
+
+    /// What Event Trace says of an instruction of this kind: the type of a control-flow event. Of system calls it speaks
+    /// under FRED alone.
+    fn told(&mut self, kind: Kind) -> Option<u8> {
+        match kind {
+            _ if !self.settings.event_trace => None,
+            Kind::Iret | Kind::Eretu | Kind::Erets => Some(2),
+            Kind::Syscall if self.layout.has_event_returns => {
+                self.goes_beyond(Beyond::EventsOfFred);
+                Some(15)
+            }
+            _ => None,
+        }
     }
 
     /// Whether a transaction ends before an instruction of this kind.

@@ -122,7 +122,8 @@ impl Runner<'_> {
             },
             Class::Syscall => {
                 self.contexts[thread].interrupted.push(next);
-                self.label("entry_SYSCALL_64")?
+                // Under FRED everything that comes from the user enters in one place.
+                self.label("asm_fred_entrypoint_user").or_else(|_| self.label("entry_SYSCALL_64"))?
             }
             Class::SoftwareInterrupt => {
                 let to = self.label(choices.target(instruction.ip)?)?;
@@ -155,7 +156,11 @@ impl Runner<'_> {
 
     fn is_iret(&self, ip: u64) -> bool {
         let code = self.scenario.code_at(ip, 0).map(|(bytes, _)| bytes);
-        code.is_some_and(|bytes| matches!(bytes.as_slice(), [0xcf, ..] | [0x48, 0xcf, ..]))
+        // IRET, and FRED's ERETU and ERETS.
+        let is_return = |bytes: Vec<u8>| {
+            matches!(bytes.as_slice(), [0xcf, ..] | [0x48, 0xcf, ..] | [0xf2 | 0xf3, 0x0f, 0x01, 0xca, ..])
+        };
+        code.is_some_and(is_return)
     }
 
     fn retire(&mut self, number: usize, hop: &Hop) {
