@@ -12,7 +12,7 @@ from collections import Counter
 from itertools import pairwise
 
 import score_stories
-from score_truth import UNPLANTED, WITHOUT_PLAN
+from score_truth import LOGGED, UNPLANTED, WITHOUT_PLAN
 
 NAMED_FIRST, IN_TIME, QUIET = 0.99, 0.99, 0.99
 SMALLEST_SHARE = 0.05
@@ -123,7 +123,7 @@ def stated_lateness(cause, segments):
 def is_cause(found, known):
     """Whether the cause `found` is the `known` one or a kind of it. That a call was made says more than nothing."""
     unnamed_call = (known, found) == ("kernel.unknown", "kernel.syscall.unknown")
-    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, "user.slower."))
+    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, "user.slower.")) and found not in LOGGED
     return found == known or found.startswith(known + ".") or unnamed_call or unplanted
 
 

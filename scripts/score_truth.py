@@ -89,6 +89,8 @@ class Truth:
 # Time of user code without an injected cause: its excess is a comparison of the truth's own.
 WITHOUT_PLAN = "user code without a plan"
 UNPLANTED = ("user", "user.expected", WITHOUT_PLAN)
+# Causes of user code that the log of the machine model shows, whether they were injected or not.
+LOGGED = ("user.slower.frequency",)
 
 # Unknown where only user code is traced: the kernel's entries (except by records) and its stalls. Where single threads
 # are: exits from idle, and most wake-ups. Without the woken CPU's packets: when it awoke.
@@ -172,11 +174,13 @@ def is_slow(excess, duration):
 def planted_causes(entry):
     """An interval with its causes, the dominant one first."""
     # How user code divides, except for an injected cause of its own, is the truth's own comparison, no fact of the log.
-    planted = any(cause["cause"].startswith("user.") and "role" in cause for cause in entry["causes"])
+    def is_known(cause):
+        return "role" in cause or cause["cause"] in LOGGED
+    planted = any(cause["cause"].startswith("user.") and is_known(cause) for cause in entry["causes"])
     shares, user = [], Share(WITHOUT_PLAN if planted else "user", 0)
     for cause in entry["causes"]:
         share = Share(cause["cause"], cause["ns"], cause["uncertainty_ns"])
-        if cause["cause"].startswith("user.") and "role" not in cause:
+        if cause["cause"].startswith("user.") and not is_known(cause):
             user.ns, user.uncertainty = user.ns + share.ns, max(user.uncertainty, share.uncertainty)
         else:
             shares.append(share)
