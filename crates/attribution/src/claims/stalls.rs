@@ -36,6 +36,7 @@ mod tests {
         let stall = |ratio_changed| Stall {
             range: TscRange::new(Tsc(0), Tsc(20_000)),
             length: Ticks(20_000),
+            worked: Ticks(0),
             function: Some("work".into()),
             ratio_changed,
             cpu: None,

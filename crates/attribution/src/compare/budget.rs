@@ -157,8 +157,13 @@ pub(super) fn budget(own: &Use, typical: Option<&Typical>, extra: u64) -> Budget
     // Items differ in size: up to 30 % more instructions are the same work.
     let other_work = extra > typical.mean.instructions / 10 * 3;
     let extra = if other_work { share(own.ticks, extra, own.instructions).min(excess) } else { 0 };
-    let slower_frequency = (excess - extra).min(lost);
-    let slower_other = excess - extra - slower_frequency;
+    // Of the extra work the slowness is extra, too. What a slower core costs is known by its ratio: items that are smaller than
+    // typical lose it as well.
+    let of_usual_code = share(lost, own.ticks - extra, own.ticks);
+    let is_clear = of_usual_code > own.ticks / 20;
+    let slower_frequency = if is_clear { of_usual_code } else { lost.min(excess - extra) };
+    let expected = expected.min(own.ticks - extra - slower_frequency);
+    let slower_other = own.ticks - extra - slower_frequency - expected;
     Budget { expected, extra, slower_frequency, slower_front_end: 0, slower_other }
 }
 

@@ -87,6 +87,8 @@ pub(crate) struct Stall {
     pub(crate) range: TscRange,
     /// The total length.
     pub(crate) length: Ticks,
+    /// What the instructions that retired in it are likely to have taken, at its beginning.
+    pub(crate) worked: Ticks,
     /// The function in which the thread was.
     pub(crate) function: Option<Arc<str>>,
     /// Whether it ended with a new core:bus ratio.

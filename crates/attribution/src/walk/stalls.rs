@@ -24,6 +24,8 @@ pub(super) struct Stalls {
     /// The shortest that counts, unless the core:bus ratio changed with it.
     threshold: Ticks,
     done: Vec<Stall>,
+    /// The last step, where it was long, but so much retired in it that only a new core:bus ratio makes a stall of it.
+    perhaps: Option<Stall>,
     /// The repeated string instruction that runs since the clock's last step.
     string: Option<StringInstruction>,
     strings: Vec<StringTime>,
@@ -32,7 +34,7 @@ pub(super) struct Stalls {
 impl Stalls {
     /// Those of at least `threshold`.
     pub(super) fn new(threshold: Ticks) -> Stalls {
-        Stalls { threshold, done: Vec::new(), string: None, strings: Vec::new() }
+        Stalls { threshold, done: Vec::new(), perhaps: None, string: None, strings: Vec::new() }
     }
 
     /// `string` runs since the clock's last step.
@@ -69,15 +71,20 @@ impl Stalls {
         let length = Ticks(until.since(clock.seen.min(clock.now)).0.saturating_sub(worked.0));
         // What retired before the observed part is not known: the observed part must be long enough by itself.
         let seen = at.since(clock.now);
+        let stall = || Stall {
+            range: TscRange::new(clock.now, at),
+            length,
+            worked,
+            function: function.cloned(),
+            ratio_changed: false,
+            cpu: clock.cpu,
+            aux_offset,
+        };
+        self.perhaps = None;
         if seen >= self.shortest() && seen.0 / SLOWEST_INSTRUCTION >= clock.retired {
-            self.done.push(Stall {
-                range: TscRange::new(clock.now, at),
-                length,
-                function: function.cloned(),
-                ratio_changed: false,
-                cpu: clock.cpu,
-                aux_offset,
-            });
+            self.done.push(stall());
+        } else if seen.0.saturating_sub(worked.0) >= self.shortest().0 {
+            self.perhaps = Some(stall());
         }
     }
 
@@ -86,9 +93,14 @@ impl Stalls {
         Ticks(self.threshold.0 / 8)
     }
 
-    /// `cpu` has a new ratio at `at`: the stall that ends there was the change to it.
+    /// `cpu` has a new ratio at `at`: the stall that ends there was the change to it. It began when what retired in the step
+    /// had taken its time.
     pub(super) fn change_ratio(&mut self, at: Tsc, cpu: Option<Cpu>) {
-        if let Some(stall) = self.done.last_mut().filter(|stall| stall.range.stop == at && stall.cpu == cpu) {
+        let ends_here = |stall: &&mut Stall| stall.range.stop == at && stall.cpu == cpu;
+        self.done.extend(self.perhaps.take_if(|stall| ends_here(&stall)));
+        if let Some(stall) = self.done.last_mut().filter(ends_here) {
+            stall.range.start = Tsc(stall.range.start.0.saturating_add(stall.worked.0)).min(at);
+            stall.worked = Ticks(0);
             stall.ratio_changed = true;
         }
     }

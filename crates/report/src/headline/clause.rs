@@ -439,6 +439,9 @@ impl fmt::Display for Clause<'_> {
                 write!(f, "queued {time} behind {}{which}", self.part(|story| &story.object))
             }
             "queue.runtime" => write!(f, "ready for {time} {}", self.polled_first()),
+            "power.frequency-switch" if self.cause.count > 1 => {
+                write!(f, "{time} in {} frequency switches", self.cause.count)
+            }
             "power.frequency-switch" => write!(f, "{time} in a frequency switch"),
             "hardware.gap" => write!(f, "no instruction retired for {time}{}", self.placed("in")),
             "trace.loss" => write!(f, "{time} of trace lost{}", self.particulars()),

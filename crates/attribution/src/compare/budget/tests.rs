@@ -48,6 +48,14 @@ fn more_instructions_cost_what_they_cost_here() {
     assert_eq!(split, Budget { expected: 10_000, extra: 15_000, slower_other: 5_000, ..Budget::default() });
 }
 
+/// 900 instructions in 18,000 ticks at half the ratio, typical 1000 in 10,000: half of the time is the ratio's, though the excess is less.
+#[test]
+fn what_a_slower_core_costs_does_not_depend_on_what_others_took() {
+    let typical = against(at_ratio(10_000, 1000, 26), 10_000);
+    let split = budget(&at_ratio(18_000, 900, 13), Some(&typical), 0);
+    assert_eq!(split, Budget { expected: 9_000, slower_frequency: 9_000, ..Budget::default() });
+}
+
 /// A tenth more iterations is an item of another size, not other work.
 #[test]
 fn a_few_more_iterations_are_no_extra_work() {

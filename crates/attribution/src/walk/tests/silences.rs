@@ -109,8 +109,28 @@ fn time_in_which_nothing_retires_is_a_stand_still_and_one_that_ends_with_a_ratio
         .iter()
         .map(|stall| (stall.range.start.0, stall.range.stop.0, stall.ratio_changed))
         .collect();
-    assert_eq!(stalls, [(10, 20_000, false), (20_000, 40_000, true)]);
+    // Ten instructions retired before the change, in some 40 ticks.
+    assert_eq!(stalls, [(10, 20_000, false), (20_040, 40_000, true)]);
     assert_eq!(activity.runs.last().map(|run| run.ratio), Some(20));
+}
+
+/// A packet with six branches and the change 7 us after it: 200 instructions in that time are slow code, unless the ratio is new.
+#[test]
+fn a_change_of_the_ratio_is_seen_after_code_that_ran_without_a_packet() {
+    let table = table();
+    for (ratio, expected) in [(26, vec![]), (20, vec![(10 + 800, 18_210, true)])] {
+        let mut script = Script::new(&table);
+        script.event(0, EventKind::CoreBusRatio { ratio: 26 });
+        for _ in 0..20 {
+            script.block(10, "work", 0, BlockEnd::Jump);
+        }
+        script.event(18_210, EventKind::CoreBusRatio { ratio }).block(18_210, "work", 0, BlockEnd::Jump);
+        let activity = walk(&table, &script, 19_000);
+        let stall = |stall: &crate::walk::activity::Stall| {
+            (stall.range.start.0, stall.range.stop.0, stall.ratio_changed)
+        };
+        assert_eq!(activity.stalls.iter().map(stall).collect::<Vec<_>>(), expected);
+    }
 }
 
 /// The core stalled from 1,000 to 20,000. The thread was there from 12,000 on, or until 15,000 in the second case.
