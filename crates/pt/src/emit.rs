@@ -95,6 +95,24 @@ impl<'s> Emitter<'s> {
         }
     }
 
+    /// The time up to which it may move on by [`Emitter::move_quietly`]: nothing waits for a time, and the window neither
+    /// begins nor ends.
+    pub(crate) fn quiet_until(&self) -> Tsc {
+        let waits = !self.waiting.is_empty() || !self.ran.is_empty();
+        if waits || self.done() {
+            Tsc(0)
+        } else if self.now < self.range.start {
+            self.range.start
+        } else {
+            Tsc(self.range.stop.0.saturating_add(1))
+        }
+    }
+
+    /// It is `time` now: no earlier than before, and before [`Emitter::quiet_until`].
+    pub(crate) fn move_quietly(&mut self, time: Tsc) {
+        self.now = time;
+    }
+
     /// The thread on the CPU from now on.
     #[inline]
     pub(crate) fn on(&mut self, thread: Option<ThreadId>) {
@@ -124,6 +142,11 @@ impl<'s> Emitter<'s> {
         } else {
             self.since = None;
         }
+    }
+
+    /// The time before the last one, if [`Emitter::read_ahead`] gave it and execution has yet to arrive.
+    pub(crate) fn ahead_of(&self) -> Option<Tsc> {
+        self.since
     }
 
     /// Execution has reached the packet that gave the last time.

@@ -59,6 +59,11 @@ impl<'w> Presence<'w> {
         now >= self.epoch.until
     }
 
+    /// The time before which neither thread nor mappings change.
+    pub(crate) fn quiet_until(&self) -> Tsc {
+        self.next_since().map_or(self.epoch.until, |since| since.min(self.epoch.until))
+    }
+
     fn next_since(&self) -> Option<Tsc> {
         self.occupants.get(self.next).map(|occupant| occupant.since)
     }

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A section is a piece of a file at an address; epochs that map it share its blocks. Links lead within a section
-//! only, for what lies outside depends on the epoch. Code in no section may change at any time and is decoded at each
+//! only, for what lies outside depends on the epoch; but the sections of the kernel, which poked code cuts into many, are
+//! linked with each other, and shared by the epochs with the same kernel. Code in no section may change at any time and is decoded at each
 //! visit ([`LOOSE`]). Invariant: the blocks and pages kept stay below [`MOST_BYTES`]; where they would not, all go.
 
 mod block;
@@ -23,7 +24,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::CodeEpoch;
+use model::{CodeEpoch, CodeSection};
 
 use mark::Mark;
 
@@ -58,6 +59,8 @@ struct SectionKey {
     file_offset: u64,
     range: Range<u64>,
     bits: u8,
+    /// Which kernel it belongs to, if it does.
+    kernel: Option<u32>,
 }
 
 /// All blocks known.
@@ -75,6 +78,8 @@ pub(super) struct CodeMap {
     page_numbers: HashMap<(u32, u64), u32>,
     recent: Vec<(u32, u64, u32)>,
     sections: HashMap<SectionKey, u32>,
+    /// Numbers of kernels, by their sections.
+    kernels: HashMap<Vec<SectionKey>, u32>,
     spaces: HashMap<(u64, u8), Arc<Space>>,
     space: Arc<Space>,
     /// Index in `space` of the section found last.
@@ -97,6 +102,7 @@ impl CodeMap {
             page_numbers: HashMap::new(),
             recent: Vec::new(),
             sections: HashMap::new(),
+            kernels: HashMap::new(),
             spaces: HashMap::new(),
             space: Arc::new(Space::default()),
             last: 0,
@@ -118,18 +124,25 @@ impl CodeMap {
         if self.spaces.len() >= MOST_SPACES {
             self.spaces.clear();
             self.sections.clear();
+            self.kernels.clear();
             self.clear();
         }
         self.spaces_made += 1;
         let mut space = Space { number: self.spaces_made, ..Space::default() };
+        let key = |section: &CodeSection, kernel| SectionKey {
+            file: Arc::clone(&section.file),
+            file_offset: section.file_offset,
+            range: section.range.clone(),
+            bits,
+            kernel,
+        };
+        let of_kernel = epoch.sections.iter().filter(|section| is_kernel(section.range.start));
+        let of_kernel: Vec<SectionKey> = of_kernel.map(|section| key(section, None)).collect();
+        let kernel = u32::try_from(self.kernels.len()).unwrap_or(NONE);
+        let kernel = *self.kernels.entry(of_kernel).or_insert(kernel);
         for section in epoch.sections.iter() {
             let number = u32::try_from(self.sections.len()).unwrap_or(NONE);
-            let key = SectionKey {
-                file: Arc::clone(&section.file),
-                file_offset: section.file_offset,
-                range: section.range.clone(),
-                bits,
-            };
+            let key = key(section, is_kernel(section.range.start).then_some(kernel));
             let number = *self.sections.entry(key).or_insert(number);
             space.sections.push((section.range.clone(), number));
         }
@@ -154,16 +167,19 @@ impl CodeMap {
     /// Remembers that `to` follows `from` at its `next` or, with `taken`, at its `target`.
     pub(super) fn link(&mut self, from: u32, taken: bool, to: u32) {
         let Some(&Block { ip, .. }) = self.blocks.get(to as usize) else { return };
-        if from == LOOSE || to == LOOSE || !self.same_section(self.blocks[from as usize].ip, ip) {
+        if from == LOOSE || to == LOOSE || !self.may_link(self.blocks[from as usize].ip, ip) {
             return;
         }
         let block = &mut self.blocks[from as usize];
         *(if taken { &mut block.target_link } else { &mut block.next_link }) = to;
     }
 
-    fn same_section(&self, one: u64, other: u64) -> bool {
-        let section = self.space.sections.get(self.last);
-        section.is_some_and(|(range, _)| range.contains(&one) && range.contains(&other))
+    /// Whether wherever the code at `one` is mapped, that at `other` is, too: in a section.
+    fn may_link(&self, one: u64, other: u64) -> bool {
+        match (self.section_at(one), self.section_at(other)) {
+            (Some(from), Some(to)) => from == to || is_kernel(one) && is_kernel(other),
+            _ => false,
+        }
     }
 
     /// The block that begins at `ip`.
@@ -288,6 +304,11 @@ impl CodeMap {
         self.page_numbers.clear();
         self.recent = vec![(NONE, u64::MAX, NONE); RECENT];
     }
+}
+
+/// Whether code at `address` is the kernel's.
+fn is_kernel(address: u64) -> bool {
+    address >> 63 != 0
 }
 
 #[inline]

@@ -13,13 +13,14 @@
 
 mod binding;
 mod event;
+mod glance;
 mod overflow;
 mod sync;
 
 use std::collections::VecDeque;
 
 use super::errata::Errata;
-use super::lexer::{Lexer, NoPacket, PACKET_BYTES};
+use super::lexer::{Lexer, NoPacket, OVF, PACKET_BYTES};
 use super::timing::Timing;
 use crate::config::PtConfig;
 use crate::flow::EventKind;
@@ -28,9 +29,6 @@ use crate::recovery::expand;
 use crate::stream::PtStream;
 
 pub(super) use event::{Event, Kinds, Place, What};
-
-/// The second byte of a CYC in which an OVF may begin (SKD007): it is read by itself.
-const OVERFLOW_WITHIN_CYC: u8 = 0x02;
 
 /// What comes next.
 #[derive(Clone, Copy, Debug)]
@@ -231,14 +229,15 @@ impl<'s> Cues<'s> {
         let mut at = 0;
         let found = loop {
             // All bytes that a packet can have must be there.
-            let Some(&[first, second, ..]) = bytes.get(at..).and_then(<[u8]>::first_chunk::<PACKET_BYTES>)
+            let Some(&[first, second, third, ..]) =
+                bytes.get(at..).and_then(<[u8]>::first_chunk::<PACKET_BYTES>)
             else {
                 break None;
             };
             if first & 0x07 == 0x03 {
                 self.timing.count(u64::from(first >> 3));
                 at += 1;
-            } else if first & 0x07 == 0x07 && second & 0x01 == 0 && second != OVERFLOW_WITHIN_CYC {
+            } else if first & 0x07 == 0x07 && second & 0x01 == 0 && !self.may_hold_overflow([second, third]) {
                 self.timing.count(u64::from(first >> 3) | u64::from(second) << 4);
                 at += 2;
             } else if first & 0x01 == 0 && first != 0x02 {
@@ -255,6 +254,12 @@ impl<'s> Cues<'s> {
         };
         self.lexer.pass(at);
         found
+    }
+
+    /// Whether an OVF may have come in place of what follows the first byte of a CYC (SKD007): then it is read by itself.
+    #[inline]
+    fn may_hold_overflow(&self, after_first: [u8; 2]) -> bool {
+        after_first == OVF && self.errata.overflow_within_cyc
     }
 
     #[inline]

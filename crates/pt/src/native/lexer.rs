@@ -17,7 +17,7 @@ use crate::stream::{Placed, PtStream};
 pub(super) const PACKET_BYTES: usize = 16;
 
 /// An OVF.
-const OVF: [u8; 2] = [0x02, 0xf3];
+pub(super) const OVF: [u8; 2] = [0x02, 0xf3];
 /// A TMA of the usual length, and a byte more.
 const SPOILT_TMA_BYTES: usize = 8;
 
@@ -107,17 +107,17 @@ impl<'s> Lexer<'s> {
 
     /// Whether `packet`, read at `position`, says nothing of the time: an OVF came in place of the last byte of a CYC (SKD007), and is next; or
     /// a TMA is spoilt (SKZ84), as reserved bits show, and so is the byte after it.
-    #[cold]
     pub(super) fn passes_over(&mut self, packet: &Packet, position: u64, errata: Errata) -> bool {
         let length = self.position() - position;
-        let bytes = self.stream.bytes(position, SPOILT_TMA_BYTES);
+        let bytes = || self.stream.bytes(position, SPOILT_TMA_BYTES);
         match packet {
-            Packet::Cyc(_) if errata.overflow_within_cyc && length == 2 && bytes[1..].starts_with(&OVF) => {
+            Packet::Cyc(_) if errata.overflow_within_cyc && length == 2 && bytes()[1..].starts_with(&OVF) => {
                 self.rewind(position + 1);
                 true
             }
-            Packet::Tma { .. } if errata.spoilt_tma && bytes.len() >= SPOILT_TMA_BYTES => {
-                let is_spoilt = bytes[4] != 0 || bytes[6] > 1;
+            Packet::Tma { .. } if errata.spoilt_tma => {
+                let bytes = bytes();
+                let is_spoilt = bytes.len() >= SPOILT_TMA_BYTES && (bytes[4] != 0 || bytes[6] > 1);
                 if is_spoilt {
                     self.rewind(position + SPOILT_TMA_BYTES as u64);
                 }

@@ -53,6 +53,11 @@ impl Returns {
         Some(self.entries[self.top % ENTRIES])
     }
 
+    /// Where the last compressed return led, if no call came after it.
+    pub(super) fn popped(&self) -> Option<Return> {
+        self.entries.get(self.top % ENTRIES).copied()
+    }
+
     /// Whether no compressed return can follow.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {

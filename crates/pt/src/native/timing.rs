@@ -89,6 +89,18 @@ impl<'s> Timing<'s> {
         self.clock.now()
     }
 
+    /// The full reading for `low`, whatever the sync points allow.
+    #[inline]
+    pub(super) fn unbounded(&self, low: u64) -> Tsc {
+        self.stream.full_tsc(low)
+    }
+
+    /// The last time that the sync points allow.
+    #[inline]
+    pub(super) fn latest(&self) -> Tsc {
+        self.latest
+    }
+
     /// The full reading for `low`, no later than the sync points allow.
     #[inline]
     pub(super) fn full(&self, low: u64) -> Tsc {

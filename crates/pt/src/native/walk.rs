@@ -11,6 +11,7 @@
 //! Synchronization" and "Packet Ordering".
 
 mod events;
+mod glide;
 mod places;
 mod ride;
 mod spelled;

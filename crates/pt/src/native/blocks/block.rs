@@ -51,7 +51,7 @@ pub(in crate::native) struct Block {
     pub(in crate::native) end: BlockEnd,
     /// Whether packets may bind to an instruction inside: PTWRITE, MOV CR3.
     pub(in crate::native) holds_bound: bool,
-    /// The blocks at `next` and `target`, once known and within the section.
+    /// The blocks at `next` and `target`, once known and where they may be linked.
     pub(in crate::native) next_link: u32,
     pub(in crate::native) target_link: u32,
     /// Where the marks of its instructions are kept; [`NONE`] for [`LOOSE`].

@@ -6,7 +6,7 @@
 //!                                  └─1→ hop
 //! ```
 //!
-//! A hop has the number of its first block. It stays within a section, for its blocks are linked, and it is short: a
+//! A hop has the number of its first block. It stays within a section or the kernel, for its blocks are linked, and it is short: a
 //! circle of direct jumps is none. Where a hop is not possible, execution goes on block by block.
 
 use super::CodeMap;
@@ -36,7 +36,7 @@ pub(in crate::native) enum Turn {
 /// The way from a block to the next branch that needs a packet.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::native) struct Hop {
-    /// The hops after the branch, not taken and taken, once known and within the section.
+    /// The hops after the branch, not taken and taken, once known and where they may be linked.
     pub(in crate::native) links: [u32; 2],
     /// Instructions, that of the branch included.
     pub(in crate::native) instructions: u32,
@@ -51,6 +51,8 @@ pub(in crate::native) struct Hop {
     pub(in crate::native) turn: Turn,
     /// Whether its branch lies in the kernel.
     pub(in crate::native) kernel: bool,
+    /// Whether it ends with a conditional branch and has no call.
+    pub(in crate::native) is_plain: bool,
 }
 
 impl Hop {
@@ -64,6 +66,7 @@ impl Hop {
         blocks: 0,
         turn: Turn::Unknown,
         kernel: false,
+        is_plain: false,
     };
     /// Of [`LOOSE`].
     pub(super) const NEVER: Hop = Hop { turn: Turn::Never, ..Hop::UNKNOWN };
@@ -110,12 +113,13 @@ impl CodeMap {
                 }
             };
             hop.kernel = block.ip >> 63 != 0;
+            hop.is_plain = hop.turn == Turn::Branch && hop.calls == 0;
             hop.links = [block.next_link, block.target_link];
             return Some(hop);
         }
     }
 
-    /// The block that follows a block at its end, if both lie in one section.
+    /// The block that follows a block at its end, if the two may be linked.
     pub(in crate::native) fn follow(&mut self, from: u32, taken: bool, source: &Source<'_>) -> Option<u32> {
         let block = self.blocks[from as usize];
         let (ip, link) = block.way(taken);
@@ -124,7 +128,7 @@ impl CodeMap {
         }
         let generation = self.generation;
         self.last = self.section_at(block.ip)?;
-        if !self.same_section(block.ip, ip) {
+        if !self.may_link(block.ip, ip) {
             return None;
         }
         let to = self.at(ip, source).ok()?;

@@ -73,6 +73,37 @@ fn links_stay_within_a_section() {
 }
 
 #[test]
+fn the_sections_of_a_kernel_are_linked_over_poked_code() {
+    // 7000 and 7004 are multiples of seven and four more; so are these.
+    const KERNEL: u64 = 0xffff_ffff_8100_0000 / 7 * 7;
+    let code = Everywhere(0.into());
+    let source = Source { code: &code, pid: Pid(1), at: Tsc(0), bits: 64 };
+    let (user, front, rest) = ((7000, 7014), (KERNEL, KERNEL + 4), (KERNEL + 7, KERNEL + 1400));
+    let mut map = CodeMap::new();
+    map.select(&epoch(1, &[user, front, rest]), 64);
+    let first = map.at(KERNEL, &source).expect("code");
+    let beyond = map.at(KERNEL + 14, &source).expect("code");
+    map.link(first, false, beyond);
+    assert_eq!(map.block(first).next_link, beyond);
+    // Poked code may change at any time.
+    assert_eq!(map.at(KERNEL + 4, &source), Ok(LOOSE));
+    map.link(first, true, LOOSE);
+    assert_eq!(map.block(first).target_link, NONE);
+    // Never between the kernel and a process.
+    let of_process = map.at(7000, &source).expect("code");
+    map.link(first, true, of_process);
+    assert_eq!(map.block(first).target_link, NONE);
+    // Another process has the same kernel.
+    map.select(&epoch(2, &[front, rest]), 64);
+    assert_eq!(map.at(KERNEL, &source), Ok(first));
+    // Where `beyond` was poked, too, the kernel is another one, and no link leads there.
+    map.select(&epoch(3, &[front, (KERNEL + 21, KERNEL + 1400)]), 64);
+    let other = map.at(KERNEL, &source).expect("code");
+    assert_ne!(other, first);
+    assert_eq!(map.block(other).next_link, NONE);
+}
+
+#[test]
 fn code_in_no_section_is_read_each_time() {
     let code = Everywhere(0.into());
     let source = Source { code: &code, pid: Pid(1), at: Tsc(0), bits: 64 };

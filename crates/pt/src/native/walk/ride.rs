@@ -1,8 +1,9 @@
 //! Hop by hop while bits or targets come next, as far as the map knows hops.
 //!
 //! ```text
-//! TNT 1 0 1 1     hop ─1→ hop ─0→ hop ─1→ hop      sums: one look at a hop for each bit
+//! TNT 1 0 1 1     hop ─1→ hop ─0→ hop ─1→ hop
 //! TIP             hop ─→ the block at the target
+//! only sums       as far as it goes by `glide`
 //! ```
 //!
 //! It does what [`super::steps`] does block by block, and leaves to it all that is out of the ordinary: code in no
@@ -12,22 +13,7 @@ use super::steps::{Ran, Took, back_to};
 use super::{Stop, Walk};
 use crate::native::blocks::{CodeMap, Hop, LOOSE, NONE, Turn};
 use crate::native::cues::Next;
-use crate::native::returns::{Return, Returns};
-
-/// How far bits led.
-struct Rode {
-    /// The hop after the last branch; [`NONE`] where it is not known.
-    here: u32,
-    /// The last hop that was followed, if any was.
-    last: u32,
-    /// Its bit.
-    taken: bool,
-    /// Where it returned to, if it was a return.
-    entry: Option<Return>,
-    /// How many bits are left.
-    left: u8,
-    instructions: u64,
-}
+use crate::native::returns::Returns;
 
 impl Walk<'_> {
     /// Follows bits and targets until something else comes next, or until what comes must go block by block.
@@ -37,128 +23,12 @@ impl Walk<'_> {
         }
         loop {
             if !self.emitter.wants_blocks() {
-                self.ride_sums()?;
+                self.glide()?;
             }
             if !self.hop()? {
                 return Ok(());
             }
         }
-    }
-
-    /// Follows bits and targets over hops that are known, where only sums are wanted.
-    fn ride_sums(&mut self) -> Result<(), Stop> {
-        while !self.settling {
-            // The time of the cue at hand is given after its first branch.
-            let late = self.reading != self.ticked;
-            let by_bit = match self.next {
-                Next::Bits { taken, left } => {
-                    let rode = self.ride_bits(taken, left, if late { left - 1 } else { 0 });
-                    if rode.last == NONE {
-                        break;
-                    }
-                    let kernel = self.map.hops()[rode.last as usize].kernel;
-                    self.arrive(&rode);
-                    self.emitter.arrive();
-                    self.add(kernel, rode.instructions)?;
-                    if late {
-                        self.tick(false)?;
-                    }
-                    if rode.left > 0 {
-                        self.next = Next::Bits { taken, left: rode.left };
-                        if late || rode.here == NONE {
-                            continue;
-                        }
-                        break;
-                    }
-                    true
-                }
-                Next::Target(Some(ip)) => {
-                    let Some(by_bit) = self.ride_to(ip)? else { break };
-                    if late {
-                        self.tick(false)?;
-                    }
-                    by_bit
-                }
-                _ => break,
-            };
-            self.unbroken.end();
-            self.fetch();
-            if by_bit && !late && matches!(self.next, Next::Bits { .. }) && self.reading != self.ticked {
-                self.tick(true)?;
-            }
-        }
-        self.stand();
-        Ok(())
-    }
-
-    /// Follows bits of `taken` down to `least` of them, as far as hops are known.
-    #[inline]
-    fn ride_bits(&mut self, taken: u64, left: u8, least: u8) -> Rode {
-        let (map, returns) = (&*self.map, &mut self.returns);
-        let hops = map.hops();
-        let mut rode =
-            Rode { here: self.block, last: NONE, taken: false, entry: None, left, instructions: 0 };
-        while rode.left > least {
-            let Some(hop) = hops.get(rode.here as usize) else { break };
-            let bit = taken >> (rode.left - 1) & 1;
-            let to = match hop.turn {
-                Turn::Branch => {
-                    keep_calls(map, returns, rode.here, hop);
-                    hop.links[usize::from(bit != 0)]
-                }
-                Turn::Return if bit != 0 => {
-                    keep_calls(map, returns, rode.here, hop);
-                    rode.entry = returns.pop();
-                    let Some(entry) = rode.entry else { break };
-                    entry.block
-                }
-                _ => break,
-            };
-            rode.instructions += u64::from(hop.instructions);
-            rode.left -= 1;
-            (rode.last, rode.taken, rode.here) = (rode.here, bit != 0, to);
-        }
-        rode
-    }
-
-    /// Execution is where bits led.
-    #[inline]
-    fn arrive(&mut self, rode: &Rode) {
-        self.block = rode.here;
-        if rode.here == NONE {
-            self.arrive_at_unknown(rode);
-        }
-    }
-
-    #[cold]
-    fn arrive_at_unknown(&mut self, rode: &Rode) {
-        let hop = self.map.hops()[rode.last as usize];
-        match rode.entry {
-            Some(entry) if hop.turn == Turn::Return => self.return_to(entry),
-            _ => self.block = self.turn_to(rode.last, &hop, rode.taken),
-        }
-    }
-
-    /// Follows the hop at hand to the target `ip`; whether its branch is of those that may take a bit, or nothing where
-    /// it is not known or needs something else.
-    #[inline]
-    fn ride_to(&mut self, ip: u64) -> Result<Option<bool>, Stop> {
-        let (map, returns) = (&*self.map, &mut self.returns);
-        let Some(hop) = map.hops().get(self.block as usize) else { return Ok(None) };
-        if !matches!(hop.turn, Turn::Target | Turn::CallTarget | Turn::Return) {
-            return Ok(None);
-        }
-        keep_calls(map, returns, self.block, hop);
-        if hop.turn == Turn::CallTarget {
-            returns.push(back_to(hop.last, map.block(hop.last)));
-        }
-        let (kernel, instructions) = (hop.kernel, hop.instructions);
-        let by_bit = hop.turn == Turn::Return;
-        (self.ip, self.from) = (ip, None);
-        self.block = map.known_target(ip);
-        self.emitter.arrive();
-        self.add(kernel, u64::from(instructions))?;
-        Ok(Some(by_bit))
     }
 
     /// Follows one hop; whether that was possible.
@@ -236,7 +106,7 @@ impl Walk<'_> {
 
     /// The block after the branch of `hop`, which it does not know yet; [`NONE`] where the map does not either.
     #[cold]
-    fn turn_to(&mut self, number: u32, hop: &Hop, taken: bool) -> u32 {
+    pub(super) fn turn_to(&mut self, number: u32, hop: &Hop, taken: bool) -> u32 {
         let link = self.map.linked(number, taken);
         if link == NONE {
             (self.ip, _) = self.map.block(hop.last).way(taken);
@@ -259,7 +129,7 @@ impl Walk<'_> {
 
 /// Keeps the return addresses of the direct calls in `hop`, which begins with block `number`.
 #[inline]
-fn keep_calls(map: &CodeMap, returns: &mut Returns, number: u32, hop: &Hop) {
+pub(super) fn keep_calls(map: &CodeMap, returns: &mut Returns, number: u32, hop: &Hop) {
     if hop.calls == 1 {
         returns.push(back_to(hop.call, map.block(hop.call)));
     } else if hop.calls > 1 {
