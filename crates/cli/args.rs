@@ -308,7 +308,7 @@ pub(crate) struct InputArgs {
 /// What decodes the trace.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct EngineArgs {
-    /// The decoder. They give the same, but for what docs/engines.md lists. [default: native; for traces of Broadwell CPUs libipt]
+    /// The decoder. They give the same, but for what docs/engines.md lists. [default: native]
     #[arg(long, value_enum)]
     pub(crate) engine: Option<Engine>,
 }

@@ -23,8 +23,6 @@ mod returns;
 mod timing;
 mod walk;
 
-pub(crate) use errata::has_wrong_branch_before_abort;
-
 use model::CodeBytes;
 
 use crate::config::{Limits, PtConfig};

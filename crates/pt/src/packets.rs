@@ -162,6 +162,17 @@ pub enum Packet {
         /// Whether a FUP with its address follows.
         ip: bool,
     },
+    /// A trigger fired.
+    Trig {
+        /// Which, a bit for each.
+        triggers: u8,
+        /// How many instructions after the last address that a packet gave.
+        count: Option<u16>,
+        /// Whether a FUP with its address follows.
+        ip: bool,
+        /// Whether others fired that are not reported.
+        more: bool,
+    },
     /// Event data.
     Evd {
         /// Type.

@@ -158,6 +158,13 @@ pub enum Packet {
         vector: u8,
         fup: bool,
     },
+    /// A trigger fired: a bit for each; how many instructions after the last address; `multiple`: others that are not reported.
+    Trig {
+        triggers: u8,
+        count: Option<u16>,
+        multiple: bool,
+        fup: bool,
+    },
     /// Event data: kind 0 is the page fault's address, others as the manual lists them.
     Evd {
         kind: u8,
@@ -229,6 +236,11 @@ impl Packet {
             }
             Packet::Cfe { kind, vector, fup } => {
                 out.extend([0x02, 0x13, kind & 31 | u8::from(fup) << 7, vector]);
+            }
+            Packet::Trig { triggers, count, multiple, fup } => {
+                let flags = u8::from(fup) << 7 | u8::from(count.is_some()) << 6 | u8::from(multiple) << 5;
+                out.extend([0xd9, flags, triggers]);
+                out.extend(count.into_iter().flat_map(u16::to_le_bytes));
             }
             Packet::Evd { kind, payload } => put_tail(out, &[0x02, 0x53, kind & 63], payload, 8),
             Packet::Vmcs(base) => put_tail(out, &[0x02, 0xc8], base >> 12, 5),

@@ -89,6 +89,8 @@ pub enum Happened {
 pub enum Beyond {
     /// ERETU or ERETS ran: ordinary instructions to it.
     EventReturns,
+    /// A trigger fired: no packet to it.
+    Triggers,
     /// Event Trace named a system call or a software interrupt, as only processors with FRED do: no events to it.
     EventsOfFred,
     /// MOV CR3 ran before the far transfer that left what is traced: it takes MOV CR3 for what ended tracing.

@@ -191,7 +191,7 @@ impl<'a> Capture<'a> {
 
     /// Which engine decodes.
     pub fn engine(&self) -> EngineKind {
-        self.engine.unwrap_or_else(|| EngineKind::usual(&self.pt_config()))
+        self.engine.unwrap_or(EngineKind::USUAL)
     }
 
     /// A decoder of the trace, for one thread at a time.

@@ -111,8 +111,7 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str, watch: &Watch) -> Resul
         return Err(Error::NoFunction { name: symbol.to_owned(), near });
     }
     // What one engine found is not given out as what the other finds.
-    let usual = EngineKind::usual(&capture.pt_config());
-    let folder = capture.cache().filter(|_| capture.engine() == usual);
+    let folder = capture.cache().filter(|_| capture.engine() == EngineKind::USUAL);
     let cache = folder.and_then(|folder| MarkCache::new(folder, capture.path(), symbol, &entries).ok());
     if let Some(known) = cache.as_ref().and_then(MarkCache::load) {
         return Ok(known.into_intervals(symbol));

@@ -14,6 +14,8 @@ use crate::config::{CpuModel, PtConfig};
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Errata {
+    /// BDM64: where a transaction aborts right after a branch, that branch's packet may be wrong.
+    pub(super) wrong_branch_before_abort: bool,
     /// SKD007: an OVF may come after the first byte of a CYC of several bytes.
     pub(super) overflow_within_cyc: bool,
     /// SKD010: the FUP or TIP.PGE after an OVF may be missing.
@@ -34,6 +36,8 @@ impl Errata {
         let none = Errata::default();
         let Some(CpuModel { family, model, .. }) = config.cpu else { return none };
         match (family, model) {
+            // Broadwell.
+            (6, 0x3d | 0x47 | 0x4f | 0x56) => Errata { wrong_branch_before_abort: true, ..none },
             // Skylake, Kaby Lake, Coffee Lake, Comet Lake.
             (6, 0x4e | 0x5e | 0x8e | 0x9e | 0xa5 | 0xa6) => Errata {
                 overflow_within_cyc: true,
@@ -68,10 +72,4 @@ impl Errata {
     pub(super) fn spoil_times(self) -> bool {
         self.overflow_within_cyc || self.spoilt_tma
     }
-}
-
-/// Whether the CPU of `config` has erratum BDM64, a wrong branch right before the abort of a transaction, which this engine does not heed:
-/// Broadwell, by specification updates as `pt_cpu_errata` of libipt 2.1.2 has it.
-pub(crate) fn has_wrong_branch_before_abort(config: &PtConfig) -> bool {
-    matches!(config.cpu, Some(CpuModel { family: 6, model: 0x3d | 0x47 | 0x4f | 0x56, .. }))
 }

@@ -101,6 +101,8 @@ pub(super) struct Walk<'w> {
     /// A PSB+ was read whose FUP execution has yet to reach: its time and events wait.
     settling: bool,
     held: Vec<(EventKind, u64)>,
+    /// How many instructions had run at the last event.
+    delivered: u64,
     stop: u64,
 }
 
@@ -144,6 +146,7 @@ impl<'w> Walk<'w> {
             entered: 0,
             settling: false,
             held: Vec::new(),
+            delivered: 0,
             stop: u64::MAX,
         }
     }

@@ -18,6 +18,7 @@ pub(super) fn parse(bytes: &[u8], block: Option<u8>) -> Option<(Packet, usize)> 
         _ if first & 0x03 == 0x03 => parse_cyc(bytes),
         0x19 => Some((Packet::Tsc(unsigned(bytes, 1, 7)?), 8)),
         0x59 => Some((Packet::Mtc(*bytes.get(1)?), 2)),
+        0xd9 => trigger(bytes),
         0x99 => Some((mode(*bytes.get(1)?)?, 2)),
         _ => parse_ip(bytes),
     }
@@ -27,6 +28,15 @@ pub(super) fn parse(bytes: &[u8], block: Option<u8>) -> Option<(Packet, usize)> 
 fn unsigned(bytes: &[u8], from: usize, size: usize) -> Option<u64> {
     let bytes = bytes.get(from..from + size)?;
     Some(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+/// A TRIG: flags, which triggers, and a count where a flag says so. Source: libipt 2.2, `pt_packet_trig`.
+fn trigger(bytes: &[u8]) -> Option<(Packet, usize)> {
+    let (flags, triggers) = (*bytes.get(1)?, *bytes.get(2)?);
+    let flag = |bit: u8| flags >> bit & 1 != 0;
+    let count = if flag(6) { Some(u16::from_le_bytes([*bytes.get(3)?, *bytes.get(4)?])) } else { None };
+    let length = if count.is_some() { 5 } else { 3 };
+    Some((Packet::Trig { triggers, count, ip: flag(7), more: flag(5) }, length))
 }
 
 fn short_tnt(byte: u8) -> Packet {

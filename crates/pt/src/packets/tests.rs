@@ -56,6 +56,9 @@ fn every_packet_by_its_bytes() {
         (&[0x02, 0x63, 0x81], Packet::Bbp { kind: 1, size: 4 }),
         (&[0x02, 0x33], Packet::Bep { ip: false }),
         (&[0x02, 0x13, 0x81, 0x0e], Packet::Cfe { kind: 1, vector: 14, ip: true }),
+        // By libipt's test `trig-fup`: vector 1a, FUP follows, count 0; and `trig`: vector 3, others as well.
+        (&[0xd9, 0xc0, 0x1a, 0, 0], Packet::Trig { triggers: 0x1a, count: Some(0), ip: true, more: false }),
+        (&[0xd9, 0x20, 0x03], Packet::Trig { triggers: 3, count: None, ip: false, more: true }),
         (&[0x02, 0x53, 0x00, 0, 0x10, 0, 0, 0, 0, 0, 0], Packet::Evd { kind: 0, payload: 0x1000 }),
     ];
     for (bytes, packet) in cases {

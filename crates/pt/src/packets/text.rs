@@ -54,6 +54,10 @@ impl fmt::Display for Packet {
             Packet::Cfe { kind, vector, ip } => {
                 write!(f, "CFE IP:{} Type {kind:#04x} Vector {vector:#x}", u8::from(ip))
             }
+            Packet::Trig { triggers, count, ip, more } => {
+                let count = count.map_or_else(String::new, |count| format!(" ICNT {count}"));
+                write!(f, "TRIG IP:{} {triggers:#04x} MULT:{}{count}", u8::from(ip), u8::from(more))
+            }
             Packet::Evd { kind, payload } => write!(f, "EVD Type {kind:#04x} Payload {payload:#x}"),
         }
     }

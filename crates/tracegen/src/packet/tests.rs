@@ -56,6 +56,11 @@ fn all() -> Vec<(Packet, Vec<u8>)> {
             Packet::Evd { kind: 0, payload: 0x7f00_1234_5000 },
             vec![0x02, 0x53, 0, 0, 0x50, 0x34, 0x12, 0, 0x7f, 0, 0],
         ),
+        (
+            Packet::Trig { triggers: 0xa1, count: Some(0x102), multiple: true, fup: false },
+            vec![0xd9, 0x60, 0xa1, 2, 1],
+        ),
+        (Packet::Trig { triggers: 2, count: None, multiple: false, fup: false }, vec![0xd9, 0, 2]),
         (Packet::Vmcs(0x0012_3456_7000), vec![0x02, 0xc8, 0x67, 0x45, 0x23, 0x01, 0x00]),
         (Packet::Mnt(1), vec![0x02, 0xc3, 0x88, 1, 0, 0, 0, 0, 0, 0, 0]),
         (Packet::Bbp { kind: 4, narrow: true }, vec![0x02, 0x63, 0x84]),

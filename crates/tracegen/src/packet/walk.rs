@@ -55,6 +55,7 @@ impl<'a> Walk<'a> {
             0x00 => Some((1, Walked::Other)),
             0x02 => self.extended(rest),
             0x19 => Some((8, Walked::Tsc)),
+            0xd9 => Some((if *rest.get(1)? & 0x40 == 0 { 3 } else { 5 }, Walked::Other)),
             0x59 | 0x99 => Some((2, Walked::Other)),
             _ if first & 0x03 == 0x03 => Some((cyc_length(rest)?, Walked::Other)),
             _ if first & 0x01 == 0 => Some((1, Walked::Other)),

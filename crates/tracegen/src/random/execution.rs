@@ -23,6 +23,7 @@ enum Filter {
 }
 
 /// A walk in progress.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Walk {
     dice: Dice,
     layout: Layout,
@@ -40,6 +41,7 @@ struct Walk {
     /// PTWRITEs are written, and page tables.
     ptwrites: bool,
     page_tables: bool,
+    triggers: bool,
     /// How often of a thousand instructions something happens before one.
     unrest: u64,
     happened: Vec<(u64, Happened)>,
@@ -71,7 +73,7 @@ pub(super) fn execute(layout: Layout, mut dice: Dice) -> Program {
         encoder.defer_targets();
     }
     let (at, unrest) = (Spot { region: 0, index: 0 }, dice.one(&[2, 15, 60]));
-    let (ptwrites, page_tables) = (dice.percent(70), dice.percent(80));
+    let (ptwrites, page_tables, triggers) = (dice.percent(70), dice.percent(80), dice.percent(5));
     let mut walk = Walk {
         dice,
         layout,
@@ -86,6 +88,7 @@ pub(super) fn execute(layout: Layout, mut dice: Dice) -> Program {
         in_transaction: false,
         ptwrites,
         page_tables,
+        triggers,
         unrest,
         happened: Vec::new(),
         shown: 0,

@@ -50,6 +50,20 @@ fn a_far_return_ends_tracing_and_no_page_table_before_it() {
     }
 }
 
+/// A trigger changes nothing but that its FUP says where execution was: at 1003, before packets were lost.
+#[test]
+fn a_trigger_is_no_damage() {
+    let alone = vec![0xd9, 0x20, 0x03];
+    let counted = vec![0xd9, 0x40, 0x01, 1, 0];
+    let named = [vec![0xd9, 0xc0, 0x1a, 0, 0], ip_packet(0x1d, 0x1003)].concat();
+    let lost = [vec![0x02, 0xf3], ip_packet(0x1d, 0x1004), vec![TIP_PGD]].concat();
+    let start = [psb(0x10000, Some(0x1000)), alone, vec![NOT_TAKEN], counted].concat();
+    // 1000, then 1004 after the loss; with the FUP 1002 as well.
+    for (trigger, expected) in [(vec![], 2), (named, 3)] {
+        assert_eq!(instructions(&[&start[..], &trigger, &lost].concat(), &UNPATCHED), expected);
+    }
+}
+
 /// The interrupt flag changed before 1004: what ran up to there is known, though packets are lost right after.
 #[test]
 fn a_fup_shows_what_ran_before_packets_were_lost() {

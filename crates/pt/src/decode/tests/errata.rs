@@ -155,6 +155,42 @@ fn a_vm_entry_ends_tracing() {
     }
 }
 
+/// BDM64: the packet of the branch before an abort is wrong. Where execution cannot come from there to the abort, the branch led to the
+/// abort itself.
+#[test]
+fn a_wrong_branch_before_an_abort_is_corrected() {
+    let abort = |at| [vec![0x99, 0x22], ip_packet(FUP, at), tip(0x1000), vec![TAKEN, TIP_PGD]].concat();
+    let start = psb(0x10000, Some(0x1000));
+    // To a conditional branch, to where there is no code, and not taken, to an indirect jump. libipt 2.1.2 takes them as they are.
+    let [target, nowhere] =
+        [0x1000, 0x9000].map(|to| [start.clone(), vec![TAKEN], cyc(2), tip(to), cyc(1), abort(0x100c)]);
+    let bit = [start.clone(), cyc(2), vec![NOT_TAKEN], abort(0x100c)];
+    // A right one: the first nop ran.
+    let right = [start, cyc(2), vec![NOT_TAKEN], abort(0x1003)];
+    for (parts, before, from) in [
+        (&target[..], &[(0x1000, 1), (0x1004, 1)][..], 0x100c),
+        (&nowhere, &[(0x1000, 1), (0x1004, 1)], 0x100c),
+        (&bit, &[(0x1000, 1)], 0x100c),
+        (&right, &[(0x1000, 1), (0x1002, 1)], 0x1003),
+    ] {
+        let expected: Vec<_> = before.iter().chain(&[(0x1000, 1), (0x1004, 1)]).copied().collect();
+        for kind in KINDS {
+            let flow = on_model(kind, BROADWELL, parts, &UNPATCHED);
+            if kind == EngineKind::Libipt && parts != right {
+                assert_eq!(gaps(&flow).len(), 1);
+                continue;
+            }
+            let found: Vec<_> = blocks(&flow).iter().map(|block| (block.0, block.1)).collect();
+            assert_eq!((gaps(&flow), found), (vec![], expected.clone()), "{kind:?}, abort at {from:x}");
+            let aborted = EventKind::Transaction { active: false, aborted: true };
+            assert!(events(&flow).contains(&aborted), "{kind:?}");
+            assert!(events(&flow).contains(&EventKind::AsyncBranch { from, to: 0x1000 }), "{kind:?}");
+        }
+        let elsewhere = on_model(EngineKind::Native, SKYLAKE_SP, parts, &UNPATCHED);
+        assert_eq!(gaps(&elsewhere).is_empty(), from == 0x1003);
+    }
+}
+
 /// What stands around an overflow.
 fn fragment() -> impl Strategy<Value = Vec<u8>> {
     let address = 0x1000_u16..0x1008;

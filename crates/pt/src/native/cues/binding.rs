@@ -69,7 +69,9 @@ impl Cues<'_> {
             Packet::Evd { kind, payload } => self.data.push((kind, payload)),
             Packet::Cfe { kind, vector, ip } => self.control_flow(kind, vector, ip),
             // It is no event, but its FUP says that execution came there.
-            Packet::Bep { ip: true } => self.wait_for_fup(What::Flow([None; 3]), true),
+            Packet::Bep { ip: true } | Packet::Trig { ip: true, .. } => {
+                self.wait_for_fup(What::Flow([None; 3]), true);
+            }
             Packet::Vmcs(_) | Packet::Mnt(_) => self.give(What::Flow([None; 3]), Place::Here),
             _ => {}
         }

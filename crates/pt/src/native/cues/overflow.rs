@@ -151,6 +151,7 @@ impl Cues<'_> {
                 | Packet::Cyc(_)
                 | Packet::Pwre { .. }
                 | Packet::Pwrx { .. }
+                | Packet::Trig { ip: false, .. }
                 | Packet::Evd { .. }
                 | Packet::ExStop { ip: false }
                 | Packet::Ptw { ip: false, .. }

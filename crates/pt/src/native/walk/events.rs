@@ -38,6 +38,7 @@ impl Walk<'_> {
                 self.emitter.event(kind, event.at);
             }
         }
+        self.delivered = self.emitter.stats.instructions;
         self.fetch();
         if self.emitter.done() { Err(Stop::Done) } else { Ok(()) }
     }

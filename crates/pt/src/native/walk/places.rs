@@ -9,12 +9,12 @@
 //! place. Source: Intel SDM vol. 3, "Intel Processor Trace", "FUP Packet", "TIP.PGD Packet", "PTWRITE Packet".
 
 use super::{Stop, Tail, Walk};
-use crate::flow::BlockEnd;
-use crate::native::blocks::{Block, Exit, Wanted};
+use crate::flow::{BlockEnd, EventKind};
+use crate::native::blocks::{Block, CodeMap, Exit, Wanted};
 use crate::native::cues::{Event, Place, What};
 
-/// Most blocks from a MOV CR3 to the far transfer that leaves the kernel.
-const MOST_BLOCKS_OUT: usize = 64;
+/// Most instructions looked at ahead: libipt takes as many for a wrong branch before an abort.
+const MOST_AHEAD: u16 = 256;
 
 /// How a way ended.
 enum Way {
@@ -36,6 +36,9 @@ impl Walk<'_> {
             Place::After(wanted) if self.binds_again(wanted) => Ok(()),
             Place::Before(_) | Place::After(_) => {
                 self.leave_tail()?;
+                if self.errata.wrong_branch_before_abort {
+                    self.correct_branch(event);
+                }
                 self.find_or_fail(event.place)?;
                 if self.errata.fup_at_vm_entry && matches!(event.what, What::BrokenOff { .. }) {
                     self.enter_guest()?;
@@ -66,6 +69,16 @@ impl Walk<'_> {
         match self.find(wanted)? {
             Way::Found => Ok(()),
             Way::Blocked(block) => Err(self.mismatch(block.next, "a branch before the place of an event")),
+        }
+    }
+
+    /// A transaction aborts that was not where its last branch led, by the packet (BDM64): the branch led to the abort.
+    fn correct_branch(&mut self, event: &Event) {
+        let What::Flow([Some(EventKind::Transaction { aborted: true, .. }), ..]) = event.what else { return };
+        let Place::Before(ip) = event.place else { return };
+        let branched = self.emitter.stats.instructions > self.delivered;
+        if branched && !self.leads_to(ip) {
+            self.jump(ip);
         }
     }
 
@@ -105,21 +118,34 @@ impl Walk<'_> {
 
     /// Whether the first branch from `ip` on that needs a packet is a far transfer. Then that is what ended tracing, and
     /// no MOV CR3 before it: the kernel goes to the page table of the user before it returns there.
-    fn leads_far(&mut self, mut ip: u64) -> bool {
+    fn leads_far(&mut self, ip: u64) -> bool {
+        self.looks_ahead(ip, |_, _, block| needs_packet(block).then_some(block.exit == Exit::Far))
+    }
+
+    /// Whether execution comes to `goal` without a packet.
+    fn leads_to(&mut self, goal: u64) -> bool {
+        self.stand();
+        self.looks_ahead(self.ip, |map, number, _| map.prefix(number, Wanted::Before(goal)).map(|_| true))
+    }
+
+    /// Goes from block to block, from `ip` on, until `answer` has one, or a packet is needed. Nothing is given, and
+    /// execution stays where it is.
+    fn looks_ahead(&mut self, mut ip: u64, answer: impl Fn(&CodeMap, u32, &Block) -> Option<bool>) -> bool {
         self.stand();
         self.jump(self.ip);
         let source = self.source();
-        for _ in 0..MOST_BLOCKS_OUT {
-            let Ok(number) = self.map.at(ip, &source) else { break };
+        let (mut left, mut found) = (MOST_AHEAD, None);
+        while let Ok(number) = self.map.at(ip, &source) {
             let block = *self.map.block(number);
-            if needs_packet(&block) {
-                self.numbers_went();
-                return block.exit == Exit::Far;
+            found = answer(self.map, number, &block);
+            left = left.saturating_sub(block.instructions);
+            if found.is_some() || left == 0 || needs_packet(&block) {
+                break;
             }
             (ip, _) = block.way(!matches!(block.exit, Exit::Long | Exit::Border));
         }
         self.numbers_went();
-        false
+        found.unwrap_or(false)
     }
 
     /// Tracing ended at the branch of `block`: after a call it may begin again where that returns to.

@@ -63,6 +63,7 @@ impl Walk {
                 self.sleep(ip);
             }
             15 => self.pebs(),
+            _ if self.triggers && self.dice.percent(30) => self.trigger(),
             16 if self.settings.event_trace => self.mask(),
             17 => {
                 self.encoder.event(self.tsc, Packet::Mnt(self.dice.next()), None);
@@ -209,6 +210,19 @@ impl Walk {
         }
         let ip = self.ip(self.at);
         self.encoder.event(self.tsc, Packet::Bep { fup }, fup.then_some(ip));
+        if fup {
+            self.show();
+        }
+    }
+
+    /// A trigger fires at the next instruction.
+    fn trigger(&mut self) {
+        let (triggers, multiple) = (1 << self.dice.below(4), self.dice.percent(20));
+        let fup = self.dice.percent(50);
+        let count = if fup { Some(0) } else { self.dice.percent(50).then(|| self.dice.below(40) as u16) };
+        let ip = self.ip(self.at);
+        self.encoder.event(self.tsc, Packet::Trig { triggers, count, multiple, fup }, fup.then_some(ip));
+        self.goes_beyond(Beyond::Triggers);
         if fup {
             self.show();
         }
