@@ -70,6 +70,8 @@ pub(super) enum StallKind {
     Ratio,
     /// What it had executed took longer by this, at the ratio that is the detail.
     Slow,
+    /// What it had executed took longer by this, because the CPU that is the detail ran on the same core.
+    Shared,
 }
 
 impl StallKind {
@@ -78,6 +80,7 @@ impl StallKind {
             1 => StallKind::IdleExit,
             2 => StallKind::Ratio,
             3 => StallKind::Slow,
+            4 => StallKind::Shared,
             _ => return None,
         })
     }
@@ -88,6 +91,7 @@ impl StallKind {
             StallKind::IdleExit => "idle-exit",
             StallKind::Ratio => "ratio",
             StallKind::Slow => "slow",
+            StallKind::Shared => "shared",
         }
     }
 }
