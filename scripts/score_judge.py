@@ -12,7 +12,7 @@ from collections import Counter
 from itertools import pairwise
 
 import score_stories
-from score_truth import LOGGED, UNPLANTED, WITHOUT_PLAN
+from score_truth import UNPLANTED, WITHOUT_PLAN
 
 NAMED_FIRST, IN_TIME, QUIET = 0.99, 0.99, 0.99
 SMALLEST_SHARE = 0.05
@@ -60,10 +60,12 @@ class Score:
             self.remark(id, f"{named} is named first, the truth is {dominant} {known.by}".rstrip())
         for share in known.shares:
             if share.ns >= SMALLEST_SHARE * known.ns:
-                self.judge_share(id, share, outlier)
+                others = {other.cause for other in known.shares if other is not share}
+                self.judge_share(id, share, outlier, others)
 
-    def judge_share(self, id, share, outlier):
-        found = [cause for cause in outlier["causes"] if is_cause(cause["cause"], share.cause) and cause["duration_ns"]]
+    def judge_share(self, id, share, outlier, others):
+        found = [cause for cause in outlier["causes"]
+                 if is_cause(cause["cause"], share.cause) and cause["duration_ns"] and cause["cause"] not in others]
         ns = sum(cause["duration_ns"] for cause in found)
         late = 0 if self.tells_switches else stated_lateness(share.cause, outlier["segments"])
         allowed = max(TIME_SHARE * share.ns, TIME_NS, share.uncertainty, late)
@@ -123,7 +125,7 @@ def stated_lateness(cause, segments):
 def is_cause(found, known):
     """Whether the cause `found` is the `known` one or a kind of it. That a call was made says more than nothing."""
     unnamed_call = (known, found) == ("kernel.unknown", "kernel.syscall.unknown")
-    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, "user.slower.")) and found not in LOGGED
+    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, "user.slower."))
     return found == known or found.startswith(known + ".") or unnamed_call or unplanted
 
 
