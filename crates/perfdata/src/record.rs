@@ -108,6 +108,12 @@ pub enum Record<'a> {
     AuxOutputHwId {
         hw_id: u64,
     },
+    /// The user's part of the callchains of samples with this cookie, taken when the thread left the kernel (Linux 6.19): return
+    /// addresses, eight bytes each, innermost first.
+    CallchainDeferred {
+        cookie: u64,
+        callchain: &'a [u8],
+    },
     Namespaces {
         thread: ThreadId,
     },

@@ -473,6 +473,8 @@ impl<'a> Study<'a> {
         if let Some(machine) = capture.perf().machine() {
             placement::add(&mut report, &own.stays, machine);
         }
+        let others = typical.iter().map(|baseline| &*baseline.stays);
+        placement::add_cores(&mut report, &own.stays, others, &capture.perf().features().hybrid);
         report.checks = checks::of(&Subject {
             capture,
             recorded: self.recorded(),

@@ -1,6 +1,7 @@
-//! What the machine file adds to causes: that the CPU was not kept free, and what chose its frequency.
+//! What is known of the machine adds to causes: that the CPU was not kept free, what chose its frequency, and what kind of core it has.
 //!
-//! Input: an outlier's report, where its thread was, and the machine file. Output: words after the causes that they concern.
+//! Input: an outlier's report, where its thread was, the machine file, and the kinds of cores (perf.data's `HYBRID_TOPOLOGY`). Output:
+//! words after the causes that they concern.
 
 use std::collections::BTreeSet;
 
@@ -11,6 +12,9 @@ use report::OutlierReport;
 
 /// The causes that another setting of the machine would have prevented.
 const PREEMPTED: &str = "offcpu.preempted";
+const SLOWER_CODE: &str = "user.slower.";
+/// Units of efficiency cores, as the kernel names their counters (`arch/x86/events/intel/core.c`).
+const SMALL: [&str; 2] = ["cpu_atom", "cpu_lowpower"];
 const SLOWER: &str = "user.slower.frequency";
 /// A governor that keeps the highest frequency.
 const FASTEST: &str = "performance";
@@ -23,11 +27,57 @@ pub(super) fn add(report: &mut OutlierReport, stays: &[Stay], machine: &Machine)
             SLOWER => governor(stays, machine),
             _ => None,
         };
-        if let Some(words) = words {
-            let separator = if total.detail.is_empty() { "" } else { "; " };
-            total.detail.extend([separator, &words]);
-        }
+        append(&mut total.detail, words);
     }
+}
+
+/// Adds, where the same code took longer, that it ran on efficiency cores; `units` are the kinds of cores and their CPUs, and `typical`
+/// is where each typical interval's thread was.
+pub(super) fn add_cores<'s>(
+    report: &mut OutlierReport,
+    stays: &[Stay],
+    typical: impl Iterator<Item = &'s [Stay]>,
+    units: &[(String, String)],
+) {
+    let Some(words) = small_cores(stays, typical, units) else { return };
+    for total in report.causes.iter_mut().filter(|total| total.cause.starts_with(SLOWER_CODE)) {
+        append(&mut total.detail, Some(words.clone()));
+    }
+}
+
+fn append(detail: &mut String, words: Option<String>) {
+    if let Some(words) = words {
+        let separator = if detail.is_empty() { "" } else { "; " };
+        detail.extend([separator, &words]);
+    }
+}
+
+/// The efficiency cores on which it ran, and whether typical ones did, too.
+fn small_cores<'s>(
+    stays: &[Stay],
+    typical: impl Iterator<Item = &'s [Stay]>,
+    units: &[(String, String)],
+) -> Option<String> {
+    let lists: Vec<CpuList> = units
+        .iter()
+        .filter(|(unit, _)| SMALL.contains(&unit.as_str()))
+        .filter_map(|(_, cpus)| CpuList::parse(cpus))
+        .collect();
+    let is_small = |cpu: &Cpu| lists.iter().any(|list| list.contains(*cpu));
+    let ran =
+        |stays: &[Stay]| -> BTreeSet<Cpu> { stays.iter().filter_map(|stay| stay.place.cpu()).collect() };
+    let small: Vec<String> = ran(stays).iter().filter(|cpu| is_small(cpu)).map(ToString::to_string).collect();
+    if small.is_empty() {
+        return None;
+    }
+    let kind = if small.len() > 1 { "efficiency cores" } else { "an efficiency core" };
+    let typical: Vec<BTreeSet<Cpu>> = typical.map(ran).collect();
+    let others = match typical.iter().filter(|cpus| cpus.iter().any(is_small)).count() {
+        _ if typical.is_empty() => String::new(),
+        0 => ", and no typical one on such".to_owned(),
+        count => format!(", as did {count} of {} typical ones", typical.len()),
+    };
+    Some(format!("it ran on CPU {}, {kind}{others}", small.join(", ")))
 }
 
 /// Where it was preempted, if some CPUs of the machine are isolated.
@@ -92,6 +142,26 @@ mod tests {
         );
         assert_eq!(isolated(Some("1-3")).as_deref(), Some("on CPU 1, 3, although isolated"));
         assert_eq!([isolated(Some("")), isolated(None)], [None, None], "no CPU is, or nothing is known");
+    }
+
+    /// By `HYBRID_TOPOLOGY` of a CPU with two performance cores and two efficiency cores: it ran on CPUs 1 and 3.
+    #[test]
+    fn efficiency_cores_are_named() {
+        let units = |small: &str| {
+            [("cpu_core", "0-1"), ("cpu_atom", small)].map(|(unit, cpus)| (unit.to_owned(), cpus.to_owned()))
+        };
+        let own = stays();
+        let of = |small: &str, typical: &[&[Stay]]| small_cores(&own, typical.iter().copied(), &units(small));
+        assert_eq!(of("2-3", &[]).as_deref(), Some("it ran on CPU 3, an efficiency core"));
+        let elsewhere = [Stay { place: Whereabouts::OnCpu(Cpu(0)), ..own[0].clone() }];
+        let words = of("2-3", &[&elsewhere]);
+        assert_eq!(words.as_deref(), Some("it ran on CPU 3, an efficiency core, and no typical one on such"));
+        let words = of("1-3", &[&elsewhere, &own]);
+        assert_eq!(
+            words.as_deref(),
+            Some("it ran on CPU 1, 3, efficiency cores, as did 1 of 2 typical ones")
+        );
+        assert_eq!([of("4-5", &[&own]), of("", &[])], [None, None]);
     }
 
     #[test]

@@ -82,6 +82,10 @@ fn parse_kernel<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Record<'a
             Record::Aux { offset: fields.u64()?, size: fields.u64()?, flags: AuxFlags(fields.u64()?) }
         }
         kinds::AUX_OUTPUT_HW_ID => Record::AuxOutputHwId { hw_id: fields.u64()? },
+        kinds::CALLCHAIN_DEFERRED => {
+            let (cookie, count) = (fields.u64()?, fields.u64()?);
+            Record::CallchainDeferred { cookie, callchain: fields.counted_bytes(count.checked_mul(8)?)? }
+        }
         kinds::NAMESPACES => Record::Namespaces { thread: thread(fields)? },
         kinds::KSYMBOL => {
             let (address, len) = (fields.u64()?, fields.u32()?);

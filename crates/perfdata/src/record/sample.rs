@@ -63,6 +63,9 @@ pub struct Sample<'a> {
     format: Option<&'a TracepointFormat>,
 }
 
+/// `PERF_CONTEXT_USER_DEFERRED`, the last context mark of a callchain: a cookie follows it, and no address.
+const USER_DEFERRED: u64 = u64::MAX - 639;
+
 impl<'a> Sample<'a> {
     /// The event's name, as `sched:sched_switch`.
     pub fn event_name(&self) -> Option<&'a str> {
@@ -83,8 +86,17 @@ impl<'a> Sample<'a> {
     pub fn callchain_addresses(&self) -> impl Iterator<Item = u64> {
         // Context marks are the last 4095 numbers (PERF_CONTEXT_MAX).
         const FIRST_MARK: u64 = u64::MAX - 4094;
-        let chunks = self.callchain.unwrap_or(&[]).chunks_exact(8);
-        chunks.filter_map(|chunk| Fields::new(chunk).u64()).filter(|&address| address < FIRST_MARK)
+        let words = self.callchain_words().take_while(|&word| word != USER_DEFERRED);
+        words.filter(|&address| address < FIRST_MARK)
+    }
+
+    /// The cookie of the record ([`super::Record::CallchainDeferred`]) that will have the user's part of the callchain.
+    pub fn callchain_cookie(&self) -> Option<u64> {
+        self.callchain_words().skip_while(|&word| word != USER_DEFERRED).nth(1)
+    }
+
+    fn callchain_words(&self) -> impl Iterator<Item = u64> {
+        self.callchain.unwrap_or(&[]).chunks_exact(8).filter_map(|chunk| Fields::new(chunk).u64())
     }
 }
 

@@ -39,6 +39,8 @@ fn kernel_records() {
         Record::Aux { offset: 0x1000, size: 0x200, flags } if flags.contains(AuxFlags::TRUNCATED)
             && flags.contains(AuxFlags::PARTIAL) && !flags.contains(AuxFlags::OVERWRITE));
     check!(21, 0, bytes![42u64], Record::AuxOutputHwId { hw_id: 42 });
+    check!(22, 0, bytes![9u64, 1u64, 0x40_1000u64],
+        Record::CallchainDeferred { cookie: 9, callchain } if *callchain == bytes![0x40_1000u64]);
     check!(
         19,
         0,
@@ -222,6 +224,19 @@ fn sample_fields_stand_where_their_bits_say() {
     assert_eq!(aux_samples.len(), 1);
     assert_eq!(aux_samples[0].file_offset.0, at + 8 + body.len() as u64 - 16);
     assert_eq!(perf_data.aux_sample_bytes(&aux_samples[0]), [0x02, 0x82].repeat(8));
+}
+
+/// `IDENTIFIER` and `CALLCHAIN`: -128, an address of the kernel, -640, the cookie 9.
+#[test]
+fn a_cookie_in_a_callchain_is_no_address() {
+    let file = TestFile::default().attr(attr(4, 0x1c6, 1 << 5 | 1 << 16, SAMPLE_ID_ALL), &[7]);
+    let kernel = 0xffff_ffff_8100_0000u64;
+    let (of_kernel, deferred) = (u64::MAX - 127, u64::MAX - 639);
+    let perf_data = file.record(9, 2, &bytes![7u64, 4u64, of_kernel, kernel, deferred, 9u64]).open();
+    let record = perf_data.records().next().expect("one record").record;
+    let Record::Sample(sample) = record else { panic!("no sample") };
+    assert_eq!(sample.callchain_addresses().collect::<Vec<_>>(), [kernel]);
+    assert_eq!(sample.callchain_cookie(), Some(9));
 }
 
 /// `IDENTIFIER`, `IP`, `WEIGHT_STRUCT`: the same word, in its parts.
