@@ -1,7 +1,9 @@
 //! Any packets over a small code image with calls, loops, far transfers and endless jumps: with either engine decoding
-//! ends, within its bounds, and items come in order; and up to the first gap both say the same.
+//! ends, within its bounds, and items come in order; and up to the first gap both say the same. The native engine says the
+//! same block by block and in sums.
 #![no_main]
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -9,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 use libfuzzer_sys::fuzz_target;
 use model::{CodeBytes, CodeEpoch, CodeSection, FileOffset, Pid, ThreadId, Tsc, TscRange};
 use pt::{
-    CpuModel, Decoder, Engine as _, EngineKind, EventKind, FlowItem, FlowSink, Limits, Occupant, Packet,
-    Piece, PtConfig, PtStream, Window, instructions,
+    CpuModel, Decoder, Engine as _, EngineKind, EventKind, FlowItem, FlowSink, Gap, Grain, Limits, Occupant,
+    Packet, Piece, PtConfig, PtStream, Window, instructions,
 };
 
 /// Mapped at 0x1000 and, as the kernel, at its last addresses but 4096.
@@ -118,6 +120,51 @@ impl FlowSink for Check<'_> {
     }
 }
 
+/// How many instructions of each thread began within a range, and what else there was: the same block by block and in sums.
+#[derive(Debug, PartialEq)]
+struct Totals {
+    grain: Grain,
+    range: TscRange,
+    instructions: BTreeMap<Option<ThreadId>, u64>,
+    events: Vec<EventKind>,
+    gaps: Vec<Gap>,
+}
+
+impl Totals {
+    fn of(decoder: &mut Decoder, window: &Window<'_>, grain: Grain) -> Option<Totals> {
+        let (instructions, range) = (BTreeMap::new(), window.range);
+        let mut totals = Totals { grain, range, instructions, events: Vec::new(), gaps: Vec::new() };
+        let stats = decoder.decode(window, image(), &mut totals).expect("memory");
+        totals.grain = Grain::Blocks;
+        // Limits end at a block, or at the end of several.
+        (!stats.limited).then_some(totals)
+    }
+}
+
+impl FlowSink for Totals {
+    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+        match item {
+            FlowItem::Block(block)
+                if self.range.contains(block.time.likely) || block.time.likely == self.range.stop =>
+            {
+                self.sum(block.thread, u64::from(block.instructions));
+            }
+            FlowItem::Block(_) => {}
+            FlowItem::Event(event) => self.events.push(event.kind),
+            FlowItem::Gap(gap) => self.gaps.push(gap),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn grain(&self) -> Grain {
+        self.grain
+    }
+
+    fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
+        *self.instructions.entry(thread).or_default() += instructions;
+    }
+}
+
 /// Whether the engines differ with reason where such a packet is: types of events, triggers and an execution mode that libipt
 /// does not know, items of PEBS, which it takes for a TNT where they are cut off, and the abort of a transaction, whose branch
 /// it corrects only where there is code.
@@ -190,6 +237,11 @@ fuzz_target!(|input: (Vec<u8>, u16, bool, u8)| {
         assert!(stats.items == check.items as u64);
         (check.said, check.has_gap || stats.limited)
     });
+    let mut decoder = Decoder::new(EngineKind::Native, config.clone(), limits.clone());
+    let totals = [Grain::Blocks, Grain::Sums].map(|grain| Totals::of(&mut decoder, &window, grain));
+    if let [Some(blocks), Some(sums)] = &totals {
+        assert_eq!(blocks, sums);
+    }
     let is_broadwell = config.cpu.is_some_and(|cpu| cpu.model == 61);
     if !is_broadwell || stream.packets().any(|found| is_seen_differently(found.packet)) {
         return;

@@ -170,7 +170,8 @@ impl<'w> Walk<'w> {
     }
 
     fn forget(&mut self) {
-        (self.on, self.ip, self.tail, self.open, self.spelled) = (false, 0, None, None, None);
+        self.jump(0);
+        (self.on, self.tail, self.open, self.spelled) = (false, None, None, None);
         self.settling = false;
         (self.reading, self.ticked) = (None, None);
         self.returns.clear();
