@@ -108,11 +108,12 @@ int main(int count, char **arguments)
     pthread_create(&other, NULL, end_others, NULL);
     pthread_join(other, NULL);
     draw();
+    for (int at = 0; at < THREADS; at++)
+        pthread_join(threads[at], NULL);
+    /* Of all threads: none may begin a task that the test expects. */
     __itt_pause();
     __itt_task_begin(requests, __itt_null, __itt_null, away);
     __itt_task_end(requests);
     __itt_resume();
-    for (int at = 0; at < THREADS; at++)
-        pthread_join(threads[at], NULL);
     return tailtrace_close() == 0 ? 0 : 4;
 }
