@@ -150,7 +150,7 @@ fn said(kind: EventKind, active: &mut bool, paging: &mut Option<u64>) -> Option<
             if now { Happened::Began } else { Happened::Committed }
         }
         EventKind::EventData { kind, payload } => Happened::Data { kind, payload },
-        EventKind::ControlFlowEvent { kind, vector, ip } => Happened::Told { kind, vector, ip: ip? },
+        EventKind::ControlFlowEvent { kind, vector, ip } => Happened::Reported { kind, vector, ip: ip? },
         EventKind::Paging { cr3, .. } if paging.replace(cr3) != Some(cr3) => Happened::Paging(cr3),
         EventKind::TraceStop => Happened::Stopped,
         _ => return None,

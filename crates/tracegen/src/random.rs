@@ -70,7 +70,7 @@ pub enum Happened {
         payload: u64,
     },
     /// Event Trace: a control-flow event.
-    Told {
+    Reported {
         /// The CFE's type.
         kind: u8,
         /// Its vector.

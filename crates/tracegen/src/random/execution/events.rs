@@ -90,7 +90,7 @@ impl Walk {
             }
             let fup = self.dice.percent(30);
             self.encoder.event(self.tsc, Packet::Cfe { kind, vector, fup }, fup.then_some(from));
-            self.log(Happened::Told { kind, vector, ip: from });
+            self.log(Happened::Reported { kind, vector, ip: from });
         }
         let to = self.somewhere(|kernel| kernel);
         self.interrupted.push(self.at);

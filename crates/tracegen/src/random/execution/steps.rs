@@ -24,15 +24,15 @@ impl Walk {
         if kind == Kind::Mwait {
             self.sleep(ip);
         }
-        let told = self.told(kind);
-        if let Some(kind) = told {
+        let reported = self.event_type(kind);
+        if let Some(kind) = reported {
             let fup = self.dice.percent(50);
             self.encoder.event(self.tsc, Packet::Cfe { kind, vector: 0, fup }, fup.then_some(ip));
         }
         let payload = (kind == Kind::PtWrite && self.ptwrites).then(|| self.ptwrite(ip));
         self.log(Happened::Ran(ip));
-        if let Some(kind) = told {
-            self.log(Happened::Told { kind, vector: 0, ip });
+        if let Some(kind) = reported {
+            self.log(Happened::Reported { kind, vector: 0, ip });
         }
         if let Some(payload) = payload {
             self.log(Happened::Ptwrite { payload, ip });
@@ -47,7 +47,7 @@ impl Walk {
 
     /// What Event Trace says of an instruction of this kind: the type of a control-flow event. Of system calls it speaks
     /// under FRED alone.
-    fn told(&mut self, kind: Kind) -> Option<u8> {
+    fn event_type(&mut self, kind: Kind) -> Option<u8> {
         match kind {
             _ if !self.settings.event_trace => None,
             Kind::Iret | Kind::Eretu | Kind::Erets => Some(2),
