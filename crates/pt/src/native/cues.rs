@@ -20,7 +20,7 @@ mod sync;
 use std::collections::VecDeque;
 
 use super::errata::Errata;
-use super::lexer::{Lexer, NoPacket, OVF, PACKET_BYTES};
+use super::lexer::{Lexer, NoPacket, OVF};
 use super::timing::Timing;
 use crate::config::PtConfig;
 use crate::flow::EventKind;
@@ -178,14 +178,15 @@ impl<'s> Cues<'s> {
             return next;
         }
         loop {
-            if let Some(byte) = self.pass_to_bits() {
-                self.stand_after();
-                #[allow(clippy::cast_possible_truncation, reason = "eight at most")]
-                let left = 6 - byte.leading_zeros() as u8;
-                return Next::Bits { taken: u64::from(byte >> 1), left };
+            if let Some(bytes) = self.stretch() {
+                let glance = self.glance(bytes, 0);
+                self.pass(glance.at, glance.needs);
+                if let Some(next) = glance.next {
+                    return next;
+                }
             }
             let position = self.lexer.position();
-            let packet = match self.lexer.tip().map_or_else(|| self.lexer.next(), |ip| Ok(Packet::Tip(ip))) {
+            let packet = match self.lexer.next() {
                 Ok(packet) => packet,
                 Err(none) => {
                     self.at = position;
@@ -219,41 +220,6 @@ impl<'s> Cues<'s> {
         if !self.errata.spoil_times() || !self.lexer.passes_over(packet, position, self.errata) {
             self.timing.apply(packet, position);
         }
-    }
-
-    /// Passes over times and padding, which with short TNT packets make up nearly all of a trace, up to another packet:
-    /// the byte of a short TNT, passed over as well, or nothing.
-    #[inline]
-    fn pass_to_bits(&mut self) -> Option<u8> {
-        let bytes = self.lexer.plain().filter(|_| self.on)?;
-        let mut at = 0;
-        let found = loop {
-            // All bytes that a packet can have must be there.
-            let Some(&[first, second, third, ..]) =
-                bytes.get(at..).and_then(<[u8]>::first_chunk::<PACKET_BYTES>)
-            else {
-                break None;
-            };
-            if first & 0x07 == 0x03 {
-                self.timing.count(u64::from(first >> 3));
-                at += 1;
-            } else if first & 0x07 == 0x07 && second & 0x01 == 0 && !self.may_hold_overflow([second, third]) {
-                self.timing.count(u64::from(first >> 3) | u64::from(second) << 4);
-                at += 2;
-            } else if first & 0x01 == 0 && first != 0x02 {
-                at += 1;
-                if first != 0 {
-                    break Some(first);
-                }
-            } else if first == 0x59 {
-                self.timing.tick(second);
-                at += 2;
-            } else {
-                break None;
-            }
-        };
-        self.lexer.pass(at);
-        found
     }
 
     /// Whether an OVF may have come in place of what follows the first byte of a CYC (SKD007): then it is read by itself.

@@ -10,7 +10,7 @@
 //! Trace", packet definitions; [`crate::packets`] holds the encodings.
 
 use super::errata::Errata;
-use crate::packets::{PSB, Packet, PacketIp, Walking, tip};
+use crate::packets::{PSB, Packet, Walking};
 use crate::stream::{Placed, PtStream};
 
 /// No packet is longer.
@@ -137,14 +137,6 @@ impl<'s> Lexer<'s> {
     #[inline]
     pub(super) fn pass(&mut self, count: usize) {
         self.walking.skip(count);
-    }
-
-    /// The TIP that is next, passed over; nothing where it is another packet, or lies near a border.
-    #[inline]
-    pub(super) fn tip(&mut self) -> Option<PacketIp> {
-        let (ip, length) = tip(self.plain()?.first_chunk::<PACKET_BYTES>()?)?;
-        self.walking.skip(length);
-        Some(ip)
     }
 
     /// Skips padding.
