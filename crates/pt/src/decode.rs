@@ -12,7 +12,7 @@ use crate::config::{Limits, PtConfig};
 use crate::emit::Emitter;
 use crate::engine::{DecodeStats, Engine, Libipt, Window};
 use crate::error::Error;
-use crate::flow::{FlowSink, Gap, GapReason, TimeBounds};
+use crate::flow::{FlowSink, GapReason};
 use crate::packets::PSB;
 use crate::presence::Presence;
 use crate::recovery::{self, Resume};
@@ -107,7 +107,7 @@ impl Walk<'_> {
     ) -> Result<(), Error> {
         let Some(first) = first else {
             if !self.stream.is_empty() {
-                self.gap(GapReason::NoSync, self.stream.start(), self.stream.end());
+                self.emitter.gap(GapReason::NoSync, self.stream.start(), self.stream.end());
             }
             return Ok(());
         };
@@ -115,7 +115,7 @@ impl Walk<'_> {
         if Some(first.offset) == self.stream.psb_from(start)
             && has_packets(&self.stream.bytes(start, 0), first.offset - start)
         {
-            self.gap(GapReason::NoSync, start, first.offset);
+            self.emitter.gap(GapReason::NoSync, start, first.offset);
         }
         let mut place = self.enter(first.offset, scratch);
         while let Some(here) = place {
@@ -217,13 +217,9 @@ impl Walk<'_> {
             // Bytes that are there but cannot be entered have lost their sync point to an overflow.
             let there = self.stream.piece_at(end).is_some();
             let reason = if there { GapReason::NoSync } else { GapReason::MissingAux };
-            self.gap(reason, end, next.unwrap_or(self.stream.end()));
+            self.emitter.gap(reason, end, next.unwrap_or(self.stream.end()));
         }
         self.enter(next?, scratch)
-    }
-
-    fn gap(&mut self, reason: GapReason, aux_offset: u64, resumed_at: u64) {
-        self.emitter.gap(Gap { reason, thread: None, time: TimeBounds::default(), aux_offset, resumed_at });
     }
 
     /// Accounts for what could not be decoded, and goes on at `resume`, an offset into the last run's bytes.
@@ -240,15 +236,15 @@ impl Walk<'_> {
         match resume {
             Resume::Nowhere => {
                 let next = self.stream.psb_from(failed + 1);
-                self.gap(trouble.reason, failed, next.unwrap_or(self.stream.end()));
+                self.emitter.gap(trouble.reason, failed, next.unwrap_or(self.stream.end()));
                 self.enter(next?, scratch)
             }
             Resume::Sync(offset) => {
-                self.gap(trouble.reason, failed, position(offset));
+                self.emitter.gap(trouble.reason, failed, position(offset));
                 self.enter(position(offset), scratch)
             }
             Resume::Enable { at, after, prefix } => {
-                self.gap(trouble.reason, failed, position(at));
+                self.emitter.gap(trouble.reason, failed, position(at));
                 Some(self.splice(position(after), &prefix, place, scratch))
             }
         }

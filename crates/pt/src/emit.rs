@@ -7,7 +7,9 @@
 use model::{ThreadId, Tsc, TscRange};
 
 use crate::engine::DecodeStats;
-use crate::flow::{Block, BlockEnd, EventKind, FlowItem, FlowSink, Gap, Grain, PtEvent, TimeBounds};
+use crate::flow::{
+    Block, BlockEnd, EventKind, FlowItem, FlowSink, Gap, GapReason, Grain, PtEvent, TimeBounds,
+};
 
 /// Items that may wait for a time: a trace without times must not pile up.
 const WAITING_ITEMS: usize = 1 << 16;
@@ -194,11 +196,12 @@ impl<'s> Emitter<'s> {
         self.push(FlowItem::Event(event));
     }
 
-    pub(crate) fn gap(&mut self, mut gap: Gap) {
+    /// A part that could not be decoded. A decoder may notice only after the packet at which it can go on that it has
+    /// failed: then nothing is left out, and the gap is where it failed.
+    pub(crate) fn gap(&mut self, reason: GapReason, aux_offset: u64, resumed_at: u64) {
         self.stats.gaps += 1;
-        gap.time = self.open_time();
-        gap.thread = self.thread;
-        self.push(FlowItem::Gap(gap));
+        let (time, thread, resumed_at) = (self.open_time(), self.thread, resumed_at.max(aux_offset));
+        self.push(FlowItem::Gap(Gap { reason, thread, time, aux_offset, resumed_at }));
     }
 
     /// Nothing follows: what waits has no later bound.

@@ -12,7 +12,7 @@
 use super::cues::Resume;
 use super::walk::{Stop, Walk};
 use crate::engine::DecodeStats;
-use crate::flow::{Gap, GapReason, TimeBounds};
+use crate::flow::GapReason;
 use crate::stream::PtStream;
 use crate::sync::SyncPoint;
 
@@ -21,13 +21,13 @@ pub(super) fn window(mut walk: Walk<'_>, first: Option<SyncPoint>, stop: u64) ->
     let stream = walk.stream;
     let Some(first) = first else {
         if !stream.is_empty() {
-            gap(&mut walk, GapReason::NoSync, stream.start(), stream.end());
+            walk.emitter.gap(GapReason::NoSync, stream.start(), stream.end());
         }
         return walk.finish();
     };
     let start = stream.start();
     if Some(first.offset) == stream.psb_from(start) && has_packets(stream, first.offset - start) {
-        gap(&mut walk, GapReason::NoSync, start, first.offset);
+        walk.emitter.gap(GapReason::NoSync, start, first.offset);
     }
     let mut place = Some(Resume::Sync(first.offset));
     // Nothing before it is entered again.
@@ -57,7 +57,7 @@ fn after_end(walk: &mut Walk<'_>) -> Option<u64> {
         // Bytes that are there but cannot be entered have lost their sync point to an overflow.
         let there = stream.piece_at(end).is_some();
         let reason = if there { GapReason::NoSync } else { GapReason::MissingAux };
-        gap(walk, reason, end, next.unwrap_or(stream.end()));
+        walk.emitter.gap(reason, end, next.unwrap_or(stream.end()));
     }
     next
 }
@@ -66,7 +66,7 @@ fn after_end(walk: &mut Walk<'_>) -> Option<u64> {
 fn recover(walk: &mut Walk<'_>, reason: GapReason, least: u64) -> Option<Resume> {
     // Where the way to a sync point is not found, it is still one.
     if let Some(psb) = walk.pending_sync().filter(|&psb| psb >= least) {
-        gap(walk, reason, psb, psb);
+        walk.emitter.gap(reason, psb, psb);
         return Some(Resume::Sync(psb));
     }
     let failed = walk.at();
@@ -78,13 +78,8 @@ fn recover(walk: &mut Walk<'_>, reason: GapReason, least: u64) -> Option<Resume>
         Some(Resume::Sync(position) | Resume::Enable(position)) => position,
         None => walk.stream.end(),
     };
-    gap(walk, reason, failed, to);
+    walk.emitter.gap(reason, failed, to);
     resume
-}
-
-fn gap(walk: &mut Walk<'_>, reason: GapReason, aux_offset: u64, resumed_at: u64) {
-    let resumed_at = resumed_at.max(aux_offset);
-    walk.emitter.gap(Gap { reason, thread: None, time: TimeBounds::default(), aux_offset, resumed_at });
 }
 
 /// Whether any of the first `count` bytes is more than padding.
