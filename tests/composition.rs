@@ -121,3 +121,87 @@ fn percentiles_without_a_cause_are_those_of_what_is_left() {
         }
     }
 }
+
+/// The mean of the fast half and of the slowest hundredth, by the log; how much of the difference is due to the injected cause.
+#[test]
+fn the_slowest_have_more_of_what_the_log_shows() {
+    for (name, cause) in
+        [("lock", "offcpu.lock"), ("page_faults", "kernel.page-fault.minor"), ("block", "offcpu.block-io")]
+    {
+        let capture = emulated(name);
+        let known = causes(&capture.truth());
+        let tail = &composition(&capture)["tail"];
+        let (fast, slow) = (known.len().div_ceil(2), known.len().div_ceil(100));
+        assert_eq!((tail["fast"].as_u64(), tail["slow"].as_u64()), (Some(fast as u64), Some(slow as u64)));
+        let of_cause = |one: &(u64, BTreeMap<String, u64>)| *one.1.get(cause).unwrap_or(&0);
+        let mean = |some: &[(u64, BTreeMap<String, u64>)]| {
+            float(some.iter().map(of_cause).sum()) / float(some.len() as u64)
+        };
+        let found = tail["causes"].as_array().expect("causes").iter().find(|one| one["cause"] == cause);
+        let found = found.unwrap_or_else(|| panic!("{name}: no {cause} in {tail}"));
+        for (field, expected) in
+            [("fast_ns", mean(&known[..fast])), ("slow_ns", mean(&known[known.len() - slow..]))]
+        {
+            let ns = found[field].as_f64().expect("a mean");
+            assert!(near(ns, expected), "{name}: {cause} {field} {ns}, by the log {expected}");
+        }
+    }
+}
+
+/// By the interval file alone: how many intervals began in each part of the time, and the longest of them.
+#[test]
+fn periods_are_those_of_the_interval_file() {
+    let capture = emulated("lock");
+    let truth = capture.truth();
+    let conversion = |key: &str| u128::from(truth["time_conv"][key].as_u64().expect("a factor"));
+    let file = std::fs::read_to_string(capture.intervals()).expect("intervals");
+    let at = |line: &str| line.split(',').nth(2).and_then(|tsc| tsc.parse::<u128>().ok()).expect("a time");
+    let ns = |tsc: u128| (tsc * conversion("mult")) >> conversion("shift");
+    // One thread marks all: ends follow their begins.
+    let of = |mark: &str| -> Vec<u128> {
+        file.lines().filter(|line| line.starts_with(mark)).map(|line| ns(at(line))).collect()
+    };
+    let spans: Vec<(u128, u128)> =
+        of("begin,").into_iter().zip(of("end,")).map(|(start, stop)| (start, stop - start)).collect();
+    let first = spans.iter().map(|(start, _)| *start).min().expect("intervals");
+    let periods = composition(&capture)["periods"].clone();
+    let periods = periods.as_array().expect("periods");
+    assert_eq!(periods.len(), 24);
+    for period in periods {
+        let bound = |key: &str| u128::from(period[key].as_u64().expect("a time"));
+        let within = bound("from_ns")..bound("to_ns");
+        let members: Vec<u128> = spans
+            .iter()
+            .filter(|(start, _)| within.contains(&(start - first)))
+            .map(|(_, took)| *took)
+            .collect();
+        let shown = |key: &str| u128::from(period["lengths"][key].as_u64().expect("a figure"));
+        assert_eq!(shown("count"), members.len() as u128, "{period}");
+        let longest = members.iter().max().copied().unwrap_or(0);
+        assert!(longest.abs_diff(shown("max_ns")) <= 1, "{period}: {longest}");
+    }
+}
+
+/// The log counts the calls of each injected interval: those that entered a function of the injected work are on paths that name it.
+#[test]
+fn paths_name_the_functions_that_the_log_shows() {
+    let capture = emulated("lock");
+    let truth = capture.truth();
+    let entered = |entry: &&Value| {
+        let calls = entry["calls"].as_array().into_iter().flatten();
+        calls.filter_map(|call| call[0].as_str()).any(|name| name.starts_with("planted_recount"))
+    };
+    let expected = truth["explained"].as_array().expect("intervals").iter().filter(entered).count() as u64;
+    assert!(expected > 20, "{expected}");
+    let paths = composition(&capture)["paths"].clone();
+    let names = |path: &Value| {
+        let also = path["also"].as_array().expect("names").iter();
+        also.filter_map(Value::as_str).any(|name| name.starts_with("planted_recount"))
+    };
+    let paths = paths.as_array().expect("paths").iter();
+    let found: u64 = paths
+        .filter(|path| names(path))
+        .map(|path| path["lengths"]["count"].as_u64().expect("a count"))
+        .sum();
+    assert_eq!(found, expected);
+}

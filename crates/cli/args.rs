@@ -102,6 +102,10 @@ pub(crate) struct ExplainArgs {
     /// shown so anyway.
     #[arg(long, short)]
     pub(crate) verbose: bool,
+    /// Also decodes all other intervals, or 20,000 of more, and shows what their time is made of, as `stat --causes`; in HTML with a
+    /// slider over the percentiles.
+    #[arg(long)]
+    pub(crate) causes: bool,
     /// Also writes the report as one HTML file that needs nothing else: for a ticket; `-` is stdout, in place of the text. A file that is
     /// there is replaced.
     #[arg(long, value_name = "OUT.html")]

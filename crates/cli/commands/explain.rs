@@ -56,6 +56,7 @@ fn explain(args: &ExplainArgs, request: Request) -> Result<Outcome> {
     let mut rows = None;
     let explained = study::with(&reading.request, &meter::on_stderr(), |study| {
         let mut report = study.report(listing);
+        report.composition = args.causes.then(|| study.composition()).transpose()?;
         reading.name_files(&mut report);
         let delivery = args.parquet.as_ref().map(|_| reading.delivery());
         rows = delivery.map(|delivery| fleet::of_study(&delivery, reading.opened(), study, &report));

@@ -46,6 +46,7 @@ function start() {
   offerThemes();
   offerStories();
   offerBins();
+  offerPercentiles();
   offerSections();
   const places = [...document.querySelectorAll(".timeline, .calls, .listing")];
   const watch = new IntersectionObserver((entries) => {

@@ -1,4 +1,5 @@
-//! What the intervals' time is made of at each percentile of their durations, and what the percentiles would be without a cause.
+//! What the intervals' time is made of at each percentile of their durations, what distinguishes slow ones from fast ones, by which paths
+//! they went, how all that changed over time, and what the percentiles would be without a cause.
 //!
 //! Input: explained intervals, one by one, fast ones and slow ones. Output: at each percentile the mean of the intervals around it, by
 //! cause; and per cause, and per object and place of it, the percentiles of all durations less its time. The latter are estimates: what
@@ -8,8 +9,18 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::distribution::nearest_rank;
-use crate::outlier::OutlierReport;
-use crate::reasons::OutlierReasons;
+
+mod constituents;
+mod path;
+mod period;
+mod tail;
+
+use constituents::{mean, mean_causes};
+
+pub use constituents::Constituents;
+pub use path::PathClass;
+pub use period::Period;
+pub use tail::{Tail, TailCause};
 
 /// The percentiles that are shown; the last one is the longest interval.
 pub(crate) const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
@@ -32,6 +43,14 @@ pub struct Composition {
     pub intervals: u64,
     /// One each for 50, 90, 99, 99.9 and 100 %; none where nothing was explained.
     pub points: Vec<CompositionPoint>,
+    /// The same in small steps: each tenth of all intervals, of the slowest tenth, of the slowest hundredth, and so on, and the longest.
+    pub curve: Vec<CompositionPoint>,
+    /// What the slowest ones have more of than the fast ones.
+    pub tail: Tail,
+    /// By which functions they went: the most frequent path first, then what took most more than the median.
+    pub paths: Vec<PathClass>,
+    /// Equal parts of the time, in order.
+    pub periods: Vec<Period>,
     /// Per cause the whole of it, then its objects and places; what shortens the longest interval most first.
     pub without: Vec<Without>,
 }
@@ -63,43 +82,6 @@ pub struct Without {
     pub percentiles_ns: Vec<u64>,
 }
 
-/// One explained interval, as far as it counts here.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Constituents {
-    duration_ns: u64,
-    causes: BTreeMap<String, u64>,
-    /// By cause and what happened: excess over typical intervals.
-    reasons: Vec<([String; 2], u64)>,
-}
-
-impl Constituents {
-    /// Of an interval that was not compared: its causes with their times, which add up to its duration.
-    pub fn of_causes(causes: impl IntoIterator<Item = (String, u64)>) -> Constituents {
-        let mut sums = BTreeMap::new();
-        for (cause, duration_ns) in causes {
-            let sum: &mut u64 = sums.entry(cause).or_default();
-            *sum = sum.saturating_add(duration_ns);
-        }
-        let duration_ns = sums.values().fold(0_u64, |sum, &time| sum.saturating_add(time));
-        Constituents { duration_ns, causes: sums, reasons: Vec::new() }
-    }
-
-    /// Of an outlier that was compared with typical intervals.
-    pub fn of(outlier: &OutlierReport) -> Constituents {
-        let causes = outlier.causes.iter().map(|cause| (cause.cause.clone(), cause.duration_ns));
-        Constituents { reasons: OutlierReasons::of(outlier).excesses(), ..Constituents::of_causes(causes) }
-    }
-
-    fn of_cause(&self, cause: &str) -> u64 {
-        self.causes.get(cause).copied().unwrap_or(0)
-    }
-
-    fn of_reason(&self, cause: &str, what: &str) -> u64 {
-        let matching = self.reasons.iter().filter(|([of, this], _)| of == cause && this == what);
-        matching.fold(0_u64, |sum, (_, excess)| sum.saturating_add(*excess))
-    }
-}
-
 impl Composition {
     /// Of all `explained` ones of `intervals` together.
     pub fn of(mut explained: Vec<Constituents>, intervals: u64) -> Composition {
@@ -107,38 +89,57 @@ impl Composition {
         Composition {
             explained: explained.len() as u64,
             intervals,
-            points: if explained.is_empty() { Vec::new() } else { points(&explained) },
+            points: points(&explained, &PERCENTILES),
+            curve: points(&explained, &steps(explained.len())),
+            tail: Tail::of(&explained),
+            paths: path::of(&explained),
+            periods: period::of(&explained),
             without: without(&explained),
         }
     }
 }
 
-/// `ordered` is not empty.
-fn points(ordered: &[Constituents]) -> Vec<CompositionPoint> {
+/// `p99.9`; the last one is the longest, the first the shortest.
+pub(crate) fn percentile_name(percentile: f64) -> String {
+    if percentile >= 100.0 {
+        "longest".to_owned()
+    } else if percentile <= 0.0 {
+        "shortest".to_owned()
+    } else {
+        format!("p{percentile}")
+    }
+}
+
+/// In the order of `percentiles`; none of nothing.
+fn points(ordered: &[Constituents], percentiles: &[f64]) -> Vec<CompositionPoint> {
+    if ordered.is_empty() {
+        return Vec::new();
+    }
     let point = |&percentile: &f64| {
         let rank = nearest_rank(ordered.len(), percentile);
         let around = &ordered[around(ordered.len(), rank, percentile)];
-        let mean = |sum: u128| mean(sum, around.len());
-        let mut sums: BTreeMap<&str, u128> = BTreeMap::new();
-        for (cause, &time) in around.iter().flat_map(|one| &one.causes) {
-            *sums.entry(cause).or_default() += u128::from(time);
-        }
-        let mut causes: Vec<(&str, u128)> = sums.into_iter().collect();
-        causes.sort_by_key(|&(_, sum)| Reverse(sum));
         CompositionPoint {
             percentile,
             intervals: around.len() as u64,
             duration_ns: ordered[rank].duration_ns,
-            mean_ns: mean(around.iter().map(|one| u128::from(one.duration_ns)).sum()),
-            causes: causes.into_iter().map(|(cause, sum)| (cause.to_owned(), mean(sum))).collect(),
+            mean_ns: mean(around.iter().map(|one| u128::from(one.duration_ns)).sum(), around.len()),
+            causes: mean_causes(around),
         }
     };
-    PERCENTILES.iter().map(point).collect()
+    percentiles.iter().map(point).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "of lengths, for people")]
-fn mean(sum: u128, count: usize) -> f64 {
-    sum as f64 / count as f64
+/// The percentiles of the curve: 0, 10, … 90, 91, … 99, 99.1, … as far as `count` intervals distinguish them, and 100.
+fn steps(count: usize) -> Vec<f64> {
+    let mut found = vec![0.0];
+    // Nearest ranks are by thousandths of a percent.
+    for parts in
+        [10_u32, 100, 1_000, 10_000, 100_000].into_iter().take_while(|&parts| parts as usize <= count)
+    {
+        found.extend((1..10).rev().map(|above| f64::from((parts - above) * 100) / f64::from(parts)));
+    }
+    found.push(100.0);
+    found
 }
 
 /// The ranks that stand for a percentile: as many on either side.

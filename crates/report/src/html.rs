@@ -11,6 +11,7 @@ use crate::headline::sentence;
 use crate::report::Report;
 
 mod code;
+mod composition;
 mod condense;
 mod facts;
 pub(crate) mod family;
@@ -43,6 +44,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/flame.js"),
     include_str!("../assets/call_table.js"),
     include_str!("../assets/listing.js"),
+    include_str!("../assets/composition.js"),
     include_str!("../assets/page.js"),
     "})();\n"
 );
@@ -57,6 +59,7 @@ pub fn render_html(report: &Report) -> String {
         verdict::header(report),
         "<main id=\"main\">\n".to_owned(),
         first::screen(report),
+        composition::section(report),
         verdict::outliers(report),
         view::together(report),
         facts::population(report),

@@ -13,6 +13,7 @@ use crate::report::{CaptureFacts, LostMarkers, PopulationSummary, Report, Select
 use crate::snapshots::Snapshots;
 
 mod composition;
+mod lengths;
 mod numa;
 mod outlier;
 mod schema;
@@ -45,12 +46,7 @@ pub fn report_schema() -> String {
 /// no rule.
 pub fn render_stat_json(report: &Report) -> String {
     let chosen = Some(&report.selection).filter(|chosen| !chosen.rule.is_empty());
-    let composition = report.composition.as_ref().map(composition::CompositionTwin::new);
-    document(&ReportTwin {
-        selection: chosen.map(SelectionTwin::new),
-        composition,
-        ..ReportTwin::of_population(report)
-    })
+    document(&ReportTwin { selection: chosen.map(SelectionTwin::new), ..ReportTwin::of_population(report) })
 }
 
 /// One document and a newline. Writing to memory fails only for maps whose keys are no strings; there are none.
@@ -200,7 +196,7 @@ impl ReportTwin {
             selection: None,
             outliers: None,
             view: None,
-            composition: None,
+            composition: report.composition.as_ref().map(composition::CompositionTwin::new),
             diagnostics: report.diagnostics.iter().map(DiagnosticTwin::new).collect(),
         }
     }

@@ -40,7 +40,9 @@ mod view;
 pub use calls::{CallReport, CallTree, StretchReport};
 pub use causes::CauseTotal;
 pub use chain::{CauseChain, Unnamed, cause_chains, function_of, unnamed_function};
-pub use composition::{Composition, CompositionPoint, Constituents, Without};
+pub use composition::{
+    Composition, CompositionPoint, Constituents, PathClass, Period, Tail, TailCause, Without,
+};
 pub use difference::html::render_difference_html;
 pub use difference::json::{DIFFERENCE_SCHEMA, difference_schema, render_difference_json};
 pub use difference::markdown::render_difference_markdown;

@@ -100,12 +100,19 @@ fn above(report: &Report, style: Style) -> Vec<String> {
         lines.push(String::new());
         lines.extend(why);
     }
+    lines.extend(composition_of(report, style));
     let tracing = recording::of_all(&report.outliers, report.capture.time_unit);
     if !tracing.is_empty() && report.outliers.len() > 1 {
         lines.push(String::new());
         lines.extend(fact("tracing", &tracing, Ink::Dim, style));
     }
     lines
+}
+
+/// What the time of all intervals is made of; nothing where that was not requested.
+fn composition_of(report: &Report, style: Style) -> Vec<String> {
+    let found = report.composition.iter();
+    found.flat_map(|found| composition::lines(found, report.capture.time_unit, style)).collect()
 }
 
 /// Why outliers are slow, as the table that stands above them; empty where fewer than two were explained. `which` says what was taken
@@ -124,12 +131,7 @@ pub fn render_stat_text(report: &Report, style: &Style) -> String {
     let mut lines = head::capture(report, *style);
     lines.push(String::new());
     lines.extend(population::lines(report, *style));
-    lines.extend(
-        report
-            .composition
-            .iter()
-            .flat_map(|found| composition::lines(found, report.capture.time_unit, *style)),
-    );
+    lines.extend(composition_of(report, *style));
     lines.extend(view::counters(&report.population.counters, *style));
     lines.extend(head::troubles(report, *style));
     lines.extend(head::notes(report, *style));

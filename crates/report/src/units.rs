@@ -26,6 +26,12 @@ pub fn length(value: u64, unit: TimeUnit) -> String {
     Digits { more: 0, unit }.show(value)
 }
 
+/// A mean to the whole unit; a dash for what is no number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a finite mean of u64, rounded")]
+pub(crate) fn mean_length(mean: f64, unit: TimeUnit) -> String {
+    if mean.is_finite() { length(mean.max(0.0).round() as u64, unit) } else { "-".to_owned() }
+}
+
 /// How times that stand below one another are written: with as many digits as distinguish those that differ, to the nanosecond
 /// if need be. `44.0 ms` and `44.0 ms` become `44.0123 ms` and `44.0124 ms`.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,8 @@
 
 #[path = "browser/chromium.rs"]
 mod chromium;
+#[path = "browser/composed.rs"]
+mod composed;
 #[path = "browser/first.rs"]
 mod first;
 #[path = "browser/keyboard.rs"]
@@ -67,6 +69,7 @@ fn opens_in_both_themes_without_a_complaint() {
         ("twenty", reports::twenty()),
         ("two hundred", reports::two_hundred()),
         ("view", reports::with_view()),
+        ("composed", reports::composed()),
         ("served", reports::served()),
         ("empty", reports::empty()),
         ("bare", reports::bare()),
@@ -327,6 +330,7 @@ fn axe_finds_nothing_serious() {
         ("code", reports::with_code()),
         ("several", reports::several()),
         ("view", reports::with_view()),
+        ("composed", reports::composed()),
         ("served", reports::served()),
         ("machine", reports::with_machine()),
     ];

@@ -135,7 +135,8 @@ fn check_page(page: &str) {
     }
 }
 
-const KNOWN_TAGS: [&str; 42] = [
+const KNOWN_TAGS: [&str; 43] = [
+    "g",
     "details",
     "summary",
     "line",

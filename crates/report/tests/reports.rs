@@ -15,6 +15,7 @@ use tailtrace_report::{
 };
 
 mod calls;
+mod composed;
 mod differences;
 mod machines;
 mod views;
@@ -22,6 +23,8 @@ mod waits;
 
 #[allow(unused_imports)]
 pub use calls::{hostile_with_calls, twenty, two_hundred, with_calls, with_code};
+#[allow(unused_imports)]
+pub use composed::composed;
 #[allow(unused_imports)]
 pub use differences::{difference, hostile_difference};
 #[allow(unused_imports)]
@@ -509,6 +512,7 @@ pub fn hostile() -> Report {
         segment.evidence.iter_mut().for_each(|evidence| evidence.text = next());
         segment.story.sampled = vec![model::SampledFunction { function: next(), samples: 3 }];
     }
+    composed::make_hostile(&mut report, &mut next);
     views::make_hostile(&mut report, &long);
     let others: Vec<OutlierReport> = (0..30).map(|_| report.outliers[0].clone()).collect();
     for (index, mut other) in others.into_iter().enumerate() {

@@ -53,6 +53,7 @@ fn every_document_follows_the_schema() {
         reports::two_modes(),
         reports::with_calls(),
         reports::with_view(),
+        reports::composed(),
     ] {
         for document in [render_json(&report), render_stat_json(&report)] {
             assert_eq!(violations(&validator, &parsed(&document)), Vec::<String>::new());

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use attribution::{Examined, attribute_baseline, examine_baseline};
-use report::{Composition, Constituents, Timebase};
+use model::{CallLayer, Calls, Tsc, TscRange};
+use report::{Composition, Constituents, OutlierReport, Timebase};
 
 use super::opened::Study;
 use super::reasons::Bound;
@@ -32,31 +33,61 @@ impl Study<'_> {
         let sample = self.sample_of(members.to_vec(), MOST);
         let (outliers, quiet): (Vec<usize>, Vec<usize>) =
             sample.into_iter().partition(|index| of_rule.contains(index));
-        let mut explained = self.constituents_of(quiet)?;
+        let since = Since::of(self);
+        let mut explained = self.constituents_of(quiet, since)?;
         for some in outliers.chunks(AT_ONCE) {
-            explained.extend(self.explain_each(some, |report| Constituents::of(&report))?);
+            let constituents = |report: OutlierReport| {
+                Constituents::of(&report).starting(since.start(Tsc(report.start_tsc)))
+            };
+            explained.extend(self.explain_each(some, constituents)?);
         }
         Ok(Composition::of(explained, members.len() as u64))
     }
 
     /// The causes of each of `quiet`, without a comparison.
-    fn constituents_of(&self, mut quiet: Vec<usize>) -> Result<Vec<Constituents>> {
+    fn constituents_of(&self, mut quiet: Vec<usize>, since: Since) -> Result<Vec<Constituents>> {
         quiet.sort_unstable();
         let watch = Arc::new(Watch::default());
         let meter = self.show(Phase::Decoding, &watch);
         let context = self.capture().for_attribution(self.queues());
         let found = self.decode_each(&quiet, &watch, |index, decoder| {
-            self.constituents(&examine_baseline(&context, &self.intervals()[index], decoder))
+            constituents(&examine_baseline(&context, &self.intervals()[index], decoder), since)
         });
         drop(meter);
         found
     }
+}
 
-    fn constituents(&self, examined: &Examined) -> Result<Constituents> {
-        let timebase = Timebase::new(self.capture().conversion(), None);
-        let attribution = attribute_baseline(examined)?;
-        let causes = attribution.segments().iter();
-        let causes = causes.map(|segment| (segment.cause.to_string(), timebase.duration(segment.range)));
-        Ok(Constituents::of_causes(causes))
+fn constituents(examined: &Examined, since: Since) -> Result<Constituents> {
+    let attribution = attribute_baseline(examined)?;
+    let causes = attribution.segments().iter();
+    let causes = causes.map(|segment| (segment.cause.to_string(), since.timebase.duration(segment.range)));
+    let start = since.start(examined.interval.range.start);
+    Ok(Constituents::of_causes(causes).starting(start).entering(entered(attribution::calls(examined))))
+}
+
+/// When intervals began, from the start of the first one.
+#[derive(Clone, Copy)]
+struct Since {
+    first: Tsc,
+    timebase: Timebase,
+}
+
+impl Since {
+    fn of(study: &Study<'_>) -> Since {
+        let starts = study.population().members().iter().map(|&index| study.intervals()[index].range.start);
+        let timebase = Timebase::new(study.capture().conversion(), None);
+        Since { first: starts.min().unwrap_or_default(), timebase }
     }
+
+    fn start(self, at: Tsc) -> u64 {
+        self.timebase.duration(TscRange::new(self.first, at))
+    }
+}
+
+/// The functions of the program that were entered.
+fn entered(calls: &Calls) -> impl Iterator<Item = Arc<str>> {
+    let nodes = calls.stretches.iter().filter(|stretch| stretch.calls > 0);
+    let nodes = nodes.filter_map(|stretch| calls.nodes.get(stretch.node as usize));
+    nodes.filter(|node| node.layer == CallLayer::User).map(|node| node.name.clone())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::Constituents;
+use super::constituents::Constituents;
 use crate::distribution::{Lengths, nearest_rank};
 
 /// Paths that are kept.
@@ -19,7 +19,7 @@ const MOST_FUNCTIONS: usize = 20;
 
 /// The intervals that entered the same functions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Path {
+pub struct PathClass {
     /// The same for the same names, in any capture: the first 64 bits of SHA-256 over the sorted names, each with a line feed; in hexadecimal.
     pub id: String,
     /// How many functions it enters.
@@ -37,7 +37,7 @@ pub struct Path {
 }
 
 /// Of intervals in the order of their durations; none where no function was seen.
-pub(super) fn of(ordered: &[Constituents]) -> Vec<Path> {
+pub(super) fn of(ordered: &[Constituents]) -> Vec<PathClass> {
     let Some(median) = ordered.get(nearest_rank(ordered.len(), 50.0)).map(|one| one.duration_ns) else {
         return Vec::new();
     };
@@ -52,20 +52,20 @@ pub(super) fn of(ordered: &[Constituents]) -> Vec<Path> {
         return Vec::new();
     };
     let usual: &[Arc<str>] = usual;
-    let mut paths: Vec<Path> =
+    let mut paths: Vec<PathClass> =
         classes.iter().map(|(functions, durations)| path(functions, usual, durations, median)).collect();
     paths.sort_by_key(|path| (path.differing > 0, Reverse(path.excess_ns), Reverse(path.lengths.count)));
     paths.truncate(MOST_PATHS);
     paths
 }
 
-fn path(functions: &[Arc<str>], usual: &[Arc<str>], durations: &[u64], median: u64) -> Path {
+fn path(functions: &[Arc<str>], usual: &[Arc<str>], durations: &[u64], median: u64) -> PathClass {
     let (own, others): (BTreeSet<&str>, BTreeSet<&str>) =
         (functions.iter().map(|name| &**name).collect(), usual.iter().map(|name| &**name).collect());
     let names = |of: &BTreeSet<&str>, but: &BTreeSet<&str>| -> Vec<String> {
         of.difference(but).take(MOST_FUNCTIONS).map(|&name| name.to_owned()).collect()
     };
-    Path {
+    PathClass {
         id: id(functions),
         functions: own.len() as u64,
         also: names(&own, &others),
@@ -82,5 +82,6 @@ fn id(functions: &[Arc<str>]) -> String {
         hash.update(name.as_bytes());
         hash.update(b"\n");
     }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let first = hash.finalize().first_chunk().copied().unwrap_or_default();
+    format!("{:016x}", u64::from_be_bytes(first))
 }

@@ -1,6 +1,6 @@
 //! How the intervals changed while they were recorded.
 
-use super::{Constituents, mean, mean_causes};
+use super::constituents::{Constituents, mean, mean_causes};
 use crate::distribution::Lengths;
 
 /// Parts of the time.
@@ -23,7 +23,7 @@ pub struct Period {
     pub causes: Vec<(String, f64)>,
 }
 
-/// None where there are too few intervals to tell two parts apart.
+/// None where there are too few intervals for two parts.
 pub(super) fn of(intervals: &[Constituents]) -> Vec<Period> {
     let parts = (intervals.len() / FEWEST_EACH).min(MOST) as u64;
     let first = intervals.iter().map(|one| one.start_ns).min().unwrap_or(0);
@@ -40,7 +40,10 @@ pub(super) fn of(intervals: &[Constituents]) -> Vec<Period> {
         }
     }
     // The first time that lies in a part.
-    let begin = |part: u64| first.saturating_add((all * u128::from(part)).div_ceil(u128::from(parts)) as u64);
+    let begin = |part: u64| {
+        let after_first = (all * u128::from(part)).div_ceil(u128::from(parts));
+        first.saturating_add(u64::try_from(after_first).unwrap_or(u64::MAX))
+    };
     let period = |(part, members): (u64, Vec<&Constituents>)| {
         let sum = members.iter().map(|one| u128::from(one.duration_ns)).sum();
         Period {

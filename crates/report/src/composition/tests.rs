@@ -1,4 +1,4 @@
-use super::{Composition, Constituents, PERCENTILES, around, nearest_rank};
+use super::{Composition, Constituents, PERCENTILES, PathClass, around, nearest_rank};
 
 fn one(causes: &[(&str, u64)]) -> Constituents {
     Constituents::of_causes(causes.iter().map(|&(cause, time)| (cause.to_owned(), time)))
@@ -93,4 +93,94 @@ proptest::proptest! {
         proptest::prop_assert!(durations.is_sorted());
         proptest::prop_assert_eq!(durations.last(), times.iter().max());
     }
+}
+
+/// By hand: of 100 intervals the faster half are 50 of 11 us, the slowest hundredth is the one of 511 us. Only the lock differs.
+#[test]
+fn the_slowest_against_the_faster_half() {
+    let found = Composition::of(intervals(), 100).tail;
+    assert_eq!((found.fast, found.slow), (50, 1));
+    let shown: Vec<(&str, f64, f64, f64, f64)> = (found.causes.iter())
+        .map(|one| (one.cause.as_str(), one.fast_ns, one.slow_ns, one.share, one.more_often))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("offcpu.lock", 0.0, 500_000.0, 1.0, 1.0),
+            ("kernel.page-fault.minor", 1_000.0, 1_000.0, 0.0, 0.5),
+            ("user.expected", 10_000.0, 10_000.0, 0.0, 0.5),
+        ]
+    );
+}
+
+/// The faster half goes up to the median; one interval alone is both, and nothing is compared.
+#[test]
+fn a_tail_needs_two_intervals() {
+    let take = |count| Composition::of(intervals().into_iter().take(count).collect(), 3).tail;
+    assert_eq!((take(3).fast, take(3).slow), (2, 1));
+    assert_eq!((take(2).fast, take(2).slow), (1, 1));
+    assert_eq!((take(1).fast, take(1).slow), (0, 0));
+}
+
+/// Twelve intervals of 10 us by `find` and `put`; two of 50 us that also `grow`; one of 9 us without `put`. The median is 10 us.
+#[test]
+fn paths_are_the_functions_entered() {
+    let by = |time: u64, functions: &[&str]| {
+        one(&[("user.expected", time)]).entering(functions.iter().map(|&name| name.into()))
+    };
+    let mut intervals: Vec<Constituents> = (0..12).map(|_| by(10_000, &["put", "find", "put"])).collect();
+    intervals.extend((0..2).map(|_| by(50_000, &["find", "put", "grow"])));
+    intervals.push(by(9_000, &["find"]));
+    let found = Composition::of(intervals, 15).paths;
+    let figures =
+        |path: &PathClass| (path.lengths.count, path.functions, path.lengths.max_ns, path.excess_ns);
+    let shown: Vec<(u64, u64, u64, u64)> = found.iter().map(figures).collect();
+    assert_eq!(shown, [(12, 2, 10_000, 0), (2, 3, 50_000, 80_000), (1, 1, 9_000, 0)]);
+    let names: Vec<(String, String)> =
+        found.iter().map(|path| (path.also.join(" "), path.lacks.join(" "))).collect();
+    let expected = [("", ""), ("grow", ""), ("", "put")];
+    assert_eq!(names, expected.map(|(also, lacks)| (also.to_owned(), lacks.to_owned())));
+    // printf 'find\nput\n' | sha256sum
+    assert_eq!(found[0].id, "62bdb9159de7693a");
+}
+
+/// Without control flow no function is known to be entered, and there are no paths.
+#[test]
+fn no_functions_no_paths() {
+    assert!(Composition::of(intervals(), 100).paths.is_empty());
+}
+
+/// 32 intervals, one each 1 us from 5 us on: four parts of 31,001 / 4 ns, eight in each; the last quarter takes 20 us.
+#[test]
+fn periods_are_equal_parts_of_the_time() {
+    let begun = |n: u64| {
+        let time = if n < 24 { 10_000 } else { 20_000 };
+        one(&[("user.expected", time)]).starting(5_000 + n * 1_000)
+    };
+    let found = Composition::of((0..32).map(begun).collect(), 32).periods;
+    let shown: Vec<(u64, u64, u64, u64)> =
+        (found.iter()).map(|one| (one.from_ns, one.to_ns, one.lengths.count, one.lengths.p50_ns)).collect();
+    assert_eq!(
+        shown,
+        [
+            (5_000, 12_751, 8, 10_000),
+            (12_751, 20_501, 8, 10_000),
+            (20_501, 28_251, 8, 10_000),
+            (28_251, 36_001, 8, 20_000),
+        ]
+    );
+    assert_eq!(found[3].causes, [("user.expected".to_owned(), 20_000.0)]);
+    assert!(Composition::of((0..15).map(begun).collect(), 15).periods.is_empty());
+}
+
+/// Tenths of all, of the slowest tenth and of the slowest hundredth; 100 intervals distinguish no more.
+#[test]
+fn the_curve_goes_in_steps() {
+    let found = Composition::of(intervals(), 100).curve;
+    let shown: Vec<f64> = found.iter().map(|point| point.percentile).collect();
+    let tenths = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0];
+    let hundredths = [91.0, 92.0, 93.0, 94.0, 95.0, 96.0, 97.0, 98.0, 99.0, 100.0];
+    assert_eq!(shown, [tenths, hundredths].concat());
+    assert_eq!(found[14].duration_ns, 11_000);
+    assert_eq!(found[15].duration_ns, 111_000);
 }

@@ -35,12 +35,12 @@ pub(super) fn population(report: &Report) -> String {
 
 fn figures(population: &PopulationSummary, unit: TimeUnit) -> Vec<(&'static str, String)> {
     let inner = |figure| {
-        if population.count > population.outliers { mean(figure, unit) } else { "-".to_owned() }
+        if population.count > population.outliers { units::mean_length(figure, unit) } else { "-".to_owned() }
     };
     let length = |value| units::length(value, unit);
     let percentiles = &population.percentiles;
     vec![
-        ("average", mean(population.mean_ns, unit)),
+        ("average", units::mean_length(population.mean_ns, unit)),
         ("without outliers", inner(population.mean_without_outliers_ns)),
         ("lowest", length(population.min_ns)),
         ("p50", length(percentiles.p50)),
@@ -50,7 +50,7 @@ fn figures(population: &PopulationSummary, unit: TimeUnit) -> Vec<(&'static str,
         ("p99.99", length(percentiles.p99_99)),
         ("highest", length(population.max_ns)),
         ("outliers", population.outliers.to_string()),
-        ("st. dev.", mean(population.stdev_ns, unit)),
+        ("st. dev.", units::mean_length(population.stdev_ns, unit)),
         ("without outliers", inner(population.stdev_without_outliers_ns)),
     ]
 }
@@ -60,18 +60,12 @@ fn modes(population: &PopulationSummary, unit: TimeUnit) -> String {
         format!(
             "<p>Two modes: {} fast (mean {}), {} slow (mean {}); threshold {}.</p>\n",
             modes.fast.count,
-            mean(modes.fast.mean_ns, unit),
+            units::mean_length(modes.fast.mean_ns, unit),
             modes.slow.count,
-            mean(modes.slow.mean_ns, unit),
+            units::mean_length(modes.slow.mean_ns, unit),
             units::length(modes.threshold_ns, unit),
         )
     })
-}
-
-/// A mean to the whole unit; a dash for what is no number.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a finite mean of u64, rounded")]
-fn mean(figure: f64, unit: TimeUnit) -> String {
-    if figure.is_finite() { units::length(figure.max(0.0).round() as u64, unit) } else { "-".to_owned() }
 }
 
 /// The circumstances of the recording, those that are known.

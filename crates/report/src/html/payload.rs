@@ -4,7 +4,9 @@
 //! functions and bytes of text, so that twenty outliers stay well below 2 MB; what has no room is left out visibly.
 
 mod code;
+mod curve;
 mod machine;
+mod texts;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,11 +17,12 @@ use super::condense::{Bar, bars, shown_calls};
 use super::family::{family, shade};
 use super::verdict::MOST_OUTLIERS;
 use crate::calls::CallTree;
-use crate::escape::{for_script_block, for_terminal};
+use crate::escape::for_script_block;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::report::Report;
 use crate::serving::{client, part_name, part_words};
 use crate::timebase::TimeUnit;
+use texts::Texts;
 
 /// Bars of the whole page, and of one outlier at most.
 const MOST_BARS: usize = 12_000;
@@ -29,8 +32,6 @@ const MOST_CALLS: usize = 9_000;
 const MOST_CALLS_OF_ONE: usize = 1500;
 /// Stretches of the whole page that the time line of functions draws.
 const MOST_STRETCHES: usize = 24_000;
-/// Bytes of text.
-const MOST_TEXT: usize = 600_000;
 /// Pieces of evidence of one segment.
 const MOST_EVIDENCE: usize = 4;
 /// Levels of `during`.
@@ -62,7 +63,8 @@ pub(crate) fn of(report: &Report, sides: &Sides) -> String {
     let shown = report.outliers.iter().take(MOST_OUTLIERS);
     let outliers = shown.map(|outlier| OutlierTwin::new(outlier, count, &mut texts)).collect();
     let parts = PARTS.map(|part| (part_name(part), part_words(Some(part)))).to_vec();
-    let payload = Payload { sides, parts, outliers, texts: texts.all };
+    let curve = curve::points(report, &mut texts);
+    let payload = Payload { sides, parts, outliers, curve, texts: texts.all };
     for_script_block(&serde_json::to_string(&payload).unwrap_or_default())
 }
 
@@ -72,6 +74,7 @@ struct Payload<'a> {
     /// Name and words of each part of a wait.
     parts: Vec<(String, &'static str)>,
     outliers: Vec<OutlierTwin>,
+    curve: Vec<curve::PointTwin>,
     texts: Vec<String>,
 }
 
@@ -120,31 +123,6 @@ struct CallsTwin {
     typical: Vec<u64>,
     calls: Vec<u64>,
     stretches: Vec<(u64, u64, usize)>,
-}
-
-/// All strings, each once.
-#[derive(Default)]
-struct Texts {
-    all: Vec<String>,
-    known: HashMap<String, usize>,
-    bytes: usize,
-}
-
-impl Texts {
-    fn index(&mut self, raw: &str) -> usize {
-        let mut text = for_terminal(raw);
-        if !self.known.contains_key(&text) && self.bytes.saturating_add(text.len()) > MOST_TEXT {
-            "[no room in this file]".clone_into(&mut text);
-        }
-        if let Some(&index) = self.known.get(&text) {
-            return index;
-        }
-        let index = self.all.len();
-        self.bytes += text.len();
-        self.all.push(text.clone());
-        self.known.insert(text, index);
-        index
-    }
 }
 
 impl OutlierTwin {

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::lengths::LengthsTwin;
 use super::numa::NumaViewTwin;
 use super::words::{CauseWord, SideWord};
 use super::{BinTwin, ModesTwin};
-use crate::distribution::Lengths;
 use crate::escape::bounded_for_json;
 use crate::number::JsonNumber;
 use crate::reasons::{Blame, Reason, Reasons};
@@ -120,16 +120,6 @@ struct WaitTwin {
     #[schemars(range(min = 0))]
     slow_share: f64,
     modes: Option<ModesTwin>,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "lengths")]
-struct LengthsTwin {
-    count: u64,
-    total_ns: u64,
-    p50_ns: u64,
-    p99_ns: u64,
-    max_ns: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -269,18 +259,6 @@ impl WaitTwin {
             fast_share: millionths(wait.fast_share),
             slow_share: millionths(wait.slow_share),
             modes: wait.modes.as_ref().map(ModesTwin::new),
-        }
-    }
-}
-
-impl LengthsTwin {
-    fn new(lengths: &Lengths) -> LengthsTwin {
-        LengthsTwin {
-            count: lengths.count,
-            total_ns: lengths.total_ns,
-            p50_ns: lengths.p50_ns,
-            p99_ns: lengths.p99_ns,
-            max_ns: lengths.max_ns,
         }
     }
 }

@@ -1,10 +1,13 @@
-//! What the time is made of at each percentile, and the percentiles without a cause, as two tables.
+//! What the time is made of at each percentile, what slow intervals have more of, their paths, how they changed over time, and the
+//! percentiles without a cause: a table each.
+
+mod compared;
 
 use std::collections::BTreeMap;
 
 use super::rows::row;
 use super::style::{Ink, Style};
-use crate::composition::{Composition, Without};
+use crate::composition::{Composition, Without, percentile_name};
 use crate::escape::for_terminal;
 use crate::timebase::TimeUnit;
 use crate::units;
@@ -18,7 +21,7 @@ const MOST_WITHOUT: usize = 12;
 /// Columns of a figure.
 const FIGURE: usize = 10;
 
-/// Both tables; nothing where nothing was explained.
+/// All tables; nothing where nothing was explained.
 pub(super) fn lines(composition: &Composition, unit: TimeUnit, style: Style) -> Vec<String> {
     tables(composition, unit)
         .into_iter()
@@ -26,16 +29,19 @@ pub(super) fn lines(composition: &Composition, unit: TimeUnit, style: Style) -> 
         .collect()
 }
 
-/// What the time is made of, and the percentiles without a cause.
+/// Those that have rows.
 pub(crate) fn tables(composition: &Composition, unit: TimeUnit) -> Vec<Rows> {
-    let mut tables = Vec::new();
-    if !composition.points.is_empty() {
-        tables.push(made_of(composition, unit));
+    if composition.points.is_empty() {
+        return Vec::new();
     }
-    if !composition.without.is_empty() {
-        tables.push(without(composition, unit));
-    }
-    tables
+    let all = [
+        made_of(composition, unit),
+        compared::tail(&composition.tail, unit),
+        without(composition, unit),
+        compared::paths(&composition.paths, unit),
+        compared::periods(&composition.periods, unit),
+    ];
+    all.into_iter().filter(|rows| rows.len() > 1).collect()
 }
 
 /// Names and figures; the first row is the head.
@@ -92,6 +98,9 @@ fn made_of(composition: &Composition, unit: TimeUnit) -> Rows {
 fn without(composition: &Composition, unit: TimeUnit) -> Rows {
     let head = "Without one cause (an estimate: what waits for a slow interval is not followed)";
     let mut rows = vec![(head.to_owned(), names(composition))];
+    if composition.without.is_empty() {
+        return rows;
+    }
     let measured = composition.points.iter().map(|point| units::length(point.duration_ns, unit));
     rows.push(("as measured".to_owned(), measured.collect()));
     for group in composition.without.chunk_by(|a, b| a.cause == b.cause) {
@@ -133,13 +142,10 @@ fn explained(composition: &Composition) -> String {
 }
 
 fn names(composition: &Composition) -> Vec<String> {
-    let name =
-        |percentile: f64| if percentile >= 100.0 { "longest".to_owned() } else { format!("p{percentile}") };
-    composition.points.iter().map(|point| name(point.percentile)).collect()
+    composition.points.iter().map(|point| percentile_name(point.percentile)).collect()
 }
 
 /// A mean as a length; nothing at all as a dash.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates, and means are lengths
 fn length(mean: f64, unit: TimeUnit) -> String {
-    if mean <= 0.0 { "-".to_owned() } else { units::length(mean.round() as u64, unit) }
+    if mean <= 0.0 { "-".to_owned() } else { units::mean_length(mean, unit) }
 }

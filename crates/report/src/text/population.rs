@@ -142,17 +142,12 @@ fn modes(population: &PopulationSummary, unit: TimeUnit, style: Style) -> Vec<St
     let text = format!(
         "two modes: {} around {}, {} around {}; threshold {}",
         counted(modes.fast.count, "fast one"),
-        mean_length(modes.fast.mean_ns, unit),
+        units::mean_length(modes.fast.mean_ns, unit),
         counted(modes.slow.count, "slow one"),
-        mean_length(modes.slow.mean_ns, unit),
+        units::mean_length(modes.slow.mean_ns, unit),
         units::length(modes.threshold_ns, unit)
     );
     let mut lines = vec![String::new()];
     lines.extend(fact("modes", &text, Ink::Dim, style));
     lines
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates, and means are lengths
-fn mean_length(figure: f64, unit: TimeUnit) -> String {
-    units::length(figure.round() as u64, unit)
 }

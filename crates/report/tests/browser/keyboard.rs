@@ -38,8 +38,12 @@ fn walk(browser: &mut Chromium, name: &str) {
 fn tab_leads_everywhere_and_is_seen() {
     let folder = Folder::new("tab");
     let mut browser = browser(&folder);
-    let pages: [(&str, Report); 3] =
-        [("several", reports::several()), ("code", reports::with_code()), ("view", reports::with_view())];
+    let pages: [(&str, Report); 4] = [
+        ("several", reports::several()),
+        ("composed", reports::composed()),
+        ("code", reports::with_code()),
+        ("view", reports::with_view()),
+    ];
     for (name, report) in pages {
         browser.open(&folder.written(&render_html(&report)), "light");
         walk(&mut browser, name);

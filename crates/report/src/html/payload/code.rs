@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Texts;
+use super::texts::Texts;
 use crate::hot_code::{HotBlock, HotInstruction, HotRange, Spent};
 
 /// Instructions of the whole page.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::Texts;
+use super::texts::Texts;
 use crate::machine::{CpuReport, Machine};
 
 /// Runs of the whole page, and likewise wake-ups.

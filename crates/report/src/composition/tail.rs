@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Constituents, mean};
+use super::constituents::{Constituents, mean};
 use crate::distribution::nearest_rank;
 
 /// The slow ones: of so many one, the slowest; at least one.
@@ -10,18 +10,18 @@ const SLOWEST: usize = 100;
 
 /// The slowest hundredth of the intervals against the faster half.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Contrasts {
+pub struct Tail {
     /// How many are fast: those up to the median.
     pub fast: u64,
     /// How many are slow.
     pub slow: u64,
     /// By cause; what makes most of the difference first. None where there are not two intervals.
-    pub causes: Vec<Contrast>,
+    pub causes: Vec<TailCause>,
 }
 
 /// One cause, in slow ones and in fast ones.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Contrast {
+pub struct TailCause {
     /// Its dotted name.
     pub cause: String,
     /// The mean of the fast ones.
@@ -35,26 +35,32 @@ pub struct Contrast {
     pub more_often: f64,
 }
 
-impl Contrasts {
+impl Tail {
     /// Of intervals in the order of their durations.
-    pub(super) fn of(ordered: &[Constituents]) -> Contrasts {
+    pub(super) fn of(ordered: &[Constituents]) -> Tail {
         let fast = nearest_rank(ordered.len(), 50.0) + 1;
         let slow = ordered.len().div_ceil(SLOWEST).min(ordered.len().saturating_sub(fast));
         if slow == 0 {
-            return Contrasts::default();
+            return Tail::default();
         }
         let (fast, slow) = (&ordered[..fast], &ordered[ordered.len() - slow..]);
         let difference = mean_of(slow, |one| one.duration_ns) - mean_of(fast, |one| one.duration_ns);
         let names: BTreeSet<&String> = fast.iter().chain(slow).flat_map(|one| one.causes.keys()).collect();
-        let contrast = |cause: &String| {
+        let cause = |cause: &String| {
             let of = |one: &Constituents| one.of_cause(cause);
             let (fast_ns, slow_ns) = (mean_of(fast, of), mean_of(slow, of));
             let share = if difference > 0.0 { (slow_ns - fast_ns) / difference } else { 0.0 };
-            Contrast { cause: cause.clone(), fast_ns, slow_ns, share, more_often: more_often(fast, slow, of) }
+            TailCause {
+                cause: cause.clone(),
+                fast_ns,
+                slow_ns,
+                share,
+                more_often: more_often(fast, slow, of),
+            }
         };
-        let mut causes: Vec<Contrast> = names.into_iter().map(contrast).collect();
+        let mut causes: Vec<TailCause> = names.into_iter().map(cause).collect();
         causes.sort_by(|a, b| b.share.total_cmp(&a.share));
-        Contrasts { fast: fast.len() as u64, slow: slow.len() as u64, causes }
+        Tail { fast: fast.len() as u64, slow: slow.len() as u64, causes }
     }
 }
 
