@@ -20,6 +20,7 @@ use ratatui::widgets::Paragraph;
 use crate::tui::pages::cursor::Cursor;
 use crate::tui::pages::header::header;
 use crate::tui::pages::layout::rows;
+use crate::tui::pages::made_of;
 use crate::tui::pages::page::{OutlierPart, Page};
 use crate::tui::pages::text::{outlier_lines, population_lines};
 use crate::tui::pages::view::View;
@@ -49,6 +50,10 @@ fn draw_body(view: &View, frame: &mut Frame<'_>, area: Rect) {
     match view.page() {
         Page::Population(cursor) => match &view.overview {
             Some(_) => draw_text(&population_lines(view), *cursor, frame, area),
+            None => frame.render_widget(Paragraph::new(head::waiting(view, area)), area),
+        },
+        Page::MadeOf(page) => match view.composition() {
+            Some(_) => draw_text(&made_of::lines(view, page), page.cursor, frame, area),
             None => frame.render_widget(Paragraph::new(head::waiting(view, area)), area),
         },
         Page::Intervals(page) => intervals::draw(view, page, frame, area),

@@ -17,6 +17,7 @@ pub(super) mod keys;
 pub(super) mod lanes;
 pub(super) mod layout;
 pub(super) mod listing;
+pub(super) mod made_of;
 pub(super) mod nesting;
 pub(super) mod overlay;
 pub(super) mod overview;

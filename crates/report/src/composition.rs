@@ -70,6 +70,19 @@ pub struct CompositionPoint {
     pub causes: Vec<(String, f64)>,
 }
 
+impl CompositionPoint {
+    /// `p99.9`; the last one is the longest, the first the shortest.
+    pub fn name(&self) -> String {
+        if self.percentile >= 100.0 {
+            "longest".to_owned()
+        } else if self.percentile <= 0.0 {
+            "shortest".to_owned()
+        } else {
+            format!("p{}", self.percentile)
+        }
+    }
+}
+
 /// What the percentiles would be without a cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Without {
@@ -96,17 +109,6 @@ impl Composition {
             periods: period::of(&explained),
             without: without(&explained),
         }
-    }
-}
-
-/// `p99.9`; the last one is the longest, the first the shortest.
-pub(crate) fn percentile_name(percentile: f64) -> String {
-    if percentile >= 100.0 {
-        "longest".to_owned()
-    } else if percentile <= 0.0 {
-        "shortest".to_owned()
-    } else {
-        format!("p{percentile}")
     }
 }
 

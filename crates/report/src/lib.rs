@@ -75,9 +75,10 @@ pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, Selection
 pub use serving::{PartSum, ServingRow, client, part_sums, part_words};
 pub use snapshots::{SkippedIntervals, SlowLimit, Snapshots};
 pub use text::{
-    Style, axis, cells, render_full_text, render_reasons, render_stat_text, render_text, render_verdict, wrap,
+    Style, axis, cells, render_composition, render_full_text, render_reasons, render_stat_text, render_text,
+    render_verdict, wrap,
 };
 pub use texts::ReplaceTexts;
 pub use timebase::{TimeUnit, Timebase};
-pub use units::{Digits, counted, length, percentage, signed_length};
+pub use units::{Digits, counted, length, mean_length, percent, percentage, signed_length};
 pub use view::{CauseShare, CounterView, DeviceView, IoShare, SplitView, Story, View, WaitView};

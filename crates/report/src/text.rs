@@ -3,10 +3,12 @@
 //! Input: a report and a [`Style`]. Output: lines no wider than the style says (except the command to paste, which
 //! must stay whole), with colours only where requested, and no other control character but the newline.
 
+use crate::composition::Composition;
 use crate::outlier::OutlierReport;
 use crate::reasons::Reasons;
 use crate::recording;
 use crate::report::Report;
+use crate::timebase::TimeUnit;
 use crate::view::words;
 
 pub use style::Style;
@@ -136,6 +138,11 @@ pub fn render_stat_text(report: &Report, style: &Style) -> String {
     lines.extend(head::troubles(report, *style));
     lines.extend(head::notes(report, *style));
     finish(&lines, *style)
+}
+
+/// What the time of all intervals is made of, as `stat --causes` prints it.
+pub fn render_composition(composition: &Composition, unit: TimeUnit, style: &Style) -> String {
+    finish(&composition::lines(composition, unit, *style), *style)
 }
 
 /// Joins the lines; without characters beyond ASCII, those of names become `?`.

@@ -28,7 +28,7 @@ pub fn length(value: u64, unit: TimeUnit) -> String {
 
 /// A mean to the whole unit; a dash for what is no number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a finite mean of u64, rounded")]
-pub(crate) fn mean_length(mean: f64, unit: TimeUnit) -> String {
+pub fn mean_length(mean: f64, unit: TimeUnit) -> String {
     if mean.is_finite() { length(mean.max(0.0).round() as u64, unit) } else { "-".to_owned() }
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn chance(p: f64) -> String {
 }
 
 /// `94 %`; `<1 %` and `>99 %` keep rounding from lying.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     match share * 100.0 {
         part if part > 0.0 && part < 0.5 => "<1 %".to_owned(),
         part if (99.5..100.0).contains(&part) => ">99 %".to_owned(),

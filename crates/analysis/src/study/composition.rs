@@ -25,6 +25,16 @@ impl Study<'_> {
     /// # Errors
     /// [`Error::NotInSlice`] of a slice; where an interval cannot be attributed, which is a bug and says so.
     pub fn composition(&self) -> Result<Composition> {
+        let watch = Arc::new(Watch::default());
+        let _shown = self.show(Phase::Decoding, &watch);
+        self.composition_within(&watch)
+    }
+
+    /// The same; `watch` receives the progress and may stop the work, whose result is worth nothing then.
+    ///
+    /// # Errors
+    /// As [`Study::composition`].
+    pub fn composition_within(&self, watch: &Watch) -> Result<Composition> {
         if self.carried().is_some() {
             return Err(Error::NotInSlice(self.capture().path().to_owned()));
         }
@@ -34,27 +44,28 @@ impl Study<'_> {
         let (outliers, quiet): (Vec<usize>, Vec<usize>) =
             sample.into_iter().partition(|index| of_rule.contains(index));
         let since = Since::of(self);
-        let mut explained = self.constituents_of(quiet, since)?;
-        for some in outliers.chunks(AT_ONCE) {
+        let mut explained = self.constituents_of(quiet, since, watch)?;
+        for some in outliers.chunks(AT_ONCE).take_while(|_| !watch.is_stopped()) {
             let constituents = |report: OutlierReport| {
                 Constituents::of(&report).starting(since.start(Tsc(report.start_tsc)))
             };
-            explained.extend(self.explain_each(some, constituents)?);
+            explained.extend(self.explain_each_within(some, watch, constituents)?);
         }
         Ok(Composition::of(explained, members.len() as u64))
     }
 
     /// The causes of each of `quiet`, without a comparison.
-    fn constituents_of(&self, mut quiet: Vec<usize>, since: Since) -> Result<Vec<Constituents>> {
+    fn constituents_of(
+        &self,
+        mut quiet: Vec<usize>,
+        since: Since,
+        watch: &Watch,
+    ) -> Result<Vec<Constituents>> {
         quiet.sort_unstable();
-        let watch = Arc::new(Watch::default());
-        let meter = self.show(Phase::Decoding, &watch);
         let context = self.capture().for_attribution(self.queues());
-        let found = self.decode_each(&quiet, &watch, |index, decoder| {
+        self.decode_each(&quiet, watch, |index, decoder| {
             constituents(&examine_baseline(&context, &self.intervals()[index], decoder), since)
-        });
-        drop(meter);
-        found
+        })
     }
 }
 

@@ -4,13 +4,14 @@
 //! the capture alone, never on the machine's speed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use intervals::ranks_evenly_apart;
 use rayon::prelude::*;
 use report::{OutlierReasons, OutlierReport, Reasons};
 
 use super::opened::Study;
-use crate::capture::trace_size;
+use crate::capture::{Phase, Watch, trace_size};
 use crate::error::Result;
 
 /// How much is explained at once.
@@ -104,8 +105,20 @@ impl Study<'_> {
         if outliers.is_empty() {
             return Ok(Vec::new());
         }
+        let watch = Arc::new(Watch::default());
+        let _shown = self.show(Phase::Decoding, &watch);
+        self.explain_each_within(outliers, &watch, keep)
+    }
+
+    /// The same; `watch` receives the progress and may stop the work, whose result is worth nothing then.
+    pub(super) fn explain_each_within<T: Send>(
+        &self,
+        outliers: &[usize],
+        watch: &Watch,
+        keep: impl Fn(OutlierReport) -> T + Sync,
+    ) -> Result<Vec<T>> {
         let baselines = self.baselines(outliers);
-        let examined = self.examine_shown(&baselines);
+        let examined = self.examine(&baselines, watch);
         let explain = |index: &usize| self.outlier_report(*index, &baselines[index], &examined).map(&keep);
         outliers.par_iter().with_max_len(1).map(explain).collect()
     }

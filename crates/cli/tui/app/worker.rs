@@ -14,7 +14,7 @@ use analysis::{NoMeter, Request as Analysis};
 use anyhow::{Context as _, Result};
 use attribution::{Examined, Stay};
 use model::{Cpu, Pid, ThreadId, Tid, Tsc, TscRange};
-use report::{HotRange, OutlierReasons, OutlierReport, SegmentReport, Timebase};
+use report::{Composition, HotRange, OutlierReasons, OutlierReport, SegmentReport, Timebase};
 
 use crate::advice;
 use crate::tui::pages::ask::Ask;
@@ -45,6 +45,8 @@ pub(crate) enum Answer {
     Explained(usize, Box<Explained>),
     /// Why these intervals took their time: by index in the source.
     Reasons(Vec<(usize, OutlierReasons)>),
+    /// All intervals are decoded.
+    MadeOf(Box<Composition>),
     /// A stretch is decoded.
     Flow(usize, Box<Flow>),
     /// Its hottest code is timed.
@@ -104,6 +106,7 @@ impl Worker<'_, '_> {
                 Ok(Answer::Explained(index, Box::new(self.explain(index, &request.watch)?)))
             }
             Ask::Reasons { from } => Ok(Answer::Reasons(self.reasons(from)?)),
+            Ask::MadeOf => Ok(Answer::MadeOf(Box::new(self.study.composition_within(&request.watch)?))),
             Ask::Code { index } => Ok(Answer::Code(index, self.code(index, &request.watch))),
             Ask::Flow { index, range } => {
                 Ok(Answer::Flow(index, Box::new(self.flow(index, range, &request.watch)?)))

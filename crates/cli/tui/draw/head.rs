@@ -20,6 +20,7 @@ pub(super) fn title(view: &View, columns: u16) -> Line<'static> {
     let mut way = vec!["tailtrace".to_owned(), view.args.input.path().to_string_lossy().into_owned()];
     way.extend(view.pages.iter().skip(1).filter_map(|page| match page {
         Page::Population(_) => None,
+        Page::MadeOf(_) => Some("all intervals by cause".to_owned()),
         Page::Intervals(_) => Some("intervals".to_owned()),
         Page::Outlier(page) => Some(name(view, page.index)),
         Page::Stretch(page) => view.explained(page.index).map(|explained| page.who(&explained.outlier)),

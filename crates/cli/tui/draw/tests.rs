@@ -48,6 +48,9 @@ fn screens_of_the_population() {
     check("population", &opened(SMALL));
     // Back from the list and its two explained intervals.
     check("population_reasons", &after(SMALL, "\n\n\u{1b}↓\n\u{1b}\u{1b}"));
+    check("made_of", &after(SMALL, "c"));
+    check("made_of_before", &after((120, 40), "c←←"));
+    check("made_of_small", &after((40, 20), "c"));
     check("intervals", &after(SMALL, "\n"));
     check("intervals_explained", &after(SMALL, "\n\n\u{1b}"));
     check("intervals_wide", &after((120, 40), "\na"));
@@ -116,6 +119,7 @@ fn hostile_names_reach_no_screen() {
         "\n\n",
         "\n\n2",
         "\n\n2v",
+        "c",
         "\n\n3",
         "\n\n4",
         "\n\n4b",
@@ -168,7 +172,7 @@ proptest! {
     fn any_walk_can_be_drawn(
         width in 1u16..220,
         height in 1u16..70,
-        keys in prop::collection::vec(prop::sample::select("\n\t\u{1b}↑↓←→⇟ 123456srfaezn/N?yv+-0b[]Gghlqx".chars().collect::<Vec<_>>()), 0..40),
+        keys in prop::collection::vec(prop::sample::select("\n\t\u{1b}↑↓←→⇟ 123456csrfaezn/N?yv+-0b[]Gghlqx".chars().collect::<Vec<_>>()), 0..40),
     ) {
         let keys: String = keys.into_iter().collect();
         let mut state = after((width, height), &keys);

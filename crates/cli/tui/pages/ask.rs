@@ -15,6 +15,8 @@ pub(crate) enum Ask {
         /// The place of the first of them among those whose reasons that page adds up.
         from: usize,
     },
+    /// What the time of all intervals is made of.
+    MadeOf,
     /// What ran in a stretch of it.
     Flow {
         /// Its index in the source.

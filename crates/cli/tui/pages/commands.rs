@@ -12,6 +12,10 @@ use crate::args::AnalysisArgs;
 /// Those of the page in view, the most useful first.
 pub(crate) fn of(view: &View) -> Vec<Command> {
     match view.page() {
+        Page::MadeOf(_) => vec![Command {
+            what: "what the time of all intervals is made of",
+            line: format!("{} --causes", tailtrace(&view.args, "stat", Choice::Everything).line()),
+        }],
         Page::Population(_) | Page::Intervals(_) => {
             vec![
                 Command {

@@ -1,6 +1,7 @@
 //! How many places the cursor of a page has.
 
 use super::layout::body_height;
+use super::made_of;
 use super::page::{OutlierPart, Page};
 use super::text::{outlier_lines, population_lines};
 use super::view::View;
@@ -10,6 +11,7 @@ pub(crate) fn extent(view: &View) -> usize {
     let scrolled = |lines: usize| (lines + 1).saturating_sub(body_height(view)).max(1);
     match view.page() {
         Page::Population(_) => scrolled(population_lines(view).len()),
+        Page::MadeOf(page) => scrolled(made_of::lines(view, page).len()),
         Page::Intervals(page) => page.listed.len(),
         Page::Block(page) => page.count(page.part),
         Page::Stretch(page) => {

@@ -16,7 +16,7 @@ use super::view::View;
 pub(crate) fn header(view: &View, area: Rect) -> Vec<Line<'static>> {
     let columns = area.width;
     match view.page() {
-        Page::Population(_) => vec![population(view, columns), Line::default()],
+        Page::Population(_) | Page::MadeOf(_) => vec![population(view, columns), Line::default()],
         Page::Intervals(page) => {
             let mut lines = vec![population(view, columns)];
             lines.extend(interval_table::header(view, page, columns));

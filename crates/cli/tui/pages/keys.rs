@@ -13,6 +13,7 @@ pub(crate) enum Action {
     Last,
     Open,
     Unfold,
+    MadeOf,
     Left,
     Right,
     NextPart,
@@ -47,6 +48,7 @@ pub(crate) enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Population,
+    MadeOf,
     Intervals,
     Verdict,
     Timeline,
@@ -90,10 +92,10 @@ const fn bind(keys: &'static [Key], places: &'static [Place], action: Action, he
     Binding { keys, places, action, help }
 }
 
-use Place::{Baseline, Block, Calls, Code, Flow, Intervals, Population, Stretch, Timeline, Verdict};
+use Place::{Baseline, Block, Calls, Code, Flow, Intervals, MadeOf, Population, Stretch, Timeline, Verdict};
 
 const EVERYWHERE: &[Place] =
-    &[Population, Intervals, Verdict, Timeline, Stretch, Calls, Flow, Baseline, Code, Block];
+    &[Population, MadeOf, Intervals, Verdict, Timeline, Stretch, Calls, Flow, Baseline, Code, Block];
 const OUTLIER: &[Place] = &[Verdict, Timeline, Calls, Flow, Baseline, Code];
 const PARTED: &[Place] = &[Verdict, Timeline, Calls, Flow, Baseline, Code, Block];
 
@@ -107,6 +109,10 @@ pub(crate) const BINDINGS: &[Binding] = &[
     bind(&[key(KeyCode::Home), on('g')], EVERYWHERE, Action::First, "to the first line"),
     bind(&[key(KeyCode::End), on('G')], EVERYWHERE, Action::Last, "to the last line"),
     bind(&[key(KeyCode::Enter)], &[Population], Action::Open, "the list of outliers"),
+    bind(&[on('c')], &[Population], Action::MadeOf, "all intervals by cause"),
+    bind(&[key(KeyCode::Left), on('h')], &[MadeOf], Action::Left, "the percentile before"),
+    bind(&[key(KeyCode::Right), on('l')], &[MadeOf], Action::Right, "the next percentile"),
+    bind(&[key(KeyCode::Enter)], &[MadeOf], Action::Open, "the list of outliers"),
     bind(&[key(KeyCode::Enter)], &[Intervals], Action::Open, "explain this interval"),
     bind(&[key(KeyCode::Enter)], &[Verdict], Action::Open, "the timeline"),
     bind(&[key(KeyCode::Enter)], &[Timeline], Action::Open, "the other thread during this wait; else the flow"),
@@ -202,6 +208,7 @@ impl Place {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Population => "population",
+            MadeOf => "all intervals by cause",
             Intervals => "intervals",
             Verdict => "verdict",
             Timeline => "timeline",

@@ -11,6 +11,7 @@ use super::flow_list::FlowPart;
 use super::intervals::IntervalsPage;
 use super::keys::Place;
 use super::listing::BlockListing;
+use super::made_of::MadeOfPage;
 use super::segments::SegmentsPart;
 use super::stretch::StretchPage;
 
@@ -19,6 +20,8 @@ use super::stretch::StretchPage;
 pub(crate) enum Page {
     /// All intervals, in figures.
     Population(Cursor),
+    /// What the time of all intervals is made of.
+    MadeOf(MadeOfPage),
     /// A list of intervals.
     Intervals(IntervalsPage),
     /// One interval, explained.
@@ -191,6 +194,7 @@ impl Page {
     pub(crate) fn place(&self) -> Place {
         match self {
             Page::Population(_) => Place::Population,
+            Page::MadeOf(_) => Place::MadeOf,
             Page::Intervals(_) => Place::Intervals,
             Page::Outlier(page) => match page.part {
                 OutlierPart::Verdict => Place::Verdict,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use analysis::capture::{Progress, Watch};
-use report::{OutlierReasons, TimeUnit};
+use report::{Composition, OutlierReasons, TimeUnit};
 
 use super::ask::Ask;
 use super::cursor::Cursor;
@@ -84,6 +84,11 @@ impl View {
     /// Where one is.
     pub(crate) fn place(&self) -> Place {
         self.page().place()
+    }
+
+    /// What the time of all intervals is made of, once they are decoded.
+    pub(crate) fn composition(&self) -> Option<&Composition> {
+        self.overview.as_ref()?.report.composition.as_ref()
     }
 
     /// The unit of every length.

@@ -7,9 +7,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use model::{CallLayer, Certainty, Cpu, Pid, ThreadId, Tid, Tsc};
 use pt::{Block, BlockEnd, TimeBounds};
 use report::{
-    Bin, CallReport, CallTree, CauseTotal, Check, CheckState, EvidenceReport, HotBlock, HotInstruction,
-    HotRange, OutlierReasons, OutlierReport, Percentiles, Report, SegmentReport, Spent, StretchReport,
-    ThreadName,
+    Bin, CallReport, CallTree, CauseTotal, Check, CheckState, Composition, Constituents, EvidenceReport,
+    HotBlock, HotInstruction, HotRange, OutlierReasons, OutlierReport, Percentiles, Report, SegmentReport,
+    Spent, StretchReport, ThreadName,
 };
 
 use super::served::served;
@@ -93,10 +93,25 @@ pub(in crate::tui) fn answer(ask: Ask) -> Answer {
             let few = overview().with_reasons.into_iter().skip(from).take(2);
             Answer::Reasons(few.map(|index| (index, reasons.clone())).collect())
         }
+        Ask::MadeOf => Answer::MadeOf(Box::new(composition())),
         Ask::Code { index } => Answer::Code(index, ranges()),
         Ask::Flow { index, range } => Answer::Flow(index, Box::new(flow(range))),
         Ask::Block { .. } => Answer::Block(Box::new(listing())),
     }
+}
+
+/// The forty intervals of [`overview`] by cause; what exceeds 25 us the slow one was preempted, the others waited for a lock.
+fn composition() -> Composition {
+    let one = |row: &Row| {
+        let excess = row.duration - 25_000;
+        let cause = if row.index == SLOW { "offcpu.preempted" } else { "offcpu.lock" };
+        let causes =
+            [("user.expected", 25_000), (cause, excess)].map(|(cause, time)| (cause.to_owned(), time));
+        let also = (excess > 1_000).then(|| HOSTILE.into());
+        let functions = ["take".into(), "give".into()].into_iter().chain(also);
+        Constituents::of_causes(causes).starting(row.start - 558_000_000).entering(functions)
+    };
+    Composition::of(overview().rows.iter().map(one).collect(), 40)
 }
 
 /// Forty intervals of 25 us but for the slow one and one whose label is hostile; three are chosen.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::family::classes;
-use crate::composition::{Composition, CompositionPoint, percentile_name};
+use crate::composition::{Composition, CompositionPoint};
 use crate::escape::for_html;
 use crate::report::Report;
 use crate::text::composition::{Rows, tables};
@@ -83,7 +83,7 @@ fn column(point: &CompositionPoint, x: f64, width: f64, order: &[&str], unit: Ti
              </title></rect>",
             classes(name),
             width * 0.92,
-            percentile_name(point.percentile),
+            point.name(),
             for_html(name),
             units::mean_length(mean, unit),
             units::mean_length(point.mean_ns, unit),
@@ -102,8 +102,7 @@ fn tick(point: &CompositionPoint, x: f64, unit: TimeUnit) -> String {
     let text = |y: f64, words: &str| {
         format!("<text class=\"tick\" x=\"{x:.2}%\" y=\"{y}\" text-anchor=\"middle\">{words}</text>")
     };
-    text(FLOOR + 16.0, &percentile_name(point.percentile))
-        + &text(FLOOR + 31.0, &units::length(point.duration_ns, unit))
+    text(FLOOR + 16.0, &point.name()) + &text(FLOOR + 31.0, &units::length(point.duration_ns, unit))
 }
 
 /// One of the terminal's tables: the head is its title.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::rows::row;
 use super::style::{Ink, Style};
-use crate::composition::{Composition, Without, percentile_name};
+use crate::composition::{Composition, CompositionPoint, Without};
 use crate::escape::for_terminal;
 use crate::timebase::TimeUnit;
 use crate::units;
@@ -142,7 +142,7 @@ fn explained(composition: &Composition) -> String {
 }
 
 fn names(composition: &Composition) -> Vec<String> {
-    composition.points.iter().map(|point| percentile_name(point.percentile)).collect()
+    composition.points.iter().map(CompositionPoint::name).collect()
 }
 
 /// A mean as a length; nothing at all as a dash.

@@ -14,6 +14,7 @@ use crate::tui::pages::flow_list::FlowPart;
 use crate::tui::pages::intervals::IntervalsPage;
 use crate::tui::pages::keys::Action;
 use crate::tui::pages::layout::body_height;
+use crate::tui::pages::made_of::MadeOfPage;
 use crate::tui::pages::overlay::{Offer, Overlay, Prompt};
 use crate::tui::pages::page::{BlockPage, BlockPart, OutlierPage, OutlierPart, Page};
 use crate::tui::pages::segments::SegmentsPart;
@@ -50,7 +51,9 @@ impl State {
             return Vec::new();
         }
         match self.view.pages.last() {
+            Some(Page::Population(_)) if action == Action::MadeOf => return self.open_made_of(),
             Some(Page::Population(_)) => self.open_intervals(),
+            Some(Page::MadeOf(_)) => self.act_on_made_of(action),
             Some(Page::Intervals(_)) => return self.act_on_intervals(action),
             Some(Page::Outlier(_)) => return self.act_on_outlier(action),
             Some(Page::Stretch(_)) => self.act_on_stretch(action),
@@ -66,6 +69,7 @@ impl State {
         let is_empty = match self.view.page() {
             Page::Outlier(page) => !self.view.known.contains_key(&page.index),
             Page::Block(page) => page.listing.is_none(),
+            Page::MadeOf(_) => self.view.composition().is_none(),
             Page::Population(_) | Page::Intervals(_) | Page::Stretch(_) => false,
         };
         if was_waiting {
@@ -83,6 +87,29 @@ impl State {
         let mut page = IntervalsPage { is_everything, ..IntervalsPage::default() };
         page.list(overview, &self.view.known);
         self.view.pages.push(Page::Intervals(page));
+    }
+
+    fn open_made_of(&mut self) -> Vec<Effect> {
+        let page = self.view.composition().map(MadeOfPage::of);
+        self.view.pages.push(Page::MadeOf(page.unwrap_or_default()));
+        match page {
+            Some(_) => Vec::new(),
+            None => self.ask("decoding all intervals".to_owned(), Ask::MadeOf),
+        }
+    }
+
+    fn act_on_made_of(&mut self, action: Action) {
+        let composition =
+            self.view.overview.as_ref().and_then(|overview| overview.report.composition.as_ref());
+        let (Some(Page::MadeOf(page)), Some(composition)) = (self.view.pages.last_mut(), composition) else {
+            return;
+        };
+        match action {
+            Action::Left => page.turn(composition, false),
+            Action::Right => page.turn(composition, true),
+            Action::Open => self.open_intervals(),
+            _ => {}
+        }
     }
 
     fn act_on_intervals(&mut self, action: Action) -> Vec<Effect> {
@@ -312,6 +339,7 @@ impl State {
         let Some(page) = self.view.pages.last_mut() else { return };
         match page {
             Page::Population(cursor) => cursor.step(lines, count),
+            Page::MadeOf(page) => page.cursor.step(lines, count),
             Page::Intervals(page) => page.cursor.step(lines, count),
             Page::Stretch(page) => page.cursor.step(lines, count),
             Page::Block(page) => page.cursors[page.part as usize].step(lines, count),

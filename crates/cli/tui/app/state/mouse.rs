@@ -73,7 +73,7 @@ impl State {
             Page::Block(page) => {
                 tab_at(BlockPart::ALL.iter().map(|part| part.name()), page.part as usize, columns, column)
             }
-            Page::Population(_) | Page::Intervals(_) | Page::Stretch(_) => None,
+            Page::Population(_) | Page::MadeOf(_) | Page::Intervals(_) | Page::Stretch(_) => None,
         }
     }
 }

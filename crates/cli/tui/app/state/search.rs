@@ -6,6 +6,7 @@ use crate::tui::pages::extent::extent;
 use crate::tui::pages::flow_list::FlowLine;
 use crate::tui::pages::intervals;
 use crate::tui::pages::listing::CodeLine;
+use crate::tui::pages::made_of;
 use crate::tui::pages::page::{BlockPart, OutlierPart, Page};
 use crate::tui::pages::text;
 
@@ -33,6 +34,7 @@ impl State {
     fn texts(&self) -> Vec<String> {
         match self.view.page() {
             Page::Population(_) => text::population_text(&self.view),
+            Page::MadeOf(page) => made_of::texts(&self.view, page),
             Page::Intervals(page) => {
                 let rows = self.view.overview.as_ref().map_or(&[][..], |overview| &overview.rows);
                 let listed = page.listed.iter().filter_map(|&row| rows.get(row));
@@ -89,6 +91,7 @@ impl State {
         let count = extent(&self.view);
         match self.view.page() {
             Page::Population(cursor) => cursor.at(count),
+            Page::MadeOf(page) => page.cursor.at(count),
             Page::Intervals(page) => page.cursor.at(count),
             Page::Stretch(page) => page.cursor.at(count),
             Page::Block(page) => page.cursor().at(count),

@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use analysis::capture::{Progress, Watch};
 use crossterm::event::{KeyEvent, KeyEventKind};
+use report::Composition;
 
 use super::{State, ahead};
 use crate::tui::app::message::{Effect, Message};
 use crate::tui::app::worker::{Answer, Request};
 use crate::tui::pages::ask::Ask;
 use crate::tui::pages::keys;
+use crate::tui::pages::made_of::MadeOfPage;
 use crate::tui::pages::page::{OutlierPage, Page};
 use crate::tui::pages::view::Task;
 
@@ -96,6 +98,10 @@ impl State {
                 self.view.ahead.take_if(|ahead| matches!(ahead.ask, Some(Ask::Reasons { .. })));
                 self.view.reasons.extend(found);
             }
+            (Answer::MadeOf(composition), Some(Ask::MadeOf)) => {
+                self.view.task = None;
+                self.show_made_of(*composition);
+            }
             (Answer::Flow(index, flow), Some(Ask::Flow { index: wanted, range })) => {
                 if index == wanted && flow.asked == range {
                     self.view.task = None;
@@ -126,9 +132,22 @@ impl State {
                 self.view.notice = Some(why);
             }
             // Answers that are no longer wanted.
-            (Answer::Stopped | Answer::Flow(..) | Answer::Code(..) | Answer::Block(_), _) => {}
+            (
+                Answer::Stopped | Answer::MadeOf(_) | Answer::Flow(..) | Answer::Code(..) | Answer::Block(_),
+                _,
+            ) => {}
         }
         Vec::new()
+    }
+
+    /// All intervals are decoded: whoever waits for that sees it.
+    fn show_made_of(&mut self, composition: Composition) {
+        if let Some(Page::MadeOf(page)) = self.view.pages.last_mut() {
+            *page = MadeOfPage::of(&composition);
+        }
+        if let Some(overview) = &mut self.view.overview {
+            overview.report.composition = Some(composition);
+        }
     }
 
     /// Goes on with the queue, where nothing else is awaited.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::texts::Texts;
-use crate::composition::{CompositionPoint, percentile_name};
+use crate::composition::CompositionPoint;
 use crate::html::family::{family, shade};
 use crate::report::Report;
 use crate::timebase::TimeUnit;
@@ -35,7 +35,7 @@ impl PointTwin {
         let causes = point.causes.iter().take(MOST_CAUSES);
         PointTwin {
             percentile: point.percentile,
-            name: texts.index(&percentile_name(point.percentile)),
+            name: texts.index(&point.name()),
             intervals: point.intervals,
             took: point.duration_ns,
             mean: point.mean_ns,
