@@ -32,6 +32,7 @@ impl Chromium {
     pub(crate) fn start(folder: &Path) -> Chromium {
         let name = NAMES.iter().find(|name| Command::new(name).arg("--version").output().is_ok());
         let name = name.expect("Chromium is missing: `scripts/setup test` installs it");
+        std::fs::create_dir_all(folder).expect("a folder");
         let mut process = Command::new("sh")
             .args(["-c", r#"exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, "sh", name])
             .args([
@@ -43,6 +44,8 @@ impl Chromium {
             ])
             .args(["--disable-background-networking", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", folder.display()))
+            // What it leaves when it is killed goes with the folder.
+            .env("TMPDIR", folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -246,7 +249,13 @@ impl Chromium {
 }
 
 impl Drop for Chromium {
+    /// Lets it end by itself: the processes that it started write into its folder until then.
     fn drop(&mut self) {
+        let _ = self.requests.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
+        let begin = Instant::now();
+        while matches!(self.process.try_wait(), Ok(None)) && begin.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
