@@ -99,8 +99,14 @@ fn is_named(percentile: f64) -> bool {
 
 /// Name and length of a percentile below its column.
 fn tick(point: &CompositionPoint, x: f64, unit: TimeUnit) -> String {
+    // At the edges the words stay within the picture.
+    let (x, anchor) = match x {
+        ..3.0 => (0.0, "start"),
+        97.0.. => (100.0, "end"),
+        _ => (x, "middle"),
+    };
     let text = |y: f64, words: &str| {
-        format!("<text class=\"tick\" x=\"{x:.2}%\" y=\"{y}\" text-anchor=\"middle\">{words}</text>")
+        format!("<text class=\"tick\" x=\"{x:.2}%\" y=\"{y}\" text-anchor=\"{anchor}\">{words}</text>")
     };
     text(FLOOR + 16.0, &point.name()) + &text(FLOOR + 31.0, &units::length(point.duration_ns, unit))
 }
