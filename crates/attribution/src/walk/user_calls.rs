@@ -62,7 +62,9 @@ impl UserCalls {
         let Some((start, changes_stacks)) = self.from else { return false };
         let jumped = self.last.is_some_and(|last| last.end == BlockEnd::Jump);
         let Some(function) = function.filter(|function| function.start != start) else { return false };
-        if changes_stacks {
+        // `runtime.gogo` is no more than a jump to `gogo`.
+        let is_on_its_way = function.start == block.ip && goes_to_goroutine(&function.name);
+        if changes_stacks && !is_on_its_way {
             let is_known = self.goes_on_with_own(block.ip, function);
             if !is_known {
                 self.calls.cut_to(0);

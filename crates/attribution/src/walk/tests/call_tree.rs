@@ -17,6 +17,7 @@ const USER: &[&str] = &[
     "resume",
     "swapcontext",
     "runtime.gogo",
+    "gogo",
     "runtime.mcall",
     "runtime.stoplockedm",
     "runtime.morestack",
@@ -185,6 +186,29 @@ fn a_goroutine_has_a_stack_of_its_own() {
         .block(50, "parse", 0x90, BlockEnd::Jump);
     let tree = tree(&walk(&table, &script, 100));
     assert_eq!(tree, expected(&[("main", 0), ("runtime.gogo < main", 1), ("parse", 0), ("step < parse", 1)]));
+}
+
+/// `runtime.gogo` jumps to `gogo`, as to any function: only that one leaves the stack.
+#[test]
+fn the_scheduler_s_jump_is_in_two_functions() {
+    let table = table();
+    let mut script = Script::new(&table);
+    script
+        .block(10, "main", 0x20, BlockEnd::Call)
+        .block(20, "runtime.gogo", 0, BlockEnd::Jump)
+        .block(25, "gogo", 0, BlockEnd::Jump)
+        .block(30, "parse", 0x80, BlockEnd::Call)
+        .block(40, "step", 0, BlockEnd::Return)
+        .block(50, "parse", 0x90, BlockEnd::Jump);
+    let tree = tree(&walk(&table, &script, 100));
+    let paths = [
+        ("main", 0),
+        ("runtime.gogo < main", 1),
+        ("gogo < runtime.gogo < main", 1),
+        ("parse", 0),
+        ("step < parse", 1),
+    ];
+    assert_eq!(tree, expected(&paths));
 }
 
 /// A new one begins where its function does, and has no caller.
