@@ -5,6 +5,7 @@
 //! and so are the suffixes that compilers give a function's copies: a rebuilt binary with the same functions has the same chain. Equal chains
 //! are one story of a fleet.
 
+use crate::function::{function_of, unnamed_function};
 use crate::headline::clause::Clause;
 use crate::headline::is_line;
 use crate::outlier::OutlierReport;
@@ -48,19 +49,6 @@ pub fn cause_chains(outlier: &OutlierReport, unnamed: Unnamed<'_>) -> Vec<CauseC
         }
     };
     outlier.causes.iter().map(chain).collect()
-}
-
-/// File and stated address of a function without a name: `nginx` and 0x1a2b40 of `nginx+0x1a2b40`.
-pub fn unnamed_function(name: &str) -> Option<(&str, u64)> {
-    let (file, address) = name.rsplit_once("+0x")?;
-    u64::from_str_radix(address, 16).ok().map(|address| (file, address))
-}
-
-/// The name of the function that a place begins with: `worker` of `worker() lock.c:107` and of `worker() < main()`.
-pub fn function_of(place: &str) -> Option<&str> {
-    let first = place.split(' ').next().filter(|first| unnamed_function(first).is_some());
-    let named = || place.split_once("()").map(|(name, _)| name);
-    first.or_else(named).filter(|name| !name.is_empty())
 }
 
 /// `text` without what differs between recordings.

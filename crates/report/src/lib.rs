@@ -16,6 +16,7 @@ mod escape;
 mod expected;
 mod export;
 mod family;
+mod function;
 mod headline;
 mod hot_code;
 mod html;
@@ -39,7 +40,7 @@ mod view;
 
 pub use calls::{CallReport, CallTree, StretchReport};
 pub use causes::CauseTotal;
-pub use chain::{CauseChain, Unnamed, cause_chains, function_of, unnamed_function};
+pub use chain::{CauseChain, Unnamed, cause_chains};
 pub use composition::{
     Composition, CompositionPoint, Constituents, PathClass, Period, Tail, TailCause, Without,
 };
@@ -57,6 +58,7 @@ pub use export::{
     FlameView, export_csv, export_firefox, export_flamegraph, export_folded, export_perfetto, export_stat_csv,
 };
 pub use family::{Colour, Family, strip};
+pub use function::{function_of, unnamed_function};
 pub use headline::{headline, population, reasons};
 pub use hot_code::{HotBlock, HotInstruction, HotRange, SourceLine, Spent};
 pub use html::render_html;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Part, Role, Story};
 
 use super::foremost::foremost;
+use crate::function::{function_of, unnamed_function};
 use crate::outlier::SegmentReport;
 use crate::serving::{ServingRow, client};
 use crate::timebase::TimeUnit;
@@ -151,9 +152,9 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
     Some(match cause {
         "offcpu.sleep" => format!("slept{}", place("in")),
         "offcpu.preempted" if !story.by.is_empty() => {
-            format!("{OFF_ITS_CPU} by {}{}", story.by, ran(story))
+            format!("{OFF_ITS_CPU}{} by {}{}", within(story), story.by, ran(story))
         }
-        "offcpu.preempted" => OFF_ITS_CPU.to_owned(),
+        "offcpu.preempted" => format!("{OFF_ITS_CPU}{}", within(story)),
         "offcpu.runnable" if !story.by.is_empty() => {
             format!("was runnable behind {}{}", story.by, ran(story))
         }
@@ -166,6 +167,14 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         "trace.loss" => "ran code that could not be decoded".to_owned(),
         cause if cause.starts_with("trace.") || cause == "unexplained" => return None,
         cause => format!("spent it in {cause}"),
+    })
+}
+
+/// ` in deflate()`: the function in which the thread was; the line is that of a chance instruction.
+fn within(story: &Story) -> String {
+    function_of(&story.place).map_or_else(String::new, |name| {
+        let parentheses = if unnamed_function(name).is_none() { "()" } else { "" };
+        format!(" in {name}{parentheses}")
     })
 }
 

@@ -260,6 +260,7 @@ fn a_length_belongs_to_what_was_done() {
             "was kept off its CPU by hog, which ran burn()",
             "was kept off its CPU for 9 us by hog, which ran burn()",
         ),
+        ("was kept off its CPU in serve() by hog", "was kept off its CPU for 9 us in serve() by hog"),
         ("was idle, woken by feeder", "was idle for 9 us, woken by feeder"),
         ("ran std::pair<int, int>::swap()", "ran std::pair<int, int>::swap() for 9 us"),
     ] {
@@ -324,7 +325,7 @@ fn what_ran_in_a_thread_s_place_is_named() {
     );
     assert_eq!(
         waited(ready("offcpu.preempted")),
-        format!("{held} was kept off its CPU by hog, which ran burn()")
+        format!("{held} was kept off its CPU in serve() by hog, which ran burn()")
     );
     assert_eq!(waited(ready("offcpu.runnable")), format!("{held} was runnable behind hog, which ran burn()"));
 }
