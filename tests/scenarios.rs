@@ -8,6 +8,7 @@
 
 mod golden;
 mod jitdump_clock;
+mod jitdump_lines;
 mod truth;
 
 use std::collections::BTreeMap;

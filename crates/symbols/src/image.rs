@@ -11,8 +11,9 @@ use model::{BuildId, Diagnostic, InodeId};
 use crate::debug_file;
 use crate::elf::{CodeFile, same_build};
 use crate::error::Error;
+use crate::jitdump::lines::CodeLines;
 use crate::jitdump::{self, Dump};
-use crate::lines::Lines;
+use crate::lines::{Frame, Lines};
 use crate::search::SearchPath;
 use crate::symbol_table::{RawSymbol, SymbolTable};
 use crate::unpacking;
@@ -91,6 +92,7 @@ pub(crate) struct Image {
     symbols: OnceLock<Option<SymbolTable>>,
     variables: OnceLock<Option<SymbolTable>>,
     lines: OnceLock<Option<Lines>>,
+    jit_lines: OnceLock<Option<CodeLines>>,
     /// Whether its code was requested and not there.
     missed: AtomicBool,
     /// Whether it was seen to run.
@@ -125,6 +127,7 @@ impl Image {
             symbols: OnceLock::new(),
             variables: OnceLock::new(),
             lines: OnceLock::new(),
+            jit_lines: OnceLock::new(),
             missed: AtomicBool::new(false),
             ran: AtomicBool::new(false),
         }
@@ -212,12 +215,16 @@ impl Image {
         self.variables.get_or_init(|| self.read_variables(search)).as_ref()
     }
 
-    /// Its line tables.
-    pub(crate) fn lines(&self, search: &SearchPath) -> Option<&Lines> {
+    /// The source lines at a stated address, innermost function first; none where nothing is known.
+    pub(crate) fn frames_at(&self, search: &SearchPath, svma: u64) -> Vec<Frame> {
+        if self.kind == ImageKind::JitDump {
+            let open = || CodeLines::open(&self.code(search)?.bytes);
+            return self.jit_lines.get_or_init(open).as_ref().map_or_else(Vec::new, |lines| lines.at(svma));
+        }
         let open = || {
             Lines::open(self.code(search)?, search).or_else(|| Lines::open(self.debug_file(search)?, search))
         };
-        self.lines.get_or_init(open).as_ref()
+        self.lines.get_or_init(open).as_ref().map_or_else(Vec::new, |lines| lines.at(svma))
     }
 
     fn read_symbols(&self, search: &SearchPath) -> Option<SymbolTable> {
@@ -325,6 +332,9 @@ impl Image {
             found.push(self.missing());
         }
         found.extend(self.unreadable_lines());
+        found.extend(
+            self.jit_lines.get().into_iter().flatten().flat_map(|lines| lines.diagnostics(&self.name)),
+        );
         found
     }
 

@@ -1,7 +1,9 @@
 //! JIT code with its bytes: `jit-PID.dump`, which a runtime writes while it runs.
 //!
 //! Input: the bytes of a dump, nothing of them trusted. Output: which function lay where from when on, and where in the dump
-//! its name and its code stand. Source: `tools/perf/Documentation/jitdump-specification.txt`, `tools/perf/util/jitdump.h`.
+//! its name, its code and its lines ([`lines`]) stand. Source: `tools/perf/Documentation/jitdump-specification.txt`, `tools/perf/util/jitdump.h`.
+
+pub mod lines;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,6 +23,7 @@ const ARCH_TIMESTAMP: u64 = 1;
 /// Records, and the size of what they all begin with.
 const CODE_LOAD: u32 = 0;
 const CODE_MOVE: u32 = 1;
+const CODE_DEBUG_INFO: u32 = 2;
 const PREFIX: usize = 16;
 /// Where the name of a loaded function stands in its record.
 const NAME: usize = 56;
@@ -39,6 +42,8 @@ pub struct Load {
     pub name: Range<usize>,
     /// Where its code stands in the dump.
     pub code: Range<usize>,
+    /// Where the record with its source lines stands in the dump.
+    pub lines: Option<Range<usize>>,
 }
 
 impl Load {
@@ -92,8 +97,10 @@ impl Dump {
     }
 
     fn read_records(&mut self, bytes: &[u8]) {
-        // By the runtime's number of the function: where its name and code stand, for when it moves.
-        let mut known: HashMap<u64, (Range<usize>, Range<usize>)> = HashMap::new();
+        // By the runtime's number of the function, for when it moves.
+        let mut known: HashMap<u64, Load> = HashMap::new();
+        // By address: the lines of functions whose code is still to come.
+        let mut lines: HashMap<u64, Range<usize>> = HashMap::new();
         let mut at = u32_at(bytes, 8).map_or(HEADER, |size| (size as usize).max(HEADER));
         while at < bytes.len() {
             let size = u32_at(bytes, at + 4).map_or(0, |size| size as usize);
@@ -105,13 +112,17 @@ impl Dump {
                 return;
             };
             let load = match u32_at(record, 0) {
-                Some(CODE_LOAD) => loaded(record, at),
+                Some(CODE_LOAD) => loaded(record, at, &mut lines),
                 Some(CODE_MOVE) => moved(record, &known),
-                // Lines, unwinding, the end, and what later versions add.
+                Some(CODE_DEBUG_INFO) if record.len() >= lines::HEAD && lines.len() < MOST_LOADS => {
+                    lines.extend(u64_at(record, 16).map(|address| (address, at..at + size)));
+                    None
+                }
+                // Unwinding, the end, and what later versions add.
                 _ => None,
             };
             if let Some((index, load)) = load {
-                known.insert(index, (load.name.clone(), load.code.clone()));
+                known.insert(index, load.clone());
                 self.loads.push(load);
             }
             at += size;
@@ -119,23 +130,24 @@ impl Dump {
     }
 }
 
-/// A function and its number; `record` begins at `at` in the file.
-fn loaded(record: &[u8], at: usize) -> Option<(u64, Load)> {
+/// A function and its number; `record` begins at `at` in the file. Its `lines` stand before it.
+fn loaded(record: &[u8], at: usize, lines: &mut HashMap<u64, Range<usize>>) -> Option<(u64, Load)> {
     let (time, address, size, index) =
         (u64_at(record, 8)?, u64_at(record, 32)?, u64_at(record, 40)?, u64_at(record, 48)?);
+    let lines = lines.remove(&address);
     let name = memchr::memchr(0, record.get(NAME..)?)?;
     let code = NAME + name + 1;
     let end = code.checked_add(usize::try_from(size).ok()?).filter(|&end| end <= record.len())?;
     let name = at + NAME..at + NAME + name;
     let possible = end > code && address.checked_add(size).is_some();
-    possible.then_some((index, Load { time, address, name, code: at + code..at + end }))
+    possible.then_some((index, Load { time, address, name, code: at + code..at + end, lines }))
 }
 
-fn moved(record: &[u8], known: &HashMap<u64, (Range<usize>, Range<usize>)>) -> Option<(u64, Load)> {
+fn moved(record: &[u8], known: &HashMap<u64, Load>) -> Option<(u64, Load)> {
     let (time, address, index) = (u64_at(record, 8)?, u64_at(record, 40)?, u64_at(record, 56)?);
-    let (name, code) = known.get(&index)?.clone();
-    address.checked_add(code.len() as u64)?;
-    Some((index, Load { time, address, name, code }))
+    let load = known.get(&index)?;
+    address.checked_add(load.code.len() as u64)?;
+    Some((index, Load { time, address, ..load.clone() }))
 }
 
 /// The functions of a dump by their offsets in it; none where it is no dump.

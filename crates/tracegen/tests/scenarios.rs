@@ -118,6 +118,34 @@ fn perf_finds_exactly_the_instructions_of_each_scenario() {
     }
 }
 
+/// perf makes a line table of each function in a dump: it has the scenario's lines, from the addresses on at which they stand. Perf 6.1 takes the
+/// mark of a repeated name for a name.
+#[test]
+fn perf_finds_the_lines_of_code_made_at_run_time() {
+    let folder = tempfile::tempdir().unwrap();
+    made(
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/scenarios/jit_dump-lines.scenario")),
+        folder.path(),
+    );
+    with_jit_code(folder.path());
+    let is_elf = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "so");
+    let files = tree(&folder.path().join("symfs"));
+    let elf = folder.path().join("symfs").join(files.keys().find(is_elf).unwrap());
+    let lines = Command::new("readelf").args(["-W", "--debug-dump=decodedline"]).arg(&elf).output().unwrap();
+    let lines = String::from_utf8_lossy(&lines.stdout).into_owned();
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [file, number, address, ..] = words[..] else { return None };
+        let address = u64::from_str_radix(address.strip_prefix("0x")?, 16).ok()?;
+        Some((file.rsplit('/').next()?.to_owned(), number.parse::<u32>().ok()?, address))
+    };
+    let rows: Vec<_> = lines.lines().filter_map(row).collect();
+    let start = rows[0].2;
+    let found: Vec<(u32, u64)> = rows.iter().map(|(_, line, address)| (*line, address - start)).collect();
+    assert_eq!(found, [(7, 0), (24, 5), (25, 9), (9, 10)], "{lines}");
+    assert_eq!([&*rows[0].0, &*rows[1].0, &*rows[3].0], ["orders.js", "prices.js", "orders.js"], "{lines}");
+}
+
 fn hex(addresses: &[u64]) -> Vec<String> {
     addresses.iter().map(|address| format!("{address:x}")).collect()
 }

@@ -17,10 +17,11 @@ use crate::request::Code;
 const LARGEST_FILE: u64 = 8 << 20;
 /// Characters of one line.
 const LONGEST_LINE: usize = 240;
-/// Endings of sources of compiled languages.
-const ENDINGS: [&str; 22] = [
+/// Endings of sources of languages that are compiled, before or while they run.
+const ENDINGS: [&str; 37] = [
     "c", "cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "tcc", "rs", "go", "s",
-    "S", "asm", "zig", "d", "f90", "swift",
+    "S", "asm", "zig", "d", "f90", "swift", "java", "kt", "scala", "groovy", "clj", "js", "mjs", "cjs", "ts",
+    "cs", "fs", "py", "rb", "php", "lua",
 ];
 
 /// Where source files may be read.

@@ -21,6 +21,16 @@ pub(crate) struct Place<'a> {
     pub(crate) file: &'a str,
     pub(crate) line: u32,
     pub(crate) column: Option<u32>,
+    /// Whether the name has the file as a URL.
+    pub(crate) is_url: bool,
+}
+
+/// What stands before a path where modules are named by URL.
+pub(crate) const SCHEME: &str = "file://";
+
+/// The path in a script's name.
+pub(crate) fn path(script: &str) -> &str {
+    script.strip_prefix(SCHEME).unwrap_or(script)
 }
 
 /// The function's own name, which may be empty, and where its source is; `None` where V8 gave no such name.
@@ -57,7 +67,8 @@ fn place_of(place: &str) -> Option<Place<'_>> {
         Some((file, line)) => (file, line, Some(last)),
         None => (rest, last, None),
     };
-    (!file.is_empty()).then_some(Place { file: file.strip_prefix("file://").unwrap_or(file), line, column })
+    let is_url = file.starts_with(SCHEME);
+    (!file.is_empty()).then_some(Place { file: path(file), line, column, is_url })
 }
 
 #[cfg(test)]
@@ -94,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_place_is_in_the_name() {
-        let place = |name| parts(name).map(|(_, Place { file, line, column })| (file, line, column));
+        let place = |name| parts(name).map(|(_, place)| (place.file, place.line, place.column));
         assert_eq!(place("JS:*work file:///tmp/a.js:2:14"), Some(("/tmp/a.js", 2, Some(14))));
         assert_eq!(place("LazyCompile:*f /srv/shop.js:23"), Some(("/srv/shop.js", 23, None)));
         assert_eq!(

@@ -68,6 +68,31 @@ fn the_code_at_an_address_is_that_of_the_time() {
     assert!(images.diagnostics().iter().all(|note| !note.what.contains("jit-100.dump")));
 }
 
+/// `f` has lines from 10 to 20, `g` after it none; `f` moves to where nothing was, with its lines.
+#[test]
+fn lines_are_those_of_the_time_and_move_along() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |kind: u32, time: u64, rest: &[u8]| {
+        let size = u32::try_from(16 + rest.len()).expect("small");
+        [&kind.to_le_bytes()[..], &size.to_le_bytes(), &time.to_le_bytes(), rest].concat()
+    };
+    let numbers = |of: &[u64]| of.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let entry = [&numbers(&[CODE])[..], &7u32.to_le_bytes(), &0u32.to_le_bytes(), b"Orders.java\0"].concat();
+    let lines = record(2, 10, &[numbers(&[CODE, 1]), entry].concat());
+    let whole = dump(1);
+    // The number of `f` is 10; pid and tid are one field here.
+    let moves = record(1, 30, &numbers(&[100, CODE, CODE, CODE + 0x100, 1, 10]));
+    let images = images(&[&whole[..40], &lines, &whole[40..], &moves].concat(), &folder);
+    let line = |address, at| {
+        let [frame] = &images.lines(PID, address, Tsc(at))[..] else { return None };
+        Some((frame.function.clone(), frame.file.clone(), frame.line))
+    };
+    let f = Some(("f".to_owned(), Some("Orders.java".to_owned()), Some(7)));
+    assert_eq!([line(CODE, 15), line(CODE + 0x100, 35)], [f.clone(), f]);
+    assert_eq!(line(CODE, 25), Some(("g".to_owned(), None, None)));
+    assert_eq!(line(CODE + 0x100, 25), None);
+}
+
 #[test]
 fn times_of_the_monotonic_clock_are_converted() {
     let folder = tempfile::tempdir().expect("a folder");

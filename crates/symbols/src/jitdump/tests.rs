@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 
+use super::lines::Entries;
 use super::*;
 
 /// A dump of a little-endian machine whose times are of the TSC.
-fn head() -> Vec<u8> {
+pub(super) fn head() -> Vec<u8> {
     let mut bytes = Vec::new();
     for field in [0x4a69_5444u32, 1, 40, 62, 0, 100] {
         bytes.extend(field.to_le_bytes());
@@ -14,7 +15,7 @@ fn head() -> Vec<u8> {
     bytes
 }
 
-fn record(kind: u32, time: u64, fields: &[u64], rest: &[u8]) -> Vec<u8> {
+pub(super) fn record(kind: u32, time: u64, fields: &[u64], rest: &[u8]) -> Vec<u8> {
     let size = u32::try_from(24 + 8 * fields.len() + rest.len()).expect("a small record");
     let mut bytes = [kind.to_le_bytes(), size.to_le_bytes()].concat();
     bytes.extend(time.to_le_bytes());
@@ -25,9 +26,25 @@ fn record(kind: u32, time: u64, fields: &[u64], rest: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn load(time: u64, address: u64, index: u64, name: &str, code: &[u8]) -> Vec<u8> {
+pub(super) fn load(time: u64, address: u64, index: u64, name: &str, code: &[u8]) -> Vec<u8> {
     let rest = [name.as_bytes(), &[0], code].concat();
     record(0, time, &[address, address, code.len() as u64, index], &rest)
+}
+
+/// The record of the lines of the function at `address`: address, line and file, `\u{ff}` for the byte 0xff; the discriminator is 3.
+pub(super) fn debug_info(address: u64, entries: &[(u64, u32, &str)]) -> Vec<u8> {
+    let mut rest = Vec::new();
+    for (address, line, file) in entries {
+        rest.extend(address.to_le_bytes());
+        rest.extend([line.to_le_bytes(), 3u32.to_le_bytes()].concat());
+        rest.extend(if *file == "\u{ff}" { b"\xff" } else { file.as_bytes() });
+        rest.push(0);
+    }
+    let size = u32::try_from(32 + rest.len()).expect("a small record");
+    let mut bytes = [2u32.to_le_bytes(), size.to_le_bytes()].concat();
+    bytes.extend([10, address, entries.len() as u64].map(u64::to_le_bytes).concat());
+    bytes.extend(rest);
+    bytes
 }
 
 #[test]
@@ -84,12 +101,17 @@ fn dumps_are_known_by_their_name() {
 
 proptest! {
     #[test]
-    fn places_lie_in_the_file(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0usize..150, byte: u8) {
-        let mut bytes = [head(), load(1, 2, 3, "f", b"\xc3"), load(2, 3, 4, "g", b"\xc3"), noise].concat();
+    fn places_lie_in_the_file(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0usize..220, byte: u8) {
+        let lines = debug_info(2, &[(2, 7, "a.js"), (3, 8, "\u{ff}")]);
+        let mut bytes = [head(), lines, load(1, 2, 3, "f", b"\xc3"), load(2, 3, 4, "g", b"\xc3"), noise].concat();
         bytes[at] = byte;
         if let Ok(dump) = Dump::parse(&bytes) {
             for load in dump.loads {
                 prop_assert!(load.name.end < load.code.start && load.code.end <= bytes.len());
+                for entry in Entries::of(&bytes, &load) {
+                    let record = load.lines.clone().expect("a record");
+                    prop_assert!(record.start < entry.name.start && entry.name.end < record.end);
+                }
             }
         }
     }

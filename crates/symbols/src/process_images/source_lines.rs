@@ -61,6 +61,6 @@ impl ProcessImages {
         }
         let piece = self.user_piece(pid, address, at)?;
         let svma = piece.image.code(&self.search)?.svma(piece.file_offset(address), &piece.mapped())?;
-        Some(piece.image.lines(&self.search)?.at(svma))
+        Some(piece.image.frames_at(&self.search, svma))
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Image {
     pub(super) from: u64,
     /// Labels that do not begin with a dot, in order of address: the symbols.
     pub(super) symbols: Vec<(String, u64)>,
+    /// From which address on the code is of which source file and line.
+    pub(super) lines: Vec<(u64, String, u32)>,
 }
 
 impl Image {
@@ -55,11 +57,19 @@ pub(super) struct Unlinked {
 impl Unlinked {
     /// An image that is there from `picoseconds` on.
     pub(super) fn new(backing: Backing, address: u64, bits: u32, picoseconds: u64) -> Unlinked {
-        let image = Image { backing, address, bits, bytes: Vec::new(), from: 0, symbols: Vec::new() };
+        let image = Image {
+            backing,
+            address,
+            bits,
+            bytes: Vec::new(),
+            from: 0,
+            symbols: Vec::new(),
+            lines: Vec::new(),
+        };
         Unlinked { image, picoseconds, statements: Vec::new(), end: address }
     }
 
-    /// Takes one line: labels; an instruction, `skip N` (a hole of int3), or `times N` and instructions between semicolons.
+    /// Takes one line: labels; an instruction, `skip N` (a hole of int3), `times N` and instructions between semicolons, or `line FILE:N`.
     pub(super) fn line(
         &mut self,
         number: usize,
@@ -80,6 +90,12 @@ impl Unlinked {
             rest = after.trim();
         }
         if rest.is_empty() {
+            return Ok(());
+        }
+        if let Some(place) = rest.strip_prefix("line ") {
+            let line = place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+            let (file, line) = line.ok_or_else(|| Wrong::new(number, "`line` needs FILE:NUMBER"))?;
+            self.image.lines.push((self.end, file.to_owned(), line));
             return Ok(());
         }
         if let Some((count, body)) = rest.strip_prefix("times ").and_then(|rest| rest.split_once(' ')) {

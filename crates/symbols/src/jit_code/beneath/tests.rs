@@ -3,7 +3,7 @@
 use super::*;
 
 fn load(address: u64, size: usize) -> Load {
-    Load { time: 0, address, name: 0..1, code: 2..2 + size }
+    Load { time: 0, address, name: 0..1, code: 2..2 + size, lines: None }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! Source: `tools/perf/Documentation/jitdump-specification.txt`.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::super::image::{Backing, Image};
 use super::super::program::Scenario;
@@ -42,10 +43,31 @@ fn dump(pid: u32, base: u64, images: &[&Image]) -> Vec<u8> {
         let time = image.from.max(base);
         for (name, address, end) in image.functions() {
             let code = &image.bytes[(address - image.address) as usize..(end - image.address) as usize];
+            out.extend(debug_info(time, image, address..end));
             out.extend(code_load((pid, time, index), name, address, code));
             index += 1;
         }
     }
+    out
+}
+
+/// A `JIT_CODE_DEBUG_INFO` record: which code, and for each line its first address, its number and its file; where that is the one before, `\xff`.
+/// Nothing where the code has no lines.
+fn debug_info(time: u64, image: &Image, code: Range<u64>) -> Vec<u8> {
+    let (mut entries, mut count, mut before) = (Vec::new(), 0u64, None);
+    for (address, file, line) in image.lines.iter().filter(|(address, ..)| code.contains(address)) {
+        entries.extend(address.to_le_bytes());
+        entries.extend([line.to_le_bytes(), 0u32.to_le_bytes()].concat());
+        entries.extend(if before == Some(file) { &b"\xff"[..] } else { file.as_bytes() });
+        entries.push(0);
+        (count, before) = (count + 1, Some(file));
+    }
+    if count == 0 {
+        return Vec::new();
+    }
+    let mut out = [2u32.to_le_bytes(), (32 + entries.len() as u32).to_le_bytes()].concat();
+    out.extend([time, code.start, count].map(u64::to_le_bytes).concat());
+    out.extend(entries);
     out
 }
 
