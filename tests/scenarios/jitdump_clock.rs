@@ -11,7 +11,8 @@ use perfdata::PerfData;
 use serde_json::Value;
 
 use super::Made;
-use crate::captures::repository;
+use crate::captures::{repository, tailtrace};
+use crate::slices::without_capture;
 
 /// How far the dump's clock is ahead of perf's, in nanoseconds.
 const AHEAD: u64 = 5_000_000_000;
@@ -102,4 +103,64 @@ fn without_pairs_the_code_is_used_by_its_address() {
     let said =
         ["when its code was written is unknown", "1 of its 2 functions lay where another one came later"];
     assert!(said.iter().all(|said| report.contains(said)), "{report}");
+}
+
+/// The report on the odd intervals, without what names the files that it was made from.
+fn report(command: &mut std::process::Command, folders: [&Path; 2]) -> Value {
+    let output = command.args(["--format", "json"]).output().expect("tailtrace runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut report = without_capture(&output);
+    let texts = report["diagnostics"].as_array_mut().expect("diagnostics");
+    for text in texts.iter_mut().filter_map(|note| note.get_mut("what")) {
+        let plain = folders.iter().fold(text.as_str().expect("a text").to_owned(), |text, folder| {
+            text.replace(folder.to_str().expect("UTF-8"), "FOLDER")
+        });
+        *text = Value::from(plain);
+    }
+    report
+}
+
+/// Makes a bundle and a slice of the intervals `ids` of the capture: both explain as the capture does, the bundle with nothing beside it.
+fn assert_kept(made: &Made, ids: &[&str]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [bundle, slice] = ["bundle", "slice"].map(|name| folder.path().join(name));
+    let [perf_data, symfs, intervals] =
+        ["perf.data", "symfs", "intervals.csv"].map(|name| made.folder.path().join(name));
+    let chosen = |command: &str| {
+        let mut process = tailtrace();
+        process.arg(command).arg("-i").arg(&perf_data).arg("--symfs").arg(&symfs);
+        process.arg("--intervals").arg(&intervals).arg("--id").args(ids);
+        process
+    };
+    for (command, out) in [("bundle", &bundle), ("slice", &slice)] {
+        let output = chosen(command).arg("-o").arg(out).output().expect("tailtrace runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let original = report(&mut chosen("explain"), [&symfs, &symfs]);
+    let of_bundle = report(tailtrace().arg("explain").arg(&bundle), [&bundle.join("symfs"), &symfs]);
+    assert_eq!(of_bundle, original);
+    let of_slice =
+        report(tailtrace().arg("explain").arg("-i").arg(&slice).arg("--symfs").arg(&symfs), [&symfs, &symfs]);
+    assert_eq!(of_slice, original);
+    assert!(original.to_string().contains("Orders."), "{original}");
+}
+
+#[test]
+fn slices_and_bundles_have_the_pairs() {
+    let (beside, pairs) = changed();
+    fs::write(beside.folder.path().join("perf.data/clocks"), &pairs).expect("written");
+    assert_kept(&beside, &["8", "17"]);
+    let (named, pairs) = changed();
+    let intervals = named.folder.path().join("intervals.csv");
+    let text = fs::read_to_string(&intervals).expect("intervals");
+    fs::write(&intervals, text + &pairs).expect("written");
+    assert_kept(&named, &["8", "17"]);
+}
+
+/// Without pairs the doubt is the same; and names of a perf map, which has no clock.
+#[test]
+fn slices_and_bundles_doubt_as_the_recording() {
+    let (without, _) = changed();
+    assert_kept(&without, &["8", "17"]);
+    assert_kept(&Made::named("jit_perf-map"), &["8"]);
 }

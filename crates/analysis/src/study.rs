@@ -23,4 +23,4 @@ pub use difference::{difference, difference_expecting};
 pub use opened::{Baselines, Listing, Study, watched, with};
 pub use outcome::{Outcome, explain, explain_chosen};
 
-pub(crate) use carried::{DiagnosticTwin, IntervalTwin, Note, OutlierTwin};
+pub(crate) use carried::{DiagnosticTwin, IntervalTwin, Note, OutlierTwin, PairTwin};

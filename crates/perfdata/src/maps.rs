@@ -87,19 +87,24 @@ fn mapping(mmap: &Mmap<'_>, build_ids: &BuildIds<'_>) -> Option<Mapping> {
     })
 }
 
-/// Build ids of the feature section by path.
-struct BuildIds<'a>(HashMap<&'a str, &'a BuildId>);
+/// Build ids of the feature section by path; `None` where files of two containers have one path: which process mapped which is not recorded.
+struct BuildIds<'a>(HashMap<&'a str, Option<&'a BuildId>>);
 
 impl<'a> BuildIds<'a> {
     fn of(files: &'a [FileBuildId]) -> BuildIds<'a> {
         // A guest's files have the pid of its monitor and are none of ours.
         let ours = files.iter().filter(|file| file.pid == Pid::KERNEL || file.pid.0 == 0);
-        BuildIds(ours.map(|file| (file.path.as_str(), &file.build_id)).collect())
+        let mut by_path: HashMap<&str, Option<&BuildId>> = HashMap::new();
+        for file in ours {
+            let known = by_path.entry(&file.path).or_insert(Some(&file.build_id));
+            *known = known.filter(|&known| *known == file.build_id);
+        }
+        BuildIds(by_path)
     }
 
     fn by_path(&self, path: &str) -> Option<BuildId> {
         // The kernel's mapping is named by its first symbol: [kernel.kallsyms]_text, _stext.
         let path = path.find(']').filter(|_| path.starts_with("[kernel")).map_or(path, |end| &path[..=end]);
-        self.0.get(path).map(|&build_id| build_id.clone())
+        self.0.get(path).copied().flatten().cloned()
     }
 }

@@ -33,25 +33,37 @@ struct Mark {
     at: Tsc,
 }
 
-/// Adds the content of the dumps; returns what is to be said about them. `monotonic` is why their clock is unknown, where it is.
+/// What there is to say about the dumps.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) notes: Vec<Diagnostic>,
+    /// Whether times of one are of `CLOCK_MONOTONIC`.
+    pub(crate) is_monotonic: bool,
+    /// The numbers that processes call themselves in a PID namespace of their own, by the names of their dumps.
+    pub(crate) inner: BTreeMap<Pid, Pid>,
+}
+
+/// Adds the content of the dumps. `monotonic` is why their clock is unknown, where it is.
 pub(crate) fn add(
     events: &mut Vec<(Tsc, MapEvent)>,
     search: &SearchPath,
     monotonic: Result<Monotonic<'_>, &str>,
-) -> Vec<Diagnostic> {
-    let mut notes = Vec::new();
+) -> Read {
+    let mut read = Read::default();
     let mut added = Vec::new();
     let mut marks = BTreeMap::new();
     for mark in take_marks(events) {
+        read.inner
+            .extend(jitdump::pid_of(&mark.path).filter(|&own| own != mark.pid).map(|own| (mark.pid, own)));
         match search.candidates(&mark.path, None).into_iter().find(|file| file.is_file()) {
             Some(file) => {
-                let code = code_of(&mark, &file, monotonic, &mut notes);
+                let code = code_of(&mark, &file, monotonic, &mut read);
                 if !code.is_empty() {
                     marks.entry(mark.pid).or_insert(mark.at);
                 }
                 added.extend(code);
             }
-            None => notes.push(Diagnostic::note(format!(
+            None => read.notes.push(Diagnostic::note(format!(
                 "the jitdump {} is not here: its code is a gap; copy it from the recorded machine and give --symfs",
                 mark.path
             ))),
@@ -60,7 +72,7 @@ pub(crate) fn add(
     beneath::lay(events, &marks);
     events.extend(added);
     events.sort_by_key(|(at, _)| *at);
-    notes
+    read
 }
 
 /// Takes the marks out of `events`: of each dump the first one.
@@ -83,9 +95,10 @@ fn code_of(
     mark: &Mark,
     file: &Path,
     monotonic: Result<Monotonic<'_>, &str>,
-    notes: &mut Vec<Diagnostic>,
+    read: &mut Read,
 ) -> Vec<(Tsc, MapEvent)> {
     let name = file.display();
+    let Read { notes, is_monotonic, .. } = read;
     let mut warn = |what: &str| notes.push(Diagnostic::warning(format!("{name}: {what}")));
     let dump = match FileBytes::open_stored(file).map(|(bytes, _)| Dump::parse(&bytes)) {
         Ok(Ok(dump)) => dump,
@@ -103,6 +116,7 @@ fn code_of(
             "cut short or damaged at offset {at:#x}, or with more than {MOST_LOADS} functions: code after that is a gap"
         ));
     }
+    *is_monotonic |= !dump.is_tsc;
     match monotonic {
         _ if dump.is_tsc => {}
         Ok(Monotonic { how, .. }) => {

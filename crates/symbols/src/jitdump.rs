@@ -8,6 +8,7 @@ pub mod lines;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use model::Pid;
 use thiserror::Error;
 
 use crate::symbol_table::{Binding, RawSymbol};
@@ -164,9 +165,18 @@ pub(crate) fn functions(bytes: &[u8]) -> Vec<RawSymbol> {
 
 /// Whether a recorded path is a dump's, by the name that perf asks for (`jit_detect`): `jit-PID.dump`.
 pub(crate) fn is_path(path: &str) -> bool {
+    pid_digits(path).is_some()
+}
+
+/// The number in the name of a dump, which its process calls itself.
+pub(crate) fn pid_of(path: &str) -> Option<Pid> {
+    pid_digits(path)?.parse().ok().map(Pid)
+}
+
+fn pid_digits(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let pid = name.strip_prefix("jit-").and_then(|name| name.strip_suffix(".dump"));
-    pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
+    let pid = name.strip_prefix("jit-").and_then(|name| name.strip_suffix(".dump"))?;
+    (!pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit())).then_some(pid)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

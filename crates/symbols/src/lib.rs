@@ -12,6 +12,7 @@ mod elf;
 mod epochs;
 mod error;
 mod file_bytes;
+mod frame;
 mod go_functions;
 mod image;
 mod jit_code;
@@ -35,9 +36,9 @@ mod unpacking;
 mod unwind_functions;
 
 pub use error::Error;
+pub use frame::{Frame, own_line};
 pub use image::Identity;
 pub use jit_code::Monotonic;
-pub use lines::{Frame, own_line};
 pub use marks_note::ptwrite_note;
 pub use process_images::ProcessImages;
 pub use process_images::addresses::InFile;

@@ -18,6 +18,7 @@ pub(crate) mod texts;
 pub(crate) mod used_files;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +30,7 @@ use crate::epochs::Epochs;
 use crate::image::{Image, ImageKind};
 use crate::jit_code::{self, Monotonic};
 use crate::kernel::Kernel;
-use crate::perf_map;
+use crate::perf_map::{self, PerfMap};
 use crate::pokes::Pokes;
 use crate::recorded_kernel::RecordedKernel;
 use crate::search::SearchPath;
@@ -46,14 +47,16 @@ pub struct ProcessImages {
     /// By mapping: which image it maps.
     image_of: Vec<u32>,
     /// Names of JIT code, by process.
-    perf_maps: Vec<(Pid, OnceLock<Option<SymbolTable>>)>,
+    perf_maps: Vec<(Pid, PerfMap)>,
+    /// What there is to say about where they lie.
+    perf_map_notes: Vec<Diagnostic>,
     kernel: OnceLock<Kernel>,
     /// Whether kernel code was requested and not there.
     kernel_missed: AtomicBool,
     kernel_build_id: Option<BuildId>,
     epochs: Epochs,
-    /// What is to be said about the jitdumps.
-    jit_notes: Vec<Diagnostic>,
+    /// What there is to say about the jitdumps.
+    jit_code: jit_code::Read,
 }
 
 /// A piece of user memory: part of a mapping that nothing newer hides.
@@ -106,14 +109,15 @@ impl ProcessImages {
         build_ids: Vec<(String, BuildId)>,
         monotonic: Result<Monotonic<'_>, &str>,
     ) -> ProcessImages {
-        let jit_notes = jit_code::add(&mut events, &search, monotonic);
+        let jit_code = jit_code::add(&mut events, &search, monotonic);
         let pokes = Pokes::new(&events);
         let timelines = Timelines::new(events);
-        let build_ids = build_ids.into_iter().collect();
+        let build_ids = of_one_file(build_ids);
         let (images, image_of) = images_of(&timelines.mappings, &build_ids);
-        let perf_maps = timelines.pids().into_iter().map(|pid| (pid, OnceLock::new())).collect();
+        let (perf_maps, perf_map_notes) = perf_map::of_processes(&timelines, &jit_code.inner, &search);
         ProcessImages {
             perf_maps,
+            perf_map_notes,
             kernel_missed: AtomicBool::new(false),
             kernel_build_id: kernel_build_id(&timelines.mappings, &build_ids),
             search,
@@ -123,20 +127,26 @@ impl ProcessImages {
             image_of,
             kernel: OnceLock::new(),
             epochs: Epochs::default(),
-            jit_notes,
+            jit_code,
         }
     }
 
     /// What is wrong with the files that were needed so far, once each, with what it means and what to do.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = self.images.iter().flat_map(Image::diagnostics).collect();
-        found.extend(self.jit_notes.iter().cloned());
+        found.extend(self.jit_code.notes.iter().cloned());
+        found.extend(self.perf_map_notes.iter().cloned());
         found.extend(self.unidentified());
         if self.kernel_missed.load(Ordering::Relaxed) {
             found.push(self.kernel().missing(self.kernel_build_id.as_ref()));
         }
         found.extend(self.kernel.get().into_iter().flat_map(|kernel| kernel.diagnostics.iter().cloned()));
         found
+    }
+
+    /// Whether a jitdump is here whose times are of `CLOCK_MONOTONIC`.
+    pub fn has_monotonic_dump(&self) -> bool {
+        self.jit_code.is_monotonic
     }
 
     /// One note on all files that are taken on trust.
@@ -177,8 +187,8 @@ impl ProcessImages {
 
     /// The table with a number that [`Self::perf_map`] gave.
     fn perf_map_number(&self, number: u32) -> Option<&SymbolTable> {
-        let (pid, table) = self.perf_maps.get((number as usize).checked_sub(self.images.len())?)?;
-        table.get_or_init(|| perf_map::open(*pid, &self.search)).as_ref()
+        let (_, map) = self.perf_maps.get((number as usize).checked_sub(self.images.len())?)?;
+        map.table()
     }
 
     /// Notes that kernel code was needed and not there.
@@ -201,6 +211,23 @@ fn kernel_build_id(mappings: &[Mapping], build_ids: &HashMap<String, BuildId>) -
     mapped.or_else(|| {
         ["[kernel.kallsyms]", "[kernel.vmlinux]"].iter().find_map(|name| build_ids.get(*name).cloned())
     })
+}
+
+/// Identities by path; none where files of two containers have one path, for who mapped which is not known then.
+fn of_one_file(build_ids: Vec<(String, BuildId)>) -> HashMap<String, BuildId> {
+    let mut by_path: HashMap<String, Option<BuildId>> = HashMap::new();
+    for (path, build_id) in build_ids {
+        match by_path.entry(path) {
+            Entry::Vacant(new) => {
+                new.insert(Some(build_id));
+            }
+            Entry::Occupied(mut known) if *known.get() != Some(build_id) => {
+                known.insert(None);
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+    by_path.into_iter().filter_map(|(path, build_id)| Some((path, build_id?))).collect()
 }
 
 /// One image per recorded name and build ID.

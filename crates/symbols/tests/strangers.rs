@@ -259,3 +259,45 @@ fn lines_of_a_file_that_nothing_identifies_are_not_verified() {
         assert_eq!(images.has_verified_lines(PID, start, AT), verified, "{path}");
     }
 }
+
+/// Two containers have two programs at one path, the kernel's records their build IDs: each process has its own. perf's list of build IDs
+/// alone does not say whose is whose: then neither is taken for known.
+#[test]
+fn one_path_in_two_containers_is_two_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = folder.path().join(".debug/.build-id");
+    let build_ids = ["11", "22"].map(|byte| {
+        let program = compiled(
+            folder.path(),
+            &[&format!("-Wl,--build-id=0x{}", byte.repeat(20)), &format!("-DONLY_{byte}")],
+        );
+        let place = cache.join(byte).join(byte.repeat(19));
+        fs::create_dir_all(&place).expect("made");
+        fs::rename(program, place.join("elf")).expect("moved");
+        BuildId::new(&[u8::from_str_radix(byte, 16).expect("a byte"); 20]).expect("a build ID")
+    });
+    let app = Path::new("/app/server");
+    let mapping = |pid: i32, build_id: Option<BuildId>| {
+        let mut events = mapped(text(app), None);
+        let Some((_, MapEvent::Map(mapping))) = events.first_mut() else { panic!("a mapping") };
+        (mapping.pid, mapping.build_id) = (Pid(pid), build_id);
+        events.remove(0)
+    };
+    let search = SearchPath { symfs: Some(folder.path().to_owned()), ..SearchPath::default() };
+    let ran = |images: &ProcessImages| {
+        let found =
+            [100, 200].map(|pid| images.addresses_of(Pid(pid), "local_function", AT).first().copied());
+        for (pid, address) in [100, 200].into_iter().zip(found) {
+            address.and_then(|address| images.function_at(Pid(pid), address, AT).map(|found| found.start));
+        }
+        let mut ids: Vec<_> = images.used_files().into_iter().filter_map(|file| file.own_build_id).collect();
+        ids.sort();
+        (found.map(|address| address.is_some()), ids)
+    };
+    let events = build_ids.iter().zip([100, 200]).map(|(id, pid)| mapping(pid, Some(id.clone()))).collect();
+    let both = ProcessImages::new(search.clone(), events, Vec::new());
+    assert_eq!(ran(&both), ([true, true], build_ids.to_vec()));
+    let list = build_ids.iter().map(|id| (text(app).to_owned(), id.clone())).collect();
+    let doubtful = ProcessImages::new(search, vec![mapping(100, None), mapping(200, None)], list);
+    assert_eq!(ran(&doubtful), ([false, false], Vec::new()));
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use attribution::{RecentRecords, Stay};
-use intervals::ClockPair;
+use intervals::{Clock, ClockPair};
 use model::{Cpu, Diagnostic, Interval, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 use perfdata::PerfData;
 use pt::{CpuModel, Decoder, EngineKind, Limits, Occupant, PtConfig, PtStream};
@@ -70,6 +70,16 @@ impl<'a> Capture<'a> {
     pub fn with_pairs(mut self, pairs: &[ClockPair]) -> Capture<'a> {
         pairs.clone_into(&mut self.pairs);
         self
+    }
+
+    /// The clock pairs that relate the jitdumps' times, where that is needed.
+    pub(crate) fn pairs_of_jitdumps(&self) -> Vec<ClockPair> {
+        if !self.images().has_monotonic_dump() {
+            return Vec::new();
+        }
+        let mut pairs = clock_pairs::joined(self.perf, &self.pairs);
+        pairs.retain(|pair| pair.clock == Clock::Monotonic);
+        pairs
     }
 
     /// The records.

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use intervals::ClockPair;
 use model::{Interval, IntervalId, TimeConversion, Tsc};
 use report::{Report, View};
 
 use super::cut::examined;
-use crate::study::{Baselines, DiagnosticTwin, IntervalTwin, Note, OutlierTwin, Study};
+use crate::study::{Baselines, DiagnosticTwin, IntervalTwin, Note, OutlierTwin, PairTwin, Study};
+
+/// Clock pairs of a slice: seven minutes with one each 100 ms.
+const MOST_PAIRS: usize = 4096;
 
 /// What a slice of `study` carries; `report` is the one on the whole recording.
 pub(super) fn of(study: &Study<'_>, baselines: &Baselines, report: &Report) -> Note {
@@ -32,7 +36,18 @@ pub(super) fn of(study: &Study<'_>, baselines: &Baselines, report: &Report) -> N
         conversion: study.capture().conversion().map(TimeConversion::numbers),
         labels: study.labels(),
         utc_ahead_ns: study.utc_ahead_ns(),
+        monotonic: thinned(study.capture().pairs_of_jitdumps()).iter().map(PairTwin::of).collect(),
     }
+}
+
+/// At most [`MOST_PAIRS`], over all of their time.
+fn thinned(mut pairs: Vec<ClockPair>) -> Vec<ClockPair> {
+    pairs.sort_by_key(|pair| pair.tsc);
+    while pairs.len() > MOST_PAIRS {
+        let last = pairs.pop();
+        pairs = pairs.into_iter().step_by(2).chain(last).collect();
+    }
+    pairs
 }
 
 /// The examined intervals, those that theirs may have queued behind, and the tasks that have a part in their time.
@@ -50,4 +65,22 @@ fn carried(study: &Study<'_>, baselines: &Baselines) -> BTreeSet<usize> {
         carried.extend((0..intervals.len()).filter(|&index| is_ahead(&intervals[index])));
     }
     carried
+}
+
+#[cfg(test)]
+mod tests {
+    use intervals::Clock;
+
+    use super::*;
+
+    #[test]
+    fn pairs_are_thinned_over_all_of_their_time() {
+        let pair = |tsc| ClockPair { clock: Clock::Monotonic, tsc: Tsc(tsc), ns: tsc, error_ns: 0 };
+        let times =
+            |count| thinned((0..count).map(pair).collect()).iter().map(|pair| pair.tsc.0).collect::<Vec<_>>();
+        assert_eq!(times(4096), (0..4096).collect::<Vec<_>>());
+        let thin = times(10_000);
+        assert!(thin.len() <= 4096 && thin.windows(2).all(|two| two[1] - two[0] <= 4));
+        assert_eq!((thin[0], thin[thin.len() - 1]), (0, 9999));
+    }
 }

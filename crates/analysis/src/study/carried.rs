@@ -6,8 +6,8 @@ mod interval_twin;
 
 use std::collections::BTreeSet;
 
-use intervals::{IntervalSet, Population, Selected, Selection};
-use model::{Cpu, Diagnostic, FileOffset, Interval, Place, Severity, TimeConversion};
+use intervals::{Clock, ClockPair, IntervalSet, Population, Selected, Selection};
+use model::{Cpu, Diagnostic, FileOffset, Interval, Place, Severity, TimeConversion, Tsc};
 use perfdata::PerfData;
 use report::{
     CaptureFacts, LostMarkers, OutlierReport, PopulationSummary, ReplaceTexts, Report, SelectionSummary,
@@ -48,6 +48,24 @@ pub(crate) struct Note {
     /// Nanoseconds by which UTC is ahead of the recording's clock.
     #[serde(default)]
     pub(crate) utc_ahead_ns: Option<i64>,
+    /// What relates the times of jitdumps to the TSC.
+    #[serde(default)]
+    pub(crate) monotonic: Vec<PairTwin>,
+}
+
+/// A reading of `CLOCK_MONOTONIC` beside the TSC: TSC, nanoseconds, and how far apart they may be.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct PairTwin(u64, u64, u64);
+
+impl PairTwin {
+    pub(crate) fn of(pair: &ClockPair) -> PairTwin {
+        PairTwin(pair.tsc.0, pair.ns, pair.error_ns)
+    }
+
+    fn into_pair(self) -> ClockPair {
+        let PairTwin(tsc, ns, error_ns) = self;
+        ClockPair { clock: Clock::Monotonic, tsc: Tsc(tsc), ns, error_ns }
+    }
 }
 
 /// An outlier and its typical intervals, as indices.
@@ -76,6 +94,11 @@ impl Note {
     pub(crate) fn of(perf: &PerfData) -> Result<Option<Note>> {
         let Some(note) = perf.slice_note() else { return Ok(None) };
         serde_json::from_slice(&note.bytes).map(Some).map_err(Error::SliceNote)
+    }
+
+    /// The clock pairs that the recording had, as far as they are needed.
+    pub(crate) fn pairs(&self) -> Vec<ClockPair> {
+        self.monotonic.iter().map(|pair| pair.into_pair()).collect()
     }
 
     /// The conversion that the recording had from its interval file.

@@ -91,7 +91,7 @@ pub fn watched<T, E: From<Error>>(
 ) -> Result<T, E> {
     let mut perf = PerfData::open(&request.input.path).map_err(Error::from)?;
     let named = Named::of(request, &mut perf)?;
-    let capture = Capture::new(&perf, &request.input).with_pairs(named.pairs());
+    let capture = Capture::new(&perf, &request.input).with_pairs(&named.pairs());
     let (mut set, carried) = named.read(&capture, request, watch)?;
     let recording = recording(&capture, &set);
     if carried.is_none() {
@@ -189,11 +189,11 @@ impl Named {
         Ok(Named::Source(Box::new((source, file, pairs)), said))
     }
 
-    /// The clock pairs of the interval file.
-    fn pairs(&self) -> &[ClockPair] {
+    /// The clock pairs of the interval file, or those that a slice carries.
+    fn pairs(&self) -> Vec<ClockPair> {
         match self {
-            Named::Carried(_) => &[],
-            Named::Source(named, _) => named.1.as_ref().map(IntervalFile::pairs).unwrap_or_default(),
+            Named::Carried(note) => note.pairs(),
+            Named::Source(named, _) => named.1.as_ref().map(IntervalFile::pairs).unwrap_or_default().to_vec(),
         }
     }
 

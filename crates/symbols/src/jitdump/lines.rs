@@ -17,7 +17,7 @@ use model::Diagnostic;
 use super::{Dump, Load, u32_at, u64_at};
 use crate::demangle::v8;
 use crate::file_bytes::FileBytes;
-use crate::lines::Frame;
+use crate::frame::Frame;
 
 /// What stands in a record before its entries, and in an entry before its name.
 pub(super) const HEAD: usize = 32;

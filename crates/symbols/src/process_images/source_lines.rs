@@ -4,8 +4,8 @@ use model::{Pid, Tsc};
 
 use super::ProcessImages;
 use crate::demangle::v8;
+use crate::frame::Frame;
 use crate::image::Identity;
-use crate::lines::Frame;
 use crate::timeline::KERNEL_HALF;
 
 impl ProcessImages {

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::BuildId;
+use model::{BuildId, Pid};
 
 use super::ProcessImages;
 use crate::elf::CodeFile;
 use crate::file_bytes::FileBytes;
 use crate::image::{Identity, Image, ImageKind};
 use crate::jitdump::Dump;
-use crate::perf_map;
+use crate::perf_map::{self, PerfMap};
 
 /// A file that stood for a recorded one whose code ran.
 #[derive(Clone, Debug)]
@@ -87,9 +87,9 @@ impl ProcessImages {
     pub fn used_files(&self) -> Vec<UsedFile> {
         let images = self.images.iter().filter(|image| image.has_run());
         let programs = images.filter_map(|image| self.used_file(image));
-        let opened = |(pid, table): &(_, std::sync::OnceLock<Option<crate::symbol_table::SymbolTable>>)| {
-            let table = table.get()?.as_ref()?;
-            let (name, path) = (perf_map::name_of(*pid), perf_map::path_of(*pid, &self.search)?);
+        let opened = |(pid, map): &(Pid, PerfMap)| {
+            let (path, table) = map.opened()?;
+            let (name, path) = (perf_map::name_of(*pid), path.to_owned());
             let identity = if self.search.symfs.is_some() { Identity::Given } else { Identity::Unknown };
             Some(UsedFile {
                 name,

@@ -59,6 +59,47 @@ fn jit_code_has_the_names_of_its_process() {
     assert_eq!(images.addresses_of_any("LazyCompile:~tick app.js:12"), [(Pid(7), 0x7f00_0000_1000)]);
 }
 
+const CODE: u64 = 0x7f00_0000_1010;
+
+/// The name at [`CODE`] in each process of `pids`, which all made code; the folder has the lists `perf-N.map` of `lists`. And the notes.
+fn named_by(pids: &[i32], dumps: &[(i32, &str)], lists: &[i32]) -> (Vec<Option<String>>, String) {
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(dir.path().join("tmp")).expect("made");
+    for number in lists {
+        let path = dir.path().join(format!("tmp/perf-{number}.map"));
+        std::fs::write(path, format!("7f0000001000 40 of{number}\n")).expect("written");
+    }
+    let code = |&pid: &i32| map(Pid(pid), 0x7f00_0000_0000..0x7f00_0010_0000, 0, "//anon");
+    let dump = |&(pid, path): &(i32, &str)| map(Pid(pid), 0x1000..0x2000, 0, path);
+    let events = pids.iter().map(code).chain(dumps.iter().map(dump)).collect();
+    let search = SearchPath { symfs: Some(dir.path().to_owned()), ..SearchPath::default() };
+    let images = ProcessImages::new(search, events, Vec::new());
+    let name = |&pid: &i32| images.function_at(Pid(pid), CODE, Tsc(1)).map(|found| found.name.to_string());
+    let notes = images.diagnostics().into_iter().map(|note| note.what).filter(|what| what.contains("perf-"));
+    (pids.iter().map(name).collect(), notes.collect())
+}
+
+/// Processes 100 and 200 of two containers call themselves 7 and 8: no record says so.
+#[test]
+fn a_process_in_a_pid_namespace_may_have_its_own_number() {
+    let of = |number| Some(format!("of{number}"));
+    // Its dump has that number in its name: no doubt.
+    let (names, notes) = named_by(&[100, 200], &[(100, "/tmp/jit-7.dump")], &[7, 200]);
+    assert_eq!((names, &*notes), (vec![of(7), of(200)], ""));
+    // The only list, and the only process without one.
+    let (names, notes) = named_by(&[100, 200], &[], &[7, 200]);
+    assert_eq!(names, [of(7), of(200)]);
+    assert!(notes.contains("taken for the list of process 100"), "{notes}");
+    // Either may be of either.
+    let (names, notes) = named_by(&[100, 200], &[], &[7, 8]);
+    assert_eq!(names, [None, None]);
+    assert!(notes.contains("perf-7.map and 1 more: no recorded process has this number"), "{notes}");
+    // The list of another recorded process is that one's.
+    assert_eq!(named_by(&[100, 7], &[(100, "/tmp/jit-7.dump")], &[7]).0, [None, of(7)]);
+    // The recorded number goes first.
+    assert_eq!(named_by(&[100], &[(100, "/tmp/jit-7.dump")], &[7, 100]).0, [of(100)]);
+}
+
 #[test]
 fn kernel_code_is_named_by_time_and_module() {
     let bpf = MODULE + 0x10_0000..MODULE + 0x10_0100;

@@ -1,0 +1,121 @@
+//! Names and lines of code that real runtimes make: what they write down is read as it is. Which functions there are, and which lines they have, is
+//! in the programs beside this file.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use model::{MapEvent, Mapping, Pid, Tsc};
+use tailtrace_symbols::jitdump::Dump;
+use tailtrace_symbols::{Frame, ProcessImages, SearchPath, own_line};
+
+const AT: Tsc = Tsc(10);
+/// After all that happened.
+const END: Tsc = Tsc(u64::MAX - 1);
+
+/// Whether `tool` is here; says so where it is not.
+fn has(tool: &str) -> bool {
+    let is_here =
+        Command::new("which").arg(tool).stdout(Stdio::null()).status().is_ok_and(|done| done.success());
+    if !is_here {
+        let test = std::thread::current().name().unwrap_or("a test").to_owned();
+        let _ = writeln!(std::io::stderr(), "left out: {test}: no {tool}");
+    }
+    is_here
+}
+
+fn program(name: &str) -> String {
+    format!("{}/tests/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn images(root: &Path, pid: Pid, range: std::ops::Range<u64>, path: &str) -> ProcessImages {
+    let mapping = Mapping { pid, range, file_offset: 0, path: path.to_owned(), build_id: None, inode: None };
+    let search = SearchPath { symfs: Some(root.to_owned()), ..SearchPath::default() };
+    ProcessImages::new(search, vec![(AT, MapEvent::Map(mapping))], Vec::new())
+}
+
+/// `jcmd PID Compiler.perfmap` of a JVM that runs.
+#[test]
+fn the_jvms_perf_map_names_its_methods() {
+    if !["java", "javac", "jcmd"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let compiled = Command::new("javac").arg("-d").arg(folder.path()).arg(program("Prices.java")).status();
+    assert!(compiled.expect("javac runs").success());
+    let mut java = Command::new("java");
+    java.current_dir(folder.path()).args([
+        "-Xmx64m",
+        "-XX:-Inline",
+        "-XX:-UseOnStackReplacement",
+        "-cp",
+        ".",
+        "Prices",
+    ]);
+    let mut jvm = java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("java runs");
+    let output = BufReader::new(jvm.stdout.take().expect("its output"));
+    assert!(output.lines().map_while(Result::ok).any(|line| line == "compiled"));
+    let pid = jvm.id().to_string();
+    let written = Command::new("jcmd").args([&pid, "Compiler.perfmap"]).output().expect("jcmd runs");
+    drop(jvm.stdin.take());
+    jvm.wait().expect("ended");
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stdout));
+    let name = format!("tmp/perf-{pid}.map");
+    let list = fs::read_to_string(Path::new("/").join(&name)).expect("the list");
+    fs::create_dir(folder.path().join("tmp")).expect("made");
+    fs::rename(Path::new("/").join(&name), folder.path().join(&name))
+        .or_else(|_| fs::write(folder.path().join(&name), &list))
+        .expect("copied");
+    let _ = fs::remove_file(Path::new("/").join(&name));
+    let line = list.lines().find(|line| line.contains("Prices.price")).unwrap_or_else(|| panic!("{list}"));
+    let start =
+        line.split(' ').next().and_then(|start| u64::from_str_radix(start.trim_start_matches("0x"), 16).ok());
+    let start = start.unwrap_or_else(|| panic!("{line}"));
+    let pid = Pid(i32::try_from(jvm.id()).expect("a PID"));
+    let images = images(folder.path(), pid, start & !0xfff..start + 0x10_0000, "//anon");
+    let found = images.function_at(pid, start + 1, AT).map(|found| found.name.to_string());
+    // As people write it, without types and how it was compiled.
+    assert_eq!(found.as_deref(), Some("Prices.price"), "{line}");
+}
+
+/// `node --perf-prof`: optimised code of `total`, into which `price` may be inlined, has lines of both, and none of elsewhere.
+#[test]
+fn the_jitdump_of_node_has_names_and_lines() {
+    if !has("node") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("prices.js");
+    fs::copy(program("prices.js"), &script).expect("copied");
+    let mut node = Command::new("node");
+    node.current_dir(folder.path()).args(["--perf-prof", "--no-use-osr"]).arg(&script).stdout(Stdio::null());
+    let mut node = node.spawn().expect("node runs");
+    let pid = Pid(i32::try_from(node.id()).expect("a PID"));
+    assert!(node.wait().expect("ended").success());
+    let name = format!("jit-{pid}.dump");
+    let bytes = fs::read(folder.path().join(&name)).expect("a dump");
+    let dump = Dump::parse(&bytes).expect("a dump");
+    assert!(!dump.is_tsc && dump.broken_at.is_none());
+    let images = images(folder.path(), pid, 0x1000..0x2000, &format!("/srv/{name}"));
+    let mut lines = std::collections::BTreeSet::new();
+    for load in &dump.loads {
+        let raw = String::from_utf8_lossy(&bytes[load.name.clone()]).into_owned();
+        if !(raw.contains("*total ") && raw.contains("prices.js")) {
+            continue;
+        }
+        let found = images.function_at(pid, load.address, END).map(|found| found.name.to_string());
+        assert_eq!(found.as_deref(), Some("total"));
+        for address in load.range() {
+            let frames: Vec<Frame> = images.lines(pid, address, END);
+            assert_eq!(frames.last().map(|frame| &*frame.function), Some("total"));
+            let (file, line) = own_line(&frames).expect("a line");
+            assert_eq!(Path::new(file), script);
+            // `total` is lines 9 to 15, `price` before it.
+            assert_eq!(frames.len(), if line < 9 { 2 } else { 1 }, "{frames:?}");
+            lines.insert(line);
+        }
+    }
+    assert!(lines.iter().all(|line| (1..=15).contains(line)), "{lines:?}");
+    assert!(lines.contains(&12) && lines.len() > 2, "{lines:?}");
+}
