@@ -90,7 +90,7 @@ class Truth:
 WITHOUT_PLAN = "user code without a plan"
 UNPLANTED = ("user", "user.expected", WITHOUT_PLAN)
 # Causes of user code that the log of the machine model shows, whether they were injected or not.
-LOGGED = ("user.slower.frequency",)
+LOGGED = ("user.slower.frequency", "user.slower.front-end")
 
 # Unknown where only user code is traced: the kernel's entries (except by records) and its stalls. Where single threads
 # are: exits from idle, and most wake-ups. Without the woken CPU's packets: when it awoke.

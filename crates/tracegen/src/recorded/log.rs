@@ -72,6 +72,8 @@ pub(super) enum StallKind {
     Slow,
     /// What it had executed took longer by this, because the CPU that is the detail ran on the same core.
     Shared,
+    /// The front end fetched code; the detail has its cycles by reason.
+    Fetch,
 }
 
 impl StallKind {
@@ -81,6 +83,7 @@ impl StallKind {
             2 => StallKind::Ratio,
             3 => StallKind::Slow,
             4 => StallKind::Shared,
+            5 => StallKind::Fetch,
             _ => return None,
         })
     }
@@ -92,6 +95,7 @@ impl StallKind {
             StallKind::Ratio => "ratio",
             StallKind::Slow => "slow",
             StallKind::Shared => "shared",
+            StallKind::Fetch => "fetch",
         }
     }
 }
