@@ -79,7 +79,7 @@ pub fn attribute(
         }
     }
     let mut segments = with_places(segments.finish(outlier), outlier);
-    spread::name_place(&mut segments, outlier);
+    spread::name_places(&mut segments, outlier);
     callers::name_unusual(&mut segments, outlier, baselines);
     serving::name_unusual(&mut segments, outlier, baselines);
     Attribution::new(outlier.interval.clone(), segments)

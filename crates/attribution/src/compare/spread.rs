@@ -1,9 +1,9 @@
-//! Where extra work took place of which no single explanation has the most: in the innermost function that had more than half of it,
-//! with all that it called; or, of one function that was called from several, below that one.
+//! Where extra work, or slowness of one kind, took place of which no single explanation has the most: in the innermost function that had
+//! more than half of it, with all that it called; or, of one function that was called from several, below that one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::{Cause, Segment};
+use model::{Cause, Segment, Slower};
 
 use crate::examine::examined::Examined;
 use crate::examine::stories::place_of;
@@ -11,11 +11,24 @@ use crate::walk::activity::runs_within;
 use crate::walk::hot_paths::with_callees;
 use crate::walk::user_code::NodeKey;
 
-/// Gives the extra work among `segments`, those of `outlier`, that place.
-pub(super) fn name_place(segments: &mut [Segment], outlier: &Examined) {
-    let is_extra =
-        |segment: &&mut Segment| segment.cause == Cause::UserExtraWork && segment.story.object.is_empty();
-    let extra: Vec<&mut Segment> = segments.iter_mut().filter(is_extra).collect();
+/// What has one explanation for each function.
+const CAUSES: [Cause; 4] = [
+    Cause::UserExtraWork,
+    Cause::UserSlower(Slower::Frequency),
+    Cause::UserSlower(Slower::FrontEnd),
+    Cause::UserSlower(Slower::Other),
+];
+
+/// Gives the extra work, and the slowness of each kind, among `segments`, those of `outlier`, that place.
+pub(super) fn name_places(segments: &mut [Segment], outlier: &Examined) {
+    for cause in &CAUSES {
+        name_place(cause, segments, outlier);
+    }
+}
+
+fn name_place(cause: &Cause, segments: &mut [Segment], outlier: &Examined) {
+    let is_of = |segment: &&mut Segment| segment.cause == *cause && segment.story.object.is_empty();
+    let extra: Vec<&mut Segment> = segments.iter_mut().filter(is_of).collect();
     let mut details = BTreeMap::new();
     let mut places = BTreeMap::new();
     let mut whole = 0;

@@ -189,6 +189,40 @@ fn extra_work_that_is_spread_is_placed_where_it_meets() {
     assert!(one_has_most.contains("shift()"), "{one_has_most}");
 }
 
+/// Four functions that `insert` calls in all intervals, of which none has half of what they took longer: the place of it is `insert`.
+#[test]
+fn slowness_that_is_spread_is_placed_where_it_meets() {
+    let table = Table::new(KERNEL, &["work", "insert", "hash", "compare", "shift", "copy"]);
+    let mut script = Script::new(&table);
+    let mut at = 0;
+    let mut step = |function: &str, from: u64, end: BlockEnd, ticks: u64| {
+        script.block(at, function, from, end);
+        at += ticks;
+    };
+    for each in [500, 2_000] {
+        step("work", 0, BlockEnd::Call, 100);
+        for (index, callee) in ["hash", "compare", "shift", "copy"].into_iter().enumerate() {
+            step("insert", if index == 0 { 0 } else { Script::AFTER }, BlockEnd::Call, 100);
+            step(callee, 0, BlockEnd::Return, each);
+        }
+        step("insert", Script::AFTER, BlockEnd::Return, 100);
+        step("work", Script::AFTER, BlockEnd::FarCall, 100);
+        step("entry_SYSCALL_64", 0, BlockEnd::FarReturn, 100);
+    }
+    // What is not in the four: two blocks of `work`, five of `insert`, and the system call.
+    let quiet = 8 * 100 + 4 * 500;
+    let world = world(&table, script.items.clone(), 50_000);
+    let (baseline, outlier) = (world.examine(0..quiet - 100), world.examine(quiet..at - 100));
+    let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
+    let slower: Vec<_> = attribution
+        .segments()
+        .iter()
+        .filter(|segment| segment.cause == Cause::UserSlower(Slower::Other))
+        .collect();
+    assert_eq!(slower.iter().map(|segment| segment.range.ticks().0).sum::<u64>(), 4 * 1_500);
+    assert!(slower.iter().all(|segment| segment.story.place == "insert()"), "{slower:?}");
+}
+
 /// Two new functions call `copy`, which `work` calls, too: none of the three explanations has half of the time.
 #[test]
 fn one_function_that_several_call_is_placed_below_them() {

@@ -348,8 +348,13 @@ impl<'a> Clause<'a> {
         }
     }
 
+    /// `, consume: 13002 instructions, 12 calls`; of what many functions have a part of, where they meet.
     fn particulars(&self) -> String {
-        if self.is_brief() || self.detail.is_empty() { String::new() } else { format!(", {}", self.detail) }
+        match self.detail {
+            "" => self.place("in").replacen(' ', ", ", 1),
+            _ if self.is_brief() => String::new(),
+            detail => format!(", {detail}"),
+        }
     }
 }
 

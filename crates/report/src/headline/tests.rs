@@ -95,6 +95,18 @@ fn the_largest_part_of_spread_work_leads() {
 
 /// A length, a single call and a typical 0 need no words; what differs has them.
 #[test]
+fn slowness_that_many_functions_share_is_told_with_where_they_meet() {
+    let part = |(name, ns)| {
+        let detail = format!("{name}: 86 instructions, 1 call; typical 86 and 1");
+        placed(detailed("user.slower.front-end", Some(1), ns, &detail), "price_order()")
+    };
+    let parts = [("rule_1", 3_000), ("rule_2", 3_100), ("rule_3", 2_900)];
+    let report = outlier(vec![cause("user.slower.front-end", 9_000, "")], parts.map(part).to_vec());
+    let said = headline(&report);
+    assert!(said.ends_with("9.00 us slower in the front end, in price_order()"), "{said}");
+}
+
+#[test]
 fn extra_work_says_its_length_once() {
     let said = |detail, excess_ns| {
         let work = placed(detailed("user.extra-work", None, 300_000, detail), "rank()");
