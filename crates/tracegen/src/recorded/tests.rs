@@ -343,6 +343,25 @@ fn a_core_whose_ratio_changes_is_halted_by_the_model() {
 }
 
 #[test]
+fn a_block_waits_for_its_code_after_what_was_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut words = log();
+    // The second block waits 1.5 us after it has begun: what comes after it is later by that.
+    let second = words.iter().position(|&word| word == 200 << 32).unwrap();
+    words[second + 1] = block(1, 3200)[0];
+    words.splice(second + 1..second + 1, event(9, &[5, 202_200, 205_200, 44 << 32]));
+    words.iter_mut().filter(|word| (202_500..204_001).contains(*word)).for_each(|word| *word += 3000);
+    let recorded = encoded(folder.path(), &words).unwrap();
+    assert_eq!((recorded.executed, recorded.gaps), (vec![15], vec![]));
+    let read = |name: &str| std::fs::read(folder.path().join("out/log").join(name)).unwrap();
+    let stalls = format!("cpu,kind,from_tsc,to_tsc,detail\n0,fetch,100100,101600,{}\n", 44_u64 << 32);
+    assert_eq!(String::from_utf8(read("stalls.csv")).unwrap(), stalls);
+    let times: Vec<u64> =
+        read("times0.bin").chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+    assert_eq!(times[3..7], [100_100, 100_100, 100_100, 101_700]);
+}
+
+#[test]
 fn a_log_in_which_a_block_cannot_follow_is_refused_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let mut words = log();
