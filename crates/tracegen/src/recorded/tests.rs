@@ -326,7 +326,7 @@ fn a_core_whose_ratio_changes_is_halted_by_the_model() {
     words[second] = 3200 << 32;
     words.splice(second..second, event(9, &[2, 202_100, 205_100, 5]));
     // What comes with a time of its own is later, too.
-    words.iter_mut().filter(|word| (202_500..204_001).contains(*word)).for_each(|word| *word += 3000);
+    words.iter_mut().filter(|word| (202_500..=204_000).contains(*word)).for_each(|word| *word += 3000);
     let recorded = encoded(root, &words).unwrap();
     assert_eq!((recorded.executed, recorded.gaps), (vec![15], vec![]));
     let Some(lines) = perf(root, "perf.data", &["--itrace=i0ns", "-F", "event,ip"]) else { return };
@@ -350,7 +350,7 @@ fn a_block_waits_for_its_code_after_what_was_before_it() {
     let second = words.iter().position(|&word| word == 200 << 32).unwrap();
     words[second + 1] = block(1, 3200)[0];
     words.splice(second + 1..second + 1, event(9, &[5, 202_200, 205_200, 44 << 32]));
-    words.iter_mut().filter(|word| (202_500..204_001).contains(*word)).for_each(|word| *word += 3000);
+    words.iter_mut().filter(|word| (202_500..=204_000).contains(*word)).for_each(|word| *word += 3000);
     let recorded = encoded(folder.path(), &words).unwrap();
     assert_eq!((recorded.executed, recorded.gaps), (vec![15], vec![]));
     let read = |name: &str| std::fs::read(folder.path().join("out/log").join(name)).unwrap();
