@@ -348,8 +348,9 @@ fn a_block_waits_for_its_code_after_what_was_before_it() {
     let mut words = log();
     // The second block waits 1.5 us after it has begun: what comes after it is later by that.
     let second = words.iter().position(|&word| word == 200 << 32).unwrap();
-    words[second + 1] = block(1, 3200)[0];
-    words.splice(second + 1..second + 1, event(9, &[5, 202_200, 205_200, 44 << 32]));
+    let third = second + 1;
+    words[third] = block(1, 3200)[0];
+    words.splice(third..third, event(9, &[5, 202_200, 205_200, 44 << 32]));
     words.iter_mut().filter(|word| (202_500..=204_000).contains(*word)).for_each(|word| *word += 3000);
     let recorded = encoded(folder.path(), &words).unwrap();
     assert_eq!((recorded.executed, recorded.gaps), (vec![15], vec![]));
