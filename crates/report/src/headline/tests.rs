@@ -95,7 +95,7 @@ fn the_largest_part_of_spread_work_leads() {
 
 /// A length, a single call and a typical 0 need no words; what differs has them.
 #[test]
-fn slowness_that_many_functions_share_is_told_with_where_they_meet() {
+fn slowness_that_many_functions_share_names_where_they_meet() {
     let part = |(name, ns)| {
         let detail = format!("{name}: 86 instructions, 1 call; typical 86 and 1");
         placed(detailed("user.slower.front-end", Some(1), ns, &detail), "price_order()")

@@ -64,7 +64,7 @@ pub(super) fn paths(paths: &[PathClass], unit: TimeUnit) -> Rows {
 }
 
 /// `the most frequent: 14 functions`, `also grow(), rehash(), 2 more`, `without put()`.
-pub(crate) fn path_words(path: &PathClass) -> String {
+fn path_words(path: &PathClass) -> String {
     if path.differing == 0 {
         return format!("the most frequent: {}", units::counted(path.functions, "function"));
     }
