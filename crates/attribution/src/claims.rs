@@ -4,6 +4,7 @@
 //! | file | claims |
 //! | --- | --- |
 //! | [`kernel`] | `kernel.*` by the flow's frames, else by pairs of records |
+//! | [`noise`] | `kernel.irq.*`, `.softirq.*`, `.nmi`, …, `hardware.gap` as osnoise measured them, where no claim above has them |
 //! | [`ipi_senders`] | none of its own: who sent the IPIs of `kernel` |
 //! | [`untraced`] | `kernel.*` where only user code was traced |
 //! | [`silences`] | `trace.loss`, `trace.filtered`; `hardware.gap` where tracing goes off and on at one instruction |
@@ -29,6 +30,7 @@ pub(crate) mod kernel;
 pub(crate) mod lengths;
 pub(crate) mod losses;
 pub(crate) mod no_flow;
+pub(crate) mod noise;
 pub(crate) mod occurrences;
 pub(crate) mod off_cpu;
 pub(crate) mod partition;

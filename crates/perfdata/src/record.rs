@@ -22,7 +22,7 @@ pub(crate) use header::{HEADER_SIZE, Header};
 pub(crate) use kinds::Counts;
 pub use kinds::kind_name;
 pub(crate) use layout::{Layout, Schema, cpu as cpu_number};
-pub use sample::Sample;
+pub use sample::{Sample, return_addresses};
 pub use system_call::{SystemCall, SystemCallStep};
 
 use crate::aux::AuxFlags;

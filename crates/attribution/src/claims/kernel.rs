@@ -307,6 +307,11 @@ fn in_own_time<'a>(pair: &'a Claim, key: Begun, stays: &'a [Stay]) -> impl Itera
     })
 }
 
+/// The parts of interrupt work on `cpu` in stays whose time it took.
+pub(super) fn parts_of_interrupt(work: TscRange, cpu: Cpu, stays: &[Stay]) -> impl Iterator<Item = TscRange> {
+    own_parts(work, Begun::Irq(cpu), Some(cpu), stays)
+}
+
 /// The same of the time from the begin to the end of work that is `key`'s on `cpu`.
 fn own_parts(work: TscRange, key: Begun, cpu: Option<Cpu>, stays: &[Stay]) -> impl Iterator<Item = TscRange> {
     let from = stays.partition_point(|stay| stay.range.stop <= work.start);

@@ -11,6 +11,7 @@ use perfdata::LeaveReason;
 
 use crate::claims::claim::Claim;
 use crate::claims::kernel::{happened_to, is_unnamed_call};
+use crate::claims::noise;
 use crate::claims::occurrences::Occurrences;
 use crate::claims::precedence::Rank;
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -27,6 +28,8 @@ pub(crate) struct Untraced<'a> {
     addresses: &'a Addresses<'a>,
     /// The occurrences that claims of record pairs show.
     known: Occurrences<'a>,
+    /// The claims of what osnoise measured, where nothing else shows it.
+    noises: Vec<&'a Claim>,
     /// The shortest silence that may hold an unrecorded absence.
     untold: Option<Ticks>,
 }
@@ -59,7 +62,7 @@ impl<'a> Untraced<'a> {
         claims: &'a [Claim],
         untold: Option<Ticks>,
     ) -> Untraced<'a> {
-        Untraced { sideband, addresses, known: Occurrences::of(claims), untold }
+        Untraced { sideband, addresses, known: Occurrences::of(claims), noises: noise::alone(claims), untold }
     }
 
     /// The claims of `silences`.
@@ -129,6 +132,15 @@ impl<'a> Untraced<'a> {
     fn by_records(&self, whole: TscRange) -> Vec<Claim> {
         let entries = self.entries(whole);
         let slept = self.sleeps_within(whole);
+        if entries.is_empty()
+            && !slept
+            && let Some(noise) = noise::only_interrupt(&self.noises, whole)
+        {
+            let mut around = claim(whole, noise.cause.clone(), Certainty::Inferred);
+            around.occurrence = noise.occurrence;
+            around.evidence.clone_from(&noise.evidence);
+            return vec![around];
+        }
         if entries.last().is_none_or(|last| last.is_interrupt() && slept) {
             // No interrupt sleeps: another entry, without a record, came first.
             return vec![unknown(whole)];

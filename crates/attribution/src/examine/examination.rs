@@ -22,6 +22,7 @@ use crate::claims::ipi_senders::name_senders;
 use crate::claims::kernel::{claims_of_frames, claims_of_records, is_unnamed_call, name_cut_call};
 use crate::claims::losses::add_losses;
 use crate::claims::no_flow::claims_without_flow;
+use crate::claims::noise::add_noise;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::partition::{Bid, Piece, partition};
 use crate::claims::power;
@@ -92,6 +93,7 @@ pub(crate) fn examine_scene(
     roots::settle(&mut activity, interval.range);
     late_switches::bound_by_flow(&mut stays, &activity.frames, scene, decoder);
     let sideband = sideband.with(events_before_waits(scene, &stays, around));
+    let sideband = with_later_chains(sideband, scene, interval.range.stop);
     let cut_call = call_at_end(scene, &sideband, &stays, &activity.frames, interval.range.stop);
     let mut examination =
         Examination { scene, stays: &stays, sideband: &sideband, activity: &activity, decoder, during };
@@ -148,6 +150,7 @@ impl Examination<'_> {
         collectors::name_waits(&mut claims, stays, &activity.paths, sideband, scene);
         power::add_exits(&mut claims, stays, sideband, scene.functions, self.decoder);
         claims.extend(activity.stalls.iter().map(claim_of_stall));
+        add_noise(&mut claims, sideband, stays, scene.conversion);
         add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
         match scene.samples {
             None => claims.extend(claims_of_uncovered(followed, scene)),
@@ -292,6 +295,16 @@ fn call_at_end(
     let next = after
         .find(|event| event.thread == Some(thread) && matches!(event.kind, EventKind::Syscall { .. }))?;
     (next.side == Side::Begin).then_some(next)
+}
+
+/// Threads that were in the kernel when the interval ended, at `stop`, leave it later: only then is the user's part of their callchains recorded.
+fn with_later_chains(sideband: Sideband, scene: &Scene<'_>, stop: Tsc) -> Sideband {
+    if !sideband.awaits_chains() {
+        return sideband;
+    }
+    let mut later = (scene.records)(TscRange::new(stop, stop + LOOK_BACK));
+    later.retain(|event| event.kind == EventKind::UserChain);
+    sideband.with(later)
 }
 
 /// A thread that sleeps when the interval begins may have gone to sleep long before it: what it called then.

@@ -3,7 +3,7 @@
 use model::{Cpu, Device, Tid};
 use perfdata::{FieldValue, Sample, SystemCall, SystemCallStep};
 
-use crate::records::event::{BlockStep, EventKind, Request, Side, Within};
+use crate::records::event::{BlockStep, EventKind, Noise, Request, Side, Within};
 
 /// The sample's meaning; `None` where it explains no time.
 pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
@@ -57,6 +57,9 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
         ("sock", "inet_sock_set_state") => begin(EventKind::Socket {
             connection: connection(sample, protocol(number(sample, "protocol")?))?,
         }),
+        ("osnoise", _) => {
+            begin(EventKind::Noise { of: noise(event, sample)?, ns: number(sample, "duration")? })
+        }
         ("irq_vectors", _) => {
             let vector = |name: &str| EventKind::Vector { name: name.to_owned() };
             match event.strip_suffix("_entry") {
@@ -142,6 +145,22 @@ fn end_of_socket_address(bytes: &[u8]) -> Option<String> {
         10 => end_of_bytes(bytes.get(8..24)?, port),
         _ => None,
     }
+}
+
+/// What the osnoise tracer measured; `None` for a sum of several (`sample_threshold` with interferences), each of which has a record
+/// of its own. Source: `include/trace/events/osnoise.h`.
+fn noise(event: &str, sample: &Sample<'_>) -> Option<Noise> {
+    Some(match event {
+        "thread_noise" => Noise::Thread {
+            tid: Tid(i32::try_from(number(sample, "pid")?).ok()?),
+            comm: text(sample, "comm").unwrap_or_default(),
+        },
+        "softirq_noise" => Noise::Softirq { vector: number(sample, "vector")? },
+        "irq_noise" => Noise::Irq { name: text(sample, "desc")? },
+        "nmi_noise" => Noise::Nmi,
+        "sample_threshold" if number(sample, "interference") == Some(0) => Noise::Hardware,
+        _ => return None,
+    })
 }
 
 /// `IPPROTO_*` of `include/uapi/linux/in.h`.

@@ -79,6 +79,8 @@ pub(crate) enum EventKind {
     },
     /// The record's thread leaves its CPU; kept only if it has a callchain.
     SwitchOut,
+    /// The user's part of the callchains with the record's cookie, taken when the thread left the kernel.
+    UserChain,
     /// A request to a block device.
     Block {
         /// Its stage.
@@ -91,6 +93,13 @@ pub(crate) enum EventKind {
         /// Protocol and both ends: "TCP 10.0.0.1:40000 to 10.0.0.2:80".
         connection: String,
     },
+    /// The kernel's osnoise tracer measured what took a CPU from the thread that it watches; the record is made when that ends.
+    Noise {
+        /// What it was.
+        of: Noise,
+        /// For how many nanoseconds, without what interrupted it.
+        ns: u64,
+    },
     /// PT bytes were lost near here.
     TraceLost {
         /// The flags of the AUX record.
@@ -101,6 +110,45 @@ pub(crate) enum EventKind {
         /// How many.
         count: u64,
     },
+}
+
+/// What the osnoise tracer measures. Source: `kernel/trace/trace_osnoise.c` (Linux 5.14).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Noise {
+    /// A thread ran, other than the one that is watched; where none is (`NO_OSNOISE_WORKLOAD`), any thread.
+    Thread {
+        /// The thread.
+        tid: Tid,
+        /// Its name.
+        comm: String,
+    },
+    /// A softirq ran.
+    Softirq {
+        /// Its vector number.
+        vector: u64,
+    },
+    /// An interrupt was served.
+    Irq {
+        /// The name of a device's action, else that of the vector as `irq_vectors` has it.
+        name: String,
+    },
+    /// An NMI was served.
+    Nmi,
+    /// None of these, and the thread that reads the clock did not run: the hardware's.
+    Hardware,
+}
+
+impl Noise {
+    /// Whether it takes time of `other` where it begins within it: then the measure of `other` is without it.
+    pub(crate) fn interrupts(&self, other: &Noise) -> bool {
+        let order = |noise: &Noise| match noise {
+            Noise::Hardware | Noise::Thread { .. } => 0,
+            Noise::Softirq { .. } => 1,
+            Noise::Irq { .. } => 2,
+            Noise::Nmi => 3,
+        };
+        order(self) > order(other)
+    }
 }
 
 /// The arguments of a system call, without memory of their own: most records are about calls.
@@ -222,6 +270,8 @@ pub(crate) struct SidebandEvent {
     pub(crate) kind: EventKind,
     /// Return addresses, innermost first, where the record has them.
     pub(crate) chain: Vec<u64>,
+    /// By this a later record of the thread has the user's part of the callchain.
+    pub(crate) cookie: Option<u64>,
 }
 
 impl EventKind {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use model::{Cpu, PerfTime, TimeConversion, TscRange};
-use perfdata::{AuxFlags, PerfData, Record, TimedRecord};
+use perfdata::{AuxFlags, PerfData, Record, TimedRecord, return_addresses};
 
 use crate::records::classify::{classify, number, within};
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -60,6 +60,7 @@ pub(super) fn event(
 ) -> Option<SidebandEvent> {
     let (side, mut kind) = match &timed.record {
         Record::Sample(sample) => classify(sample)?,
+        Record::CallchainDeferred { .. } => (Side::Begin, EventKind::UserChain),
         record => (Side::Begin, loss(record)?),
     };
     if let EventKind::Block { request, .. } = &mut kind {
@@ -73,6 +74,9 @@ pub(super) fn event(
         (Record::Sample(sample), EventKind::SwitchOut | EventKind::Waking { .. }) => {
             (timed.cpu, sample.callchain_addresses().collect())
         }
+        (Record::CallchainDeferred { callchain, .. }, _) => {
+            (timed.cpu, return_addresses(callchain).collect())
+        }
         _ => (timed.cpu, Vec::new()),
     };
     let within = match (&timed.record, &kind) {
@@ -82,6 +86,11 @@ pub(super) fn event(
         ) => within(sample),
         _ => None,
     };
+    let cookie = match &timed.record {
+        Record::Sample(sample) if !chain.is_empty() => sample.callchain_cookie(),
+        Record::CallchainDeferred { cookie, .. } => Some(*cookie),
+        _ => None,
+    };
     let (time, offset) = (conversion.to_tsc(timed.time?), timed.offset);
-    Some(SidebandEvent { time, cpu, thread: timed.thread, within, offset, side, kind, chain })
+    Some(SidebandEvent { time, cpu, thread: timed.thread, within, offset, side, kind, chain, cookie })
 }

@@ -1,6 +1,8 @@
 //! The explaining records around an interval, indexed by subject: wake-ups and system calls by thread, idle states by
 //! CPU.
 
+use std::collections::HashMap;
+
 use model::{Cpu, FileOffset, ThreadId, Tid, Tsc, TscRange};
 
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -17,6 +19,8 @@ pub(crate) struct Sideband {
     migrations: BySubject,
     calls: BySubject,
     idle: BySubject,
+    /// Callchains of user code that belong to earlier records: no events of their own.
+    user_chains: Vec<SidebandEvent>,
 }
 
 /// The numbers of the events about each subject, in their order, after the subject's own in one word: sorting them is cheaper than a list
@@ -45,6 +49,23 @@ impl BySubject {
     }
 }
 
+/// Adds to the callchains of `events` the part that the thread's first later record with the same cookie has. A thread's samples in one stay in the
+/// kernel share a cookie, and one record.
+fn complete_chains(events: &mut [SidebandEvent], chains: &[SidebandEvent]) {
+    let mut of_cookie: HashMap<(Option<Tid>, Option<u64>), Vec<&SidebandEvent>> = HashMap::new();
+    let key = |event: &SidebandEvent| (event.thread.map(|thread| thread.tid), event.cookie);
+    for chain in chains {
+        of_cookie.entry(key(chain)).or_default().push(chain);
+    }
+    for event in events.iter_mut().filter(|event| event.cookie.is_some()) {
+        let Some(later) = of_cookie.get(&key(event)) else { continue };
+        if let Some(chain) = later.iter().find(|chain| chain.time >= event.time) {
+            event.chain.extend(&chain.chain);
+            event.cookie = None;
+        }
+    }
+}
+
 /// The number of the event in a word of [`BySubject`].
 fn index(word: u64) -> usize {
     (word & 0xffff_ffff) as u32 as usize
@@ -55,6 +76,11 @@ impl Sideband {
     pub(crate) fn new(mut events: Vec<SidebandEvent>) -> Sideband {
         events.sort_by_key(|event| event.time);
         let mut sideband = Sideband::default();
+        if events.iter().any(|event| event.kind == EventKind::UserChain) {
+            let is_chain = |event: &mut SidebandEvent| event.kind == EventKind::UserChain;
+            sideband.user_chains = events.extract_if(.., is_chain).collect();
+            complete_chains(&mut events, &sideband.user_chains);
+        }
         for (index, event) in events.iter().enumerate() {
             match (&event.kind, event.thread, event.cpu) {
                 (EventKind::Waking { target, .. }, ..) => {
@@ -84,7 +110,13 @@ impl Sideband {
             return self;
         }
         self.events.extend(more);
+        self.events.extend(self.user_chains);
         Sideband::new(self.events)
+    }
+
+    /// Whether a record's callchain lacks the user's part, which a later record has.
+    pub(crate) fn awaits_chains(&self) -> bool {
+        self.events.iter().any(|event| event.cookie.is_some())
     }
 
     /// The callchain of the record at `offset`, made when a thread left its CPU at `at`.
@@ -227,5 +259,47 @@ impl Sideband {
     fn about<'a>(&'a self, of: &'a [u64], from: Tsc) -> impl Iterator<Item = &'a SidebandEvent> {
         let first = of.partition_point(|&word| self.events[index(word)].time < from);
         of[first..].iter().map(|&word| &self.events[index(word)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::script::{WORKER, WRITER, record};
+
+    const KERNEL: u64 = 0xffff_ffff_8100_0000;
+
+    fn switch(time: u64, cookie: u64) -> SidebandEvent {
+        let event = record(time, 0, WORKER, Side::Begin, EventKind::SwitchOut);
+        SidebandEvent { chain: vec![KERNEL], cookie: Some(cookie), ..event }
+    }
+
+    fn user(time: u64, thread: ThreadId, cookie: u64, address: u64) -> SidebandEvent {
+        let event = record(time, 1, thread, Side::Begin, EventKind::UserChain);
+        SidebandEvent { chain: vec![address], cookie: Some(cookie), ..event }
+    }
+
+    /// Two samples of one stay in the kernel, one of another; a thread with the same cookie; one whose record is still to come.
+    #[test]
+    fn a_deferred_callchain_belongs_to_the_samples_with_its_cookie() {
+        let events = vec![
+            switch(10, 7),
+            switch(20, 7),
+            user(25, WRITER, 7, 0x4000),
+            user(30, WORKER, 7, 0x1000),
+            switch(40, 8),
+            switch(60, 9),
+            user(50, WORKER, 8, 0x2000),
+        ];
+        let sideband = Sideband::new(events);
+        let chains = |sideband: &Sideband| -> Vec<Vec<u64>> {
+            sideband.events().iter().map(|event| event.chain.clone()).collect()
+        };
+        let first = [vec![KERNEL, 0x1000], vec![KERNEL, 0x1000], vec![KERNEL, 0x2000]];
+        assert_eq!(chains(&sideband), [&first[..], &[vec![KERNEL]]].concat());
+        assert!(sideband.awaits_chains());
+        let sideband = sideband.with(vec![user(70, WORKER, 9, 0x3000)]);
+        assert_eq!(chains(&sideband), [&first[..], &[vec![KERNEL, 0x3000]]].concat());
+        assert!(!sideband.awaits_chains());
     }
 }

@@ -1,9 +1,9 @@
 //! A record described in words, and the cause that it shows.
 
-use model::{Cause, FaultKind};
+use model::{Cause, FaultKind, OffCpu};
 
-use crate::records::event::EventKind;
-use crate::tables::kernel_entries::{UNNAMED_IRQ, record_cause, softirq_name};
+use crate::records::event::{EventKind, Noise};
+use crate::tables::kernel_entries::{UNNAMED_IRQ, described_cause, record_cause, softirq_name};
 use crate::tables::syscalls;
 
 /// The cause of the work that a record is about.
@@ -14,7 +14,18 @@ pub(crate) fn cause(kind: &EventKind) -> Cause {
         EventKind::Irq { name, .. } => Cause::Irq(name.clone().unwrap_or_else(|| UNNAMED_IRQ.into())),
         EventKind::Vector { name } => record_cause(name),
         EventKind::PageFault { .. } => Cause::PageFault(FaultKind::Minor),
+        EventKind::Noise { of, .. } => noise_cause(of),
         _ => Cause::KernelUnknown,
+    }
+}
+
+fn noise_cause(of: &Noise) -> Cause {
+    match of {
+        Noise::Thread { .. } => Cause::OffCpu(OffCpu::Preempted),
+        Noise::Softirq { vector } => Cause::Softirq(softirq_name(*vector).into()),
+        Noise::Irq { name } => described_cause(name),
+        Noise::Nmi => Cause::Nmi,
+        Noise::Hardware => Cause::HardwareGap,
     }
 }
 
@@ -52,9 +63,21 @@ pub(crate) fn describe(kind: &EventKind) -> String {
         EventKind::Idle { state: Some(state) } => format!("cpu_idle state={state}"),
         EventKind::Idle { state: None } => "cpu_idle: awake".into(),
         EventKind::SwitchOut => "sched_switch".into(),
+        EventKind::UserChain => "deferred callchain".into(),
         EventKind::Block { step, request } => format!("block request {step:?}: {request}"),
         EventKind::Socket { connection } => connection.clone(),
+        EventKind::Noise { of, ns } => format!("osnoise: {} for {ns} ns", tell_noise(of)),
         EventKind::TraceLost { how } => format!("AUX record: {how}"),
         EventKind::RecordsLost { count } => format!("LOST record: {count} records"),
+    }
+}
+
+fn tell_noise(of: &Noise) -> String {
+    match of {
+        Noise::Thread { tid, comm } => format!("thread {comm} (tid {tid})"),
+        Noise::Softirq { vector } => format!("softirq {}", softirq_name(*vector)),
+        Noise::Irq { name } => format!("interrupt {name}"),
+        Noise::Nmi => "NMI".to_owned(),
+        Noise::Hardware => "hardware".to_owned(),
     }
 }

@@ -198,6 +198,19 @@ pub(crate) fn record_cause(name: &str) -> Cause {
     found.map_or_else(|| Cause::Irq(name.replace('_', "-")), |entry| entry.what.cause())
 }
 
+/// Why the kernel was entered, by the osnoise tracer's description of an interrupt: of a vector that of its record
+/// (`arch/x86/kernel/trace.c`), else the name of a device's action.
+pub(crate) fn described_cause(description: &str) -> Cause {
+    let record = match description {
+        "" => return Cause::Irq(UNNAMED_IRQ.into()),
+        // The only one that is not called as its record is.
+        "deferred_error" => "deferred_error_apic",
+        as_recorded => as_recorded,
+    };
+    let found = ENTRIES.iter().find(|entry| entry.record == record);
+    found.map_or_else(|| Cause::Irq(description.into()), |entry| entry.what.cause())
+}
+
 /// Functions that call what others requested, by IPI (`kernel/smp.c`; `csd_do_func` since 6.4) or as a work item
 /// (`kernel/workqueue.c`): the time belongs to what they call.
 pub(crate) fn calls_for_others(function: &str) -> bool {

@@ -270,6 +270,7 @@ pub(crate) fn record(time: u64, cpu: u32, thread: ThreadId, side: Side, kind: Ev
         side,
         kind,
         chain: Vec::new(),
+        cookie: None,
     }
 }
 

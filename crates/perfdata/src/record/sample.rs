@@ -84,20 +84,26 @@ impl<'a> Sample<'a> {
 
     /// Return addresses, innermost first, context marks left out.
     pub fn callchain_addresses(&self) -> impl Iterator<Item = u64> {
-        // Context marks are the last 4095 numbers (PERF_CONTEXT_MAX).
-        const FIRST_MARK: u64 = u64::MAX - 4094;
-        let words = self.callchain_words().take_while(|&word| word != USER_DEFERRED);
-        words.filter(|&address| address < FIRST_MARK)
+        return_addresses(self.callchain.unwrap_or(&[]))
     }
 
     /// The cookie of the record ([`super::Record::CallchainDeferred`]) that will have the user's part of the callchain.
     pub fn callchain_cookie(&self) -> Option<u64> {
-        self.callchain_words().skip_while(|&word| word != USER_DEFERRED).nth(1)
+        words(self.callchain.unwrap_or(&[])).skip_while(|&word| word != USER_DEFERRED).nth(1)
     }
+}
 
-    fn callchain_words(&self) -> impl Iterator<Item = u64> {
-        self.callchain.unwrap_or(&[]).chunks_exact(8).filter_map(|chunk| Fields::new(chunk).u64())
-    }
+/// The addresses of a callchain of a sample or of [`super::Record::CallchainDeferred`]: context marks, and a cookie after the last of
+/// them, left out.
+pub fn return_addresses(callchain: &[u8]) -> impl Iterator<Item = u64> {
+    // Context marks are the last 4095 numbers (PERF_CONTEXT_MAX).
+    const FIRST_MARK: u64 = u64::MAX - 4094;
+    let words = words(callchain).take_while(|&word| word != USER_DEFERRED);
+    words.filter(|&address| address < FIRST_MARK)
+}
+
+fn words(callchain: &[u8]) -> impl Iterator<Item = u64> {
+    callchain.chunks_exact(8).filter_map(|chunk| Fields::new(chunk).u64())
 }
 
 /// The sample of a record with this `misc` and body, and when, where and of which thread it was taken.

@@ -1,6 +1,6 @@
 //! The tracepoints that scenarios may record, as the format files of Linux 6.1 on x86-64 list them.
 //!
-//! Source: `/sys/kernel/tracing/events/*/*/format`; include/trace/events/{sched,irq,power,block,kmem,nmi}.h,
+//! Source: `/sys/kernel/tracing/events/*/*/format`; include/trace/events/{sched,irq,power,block,kmem,nmi,osnoise}.h,
 //! arch/x86/include/asm/trace/{`irq_vectors`,exceptions}.h.
 
 use super::Layout::{I32, I64, Located, Text, U32, U64, Words};
@@ -135,6 +135,29 @@ const PAGE_PRINT: &str = r#""pfn=0x%lx order=%d migratetype=%d", REC->pfn, REC->
 const NMI: &[Field] = &[("void * handler", U64, 0), ("s64 delta_ns", I64, 0), ("int handled", I32, 1)];
 const NMI_PRINT: &str = r#""%ps() delta_ns: %lld handled: %d", REC->handler, REC->delta_ns, REC->handled"#;
 
+/// The print formats of osnoise leave out the seconds of `start`: the kernel writes their division out in C.
+const THREAD_NOISE: &[Field] =
+    &[("char comm[16]", Text(16), 0), ("u64 start", U64, 0), ("u64 duration", U64, 0), ("pid_t pid", I32, 0)];
+const THREAD_NOISE_PRINT: &str =
+    r#""%8s:%d start %llu duration %llu ns", REC->comm, REC->pid, REC->start, REC->duration"#;
+const SOFTIRQ_NOISE: &[Field] = &[("u64 start", U64, 0), ("u64 duration", U64, 0), ("int vector", I32, 0)];
+const SOFTIRQ_NOISE_PRINT: &str =
+    r#""%8d start %llu duration %llu ns", REC->vector, REC->start, REC->duration"#;
+const IRQ_NOISE: &[Field] = &[
+    ("u64 start", U64, 0),
+    ("u64 duration", U64, 0),
+    ("__data_loc char[] desc", Located, 0),
+    ("int vector", I32, 0),
+];
+const IRQ_NOISE_PRINT: &str =
+    r#""%s:%d start %llu duration %llu ns", __get_str(desc), REC->vector, REC->start, REC->duration"#;
+const NMI_NOISE: &[Field] = &[("u64 start", U64, 0), ("u64 duration", U64, 0)];
+const NMI_NOISE_PRINT: &str = r#""start %llu duration %llu ns", REC->start, REC->duration"#;
+const SAMPLE_THRESHOLD: &[Field] =
+    &[("u64 start", U64, 0), ("u64 duration", U64, 0), ("u64 interference", U64, 0)];
+const SAMPLE_THRESHOLD_PRINT: &str =
+    r#""start %llu duration %llu ns interference %llu", REC->start, REC->duration, REC->interference"#;
+
 const fn point(name: &'static str, id: u16, fields: &'static [Field], print: &'static str) -> Tracepoint {
     Tracepoint { name, id, fields, print }
 }
@@ -171,5 +194,10 @@ pub(super) const POINTS: &[Tracepoint] = &[
     point("block:block_rq_complete", 1063, COMPLETE, COMPLETE_PRINT),
     point("kmem:mm_page_alloc", 539, PAGE, PAGE_PRINT),
     point("nmi:nmi_handler", 93, NMI, NMI_PRINT),
+    point("osnoise:sample_threshold", 390, SAMPLE_THRESHOLD, SAMPLE_THRESHOLD_PRINT),
+    point("osnoise:nmi_noise", 391, NMI_NOISE, NMI_NOISE_PRINT),
+    point("osnoise:irq_noise", 392, IRQ_NOISE, IRQ_NOISE_PRINT),
+    point("osnoise:softirq_noise", 393, SOFTIRQ_NOISE, SOFTIRQ_NOISE_PRINT),
+    point("osnoise:thread_noise", 394, THREAD_NOISE, THREAD_NOISE_PRINT),
     point("probe:vfs_getname", 1172, GETNAME, GETNAME_PRINT),
 ];

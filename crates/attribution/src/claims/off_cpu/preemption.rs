@@ -3,10 +3,11 @@
 //! Input: a stay off the CPU of a thread that could run, the schedule, `sched_migrate_task` records. A thread waits on the
 //! run queue of one CPU at a time: what another CPU does at that time, even if it is idle, has nothing to do with it.
 
-use model::{Cause, Certainty, Cpu, Evidence, OffCpu, ThreadId, Ticks, Tsc, TscRange};
+use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Role, ThreadId, Ticks, Tsc, TscRange};
 
 use crate::claims::claim::Claim;
 use crate::claims::lengths::tell_ns;
+use crate::claims::noise::MeasuredThreads;
 use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::story;
 use crate::claims::precedence::Rank;
@@ -100,6 +101,7 @@ pub(super) fn moves_after(
 /// On the run queue of `cpu`, which the thread has left.
 fn kept(range: TscRange, cpu: Cpu, own: Option<ThreadId>, context: &Context<'_>) -> Claim {
     let mut claim = claim_of(OffCpu::Preempted, range);
+    let measured = MeasuredThreads::on(cpu, range, own, context.sideband, context.conversion);
     match (context.who_ran(cpu, range, own), context.idle_within(cpu, range)) {
         (Some(who), idle) => {
             let idle = idle.map_or_else(String::new, |ns| format!(", idle for {}", tell_ns(ns)));
@@ -107,6 +109,10 @@ fn kept(range: TscRange, cpu: Cpu, own: Option<ThreadId>, context: &Context<'_>)
             claim.say(&format!("by {who}{idle}"));
             let elsewhere = own.and_then(|own| context.idle_elsewhere(own.tid, cpu, range));
             claim.say(&elsewhere.unwrap_or_default());
+            if let Some(measured) = measured {
+                claim.say(&format!("osnoise measured {}", measured.tell()));
+                claim.evidence.extend(measured.evidence);
+            }
         }
         (None, Some(ns)) => {
             // The idle task preempts no thread.
@@ -117,7 +123,14 @@ fn kept(range: TscRange, cpu: Cpu, own: Option<ThreadId>, context: &Context<'_>)
                 tell_ns(ns)
             ));
         }
-        (None, None) => {}
+        (None, None) => {
+            if let Some(measured) = measured {
+                measured.longest().clone_into(&mut claim.story.by);
+                claim.story.role = Role::Runner;
+                claim.say(&format!("by {} on CPU {cpu}, as osnoise measured", measured.tell()));
+                claim.evidence.extend(measured.evidence);
+            }
+        }
     }
     claim
 }
