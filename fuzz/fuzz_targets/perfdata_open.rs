@@ -12,11 +12,11 @@ fuzz_target!(|bytes: &[u8]| {
         if let perfdata::Record::Sample(sample) = &record.record {
             let fields = sample.format().map_or(&[][..], |format| format.fields());
             for field in fields {
-                let _ = sample.raw.and_then(|raw| field.value(raw));
+                let _ = sample.raw().and_then(|raw| field.value(raw));
             }
             let _ = sample.callchain_addresses().count();
-            let _ = sample.read.map(|read| read.counters().count());
-            let _ = sample.weight.and_then(perfdata::Weight::retire_latency);
+            let _ = sample.read().map(|read| read.counters().count());
+            let _ = sample.weight().and_then(perfdata::Weight::retire_latency);
         }
     }
     for buffer in perf_data.aux_buffers() {

@@ -163,7 +163,7 @@ impl<'a> Reading<'a> {
     /// What the sample does: it begins or ends an interval, and may begin a phase as well.
     fn kinds(&mut self, sample: &Sample<'_>) -> Result<Vec<MarkKind>, Error> {
         let Some(name) = sample.event_name() else { return Ok(Vec::new()) };
-        let payload = sample.format().zip(sample.raw);
+        let payload = sample.format().zip(sample.raw());
         let mut kinds = Vec::new();
         for (kind, pattern, seen) in self.events.iter_mut().filter(|(_, pattern, _)| pattern.name == name) {
             let is_met = pattern.matches(payload)?;
@@ -177,7 +177,7 @@ impl<'a> Reading<'a> {
     }
 
     fn read(&mut self, sample: &Sample<'_>) -> Result<(Option<Box<str>>, Vec<Counter>), Error> {
-        let (Some(format), Some(raw)) = (sample.format(), sample.raw) else {
+        let (Some(format), Some(raw)) = (sample.format(), sample.raw()) else {
             return match &self.pair.key {
                 None => Ok((None, Vec::new())),
                 Some(key) => Err(Error::NoSuchEvent {

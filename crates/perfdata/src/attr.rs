@@ -3,11 +3,13 @@
 //! Source: `struct perf_event_attr` in `include/uapi/linux/perf_event.h`. Fields that an older kernel did not
 //! write are zero.
 
-use std::collections::HashMap;
+mod by_id;
+
 use std::ops::Range;
 
 use model::{Diagnostic, FileOffset};
 
+pub(crate) use self::by_id::ById;
 use crate::bytes::{Fields, text, u64_at};
 
 /// The event type of tracepoints (`PERF_TYPE_TRACEPOINT`).
@@ -269,16 +271,10 @@ fn ids_at(file: &[u8], place: &[u8], budget: &mut usize) -> Option<Range<usize>>
 
 /// Gives events the names that records of a stream give them: (one of the event's ids, the name).
 pub(crate) fn name_by_ids<'a>(attrs: &mut [Attr], names: impl Iterator<Item = (u64, &'a [u8])>) {
-    let by_id = index_ids(attrs);
+    let by_id = ById::new(attrs);
     for (id, name) in names {
-        if let Some(attr) = by_id.get(&id).and_then(|&index| attrs.get_mut(index as usize)) {
+        if let Some(attr) = by_id.get(id).and_then(|index| attrs.get_mut(index)) {
             attr.name = Some(text(name));
         }
     }
-}
-
-/// Which attribute a record's id belongs to.
-pub(crate) fn index_ids(attrs: &[Attr]) -> HashMap<u64, u32> {
-    let by_id = |(index, attr): (u32, &Attr)| attr.ids.iter().map(move |&id| (id, index)).collect::<Vec<_>>();
-    (0u32..).zip(attrs).flat_map(by_id).collect()
 }

@@ -16,14 +16,14 @@ pub(crate) fn locate(records: &OrderedRecords) -> Vec<AuxSample> {
         .all()
         .filter_map(|record| {
             let Record::Sample(sample) = &record.record else { return None };
-            let size = sample.aux_at.len() as u64;
+            let size = sample.aux_at().len() as u64;
             (size > 0).then(|| AuxSample {
                 time: record.time,
                 cpu: record.cpu,
                 thread: record.thread,
                 id: record.id,
                 record_offset: record.offset,
-                file_offset: FileOffset(record.offset.0 + sample.aux_at.start as u64),
+                file_offset: FileOffset(record.offset.0 + sample.aux_at().start as u64),
                 size,
             })
         })

@@ -50,7 +50,7 @@ pub struct TimedRecord<'a> {
 #[non_exhaustive]
 #[allow(missing_docs)] // The kernel's names, each field by its meaning there.
 pub enum Record<'a> {
-    Sample(Box<Sample<'a>>),
+    Sample(Sample<'a>),
     Mmap(Mmap<'a>),
     Mmap2(Mmap<'a>),
     Comm {

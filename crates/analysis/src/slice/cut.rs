@@ -80,7 +80,7 @@ fn sampled(perf: &PerfData, times: &[Range<PerfTime>]) -> BTreeSet<u64> {
     for range in times {
         let records = perf.records_in(range.start.max(read)..range.end.max(read));
         addresses.extend(records.filter_map(|timed| match timed.record {
-            Record::Sample(sample) => sample.ip,
+            Record::Sample(sample) => sample.ip(),
             _ => None,
         }));
         read = read.max(range.end);

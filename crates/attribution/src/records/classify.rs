@@ -23,7 +23,7 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
                 to: cpu("dest_cpu")?,
             })
         }
-        ("sched", "sched_switch") if sample.callchain.is_some() => begin(EventKind::SwitchOut),
+        ("sched", "sched_switch") if sample.callchain().is_some() => begin(EventKind::SwitchOut),
         ("irq", "irq_handler_entry") => {
             begin(EventKind::Irq { number: number(sample, "irq")?, name: text(sample, "name") })
         }

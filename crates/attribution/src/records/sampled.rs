@@ -53,12 +53,12 @@ pub(crate) fn sampled_within(
     let records = perf.records_in(conversion.to_perf_time(range.start)..to);
     let sampled = records.filter_map(|timed| {
         let Record::Sample(sample) = &timed.record else { return None };
-        let by_timer = is_by_timer(sample.attr?)?;
+        let by_timer = is_by_timer(sample.attr()?)?;
         Some(SampledAddress {
             time: conversion.to_tsc(timed.time?),
             cpu: timed.cpu,
             thread: timed.thread?,
-            address: sample.ip?,
+            address: sample.ip()?,
             by_timer,
             offset: timed.offset,
         })

@@ -47,7 +47,7 @@ impl FrontEndRecords {
             let (Record::Sample(sample), Some(time)) = (&timed.record, timed.time) else { continue };
             let at = conversion.to_tsc(time);
             let Some(stay) = stay_of(stays, &timed, at) else { continue };
-            if let (Some(reads), Some(read)) = (&mut reads, sample.read) {
+            if let (Some(reads), Some(read)) = (&mut reads, sample.read()) {
                 reads.add(stay, at, &timed, &read);
             }
             samples.extend(FrontEndSample::of(at, &timed, sample));

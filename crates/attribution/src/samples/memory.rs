@@ -127,11 +127,11 @@ fn used(sample: &Sample<'_>) -> Option<(Accessed, Option<u64>)> {
         let pages = pages_of(sample.field("order")?.as_u64()?)?;
         return Some((Accessed::Pages(pages), number.checked_mul(PAGE)));
     }
-    let address = sample.phys_addr.filter(|&address| address != 0);
-    if sample.data_src.is_none() && address.is_none() {
+    let address = sample.phys_addr().filter(|&address| address != 0);
+    if sample.data_src().is_none() && address.is_none() {
         return None;
     }
-    Some((Accessed::Data(sample.data_src), address))
+    Some((Accessed::Data(sample.data_src()), address))
 }
 
 /// The pages of an allocation of this order; `None` where only damage explains it.

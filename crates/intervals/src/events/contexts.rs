@@ -18,7 +18,7 @@ pub fn span_contexts(capture: &PerfData, conversion: Option<TimeConversion>) -> 
     let mut has_field = HashMap::new();
     let context = |record: perfdata::TimedRecord<'_>| {
         let Record::Sample(sample) = &record.record else { return None };
-        let (format, raw) = (sample.format()?, sample.raw?);
+        let (format, raw) = (sample.format()?, sample.raw()?);
         if !*has_field.entry(format.id()).or_insert_with(|| format.field(FIELD).is_some()) {
             return None;
         }

@@ -30,7 +30,7 @@ impl Values {
         for record in capture.records() {
             let Record::Sample(sample) = &record.record else { continue };
             if sample.event_name() == Some(event.name.as_str())
-                && let Some(payload) = sample.format().zip(sample.raw)
+                && let Some(payload) = sample.format().zip(sample.raw())
             {
                 values.add(event.fields(), payload);
             }

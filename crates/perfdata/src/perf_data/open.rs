@@ -76,7 +76,7 @@ impl PerfData {
         let numa = Numa::new(&features, machine.as_ref());
         let formats = tracing_data(file, &header, &mut diagnostics);
         tracepoint::name_attrs(&mut attrs, &formats);
-        let layout = Layout::new(&attrs);
+        let layout = Layout::new(&attrs, &formats);
         let slice_note = SliceNote::of(file, &header);
         let walked = walk_all(&mut pieces, &header, &layout, &mut diagnostics);
         let mut records = OrderedRecords {

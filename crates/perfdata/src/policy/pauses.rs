@@ -133,7 +133,7 @@ impl Pauses {
 
 /// What a sample does to the trace.
 fn turn(sample: &Sample<'_>, since: PerfTime, record: FileOffset) -> Option<Turn> {
-    let attr = sample.attr?;
+    let attr = sample.attr()?;
     let event = attr.name.clone().unwrap_or_else(|| "an event".to_owned());
     let acts = attr.acts_on_trace(aux_action::PAUSE | aux_action::RESUME);
     acts.then(|| Turn { since, pauses: attr.acts_on_trace(aux_action::PAUSE), event, record })

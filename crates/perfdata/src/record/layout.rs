@@ -3,13 +3,11 @@
 //! A sample has them at its front, every other kernel record in a trailer at its end (`sample_id_all`). Which
 //! of them exist, [`Attr::sample_type`] says; their order is fixed (`include/uapi/linux/perf_event.h`).
 
-use std::collections::HashMap;
-
 use model::{Cpu, PerfTime, ThreadId};
 
-use crate::attr::{Attr, sample_type as st};
+use crate::attr::{Attr, ById, sample_type as st};
 use crate::bytes::{Fields, u64_at};
-use crate::tracepoint::Formats;
+use crate::tracepoint::{Formats, TracepointFormat};
 
 /// What a trailer can hold.
 const TRAILER: u64 = st::TID | st::TIME | st::ID | st::STREAM_ID | st::CPU | st::IDENTIFIER;
@@ -33,10 +31,20 @@ pub(crate) struct Schema<'a> {
     pub(crate) formats: &'a Formats,
 }
 
+impl<'a> Schema<'a> {
+    /// The format of the payload of an attribute's samples, where it is a tracepoint.
+    pub(super) fn format_of(self, attr: usize) -> Option<&'a TracepointFormat> {
+        let place = self.layout.formats.get(attr).copied().flatten()?;
+        self.formats.at(place)
+    }
+}
+
 /// How to find the attribute and the time of any record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
-    by_id: HashMap<u64, u32>,
+    by_id: ById,
+    /// By attribute: where its format stands.
+    formats: Vec<Option<usize>>,
     /// `sample_type` of each attribute.
     types: Vec<u64>,
     sample_id_all: bool,
@@ -51,12 +59,16 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn new(attrs: &[Attr]) -> Layout {
+    pub(crate) fn new(attrs: &[Attr], formats: &Formats) -> Layout {
         let types: Vec<u64> = attrs.iter().map(|attr| attr.sample_type).collect();
         let sample_id_at = agreed(types.iter().map(|&bits| sample_id_at(bits)));
         let trailer_id_from_end = agreed(types.iter().map(|&bits| trailer_id_from_end(bits)));
         Layout {
-            by_id: crate::attr::index_ids(attrs),
+            by_id: ById::new(attrs),
+            formats: attrs
+                .iter()
+                .map(|attr| formats.place(attr.config).filter(|_| attr.is_tracepoint()))
+                .collect(),
             sample_id_all: attrs.first().is_some_and(Attr::sample_id_all),
             sample_id_at,
             trailer_id_from_end,
@@ -69,8 +81,7 @@ impl Layout {
     /// Whether the event of `id` requests build IDs in its MMAP2 records. What perf wrote itself and what has no known id
     /// follows any event: perf requests them for one of its events, which need not be the first.
     pub(super) fn has_build_ids(&self, id: Option<u64>) -> bool {
-        let own =
-            id.and_then(|id| self.by_id.get(&id)).and_then(|&attr| self.with_build_ids.get(attr as usize));
+        let own = id.and_then(|id| self.by_id.get(id)).and_then(|attr| self.with_build_ids.get(attr));
         own.copied().unwrap_or_else(|| self.with_build_ids.contains(&true))
     }
 
@@ -92,7 +103,7 @@ impl Layout {
     /// By id where there is one; the first attribute for id 0 (written by perf itself) and where no id is recorded.
     fn attr_of(&self, id: Option<u64>) -> Option<usize> {
         match id {
-            Some(id) if id != 0 => self.by_id.get(&id).map(|&index| index as usize),
+            Some(id) if id != 0 => self.by_id.get(id),
             _ => (!self.types.is_empty()).then_some(0),
         }
     }
@@ -129,7 +140,7 @@ impl Layout {
         if bits & st::TIME == 0 {
             return None;
         }
-        let from_end = trailer_length(bits) - trailer_width(bits & st::TID);
+        let from_end = trailer_length(bits) - width(bits & st::TID);
         u64_at(body, body.len().checked_sub(from_end)?)
     }
 
@@ -139,7 +150,7 @@ impl Layout {
             Some(bits) => bits,
             None => self.sample_type(self.attr_of_sample(body)?),
         };
-        let at = trailer_width(bits & (st::IDENTIFIER | st::IP | st::TID));
+        let at = width(bits & (st::IDENTIFIER | st::IP | st::TID));
         (bits & st::TIME != 0).then(|| u64_at(body, at)).flatten()
     }
 }
@@ -151,7 +162,7 @@ fn agreed<T: Copy + PartialEq>(mut positions: impl Iterator<Item = Option<T>>) -
 }
 
 /// All fields counted here are eight bytes wide.
-fn trailer_width(bits: u64) -> usize {
+pub(super) fn width(bits: u64) -> usize {
     bits.count_ones() as usize * 8
 }
 
@@ -159,18 +170,18 @@ fn sample_id_at(bits: u64) -> Option<usize> {
     if bits & st::IDENTIFIER != 0 {
         return Some(0);
     }
-    (bits & st::ID != 0).then(|| trailer_width(bits & (st::IP | st::TID | st::TIME | st::ADDR)))
+    (bits & st::ID != 0).then(|| width(bits & (st::IP | st::TID | st::TIME | st::ADDR)))
 }
 
 fn trailer_id_from_end(bits: u64) -> Option<usize> {
     if bits & st::IDENTIFIER != 0 {
         return Some(8);
     }
-    (bits & st::ID != 0).then(|| trailer_width(bits & (st::ID | st::STREAM_ID | st::CPU)))
+    (bits & st::ID != 0).then(|| width(bits & (st::ID | st::STREAM_ID | st::CPU)))
 }
 
 fn trailer_length(bits: u64) -> usize {
-    trailer_width(bits & TRAILER)
+    width(bits & TRAILER)
 }
 
 fn parse_trailer(trailer: &[u8], bits: u64) -> Option<Identity> {

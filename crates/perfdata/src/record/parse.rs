@@ -35,7 +35,7 @@ pub(crate) fn parse<'a>(schema: Schema<'a>, offset: FileOffset, bytes: &'a [u8])
     }
     let (record, identity) = if header.kind == kinds::SAMPLE {
         match sample::parse(schema, header.misc, body) {
-            Some((sample, identity)) => (Some(Record::Sample(Box::new(sample))), identity),
+            Some((sample, identity)) => (Some(Record::Sample(sample)), identity),
             None => (None, Identity::default()),
         }
     } else {

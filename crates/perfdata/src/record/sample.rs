@@ -2,74 +2,138 @@
 //!
 //! Source: `PERF_RECORD_SAMPLE` in `include/uapi/linux/perf_event.h`.
 
+mod payload;
+
 use std::ops::Range;
 
 use model::ThreadId;
 
+use self::payload::{Payload, Place};
 use super::counters::{CounterRead, Weight};
 use super::data_source::DataSource;
-use super::header::HEADER_SIZE;
-use super::layout::{Identity, Schema, cpu, time};
+use super::layout::{Identity, Schema, cpu, time, width};
 use crate::attr::{Attr, sample_type as st};
-use crate::bytes::Fields;
+use crate::bytes::{Fields, u64_at};
 use crate::tracepoint::{FieldValue, TracepointFormat};
 
-/// `PERF_SAMPLE_BRANCH_*` bits that change the layout of a branch stack.
-const BRANCH_HW_INDEX: u64 = 1 << 17;
-const BRANCH_COUNTERS: u64 = 1 << 19;
-/// Bytes of a branch stack entry: from, to, flags.
-const BRANCH_ENTRY_SIZE: u64 = 24;
+/// What stands before the data address.
+const BEFORE_ADDR: u64 = st::IDENTIFIER | st::IP | st::TID | st::TIME;
 
-/// A sample. Fields that its event does not record are `None`.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
+/// A sample: its event and its bytes, out of which each field is read when it is wanted; one that its event does not record is
+/// `None`.
+#[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// The event it belongs to; `None` where its id is in no attribute.
-    pub attr: Option<&'a Attr>,
-    /// The processor's mode: 1 kernel, 2 user, 3 hypervisor, 4 guest kernel, 5 guest user.
-    pub cpu_mode: u8,
-    /// Instruction pointer.
-    pub ip: Option<u64>,
-    /// Data address.
-    pub addr: Option<u64>,
-    /// Events since the last sample.
-    pub period: Option<u64>,
-    /// Stream id.
-    pub stream_id: Option<u64>,
-    /// What the event's counter, or those of its group, stood at.
-    pub read: Option<CounterRead<'a>>,
-    /// Return addresses, eight bytes each, innermost first, with the kernel's context marks (`-128` and so on).
-    pub callchain: Option<&'a [u8]>,
-    /// The payload of a tracepoint (or of another raw event).
-    pub raw: Option<&'a [u8]>,
-    /// Where that stands in the sample's record; its length stands before it, in 4 bytes.
-    pub(crate) raw_at: Range<usize>,
-    /// Entries {from, to, flags} of 24 bytes each, latest first.
-    pub branch_stack: Option<&'a [u8]>,
-    /// What the instruction cost.
-    pub weight: Option<Weight>,
-    /// Where the data came from.
-    pub data_src: Option<DataSource>,
-    /// Flags of a transaction.
-    pub transaction: Option<u64>,
-    /// Physical data address.
-    pub phys_addr: Option<u64>,
-    /// Control group.
-    pub cgroup: Option<u64>,
-    /// AUX bytes taken with this sample (`--aux-sample`).
-    pub aux: Option<&'a [u8]>,
-    /// Where those bytes stand in the sample's record.
-    pub(crate) aux_at: Range<usize>,
+    /// By which it is read.
+    attr: &'a Attr,
+    /// Whether that is its own: else its id is in no attribute, and all record the same.
+    is_known: bool,
+    cpu_mode: u8,
+    /// Where the fields of variable length begin.
+    payload_at: u16,
+    raw: Option<Place>,
+    aux: Option<Place>,
     format: Option<&'a TracepointFormat>,
+    /// The record without its header.
+    body: &'a [u8],
 }
 
 /// `PERF_CONTEXT_USER_DEFERRED`, the last context mark of a callchain: a cookie follows it, and no address.
 const USER_DEFERRED: u64 = u64::MAX - 639;
 
 impl<'a> Sample<'a> {
+    /// The event it belongs to; `None` where its id is in no attribute.
+    pub fn attr(&self) -> Option<&'a Attr> {
+        self.is_known.then_some(self.attr)
+    }
+
     /// The event's name, as `sched:sched_switch`.
     pub fn event_name(&self) -> Option<&'a str> {
-        self.attr.and_then(|attr| attr.name.as_deref())
+        self.attr()?.name.as_deref()
+    }
+
+    /// The processor's mode: 1 kernel, 2 user, 3 hypervisor, 4 guest kernel, 5 guest user.
+    pub fn cpu_mode(&self) -> u8 {
+        self.cpu_mode
+    }
+
+    /// Instruction pointer.
+    pub fn ip(&self) -> Option<u64> {
+        self.word(st::IP, st::IDENTIFIER)
+    }
+
+    /// Data address.
+    pub fn addr(&self) -> Option<u64> {
+        self.word(st::ADDR, BEFORE_ADDR)
+    }
+
+    /// Events since the last sample.
+    pub fn period(&self) -> Option<u64> {
+        self.word(st::PERIOD, BEFORE_ADDR | st::ADDR | st::ID | st::STREAM_ID | st::CPU)
+    }
+
+    /// Stream id.
+    pub fn stream_id(&self) -> Option<u64> {
+        self.word(st::STREAM_ID, BEFORE_ADDR | st::ADDR | st::ID)
+    }
+
+    /// What the event's counter, or those of its group, stood at.
+    pub fn read(&self) -> Option<CounterRead<'a>> {
+        self.payload().read
+    }
+
+    /// Return addresses, eight bytes each, innermost first, with the kernel's context marks (`-128` and so on).
+    pub fn callchain(&self) -> Option<&'a [u8]> {
+        self.payload().callchain
+    }
+
+    /// The payload of a tracepoint (or of another raw event).
+    pub fn raw(&self) -> Option<&'a [u8]> {
+        self.body.get(self.raw?.range())
+    }
+
+    /// Where that stands in the sample's record; its length stands before it, in 4 bytes.
+    pub(crate) fn raw_at(&self) -> Range<usize> {
+        self.raw.map_or(0..0, Place::in_record)
+    }
+
+    /// Entries {from, to, flags} of 24 bytes each, latest first.
+    pub fn branch_stack(&self) -> Option<&'a [u8]> {
+        self.payload().branch_stack
+    }
+
+    /// What the instruction cost.
+    pub fn weight(&self) -> Option<Weight> {
+        self.payload().weight
+    }
+
+    /// Where the data came from.
+    pub fn data_src(&self) -> Option<DataSource> {
+        self.payload().data_src
+    }
+
+    /// Flags of a transaction.
+    pub fn transaction(&self) -> Option<u64> {
+        self.payload().transaction
+    }
+
+    /// Physical data address.
+    pub fn phys_addr(&self) -> Option<u64> {
+        self.payload().phys_addr
+    }
+
+    /// Control group.
+    pub fn cgroup(&self) -> Option<u64> {
+        self.payload().cgroup
+    }
+
+    /// AUX bytes taken with this sample (`--aux-sample`).
+    pub fn aux(&self) -> Option<&'a [u8]> {
+        self.body.get(self.aux?.range())
+    }
+
+    /// Where those bytes stand in the sample's record.
+    pub(crate) fn aux_at(&self) -> Range<usize> {
+        self.aux.map_or(0..0, Place::in_record)
     }
 
     /// The format of the payload, for reading several fields of many samples.
@@ -79,17 +143,28 @@ impl<'a> Sample<'a> {
 
     /// A field of the tracepoint by its name (`next_pid`), `None` where there is no such field.
     pub fn field(&self, name: &str) -> Option<FieldValue<'a>> {
-        self.format?.field(name)?.value(self.raw?)
+        self.format?.field(name)?.value(self.raw()?)
     }
 
     /// Return addresses, innermost first, context marks left out.
     pub fn callchain_addresses(&self) -> impl Iterator<Item = u64> {
-        return_addresses(self.callchain.unwrap_or(&[]))
+        return_addresses(self.callchain().unwrap_or(&[]))
     }
 
     /// The cookie of the record ([`super::Record::CallchainDeferred`]) that will have the user's part of the callchain.
     pub fn callchain_cookie(&self) -> Option<u64> {
-        words(self.callchain.unwrap_or(&[])).skip_while(|&word| word != USER_DEFERRED).nth(1)
+        words(self.callchain().unwrap_or(&[])).skip_while(|&word| word != USER_DEFERRED).nth(1)
+    }
+
+    /// The word of a field of the front part, which stands after those of `before` that are recorded.
+    fn word(&self, field: u64, before: u64) -> Option<u64> {
+        let bits = self.attr.sample_type;
+        (bits & field != 0).then(|| u64_at(self.body, width(bits & before))).flatten()
+    }
+
+    fn payload(&self) -> Payload<'a> {
+        let bytes = self.body.get(usize::from(self.payload_at)..).unwrap_or(&[]);
+        Payload::parse(self.attr, &mut Fields::new(bytes), self.body.len()).unwrap_or_default()
     }
 }
 
@@ -107,128 +182,34 @@ fn words(callchain: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 /// The sample of a record with this `misc` and body, and when, where and of which thread it was taken.
-#[allow(clippy::cast_possible_truncation)] // Three bits.
+#[allow(clippy::cast_possible_truncation)] // Three bits; a record has less than 64 KiB.
 pub(super) fn parse<'a>(schema: Schema<'a>, misc: u16, body: &'a [u8]) -> Option<(Sample<'a>, Identity)> {
-    let known = schema.layout.attr_of_sample(body).and_then(|number| schema.attrs.get(number));
+    let number = schema.layout.attr_of_sample(body);
+    let known = number.and_then(|number| schema.attrs.get(number));
     let attr = known.or_else(|| schema.attrs.first().filter(|_| schema.layout.is_uniform()))?;
     let bits = attr.sample_type;
     let mut fields = Fields::new(body);
-    let mut sample = Sample { attr: known, cpu_mode: (misc & 7) as u8, ..Sample::default() };
     let take = |bit, fields: &mut Fields<'a>| {
         if bits & bit == 0 { Some(None) } else { fields.u64().map(Some) }
     };
     let identifier = take(st::IDENTIFIER, &mut fields)?;
-    sample.ip = take(st::IP, &mut fields)?;
+    take(st::IP, &mut fields)?;
     let thread = take(st::TID, &mut fields)?.map(thread_of);
-    let sample_time = take(st::TIME, &mut fields)?.and_then(time);
-    sample.addr = take(st::ADDR, &mut fields)?;
+    let time = take(st::TIME, &mut fields)?.and_then(time);
+    take(st::ADDR, &mut fields)?;
     let id = take(st::ID, &mut fields)?.or(identifier);
-    sample.stream_id = take(st::STREAM_ID, &mut fields)?;
+    take(st::STREAM_ID, &mut fields)?;
     let cpu = take(st::CPU, &mut fields)?.and_then(|word| cpu(word as u32));
-    sample.period = take(st::PERIOD, &mut fields)?;
-    parse_payload(&mut sample, attr, &mut fields, body.len())?;
-    sample.format =
-        known.filter(|attr| attr.is_tracepoint()).and_then(|attr| schema.formats.by_id(attr.config));
-    Some((sample, Identity { thread, time: sample_time, cpu, id }))
+    take(st::PERIOD, &mut fields)?;
+    let payload_at = (body.len() - fields.rest().len()) as u16;
+    let Payload { raw, aux, .. } = Payload::parse(attr, &mut fields, body.len())?;
+    let format = known.and(number).and_then(|number| schema.format_of(number));
+    let (is_known, cpu_mode) = (known.is_some(), (misc & 7) as u8);
+    let sample = Sample { attr, is_known, cpu_mode, payload_at, raw, aux, format, body };
+    Some((sample, Identity { thread, time, cpu, id }))
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // Two halves of a word.
 fn thread_of(word: u64) -> ThreadId {
     ThreadId::new(word as i32, (word >> 32) as i32)
-}
-
-/// The fields of variable length, and those after them.
-fn parse_payload<'a>(
-    sample: &mut Sample<'a>,
-    attr: &Attr,
-    fields: &mut Fields<'a>,
-    body_len: usize,
-) -> Option<()> {
-    let has = |bit| attr.sample_type & bit != 0;
-    if has(st::READ) {
-        sample.read = Some(CounterRead::parse(attr.read_format, fields)?);
-    }
-    if has(st::CALLCHAIN) {
-        let count = fields.u64()?;
-        sample.callchain = Some(fields.counted_bytes(count.checked_mul(8)?)?);
-    }
-    if has(st::RAW) {
-        let size = fields.u32()?;
-        let start = HEADER_SIZE + body_len - fields.rest().len();
-        let bytes = fields.bytes(size as usize)?;
-        sample.raw = Some(bytes);
-        sample.raw_at = start..start + bytes.len();
-    }
-    if has(st::BRANCH_STACK) {
-        sample.branch_stack = Some(branch_stack(attr.branch_sample_type, fields)?);
-    }
-    if has(st::REGS_USER) {
-        skip_registers(attr.sample_regs_user, fields)?;
-    }
-    if has(st::STACK_USER) {
-        let size = fields.u64()?;
-        fields.counted_bytes(size)?;
-        if size != 0 {
-            fields.u64()?;
-        }
-    }
-    parse_data_fields(sample, attr, fields)?;
-    if has(st::AUX) {
-        let size = fields.u64()?;
-        let start = HEADER_SIZE + body_len - fields.rest().len();
-        let bytes = fields.counted_bytes(size)?;
-        sample.aux = Some(bytes);
-        sample.aux_at = start..start + bytes.len();
-    }
-    Some(())
-}
-
-/// The fields about the data access, which stand between the user stack and the AUX bytes.
-fn parse_data_fields(sample: &mut Sample<'_>, attr: &Attr, fields: &mut Fields<'_>) -> Option<()> {
-    let has = |bit| attr.sample_type & bit != 0;
-    if has(st::WEIGHT | st::WEIGHT_STRUCT) {
-        sample.weight = Some(Weight::new(fields.u64()?, has(st::WEIGHT_STRUCT)));
-    }
-    if has(st::DATA_SRC) {
-        sample.data_src = Some(DataSource(fields.u64()?));
-    }
-    if has(st::TRANSACTION) {
-        sample.transaction = Some(fields.u64()?);
-    }
-    if has(st::REGS_INTR) {
-        skip_registers(attr.sample_regs_intr, fields)?;
-    }
-    if has(st::PHYS_ADDR) {
-        sample.phys_addr = Some(fields.u64()?);
-    }
-    if has(st::CGROUP) {
-        sample.cgroup = Some(fields.u64()?);
-    }
-    if has(st::DATA_PAGE_SIZE) {
-        fields.u64()?;
-    }
-    if has(st::CODE_PAGE_SIZE) {
-        fields.u64()?;
-    }
-    Some(())
-}
-
-fn branch_stack<'a>(kinds: u64, fields: &mut Fields<'a>) -> Option<&'a [u8]> {
-    let count = fields.u64()?;
-    if kinds & BRANCH_HW_INDEX != 0 {
-        fields.u64()?;
-    }
-    let entries = fields.counted_bytes(count.checked_mul(BRANCH_ENTRY_SIZE)?)?;
-    if kinds & BRANCH_COUNTERS != 0 {
-        fields.counted_bytes(count.checked_mul(8)?)?;
-    }
-    Some(entries)
-}
-
-fn skip_registers(mask: u64, fields: &mut Fields<'_>) -> Option<()> {
-    // An ABI of 0 says that there are none.
-    if fields.u64()? != 0 {
-        fields.bytes(mask.count_ones() as usize * 8)?;
-    }
-    Some(())
 }

@@ -58,11 +58,11 @@ impl Sample<'_> {
         let is_number = |name: &str| matches!(name, "__syscall_nr" | "nr");
         let fields = self.format()?.fields();
         let own = fields.iter().position(|field| is_number(field.name()))?;
-        let number = fields[own].value(self.raw?)?.as_u64()?;
+        let number = fields[own].value(self.raw()?)?.as_u64()?;
         if event.starts_with("sys_exit_") {
             return Some(SystemCall { number, step: SystemCallStep::Exit(self.returned()) });
         }
-        let arguments = fields[own + 1..].iter().map_while(|field| match field.value(self.raw?)? {
+        let arguments = fields[own + 1..].iter().map_while(|field| match field.value(self.raw()?)? {
             FieldValue::Signed(signed) => Some(signed.cast_unsigned()),
             other => other.as_u64(),
         });

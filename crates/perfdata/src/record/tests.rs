@@ -2,7 +2,7 @@
 
 use model::{Cpu, InodeId, PerfTime, ThreadId, Tid};
 
-use super::{DataSource, Record, Sample, Weight};
+use super::{DataSource, Record, Weight};
 use crate::test_file::{SAMPLE_ID_ALL, TestFile, USUAL_SAMPLE_TYPE, attr, name};
 use crate::{AuxFlags, PerfData, bytes};
 
@@ -207,18 +207,25 @@ fn sample_fields_stand_where_their_bits_say() {
     let at = file.next_offset();
     let perf_data = file.record(9, 2, &body).open();
     let Record::Sample(sample) = only(&perf_data) else { panic!("no sample") };
-    let Sample { ip, addr, stream_id, period, weight, data_src, .. } = *sample;
-    assert_eq!((ip, addr, stream_id, period), (Some(0x40_1000), Some(0xadd4), Some(8), Some(100)));
+    let (ip, addr) = (sample.ip(), sample.addr());
+    let (weight, data_src) = (sample.weight(), sample.data_src());
+    assert_eq!(
+        (ip, addr, sample.stream_id(), sample.period()),
+        (Some(0x40_1000), Some(0xadd4), Some(8), Some(100))
+    );
     assert_eq!((weight, data_src), (Some(Weight::Whole(0x11)), Some(DataSource(0x12))));
-    let read = sample.read.expect("a read");
+    let read = sample.read().expect("a read");
     assert_eq!((read.time_enabled, read.time_running), (Some(50), Some(51)));
     let values: Vec<_> = read.counters().map(|counter| (counter.value, counter.id)).collect();
     assert_eq!(values, [(41, Some(7)), (42, Some(8))]);
     assert_eq!(sample.callchain_addresses().collect::<Vec<_>>(), [0x40_1000, 0x40_2000]);
-    assert_eq!(sample.raw, Some(&b"twelve bytes"[..]));
-    assert_eq!(sample.branch_stack, Some(&bytes![1u64, 2u64, 3u64][..]));
-    assert_eq!((sample.transaction, sample.phys_addr, sample.cgroup), (Some(0x13), Some(0x14), Some(0x15)));
-    assert_eq!((sample.cpu_mode, sample.aux.map(<[u8]>::len)), (2, Some(16)));
+    assert_eq!(sample.raw(), Some(&b"twelve bytes"[..]));
+    assert_eq!(sample.branch_stack(), Some(&bytes![1u64, 2u64, 3u64][..]));
+    assert_eq!(
+        (sample.transaction(), sample.phys_addr(), sample.cgroup()),
+        (Some(0x13), Some(0x14), Some(0x15))
+    );
+    assert_eq!((sample.cpu_mode(), sample.aux().map(<[u8]>::len)), (2, Some(16)));
 
     let aux_samples = perf_data.aux_samples();
     assert_eq!(aux_samples.len(), 1);
@@ -246,7 +253,7 @@ fn a_weight_has_parts_where_they_were_asked_for() {
     let perf_data = file.record(9, 2, &bytes![7u64, 0x40_1000u64, 9u32, 0u16, 340u16]).open();
     let record = perf_data.records().next().expect("one record").record;
     let Record::Sample(sample) = record else { panic!("no sample") };
-    assert_eq!(sample.weight, Some(Weight::Parts { memory: 9, instruction: 0, retire: 340 }));
+    assert_eq!(sample.weight(), Some(Weight::Parts { memory: 9, instruction: 0, retire: 340 }));
 }
 
 /// Every length in turn says more than there is.

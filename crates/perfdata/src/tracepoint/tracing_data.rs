@@ -12,23 +12,36 @@ use crate::bytes::Fields;
 
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
-/// Formats by their ID.
+/// Formats in the order of their IDs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Formats(BTreeMap<u64, TracepointFormat>);
+pub(crate) struct Formats(Vec<TracepointFormat>);
+
+/// The same in the making; the last one of an ID counts.
+type ById = BTreeMap<u64, TracepointFormat>;
 
 impl Formats {
     pub(crate) fn by_id(&self, id: u64) -> Option<&TracepointFormat> {
-        self.0.get(&id)
+        self.at(self.place(id)?)
+    }
+
+    /// Where the format with this ID stands, for [`Self::at`].
+    pub(crate) fn place(&self, id: u64) -> Option<usize> {
+        self.0.binary_search_by_key(&id, TracepointFormat::id).ok()
+    }
+
+    /// The format at this place.
+    pub(crate) fn at(&self, place: usize) -> Option<&TracepointFormat> {
+        self.0.get(place)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &TracepointFormat> {
-        self.0.values()
+        self.0.iter()
     }
 }
 
 /// Reads the section that begins at byte `at` of the file, as far as it is sound.
 pub(crate) fn parse(section: &[u8], at: usize, diagnostics: &mut Vec<Diagnostic>) -> Formats {
-    let mut formats = Formats::default();
+    let mut formats = ById::default();
     let mut fields = Fields::new(section);
     let mut damaged = |what: &str, fields: &Fields<'_>| {
         let offset = at + (section.len() - fields.rest().len());
@@ -39,17 +52,17 @@ pub(crate) fn parse(section: &[u8], at: usize, diagnostics: &mut Vec<Diagnostic>
         Some(Endian::Little) => {}
         Some(Endian::Big) => {
             damaged("those of a big-endian machine", &fields);
-            return formats;
+            return Formats::default();
         }
         None => {
             damaged("damaged", &fields);
-            return formats;
+            return Formats::default();
         }
     }
     if parse_events(&mut fields, &mut formats).is_none() {
         damaged("cut off or damaged", &fields);
     }
-    formats
+    Formats(formats.into_values().collect())
 }
 
 enum Endian {
@@ -78,7 +91,7 @@ fn parse_head(fields: &mut Fields<'_>) -> Option<Endian> {
     Some(Endian::Little)
 }
 
-fn parse_events(fields: &mut Fields<'_>, formats: &mut Formats) -> Option<()> {
+fn parse_events(fields: &mut Fields<'_>, formats: &mut ById) -> Option<()> {
     parse_system(fields, "ftrace", formats)?;
     let systems = fields.u32()?;
     for _ in 0..systems {
@@ -88,13 +101,13 @@ fn parse_events(fields: &mut Fields<'_>, formats: &mut Formats) -> Option<()> {
     Some(())
 }
 
-fn parse_system(fields: &mut Fields<'_>, system: &str, formats: &mut Formats) -> Option<()> {
+fn parse_system(fields: &mut Fields<'_>, system: &str, formats: &mut ById) -> Option<()> {
     let events = fields.u32()?;
     for _ in 0..events {
         let size = fields.u64()?;
         let text = fields.counted_bytes(size)?;
         if let Some(format) = TracepointFormat::parse(system, text) {
-            formats.0.insert(format.id(), format);
+            formats.insert(format.id(), format);
         }
     }
     Some(())

@@ -38,16 +38,16 @@ pub(crate) struct FrontEndSample {
 impl FrontEndSample {
     /// `timed` as a sample of a front-end event in user code, if it is one.
     pub(super) fn of(at: Tsc, timed: &TimedRecord<'_>, sample: &Sample<'_>) -> Option<FrontEndSample> {
-        let event = sample.event_name().filter(|name| tells(name) && sample.cpu_mode == USER_MODE)?;
-        let fixed = sample.attr.filter(|attr| !attr.freq()).map(|attr| attr.sample_period);
+        let event = sample.event_name().filter(|name| tells(name) && sample.cpu_mode() == USER_MODE)?;
+        let fixed = sample.attr().filter(|attr| !attr.freq()).map(|attr| attr.sample_period);
         Some(FrontEndSample {
             at,
             event: event.to_owned(),
             record: timed.offset,
             cpu: timed.cpu,
-            ip: sample.ip,
-            period: sample.period.or(fixed).filter(|&period| period > 0),
-            cycles: sample.weight.and_then(Weight::retire_latency),
+            ip: sample.ip(),
+            period: sample.period().or(fixed).filter(|&period| period > 0),
+            cycles: sample.weight().and_then(Weight::retire_latency),
             stall: Ticks(0),
         })
     }

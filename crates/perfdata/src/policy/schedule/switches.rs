@@ -279,7 +279,7 @@ impl<'a> SchedSwitchReader<'a> {
         if sample.format()?.id() != self.format.id() {
             return None;
         }
-        let raw = sample.raw?;
+        let raw = sample.raw()?;
         let number = |field: &TracepointField| i32::try_from(field.value(raw)?.as_i64()?).ok();
         let tid = |field: &TracepointField| number(field).filter(|&tid| tid >= 0).map(Tid);
         #[allow(clippy::cast_sign_loss)] // A set of bits in a signed field.

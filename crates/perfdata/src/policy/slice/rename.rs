@@ -82,18 +82,18 @@ fn with_new_name(records: &OrderedRecords, record: &[u8], renames: &Renames) -> 
     let timed = parse(records.schema(), FileOffset(0), record)?;
     let Record::Sample(sample) = timed.record else { return None };
     let name = renames.paths.get(told_name(&sample)?)?;
-    let payload = sample.format()?.field(NAME_FIELD)?.with_text(sample.raw?, name)?;
+    let payload = sample.format()?.field(NAME_FIELD)?.with_text(sample.raw()?, name)?;
     let with = |mut payload: Vec<u8>| {
         // As the kernel pads it: with the length in front in whole words.
         payload.resize((payload.len() + 4).next_multiple_of(8) - 4, 0);
         let length = u32::try_from(payload.len()).ok()?.to_le_bytes();
-        let (before, behind) = (&record[..sample.raw_at.start - 4], &record[sample.raw_at.end..]);
+        let (before, behind) = (&record[..sample.raw_at().start - 4], &record[sample.raw_at().end..]);
         let mut new = [before, &length, &payload, behind].concat();
         let size = u16::try_from(new.len()).ok()?;
         new[6..8].copy_from_slice(&size.to_le_bytes());
         Some(new)
     };
-    with(payload).or_else(|| with(vec![0; sample.raw_at.len()]))
+    with(payload).or_else(|| with(vec![0; sample.raw_at().len()]))
 }
 
 /// `record` with the path at byte `at`, which ends before byte `own`, replaced; `None` where it stays.
