@@ -74,6 +74,8 @@ pub(super) enum StallKind {
     Shared,
     /// The front end fetched code; the detail has its cycles by reason.
     Fetch,
+    /// What it had executed waited for data; the detail has the cycles by where the data was.
+    Data,
 }
 
 impl StallKind {
@@ -84,6 +86,7 @@ impl StallKind {
             3 => StallKind::Slow,
             4 => StallKind::Shared,
             5 => StallKind::Fetch,
+            6 => StallKind::Data,
             _ => return None,
         })
     }
@@ -96,6 +99,7 @@ impl StallKind {
             StallKind::Slow => "slow",
             StallKind::Shared => "shared",
             StallKind::Fetch => "fetch",
+            StallKind::Data => "data",
         }
     }
 }
