@@ -3,7 +3,7 @@
 use model::{Cause, Slower};
 
 use super::front_end::FrontEnd;
-use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, whole, with_jitter};
+use super::profile::{Baselines, Profile, SMALLEST, Typical, Use, stands_out, whole, with_jitter};
 use super::share::share;
 use crate::examine::examined::Examined;
 use crate::samples::front_end::samples::run_at;
@@ -139,7 +139,7 @@ pub(super) fn budgets(
         budget.slower_front_end = budget.slower_other.min(owed);
         budget.slower_other -= budget.slower_front_end;
     }
-    settle(&mut budgets, &all, baselines);
+    settle(&mut budgets, (&all, own), baselines);
     front_end.split(&mut budgets, own, &typical);
     budgets
 }
@@ -190,26 +190,36 @@ fn has_cold_start(own: &Use, typical: &Use, front_end: FrontEnd) -> bool {
 }
 
 /// Takes back an excess of parts that the whole does not show: time moved between adjacent functions by a late time
-/// packet, and slowness within jitter for the whole interval. Calls that no baseline makes and what a slower core
-/// explains stay.
-fn settle(budgets: &mut ByAddress<NodeKey, Budget>, own: &Use, baselines: &Baselines) {
+/// packet, and slowness within jitter for the whole interval, but for functions that stand out. Calls that no baseline makes and what a
+/// slower core explains stay.
+fn settle(
+    budgets: &mut ByAddress<NodeKey, Budget>,
+    (own, by_node): (&Use, &Profile),
+    baselines: &Baselines,
+) {
     let is_known = |node: &NodeKey| baselines.nodes.contains_key(node);
     let total = |part: &dyn Fn(&NodeKey, &Budget) -> u64| -> u64 {
         budgets.iter().map(|(node, budget)| part(node, budget)).sum()
     };
     let owed = total(&|node, budget| budget.slower_frequency + if is_known(node) { 0 } else { budget.extra });
     let extra = total(&|node, budget| if is_known(node) { budget.extra } else { 0 });
-    let slower = total(&|_, budget| budget.slower_front_end + budget.slower_other);
     let typical = baselines.whole;
     let net = own.ticks.saturating_sub(owed).saturating_sub(typical.mean.ticks);
     let real_extra = extra.min(net);
     let rest = own.ticks.saturating_sub(owed + real_extra);
     let usual = rest <= with_jitter(&typical);
-    let real_slower = if usual { 0 } else { slower.min(net - real_extra) };
+    let is_slow = |node: &NodeKey| {
+        let known = by_node.get(node).zip(baselines.nodes.get(node));
+        !usual || known.is_some_and(|(used, known)| stands_out(used, known, &typical))
+    };
+    let slower_of = |budget: &Budget| budget.slower_front_end + budget.slower_other;
+    let slower = total(&|node, budget| if is_slow(node) { slower_of(budget) } else { 0 });
+    let real_slower = slower.min(net - real_extra);
     for (node, budget) in budgets {
         if is_known(node) {
             budget.keep(|budget| &mut budget.extra, real_extra, extra);
         }
+        let (real_slower, slower) = if is_slow(node) { (real_slower, slower) } else { (0, 1) };
         budget.keep(|budget| &mut budget.slower_front_end, real_slower, slower);
         budget.keep(|budget| &mut budget.slower_other, real_slower, slower);
     }

@@ -343,6 +343,22 @@ fn a_core_whose_ratio_changes_is_halted_by_the_model() {
 }
 
 #[test]
+fn what_a_block_waited_for_its_data_comes_before_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut words = log();
+    // 1.5 us before the second block, which comes later by that.
+    let second = words.iter().position(|&word| word == 200 << 32).unwrap();
+    words[second] = 3200 << 32;
+    words.splice(second..second, event(9, &[6, 202_100, 205_100, 44 << 16]));
+    words.iter_mut().filter(|word| (202_500..=204_000).contains(*word)).for_each(|word| *word += 3000);
+    let recorded = encoded(folder.path(), &words).unwrap();
+    assert_eq!((recorded.executed, recorded.gaps), (vec![15], vec![]));
+    let stalls = std::fs::read_to_string(folder.path().join("out/log/stalls.csv")).unwrap();
+    let expected = format!("cpu,kind,from_tsc,to_tsc,detail\n0,data,100050,101550,{}\n", 44_u64 << 16);
+    assert_eq!(stalls, expected);
+}
+
+#[test]
 fn a_block_waits_for_its_code_after_what_was_before_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut words = log();

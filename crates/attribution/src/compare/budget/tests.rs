@@ -146,6 +146,16 @@ fn compared(own: &[Use], typical: &[Use]) -> Vec<Budget> {
 
 /// With what is known about the front end.
 fn compared_where(front_end: FrontEnd, own: &[Use], typical: &[Use]) -> Vec<Budget> {
+    compared_with(front_end, own, typical, |_| ())
+}
+
+/// With baselines that `change` alters.
+fn compared_with(
+    front_end: FrontEnd,
+    own: &[Use],
+    typical: &[Use],
+    change: impl FnOnce(&mut Baselines),
+) -> Vec<Budget> {
     let mut code = UserCode::default();
     let nodes: Vec<NodeKey> = (0..own.len())
         .map(|index| {
@@ -162,6 +172,7 @@ fn compared_where(front_end: FrontEnd, own: &[Use], typical: &[Use]) -> Vec<Budg
         baselines.nodes.insert(*node, against(*used, used.ticks));
     }
     baselines.whole = against(whole(&nodes.iter().copied().zip(typical.iter().copied()).collect()), 0);
+    change(&mut baselines);
     let own: Profile = nodes.iter().copied().zip(own.iter().copied()).collect();
     let budgets = budgets(&own, &baselines, &ByAddress::default(), &ByAddress::default(), (front_end, 0));
     nodes.iter().map(|node| budgets[node]).collect()
@@ -186,6 +197,27 @@ fn jitter_is_expected() {
     );
     let slower = Budget { expected: 10_000, slower_other: 10_000, ..Budget::default() };
     assert_eq!(compared(&[used(20_000, 100)], &[used(10_000, 100)]), [slower]);
+}
+
+/// All code took 11,000 and now 15,500, and one baseline 13,000: within jitter. But the second function, which took 1000, took 5000.
+#[test]
+fn a_function_that_is_slow_on_its_own_is_no_jitter() {
+    let usual = [used(10_000, 100), used(1000, 100)];
+    let split = |own: &[Use], most: u64| {
+        compared_with(FrontEnd::NotKnown, own, &usual, |baselines| {
+            baselines.whole.most_ticks = 13_000;
+            baselines.nodes.values_mut().for_each(|node| node.most_ticks += node.mean.ticks * most / 100);
+        })
+    };
+    let slow = split(&[used(10_500, 100), used(5000, 100)], 10);
+    assert_eq!(slow[1], Budget { expected: 1000, slower_other: 4000, ..Budget::default() });
+    assert_eq!(slow[0], Budget { expected: 10_500, ..Budget::default() });
+    // One baseline took 2400 in it, which is 1400 above the mean: 5000 is within three times that.
+    let expected = Budget { expected: 5000, ..Budget::default() };
+    assert_eq!(split(&[used(10_500, 100), used(5000, 100)], 140)[1], expected);
+    // 3000 more are less than the steadiest code may take, and so are 4500 in the function that takes 10,000.
+    assert_eq!(split(&[used(10_500, 100), used(4000, 100)], 10)[1].slower_other, 0);
+    assert_eq!(split(&[used(14_500, 100), used(1000, 100)], 10)[0].slower_other, 0);
 }
 
 /// One baseline took 12,000 where their mean is 10,000: three times this excess, 16,000, is normal; 18,000 is not.
