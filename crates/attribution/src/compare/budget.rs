@@ -139,7 +139,7 @@ pub(super) fn budgets(
         budget.slower_front_end = budget.slower_other.min(owed);
         budget.slower_other -= budget.slower_front_end;
     }
-    settle(&mut budgets, (&all, own), baselines);
+    settle(&mut budgets, &all, baselines);
     front_end.split(&mut budgets, own, &typical);
     budgets
 }
@@ -192,11 +192,7 @@ fn has_cold_start(own: &Use, typical: &Use, front_end: FrontEnd) -> bool {
 /// Takes back an excess of parts that the whole does not show: time moved between adjacent functions by a late time
 /// packet, and slowness within jitter for the whole interval, but for functions that stand out. Calls that no baseline makes and what a
 /// slower core explains stay.
-fn settle(
-    budgets: &mut ByAddress<NodeKey, Budget>,
-    (own, by_node): (&Use, &Profile),
-    baselines: &Baselines,
-) {
+fn settle(budgets: &mut ByAddress<NodeKey, Budget>, own: &Use, baselines: &Baselines) {
     let is_known = |node: &NodeKey| baselines.nodes.contains_key(node);
     let total = |part: &dyn Fn(&NodeKey, &Budget) -> u64| -> u64 {
         budgets.iter().map(|(node, budget)| part(node, budget)).sum()
@@ -208,18 +204,18 @@ fn settle(
     let real_extra = extra.min(net);
     let rest = own.ticks.saturating_sub(owed + real_extra);
     let usual = rest <= with_jitter(&typical);
-    let is_slow = |node: &NodeKey| {
-        let known = by_node.get(node).zip(baselines.nodes.get(node));
-        !usual || known.is_some_and(|(used, known)| stands_out(used, known, &typical))
-    };
     let slower_of = |budget: &Budget| budget.slower_front_end + budget.slower_other;
-    let slower = total(&|node, budget| if is_slow(node) { slower_of(budget) } else { 0 });
+    let is_slow = |node: &NodeKey, budget: &Budget| {
+        let known = baselines.nodes.get(node);
+        !usual || known.is_some_and(|known| stands_out(slower_of(budget), known, &typical))
+    };
+    let slower = total(&|node, budget| if is_slow(node, budget) { slower_of(budget) } else { 0 });
     let real_slower = slower.min(net - real_extra);
     for (node, budget) in budgets {
         if is_known(node) {
             budget.keep(|budget| &mut budget.extra, real_extra, extra);
         }
-        let (real_slower, slower) = if is_slow(node) { (real_slower, slower) } else { (0, 1) };
+        let (real_slower, slower) = if is_slow(node, budget) { (real_slower, slower) } else { (0, 1) };
         budget.keep(|budget| &mut budget.slower_front_end, real_slower, slower);
         budget.keep(|budget| &mut budget.slower_other, real_slower, slower);
     }

@@ -207,12 +207,11 @@ pub(super) fn with_jitter(typical: &Typical) -> u64 {
     mean.saturating_add(seen.clamp(mean / 10 * 3, mean / 10 * 7).max(SMALLEST.0))
 }
 
-/// Whether one function is slow on its own, though all code together is within jitter: it took more by what jitter may add to all code
-/// of the steadiest baselines, and is above its own jitter, which has no ceiling here. Jitter hits now this function, now that one.
-pub(super) fn stands_out(own: &Use, typical: &Typical, whole: &Typical) -> bool {
+/// Whether one function is slow on its own, though all code together is within jitter: it took longer for the same work by more than jitter
+/// may add to all code of the steadiest baselines, and than its own jitter, which has no ceiling here. Jitter hits now this function, now that one.
+pub(super) fn stands_out(slower: u64, typical: &Typical, whole: &Typical) -> bool {
     let mean = typical.mean.ticks;
-    let excess = own.ticks.saturating_sub(mean);
     let seen = typical.most_ticks.saturating_sub(mean).saturating_mul(3);
     let of_all = whole.mean.ticks / 10 * 3;
-    excess > of_all.max(SMALLEST.0) && excess > seen.max(mean / 10 * 7)
+    slower > of_all.max(SMALLEST.0) && slower > seen.max(mean / 10 * 7)
 }
