@@ -3,6 +3,7 @@
 //!
 //! Imports nothing of this crate: no file here uses records, flows or intervals.
 
+pub(crate) mod cgroups;
 pub(crate) mod collectors;
 pub(crate) mod cpu_models;
 pub(crate) mod event_loops;

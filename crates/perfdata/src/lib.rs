@@ -53,6 +53,7 @@ pub use loss::{Loss, LossKind};
 pub use ordered_records::Records;
 pub use perf_data::PerfData;
 pub use policy::asked_frequencies::{AskedFrequencies, AskedFrequency};
+pub use policy::cgroups::Cgroups;
 pub use policy::files::{FilePlace, is_memory};
 pub use policy::machine::{
     BlockDevice, Interrupt, Machine, MachineCpu, MachineIdleState, MachineNode, MemoryRange, NetworkDevice,

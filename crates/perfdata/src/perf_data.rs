@@ -23,6 +23,7 @@ use crate::loss::{self, Loss};
 use crate::maps;
 use crate::ordered_records::{OrderedRecords, Records};
 use crate::policy::asked_frequencies::AskedFrequencies;
+use crate::policy::cgroups::Cgroups;
 use crate::policy::files::{FilePlace, Files};
 use crate::policy::machine::Machine;
 use crate::policy::numa::Numa;
@@ -51,6 +52,7 @@ pub struct PerfData {
     diagnostics: Vec<Diagnostic>,
     schedule: OnceLock<Schedule>,
     thread_names: OnceLock<ThreadNames>,
+    cgroups: OnceLock<Cgroups>,
     files: Files,
     asked_frequencies: OnceLock<AskedFrequencies>,
     pauses: OnceLock<Pauses>,
@@ -263,6 +265,11 @@ impl PerfData {
     /// The names of threads over time. Built at the first call.
     pub fn thread_names(&self) -> &ThreadNames {
         self.thread_names.get_or_init(|| ThreadNames::of(&self.records))
+    }
+
+    /// The control groups of threads over time. Built at the first call.
+    pub fn cgroups(&self) -> &Cgroups {
+        self.cgroups.get_or_init(|| Cgroups::of(&self.records))
     }
 
     /// The frequencies requested on the CPUs over time. Built at the first call.

@@ -6,6 +6,7 @@
 //! [`PerfData`](crate::PerfData).
 
 pub(crate) mod asked_frequencies;
+pub(crate) mod cgroups;
 pub(crate) mod files;
 pub(crate) mod machine;
 pub(crate) mod numa;

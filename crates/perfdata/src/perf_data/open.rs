@@ -104,6 +104,7 @@ impl PerfData {
             diagnostics,
             schedule: OnceLock::new(),
             thread_names: OnceLock::new(),
+            cgroups: OnceLock::new(),
             files: Files::default(),
             asked_frequencies: OnceLock::new(),
             pauses: OnceLock::new(),

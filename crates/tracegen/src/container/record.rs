@@ -20,6 +20,8 @@ pub(crate) mod carries {
     pub(crate) const ACCESS: u64 = 1 << 3 | 1 << 15 | 1 << 19;
     /// A piece of the trace.
     pub(crate) const AUX: u64 = 1 << 20;
+    /// The thread's control group.
+    pub(crate) const CGROUP: u64 = 1 << 21;
 }
 
 /// The lowest address of the upper half, where kernels live.
@@ -166,6 +168,11 @@ impl Record {
         record.padded()
     }
 
+    /// The same in a thread of this control group.
+    pub(crate) fn sample_in_group(ip: u64, raw: &[u8], group: u64, origin: Origin) -> Record {
+        Record::sample(ip, raw, origin).u64s([group])
+    }
+
     /// A precise sample of the instruction at `ip`: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, `WEIGHT_STRUCT`.
     pub(crate) fn precise(ip: u64, period: u64, weight: u64, origin: Origin) -> Record {
         Record::sampled(ip, origin).u64s([period, weight])
@@ -220,6 +227,11 @@ impl Record {
     pub(crate) fn switch(out: bool, preempt: bool, origin: Origin) -> Record {
         let preempt = if preempt { SWITCH_OUT_PREEMPT } else { 0 };
         Record::new(14, if out { SWITCH_OUT | preempt } else { 0 }).from(origin)
+    }
+
+    /// A control group's path.
+    pub(crate) fn cgroup(id: u64, path: &str, origin: Origin) -> Record {
+        Record::new(19, 0).u64s([id]).name(path).from(origin)
     }
 
     /// Code at `address` changes.

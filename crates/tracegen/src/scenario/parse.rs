@@ -189,11 +189,15 @@ fn parse_code(backing: &str, address: &str, bits: u32, since: u64) -> Result<Sec
 }
 
 fn parse_thread(words: &[&str]) -> Result<Thread, String> {
-    const FORM: &str = "thread NAME PID/TID [enters LABEL] [named COMM]";
+    const FORM: &str = "thread NAME PID/TID [enters LABEL] [in CGROUP] [named COMM]";
     let [name, ids, rest @ ..] = words else { return Err(FORM.to_owned()) };
     let (entry, rest) = match rest {
         ["enters", entry, rest @ ..] => (Some((*entry).to_owned()), rest),
         _ => (None, rest),
+    };
+    let (group, rest) = match rest {
+        ["in", group, rest @ ..] => ((*group).to_owned(), rest),
+        _ => (String::new(), rest),
     };
     let comm = match rest {
         [] => (*name).to_owned(),
@@ -202,7 +206,7 @@ fn parse_thread(words: &[&str]) -> Result<Thread, String> {
     };
     let (pid, tid) = ids.split_once('/').ok_or("a thread has a PID/TID")?;
     let (pid, tid) = (number(pid)? as u32, number(tid)? as u32);
-    Ok(Thread { name: (*name).to_owned(), comm, pid, tid, entry })
+    Ok(Thread { name: (*name).to_owned(), comm, pid, tid, entry, group })
 }
 
 fn parse_machine(machine: &mut Machine, text: &str) -> Result<(), String> {

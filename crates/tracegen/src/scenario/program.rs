@@ -136,6 +136,8 @@ pub(super) struct Thread {
     pub(super) tid: u32,
     /// Where it goes when the kernel first returns to it.
     pub(super) entry: Option<String>,
+    /// The path of its control group; empty: samples carry none, unless those of other threads do.
+    pub(super) group: String,
 }
 
 /// Code that changes while the trace runs.
@@ -194,6 +196,29 @@ impl Scenario {
     /// What is switched on in the trace, and the machine's clocks.
     pub fn settings(&self) -> Settings {
         self.machine.settings
+    }
+
+    /// Whether any thread is in a control group, so that samples carry them.
+    pub(super) fn has_groups(&self) -> bool {
+        self.threads.iter().any(|thread| !thread.group.is_empty())
+    }
+
+    /// The paths of all control groups, that of the root first; a group's number is its place, from 1. None where no thread is in one.
+    pub(super) fn groups(&self) -> Vec<&str> {
+        let mut paths = if self.has_groups() { vec!["/"] } else { Vec::new() };
+        for path in self.threads.iter().map(|thread| &*thread.group).filter(|path| !path.is_empty()) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths
+    }
+
+    /// The number of the group of the thread at this place.
+    pub(super) fn group(&self, thread: usize) -> Option<u64> {
+        let own = &*self.threads.get(thread)?.group;
+        let own = if own.is_empty() { "/" } else { own };
+        self.groups().iter().position(|path| *path == own).map(|place| 1 + place as u64)
     }
 
     /// The bytes at `address` at time `tsc`, at most 15 of them, and the mode of the code there.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attribution::{Comms, Function, Functions, Queues, Variable, is_system_library};
+use attribution::{Comms, Function, Functions, Queues, Variable, group_words, is_system_library};
 use model::{CodeBytes, Pid, ThreadId, Ticks, Tsc};
 use symbols::own_line;
 
@@ -69,5 +69,10 @@ impl Functions for Capture<'_> {
 impl Comms for Capture<'_> {
     fn comm(&self, thread: ThreadId, at: Tsc) -> String {
         Capture::comm(self, thread, at).unwrap_or_else(|| format!("tid {}", thread.tid))
+    }
+
+    fn group(&self, thread: ThreadId, at: Tsc) -> Option<String> {
+        let time = self.conversion()?.to_perf_time(at);
+        self.perf().cgroups().at(thread.tid, time).map(group_words)
     }
 }

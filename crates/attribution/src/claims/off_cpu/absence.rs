@@ -125,7 +125,8 @@ fn waited(stay: &Stay, state: Option<char>, absence: Absence, context: &Context<
         claim.say(&format!("the futex lies in {variable}"));
     }
     claim.story = story::of_wait(&wait, &absence, (held, variable), context);
-    story::tell_apart(&mut claim.story, stay.thread, woken_at, context);
+    let by = absence.holder.or_else(|| absence.wakeup.as_ref()?.thread());
+    story::tell_apart(&mut claim.story, (stay.thread, by), woken_at, context);
     let mut claims = Vec::new();
     if let Some(wakeup) = &absence.wakeup {
         claim.say(&ended_by(wakeup, held, call.as_ref(), &absence, context));

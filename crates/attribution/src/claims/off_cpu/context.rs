@@ -94,7 +94,8 @@ impl<'a> Context<'a> {
     pub(super) fn who_ran(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Option<String> {
         let ran = self.others_within(cpu, range, own);
         let tell = |&(thread, ns): &(ThreadId, u64)| {
-            format!("{} for {}", self.named(thread, range.start), tell_ns(ns))
+            let group = comms::of_other_group(self.scene.comms, thread, own, range.start);
+            format!("{}{group} for {}", self.named(thread, range.start), tell_ns(ns))
         };
         let mut names: Vec<String> = ran.iter().take(NAMED).map(tell).collect();
         if ran.len() > NAMED {

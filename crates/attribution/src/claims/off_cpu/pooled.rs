@@ -61,7 +61,8 @@ impl Job {
         self.object().clone_into(&mut claim.story.object);
         claim.story.by = context.scene.comms.comm(self.by, at);
         claim.story.role = Role::Waker;
-        story::tell_apart(&mut claim.story, stays.iter().find_map(|stay| stay.thread), at, context);
+        let own = stays.iter().find_map(|stay| stay.thread);
+        story::tell_apart(&mut claim.story, (own, Some(self.by)), at, context);
         (claim.during, claim.below) = (self.during, self.below);
         claim
     }

@@ -8,6 +8,7 @@ use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::{Held, awaits_gil};
 use crate::claims::off_cpu::goroutine::Goroutine;
 use crate::claims::off_cpu::wait::Wait;
+use crate::inputs::comms::of_other_group;
 use crate::tables::libraries::{called, is_library, is_unnamed, own_code, spoken};
 use crate::tables::wait_functions::protocol;
 use crate::walk::call_path::CallPath;
@@ -76,13 +77,21 @@ pub(super) fn ran_instead(
     claim.story.by =
         claim.behind.map_or_else(String::new, |thread| context.scene.comms.comm(thread, range.start));
     claim.story.role = Role::Runner;
-    tell_apart(&mut claim.story, own, range.start, context);
+    tell_apart(&mut claim.story, (own, claim.behind), range.start, context);
 }
 
-/// A thread that is called like `own` is another one: servers have several processes or workers of one name.
-pub(super) fn tell_apart(story: &mut Story, own: Option<ThreadId>, at: Tsc, context: &Context<'_>) {
+/// A thread that is called like `own` is another one: servers have several processes or workers of one name. `by` is of another group, maybe.
+pub(super) fn tell_apart(
+    story: &mut Story,
+    (own, by): (Option<ThreadId>, Option<ThreadId>),
+    at: Tsc,
+    context: &Context<'_>,
+) {
     if own.is_some_and(|own| context.scene.comms.comm(own, at) == story.by) {
         story.by = format!("another {}", story.by);
+    }
+    if let Some(by) = by {
+        story.by += &of_other_group(context.scene.comms, by, own, at);
     }
 }
 

@@ -143,6 +143,8 @@ impl Writer<'_> {
         let tracking = flag::MMAP | flag::COMM | flag::TASK | flag::MMAP2 | flag::COMM_EXEC;
         let tracking =
             tracking | flag::CONTEXT_SWITCH | flag::TEXT_POKE | flag::BUILD_ID | flag::EXCLUDE_KERNEL;
+        let (of_group, with_group) =
+            if self.scenario.has_groups() { (flag::CGROUP, carries::CGROUP) } else { (0, 0) };
         // Of a thread's event no child inherits: there would be no buffer for it.
         let inherit = if machine.per_thread { 0 } else { flag::INHERIT };
         let flags = inherit | flag::SAMPLE_ID_ALL;
@@ -165,7 +167,7 @@ impl Writer<'_> {
                 aux_action: machine.action(PT_NAME),
                 ..event(PT, PT_NAME, INTEL_PT, machine.config(), flags | exclude)
             },
-            event(SIDEBAND, "dummy:u", SOFTWARE, DUMMY, flags | tracking),
+            event(SIDEBAND, "dummy:u", SOFTWARE, DUMMY, flags | tracking | of_group),
         ];
         if let Ring::Samples(bytes) = machine.ring {
             let event = event(2, "cycles", HARDWARE, CYCLES, flags | exclude);
@@ -175,7 +177,7 @@ impl Writer<'_> {
         for (number, point) in (self.first_point()..).zip(&self.points) {
             let event = event(number, point.name, TRACEPOINT, u64::from(point.id), flags);
             let aux_action = machine.action(point.name);
-            all.push(Event { sample_type: carries::ORIGIN | carries::RAW, aux_action, ..event });
+            all.push(Event { sample_type: carries::ORIGIN | carries::RAW | with_group, aux_action, ..event });
         }
         for (number, precise) in (self.first_precise()..).zip(&self.precise) {
             let like = event(number, "", 0, 0, flags | exclude | flag::FREQ | flag::PRECISE);
@@ -248,9 +250,12 @@ impl Writer<'_> {
         index
     }
 
-    /// Names of all threads, and what their processes have mapped.
+    /// Control groups, names of all threads, and what their processes have mapped.
     fn put_processes(&mut self) {
         let mut seen = Vec::new();
+        for (id, path) in (1..).zip(self.scenario.groups()) {
+            self.out.push(&Record::cgroup(id, path, Origin::default()));
+        }
         for thread in self.scenario.threads.iter().filter(|thread| thread.pid != 0) {
             let origin = Origin { pid: thread.pid, tid: thread.tid, ..Origin::default() };
             if thread.pid != thread.tid {

@@ -60,7 +60,11 @@ impl<'a> Writer<'a> {
             Aside::Sample { point, thread, ip, ref raw } => {
                 let event = self.points.iter().position(|used| *used == point).unwrap_or_default();
                 let origin = self.origin(self.first_point() + event as u32, thread, cpu, tsc);
-                self.put(Record::sample(ip, raw, origin), origin);
+                let record = match self.scenario.group(thread) {
+                    Some(group) => Record::sample_in_group(ip, raw, group, origin),
+                    None => Record::sample(ip, raw, origin),
+                };
+                self.put(record, origin);
             }
             Aside::Precise { event, thread, ip, period, weight } => {
                 let event = self.precise.iter().position(|used| *used == event).unwrap_or_default();
