@@ -65,8 +65,8 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
 }
 
 /// The first form that has no more than `room` characters: both in full, in brief, without lines of source, without numbers of
-/// descriptors; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without its
-/// own place (of a task that awaits, that goes before the callers of callers), then without callers that have no name: the end of the chain
+/// descriptors; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without how long the end of the chain
+/// took, then without its own place (of a task that awaits, that goes before the callers of callers), then without callers that have no name: the end of the chain
 /// is the last to go. Where that is too long, too, the middle is cut.
 fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<String> {
     let mut forms = Vec::new();
@@ -80,11 +80,13 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
     forms.extend(shorter(vec![first.to_string()], vec![first.brief()]));
     let plain = [first.brief(), first.terse()].map(|wording| without_descriptors(&without_lines(&wording)));
     let near = plain.each_ref().map(|wording| without_outer_callers(wording));
+    let unmeasured = without_descriptors(&without_lines(&first.without_lengths_below().brief()));
+    let near_unmeasured = without_outer_callers(&unmeasured);
     let ([brief, terse], [near_brief, near_terse]) = (plain, near);
     let order = if first.is_await() {
-        [brief, terse, near_brief, near_terse]
+        [brief, terse, near_brief, near_unmeasured, near_terse]
     } else {
-        [brief, near_brief, terse, near_terse]
+        [brief, near_brief, near_unmeasured, terse, near_terse]
     };
     forms.extend(order.map(|wording| vec![wording]));
     forms.extend(forms.last().map(|form| form.iter().map(|text| without_addresses(text)).collect()));

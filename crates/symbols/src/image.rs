@@ -16,6 +16,7 @@ use crate::jitdump::lines::CodeLines;
 use crate::jitdump::{self, Dump};
 use crate::lines::Lines;
 use crate::search::SearchPath;
+use crate::sources::Sources;
 use crate::symbol_table::{RawSymbol, SymbolTable};
 use crate::unpacking;
 
@@ -94,6 +95,8 @@ pub(crate) struct Image {
     variables: OnceLock<Option<SymbolTable>>,
     lines: OnceLock<Option<Lines>>,
     jit_lines: OnceLock<Option<CodeLines>>,
+    /// Whose its functions are.
+    pub(crate) sources: Sources,
     /// Whether its code was requested and not there.
     missed: AtomicBool,
     /// Whether it was seen to run.
@@ -129,6 +132,7 @@ impl Image {
             variables: OnceLock::new(),
             lines: OnceLock::new(),
             jit_lines: OnceLock::new(),
+            sources: Sources::default(),
             missed: AtomicBool::new(false),
             ran: AtomicBool::new(false),
         }
@@ -222,10 +226,15 @@ impl Image {
             let open = || CodeLines::open(&self.code(search)?.bytes);
             return self.jit_lines.get_or_init(open).as_ref().map_or_else(Vec::new, |lines| lines.at(svma));
         }
+        self.lines(search).map_or_else(Vec::new, |lines| lines.at(svma))
+    }
+
+    /// Its line tables: its own, else its debug file's.
+    pub(crate) fn lines(&self, search: &SearchPath) -> Option<&Lines> {
         let open = || {
             Lines::open(self.code(search)?, search).or_else(|| Lines::open(self.debug_file(search)?, search))
         };
-        self.lines.get_or_init(open).as_ref().map_or_else(Vec::new, |lines| lines.at(svma))
+        self.lines.get_or_init(open).as_ref()
     }
 
     fn read_symbols(&self, search: &SearchPath) -> Option<SymbolTable> {

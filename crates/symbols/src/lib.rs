@@ -29,6 +29,7 @@ mod process_images;
 mod range_map;
 mod recorded_kernel;
 mod search;
+mod sources;
 mod symbol_table;
 mod sys;
 mod timeline;

@@ -13,6 +13,7 @@ pub(crate) mod kernel_copy;
 pub(crate) mod kernel_names;
 pub(crate) mod mark_tables;
 pub(crate) mod names;
+mod own_code;
 mod source_lines;
 pub(crate) mod texts;
 pub(crate) mod used_files;

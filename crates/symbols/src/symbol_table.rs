@@ -170,6 +170,11 @@ impl SymbolTable {
         })
     }
 
+    /// How many symbols there are.
+    pub(crate) fn count(&self) -> usize {
+        self.symbols.len()
+    }
+
     /// The name for people of the symbol with this number.
     pub(crate) fn name(&self, index: u32) -> Option<&Arc<str>> {
         self.symbols.get(index as usize).map(|symbol| self.demangled(symbol))

@@ -301,3 +301,50 @@ fn one_path_in_two_containers_is_two_files() {
     let doubtful = ProcessImages::new(search, vec![mapping(100, None), mapping(200, None)], list);
     assert_eq!(ran(&doubtful), ([false, false], Vec::new()));
 }
+
+/// A program of three units, of which `options` are those of each; whether `wait_inside`, of the second, belongs to a library, and `take`,
+/// which calls it.
+fn of_library(options: [&[&str]; 2]) -> (bool, bool) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let own = "int wait_inside(int);\n__attribute__((noinline)) int take(int a) { return wait_inside(a) + 1; }\n\
+               int main(int argc, char **argv) { (void)argv; return take(argc); }\n";
+    let inside =
+        "volatile int word;\n__attribute__((noinline)) int wait_inside(int a) { return word + a; }\n";
+    for (name, text) in [("own", own), ("inside", inside)].map(|(name, text)| (name.to_owned() + ".c", text))
+    {
+        fs::write(at(&name), text).expect("written");
+    }
+    for (name, options) in ["own", "inside"].into_iter().zip(options) {
+        let (source, object) = (at(&format!("{name}.c")), at(&format!("{name}.o")));
+        run("cc", &[&["-O2", "-fPIE", "-c", text(&source), "-o", text(&object)], options].concat());
+    }
+    let program = at("program");
+    let units = [at("own.o"), at("inside.o")];
+    let linked = ["-pie", "-Wl,-z,noseparate-code", "-o", text(&program), text(&units[0]), text(&units[1])];
+    run("cc", &linked);
+    let images = images(&program, SearchPath::default());
+    let is_foreign = |name| {
+        let start = *images.addresses_of(PID, name, AT).first().expect("its address");
+        let function = images.function_at(PID, start, AT).expect("a function");
+        // The second answer is kept from the first.
+        let answers = [(); 2].map(|()| images.is_of_library(PID, &function, AT));
+        assert_eq!(answers[0], answers[1]);
+        answers[0]
+    };
+    (is_foreign("wait_inside"), is_foreign("take"))
+}
+
+/// A runtime that is linked into a program is known by its source, where the program's own is known.
+#[test]
+fn code_without_the_programs_source_is_a_librarys() {
+    assert_eq!(of_library([&["-g"], &[]]), (true, false));
+    assert_eq!(of_library([&["-g"], &["-g"]]), (false, false));
+    // Where `main` has no lines, the program may have none.
+    assert_eq!(of_library([&[], &["-g"]]), (false, false));
+    assert_eq!(of_library([&[], &[]]), (false, false));
+    let tools = ["-g", "-fdebug-prefix-map=/=/usr/lib/gcc/"];
+    assert_eq!(of_library([&["-g"], &tools]), (true, false));
+    // A program of the same package.
+    assert_eq!(of_library([&tools, &tools]), (false, false));
+}

@@ -1,6 +1,7 @@
 //! Whose code a segment is, for the headline: of user code the function that had most of it, of kernel work the one that was left.
 //!
-//! A function of a library stands for the program's own function that called it. In Go the functions that a panic calls, which the
+//! A function of a library stands for the program's own function that called it; a runtime's handler of a signal for the one that the signal
+//! interrupted. In Go the functions that a panic calls, which the
 //! program deferred, stand for the one that panicked.
 
 use std::cmp::Reverse;
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use model::{Cause, Segment, Ticks, TscRange};
 
 use super::examined::Examined;
-use crate::tables::libraries::own_code;
+use crate::tables::libraries::{OwnCode, own_code};
 use crate::walk::activity::runs_within;
 use crate::walk::hot_paths::HotPaths;
 use crate::walk::user_code::{ByAddress, Node, NodeKey};
@@ -28,17 +29,23 @@ const PANICS: [&str; 7] = [
 ];
 /// It calls what was deferred.
 const GO_PANICS: &str = "runtime.gopanic";
-const CATCHES: [&str; 5] = [
+/// What any runtime that follows that ABI calls to unwind, and how all such functions begin.
+const UNWINDS: &str = "_Unwind_RaiseException";
+const UNWINDING: &str = "_Unwind_";
+const CATCHES: [&str; 7] = [
     "__cxa_begin_catch",
     "__rust_panic_cleanup",
     "std::panicking::catch_unwind::cleanup",
     "std::panicking::try::cleanup",
     "runtime.gorecover",
+    // GNAT's `raise-gcc.c`.
+    "__gnat_begin_handler",
+    "__gnat_begin_handler_v1",
 ];
 
 /// The segments of `examined`, with the place in each story that has none.
 pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Vec<Segment> {
-    let mut known: HashMap<NodeKey, (String, String)> = HashMap::new();
+    let mut known: HashMap<NodeKey, Place> = HashMap::new();
     for segment in segments.iter_mut().filter(|segment| segment.story.place.is_empty()) {
         let node = match &segment.cause {
             cause if cause.is_kernel() => node_before(segment, examined),
@@ -46,11 +53,11 @@ pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Ve
             _ => None,
         };
         let Some(node) = node else { continue };
-        let (place, through) = known.entry(node).or_insert_with(|| place_of(node, examined)).clone();
-        if let Some(what) = thrown(&through).filter(|_| segment.story.object.is_empty()) {
-            segment.story.object = format!("{what}{}", caught(examined));
+        let place = known.entry(node).or_insert_with(|| Place::of(node, examined));
+        if segment.story.object.is_empty() {
+            segment.story.object.clone_from(&place.thrown);
         }
-        (segment.story.place, segment.story.through) = (place, through);
+        (segment.story.place, segment.story.through) = (place.function.clone(), place.through.clone());
     }
     segments
 }
@@ -67,6 +74,78 @@ pub(super) fn name_by_paths(segments: &mut [Segment], hot: &HotPaths) {
     }
 }
 
+/// Whose code runs somewhere.
+#[derive(Default)]
+struct Place {
+    /// The program's function, as `route_order()`.
+    function: String,
+    /// The library's function that it had called.
+    through: String,
+    /// `an exception, caught in route_order()`, where that function throws; else empty.
+    thrown: String,
+}
+
+impl Place {
+    /// Whose code runs at `node`. A runtime's handler of a signal runs for the code that the signal interrupted; the program's has no
+    /// caller.
+    fn of(node: NodeKey, examined: &Examined) -> Place {
+        let lineage: Vec<(NodeKey, &Node)> = examined.code.lineage(node).collect();
+        let is_frame = |(_, node): &&(NodeKey, &Node)| &*node.function == SIGNAL;
+        let since_signal: Vec<_> = lineage.iter().take_while(|one| !is_frame(one)).copied().collect();
+        let panics = since_signal.iter().position(|(_, node)| &*node.function == GO_PANICS).unwrap_or(0);
+        let own = own_of(&since_signal[panics..]);
+        let handler = since_signal.last().filter(|_| since_signal.len() < lineage.len());
+        if let (Some(&(handler, _)), Some(false)) = (handler, own.as_ref().map(|own| own.is_own)) {
+            let whole: Vec<_> = lineage.iter().filter(|one| !is_frame(one)).copied().collect();
+            if let Some(own) = own_of(&whole).filter(|own| own.is_own) {
+                let signal = examined.signals.get(&handler);
+                let signal = signal.map_or_else(String::new, |signal| format!(" for {signal}"));
+                return Place::at(own, &whole, &signal, examined);
+            }
+        }
+        own.map_or_else(Place::default, |own| Place::at(own, &since_signal[panics..], "", examined))
+    }
+
+    /// `own` of `lineage`; what it throws it throws `because` of something.
+    fn at(own: OwnCode, lineage: &[(NodeKey, &Node)], because: &str, examined: &Examined) -> Place {
+        let OwnCode { at, function, through, .. } = own;
+        let called = at.checked_sub(1).and_then(|at| lineage.get(at));
+        let unwinds = || called.is_some_and(|&(called, _)| mostly_unwinds(called, examined));
+        let what = thrown(&through).or_else(|| unwinds().then_some("an exception"));
+        let thrown = what.map_or_else(String::new, |what| format!("{what}{because}{}", caught(examined)));
+        Place { function, through, thrown }
+    }
+}
+
+fn own_of(lineage: &[(NodeKey, &Node)]) -> Option<OwnCode> {
+    own_code(lineage.iter().map(|(_, node)| (&*node.function, node.library)))
+}
+
+/// Whether what `called` ran throws, and most of its time passed in the unwinder.
+fn mostly_unwinds(called: NodeKey, examined: &Examined) -> bool {
+    let nodes = &examined.code.nodes;
+    if !nodes.values().any(|node| &*node.function == UNWINDS) {
+        return false;
+    }
+    let (mut whole, mut unwinding, mut throws) = (0, 0, false);
+    for run in &examined.runs {
+        let below: Vec<&Node> = examined
+            .code
+            .lineage(run.node)
+            .map_while(|(key, node)| (key != called).then_some(node))
+            .collect();
+        let is_below = run.node == called || examined.code.lineage(run.node).any(|(key, _)| key == called);
+        if is_below {
+            let ticks = run.range.ticks().0;
+            whole += ticks;
+            unwinding +=
+                if below.iter().any(|node| node.function.starts_with(UNWINDING)) { ticks } else { 0 };
+            throws |= below.iter().any(|node| &*node.function == UNWINDS);
+        }
+    }
+    throws && unwinding * 2 >= whole
+}
+
 /// What the library's function `through` throws.
 fn thrown(through: &str) -> Option<&'static str> {
     let panics = PANICS.iter().any(|beginning| through.starts_with(beginning));
@@ -79,7 +158,10 @@ fn caught(examined: &Examined) -> String {
     let mut catches: Vec<NodeKey> =
         nodes.values().filter(|node| CATCHES.contains(&&*node.function)).map(|node| node.parent).collect();
     catches.sort_unstable();
-    let caught = catches.first().map_or_else(String::new, |&node| own_place(lineage(node, examined)).0);
+    let caught = catches.first().map_or_else(String::new, |&node| {
+        let lineage: Vec<(NodeKey, &Node)> = examined.code.lineage(node).collect();
+        own_of(&lineage).map_or_else(String::new, |own| own.function)
+    });
     if caught.is_empty() { caught } else { format!(", caught in {caught}") }
 }
 
@@ -117,23 +199,11 @@ pub(super) fn longest(runs: impl Iterator<Item = (NodeKey, Ticks)>) -> Option<(N
     nodes.into_iter().max_by_key(|&(_, time)| time).map(|(node, _)| (node, whole))
 }
 
-/// Whose code runs at `node`, and the library's function that it had called; a signal's handler has no caller.
+/// Whose code runs at `node`, and the library's function that it had called.
 pub(crate) fn place_of(node: NodeKey, examined: &Examined) -> (String, String) {
-    let called = |name: &str| name == GO_PANICS;
-    match lineage(node, examined).position(|node| called(&node.function)) {
-        Some(panics) => own_place(lineage(node, examined).skip(panics)),
-        None => own_place(lineage(node, examined)),
-    }
+    let place = Place::of(node, examined);
+    (place.function, place.through)
 }
 
-/// The innermost function of the program itself, and the library's function that it had called.
-fn own_place<'a>(lineage: impl Iterator<Item = &'a Node>) -> (String, String) {
-    own_code(lineage.map(|node| (&*node.function, node.library)))
-        .map_or_else(Default::default, |own| (own.function, own.through))
-}
-
-/// The node and its callers, innermost first.
-fn lineage(node: NodeKey, examined: &Examined) -> impl Iterator<Item = &Node> {
-    let callers = examined.code.lineage(node).map(|(_, node)| node);
-    callers.take_while(|node| &*node.function != SIGNAL)
-}
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ pub struct Function {
     pub range: Range<u64>,
     /// Its name: raw in the kernel, demangled in user code.
     pub name: Arc<str>,
-    /// Whether its file is one of the system's libraries ([`crate::is_system_library`]).
+    /// Whether its file is one of the system's libraries ([`crate::is_system_library`]), or its source is not the program's.
     pub library: bool,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Names are all that a statically linked or stripped program leaves. Sources: the C standard and POSIX (glibc's exported names and
 //! their `__` forms, which C reserves for the implementation), the reserved namespaces of C++ (`std`, `__gnu_cxx`), Rust's `core`, `alloc`
-//! and `std`; of Go the standard library ([`go`]).
+//! and `std`; of Go the standard library ([`go`]); the units that Ada predefines. What none of these names is known by its file and
+//! its source ([`crate::Function::library`]).
 
 pub(crate) mod go;
 
@@ -11,7 +12,7 @@ use go::{is_go, is_part, without_abi, without_shapes};
 use syscalls::x86_64::Sysno;
 
 /// Namespaces and reserved prefixes.
-const PREFIXES: [&str; 28] = [
+const PREFIXES: [&str; 35] = [
     "__",
     "_dl_",
     "_IO_",
@@ -44,6 +45,14 @@ const PREFIXES: [&str; 28] = [
     "Builtin:",
     "BytecodeHandler:",
     "node:",
+    // GNAT's units (`gnat_rm`, "Interfacing to other languages": a package's name and `__` before what it declares), and the binder's package.
+    "ada__",
+    "system__",
+    "gnat__",
+    "interfaces__",
+    "_ada_ada__",
+    "_ada_system__",
+    "ada_main__",
 ];
 
 /// Whole names: what programs call to wait, to copy, to format and to allocate.
@@ -175,6 +184,8 @@ pub(crate) struct OwnCode {
     pub(crate) function: String,
     /// The library's function that it had called, `()` added; empty where it had called none.
     pub(crate) through: String,
+    /// Whether it is the program's at all.
+    pub(crate) is_own: bool,
 }
 
 /// Whose code `path` is: the names of functions, innermost first, and whether their files are the system's libraries.
@@ -183,7 +194,12 @@ pub(crate) fn own_code<'a>(path: impl Iterator<Item = (&'a str, bool)>) -> Optio
     for (at, (function, of_system)) in path.enumerate() {
         let name = spoken(function);
         let function = called(&name);
-        let own = |through: &str| OwnCode { at, function: function.clone(), through: through.to_owned() };
+        let own = |through: &str| OwnCode {
+            at,
+            function: function.clone(),
+            through: through.to_owned(),
+            is_own: true,
+        };
         if !of_system && is_unnamed(&name) {
             unnamed.get_or_insert_with(|| own(&through));
         } else if !of_system && !is_library(&name) {
@@ -192,7 +208,7 @@ pub(crate) fn own_code<'a>(path: impl Iterator<Item = (&'a str, bool)>) -> Optio
         innermost.get_or_insert_with(|| function.clone());
         through = function;
     }
-    let of_library = || Some(OwnCode { at: 0, function: innermost?, through: String::new() });
+    let of_library = || Some(OwnCode { at: 0, function: innermost?, through: String::new(), is_own: false });
     unnamed.or_else(of_library)
 }
 
@@ -298,6 +314,9 @@ mod tests {
             "Builtin:KeyedLoadIC_PolymorphicName",
             "v8::internal::Builtin_HandleApiCall(int, unsigned long*, v8::internal::Isolate*)",
             "node:internal/timers.listOnTimeout",
+            "system__tasking__protected_objects__lock",
+            "ada__exceptions__raise_with_msg",
+            "__gnat_rcheck_CE_Range_Check",
         ] {
             assert!(is_library(&spoken(library)), "{library}");
         }
@@ -314,6 +333,9 @@ mod tests {
             "totalOrders",
             "anonymous@shop.js:54",
             "RegExp:^(a+)+$",
+            "depot__post_parcel",
+            "_ada_main",
+            "system_load",
         ] {
             assert!(!is_library(&spoken(own)), "{own}");
         }

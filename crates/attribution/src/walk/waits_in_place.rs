@@ -2,10 +2,11 @@
 //!
 //! Whether a loop waits shows in one iteration, as it ran, with the functions that it called. It changes no memory but its own
 //! stack, by atomic operations, or by counting; it looks at memory at fixed addresses, or at the time; and it carries
-//! nothing of what it saw into the next iteration, only counters. So only an outside event or a count can end it. So it is
+//! nothing of what it saw into the next iteration, only counters, and no number in a vector register that it computes. So only an outside event or a count can end it. So it is
 //! with each iteration that pauses (`pause`, `tpause`) or yields (`sched_yield`). Evidence: the flow (which loop, how long) and
 //! the code. Certainty: that it spun is decoded, that it was too long is inferred.
 
+mod instructions;
 mod state;
 mod value;
 
@@ -56,7 +57,9 @@ pub(crate) fn waits_in_place(
 fn judge(pieces: &[(Vec<u8>, u64, u64)]) -> Option<Waiting> {
     let mut state = State::default();
     let mut count = 0;
-    for (code, ip, end_ip) in pieces {
+    let head = pieces.first().map_or(0, |(_, ip, _)| *ip);
+    let nexts = pieces.iter().skip(1).map(|(_, ip, _)| *ip).chain([head]);
+    for ((code, ip, end_ip), next) in pieces.iter().zip(nexts) {
         let mut decoder = Decoder::with_ip(64, code, *ip, DecoderOptions::NONE);
         while decoder.ip() <= *end_ip {
             let instruction = decoder.decode();
@@ -64,7 +67,8 @@ fn judge(pieces: &[(Vec<u8>, u64, u64)]) -> Option<Waiting> {
             if instruction.is_invalid() || count > MOST_INSTRUCTIONS || !stays_in_program(&instruction) {
                 return None;
             }
-            state.take(&instruction).ok()?;
+            let is_return = instruction.mnemonic() == Mnemonic::Ret;
+            if is_return { state.return_to(next) } else { state.take(&instruction) }.ok()?;
         }
     }
     let how = if state.dozes() { Waiting::Dozes } else { Waiting::Looks };

@@ -9,6 +9,7 @@ use super::foremost::foremost;
 use super::root::{self, DEEPEST};
 use crate::causes::CauseTotal;
 use crate::outlier::{OutlierReport, SegmentReport};
+use crate::timebase::TimeUnit;
 use crate::units;
 use crate::view::stories::phrase;
 
@@ -40,6 +41,7 @@ pub(crate) struct Clause<'a> {
     root: Option<String>,
     /// Whether there is a typical time.
     compared: bool,
+    unit: TimeUnit,
     wording: Wording,
 }
 
@@ -71,6 +73,7 @@ impl<'a> Clause<'a> {
             leading: if is_leading { leading } else { "" },
             compared: outlier.baseline_mean_ns.is_some(),
             wording: Wording::Full,
+            unit: outlier.time_unit,
             root: foremost.and_then(|segment| root::of_wait(segment, outlier.time_unit, DEEPEST)),
         }
     }
@@ -94,6 +97,12 @@ impl<'a> Clause<'a> {
     /// Without what the thread that ended a wait did during it.
     pub(super) fn without_root(&self) -> Clause<'a> {
         Clause { root: None, ..self.clone() }
+    }
+
+    /// Without how long the thread that ended a wait did what it did during it.
+    pub(super) fn without_lengths_below(&self) -> Clause<'a> {
+        let root = self.foremost.and_then(|segment| root::in_common(segment, self.unit));
+        Clause { root, ..self.clone() }
     }
 
     /// The same for what it has in common with those of other outliers: no lengths, no counts.

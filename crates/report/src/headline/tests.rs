@@ -407,6 +407,15 @@ fn the_end_of_a_chain_outlasts_what_stands_before_it() {
     assert_eq!(ran(&callers(45)), format!("{waited} in worker(), {woken} {}", callers(45)));
     assert_eq!(ran(&callers(60)), format!("{waited} in worker(), {woken} {}()", "c".repeat(60)));
     assert_eq!(ran(&callers(75)), format!("{waited}, {woken} {}()", "c".repeat(75)));
+    // How long it did that, which is not all that it did, goes before the place.
+    let with_others = |length| {
+        let part = |name: &str, ns, place: &str| placed(detailed(name, Some(0), ns, ""), place);
+        let place = format!("planted_work() called by {} < serve()", callers(length));
+        let during = vec![part("user.expected", 80_000, &place), part("offcpu.sleep", 50_000, "rest()")];
+        words(wait("data from a TCP socket", "server", Role::Waker, during))
+    };
+    assert_eq!(with_others(49), format!("{waited} in worker(), {woken} {}() for 80.0 us", "c".repeat(49)));
+    assert_eq!(with_others(60), format!("{waited} in worker(), {woken} {}()", "c".repeat(60)));
     assert_eq!(
         without_outer_callers("a() called by b() < c() < d(), held by e; f()"),
         "a() called by b(), held by e; f()"

@@ -26,7 +26,7 @@ impl FunctionId {
     }
 
     #[allow(clippy::cast_possible_truncation)] // Splits what `new` combined.
-    fn parts(self) -> (u32, u32) {
+    pub(super) fn parts(self) -> (u32, u32) {
         ((self.0 >> 32) as u32, self.0 as u32)
     }
 }

@@ -37,7 +37,9 @@ impl Capture<'_> {
 impl Functions for Capture<'_> {
     fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function> {
         let found = self.images().function_at(pid, address, at)?;
-        let library = self.images().file_of(&found).is_some_and(|file| is_system_library(file));
+        let images = self.images();
+        let library = images.file_of(&found).is_some_and(|file| is_system_library(file))
+            || images.is_of_library(pid, &found, at);
         Some(Function { start: found.start, range: found.range.clone(), name: found.name.clone(), library })
     }
 

@@ -3,11 +3,12 @@
 //! Input: the instructions of the iteration, in the order in which they ran. Each register, and each word of memory with a
 //! fixed address, is a cell with a [`Value`]. Source of what instructions read and write: `iced-x86`.
 
-use iced_x86::{
-    Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
-};
+use iced_x86::{Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind, Register, UsedMemory};
 
-use super::value::{CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, Value, WORDS, Works, cell_of};
+use super::instructions::{ZEROES, is_read, is_same, is_written, step};
+use super::value::{
+    ALL_VECTORS, CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, Value, WORDS, Works, cell_of, is_vector,
+};
 
 /// `sched_yield()` on x86-64.
 const YIELD: u64 = 24;
@@ -33,6 +34,8 @@ pub(super) struct State {
     addresses: Cells,
     reads: bool,
     pauses: Pauses,
+    /// The words of the stack that were there before and led back, and to where.
+    returned: Vec<(usize, u64)>,
     /// It uses registers that are no cells, such as those of the x87 unit.
     computes: bool,
     factory: InstructionInfoFactory,
@@ -47,6 +50,7 @@ impl Default for State {
             addresses: 0,
             reads: false,
             pauses: Pauses::Never,
+            returned: Vec::new(),
             computes: false,
             factory: InstructionInfoFactory::new(),
         }
@@ -63,7 +67,10 @@ impl State {
     /// but counters.
     pub(super) fn waits(&self) -> bool {
         let is_changed = |cell: &usize| self.values[*cell].exact != Some((*cell, 0));
-        if is_changed(&STACK_POINTER) {
+        // The next iteration must return to where this one did.
+        let leads_elsewhere =
+            |&(word, to): &(usize, u64)| self.values[word].number.is_some_and(|number| number != to);
+        if is_changed(&STACK_POINTER) || self.returned.iter().any(leads_elsewhere) {
             return false;
         }
         if self.pauses != Pauses::Never {
@@ -74,7 +81,12 @@ impl State {
             .filter(is_changed)
             .collect();
         let mask = carried.iter().fold(0, |mask: Cells, cell| mask | 1 << cell);
-        let accumulates = |cell: &usize| self.values[*cell].outside && self.values[*cell].cells & mask != 0;
+        // Of integers, and not of numbers in vector registers: those count nothing.
+        let accumulates = |cell: &usize| {
+            let value = &self.values[*cell];
+            (value.outside && value.cells & mask != 0)
+                || (is_vector(*cell) && value.cells & mask & ALL_VECTORS != 0)
+        };
         self.reads && !self.computes && self.addresses & mask == 0 && !carried.iter().any(accumulates)
     }
 
@@ -104,9 +116,6 @@ impl State {
                 let value = self.pop()?;
                 self.write(instruction.op0_register(), value)?;
             }
-            Mnemonic::Ret => {
-                self.pop()?;
-            }
             Mnemonic::Leave => {
                 self.values[STACK_POINTER] = self.values[FRAME_POINTER];
                 self.values[FRAME_POINTER] = self.pop()?;
@@ -119,7 +128,7 @@ impl State {
             Mnemonic::Xchg | Mnemonic::Cmpxchg if instruction.op0_kind() == OpKind::Memory => {
                 self.exchange(instruction)?;
             }
-            Mnemonic::Xor | Mnemonic::Sub if is_same(instruction) => {
+            mnemonic if ZEROES.contains(&mnemonic) && is_same(instruction) => {
                 self.write(instruction.op0_register(), Value::number(0))?;
             }
             Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec
@@ -130,6 +139,15 @@ impl State {
             _ => self.compute(instruction)?,
         }
         Ok(())
+    }
+
+    /// A return, which led to `to`.
+    pub(super) fn return_to(&mut self, to: u64) -> Result<(), Works> {
+        let word = self.stack_word()?;
+        if self.values[word].exact == Some((word, 0)) {
+            self.returned.push((word, to));
+        }
+        self.pop().map(|_| ())
     }
 
     fn pause(&mut self, pauses: Pauses) {
@@ -363,30 +381,4 @@ impl State {
         }
         Ok(())
     }
-}
-
-/// By how much an instruction counts its first operand up.
-fn step(instruction: &Instruction) -> Option<i64> {
-    let by = || instruction.try_immediate(1).ok().map(u64::cast_signed);
-    match instruction.mnemonic() {
-        Mnemonic::Inc => Some(1),
-        Mnemonic::Dec => Some(-1),
-        Mnemonic::Add => by(),
-        Mnemonic::Sub => by().map(i64::wrapping_neg),
-        _ => None,
-    }
-}
-
-/// Whether both operands are the same register: the result is zero.
-fn is_same(instruction: &Instruction) -> bool {
-    let registers = instruction.op0_kind() == OpKind::Register && instruction.op1_kind() == OpKind::Register;
-    registers && instruction.op0_register() == instruction.op1_register()
-}
-
-fn is_read(access: OpAccess) -> bool {
-    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
-}
-
-fn is_written(access: OpAccess) -> bool {
-    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }

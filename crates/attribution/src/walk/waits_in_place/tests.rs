@@ -61,6 +61,14 @@ fn a_loop_waits_that_only_looks() {
         ("computes between looks", &[0xf3, 0x90, 0xdd, 0x07, 0xdd, 0xd8, 0x39, 0x06, 0x75, 0xf6], true),
         // 1: fldl (%rdi); fstp %st(0); cmp %eax,(%rsi); jne 1b
         ("computes", &[0xdd, 0x07, 0xdd, 0xd8, 0x39, 0x06, 0x75, 0xf8], false),
+        // 1: mulsd %xmm1,%xmm0; ucomisd (%rsi),%xmm0; jb 1b: as `system__img_lflt__impl__set_image_real__adjust_scale` of GNAT 12
+        ("multiplies up to a constant", &[0xf2, 0x0f, 0x59, 0xc1, 0x66, 0x0f, 0x2e, 0x06, 0x72, 0xf6], false),
+        // 1: rdtsc; pxor %xmm0,%xmm0; cvtsi2sd %eax,%xmm0; comisd %xmm0,%xmm1; ja 1b
+        (
+            "until a time as a number with a fraction",
+            &[0x0f, 0x31, 0x66, 0x0f, 0xef, 0xc0, 0xf2, 0x0f, 0x2a, 0xc0, 0x66, 0x0f, 0x2f, 0xc8, 0x77, 0xf0],
+            true,
+        ),
         // 1: jmp 1b
         ("reads nothing", &[0xeb, 0xfe], false),
     ];
@@ -97,4 +105,21 @@ fn a_poll_function_that_fails_is_a_part_of_the_loop() {
     // poll: mov %esi,(%rdi); jne +2: it writes.
     let writes = (vec![0x89, 0x37, 0x75, 0x02], 0x2000, 0x2002);
     assert_eq!(judge(&[call, writes, (vec![0xc3], 0x2004, 0x2004), back]), None);
+}
+
+/// The code at 0x1000, which returns to what had called it, runs twice: called from two places, and from one in a loop.
+#[test]
+fn what_two_places_call_one_after_the_other_is_no_loop() {
+    // cmp %eax,(%rsi); ret
+    let looks = (vec![0x39, 0x06, 0xc3], 0x1000, 0x1002);
+    // nop; call 0x1000
+    let calls = (vec![0x90, 0xe8, 0xfa, 0xef, 0xff, 0xff], 0x2000, 0x2001);
+    // jmp 0x2000
+    let back = (vec![0xeb, 0xf8], 0x2006, 0x2006);
+    assert_eq!(
+        judge(&[looks.clone(), calls.clone()]),
+        None,
+        "it returned to 0x2000, and will return to 0x2006"
+    );
+    assert_eq!(judge(&[looks, back, calls]), Some(Waiting::Looks));
 }

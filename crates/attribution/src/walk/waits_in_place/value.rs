@@ -16,6 +16,14 @@ pub(super) const FRAME_POINTER: usize = 5;
 /// A set of cells.
 pub(super) type Cells = u128;
 
+/// The vector registers.
+pub(super) const ALL_VECTORS: Cells = ((1 << FLAGS) - 1) & !((1 << VECTORS) - 1);
+
+/// Whether `cell` is a vector register.
+pub(super) fn is_vector(cell: usize) -> bool {
+    ALL_VECTORS & (1 << cell) != 0
+}
+
 /// What a value was made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Value {

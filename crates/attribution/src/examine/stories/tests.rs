@@ -1,0 +1,82 @@
+//! Hand-made flows: whose code an exception of any runtime is, and a runtime's handler of a signal.
+
+use perfdata::{LeaveReason, Schedule};
+use pt::BlockEnd;
+
+use crate::compare::attribute;
+use crate::testing::script::{Script, Table, WORKER, World, run};
+
+const KERNEL: &[&str] = &["asm_exc_page_fault"];
+const USER: &[&str] = &[
+    "scan",
+    "read_label",
+    "__gnat_raise",
+    "_Unwind_RaiseException",
+    "__gnat_error_handler",
+    "__gnat_begin_handler",
+];
+
+/// Place, what the place had called, and object of each segment of user code from 0 to `until`.
+fn places(script: &Script<'_>, table: &Table, until: u64) -> Vec<(String, String, String)> {
+    let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, 2 * until, LeaveReason::Unknown)]);
+    let world =
+        World { table, schedule, records: Vec::new(), items: script.items.clone(), kernel_traced: true };
+    let attribution = attribute(&world.examine(0..until), &[], table).expect("a partition");
+    let user = attribution.segments().iter().filter(|segment| !segment.cause.is_kernel());
+    user.map(|segment| {
+        let story = &segment.story;
+        (story.place.clone(), story.through.clone(), story.object.clone())
+    })
+    .collect()
+}
+
+fn named(place: &str, through: &str, object: &str) -> (String, String, String) {
+    (place.to_owned(), through.to_owned(), object.to_owned())
+}
+
+/// `read_label` raises, in the words of no runtime that is known: what it calls unwinds.
+#[test]
+fn what_mostly_unwinds_throws() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "scan", 0, BlockEnd::Call)
+        .block(10, "read_label", 0, BlockEnd::Call)
+        .block(20, "__gnat_raise", 0, BlockEnd::Call)
+        .block(30, "_Unwind_RaiseException", 0, BlockEnd::Return)
+        .block(900, "scan", Script::AFTER, BlockEnd::Call)
+        .block(910, "__gnat_begin_handler", 0, BlockEnd::Return)
+        .block(920, "scan", 2 * Script::AFTER, BlockEnd::Jump);
+    let thrown = named("read_label()", "__gnat_raise()", "an exception, caught in scan()");
+    assert_eq!(places(&script, &table, 930), [thrown]);
+}
+
+/// A function of a library that has a small part of its time in the unwinder did something else.
+#[test]
+fn what_throws_now_and_then_is_no_exception() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "scan", 0, BlockEnd::Call)
+        .block(10, "__gnat_raise", 0, BlockEnd::Call)
+        .block(700, "_Unwind_RaiseException", 0, BlockEnd::Return)
+        .block(900, "__gnat_raise", Script::AFTER, BlockEnd::Jump);
+    assert_eq!(places(&script, &table, 930), [named("scan()", "__gnat_raise()", "")]);
+}
+
+/// A fault in `read_label`, of which the runtime's handler makes an exception.
+#[test]
+fn a_runtimes_handler_stands_for_what_was_interrupted() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "scan", 0, BlockEnd::Call)
+        .block(10, "read_label", 0, BlockEnd::ConditionalBranch)
+        .interrupt_of(20, "read_label", 0x20, "asm_exc_page_fault")
+        .block(20, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(30, "__gnat_error_handler", 0, BlockEnd::Call)
+        .block(40, "_Unwind_RaiseException", 0, BlockEnd::Jump);
+    let object = "an exception for its own page fault";
+    let thrown = named("read_label()", "__gnat_error_handler()", object);
+    assert_eq!(places(&script, &table, 930).last(), Some(&thrown));
+}

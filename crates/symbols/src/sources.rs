@@ -1,0 +1,129 @@
+//! Where the source of a file's functions lies.
+//!
+//! Input: the line tables of one file. Output: the source of where a program begins and of each function; the package that a source belongs
+//! to. A runtime or library that is linked into a program, or lies in a file of its own, has no debug information where the
+//! program has, or that of another place: a compiler's folder, a package's. Source: what distributions and compilers record as the
+//! places of their sources (`DW_AT_name`, `DW_AT_comp_dir`).
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::image::{Image, ImageKind};
+use crate::search::SearchPath;
+
+/// Where programs begin: C, C++ and most others; Fortran; D; Go. Ada's main procedure has [`ADA`] before its name.
+const BEGINNINGS: [&str; 4] = ["main", "MAIN__", "_Dmain", "main.main"];
+const ADA: &str = "_ada_";
+
+/// Folders of compilers and installed headers.
+const TOOLS: [&str; 9] = [
+    "/usr/include/",
+    "/usr/lib/",
+    "/usr/lib64/",
+    "/usr/local/include/",
+    "/usr/local/lib/",
+    "/usr/local/go/",
+    "/usr/share/",
+    "/rustc/",
+    "/opt/rh/",
+];
+
+/// Folders that hold one folder for each package: of distributions' builds, of build tools' downloads.
+const PACKAGES: [&str; 8] = [
+    "/usr/src/debug/",
+    "/usr/src/",
+    "/build/",
+    "/builddir/build/BUILD/",
+    "/nix/store/",
+    "/gnu/store/",
+    "/go/pkg/mod/",
+    "/.conan2/p/",
+];
+
+/// What is known of a file's functions.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    /// The source file of where a program begins in it.
+    main: OnceLock<Option<Arc<str>>>,
+    /// By function: [`OWN`], [`FOREIGN`], or 0 where it was not looked at.
+    functions: OnceLock<Box<[AtomicU8]>>,
+}
+
+const OWN: u8 = 1;
+const FOREIGN: u8 = 2;
+
+impl Sources {
+    /// What `judge` says of function `symbol`, one of `count`, judged once.
+    pub(crate) fn is_foreign(
+        &self,
+        symbol: u32,
+        count: impl FnOnce() -> usize,
+        judge: impl FnOnce() -> bool,
+    ) -> bool {
+        let known = self.functions.get_or_init(|| (0..count()).map(|_| AtomicU8::new(0)).collect());
+        let Some(known) = known.get(symbol as usize) else { return false };
+        match known.load(Ordering::Relaxed) {
+            0 => {
+                let is_foreign = judge();
+                known.store(if is_foreign { FOREIGN } else { OWN }, Ordering::Relaxed);
+                is_foreign
+            }
+            known => known == FOREIGN,
+        }
+    }
+}
+
+impl Image {
+    /// The source file of where a program begins in it; `None` where none does, or no line covers that.
+    pub(crate) fn main_source(&self, search: &SearchPath) -> Option<&Arc<str>> {
+        let find = || {
+            let is_file = self.kind == ImageKind::File && self.lines(search).is_some();
+            let symbols = self.symbols(search).filter(|_| is_file)?;
+            let begins =
+                symbols.iter().filter(|(_, name)| BEGINNINGS.contains(name) || name.starts_with(ADA));
+            begins.map(|(range, _)| range.start).find_map(|start| self.source_at(search, start))
+        };
+        self.sources.main.get_or_init(find).as_ref()
+    }
+
+    /// The source file of the function that was compiled at a stated address.
+    pub(crate) fn source_at(&self, search: &SearchPath, svma: u64) -> Option<Arc<str>> {
+        let frames = self.lines(search)?.at(svma);
+        frames.last()?.file.as_deref().map(Arc::from)
+    }
+}
+
+/// The folder of a compiler, or of one package among others, that `source` lies in.
+pub(crate) fn package(source: &str) -> Option<&str> {
+    if let Some(tools) = TOOLS.iter().find(|tools| source.starts_with(**tools)) {
+        return Some(tools);
+    }
+    PACKAGES.iter().find_map(|folder| {
+        let is_rooted = !folder.starts_with("/.") && !folder.starts_with("/go/");
+        let at = if is_rooted { source.starts_with(folder).then_some(0) } else { source.find(folder) }?;
+        let name = at + folder.len();
+        let end = source[name..].find('/').map_or(source.len(), |slash| name + slash);
+        source.get(..end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::package;
+
+    #[test]
+    fn sources_of_packages_are_told_apart() {
+        for (source, of) in [
+            ("/usr/lib/gcc/x86_64-linux-gnu/12/adainclude/a-coorma.adb", Some("/usr/lib/")),
+            ("/rustc/29483883/library/std/src/io/mod.rs", Some("/rustc/")),
+            ("/build/zlib-1.2.13/inflate.c", Some("/build/zlib-1.2.13")),
+            ("/usr/src/debug/nginx-1.24/src/core/nginx.c", Some("/usr/src/debug/nginx-1.24")),
+            ("/home/me/go/pkg/mod/github.com/acme/log@v1/log.go", Some("/home/me/go/pkg/mod/github.com")),
+            ("/home/me/build/shop/main.c", None),
+            ("/usr/src", None),
+            ("main.c", None),
+        ] {
+            assert_eq!(package(source), of, "{source}");
+        }
+    }
+}
