@@ -88,6 +88,9 @@ pub fn attribute(
 /// What the edges of an interval cut off is as long as this part of the baselines at most.
 const SHARE_AT_EDGES: u64 = 20;
 
+/// What has this part of its longest time on average is in few of the baselines.
+const RARE: u64 = 4;
+
 /// An outlier beside its baselines.
 struct Comparison<'a> {
     outlier: &'a Examined,
@@ -224,13 +227,19 @@ fn twins(outlier: &Examined, own: &Profile, baselines: &Baselines) -> ByAddress<
         let is_small = new_calls.get(node).is_none_or(|&whole| whole <= SMALLEST.0);
         if let Some((other, twin)) = lacked.max_by_key(|(other, typical)| (typical.mean.ticks, *other)) {
             taken.insert(other);
-            twins.insert(*node, twin);
+            twins.insert(*node, as_usual(twin));
         } else if is_small || (used.ticks <= at_edges && cut_off.contains(node)) {
             let itself = Typical { mean: *used, most_ticks: used.ticks, most_calls: used.calls };
             twins.insert(*node, itself);
         }
     }
     twins
+}
+
+/// What few baselines do elsewhere is not usual: beyond its mean over all of them it is new here.
+fn as_usual(twin: Typical) -> Typical {
+    let is_rare = twin.mean.ticks < twin.most_ticks / RARE;
+    if is_rare { Typical { most_ticks: twin.mean.ticks, ..twin } } else { twin }
 }
 
 /// For each node that no baseline has the ticks of the outermost such node that called it, with all that this called. A parser has a

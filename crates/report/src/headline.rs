@@ -64,13 +64,18 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
     }
 }
 
-/// The first form that has no more than `room` characters: both in full, in brief, without lines of source, without numbers of
+/// The first form that has no more than `room` characters: both in full, where most of the work was in a library without lines of source, in brief, without lines of source, without numbers of
 /// descriptors; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without how long the end of the chain
 /// took, then without its own place (of a task that awaits, that goes before the callers of callers), then without callers that have no name: the end of the chain
 /// is the last to go. Where that is too long, too, the middle is cut.
 fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<String> {
     let mut forms = Vec::new();
     if let Some(second) = second {
+        if first.goes_through() {
+            let brief = [first.brief_through(), second.brief()];
+            forms.push(vec![first.to_string(), second.to_string()]);
+            forms.push(brief.iter().map(|text| without_lines(text)).collect());
+        }
         forms.extend(shorter(
             vec![first.to_string(), second.to_string()],
             vec![first.brief(), second.brief()],

@@ -17,6 +17,7 @@ use object::{
 use crate::error::Error;
 use crate::file_bytes::{FileBytes, Stored};
 use crate::plt::{self, Stub};
+use crate::python_methods;
 use crate::symbol_table::{Binding, RawSymbol};
 use crate::unpacking;
 use crate::{go_functions, unwind_functions};
@@ -163,14 +164,25 @@ impl CodeFile {
         object::File::parse(&self.bytes[..]).map_or_else(|_| Vec::new(), |parsed| plt::stubs(&parsed))
     }
 
-    /// The functions that neither `symbols` nor `stubs` name, by its unwind tables; `name` is the file's.
+    /// The functions that neither `symbols` nor `stubs` name, by its unwind tables, and by name where they are methods
+    /// of Python's; `name` is the file's.
     pub(crate) fn unnamed_functions(&self, name: &str, symbols: &[RawSymbol], stubs: &[Stub]) -> Vec<Stub> {
         let Ok(parsed) = object::File::parse(&self.bytes[..]) else { return Vec::new() };
         // One without size is there, too.
-        let of_symbols =
-            symbols.iter().map(|symbol| symbol.start..symbol.start.saturating_add(symbol.size.max(1)));
-        let named = of_symbols.chain(stubs.iter().map(|(range, _)| range.clone()));
-        unwind_functions::functions(&parsed, name, named.collect())
+        let of_symbols = symbols.iter().map(|symbol| {
+            let name = self.bytes.get(symbol.name.clone()).unwrap_or_default();
+            let range = symbol.start..symbol.start.saturating_add(symbol.size.max(1));
+            (range, std::str::from_utf8(name).unwrap_or_default())
+        });
+        let named = of_symbols.chain(stubs.iter().map(|(range, name)| (range.clone(), &**name)));
+        let mut found = unwind_functions::functions(&parsed, name, named.collect());
+        let methods = python_methods::names(&parsed, &found.iter().map(|(range, _)| range.start).collect());
+        for (range, name) in &mut found {
+            if let Some(method) = methods.get(&range.start) {
+                name.clone_from(method);
+            }
+        }
+        found
     }
 
     /// The symbols of `list` that `take` wants.

@@ -69,6 +69,43 @@ fn an_outlier_against_its_baseline() {
     assert_eq!(attribution.ticks().0, 1_650);
 }
 
+/// `copy` in one of eight baselines, called by `insert`; in the outlier `rehash` calls it: that is no usual work from elsewhere.
+#[test]
+fn what_few_baselines_do_elsewhere_is_new() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    for (at, called) in (0..9_u64).map(|index| {
+        (
+            index * 2_000,
+            [None, Some("insert"), Some("rehash")][match index {
+                3 => 1,
+                8 => 2,
+                _ => 0,
+            }],
+        )
+    }) {
+        match called {
+            None => script.block(at, "work", 0, BlockEnd::Jump),
+            Some(called) => script
+                .block(at, "work", 0x20, BlockEnd::Call)
+                .block(at + 100, called, 0, BlockEnd::Call)
+                .block(at + 200, "copy", 0, BlockEnd::Return)
+                .block(at + 950, called, Script::AFTER, BlockEnd::Return)
+                .block(at + 960, "work", 0x20 + Script::AFTER, BlockEnd::Jump),
+        };
+        script.block(at + 1_000, "entry_SYSCALL_64", 0, BlockEnd::FarReturn);
+    }
+    let world = world(&table, script.items.clone(), 20_000);
+    let examined: Vec<_> =
+        (0..9_u64).map(|index| world.examine(index * 2_000..index * 2_000 + 1_000)).collect();
+    let baselines: Vec<_> = examined[..8].iter().collect();
+    let attribution = attribute(&examined[8], &baselines, &table).expect("a partition");
+    let extra: u64 =
+        unexpected(&attribution).iter().filter(|one| one.0 == "user.extra-work").map(|one| one.1).sum();
+    // 110 ticks of `rehash`, and of the 750 of `copy` what is more than an eighth.
+    assert_eq!(extra, 110 + 750 - 750 / 8);
+}
+
 /// Without a CBR packet: `work` takes 1,000 ticks at 2.5 GHz, then 2,000: half of them at 2.5 GHz, half at 1.25. So a
 /// quarter, 500, is due to that, and 500 more to an unknown reason.
 #[test]

@@ -169,6 +169,8 @@ const COLLECTORS: [Collector; 8] = [
             "gc_collect_young",
             "_PyGC_Collect",
             "PyGC_Collect",
+            // Of a stripped interpreter, by its tables of methods.
+            "gc.collect",
         ],
         ..NOTHING
     },

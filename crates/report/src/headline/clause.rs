@@ -20,6 +20,8 @@ const LEADING: u64 = 4;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wording {
     Full,
+    /// Without particulars but for the library's function in which most of the work was.
+    Through,
     /// Without particulars.
     Brief,
     /// Also without the place of a wait, where the end of its chain is known.
@@ -81,6 +83,11 @@ impl<'a> Clause<'a> {
     /// Without particulars: what was called how often by whom, but not what else that took.
     pub(super) fn brief(&self) -> String {
         self.worded(Wording::Brief)
+    }
+
+    /// The same, with the library's function in which most of the work was.
+    pub(super) fn brief_through(&self) -> String {
+        self.worded(Wording::Through)
     }
 
     /// The same, and without the place of a wait where the end of its chain is known.
@@ -302,12 +309,21 @@ impl<'a> Clause<'a> {
         }
     }
 
+    /// The library's function in which most of the work was, where nothing else says so.
+    fn mostly_in(&self) -> Option<&'a str> {
+        let through = self.part(|story| &story.through);
+        (!through.is_empty() && !self.detail.contains(through)).then_some(through)
+    }
+
+    /// Whether the clause of extra work says in which function of a library most of it was.
+    pub(super) fn goes_through(&self) -> bool {
+        self.cause.cause == "user.extra-work" && self.mostly_in().is_some()
+    }
+
     fn user(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         let (time, detail) = (&self.time, self.detail);
-        let through = match self.part(|story| &story.through) {
-            through if self.is_brief() || through.is_empty() || detail.contains(through) => String::new(),
-            through => format!(", mostly in {through}"),
-        };
+        let through = self.mostly_in().filter(|_| self.wording <= Wording::Through);
+        let through = through.map_or_else(String::new, |through| format!(", mostly in {through}"));
         let object = self.part(|story| &story.object);
         match name {
             "extra-work" if object.starts_with("an exception") => {

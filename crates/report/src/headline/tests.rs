@@ -354,6 +354,24 @@ fn an_interrupt_s_chain_begins_with_its_timer() {
     assert_eq!(woken(named), expected.replace("a timer", "TCP's delayed-ACK timer"));
 }
 
+/// In which library's function most of it was says more than a line.
+#[test]
+fn what_a_library_did_goes_after_lines() {
+    let detail =
+        format!("count() at tree.go:342 called 305 times below {}(), 60.1 us; typical 0", "c".repeat(40));
+    let mut work = placed(detailed("user.extra-work", Some(1), 60_000, &detail), "count()");
+    "newstack()".clone_into(&mut work.story.through);
+    let slower = placed(detailed("user.expected", Some(1), 40_000, ""), "relax()");
+    let causes = vec![cause("user.extra-work", 60_000, &detail), cause("user.expected", 40_000, "")];
+    assert_eq!(
+        headline(&outlier(causes, vec![work, slower])),
+        format!(
+            "412.3 us, typical 16.3 us: 60.0 us of extra work: count() called 305 times below {}(), mostly in newstack(); 40.0 us longer in the usual code of relax()",
+            "c".repeat(40)
+        )
+    );
+}
+
 #[test]
 fn exceptions_are_named_with_where_they_were_caught() {
     let mut thrown =

@@ -40,7 +40,7 @@ fn a_stripped_program_has_its_functions() {
     run(Command::new("strip").arg(&program));
     let bytes = std::fs::read(&program).expect("read");
     let stripped = object::File::parse(&bytes[..]).expect("ELF");
-    let found = functions(&stripped, "program", vec![exported.clone()]);
+    let found = functions(&stripped, "program", vec![(exported.clone(), "exported")]);
     let ranges: BTreeSet<(u64, u64)> = found.iter().map(|(range, _)| (range.start, range.end)).collect();
     for function in [&first, &main] {
         assert!(ranges.contains(&(function.start, function.end)), "{function:?} of {ranges:?}");
@@ -68,4 +68,53 @@ fn a_damaged_table_is_read_as_far_as_it_goes() {
             assert!(functions(&parsed, "program", Vec::new()).len() <= bytes.len() / 8);
         }
     }
+}
+
+/// What the compiler moves apart jumps back to its function. The unstripped file's symbols are the truth.
+#[test]
+fn parts_have_the_names_of_their_functions() {
+    const SPLIT: &str = "
+__attribute__((noinline, cold)) int fail(int);
+__attribute__((noinline)) int check(int *all, int count) {
+    int sum = 0;
+    for (int at = 0; at < count; at++) {
+        if (all[at] < 0) { sum += fail(all[at]); sum *= fail(sum); }
+        sum += all[at] * sum;
+    }
+    return sum;
+}
+int fail(int value) { return value * 3; }
+int main(int count, char **arguments) { (void)arguments; return check(&count, 1); }
+";
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("split.c"), folder.path().join("split"));
+    std::fs::write(&source, SPLIT).expect("written");
+    // The rarely called function changes registers, so that `check` saves them.
+    let options = [
+        "-O2",
+        "-fno-ipa-ra",
+        "-fno-ipa-cp",
+        "-fno-ipa-pure-const",
+        "-fno-shrink-wrap",
+        "-freorder-blocks-and-partition",
+        "-o",
+    ];
+    run(Command::new("gcc").args(options).arg(&program).arg(&source));
+    let start_of = |name: &str| {
+        let bytes = std::fs::read(&program).expect("read");
+        let whole = object::File::parse(&bytes[..]).expect("ELF");
+        let symbol = whole.symbols().find(|symbol| symbol.name() == Ok(name));
+        symbol.map(|symbol| symbol.address()..symbol.address() + symbol.size())
+    };
+    let check = start_of("check").expect("its function");
+    let cold = start_of("check.cold").expect("the compiler moved what is unlikely");
+    run(Command::new("strip").arg(&program));
+    let bytes = std::fs::read(&program).expect("read");
+    let stripped = object::File::parse(&bytes[..]).expect("ELF");
+    let name_of = |named: Vec<Named<'_>>| {
+        let found = functions(&stripped, "split", named);
+        found.into_iter().find(|(range, _)| range.start == cold.start).map(|(_, name)| name)
+    };
+    assert_eq!(name_of(vec![(check.clone(), "check")]).as_deref(), Some("check.cold"));
+    assert_eq!(name_of(Vec::new()), Some(format!("split+{:#x}.cold", check.start)));
 }
