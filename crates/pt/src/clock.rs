@@ -5,10 +5,12 @@
 //! by the ratio that CBR states, and never counts beyond the next MTC. Source: Intel SDM vol. 3, "Intel Processor
 //! Trace", timing packets.
 
+mod pace;
 mod reciprocal;
 
 use crate::config::PtConfig;
 use crate::packets::{Packet, Packets};
+pub(crate) use pace::{Mark, Pace};
 use reciprocal::Reciprocal;
 
 /// Estimates the low 56 bits of the TSC.
@@ -115,7 +117,7 @@ impl TscEstimate {
     /// The time now, if any was given.
     #[inline]
     pub(crate) fn now(&self) -> Option<u64> {
-        Some(self.base?.wrapping_add(self.since_base()))
+        Some(self.base?.wrapping_add(self.ticks_of(self.cycles)))
     }
 
     fn set(&mut self, tsc: u64) {
@@ -123,12 +125,12 @@ impl TscEstimate {
         self.cycles = 0;
     }
 
-    /// TSC ticks that the cycles since `base` took: at most up to the next MTC, which did not come yet.
+    /// TSC ticks that so many cycles since `base` took: at most up to the next MTC, which did not come yet.
     #[inline]
-    fn since_base(&self) -> u64 {
+    fn ticks_of(&self, cycles: u64) -> u64 {
         let Some(ratio) = self.ratio else { return 0 };
         let most = if self.mtc.is_some() { self.mtc_ticks } else { u64::MAX };
-        ratio.divide_product(self.cycles, self.nominal).min(most)
+        ratio.divide_product(cycles, self.nominal).min(most)
     }
 
     fn align(&mut self, ctc: u16, fast: u16) {
@@ -159,6 +161,7 @@ impl TscEstimate {
         (ctc >> self.mtc_shift) as u8
     }
 
+    #[inline]
     fn crystal_ticks(&self, clocks: u64) -> u64 {
         self.crystal.map_or(0, |(n, d)| d.divide_product(clocks, n))
     }

@@ -33,6 +33,11 @@ impl Reciprocal {
         }
     }
 
+    /// The divisor times `factor`, if it fits.
+    pub(super) fn multiply(self, factor: u64) -> Option<u64> {
+        self.divisor.checked_mul(factor)
+    }
+
     /// `one * other` divided by the divisor, rounded down; no more than fits.
     #[inline]
     pub(super) fn divide_product(self, one: u64, other: u64) -> u64 {

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 /// 24 MHz crystal, 2.4 GHz TSC: 100 ticks a crystal clock; an MTC each eight: 800 ticks.
@@ -48,4 +50,52 @@ fn cycles_do_not_pass_the_next_mtc() {
 #[test]
 fn no_time_before_the_first_tsc() {
     assert_eq!(times(&[Packet::Cyc(5), Packet::Mtc(3), Packet::Cbr(9)]), [None; 3]);
+}
+
+/// A clock that has a base, in some state; without a crystal clock if it has no MTC.
+fn running(has_mtc: bool, ratio: u8, packets: &[Packet]) -> TscEstimate {
+    let tsc_ctc_ratio = has_mtc.then_some((7, 2));
+    let config = PtConfig { cpu: None, mtc_freq: 3, nom_freq: 24, tsc_ctc_ratio };
+    let mut clock = TscEstimate::new(&config);
+    let first = [Packet::Cbr(ratio), Packet::Tsc(1_000_000), Packet::Tma { ctc: 0x125, fast: 30 }];
+    first.iter().chain(packets).for_each(|packet| clock.apply(packet));
+    clock
+}
+
+proptest! {
+    /// A pace takes the same packets to the same readings, all of them in order and before its end.
+    #[test]
+    fn a_pace_reads_as_the_clock_does(
+        has_mtc: bool,
+        ratio in 0_u8..40,
+        before in 0_u64..3000,
+        room in 0_u64..4000,
+        steps in proptest::collection::vec((any::<bool>(), 0_u64..400, prop_oneof![9 => Just(1_u8), 1 => any::<u8>()]), 0..40),
+    ) {
+        let mut clock = running(has_mtc, ratio, &[Packet::Cyc(before)]);
+        let mut reading = clock.now().expect("a base");
+        let end = reading + room;
+        let Some(mut pace) = clock.pace(end) else { return Ok(()) };
+        let mut count = 0x24_u8;
+        for (is_mtc, cycles, delta) in steps {
+            if is_mtc {
+                if !clock.clone().tick_at_pace(&mut pace, count.wrapping_add(delta)) {
+                    break;
+                }
+                count = count.wrapping_add(delta);
+                clock.tick(count);
+            } else {
+                let Some(mark) = pace.after(cycles) else { break };
+                pace.pass(mark);
+                clock.count(cycles);
+                prop_assert_eq!(Some(clock.reading_at(mark)), clock.now());
+            }
+            let now = clock.now().expect("a base");
+            prop_assert!((reading..end).contains(&now), "{} after {} before {}", now, reading, end);
+            reading = now;
+            let mut stood = clock.clone();
+            stood.stand_at(&pace);
+            prop_assert_eq!(stood.now(), clock.now());
+        }
+    }
 }

@@ -6,6 +6,7 @@
 //! block: 12 instructions, jcc  ──not taken──→ block number
 //!                              ──taken──────→ block number
 //! hop:   block, jmp → block, call → block, jcc   one step for all that need no packet
+//! stride: hop ─1→ hop ─0→ hop ─1→ hop            one look for all bits of a TNT
 //! ```
 //!
 //! A section is a piece of a file at an address; epochs that map it share its blocks. Links lead within a section
@@ -18,6 +19,7 @@ mod decode;
 mod hops;
 mod mark;
 mod prefix;
+mod strides;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -31,6 +33,8 @@ use mark::Mark;
 pub(super) use block::{Block, Exit, LOOSE, Missing, NONE, Source};
 pub(super) use hops::{Hop, Turn};
 pub(super) use prefix::{Prefix, Wanted};
+pub(super) use strides::Stride;
+use strides::Strides;
 
 /// Most bytes of blocks and pages kept.
 const MOST_BYTES: usize = 1 << 30;
@@ -68,6 +72,7 @@ pub(super) struct CodeMap {
     blocks: Vec<Block>,
     /// For each block the hop that begins with it.
     hops: Vec<Hop>,
+    strides: Strides,
     /// A mark for each instruction, block by block; and those of the block [`LOOSE`].
     marks: Vec<Mark>,
     loose_marks: Vec<Mark>,
@@ -95,6 +100,7 @@ impl CodeMap {
         let mut map = CodeMap {
             blocks: Vec::new(),
             hops: Vec::new(),
+            strides: Strides::default(),
             marks: Vec::new(),
             loose_marks: Vec::new(),
             targets: Vec::new(),
@@ -298,6 +304,7 @@ impl CodeMap {
         self.blocks.push(decode::NOTHING);
         self.hops.clear();
         self.hops.push(Hop::NEVER);
+        self.strides = Strides::default();
         self.marks.clear();
         self.targets = vec![(0, 0, NONE); TARGETS];
         self.pages.clear();

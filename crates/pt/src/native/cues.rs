@@ -79,14 +79,15 @@ impl From<NoPacket> for Wrong {
 
 /// The last address given, from which the next one is expanded.
 #[derive(Clone, Copy, Debug, Default)]
-struct LastIp {
+pub(super) struct LastIp {
     ip: u64,
     known: bool,
     suppressed: bool,
 }
 
 impl LastIp {
-    fn update(&mut self, ip: PacketIp) {
+    #[inline]
+    pub(super) fn update(&mut self, ip: PacketIp) {
         if ip.compression == 0 {
             self.suppressed = true;
             return;
@@ -94,7 +95,8 @@ impl LastIp {
         *self = LastIp { ip: expand(self.ip, ip), known: true, suppressed: false };
     }
 
-    fn get(self) -> Option<u64> {
+    #[inline]
+    pub(super) fn get(self) -> Option<u64> {
         (self.known && !self.suppressed).then_some(self.ip)
     }
 }
@@ -105,7 +107,7 @@ pub(super) struct Cues<'s> {
     pub(super) lexer: Lexer<'s>,
     pub(super) timing: Timing<'s>,
     errata: Errata,
-    last_ip: LastIp,
+    pub(super) last_ip: LastIp,
     /// Whether tracing is on, as the packets say.
     on: bool,
     /// The execution mode in bits, as the packets say.

@@ -53,6 +53,18 @@ impl Returns {
         Some(self.entries[self.top % ENTRIES])
     }
 
+    /// Where the next compressed return leads.
+    #[inline]
+    pub(super) fn last(&self) -> Option<&Return> {
+        if self.depth > 0 { self.entries.get(self.top.wrapping_sub(1) % ENTRIES) } else { None }
+    }
+
+    /// Calls were made and all of them returned, at most so many open at a time: they replaced the oldest.
+    #[inline]
+    pub(super) fn nest(&mut self, open: u8) {
+        self.depth = self.depth.min(ENTRIES - usize::from(open));
+    }
+
     /// Where the last compressed return led, if no call came after it.
     pub(super) fn popped(&self) -> Option<Return> {
         self.entries.get(self.top % ENTRIES).copied()
@@ -101,6 +113,20 @@ mod tests {
         assert_eq!(returns.pop(), None);
         returns.push(to(2));
         assert_eq!((returns.pop(), returns.pop()), (Some(to(2)), None));
+    }
+
+    #[test]
+    fn calls_that_returned_replace_the_oldest() {
+        for (depth, open) in (0..=ENTRIES).flat_map(|depth| (0..=3).map(move |open| (depth, open))) {
+            let mut one = Returns::new();
+            (0..depth as u64).for_each(|address| one.push(to(address)));
+            let mut other = Returns { entries: one.entries, ..one };
+            other.nest(open);
+            (0..open).for_each(|_| one.push(to(99)));
+            (0..open).for_each(|_| assert_eq!(one.pop(), Some(to(99))));
+            let left = |mut returns: Returns| std::iter::from_fn(move || returns.pop()).collect::<Vec<_>>();
+            assert_eq!(left(one), left(other), "{depth} deep, {open} more");
+        }
     }
 
     #[test]

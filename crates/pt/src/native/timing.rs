@@ -10,7 +10,7 @@
 
 use model::Tsc;
 
-use crate::clock::TscEstimate;
+use crate::clock::{Mark, Pace, TscEstimate};
 use crate::config::PtConfig;
 use crate::packets::{PSB, Packet};
 use crate::stream::PtStream;
@@ -87,6 +87,28 @@ impl<'s> Timing<'s> {
     #[inline]
     pub(super) fn reading(&self) -> Option<u64> {
         self.clock.now()
+    }
+
+    /// The clock for a loop over CYC and MTC packets alone, whose readings all lie before `end`.
+    #[inline]
+    pub(super) fn pace(&self, end: u64) -> Option<Pace> {
+        self.clock.pace(end)
+    }
+
+    /// See [`TscEstimate::tick_at_pace`].
+    #[inline]
+    pub(super) fn tick_at_pace(&self, pace: &mut Pace, count: u8) -> bool {
+        self.clock.tick_at_pace(pace, count)
+    }
+
+    /// The reading at a mark of a pace.
+    pub(super) fn reading_at(&self, mark: Mark) -> u64 {
+        self.clock.reading_at(mark)
+    }
+
+    /// The loop ended with the clock at `pace`.
+    pub(super) fn stand_at(&mut self, pace: &Pace) {
+        self.clock.stand_at(pace);
     }
 
     /// The full reading for `low`, whatever the sync points allow.

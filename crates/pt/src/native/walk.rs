@@ -16,6 +16,7 @@ mod places;
 mod ride;
 mod spelled;
 mod steps;
+mod stride;
 
 use model::CodeBytes;
 

@@ -20,32 +20,32 @@ use crate::native::cues::Next;
 use crate::native::returns::Returns;
 
 /// What a glide has at hand; the walk's own fields are of when it began or landed last.
-struct Glide {
+pub(super) struct Glide {
     next: Next,
-    reading: Option<u64>,
-    ticked: Option<u64>,
-    quiet: Quiet,
+    pub(super) reading: Option<u64>,
+    pub(super) ticked: Option<u64>,
+    pub(super) quiet: Quiet,
     /// The hop at hand; [`NONE`] where it is not known.
-    here: u32,
+    pub(super) here: u32,
     /// The hop followed last, if any was.
-    last: u32,
-    instructions: u64,
+    pub(super) last: u32,
+    pub(super) instructions: u64,
     /// How many instructions the walk's limit leaves.
-    budget: u64,
+    pub(super) budget: u64,
     /// The time before the one at hand, if that is of a branch to come.
-    ahead_of: Option<Tsc>,
+    pub(super) ahead_of: Option<Tsc>,
     /// How many bytes of the stretch were passed over, and how many the cue at hand needs, if it was read in this glide.
-    at: usize,
-    needs: Option<usize>,
+    pub(super) at: usize,
+    pub(super) needs: Option<usize>,
 }
 
 /// Readings of the clock at which nothing happens but that the time moves on.
 #[derive(Clone, Copy)]
-struct Quiet {
+pub(super) struct Quiet {
     /// The reading now.
-    now: u64,
+    pub(super) now: u64,
     /// The first that is not quiet; not above `now` where none is.
-    end: u64,
+    pub(super) end: u64,
     /// What makes a reading a time.
     offset: u64,
 }
@@ -59,7 +59,7 @@ impl Quiet {
     }
 
     #[inline]
-    fn holds(&self, reading: u64) -> bool {
+    pub(super) fn holds(&self, reading: u64) -> bool {
         self.now <= reading && reading < self.end
     }
 }
@@ -108,6 +108,17 @@ impl Walk<'_> {
             }
             self.unbroken.end();
             glide.ticked = glide.reading;
+            let (follows_bit, rest) = self.stride(&mut glide, bytes, follows_bit);
+            if let Some(rest) = rest {
+                #[allow(clippy::cast_possible_truncation, reason = "eight at most")]
+                let left = 6 - rest.leading_zeros() as u8;
+                glide.next = Next::Bits { taken: u64::from(rest >> 1), left };
+                glide.needs = Some(glide.at);
+                continue;
+            }
+            if glide.instructions >= glide.budget {
+                self.land(&mut glide)?;
+            }
             let glance = self.cues.glance(bytes, glide.at);
             glide.at = glance.at;
             let Some(next) = glance.next else {
