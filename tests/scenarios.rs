@@ -9,6 +9,7 @@
 mod golden;
 mod jitdump_clock;
 mod jitdump_lines;
+mod pebs;
 mod truth;
 
 use std::collections::BTreeMap;

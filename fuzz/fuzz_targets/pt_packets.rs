@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use model::{FileOffset, Tsc};
-use pt::{Packets, Piece, PtConfig, PtStream, scan_ptwrites};
+use pt::{Packets, Piece, PtConfig, PtStream, scan_pebs_between, scan_ptwrites};
 
 fuzz_target!(|input: (Vec<u8>, Vec<(u16, u8)>, bool, u64)| {
     let (bytes, cuts, snapshot, at) = input;
@@ -43,4 +43,5 @@ fuzz_target!(|input: (Vec<u8>, Vec<(u16, u8)>, bool, u64)| {
     let _ = stream.time_span();
     let config = PtConfig { mtc_freq: 3, nom_freq: 24, tsc_ctc_ratio: Some((200, 2)), ..PtConfig::default() };
     assert!(scan_ptwrites(&stream, &config).count() <= bytes.len());
+    assert!(scan_pebs_between(&stream, &config, stream.start(), u64::MAX).count() <= bytes.len());
 });

@@ -5,6 +5,7 @@ mod block_io;
 pub(crate) mod labels;
 pub(crate) mod numa;
 mod objects;
+pub(crate) mod pebs;
 pub(crate) mod summary;
 mod times;
 pub(crate) mod view;

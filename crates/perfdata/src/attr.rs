@@ -126,6 +126,8 @@ flag_bits! {
     context_switch = 26;
     /// The ring is written from its end to its beginning (`--overwrite`): the latest record stands first in the file.
     write_backward = 27;
+    /// Its samples are records of PEBS in the trace.
+    aux_output = 31;
     /// Changes of the kernel's code are recorded.
     text_poke = 33;
     /// MMAP2 records hold the file's build ID instead of its device and inode.

@@ -40,8 +40,8 @@ pub use flow::{
 pub use instructions::instructions;
 pub use native::Native;
 pub use packet_walk::{
-    PtwriteMark, Ptwrites, StreamPacket, StreamPackets, TargetMark, Targets, scan_ptwrites,
-    scan_ptwrites_between, scan_targets,
+    PebsRecord, PebsRecords, PtwriteMark, Ptwrites, StreamPacket, StreamPackets, TargetMark, Targets,
+    scan_pebs_between, scan_ptwrites, scan_ptwrites_between, scan_targets,
 };
 pub use packets::{Packet, PacketAt, PacketIp, Packets};
 pub use parallel::{decode_chunks, decode_windows};

@@ -1,5 +1,6 @@
 //! The packet walk over a whole stream, pieces and all.
 
+mod pebs;
 mod targets;
 
 use model::Tsc;
@@ -9,6 +10,7 @@ use crate::config::PtConfig;
 use crate::packets::{Packet, Packets};
 use crate::recovery::expand;
 use crate::stream::PtStream;
+pub use pebs::{PebsRecord, PebsRecords, scan_pebs_between};
 pub use targets::{TargetMark, Targets, scan_targets};
 
 /// No packet is longer, except a CYC or PTW by a few bytes less.

@@ -16,6 +16,7 @@ mod composition;
 mod lengths;
 mod numa;
 mod outlier;
+mod pebs;
 mod schema;
 mod view;
 mod words;

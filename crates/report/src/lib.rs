@@ -27,6 +27,7 @@ mod markdown;
 mod numa;
 mod number;
 mod outlier;
+mod pebs;
 mod reasons;
 mod recording;
 mod report;
@@ -72,6 +73,7 @@ pub use outlier::{
     AttributeValue, Check, CheckState, ChildSpans, CounterValue, EvidenceReport, OutlierReport,
     SegmentReport, StageReport, ThreadName,
 };
+pub use pebs::{PebsFunction, PebsMemory, PebsUse};
 pub use reasons::{Blame, OutlierReasons, Reason, Reasons};
 pub use report::{CaptureFacts, LostMarkers, PopulationSummary, Report, SelectionSummary};
 pub use serving::{PartSum, ServingRow, client, part_sums, part_words};

@@ -19,6 +19,7 @@ use crate::causes::CauseTotal;
 use crate::hot_code::HotRange;
 use crate::machine::Machine;
 use crate::numa::NumaUse;
+use crate::pebs::PebsUse;
 use crate::serving::ServingRow;
 use crate::timebase::{TimeUnit, Timebase};
 use crate::units;
@@ -74,6 +75,8 @@ pub struct OutlierReport {
     pub machine: Machine,
     /// On which NUMA nodes it was and what it used; `None` unless the capture has several.
     pub numa: Option<NumaUse>,
+    /// Its records of PEBS in the trace; `None` unless the capture has such an event.
+    pub pebs: Option<PebsUse>,
     /// The unit of its lengths.
     pub time_unit: TimeUnit,
     /// A shell command that shows this time with stock perf; empty without a TSC conversion.

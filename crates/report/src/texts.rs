@@ -51,6 +51,9 @@ impl ReplaceTexts for OutlierReport {
         self.perf_script = new(&self.perf_script);
         self.server_requests = new(&self.server_requests);
         self.numa.iter_mut().for_each(|used| used.replace_texts(new));
+        if let Some(used) = &mut self.pebs {
+            replace(used.functions.iter_mut().map(|function| &mut function.function), new);
+        }
         replace(self.checks.iter_mut().map(|check| &mut check.detail), new);
         replace(self.causes.iter_mut().map(|cause| &mut cause.detail), new);
         replace(self.calls.nodes.iter_mut().map(|node| &mut node.name), new);

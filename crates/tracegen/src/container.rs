@@ -36,6 +36,8 @@ pub(crate) mod flag {
     pub(crate) const MMAP2: u64 = 1 << 23;
     pub(crate) const COMM_EXEC: u64 = 1 << 24;
     pub(crate) const CONTEXT_SWITCH: u64 = 1 << 26;
+    /// Its samples go into the trace.
+    pub(crate) const AUX_OUTPUT: u64 = 1 << 31;
     pub(crate) const CGROUP: u64 = 1 << 32;
     pub(crate) const TEXT_POKE: u64 = 1 << 33;
     pub(crate) const BUILD_ID: u64 = 1 << 34;

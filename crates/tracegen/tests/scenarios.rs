@@ -246,6 +246,29 @@ fn perf_prints_the_samples_of_counters() {
     }
 }
 
+/// perf makes samples of the records in the trace: instruction, address and weight of each.
+#[test]
+fn perf_finds_the_records_of_pebs_in_the_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenarios().into_iter().find(|file| file.ends_with("pebs_in_trace.scenario")).unwrap();
+    made(&file, folder.path());
+    let options = ["--itrace=o", "-F", "event,addr,weight,ip"];
+    let script = perf::script(&folder.path().join("perf.data"), &folder.path().join("symfs"), &options);
+    let printed: Vec<String> =
+        script.lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    // By hand: the scenario's values. 0x168 cycles of the access stand above the instruction's own 0x10e.
+    let typical = "mem_load_retired.l3_miss:pp: 7f0000000040 90 401005";
+    let slow = [
+        "mem_load_retired.l3_miss:pp: 7f0000001000 212 401005",
+        "mem_load_retired.l3_miss:pp: 7f0000002000 360 401005",
+        "mem_load_retired.l3_miss:pp: 7f0000003000 100 401005",
+        "mem_load_retired.l3_miss:pp: 0 0 401009",
+        "mem_load_retired.l3_miss:pp: 7f0000004000 5000 401000",
+    ];
+    let expected: Vec<&str> = [typical; 4].into_iter().chain(slow).collect();
+    assert_eq!(printed, expected);
+}
+
 #[test]
 fn perf_reads_sampled_loads_and_the_memory_of_nodes() {
     let folder = tempfile::tempdir().unwrap();

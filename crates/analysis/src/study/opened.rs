@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::hot_code::{SourcePlaces, Timing};
 use crate::intervals_of;
 use crate::output;
-use crate::population::{numa, view};
+use crate::population::{numa, pebs, view};
 use crate::request::{Input, Request, Source};
 
 /// The capture, all its intervals, and those that were chosen.
@@ -485,6 +485,7 @@ impl<'a> Study<'a> {
             seen: self.seen().get(&outlier).map_or(&[], Vec::as_slice),
         });
         report.numa = numa::of_outlier(capture, own);
+        report.pebs = pebs::of_outlier(capture, own, &typical);
         report.baseline_rule =
             typical::rule(&own.interval, (self.baselines_wanted(), baselines.len()), &typical);
         if typical.is_empty() {

@@ -236,6 +236,7 @@ fn particulars(outlier: &OutlierReport) -> String {
         ("excess", for_html(&outlier.child_words())),
         ("typical intervals", named(baselines)),
         ("chosen by", for_html(&outlier.baseline_rule)),
+        ("PEBS", outlier.pebs.as_ref().map_or_else(String::new, |used| for_html(&used.words()))),
     ];
     let items = lines.iter().filter(|(_, text)| !text.is_empty());
     let items: Vec<String> = items.map(|(what, text)| format!("<dt>{what}</dt><dd>{text}</dd>\n")).collect();

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::numa::NumaTwin;
+use super::pebs::PebsTwin;
 use super::words::{CauseWord, CertaintyWord, CheckWord, EvidenceWord, LayerWord, PartWord, UnitWord};
 use crate::calls::CallReport;
 use crate::causes::CauseTotal;
@@ -52,6 +53,7 @@ pub(super) struct OutlierTwin {
     calls: Vec<CallTwin>,
     recording: Option<RecordingTwin>,
     numa: Option<NumaTwin>,
+    pebs: Option<PebsTwin>,
     perf_script: Option<String>,
     server_requests: Option<String>,
 }
@@ -229,6 +231,7 @@ impl OutlierTwin {
             calls: outlier.calls.nodes.iter().map(CallTwin::new).collect(),
             recording: recording.as_ref().map(RecordingTwin::new),
             numa: outlier.numa.as_ref().map(NumaTwin::new),
+            pebs: outlier.pebs.as_ref().map(PebsTwin::new),
             perf_script: command(&outlier.perf_script),
             server_requests: command(&outlier.server_requests),
         }

@@ -69,6 +69,7 @@ impl OutlierReport {
             code: Vec::new(),
             machine: Machine::default(),
             numa: None,
+            pebs: None,
             time_unit: timebase.unit(),
             perf_script: String::new(),
             server_requests: String::new(),

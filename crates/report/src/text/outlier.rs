@@ -9,6 +9,7 @@ use super::{causes, kernel, segments, timeline};
 use crate::escape::for_terminal;
 use crate::headline::{self, headline};
 use crate::outlier::{Check, CheckState, OutlierReport};
+use crate::pebs::PebsUse;
 use crate::recording::Recording;
 use crate::timebase::TimeUnit;
 use crate::units;
@@ -129,6 +130,7 @@ fn facts(outlier: &OutlierReport, style: Style) -> Vec<String> {
         ("texts", named(attributes.collect())),
         ("excess", outlier.child_words()),
         ("NUMA", outlier.nodes()),
+        ("PEBS", outlier.pebs.as_ref().map_or_else(String::new, PebsUse::words)),
         ("tracing", tracing),
     ]
     .into_iter()

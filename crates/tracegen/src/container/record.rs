@@ -16,6 +16,8 @@ pub(crate) mod carries {
     pub(crate) const WEIGHT_STRUCT: u64 = 1 << 24;
     /// Raw bytes, of a tracepoint.
     pub(crate) const RAW: u64 = 1 << 10;
+    /// The data's address.
+    pub(crate) const ADDRESS: u64 = 1 << 3;
     /// The data's address, where it came from (`perf_mem_data_src`), its physical address.
     pub(crate) const ACCESS: u64 = 1 << 3 | 1 << 15 | 1 << 19;
     /// A piece of the trace.

@@ -88,6 +88,10 @@ pub(super) enum Aside {
         period: u64,
         weight: u64,
     },
+    /// PEBS wrote a record of this event into the trace.
+    Traced {
+        event: &'static CoreEvent,
+    },
     /// The group of counters was read before the instruction at `ip`; its sampled event had happened `period` times.
     Counted {
         thread: usize,
@@ -288,6 +292,7 @@ impl<'a> Runner<'a> {
                 let (period, weight) = (*period, *weight);
                 self.aside(number, Aside::Precise { event, thread, ip, period, weight });
             }
+            Statement::Traced { event, memory } => self.pebs(number, event, *memory)?,
             Statement::Read(counts) => self.read(number, counts)?,
             other => self.hardware(number, other)?,
         }

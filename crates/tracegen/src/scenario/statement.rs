@@ -101,6 +101,11 @@ pub(super) enum Statement {
         period: u64,
         weight: u64,
     },
+    /// The same, and the record goes into the trace: the data's address and the latency of its access, where it has them.
+    Traced {
+        event: &'static CoreEvent,
+        memory: Option<(u64, u64)>,
+    },
     /// The group of counters is read; so much more than when it was read last.
     Read(Box<[u64; COUNTED]>),
     /// A sample of a load: the data's address, its physical one, `perf_mem_data_src`.
@@ -180,6 +185,7 @@ impl Statement {
             },
             ["lost", count] => Statement::Lost(number(count)?),
             ["record", name, values @ ..] => parse_record(name, values)?,
+            ["pebs", name, "traced", values @ ..] => parse_traced(name, values)?,
             ["pebs", name, values @ ..] => parse_pebs(name, values)?,
             ["read", counts @ ..] => parse_read(counts)?,
             _ => return Err(format!("`{text}` is no statement of a cpu")),
@@ -252,6 +258,18 @@ fn parse_pebs(name: &str, words: &[&str]) -> Result<Statement, String> {
         weight |= value << at;
     }
     Ok(Statement::Pebs { event, period, weight })
+}
+
+/// `EVENT traced [address=N latency=N]`.
+fn parse_traced(name: &str, words: &[&str]) -> Result<Statement, String> {
+    let event = CoreEvent::precise(name).ok_or_else(|| format!("`{name}` is no precise event known here"))?;
+    let fields: Vec<(&str, u64)> = words.iter().map(|word| parse_field(word)).collect::<Result<_, _>>()?;
+    let memory = match fields.as_slice() {
+        [] => None,
+        [("address", address), ("latency", latency)] => Some((*address, *latency)),
+        _ => return Err("write address=N latency=N, or neither".to_owned()),
+    };
+    Ok(Statement::Traced { event, memory })
 }
 
 /// `EVENT=N …`.

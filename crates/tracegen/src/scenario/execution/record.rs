@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Aside, Runner};
-use crate::core_event::{COUNTED, SAMPLED};
+use crate::core_event::{COUNTED, CoreEvent, SAMPLED};
+use crate::packet::Packet;
 use crate::tracepoint::Tracepoint;
 
 /// How a scenario names a thread, and what its fields begin with.
@@ -46,6 +47,35 @@ impl Runner<'_> {
         let flags = self.cpus[number].serving.flags_at(point.name);
         let raw = point.raw(self.scenario.threads[thread].tid, flags, &values)?;
         self.aside(number, Aside::Sample { point, thread, ip, raw });
+        Ok(())
+    }
+
+    /// PEBS writes a record of the next instruction on CPU `number` into the trace. Source: the SDM's tables of PEBS groups: type 4 has the
+    /// address, the counters and the time, type 5 the data's address, its source, the latency.
+    pub(super) fn pebs(
+        &mut self,
+        number: usize,
+        event: &'static CoreEvent,
+        memory: Option<(u64, u64)>,
+    ) -> Result<(), String> {
+        const COUNTER: u64 = 1;
+        let (_, ip) = self.running(number)?;
+        let cpu = &mut self.cpus[number];
+        let tsc = cpu.tsc;
+        let block = |kind, items: &[(u8, u64)]| {
+            let narrow = false;
+            let items = items.iter().map(move |&(id, payload)| Packet::Bip { id, payload, narrow });
+            [Packet::Bbp { kind, narrow }].into_iter().chain(items).collect::<Vec<_>>()
+        };
+        let mut packets = block(4, &[(0, ip), (1, COUNTER), (2, tsc)]);
+        if let Some((address, latency)) = memory {
+            packets.extend(block(5, &[(0, address), (1, 0), (2, latency)]));
+        }
+        packets.push(Packet::Bep { fup: false });
+        for packet in packets {
+            cpu.buffer.encoder.event(tsc, packet, None);
+        }
+        self.aside(number, Aside::Traced { event });
         Ok(())
     }
 

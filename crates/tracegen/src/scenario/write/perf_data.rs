@@ -93,7 +93,9 @@ fn precise(executed: &Executed) -> Vec<&'static CoreEvent> {
     let mut events = Vec::new();
     for (_, aside) in executed.asides.iter().flatten() {
         match aside {
-            Aside::Precise { event, .. } if !events.contains(event) => events.push(*event),
+            Aside::Precise { event, .. } | Aside::Traced { event } if !events.contains(event) => {
+                events.push(*event);
+            }
             _ => {}
         }
     }
@@ -180,8 +182,13 @@ impl Writer<'_> {
             all.push(Event { sample_type: carries::ORIGIN | carries::RAW | with_group, aux_action, ..event });
         }
         for (number, precise) in (self.first_precise()..).zip(&self.precise) {
-            let like = event(number, "", 0, 0, flags | exclude | flag::FREQ | flag::PRECISE);
-            let sample_type = carries::ORIGIN | carries::PERIOD | carries::WEIGHT_STRUCT;
+            let is_traced =
+                |(_, aside): &(u64, Aside)| matches!(aside, Aside::Traced { event } if event == precise);
+            let is_traced = self.executed.asides.iter().flatten().any(is_traced);
+            let output = if is_traced { flag::AUX_OUTPUT } else { 0 };
+            let like = event(number, "", 0, 0, flags | exclude | flag::FREQ | flag::PRECISE | output);
+            let memory = if is_traced { carries::ADDRESS } else { 0 };
+            let sample_type = carries::ORIGIN | carries::PERIOD | carries::WEIGHT_STRUCT | memory;
             all.push(precise.event(Event { sample_type, sample_period: FREQUENCY, ..like }));
         }
         for (number, &place) in (self.first_counted()..).zip(&self.counted) {

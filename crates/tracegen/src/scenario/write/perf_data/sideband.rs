@@ -71,6 +71,8 @@ impl<'a> Writer<'a> {
                 let origin = self.origin(self.first_precise() + event as u32, thread, cpu, tsc);
                 self.put(Record::precise(ip, period, weight, origin), origin);
             }
+            // Its record is in the trace.
+            Aside::Traced { .. } => {}
             Aside::Counted { thread, ip, period, ref totals } => {
                 let members: Vec<(u64, u64)> = (self.first_counted()..)
                     .zip(&self.counted)
