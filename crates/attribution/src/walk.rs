@@ -13,6 +13,7 @@ pub(crate) mod hot_paths;
 pub(crate) mod kernel_runs;
 mod kernel_stack;
 mod later_callers;
+pub(crate) mod resched;
 pub(crate) mod roots;
 mod silences;
 mod spins;

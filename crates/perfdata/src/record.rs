@@ -5,6 +5,7 @@ mod data_source;
 mod header;
 pub(crate) mod kinds;
 mod layout;
+mod off_cpu;
 pub(crate) mod parse;
 mod sample;
 mod system_call;
@@ -22,6 +23,7 @@ pub(crate) use header::{HEADER_SIZE, Header};
 pub(crate) use kinds::Counts;
 pub use kinds::kind_name;
 pub(crate) use layout::{Layout, Schema, cpu as cpu_number};
+pub use off_cpu::OffCpuSample;
 pub use sample::{Sample, return_addresses};
 pub use system_call::{SystemCall, SystemCallStep};
 

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use model::{ThreadId, Tsc, TscRange};
+use model::{ThreadId, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
 
 use super::during::WAITS;
@@ -85,7 +85,8 @@ fn resumed<'a>(examination: &Examination<'a>, at: Tsc) -> Vec<&'a str> {
     functions
 }
 
-/// Where the thread was when it left for `stay`: by its flow before, else by the callchain of the switch record.
+/// Where the thread was when it left for `stay`: by its flow before, else by the callchain of the switch record, else by that of a sample
+/// of `perf record --off-cpu`.
 fn left_from(examination: &mut Examination<'_>, stay: &Stay) -> Option<CallPath> {
     let Examination { scene, sideband, activity, .. } = *examination;
     let (thread, left_at) = (stay.thread?, stay.left_at?);
@@ -95,7 +96,11 @@ fn left_from(examination: &mut Examination<'_>, stay: &Stay) -> Option<CallPath>
         CallPath::at_end(&activity.paths, left_at).cloned()
     };
     by_flow.filter(|path| !path.is_empty()).or_else(|| {
-        let chain = sideband.callchain(stay.start_record?, left_at)?;
+        let of_switch = stay.start_record.and_then(|record| sideband.callchain(record, left_at));
+        let chain = of_switch.filter(|chain| !chain.is_empty()).or_else(|| {
+            let middle = left_at + Ticks(stay.range.stop.since(left_at).0 / 2);
+            sideband.off_cpu_chain(thread.tid, middle, scene.conversion?)
+        })?;
         Some(CallPath::of_callchain(chain, thread.pid, left_at, scene.functions))
     })
 }

@@ -2,6 +2,8 @@
 
 use model::{ThreadId, Tsc};
 
+use crate::tables::kernel_entries::serves_interrupt;
+
 /// Names threads.
 pub trait Comms: Sync {
     /// The command name of `thread` at `at`, or its number.
@@ -20,8 +22,9 @@ pub(crate) fn of_other_group(comms: &dyn Comms, thread: ThreadId, own: Option<Th
     other.map_or_else(String::new, |(_, group)| format!(" of {group}"))
 }
 
-/// The name and number of `thread`: `auditor (tid 145)`.
+/// The name and number of `thread`: `auditor (tid 145)`, `threaded interrupt irq/24-eth0 (tid 77)`.
 pub(crate) fn named(comms: &dyn Comms, thread: ThreadId, at: Tsc) -> String {
     let (name, number) = (comms.comm(thread, at), format!("tid {}", thread.tid));
-    if name == number { number } else { format!("{name} ({number})") }
+    let kind = if serves_interrupt(&name) { "threaded interrupt " } else { "" };
+    if name == number { number } else { format!("{kind}{name} ({number})") }
 }

@@ -79,6 +79,13 @@ pub(crate) enum EventKind {
     },
     /// The record's thread leaves its CPU; kept only if it has a callchain.
     SwitchOut,
+    /// `target` is back on a CPU, and was off it for so long; its callchain is that of its user code.
+    OffCpu {
+        /// The thread.
+        target: Tid,
+        /// For how many nanoseconds.
+        ns: u64,
+    },
     /// The user's part of the callchains with the record's cookie, taken when the thread left the kernel.
     UserChain,
     /// A request to a block device.
@@ -272,6 +279,8 @@ pub(crate) struct SidebandEvent {
     pub(crate) chain: Vec<u64>,
     /// By this a later record of the thread has the user's part of the callchain.
     pub(crate) cookie: Option<u64>,
+    /// Whether the thread on the CPU was to be rescheduled lazily then (`TRACE_FLAG_NEED_RESCHED_LAZY`, Linux 6.13).
+    pub(crate) lazy: bool,
 }
 
 impl EventKind {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use model::{Cpu, PerfTime, TimeConversion, TscRange};
-use perfdata::{AuxFlags, PerfData, Record, TimedRecord, return_addresses};
+use perfdata::{AuxFlags, PerfData, Record, Sample, TimedRecord, return_addresses};
 
 use crate::records::classify::{classify, number, within};
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -52,6 +52,19 @@ pub(crate) fn perf_times(range: TscRange, conversion: TimeConversion) -> Range<P
     conversion.to_perf_time(range.start)..to
 }
 
+/// By `common_flags`, the third byte of each tracepoint (`struct trace_entry`).
+fn is_lazy(sample: &Sample<'_>) -> bool {
+    const NEED_RESCHED_LAZY: u8 = 0x02;
+    let flags = sample.format().and(sample.raw()).and_then(|raw| raw.get(2));
+    flags.is_some_and(|flags| flags & NEED_RESCHED_LAZY != 0)
+}
+
+/// What a sample of `perf record --off-cpu` says.
+fn off_cpu(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
+    let off = sample.off_cpu()?;
+    Some((Side::Begin, EventKind::OffCpu { target: off.thread.tid, ns: off.ns }))
+}
+
 /// What a record explains, if anything.
 pub(super) fn event(
     perf: &PerfData,
@@ -59,7 +72,7 @@ pub(super) fn event(
     conversion: TimeConversion,
 ) -> Option<SidebandEvent> {
     let (side, mut kind) = match &timed.record {
-        Record::Sample(sample) => classify(sample)?,
+        Record::Sample(sample) => classify(sample).or_else(|| off_cpu(sample))?,
         Record::CallchainDeferred { .. } => (Side::Begin, EventKind::UserChain),
         record => (Side::Begin, loss(record)?),
     };
@@ -73,6 +86,9 @@ pub(super) fn event(
         }
         (Record::Sample(sample), EventKind::SwitchOut | EventKind::Waking { .. }) => {
             (timed.cpu, sample.callchain_addresses().collect())
+        }
+        (Record::Sample(sample), EventKind::OffCpu { .. }) => {
+            (timed.cpu, sample.off_cpu().map(|off| off.addresses().collect()).unwrap_or_default())
         }
         (Record::CallchainDeferred { callchain, .. }, _) => {
             (timed.cpu, return_addresses(callchain).collect())
@@ -91,6 +107,7 @@ pub(super) fn event(
         Record::CallchainDeferred { cookie, .. } => Some(*cookie),
         _ => None,
     };
+    let lazy = matches!(&timed.record, Record::Sample(sample) if is_lazy(sample));
     let (time, offset) = (conversion.to_tsc(timed.time?), timed.offset);
-    Some(SidebandEvent { time, cpu, thread: timed.thread, within, offset, side, kind, chain, cookie })
+    Some(SidebandEvent { time, cpu, thread: timed.thread, within, offset, side, kind, chain, cookie, lazy })
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::{Cpu, FileOffset, ThreadId, Tid, Tsc, TscRange};
+use model::{Cpu, FileOffset, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 
 use crate::records::event::{EventKind, Side, SidebandEvent};
 
@@ -127,6 +127,28 @@ impl Sideband {
             .into_iter()
             .find(|event| event.offset == offset && event.kind == EventKind::SwitchOut)
             .map(|event| &*event.chain)
+    }
+
+    /// The callchain of thread `tid`'s user code while it was off its CPU at `at`, by the sample of `perf record --off-cpu` whose time off the CPU
+    /// has that moment.
+    pub(crate) fn off_cpu_chain(&self, tid: Tid, at: Tsc, conversion: TimeConversion) -> Option<&[u64]> {
+        let later = self.events.partition_point(|event| event.time <= at);
+        let own = |event: &&SidebandEvent| match event.kind {
+            EventKind::OffCpu { target, ns } => {
+                target == tid && event.time.before(conversion.ns_to_ticks(ns)) <= at
+            }
+            _ => false,
+        };
+        self.events[later..].iter().find(own).map(|event| &*event.chain)
+    }
+
+    /// Since when thread `tid`, on `cpu` until `until`, was to be rescheduled lazily, as its last records there show; `None` where they do not.
+    pub(crate) fn lazy_since(&self, cpu: Cpu, tid: Tid, until: Tsc) -> Option<Tsc> {
+        let later = self.events.partition_point(|event| event.time < until);
+        let earlier = self.events[later.saturating_sub(INTERRUPT_SEARCHED)..later].iter().rev();
+        let on_cpu = earlier.filter(|event| event.cpu == Some(cpu) && event.kind != EventKind::SwitchOut);
+        let own = on_cpu.take_while(|event| event.thread.is_some_and(|thread| thread.tid == tid));
+        own.take_while(|event| event.lazy).last().map(|event| event.time)
     }
 
     /// All, in time order.
@@ -265,7 +287,7 @@ impl Sideband {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::script::{WORKER, WRITER, record};
+    use crate::testing::script::{WORKER, WRITER, conversion, record};
 
     const KERNEL: u64 = 0xffff_ffff_8100_0000;
 
@@ -301,5 +323,44 @@ mod tests {
         let sideband = sideband.with(vec![user(70, WORKER, 9, 0x3000)]);
         assert_eq!(chains(&sideband), [&first[..], &[vec![KERNEL, 0x3000]]].concat());
         assert!(!sideband.awaits_chains());
+    }
+
+    /// Times off the CPU from 100 to 300 and from 500 to 600: a moment of the second, one between, one of another thread's.
+    #[test]
+    fn off_cpu_time_is_that_of_the_moment() {
+        let back = |time, target, ns, address| {
+            let event = record(time, 0, WRITER, Side::Begin, EventKind::OffCpu { target, ns });
+            SidebandEvent { chain: vec![address], ..event }
+        };
+        let sideband = Sideband::new(vec![
+            back(300, WORKER.tid, 200, 1),
+            back(450, WRITER.tid, 400, 2),
+            back(600, WORKER.tid, 100, 3),
+        ]);
+        let chain = |tid, at| sideband.off_cpu_chain(tid, Tsc(at), conversion()).map(<[u64]>::to_vec);
+        assert_eq!(chain(WORKER.tid, 200), Some(vec![1]));
+        assert_eq!(chain(WORKER.tid, 550), Some(vec![3]));
+        assert_eq!((chain(WORKER.tid, 400), chain(WORKER.tid, 700)), (None, None));
+        assert_eq!(chain(WRITER.tid, 200), Some(vec![2]));
+    }
+
+    /// The flag from the second record on; a record of another CPU, and one of another thread before.
+    #[test]
+    fn a_lazy_request_is_as_old_as_its_first_record() {
+        let at = |time, cpu, thread, lazy| SidebandEvent {
+            lazy,
+            ..record(time, cpu, thread, Side::Begin, EventKind::Softirq { vector: 1 })
+        };
+        let events = vec![
+            at(5, 0, WRITER, true),
+            at(10, 0, WORKER, false),
+            at(20, 0, WORKER, true),
+            at(25, 1, WRITER, false),
+            at(30, 0, WORKER, true),
+        ];
+        let sideband = Sideband::new(events);
+        assert_eq!(sideband.lazy_since(Cpu(0), WORKER.tid, Tsc(40)), Some(Tsc(20)));
+        assert_eq!(sideband.lazy_since(Cpu(0), WORKER.tid, Tsc(15)), None);
+        assert_eq!(sideband.lazy_since(Cpu(1), WORKER.tid, Tsc(40)), None);
     }
 }

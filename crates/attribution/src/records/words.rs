@@ -63,6 +63,7 @@ pub(crate) fn describe(kind: &EventKind) -> String {
         EventKind::Idle { state: Some(state) } => format!("cpu_idle state={state}"),
         EventKind::Idle { state: None } => "cpu_idle: awake".into(),
         EventKind::SwitchOut => "sched_switch".into(),
+        EventKind::OffCpu { target, ns } => format!("offcpu-time of {target}: {ns} ns"),
         EventKind::UserChain => "deferred callchain".into(),
         EventKind::Block { step, request } => format!("block request {step:?}: {request}"),
         EventKind::Socket { connection } => connection.clone(),

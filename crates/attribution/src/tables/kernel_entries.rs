@@ -211,11 +211,17 @@ pub(crate) fn described_cause(description: &str) -> Cause {
     found.map_or_else(|| Cause::Irq(description.into()), |entry| entry.what.cause())
 }
 
-/// Functions that call what others requested, by IPI (`kernel/smp.c`; `csd_do_func` since 6.4) or as a work item
-/// (`kernel/workqueue.c`): the time belongs to what they call.
+/// Functions that call what others requested, by IPI (`kernel/smp.c`; `csd_do_func` since 6.4), as a work item
+/// (`kernel/workqueue.c`) or as the handler of a threaded interrupt (`kernel/irq/manage.c`): the time belongs to what they call.
 pub(crate) fn calls_for_others(function: &str) -> bool {
     function.ends_with("flush_smp_call_function_queue")
-        || matches!(function, "csd_do_func" | "process_one_work")
+        || matches!(function, "csd_do_func" | "process_one_work" | "irq_thread_fn" | "irq_forced_thread_fn")
+}
+
+/// Whether the thread `comm` serves a threaded interrupt (`setup_irq_thread` of `kernel/irq/manage.c`: `irq/24-eth0`; `irq/24-s-eth0` for the second
+/// handler of one that is threaded by force).
+pub(crate) fn serves_interrupt(comm: &str) -> bool {
+    comm.strip_prefix("irq/").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// What these functions call for their own purposes.
@@ -236,7 +242,12 @@ pub(crate) fn is_bookkeeping(function: &str) -> bool {
         "kick_pool",
         "__rcu_read_",
     ];
-    matches!(function, "llist_reverse_order" | "irq_work_run" | "sched_ttwu_pending" | "wake_up_process")
+    let threads_bookkeeping = ["__local_bh_disable_ip", "__local_bh_enable_ip", "irq_finalize_oneshot"];
+    threads_bookkeeping.contains(&function)
+        || matches!(
+            function,
+            "llist_reverse_order" | "irq_work_run" | "sched_ttwu_pending" | "wake_up_process"
+        )
         || BEGINNINGS.iter().any(|beginning| function.starts_with(beginning))
 }
 

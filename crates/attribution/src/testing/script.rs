@@ -271,6 +271,7 @@ pub(crate) fn record(time: u64, cpu: u32, thread: ThreadId, side: Side, kind: Ev
         kind,
         chain: Vec::new(),
         cookie: None,
+        lazy: false,
     }
 }
 

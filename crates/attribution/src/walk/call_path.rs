@@ -12,6 +12,7 @@ use crate::tables::goroutines::{is_scheduler, sleeps};
 use crate::tables::kernel_entries::is_thunk;
 use crate::tables::libraries::go::without_abi;
 use crate::tables::libraries::{is_library, spoken};
+use crate::walk::resched::Resched;
 
 /// First address of the kernel's half.
 const KERNEL_HALF: u64 = 1 << 63;
@@ -58,6 +59,8 @@ pub(crate) struct CallPath {
     pub(crate) kernel: Vec<Site>,
     /// Whether the scheduler throttled it there: its control group has used up its CPU quota.
     pub(crate) throttled: bool,
+    /// What else the flow shows of the scheduler there.
+    pub(crate) resched: Resched,
 }
 
 impl CallPath {

@@ -17,6 +17,7 @@ use super::code::Code;
 use super::entries::{Arrival, Enabled, Entries, Off};
 use super::kernel_runs::{KernelRuns, Place};
 use super::kernel_stack::KernelStack;
+use super::resched::Resched;
 use super::silences::Silences;
 use super::spins::Spins;
 use super::stalls::Stalls;
@@ -49,6 +50,7 @@ pub(crate) struct Walker<'a> {
     spins: Spins,
     switches: Switches,
     throttle: Throttle,
+    resched: Resched,
     silences: Silences,
     stalls: Stalls,
     strings: StringInstructions,
@@ -69,6 +71,7 @@ impl<'a> Walker<'a> {
             spins: Spins::default(),
             switches: Switches::default(),
             throttle: Throttle::default(),
+            resched: Resched::default(),
             silences: Silences::default(),
             stalls: Stalls::new(stall_threshold),
             strings: StringInstructions::default(),
@@ -101,6 +104,7 @@ impl<'a> Walker<'a> {
         self.clock.switch_in(cpu, at);
         self.switches.come();
         self.throttle.run();
+        self.resched.run();
         self.entries.forget();
         self.silences.come_back(cpu, at);
         self.stack.switch_in();
@@ -139,7 +143,7 @@ impl<'a> Walker<'a> {
         let last = last.map(|block| block.end_ip);
         let ips = self.user.sites().chain(kernel.iter().copied()).chain(last);
         let path = CallPath::of(ips, self.code.pid, at, self.code.functions);
-        CallPath { throttled: self.throttle.happened(), ..path }
+        CallPath { throttled: self.throttle.happened(), resched: self.resched.clone(), ..path }
     }
 
     /// The next item of the thread's flow.
@@ -238,7 +242,13 @@ impl<'a> Walker<'a> {
                 self.stack.say_innermost(tell_lock(path.kernel_functions()).into());
             }
             if block.ip == function.start {
-                self.throttle.enter(&function.name, self.stack.is_in_scheduler());
+                let in_scheduler = self.stack.is_in_scheduler();
+                self.throttle.enter(&function.name, in_scheduler);
+                let caller = || {
+                    let site = *self.stack.call_sites().last()?;
+                    self.code.functions.function_at(self.code.pid, site, at).map(|caller| caller.name)
+                };
+                self.resched.enter(&function.name, in_scheduler, caller);
                 if &*function.name == SWITCH_FUNCTION {
                     let path =
                         if self.switches.ran_user_code() { self.path(at) } else { CallPath::default() };
@@ -261,6 +271,7 @@ impl<'a> Walker<'a> {
     fn user_block(&mut self, block: &Block, at: Tsc) {
         self.switches.user_code(block);
         self.throttle.run();
+        self.resched.run();
         if !self.stack.is_empty() {
             self.kernel.close(at);
             self.stack.leave(at, self.clock.edge);

@@ -213,9 +213,11 @@ fn parse_trailer(trailer: &[u8], bits: u64) -> Option<Identity> {
     Some(identity)
 }
 
-/// A time out of a record. Zero and all ones are perf's ways to say that there is none.
+/// A time out of a record. Zero and all ones are perf's ways to say that there is none; it gives the sums of `--off-cpu` times from
+/// `OFF_CPU_TIMESTAMP` on (`tools/perf/util/bpf_off_cpu.c`), so that they stand last.
 pub(crate) fn time(raw: u64) -> Option<PerfTime> {
-    (raw != 0 && raw != u64::MAX).then_some(PerfTime(raw))
+    const OFF_CPU_TIMESTAMP: u64 = !0 << 32;
+    (raw != 0 && raw < OFF_CPU_TIMESTAMP).then_some(PerfTime(raw))
 }
 
 /// A CPU out of a record; all ones stand for none.

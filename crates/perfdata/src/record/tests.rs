@@ -3,7 +3,7 @@
 use model::{Cpu, InodeId, PerfTime, ThreadId, Tid};
 
 use super::{DataSource, Record, Weight};
-use crate::test_file::{SAMPLE_ID_ALL, TestFile, USUAL_SAMPLE_TYPE, attr, name};
+use crate::test_file::{SAMPLE_ID_ALL, TestFile, USUAL_SAMPLE_TYPE, attr, feature_string, name};
 use crate::{AuxFlags, PerfData, bytes};
 
 /// The only record of a file, after a check of its trailer.
@@ -282,4 +282,43 @@ fn two_attributes_with_different_fields_are_told_apart_by_id() {
     let records: Vec<_> = perf_data.records().map(|record| (record.time, record.cpu, record.id)).collect();
     let expected = [(Some(PerfTime(400)), Some(Cpu(3)), Some(7)), (Some(PerfTime(500)), None, Some(8))];
     assert_eq!(records, expected);
+}
+
+/// A sample of `perf record --off-cpu` by the layout of perf 6.16: IDENTIFIER, TID of who leaves the CPU, TIME, RAW; in the raw bytes process and
+/// thread that come, 1,500 ns, a callchain of a mark and two addresses, the cgroup.
+#[test]
+fn a_sample_of_off_cpu_time_is_of_the_thread_in_its_raw_bytes() {
+    let of = |raw: &[u8]| {
+        let sample_type = 1 << 1 | 1 << 2 | 1 << 10 | 1 << 16;
+        // The kernel fills the payload up, so that the record's size is a multiple of 8.
+        let raw = [raw, &[0; 4]].concat();
+        let size = u32::try_from(raw.len()).expect("a short payload");
+        let body = [&bytes![7u64, 20i32, 21i32, 9_000u64, size][..], &raw].concat();
+        let attr = attr(1, 10, sample_type, SAMPLE_ID_ALL);
+        // HEADER_EVENT_DESC: one event, its attribute, one id, its name.
+        let name = feature_string("offcpu-time");
+        let described = [bytes![1u32, 128u32], attr.clone(), bytes![1u32], name, bytes![7u64]].concat();
+        TestFile::default().attr(attr, &[7]).feature(12, described).record(9, 2, &body).open()
+    };
+    let raw = bytes![100i32, 101i32, 1_500u64, 3u64, u64::MAX - 511, 0x40_1000u64, 0x40_2000u64, 4u64];
+    let perf_data = of(&raw);
+    let record = perf_data.records().next().expect("one record").record;
+    let Record::Sample(sample) = record else { panic!("no sample") };
+    let off = sample.off_cpu().expect("off-cpu time");
+    assert_eq!((off.thread, off.ns), (ThreadId::new(100, 101), 1_500));
+    assert_eq!(off.addresses().collect::<Vec<_>>(), [0x40_1000, 0x40_2000]);
+    // A count that lies.
+    for cut in [raw.len() - 24, 16, 0] {
+        let perf_data = of(&raw[..cut]);
+        let record = perf_data.records().next().expect("one record").record;
+        let Record::Sample(sample) = record else { panic!("no sample") };
+        assert_eq!(sample.off_cpu(), None, "{cut}");
+    }
+}
+
+/// `OFF_CPU_TIMESTAMP` of perf is `~0ULL << 32`: the sums at the end have no time.
+#[test]
+fn sums_of_off_cpu_time_have_no_time() {
+    assert_eq!(super::layout::time(!0 << 32 | 5), None);
+    assert_eq!(super::layout::time((!0 << 32) - 1), Some(PerfTime((!0 << 32) - 1)));
 }

@@ -32,11 +32,34 @@ pub(super) fn claims(stay: &Stay, left: Option<&CallPath>, context: &Context<'_>
     } else {
         vec![claim_of(OffCpu::Preempted, stay.range)]
     };
+    if let Some(first) = claims.first_mut() {
+        first.say(&lazily(stay, left, context));
+    }
     if let (Some(first), Some(left)) = (claims.first_mut(), left) {
         first.story.place = story::place_of(left).0;
+        first.say(&match left.resched.by_bpf.as_deref() {
+            None => String::new(),
+            Some("") => "by a sched_ext scheduler".to_owned(),
+            Some(name) => format!("by the sched_ext scheduler {name}"),
+        });
         first.say(&left.tell_user().map_or_else(String::new, |user| format!("while in {user}")));
     }
     claims
+}
+
+/// How a thread was taken off its CPU that was to be rescheduled lazily, by the flow or by the flags of its last records there; else empty.
+fn lazily(stay: &Stay, left: Option<&CallPath>, context: &Context<'_>) -> String {
+    let asked = stay.left_cpu.zip(stay.thread).zip(stay.left_at).and_then(|((cpu, thread), left_at)| {
+        let since = context.sideband.lazy_since(cpu, thread.tid, left_at)?;
+        Some(context.microseconds(TscRange::new(since, left_at)))
+    });
+    let at_tick = left.is_some_and(|left| left.resched.lazily);
+    match (at_tick, asked) {
+        (true, None) => "preempted lazily at the tick".to_owned(),
+        (true, Some(before)) => format!("preempted lazily at the tick, requested {before} before or earlier"),
+        (false, Some(before)) => format!("preempted lazily, requested {before} before or earlier"),
+        (false, None) => String::new(),
+    }
 }
 
 fn claim_of(kind: OffCpu, range: TscRange) -> Claim {
