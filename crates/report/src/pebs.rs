@@ -35,7 +35,7 @@ pub struct PebsFunction {
     pub records: u64,
     /// How many the typical intervals have in all.
     pub typical_records: u64,
-    /// What those that tell of memory have in common; `None` where none does.
+    /// What those with memory latencies have in common; `None` where none does.
     pub memory: Option<PebsMemory>,
 }
 
