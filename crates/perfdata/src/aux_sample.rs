@@ -14,6 +14,8 @@ pub(crate) fn locate(records: &OrderedRecords) -> Vec<AuxSample> {
     }
     records
         .all()
+        .of_events(|attr| attr.samples(sample_type::AUX))
+        .without_switches()
         .filter_map(|record| {
             let Record::Sample(sample) = &record.record else { return None };
             let size = sample.aux_at().len() as u64;

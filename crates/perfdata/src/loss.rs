@@ -51,6 +51,7 @@ pub struct Loss {
 pub(crate) fn losses(records: Records<'_>) -> Vec<Loss> {
     records
         .without_samples()
+        .without_switches()
         .filter_map(|record| {
             let kind = match record.record {
                 Record::Lost { lost, .. } => LossKind::Records { count: lost },

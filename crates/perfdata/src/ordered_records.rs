@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use model::{FileOffset, PerfTime};
+use model::{Cpu, FileOffset, PerfTime, ThreadId};
 
 use crate::attr::Attr;
 use crate::file::Pieces;
 use crate::record::parse::parse;
-use crate::record::{Header, Layout, Schema, TimedRecord, kinds};
+use crate::record::{Header, Label, Layout, Placed, Record, Schema, Threads, TimedRecord, What, kinds};
 use crate::stretches::LastFound;
 use crate::tracepoint::Formats;
 
@@ -20,6 +20,7 @@ pub(crate) struct IndexEntry {
     /// Its time; for a record without one, the time of the record before it in the file, or 0.
     pub(crate) time: u64,
     pub(crate) offset: FileOffset,
+    pub(crate) label: Label,
 }
 
 /// Stable, so that records of the same time keep the order of the file.
@@ -43,6 +44,8 @@ pub(crate) struct OrderedRecords {
     pub(crate) map_index: Vec<IndexEntry>,
     /// Where the second copies of records stand, in the order of the file.
     pub(crate) repeats: Vec<FileOffset>,
+    /// Those that labels have the numbers of.
+    pub(crate) threads: Threads,
 }
 
 impl OrderedRecords {
@@ -74,7 +77,13 @@ impl OrderedRecords {
     }
 
     fn of<'a>(&'a self, entries: &'a [IndexEntry]) -> Records<'a> {
-        Records { ordered: self, entries: entries.iter(), has_samples: true, last: LastFound::default() }
+        Records {
+            ordered: self,
+            entries: entries.iter(),
+            wanted: None,
+            has_switches: true,
+            last: LastFound::default(),
+        }
     }
 
     /// The one that begins at `offset`; `None` where none can.
@@ -95,14 +104,37 @@ impl OrderedRecords {
 pub struct Records<'a> {
     ordered: &'a OrderedRecords,
     entries: std::slice::Iter<'a, IndexEntry>,
-    has_samples: bool,
+    /// The samples of which events are among them, by the number of the attribute; `None`: all.
+    wanted: Option<Vec<bool>>,
+    has_switches: bool,
     last: LastFound,
 }
 
 impl<'a> Records<'a> {
     /// All but the samples, which most records are: these are not parsed.
     pub(crate) fn without_samples(self) -> Records<'a> {
-        Records { has_samples: false, ..self }
+        self.of_events(|_| false)
+    }
+
+    /// All but the samples of other events than these, which are not parsed.
+    #[must_use]
+    pub fn of_events(self, is_wanted: impl Fn(&Attr) -> bool) -> Records<'a> {
+        let wanted = self.ordered.attrs.iter().map(is_wanted).collect();
+        Records { wanted: Some(wanted), ..self }
+    }
+
+    /// All but SWITCH and `SWITCH_CPU_WIDE`, which most other records than samples are: these are not parsed.
+    #[must_use]
+    pub fn without_switches(self) -> Records<'a> {
+        Records { has_switches: false, ..self }
+    }
+
+    /// The same in brief.
+    pub(crate) fn briefs(mut self) -> impl Iterator<Item = Brief<'a>> {
+        std::iter::from_fn(move || {
+            let entry = self.entries.next()?;
+            Some(Brief::of(self.ordered, entry, &mut self.last))
+        })
     }
 }
 
@@ -110,16 +142,80 @@ impl<'a> Iterator for Records<'a> {
     type Item = TimedRecord<'a>;
 
     fn next(&mut self) -> Option<TimedRecord<'a>> {
-        let Records { ordered, entries, has_samples, last } = self;
+        let Records { ordered, entries, wanted, has_switches, last } = self;
+        let wanted = wanted.as_deref();
+        let is_wanted = |event: Option<usize>| {
+            let Some(wanted) = wanted else { return true };
+            event.is_some_and(|event| wanted.get(event) == Some(&true))
+        };
         entries.find_map(|entry| {
-            let bytes = ordered.pieces.record_near(entry.offset, last);
-            let is_left_out =
-                !*has_samples && Header::read(bytes).is_some_and(|header| header.kind == kinds::SAMPLE);
-            if is_left_out { None } else { parse(ordered.schema(), entry.offset, bytes) }
+            let is_left_out = match entry.label.what() {
+                What::Sample(event) => !is_wanted(event),
+                What::Kind(kinds::SWITCH | kinds::SWITCH_CPU_WIDE) => !*has_switches,
+                _ => false,
+            };
+            if is_left_out {
+                return None;
+            }
+            let record =
+                parse(ordered.schema(), entry.offset, ordered.pieces.record_near(entry.offset, last))?;
+            match &record.record {
+                // Its label does not say of which event it is.
+                Record::Sample(sample) if entry.label.what() == What::Untold => {
+                    is_wanted(sample.event_number(&ordered.attrs)).then_some(record)
+                }
+                _ => Some(record),
+            }
         })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (0, Some(self.entries.len()))
+    }
+}
+
+/// A record in brief: what is known of it without a look at its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Brief<'a> {
+    ordered: &'a OrderedRecords,
+    pub(crate) offset: FileOffset,
+    /// `None` for what perf wrote itself.
+    pub(crate) time: Option<PerfTime>,
+    pub(crate) cpu: Option<Cpu>,
+    pub(crate) thread: Option<ThreadId>,
+    /// The number of its thread among all that records are of, where it has one.
+    pub(crate) thread_number: Option<usize>,
+    pub(crate) what: What,
+}
+
+impl<'a> Brief<'a> {
+    fn of(ordered: &'a OrderedRecords, entry: &IndexEntry, last: &mut LastFound) -> Brief<'a> {
+        let IndexEntry { time, offset, label } = *entry;
+        let unplaced = Brief {
+            ordered,
+            offset,
+            time: None,
+            cpu: None,
+            thread: None,
+            thread_number: None,
+            what: label.what(),
+        };
+        if unplaced.what != What::Untold {
+            let Some(Placed { cpu, thread }) = label.placed(&ordered.threads) else { return unplaced };
+            let thread_number = label.thread_number();
+            return Brief { time: Some(PerfTime(time)), cpu, thread, thread_number, ..unplaced };
+        }
+        let bytes = ordered.pieces.record_near(offset, last);
+        let Some(record) = parse(ordered.schema(), offset, bytes) else { return unplaced };
+        let what = match &record.record {
+            Record::Sample(sample) => What::Sample(sample.event_number(&ordered.attrs)),
+            _ => What::Kind(Header::read(bytes).map_or(0, |header| header.kind)),
+        };
+        Brief { time: record.time, cpu: record.cpu, thread: record.thread, what, ..unplaced }
+    }
+
+    /// All of it.
+    pub(crate) fn record(&self) -> Option<TimedRecord<'a>> {
+        self.ordered.at(self.offset)
     }
 }

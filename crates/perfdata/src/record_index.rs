@@ -16,7 +16,7 @@ use crate::file::{Pieces, offset_in};
 use crate::ordered_records::IndexEntry;
 use crate::read_ahead::ReadAhead;
 use crate::record::user::tid as thread_number;
-use crate::record::{Counts, HEADER_SIZE, Header, Layout, cpu_number, kinds};
+use crate::record::{Counts, HEADER_SIZE, Header, Label, Schema, Threads, cpu_number, kinds};
 use crate::resync;
 use crate::stretches::Stretches;
 
@@ -26,6 +26,8 @@ pub(crate) struct Walked {
     pub(crate) index: Vec<IndexEntry>,
     /// Those of them that name threads or change address spaces, few among many.
     pub(crate) map_index: Vec<IndexEntry>,
+    /// The threads that they are of.
+    pub(crate) threads: Threads,
     /// Records that run backwards.
     pub(crate) backwards: Backwards,
     pub(crate) counts: Counts,
@@ -40,7 +42,7 @@ pub(crate) struct Walked {
 pub(crate) struct Walker<'a> {
     pub(crate) pieces: &'a Pieces,
     pub(crate) piece: usize,
-    pub(crate) layout: &'a Layout,
+    pub(crate) schema: Schema<'a>,
     pub(crate) auxtrace: &'a AuxtraceIndex,
     pub(crate) walked: &'a mut Walked,
     pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
@@ -67,10 +69,10 @@ impl Walker<'_> {
                 },
             };
             let offset = offset_in(self.piece, at);
-            let own_time = self.time_of(record);
+            let (own_time, label) = self.time_and_label_of(record);
             let time = own_time.unwrap_or(previous_time);
             previous_time = time;
-            let entry = IndexEntry { time, offset };
+            let entry = IndexEntry { time, offset, label };
             if own_time.is_some() {
                 self.walked.backwards.see(entry);
             }
@@ -84,15 +86,17 @@ impl Walker<'_> {
         read_ahead.into_copies()
     }
 
-    /// The record's sort key, where it has a time of its own.
-    fn time_of(&self, record: RawRecord<'_>) -> Option<u64> {
-        let time = match record.header.kind {
-            kinds::SAMPLE => self.layout.sample_time(record.body),
-            kind if kind < kinds::FIRST_USER_KIND => self.layout.trailer_time(record.body),
+    /// The record's sort key, where it has a time of its own, and its label.
+    fn time_and_label_of(&mut self, record: RawRecord<'_>) -> (Option<u64>, Label) {
+        let Walker { schema, walked, .. } = self;
+        let (label, identity) = Label::of(*schema, record.header, record.body, &mut walked.threads);
+        let time = identity.time.map(|time| time.0).or_else(|| match record.header.kind {
+            kinds::SAMPLE => schema.layout.sample_time(record.body),
+            kind if kind < kinds::FIRST_USER_KIND => schema.layout.trailer_time(record.body),
             _ => None,
-        };
+        });
         // All ones, like zero, mark what perf wrote itself.
-        time.map(|time| if time == u64::MAX { 0 } else { time })
+        (time.map(|time| if time == u64::MAX { 0 } else { time }), label)
     }
 
     /// Where the next record begins. Notes what the walk is for.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use model::{Diagnostic, FileOffset};
 
 use crate::ordered_records::{IndexEntry, OrderedRecords};
-use crate::record::{Header, kinds};
+use crate::record::{Header, What, kinds};
 
 /// Records of the same time that one is compared with: more than CPUs write in the same nanosecond.
 const NEAR: usize = 8;
@@ -37,28 +37,33 @@ pub(crate) fn leave_out(records: &mut OrderedRecords, diagnostics: &mut Vec<Diag
     records.repeats = repeats;
 }
 
-/// Those of `entries`, which have one time, whose bytes stand before them.
+/// Those of `entries`, which have one time, whose bytes stand before them. Most differ in event, CPU or thread from all near them: not a
+/// byte of these is read.
 fn find(records: &OrderedRecords, entries: &[IndexEntry], repeats: &mut Vec<FileOffset>) {
-    let mut near: VecDeque<&[u8]> = VecDeque::with_capacity(NEAR);
-    for entry in entries {
-        let Some(bytes) = bytes_with_time(records, entry.offset) else { continue };
-        if near.contains(&bytes) {
+    let mut near: VecDeque<&IndexEntry> = VecDeque::with_capacity(NEAR);
+    for entry in entries.iter().filter(|entry| has_time(records, entry)) {
+        let equals = |other: &&IndexEntry| {
+            other.label == entry.label && records.bytes(other.offset) == records.bytes(entry.offset)
+        };
+        if near.iter().any(equals) {
             repeats.push(entry.offset);
             continue;
         }
         if near.len() == NEAR {
             near.pop_front();
         }
-        near.push_back(bytes);
+        near.push_back(entry);
     }
 }
 
-/// All bytes of the record at `offset`, if a time is among them: what perf writes itself has none, and may be said again.
-fn bytes_with_time(records: &OrderedRecords, offset: FileOffset) -> Option<&[u8]> {
-    let bytes = records.pieces.record(offset);
-    let header = Header::read(bytes).filter(|header| header.kind < kinds::FIRST_USER_KIND)?;
-    records.at(offset)?.time?;
-    bytes.get(..usize::from(header.size))
+/// Whether a time is among the bytes of a record: what perf writes itself has none, and may be said again.
+fn has_time(records: &OrderedRecords, entry: &IndexEntry) -> bool {
+    if entry.label.what() != What::Untold {
+        return entry.label.placed(&records.threads).is_some();
+    }
+    let header = Header::read(records.pieces.record(entry.offset));
+    let is_of_kernel = header.is_some_and(|header| header.kind < kinds::FIRST_USER_KIND);
+    is_of_kernel && records.at(entry.offset).is_some_and(|record| record.time.is_some())
 }
 
 #[cfg(test)]

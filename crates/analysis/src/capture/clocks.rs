@@ -24,6 +24,9 @@ const LATE_WAKE_UPS: usize = 3;
 /// Findings of a kind that are reported one by one.
 const TOLD: usize = 3;
 
+/// The event of a thread that wakes another.
+const WAKING: &str = "sched:sched_waking";
+
 /// An AUX record: bytes of a stream, and when it was written.
 struct Written {
     aux_offset: u64,
@@ -38,7 +41,7 @@ pub(super) fn findings(perf: &PerfData, streams: &Streams<'_>) -> Vec<Diagnostic
     let Some(conversion) = perf.time_conversion() else { return found };
     let (mut written, mut wakings) = (BTreeMap::<_, Vec<Written>>::new(), Wakings::new(perf.schedule()));
     let by_thread = streams.are_of_threads();
-    for record in perf.records() {
+    for record in perf.records().without_switches().of_events(|attr| attr.name.as_deref() == Some(WAKING)) {
         if let Record::Aux { offset, size, .. } = record.record
             && let Some(time) = record.time
         {
@@ -142,9 +145,7 @@ impl<'a> Wakings<'a> {
 
     fn see(&mut self, record: &TimedRecord<'_>) {
         let Record::Sample(sample) = &record.record else { return };
-        let (Some("sched:sched_waking"), Some(cpu), Some(time)) =
-            (sample.event_name(), record.cpu, record.time)
-        else {
+        let (Some(WAKING), Some(cpu), Some(time)) = (sample.event_name(), record.cpu, record.time) else {
             return;
         };
         let pid = sample.field("pid").and_then(FieldValue::as_u64);

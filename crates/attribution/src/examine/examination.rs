@@ -81,7 +81,7 @@ pub(crate) fn examine_scene(
     during: &mut During,
 ) -> Examined {
     let around = TscRange::new(interval.range.start.before(LOOK_BACK), interval.range.stop);
-    let sideband = Sideband::new((scene.records)(around));
+    let sideband = (scene.records)(around);
     let queue = scene.queues.before(interval);
     let by_records =
         HandOff::of(interval, &sideband, |waking| Maker::of(waking, &sideband, scene, decoder).is_thread());
@@ -291,10 +291,10 @@ fn call_at_end(
     if let Some(open) = sideband.call_at(thread.tid, stop).filter(is_its_own) {
         return Some(open.clone());
     }
-    let mut after = (scene.records)(TscRange::new(stop, stop + LOOK_AHEAD)).into_iter();
-    let next = after
-        .find(|event| event.thread == Some(thread) && matches!(event.kind, EventKind::Syscall { .. }))?;
-    (next.side == Side::Begin).then_some(next)
+    let after = (scene.records)(TscRange::new(stop, stop + LOOK_AHEAD));
+    let mut own = after.events().iter().filter(|event| event.thread == Some(thread));
+    let next = own.find(|event| matches!(event.kind, EventKind::Syscall { .. }))?;
+    (next.side == Side::Begin).then(|| next.clone())
 }
 
 /// Threads that were in the kernel when the interval ended, at `stop`, leave it later: only then is the user's part of their callchains recorded.
@@ -302,9 +302,7 @@ fn with_later_chains(sideband: Sideband, scene: &Scene<'_>, stop: Tsc) -> Sideba
     if !sideband.awaits_chains() {
         return sideband;
     }
-    let mut later = (scene.records)(TscRange::new(stop, stop + LOOK_BACK));
-    later.retain(|event| event.kind == EventKind::UserChain);
-    sideband.with(later)
+    sideband.with((scene.records)(TscRange::new(stop, stop + LOOK_BACK)).user_chains().to_vec())
 }
 
 /// A thread that sleeps when the interval begins may have gone to sleep long before it: what it called then.
@@ -313,8 +311,9 @@ fn events_before_waits(scene: &Scene<'_>, stays: &[Stay], around: TscRange) -> V
     let mut seen = None;
     for left_at in stays.iter().filter_map(|stay| stay.left_at.filter(|&at| at < around.start)) {
         if seen != Some(left_at) {
-            events.extend((scene.records)(TscRange::new(left_at.before(LOOK_BACK), left_at)));
-            events.retain(|event| event.time < around.start);
+            let before = (scene.records)(TscRange::new(left_at.before(LOOK_BACK), left_at));
+            let all = before.events().iter().chain(before.user_chains());
+            events.extend(all.filter(|event| event.time < around.start).cloned());
             seen = Some(left_at);
         }
     }

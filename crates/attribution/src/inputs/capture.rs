@@ -10,6 +10,7 @@ use crate::inputs::queues::Queues;
 use crate::inputs::scene::Scene;
 use crate::records::recent::RecentRecords;
 use crate::records::sampled::sampled_within;
+use crate::records::sideband::Sideband;
 use crate::tables::cpu_models::CodeCaches;
 
 /// What examining needs of a capture.
@@ -41,7 +42,7 @@ impl Capture<'_> {
     pub(crate) fn with_scene<T>(&self, work: impl FnOnce(&Scene<'_>) -> T) -> T {
         let records = |range| match self.conversion {
             Some(conversion) => self.recent.within(self.perf, range, conversion),
-            None => Vec::new(),
+            None => Sideband::default(),
         };
         let samples = |range| match self.conversion {
             Some(conversion) => sampled_within(self.perf, range, conversion),

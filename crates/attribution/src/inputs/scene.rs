@@ -7,8 +7,8 @@ use crate::inputs::comms::Comms;
 use crate::inputs::files::Files;
 use crate::inputs::functions::Functions;
 use crate::inputs::queues::Queues;
-use crate::records::event::SidebandEvent;
 use crate::records::sampled::SampledAddress;
+use crate::records::sideband::Sideband;
 use crate::tables::cpu_models::CodeCaches;
 
 /// Two switches, out and back in, with kernel entry and exit around them, take longer than this on any machine.
@@ -19,7 +19,7 @@ pub(crate) type Sampled<'a> = dyn Fn(TscRange) -> Vec<SampledAddress> + 'a;
 
 /// A capture whose records a function reads, so that tests can write them by hand.
 pub(crate) struct Scene<'a> {
-    pub(crate) records: &'a dyn Fn(TscRange) -> Vec<SidebandEvent>,
+    pub(crate) records: &'a dyn Fn(TscRange) -> Sideband,
     /// Where CPUs were, by samples, in a recording without a trace; `None`: there is a trace, of whatever CPU.
     pub(crate) samples: Option<&'a Sampled<'a>>,
     pub(crate) schedule: &'a Schedule,

@@ -8,6 +8,7 @@ use crate::inputs::files::Files;
 use crate::inputs::functions::Functions;
 use crate::inputs::queues::Queues;
 use crate::inputs::scene::Scene;
+use crate::records::sideband::Sideband;
 
 /// Names no thread: the reader of a population does.
 struct Nameless;
@@ -27,7 +28,7 @@ pub(super) fn with_scene<T>(
     work: impl FnOnce(&Scene<'_>) -> T,
 ) -> T {
     work(&Scene {
-        records: &|_| Vec::new(),
+        records: &|_| Sideband::default(),
         samples: None,
         schedule,
         frequencies: &AskedFrequencies::default(),

@@ -88,7 +88,7 @@ pub fn wait_of_stay(
     functions: &dyn Functions,
     stay: &Stay,
 ) -> Option<ObjectWait> {
-    let sideband = Sideband::new(recent.within(perf, around(stay), conversion));
+    let sideband = recent.within(perf, around(stay), conversion);
     let schedule = perf.schedule();
     let files = RecordedFiles { perf, conversion };
     with_scene(schedule, conversion, functions, &files, |scene| {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use model::{Cpu, PerfTime, TimeConversion, TscRange};
-use perfdata::{AuxFlags, PerfData, Record, Sample, TimedRecord, return_addresses};
+use perfdata::{Attr, AuxFlags, PerfData, Record, Sample, TimedRecord, return_addresses};
 
 use crate::records::classify::{classify, number, within};
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -38,12 +38,10 @@ pub(crate) fn block_events_in(
     range: TscRange,
     conversion: TimeConversion,
 ) -> impl Iterator<Item = SidebandEvent> {
-    let records = perf.records_in(perf_times(range, conversion));
-    let is_block = |timed: &TimedRecord<'_>| match &timed.record {
-        Record::Sample(sample) => sample.event_name().is_some_and(|name| name.starts_with("block:")),
-        _ => false,
-    };
-    records.filter(is_block).filter_map(move |timed| event(perf, &timed, conversion))
+    let is_block = |attr: &Attr| attr.name.as_deref().is_some_and(|name| name.starts_with("block:"));
+    let records = perf.records_in(perf_times(range, conversion)).without_switches().of_events(is_block);
+    let samples = records.filter(|timed| matches!(timed.record, Record::Sample(_)));
+    samples.filter_map(move |timed| event(perf, &timed, conversion))
 }
 
 /// The times of records within `range`: its end's, too, for nanoseconds are coarser than ticks.

@@ -2,6 +2,7 @@
 //! CPU.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use model::{Cpu, FileOffset, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 
@@ -10,9 +11,18 @@ use crate::records::event::{EventKind, Side, SidebandEvent};
 /// How many records back the search for an open interrupt goes: it begins shortly before the events in it.
 const INTERRUPT_SEARCHED: usize = 4096;
 
-/// The explaining records around an interval, indexed by subject.
+/// The explaining records around an interval, indexed by subject: a stretch of more of them, which others share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sideband {
+    shared: Arc<Indexed>,
+    /// Which of its events.
+    from: usize,
+    until: usize,
+}
+
+/// Explaining records, indexed by subject.
+#[derive(Debug, Default)]
+pub(crate) struct Indexed {
     /// In time order.
     events: Vec<SidebandEvent>,
     wakings: BySubject,
@@ -33,16 +43,15 @@ impl BySubject {
         self.0.push(u64::from(subject) << 32 | index as u64);
     }
 
-    fn of(&self, subject: u32) -> &[u64] {
-        let from = self.0.partition_point(|&one| one >> 32 < u64::from(subject));
-        let until = self.0.partition_point(|&one| one >> 32 <= u64::from(subject));
-        &self.0[from..until]
+    /// Those of a subject among the events with the numbers from `from` to before `until`.
+    fn of(&self, subject: u32, (from, until): (usize, usize)) -> &[u64] {
+        let word = |index: usize| u64::from(subject) << 32 | index as u64;
+        let first = self.0.partition_point(|&one| one < word(from));
+        let count = self.0[first..].partition_point(|&one| one < word(until));
+        &self.0[first..first + count]
     }
 
-    fn of_thread(&self, tid: Tid) -> &[u64] {
-        self.of(tid.0.cast_unsigned())
-    }
-
+    /// All subjects that are threads.
     fn threads(&self) -> impl Iterator<Item = Tid> {
         let first_of_each = self.0.chunk_by(|one, next| one >> 32 == next >> 32).map(|about| about[0]);
         first_of_each.map(|one| Tid(((one >> 32) as u32).cast_signed()))
@@ -71,58 +80,78 @@ fn index(word: u64) -> usize {
     (word & 0xffff_ffff) as u32 as usize
 }
 
-impl Sideband {
+impl Indexed {
     /// Sorts `events` by time and by subject.
-    pub(crate) fn new(mut events: Vec<SidebandEvent>) -> Sideband {
+    pub(crate) fn new(mut events: Vec<SidebandEvent>) -> Indexed {
         events.sort_by_key(|event| event.time);
-        let mut sideband = Sideband::default();
+        let mut indexed = Indexed::default();
         if events.iter().any(|event| event.kind == EventKind::UserChain) {
             let is_chain = |event: &mut SidebandEvent| event.kind == EventKind::UserChain;
-            sideband.user_chains = events.extract_if(.., is_chain).collect();
-            complete_chains(&mut events, &sideband.user_chains);
+            indexed.user_chains = events.extract_if(.., is_chain).collect();
+            complete_chains(&mut events, &indexed.user_chains);
         }
         for (index, event) in events.iter().enumerate() {
             match (&event.kind, event.thread, event.cpu) {
                 (EventKind::Waking { target, .. }, ..) => {
-                    sideband.wakings.add(target.0.cast_unsigned(), index);
+                    indexed.wakings.add(target.0.cast_unsigned(), index);
                 }
                 (EventKind::Migration { target, .. }, ..) => {
-                    sideband.migrations.add(target.0.cast_unsigned(), index);
+                    indexed.migrations.add(target.0.cast_unsigned(), index);
                 }
                 (EventKind::Syscall { .. }, Some(thread), _) => {
-                    sideband.calls.add(thread.tid.0.cast_unsigned(), index);
+                    indexed.calls.add(thread.tid.0.cast_unsigned(), index);
                 }
-                (EventKind::Idle { .. }, _, Some(cpu)) => sideband.idle.add(cpu.0, index),
+                (EventKind::Idle { .. }, _, Some(cpu)) => indexed.idle.add(cpu.0, index),
                 _ => {}
             }
         }
-        let Sideband { wakings, migrations, calls, idle, .. } = &mut sideband;
+        let Indexed { wakings, migrations, calls, idle, .. } = &mut indexed;
         for by_subject in [wakings, migrations, calls, idle] {
             by_subject.0.sort_unstable();
         }
-        sideband.events = events;
-        sideband
+        indexed.events = events;
+        indexed
+    }
+
+    /// Whether callchains were completed out of later records: a part of the events may lack these.
+    pub(crate) fn has_later_chains(&self) -> bool {
+        !self.user_chains.is_empty()
+    }
+}
+
+impl Sideband {
+    /// Sorts `events` by time and by subject.
+    pub(crate) fn new(events: Vec<SidebandEvent>) -> Sideband {
+        let shared = Indexed::new(events);
+        Sideband { from: 0, until: shared.events.len(), shared: Arc::new(shared) }
+    }
+
+    /// The events with the numbers from `from` to before `until` of those that others share.
+    pub(crate) fn part_of(shared: Arc<Indexed>, from: usize, until: usize) -> Sideband {
+        let until = until.min(shared.events.len());
+        Sideband { from: from.min(until), until, shared }
     }
 
     /// These events and `more`.
-    pub(crate) fn with(mut self, more: Vec<SidebandEvent>) -> Sideband {
+    pub(crate) fn with(self, more: Vec<SidebandEvent>) -> Sideband {
         if more.is_empty() {
             return self;
         }
-        self.events.extend(more);
-        self.events.extend(self.user_chains);
-        Sideband::new(self.events)
+        let mut events = self.events().to_vec();
+        events.extend(more);
+        events.extend_from_slice(self.user_chains());
+        Sideband::new(events)
     }
 
     /// Whether a record's callchain lacks the user's part, which a later record has.
     pub(crate) fn awaits_chains(&self) -> bool {
-        self.events.iter().any(|event| event.cookie.is_some())
+        self.events().iter().any(|event| event.cookie.is_some())
     }
 
     /// The callchain of the record at `offset`, made when a thread left its CPU at `at`.
     pub(crate) fn callchain(&self, offset: FileOffset, at: Tsc) -> Option<&[u64]> {
-        let from = self.events.partition_point(|event| event.time < at);
-        let same_time = self.events[from..].iter().take_while(|event| event.time == at);
+        let from = self.events().partition_point(|event| event.time < at);
+        let same_time = self.events()[from..].iter().take_while(|event| event.time == at);
         same_time
             .into_iter()
             .find(|event| event.offset == offset && event.kind == EventKind::SwitchOut)
@@ -132,20 +161,20 @@ impl Sideband {
     /// The callchain of thread `tid`'s user code while it was off its CPU at `at`, by the sample of `perf record --off-cpu` whose time off the CPU
     /// has that moment.
     pub(crate) fn off_cpu_chain(&self, tid: Tid, at: Tsc, conversion: TimeConversion) -> Option<&[u64]> {
-        let later = self.events.partition_point(|event| event.time <= at);
+        let later = self.events().partition_point(|event| event.time <= at);
         let own = |event: &&SidebandEvent| match event.kind {
             EventKind::OffCpu { target, ns } => {
                 target == tid && event.time.before(conversion.ns_to_ticks(ns)) <= at
             }
             _ => false,
         };
-        self.events[later..].iter().find(own).map(|event| &*event.chain)
+        self.events()[later..].iter().find(own).map(|event| &*event.chain)
     }
 
     /// Since when thread `tid`, on `cpu` until `until`, was to be rescheduled lazily, as its last records there show; `None` where they do not.
     pub(crate) fn lazy_since(&self, cpu: Cpu, tid: Tid, until: Tsc) -> Option<Tsc> {
-        let later = self.events.partition_point(|event| event.time < until);
-        let earlier = self.events[later.saturating_sub(INTERRUPT_SEARCHED)..later].iter().rev();
+        let later = self.events().partition_point(|event| event.time < until);
+        let earlier = self.events()[later.saturating_sub(INTERRUPT_SEARCHED)..later].iter().rev();
         let on_cpu = earlier.filter(|event| event.cpu == Some(cpu) && event.kind != EventKind::SwitchOut);
         let own = on_cpu.take_while(|event| event.thread.is_some_and(|thread| thread.tid == tid));
         own.take_while(|event| event.lazy).last().map(|event| event.time)
@@ -153,19 +182,37 @@ impl Sideband {
 
     /// All, in time order.
     pub(crate) fn events(&self) -> &[SidebandEvent] {
-        &self.events
+        &self.shared.events[self.from..self.until]
+    }
+
+    /// The later records that have the ends of callchains, which are no events.
+    pub(crate) fn user_chains(&self) -> &[SidebandEvent] {
+        &self.shared.user_chains
+    }
+
+    /// An event by a word of [`BySubject`].
+    fn event(&self, word: u64) -> &SidebandEvent {
+        &self.shared.events[index(word)]
+    }
+
+    fn of_subject<'a>(&self, by_subject: &'a BySubject, subject: u32) -> &'a [u64] {
+        by_subject.of(subject, (self.from, self.until))
+    }
+
+    fn of_thread<'a>(&self, by_subject: &'a BySubject, tid: Tid) -> &'a [u64] {
+        self.of_subject(by_subject, tid.0.cast_unsigned())
     }
 
     /// The wake-ups of `target` within `range`.
     pub(crate) fn wakings(&self, target: Tid, range: TscRange) -> impl Iterator<Item = &SidebandEvent> {
-        self.about(self.wakings.of_thread(target), range.start)
+        self.about(self.of_thread(&self.shared.wakings, target), range.start)
             .take_while(move |event| event.time < range.stop)
     }
 
     /// Whom `waker` woke within `range`, also in an interrupt in its context.
     pub(crate) fn wakings_by(&self, waker: ThreadId, range: TscRange) -> impl Iterator<Item = Tid> {
-        let from = self.events.partition_point(|event| event.time < range.start);
-        let within = self.events[from..].iter().take_while(move |event| event.time < range.stop);
+        let from = self.events().partition_point(|event| event.time < range.start);
+        let within = self.events()[from..].iter().take_while(move |event| event.time < range.stop);
         within.filter(move |event| event.thread == Some(waker)).filter_map(|event| match event.kind {
             EventKind::Waking { target, .. } => Some(target),
             _ => None,
@@ -179,13 +226,13 @@ impl Sideband {
 
     /// The migrations of `target` within `range`.
     pub(crate) fn migrations(&self, target: Tid, range: TscRange) -> impl Iterator<Item = &SidebandEvent> {
-        self.about(self.migrations.of_thread(target), range.start)
+        self.about(self.of_thread(&self.shared.migrations, target), range.start)
             .take_while(move |event| event.time < range.stop)
     }
 
     /// The system calls that threads were in at `at`.
     pub(crate) fn calls_at(&self, at: Tsc) -> impl Iterator<Item = &SidebandEvent> {
-        self.calls.threads().filter_map(move |tid| self.call_at(tid, at))
+        self.shared.calls.threads().filter_map(move |tid| self.call_at(tid, at))
     }
 
     /// The system call that thread `tid` was in at `at`: its last record is a `sys_enter`.
@@ -195,43 +242,44 @@ impl Sideband {
 
     /// The last record of thread `tid`'s system calls at or before `at`: of the begin or the end of one.
     pub(crate) fn last_call(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
-        let of_thread = self.calls.of_thread(tid);
-        let later = of_thread.partition_point(|&word| self.events[index(word)].time <= at);
-        Some(&self.events[index(of_thread[later.checked_sub(1)?])])
+        let of_thread = self.of_thread(&self.shared.calls, tid);
+        let later = of_thread.partition_point(|&word| self.event(word).time <= at);
+        Some(self.event(of_thread[later.checked_sub(1)?]))
     }
 
     /// The first record of thread `tid`'s system calls after `at`: of the begin or the end of one.
     pub(crate) fn next_call(&self, tid: Tid, at: Tsc) -> Option<&SidebandEvent> {
-        self.about(self.calls.of_thread(tid), at).find(|event| event.time > at)
+        self.about(self.of_thread(&self.shared.calls, tid), at).find(|event| event.time > at)
     }
 
     /// The records of thread `tid`'s system calls before `until`, in order.
     pub(crate) fn calls_of(&self, tid: Tid, until: Tsc) -> impl Iterator<Item = &SidebandEvent> {
-        self.about(self.calls.of_thread(tid), Tsc(0)).take_while(move |event| event.time < until)
+        self.about(self.of_thread(&self.shared.calls, tid), Tsc(0))
+            .take_while(move |event| event.time < until)
     }
 
     /// The same, the last one first.
     pub(crate) fn calls_back(&self, tid: Tid, until: Tsc) -> impl Iterator<Item = &SidebandEvent> {
-        let of_thread = self.calls.of_thread(tid);
-        let later = of_thread.partition_point(|&word| self.events[index(word)].time < until);
-        of_thread[..later].iter().rev().map(|&word| &self.events[index(word)])
+        let of_thread = self.of_thread(&self.shared.calls, tid);
+        let later = of_thread.partition_point(|&word| self.event(word).time < until);
+        of_thread[..later].iter().rev().map(|&word| self.event(word))
     }
 
     /// The first record within `range` by which `cpu` leaves idle, and the one by which it had entered idle.
     pub(crate) fn idle_exit(&self, cpu: Cpu, range: TscRange) -> Option<(&SidebandEvent, &SidebandEvent)> {
-        let of_cpu = self.idle.of(cpu.0);
-        let from = of_cpu.partition_point(|&word| self.events[index(word)].time < range.start);
-        let is_exit = |&word: &u64| self.events[index(word)].side == Side::End;
+        let of_cpu = self.of_subject(&self.shared.idle, cpu.0);
+        let from = of_cpu.partition_point(|&word| self.event(word).time < range.start);
+        let is_exit = |&word: &u64| self.event(word).side == Side::End;
         let found = of_cpu[from..].iter().position(is_exit)? + from;
-        let awake = &self.events[index(of_cpu[found])];
-        let entered = &self.events[index(of_cpu[found.checked_sub(1)?])];
+        let awake = self.event(of_cpu[found]);
+        let entered = self.event(of_cpu[found.checked_sub(1)?]);
         (range.contains(awake.time) && entered.side == Side::Begin).then_some((entered, awake))
     }
 
     /// The first record that `cpu` made within `range`, after its begin.
     pub(crate) fn first_on(&self, cpu: Cpu, range: TscRange) -> Option<&SidebandEvent> {
-        let from = self.events.partition_point(|event| event.time <= range.start);
-        let mut within = self.events[from..].iter().take_while(|event| event.time < range.stop);
+        let from = self.events().partition_point(|event| event.time <= range.start);
+        let mut within = self.events()[from..].iter().take_while(|event| event.time < range.stop);
         within.find(|event| event.cpu == Some(cpu))
     }
 
@@ -243,12 +291,12 @@ impl Sideband {
         most: usize,
     ) -> impl Iterator<Item = &SidebandEvent> + Clone {
         let cpu = event.cpu;
-        let from = self.events.partition_point(|other| other.time < event.time);
-        let same_time = self.events[from..].iter().take_while(|other| other.time == event.time);
+        let from = self.events().partition_point(|other| other.time < event.time);
+        let same_time = self.events()[from..].iter().take_while(|other| other.time == event.time);
         let same_time = same_time.take(INTERRUPT_SEARCHED);
         let own = same_time.take_while(|other| other.offset != event.offset).count();
         let until = from + own;
-        self.events[until.saturating_sub(most)..until].iter().rev().filter(move |other| other.cpu == cpu)
+        self.events()[until.saturating_sub(most)..until].iter().rev().filter(move |other| other.cpu == cpu)
     }
 
     /// The innermost interrupt or softirq that `cpu` was serving at `at`: begun and not ended.
@@ -263,9 +311,9 @@ impl Sideband {
         at: Tsc,
         is_such: impl Fn(&EventKind) -> bool,
     ) -> Option<&SidebandEvent> {
-        let later = self.events.partition_point(|event| event.time <= at);
+        let later = self.events().partition_point(|event| event.time <= at);
         let mut ended: Vec<&SidebandEvent> = Vec::new();
-        let earlier = self.events[later.saturating_sub(INTERRUPT_SEARCHED)..later].iter().rev();
+        let earlier = self.events()[later.saturating_sub(INTERRUPT_SEARCHED)..later].iter().rev();
         for event in earlier.filter(|event| event.cpu == Some(cpu) && is_such(&event.kind)) {
             match event.side {
                 Side::End => ended.push(event),
@@ -279,88 +327,10 @@ impl Sideband {
     }
 
     fn about<'a>(&'a self, of: &'a [u64], from: Tsc) -> impl Iterator<Item = &'a SidebandEvent> {
-        let first = of.partition_point(|&word| self.events[index(word)].time < from);
-        of[first..].iter().map(|&word| &self.events[index(word)])
+        let first = of.partition_point(|&word| self.event(word).time < from);
+        of[first..].iter().map(|&word| self.event(word))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::script::{WORKER, WRITER, conversion, record};
-
-    const KERNEL: u64 = 0xffff_ffff_8100_0000;
-
-    fn switch(time: u64, cookie: u64) -> SidebandEvent {
-        let event = record(time, 0, WORKER, Side::Begin, EventKind::SwitchOut);
-        SidebandEvent { chain: vec![KERNEL], cookie: Some(cookie), ..event }
-    }
-
-    fn user(time: u64, thread: ThreadId, cookie: u64, address: u64) -> SidebandEvent {
-        let event = record(time, 1, thread, Side::Begin, EventKind::UserChain);
-        SidebandEvent { chain: vec![address], cookie: Some(cookie), ..event }
-    }
-
-    /// Two samples of one stay in the kernel, one of another; a thread with the same cookie; one whose record is still to come.
-    #[test]
-    fn a_deferred_callchain_belongs_to_the_samples_with_its_cookie() {
-        let events = vec![
-            switch(10, 7),
-            switch(20, 7),
-            user(25, WRITER, 7, 0x4000),
-            user(30, WORKER, 7, 0x1000),
-            switch(40, 8),
-            switch(60, 9),
-            user(50, WORKER, 8, 0x2000),
-        ];
-        let sideband = Sideband::new(events);
-        let chains = |sideband: &Sideband| -> Vec<Vec<u64>> {
-            sideband.events().iter().map(|event| event.chain.clone()).collect()
-        };
-        let first = [vec![KERNEL, 0x1000], vec![KERNEL, 0x1000], vec![KERNEL, 0x2000]];
-        assert_eq!(chains(&sideband), [&first[..], &[vec![KERNEL]]].concat());
-        assert!(sideband.awaits_chains());
-        let sideband = sideband.with(vec![user(70, WORKER, 9, 0x3000)]);
-        assert_eq!(chains(&sideband), [&first[..], &[vec![KERNEL, 0x3000]]].concat());
-        assert!(!sideband.awaits_chains());
-    }
-
-    /// Times off the CPU from 100 to 300 and from 500 to 600: a moment of the second, one between, one of another thread's.
-    #[test]
-    fn off_cpu_time_is_that_of_the_moment() {
-        let back = |time, target, ns, address| {
-            let event = record(time, 0, WRITER, Side::Begin, EventKind::OffCpu { target, ns });
-            SidebandEvent { chain: vec![address], ..event }
-        };
-        let sideband = Sideband::new(vec![
-            back(300, WORKER.tid, 200, 1),
-            back(450, WRITER.tid, 400, 2),
-            back(600, WORKER.tid, 100, 3),
-        ]);
-        let chain = |tid, at| sideband.off_cpu_chain(tid, Tsc(at), conversion()).map(<[u64]>::to_vec);
-        assert_eq!(chain(WORKER.tid, 200), Some(vec![1]));
-        assert_eq!(chain(WORKER.tid, 550), Some(vec![3]));
-        assert_eq!((chain(WORKER.tid, 400), chain(WORKER.tid, 700)), (None, None));
-        assert_eq!(chain(WRITER.tid, 200), Some(vec![2]));
-    }
-
-    /// The flag from the second record on; a record of another CPU, and one of another thread before.
-    #[test]
-    fn a_lazy_request_is_as_old_as_its_first_record() {
-        let at = |time, cpu, thread, lazy| SidebandEvent {
-            lazy,
-            ..record(time, cpu, thread, Side::Begin, EventKind::Softirq { vector: 1 })
-        };
-        let events = vec![
-            at(5, 0, WRITER, true),
-            at(10, 0, WORKER, false),
-            at(20, 0, WORKER, true),
-            at(25, 1, WRITER, false),
-            at(30, 0, WORKER, true),
-        ];
-        let sideband = Sideband::new(events);
-        assert_eq!(sideband.lazy_since(Cpu(0), WORKER.tid, Tsc(40)), Some(Tsc(20)));
-        assert_eq!(sideband.lazy_since(Cpu(0), WORKER.tid, Tsc(15)), None);
-        assert_eq!(sideband.lazy_since(Cpu(1), WORKER.tid, Tsc(40)), None);
-    }
-}
+mod tests;

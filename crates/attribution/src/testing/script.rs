@@ -21,6 +21,7 @@ use crate::inputs::queues::Queues;
 use crate::inputs::scene::Scene;
 use crate::records::event::{EventKind, Side, SidebandEvent, Within};
 use crate::records::sampled::SampledAddress;
+use crate::records::sideband::Sideband;
 
 /// The thread whose intervals are examined.
 pub(crate) const WORKER: ThreadId = ThreadId { pid: Pid(100), tid: Tid(101) };
@@ -331,7 +332,8 @@ impl World<'_> {
             sampled.unwrap_or_default().iter().filter(is_within).copied().collect::<Vec<_>>()
         };
         let records = |range: TscRange| {
-            self.records.iter().filter(|event| range.contains(event.time)).cloned().collect::<Vec<_>>()
+            let within = self.records.iter().filter(|event| range.contains(event.time));
+            Sideband::new(within.cloned().collect())
         };
         let queues = Queues::new(others);
         let scene = Scene {

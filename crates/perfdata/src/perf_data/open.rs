@@ -20,7 +20,7 @@ use crate::policy::machine::Machine;
 use crate::policy::numa::Numa;
 use crate::policy::slice::note::SliceNote;
 use crate::reads::ReadNotes;
-use crate::record::{HEADER_SIZE, Layout, Record};
+use crate::record::{HEADER_SIZE, Layout, Record, Schema};
 use crate::record_index::{Walked, Walker};
 use crate::repeats;
 use crate::tracepoint::{self, Formats};
@@ -78,7 +78,8 @@ impl PerfData {
         tracepoint::name_attrs(&mut attrs, &formats);
         let layout = Layout::new(&attrs, &formats);
         let slice_note = SliceNote::of(file, &header);
-        let walked = walk_all(&mut pieces, &header, &layout, &mut diagnostics);
+        let schema = Schema { attrs: &attrs, layout: &layout, formats: &formats };
+        let walked = walk_all(&mut pieces, &header, schema, &mut diagnostics);
         let mut records = OrderedRecords {
             pieces,
             attrs,
@@ -87,6 +88,7 @@ impl PerfData {
             index: sorted(walked.index),
             map_index: sorted(walked.map_index),
             repeats: Vec::new(),
+            threads: walked.threads,
         };
         repeats::leave_out(&mut records, &mut diagnostics);
         let mut perf_data = PerfData {
@@ -129,7 +131,7 @@ fn tracing_data(file: &[u8], header: &Header, diagnostics: &mut Vec<Diagnostic>)
 fn walk_all(
     pieces: &mut Pieces,
     header: &Header,
-    layout: &Layout,
+    schema: Schema<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Walked {
     let section = header.features.iter().find(|(bit, _)| *bit == features::AUXTRACE);
@@ -147,7 +149,7 @@ fn walk_all(
         } else {
             (0..pieces.bytes(piece).len(), &AuxtraceIndex::default())
         };
-        let walk = Walker { pieces, piece, layout, auxtrace: list, walked: &mut walked, diagnostics };
+        let walk = Walker { pieces, piece, schema, auxtrace: list, walked: &mut walked, diagnostics };
         let copies = walk.walk(records);
         pieces.keep(piece, copies);
         let compressed = std::mem::take(&mut walked.compressed);
@@ -159,7 +161,7 @@ fn walk_all(
         let end = unpacked.bytes.len();
         let piece = pieces.own(&path, unpacked.bytes, unpacked.origins);
         let auxtrace = &AuxtraceIndex::empty();
-        Walker { pieces, piece, layout, auxtrace, walked: &mut walked, diagnostics }.walk(0..end);
+        Walker { pieces, piece, schema, auxtrace, walked: &mut walked, diagnostics }.walk(0..end);
     }
     walked
 }

@@ -43,7 +43,7 @@ impl AskedFrequencies {
         if !records.formats.iter().any(|format| format.name() == EVENT) {
             return asked;
         }
-        for timed in records.all() {
+        for timed in records.all().without_switches().of_events(|attr| attr.name.as_deref() == Some(EVENT)) {
             let Some(since) = timed.time else { continue };
             match &timed.record {
                 Record::Lost { .. } | Record::LostSamples { .. } => asked.lost(since, timed.offset),

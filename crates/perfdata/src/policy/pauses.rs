@@ -65,7 +65,11 @@ impl Pauses {
         if !any(aux_action::PAUSE | aux_action::RESUME) {
             return pauses;
         }
-        for timed in records.all() {
+        let acting = records
+            .all()
+            .without_switches()
+            .of_events(|attr| attr.acts_on_trace(aux_action::PAUSE | aux_action::RESUME));
+        for timed in acting {
             let Some(since) = timed.time else { continue };
             match &timed.record {
                 Record::Lost { .. } | Record::LostSamples { .. } => pauses.losses.push(since),

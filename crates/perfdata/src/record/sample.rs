@@ -46,6 +46,12 @@ impl<'a> Sample<'a> {
         self.is_known.then_some(self.attr)
     }
 
+    /// The number of its event among all, `attrs`.
+    pub(crate) fn event_number(&self, attrs: &[Attr]) -> Option<usize> {
+        let own = self.attr()?;
+        attrs.iter().position(|attr| std::ptr::eq(attr, own))
+    }
+
     /// The event's name, as `sched:sched_switch`.
     pub fn event_name(&self) -> Option<&'a str> {
         self.attr()?.name.as_deref()
@@ -181,32 +187,59 @@ fn words(callchain: &[u8]) -> impl Iterator<Item = u64> {
     callchain.chunks_exact(8).filter_map(|chunk| Fields::new(chunk).u64())
 }
 
+/// The part of a sample before its fields of variable length.
+struct Front<'a> {
+    /// The number of its attribute, and whether there is one.
+    number: Option<usize>,
+    is_known: bool,
+    /// By which it is read.
+    attr: &'a Attr,
+    identity: Identity,
+    /// What follows.
+    rest: Fields<'a>,
+}
+
+impl<'a> Front<'a> {
+    #[allow(clippy::cast_possible_truncation)] // The CPU is half of a word.
+    fn parse(schema: Schema<'a>, body: &'a [u8]) -> Option<Front<'a>> {
+        let number = schema.layout.attr_of_sample(body);
+        let known = number.and_then(|number| schema.attrs.get(number));
+        let attr = known.or_else(|| schema.attrs.first().filter(|_| schema.layout.is_uniform()))?;
+        let bits = attr.sample_type;
+        let mut fields = Fields::new(body);
+        let take = |bit, fields: &mut Fields<'a>| {
+            if bits & bit == 0 { Some(None) } else { fields.u64().map(Some) }
+        };
+        let identifier = take(st::IDENTIFIER, &mut fields)?;
+        take(st::IP, &mut fields)?;
+        let thread = take(st::TID, &mut fields)?.map(thread_of);
+        let time = take(st::TIME, &mut fields)?.and_then(time);
+        take(st::ADDR, &mut fields)?;
+        let id = take(st::ID, &mut fields)?.or(identifier);
+        take(st::STREAM_ID, &mut fields)?;
+        let cpu = take(st::CPU, &mut fields)?.and_then(|word| cpu(word as u32));
+        take(st::PERIOD, &mut fields)?;
+        let identity = Identity { thread, time, cpu, id };
+        Some(Front { number, is_known: known.is_some(), attr, identity, rest: fields })
+    }
+}
+
 /// The sample of a record with this `misc` and body, and when, where and of which thread it was taken.
 #[allow(clippy::cast_possible_truncation)] // Three bits; a record has less than 64 KiB.
 pub(super) fn parse<'a>(schema: Schema<'a>, misc: u16, body: &'a [u8]) -> Option<(Sample<'a>, Identity)> {
-    let number = schema.layout.attr_of_sample(body);
-    let known = number.and_then(|number| schema.attrs.get(number));
-    let attr = known.or_else(|| schema.attrs.first().filter(|_| schema.layout.is_uniform()))?;
-    let bits = attr.sample_type;
-    let mut fields = Fields::new(body);
-    let take = |bit, fields: &mut Fields<'a>| {
-        if bits & bit == 0 { Some(None) } else { fields.u64().map(Some) }
-    };
-    let identifier = take(st::IDENTIFIER, &mut fields)?;
-    take(st::IP, &mut fields)?;
-    let thread = take(st::TID, &mut fields)?.map(thread_of);
-    let time = take(st::TIME, &mut fields)?.and_then(time);
-    take(st::ADDR, &mut fields)?;
-    let id = take(st::ID, &mut fields)?.or(identifier);
-    take(st::STREAM_ID, &mut fields)?;
-    let cpu = take(st::CPU, &mut fields)?.and_then(|word| cpu(word as u32));
-    take(st::PERIOD, &mut fields)?;
+    let Front { number, is_known, attr, identity, rest: mut fields } = Front::parse(schema, body)?;
     let payload_at = (body.len() - fields.rest().len()) as u16;
     let Payload { raw, aux, .. } = Payload::parse(attr, &mut fields, body.len())?;
-    let format = known.and(number).and_then(|number| schema.format_of(number));
-    let (is_known, cpu_mode) = (known.is_some(), (misc & 7) as u8);
-    let sample = Sample { attr, is_known, cpu_mode, payload_at, raw, aux, format, body };
-    Some((sample, Identity { thread, time, cpu, id }))
+    let format = number.filter(|_| is_known).and_then(|number| schema.format_of(number));
+    let cpu_mode = (misc & 7) as u8;
+    Some((Sample { attr, is_known, cpu_mode, payload_at, raw, aux, format, body }, identity))
+}
+
+/// The number of the attribute of a sample that [`parse`] can read, where there is one; and when, where and of which thread it was taken.
+pub(crate) fn identify(schema: Schema<'_>, body: &[u8]) -> Option<(Option<usize>, Identity)> {
+    let Front { number, is_known, attr, identity, mut rest } = Front::parse(schema, body)?;
+    Payload::parse(attr, &mut rest, body.len())?;
+    Some((number.filter(|_| is_known), identity))
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // Two halves of a word.

@@ -59,6 +59,8 @@ pub(super) struct CpuTrack {
     decided: Option<SchedSwitch>,
     /// The same, where another record has shown since that it was carried out.
     carried_out: Option<SchedSwitch>,
+    /// The thread of the open run, where it is known to be on no other CPU.
+    settled: Option<Tid>,
 }
 
 impl CpuTrack {
@@ -70,7 +72,24 @@ impl CpuTrack {
             last_record: first_record,
             decided: None,
             carried_out: None,
+            settled: None,
         }
+    }
+
+    /// [`Self::present`] for the thread that is on the CPU already, which most records are of; false where it may be more than that.
+    pub(super) fn is_still(&mut self, at: At, thread: Option<ThreadId>) -> bool {
+        let (Some(open), Some(thread), None) = (&mut self.open, thread, &self.decided) else { return false };
+        if open.thread.tid != thread.tid || !(thread.is_idle() || self.settled == Some(thread.tid)) {
+            return false;
+        }
+        open.seen = at.time;
+        self.last_record = at.time;
+        true
+    }
+
+    /// `tid`, which is on this CPU, was taken off any other.
+    pub(super) fn settle(&mut self, tid: Tid) {
+        self.settled = Some(tid);
     }
 
     pub(super) fn on_cpu(&self) -> Option<ThreadId> {
@@ -244,6 +263,7 @@ impl CpuTrack {
 
     fn close(&mut self, end: End, runs: &mut Vec<Run>) {
         self.on_since = None;
+        self.settled = None;
         let Some(Open { thread, start, late_ns: start_late_ns, start_record, priority, .. }) =
             self.open.take()
         else {

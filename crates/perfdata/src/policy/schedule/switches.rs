@@ -7,8 +7,9 @@ use model::{Cpu, PerfTime, Pid, ThreadId, Tid};
 use super::cpu_track::{At, CpuTrack, SchedSwitch};
 use super::task_state::TaskStates;
 use super::{LeaveReason, Priority, Run, Schedule};
-use crate::ordered_records::OrderedRecords;
-use crate::record::{Record, Sample, TimedRecord};
+use crate::attr::Attr;
+use crate::ordered_records::{Brief, OrderedRecords};
+use crate::record::{Record, Sample, TimedRecord, What};
 use crate::tracepoint::{TracepointField, TracepointFormat};
 
 /// Stands for a process that is not known.
@@ -19,14 +20,28 @@ impl Schedule {
     pub(crate) fn of(records: &OrderedRecords) -> Schedule {
         let sched_switch = records.formats.iter().find(|format| format.name() == "sched:sched_switch");
         let reader = sched_switch.and_then(SchedSwitchReader::of);
+        let is_switch = |attr: &Attr| {
+            sched_switch.is_some_and(|format| attr.is_tracepoint() && attr.config == format.id())
+        };
+        let switches: Vec<bool> = records.attrs.iter().map(is_switch).collect();
         let mut tracks = Tracks::default();
         let mut last_time = PerfTime::default();
-        for record in records.all() {
-            tracks.learn_processes(&record);
-            if let Some(time) = record.time {
-                last_time = last_time.max(time);
-                tracks.learn_lives(&record.record, time);
-                tracks.record(&record, time, reader.as_ref());
+        for brief in records.all().briefs() {
+            last_time = last_time.max(brief.time.unwrap_or_default());
+            match brief.what {
+                // Most records say no more than who was on the CPU.
+                What::Sample(event) if event.and_then(|event| switches.get(event)) != Some(&true) => {
+                    tracks.learn_process(brief.thread_number, brief.thread);
+                    tracks.sample(&brief);
+                }
+                _ => {
+                    let Some(record) = brief.record() else { continue };
+                    tracks.learn_processes(brief.thread_number, &record);
+                    if let Some(time) = record.time {
+                        tracks.learn_lives(&record.record, time);
+                        tracks.record(&record, time, reader.as_ref());
+                    }
+                }
             }
         }
         tracks.finish(last_time)
@@ -34,7 +49,7 @@ impl Schedule {
 
     /// A schedule of runs that do not overlap on any CPU, in any order: for schedules that come from no file.
     pub fn from_runs(mut runs: Vec<Run>) -> Schedule {
-        runs.sort_by_key(|run| (run.start, run.cpu));
+        sort(&mut runs);
         cut_double_presence(&mut runs);
         let mut schedule = Schedule::default();
         for (index, run) in runs.iter().enumerate() {
@@ -50,6 +65,17 @@ impl Schedule {
         schedule.runs = runs;
         schedule
     }
+}
+
+/// By their starts, then their CPUs, then as they were: the places are sorted, for runs are long to move.
+fn sort(runs: &mut Vec<Run>) {
+    let mut places: Vec<(PerfTime, Cpu, usize)> =
+        runs.iter().enumerate().map(|(place, run)| (run.start, run.cpu, place)).collect();
+    if places.is_sorted() {
+        return;
+    }
+    places.sort_unstable();
+    *runs = places.into_iter().map(|(.., place)| runs[place].clone()).collect();
 }
 
 /// A thread cannot be on two CPUs. Where contradictory records say so, the earlier run ends when the later begins.
@@ -78,6 +104,9 @@ pub(super) struct Tracks {
     whereabouts: BTreeMap<Tid, Cpu>,
     /// The process of each thread, the latest known.
     processes: BTreeMap<Tid, Pid>,
+    /// By the number of a thread and its process: whether the latter is the thread's latest known.
+    is_latest: Vec<bool>,
+    latest: BTreeMap<Tid, usize>,
     /// When threads ended, and when ones with their numbers began.
     exits: Vec<(Tid, PerfTime)>,
     forks: BTreeSet<(Tid, PerfTime)>,
@@ -86,17 +115,36 @@ pub(super) struct Tracks {
 
 impl Tracks {
     /// `sched_switch` names threads without their processes; other records know these.
-    fn learn_processes(&mut self, record: &TimedRecord<'_>) {
+    fn learn_processes(&mut self, own_number: Option<usize>, record: &TimedRecord<'_>) {
         let named = match record.record {
             Record::Comm { thread, .. } | Record::Fork { thread, .. } => Some(thread),
             Record::Mmap(mmap) | Record::Mmap2(mmap) => Some(mmap.thread),
             Record::SwitchCpuWide { other, .. } => Some(other),
             _ => None,
         };
-        for thread in [record.thread, named].into_iter().flatten() {
-            if thread.tid.0 > 0 && thread.pid.0 > 0 {
-                self.processes.insert(thread.tid, thread.pid);
+        self.learn_process(own_number, record.thread);
+        self.learn_process(None, named);
+    }
+
+    /// The process of a thread; `number`: that of the thread and its process together, where they have one.
+    fn learn_process(&mut self, number: Option<usize>, thread: Option<ThreadId>) {
+        let is_known = |number: usize| self.is_latest.get(number) == Some(&true);
+        let Some(thread) = thread.filter(|thread| thread.tid.0 > 0 && thread.pid.0 > 0) else { return };
+        if number.is_some_and(is_known) {
+            return;
+        }
+        let before = self.processes.insert(thread.tid, thread.pid);
+        if before.is_some_and(|before| before != thread.pid)
+            && let Some(before) = self.latest.remove(&thread.tid)
+        {
+            self.is_latest[before] = false;
+        }
+        if let Some(number) = number {
+            if self.is_latest.len() <= number {
+                self.is_latest.resize(number + 1, false);
             }
+            self.is_latest[number] = true;
+            self.latest.insert(thread.tid, number);
         }
     }
 
@@ -138,6 +186,13 @@ impl Tracks {
     fn thread(&self, tid: Tid) -> ThreadId {
         let pid = if tid.0 == 0 { Pid(0) } else { *self.processes.get(&tid).unwrap_or(&UNKNOWN_PROCESS) };
         ThreadId { pid, tid }
+    }
+
+    /// A sample of no switch.
+    fn sample(&mut self, brief: &Brief<'_>) {
+        let (Some(time), Some(cpu)) = (brief.time, brief.cpu) else { return };
+        let at = At { cpu, time, record: brief.offset };
+        self.present(at, brief.thread.filter(|thread| thread.tid.0 >= 0));
     }
 
     fn record(&mut self, record: &TimedRecord<'_>, time: PerfTime, reader: Option<&SchedSwitchReader<'_>>) {
@@ -200,6 +255,9 @@ impl Tracks {
     }
 
     pub(super) fn present(&mut self, at: At, thread: Option<ThreadId>) {
+        if self.cpus.get_mut(&at.cpu).is_some_and(|track| track.is_still(at, thread)) {
+            return;
+        }
         let mut runs = std::mem::take(&mut self.runs);
         self.track(at).present(at, thread, &mut runs);
         self.runs = runs;
@@ -227,6 +285,9 @@ impl Tracks {
         let Some(thread) = on else { return };
         self.leave_other_cpu(at, Some(thread));
         self.whereabouts.insert(thread.tid, at.cpu);
+        if let Some(track) = self.cpus.get_mut(&at.cpu) {
+            track.settle(thread.tid);
+        }
     }
 
     pub(super) fn finish(mut self, end: PerfTime) -> Schedule {

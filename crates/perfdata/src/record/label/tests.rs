@@ -1,0 +1,90 @@
+//! Records in brief against the same records parsed.
+
+use model::{Cpu, PerfTime, ThreadId};
+
+use super::{Label, Placed, Threads, What};
+use crate::PerfData;
+use crate::bytes;
+use crate::ordered_records::Brief;
+use crate::record::{Record, TimedRecord};
+use crate::test_file::{SAMPLE_ID_ALL, TestFile, attr};
+
+/// IDENTIFIER, TID, TIME and CPU.
+const FIELDS: u64 = 1 << 16 | 1 << 1 | 1 << 2 | 1 << 7;
+
+fn briefs(perf_data: &PerfData) -> Vec<Brief<'_>> {
+    perf_data.records.all().briefs().collect()
+}
+
+#[test]
+fn a_sample_in_brief() {
+    let body = bytes![7u64, 10i32, 11i32, 500u64, 3u32, 0u32];
+    let perf_data =
+        TestFile::default().attr(attr(4, 0, FIELDS, SAMPLE_ID_ALL), &[7]).record(9, 2, &body).open();
+    let briefs = briefs(&perf_data);
+    let [brief] = &briefs[..] else { panic!("{briefs:?}") };
+    assert_eq!(brief.what, What::Sample(Some(0)));
+    assert_eq!(brief.time, Some(PerfTime(500)));
+    assert_eq!((brief.cpu, brief.thread), (Some(Cpu(3)), Some(ThreadId::new(10, 11))));
+}
+
+/// A CPU with a number of more than 16 bits; a sample without a time, which has a thread all the same.
+#[test]
+fn what_has_no_room_is_looked_at() {
+    let far = bytes![7u64, 10i32, 11i32, 500u64, 70_000u32, 0u32];
+    let untimed = bytes![7u64, 10i32, 12i32, 0u64, 3u32, 0u32];
+    let file = TestFile::default().attr(attr(4, 0, FIELDS, SAMPLE_ID_ALL), &[7]);
+    let perf_data = file.record(9, 2, &untimed).record(9, 2, &far).open();
+    let briefs = briefs(&perf_data);
+    assert_eq!(briefs.iter().map(|brief| brief.what).collect::<Vec<_>>(), [What::Sample(Some(0)); 2]);
+    let places: Vec<_> = briefs.iter().map(|brief| (brief.time, brief.cpu, brief.thread)).collect();
+    let expected = [
+        (None, Some(Cpu(3)), Some(ThreadId::new(10, 12))),
+        (Some(PerfTime(500)), Some(Cpu(70_000)), Some(ThreadId::new(10, 11))),
+    ];
+    assert_eq!(places, expected);
+}
+
+/// Its raw payload is said to be longer than the record.
+#[test]
+fn a_damaged_sample_has_no_place() {
+    let body = bytes![7u64, 10i32, 11i32, 500u64, 3u32, 0u32, 99u32, 0u32];
+    let file = TestFile::default().attr(attr(4, 0, FIELDS | 1 << 10, SAMPLE_ID_ALL), &[7]);
+    let perf_data = file.record(9, 2, &body).open();
+    let briefs = briefs(&perf_data);
+    assert_eq!(briefs.len(), 1);
+    assert_eq!((briefs[0].time, briefs[0].cpu, briefs[0].thread), (None, None, None));
+    assert!(matches!(briefs[0].what, What::Kind(9)), "{:?}", briefs[0]);
+}
+
+#[test]
+fn threads_are_numbered_once() {
+    let mut threads = Threads::default();
+    // The last one lies in the same place as the first.
+    let all = [(1, 2), (1, 3), (5, 2), (1, 2 + 1024)].map(|(pid, tid)| ThreadId::new(pid, tid));
+    let numbers = |threads: &mut Threads| all.map(|thread| threads.number(thread));
+    assert_eq!(numbers(&mut threads), [0, 1, 2, 3]);
+    assert_eq!(numbers(&mut threads), [0, 1, 2, 3]);
+    assert_eq!(threads.all.len(), 4);
+    let unplaced = Label::default().placed(&threads);
+    assert_eq!(unplaced, None::<Placed>);
+}
+
+/// Samples, kernel records with and without a time, and records of perf's own.
+#[test]
+fn briefs_are_the_records() {
+    let fork = bytes![20i32, 10i32, 21i32, 11i32, 9u64];
+    let file = TestFile::new().timed(7, 0, &fork, 100).timed(14, 0x2000, &[], 200).timed(14, 0, &[], 0);
+    let sample = file.timed(9, 2, &[0; 8], 300).record(68, 0, &[]).timed(11, 0, &[0; 24], 400);
+    let perf_data = sample.record(99, 0, &[0; 8]).open();
+    let parsed: Vec<TimedRecord<'_>> = perf_data.records().collect();
+    let briefs = briefs(&perf_data);
+    assert_eq!((parsed.len(), briefs.len()), (7, 7));
+    for (parsed, brief) in parsed.iter().zip(&briefs) {
+        assert_eq!((parsed.offset, parsed.time), (brief.offset, brief.time), "{parsed:?}");
+        assert_eq!((parsed.cpu, parsed.thread), (brief.cpu, brief.thread), "{parsed:?}");
+        let is_sample = matches!(brief.what, What::Sample(_));
+        assert_eq!(is_sample, matches!(parsed.record, Record::Sample(_)), "{parsed:?}");
+        assert!(brief.record().is_some_and(|record| record.offset == parsed.offset));
+    }
+}
