@@ -33,7 +33,7 @@ pub use inputs::queues::Queues;
 pub use population::access::{Access, Direction, accesses};
 pub use population::ran_on;
 pub use population::requests::{AnsweredRequest, LeftOut, Requests, requests};
-pub use population::waits::{ObjectWait, WaitObject, records_of_wait, wait_of_stay};
+pub use population::waits::{ObjectWait, WaitObject, records_of_wait, wait_of_one_of_many, wait_of_stay};
 pub use records::recent::RecentRecords;
 pub use samples::memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
 pub use tables::cgroups::group_words;

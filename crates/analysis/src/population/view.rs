@@ -7,7 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use attribution::{ObjectWait, Stay, WaitObject, Whereabouts, records_of_wait, wait_of_stay};
+use attribution::{
+    ObjectWait, Stay, WaitObject, Whereabouts, records_of_wait, wait_of_one_of_many, wait_of_stay,
+};
 use intervals::{CounterStatistics, Histogram, OutlierRule, Population, Side, TwoModes};
 use model::{OffCpu, Ticks, TimeConversion, Tsc, TscRange};
 use perfdata::LeaveReason;
@@ -172,7 +174,13 @@ fn waits(
     }
     // One after the other in time: what is read for one is read for the next.
     different.sort_by_key(|stay| (stay.range.start, stay.range.stop));
-    let of_stay = |stay: &&Stay| (key(stay), wait_of_stay(perf, capture.recent(), conversion, capture, stay));
+    let records_between =
+        |from: Tsc, to: Tsc| perf.count_in(conversion.to_perf_time(from)..conversion.to_perf_time(to)) as u64;
+    let ends = different.first().zip(different.last());
+    let all = ends.map_or(0, |(first, last)| records_between(first.range.start, last.range.stop));
+    // Each record is read for several of them.
+    let wait = if read > 2 * all { wait_of_one_of_many } else { wait_of_stay };
+    let of_stay = |stay: &&Stay| (key(stay), wait(perf, capture.recent(), conversion, capture, stay));
     let known: HashMap<_, _> = different.par_iter().map(of_stay).collect();
     let wait = |sleep: &Sleep| Some((sleep.is_slow, known.get(&key(&sleep.stay))?.clone()?));
     (sleeps[..examined].iter().filter_map(wait).collect(), examined)

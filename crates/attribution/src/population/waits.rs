@@ -88,11 +88,30 @@ pub fn wait_of_stay(
     functions: &dyn Functions,
     stay: &Stay,
 ) -> Option<ObjectWait> {
-    let sideband = recent.within(perf, around(stay), conversion);
-    let schedule = perf.schedule();
+    wait_by(&recent.within(perf, around(stay), conversion), perf, conversion, functions, stay)
+}
+
+/// The same of one of many that lie close together, in the order of time: their records are read and indexed together.
+pub fn wait_of_one_of_many(
+    perf: &PerfData,
+    recent: &RecentRecords,
+    conversion: TimeConversion,
+    functions: &dyn Functions,
+    stay: &Stay,
+) -> Option<ObjectWait> {
+    wait_by(&recent.within_dense(perf, around(stay), conversion), perf, conversion, functions, stay)
+}
+
+fn wait_by(
+    sideband: &Sideband,
+    perf: &PerfData,
+    conversion: TimeConversion,
+    functions: &dyn Functions,
+    stay: &Stay,
+) -> Option<ObjectWait> {
     let files = RecordedFiles { perf, conversion };
-    with_scene(schedule, conversion, functions, &files, |scene| {
-        wait_within(stay, &Context::new(scene, &sideband, &[])?)
+    with_scene(perf.schedule(), conversion, functions, &files, |scene| {
+        wait_within(stay, &Context::new(scene, sideband, &[])?)
     })
 }
 

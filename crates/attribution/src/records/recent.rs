@@ -1,8 +1,8 @@
 //! Explaining records that were read lately: ranges that overlap are read and indexed once.
 //!
 //! Input: ranges of time. Output: what [`read`](super::read) finds in them, the same. What was found is kept in parts of as many records each,
-//! the ones used last; the waits of an interval, what other threads did during them, and the next intervals lie in the same ones. Parts of
-//! adjacent records together are indexed by subject, and short ranges are stretches of these.
+//! the ones used last; the waits of an interval, what other threads did during them, and the next intervals lie in the same ones. Where many
+//! short ranges lie close together, all records there are indexed by subject once, and each range is a part of that.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,12 +20,11 @@ const IN_PART: usize = 256;
 /// Parts that are kept: some 15 MB.
 const MOST_PARTS: usize = 512;
 
-/// Records of the longest range that is a stretch of what others share; a longer one is indexed alone.
-const MOST_SHARED: usize = 8_192;
-/// Records of the shortest such stretch.
-const LEAST_SHARED: usize = 1024;
+/// For ranges of this many records at the most: how far apart the stretches begin that hold them. A stretch reaches as far into the next one
+/// as such a range may.
+const STRETCHES: [(usize, usize); 2] = [(4096, 16_384), (16_384, 32_768)];
 /// Stretches that are kept: some 30 MB at the most.
-const MOST_STRETCHES: usize = 16;
+const MOST_STRETCHES: usize = 6;
 
 /// What was read lately from one capture.
 #[derive(Debug, Default)]
@@ -63,49 +62,67 @@ impl RecentRecords {
     pub(crate) fn within(&self, perf: &PerfData, range: TscRange, conversion: TimeConversion) -> Sideband {
         let times = perf_times(range, conversion);
         let places = perf.places_in(times.clone());
-        if places.len() <= MOST_SHARED {
-            let stretch = self.stretch(&places, perf, conversion);
-            // The later record with a callchain's end may lie outside of the range.
-            if !stretch.events.has_later_chains() {
-                let from = stretch.times.partition_point(|time| *time < times.start);
-                let until = stretch.times.partition_point(|time| *time < times.end);
-                return Sideband::part_of(stretch.events.clone(), from, until);
-            }
-        }
-        let is_within = |time: PerfTime| times.contains(&time);
-        Sideband::new(
-            self.events(&places, perf, conversion)
-                .filter(|(time, _)| is_within(*time))
-                .map(|(_, event)| event)
-                .collect(),
-        )
+        self.alone(&times, &places, perf, conversion)
     }
 
-    /// A stretch in which `places` lie: of twice the power of two that they have room in, from a multiple of that on.
-    fn stretch(&self, places: &Range<usize>, perf: &PerfData, conversion: TimeConversion) -> Arc<Stretch> {
-        let size = places.len().next_power_of_two().max(LEAST_SHARED);
-        let number = places.start / size;
-        if let Some(stretch) = lock(&self.stretches).find((size, number)) {
-            return stretch;
-        }
-        let (times, events) = self.events(&(number * size..(number + 2) * size), perf, conversion).unzip();
-        let stretch = Arc::new(Stretch { times, events: Arc::new(Indexed::new(events)) });
-        lock(&self.stretches).keep((size, number), stretch.clone(), MOST_STRETCHES);
-        stretch
+    /// The same of one of many ranges that lie close together and are looked at in the order of time.
+    pub(crate) fn within_dense(
+        &self,
+        perf: &PerfData,
+        range: TscRange,
+        conversion: TimeConversion,
+    ) -> Sideband {
+        let times = perf_times(range, conversion);
+        let places = perf.places_in(times.clone());
+        let stretch = self.stretch(&places, perf, conversion);
+        // The later record with a callchain's end may lie outside of the range.
+        let Some(stretch) = stretch.filter(|stretch| !stretch.events.has_later_chains()) else {
+            return self.alone(&times, &places, perf, conversion);
+        };
+        let from = stretch.times.partition_point(|time| *time < times.start);
+        let until = stretch.times.partition_point(|time| *time < times.end);
+        Sideband::part_of(stretch.events.clone(), from, until)
     }
 
-    /// The explaining records of the parts in which `places` lie, with their own times, in the order of time.
-    fn events(
+    /// The explaining records of `times`, which lie at `places`, for nothing else.
+    fn alone(
+        &self,
+        times: &Range<PerfTime>,
+        places: &Range<usize>,
+        perf: &PerfData,
+        conversion: TimeConversion,
+    ) -> Sideband {
+        let mut events = Vec::new();
+        for number in parts_of(places) {
+            let part = self.part(number, perf, conversion);
+            let from = part.partition_point(|(time, _)| *time < times.start);
+            let until = part.partition_point(|(time, _)| *time < times.end);
+            events.extend(part[from..until].iter().map(|(_, event)| event.clone()));
+        }
+        Sideband::new(events)
+    }
+
+    /// A stretch in which `places` lie; `None` where they are too many.
+    fn stretch(
         &self,
         places: &Range<usize>,
         perf: &PerfData,
         conversion: TimeConversion,
-    ) -> impl Iterator<Item = (PerfTime, SidebandEvent)> {
-        let parts = places.start / IN_PART..places.end.div_ceil(IN_PART);
-        parts.flat_map(move |number| {
+    ) -> Option<Arc<Stretch>> {
+        let &(most, apart) = STRETCHES.iter().find(|(most, _)| places.len() <= *most)?;
+        let number = places.start / apart;
+        if let Some(stretch) = lock(&self.stretches).find((apart, number)) {
+            return Some(stretch);
+        }
+        let (mut times, mut events) = (Vec::with_capacity(apart + most), Vec::with_capacity(apart + most));
+        for number in parts_of(&(number * apart..(number + 1) * apart + most)) {
             let part = self.part(number, perf, conversion);
-            (0..part.len()).map(move |index| part[index].clone())
-        })
+            times.extend(part.iter().map(|(time, _)| *time));
+            events.extend(part.iter().map(|(_, event)| event.clone()));
+        }
+        let stretch = Arc::new(Stretch { times, events: Arc::new(Indexed::new(events)) });
+        lock(&self.stretches).keep((apart, number), stretch.clone(), MOST_STRETCHES);
+        Some(stretch)
     }
 
     fn part(&self, number: usize, perf: &PerfData, conversion: TimeConversion) -> Part {
@@ -118,6 +135,11 @@ impl RecentRecords {
         lock(&self.parts).keep((0, number), part.clone(), MOST_PARTS);
         part
     }
+}
+
+/// The numbers of the parts in which `places` lie.
+fn parts_of(places: &Range<usize>) -> Range<usize> {
+    places.start / IN_PART..places.end.div_ceil(IN_PART)
 }
 
 fn lock<T>(kept: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {

@@ -45,7 +45,7 @@ fn what_has_no_room_is_looked_at() {
     assert_eq!(places, expected);
 }
 
-/// Its raw payload is said to be longer than the record.
+/// By its length, its raw payload is longer than the record.
 #[test]
 fn a_damaged_sample_has_no_place() {
     let body = bytes![7u64, 10i32, 11i32, 500u64, 3u32, 0u32, 99u32, 0u32];
