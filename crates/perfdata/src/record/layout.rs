@@ -213,11 +213,14 @@ fn parse_trailer(trailer: &[u8], bits: u64) -> Option<Identity> {
     Some(identity)
 }
 
-/// A time out of a record. Zero and all ones are perf's ways to say that there is none; it gives the sums of `--off-cpu` times from
-/// `OFF_CPU_TIMESTAMP` on (`tools/perf/util/bpf_off_cpu.c`), so that they stand last.
+/// A time out of a record. Zero and all ones are perf's ways to say that there is none. It gives the sums of `--off-cpu` times one after the
+/// other from `OFF_CPU_TIMESTAMP` on (`tools/perf/util/bpf_off_cpu.c`), so that they stand last; a clock that ran below zero is far above them.
 pub(crate) fn time(raw: u64) -> Option<PerfTime> {
     const OFF_CPU_TIMESTAMP: u64 = !0 << 32;
-    (raw != 0 && raw < OFF_CPU_TIMESTAMP).then_some(PerfTime(raw))
+    /// Many more than perf's map holds.
+    const MOST_SUMS: u64 = 1 << 24;
+    let is_sum = raw.wrapping_sub(OFF_CPU_TIMESTAMP) < MOST_SUMS;
+    (raw != 0 && raw != u64::MAX && !is_sum).then_some(PerfTime(raw))
 }
 
 /// A CPU out of a record; all ones stand for none.

@@ -320,5 +320,9 @@ fn a_sample_of_off_cpu_time_is_of_the_thread_in_its_raw_bytes() {
 #[test]
 fn sums_of_off_cpu_time_have_no_time() {
     assert_eq!(super::layout::time(!0 << 32 | 5), None);
+    assert_eq!(
+        super::layout::time(1_000_u64.wrapping_sub(1_000_000_000)),
+        Some(PerfTime(u64::MAX - 999_998_999))
+    );
     assert_eq!(super::layout::time((!0 << 32) - 1), Some(PerfTime((!0 << 32) - 1)));
 }
