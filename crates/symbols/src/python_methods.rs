@@ -134,10 +134,10 @@ impl<'a> Memory<'a> {
         let places = self.pointers.get(&array)?;
         places.iter().find_map(|&place| {
             let by_distance = |distance| self.name(self.word(place.checked_sub(distance)?));
-            if self.word(place.checked_sub(8)?) == METHODS_SLOT {
-                return self.owner_of_slot(place - 8);
-            }
-            TO_NAMES.into_iter().find_map(by_distance)
+            // The size of a module's state stands there, too, and may be the same number.
+            let slot = place.checked_sub(8).filter(|&slot| self.word(slot) == METHODS_SLOT);
+            slot.and_then(|slot| self.owner_of_slot(slot))
+                .or_else(|| TO_NAMES.into_iter().find_map(by_distance))
         })
     }
 

@@ -28,7 +28,7 @@ const TOOLS: [&str; 9] = [
     "/opt/rh/",
 ];
 
-/// Folders that hold one folder for each package: of distributions' builds, of build tools' downloads.
+/// Folders that hold one folder for each package: of distributions' builds, of build tools' downloads (of Go's, one for each host).
 const PACKAGES: [&str; 8] = [
     "/usr/src/debug/",
     "/usr/src/",
@@ -102,8 +102,11 @@ pub(crate) fn package(source: &str) -> Option<&str> {
         let is_rooted = !folder.starts_with("/.") && !folder.starts_with("/go/");
         let at = if is_rooted { source.starts_with(folder).then_some(0) } else { source.find(folder) }?;
         let name = at + folder.len();
-        let end = source[name..].find('/').map_or(source.len(), |slash| name + slash);
-        source.get(..end)
+        // A file of no package lies in the folder itself.
+        let end = name + source.get(name..)?.find('/')?;
+        let package = source.get(name..end)?;
+        // Many programs are built in a folder of that name: a distribution's packages there have a version.
+        (*folder != "/build/" || package.contains('-')).then(|| source.get(..end)).flatten()
     })
 }
 
@@ -120,6 +123,9 @@ mod tests {
             ("/usr/src/debug/nginx-1.24/src/core/nginx.c", Some("/usr/src/debug/nginx-1.24")),
             ("/home/me/go/pkg/mod/github.com/acme/log@v1/log.go", Some("/home/me/go/pkg/mod/github.com")),
             ("/home/me/build/shop/main.c", None),
+            ("/build/main.c", None),
+            ("/build/src/main.c", None),
+            ("/usr/src/util.c", None),
             ("/usr/src", None),
             ("main.c", None),
         ] {

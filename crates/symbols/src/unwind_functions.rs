@@ -50,16 +50,18 @@ pub(crate) fn functions(parsed: &object::File<'_>, file: &str, mut named: Vec<Na
 fn whole_of<'a>(part: &Entry, entries: &'a [Entry], parsed: &object::File<'_>) -> Option<&'a Entry> {
     let length = part.range.end - part.range.start;
     let code = parsed.sections().find_map(|section| section.data_range(part.range.start, length).ok()?)?;
-    let mut jumps: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut jumps: BTreeMap<usize, usize> = BTreeMap::new();
     for target in split_parts::jumps_out(code, &part.range) {
         let after = entries.partition_point(|entry| entry.range.start < target);
         let holds = |entry: &&Entry| !entry.is_part && entry.range.contains(&target);
-        if let Some(entry) = after.checked_sub(1).map(|last| &entries[last]).filter(holds) {
-            *jumps.entry(entry.range.start).or_default() += 1;
+        if let Some(last) =
+            after.checked_sub(1).filter(|&last| entries.get(last).is_some_and(|entry| holds(&entry)))
+        {
+            *jumps.entry(last).or_default() += 1;
         }
     }
-    let (&start, _) = jumps.iter().max_by_key(|&(_, count)| count)?;
-    entries.iter().find(|entry| entry.range.start == start)
+    let (&whole, _) = jumps.iter().max_by_key(|&(_, count)| count)?;
+    entries.get(whole)
 }
 
 /// An entry of the unwind tables.

@@ -11,14 +11,16 @@ use libipt_sys as ipt;
 use tailtrace_tracegen::scenario::{Executed, Scenario, read};
 
 /// Scenarios that libipt 2.1.2 cannot decode, and why.
-const NOT_DECODABLE: [(&str, &str); 5] = [
-    ("pebs_block", "it knows no BBP, BIP and BEP packets"),
+const NOT_DECODABLE: [(&str, &str); 6] = [
+    ("pebs_block", NO_BLOCKS),
+    ("pebs_in_trace", NO_BLOCKS),
     ("fred_interrupt-timer", NO_EVENT_RETURNS),
     ("fred_ipi-call_function", NO_EVENT_RETURNS),
     ("fred_page_fault", NO_EVENT_RETURNS),
     ("fred_syscall", NO_EVENT_RETURNS),
 ];
 
+const NO_BLOCKS: &str = "it knows no BBP, BIP and BEP packets";
 const NO_EVENT_RETURNS: &str = "it knows no ERETU and ERETS";
 
 /// What the read callback serves: the code as it is at the time of the last packet.

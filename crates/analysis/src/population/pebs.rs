@@ -29,14 +29,11 @@ struct Sum {
 
 /// Those of `own`, an examined interval, beside those of `typical` ones.
 pub(crate) fn of_outlier(capture: &Capture<'_>, own: &Examined, typical: &[&Examined]) -> Option<PebsUse> {
-    let attrs = capture.perf().attrs().iter();
-    let events: Vec<String> = attrs
-        .filter(|attr| attr.aux_output())
-        .map(|attr: &Attr| attr.name.clone().unwrap_or_default())
-        .collect();
-    if events.is_empty() {
-        return None;
-    }
+    let attrs = || capture.perf().attrs().iter().filter(|attr| attr.aux_output());
+    attrs().next()?;
+    let mut events: Vec<String> = attrs().filter_map(|attr: &Attr| attr.name.clone()).collect();
+    events.sort_unstable();
+    events.dedup();
     let sums = sums_of(capture, &own.stays);
     let mut typical_records: BTreeMap<Arc<str>, u64> = BTreeMap::new();
     for examined in typical {

@@ -32,6 +32,8 @@ pub(crate) fn add_noise(
     conversion: Option<TimeConversion>,
 ) {
     let Some(conversion) = conversion else { return };
+    // What was measured twice in one time took place twice.
+    let others = claims.len();
     let mut next = claims.iter().map(|claim| claim.occurrence).max().unwrap_or(0);
     for event in sideband.events() {
         let EventKind::Noise { of, ns } = &event.kind else { continue };
@@ -43,7 +45,7 @@ pub(crate) fn add_noise(
         }
         let measured = format!("{MEASURED} {}", tell_ns(*ns));
         let evidence = Evidence::record(event.offset, event.cpu, describe(&event.kind));
-        if let Some(known) = claimed(claims, cpu, range, &cause(&event.kind)) {
+        if let Some(known) = claimed(&mut claims[..others], cpu, range, &cause(&event.kind)) {
             if known.cause == Cause::Irq(UNNAMED_IRQ.into()) {
                 known.cause = cause(&event.kind);
             }
@@ -170,12 +172,13 @@ pub(crate) fn only_interrupt<'c>(claims: &[&'c Claim], range: TscRange) -> Optio
     }
 }
 
-/// The claims of interrupts among `claims` that rest on osnoise alone.
+/// The claims of interrupts among `claims` that rest on osnoise alone: on one record.
 pub(crate) fn alone(claims: &[Claim]) -> Vec<&Claim> {
     let rests_on_it = |claim: &&Claim| {
         claim.bid.rank == Rank::KernelByRecord
             && claim.cause != Cause::HardwareGap
             && claim.detail.starts_with(MEASURED)
+            && claim.evidence.len() == 1
     };
     claims.iter().filter(rests_on_it).collect()
 }

@@ -53,8 +53,10 @@ pub(crate) fn perf_times(range: TscRange, conversion: TimeConversion) -> Range<P
 /// By `common_flags`, the third byte of each tracepoint (`struct trace_entry`).
 fn is_lazy(sample: &Sample<'_>) -> bool {
     const NEED_RESCHED_LAZY: u8 = 0x02;
+    /// At once, which goes before.
+    const NEED_RESCHED: u8 = 0x04;
     let flags = sample.format().and(sample.raw()).and_then(|raw| raw.get(2));
-    flags.is_some_and(|flags| flags & NEED_RESCHED_LAZY != 0)
+    flags.is_some_and(|flags| flags & (NEED_RESCHED_LAZY | NEED_RESCHED) == NEED_RESCHED_LAZY)
 }
 
 /// What a sample of `perf record --off-cpu` says.

@@ -18,7 +18,7 @@ static struct slot slots[] = { { 56, \"a book\" }, { 64, of_book }, { 0, 0 } };
 struct spec { const char *name; int size, item; unsigned flags; struct slot *slots; };
 struct spec book = { \"audit.Book\", 16, 0, 0, slots };
 struct module { long head[5]; const char *name, *doc; long size; struct method *methods; };
-struct module audit = { { 1, 0, 0, 0, 0 }, \"audit\", \"audits\", -1, posts };
+struct module audit = { { 1, 0, 0, 0, 0 }, \"audit\", \"audits\", 64, posts };
 struct { const char *name; function code; long kind; } other[] = { { \"sort\", sort_key, 4096 }, { \"tail\", 0, 1 } };
 void *PyInit_audit(void) { return &audit; }
 ";

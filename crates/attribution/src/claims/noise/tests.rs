@@ -103,6 +103,18 @@ fn work_of_a_pair_of_records_is_not_counted_again() {
     assert_eq!(segment.evidence.len(), 3);
 }
 
+/// The records' own delay: the second interrupt seems to begin before the first ended.
+#[test]
+fn two_interrupts_in_a_row_are_two() {
+    let attribution = without_trace(vec![noise(3_000, irq(), 500), noise(3_600, irq(), 700)]);
+    let of_irq =
+        attribution.segments().iter().filter(|segment| segment.cause.to_string() == "kernel.irq.nvme0q1");
+    let (lengths, details): (Vec<u64>, Vec<&str>) =
+        of_irq.map(|segment| (segment.range.ticks().0, &*segment.detail)).unzip();
+    assert_eq!(lengths.iter().sum::<u64>(), 1_100);
+    assert_eq!(details, ["osnoise measured 0.5 us", "osnoise measured 0.7 us"]);
+}
+
 /// The worker is off CPU 0 from 100 to 2,000; the switches of others are not recorded. Without a thread to watch, osnoise
 /// measures the worker itself, too.
 #[test]

@@ -25,14 +25,15 @@ const PLACED: Ticks = Ticks(50_000);
 
 /// The claims of `stay`, whose thread left its CPU by the path `left` while it could run.
 pub(super) fn claims(stay: &Stay, left: Option<&CallPath>, context: &Context<'_>) -> Vec<Claim> {
-    let mut claims = if left.is_some_and(|left| left.throttled) {
+    let is_throttled = left.is_some_and(|left| left.throttled);
+    let mut claims = if is_throttled {
         vec![throttled(stay)]
     } else if let Some(cpu) = stay.left_cpu {
         on_queues(stay, cpu, context)
     } else {
         vec![claim_of(OffCpu::Preempted, stay.range)]
     };
-    if let Some(first) = claims.first_mut() {
+    if let Some(first) = claims.first_mut().filter(|_| !is_throttled) {
         first.say(&lazily(stay, left, context));
     }
     if let (Some(first), Some(left)) = (claims.first_mut(), left) {
