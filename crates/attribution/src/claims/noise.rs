@@ -151,11 +151,11 @@ impl MeasuredThreads {
     /// "comp-cfs (tid 122) for 1.02 ms, …".
     pub(crate) fn tell(&self) -> String {
         let tell = |(comm, tid, ns): &(String, i32, u64)| format!("{comm} (tid {tid}) for {}", tell_ns(*ns));
-        let mut told: Vec<String> = self.threads.iter().take(NAMED).map(tell).collect();
+        let mut named: Vec<String> = self.threads.iter().take(NAMED).map(tell).collect();
         if self.threads.len() > NAMED {
-            told.push(format!("{} more", self.threads.len() - NAMED));
+            named.push(format!("{} more", self.threads.len() - NAMED));
         }
-        told.join(", ")
+        named.join(", ")
     }
 }
 

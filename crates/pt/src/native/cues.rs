@@ -48,6 +48,15 @@ pub(super) enum Next {
     End(Wrong),
 }
 
+impl Next {
+    /// The bits of a short TNT, of a whole packet or of what is left of one: those below the highest bit set, but the lowest.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "eight at most")]
+    pub(super) fn of_tnt(tnt: u8) -> Next {
+        Next::Bits { taken: u64::from(tnt >> 1), left: 6 - tnt.leading_zeros() as u8 }
+    }
+}
+
 /// Where decoding can go on after damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resume {

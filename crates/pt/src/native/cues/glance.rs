@@ -53,10 +53,7 @@ impl<'s> Cues<'s> {
             }
             at += cycles_bytes;
             if first & 0x01 == 0 && first > 0x02 {
-                #[allow(clippy::cast_possible_truncation, reason = "eight at most")]
-                let left = 6 - first.leading_zeros() as u8;
-                let next = Some(Next::Bits { taken: u64::from(first >> 1), left });
-                return Glance { next, at: at + 1, needs: at + 1 };
+                return Glance { next: Some(Next::of_tnt(first)), at: at + 1, needs: at + 1 };
             }
             if first == 0x59 {
                 self.timing.tick(bytes[cycles_bytes + 1]);

@@ -110,9 +110,7 @@ impl Walk<'_> {
             glide.ticked = glide.reading;
             let (follows_bit, rest) = self.stride(&mut glide, bytes, follows_bit);
             if let Some(rest) = rest {
-                #[allow(clippy::cast_possible_truncation, reason = "eight at most")]
-                let left = 6 - rest.leading_zeros() as u8;
-                glide.next = Next::Bits { taken: u64::from(rest >> 1), left };
+                glide.next = Next::of_tnt(rest);
                 glide.needs = Some(glide.at);
                 continue;
             }
