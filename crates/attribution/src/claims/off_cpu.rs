@@ -17,6 +17,6 @@ pub(crate) mod pool;
 pub(crate) mod pooled;
 mod preemption;
 mod socket;
-mod story;
+pub(crate) mod story;
 mod timeout;
 pub(crate) mod wait;

@@ -25,7 +25,6 @@ use crate::claims::off_cpu::pool::PoolJob;
 use crate::claims::off_cpu::wait::wait_of;
 use crate::inputs::scene::Scene;
 use crate::tables::goroutines::goes_to_goroutine;
-use crate::tables::libraries::{is_library, spoken};
 use crate::threads::follow::{path_at, work_at};
 use crate::threads::stays::{Stay, Whereabouts};
 use crate::threads::wakeup::Wakeup;
@@ -78,7 +77,7 @@ fn resumed<'a>(examination: &Examination<'a>, at: Tsc) -> Vec<&'a str> {
             functions.clear();
         }
         functions.push(&*node.function);
-        if !node.library && !is_library(&spoken(&node.function)) {
+        if !node.is_library() {
             break;
         }
     }

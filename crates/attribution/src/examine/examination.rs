@@ -39,7 +39,7 @@ use crate::records::sideband::Sideband;
 use crate::samples::requested_frequency::requested_during;
 use crate::threads::addresses::Addresses;
 use crate::threads::contradictions;
-use crate::threads::follow::{FollowedStay, Wanted};
+use crate::threads::follow::{FollowedStay, Wanted, path_with_callers};
 use crate::threads::hand_off::HandOff;
 use crate::threads::late_switches;
 use crate::threads::stays::{Stay, stay_at};
@@ -239,7 +239,28 @@ impl Examination<'_> {
         let mut segments = with_places(plain(&examined), &examined);
         let hot = HotPaths::of(&examined.code, &examined.runs, segments.iter().map(|segment| segment.range));
         stories::name_by_paths(&mut segments, &hot);
-        Some(Below { hot, path: examined.paths.into_iter().rfind(|path| path.at == range.stop), segments })
+        let known = examined.paths.iter().rfind(|path| path.at == range.stop);
+        let returned = self.callers_known_later(&examined, range.stop);
+        if let Some(path) = &returned {
+            stories::name_by_callers(&mut segments, path);
+        }
+        let path = returned.or_else(|| known.cloned());
+        Some(Below { segments, hot, path })
+    }
+
+    /// Where the thread of `examined`, which ran library code alone, was at its end, `at`: whose call that was its return shows, which comes later.
+    fn callers_known_later(&mut self, examined: &Examined, at: Tsc) -> Option<CallPath> {
+        let ran = self.during.is_thorough() && !examined.code.nodes.is_empty();
+        if !ran
+            || !examined.interval.phases.is_empty()
+            || examined.code.nodes.values().any(|node| !node.is_library())
+        {
+            return None;
+        }
+        let last = examined.stays.last().filter(|stay| stay.range.stop == at)?;
+        let (thread, cpu) = (last.thread?, last.place.cpu()?);
+        let path = path_with_callers(self.scene, thread, cpu, at, self.decoder)?;
+        path.user.iter().any(|site| !site.is_library()).then_some(path)
     }
 }
 

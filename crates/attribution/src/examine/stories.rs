@@ -10,9 +10,11 @@ use std::collections::HashMap;
 use model::{Cause, Segment, Ticks, TscRange};
 
 use super::examined::Examined;
+use crate::claims::off_cpu::story::own_functions;
 use crate::tables::libraries::{OwnCode, own_code};
 use crate::walk::activity::runs_within;
-use crate::walk::hot_paths::HotPaths;
+use crate::walk::call_path::CallPath;
+use crate::walk::hot_paths::{HotPaths, with_callers};
 use crate::walk::user_code::{ByAddress, Node, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
@@ -71,6 +73,15 @@ pub(super) fn name_by_paths(segments: &mut [Segment], hot: &HotPaths) {
         if let Some(place) = hot.innermost(index).filter(|_| !segment.story.place.is_empty()) {
             segment.story.place = place;
         }
+    }
+}
+
+/// Names the code of a thread that ran library functions alone by the program's own functions that had called these: `path` is where it
+/// was in the end.
+pub(super) fn name_by_callers(segments: &mut [Segment], path: &CallPath) {
+    let Some(place) = with_callers(&own_functions(path)) else { return };
+    for segment in segments.iter_mut().filter(|segment| !segment.story.place.is_empty()) {
+        segment.story.place.clone_from(&place);
     }
 }
 

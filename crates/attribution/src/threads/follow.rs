@@ -89,6 +89,25 @@ pub(crate) fn before(
     traced.then(|| walker.finish(at))
 }
 
+/// The same, with the callers that only a short stretch of its flow after `at` shows: those to which it returns, while it runs.
+pub(crate) fn path_with_callers(
+    scene: &Scene<'_>,
+    thread: ThreadId,
+    cpu: Cpu,
+    at: Tsc,
+    decoder: &mut dyn Decode,
+) -> Option<CallPath> {
+    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
+    let mut traced = true;
+    for range in [TscRange::new(at.before(ON_THE_WAY), at), TscRange::new(at, at + ON_THE_WAY)] {
+        walker.switch_in(Some(cpu), range.start);
+        let mut sink = OfThread { walker: &mut walker, thread, until: range.stop };
+        traced &= decoder.decode(Some(cpu), thread, range, &mut sink);
+        walker.switch_out(range.stop);
+    }
+    traced.then(|| walker.finish(at + ON_THE_WAY))?.paths.into_iter().next()
+}
+
 /// What `cpu`, where `thread` is, was doing in the kernel up to `at`, by a short stretch of its flow before.
 pub(crate) fn work_at(
     scene: &Scene<'_>,

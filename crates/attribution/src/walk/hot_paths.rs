@@ -14,7 +14,7 @@ use crate::walk::activity::{Run, runs_within};
 use crate::walk::user_code::{NodeKey, UserCode};
 
 /// How many callers are named.
-const CALLERS: usize = 2;
+pub(crate) const CALLERS: usize = 2;
 
 /// The way ends here: the tree of a damaged trace may be deep.
 const DEEPEST: usize = 512;
@@ -80,12 +80,18 @@ impl HotPaths {
         let mut named: Vec<String> =
             of_library(way, first).into_iter().chain(named).map(HotFunction::spoken).collect();
         named.dedup();
-        named.truncate(1 + CALLERS);
-        let Some((function, callers)) = named.split_first() else { return Some(first.spoken()) };
-        let by =
-            if callers.is_empty() { String::new() } else { format!(" called by {}", callers.join(" < ")) };
-        Some(format!("{function}{by}"))
+        Some(with_callers(&named).unwrap_or_else(|| first.spoken()))
     }
+}
+
+/// `sort() called by rank() < serve()` of the names of functions, innermost first; `None` of none.
+pub(crate) fn with_callers(named: &[String]) -> Option<String> {
+    let (function, callers) = named.split_first()?;
+    let callers = &callers[..callers.len().min(CALLERS)];
+    Some(match callers {
+        [] => function.clone(),
+        _ => format!("{function} called by {}", callers.join(" < ")),
+    })
 }
 
 /// The outermost function below `own` on `way` that belongs to another library than the language's and had at least half of the time:
@@ -102,7 +108,7 @@ impl HotFunction {
     /// `ticks`: what it had of `whole`.
     fn of(code: &UserCode, node: NodeKey, ticks: u64, whole: u64) -> Option<HotFunction> {
         let known = code.nodes.get(&node)?;
-        let library = known.library || is_library(&spoken(&known.function));
+        let library = known.is_library();
         Some(HotFunction { name: Arc::clone(&known.function), library, hot: ticks > whole / 2, ticks })
     }
 

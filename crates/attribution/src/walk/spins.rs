@@ -92,7 +92,7 @@ impl Spins {
         functions: &dyn Functions,
     ) -> bool {
         let previous = self.previous.replace((*block, at));
-        if self.stays(block, pid, at, functions) {
+        if self.stays((previous.map(|(last, _)| last), block), pid, at, functions) {
             return false;
         }
         let Some((_, since)) = previous.filter(|(last, _)| jumps_back(last, block)) else {
@@ -152,8 +152,14 @@ impl Spins {
         self.open = Some(open);
     }
 
-    /// Whether `block` belongs to the loop that the thread is in, or may lead back to it.
-    fn stays(&mut self, block: &Block, pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+    /// Whether `block`, after `last`, belongs to the loop that the thread is in, or may lead back to it.
+    fn stays(
+        &mut self,
+        (last, block): (Option<Block>, &Block),
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> bool {
         let Some(mut open) = self.open.take() else { return false };
         if block.ip == open.head {
             if open.away.is_some() {
@@ -171,6 +177,10 @@ impl Spins {
             if at > open.known.0 {
                 open.known = (at, open.rounds);
             }
+        } else if last.is_some_and(|last| jumps_back(&last, block))
+            && self.leads_on(&open, block, pid, at, functions)
+        {
+            open.go_on_with(block, at);
         } else if open.path.blocks.len() < MOST_BLOCKS {
             open.path.push(block);
             if open.away.is_none() && !open.blocks.contains(&block.ip) {
@@ -183,6 +193,16 @@ impl Spins {
         }
         self.open = Some(open);
         true
+    }
+
+    /// Whether what follows `open` has come to another loop, which begins with `block`, without work in between: a delay that grew is
+    /// counted in another loop of the same function (the unrolled one).
+    fn leads_on(&mut self, open: &Open, block: &Block, pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+        let blocks = &open.path.blocks;
+        let head = blocks.iter().rposition(|known| known.ip == block.ip);
+        let Some(head) = head.filter(|_| open.away.is_some()) else { return false };
+        let mut waits = |blocks: &[Block]| self.judge(&Path::of(blocks), pid, at, functions).is_some();
+        waits(&blocks[head..]) && waits(&blocks[..head])
     }
 
     /// Whether one iteration waits; the answer for the same blocks is kept.
@@ -222,6 +242,14 @@ impl Spins {
 }
 
 impl Path {
+    fn of(blocks: &[Block]) -> Path {
+        let mut path = Path::default();
+        for block in blocks {
+            path.push(block);
+        }
+        path
+    }
+
     /// A path that begins with `block`.
     fn anew(mut self, block: &Block) -> Path {
         self.blocks.clear();
@@ -239,6 +267,18 @@ impl Path {
 }
 
 impl Open {
+    /// The thread waits in the loop that begins with `block` from now on.
+    fn go_on_with(&mut self, block: &Block, at: Tsc) {
+        let path = std::mem::take(&mut self.path);
+        self.learn(&path);
+        self.path = path.anew(block);
+        (self.head, self.away) = (block.ip, None);
+        self.rounds += 1;
+        if at > self.known.0 {
+            self.known = (at, self.rounds);
+        }
+    }
+
     /// `path` is an iteration of it.
     fn learn(&mut self, path: &Path) {
         for block in &path.blocks {

@@ -13,7 +13,7 @@ use crate::inputs::functions::Function;
 use crate::inputs::functions::NO_SYMBOL;
 use crate::tables::collectors::runtime_of;
 use crate::tables::libraries::go::without_abi;
-use crate::tables::libraries::{called, spoken};
+use crate::tables::libraries::{called, is_library, spoken};
 
 /// The search for callers stops here: the tree of a damaged trace may be deep.
 const FURTHEST: usize = 4096;
@@ -56,6 +56,11 @@ impl Node {
     /// The function's name, without the suffix of Go's functions that assembly calls.
     pub(crate) fn name(&self) -> &str {
         without_abi(&self.function)
+    }
+
+    /// Whether the function belongs to a library or runtime.
+    pub(crate) fn is_library(&self) -> bool {
+        self.library || is_library(&spoken(&self.function))
     }
 }
 

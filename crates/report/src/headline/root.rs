@@ -154,7 +154,7 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
         "offcpu.preempted" if !story.by.is_empty() => {
             format!("{OFF_ITS_CPU}{} by {}{}", within(story), story.by, ran(story))
         }
-        "offcpu.preempted" => format!("{OFF_ITS_CPU}{}", within(story)),
+        "offcpu.preempted" => format!("{OFF_ITS_CPU}{}", within(story).trim_end_matches(',')),
         "offcpu.runnable" if !story.by.is_empty() => {
             format!("was runnable behind {}{}", story.by, ran(story))
         }
@@ -170,11 +170,15 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
     })
 }
 
-/// ` in deflate()`: the function in which the thread was; the line is that of a chance instruction.
+/// ` in deflate()`, ` in work() called by audit() < serve(),`: the function in which the thread was; the line is that of a chance instruction.
 fn within(story: &Story) -> String {
     function_of(&story.place).map_or_else(String::new, |name| {
         let parentheses = if unnamed_function(name).is_none() { "()" } else { "" };
-        format!(" in {name}{parentheses}")
+        let called = match &*story.callers {
+            "" => String::new(),
+            callers => format!(" called by {callers},"),
+        };
+        format!(" in {name}{parentheses}{called}")
     })
 }
 

@@ -339,6 +339,14 @@ fn what_ran_in_a_thread_s_place_is_named() {
         waited(ready("offcpu.preempted")),
         format!("{held} was kept off its CPU in serve() by hog, which ran burn()")
     );
+    let mut called = ready("offcpu.preempted");
+    "audit() < main()".clone_into(&mut called.story.callers);
+    assert_eq!(
+        waited(called),
+        format!(
+            "{held} was kept off its CPU in serve() called by audit() < main(), by hog, which ran burn()"
+        )
+    );
     assert_eq!(waited(ready("offcpu.runnable")), format!("{held} was runnable behind hog, which ran burn()"));
 }
 

@@ -38,6 +38,7 @@ pub(super) fn claims(stay: &Stay, left: Option<&CallPath>, context: &Context<'_>
     }
     if let (Some(first), Some(left)) = (claims.first_mut(), left) {
         first.story.place = story::place_of(left).0;
+        first.story.callers = story::callers_of(left);
         first.say(&match left.resched.by_bpf.as_deref() {
             None => String::new(),
             Some("") => "by a sched_ext scheduler".to_owned(),

@@ -12,6 +12,7 @@ use crate::inputs::comms::of_other_group;
 use crate::tables::libraries::{called, is_library, is_unnamed, own_code, spoken};
 use crate::tables::wait_functions::protocol;
 use crate::walk::call_path::CallPath;
+use crate::walk::hot_paths::CALLERS;
 
 /// What user code waits for in functions of libraries, by parts of their names (see `futex.rs` for the sources).
 const OBJECTS: [(&str, &str); 14] = [
@@ -185,8 +186,14 @@ pub(super) fn place_of(path: &CallPath) -> (String, String) {
     (place, own.through)
 }
 
+/// The program's own functions that had called the one that [`place_of`] names: `audit() < serve()`.
+pub(super) fn callers_of(path: &CallPath) -> String {
+    let callers: Vec<String> = own_functions(path).into_iter().skip(1).take(CALLERS).collect();
+    callers.join(" < ")
+}
+
 /// The program's own functions on `path`, `serve()`, innermost first, without those that have no name.
-pub(super) fn own_functions(path: &CallPath) -> Vec<String> {
+pub(crate) fn own_functions(path: &CallPath) -> Vec<String> {
     own_names(path).filter(|name| !is_unnamed(name)).map(|name| called(&name)).collect()
 }
 

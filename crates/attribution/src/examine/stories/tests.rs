@@ -4,7 +4,8 @@ use perfdata::{LeaveReason, Schedule};
 use pt::BlockEnd;
 
 use crate::compare::attribute;
-use crate::testing::script::{Script, Table, WORKER, World, run};
+use crate::records::event::{EventKind, Side};
+use crate::testing::script::{Script, Table, WORKER, WRITER, World, record, run};
 
 const KERNEL: &[&str] = &["asm_exc_page_fault"];
 const USER: &[&str] = &[
@@ -79,4 +80,34 @@ fn a_runtimes_handler_stands_for_what_was_interrupted() {
     let object = "an exception for its own page fault";
     let thrown = named("read_label()", "__gnat_error_handler()", object);
     assert_eq!(places(&script, &table, 930).last(), Some(&thrown));
+}
+
+/// The writer ends the worker's wait while it is in a library that its own function called before the trace of the wait begins: it returns there
+/// afterwards.
+#[test]
+fn whose_call_a_library_worked_for_shows_when_it_returns() {
+    let table = Table::new(&[], &["work", "qsort", "report", "serve"]);
+    for (returns, place) in [(true, "report() called by serve()"), (false, "qsort()")] {
+        let mut script = Script::of(&table, WRITER);
+        for at in (0..900).step_by(100) {
+            script.block(at, "qsort", 0x40, BlockEnd::ConditionalBranch);
+        }
+        if returns {
+            script
+                .block(920, "qsort", 0x80, BlockEnd::Return)
+                .block(930, "report", Script::AFTER, BlockEnd::Return)
+                .block(940, "serve", Script::AFTER, BlockEnd::ConditionalBranch);
+        }
+        let schedule = Schedule::from_runs(vec![
+            run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+            run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
+            run(WRITER, 1, 0, 2000, LeaveReason::Unknown),
+        ]);
+        let wake = EventKind::Waking { target: WORKER.tid, by_waker: true };
+        let records = vec![record(890, 1, WRITER, Side::Begin, wake)];
+        let world = World { table: &table, schedule, records, items: script.items, kernel_traced: true };
+        let attribution = crate::attribute_alone(&world.examine(100..1000)).expect("a partition");
+        let below = &attribution.segments()[0].during;
+        assert_eq!(below[0].story.place, place, "{below:?}");
+    }
 }

@@ -83,13 +83,22 @@ const YIELDS: &[u8] = &[
     0x39, 0x0e, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xe3,
 ];
 
+/// `1: pause; nop x9; jne 1b` twice, with `xchg %eax,(%rdi); nop x9; jne` between, as a compiler makes of a delay that grows: one loop counts
+/// single pauses, the other one eight at a time.
+const DELAYS: &[u8] = &[
+    0xf3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
+    0x87, 0x07, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xe3, 0x90, 0x90, 0x90, //
+    0xf3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3,
+];
+
 fn code() -> Table {
-    Table::new(&["entry_SYSCALL_64"], &["work", "take", "try", "lock", "count", "wait"])
+    Table::new(&["entry_SYSCALL_64"], &["work", "take", "try", "lock", "count", "wait", "delay"])
         .with_code("take", TAKES)
         .with_code("try", TRIES)
         .with_code("lock", LOCKS)
         .with_code("count", WORKS)
         .with_code("wait", YIELDS)
+        .with_code("delay", DELAYS)
 }
 
 /// Spin-wait loops as (function, start, stop, iterations that jumped back, whether it was seen to be left).
@@ -140,6 +149,27 @@ fn a_failed_attempt_does_not_end_the_loop() {
         .block(1_200, "work", 0x40, BlockEnd::Jump);
     let activity = walk(&table, &script, 2_000);
     assert_eq!(spins(&activity), [("lock", 100, 1_105, 99, true)]);
+}
+
+/// The delay has grown: all that follows is counted in another loop, of the same wait.
+#[test]
+fn a_wait_may_go_on_in_another_loop() {
+    let table = code();
+    let mut script = Script::new(&table);
+    script.block(50, "work", 0, BlockEnd::Call);
+    for at in (100..140).step_by(10) {
+        script.block(at, "delay", 0, BlockEnd::ConditionalBranch);
+    }
+    for turn in (140..1_140).step_by(100) {
+        script.block(turn, "delay", 0x10, BlockEnd::ConditionalBranch);
+        for at in (turn + 10..turn + 100).step_by(10) {
+            script.block(at, "delay", 0x20, BlockEnd::ConditionalBranch);
+        }
+    }
+    script.block(1_140, "work", Script::AFTER, BlockEnd::Jump).block(1_200, "work", 0x40, BlockEnd::Jump);
+    let activity = walk(&table, &script, 2_000);
+    let found: Vec<_> = spins(&activity).into_iter().map(|(name, from, to, ..)| (name, from, to)).collect();
+    assert_eq!(found, [("delay", 100, 1_140)]);
 }
 
 #[test]
