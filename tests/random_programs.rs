@@ -179,12 +179,18 @@ fn compare(program: &Program, found: &[Found]) -> Result<(), String> {
     Ok(())
 }
 
-/// Counts instructions.
+/// Counts instructions, and keeps all else.
 #[derive(Default)]
-struct Sum(u64);
+struct Sum {
+    instructions: u64,
+    others: Vec<FlowItem>,
+}
 
 impl FlowSink for Sum {
-    fn item(&mut self, _: FlowItem) -> std::ops::ControlFlow<()> {
+    fn item(&mut self, item: FlowItem) -> std::ops::ControlFlow<()> {
+        if !matches!(item, FlowItem::Block(_)) {
+            self.others.push(item);
+        }
         std::ops::ControlFlow::Continue(())
     }
 
@@ -193,7 +199,7 @@ impl FlowSink for Sum {
     }
 
     fn sum(&mut self, _: Option<model::ThreadId>, instructions: u64) {
-        self.0 += instructions;
+        self.instructions += instructions;
     }
 }
 
@@ -221,8 +227,11 @@ impl Trial<'_> {
         for turn in 0..3 {
             let mut sum = Sum::default();
             engine.decode(&window, &self.memory, &mut sum).expect("memory");
-            if sum.0 != self.instructions {
-                return Err(format!("a sum of {} instructions, turn {turn}", sum.0));
+            if sum.instructions != self.instructions {
+                return Err(format!("a sum of {} instructions, turn {turn}", sum.instructions));
+            }
+            if !flow.items.iter().filter(|item| !matches!(item, FlowItem::Block(_))).eq(&sum.others) {
+                return Err(format!("other events beside a sum, turn {turn}"));
             }
         }
         Ok(())

@@ -117,7 +117,13 @@ impl TscEstimate {
     /// The time now, if any was given.
     #[inline]
     pub(crate) fn now(&self) -> Option<u64> {
-        Some(self.base?.wrapping_add(self.ticks_of(self.cycles)))
+        self.now_after(0)
+    }
+
+    /// The time so many core cycles after now, if no MTC comes before.
+    #[inline]
+    pub(crate) fn now_after(&self, cycles: u64) -> Option<u64> {
+        Some(self.base?.wrapping_add(self.ticks_of(self.cycles.saturating_add(cycles))))
     }
 
     fn set(&mut self, tsc: u64) {

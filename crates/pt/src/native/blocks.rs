@@ -45,6 +45,8 @@ const PAGE: usize = 1 << PAGE_BITS;
 const RECENT: usize = 1 << 10;
 /// Targets of indirect branches found at once.
 const TARGETS: usize = 1 << 12;
+/// Instructions known to lie on a hop at once.
+const ON_HOPS: usize = 1 << 6;
 /// Most epochs known, as each has a list of its sections.
 const MOST_SPACES: usize = 512;
 
@@ -78,6 +80,8 @@ pub(super) struct CodeMap {
     loose_marks: Vec<Mark>,
     /// By address and space: the blocks at targets of indirect branches.
     targets: Vec<(u64, u64, u32)>,
+    /// Hops and instructions that lie on them.
+    on_hops: Vec<(u32, u64)>,
     pages: Vec<Box<[u32; PAGE]>>,
     /// Which page has the slots of which section's and which KiB's code.
     page_numbers: HashMap<(u32, u64), u32>,
@@ -104,6 +108,7 @@ impl CodeMap {
             marks: Vec::new(),
             loose_marks: Vec::new(),
             targets: Vec::new(),
+            on_hops: Vec::new(),
             pages: Vec::new(),
             page_numbers: HashMap::new(),
             recent: Vec::new(),
@@ -307,6 +312,7 @@ impl CodeMap {
         self.strides = Strides::default();
         self.marks.clear();
         self.targets = vec![(0, 0, NONE); TARGETS];
+        self.on_hops = vec![(NONE, 0); ON_HOPS];
         self.pages.clear();
         self.page_numbers.clear();
         self.recent = vec![(NONE, u64::MAX, NONE); RECENT];

@@ -89,6 +89,11 @@ impl<'s> Timing<'s> {
         self.clock.now()
     }
 
+    /// The same, so many cycles later.
+    pub(super) fn reading_after(&self, cycles: u64) -> Option<u64> {
+        self.clock.now_after(cycles)
+    }
+
     /// The clock for a loop over CYC and MTC packets alone, whose readings all lie before `end`.
     #[inline]
     pub(super) fn pace(&self, end: u64) -> Option<Pace> {

@@ -12,6 +12,7 @@
 
 mod events;
 mod glide;
+mod passing;
 mod places;
 mod ride;
 mod spelled;

@@ -9,8 +9,9 @@
 //! A hop has the number of its first block. It stays within a section or the kernel, for its blocks are linked, and it is short: a
 //! circle of direct jumps is none. Where a hop is not possible, execution goes on block by block.
 
-use super::CodeMap;
 use super::block::{Exit, LOOSE, NONE, Source};
+use super::prefix::Wanted;
+use super::{CodeMap, ON_HOPS};
 
 /// Most blocks and instructions of a hop.
 const MOST_BLOCKS: u8 = 64;
@@ -138,6 +139,31 @@ impl CodeMap {
         self.link(from, taken, to);
         let (_, link) = self.blocks[from as usize].way(taken);
         (link != NONE).then_some(link)
+    }
+
+    /// Whether execution comes to the instruction at `ip`, and beyond it without a branch of its own, on the hop `number`, if there is one.
+    pub(in crate::native) fn lies_on_hop(&mut self, number: u32, ip: u64) -> bool {
+        #[allow(clippy::cast_possible_truncation, reason = "a hash")]
+        let slot = (ip ^ u64::from(number)) as usize % ON_HOPS;
+        if self.on_hops[slot] == (number, ip) {
+            return true;
+        }
+        let Some(hop) = self.hops.get(number as usize) else { return false };
+        if matches!(hop.turn, Turn::Unknown | Turn::Never) {
+            return false;
+        }
+        let part = self.blocks_in(number, hop).find_map(|block| self.prefix(block, Wanted::With(ip)));
+        let found = part.is_some_and(|part| part.block.exit == Exit::Border);
+        if found {
+            self.on_hops[slot] = (number, ip);
+        }
+        found
+    }
+
+    /// The numbers of the blocks of `hop`, which begins with block `number`.
+    pub(super) fn blocks_in(&self, number: u32, hop: &Hop) -> impl Iterator<Item = u32> {
+        let blocks = std::iter::successors(Some(number), |&number| Some(self.block(number).way_on()));
+        blocks.take(usize::from(hop.blocks))
     }
 
     /// The hop after the branch of hop `number`, if it was remembered.

@@ -171,7 +171,6 @@ impl CodeMap {
 
     /// The blocks of `hop`, which begins with block `number`, that call.
     fn calls_in(&self, number: u32, hop: &Hop) -> impl Iterator<Item = u32> {
-        let blocks = std::iter::successors(Some(number), |&number| Some(self.block(number).way_on()));
-        blocks.take(usize::from(hop.blocks)).filter(|&number| self.block(number).leaves_address())
+        self.blocks_in(number, hop).filter(|&number| self.block(number).leaves_address())
     }
 }

@@ -6,9 +6,9 @@
 //!
 //! Source: Intel SDM vol. 3, "Intel Processor Trace", packet definitions.
 
-use super::{Cues, Next};
+use super::{Cues, LastIp, Next};
 use crate::native::lexer::PACKET_BYTES;
-use crate::packets::tip;
+use crate::packets::{Packet, Packets, tip};
 
 /// What a glance found.
 pub(in crate::native) struct Glance {
@@ -19,6 +19,23 @@ pub(in crate::native) struct Glance {
     /// Where the trace ends that the cue needs, but for padding.
     pub(in crate::native) needs: usize,
 }
+
+/// A PTWRITE with the FUP that says where.
+pub(in crate::native) struct Ptwrite {
+    pub(in crate::native) payload: u64,
+    /// The instruction.
+    pub(in crate::native) ip: u64,
+    /// The clock's reading at the FUP.
+    pub(in crate::native) reading: Option<u64>,
+    /// Where the packet after the FUP begins.
+    pub(in crate::native) end: usize,
+    cycles: u64,
+    last_ip: LastIp,
+    fup: usize,
+}
+
+/// The first byte of a PTW, as of other packets.
+const EXTENDED: u8 = 0x02;
 
 impl<'s> Cues<'s> {
     /// The bytes from the next packet on in which a glance may look: tracing is on, and nothing waits for a target.
@@ -78,5 +95,37 @@ impl<'s> Cues<'s> {
         if needs == at {
             self.stand_after();
         }
+    }
+
+    /// The PTWRITE at byte `at` of the stretch `bytes`, if no more than a CYC lies between it and its FUP.
+    pub(in crate::native) fn ptwrite_at(&self, bytes: &[u8], at: usize) -> Option<Ptwrite> {
+        if bytes.get(at) != Some(&EXTENDED) || !self.for_fup.is_empty() {
+            return None;
+        }
+        let mut packets = Packets::at(bytes, at);
+        let Packet::Ptw { payload, ip: true, .. } = packets.next_exact()?.packet else { return None };
+        let (mut next, mut cycles) = (packets.next_exact()?, 0);
+        if let Packet::Cyc(count) = next.packet {
+            (next, cycles) = (packets.next_exact()?, count);
+        }
+        let Packet::Fup(ip) = next.packet else { return None };
+        let mut last_ip = self.last_ip;
+        last_ip.update(ip);
+        Some(Ptwrite {
+            payload,
+            ip: last_ip.get()?,
+            reading: self.timing.reading_after(cycles),
+            end: packets.offset(),
+            cycles,
+            last_ip,
+            fup: next.offset,
+        })
+    }
+
+    /// Takes in the time and the address of `ptwrite`; where the trace ends that it needs.
+    pub(in crate::native) fn pass_ptwrite(&mut self, ptwrite: &Ptwrite) -> u64 {
+        self.timing.count(ptwrite.cycles);
+        self.last_ip = ptwrite.last_ip;
+        self.lexer.position() + ptwrite.fup as u64
     }
 }

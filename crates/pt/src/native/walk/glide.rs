@@ -21,7 +21,7 @@ use crate::native::returns::Returns;
 
 /// What a glide has at hand; the walk's own fields are of when it began or landed last.
 pub(super) struct Glide {
-    next: Next,
+    pub(super) next: Next,
     pub(super) reading: Option<u64>,
     pub(super) ticked: Option<u64>,
     pub(super) quiet: Quiet,
@@ -37,6 +37,8 @@ pub(super) struct Glide {
     /// How many bytes of the stretch were passed over, and how many the cue at hand needs, if it was read in this glide.
     pub(super) at: usize,
     pub(super) needs: Option<usize>,
+    /// The instruction of the hop at hand up to which, and it, execution came; see [`super::passing`].
+    pub(super) within: Option<u64>,
 }
 
 /// Readings of the clock at which nothing happens but that the time moves on.
@@ -117,23 +119,8 @@ impl Walk<'_> {
             if glide.instructions >= glide.budget {
                 self.land(&mut glide)?;
             }
-            let glance = self.cues.glance(bytes, glide.at);
-            glide.at = glance.at;
-            let Some(next) = glance.next else {
-                self.land(&mut glide)?;
-                self.cues.pass(glide.at, glide.at);
-                self.stand();
-                self.fetch();
-                if follows_bit && matches!(self.next, Next::Bits { .. }) && self.reading != self.ticked {
-                    self.tick(true)?;
-                }
+            if !self.find_next(&mut glide, bytes, follows_bit)? {
                 return Ok(());
-            };
-            glide.next = next;
-            glide.needs = Some(glance.needs);
-            glide.reading = self.cues.timing.reading();
-            if follows_bit && matches!(next, Next::Bits { .. }) && glide.reading != glide.ticked {
-                self.pass_time(&mut glide, true)?;
             }
         }
         self.land(&mut glide)?;
@@ -142,11 +129,51 @@ impl Walk<'_> {
             self.at = self.cues.at();
         }
         self.stand();
-        Ok(())
+        self.come_within(&glide)?;
+        self.leave_tail()
+    }
+
+    /// Takes the next bits or target in hand; false where something else comes, for which all is put back.
+    #[inline]
+    fn find_next(&mut self, glide: &mut Glide, bytes: &[u8], follows_bit: bool) -> Result<bool, Stop> {
+        let mut follows_bit = follows_bit;
+        let next = loop {
+            let glance = self.cues.glance(bytes, glide.at);
+            glide.at = glance.at;
+            if glance.next.is_some() {
+                glide.needs = Some(glance.needs);
+                break glance.next;
+            }
+            if !self.pass_ptwrite(glide, bytes)? {
+                break None;
+            }
+            follows_bit = false;
+        };
+        let Some(next) = next else {
+            self.land(glide)?;
+            self.cues.pass(glide.at, glide.at);
+            self.stand();
+            self.learn_hop();
+            self.come_within(glide)?;
+            self.fetch();
+            if follows_bit && matches!(self.next, Next::Bits { .. }) && self.reading != self.ticked {
+                self.tick(true)?;
+            }
+            if glide.within.is_some() && self.has_turn() {
+                self.leave_tail()?;
+            }
+            return Ok(false);
+        };
+        glide.next = next;
+        glide.reading = self.cues.timing.reading();
+        if follows_bit && matches!(next, Next::Bits { .. }) && glide.reading != glide.ticked {
+            self.pass_time(glide, true)?;
+        }
+        Ok(true)
     }
 
     /// What a glide from here has at hand.
-    fn lift_off(&self) -> Glide {
+    pub(super) fn lift_off(&self) -> Glide {
         Glide {
             next: self.next,
             reading: self.reading,
@@ -159,11 +186,12 @@ impl Walk<'_> {
             ahead_of: self.emitter.ahead_of(),
             at: 0,
             needs: None,
+            within: None,
         }
     }
 
     /// Puts back what changed.
-    fn land(&mut self, glide: &mut Glide) -> Result<(), Stop> {
+    pub(super) fn land(&mut self, glide: &mut Glide) -> Result<(), Stop> {
         (self.next, self.reading, self.ticked) = (glide.next, glide.reading, glide.ticked);
         self.block = glide.here;
         if glide.quiet.end > 0 {
@@ -276,6 +304,7 @@ impl Walk<'_> {
         if followed != NONE {
             glide.instructions += instructions;
             (glide.last, glide.here, glide.ahead_of) = (followed, number, None);
+            glide.within = None;
             if number == NONE {
                 self.arrive_at_unknown(glide, taken >> rest & 1 != 0);
             }
@@ -297,7 +326,7 @@ impl Walk<'_> {
             returns.push(back_to(hop.last, map.block(hop.last)));
         }
         glide.instructions += u64::from(hop.instructions);
-        (glide.last, glide.ahead_of) = (glide.here, None);
+        (glide.last, glide.ahead_of, glide.within) = (glide.here, None, None);
         glide.here = map.known_target(ip);
         (self.ip, self.from) = (ip, None);
         Some(hop.turn == Turn::Return)

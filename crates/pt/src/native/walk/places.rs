@@ -60,7 +60,7 @@ impl Walk<'_> {
         false
     }
 
-    fn find_or_fail(&mut self, place: Place) -> Result<(), Stop> {
+    pub(super) fn find_or_fail(&mut self, place: Place) -> Result<(), Stop> {
         let wanted = match place {
             Place::Before(ip) => Wanted::Before(ip),
             Place::After(wanted) => wanted,

@@ -86,7 +86,7 @@ impl Walk<'_> {
 
     /// Whether the next cue is for a branch.
     #[inline]
-    fn has_turn(&self) -> bool {
+    pub(super) fn has_turn(&self) -> bool {
         matches!(self.next, Next::Bits { .. } | Next::Target(_))
     }
 
