@@ -8,11 +8,12 @@ mod normal;
 mod rank;
 mod split;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use model::Number;
 
 use crate::histogram::TwoModes;
+use crate::outliers::positions_by_label;
 use crate::population::Population;
 
 pub(crate) use normal::two_sided;
@@ -82,11 +83,14 @@ impl Population<'_> {
     pub fn counters(&self) -> Vec<CounterStatistics> {
         let gathered = self.gather_counters();
         let tests = gathered.len() as f64;
+        // Where there are none, as is usual, nothing is to be done.
+        let labels = if gathered.is_empty() { HashMap::new() } else { positions_by_label(self.labels()) };
         let mut modes: BTreeMap<&str, Option<TwoModes>> = BTreeMap::new();
         let mut all: Vec<CounterStatistics> = gathered
             .iter()
             .map(|(&(label, name), values)| {
-                let modes = *modes.entry(label).or_insert_with(|| TwoModes::find(&self.sorted_of(label)));
+                let modes =
+                    *modes.entry(label).or_insert_with(|| TwoModes::find(&self.sorted_at(&labels[label])));
                 CounterStatistics::of(label, name, values, modes)
             })
             .collect();
@@ -118,10 +122,9 @@ impl Population<'_> {
         gathered.into_iter().map(|(key, (_, values))| (key, values)).collect()
     }
 
-    /// The durations of one label in ascending order.
-    fn sorted_of(&self, label: &str) -> Vec<u64> {
-        let own = self.labels().zip(self.durations()).filter(|(other, _)| *other == label);
-        let mut sorted: Vec<u64> = own.map(|(_, &duration)| duration).collect();
+    /// The durations at these positions in ascending order.
+    fn sorted_at(&self, positions: &[usize]) -> Vec<u64> {
+        let mut sorted: Vec<u64> = positions.iter().map(|&position| self.durations()[position]).collect();
         sorted.sort_unstable();
         sorted
     }

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::{
-    Counter, Cpu, FileOffset, Interval, IntervalId, PhaseKind, Severity, ThreadId, TimeConversion, Tsc,
-    TscRange,
+    Counter, Cpu, Details, FileOffset, Interval, IntervalId, Label, PhaseKind, Severity, ThreadId,
+    TimeConversion, Tsc, TscRange,
 };
 use perfdata::{PerfData, Record, Sample, TracepointFormat};
 
@@ -270,6 +270,7 @@ fn consecutive(
     occurrences: impl IntoIterator<Item = EventOccurrence>,
     findings: Findings,
 ) -> IntervalSet {
+    let label = Label::from(label);
     let mut last: HashMap<Lane, EventOccurrence> = HashMap::new();
     let mut intervals = Vec::new();
     for occurrence in occurrences.into_iter().filter(|occurrence| occurrence.kind == MarkKind::Begin) {
@@ -281,12 +282,11 @@ fn consecutive(
         let (stop, stop_thread, record) = (occurrence.time, occurrence.thread, occurrence.offset);
         let Some(begin) = last.insert(lane, occurrence) else { continue };
         let range = TscRange::new(begin.time, stop);
-        let mut interval = Interval::new(IntervalId(0), label, range, begin.thread);
-        interval.key = begin.key.map(String::from);
+        let mut interval = Interval::new(IntervalId(0), label.clone(), range, begin.thread);
         interval.stop_thread = stop_thread;
-        interval.counters = begin.counters;
-        interval.record = Some(record);
-        intervals.push(interval);
+        let key = begin.key.map(String::from);
+        let (counters, record) = (begin.counters, Some(record));
+        intervals.push(interval.with(Details { key, counters, record, ..Details::default() }));
     }
     intervals.sort_by_key(|interval| interval.range.start);
     for (number, interval) in (0..).zip(&mut intervals) {

@@ -57,7 +57,7 @@ impl Filters {
     fn passes(&self, interval: &Interval, facts: &dyn ThreadFacts) -> bool {
         let threads = || [interval.start_thread, interval.stop_thread].into_iter().flatten();
         let any = |passes: &dyn Fn(ThreadId) -> bool| threads().any(passes);
-        (self.labels.is_empty() || self.labels.contains(&interval.label))
+        (self.labels.is_empty() || self.labels.iter().any(|label| interval.label == **label))
             && (self.times.is_empty() || self.times.iter().any(|span| span.overlaps(interval)))
             && (self.pids.is_empty() || any(&|thread| self.pids.contains(&thread.pid)))
             && (self.tids.is_empty() || any(&|thread| self.tids.contains(&thread.tid)))

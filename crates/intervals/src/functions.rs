@@ -12,7 +12,7 @@ mod stack;
 
 use std::collections::BTreeMap;
 
-use model::{Cpu, Interval, IntervalId, Severity, ThreadId, Tsc, TscRange};
+use model::{Cpu, Interval, IntervalId, Label, Severity, ThreadId, Tsc, TscRange};
 
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
@@ -97,6 +97,7 @@ impl FoundCalls {
                 format!("no timing packet lies before {calls} of {symbol}: {they_are} left out")
             });
         }
+        let label = Label::from(symbol);
         let mut intervals = Vec::with_capacity(self.calls.len());
         for (number, call) in (0..).zip(&self.calls) {
             if call.range.start == Tsc(0) {
@@ -107,7 +108,7 @@ impl FoundCalls {
                     format!("trace was lost during call {number} of {symbol}: its return may be that of a later call")
                 });
             }
-            intervals.push(Interval::new(IntervalId(number), symbol, call.range, call.thread));
+            intervals.push(Interval::new(IntervalId(number), label.clone(), call.range, call.thread));
         }
         findings.into_set(intervals)
     }

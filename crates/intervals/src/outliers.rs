@@ -7,7 +7,7 @@
 // Durations as floating point: see population.rs.
 #![allow(clippy::cast_precision_loss)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::unit::Unit;
 
@@ -48,6 +48,13 @@ pub struct LabelThreshold {
     pub threshold: f64,
 }
 
+/// The durations of a population, and the same in ascending order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Durations<'d> {
+    pub(crate) all: &'d [u64],
+    pub(crate) sorted: &'d [u64],
+}
+
 /// Verdict and reasons for each interval of a population.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
@@ -61,18 +68,25 @@ pub struct Judgement {
 
 impl OutlierRule {
     /// Judges intervals by their durations, each within its label.
-    pub fn judge<'a>(
+    pub(crate) fn judge<'a>(
         self,
-        durations: &[u64],
-        labels: impl Iterator<Item = &'a str>,
+        durations: Durations<'_>,
+        labels: impl Iterator<Item = &'a str> + Clone,
         unit: Unit,
     ) -> Judgement {
-        let groups = group_by_label(labels);
+        if let Some(only) = only_one(labels.clone()) {
+            let threshold = self.threshold(Some(only), durations.sorted);
+            let is_outlier = durations.all.iter().map(|&duration| duration as f64 > threshold.threshold);
+            let (is_outlier, thresholds) = (is_outlier.collect(), vec![threshold]);
+            return Judgement { rule: self.in_words(&thresholds, unit), is_outlier, thresholds };
+        }
+        let (groups, durations) = (common_labels(labels), durations.all);
         let mut is_outlier = vec![false; durations.len()];
         let mut thresholds = Vec::with_capacity(groups.len());
         for (label, members) in groups {
-            let values: Vec<u64> = members.iter().filter_map(|&at| durations.get(at).copied()).collect();
-            let threshold = self.threshold(label, values);
+            let mut values: Vec<u64> = members.iter().filter_map(|&at| durations.get(at).copied()).collect();
+            values.sort_unstable();
+            let threshold = self.threshold(label, &values);
             for at in members {
                 if durations.get(at).is_some_and(|&duration| duration as f64 > threshold.threshold) {
                     is_outlier[at] = true;
@@ -83,23 +97,16 @@ impl OutlierRule {
         Judgement { rule: self.in_words(&thresholds, unit), is_outlier, thresholds }
     }
 
-    fn threshold(self, label: Option<&str>, mut values: Vec<u64>) -> LabelThreshold {
-        values.sort_unstable();
-        let numbers: Vec<f64> = values.iter().map(|&value| value as f64).collect();
-        let median = middle(&numbers);
-        let mut distances: Vec<f64> = numbers.iter().map(|value| (value - median).abs()).collect();
-        let mean_distance = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
-        let mad = select_middle(&mut distances);
+    /// The threshold of the ascending `values`.
+    fn threshold(self, label: Option<&str>, values: &[u64]) -> LabelThreshold {
+        let median = middle(values);
+        let distances = values.iter().map(|&value| (value as f64 - median).abs());
+        let mean_distance = distances.sum::<f64>() / values.len().max(1) as f64;
+        let mad = middle_distance(values, median);
         // More than half are alike: MAD is zero and would make everything else an outlier.
         let spread = if mad > 0.0 { mad / MAD_FACTOR } else { mean_distance * MEAN_DEVIATION_FACTOR };
         let threshold = if spread > 0.0 { median + self.k * spread } else { f64::INFINITY };
-        LabelThreshold {
-            label: label.map(str::to_owned),
-            count: numbers.len() as u64,
-            median,
-            mad,
-            threshold,
-        }
+        LabelThreshold { label: label.map(str::to_owned), count: values.len() as u64, median, mad, threshold }
     }
 
     fn in_words(self, thresholds: &[LabelThreshold], unit: Unit) -> String {
@@ -132,48 +139,66 @@ impl OutlierRule {
     }
 }
 
-/// Positions by label; those of rare labels together under `None`. One label is one group, however rare.
-fn group_by_label<'a>(labels: impl Iterator<Item = &'a str>) -> BTreeMap<Option<&'a str>, Vec<usize>> {
-    let mut groups: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
-    for (at, label) in labels.enumerate() {
-        groups.entry(Some(label)).or_default().push(at);
-    }
-    if groups.len() == 1 {
-        return groups;
-    }
-    let mut rare = Vec::new();
-    groups.retain(|_, members| {
-        let keep = members.len() >= FEWEST_PER_LABEL;
-        if !keep {
-            rare.append(members);
+/// The label of all, where it is one.
+fn only_one<'a>(mut labels: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let first = labels.next()?;
+    labels.all(|label| label == first).then_some(first)
+}
+
+/// Positions by label; those of rare labels together under `None`.
+fn common_labels<'a>(labels: impl Iterator<Item = &'a str>) -> BTreeMap<Option<&'a str>, Vec<usize>> {
+    let (mut common, mut rare) = (BTreeMap::new(), Vec::new());
+    for (label, mut members) in positions_by_label(labels) {
+        if members.len() < FEWEST_PER_LABEL {
+            rare.append(&mut members);
+        } else {
+            common.insert(Some(label), members);
         }
-        keep
-    });
+    }
     if !rare.is_empty() {
         rare.sort_unstable();
-        groups.insert(None, rare);
+        common.insert(None, rare);
+    }
+    common
+}
+
+/// The positions of each label, in ascending order.
+pub(crate) fn positions_by_label<'a>(labels: impl Iterator<Item = &'a str>) -> HashMap<&'a str, Vec<usize>> {
+    let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, label) in labels.enumerate() {
+        groups.entry(label).or_default().push(at);
     }
     groups
 }
 
-/// The median of values in any order, which it reorders; zero for none.
-fn select_middle(values: &mut [f64]) -> f64 {
-    if values.is_empty() {
-        return 0.0;
+/// The median of the ascending `values`; zero for none.
+fn middle(values: &[u64]) -> f64 {
+    let half = values.len() / 2;
+    match values {
+        [] => 0.0,
+        _ if values.len() % 2 == 1 => values[half] as f64,
+        _ => f64::midpoint(values[half - 1] as f64, values[half] as f64),
     }
-    let (even, half) = (values.len().is_multiple_of(2), values.len() / 2);
-    let (below, &mut upper, _) = values.select_nth_unstable_by(half, f64::total_cmp);
-    if even { f64::midpoint(below.iter().copied().fold(0.0, f64::max), upper) } else { upper }
 }
 
-/// The median of ascending values; zero for none.
-fn middle(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    match sorted {
-        [] => 0.0,
-        _ if sorted.len() % 2 == 1 => sorted[half],
-        _ => f64::midpoint(sorted[half - 1], sorted[half]),
+/// The median of the distances of the ascending `values` from `median`, theirs; zero for none. The distances grow to either
+/// side of it: the next one is the smaller of two.
+fn middle_distance(values: &[u64], median: f64) -> f64 {
+    let distance = |value: u64| (value as f64 - median).abs();
+    let (below, above) = values.split_at(values.len() / 2);
+    let (mut below, mut above) = (below.iter().rev().peekable(), above.iter().peekable());
+    let mut next = || {
+        let is_below = match (below.peek(), above.peek()) {
+            (Some(&&below), Some(&&above)) => distance(below) < distance(above),
+            (below, _) => below.is_some(),
+        };
+        if is_below { below.next() } else { above.next() }.map_or(0.0, |&value| distance(value))
+    };
+    let (mut before, mut upper) = (0.0, 0.0);
+    for _ in 0..=values.len() / 2 {
+        (before, upper) = (upper, next());
     }
+    if values.len().is_multiple_of(2) { f64::midpoint(before, upper) } else { upper }
 }
 
 #[cfg(test)]

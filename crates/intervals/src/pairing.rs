@@ -14,7 +14,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use model::{Counter, Cpu, Interval, IntervalId, PhaseKind, Severity, ThreadId, Tsc, TscRange};
+use model::{Counter, Cpu, Details, Interval, IntervalId, PhaseKind, Severity, ThreadId, Tsc, TscRange};
 
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
@@ -248,25 +248,18 @@ impl Pairing {
                 )
             });
         }
-        let interval = Interval {
-            id: IntervalId(0),
-            label: open.begin.label.to_string(),
+        let details = Details {
             key: open.begin.key.map(String::from),
-            range,
-            start_thread: open.begin.thread,
-            stop_thread: end.thread,
             publish: open.publish,
             stages: open.stages,
             phases,
             counters: open.counters,
-            attributes: Vec::new(),
-            children: Vec::new(),
-            record: match end.origin {
-                Origin::Record(offset) => Some(offset),
-                _ => None,
-            },
-            connection: None,
+            record: if let Origin::Record(offset) = end.origin { Some(offset) } else { None },
+            ..Details::default()
         };
+        let mut interval =
+            Interval::new(IntervalId(0), open.begin.label, range, open.begin.thread).with(details);
+        interval.stop_thread = end.thread;
         self.done.push(Done { id, interval, spans_loss });
     }
 
@@ -324,7 +317,7 @@ impl Pairing {
         used_again.extend(keyed.filter(|key| !keys.insert(*key)).map(|(label, _)| label.to_owned()));
         let findings = &mut self.findings;
         self.done.retain(|Done { interval, spans_loss, .. }| {
-            let doubtful = *spans_loss && used_again.contains(&interval.label);
+            let doubtful = *spans_loss && used_again.contains(interval.label.as_str());
             if doubtful {
                 findings.add(Severity::Warning, "doubtful intervals", Origin::Unknown, || {
                     let (start, stop) = (interval.range.start.0, interval.range.stop.0);

@@ -7,10 +7,12 @@
 // Means and deviations of durations: 2^53 ns are 104 days, and beyond it a relative error of 1e-16 does not matter.
 #![allow(clippy::cast_precision_loss)]
 
+use std::sync::OnceLock;
+
 use model::{Interval, TimeConversion};
 
 use crate::histogram::{Histogram, TwoModes};
-use crate::outliers::{Judgement, LabelThreshold, OutlierRule};
+use crate::outliers::{Durations, Judgement, LabelThreshold, OutlierRule};
 use crate::unit::Unit;
 
 /// The intervals of one question, with their durations.
@@ -20,6 +22,10 @@ pub struct Population<'a> {
     members: Vec<usize>,
     durations: Vec<u64>,
     unit: Unit,
+    /// The durations in ascending order, from where that was first needed.
+    sorted: OnceLock<Vec<u64>>,
+    /// The rule that was applied first, and what it gave: it is wanted again and again.
+    judged: OnceLock<(OutlierRule, Judgement)>,
 }
 
 /// Percentiles by nearest rank: the smallest duration such that at least that share of the population is not longer.
@@ -87,7 +93,7 @@ impl<'a> Population<'a> {
         };
         let durations = members.iter().map(duration).collect();
         let unit = if conversion.is_some() { Unit::Nanoseconds } else { Unit::Ticks };
-        Population { intervals, members, durations, unit }
+        Population { intervals, members, durations, unit, sorted: OnceLock::new(), judged: OnceLock::new() }
     }
 
     /// The population of all `intervals`.
@@ -116,20 +122,27 @@ impl<'a> Population<'a> {
     }
 
     /// The members' labels, in the members' order.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = &'a str> + '_ {
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &'a str> + Clone + '_ {
         self.members.iter().map(|&index| self.intervals[index].label.as_str())
     }
 
     /// The durations in ascending order.
-    pub(crate) fn sorted_durations(&self) -> Vec<u64> {
-        let mut sorted = self.durations.clone();
-        sorted.sort_unstable();
-        sorted
+    pub fn sorted_durations(&self) -> &[u64] {
+        self.sorted.get_or_init(|| {
+            let mut sorted = self.durations.clone();
+            sorted.sort_unstable();
+            sorted
+        })
     }
 
     /// Which members `rule` names.
     pub fn judge(&self, rule: OutlierRule) -> Judgement {
-        rule.judge(&self.durations, self.labels(), self.unit)
+        let durations = || Durations { all: &self.durations, sorted: self.sorted_durations() };
+        let judge = || rule.judge(durations(), self.labels(), self.unit);
+        match self.judged.get_or_init(|| (rule, judge())) {
+            (known, judgement) if *known == rule => judgement.clone(),
+            _ => judge(),
+        }
     }
 
     /// The table of the spsc exercise, percentiles and histogram.
@@ -151,10 +164,10 @@ impl<'a> Population<'a> {
             max_ns: sorted.last().copied().unwrap_or(0),
             stdev_ns,
             stdev_without_outliers_ns,
-            percentiles: Percentiles::of(&sorted),
+            percentiles: Percentiles::of(sorted),
             thresholds: judgement.thresholds,
-            modes: TwoModes::find(&sorted),
-            histogram: Histogram::of(&sorted),
+            modes: TwoModes::find(sorted),
+            histogram: Histogram::of(sorted),
         }
     }
 }

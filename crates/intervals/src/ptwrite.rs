@@ -9,7 +9,7 @@ mod stream;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Counter, Cpu, Interval, IntervalId, Pid, Severity, ThreadId, Ticks, Tsc, TscRange};
+use model::{Counter, Cpu, Details, Interval, IntervalId, Pid, Severity, ThreadId, Ticks, Tsc, TscRange};
 
 use crate::findings::{Findings, Origin};
 use crate::interval_set::IntervalSet;
@@ -149,10 +149,10 @@ fn from_stops(
             });
         }
         let range = TscRange { start: occurrence.time.before(length), stop: occurrence.time };
-        let mut interval = Interval::new(IntervalId(id), &*labels.of(occurrence), range, None);
+        let mut interval = Interval::new(IntervalId(id), labels.of(occurrence), range, None);
         interval.stop_thread = occurrence.thread;
-        interval.counters = counters(spec, occurrence.payload, "");
-        intervals.push(interval);
+        let counters = counters(spec, occurrence.payload, "");
+        intervals.push(interval.with(Details { counters, ..Details::default() }));
     }
     findings.into_set(intervals)
 }

@@ -42,10 +42,10 @@ pub struct Selected {
     pub missing_ids: Vec<u64>,
 }
 
-/// The positions that are left, and the reasons so far.
+/// The positions that are left, all where there are none yet, and the reasons so far.
 struct Choice<'p, 'a> {
     population: &'p Population<'a>,
-    positions: Vec<usize>,
+    positions: Option<Vec<usize>>,
     reasons: Vec<String>,
 }
 
@@ -64,18 +64,15 @@ impl Selection {
             return Selection { mad: Some(rule.k), top: Some(DEFAULT_MOST), ..Selection::default() }
                 .select(population);
         }
-        let mut choice = Choice {
-            population,
-            positions: (0..population.durations().len()).collect(),
-            reasons: Vec::new(),
-        };
+        let mut choice = Choice { population, positions: None, reasons: Vec::new() };
         let missing_ids = choice.keep_ids(&self.ids);
         choice.keep_over(self.over_ns);
         choice.keep_percentile(self.percentile);
         choice.keep_mad(self.mad);
         choice.keep_slow_mode(self.slow_mode);
         choice.keep_longest(self.top);
-        Selected { indices: choice.indices(), rule: choice.reasons.join("; "), missing_ids }
+        let indices = choice.indices();
+        Selected { indices, rule: choice.reasons.join("; "), missing_ids }
     }
 
     /// Whether single intervals are meant, and not a kind of them.
@@ -99,9 +96,19 @@ impl Selection {
 }
 
 impl Choice<'_, '_> {
+    fn keep(&mut self, is_wanted: impl Fn(usize) -> bool) {
+        let is_wanted = |position: &usize| is_wanted(*position);
+        if let Some(positions) = &mut self.positions {
+            positions.retain(is_wanted);
+        } else {
+            let all = 0..self.population.durations().len();
+            self.positions = Some(all.filter(is_wanted).collect());
+        }
+    }
+
     fn keep_longer_than(&mut self, threshold: u64) {
         let durations = self.population.durations();
-        self.positions.retain(|&position| durations[position] > threshold);
+        self.keep(|position| durations[position] > threshold);
     }
 
     /// Keeps these ids, and returns those that are not there.
@@ -115,8 +122,8 @@ impl Choice<'_, '_> {
         self.reasons.push(format!("id {}{more}", shown.join(", ")));
         let (intervals, members) = (self.population.intervals(), self.population.members());
         let id = |position: usize| intervals[members[position]].id.0;
-        self.positions.retain(|&position| wanted.contains(&id(position)));
-        for &position in &self.positions {
+        self.keep(|position| wanted.contains(&id(position)));
+        for &position in self.positions.iter().flatten() {
             wanted.remove(&id(position));
         }
         wanted.into_iter().collect()
@@ -130,7 +137,7 @@ impl Choice<'_, '_> {
                 self.reasons.push(format!("longer than {}", Unit::Nanoseconds.show(over)));
             }
             Unit::Ticks => {
-                self.positions.clear();
+                self.positions = Some(Vec::new());
                 self.reasons.push(format!(
                     "longer than {}, which cannot be checked: the capture has no TSC conversion",
                     Unit::Nanoseconds.show(over)
@@ -141,8 +148,8 @@ impl Choice<'_, '_> {
 
     fn keep_percentile(&mut self, percentile: Option<f64>) {
         let Some(percentile) = percentile else { return };
-        let Some(value) = nearest_rank(&self.population.sorted_durations(), percentile) else {
-            self.positions.clear();
+        let Some(value) = nearest_rank(self.population.sorted_durations(), percentile) else {
+            self.positions = Some(Vec::new());
             self.reasons.push(format!("longer than p{percentile}, which there is none of"));
             return;
         };
@@ -154,7 +161,7 @@ impl Choice<'_, '_> {
     fn keep_mad(&mut self, k: Option<f64>) {
         let Some(k) = k else { return };
         let judgement = self.population.judge(OutlierRule { k });
-        self.positions.retain(|&position| judgement.is_outlier[position]);
+        self.keep(|position| judgement.is_outlier[position]);
         self.reasons.push(judgement.rule);
     }
 
@@ -162,8 +169,8 @@ impl Choice<'_, '_> {
         if !slow_mode {
             return;
         }
-        let Some(modes) = TwoModes::find(&self.population.sorted_durations()) else {
-            self.positions.clear();
+        let Some(modes) = TwoModes::find(self.population.sorted_durations()) else {
+            self.positions = Some(Vec::new());
             self.reasons.push("the slow one of two modes: there are no two modes".to_owned());
             return;
         };
@@ -178,13 +185,15 @@ impl Choice<'_, '_> {
             let interval = &intervals[members[position]];
             (Reverse(self.population.durations()[position]), interval.range.start, interval.id)
         };
-        let found = self.positions.len();
+        let mut positions = self.positions.take().unwrap_or_else(|| (0..members.len()).collect());
+        let found = positions.len();
         // Of a million the ten longest: there is no need to order the others.
         if let Some(top) = top.filter(|&top| top < found) {
-            self.positions.select_nth_unstable_by_key(top, |&position| order(position));
-            self.positions.truncate(top);
+            positions.select_nth_unstable_by_key(top, |&position| order(position));
+            positions.truncate(top);
         }
-        self.positions.sort_by_key(|&position| order(position));
+        positions.sort_by_key(|&position| order(position));
+        self.positions = Some(positions);
         let Some(top) = top else { return };
         if self.reasons.is_empty() {
             self.reasons.push(format!("the {top} longest of {found}"));
@@ -194,7 +203,7 @@ impl Choice<'_, '_> {
     }
 
     fn indices(&self) -> Vec<usize> {
-        self.positions.iter().map(|&position| self.population.members()[position]).collect()
+        self.positions.iter().flatten().map(|&position| self.population.members()[position]).collect()
     }
 }
 

@@ -72,7 +72,7 @@ fn a_perfetto_trace_has_the_slices_that_its_program_made() {
     let set = read(&trace, Clock::Boottime);
     assert_stated(&set, &stated("requests.csv"), |interval| {
         let tids = [interval.start_thread, interval.stop_thread].map(|thread| thread.expect("known").tid.0);
-        vec![interval.label.clone(), tids[0].to_string(), tids[1].to_string()]
+        vec![interval.label.to_string(), tids[0].to_string(), tids[1].to_string()]
     });
     // 2 threads of 20 requests with a look-up each; 5 transfers from one thread to another.
     assert_eq!(set.intervals.len(), 85);
@@ -117,7 +117,7 @@ fn an_execution_trace_has_the_tasks_and_regions_that_its_program_made() {
         let threads =
             [interval.start_thread, interval.stop_thread].map(|thread| thread.expect("known").tid.0);
         assert!(!is_bound || threads[0] == threads[1]);
-        vec![interval.label.clone(), number.clone(), if is_bound { threads[0] } else { 0 }.to_string()]
+        vec![interval.label.to_string(), number.clone(), if is_bound { threads[0] } else { 0 }.to_string()]
     });
 }
 
@@ -131,7 +131,7 @@ fn a_ctf_trace_has_the_pairs_of_events_that_its_program_made() {
         assert_eq!(set.intervals.len(), 85, "{file}: {:?}", set.diagnostics);
         let named = |key: &str, one: &Interval| {
             let tids = [one.start_thread, one.stop_thread].map(|thread| thread.expect("known").tid.0);
-            vec![one.label.clone(), key.to_owned(), tids[0].to_string(), tids[1].to_string()]
+            vec![one.label.to_string(), key.to_owned(), tids[0].to_string(), tids[1].to_string()]
         };
         // Steps have no key: their share is a quarter of it.
         assert_stated(&set, &stated("events.csv"), |one| match &one.key {
@@ -181,7 +181,7 @@ fn a_flight_recording_has_the_events_that_its_program_made() {
         ..IntervalSet::default()
     };
     assert_stated(&spans, &stated("flight.csv"), |interval| {
-        vec![interval.label.clone(), number(interval).to_string()]
+        vec![interval.label.to_string(), number(interval).to_string()]
     });
     assert_eq!(set.intervals.len(), 60);
     let (request, _) = requests.iter().find(|(_, number)| *number == 7).expect("the seventh");
@@ -211,7 +211,7 @@ fn a_recording_of_async_profiler_has_the_spans_that_its_program_made() {
     assert_eq!(untagged.len(), 2);
     let spans = IntervalSet { intervals: tagged, ..IntervalSet::default() };
     assert_stated(&spans, &stated("profiled.csv"), |one| {
-        vec![one.label.clone(), one.start_thread.expect("known").tid.0.to_string()]
+        vec![one.label.to_string(), one.start_thread.expect("known").tid.0.to_string()]
     });
     let order = spans.intervals.iter().find(|one| one.label == "order").expect("one");
     assert_eq!((order.children.len(), order.children[0].label.as_str()), (1, "ProfiledSpans.lookup"));

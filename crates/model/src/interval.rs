@@ -1,7 +1,9 @@
 //! What the user measures: one interval, between two marks.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
+use crate::label::Label;
 use crate::number::Number;
 use crate::place::{FileOffset, ThreadId};
 use crate::time::{Ticks, Tsc, TscRange};
@@ -72,20 +74,29 @@ pub struct Child {
 }
 
 /// The thing the user measures: from a begin mark to an end mark.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// What few of them have lies in its [`Details`], whose fields are read and written as if they were its own. There are
+/// millions of intervals: where there is nothing to say, nothing is to be written, for that takes memory.
+#[derive(Clone, Debug)]
 pub struct Interval {
     /// Its identity within the source.
     pub id: IntervalId,
     /// What kind of interval it is; statistics are made per label.
-    pub label: String,
-    /// What paired its two marks, where that is more than the id.
-    pub key: Option<String>,
+    pub label: Label,
     /// From the begin mark to the end mark.
     pub range: TscRange,
     /// The thread that executed the begin mark, where known.
     pub start_thread: Option<ThreadId>,
     /// The thread that executed the end mark, where known.
     pub stop_thread: Option<ThreadId>,
+    details: Option<Box<Details>>,
+}
+
+/// What few intervals have besides their time and their threads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// What paired its two marks, where that is more than the id.
+    pub key: Option<String>,
     /// When the start thread handed over to the stop thread, where a mark says so.
     pub publish: Option<Tsc>,
     /// Its named parts, in order of time.
@@ -105,30 +116,60 @@ pub struct Interval {
     pub connection: Option<u32>,
 }
 
+static NONE: Details = Details {
+    key: None,
+    publish: None,
+    stages: Vec::new(),
+    phases: Vec::new(),
+    counters: Vec::new(),
+    attributes: Vec::new(),
+    children: Vec::new(),
+    record: None,
+    connection: None,
+};
+
 impl Interval {
-    /// An interval on one thread without stages or counters.
+    /// An interval on one thread without details.
     pub fn new(
         id: IntervalId,
-        label: impl Into<String>,
+        label: impl Into<Label>,
         range: TscRange,
         thread: Option<ThreadId>,
     ) -> Interval {
-        Interval {
-            id,
-            label: label.into(),
-            key: None,
-            range,
-            start_thread: thread,
-            stop_thread: thread,
-            publish: None,
-            stages: Vec::new(),
-            phases: Vec::new(),
-            counters: Vec::new(),
-            attributes: Vec::new(),
-            children: Vec::new(),
-            record: None,
-            connection: None,
-        }
+        Interval { id, label: label.into(), range, start_thread: thread, stop_thread: thread, details: None }
+    }
+
+    /// Its details where it has any: what is to be changed in millions must not make them anew.
+    pub fn details_mut(&mut self) -> Option<&mut Details> {
+        self.details.as_deref_mut()
+    }
+
+    /// With these details in place of its own.
+    #[must_use]
+    pub fn with(mut self, details: Details) -> Interval {
+        self.details = (details != NONE).then(|| Box::new(details));
+        self
+    }
+}
+
+impl Deref for Interval {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        self.details.as_deref().unwrap_or(&NONE)
+    }
+}
+
+impl DerefMut for Interval {
+    fn deref_mut(&mut self) -> &mut Details {
+        self.details.get_or_insert_default()
+    }
+}
+
+impl PartialEq for Interval {
+    fn eq(&self, other: &Interval) -> bool {
+        let own = |one: &Interval| (one.id, one.range, one.start_thread, one.stop_thread);
+        own(self) == own(other) && self.label == other.label && **self == **other
     }
 }
 
@@ -144,3 +185,6 @@ impl fmt::Display for IntervalId {
         write!(f, "{}", self.0)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ mod cpu_list;
 mod device;
 mod diagnostic;
 mod interval;
+mod label;
 mod number;
 mod place;
 mod segment;
@@ -26,7 +27,8 @@ pub use code::{BuildId, CodeBytes, CodeEpoch, CodeSection, InodeId, MapEvent, Ma
 pub use cpu_list::CpuList;
 pub use device::Device;
 pub use diagnostic::{Diagnostic, Place, Severity};
-pub use interval::{Attribute, Child, Counter, Interval, IntervalId, Phase, PhaseKind, Stage};
+pub use interval::{Attribute, Child, Counter, Details, Interval, IntervalId, Phase, PhaseKind, Stage};
+pub use label::Label;
 pub use number::Number;
 pub use place::{Cpu, FileOffset, Pid, ThreadId, Tid};
 pub use segment::{Certainty, Evidence, EvidenceKind, Segment};

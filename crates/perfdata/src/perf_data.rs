@@ -336,6 +336,14 @@ impl PerfData {
         }
     }
 
+    /// Whether the first, the middle and the last of these bytes of the file are in memory; false where that is not known.
+    pub fn is_in_memory(&self, bytes: &Range<FileOffset>) -> bool {
+        let ((piece, start), (last, end)) = (split(bytes.start), split(bytes.end));
+        let is_cached = |at| self.records.pieces.read_cached(piece, at, &mut [0]);
+        piece == last
+            && (start >= end || [start, start.midpoint(end - 1), end - 1].into_iter().all(is_cached))
+    }
+
     /// PT bytes that were taken together with samples (`--aux-sample`), in the order of time. Built at the first call.
     pub fn aux_samples(&self) -> &[AuxSample] {
         self.aux_samples.get_or_init(|| aux_sample::locate(&self.records))

@@ -2,7 +2,8 @@
 //!
 //! A decoder that waits for a device waits for one page at a time: for each jump of its search for the sync point, then for
 //! the trace after it. Here readers do the same search some windows ahead, many at once, so that the device always has
-//! something to do. They read nothing that decoding does not; where the file is cached they cost the searches.
+//! something to do. They read nothing that decoding does not. Where the file is cached they cost the searches: after some
+//! tasks whose trace is in memory they look at few of the next, until one is not.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +21,11 @@ pub(crate) type Stretch<'a> = (&'a PtStream<'a>, TscRange);
 const READERS: usize = 16;
 /// Tasks that are brought before the work has reached them: enough to hide the device, little against its memory.
 const AHEAD: usize = 64;
+/// Tasks after which readers that wait are woken: to wake all of them after each costs more than what they do.
+const STRIDE: usize = 16;
+/// So many tasks in memory one after the other, and only one of [`LOOKED_AT`] is looked at.
+const CACHED_RUN: usize = 32;
+const LOOKED_AT: usize = 16;
 /// Read beyond the last sync point before a window's end: a decoder continues until a later time is certain.
 const TAIL_BYTES: u64 = 32 << 10;
 
@@ -29,6 +35,8 @@ pub(crate) struct Pace {
     /// Tasks finished; [`usize::MAX`] once no thread waits any more.
     finished: Mutex<usize>,
     moved: Condvar,
+    /// How many tasks were found in memory since one that was not.
+    cached: AtomicUsize,
 }
 
 impl Pace {
@@ -40,7 +48,23 @@ impl Pace {
     fn set(&self, change: impl FnOnce(usize) -> usize) {
         let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         *finished = change(*finished);
-        self.moved.notify_all();
+        if finished.is_multiple_of(STRIDE) || *finished == usize::MAX {
+            self.moved.notify_all();
+        }
+    }
+
+    /// Whether it is worth a look where the trace of `task` lies.
+    fn is_worth_it(&self, task: usize) -> bool {
+        self.cached.load(Ordering::Relaxed) < CACHED_RUN || task.is_multiple_of(LOOKED_AT)
+    }
+
+    /// The trace of a task was in memory, or not.
+    fn found(&self, in_memory: bool) {
+        if in_memory {
+            self.cached.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.cached.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Waits until the work is near `task`; false where it has ended.
@@ -82,9 +106,17 @@ pub(crate) fn while_reading_ahead<'a, T>(
 fn read<'a>(perf: &PerfData, tasks: &[impl AsRef<[Stretch<'a>]>], next: &AtomicUsize, pace: &Pace) {
     loop {
         let task = next.fetch_add(1, Ordering::Relaxed);
-        let Some(stretches) = tasks.get(task).filter(|_| pace.wait_for(task)) else { return };
-        for &(stream, range) in stretches.as_ref() {
-            for bytes in trace_of(stream, range) {
+        let Some(stretches) = tasks.get(task) else { return };
+        if !pace.is_worth_it(task) {
+            continue;
+        }
+        if !pace.wait_for(task) {
+            return;
+        }
+        for bytes in stretches.as_ref().iter().flat_map(|&(stream, range)| trace_of(stream, range)) {
+            let in_memory = perf.is_in_memory(&bytes);
+            pace.found(in_memory);
+            if !in_memory {
                 perf.will_need(bytes);
             }
         }

@@ -71,15 +71,19 @@ fn contexts(spans: &HashSet<u64>, capture: &Capture<'_>, watch: &Watch) -> Resul
 fn name_processes(set: &mut IntervalSet, capture: &Capture<'_>) {
     let Some(conversion) = capture.conversion() else { return };
     let mut unknown = 0;
+    let mut name = |(thread, at): (&mut Option<ThreadId>, Tsc)| {
+        let Some(named) = thread.filter(|thread| thread.pid == Pid::UNKNOWN) else { return };
+        let pid = capture.perf().thread_names().process(named.tid, conversion.to_perf_time(at));
+        *thread = pid.map(|pid| ThreadId { pid, tid: named.tid });
+        unknown += u64::from(thread.is_none());
+    };
     for interval in &mut set.intervals {
         let range = interval.range;
         let ends = [(&mut interval.start_thread, range.start), (&mut interval.stop_thread, range.stop)];
-        let phases = interval.phases.iter_mut().map(|phase| (&mut phase.thread, phase.range.start));
-        for (thread, at) in ends.into_iter().chain(phases) {
-            let Some(named) = thread.filter(|thread| thread.pid == Pid::UNKNOWN) else { continue };
-            let pid = capture.perf().thread_names().process(named.tid, conversion.to_perf_time(at));
-            *thread = pid.map(|pid| ThreadId { pid, tid: named.tid });
-            unknown += u64::from(thread.is_none());
+        ends.into_iter().for_each(&mut name);
+        if let Some(details) = interval.details_mut() {
+            let phases = details.phases.iter_mut().map(|phase| (&mut phase.thread, phase.range.start));
+            phases.for_each(&mut name);
         }
     }
     if unknown > 0 {

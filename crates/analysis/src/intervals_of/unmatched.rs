@@ -21,7 +21,7 @@ type Names = BTreeMap<String, u64>;
 pub(crate) fn unmatched(filters: &Filters, intervals: &[Interval], capture: &Capture<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if !filters.labels.is_empty() {
-        let labels = counted(intervals, |interval| vec![interval.label.clone()]);
+        let labels = counted(intervals, |interval| vec![interval.label.to_string()]);
         found.extend(warnings("--label", &filters.labels, &labels, "no interval has this label"));
     }
     if !filters.comms.is_empty() {

@@ -105,9 +105,7 @@ fn counter(found: &CounterStatistics) -> CounterView {
 
 /// Which members are slow.
 fn slow_ones(population: &Population<'_>, rule: OutlierRule) -> Vec<bool> {
-    let mut sorted = population.durations().to_vec();
-    sorted.sort_unstable();
-    match TwoModes::find(&sorted) {
+    match TwoModes::find(population.sorted_durations()) {
         Some(modes) => population.durations().iter().map(|&duration| duration > modes.threshold).collect(),
         None => population.judge(rule).is_outlier,
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::{Interval, IntervalId, Tid, Tsc};
+use model::{Interval, IntervalId, Label, Tid, Tsc};
 
 use crate::inputs::tasks::Tasks;
 
@@ -17,7 +17,7 @@ const INVOLVED_DEPTH: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
     tasks: Tasks,
-    ends: HashMap<(String, Tid), Vec<(Tsc, IntervalId)>>,
+    ends: HashMap<(Label, Tid), Vec<(Tsc, IntervalId)>>,
 }
 
 impl Queues {

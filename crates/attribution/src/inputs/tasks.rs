@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use model::{Interval, IntervalId, Phase, PhaseKind, ThreadId, Tid, Tsc, TscRange};
+use model::{Details, Interval, IntervalId, Phase, PhaseKind, ThreadId, Tid, Tsc, TscRange};
 
 use crate::inputs::comms::{Comms, named};
 
@@ -118,7 +118,8 @@ pub(crate) fn clipped(task: &Interval, range: TscRange) -> Interval {
         Some(Phase { range, ..*phase })
     });
     let range = task.range.intersection(range).unwrap_or(TscRange::new(range.start, range.start));
-    Interval { phases: phases.collect(), ..Interval::new(task.id, task.label.clone(), range, None) }
+    let details = Details { phases: phases.collect(), ..Details::default() };
+    Interval::new(task.id, task.label.clone(), range, None).with(details)
 }
 
 /// `order 17`: what a task is called.

@@ -118,7 +118,7 @@ fn row(
     IntervalRow {
         capture: facts.capture.to_owned(),
         interval: int(interval.id.0),
-        label: interval.label.clone(),
+        label: interval.label.to_string(),
         key: interval.key.clone(),
         role: role.to_owned(),
         weight,

@@ -1,6 +1,6 @@
 //! Test that counters that correlate with slow intervals are found and chance is not, by calculations made by hand.
 
-use model::{Counter, Interval, IntervalId, Tsc, TscRange};
+use model::{Counter, Details, Interval, IntervalId, Tsc, TscRange};
 use proptest::prelude::*;
 
 use super::*;
@@ -10,7 +10,7 @@ fn interval(id: u64, label: &str, duration: u64, counters: &[(&str, f64)]) -> In
     let range = TscRange::new(Tsc(id * 1_000_000), Tsc(id * 1_000_000 + duration));
     let counter = |&(name, value): &(&str, f64)| Counter { name: name.to_owned(), value: value.into() };
     let counters = counters.iter().map(counter).collect();
-    Interval { counters, ..Interval::new(IntervalId(id), label, range, None) }
+    Interval::new(IntervalId(id), label, range, None).with(Details { counters, ..Details::default() })
 }
 
 fn intervals(pairs: &[(f64, u64)]) -> Vec<Interval> {

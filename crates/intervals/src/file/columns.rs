@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use model::{Counter, Interval, IntervalId, Severity, Stage, Tsc, TscRange};
+use model::{Counter, Details, Interval, IntervalId, Severity, Stage, Tsc, TscRange};
 
 use super::cells::{self, Cells, Splitter};
 use super::draft::Draft;
@@ -151,16 +151,18 @@ impl Columns {
             Some(_) => required_number(self.get(cells, Column::Id), "id")?,
         };
         let label = self.get(cells, Column::Label);
-        let label = if label.is_empty() { "interval".into() } else { cells::text(label) };
+        let label = draft.context.label(&cells::text(label));
         let range = TscRange { start: Tsc(start), stop: Tsc(stop) };
         let mut interval = Interval::new(IntervalId(id), label, range, thread);
         interval.stop_thread = self.stop_thread(cells)?.or(thread);
-        interval.key = Some(self.get(cells, Column::Key))
-            .filter(|key| !key.is_empty())
-            .map(|key| cells::text(key).into_owned());
-        interval.publish = optional_time(self.get(cells, Column::Publish), "publish")?;
-        interval.stages = self.stages(cells)?;
-        interval.counters = self.counters(cells, draft, line);
+        let key = Some(self.get(cells, Column::Key)).filter(|key| !key.is_empty());
+        let interval = interval.with(Details {
+            key: key.map(|key| cells::text(key).into_owned()),
+            publish: optional_time(self.get(cells, Column::Publish), "publish")?,
+            stages: self.stages(cells)?,
+            counters: self.counters(cells, draft, line),
+            ..Details::default()
+        });
         if self.known[Column::Id as usize].is_none() || draft.is_new_id(id, line) {
             draft.keep(interval, start, stop, Origin::Line(line));
         }

@@ -22,18 +22,15 @@ const MOST_PAIRS: usize = 2_000_000;
 /// The most losses of one file that are kept apart.
 const MOST_LOSSES: usize = 2_000_000;
 
-/// A line or a span that is a whole interval; its times are still the file's clock.
-pub(super) struct Row {
-    pub(super) interval: Interval,
-    pub(super) origin: Origin,
-}
-
 /// All that a file said.
 pub(super) struct Draft {
     pub(super) clock: Clock,
     /// Whether the file or its pairs say which clock that is.
     clock_is_named: bool,
-    pub(super) rows: Vec<Row>,
+    /// Lines and spans that are a whole interval each; their times are still the file's clock.
+    pub(super) rows: Vec<Interval>,
+    /// Where each row stands.
+    origins: Vec<Origin>,
     /// Of each row its place in the tree of spans; empty where the form has no tree.
     pub(super) links: Vec<Link>,
     pub(super) marks: Vec<Mark>,
@@ -55,6 +52,7 @@ impl Draft {
             clock,
             clock_is_named: true,
             rows: Vec::new(),
+            origins: Vec::new(),
             links: Vec::new(),
             marks: Vec::new(),
             context: MarkContext::default(),
@@ -147,7 +145,14 @@ impl Draft {
             );
             return self.findings.add(Severity::Error, "negative intervals", origin, || what);
         }
-        self.rows.push(Row { interval, origin });
+        self.keep_row(interval, origin);
+    }
+
+    /// Keeps a row, and gives its index.
+    pub(super) fn keep_row(&mut self, interval: Interval, origin: Origin) -> usize {
+        self.rows.push(interval);
+        self.origins.push(origin);
+        self.rows.len() - 1
     }
 
     /// Whether `id`, which the file itself states, is new; a diagnostic where it is not.
@@ -163,7 +168,7 @@ impl Draft {
     pub(super) fn threadless(&self) -> Option<HashSet<u64>> {
         let id = |link: &Link| if let Link::Ids { span, .. } = link { Some(*span) } else { None };
         let mut rows = self.rows.iter().zip(&self.links);
-        let is_any = rows.any(|(row, link)| row.interval.start_thread.is_none() && id(link).is_some());
+        let is_any = rows.any(|(row, link)| row.start_thread.is_none() && id(link).is_some());
         is_any.then(|| self.links.iter().filter_map(id).collect())
     }
 
@@ -175,22 +180,26 @@ impl Draft {
         let join = known.join(self.clock)?;
         note_bound(&join, &mut self.findings);
         let mut findings = self.findings;
-        let mut intervals = Vec::with_capacity(self.rows.len());
-        let mut links = self.links.into_iter();
-        let (mut kept_links, mut lacking) = (Vec::new(), Vec::new());
-        for Row { mut interval, origin } in self.rows {
-            let link = links.next();
-            if join_interval(&mut interval, &join) {
+        let mut intervals = self.rows;
+        let (mut origins, mut links) = (self.origins.into_iter(), self.links.into_iter());
+        let (mut kept, mut kept_links, mut lacking) = (0, Vec::new(), Vec::new());
+        // In place: there may be millions.
+        intervals.retain_mut(|interval| {
+            let (origin, link) = (origins.next().unwrap_or_default(), links.next());
+            let is_joined = join_interval(interval, &join);
+            if is_joined {
                 if interval.start_thread.is_none() && matches!(link, Some(Link::Ids { .. })) {
-                    lacking.push((intervals.len(), origin));
+                    lacking.push((kept, origin));
                 }
-                intervals.push(interval);
+                kept += 1;
                 kept_links.extend(link);
             } else {
                 let what = format!("interval {}", interval.id);
                 outside_pairs(&what, &join, origin, &mut findings);
             }
-        }
+            is_joined
+        });
+        drop(origins);
         if !lacking.is_empty() {
             let known = (contexts, join.bound());
             contexts::give_threads(&mut intervals, &kept_links, &lacking, known, &mut findings);
@@ -230,7 +239,7 @@ impl Draft {
         };
         note_bound(&join, &mut self.findings);
         let shift = |tsc: Tsc| Tsc(u64::try_from(i128::from(tsc.0) + began).unwrap_or_default());
-        for Row { interval, .. } in &mut self.rows {
+        for interval in &mut self.rows {
             interval.range =
                 TscRange { start: shift(interval.range.start), stop: shift(interval.range.stop) };
         }
@@ -275,8 +284,10 @@ fn join_interval(interval: &mut Interval, join: &Join) -> bool {
         return false;
     };
     interval.range = TscRange::new(start, stop);
-    interval.publish = interval.publish.and_then(convert);
-    interval.stages.retain_mut(|stage| convert(stage.start).map(|start| stage.start = start).is_some());
+    if let Some(details) = interval.details_mut() {
+        details.publish = details.publish.and_then(convert);
+        details.stages.retain_mut(|stage| convert(stage.start).map(|start| stage.start = start).is_some());
+    }
     true
 }
 

@@ -9,6 +9,8 @@ use model::{ThreadId, Tid, Tsc};
 #[derive(Default)]
 pub(super) struct MarkContext {
     labels: HashMap<Box<str>, Arc<str>>,
+    /// What the last line had.
+    last_label: Option<Arc<str>>,
     /// The time of each thread's last mark: that of its counters which state none.
     last: HashMap<Option<ThreadId>, Tsc>,
     threads: HashMap<Tid, ThreadId>,
@@ -33,8 +35,22 @@ impl MarkContext {
         self.label(label)
     }
 
-    fn label(&mut self, label: &str) -> Arc<str> {
-        let label = if label.is_empty() { "interval" } else { label };
+    /// The label, shared with those before; `interval` where it is empty.
+    pub(super) fn label(&mut self, label: &str) -> Arc<str> {
+        self.exact_label(if label.is_empty() { "interval" } else { label })
+    }
+
+    /// The same where an empty label is one.
+    pub(super) fn exact_label(&mut self, label: &str) -> Arc<str> {
+        if let Some(last) = self.last_label.as_ref().filter(|last| ***last == *label) {
+            return Arc::clone(last);
+        }
+        let shared = self.find_or_add(label);
+        self.last_label = Some(Arc::clone(&shared));
+        shared
+    }
+
+    fn find_or_add(&mut self, label: &str) -> Arc<str> {
         if let Some(known) = self.labels.get(label) {
             return Arc::clone(known);
         }

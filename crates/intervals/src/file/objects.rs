@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use model::{Counter, Interval, IntervalId, Pid, Stage, ThreadId, Tid, Tsc, TscRange};
+use model::{Counter, Details, Interval, IntervalId, Pid, Stage, ThreadId, Tid, Tsc, TscRange};
 use serde::Deserialize;
 
 use super::cells::{self, unsigned};
@@ -137,21 +137,23 @@ impl Object {
         };
         let (start, stop) = (required(self.start, "start")?, required(self.stop, "stop")?);
         let stated = self.id.map(|id| id.number("id")).transpose()?;
-        let label = if self.label.is_empty() { "interval".to_owned() } else { self.label };
+        let label = draft.context.label(&self.label);
         let start_thread = thread(self.pid, self.tid)?;
         let range = TscRange { start: Tsc(start), stop: Tsc(stop) };
         let mut interval = Interval::new(IntervalId(stated.unwrap_or(row)), label, range, start_thread);
+        let mut details = Details::default();
         if let Some(tid) = self.stop_tid {
             interval.stop_thread = thread(self.stop_pid.or(self.pid), Some(tid))?;
         }
-        interval.key = self.key.map(NumberOrText::into_text);
-        interval.publish = optional_time(self.publish, "publish")?;
+        details.key = self.key.map(NumberOrText::into_text);
+        details.publish = optional_time(self.publish, "publish")?;
         for (name, start) in self.stages.into_iter().take(MOST_STAGES) {
             let start = Tsc(start.number(&name)?);
-            interval.stages.push(Stage { name, start });
+            details.stages.push(Stage { name, start });
         }
-        interval.stages.sort_by_key(|stage| stage.start);
-        interval.counters = counters(self.counters, draft, line);
+        details.stages.sort_by_key(|stage| stage.start);
+        details.counters = counters(self.counters, draft, line);
+        let interval = interval.with(details);
         if stated.is_none_or(|id| draft.is_new_id(id, line)) {
             draft.keep(interval, start, stop, Origin::Line(line));
         }

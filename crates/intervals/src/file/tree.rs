@@ -89,7 +89,7 @@ fn children(intervals: &[Interval], edges: &[(usize, usize)]) -> Vec<Child> {
     let of_labels = edges.chunk_by(|a, b| intervals[a.1].label == intervals[b.1].label);
     let mut children: Vec<Child> = of_labels
         .map(|edges| Child {
-            label: intervals[edges[0].1].label.clone(),
+            label: intervals[edges[0].1].label.to_string(),
             spans: edges.len() as u64,
             time: covered(intervals[edges[0].0].range, edges.iter().map(|edge| intervals[edge.1].range)),
         })

@@ -75,7 +75,7 @@ pub(super) fn read<R: BufRead>(
                     "unbalanced quotes",
                     "unbalanced quotes: the line is left out".to_owned(),
                 ),
-                Some(cells) => match row(&cells, columns, draft.clock, IntervalId(id)) {
+                Some(cells) => match row(&cells, columns, draft, IntervalId(id)) {
                     Ok(interval) => keep(draft, interval, line),
                     Err((kind, what)) => draft.refuse(line, kind, what),
                 },
@@ -94,15 +94,15 @@ type Refusal = (&'static str, String);
 fn row(
     cells: &Cells<'_>,
     columns: &Columns,
-    clock: Clock,
+    draft: &mut Draft,
     id: IntervalId,
 ) -> Result<(Interval, u64, u64), Refusal> {
-    let start = time(cells.get(columns.start), clock, "start_tsc")?;
-    let stop = time(cells.get(columns.end), clock, "end_tsc")?;
+    let start = time(cells.get(columns.start), draft.clock, "start_tsc")?;
+    let stop = time(cells.get(columns.end), draft.clock, "end_tsc")?;
     let cell = |column: Option<usize>| column.map_or(&[][..], |column| cells.get(column));
     let thread = cells::thread(cell(columns.pid), cell(columns.tid))
         .map_err(|what| ("wrong threads", format!("{what}: the line is left out")))?;
-    let name = cells::text(cells.get(columns.name));
+    let name = draft.context.exact_label(&cells::text(cells.get(columns.name)));
     let range = TscRange { start: Tsc(start), stop: Tsc(stop) };
     let mut interval = Interval::new(id, name, range, thread);
     for (index, name) in &columns.counters {

@@ -3,6 +3,9 @@
 use super::*;
 
 fn judge(durations: &[u64], labels: &[&str]) -> Judgement {
+    let mut sorted = durations.to_vec();
+    sorted.sort_unstable();
+    let durations = Durations { all: durations, sorted: &sorted };
     OutlierRule::default().judge(durations, labels.iter().copied(), Unit::Nanoseconds)
 }
 

@@ -46,7 +46,7 @@ impl OutlierReport {
         serving::compare(&mut segments, baselines, timebase);
         OutlierReport {
             id: interval.id.0,
-            label: interval.label.clone(),
+            label: interval.label.to_string(),
             key: interval.key.clone(),
             start_tsc: interval.range.start.0,
             stop_tsc: interval.range.stop.0,

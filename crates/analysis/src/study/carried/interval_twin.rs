@@ -1,8 +1,8 @@
 //! An interval as JSON in a slice's note.
 
 use model::{
-    Attribute, Child, Counter, FileOffset, Interval, IntervalId, Phase, PhaseKind, Stage, ThreadId, Ticks,
-    Tsc, TscRange,
+    Attribute, Child, Counter, Details, FileOffset, Interval, IntervalId, Phase, PhaseKind, Stage, ThreadId,
+    Ticks, Tsc, TscRange,
 };
 use report::JsonNumber;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ impl IntervalTwin {
         let thread = |thread: Option<ThreadId>| thread.map(|thread| (thread.pid.0, thread.tid.0));
         IntervalTwin {
             id: interval.id.0,
-            label: interval.label.clone(),
+            label: interval.label.to_string(),
             key: interval.key.clone(),
             start: interval.range.start.0,
             stop: interval.range.stop.0,
@@ -84,14 +84,9 @@ impl IntervalTwin {
             thread: thread(who),
             range: TscRange::new(Tsc(range[0]), Tsc(range[1])),
         });
-        Interval {
+        let details = Details {
             phases: phases.collect(),
-            id: IntervalId(self.id),
-            label: self.label,
             key: self.key,
-            range: TscRange::new(Tsc(self.start), Tsc(stop)),
-            start_thread: thread(self.start_thread),
-            stop_thread: thread(self.stop_thread),
             publish: self.publish.map(Tsc),
             stages: self.stages.into_iter().map(|(name, start)| Stage { name, start: Tsc(start) }).collect(),
             counters: (self.counters.into_iter())
@@ -105,7 +100,12 @@ impl IntervalTwin {
                 .collect(),
             record: self.record.map(FileOffset),
             connection: self.connection,
-        }
+        };
+        let range = TscRange::new(Tsc(self.start), Tsc(stop));
+        let start_thread = thread(self.start_thread);
+        let mut interval = Interval::new(IntervalId(self.id), self.label, range, start_thread).with(details);
+        interval.stop_thread = thread(self.stop_thread);
+        interval
     }
 }
 

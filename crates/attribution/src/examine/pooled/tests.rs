@@ -1,6 +1,6 @@
 //! Hand-made records: the worker's event loop reads a request, hands it to the writer, a thread of its pool, and serves another client.
 
-use model::{Interval, Segment};
+use model::{Details, Segment};
 use perfdata::{LeaveReason, Schedule};
 
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -39,7 +39,7 @@ fn waits_by(records: Vec<SidebandEvent>, stop: u64, connection: Option<u32>) -> 
         run(WRITER, 1, 0, 2000, LeaveReason::Unknown),
     ]);
     let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
-    let request = Interval { connection, ..interval(45..stop) };
+    let request = interval(45..stop).with(Details { connection, ..Details::default() });
     let attribution = crate::attribute_alone(&world.examine_interval(&request)).expect("a partition");
     let polls = attribution.segments().iter().filter(|segment| segment.cause.to_string() == "offcpu.poll");
     polls.cloned().collect()

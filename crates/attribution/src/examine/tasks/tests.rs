@@ -1,6 +1,6 @@
 //! Tasks by hand: one tick is one nanosecond. The worker and the writer are two workers of a runtime.
 
-use model::{Cause, Interval, IntervalId, OffCpu, Phase, PhaseKind, ThreadId, Tsc, TscRange};
+use model::{Cause, Details, Interval, IntervalId, OffCpu, Phase, PhaseKind, ThreadId, Tsc, TscRange};
 use perfdata::{LeaveReason, Schedule};
 use proptest::prelude::*;
 use pt::BlockEnd;
@@ -17,7 +17,8 @@ fn task(id: u64, label: &str, phases: &[(PhaseKind, ThreadId, u64)], stop: u64) 
         thread: Some(thread),
         range: TscRange::new(Tsc(start), Tsc(stop)),
     });
-    Interval { phases: phases.collect(), ..Interval::new(IntervalId(id), label, range, Some(WORKER)) }
+    let details = Details { phases: phases.collect(), ..Details::default() };
+    Interval::new(IntervalId(id), label, range, Some(WORKER)).with(details)
 }
 
 /// Both workers run until 100,000; the second one sleeps from 40,000 to 60,000.

@@ -211,8 +211,8 @@ impl Recording {
         for (row, tid) in self.waiting {
             let row = &mut keeping.draft.rows[row];
             let thread = ThreadId { pid: self.pid.map_or(Pid::UNKNOWN, Pid), tid: Tid(tid) };
-            row.interval.start_thread = Some(thread);
-            row.interval.stop_thread = Some(thread);
+            row.start_thread = Some(thread);
+            row.stop_thread = Some(thread);
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use model::{Attribute, Counter, Interval, IntervalId, Number, Severity, ThreadId, Tsc, TscRange};
+use model::{Attribute, Counter, Details, Interval, IntervalId, Number, Severity, ThreadId, Tsc, TscRange};
 use serde::{Deserialize as _, Deserializer};
 use serde_json::Value;
 
 use super::place::Position;
 use crate::file::cells;
-use crate::file::draft::{Draft, Row};
+use crate::file::draft::Draft;
 use crate::file::tree::Link;
 use crate::findings::Origin;
 use crate::pairing::MOST_COUNTERS;
@@ -120,16 +120,18 @@ impl<'a> Keeping<'a> {
             self.refuse(origin, &name, ("negative intervals", what));
             return None;
         }
-        let label = if name.is_empty() { "interval".to_owned() } else { name };
+        let label = self.draft.context.label(&name);
         let range = TscRange { start: Tsc(start), stop: Tsc(stop) };
-        let mut interval = Interval::new(id, label, range, span.start_thread);
+        let details = Details {
+            key: span.key,
+            counters: span.attributes.counters,
+            attributes: span.attributes.texts,
+            ..Details::default()
+        };
+        let mut interval = Interval::new(id, label, range, span.start_thread).with(details);
         interval.stop_thread = span.stop_thread;
-        interval.key = span.key;
-        interval.counters = span.attributes.counters;
-        interval.attributes = span.attributes.texts;
-        self.draft.rows.push(Row { interval, origin });
         self.draft.links.push(span.link);
-        Some(self.draft.rows.len() - 1)
+        Some(self.draft.keep_row(interval, origin))
     }
 
     /// A span that is left out, and why.

@@ -40,7 +40,7 @@ impl<'a, 'd> Resource<'a, 'd> {
         // Else the capture's records name it.
         let pid = self.pid.map_or(Pid::UNKNOWN, Pid);
         for (row, tid) in self.waiting.drain(..) {
-            let interval = &mut self.keeping.draft.rows[row].interval;
+            let interval = &mut self.keeping.draft.rows[row];
             interval.start_thread = Some(ThreadId { pid, tid: Tid(tid) });
             interval.stop_thread = interval.start_thread;
         }

@@ -64,7 +64,7 @@ fn spans(set: &IntervalSet) -> Vec<(String, Option<String>, u64, u64, i32, i32)>
     let span = |one: &model::Interval| {
         let tids = [one.start_thread, one.stop_thread].map(|thread| thread.map_or(0, |thread| thread.tid.0));
         let (start, stop) = (one.range.start.0 / 64, one.range.stop.0 / 64);
-        (one.label.clone(), one.key.clone(), start, stop, tids[0], tids[1])
+        (one.label.to_string(), one.key.clone(), start, stop, tids[0], tids[1])
     };
     set.intervals.iter().map(span).collect()
 }

@@ -71,7 +71,7 @@ fn read(trace: &[Vec<u8>]) -> IntervalSet {
 fn slices(set: &IntervalSet) -> Vec<(String, u64, u64)> {
     let slice = |interval: &model::Interval| {
         let TscRange { start, stop } = interval.range;
-        (interval.label.clone(), start.0 / 2, stop.0 / 2)
+        (interval.label.to_string(), start.0 / 2, stop.0 / 2)
     };
     set.intervals.iter().map(slice).collect()
 }
