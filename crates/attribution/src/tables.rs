@@ -16,6 +16,7 @@ pub(crate) mod page_faults;
 pub(crate) mod read_write_locks;
 pub(crate) mod recording;
 pub(crate) mod signals;
+pub(crate) mod sleeping_locks;
 pub(crate) mod syscalls;
 pub(crate) mod task_wakers;
 pub(crate) mod timers;

@@ -81,7 +81,9 @@ impl Image {
             let symbols = self.symbols(search).filter(|_| is_file)?;
             let begins =
                 symbols.iter().filter(|(_, name)| BEGINNINGS.contains(name) || name.starts_with(ADA));
-            begins.map(|(range, _)| range.start).find_map(|start| self.source_at(search, start))
+            let sources = begins.filter_map(|(range, _)| self.source_at(search, range.start));
+            // Compilers add a `main` of their own that calls the program's, such as D's.
+            sources.min_by_key(|source| is_of_tools(source))
         };
         self.sources.main.get_or_init(find).as_ref()
     }
@@ -91,6 +93,11 @@ impl Image {
         let frames = self.lines(search)?.at(svma);
         frames.last()?.file.as_deref().map(Arc::from)
     }
+}
+
+/// Whether `source` lies in a compiler's folder.
+fn is_of_tools(source: &str) -> bool {
+    TOOLS.iter().any(|tools| source.starts_with(tools))
 }
 
 /// The folder of a compiler, or of one package among others, that `source` lies in.

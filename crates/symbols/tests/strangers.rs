@@ -302,6 +302,27 @@ fn one_path_in_two_containers_is_two_files() {
     assert_eq!(ran(&doubtful), ([false, false], Vec::new()));
 }
 
+/// A compiler's own `main` calls the program's: GDC's lies in its folder, `_Dmain` in the program's.
+#[test]
+fn a_compilers_main_is_not_where_the_program_begins() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("own.c"), folder.path().join("program"));
+    let text_of = "#line 1 \"/home/me/shop/shop.c\"\n__attribute__((noinline)) int take(int a) { return a + 1; }\n\
+                   int _Dmain(int a) { return take(a) * 2; }\n\
+                   #line 29 \"/usr/lib/gcc/x86_64-linux-gnu/12/include/d/core/internal/entrypoint.d\"\n\
+                   int _Dmain(int);\n\
+                   __attribute__((noinline)) int inside(int a) { return a + 3; }\n\
+                   int main(int argc, char **argv) { (void)argv; return _Dmain(argc) + inside(argc); }\n";
+    fs::write(&source, text_of).expect("written");
+    run("cc", &["-g", "-O1", "-pie", "-fPIE", "-Wl,-z,noseparate-code", "-o", text(&program), text(&source)]);
+    let images = images(&program, SearchPath::default());
+    let is_foreign = |name| {
+        let start = *images.addresses_of(PID, name, AT).first().expect("its address");
+        images.is_of_library(PID, &images.function_at(PID, start, AT).expect("a function"), AT)
+    };
+    assert_eq!([is_foreign("take"), is_foreign("inside")], [false, true]);
+}
+
 /// A program of three units, of which `options` are those of each; whether `wait_inside`, of the second, belongs to a library, and `take`,
 /// which calls it.
 fn of_library(options: [&[&str]; 2]) -> (bool, bool) {

@@ -144,6 +144,20 @@ fn the_program_in_ada_marks_its_intervals_and_lists_what_it_planted() {
     check_program_of("ada.sh", "depot.ada", 15);
 }
 
+/// Written in D and in Free Pascal, whose compilers no test installs.
+#[test]
+fn the_programs_in_d_and_pascal_mark_their_intervals_and_list_what_they_planted() {
+    for (compiler, wrapper, source) in [("gdc", "d.sh", "brewery.d"), ("fpc", "pas.sh", "quarry.pas")] {
+        if Command::new(compiler).arg("-h").output().is_err() {
+            eprintln!(
+                "the_programs_in_d_and_pascal_mark_their_intervals_and_list_what_they_planted: left out: there is no {compiler}"
+            );
+            continue;
+        }
+        check_program_of(wrapper, source, 15);
+    }
+}
+
 /// Compiles and runs the program that `wrapper` makes of `source`: 60 intervals, with so many causes or more.
 fn check_program_of(wrapper: &str, source: &str, least: usize) {
     let folder = tempfile::tempdir().unwrap();

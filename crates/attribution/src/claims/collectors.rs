@@ -3,7 +3,7 @@
 //! Input: the claims of waits and the path into them. Output: the same claims, named after the collector of
 //! [`crate::tables::collectors`]. Certainty: inferred.
 
-use model::{Cause, Certainty, OffCpu, Segment, TscRange};
+use model::{Cause, Certainty, OffCpu, Role, Segment, TscRange};
 
 use crate::claims::claim::Claim;
 use crate::claims::lengths::tell_ns;
@@ -47,7 +47,10 @@ pub(crate) fn name_waits(
             let suspect = stopped.or_else(|| Some((any(|row| row.yields)?, least)));
             suspect.and_then(|(runtime, least)| {
                 let by_waker = collected(&claim.during, runtime) >= least;
-                let how = by_waker.then(|| "the waking thread was running the GC".to_owned());
+                let how = by_waker.then(|| match claim.story.role {
+                    Role::Beside => "another thread was running the GC".to_owned(),
+                    _ => "the waking thread was running the GC".to_owned(),
+                });
                 let ran = || collector_threads(claim.range(), scene).filter(|ran| ran.0 == runtime);
                 how.or_else(|| ran().map(|ran| ran.1)).map(|how| (runtime, how))
             })
@@ -56,6 +59,10 @@ pub(crate) fn name_waits(
             claim.cause = Cause::Gc(runtime.into());
             claim.certainty = Certainty::Inferred;
             claim.say(&how);
+            // Whom else a collection wakes, or who ends it, did not collect.
+            if own.is_some() || collected(&claim.during, runtime) == 0 {
+                claim.story.by.clear();
+            }
         }
     }
 }

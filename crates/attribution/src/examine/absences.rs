@@ -22,7 +22,7 @@ use crate::claims::off_cpu::context::Context;
 use crate::claims::off_cpu::futex::awaits_gil;
 use crate::claims::off_cpu::goroutine::Goroutine;
 use crate::claims::off_cpu::pool::PoolJob;
-use crate::claims::off_cpu::wait::wait_of;
+use crate::claims::off_cpu::wait::{takes_lock, wait_of};
 use crate::inputs::scene::Scene;
 use crate::tables::goroutines::goes_to_goroutine;
 use crate::threads::follow::{path_at, work_at};
@@ -126,7 +126,7 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
     }
     let mut flow = None;
     absence.holder =
-        stay.thread.and_then(|thread| holder_of_gil(range, thread, absence, &wakeup, context.scene));
+        stay.thread.and_then(|thread| likely_holder(range, thread, absence, &wakeup, context.scene));
     if let Some(holder) = absence.holder {
         if let Some(below) = examination.below(range, holder) {
             (absence.during, absence.below) = (below.segments, Some(Arc::new(below.hot)));
@@ -168,22 +168,29 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
     absence.wakeup = Some(wakeup);
 }
 
-/// The thread that may have held `CPython`'s interpreter lock in `range`, of a wait for it that timed out: a thread asks the holder for
-/// it each switch interval and goes on waiting. It is the one thread of the process that ran for most of that time; one that runs code
-/// of a library may do without the lock, so that two cannot be distinguished.
-fn holder_of_gil(
+/// The thread that may have held the lock for which this one waited in `range`, where a timer ended the wait and so no thread did. Of `CPython`'s
+/// interpreter lock: a thread asks the holder for it each switch interval and goes on waiting. The holder is the one thread of the
+/// process that ran for most of that time; one that runs code of a library may do without the lock, so that two cannot be distinguished.
+/// Of a lock whose waiters sleep between their attempts, which may be let go in the middle: the one that ran for longer than all others.
+fn likely_holder(
     range: TscRange,
     thread: ThreadId,
     absence: &Absence,
     wakeup: &Wakeup,
     scene: &Scene<'_>,
 ) -> Option<ThreadId> {
-    if !wakeup.came_by_timer() || !absence.left.as_ref().is_some_and(awaits_gil) {
+    let left = absence.left.as_ref().filter(|_| wakeup.came_by_timer())?;
+    let ran = others(scene, thread, range);
+    let whole = if awaits_gil(left) {
+        range.ticks().0
+    } else if takes_lock(left) {
+        ran.values().map(|ticks| ticks.0).sum()
+    } else {
         return None;
-    }
-    let mut ran = others(scene, thread, range).into_iter().filter(|(_, ticks)| ticks.0 > range.ticks().0 / 2);
-    let (holder, _) = ran.next()?;
-    ran.next().is_none().then_some(holder)
+    };
+    let mut most = ran.into_iter().filter(|(_, ticks)| ticks.0 > whole / 2);
+    let (holder, _) = most.next()?;
+    most.next().is_none().then_some(holder)
 }
 
 #[cfg(test)]

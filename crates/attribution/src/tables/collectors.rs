@@ -1,6 +1,6 @@
 //! Garbage collectors by their functions and threads. One table, one row per runtime.
 //!
-//! Sources: the files named at each row. Go's row was tried on a Go 1.26 program in the emulator. The names of the
+//! Sources: the files named at each row. Go's row was tried on a Go 1.26 program in the emulator, D's on one of GDC 12. The names of the
 //! others are tested with synthetic input only.
 
 /// A runtime's collector. Names match by prefix.
@@ -33,7 +33,7 @@ const NOTHING: Collector = Collector {
     threads: &[],
 };
 
-const COLLECTORS: [Collector; 8] = [
+const COLLECTORS: [Collector; 9] = [
     // src/hotspot/share/gc/{g1,parallel,serial,shared,shenandoah,z}, share/runtime/safepoint.cpp, safepointMechanism.cpp
     Collector {
         runtime: "jvm",
@@ -145,6 +145,24 @@ const COLLECTORS: [Collector; 8] = [
             "v8::internal::Sweeper::",
             "v8::internal::LocalHeap::SafepointSlowPath",
         ],
+        ..NOTHING
+    },
+    // druntime core/internal/gc/impl/conservative/gc.d (until 2.090 gc/impl/…), core/thread/osthread.d: a signal's handler, which has no
+    // name of its own, stops the others; core/internal/spinlock.d: the collector's lock
+    Collector {
+        runtime: "d",
+        functions: &[
+            "core.internal.gc.impl.conservative.gc.Gcx.fullcollect",
+            "core.internal.gc.impl.conservative.gc.Gcx.collect",
+            "core.internal.gc.impl.conservative.gc.Gcx.mark",
+            "core.internal.gc.impl.conservative.gc.Gcx.sweep",
+            "core.internal.gc.impl.conservative.gc.Gcx.recover",
+            "core.internal.gc.impl.conservative.gc.Gcx.scanBackground",
+            "gc.impl.conservative.gc.Gcx.fullcollect",
+            "gc.impl.conservative.gc.Gcx.mark",
+        ],
+        suspends: &["core.thread.osthread.callWithStackShell", "thread_suspendHandler"],
+        stops: &["core.internal.spinlock.SpinLock."],
         ..NOTHING
     },
     // runtime/minor_gc.c, major_gc.c, domain.c

@@ -12,7 +12,7 @@ use go::{is_go, is_part, without_abi, without_shapes};
 use syscalls::x86_64::Sysno;
 
 /// Namespaces and reserved prefixes.
-const PREFIXES: [&str; 35] = [
+const PREFIXES: [&str; 36] = [
     "__",
     "_dl_",
     "_IO_",
@@ -53,6 +53,8 @@ const PREFIXES: [&str; 35] = [
     "_ada_ada__",
     "_ada_system__",
     "ada_main__",
+    // D's run-time library, as compilers call it. Its modules: `is_of_d`.
+    "_d_",
 ];
 
 /// Whole names: what programs call to wait, to copy, to format and to allocate.
@@ -174,6 +176,20 @@ pub(crate) fn is_library(name: &str) -> bool {
         || NAMES.binary_search(&stem).is_ok()
         || is_call()
         || is_go(name)
+        || is_of_d(name)
+}
+
+/// Whether it is a function of D's run-time or standard library: `std.array.Appender.put`, `core.memory.GC.collect`. Names of modules are
+/// lower case; a function `core.check` of Go's has no third part but that of a closure.
+fn is_of_d(name: &str) -> bool {
+    let mut parts = name.split('.');
+    let is_module = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let of_library = parts.next().is_some_and(|package| matches!(package, "std" | "core" | "rt" | "etc"));
+    of_library
+        && parts.next().is_some_and(is_module)
+        && parts.next().is_some_and(|part| {
+            part.starts_with(|first: char| first.is_alphabetic() || first == '_') && !part.starts_with("func")
+        })
 }
 
 /// Whose code a path of calls is.
@@ -317,6 +333,9 @@ mod tests {
             "system__tasking__protected_objects__lock",
             "ada__exceptions__raise_with_msg",
             "__gnat_rcheck_CE_Range_Check",
+            "std.array.Appender.put",
+            "core.internal.gc.impl.conservative.gc.Gcx.smallAlloc",
+            "_d_throw",
         ] {
             assert!(is_library(&spoken(library)), "{library}");
         }
@@ -334,6 +353,10 @@ mod tests {
             "anonymous@shop.js:54",
             "RegExp:^(a+)+$",
             "depot__post_parcel",
+            "core.check",
+            "core.check.func1",
+            "core.Check.Run",
+            "brewery.quoteHops",
             "_ada_main",
             "system_load",
         ] {

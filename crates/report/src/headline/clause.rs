@@ -443,7 +443,11 @@ impl fmt::Display for Clause<'_> {
             return write!(f, "{time} until its CPU had left {state}");
         }
         if let Some(runtime) = name.strip_prefix("runtime.gc.") {
-            return write!(f, "{time} in {runtime}'s garbage collector{}", self.placed("at"));
+            let place = self.placed("at");
+            return match self.part(|story| &story.by) {
+                "" => write!(f, "{time} in {runtime}'s garbage collector{place}"),
+                by => write!(f, "waited {time} for {runtime}'s garbage collector{place}, which {by} ran"),
+            };
         }
         if let Some(runtime) = name.strip_prefix("runtime.idle.") {
             return write!(f, "{time} idle in {runtime}'s scheduler{}", self.by());

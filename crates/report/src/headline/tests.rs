@@ -47,6 +47,23 @@ fn outlier(causes: Vec<CauseTotal>, segments: Vec<SegmentReport>) -> OutlierRepo
     }
 }
 
+/// Another thread's collection, and its own.
+#[test]
+fn names_the_thread_that_collected() {
+    let said = |by: &str| {
+        let mut waited = detailed("runtime.gc.d", None, 90_000, "");
+        "stir()".clone_into(&mut waited.story.place);
+        by.clone_into(&mut waited.story.by);
+        headline(&outlier(vec![cause("runtime.gc.d", 90_000, "")], vec![waited]))
+    };
+    let begin = "412.3 us, typical 16.3 us: ";
+    assert_eq!(
+        said("keeper"),
+        format!("{begin}waited 90.0 us for d's garbage collector at stir(), which keeper ran")
+    );
+    assert_eq!(said(""), format!("{begin}90.0 us in d's garbage collector at stir()"));
+}
+
 #[test]
 fn names_the_interrupt_and_its_particulars() {
     let softirq = "kernel.softirq.net_rx";

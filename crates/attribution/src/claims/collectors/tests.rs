@@ -61,6 +61,43 @@ fn a_thread_that_the_collector_suspends_waits_for_it() {
     assert_eq!(waiting_in("runtime.goschedImpl"), Some(("offcpu.other".to_owned(), 800)));
 }
 
+/// D's collector stops a thread in a signal's handler, whose function has no name; its lock is awaited in a sleep.
+#[test]
+fn who_collected_is_named_where_a_thread_waited_for_it() {
+    const USER: &[&str] = &[
+        "work",
+        "core.thread.osthread.callWithStackShell",
+        "core.internal.gc.impl.conservative.gc.Gcx.fullcollect",
+    ];
+    let table = Table::new(&["entry_SYSCALL_64"], USER);
+    let [waits, collects] = [1, 2].map(|at| USER[at]);
+    let mut script = Script::new(&table);
+    script.block(0, "work", 0, BlockEnd::Call).block(50, waits, 0, BlockEnd::FarCall).block(
+        950,
+        waits,
+        0x20,
+        BlockEnd::Jump,
+    );
+    let mut other = Script::of(&table, WRITER);
+    other.block(150, collects, 0, BlockEnd::Jump).block(800, collects, 0x20, BlockEnd::FarCall);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(WRITER, 1, 100, 950, LeaveReason::Unknown),
+        run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
+    ]);
+    let target = WORKER.tid;
+    let records = vec![record(850, 1, WRITER, Side::Begin, EventKind::Waking { target, by_waker: true })];
+    let items = [script.items.clone(), other.items.clone()].concat();
+    let world = World { table: &table, schedule, records, items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(0..900)).expect("a partition");
+    let waited = attribution.segments().iter().find(|segment| segment.cpu.is_none()).expect("a wait");
+    assert_eq!(
+        (waited.cause.to_string(), &*waited.story.by),
+        ("runtime.gc.d".into(), "writer"),
+        "{waited:?}"
+    );
+}
+
 /// The worker waits from 100 to 900; a thread with the name `comm` wakes it.
 fn waiting(comm: &'static str) -> Vec<(String, u64)> {
     let table = Table::named(&["entry_SYSCALL_64"], &["work"], comm);

@@ -14,6 +14,7 @@ use crate::claims::system_call::Call;
 use crate::inputs::files::tell_address;
 use crate::records::event::EventKind;
 use crate::records::words::describe;
+use crate::tables::sleeping_locks::sleeps_for_lock;
 use crate::tables::wait_functions::{reads_page_in, waited_for, waited_in_state};
 use crate::threads::stays::Stay;
 use crate::threads::wakeup::Wakeup;
@@ -83,6 +84,10 @@ pub(crate) fn wait_of(
     }
     wait.particulars.extend(Some(what).filter(|what| !what.is_empty()).map(str::to_owned));
     wait.tell_timeout(stay, path, wakeup, context);
+    if wait.kind == OffCpu::Sleep && path.is_some_and(takes_lock) {
+        (wait.kind, wait.certainty) = (OffCpu::Lock, Certainty::Inferred);
+        wait.particulars.push("between two attempts to take a lock".into());
+    }
     if is_uninterruptible && what.is_empty() && wait.kind == OffCpu::Other {
         wait.particulars.push("uninterruptible (state D): no record shows for what".into());
     }
@@ -90,6 +95,11 @@ pub(crate) fn wait_of(
     wait.evidence
         .extend(path.and_then(|path| path.kernel.last()).map(|site| Evidence::symbol(&*site.function)));
     wait
+}
+
+/// Whether the thread sleeps because it did not get a lock.
+pub(crate) fn takes_lock(path: &CallPath) -> bool {
+    sleeps_for_lock(path.user.iter().map(|site| &*site.function))
 }
 
 /// The same by records alone: by the kernel's part of the callchain with which it left, where the record has one. Lines

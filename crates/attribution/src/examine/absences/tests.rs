@@ -1,4 +1,4 @@
-//! Hand-made records: a wait for `CPython`'s interpreter lock that times out.
+//! Hand-made records: waits for a lock that a timer ends, of `CPython`'s interpreter and between attempts.
 
 use model::{Certainty, Role, Segment};
 use perfdata::{LeaveReason, Schedule};
@@ -6,8 +6,16 @@ use perfdata::{LeaveReason, Schedule};
 use crate::records::event::{EventKind, Side, SidebandEvent, Within};
 use crate::testing::script::{IDLE, Table, WORKER, WRITER, World, made_within, record, run};
 
-const KERNEL: &[&str] = &["schedule", "futex_wait_queue", "hrtimer_wakeup"];
-const USER: &[&str] = &["PyEval_RestoreThread", "take_gil", "pthread_cond_timedwait", "main", "flush"];
+const KERNEL: &[&str] = &["schedule", "futex_wait_queue", "hrtimer_wakeup", "do_nanosleep"];
+const USER: &[&str] = &[
+    "PyEval_RestoreThread",
+    "take_gil",
+    "pthread_cond_timedwait",
+    "main",
+    "flush",
+    "core.internal.spinlock.SpinLock.lock",
+    "nanosleep",
+];
 
 /// The worker waits from 100 to 600; the writer, of the same process, runs on CPU 1 `until` then. The record of the wake-up is made there.
 fn wait(path: &[&str], until: u64, interrupt: Option<Within>) -> Segment {
@@ -51,6 +59,23 @@ fn a_wait_for_the_gil_that_timed_out_has_the_holder_that_ran() {
     assert_eq!((timed_out.story.role, timed_out.certainty), (Role::Beside, Certainty::Inferred));
     let expected = "writer (tid 102), which ran during this time, may have held it";
     assert!(timed_out.detail.contains(expected), "{}", timed_out.detail);
+}
+
+const BETWEEN: &[&str] =
+    &["schedule", "do_nanosleep", "nanosleep", "core.internal.spinlock.SpinLock.lock", "flush"];
+
+/// The lock may be let go long before the sleep is over.
+#[test]
+fn a_sleep_between_two_attempts_waits_for_the_lock() {
+    for until in [300, 700] {
+        let slept = wait(BETWEEN, until, Some(Within::Interrupt));
+        assert_eq!((slept.cause.to_string(), slept.certainty), ("offcpu.lock".into(), Certainty::Inferred));
+        assert_eq!((&*slept.story.by, slept.story.role), ("writer", Role::Beside), "{slept:?}");
+        assert!(slept.detail.contains("between two attempts to take a lock"), "{}", slept.detail);
+    }
+    let slept = wait(&["schedule", "do_nanosleep", "nanosleep", "flush"], 300, Some(Within::Interrupt));
+    assert_eq!(slept.cause.to_string(), "offcpu.sleep");
+    assert!(!slept.detail.contains("have held it"), "{}", slept.detail);
 }
 
 /// Where no thread ran for most of the wait, where it is another lock, and where its holder ended the wait.

@@ -12,6 +12,8 @@ fn functions_belong_to_their_runtimes() {
         ("SVR::gc_heap::mark_phase(int)", Some("dotnet")),
         ("caml_empty_minor_heaps_once", Some("ocaml")),
         ("gc_collect_main", Some("python")),
+        ("core.internal.gc.impl.conservative.gc.Gcx.fullcollect", Some("d")),
+        ("core.internal.gc.impl.conservative.gc.Gcx.smallAlloc", None),
         ("collect", None),
     ] {
         assert_eq!(runtime_of(function), runtime, "{function}");
