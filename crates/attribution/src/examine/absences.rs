@@ -171,7 +171,7 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
 /// The thread that may have held the lock for which this one waited in `range`, where a timer ended the wait and so no thread did. Of `CPython`'s
 /// interpreter lock: a thread asks the holder for it each switch interval and goes on waiting. The holder is the one thread of the
 /// process that ran for most of that time; one that runs code of a library may do without the lock, so that two cannot be distinguished.
-/// Of a lock whose waiters sleep between their attempts, which may be let go in the middle: the one that ran for longer than all others.
+/// Of a lock whose waiters sleep between their attempts, which may be let go in the middle: the one that ran longest.
 fn likely_holder(
     range: TscRange,
     thread: ThreadId,
@@ -181,15 +181,11 @@ fn likely_holder(
 ) -> Option<ThreadId> {
     let left = absence.left.as_ref().filter(|_| wakeup.came_by_timer())?;
     let ran = others(scene, thread, range);
-    let whole = if awaits_gil(left) {
-        range.ticks().0
-    } else if takes_lock(left) {
-        ran.values().map(|ticks| ticks.0).sum()
-    } else {
-        return None;
-    };
-    let mut most = ran.into_iter().filter(|(_, ticks)| ticks.0 > whole / 2);
-    let (holder, _) = most.next()?;
+    if takes_lock(left) {
+        return ran.into_iter().max_by_key(|&(_, ticks)| ticks).map(|(holder, _)| holder);
+    }
+    let mut most = ran.into_iter().filter(|(_, ticks)| ticks.0 > range.ticks().0 / 2);
+    let (holder, _) = most.next().filter(|_| awaits_gil(left))?;
     most.next().is_none().then_some(holder)
 }
 

@@ -1,7 +1,7 @@
 //! `user.spin`: a spin-wait loop (a spin lock, a busy poll) ran longer than in the baselines.
 //!
 //! Whether a loop waits shows in one iteration, as it ran, with the functions that it called. It changes no memory but its own
-//! stack, by atomic operations, or by counting; it looks at memory at fixed addresses, or at the time; and it carries
+//! stack, by atomic operations, by counting, or, if it pauses, a word that is computed of itself; it looks at memory at fixed addresses, or at the time; and it carries
 //! nothing of what it saw into the next iteration, only counters, and no number in a vector register that it computes. So only an outside event or a count can end it. So it is
 //! with each iteration that pauses (`pause`, `tpause`) or yields (`sched_yield`). Evidence: the flow (which loop, how long) and
 //! the code. Certainty: that it spun is decoded, that it was too long is inferred.

@@ -36,6 +36,8 @@ pub(super) struct State {
     pauses: Pauses,
     /// The words of the stack that were there before and led back, and to where.
     returned: Vec<(usize, u64)>,
+    /// A word of memory becomes what is computed of itself: a delay that grows, if it is a loop that pauses.
+    grows: bool,
     /// It uses registers that are no cells, such as those of the x87 unit.
     computes: bool,
     factory: InstructionInfoFactory,
@@ -51,6 +53,7 @@ impl Default for State {
             reads: false,
             pauses: Pauses::Never,
             returned: Vec::new(),
+            grows: false,
             computes: false,
             factory: InstructionInfoFactory::new(),
         }
@@ -73,8 +76,8 @@ impl State {
         if is_changed(&STACK_POINTER) || self.returned.iter().any(leads_elsewhere) {
             return false;
         }
-        if self.pauses != Pauses::Never {
-            return true;
+        if self.pauses != Pauses::Never || self.grows {
+            return self.pauses != Pauses::Never;
         }
         let carried: Vec<usize> = (0..CELLS)
             .filter(|cell| self.used & (1 << cell) != 0 && *cell != FLAGS)
@@ -273,8 +276,12 @@ impl State {
     fn store(&mut self, instruction: &Instruction, value: Value) -> Result<(), Works> {
         let (cell, address, stack) = self.place(instruction)?;
         self.use_address(address, stack);
-        let cell = cell.filter(|_| stack).ok_or(Works)?;
-        self.values[cell] = value;
+        match cell {
+            Some(cell) if stack => self.values[cell] = value,
+            // Nothing else is in it that the loop computes: its address alone may be in a register.
+            Some(cell) if value.loaded == 1 << cell && value.cells & !address == 0 => self.grows = true,
+            _ => return Err(Works),
+        }
         Ok(())
     }
 
@@ -288,7 +295,8 @@ impl State {
         self.reads |= !stack;
         match cell {
             Some(cell) if stack => self.values[cell],
-            _ => Value::outside(address),
+            Some(cell) => Value::of_word(cell, address),
+            None => Value::outside(address),
         }
     }
 

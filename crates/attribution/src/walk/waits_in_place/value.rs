@@ -30,6 +30,8 @@ pub(super) struct Value {
     pub(super) cells: Cells,
     /// Memory that others may write, or the time.
     pub(super) outside: bool,
+    /// The words of that memory with fixed addresses; [`FLAGS`] stands for any other, and for the time.
+    pub(super) loaded: Cells,
     /// It is this cell's first value plus an offset.
     pub(super) exact: Option<(usize, i64)>,
     /// It is this number.
@@ -42,7 +44,12 @@ impl Value {
     }
 
     pub(super) fn outside(cells: Cells) -> Value {
-        Value { cells, outside: true, ..Value::default() }
+        Value { cells, outside: true, loaded: 1 << FLAGS, ..Value::default() }
+    }
+
+    /// What a word of memory with a fixed address held.
+    pub(super) fn of_word(word: usize, address: Cells) -> Value {
+        Value { loaded: 1 << word, ..Value::outside(address) }
     }
 
     pub(super) fn number(number: u64) -> Value {
@@ -50,7 +57,12 @@ impl Value {
     }
 
     pub(super) fn with(self, other: Value) -> Value {
-        Value { cells: self.cells | other.cells, outside: self.outside || other.outside, ..Value::default() }
+        Value {
+            cells: self.cells | other.cells,
+            outside: self.outside || other.outside,
+            loaded: self.loaded | other.loaded,
+            ..Value::default()
+        }
     }
 
     pub(super) fn plus(self, offset: i64) -> Value {
