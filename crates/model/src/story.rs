@@ -68,7 +68,8 @@ pub struct Story {
     /// The code whose time it is, called or made to wait: the innermost function that belongs to no library, with its source line
     /// where that is known, as `worker() lock.c:107`.
     pub place: String,
-    /// The program's own functions that had called the one of `place` when the thread was taken off its CPU, innermost first: `audit() < serve()`.
+    /// The program's own functions that had called the one of `place`, innermost first, `audit() < serve()`: where the thread was taken off its
+    /// CPU, and of a spin-wait loop.
     pub callers: String,
     /// The library's function that it had called, where that took the time: `memcpy()`.
     pub through: String,

@@ -60,6 +60,9 @@ pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Ve
             segment.story.object.clone_from(&place.thrown);
         }
         (segment.story.place, segment.story.through) = (place.function.clone(), place.through.clone());
+        if segment.cause == Cause::UserSpin {
+            segment.story.callers.clone_from(&place.caller);
+        }
     }
     segments
 }
@@ -90,6 +93,8 @@ pub(super) fn name_by_callers(segments: &mut [Segment], path: &CallPath) {
 struct Place {
     /// The program's function, as `route_order()`.
     function: String,
+    /// The program's function that had called it.
+    caller: String,
     /// The library's function that it had called.
     through: String,
     /// `an exception, caught in route_order()`, where that function throws; else empty.
@@ -124,7 +129,9 @@ impl Place {
         let unwinds = || called.is_some_and(|&(called, _)| mostly_unwinds(called, examined));
         let what = thrown(&through).or_else(|| unwinds().then_some("an exception"));
         let thrown = what.map_or_else(String::new, |what| format!("{what}{because}{}", caught(examined)));
-        Place { function, through, thrown }
+        let callers = lineage.get(at + 1..).and_then(own_of).filter(|own| own.is_own);
+        let caller = callers.map_or_else(String::new, |own| own.function);
+        Place { function, caller, through, thrown }
     }
 }
 

@@ -5,7 +5,7 @@
 //! `rwsem.c`, `rtmutex.c`; `rqspinlock.c` since 6.15).
 
 /// The functions of which all time is spinning; a compiler may add a suffix (`.constprop.0`).
-const SPINS: [&str; 14] = [
+const SPINS: [&str; 15] = [
     "queued_spin_lock_slowpath",
     "native_queued_spin_lock_slowpath",
     "__pv_queued_spin_lock_slowpath",
@@ -20,6 +20,8 @@ const SPINS: [&str; 14] = [
     "rwsem_spin_on_owner",
     "rtmutex_spin_on_owner",
     "rt_mutex_adaptive_spinwait",
+    // It asks whether the lock is free, and sleeps, in functions of their own; what it does itself is `rtmutex_spin_on_owner`, inlined.
+    "rt_mutex_slowlock_block",
 ];
 
 /// The functions of a kind of lock, by the beginnings of their names: the code that takes the lock calls the outermost of
@@ -100,12 +102,17 @@ mod tests {
             ]),
             "rwsem taken in vm_mmap_pgoff()"
         );
+        assert_eq!(
+            told(&["rt_mutex_slowlock_block.constprop.0", "rt_mutex_wait_proxy_lock", "futex_lock_pi"]),
+            "rt_mutex taken in futex_lock_pi()"
+        );
         assert_eq!(told(&["queued_write_lock_slowpath", "do_exit"]), "read-write lock taken in do_exit()");
         assert_eq!(told(&["osq_lock"]), "lock");
     }
 
     #[test]
     fn suffixes_of_compilers_do_not_hide_a_spin() {
+        assert!(spins("rt_mutex_slowlock_block.constprop.0"));
         assert!(spins("mutex_spin_on_owner") && spins("rwsem_optimistic_spin.constprop.0"));
         assert!(!spins("osq_unlock") && !spins("mutex_lock"));
     }

@@ -223,7 +223,16 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// The same, and on which worker that was, where the interval is a task's.
+    /// ` called by weigh()`: whose wait it is, for the loop is often that of a lock.
+    fn called_by(&self) -> String {
+        match self.part(|story| &story.callers) {
+            "" => String::new(),
+            _ if self.is_brief() => String::new(),
+            caller => format!(" called by {caller}"),
+        }
+    }
+
+    /// The same as [`Clause::place`], and on which worker that was, where the interval is a task's.
     fn placed(&self, preposition: &str) -> String {
         format!("{}{}", self.place(preposition), self.on_worker())
     }
@@ -350,7 +359,7 @@ impl<'a> Clause<'a> {
                 let (whose, on) = (whose.trim_start(), self.on_worker());
                 write!(f, "{time} of extra work: {what}{whose}{on}{typical}{through}")
             }
-            "spin" => write!(f, "spun {time}{}{}", self.placed("in"), self.by()),
+            "spin" => write!(f, "spun {time}{}{}{}", self.placed("in"), self.called_by(), self.by()),
             "slower.frequency" => write!(f, "{time} slower at a lower frequency{}", self.particulars()),
             "slower.front-end" => write!(f, "{time} slower in the front end{}", self.particulars()),
             "slower.other" => write!(f, "{time} slower in the same code{}", self.particulars()),

@@ -535,3 +535,16 @@ fn a_brief_headline_says_who_sent_the_ipi() {
     assert_eq!(brief(Role::Sender), format!("{served} sent by writer in munmap()"));
     assert_eq!(brief(Role::LikelySender), format!("{served} most likely sent by writer in munmap()"));
 }
+
+/// The loop is that of a lock, or of its delay: whose wait it was, its caller says.
+#[test]
+fn what_spins_is_named_with_its_caller() {
+    let mut spin = placed(segment("user.spin", None), "breathe()");
+    "scale_take()".clone_into(&mut spin.story.callers);
+    let report = outlier(vec![cause("user.spin", 136_000, "")], vec![spin]);
+    assert!(
+        headline(&report).ends_with(": spun 136.0 us in breathe() called by scale_take()"),
+        "{}",
+        headline(&report)
+    );
+}

@@ -13,7 +13,7 @@ const KERNEL: &[&str] =
     &["asm_sysvec_apic_timer_interrupt", "entry_SYSCALL_64", "__x64_sys_write", "osq_lock"];
 
 fn table() -> Table {
-    Table::new(KERNEL, &["work", "poll", "publish", "audit"]).with_code("poll", POLL)
+    Table::new(KERNEL, &["work", "peek", "publish", "audit"]).with_code("peek", POLL)
 }
 
 /// The worker polls from 100 on, an iteration each 10 ticks, and works from `until` on.
@@ -21,7 +21,7 @@ fn polling(table: &Table, until: u64) -> World<'_> {
     let mut script = Script::new(table);
     script.block(0, "work", 0, BlockEnd::Call);
     for at in (100..until).step_by(10) {
-        script.block(at, "poll", 0, BlockEnd::ConditionalBranch);
+        script.block(at, "peek", 0, BlockEnd::ConditionalBranch);
     }
     script.block(until, "work", Script::AFTER, BlockEnd::Jump).block(
         until + 100,
@@ -49,8 +49,9 @@ fn what_the_baselines_do_not_spin_is_too_long() {
     assert_eq!(spin.len(), 1);
     // The baseline polled from 100 to 200.
     assert_eq!((spin[0].range.start, spin[0].range.stop), (Tsc(200), Tsc(500)));
-    let said = "spin-wait loop in poll(); called by work()";
+    let said = "spin-wait loop in peek(); called by work()";
     assert_eq!((spin[0].certainty, &*spin[0].detail), (Certainty::Inferred, said));
+    assert_eq!((&*spin[0].story.place, &*spin[0].story.callers), ("peek()", "work()"));
 }
 
 /// The outlier polls for 3 us, in which the writer computes on the other CPU, or is on none.
@@ -70,7 +71,7 @@ fn what_another_thread_of_the_process_did_then_is_below_the_loop() {
     assert_eq!(found.len(), 1);
     assert_eq!(
         found[0].detail,
-        "spin-wait loop in poll(); called by work(); during this time writer (tid 102) ran"
+        "spin-wait loop in peek(); called by work(); during this time writer (tid 102) ran"
     );
     let below: u64 = found[0].during.iter().map(|segment| segment.range.ticks().0).sum();
     assert_eq!((below, found[0].during[0].thread), (3_000, Some(WRITER)));
@@ -125,7 +126,7 @@ fn leaving_the_waiting_loop_hands_over_third_best() {
     let examined = world.examine_interval(&two);
     let hand_off = examined.hand_off.clone().expect("a loop");
     assert_eq!((hand_off.at, hand_off.certainty), (Tsc(500), Certainty::Inferred));
-    assert_eq!(hand_off.by, "tid 101 leaving its spin-wait loop in poll()");
+    assert_eq!(hand_off.by, "tid 101 leaving its spin-wait loop in peek()");
     let attribution = crate::attribute_alone(&examined).expect("a partition");
     assert_eq!(attribution.segments().first().and_then(|first| first.thread), Some(WRITER));
     assert_eq!(attribution.segments().last().and_then(|last| last.thread), Some(WORKER));
