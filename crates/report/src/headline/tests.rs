@@ -539,7 +539,7 @@ fn a_brief_headline_says_who_sent_the_ipi() {
 /// The loop is that of a lock, or of its delay: whose wait it was, its caller says.
 #[test]
 fn what_spins_is_named_with_its_caller() {
-    let mut spin = placed(segment("user.spin", None), "breathe()");
+    let mut spin = placed(detailed("user.spin", Some(0), 136_000, ""), "breathe()");
     "scale_take()".clone_into(&mut spin.story.callers);
     let report = outlier(vec![cause("user.spin", 136_000, "")], vec![spin]);
     assert!(
