@@ -129,8 +129,8 @@ impl Place {
         let unwinds = || called.is_some_and(|&(called, _)| mostly_unwinds(called, examined));
         let what = thrown(&through).or_else(|| unwinds().then_some("an exception"));
         let thrown = what.map_or_else(String::new, |what| format!("{what}{because}{}", caught(examined)));
-        let callers = lineage.get(at + 1..).and_then(own_of).filter(|own| own.is_own);
-        let caller = callers.map_or_else(String::new, |own| own.function);
+        let outer = lineage.get(at + 1..).and_then(own_of).filter(|own| own.is_own);
+        let caller = outer.map_or_else(String::new, |own| own.function);
         Place { function, caller, through, thrown }
     }
 }
