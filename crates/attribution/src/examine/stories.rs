@@ -130,8 +130,7 @@ impl Place {
         let what = thrown(&through).or_else(|| unwinds().then_some("an exception"));
         let thrown = what.map_or_else(String::new, |what| format!("{what}{because}{}", caught(examined)));
         let outer = lineage.get(at + 1..).and_then(own_of).filter(|own| own.is_own);
-        let caller = outer.map_or_else(String::new, |own| own.function);
-        Place { function, caller, through, thrown }
+        Place { function, caller: outer.map_or_else(String::new, |own| own.function), through, thrown }
     }
 }
 

@@ -36,6 +36,8 @@ enum Scope {
     Semaphore,
     /// For memory: freed, compacted, or allowed by a control group.
     Memory,
+    /// For a thread that serves page faults.
+    Served,
 }
 
 const fn row(kind: OffCpu, what: &'static str) -> WaitedFor {
@@ -47,9 +49,9 @@ const fn way(kind: OffCpu, what: &'static str) -> WaitedFor {
 }
 
 impl WaitedFor {
-    /// Whether a page fault that waits so brings no data in: it waits for a lock, or for room.
+    /// Whether a page fault that waits so reads no data itself: it waits for a lock, for room, or for another thread.
     pub(crate) fn brings_no_data(self) -> bool {
-        self.kind == OffCpu::Lock || self.scope == Scope::Memory
+        self.kind == OffCpu::Lock || matches!(self.scope, Scope::Memory | Scope::Served)
     }
 }
 
@@ -66,7 +68,7 @@ pub(crate) fn waited_in_state(state: char) -> Option<WaitedFor> {
 pub(crate) fn waited_for<'f>(mut functions: impl Iterator<Item = &'f str>) -> Option<WaitedFor> {
     let found = functions.by_ref().find_map(in_function)?;
     Some(match found.scope {
-        Scope::Whole | Scope::Memory => found,
+        Scope::Whole | Scope::Memory | Scope::Served => found,
         Scope::Way => {
             let mut further = functions.take_while(|function| entry_cause(function) == Cause::KernelUnknown);
             further.find_map(purpose).unwrap_or(found)
@@ -244,7 +246,9 @@ fn other(name: &str) -> Option<WaitedFor> {
         "__refrigerator" | "do_freezer_trap" => {
             row(OffCpu::Other, "frozen, with its control group or for a suspend")
         }
-        "handle_userfault" => row(OffCpu::Other, "for the handler of its userfaultfd"),
+        "handle_userfault" => {
+            WaitedFor { scope: Scope::Served, ..row(OffCpu::Other, "for the handler of its userfaultfd") }
+        }
         name if name.starts_with("wait_for_completion") => {
             way(OffCpu::Other, "for another part of the kernel (a completion)")
         }

@@ -22,7 +22,7 @@ use pt::{Block, BlockEnd};
 
 use super::activity::Spin;
 use crate::inputs::functions::{Function, Functions};
-use crate::walk::waits_in_place::{Waiting, waits_in_place};
+use crate::walk::waits_in_place::{Waiting, passes_in_place, waits_in_place};
 
 /// The longest jump that makes a loop, in bytes.
 const LONGEST: u64 = 512;
@@ -36,15 +36,22 @@ const MOST_KNOWN: usize = 256;
 /// The most different iterations that are examined.
 const MOST_JUDGED: usize = 4096;
 
+/// The same of passes, which differ more often: each goes through a loop.
+const MOST_PASSES: usize = 256;
+
 /// See the module.
 #[derive(Default)]
 pub(super) struct Spins {
     previous: Option<(Block, Tsc)>,
     /// The iteration of a loop that is not known to wait.
     tried: Option<Iteration>,
+    /// What runs since a jump back that is not that of `tried`: a pass of a loop with another loop inside, as one that waits until all of
+    /// several words are zero.
+    pass: Option<Iteration>,
     open: Option<Open>,
     /// By process and what ran.
     known: HashMap<(Pid, u64), Option<Waiting>>,
+    passes: HashMap<(Pid, u64), Option<Waiting>>,
     /// The loops that the thread was in.
     pub(super) done: Vec<Spin>,
 }
@@ -52,6 +59,8 @@ pub(super) struct Spins {
 /// What ran since a loop's head.
 struct Iteration {
     head: u64,
+    /// The jump that began it.
+    jump: u64,
     since: Tsc,
     path: Path,
 }
@@ -95,20 +104,50 @@ impl Spins {
         if self.stays((previous.map(|(last, _)| last), block), pid, at, functions) {
             return false;
         }
-        let Some((_, since)) = previous.filter(|(last, _)| jumps_back(last, block)) else {
+        let Some((last, since)) = previous.filter(|(last, _)| jumps_back(last, block)) else {
             self.try_on(block);
             return false;
         };
+        let jump = last.end_ip;
+        let other_jump = self.tried.as_ref().is_some_and(|tried| tried.jump != jump);
         let tried = self.tried.take().filter(|tried| tried.head == block.ip);
         let how = tried.as_ref().and_then(|tried| self.judge(&tried.path, pid, at, functions));
         match (tried, how) {
             (Some(tried), Some(how)) => self.begin(&tried, how, function, (block, at)),
             (tried, _) => {
                 let path = tried.map_or_else(Path::default, |tried| tried.path).anew(block);
-                self.tried = Some(Iteration { head: block.ip, since, path });
+                self.tried = Some(Iteration { head: block.ip, jump, since, path });
+                self.pass_on((jump, since, other_jump), function, (block, at), pid, functions);
             }
         }
         self.open.is_some()
+    }
+
+    /// `jump` led back to `block`, the last time at `since`; the loop tried before has an `other_jump`.
+    fn pass_on(
+        &mut self,
+        (jump, since, other_jump): (u64, Tsc, bool),
+        function: Option<&Function>,
+        (block, at): (&Block, Tsc),
+        pid: Pid,
+        functions: &dyn Functions,
+    ) {
+        let is_over = |pass: &Iteration| pass.jump == jump && pass.head == block.ip;
+        match self.pass.take() {
+            Some(pass) if is_over(&pass) => {
+                if let Some(how) = self.judge_pass(&pass.path, pid, at, functions) {
+                    self.begin(&pass, how, function, (block, at));
+                }
+            }
+            Some(mut pass) => {
+                pass.path.push(block);
+                self.pass = Some(pass).filter(|pass| pass.path.blocks.len() <= MOST_BLOCKS);
+            }
+            None if other_jump => {
+                self.pass = Some(Iteration { head: block.ip, jump, since, path: Path::of(&[*block]) });
+            }
+            None => {}
+        }
     }
 
     /// The loop that begins is in a function that `caller` called.
@@ -124,6 +163,12 @@ impl Spins {
             tried.path.push(block);
             if tried.path.blocks.len() > MOST_BLOCKS {
                 self.tried = None;
+            }
+        }
+        if let Some(pass) = &mut self.pass {
+            pass.path.push(block);
+            if pass.path.blocks.len() > MOST_BLOCKS {
+                self.pass = None;
             }
         }
     }
@@ -149,7 +194,7 @@ impl Spins {
             away: None,
         };
         open.learn(&tried.path);
-        self.open = Some(open);
+        (self.open, self.pass) = (Some(open), None);
     }
 
     /// Whether `block`, after `last`, belongs to the loop that the thread is in, or may lead back to it.
@@ -214,13 +259,22 @@ impl Spins {
         *self.known.entry(key).or_insert_with(|| waits_in_place(&path.blocks, pid, at, functions))
     }
 
+    /// The same of a whole pass.
+    fn judge_pass(&mut self, path: &Path, pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Waiting> {
+        let key = (pid, path.hash);
+        if self.passes.len() >= MOST_PASSES {
+            return self.passes.get(&key).copied().flatten();
+        }
+        *self.passes.entry(key).or_insert_with(|| passes_in_place(&path.blocks, pid, at, functions))
+    }
+
     /// The activity of the thread is unknown from `at` on.
     pub(super) fn interrupt(&mut self, at: Tsc) {
         if let Some(open) = self.open.take() {
             self.close(open, at);
         }
         self.previous = None;
-        self.tried = None;
+        (self.tried, self.pass) = (None, None);
     }
 
     fn close(&mut self, open: Open, at: Tsc) {

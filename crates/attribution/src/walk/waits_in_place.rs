@@ -42,6 +42,33 @@ pub(crate) fn waits_in_place(
     at: Tsc,
     functions: &dyn Functions,
 ) -> Option<Waiting> {
+    judge(&pieces_of(blocks, pid, at, functions)?, Begins::Anyhow)
+}
+
+/// The same of a loop with another one inside: what each pass sets to the same number, as the index of the inner loop, does not change from one
+/// pass to the next.
+pub(crate) fn passes_in_place(
+    blocks: &[Block],
+    pid: Pid,
+    at: Tsc,
+    functions: &dyn Functions,
+) -> Option<Waiting> {
+    judge(&pieces_of(blocks, pid, at, functions)?, Begins::AsItEnds)
+}
+
+/// With which numbers an iteration begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    /// They are not known.
+    Anyhow,
+    /// With those that it ends with: the one before did the same.
+    AsItEnds,
+}
+
+/// Code, its address, and that of its last instruction.
+type Piece = (Vec<u8>, u64, u64);
+
+fn pieces_of(blocks: &[Block], pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     for block in blocks {
         let size = block.end_ip.checked_sub(block.ip).filter(|&size| size <= LONGEST_BLOCK)?;
@@ -50,11 +77,10 @@ pub(crate) fn waits_in_place(
         code.truncate(known);
         pieces.push((code, block.ip, block.end_ip));
     }
-    judge(&pieces)
+    Some(pieces)
 }
 
-/// The same for pieces of code: bytes, address, and that of the last instruction.
-fn judge(pieces: &[(Vec<u8>, u64, u64)]) -> Option<Waiting> {
+fn judge(pieces: &[Piece], begins: Begins) -> Option<Waiting> {
     let mut state = State::default();
     let mut count = 0;
     let head = pieces.first().map_or(0, |(_, ip, _)| *ip);
@@ -72,7 +98,7 @@ fn judge(pieces: &[(Vec<u8>, u64, u64)]) -> Option<Waiting> {
         }
     }
     let how = if state.dozes() { Waiting::Dozes } else { Waiting::Looks };
-    (count > 0 && state.waits()).then_some(how)
+    (count > 0 && state.waits(begins == Begins::AsItEnds)).then_some(how)
 }
 
 fn stays_in_program(instruction: &Instruction) -> bool {

@@ -16,8 +16,9 @@ const LOCKS: [&str; 7] =
 
 /// Functions of the C library and runtimes that wait for no lock: a thread parks until it is given something to do,
 /// or until an event that it waits for.
-const NO_LOCKS: [&str; 19] = [
-    // glibc nptl/: pthread_cond_*.c, sem_*.c, pthread_join*.c, pthread_barrier_wait.c; C++ std::call_once.
+const NO_LOCKS: [&str; 26] = [
+    // glibc nptl/: pthread_cond_*.c, sem_*.c, pthread_join*.c, pthread_barrier_wait.c, pthread_once.c; C++ std::call_once, the guard of a
+    // static object, std::future (libstdc++-v3/src/c++11/futex.cc).
     "cond_wait",
     "cond_timedwait",
     "cond_clockwait",
@@ -26,6 +27,14 @@ const NO_LOCKS: [&str; 19] = [
     "join",
     "barrier",
     "call_once",
+    "pthread_once",
+    "__cxa_guard_acquire",
+    "__atomic_futex",
+    // Abseil synchronization/: notification.cc, blocking_counter.cc, mutex.cc: they sleep as `Mutex::Lock` does.
+    "WaitForNotification",
+    "BlockingCounter",
+    "Mutex::Await",
+    "LockWhen",
     // Go runtime/lock_futex.go (notes, semaphores), proc.go (an M without work), os_linux.go (the futex below them).
     "runtime.notesleep",
     "runtime.notetsleep",
@@ -159,6 +168,12 @@ mod tests {
             (&["std::sys::sync::mutex::futex::Mutex::lock_contended", "futex_wait"], Held::Surely),
             (&["wait_for_request", "syscall"], Held::Perhaps),
             (&["take", "futex_wait"], Held::Perhaps),
+            (
+                &["await_box", "absl::Notification::WaitForNotification() const", "absl::Mutex::LockSlow"],
+                Held::No,
+            ),
+            (&["enter", "absl::Mutex::Lock()", "absl::Mutex::LockSlow"], Held::Surely),
+            (&["open_catalog", "__cxa_guard_acquire", "syscall"], Held::No),
             (
                 &["_PyEval_EvalFrameDefault", "PyEval_RestoreThread", "take_gil", "pthread_cond_timedwait"],
                 Held::Surely,

@@ -15,7 +15,15 @@ use crate::walk::call_path::CallPath;
 use crate::walk::hot_paths::CALLERS;
 
 /// What user code waits for in functions of libraries, by parts of their names (see `futex.rs` for the sources).
-const OBJECTS: [(&str, &str); 14] = [
+const OBJECTS: [(&str, &str); 22] = [
+    ("Notification", "a notification"),
+    ("BlockingCounter", "a counter that must reach zero"),
+    ("Mutex::Await", "a condition of a mutex"),
+    ("LockWhen", "a condition of a mutex"),
+    ("CondVar", "a condition variable"),
+    ("__cxa_guard_acquire", "a static object that another thread constructs"),
+    ("pthread_once", "a call_once() that another thread is in"),
+    ("__atomic_futex", "a future"),
     ("mpmc::", "a message of a channel"),
     ("mpsc::", "a message of a channel"),
     ("Thread>::park", "an unpark()"),
@@ -114,6 +122,9 @@ fn object_of(wait: &Wait, absence: &Absence, variable: Option<&str>) -> String {
         OffCpu::Lock if left.is_some_and(awaits_gil) => "the GIL".to_owned(),
         OffCpu::Lock => {
             let known = OBJECTS.iter().find(|(part, _)| left.is_some_and(|path| passes_library(path, part)));
+            if let Some(inner) = left.and_then(lock_of_libc) {
+                return inner.to_owned();
+            }
             match (known, variable) {
                 (Some((_, kind)), Some(name)) => named(kind, name),
                 (Some((_, kind)), None) => (*kind).to_owned(),
@@ -153,10 +164,25 @@ fn object_of(wait: &Wait, absence: &Absence, variable: Option<&str>) -> String {
 /// `mutex lock`. What is sent or awaited by means of a futex is not called by it.
 fn named(kind: &str, variable: &str) -> String {
     match kind.strip_prefix("a ") {
-        Some(object) if !object.contains(" of ") && !object.contains(" to ") => {
+        Some(object) if [" of ", " to ", " that "].iter().all(|word| !object.contains(word)) => {
             format!("{object} {variable}")
         }
         _ => kind.to_owned(),
+    }
+}
+
+/// A lock that the C library has for itself, by the function that takes it (glibc `libio/`, `malloc/`).
+fn lock_of_libc(path: &CallPath) -> Option<&'static str> {
+    let mut outwards = path.user.iter().rev().map(|site| &*site.function);
+    outwards.find(|name| name.contains("lll_lock_wait_private"))?;
+    let taker = outwards.find(|name| !name.contains("lll_lock"))?;
+    let is_of = |parts: &[&str]| parts.iter().any(|part| taker.contains(part));
+    if is_of(&["malloc", "calloc", "realloc", "free", "memalign", "_int_", "arena", "tcache"]) {
+        Some("a lock of malloc()")
+    } else if is_of(&["_IO_", "printf", "put", "get", "fwrite", "fread", "fflush", "flockfile"]) {
+        Some("the lock of a stream (FILE)")
+    } else {
+        None
     }
 }
 
@@ -219,6 +245,25 @@ mod tests {
             library,
         };
         CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
+    }
+
+    /// The C library's own locks have no name that a program gave them.
+    #[test]
+    fn the_c_librarys_own_locks_are_named() {
+        for (functions, lock) in [
+            (
+                &[("log", false), ("_IO_fwrite", true), ("__lll_lock_wait_private", true)][..],
+                Some("the lock of a stream (FILE)"),
+            ),
+            (
+                &[("grow", false), ("__libc_malloc", true), ("__lll_lock_wait_private", true)],
+                Some("a lock of malloc()"),
+            ),
+            (&[("grow", false), ("__pthread_mutex_lock", true), ("__lll_lock_wait", true)], None),
+            (&[("log", false), ("_IO_fwrite", true), ("flush", false), ("pthread_mutex_lock", true)], None),
+        ] {
+            assert_eq!(lock_of_libc(&path(functions)), lock, "{functions:?}");
+        }
     }
 
     /// The program's own function, and what it called; of a library alone the innermost.

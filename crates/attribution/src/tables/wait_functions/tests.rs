@@ -119,3 +119,13 @@ fn protocols_by_prefix() {
     assert_eq!(protocol("unix_stream_recvmsg"), Some("Unix stream"));
     assert_eq!(protocol("inet_recvmsg"), None);
 }
+
+/// A fault that another thread serves reads nothing itself.
+#[test]
+fn a_fault_that_a_thread_serves_brings_no_data() {
+    let fault =
+        ["schedule", "handle_userfault", "do_anonymous_page", "handle_mm_fault", "asm_exc_page_fault"];
+    let waited = waited_for(fault.into_iter()).expect("a row");
+    assert_eq!((waited.kind, waited.what), (OffCpu::Other, "for the handler of its userfaultfd"));
+    assert!(waited.brings_no_data());
+}

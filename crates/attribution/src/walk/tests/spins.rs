@@ -91,14 +91,22 @@ const DELAYS: &[u8] = &[
     0xf3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3,
 ];
 
+/// `1: mov (%rdi,%rax,4),%esi; or %esi,%edx; inc %rax; nop x3; jne 1b`, then `xor %eax,%eax; mov $0,%edx; test %esi,%esi; nop x2; jne 1b`: it looks at
+/// one word after the other, again and again.
+const SCANS: &[u8] = &[
+    0x8b, 0x34, 0x87, 0x09, 0xf2, 0x48, 0xff, 0xc0, 0x66, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
+    0x31, 0xc0, 0xba, 0, 0, 0, 0, 0x85, 0xf6, 0x66, 0x90, 0x75, 0xe3,
+];
+
 fn code() -> Table {
-    Table::new(&["entry_SYSCALL_64"], &["work", "take", "try", "lock", "count", "wait", "delay"])
+    Table::new(&["entry_SYSCALL_64"], &["work", "take", "try", "lock", "count", "wait", "delay", "scan"])
         .with_code("take", TAKES)
         .with_code("try", TRIES)
         .with_code("lock", LOCKS)
         .with_code("count", WORKS)
         .with_code("wait", YIELDS)
         .with_code("delay", DELAYS)
+        .with_code("scan", SCANS)
 }
 
 /// Spin-wait loops as (function, start, stop, iterations that jumped back, whether it was seen to be left).
@@ -170,6 +178,24 @@ fn a_wait_may_go_on_in_another_loop() {
     let activity = walk(&table, &script, 2_000);
     let found: Vec<_> = spins(&activity).into_iter().map(|(name, from, to, ..)| (name, from, to)).collect();
     assert_eq!(found, [("delay", 100, 1_140)]);
+}
+
+/// Four words in each pass. The first pass is not known to begin with the first word, and the second one shows that the loop waits.
+#[test]
+fn a_wait_for_several_words_waits() {
+    let table = code();
+    let mut script = Script::new(&table);
+    script.block(50, "work", 0, BlockEnd::Call);
+    for pass in (100..2_100).step_by(50) {
+        for at in (pass..pass + 40).step_by(10) {
+            script.block(at, "scan", 0, BlockEnd::ConditionalBranch);
+        }
+        script.block(pass + 40, "scan", 0x10, BlockEnd::ConditionalBranch);
+    }
+    script.block(2_100, "work", Script::AFTER, BlockEnd::Jump).block(2_200, "work", 0x40, BlockEnd::Jump);
+    let activity = walk(&table, &script, 3_000);
+    let found: Vec<_> = spins(&activity).into_iter().map(|(name, from, to, ..)| (name, from, to)).collect();
+    assert_eq!(found, [("scan", 140, 2_100)]);
 }
 
 #[test]

@@ -67,9 +67,12 @@ impl State {
     }
 
     /// Whether an iteration that is over waited: it looked at something outside, or paused, and keeps nothing of what it saw
-    /// but counters.
-    pub(super) fn waits(&self) -> bool {
-        let is_changed = |cell: &usize| self.values[*cell].exact != Some((*cell, 0));
+    /// but counters. `settled`: what it ends with as a number it began with.
+    pub(super) fn waits(&self, settled: bool) -> bool {
+        let is_changed = |cell: &usize| {
+            let value = &self.values[*cell];
+            value.exact != Some((*cell, 0)) && !(settled && value.number.is_some())
+        };
         // The next iteration must return to where this one did.
         let leads_elsewhere =
             |&(word, to): &(usize, u64)| self.values[word].number.is_some_and(|number| number != to);

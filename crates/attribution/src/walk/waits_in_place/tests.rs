@@ -1,6 +1,10 @@
 //! Loops by their machine code.
 
-use super::{Waiting, judge};
+use super::{Begins, Piece, Waiting};
+
+fn judge(pieces: &[Piece]) -> Option<Waiting> {
+    super::judge(pieces, Begins::Anyhow)
+}
 
 /// One piece of code, at 0x1000, whose last instruction, a jump of two bytes, is the last of an iteration.
 fn judged(code: &[u8]) -> Option<Waiting> {
@@ -139,4 +143,27 @@ fn what_two_places_call_one_after_the_other_is_no_loop() {
         "it returned to 0x2000, and will return to 0x2006"
     );
     assert_eq!(judge(&[looks, back, calls]), Some(Waiting::Looks));
+}
+
+/// `1: mov (%rdi,%rax,4),%esi; or %esi,%edx; inc %rax; cmp $2,%rax; jne 1b`, twice, then `xor %eax,%eax; test %edx,%edx; mov $0,%edx; jne 1b`: until
+/// two words are zero. With `mov %esi,(%rbx)` it writes down what it saw; without `mov $0,%edx` it adds up.
+#[test]
+fn a_pass_that_looks_at_several_words_waits() {
+    let looks: Piece = (
+        vec![0x8b, 0x34, 0x87, 0x09, 0xf2, 0x48, 0xff, 0xc0, 0x48, 0x83, 0xf8, 2, 0x75, 0xf2],
+        0x1000,
+        0x100c,
+    );
+    let writes: Piece = (
+        vec![0x8b, 0x34, 0x87, 0x89, 0x33, 0x09, 0xf2, 0x48, 0xff, 0xc0, 0x48, 0x83, 0xf8, 2, 0x75, 0xf0],
+        0x1000,
+        0x100e,
+    );
+    let again: Piece = (vec![0x31, 0xc0, 0x85, 0xd2, 0xba, 0, 0, 0, 0, 0x75, 0xe5], 0x1010, 0x1019);
+    let adds: Piece = (vec![0x31, 0xc0, 0x85, 0xd2, 0x75, 0xea], 0x1010, 0x1014);
+    let pass = |inner: &Piece, outer: &Piece| vec![inner.clone(), inner.clone(), outer.clone()];
+    assert_eq!(super::judge(&pass(&looks, &again), Begins::AsItEnds), Some(Waiting::Looks));
+    assert_eq!(super::judge(&pass(&looks, &again), Begins::Anyhow), None);
+    assert_eq!(super::judge(&pass(&looks, &adds), Begins::AsItEnds), None);
+    assert_eq!(super::judge(&pass(&writes, &again), Begins::AsItEnds), None);
 }
