@@ -60,7 +60,42 @@ fn demangle_cpp(mangled: &str) -> Option<String> {
     let options = DemangleOptions::new().no_params().no_return_type().recursion_limit(128);
     let mut plain = Bounded(String::new());
     symbol.structured_demangle(&mut plain, &options).ok()?;
-    Some(plain.0)
+    Some(with_literals(&plain.0))
+}
+
+/// Types of literals, and the suffix by which `c++filt` and compilers write them.
+const LITERALS: [(&str, &str); 5] = [
+    ("(unsigned int)", "u"),
+    ("(unsigned long)", "ul"),
+    ("(long)", "l"),
+    ("(unsigned long long)", "ull"),
+    ("(long long)", "ll"),
+];
+
+/// `construct<5u>` of `construct<(unsigned int)5>`.
+fn with_literals(plain: &str) -> String {
+    let mut written = String::with_capacity(plain.len());
+    let mut rest = plain;
+    while let Some(at) = rest.find('(') {
+        let (before, from) = rest.split_at(at);
+        written.push_str(before);
+        let literal = LITERALS.iter().find_map(|(kind, suffix)| {
+            let number = from.strip_prefix(kind)?;
+            let digits = number.strip_prefix('-').unwrap_or(number);
+            let length = digits.find(|next: char| !next.is_ascii_digit()).unwrap_or(digits.len());
+            let end = number.len() - digits.len() + length;
+            (length > 0).then(|| (&number[..end], *suffix, &number[end..]))
+        });
+        if let Some((number, suffix, after)) = literal {
+            written.push_str(number);
+            written.push_str(suffix);
+            rest = after;
+        } else {
+            written.push('(');
+            rest = &from[1..];
+        }
+    }
+    written + rest
 }
 
 /// Refuses to grow beyond [`LONGEST`]: substitutions let a short name unfold to gigabytes.

@@ -47,3 +47,23 @@ fn a_name_that_unfolds_without_end_stays_mangled() {
     assert!(demangle(&"_Z".repeat(LONGEST)).len() <= 2 * LONGEST);
     assert!(started.elapsed().as_secs() < 5);
 }
+
+/// What `c++filt` writes of these, without return types and parameters. GDB and perf show names so, too.
+#[test]
+fn literals_in_template_arguments_are_written_as_in_source() {
+    for (mangled, plain) in [
+        ("_Z9constructILj5EEvm", "construct<5u>"),
+        ("_Z1fILm7EEvv", "f<7ul>"),
+        ("_Z1fILl7EEvv", "f<7l>"),
+        ("_Z1fILln3EEvv", "f<-3l>"),
+        ("_Z1fILin3EEvv", "f<-3>"),
+        ("_Z1fILy7EEvv", "f<7ull>"),
+        ("_Z1fILx7EEvv", "f<7ll>"),
+        ("_Z1fILb1EEvv", "f<true>"),
+        ("_Z1fILc97EEvv", "f<(char)97>"),
+        ("_Z1fILh9EEvv", "f<(unsigned char)9>"),
+        ("_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work"),
+    ] {
+        assert_eq!(demangle(mangled), plain);
+    }
+}
