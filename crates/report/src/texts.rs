@@ -52,7 +52,8 @@ impl ReplaceTexts for OutlierReport {
         self.server_requests = new(&self.server_requests);
         self.numa.iter_mut().for_each(|used| used.replace_texts(new));
         if let Some(used) = &mut self.pebs {
-            replace(used.functions.iter_mut().map(|function| &mut function.function), new);
+            let functions = used.functions.iter_mut().map(|function| &mut function.function);
+            replace(used.events.iter_mut().chain(functions), new);
         }
         replace(self.checks.iter_mut().map(|check| &mut check.detail), new);
         replace(self.causes.iter_mut().map(|cause| &mut cause.detail), new);

@@ -20,8 +20,9 @@ const METHODS_SLOT: u64 = 64;
 const SLOT: u64 = 16;
 const MOST_SLOTS: u64 = 82;
 const SLOTS_TO_NAME: u64 = 24;
-/// More data than a module has.
+/// More data, in all sections, than a module has; and more words of it that a loader moves.
 const LARGEST: u64 = 64 << 20;
+const MOST_MOVED: usize = 4 << 20;
 /// Longer names are none.
 const LONGEST: usize = 64;
 
@@ -71,8 +72,10 @@ impl<'a> Memory<'a> {
         };
         let loaded: Vec<_> = parsed.sections().filter(|section| has(section, elf::SHF_ALLOC)).collect();
         let mut words: HashMap<u64, u64> = HashMap::new();
-        let data = loaded.iter().filter(|section| has(section, elf::SHF_WRITE) && section.size() <= LARGEST);
-        for section in data {
+        let mut left = LARGEST;
+        for section in loaded.iter().filter(|section| has(section, elf::SHF_WRITE)) {
+            let Some(less) = left.checked_sub(section.size()) else { continue };
+            left = less;
             for (index, word) in section.data().unwrap_or_default().as_chunks::<8>().0.iter().enumerate() {
                 let word = u64::from_le_bytes(*word);
                 if word != 0 {
@@ -81,7 +84,7 @@ impl<'a> Memory<'a> {
             }
         }
         // What a loader moves has its value in the relocation (System V ABI for AMD64, 4.4).
-        for (at, relocation) in parsed.dynamic_relocations().into_iter().flatten() {
+        for (at, relocation) in parsed.dynamic_relocations().into_iter().flatten().take(MOST_MOVED) {
             if matches!(relocation.flags(), RelocationFlags::Elf { r_type } if r_type == elf::R_X86_64_RELATIVE)
             {
                 words.insert(at, relocation.addend().cast_unsigned());

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use gimli::{BaseAddresses, CallFrameInstruction, EhFrame, FrameDescriptionEntry, Reader};
+use gimli::{BaseAddresses, CallFrameInstruction, EhFrame, FrameDescriptionEntry, Reader, X86_64};
 use iced_x86::{Decoder, DecoderOptions, FlowControl};
 
 /// More code than compilers move away from one function.
@@ -26,8 +26,10 @@ pub(crate) fn is_part<R: Reader>(
         match instruction {
             CallFrameInstruction::AdvanceLoc { .. } | CallFrameInstruction::SetLoc { .. } => return false,
             CallFrameInstruction::DefCfaOffset { offset } => return offset != RETURN_ADDRESS,
-            CallFrameInstruction::DefCfa { .. }
-            | CallFrameInstruction::DefCfaRegister { .. }
+            CallFrameInstruction::DefCfa { register, offset } => {
+                return register != X86_64::RSP || offset != RETURN_ADDRESS;
+            }
+            CallFrameInstruction::DefCfaRegister { .. }
             | CallFrameInstruction::DefCfaExpression { .. }
             | CallFrameInstruction::Offset { .. } => return true,
             _ => {}

@@ -14,6 +14,9 @@ use object::{Object, ObjectSection};
 use crate::plt::Stub;
 use crate::split_parts;
 
+/// More bytes of code than compilers move away from the functions of a file; what comes after them keeps a name of its own.
+const MOST_MOVED: u64 = 32 << 20;
+
 /// A function that a symbol names.
 pub(crate) type Named<'a> = (Range<u64>, &'a str);
 
@@ -37,9 +40,12 @@ pub(crate) fn functions(parsed: &object::File<'_>, file: &str, mut named: Vec<Na
         None => format!("{file}+{:#x}", function.start),
     };
     let found = entries.iter().filter(|entry| symbol_of(&entry.range).is_none());
+    let mut left = MOST_MOVED;
     found
         .map(|entry| {
-            let whole = if entry.is_part { whole_of(entry, &entries, parsed) } else { None };
+            let rest = left.checked_sub(entry.range.end - entry.range.start).filter(|_| entry.is_part);
+            left = rest.unwrap_or(left);
+            let whole = rest.and_then(|_| whole_of(entry, &entries, parsed));
             let name = whole.map(|whole| format!("{}.cold", name_of(&whole.range)));
             (entry.range.clone(), name.unwrap_or_else(|| name_of(&entry.range)))
         })

@@ -127,10 +127,15 @@ impl MeasuredThreads {
         conversion: TimeConversion,
     ) -> Option<MeasuredThreads> {
         let mut found = MeasuredThreads { threads: Vec::new(), evidence: Vec::new() };
-        for event in sideband.events().iter().filter(|event| event.cpu == Some(cpu)) {
+        for event in sideband.measured_threads(cpu, range.start) {
             let EventKind::Noise { of: Noise::Thread { tid, comm }, ns } = &event.kind else { continue };
+            let ran = whole(event, sideband, conversion);
+            // They ran one after the other.
+            if ran.start >= range.stop {
+                break;
+            }
             let is_own = own.is_some_and(|own| own.tid == *tid);
-            if is_own || tid.0 == 0 || !whole(event, sideband, conversion).overlaps(range) {
+            if is_own || tid.0 == 0 || !ran.overlaps(range) {
                 continue;
             }
             found.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));

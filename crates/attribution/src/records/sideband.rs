@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::{Cpu, FileOffset, ThreadId, Tid, TimeConversion, Tsc, TscRange};
 
-use crate::records::event::{EventKind, Side, SidebandEvent};
+use crate::records::event::{EventKind, Noise, Side, SidebandEvent};
 
 /// How many records back the search for an open interrupt goes: it begins shortly before the events in it.
 const INTERRUPT_SEARCHED: usize = 4096;
@@ -29,6 +29,10 @@ pub(crate) struct Indexed {
     migrations: BySubject,
     calls: BySubject,
     idle: BySubject,
+    /// Samples of `perf record --off-cpu`.
+    off_cpu: BySubject,
+    /// What osnoise measured of threads.
+    measured: BySubject,
     /// Callchains of user code that belong to earlier records: no events of their own.
     user_chains: Vec<SidebandEvent>,
 }
@@ -102,11 +106,17 @@ impl Indexed {
                     indexed.calls.add(thread.tid.0.cast_unsigned(), index);
                 }
                 (EventKind::Idle { .. }, _, Some(cpu)) => indexed.idle.add(cpu.0, index),
+                (EventKind::OffCpu { target, .. }, ..) => {
+                    indexed.off_cpu.add(target.0.cast_unsigned(), index);
+                }
+                (EventKind::Noise { of: Noise::Thread { .. }, .. }, _, Some(cpu)) => {
+                    indexed.measured.add(cpu.0, index);
+                }
                 _ => {}
             }
         }
-        let Indexed { wakings, migrations, calls, idle, .. } = &mut indexed;
-        for by_subject in [wakings, migrations, calls, idle] {
+        let Indexed { wakings, migrations, calls, idle, off_cpu, measured, .. } = &mut indexed;
+        for by_subject in [wakings, migrations, calls, idle, off_cpu, measured] {
             by_subject.0.sort_unstable();
         }
         indexed.events = events;
@@ -161,14 +171,16 @@ impl Sideband {
     /// The callchain of thread `tid`'s user code while it was off its CPU at `at`, by the sample of `perf record --off-cpu` whose time off the CPU
     /// has that moment.
     pub(crate) fn off_cpu_chain(&self, tid: Tid, at: Tsc, conversion: TimeConversion) -> Option<&[u64]> {
-        let later = self.events().partition_point(|event| event.time <= at);
-        let own = |event: &&SidebandEvent| match event.kind {
-            EventKind::OffCpu { target, ns } => {
-                target == tid && event.time.before(conversion.ns_to_ticks(ns)) <= at
-            }
-            _ => false,
-        };
-        self.events()[later..].iter().find(own).map(|event| &*event.chain)
+        let own = self.about(self.of_thread(&self.shared.off_cpu, tid), at);
+        // Times off the CPU of one thread do not overlap: only the one that ends first after that moment may have it.
+        let ended = own.skip_while(|event| event.time <= at).next()?;
+        let EventKind::OffCpu { ns, .. } = ended.kind else { return None };
+        (ended.time.before(conversion.ns_to_ticks(ns)) <= at).then_some(&*ended.chain)
+    }
+
+    /// The threads that osnoise measured on `cpu` whose records come after `from`.
+    pub(crate) fn measured_threads(&self, cpu: Cpu, from: Tsc) -> impl Iterator<Item = &SidebandEvent> {
+        self.about(self.of_subject(&self.shared.measured, cpu.0), from)
     }
 
     /// Since when thread `tid`, on `cpu` until `until`, was to be rescheduled lazily, as its last records there show; `None` where they do not.

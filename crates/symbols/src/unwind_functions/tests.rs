@@ -118,3 +118,27 @@ int main(int count, char **arguments) { (void)arguments; return check(&count, 1)
     assert_eq!(name_of(vec![(check.clone(), "check")]).as_deref(), Some("check.cold"));
     assert_eq!(name_of(Vec::new()), Some(format!("split+{:#x}.cold", check.start)));
 }
+
+/// Its frame is spelled out, as compilers never do where a function begins; it jumps into the middle of another one.
+#[test]
+fn a_function_with_a_frame_spelled_out_is_no_part() {
+    const SPELLED: &str = r#"
+int inner(int value) { return value * 3 + 1; }
+__asm__(".text\n.type outer, @function\nouter:\n.cfi_startproc\n.cfi_def_cfa %rsp, 8\nnop\njmp inner+4\n.cfi_endproc\n.size outer, .-outer");
+int outer(int);
+int main(int count, char **arguments) { (void)arguments; return outer(count); }
+"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("spelled.c"), folder.path().join("spelled"));
+    std::fs::write(&source, SPELLED).expect("written");
+    run(Command::new("gcc").args(["-O0", "-o"]).arg(&program).arg(&source));
+    let bytes = std::fs::read(&program).expect("read");
+    let whole = object::File::parse(&bytes[..]).expect("ELF");
+    let outer = whole.symbols().find(|symbol| symbol.name() == Ok("outer")).expect("it").address();
+    run(Command::new("strip").arg(&program));
+    let bytes = std::fs::read(&program).expect("read");
+    let stripped = object::File::parse(&bytes[..]).expect("ELF");
+    let found = functions(&stripped, "spelled", Vec::new());
+    let (_, name) = found.iter().find(|(range, _)| range.start == outer).expect("its entry");
+    assert_eq!(*name, format!("spelled+{outer:#x}"));
+}
