@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use model::{Role, Story};
+use model::{Certainty, Role, Story};
 
 use super::foremost::foremost;
 use super::root::{self, DEEPEST};
@@ -487,6 +487,10 @@ impl fmt::Display for Clause<'_> {
             }
             "power.frequency-switch" => write!(f, "{time} in a frequency switch"),
             "hardware.gap" => write!(f, "no instruction retired for {time}{}", self.placed("in")),
+            // No record shows a loss: the trace may not have begun.
+            "trace.loss" if self.cause.certainty == Certainty::Unknown => {
+                write!(f, "{time} without a trace{}", self.particulars())
+            }
             "trace.loss" => write!(f, "{time} of trace lost{}", self.particulars()),
             "trace.filtered" => write!(f, "{time} not traced{}", self.particulars()),
             "unexplained" => write!(f, "{time} unexplained{}", self.particulars()),

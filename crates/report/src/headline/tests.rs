@@ -209,6 +209,9 @@ fn says_when_there_is_nothing_to_say() {
     report.baseline_mean_ns = None;
     report.causes = vec![cause("trace.loss", 412_300, "")];
     assert_eq!(headline(&report), "412.3 us, nothing to compare with: 412.3 us of trace lost");
+    let uncovered = CauseTotal { certainty: model::Certainty::Unknown, ..cause("trace.loss", 412_300, "") };
+    report.causes = vec![uncovered];
+    assert_eq!(headline(&report), "412.3 us, nothing to compare with: 412.3 us without a trace");
 }
 
 fn placed(mut segment: SegmentReport, place: &str) -> SegmentReport {
