@@ -109,6 +109,7 @@ fn partition_by_records(bencher: Bencher<'_, '_>) {
             queues: &Queues::default(),
             kernel_traced: true,
             threads_traced: false,
+            sees_all_cpus: true,
             stall_threshold: Ticks(u64::MAX),
         };
         examine(&capture, &interval, &mut Nothing)

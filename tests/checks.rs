@@ -74,6 +74,16 @@ fn a_sound_capture_has_what_it_has() {
     );
 }
 
+/// perf wrote which id is of which CPU: two, where the machine is said to have four, as `perf record -C 0,1` leaves it.
+#[test]
+fn cpus_that_were_not_recorded_are_a_doubt_about_waits() {
+    let capture = emulated("tcp");
+    let folder = tempfile::tempdir().expect("a folder");
+    let larger = encodings::of_a_machine_with(4, &capture.perf_data, &folder.path().join("larger"));
+    let report = explain(&capture, &larger, Path::new(&capture.intervals()), &["--id", &a_wait(&capture)]);
+    expect(&checks_of(&report), &[("schedule", "partial", "2 of 4 CPUs are recorded")]);
+}
+
 /// By perf, tid 3497496 leaves CPU 51 to tid 1473 at 7002363.907200935, and that one leaves it at .907204587; no record
 /// names it, and wake-ups are not recorded.
 #[test]

@@ -25,6 +25,7 @@ const EVENT_NAME: u64 = 2;
 /// Feature sections: formats of tracepoints, build ids, descriptions of events.
 const TRACING_DATA: u64 = 1;
 const BUILD_ID: u64 = 2;
+const NRCPUS: u64 = 7;
 const EVENT_DESCRIPTIONS: u64 = 12;
 /// Those, which have records of other kinds, the list of AUXTRACE records, and the one that makes a directory.
 const NOT_IN_STREAMS: [u64; 5] = [TRACING_DATA, BUILD_ID, EVENT_DESCRIPTIONS, 18, 24];
@@ -61,6 +62,17 @@ pub(crate) fn without_trace(perf_data: &Path, to: &Path) -> PathBuf {
             }
         }
         assert!(lost > 100_000, "{lost} bytes of trace");
+    })
+}
+
+/// The capture as of a machine with so many CPUs.
+pub(crate) fn of_a_machine_with(cpus: u32, perf_data: &Path, to: &Path) -> PathBuf {
+    copy(perf_data, to, |bytes| {
+        let sections = feature_sections(bytes);
+        let (_, (from, _)) = sections.iter().find(|(bit, _)| *bit == NRCPUS).expect("it has the number");
+        for at in [*from, *from + 4] {
+            bytes[at..at + 4].copy_from_slice(&cpus.to_le_bytes());
+        }
     })
 }
 

@@ -65,8 +65,8 @@ pub use policy::schedule::{LeaveReason, Priority, Run, Runs, Schedule};
 pub use policy::slice::{AuxPart, CpuTimes, Renames, SliceNote, SlicePlan};
 pub use policy::thread_names::ThreadNames;
 pub use record::{
-    AuxtraceError, BuildIdRecord, Counter, CounterRead, DataSource, Distance, MemoryLevel, Mmap,
-    OffCpuSample, Record, Sample, SystemCall, SystemCallStep, TimedRecord, Weight, kind_name,
+    AuxtraceError, BuildIdRecord, Counter, CounterRead, DataSource, Distance, IdPlace, IdPlaces, MemoryLevel,
+    Mmap, OffCpuSample, Record, Sample, SystemCall, SystemCallStep, TimedRecord, Weight, kind_name,
     return_addresses,
 };
 #[doc(hidden)]

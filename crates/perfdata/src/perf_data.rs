@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use memmap2::Advice;
-use model::{Diagnostic, FileOffset, MapEvent, PerfTime, Pid, Ticks, TimeConversion, TscRange};
+use model::{Cpu, Diagnostic, FileOffset, MapEvent, PerfTime, Pid, Ticks, TimeConversion, TscRange};
 
 use crate::attr::Attr;
 use crate::aux::{AuxBuffer, AuxSample};
@@ -30,6 +30,7 @@ use crate::policy::numa::Numa;
 use crate::policy::pauses::Pauses;
 use crate::policy::schedule::Schedule;
 use crate::policy::slice::note::SliceNote;
+use crate::policy::switched_cpus::switched_cpus;
 use crate::policy::thread_names::ThreadNames;
 use crate::reads::ReadNotes;
 use crate::record::{Counts, TimedRecord};
@@ -255,6 +256,11 @@ impl PerfData {
     /// Whether SWITCH records were requested: where there is none, there was no switch.
     pub fn asks_for_switches(&self) -> bool {
         self.records.attrs.iter().any(Attr::context_switch)
+    }
+
+    /// The CPUs whose switches were recorded; `None` where they are of threads, on whatever CPU, or the file does not say.
+    pub fn switched_cpus(&self) -> Option<BTreeSet<Cpu>> {
+        switched_cpus(&self.records)
     }
 
     /// Which thread ran where and when. Built at the first call.

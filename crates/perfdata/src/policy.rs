@@ -13,4 +13,5 @@ pub(crate) mod numa;
 pub(crate) mod pauses;
 pub(crate) mod schedule;
 pub(crate) mod slice;
+pub(crate) mod switched_cpus;
 pub(crate) mod thread_names;

@@ -3,6 +3,7 @@
 mod counters;
 mod data_source;
 mod header;
+mod id_index;
 pub(crate) mod kinds;
 mod label;
 mod layout;
@@ -21,6 +22,7 @@ use model::{Cpu, FileOffset, InodeId, PerfTime, Pid, ThreadId, TimeConversion};
 pub use counters::{Counter, CounterRead, Weight};
 pub use data_source::{DataSource, Distance, MemoryLevel};
 pub(crate) use header::{HEADER_SIZE, Header};
+pub use id_index::{IdPlace, IdPlaces};
 pub(crate) use kinds::Counts;
 pub use kinds::kind_name;
 pub(crate) use label::{Label, Placed, Threads, What};
@@ -154,8 +156,10 @@ pub enum Record<'a> {
     },
     FinishedRound,
     FinishedInit,
+    /// Which id of an event is of which CPU and thread.
     IdIndex {
         entries: u64,
+        places: IdPlaces<'a>,
     },
     AuxtraceInfo {
         kind: u32,

@@ -37,6 +37,7 @@ pub struct Capture<'a> {
     clock_findings: OnceLock<Vec<Diagnostic>>,
     extent: OnceLock<Option<TscRange>>,
     recorded: OnceLock<Recorded>,
+    cpus_seen: OnceLock<Option<(usize, u32)>>,
     decode_findings: DecodeFindings,
     windows: WindowNotes,
     recent: RecentRecords,
@@ -59,6 +60,7 @@ impl<'a> Capture<'a> {
             clock_findings: OnceLock::new(),
             extent: OnceLock::new(),
             recorded: OnceLock::new(),
+            cpus_seen: OnceLock::new(),
             decode_findings: DecodeFindings::default(),
             windows: WindowNotes::default(),
             recent: RecentRecords::default(),
@@ -197,6 +199,21 @@ impl<'a> Capture<'a> {
     /// Whether single threads were traced, each for itself, and not CPUs.
     pub fn threads_traced(&self) -> bool {
         self.streams.are_of_threads()
+    }
+
+    /// Whether switches of all CPUs were recorded, or of the threads wherever they ran. Else a thread that is on no recorded
+    /// CPU may run on another one.
+    pub fn sees_all_cpus(&self) -> bool {
+        self.cpus_seen().is_none()
+    }
+
+    /// How many CPUs' switches were recorded, and how many CPUs there are, where that is not all of them.
+    pub(crate) fn cpus_seen(&self) -> Option<(usize, u32)> {
+        *self.cpus_seen.get_or_init(|| {
+            let all = self.perf.features().cpus_online?;
+            let seen = self.perf.switched_cpus()?.len();
+            u32::try_from(seen).is_ok_and(|seen| seen < all).then_some((seen, all))
+        })
     }
 
     /// Which engine decodes.

@@ -214,6 +214,13 @@ impl Subject<'_> {
                 "the records do not say where the thread was for {length}, first {at} after its start"
             ));
         }
+        let is_off = |stay: &Stay| matches!(stay.place, Whereabouts::OffCpu(_));
+        let leaves = self.examined.stays.iter().any(is_off);
+        if let Some((seen, cpus)) = self.capture.cpus_seen().filter(|_| leaves) {
+            doubts.push(format!(
+                "{seen} of {cpus} CPUs are recorded: off these the thread may have run on another"
+            ));
+        }
         if doubts.is_empty() {
             check(NAME, CheckState::Good, "switch records cover the interval")
         } else {

@@ -33,6 +33,8 @@ pub struct Capture<'a> {
     pub kernel_traced: bool,
     /// Whether single threads were traced, each by itself, instead of CPUs.
     pub threads_traced: bool,
+    /// Whether switches of all CPUs were recorded, or of the threads wherever they ran.
+    pub sees_all_cpus: bool,
     /// The time between two adjacent packets from which on it counts as a stall.
     pub stall_threshold: Ticks,
 }
@@ -63,6 +65,7 @@ impl Capture<'_> {
             kernel_traced: self.kernel_traced,
             threads_traced: self.threads_traced,
             switches_recorded: self.perf.asks_for_switches() || self.schedule.tells_switches(),
+            sees_all_cpus: self.sees_all_cpus,
             stall_threshold: self.stall_threshold,
             caches: self.perf.features().cpu_id.as_deref().and_then(CodeCaches::of),
         })

@@ -18,6 +18,7 @@ const SHORTEST_ABSENCE_NS: u64 = 1_000;
 pub(crate) type Sampled<'a> = dyn Fn(TscRange) -> Vec<SampledAddress> + 'a;
 
 /// A capture whose records a function reads, so that tests can write them by hand.
+#[allow(clippy::struct_excessive_bools, reason = "four facts of a recording, each of its own")]
 pub(crate) struct Scene<'a> {
     pub(crate) records: &'a dyn Fn(TscRange) -> Sideband,
     /// Where CPUs were, by samples, in a recording without a trace; `None`: there is a trace, of whatever CPU.
@@ -35,6 +36,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) threads_traced: bool,
     /// Whether switches were to be recorded: then a switch without a record did not take place.
     pub(crate) switches_recorded: bool,
+    /// Whether a thread that is on no recorded CPU runs on none.
+    pub(crate) sees_all_cpus: bool,
     pub(crate) stall_threshold: Ticks,
     pub(crate) caches: Option<CodeCaches>,
 }

@@ -41,6 +41,7 @@ pub(super) fn with_scene<T>(
         kernel_traced: false,
         threads_traced: false,
         switches_recorded: schedule.tells_switches(),
+        sees_all_cpus: true,
         stall_threshold: Ticks(0),
         caches: None,
     })

@@ -171,9 +171,9 @@ impl Sideband {
     /// The callchain of thread `tid`'s user code while it was off its CPU at `at`, by the sample of `perf record --off-cpu` whose time off the CPU
     /// has that moment.
     pub(crate) fn off_cpu_chain(&self, tid: Tid, at: Tsc, conversion: TimeConversion) -> Option<&[u64]> {
-        let own = self.about(self.of_thread(&self.shared.off_cpu, tid), at);
+        let mut own = self.about(self.of_thread(&self.shared.off_cpu, tid), at);
         // Times off the CPU of one thread do not overlap: only the one that ends first after that moment may have it.
-        let ended = own.skip_while(|event| event.time <= at).next()?;
+        let ended = own.find(|event| event.time > at)?;
         let EventKind::OffCpu { ns, .. } = ended.kind else { return None };
         (ended.time.before(conversion.ns_to_ticks(ns)) <= at).then_some(&*ended.chain)
     }

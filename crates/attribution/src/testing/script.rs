@@ -302,12 +302,17 @@ impl World<'_> {
 
     /// The interval, where `others` are known.
     pub(crate) fn examine_among(&self, interval: &Interval, others: &[Interval]) -> Examined {
-        self.examine_with(interval, others, None, &Pauses::default())
+        self.examine_with(interval, others, None, (&Pauses::default(), true))
     }
 
     /// The worker's interval over `range`, of a trace that events paused.
     pub(crate) fn examine_paused(&self, range: std::ops::Range<u64>, pauses: &Pauses) -> Examined {
-        self.examine_with(&interval(range), &[], None, pauses)
+        self.examine_with(&interval(range), &[], None, (pauses, true))
+    }
+
+    /// The worker's interval over `range`, where not all CPUs were recorded.
+    pub(crate) fn examine_on_some_cpus(&self, range: std::ops::Range<u64>) -> Examined {
+        self.examine_with(&interval(range), &[], None, (&Pauses::default(), false))
     }
 
     /// The worker's interval over `range`, recorded without a trace and with these samples.
@@ -316,7 +321,7 @@ impl World<'_> {
         range: std::ops::Range<u64>,
         sampled: &[SampledAddress],
     ) -> Examined {
-        self.examine_with(&interval(range), &[], Some(sampled), &Pauses::default())
+        self.examine_with(&interval(range), &[], Some(sampled), (&Pauses::default(), true))
     }
 
     /// `sampled`: there is no trace.
@@ -325,7 +330,7 @@ impl World<'_> {
         interval: &Interval,
         others: &[Interval],
         sampled: Option<&[SampledAddress]>,
-        pauses: &Pauses,
+        (pauses, sees_all_cpus): (&Pauses, bool),
     ) -> Examined {
         let within = |range: TscRange| {
             let is_within = |sample: &&SampledAddress| range.contains(sample.time);
@@ -350,6 +355,7 @@ impl World<'_> {
             kernel_traced: self.kernel_traced,
             threads_traced: false,
             switches_recorded: self.schedule.tells_switches(),
+            sees_all_cpus,
             stall_threshold: STALL,
             caches: None,
         };

@@ -6,7 +6,7 @@ use model::{Pid, ThreadId, Tid, TimeConversion};
 
 use super::header::Header;
 use super::layout::{cpu, thread, time};
-use super::{AuxtraceError, BuildIdRecord, Record, kinds};
+use super::{AuxtraceError, BuildIdRecord, IdPlaces, Record, kinds};
 use crate::bytes::Fields;
 
 /// `PERF_RECORD_MISC_CPUMODE_MASK` and its value for the kernel.
@@ -27,7 +27,10 @@ pub(super) fn parse(header: Header, body: &[u8]) -> Option<Record<'_>> {
         kinds::HEADER_FEATURE => Record::HeaderFeature { feature: fields.u64()? },
         kinds::FINISHED_ROUND => Record::FinishedRound,
         kinds::FINISHED_INIT => Record::FinishedInit,
-        kinds::ID_INDEX => Record::IdIndex { entries: fields.u64()? },
+        kinds::ID_INDEX => {
+            let entries = fields.u64()?;
+            Record::IdIndex { entries, places: IdPlaces::of(entries, body.get(8..).unwrap_or_default()) }
+        }
         kinds::AUXTRACE_INFO => Record::AuxtraceInfo { kind: fields.u32()? },
         kinds::AUXTRACE => Record::Auxtrace {
             size: fields.u64()?,

@@ -29,6 +29,7 @@ impl Capture<'_> {
             queues,
             kernel_traced: self.kernel_traced(),
             threads_traced: self.threads_traced(),
+            sees_all_cpus: self.sees_all_cpus(),
             stall_threshold,
         }
     }

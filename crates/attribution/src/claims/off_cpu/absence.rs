@@ -68,8 +68,13 @@ pub(crate) fn claims_of_stay(
         LeaveReason::Exited => Vec::new(),
     };
     claims.retain(|claim| !claim.range().is_empty());
+    let may_run_elsewhere = !context.scene.sees_all_cpus && !returns_home(stay, context);
     for claim in &mut claims {
         claim.occurrence = occurrence;
+        if may_run_elsewhere {
+            claim.certainty = claim.certainty.min(Certainty::Inferred);
+            claim.say("unless it ran on a CPU that is not recorded");
+        }
         claim.evidence.extend(switch_records(stay));
         if let Some(aux_offset) = stay.left_by_flow {
             let switch = if reason == LeaveReason::Unknown {
@@ -83,6 +88,12 @@ pub(crate) fn claims_of_stay(
         }
     }
     claims
+}
+
+/// Whether the thread comes back to the CPU that it left.
+fn returns_home(stay: &Stay, context: &Context<'_>) -> bool {
+    let next = stay.thread.and_then(|thread| context.next_cpu(thread.tid, stay.range.start));
+    stay.left_cpu.is_some() && next == stay.left_cpu
 }
 
 /// The thread was off the CPU for part of the time, and no record shows which part.

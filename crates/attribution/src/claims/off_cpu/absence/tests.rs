@@ -426,3 +426,27 @@ fn count(segment: &Segment, depth: usize) -> usize {
     assert!(segment.during.windows(2).all(|pair| pair[0].range.stop == pair[1].range.start));
     1 + segment.during.iter().map(|part| count(part, depth + 1)).sum::<usize>()
 }
+
+/// It left CPU 0 and comes onto CPU 1: with others not recorded it may have run there. Where it comes back to the CPU that it left, nothing
+/// speaks for that.
+#[test]
+fn a_thread_may_run_where_nothing_is_recorded() {
+    let table = table();
+    let mut world = world(&table, LeaveReason::Slept(Some('S')), vec![waking(400, WRITER)]);
+    let words = "unless it ran on a CPU that is not recorded";
+    let of_wait = |world: &World<'_>, all: bool| {
+        let examined = if all { world.examine(50..600) } else { world.examine_on_some_cpus(50..600) };
+        let attribution = crate::attribute_alone(&examined).expect("a partition");
+        let wait = segment(&attribution, "offcpu.other");
+        (wait.certainty, wait.detail.contains(words))
+    };
+    let certain = of_wait(&world, true);
+    assert!(!certain.1);
+    assert_eq!(of_wait(&world, false), (certain.0.min(Certainty::Inferred), true));
+    world.schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(IDLE, 0, 100, 500, LeaveReason::Preempted),
+        run(WORKER, 0, 500, 1000, LeaveReason::Unknown),
+    ]);
+    assert_eq!(of_wait(&world, false), of_wait(&world, true));
+}
