@@ -119,7 +119,7 @@ impl Decode for Replay<'_> {
         let within =
             |item: &&FlowItem| time(item).not_after >= range.start && time(item).not_before <= range.stop;
         for item in self.0.items.iter().filter(within) {
-            if sink.item(item.clone()).is_break() {
+            if sink.item(item).is_break() {
                 break;
             }
         }

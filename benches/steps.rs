@@ -50,7 +50,7 @@ fn sync_point_search(bencher: Bencher<'_, '_>) {
 struct Blocks(usize);
 
 impl FlowSink for Blocks {
-    fn item(&mut self, item: FlowItem) -> std::ops::ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> std::ops::ControlFlow<()> {
         self.0 += usize::from(matches!(item, FlowItem::Block(_)));
         std::ops::ControlFlow::Continue(())
     }

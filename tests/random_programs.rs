@@ -187,9 +187,9 @@ struct Sum {
 }
 
 impl FlowSink for Sum {
-    fn item(&mut self, item: FlowItem) -> std::ops::ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> std::ops::ControlFlow<()> {
         if !matches!(item, FlowItem::Block(_)) {
-            self.others.push(item);
+            self.others.push(item.clone());
         }
         std::ops::ControlFlow::Continue(())
     }

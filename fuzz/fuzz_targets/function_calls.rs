@@ -35,7 +35,7 @@ fuzz_target!(|input: (Vec<Step>, u16)| {
         let mut now = 0;
         for &step in &steps {
             now += u64::from(step.3);
-            if calls.item(item(step, now)).is_break() {
+            if calls.item(&item(step, now)).is_break() {
                 break;
             }
         }

@@ -89,9 +89,9 @@ impl Check<'_> {
 }
 
 impl FlowSink for Check<'_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         self.items += 1;
-        let time = match &item {
+        let time = match item {
             FlowItem::Block(block) => {
                 assert!(block.instructions > 0);
                 let (said, has_gap) = (&mut self.said, self.has_gap);
@@ -142,7 +142,7 @@ impl Totals {
 }
 
 impl FlowSink for Totals {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         match item {
             FlowItem::Block(block)
                 if self.range.contains(block.time.likely) || block.time.likely == self.range.stop =>
@@ -151,7 +151,7 @@ impl FlowSink for Totals {
             }
             FlowItem::Block(_) => {}
             FlowItem::Event(event) => self.events.push(event.kind),
-            FlowItem::Gap(gap) => self.gaps.push(gap),
+            FlowItem::Gap(gap) => self.gaps.push(gap.clone()),
         }
         ControlFlow::Continue(())
     }

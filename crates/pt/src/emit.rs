@@ -265,7 +265,7 @@ impl<'s> Emitter<'s> {
         }
         if let Some(mut event) = self.ratio.take() {
             event.time = TimeBounds { not_before: self.now, likely: self.now, not_after };
-            self.give(FlowItem::Event(event));
+            self.give(&FlowItem::Event(event));
         }
         let mut waiting = std::mem::take(&mut self.waiting);
         for mut item in waiting.drain(..) {
@@ -277,7 +277,7 @@ impl<'s> Emitter<'s> {
                 FlowItem::Event(event) => event.time.not_after = not_after,
                 FlowItem::Gap(gap) => gap.time.not_after = not_after,
             }
-            self.give(item);
+            self.give(&item);
         }
         self.waiting = waiting;
         let mut ran = std::mem::take(&mut self.ran);
@@ -285,14 +285,14 @@ impl<'s> Emitter<'s> {
             if self.broken_off {
                 break;
             }
-            self.give(FlowItem::Block(self.block_of(ran, began_before, not_after)));
+            self.give(&FlowItem::Block(self.block_of(ran, began_before, not_after)));
         }
         ran.clear();
         self.ran = ran;
     }
 
     #[inline]
-    fn give(&mut self, item: FlowItem) {
+    fn give(&mut self, item: &FlowItem) {
         self.stats.items += 1;
         self.broken_off |= self.sink.item(item).is_break();
     }

@@ -309,7 +309,7 @@ pub enum Grain {
 /// Receives a flow in the order of execution.
 pub trait FlowSink {
     /// The next item. Return [`std::ops::ControlFlow::Break`] to end decoding here.
-    fn item(&mut self, item: FlowItem) -> std::ops::ControlFlow<()>;
+    fn item(&mut self, item: &FlowItem) -> std::ops::ControlFlow<()>;
 
     /// How fine it wants the instructions. Requested once, before the first item.
     fn grain(&self) -> Grain {
@@ -331,8 +331,8 @@ pub struct Flow {
 }
 
 impl FlowSink for Flow {
-    fn item(&mut self, item: FlowItem) -> std::ops::ControlFlow<()> {
-        self.items.push(item);
+    fn item(&mut self, item: &FlowItem) -> std::ops::ControlFlow<()> {
+        self.items.push(item.clone());
         std::ops::ControlFlow::Continue(())
     }
 }

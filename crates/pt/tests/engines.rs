@@ -111,7 +111,7 @@ impl Sums {
 }
 
 impl FlowSink for Sums {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         assert!(!matches!(item, FlowItem::Block(_)), "only sums were wanted");
         ControlFlow::Continue(())
     }

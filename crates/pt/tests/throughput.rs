@@ -21,7 +21,7 @@ struct Count {
 }
 
 impl FlowSink for Count {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         match item {
             FlowItem::Block(_) => self.blocks += 1,
             FlowItem::Event(_) => self.events += 1,
@@ -107,7 +107,7 @@ fn megabytes_per_second() {
 struct Sums(u64);
 
 impl FlowSink for Sums {
-    fn item(&mut self, _: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, _: &FlowItem) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

@@ -103,8 +103,8 @@ impl Observed<'_> {
 }
 
 impl FlowSink for Observed<'_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
-        self.note(&item);
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
+        self.note(item);
         self.sink.item(item)
     }
 }

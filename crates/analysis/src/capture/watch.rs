@@ -131,7 +131,7 @@ impl Decode for Watched<'_> {
 struct Borrowed<'s>(&'s mut dyn FlowSink);
 
 impl FlowSink for Borrowed<'_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         self.0.item(item)
     }
 }
@@ -162,7 +162,7 @@ impl<S> Counted<'_, S> {
 }
 
 impl<S: FlowSink> FlowSink for Counted<'_, S> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         self.items += 1;
         let position = item.aux_offset();
         self.position = Some((self.position.map_or(position, |(counted, _)| counted), position));

@@ -153,15 +153,15 @@ impl<'a> Stopwatch<'a> {
 }
 
 impl FlowSink for Stopwatch<'_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         if item.thread().is_some_and(|thread| thread.tid != self.thread.tid) {
             // The ratio is the core's: it holds for whichever thread runs when it changes.
             if let FlowItem::Event(PtEvent { kind: EventKind::CoreBusRatio { ratio }, .. }) = item {
-                self.ratio = ratio;
+                self.ratio = *ratio;
             }
             return ControlFlow::Continue(());
         }
-        match &item {
+        match item {
             FlowItem::Block(block) => self.block(block),
             FlowItem::Event(event) => self.event(&event.kind, &event.time),
             FlowItem::Gap(gap) => {

@@ -67,7 +67,7 @@ impl FlowSink for Counting<'_> {
         }
     }
 
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         if let FlowItem::Block(block) = item {
             let at = block.time.likely;
             let in_time = at >= self.range.start && at <= self.range.stop;

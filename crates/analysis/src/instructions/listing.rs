@@ -94,11 +94,11 @@ impl Batching<'_> {
 }
 
 impl FlowSink for Batching<'_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         let block = match item {
             FlowItem::Block(block) => block,
             FlowItem::Gap(gap) => {
-                self.capture.decode_findings().gap(self.cpu, &gap);
+                self.capture.decode_findings().gap(self.cpu, gap);
                 return ControlFlow::Continue(());
             }
             FlowItem::Event(_) => return ControlFlow::Continue(()),
@@ -114,7 +114,7 @@ impl FlowSink for Batching<'_> {
         }
         let pid = block.thread.map_or(Pid::KERNEL, |thread| thread.pid);
         let batch = &mut self.batch;
-        pt::instructions(&block, self.capture.images(), pid, |address| batch.push(address));
+        pt::instructions(block, self.capture.images(), pid, |address| batch.push(address));
         if self.batch.len() >= BATCH { self.flush() } else { ControlFlow::Continue(()) }
     }
 }

@@ -232,7 +232,7 @@ struct Ran<'a> {
 }
 
 impl FlowSink for Ran<'_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         const WITHIN: u64 = 4095;
         let FlowItem::Block(block) = item else { return ControlFlow::Continue(()) };
         if block.kernel {

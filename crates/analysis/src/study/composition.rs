@@ -15,7 +15,7 @@ use crate::capture::{Phase, Watch};
 use crate::error::{Error, Result};
 
 /// What is explained: on two cores a minute or so.
-const MOST: Bound = Bound { intervals: 20_000, trace: 1 << 30 };
+const MOST: Bound = Bound { intervals: 20_000, trace: 1 << 30, records: u64::MAX };
 /// Outliers that are compared at a time: what was decoded of them is kept until then.
 const AT_ONCE: usize = 256;
 

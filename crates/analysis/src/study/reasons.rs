@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use intervals::ranks_evenly_apart;
+use model::{Interval, PerfTime};
 use rayon::prelude::*;
 use report::{OutlierReasons, OutlierReport, Reasons};
 
@@ -20,10 +21,15 @@ pub(super) struct Bound {
     pub(super) intervals: usize,
     /// In bytes.
     pub(super) trace: u64,
+    /// Of their own time and of [`REACH_NS`] before.
+    pub(super) records: u64,
 }
 
+/// So far before an outlier are records read: of the threads that woke it, and what those did.
+const REACH_NS: u64 = 1_000_000;
+
 /// Outliers that are explained together: a second or two.
-pub(super) const MOST_OUTLIERS: Bound = Bound { intervals: 500, trace: 32 << 20 };
+pub(super) const MOST_OUTLIERS: Bound = Bound { intervals: 500, trace: 32 << 20, records: 500_000 };
 
 impl Study<'_> {
     /// The reasons of all that the selection finds, before `--top` takes the longest of them; of what was chosen by id, of that.
@@ -85,12 +91,19 @@ impl Study<'_> {
         intervals.sort_by_key(|&index| (self.intervals()[index].range.ticks(), index));
         let sample = at_equal_distances(&intervals, most.intervals);
         let size = |index: &usize| trace_size(&self.capture().stretches_of(&self.intervals()[*index]));
-        let trace = sample.iter().fold(0_u64, |sum, index| sum.saturating_add(size(index)));
-        if trace <= most.trace {
-            return sample;
-        }
-        let fewer = sample.len() as u128 * u128::from(most.trace) / u128::from(trace);
-        at_equal_distances(&intervals, usize::try_from(fewer).unwrap_or(usize::MAX).max(1))
+        let records = |index: &usize| self.records_around(&self.intervals()[*index]);
+        let sum = |of: &dyn Fn(&usize) -> u64| sample.iter().map(of).fold(0, u64::saturating_add);
+        let of_trace = fitting(sample.len(), sum(&size), most.trace);
+        let fewer = of_trace.min(fitting(sample.len(), sum(&records), most.records));
+        if fewer == sample.len() { sample } else { at_equal_distances(&intervals, fewer.max(1)) }
+    }
+
+    /// How many records there are in the time of `interval` and [`REACH_NS`] before.
+    fn records_around(&self, interval: &Interval) -> u64 {
+        let Some(conversion) = self.capture().conversion() else { return 0 };
+        let start = conversion.to_perf_time(interval.range.start);
+        let from = PerfTime(start.0.saturating_sub(REACH_NS));
+        self.capture().perf().count_in(from..conversion.to_perf_time(interval.range.stop)) as u64
     }
 
     /// What `keep` keeps of the reports on `outliers`, each against its own typical intervals.
@@ -124,6 +137,12 @@ impl Study<'_> {
     }
 }
 
+/// Of how many of `length` the work is at most `most`, where that of all is `all`.
+fn fitting(length: usize, all: u64, most: u64) -> usize {
+    let share = length as u128 * u128::from(most) / u128::from(all.max(1));
+    usize::try_from(share).unwrap_or(usize::MAX).min(length)
+}
+
 /// All of `of`, or the middle of each of `most` equal parts, and in place of the last part's the last of all.
 fn at_equal_distances(of: &[usize], most: usize) -> Vec<usize> {
     let mut taken: Vec<usize> = ranks_evenly_apart(of.len(), most).into_iter().map(|rank| of[rank]).collect();
@@ -135,7 +154,7 @@ fn at_equal_distances(of: &[usize], most: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::at_equal_distances;
+    use super::{at_equal_distances, fitting};
 
     /// Ten into three parts: 0 to 3, 3 to 6, 6 to 10 and a third; the middles by hand are 1.67, 5 and 8.33, and the last is 9.
     #[test]
@@ -145,5 +164,12 @@ mod tests {
         assert_eq!(at_equal_distances(&all, 10), all);
         assert_eq!(at_equal_distances(&all, 11), all);
         assert_eq!(at_equal_distances(&[], 3), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn four_times_the_work_leaves_a_fourth() {
+        assert_eq!(fitting(500, 1_000_000, 250_000), 125);
+        assert_eq!([fitting(500, 250_000, 250_000), fitting(500, 0, 250_000)], [500, 500]);
+        assert_eq!([fitting(0, 0, 1), fitting(3, u64::MAX, 1)], [0, 0]);
     }
 }

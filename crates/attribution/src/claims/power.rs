@@ -117,7 +117,7 @@ struct Exit {
 }
 
 impl FlowSink for Waking<'_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         match item {
             FlowItem::Event(event) => {
                 if let EventKind::PowerExit { last, deepest, interrupt, store, autonomous } = event.kind {

@@ -396,7 +396,7 @@ impl Decode for Replay<'_> {
                 FlowItem::Event(event) => event.time.likely,
                 FlowItem::Gap(gap) => gap.time.likely,
             };
-            if at >= range.start && at < range.stop && sink.item(item.clone()) == ControlFlow::Break(()) {
+            if at >= range.start && at < range.stop && sink.item(item) == ControlFlow::Break(()) {
                 break;
             }
         }

@@ -177,10 +177,10 @@ struct OfThread<'w, 'a> {
 }
 
 impl FlowSink for OfThread<'_, '_> {
-    fn item(&mut self, item: pt::FlowItem) -> std::ops::ControlFlow<()> {
+    fn item(&mut self, item: &pt::FlowItem) -> std::ops::ControlFlow<()> {
         let is_own = item.thread().is_none_or(|thread| thread.tid == self.thread.tid);
         if is_own && item.time().likely < self.until {
-            self.walker.item(&item);
+            self.walker.item(item);
         }
         std::ops::ControlFlow::Continue(())
     }

@@ -14,13 +14,13 @@
 //! leaves the loop share one time, and only the next packet is an upper bound. All iterations take the same time, so
 //! those after the last known time are extrapolated at the average rate of those before it, up to that bound.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::{Pid, Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd};
 
 use super::activity::Spin;
+use super::user_code::ByAddress;
 use crate::inputs::functions::{Function, Functions};
 use crate::walk::waits_in_place::{Waiting, passes_in_place, waits_in_place};
 
@@ -50,8 +50,8 @@ pub(super) struct Spins {
     pass: Option<Iteration>,
     open: Option<Open>,
     /// By process and what ran.
-    known: HashMap<(Pid, u64), Option<Waiting>>,
-    passes: HashMap<(Pid, u64), Option<Waiting>>,
+    known: ByAddress<(Pid, u64), Option<Waiting>>,
+    passes: ByAddress<(Pid, u64), Option<Waiting>>,
     /// The loops that the thread was in.
     pub(super) done: Vec<Spin>,
 }

@@ -9,7 +9,6 @@
 //! them one of the two times. If almost nothing retired in between and one of them holds a repeated string instruction,
 //! the time passed there: the blocks up to that one began at the first time, those after it at the second one.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
@@ -17,6 +16,7 @@ use model::{Pid, Ticks, Tsc, TscRange};
 use pt::{Block, TimeBounds};
 
 use super::stalls::SLOWEST_INSTRUCTION;
+use super::user_code::ByAddress;
 use crate::inputs::functions::Functions;
 
 /// Shorter steps are an ordinary cache miss or two.
@@ -93,7 +93,7 @@ pub(super) struct StringInstructions {
 }
 
 /// By process and block: the last repeated string instruction, and how many elements it has, where the code says so.
-type Known = HashMap<(Pid, u64, u64), Option<(&'static str, Option<u64>)>>;
+type Known = ByAddress<(Pid, u64, u64), Option<(&'static str, Option<u64>)>>;
 
 impl StringInstructions {
     /// Takes `block`, which comes next; `false` where those that wait have to leave first.

@@ -378,7 +378,7 @@ impl OpenRun {
 }
 
 impl FlowSink for Runs<'_, '_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         let time = item.time();
         let aux_offset = item.aux_offset();
         let is_ours = item.thread().is_none_or(|thread| thread.tid == self.thread.tid);
@@ -388,7 +388,7 @@ impl FlowSink for Runs<'_, '_> {
         }
         if is_ours && !is_early {
             self.advance(time.likely);
-            match &item {
+            match item {
                 FlowItem::Block(block) => self.block(block),
                 FlowItem::Gap(gap) => self.mark(format!("not decoded: {}", gap.reason)),
                 FlowItem::Event(event) => {

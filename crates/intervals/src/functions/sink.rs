@@ -115,9 +115,9 @@ impl<'e> FunctionCalls<'e> {
 }
 
 impl FlowSink for FunctionCalls<'_> {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
-        let (FlowItem::Block(Block { time, .. }) | FlowItem::Event(PtEvent { time, .. })) = &item else {
-            if let FlowItem::Gap(gap) = &item {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
+        let (FlowItem::Block(Block { time, .. }) | FlowItem::Event(PtEvent { time, .. })) = item else {
+            if let FlowItem::Gap(gap) = item {
                 self.lost(gap.thread, gap.time.likely);
             }
             return ControlFlow::Continue(());
@@ -126,7 +126,7 @@ impl FlowSink for FunctionCalls<'_> {
             return ControlFlow::Break(());
         }
         if time.likely >= self.range.start {
-            match &item {
+            match item {
                 FlowItem::Block(block) => self.block(block),
                 FlowItem::Event(event) => self.event(event),
                 FlowItem::Gap(_) => {}

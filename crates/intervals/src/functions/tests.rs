@@ -76,7 +76,7 @@ impl Script {
         let entries = [EntryPoint { ip: F, pid: Some(Pid(1)) }, EntryPoint { ip: KERNEL, pid: None }];
         let mut sink = FunctionCalls::new(&entries, Some(Cpu(cpu)), ALL);
         for item in self.items {
-            assert!(sink.item(item).is_continue());
+            assert!(sink.item(&item).is_continue());
         }
         sink.finish()
     }
@@ -239,7 +239,7 @@ fn another_process_at_the_same_address_is_not_meant() {
         .block(0x50d, BlockEnd::Jump)
         .items
     {
-        assert!(sink.item(item).is_continue());
+        assert!(sink.item(&item).is_continue());
     }
     assert_eq!(join_calls(sink.finish()), FoundCalls::default());
 }
@@ -282,7 +282,7 @@ fn windows_that_overlap_find_nothing_twice() {
     for range in [TscRange::new(Tsc(0), Tsc(3)), TscRange::new(Tsc(3), Tsc(9))] {
         let mut sink = FunctionCalls::new(&entries, Some(Cpu(0)), range);
         for item in script().items {
-            if sink.item(item).is_break() {
+            if sink.item(&item).is_break() {
                 break;
             }
         }

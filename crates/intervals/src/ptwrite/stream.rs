@@ -47,7 +47,7 @@ impl FlowPtwrites {
 }
 
 impl FlowSink for FlowPtwrites {
-    fn item(&mut self, item: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         if let FlowItem::Event(event) = item
             && let EventKind::Ptwrite { payload, ip } = event.kind
         {

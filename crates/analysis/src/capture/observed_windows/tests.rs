@@ -20,7 +20,7 @@ impl Decode for Script {
                 time: TimeBounds::between(Tsc(from), Tsc(to)),
                 aux_offset,
             };
-            assert_eq!(sink.item(FlowItem::Block(block)), ControlFlow::Continue(()));
+            assert_eq!(sink.item(&FlowItem::Block(block)), ControlFlow::Continue(()));
         }
         true
     }
@@ -29,7 +29,7 @@ impl Decode for Script {
 struct Dropped;
 
 impl FlowSink for Dropped {
-    fn item(&mut self, _: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, _: &FlowItem) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

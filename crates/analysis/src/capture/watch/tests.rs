@@ -13,7 +13,7 @@ impl Decode for Endless {
         for _ in 0..self.most {
             let time = TimeBounds::default();
             let gap = Gap { reason: GapReason::NoSync, thread: None, time, aux_offset: 0, resumed_at: 0 };
-            if sink.item(FlowItem::Gap(gap)).is_break() {
+            if sink.item(&FlowItem::Gap(gap)).is_break() {
                 break;
             }
         }
@@ -29,7 +29,7 @@ struct StopAt<'w> {
 }
 
 impl FlowSink for StopAt<'_> {
-    fn item(&mut self, _: FlowItem) -> ControlFlow<()> {
+    fn item(&mut self, _: &FlowItem) -> ControlFlow<()> {
         self.seen += 1;
         if self.seen == self.at {
             self.watch.stop();

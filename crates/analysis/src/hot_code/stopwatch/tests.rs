@@ -41,7 +41,7 @@ fn time_but(still: &[TscRange], items: &[FlowItem]) -> Vec<(u64, u64, u128, u64)
             address == THUNK
         });
     for item in items {
-        assert_eq!(stopwatch.item(item.clone()), ControlFlow::Continue(()));
+        assert_eq!(stopwatch.item(item), ControlFlow::Continue(()));
     }
     stopwatch.finish();
     let mut told: Vec<_> = costs

@@ -39,7 +39,7 @@ struct Script(Vec<FlowItem>);
 impl Decode for Script {
     fn decode(&mut self, _: Option<Cpu>, _: ThreadId, _: TscRange, sink: &mut dyn FlowSink) -> bool {
         for item in self.0.drain(..) {
-            if sink.item(item).is_break() {
+            if sink.item(&item).is_break() {
                 break;
             }
         }
