@@ -1,10 +1,11 @@
-//! Names for people: Rust, C++ and D symbols without their mangling.
+//! Names for people: Rust, C++, D and Pascal symbols without their mangling.
 //!
-//! Rust names lose their hash, C++ names their parameters, as `perf report` shows them, those of D ([`dlang`]) the arguments of templates, too; those of V8 ([`v8`]) lose how the function was
+//! Rust names lose their hash, C++ names their parameters, as `perf report` shows them, those of D ([`dlang`]) the arguments of templates, too, and those of Free Pascal ([`pascal`]) theirs; those of V8 ([`v8`]) lose how the function was
 //! compiled and where its source is, those of the JVM and .NET ([`managed`]) types and how they were compiled. Anything else stays as it is.
 
 mod dlang;
 mod managed;
+mod pascal;
 pub(crate) mod v8;
 
 use std::fmt;
@@ -30,7 +31,8 @@ pub(crate) fn demangle(name: &str) -> String {
     if !name.starts_with("_Z") {
         let of_runtime =
             v8::demangle(name).or_else(|| managed::demangle(name)).or_else(|| dlang::demangle(name));
-        return of_runtime.unwrap_or_else(|| name.to_owned());
+        let known = of_runtime.or_else(|| pascal::demangle(name));
+        return known.unwrap_or_else(|| name.to_owned());
     }
     // `.isra.0`, `.cold` and the like stand after the mangled name. The body of a coroutine has a dot inside it, too: GCC
     // names it after the type of its frame, which is `NAME.Frame`.

@@ -67,3 +67,37 @@ fn literals_in_template_arguments_are_written_as_in_source() {
         assert_eq!(demangle(mangled), plain);
     }
 }
+
+/// Declarations of Free Pascal's units, and the symbols that `nm` lists for them.
+#[test]
+fn names_of_free_pascal() {
+    let names = [
+        ("QUARRY_STEPS_$$_AWAIT_BLAST", "quarry_steps.await_blast"),
+        ("QUARRY_STEPS_$$_ROUTE_LOAD$INT64$LONGINT$$INT64", "quarry_steps.route_load"),
+        ("P$QUARRY_$$_SERVE$POINTER$$INT64", "quarry.serve"),
+        ("SYSTEM_$$_GETTHREADID$$QWORD", "system.getthreadid"),
+        (
+            "SYSUTILS$_$TANSISTRINGBUILDER_$__$$_APPENDLINE$$TANSISTRINGBUILDER",
+            "sysutils.tansistringbuilder.appendline",
+        ),
+        ("CLASSES$_$TPARSER_$__$$_HANDLESTRING", "classes.tparser.handlestring"),
+        ("UNIX$_$READTIMEZONEFILE$SHORTSTRING_$$_READBUFBYTE$$BYTE", "unix.readtimezonefile.readbufbyte"),
+        ("MATH_$$_$starstar$INT64$INT64$$INT64", "math.operator starstar"),
+        ("P$QUARRY$_$TWORKER_$__$$_EXECUTE", "quarry.tworker.execute"),
+        ("TYPES$_$TPOINT_$__$$_$assign$TSMALLPOINT$$TPOINT", "types.tpoint.operator assign"),
+    ];
+    for (mangled, plain) in names {
+        assert_eq!(demangle(mangled), plain);
+    }
+    for other in [
+        "DBG_$QUARRY_STEPS_$$_TKIND",
+        "RTTI_$SYSTEM_$$_def000004DF",
+        "a_$$_b",
+        "_$$_",
+        "$_$$_A",
+        "A_$$_",
+        "RTTI_$SYSTEM_$$_PINT64",
+    ] {
+        assert_eq!(demangle(other), other);
+    }
+}
