@@ -72,8 +72,8 @@ impl ReplaceTexts for NumaUse {
 impl ReplaceTexts for SegmentReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.detail = new(&self.detail);
-        let Story { object, place, through, by, by_place, worker, sampled, .. } = &mut self.story;
-        replace([object, place, through, by, by_place, worker].into_iter(), new);
+        let Story { object, place, callers, through, by, by_place, worker, sampled, .. } = &mut self.story;
+        replace([object, place, callers, through, by, by_place, worker].into_iter(), new);
         replace(sampled.iter_mut().map(|sampled| &mut sampled.function), new);
         replace(self.serving.iter_mut().map(|row| &mut row.unusual), new);
         replace(self.evidence.iter_mut().map(|evidence| &mut evidence.text), new);
@@ -96,9 +96,8 @@ mod tests {
     #[test]
     fn no_text_of_a_segment_is_left() {
         let mut story = Story::default();
-        for text in
-            [&mut story.object, &mut story.place, &mut story.through, &mut story.by, &mut story.by_place]
-        {
+        let Story { object, place, callers, through, by, by_place, worker, .. } = &mut story;
+        for text in [object, place, callers, through, by, by_place, worker] {
             "secret".clone_into(text);
         }
         story.sampled.push(SampledFunction { function: "secret".to_owned(), samples: 1 });

@@ -171,8 +171,8 @@ fn follow(examination: &mut Examination<'_>, stay: &Stay, absence: &mut Absence,
 /// The thread that may have held the lock for which this one waited in `range`, where a timer ended the wait and so no thread did. Of `CPython`'s
 /// interpreter lock: a thread asks the holder for it each switch interval and goes on waiting. The holder is the one thread of the
 /// process that ran for most of that time; one that runs code of a library may do without the lock, so that two cannot be distinguished.
-/// Of a lock whose waiters sleep between their attempts, which may be let go long before the sleep is over: the one that ran longest
-/// around the time of the last attempt.
+/// Of a lock whose waiters sleep between their attempts, which may be let go long before the sleep is over: the one that ran longest around
+/// the last attempt, if no other ran half as long.
 fn likely_holder(
     range: TscRange,
     thread: ThreadId,
@@ -184,8 +184,10 @@ fn likely_holder(
     if takes_lock(left) {
         let near = range.ticks().0 / 10;
         let near = TscRange::new(Tsc(range.start.0.saturating_sub(near)), range.start + Ticks(near));
-        let most = others(scene, thread, near).into_iter().max_by_key(|&(_, ticks)| ticks);
-        return most.map(|(holder, _)| holder);
+        let mut ran: Vec<_> = others(scene, thread, near).into_iter().collect();
+        ran.sort_by_key(|&(thread, ticks)| (Reverse(ticks), thread));
+        let second = ran.get(1).map_or(0, |(_, ticks)| ticks.0);
+        return ran.first().filter(|(_, ticks)| ticks.0 / 2 >= second).map(|&(holder, _)| holder);
     }
     let mut most =
         others(scene, thread, range).into_iter().filter(|(_, ticks)| ticks.0 > range.ticks().0 / 2);

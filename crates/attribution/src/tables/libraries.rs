@@ -179,17 +179,145 @@ pub(crate) fn is_library(name: &str) -> bool {
         || is_of_d(name)
 }
 
-/// Whether it is a function of D's run-time or standard library: `std.array.Appender.put`, `core.memory.GC.collect`. Names of modules are
-/// lower case; a function `core.check` of Go's has no third part but that of a closure.
+/// The modules and packages of D's run-time and standard library (druntime and Phobos 2.100), in order.
+const OF_D: [(&str, &[&str]); 4] = [
+    (
+        "core",
+        &[
+            "atomic",
+            "attribute",
+            "bitop",
+            "checkedint",
+            "cpuid",
+            "demangle",
+            "exception",
+            "gc",
+            "int128",
+            "internal",
+            "lifetime",
+            "math",
+            "memory",
+            "runtime",
+            "simd",
+            "stdc",
+            "stdcpp",
+            "sync",
+            "sys",
+            "thread",
+            "time",
+            "vararg",
+            "volatile",
+        ],
+    ),
+    ("etc", &["c", "linux", "valgrind"]),
+    (
+        "rt",
+        &[
+            "aApply",
+            "aApplyR",
+            "aaA",
+            "adi",
+            "alloca",
+            "arrayassign",
+            "arraycat",
+            "cast_",
+            "config",
+            "cover",
+            "critical_",
+            "deh",
+            "dmain2",
+            "dwarfeh",
+            "ehalloc",
+            "invariant_",
+            "lifetime",
+            "memory",
+            "memset",
+            "minfo",
+            "monitor_",
+            "profilegc",
+            "qsort",
+            "sections",
+            "sections_elf_shared",
+            "tlsgc",
+            "trace",
+            "tracegc",
+            "util",
+        ],
+    ),
+    (
+        "std",
+        &[
+            "algorithm",
+            "array",
+            "ascii",
+            "base64",
+            "bigint",
+            "bitmanip",
+            "checkedint",
+            "compiler",
+            "complex",
+            "concurrency",
+            "container",
+            "conv",
+            "csv",
+            "datetime",
+            "demangle",
+            "digest",
+            "encoding",
+            "exception",
+            "experimental",
+            "file",
+            "format",
+            "functional",
+            "getopt",
+            "internal",
+            "json",
+            "logger",
+            "math",
+            "mathspecial",
+            "meta",
+            "mmfile",
+            "net",
+            "numeric",
+            "outbuffer",
+            "parallelism",
+            "path",
+            "process",
+            "random",
+            "range",
+            "regex",
+            "signals",
+            "socket",
+            "stdint",
+            "stdio",
+            "string",
+            "sumtype",
+            "system",
+            "traits",
+            "typecons",
+            "typetuple",
+            "uni",
+            "uri",
+            "utf",
+            "uuid",
+            "variant",
+            "windows",
+            "xml",
+            "zip",
+            "zlib",
+        ],
+    ),
+];
+
+/// Whether it is a function of D's run-time or standard library: `std.array.Appender.put`, `core.memory.GC.collect`. Other languages have
+/// packages of such names, too: `core.order.total` is not D's.
 fn is_of_d(name: &str) -> bool {
     let mut parts = name.split('.');
-    let is_module = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-    let of_library = parts.next().is_some_and(|package| matches!(package, "std" | "core" | "rt" | "etc"));
-    of_library
-        && parts.next().is_some_and(is_module)
-        && parts.next().is_some_and(|part| {
-            part.starts_with(|first: char| first.is_alphabetic() || first == '_') && !part.starts_with("func")
-        })
+    let (Some(package), Some(module), Some(function)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let of_package = OF_D.iter().find(|(name, _)| *name == package);
+    of_package.is_some_and(|(_, modules)| modules.contains(&module)) && !function.starts_with("func")
 }
 
 /// Whose code a path of calls is.

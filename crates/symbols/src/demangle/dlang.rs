@@ -16,21 +16,34 @@ pub(super) fn demangle(mangled: &str) -> Option<String> {
     let mut names = Vec::new();
     reader.qualified(Some(&mut names))?;
     // What is left is the type of the whole, but for what compilers add to a part of a function.
-    let suffix =
-        text.get(reader.at..)?.find('.').and_then(|dot| text.get(reader.at + dot..)).unwrap_or_default();
-    let mut plain = String::new();
+    let rest = text.get(reader.at..)?;
+    let (of_type, suffix) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+    if !may_be_type(of_type) {
+        return None;
+    }
+    let (mut plain, mut template) = (String::new(), None);
     for name in names {
-        plain = match name {
+        (plain, template) = match name {
+            Name::Repeated => (plain, template),
             // A template that holds one declaration of its own name is that one.
-            Name::Template(name) if plain.ends_with(&format!(".{name}")) || plain == name => plain,
-            Name::Plain(name) | Name::Template(name) => joined(plain, name),
-            Name::Repeated => plain,
+            Name::Template(name) if template == Some(name) => (plain, template),
+            Name::Plain(name) => (joined(plain, name), None),
+            Name::Template(name) => (joined(plain, name), Some(name)),
         };
         if plain.len() > LONGEST {
             return None;
         }
     }
     Some(plain + suffix)
+}
+
+/// Whether `text` may be a type, or `Z` in its place. A basic one is one small letter.
+fn may_be_type(text: &str) -> bool {
+    match text.as_bytes() {
+        [] => true,
+        [only] => only.is_ascii_alphabetic(),
+        [first, ..] => first.is_ascii_uppercase() || matches!(first, b'x' | b'y' | b'z'),
+    }
 }
 
 fn joined(plain: String, name: &str) -> String {
@@ -160,7 +173,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let length = self.number()?;
         if length > 3 && (self.skip(b"__T") || self.skip(b"__U")) {
-            let end = self.at - 3 + length;
+            let end = (self.at - 3).checked_add(length)?;
             let template = self.template()?;
             return (self.at == end).then_some(template);
         }
@@ -363,6 +376,8 @@ mod tests {
                 "core.internal.gc.impl.conservative.gc.ConservativeGC.runLocked",
             ),
             // Of a compiler before back references.
+            // A template of its module's name.
+            ("_D3std5array__T5arrayTAmZQjFNaNbNfAmZQe", "std.array.array"),
             ("_D3std5array17__T8AppenderTAyaZ8Appender3putMFNaNbNfAyaZv", "std.array.Appender.put"),
         ] {
             assert_eq!(demangle(mangled).as_deref(), Some(plain), "{mangled}");
@@ -379,6 +394,9 @@ mod tests {
             "_D9brewery",
             "_D99999999999999999999x",
             "_D1a__T1bTQZ",
+            "_D3DES_init",
+            "_D1foo",
+            "_D18446744073709551615__T1aZ",
             "_D3ééa",
             &deep,
         ] {

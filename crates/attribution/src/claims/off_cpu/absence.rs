@@ -68,12 +68,12 @@ pub(crate) fn claims_of_stay(
         LeaveReason::Exited => Vec::new(),
     };
     claims.retain(|claim| !claim.range().is_empty());
-    let may_run_elsewhere = !context.scene.sees_all_cpus && !returns_home(stay, context);
+    let returns = returns_home(stay, context);
     for claim in &mut claims {
         claim.occurrence = occurrence;
-        if may_run_elsewhere {
+        if !context.scene.sees_all_cpus {
             claim.certainty = claim.certainty.min(Certainty::Inferred);
-            claim.say("unless it ran on a CPU that is not recorded");
+            claim.say(if returns { "" } else { "unless it ran on a CPU that is not recorded" });
         }
         claim.evidence.extend(switch_records(stay));
         if let Some(aux_offset) = stay.left_by_flow {

@@ -173,18 +173,77 @@ fn named(kind: &str, variable: &str) -> String {
 
 /// A lock that the C library has for itself, by the function that takes it (glibc `libio/`, `malloc/`).
 fn lock_of_libc(path: &CallPath) -> Option<&'static str> {
-    let mut outwards = path.user.iter().rev().map(|site| &*site.function);
-    outwards.find(|name| name.contains("lll_lock_wait_private"))?;
-    let taker = outwards.find(|name| !name.contains("lll_lock"))?;
-    let is_of = |parts: &[&str]| parts.iter().any(|part| taker.contains(part));
-    if is_of(&["malloc", "calloc", "realloc", "free", "memalign", "_int_", "arena", "tcache"]) {
+    let mut outwards = path.user.iter().rev().filter(|site| site.is_library());
+    outwards.find(|site| site.function.contains("lll_lock_wait_private"))?;
+    let taker = outwards.map(|site| &*site.function).find(|name| !name.contains("lll_lock"))?;
+    let name = taker.trim_start_matches('_');
+    let name = name.strip_prefix("GI_").unwrap_or(name).trim_start_matches('_');
+    let name = name.strip_prefix("libc_").unwrap_or(name);
+    let name = name.strip_suffix("_unlocked").unwrap_or(name);
+    if OF_MALLOC.contains(&name) || name.starts_with("int_") || name.starts_with("arena_") {
         Some("a lock of malloc()")
-    } else if is_of(&["_IO_", "printf", "put", "get", "fwrite", "fread", "fflush", "flockfile"]) {
+    } else if OF_STREAMS.contains(&name) || name.starts_with("IO_") {
         Some("the lock of a stream (FILE)")
     } else {
         None
     }
 }
+
+/// Functions of glibc's `malloc/`, whose own begin with `_int_` and `arena_`.
+const OF_MALLOC: [&str; 12] = [
+    "aligned_alloc",
+    "calloc",
+    "free",
+    "mallinfo",
+    "mallinfo2",
+    "malloc",
+    "malloc_trim",
+    "memalign",
+    "posix_memalign",
+    "pvalloc",
+    "realloc",
+    "valloc",
+];
+
+/// Functions of glibc's `libio/` and `stdio-common/` that lock a stream; others begin with `_IO_`.
+const OF_STREAMS: [&str; 36] = [
+    "dprintf",
+    "fclose",
+    "fflush",
+    "fgetc",
+    "fgetpos",
+    "fgets",
+    "fgetwc",
+    "flockfile",
+    "fprintf",
+    "fputc",
+    "fputs",
+    "fputwc",
+    "fread",
+    "fscanf",
+    "fseek",
+    "fseeko",
+    "fsetpos",
+    "ftell",
+    "ftello",
+    "fwrite",
+    "getc",
+    "getchar",
+    "getdelim",
+    "getline",
+    "perror",
+    "printf",
+    "putc",
+    "putchar",
+    "puts",
+    "rewind",
+    "setvbuf",
+    "ungetc",
+    "vfprintf",
+    "vfscanf",
+    "vprintf",
+    "vscanf",
+];
 
 /// The program's own function that takes a lock: programs build locks of events, too (`LockAcquire` of a database sleeps in
 /// `epoll_wait`). By its name: the word "lock", and one that says that it is taken.

@@ -143,14 +143,14 @@ impl CodeMap {
 
     /// Whether execution comes to the instruction at `ip`, and beyond it without a branch of its own, on the hop `number`, if there is one.
     pub(in crate::native) fn lies_on_hop(&mut self, number: u32, ip: u64) -> bool {
+        let Some(hop) = self.hops.get(number as usize) else { return false };
+        if matches!(hop.turn, Turn::Unknown | Turn::Never) {
+            return false;
+        }
         #[allow(clippy::cast_possible_truncation, reason = "a hash")]
         let slot = (ip ^ u64::from(number)) as usize % ON_HOPS;
         if self.on_hops[slot] == (number, ip) {
             return true;
-        }
-        let Some(hop) = self.hops.get(number as usize) else { return false };
-        if matches!(hop.turn, Turn::Unknown | Turn::Never) {
-            return false;
         }
         let part = self.blocks_in(number, hop).find_map(|block| self.prefix(block, Wanted::With(ip)));
         let found = part.is_some_and(|part| part.block.exit == Exit::Border);
