@@ -180,132 +180,26 @@ pub(crate) fn is_library(name: &str) -> bool {
 }
 
 /// The modules and packages of D's run-time and standard library (druntime and Phobos 2.100), in order.
-const OF_D: [(&str, &[&str]); 4] = [
+const OF_D: [(&str, &str); 4] = [
     (
         "core",
-        &[
-            "atomic",
-            "attribute",
-            "bitop",
-            "checkedint",
-            "cpuid",
-            "demangle",
-            "exception",
-            "gc",
-            "int128",
-            "internal",
-            "lifetime",
-            "math",
-            "memory",
-            "runtime",
-            "simd",
-            "stdc",
-            "stdcpp",
-            "sync",
-            "sys",
-            "thread",
-            "time",
-            "vararg",
-            "volatile",
-        ],
+        "atomic attribute bitop checkedint cpuid demangle exception gc int128 internal lifetime math \
+         memory runtime simd stdc stdcpp sync sys thread time vararg volatile",
     ),
-    ("etc", &["c", "linux", "valgrind"]),
+    ("etc", "c linux valgrind"),
     (
         "rt",
-        &[
-            "aApply",
-            "aApplyR",
-            "aaA",
-            "adi",
-            "alloca",
-            "arrayassign",
-            "arraycat",
-            "cast_",
-            "config",
-            "cover",
-            "critical_",
-            "deh",
-            "dmain2",
-            "dwarfeh",
-            "ehalloc",
-            "invariant_",
-            "lifetime",
-            "memory",
-            "memset",
-            "minfo",
-            "monitor_",
-            "profilegc",
-            "qsort",
-            "sections",
-            "sections_elf_shared",
-            "tlsgc",
-            "trace",
-            "tracegc",
-            "util",
-        ],
+        "aApply aApplyR aaA adi alloca arrayassign arraycat cast_ config cover critical_ deh dmain2 \
+         dwarfeh ehalloc invariant_ lifetime memory memset minfo monitor_ profilegc qsort sections \
+         sections_elf_shared tlsgc trace tracegc util",
     ),
     (
         "std",
-        &[
-            "algorithm",
-            "array",
-            "ascii",
-            "base64",
-            "bigint",
-            "bitmanip",
-            "checkedint",
-            "compiler",
-            "complex",
-            "concurrency",
-            "container",
-            "conv",
-            "csv",
-            "datetime",
-            "demangle",
-            "digest",
-            "encoding",
-            "exception",
-            "experimental",
-            "file",
-            "format",
-            "functional",
-            "getopt",
-            "internal",
-            "json",
-            "logger",
-            "math",
-            "mathspecial",
-            "meta",
-            "mmfile",
-            "net",
-            "numeric",
-            "outbuffer",
-            "parallelism",
-            "path",
-            "process",
-            "random",
-            "range",
-            "regex",
-            "signals",
-            "socket",
-            "stdint",
-            "stdio",
-            "string",
-            "sumtype",
-            "system",
-            "traits",
-            "typecons",
-            "typetuple",
-            "uni",
-            "uri",
-            "utf",
-            "uuid",
-            "variant",
-            "windows",
-            "xml",
-            "zip",
-            "zlib",
-        ],
+        "algorithm array ascii base64 bigint bitmanip checkedint compiler complex concurrency container \
+         conv csv datetime demangle digest encoding exception experimental file format functional getopt \
+         internal json logger math mathspecial meta mmfile net numeric outbuffer parallelism path \
+         process random range regex signals socket stdint stdio string sumtype system traits typecons \
+         typetuple uni uri utf uuid variant windows xml zip zlib",
     ),
 ];
 
@@ -317,7 +211,8 @@ fn is_of_d(name: &str) -> bool {
         return false;
     };
     let of_package = OF_D.iter().find(|(name, _)| *name == package);
-    of_package.is_some_and(|(_, modules)| modules.contains(&module)) && !function.starts_with("func")
+    of_package.is_some_and(|(_, modules)| modules.split(' ').any(|one| one == module))
+        && !function.starts_with("func")
 }
 
 /// Whose code a path of calls is.

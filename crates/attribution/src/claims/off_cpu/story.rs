@@ -180,9 +180,10 @@ fn lock_of_libc(path: &CallPath) -> Option<&'static str> {
     let name = name.strip_prefix("GI_").unwrap_or(name).trim_start_matches('_');
     let name = name.strip_prefix("libc_").unwrap_or(name);
     let name = name.strip_suffix("_unlocked").unwrap_or(name);
-    if OF_MALLOC.contains(&name) || name.starts_with("int_") || name.starts_with("arena_") {
+    let is_of = |names: &str| names.split(' ').any(|one| one == name);
+    if is_of(OF_MALLOC) || name.starts_with("int_") || name.starts_with("arena_") {
         Some("a lock of malloc()")
-    } else if OF_STREAMS.contains(&name) || name.starts_with("IO_") {
+    } else if is_of(OF_STREAMS) || name.starts_with("IO_") {
         Some("the lock of a stream (FILE)")
     } else {
         None
@@ -190,60 +191,13 @@ fn lock_of_libc(path: &CallPath) -> Option<&'static str> {
 }
 
 /// Functions of glibc's `malloc/`, whose own begin with `_int_` and `arena_`.
-const OF_MALLOC: [&str; 12] = [
-    "aligned_alloc",
-    "calloc",
-    "free",
-    "mallinfo",
-    "mallinfo2",
-    "malloc",
-    "malloc_trim",
-    "memalign",
-    "posix_memalign",
-    "pvalloc",
-    "realloc",
-    "valloc",
-];
+const OF_MALLOC: &str = "aligned_alloc calloc free mallinfo mallinfo2 malloc malloc_trim memalign posix_memalign pvalloc \
+    realloc valloc";
 
 /// Functions of glibc's `libio/` and `stdio-common/` that lock a stream; others begin with `_IO_`.
-const OF_STREAMS: [&str; 36] = [
-    "dprintf",
-    "fclose",
-    "fflush",
-    "fgetc",
-    "fgetpos",
-    "fgets",
-    "fgetwc",
-    "flockfile",
-    "fprintf",
-    "fputc",
-    "fputs",
-    "fputwc",
-    "fread",
-    "fscanf",
-    "fseek",
-    "fseeko",
-    "fsetpos",
-    "ftell",
-    "ftello",
-    "fwrite",
-    "getc",
-    "getchar",
-    "getdelim",
-    "getline",
-    "perror",
-    "printf",
-    "putc",
-    "putchar",
-    "puts",
-    "rewind",
-    "setvbuf",
-    "ungetc",
-    "vfprintf",
-    "vfscanf",
-    "vprintf",
-    "vscanf",
-];
+const OF_STREAMS: &str = "dprintf fclose fflush fgetc fgetpos fgets fgetwc flockfile fprintf fputc fputs fputwc fread \
+    fscanf fseek fseeko fsetpos ftell ftello fwrite getc getchar getdelim getline perror printf \
+    putc putchar puts rewind setvbuf ungetc vfprintf vfscanf vprintf vscanf";
 
 /// The program's own function that takes a lock: programs build locks of events, too (`LockAcquire` of a database sleeps in
 /// `epoll_wait`). By its name: the word "lock", and one that says that it is taken.
