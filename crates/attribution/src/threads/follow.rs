@@ -80,13 +80,26 @@ pub(crate) fn before(
     at: Tsc,
     decoder: &mut dyn Decode,
 ) -> Option<Activity> {
-    let before = TscRange::new(at.before(ON_THE_WAY), at);
+    within(scene, (thread, cpu), &[TscRange::new(at.before(ON_THE_WAY), at)], decoder)
+}
+
+/// What `thread` did on `cpu` in short stretches of its flow, one after the other; `None` where one has no trace.
+fn within(
+    scene: &Scene<'_>,
+    (thread, cpu): (ThreadId, Option<Cpu>),
+    stretches: &[TscRange],
+    decoder: &mut dyn Decode,
+) -> Option<Activity> {
     let mut walker = Walker::new(scene.functions, scene.stall_threshold);
-    walker.switch_in(cpu, before.start);
-    let traced =
-        decoder.decode(cpu, thread, before, &mut OfThread { walker: &mut walker, thread, until: at });
-    walker.switch_out(at);
-    traced.then(|| walker.finish(at))
+    let mut traced = true;
+    for &range in stretches {
+        walker.switch_in(cpu, range.start);
+        let mut sink = OfThread { walker: &mut walker, thread, until: range.stop };
+        traced &= decoder.decode(cpu, thread, range, &mut sink);
+        walker.switch_out(range.stop);
+    }
+    let end = stretches.last()?.stop;
+    traced.then(|| walker.finish(end))
 }
 
 /// The same, with the callers that only a short stretch of its flow after `at` shows: those to which it returns, while it runs.
@@ -97,15 +110,8 @@ pub(crate) fn path_with_callers(
     at: Tsc,
     decoder: &mut dyn Decode,
 ) -> Option<CallPath> {
-    let mut walker = Walker::new(scene.functions, scene.stall_threshold);
-    let mut traced = true;
-    for range in [TscRange::new(at.before(ON_THE_WAY), at), TscRange::new(at, at + ON_THE_WAY)] {
-        walker.switch_in(Some(cpu), range.start);
-        let mut sink = OfThread { walker: &mut walker, thread, until: range.stop };
-        traced &= decoder.decode(Some(cpu), thread, range, &mut sink);
-        walker.switch_out(range.stop);
-    }
-    traced.then(|| walker.finish(at + ON_THE_WAY))?.paths.into_iter().next()
+    let stretches = [TscRange::new(at.before(ON_THE_WAY), at), TscRange::new(at, at + ON_THE_WAY)];
+    within(scene, (thread, Some(cpu)), &stretches, decoder)?.paths.into_iter().next()
 }
 
 /// What `cpu`, where `thread` is, was doing in the kernel up to `at`, by a short stretch of its flow before.

@@ -68,12 +68,14 @@ pub(crate) fn claims_of_stay(
         LeaveReason::Exited => Vec::new(),
     };
     claims.retain(|claim| !claim.range().is_empty());
-    let returns = returns_home(stay, context);
+    let elsewhere = (!context.scene.sees_all_cpus).then(|| {
+        if returns_home(stay, context) { "" } else { "unless it ran on a CPU that is not recorded" }
+    });
     for claim in &mut claims {
         claim.occurrence = occurrence;
-        if !context.scene.sees_all_cpus {
+        if let Some(elsewhere) = elsewhere {
             claim.certainty = claim.certainty.min(Certainty::Inferred);
-            claim.say(if returns { "" } else { "unless it ran on a CPU that is not recorded" });
+            claim.say(elsewhere);
         }
         claim.evidence.extend(switch_records(stay));
         if let Some(aux_offset) = stay.left_by_flow {
