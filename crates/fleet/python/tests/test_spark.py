@@ -36,9 +36,12 @@ def bundles(folder, names=tuple(CAPTURES), bad=()):
 
 
 def rows(connection, table, but=("uri",)):
-    """All rows of a table, in order, without columns that say where a bundle lay."""
+    """All rows of a table about `CAPTURES`, in order, without columns that say where a bundle lay.
+
+    A bundle without rows is named by a hash, of its path where it is too large: that may begin with any digits.
+    """
     columns = [f'"{column.name}"' for column in TABLES[table] if column.name not in but]
-    return sorted(connection.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE capture < '16'").fetchall(), key=repr)
+    return sorted(connection.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE length(capture) = 2").fetchall(), key=repr)
 
 
 def assert_complete(root, tmp_path):
