@@ -98,6 +98,7 @@ mod recording;
 mod records;
 mod requests;
 mod robustness;
+mod same_path;
 mod scenarios;
 mod schema;
 mod score;

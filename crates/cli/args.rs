@@ -127,6 +127,10 @@ pub(crate) struct AnalysisArgs {
     pub(crate) selection: SelectionArgs,
     #[command(flatten)]
     pub(crate) effort: EffortArgs,
+    /// Compares each outlier with intervals that entered the same functions, where one label stands for several kinds of work; four
+    /// times as many are decoded to find them.
+    #[arg(long)]
+    pub(crate) same_path: bool,
 }
 
 #[derive(Debug, Args)]

@@ -133,7 +133,7 @@ fn request(capture: &Capture, intervals: &Path) -> Request {
         },
         source: Some(Source::File(intervals.to_owned())),
         selection: Selection { top: Some(1), ..Selection::default() },
-        effort: Effort { baselines: 1 },
+        effort: Effort { baselines: 1, same_path: false },
         ..Request::default()
     }
 }

@@ -198,6 +198,8 @@ pub struct TimeRange {
 pub struct Effort {
     /// How many typical intervals each chosen one is compared with.
     pub baselines: usize,
+    /// Whether these are the nearest to its path of several times as many: those that entered the same functions.
+    pub same_path: bool,
 }
 
 impl Effort {
@@ -207,6 +209,6 @@ impl Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { baselines: Effort::USUAL_BASELINES }
+        Effort { baselines: Effort::USUAL_BASELINES, same_path: false }
     }
 }

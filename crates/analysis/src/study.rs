@@ -15,6 +15,7 @@ mod outcome;
 mod placement;
 mod places;
 mod reasons;
+mod same_path;
 mod typical;
 
 pub use crate::population::labels::LabelFigures;

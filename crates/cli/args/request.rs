@@ -26,7 +26,7 @@ const USUAL_INPUT: &str = "perf.data";
 impl AnalysisArgs {
     /// What they ask.
     pub(crate) fn request(&self) -> Result<Request> {
-        let effort = Effort { baselines: self.effort.baselines };
+        let effort = Effort { baselines: self.effort.baselines, same_path: self.same_path };
         Ok(Request { effort, ..request(&self.input, &self.source, &self.selection)? })
     }
 }

@@ -94,6 +94,7 @@ fn analyses(args: &DiffArgs) -> (AnalysisArgs, AnalysisArgs) {
         source: args.source.clone(),
         selection: args.selection.clone(),
         effort: args.effort.clone(),
+        same_path: false,
     };
     let (a, mut b) = (analysis(&args.a), analysis(&args.b));
     let stand_ins = [

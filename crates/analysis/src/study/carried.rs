@@ -19,7 +19,7 @@ use crate::capture::{Capture, Recorded};
 use crate::error::{Error, Result};
 use crate::intervals_of;
 use crate::population::labels::{self, LabelFigures};
-use crate::request::{Filters, Request};
+use crate::request::{Effort, Filters, Request};
 pub(crate) use interval_twin::IntervalTwin;
 
 /// The carried facts.
@@ -39,6 +39,9 @@ pub(crate) struct Note {
     pub(crate) recorded: Option<Recorded>,
     #[serde(default)]
     pub(crate) baselines_wanted: Option<usize>,
+    /// Whether those on an outlier's path are chosen from its baselines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) same_path: bool,
     /// The numbers of the conversion where the recording itself has none: shift, multiplier, zero.
     #[serde(default)]
     pub(crate) conversion: Option<(u16, u32, u64)>,
@@ -140,6 +143,7 @@ impl Note {
             clock_findings: self.clock_findings.into_iter().map(DiagnosticTwin::into_diagnostic).collect(),
             recorded: self.recorded,
             baselines_wanted: self.baselines_wanted,
+            same_path: self.same_path,
             labels: self.labels,
             utc_ahead_ns: self.utc_ahead_ns,
         };
@@ -159,6 +163,7 @@ pub(crate) struct Carried {
     clock_findings: Vec<Diagnostic>,
     recorded: Option<Recorded>,
     baselines_wanted: Option<usize>,
+    same_path: bool,
     labels: Vec<LabelFigures>,
     utc_ahead_ns: Option<i64>,
 }
@@ -260,9 +265,9 @@ impl Carried {
         self.utc_ahead_ns
     }
 
-    /// How many typical intervals each outlier was to be compared with.
-    pub(crate) fn baselines_wanted(&self) -> Option<usize> {
-        self.baselines_wanted
+    /// How many typical intervals each outlier was to be compared with, and which.
+    pub(crate) fn effort(&self) -> Option<Effort> {
+        self.baselines_wanted.map(|baselines| Effort { baselines, same_path: self.same_path })
     }
 
     /// The typical intervals of the outlier at `index`; none of another interval.

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use attribution::{Examined, attribute_baseline, examine_baseline};
-use model::{CallLayer, Calls, Tsc, TscRange};
+use model::{Tsc, TscRange};
 use report::{Composition, Constituents, OutlierReport, Timebase};
 
 use super::opened::Study;
 use super::reasons::Bound;
+use super::same_path::entered;
 use crate::capture::{Phase, Watch};
 use crate::error::{Error, Result};
 
@@ -94,11 +95,4 @@ impl Since {
     fn start(self, at: Tsc) -> u64 {
         self.timebase.duration(TscRange::new(self.first, at))
     }
-}
-
-/// The functions of the program that were entered.
-fn entered(calls: &Calls) -> impl Iterator<Item = Arc<str>> {
-    let nodes = calls.stretches.iter().filter(|stretch| stretch.calls > 0);
-    let nodes = nodes.filter_map(|stretch| calls.nodes.get(stretch.node as usize));
-    nodes.filter(|node| node.layer == CallLayer::User).map(|node| node.name.clone())
 }

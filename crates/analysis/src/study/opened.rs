@@ -25,7 +25,7 @@ use crate::hot_code::{SourcePlaces, Timing};
 use crate::intervals_of;
 use crate::output;
 use crate::population::{numa, pebs, view};
-use crate::request::{Input, Request, Source};
+use crate::request::{Effort, Input, Request, Source};
 
 /// The capture, all its intervals, and those that were chosen.
 pub struct Study<'a> {
@@ -394,7 +394,7 @@ impl<'a> Study<'a> {
         let verdicts = self.is_outlier.iter().zip(self.population.members());
         let is_outlier: Vec<bool> =
             verdicts.map(|(is_outlier, index)| *is_outlier || chosen.contains(index)).collect();
-        let count = self.request.effort.baselines;
+        let count = typical::candidates(self.effort());
         let typical = intervals::baselines_of_all(self.population, &is_outlier, wanted, count);
         wanted.iter().copied().zip(typical).collect()
     }
@@ -460,8 +460,8 @@ impl<'a> Study<'a> {
         examined: &BTreeMap<usize, Examined>,
     ) -> Result<OutlierReport> {
         let capture = self.capture;
-        let typical = typical::with_trace(baselines, examined);
         let own = &examined[&outlier];
+        let (typical, baseline_rule) = typical::of(own, baselines, examined, self.effort());
         let attribution = attribution::attribute(own, &typical, capture)?;
         let baselines: Vec<Attribution> = typical
             .iter()
@@ -486,8 +486,7 @@ impl<'a> Study<'a> {
         });
         report.numa = numa::of_outlier(capture, own);
         report.pebs = pebs::of_outlier(capture, own, &typical);
-        report.baseline_rule =
-            typical::rule(&own.interval, (self.baselines_wanted(), baselines.len()), &typical);
+        report.baseline_rule = baseline_rule;
         if typical.is_empty() {
             report = report.uncompared();
         }
@@ -501,9 +500,9 @@ impl<'a> Study<'a> {
         Ok(with_commands(report, &self.request.input))
     }
 
-    /// How many typical intervals each outlier was to be compared with.
-    pub(crate) fn baselines_wanted(&self) -> usize {
-        self.carried.as_ref().and_then(Carried::baselines_wanted).unwrap_or(self.request.effort.baselines)
+    /// How many typical intervals each outlier is compared with, and which.
+    pub(crate) fn effort(&self) -> Effort {
+        self.carried.as_ref().and_then(Carried::effort).unwrap_or(self.request.effort)
     }
 
     fn seen(&self) -> std::sync::MutexGuard<'_, BTreeMap<usize, Vec<SeenWindow>>> {
@@ -519,10 +518,11 @@ impl<'a> Study<'a> {
         examined: &BTreeMap<usize, Examined>,
         watch: &Watch,
     ) -> Vec<HotRange> {
-        let typical = typical::with_trace(baselines, examined);
+        let own = &examined[&outlier];
+        let (typical, _) = typical::of(own, baselines, examined, self.effort());
         let places = SourcePlaces::of(&self.request.input.code);
         let timing = Timing { capture: self.capture, decoders: &self.decoders, watch };
-        timing.ranges(places, &examined[&outlier], &typical)
+        timing.ranges(places, own, &typical)
     }
 }
 

@@ -6,15 +6,43 @@ use std::collections::BTreeMap;
 use attribution::Examined;
 use model::Interval;
 
+use super::same_path::{CANDIDATES, nearest};
+use crate::request::Effort;
+
 /// A baseline may lack the trace of this part of its time, a twentieth.
 const MOST_UNTRACED: u64 = 20;
 
-/// The baselines to compare with: a ring that was overwritten, or a loss, leaves of some no trace, and they would say that typical
-/// intervals run no code. Where there is no trace of any, what the records show is compared.
-pub(super) fn with_trace<'e>(
+/// How many typical intervals are examined for an outlier.
+pub(super) fn candidates(effort: Effort) -> usize {
+    if effort.same_path { effort.baselines.saturating_mul(CANDIDATES) } else { effort.baselines }
+}
+
+/// Whom `outlier` is compared with, of the `baselines` that were examined for it; and by which rule, in words.
+pub(super) fn of<'e>(
+    outlier: &Examined,
     baselines: &[usize],
     examined: &'e BTreeMap<usize, Examined>,
-) -> Vec<&'e Examined> {
+    effort: Effort,
+) -> (Vec<&'e Examined>, String) {
+    let traced = with_trace(baselines, examined);
+    let left_out = baselines.len() - traced.len();
+    let missing = (left_out > 0).then(|| format!("{left_out} left out because their trace is missing"));
+    let (typical, path) = if effort.same_path {
+        let (nearest, same) = nearest(outlier, &traced, effort.baselines);
+        let words = format!("of {} the nearest to its path, {same} of them on the very same", traced.len());
+        (nearest, Some(words))
+    } else {
+        (traced, None)
+    };
+    let usual = rule(&outlier.interval, (candidates(effort), baselines.len()), &typical);
+    let path = path.filter(|_| !typical.is_empty());
+    let parts: Vec<String> = [Some(usual), missing, path].into_iter().flatten().collect();
+    (typical, parts.join(", "))
+}
+
+/// The baselines to compare with: a ring that was overwritten, or a loss, leaves of some no trace, and they would say that typical
+/// intervals run no code. Where there is no trace of any, what the records show is compared.
+fn with_trace<'e>(baselines: &[usize], examined: &'e BTreeMap<usize, Examined>) -> Vec<&'e Examined> {
     let all: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
     let is_traced = |baseline: &&&Examined| {
         let most = baseline.interval.range.ticks().0 / MOST_UNTRACED;
@@ -26,14 +54,14 @@ pub(super) fn with_trace<'e>(
 
 /// The rule of `intervals::baselines` as it applied to `outlier`, in words, or why there are none. `wanted` were
 /// requested, `chosen` found, and `typical` are those that it is compared with.
-pub(super) fn rule(outlier: &Interval, (wanted, chosen): (usize, usize), typical: &[&Examined]) -> String {
+fn rule(outlier: &Interval, (wanted, chosen): (usize, usize), typical: &[&Examined]) -> String {
     match (wanted, chosen) {
         (0, _) => return "none: --baselines 0 asks for none".to_owned(),
         (_, 0) => return "none: no other interval of this label is typical".to_owned(),
         _ => {}
     }
     let elsewhere = typical.iter().filter(|other| other.interval.ends() != outlier.ends()).count();
-    let mut parts = vec![
+    let parts = [
         "same label, no outliers, none of the explained ones".to_owned(),
         if chosen < wanted { "all there are" } else { "every n-th by duration" }.to_owned(),
         match elsewhere {
@@ -42,9 +70,6 @@ pub(super) fn rule(outlier: &Interval, (wanted, chosen): (usize, usize), typical
             _ => format!("{elsewhere} of them on other threads, for there are too few on the same"),
         },
     ];
-    if let left_out @ 1.. = chosen - typical.len() {
-        parts.push(format!("{left_out} left out because their trace is missing"));
-    }
     parts.join(", ")
 }
 

@@ -145,14 +145,17 @@ fn tailtrace(args: &AnalysisArgs, command: &'static str, choice: Choice) -> Word
     words.add("--label", listed(&selection.label));
     let is_usual = args.effort.baselines == Effort::USUAL_BASELINES || command == "stat";
     let baselines = (!is_usual).then(|| args.effort.baselines.to_string());
+    let same_path = (args.same_path && command != "stat").then_some(Word::Name("--same-path"));
     match choice {
         Choice::Everything => {}
         Choice::Interval(id) => {
             words.add("--id", Some(id.to_string()));
             words.add("--baselines", baselines);
+            words.0.extend(same_path);
         }
         Choice::AsGiven => {
             words.add("--baselines", baselines);
+            words.0.extend(same_path);
             words.add("--top", selection.top.map(|top| top.to_string()));
             words.add("--over", selection.over.clone());
             words.add("--percentile", selection.percentile.map(|percentile| percentile.to_string()));

@@ -18,6 +18,7 @@ fn the_population_repeats_the_choice() {
     );
     assert_eq!(explain(&["--over", "50us", "--slow-mode"]), format!("{common} --over 50us --slow-mode"));
     assert_eq!(explain(&["--baselines", "4", "--tid", "1,2"]), format!("{common} --tid 1,2 --baselines 4"));
+    assert_eq!(explain(&["--same-path", "--tid", "1"]), format!("{common} --tid 1 --same-path"));
 }
 
 #[test]
