@@ -1,13 +1,15 @@
 //! Names and lines of code that real runtimes make: what they write down is read as it is. Which functions there are, and which lines they have, is
 //! in the programs beside this file.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use model::{MapEvent, Mapping, Pid, Tsc};
-use tailtrace_symbols::jitdump::Dump;
+use tailtrace_symbols::jitdump::{Dump, Load};
 use tailtrace_symbols::{Frame, ProcessImages, SearchPath, own_line};
 
 const AT: Tsc = Tsc(10);
@@ -98,7 +100,7 @@ fn the_jitdump_of_node_has_names_and_lines() {
     let dump = Dump::parse(&bytes).expect("a dump");
     assert!(!dump.is_tsc && dump.broken_at.is_none());
     let images = images(folder.path(), pid, 0x1000..0x2000, &format!("/srv/{name}"));
-    let mut lines = std::collections::BTreeSet::new();
+    let mut lines = BTreeSet::new();
     for load in &dump.loads {
         let raw = String::from_utf8_lossy(&bytes[load.name.clone()]).into_owned();
         if !(raw.contains("*total ") && raw.contains("prices.js")) {
@@ -118,4 +120,68 @@ fn the_jitdump_of_node_has_names_and_lines() {
     }
     assert!(lines.iter().all(|line| (1..=15).contains(line)), "{lines:?}");
     assert!(lines.contains(&12) && lines.len() > 2, "{lines:?}");
+}
+
+/// Compiles the agent that writes a jitdump, and the program that it is tried on.
+fn agent_of_java(folder: &Path) -> PathBuf {
+    let which = Command::new("which").arg("javac").output().expect("which runs");
+    let javac = fs::canonicalize(String::from_utf8_lossy(&which.stdout).trim()).expect("there");
+    let include = javac.parent().and_then(Path::parent).expect("a JDK").join("include");
+    let agent = folder.join("libtailtrace_jitdump.so");
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I"]).arg(&include).arg("-I");
+    cc.arg(include.join("linux")).arg(program("../../marks/java/jitdump/agent.c"));
+    cc.arg("-o").arg(&agent).arg("-lpthread");
+    assert!(cc.status().expect("cc runs").success());
+    let compiled = Command::new("javac").arg("-d").arg(folder).arg(program("Prices.java")).status();
+    assert!(compiled.expect("javac runs").success());
+    agent
+}
+
+/// The agent of `crates/marks/java/jitdump`: names, lines, also of inlined methods, and the bytes that the process has in its memory.
+#[test]
+fn the_jitdump_of_a_jvm_has_names_code_and_lines() {
+    if !["java", "javac", "cc"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let agent = agent_of_java(folder.path());
+    for clock in ["", ",clock=monotonic"] {
+        let options = format!("-agentpath:{}={}{clock}", agent.display(), folder.path().display());
+        let mut java = Command::new("java");
+        java.current_dir(folder.path()).args([&options, "-Xmx64m", "-cp", ".", "Prices"]);
+        let mut jvm = java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("java runs");
+        let output = BufReader::new(jvm.stdout.take().expect("its output"));
+        assert!(output.lines().map_while(Result::ok).any(|line| line == "compiled"));
+        let pid = Pid(i32::try_from(jvm.id()).expect("a PID"));
+        let name = format!("jit-{pid}.dump");
+        let bytes = fs::read(folder.path().join(&name)).expect("a dump");
+        let dump = Dump::parse(&bytes).expect("a dump");
+        assert!(dump.is_tsc == clock.is_empty() && dump.broken_at.is_none());
+        let named = |load: &Load, wanted| bytes[load.name.clone()] == *str::as_bytes(wanted);
+        let price = dump.loads.iter().rfind(|load| named(load, "long Prices.price(long, int)"));
+        let price = price.expect("it was compiled");
+        let memory = fs::File::open(format!("/proc/{pid}/mem")).expect("its memory");
+        let mut code = vec![0; price.code.len()];
+        memory.read_exact_at(&mut code, price.address).expect("it is there");
+        assert_eq!(code, bytes[price.code.clone()]);
+        drop(jvm.stdin.take());
+        jvm.wait().expect("ended");
+        let images = images(folder.path(), pid, 0x1000..0x2000, &format!("/srv/{name}"));
+        let found = images.function_at(pid, price.address, END).map(|found| found.name.to_string());
+        assert_eq!(found.as_deref(), Some("Prices.price"));
+        let lines = |load: &Load| -> BTreeSet<u32> {
+            let frames = load.range().map(|address| images.lines(pid, address, END));
+            let own =
+                frames.filter_map(|frames| own_line(&frames).map(|(file, line)| (file.to_owned(), line)));
+            own.filter(|(file, _)| file == "Prices.java").map(|(_, line)| line).collect()
+        };
+        let own = lines(price);
+        assert!(own.iter().all(|line| (3..=8).contains(line)) && own.contains(&6), "{own:?}");
+        // Whoever calls it a lot has it inlined.
+        let calls =
+            dump.loads.iter().rfind(|load| named(load, "void Prices.calls()")).expect("it was compiled");
+        let inlined = lines(calls);
+        assert!(inlined.contains(&6) && inlined.contains(&13), "{inlined:?}");
+    }
 }
