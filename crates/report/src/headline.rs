@@ -65,7 +65,7 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
 }
 
 /// The first form that has no more than `room` characters: both in full, where most of the work was in a library without lines of source, in brief, without lines of source, without numbers of
-/// descriptors; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without how long the end of the chain
+/// descriptors, without the units that functions before them have; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without how long the end of the chain
 /// took, then without its own place (of a task that awaits, that goes before the callers of callers), then without callers that have no name: the end of the chain
 /// is the last to go. Where that is too long, too, the middle is cut.
 fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<String> {
@@ -93,7 +93,12 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
     } else {
         [brief, near_brief, near_unmeasured, terse, near_terse]
     };
-    forms.extend(order.map(|wording| vec![wording]));
+    forms.extend(
+        order
+            .iter()
+            .flat_map(|wording| [wording.clone(), without_repeated_units(wording)])
+            .map(|one| vec![one]),
+    );
     forms.extend(forms.last().map(|form| form.iter().map(|text| without_addresses(text)).collect()));
     let fits = |form: &&Vec<String>| form.join("; ").chars().count() <= room;
     let shortest = forms.last().and_then(|form| form.first()).cloned().unwrap_or_default();
@@ -102,10 +107,35 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
 }
 
 /// `full`, `brief`, and that without what a reader finds in the segments.
-fn shorter(full: Vec<String>, brief: Vec<String>) -> [Vec<String>; 4] {
+fn shorter(full: Vec<String>, brief: Vec<String>) -> [Vec<String>; 5] {
     let plain: Vec<String> = brief.iter().map(|text| without_lines(text)).collect();
-    let anonymous = plain.iter().map(|text| without_descriptors(text)).collect();
-    [full, brief, plain, anonymous]
+    let anonymous: Vec<String> = plain.iter().map(|text| without_descriptors(text)).collect();
+    let once_placed = vec![without_repeated_units(&anonymous.join("; "))];
+    [full, brief, plain, anonymous, once_placed]
+}
+
+/// `work() called by shop.pay() < shop.serve()` as `work() called by shop.pay() < serve()`: in which unit, package or class a function lies
+/// the first one of it says.
+fn without_repeated_units(text: &str) -> String {
+    let mut said: Vec<&str> = Vec::new();
+    let words = text.split(' ').map(|word| match unit_of(word) {
+        Some((unit, function)) if said.contains(&unit) => function,
+        Some((unit, _)) => {
+            said.push(unit);
+            word
+        }
+        None => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// `shop.` and `pay(),` of `shop.pay(),`; nothing where a name has arguments of templates, a version, or a number at its end.
+fn unit_of(word: &str) -> Option<(&str, &str)> {
+    let (name, _) = word.split_once("()")?;
+    let at = name.rfind("::").map(|at| at + 2).max(name.rfind('.').map(|at| at + 1))?;
+    let is_plain = !name.contains(['<', '(', '{', '[', '@', '+']);
+    let begins = name[at..].starts_with(|first: char| first.is_alphabetic() || first == '_');
+    (is_plain && begins).then(|| word.split_at(at))
 }
 
 /// `data from a TCP socket (fd 5)` as `data from a TCP socket`; who is queued for a lock and which timer expired go without saying so.

@@ -434,6 +434,39 @@ fn lines_of_source_are_left_out_where_room_is_short() {
     );
 }
 
+/// The unit of a function goes before a caller does, where another function has shown it.
+#[test]
+fn a_unit_is_named_once_where_room_is_short() {
+    let ran = |callers: &str| {
+        let place = format!("work() called by {callers}");
+        let mut wait = wait(
+            "data from a TCP socket",
+            "server",
+            Role::Waker,
+            vec![placed(segment("user.expected", None), &place)],
+        );
+        wait.story.place = "quarry_steps.await_blast() quarry.pas:184".to_owned();
+        words(wait)
+    };
+    let waited = "waited 136.0 us for data from a TCP socket in quarry_steps.await_blast()";
+    let woken = "woken by server, which ran work() called by";
+    let short = "quarry_steps.compute() < quarry_steps.drill()";
+    assert_eq!(ran(short), format!("{waited}, {woken} {short}"));
+    let long = "quarry_steps.compute() < quarry_steps.drill_hole_in_the_rock()";
+    assert_eq!(ran(long), format!("{waited}, {woken} compute() < drill_hole_in_the_rock()"));
+    for (text, plain) in [
+        ("a.b() < a.c(), held by x; shop::a.d()", "a.b() < c(), held by x; shop::a.d()"),
+        ("shop::Till::pay() called by shop::Till::serve()", "shop::Till::pay() called by serve()"),
+        // A version, a part, and arguments of templates are no units.
+        ("lock@@GLIBC_2.2.5() < lock@@GLIBC_2.2.5()", "lock@@GLIBC_2.2.5() < lock@@GLIBC_2.2.5()"),
+        ("pay.part.0() < pay.part.0()", "pay.part.0() < pay.part.0()"),
+        ("till<a::b>() < till<a::c>()", "till<a::b>() < till<a::c>()"),
+        ("at a.c:9 of a.c:10", "at a.c:9 of a.c:10"),
+    ] {
+        assert_eq!(without_repeated_units(text), plain);
+    }
+}
+
 /// The end of the chain is the last to go: the callers of callers go first, then the place of the wait.
 #[test]
 fn the_end_of_a_chain_outlasts_what_stands_before_it() {
