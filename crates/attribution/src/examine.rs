@@ -11,6 +11,7 @@ pub(crate) mod examined;
 mod interrupts;
 mod pooled;
 pub(crate) mod queued_writers;
+mod raised;
 mod runners;
 pub(crate) mod segments;
 mod serving;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use model::{Cause, Segment, Ticks, TscRange};
 
 use super::examined::Examined;
+use super::raised::{HANDLED, RAISES, Raised};
 use crate::claims::off_cpu::story::own_functions;
 use crate::tables::libraries::{OwnCode, own_code};
 use crate::walk::activity::runs_within;
@@ -19,7 +20,7 @@ use crate::walk::user_code::{ByAddress, Node, NodeKey};
 use crate::walk::user_runs::SIGNAL;
 
 /// What throws, and what begins a handler: the C++ ABI for Itanium; Rust's `core::panicking` and `std::panicking`; Go's `runtime/panic.go`.
-const THROWS: [&str; 3] = ["__cxa_throw()", "__cxa_rethrow()", "_Unwind_Resume()"];
+const THROWS: [&str; 3] = ["__cxa_throw", "__cxa_rethrow", "_Unwind_Resume"];
 const PANICS: [&str; 7] = [
     GO_PANICS,
     "core::panicking::",
@@ -47,11 +48,13 @@ const CATCHES: [&str; 7] = [
 
 /// The segments of `examined`, with the place in each story that has none.
 pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Vec<Segment> {
-    let mut known: HashMap<NodeKey, Place> = HashMap::new();
+    let (mut known, raised) = (HashMap::<NodeKey, Place>::new(), Raised::of(examined));
     for segment in segments.iter_mut().filter(|segment| segment.story.place.is_empty()) {
         let node = match &segment.cause {
             cause if cause.is_kernel() => node_before(segment, examined),
-            cause if runs_user_code(cause) => busiest_node(segment.range, examined),
+            cause if runs_user_code(cause) => {
+                busiest_node(segment.range, examined).map(|node| raised.by(node).unwrap_or(node))
+            }
             _ => None,
         };
         let Some(node) = node else { continue };
@@ -166,14 +169,19 @@ fn mostly_unwinds(called: NodeKey, examined: &Examined) -> bool {
 /// What the library's function `through` throws.
 fn thrown(through: &str) -> Option<&'static str> {
     let panics = PANICS.iter().any(|beginning| through.starts_with(beginning));
-    if THROWS.contains(&through) { Some("an exception") } else { panics.then_some("a panic") }
+    let function = through.trim_end_matches("()");
+    let throws = THROWS.contains(&function) || function.eq_ignore_ascii_case(RAISES);
+    if throws { Some("an exception") } else { panics.then_some("a panic") }
 }
 
 /// `, caught in route_order()`: where the first one caught was.
 fn caught(examined: &Examined) -> String {
-    let nodes = &examined.code.nodes;
-    let mut catches: Vec<NodeKey> =
-        nodes.values().filter(|node| CATCHES.contains(&&*node.function)).map(|node| node.parent).collect();
+    let catches = |node: &&Node| {
+        let is = |name: &&str| node.function.eq_ignore_ascii_case(name);
+        CATCHES.contains(&&*node.function) || HANDLED.iter().any(is)
+    };
+    let nodes = examined.code.nodes.values();
+    let mut catches: Vec<NodeKey> = nodes.filter(catches).map(|node| node.parent).collect();
     catches.sort_unstable();
     let caught = catches.first().map_or_else(String::new, |&node| {
         let lineage: Vec<(NodeKey, &Node)> = examined.code.lineage(node).collect();

@@ -12,7 +12,7 @@ use go::{is_go, is_part, without_abi, without_shapes};
 use syscalls::x86_64::Sysno;
 
 /// Namespaces and reserved prefixes.
-const PREFIXES: [&str; 36] = [
+const PREFIXES: [&str; 38] = [
     "__",
     "_dl_",
     "_IO_",
@@ -55,6 +55,9 @@ const PREFIXES: [&str; 36] = [
     "ada_main__",
     // D's run-time library, as compilers call it. Its modules: `is_of_d`.
     "_d_",
+    // Free Pascal's, as its compiler calls it: each name twice.
+    "fpc_",
+    "FPC_",
 ];
 
 /// Whole names: what programs call to wait, to copy, to format and to allocate.

@@ -15,6 +15,12 @@ const USER: &[&str] = &[
     "_Unwind_RaiseException",
     "__gnat_error_handler",
     "__gnat_begin_handler",
+    "open_label",
+    "close_label",
+    "fpc_pushexceptaddr",
+    "fpc_raiseexception",
+    "fpc_reraise",
+    "fpc_doneexception",
 ];
 
 /// Place, what the place had called, and object of each segment of user code from 0 to `until`.
@@ -63,6 +69,36 @@ fn what_throws_now_and_then_is_no_exception() {
         .block(700, "_Unwind_RaiseException", 0, BlockEnd::Return)
         .block(900, "__gnat_raise", Script::AFTER, BlockEnd::Jump);
     assert_eq!(places(&script, &table, 930), [named("scan()", "__gnat_raise()", "")]);
+}
+
+/// `scan` enters a handler, `open_label` another one, `read_label` raises: each has a small part of the work. Where nothing is raised, entering handlers is
+/// what it is.
+#[test]
+fn what_raises_again_and_again_is_one_exception() {
+    let table = Table::new(KERNEL, USER);
+    let flow = |raises: bool| {
+        let mut script = Script::new(&table);
+        script
+            .block(0, "scan", 0, BlockEnd::Call)
+            .block(10, "open_label", 0, BlockEnd::Call)
+            .block(20, "fpc_pushexceptaddr", 0, BlockEnd::Return)
+            .block(300, "open_label", Script::AFTER, BlockEnd::Call);
+        if raises {
+            script
+                .block(310, "read_label", 0, BlockEnd::Call)
+                .block(320, "fpc_raiseexception", 0, BlockEnd::Jump)
+                .block(420, "open_label", 2 * Script::AFTER, BlockEnd::Call)
+                .block(430, "fpc_reraise", 0, BlockEnd::Jump)
+                .block(800, "scan", Script::AFTER, BlockEnd::Call)
+                .block(810, "fpc_doneexception", 0, BlockEnd::Return)
+                .block(900, "scan", 2 * Script::AFTER, BlockEnd::Jump);
+        } else {
+            script.block(310, "close_label", 0, BlockEnd::Jump);
+        }
+        places(&script, &table, 930)
+    };
+    assert_eq!(flow(true), [named("read_label()", "fpc_raiseexception()", "an exception, caught in scan()")]);
+    assert_eq!(flow(false), [named("close_label()", "", "")]);
 }
 
 /// A fault in `read_label`, of which the runtime's handler makes an exception.
