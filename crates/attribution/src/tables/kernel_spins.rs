@@ -4,7 +4,7 @@
 //! as long as the owner runs, and sleep otherwise (`kernel/locking/`: `qspinlock.c`, `qrwlock.c`, `osq_lock.c`, `mutex.c`,
 //! `rwsem.c`, `rtmutex.c`; `rqspinlock.c` since 6.15).
 
-/// The functions of which all time is spinning; a compiler may add a suffix (`.constprop.0`).
+/// The functions of which all time is spinning, but of [`BY_ITSELF`]; a compiler may add a suffix (`.constprop.0`).
 const SPINS: [&str; 15] = [
     "queued_spin_lock_slowpath",
     "native_queued_spin_lock_slowpath",
@@ -20,9 +20,12 @@ const SPINS: [&str; 15] = [
     "rwsem_spin_on_owner",
     "rtmutex_spin_on_owner",
     "rt_mutex_adaptive_spinwait",
-    // It asks whether the lock is free, and sleeps, in functions of their own; what it does itself is `rtmutex_spin_on_owner`, inlined.
-    "rt_mutex_slowlock_block",
+    BY_ITSELF,
 ];
+
+/// It asks whether the lock is free, and sleeps, in functions of their own, which are no spinning; what it does itself is
+/// `rtmutex_spin_on_owner`, inlined.
+const BY_ITSELF: &str = "rt_mutex_slowlock_block";
 
 /// The functions of a kind of lock, by the beginnings of their names: the code that takes the lock calls the outermost of
 /// them. The order matters: a mutex has a spin lock inside.
@@ -49,6 +52,11 @@ const LOCKS: [(&str, &[&str]); 5] = [
 /// Whether all time of the kernel function `name` is spinning for a lock.
 pub(crate) fn spins(name: &str) -> bool {
     SPINS.contains(&name.split('.').next().unwrap_or(name))
+}
+
+/// Whether what `name` calls is no part of its spinning.
+pub(crate) fn spins_by_itself(name: &str) -> bool {
+    name.split('.').next() == Some(BY_ITSELF)
 }
 
 /// Which lock is spun for, by the functions that have not returned, innermost first: `mutex taken in pipe_write()`.

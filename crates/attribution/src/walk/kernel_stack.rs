@@ -18,6 +18,7 @@ use crate::tables::kernel_entries::{
     Landmark, UNNAMED_SYSCALL, calls_for_others, drops_translations, entry_cause, is_bookkeeping, is_thunk,
     kernel_thread, landmark, serves_all,
 };
+use crate::tables::kernel_spins::spins_by_itself;
 use crate::tables::page_faults::work_of;
 use crate::tables::recording::serves_the_recording;
 use crate::tables::timers::timer_of;
@@ -93,6 +94,8 @@ pub(crate) struct KernelStack {
     in_caller: bool,
     /// It has just called something.
     called: bool,
+    /// The function that spins, and has called one in which it does not.
+    paused: Option<u64>,
 }
 
 impl KernelStack {
@@ -170,6 +173,7 @@ impl KernelStack {
         self.close_from(0, at, uncertainty);
         self.calls.cut_to(0);
         self.cut_off.clear();
+        self.paused = None;
         self.scheduled_at = None;
     }
 
@@ -273,6 +277,9 @@ impl KernelStack {
                 return false;
             }
         }
+        if meaning.landmark.is_none() {
+            self.pause(moment);
+        }
         if let Some(entry) = &meaning.entry {
             self.name_entry(entry, &function.name);
         } else if meaning.serves_exception {
@@ -291,6 +298,16 @@ impl KernelStack {
             None => {}
         }
         false
+    }
+
+    /// Where the innermost work is that of a function which spins by itself alone, another one that it has called runs.
+    fn pause(&mut self, moment: Moment) {
+        let innermost = self.open.last().filter(|frame| frame.cause == Cause::KernelSpin);
+        let Some(frame) = innermost.filter(|frame| spins_by_itself(&frame.symbol)) else { return };
+        if let Closing::Return(start) = frame.closing {
+            self.paused = Some(start);
+            self.close_from(self.open.len() - 1, moment.at, moment.uncertainty);
+        }
     }
 
     fn meaning(&mut self, function: &Function) -> Arc<Meaning> {
@@ -327,7 +344,8 @@ impl KernelStack {
     }
 
     fn landmark(&mut self, cause: Cause, function: &Function, ip: u64, begin: Moment) {
-        let inside = ip != function.start;
+        let goes_on = self.paused.take() == Some(function.start) && cause == Cause::KernelSpin;
+        let inside = ip != function.start && !goes_on;
         let since = self.scheduled_at.take().filter(|_| inside && cause == Cause::Schedule);
         // A flow that begins with the switch begins in the scheduler, before the scheduler's own function runs.
         let begin = match self.open.last() {

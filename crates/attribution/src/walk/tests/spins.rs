@@ -44,6 +44,35 @@ fn a_contended_mutex_is_a_cause_of_its_own() {
     }
 }
 
+/// A mutex that inherits priority: it spins where the compiler has put the loop, and not while it asks whether the mutex is free.
+#[test]
+fn what_asks_for_the_lock_in_between_does_not_spin() {
+    let table = table();
+    let (spins, asks) = ("rt_mutex_slowlock_block.constprop.0", "_raw_spin_unlock_irq");
+    let mut script = called(&table, BlockEnd::Call);
+    script
+        .block(30, "__x64_sys_write", 0, BlockEnd::Call)
+        .block(40, "rt_mutex_wait_proxy_lock", 0, BlockEnd::Call)
+        .block(100, spins, 0, BlockEnd::Call)
+        .block(200, asks, 0, BlockEnd::Return)
+        .block(500, spins, Script::AFTER, BlockEnd::ConditionalBranch)
+        .block(900, spins, Script::AFTER, BlockEnd::Call)
+        .block(1_000, asks, 0, BlockEnd::Return)
+        .block(1_200, spins, 2 * Script::AFTER, BlockEnd::Return)
+        .block(1_300, "rt_mutex_wait_proxy_lock", Script::AFTER, BlockEnd::Return)
+        .block(1_400, "__x64_sys_write", Script::AFTER, BlockEnd::FarReturn)
+        .block(2_000, "work", 0x20, BlockEnd::Jump);
+    let activity = walk(&table, &script, 3_000);
+    let spun = |from, to| frame("kernel.spin", from, to, 1);
+    let written = frame("kernel.syscall.write", 20, 2_000, 0);
+    assert_eq!(frames(&activity), [written, spun(100, 200), spun(500, 1_000), spun(1_200, 1_300)]);
+    let spins = activity.frames.iter().filter(|frame| frame.cause.to_string() == "kernel.spin");
+    for spin in spins {
+        assert_eq!(spin.particulars, ["rt_mutex taken in __x64_sys_write()".into()]);
+        assert!(!spin.began_before);
+    }
+}
+
 /// A timer's handler waits for a lock: the spinning is a part of neither the user code nor the handler.
 #[test]
 fn an_interrupt_may_spin_too() {
