@@ -68,7 +68,7 @@ fn item((what, who, place, _): Step, now: u64) -> FlowItem {
             aux_offset: now,
         }),
         0x80..0xa0 => event(EventKind::AsyncBranch { from: ip ^ 0x40, to: ip }),
-        0xa0..0xb8 => event(EventKind::Disabled { ip: (what & 1 == 0).then_some(ip) }),
+        0xa0..0xb8 => event(EventKind::Disabled { ip: (what & 1 == 0).then_some(ip), from: None }),
         0xb8..0xd0 => event(EventKind::Enabled { ip, resumed: what & 1 == 0 }),
         0xd0..0xe0 => event(EventKind::Overflow { ip: (what & 1 == 0).then_some(ip) }),
         0xe0.. => FlowItem::Gap(Gap {

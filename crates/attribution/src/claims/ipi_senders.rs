@@ -4,9 +4,12 @@
 //! Input: claims of `kernel.ipi.*`, and the records of the other CPUs: `ipi_send_cpu` and `ipi_send_cpumask` name the CPUs
 //! that they go to; `tlb_flush` with the reason "IPI sent" does not, and counts only for threads of the same process. Without such
 //! records a thread of the process is the likely sender that was in one of the system calls that send it.
-//! Where several threads may have sent it, none is named.
+//! Where several threads may have sent it, none is named. Where the kernel was not traced, what the records of an interrupt show is true
+//! of the time around them, too.
 
-use model::{Cause, Evidence, Role, ThreadId, Ticks, TscRange};
+use std::collections::HashMap;
+
+use model::{Cause, Evidence, Role, Story, ThreadId, Ticks, TscRange};
 
 use crate::claims::claim::Claim;
 use crate::inputs::comms::{Comms, named};
@@ -46,6 +49,24 @@ pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Side
         claim.story.by = comms.comm(thread, sent.time);
         (claim.story.role, claim.story.by_place) = (role, call);
         claim.evidence.push(Evidence::record(sent.offset, sent.cpu, describe(&sent.kind)));
+    }
+}
+
+/// Gives the time around an IPI's records, in which tracing was off, the sender that [`name_senders`] found for the records themselves.
+pub(crate) fn name_senders_around(claims: &mut [Claim]) {
+    let is_sender = |claim: &Claim| matches!(claim.story.role, Role::Sender | Role::LikelySender);
+    let of_ipi = |claim: &&Claim| matches!(claim.cause, Cause::Ipi(_));
+    let named = claims.iter().filter(of_ipi).filter(|claim| is_sender(claim) && claim.occurrence != 0);
+    let named: HashMap<u64, (Story, String)> =
+        named.map(|claim| (claim.occurrence, (claim.story.clone(), claim.detail.clone()))).collect();
+    for claim in claims.iter_mut().filter(|claim| matches!(claim.cause, Cause::Ipi(_))) {
+        let Some((story, words)) = named.get(&claim.occurrence).filter(|_| !is_sender(claim)) else {
+            continue;
+        };
+        claim.say(words);
+        claim.story.by.clone_from(&story.by);
+        claim.story.by_place.clone_from(&story.by_place);
+        claim.story.role = story.role;
     }
 }
 

@@ -182,7 +182,7 @@ pub(crate) fn happened_to(event: &SidebandEvent, stays: &[Stay]) -> bool {
 /// Adds what `event` shows if it is about the claim's cause.
 fn adopt(claim: &mut Claim, event: &SidebandEvent, addresses: &Addresses<'_>) -> bool {
     match (&event.kind, &claim.cause) {
-        (EventKind::PageFault { address }, Cause::PageFault(_)) => {
+        (EventKind::PageFault { address, .. }, Cause::PageFault(_)) => {
             // What it did is known by the flow; where, by the first record.
             if claim.detail == claim.story.object {
                 claim.detail = addresses.tell(*address, event.time);

@@ -71,8 +71,8 @@ impl Call {
         format!("in {}({operation}){object}{file}{timeout}", self.name)
     }
 
-    /// What a thread that sleeps in this call waits for; `None` where the name does not show it.
-    pub(crate) fn kind(&self) -> Option<OffCpu> {
+    /// What a thread that sleeps in this call waits for, and in words; `None` where the name does not show it.
+    pub(crate) fn waits_for(&self) -> Option<(OffCpu, &'static str)> {
         syscalls::waits_for(&self.name)
     }
 }

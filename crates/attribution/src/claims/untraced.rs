@@ -18,6 +18,7 @@ use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::records::sideband::Sideband;
 use crate::records::words::{cause, describe};
 use crate::tables::kernel_entries::UNNAMED_IRQ;
+use crate::tables::page_faults::work_by_error;
 use crate::threads::addresses::Addresses;
 use crate::threads::stays::{leaves_within, sleeps_within};
 use crate::walk::activity::Silence;
@@ -189,9 +190,12 @@ impl<'a> Untraced<'a> {
         let is_pure = !entry.is_interrupt() && !holds_interrupt;
         let certainty = if is_pure { Certainty::Decoded } else { Certainty::Inferred };
         let mut claim = claim(range, cause(&entry.begin.kind), certainty);
-        if let EventKind::PageFault { address } = entry.begin.kind {
+        if let EventKind::PageFault { address, error_code } = entry.begin.kind {
             claim.cause = Cause::PageFault(self.fault_kind(range));
             claim.say(&self.addresses.tell(address, entry.begin.time));
+            let work = error_code.and_then(work_by_error).unwrap_or_default();
+            work.clone_into(&mut claim.story.object);
+            claim.say(work);
             claim.occurrence = range.start.0;
         } else {
             claim.occurrence = self.known.same_as(&claim).unwrap_or(range.start.0);

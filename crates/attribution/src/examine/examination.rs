@@ -18,7 +18,7 @@ use super::stories::{self, with_places};
 use super::tasks;
 use crate::claims::claim::Claim;
 use crate::claims::collectors;
-use crate::claims::ipi_senders::name_senders;
+use crate::claims::ipi_senders::{name_senders, name_senders_around};
 use crate::claims::kernel::{claims_of_frames, claims_of_records, is_unnamed_call, name_cut_call};
 use crate::claims::losses::add_losses;
 use crate::claims::no_flow::claims_without_flow;
@@ -152,6 +152,7 @@ impl Examination<'_> {
         claims.extend(activity.stalls.iter().map(claim_of_stall));
         add_noise(&mut claims, sideband, stays, scene.conversion);
         add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
+        name_senders_around(&mut claims);
         match scene.samples {
             None => claims.extend(claims_of_uncovered(followed, scene)),
             Some(samples) => {

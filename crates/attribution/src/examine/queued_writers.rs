@@ -41,9 +41,13 @@ enum Lock {
 
 impl Lock {
     fn of(path: &CallPath, call: Option<&SidebandEvent>) -> Option<(Lock, Side)> {
-        let waited = waited_for(path.kernel_functions())?;
-        if waited.what == MMAP_LOCK {
-            return Some((Lock::AddressSpace, path.kernel_functions().find_map(side_in_kernel)?));
+        match waited_for(path.kernel_functions()) {
+            Some(waited) if waited.what == MMAP_LOCK => {
+                return Some((Lock::AddressSpace, path.kernel_functions().find_map(side_in_kernel)?));
+            }
+            // Of a trace of user code alone the call says enough.
+            None if path.kernel_functions().next().is_some() => return None,
+            _ => {}
         }
         let EventKind::Syscall { number, arguments } = &call?.kind else { return None };
         let Some(Object::Futex(word)) = syscalls::object(&syscalls::name(*number), *arguments.first()?)

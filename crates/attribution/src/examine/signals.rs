@@ -8,9 +8,11 @@ use std::collections::{HashMap, HashSet};
 
 use model::{Cause, ThreadId, Ticks, Tsc, TscRange};
 
+use crate::claims::kernel::happened_to;
 use crate::inputs::comms::{Comms, named};
 use crate::records::event::{EventKind, Side};
 use crate::records::sideband::Sideband;
+use crate::records::words::cause;
 use crate::tables::signals::sent;
 use crate::tables::syscalls;
 use crate::tables::timers::sends_signal;
@@ -21,6 +23,9 @@ use crate::walk::user_runs::SIGNAL;
 
 /// The interrupt that ends user code takes no longer to arrive: about 20 us.
 const ARRIVES: Ticks = Ticks(50_000);
+
+/// Why the handler of a thread's own fault ran.
+const OWN_FAULT: &str = "its own page fault";
 
 /// `SIGUSR2 sent by auditor (tid 139)`, `a POSIX timer` or `its own page fault`, for each handler of which it is known.
 pub(super) fn of_handlers(
@@ -49,8 +54,13 @@ pub(super) fn of_handlers(
         let thread = stay_at(stays, begins).and_then(|stay| stay.thread);
         let by_record = |range| by_record(range, thread?, sideband, comms);
         let here = TscRange::new(interrupted, begins);
-        let words =
-            by_record(here).or_else(|| by_kernel_work(&activity.frames, here)).or_else(|| by_record(sent));
+        let untraced = untraced_entry(&activity.frames, here, stays, sideband);
+        let words = by_record(here)
+            .or_else(|| by_kernel_work(&activity.frames, here))
+            .or_else(|| matches!(untraced, Some(Cause::PageFault(_))).then(|| OWN_FAULT.to_owned()))
+            .or_else(|| by_record(sent))
+            // It may have brought another signal, whose sender no record shows.
+            .or_else(|| (untraced == Some(Cause::Timer)).then(|| "most likely a timer".to_owned()));
         let known = named.entry(run.node).or_insert_with(|| words.clone());
         if *known != words {
             *known = None;
@@ -70,7 +80,25 @@ fn by_kernel_work(frames: &[Frame], range: TscRange) -> Option<String> {
         return Some(timer.to_string());
     }
     let last = work().filter(|frame| frame.depth == 0).last()?;
-    matches!(last.cause, Cause::PageFault(_)).then(|| "its own page fault".to_owned())
+    matches!(last.cause, Cause::PageFault(_)).then(|| OWN_FAULT.to_owned())
+}
+
+/// The last fault or interrupt in `range` by the records, where the kernel was not traced.
+fn untraced_entry(frames: &[Frame], range: TscRange, stays: &[Stay], sideband: &Sideband) -> Option<Cause> {
+    // They are in the order in which they ended.
+    let first = frames.partition_point(|frame| frame.range.stop <= range.start);
+    if frames.get(first).is_some_and(|frame| frame.range.start < range.stop) {
+        return None;
+    }
+    let events = sideband.events();
+    let first = events.partition_point(|event| event.time < range.start);
+    let until = events.partition_point(|event| event.time < range.stop);
+    let begun = events[first..until.max(first)].iter().filter(|event| event.side == Side::Begin);
+    let mut own = begun.rev().filter(|event| happened_to(event, stays));
+    own.find_map(|event| {
+        let is_entry = matches!(event.kind, EventKind::PageFault { .. }) || event.kind.is_interrupt();
+        is_entry.then(|| cause(&event.kind))
+    })
 }
 
 /// By the last system call in `range` that sent a signal to `thread`.

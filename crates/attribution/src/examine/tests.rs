@@ -119,7 +119,7 @@ fn much_is_not_squared() {
     let mut records = Vec::new();
     for fault in 0..50_000u64 {
         let at = fault * 100;
-        let address = EventKind::PageFault { address: at };
+        let address = EventKind::PageFault { address: at, error_code: None };
         script.block(at, "work", 0, BlockEnd::FallThrough).interrupt(at + 20, "asm_exc_page_fault").block(
             at + 20,
             "asm_exc_page_fault",
@@ -158,7 +158,7 @@ fn item(script: &mut Script<'_>, at: u64, what: u64, choice: u64) {
         9 | 10 => script.interrupt(at, pick(&KERNEL[1..3])),
         11 => script.gap(at),
         12 => script.event(at, PtKind::Overflow { ip: None }),
-        13 => script.event(at, PtKind::Disabled { ip: None }),
+        13 => script.event(at, PtKind::Disabled { ip: None, from: None }),
         14 => script.event(at, PtKind::Enabled { ip: 0x1000, resumed: choice.is_multiple_of(2) }),
         _ => script.event(at, PtKind::CoreBusRatio { ratio: u32::try_from(choice % 3 * 10).expect("small") }),
     };
@@ -181,7 +181,9 @@ fn random_record(time: u64, what: u64, choice: u64) -> SidebandEvent {
             side,
             EventKind::Syscall { number: choice % 4, arguments: vec![1].into() },
         ),
-        5 => record(time, cpu, thread, Side::Begin, EventKind::PageFault { address: choice }),
+        5 => {
+            record(time, cpu, thread, Side::Begin, EventKind::PageFault { address: choice, error_code: None })
+        }
         _ => {
             let state = (side == Side::Begin).then_some(1);
             record(time, cpu, IDLE, side, EventKind::Idle { state })

@@ -33,7 +33,8 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
         ("irq", "softirq_exit") => end(EventKind::Softirq { vector: number(sample, "vec")? }),
         ("raw_syscalls" | "syscalls", _) => system_call(sample),
         ("exceptions", "page_fault_user" | "page_fault_kernel") => {
-            begin(EventKind::PageFault { address: number(sample, "address")? })
+            let error_code = number(sample, "error_code");
+            begin(EventKind::PageFault { address: number(sample, "address")?, error_code })
         }
         ("ipi", "ipi_send_cpu") => {
             let to = vec![Cpu(u32::try_from(number(sample, "cpu")?).ok()?)];

@@ -57,6 +57,8 @@ pub(crate) enum EventKind {
     PageFault {
         /// The faulting address.
         address: u64,
+        /// The error code, where it was recorded (SDM vol. 3, "Interrupt 14": bit 0 present, bit 1 write).
+        error_code: Option<u64>,
     },
     /// The TLB is flushed, or another CPU is requested to flush it.
     TlbFlush {

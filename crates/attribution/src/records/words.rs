@@ -57,7 +57,7 @@ pub(crate) fn describe(kind: &EventKind) -> String {
         }
         EventKind::Vector { name } => format!("{name}_entry"),
         EventKind::Syscall { number, .. } => format!("sys_enter NR {number} ({})", syscalls::name(*number)),
-        EventKind::PageFault { address } => format!("page fault at {address:#x}"),
+        EventKind::PageFault { address, .. } => format!("page fault at {address:#x}"),
         EventKind::TlbFlush { reason, pages } => tell_tlb_flush(*reason, *pages),
         EventKind::IpiSend { .. } => "IPI sent".into(),
         EventKind::Idle { state: Some(state) } => format!("cpu_idle state={state}"),

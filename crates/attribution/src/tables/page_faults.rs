@@ -32,3 +32,30 @@ pub(crate) fn work_of(function: &str) -> Option<(usize, &'static str)> {
     let name = function.split('.').next().unwrap_or(function);
     WORK.iter().enumerate().find(|(_, (_, names))| names.contains(&name)).map(|(rank, row)| (rank, row.0))
 }
+
+/// Bits of a page fault's error code (`enum x86_pf_error_code`; SDM vol. 3, "Interrupt 14"): the page was present, it was written, its protection
+/// key or the shadow stack forbade it.
+const PRESENT: u64 = 1;
+const WRITE: u64 = 1 << 1;
+const BY_KEY_OR_SHADOW_STACK: u64 = 1 << 5 | 1 << 6;
+
+/// What a page fault did by its error code alone, in the plural: which of the two, only the kernel's flow shows.
+pub(crate) fn work_by_error(code: u64) -> Option<&'static str> {
+    let is_write_to_page = code & (PRESENT | WRITE | BY_KEY_OR_SHADOW_STACK) == PRESENT | WRITE;
+    is_write_to_page.then_some("copies on write, or pages made writable")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Codes of `exceptions:page_fault_user` as the SDM defines the bits: 4 is user mode, 16 an instruction fetch.
+    #[test]
+    fn a_write_to_a_page_that_is_there_is_known_by_its_error_code() {
+        for (code, is_known) in
+            [(7, true), (3, true), (6, false), (5, false), (4, false), (0x14, false), (0x27, false)]
+        {
+            assert_eq!(work_by_error(code).is_some(), is_known, "{code:#x}");
+        }
+    }
+}

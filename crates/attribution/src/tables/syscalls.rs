@@ -162,12 +162,26 @@ pub(crate) fn makes_descriptor(name: &str) -> Option<MakesDescriptor> {
     })
 }
 
-/// What a thread that sleeps in this call waits for; `None` where the name does not show it.
-pub(crate) fn waits_for(call: &str) -> Option<OffCpu> {
+/// What a thread that sleeps in this call waits for, and in words, as `wait_functions` has them, where the kind does not say it; `None`
+/// where the name does not show it.
+pub(crate) fn waits_for(call: &str) -> Option<(OffCpu, &'static str)> {
+    if let Some(kind) = kind_of_wait(call) {
+        return Some((kind, ""));
+    }
     Some(match call {
-        "futex" | "futex_wait" | "futex_waitv" | "futex_requeue" | "semop" | "semtimedop" | "flock" => {
-            OffCpu::Lock
-        }
+        "semop" | "semtimedop" => (OffCpu::Lock, "for a System V semaphore"),
+        // Of the commands of fcntl() only F_SETLKW and F_OFD_SETLKW sleep.
+        "flock" | "fcntl" => (OffCpu::Lock, "for a file lock"),
+        "wait4" | "waitid" | "vfork" => (OffCpu::Other, "for a child process"),
+        "mq_timedreceive" | "mq_timedsend" | "msgrcv" | "msgsnd" => (OffCpu::Other, "for a message queue"),
+        "pause" | "rt_sigsuspend" | "rt_sigtimedwait" => (OffCpu::Other, "for a signal"),
+        _ => return None,
+    })
+}
+
+fn kind_of_wait(call: &str) -> Option<OffCpu> {
+    Some(match call {
+        "futex" | "futex_wait" | "futex_waitv" | "futex_requeue" => OffCpu::Lock,
         "nanosleep" | "clock_nanosleep" => OffCpu::Sleep,
         "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
             OffCpu::Poll
@@ -181,15 +195,23 @@ pub(crate) fn waits_for(call: &str) -> Option<OffCpu> {
     })
 }
 
+/// The letter of the requests of a userfaultfd (`UFFDIO` of `include/uapi/linux/userfaultfd.h`), which stands in bits 8 to 15 of a request.
+const OF_USERFAULTFD: u64 = 0xaa;
+
+/// Whether a call is an `ioctl()` on a userfaultfd, which brings in a page and wakes who faulted on it.
+pub(crate) fn serves_fault(call: &str, arguments: &[u64]) -> bool {
+    call == "ioctl" && arguments.get(1).is_some_and(|request| request >> 8 & 0xff == OF_USERFAULTFD)
+}
+
 /// `ETIMEDOUT` of `include/uapi/asm-generic/errno.h`, as a call returns it.
 const TIMED_OUT: u64 = (-110_i64).cast_unsigned();
 
 /// Whether `result` of call `name` says that its time was up: futex(2), semtimedop(2) (`EAGAIN`), poll(2), select(2), `epoll_wait(2)`.
 pub(crate) fn timed_out(name: &str, result: u64) -> bool {
     match waits_for(name) {
-        Some(OffCpu::Lock) if name == "semtimedop" => result == (-11_i64).cast_unsigned(),
-        Some(OffCpu::Lock) => result == TIMED_OUT,
-        Some(OffCpu::Poll) => result == 0,
+        Some((OffCpu::Lock, _)) if name == "semtimedop" => result == (-11_i64).cast_unsigned(),
+        Some((OffCpu::Lock, _)) => result == TIMED_OUT,
+        Some((OffCpu::Poll, _)) => result == 0,
         _ => false,
     }
 }
@@ -247,6 +269,8 @@ mod tests {
         assert_eq!(timeout("epoll_wait", &[5, 0x7ffe_0000, 8, 250]), Some(250));
         assert_eq!(timeout("epoll_wait", &[5]), None);
         assert_eq!(timeout("read", &[5, 6, 7, 8]), None);
+        // UFFDIO_COPY, and TCGETS of a terminal.
+        assert!(serves_fault("ioctl", &[7, 0xc028_aa03]) && !serves_fault("ioctl", &[7, 0x5401]));
     }
 
     /// Signatures: `futex(uint32_t *uaddr, …)`, `epoll_wait(int epfd, …)`, `poll(struct pollfd *fds, …)`,
@@ -262,11 +286,14 @@ mod tests {
     #[test]
     fn a_system_call_tells_what_kind_of_wait_it_is() {
         for (call, kind) in [
-            ("futex", Some(OffCpu::Lock)),
-            ("clock_nanosleep", Some(OffCpu::Sleep)),
-            ("ppoll", Some(OffCpu::Poll)),
-            ("recvfrom", Some(OffCpu::Socket)),
-            ("fsync", Some(OffCpu::BlockIo)),
+            ("futex", Some((OffCpu::Lock, ""))),
+            ("clock_nanosleep", Some((OffCpu::Sleep, ""))),
+            ("ppoll", Some((OffCpu::Poll, ""))),
+            ("recvfrom", Some((OffCpu::Socket, ""))),
+            ("fsync", Some((OffCpu::BlockIo, ""))),
+            ("fcntl", Some((OffCpu::Lock, "for a file lock"))),
+            ("waitid", Some((OffCpu::Other, "for a child process"))),
+            ("mq_timedreceive", Some((OffCpu::Other, "for a message queue"))),
             ("read", None),
         ] {
             assert_eq!(waits_for(call), kind, "{call}");

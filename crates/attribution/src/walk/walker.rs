@@ -324,6 +324,11 @@ impl<'a> Walker<'a> {
             EventKind::EventData { kind: EVD_FAULT_ADDRESS, payload } => self.entries.address = Some(payload),
             EventKind::Overflow { .. } => self.lose(at, Why::Overflow, event.aux_offset),
             EventKind::Disabled { .. } | EventKind::TraceStop => {
+                if let EventKind::Disabled { from: Some(from), .. } = event.kind
+                    && !is_kernel(from)
+                {
+                    self.user.hit(from);
+                }
                 self.silences.begin_trace();
                 self.stand_between();
                 self.silences.confirm();

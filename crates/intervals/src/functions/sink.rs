@@ -97,7 +97,7 @@ impl<'e> FunctionCalls<'e> {
         let stack = if in_kernel { &mut stretch.kernel } else { &mut stretch.user };
         match event.kind {
             EventKind::AsyncBranch { to, .. } if is_kernel(to) => stretch.kernel.far_entry(),
-            EventKind::Disabled { ip } => stack.disabled(ip, at),
+            EventKind::Disabled { ip, .. } => stack.disabled(ip, at),
             EventKind::Enabled { resumed: false, ip } if is_kernel(ip) == in_kernel => {
                 stack.enabled_elsewhere();
             }

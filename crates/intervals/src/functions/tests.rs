@@ -264,10 +264,10 @@ fn a_filter_on_the_function_itself() {
     let found = Script::new(0, 1)
         .event(EventKind::Enabled { ip: F, resumed: false })
         .block(F, BlockEnd::Return)
-        .event(EventKind::Disabled { ip: Some(0x50d) })
+        .event(EventKind::Disabled { ip: Some(0x50d), from: None })
         .event(EventKind::Enabled { ip: F, resumed: false })
         .block(F, BlockEnd::Return)
-        .event(EventKind::Disabled { ip: None })
+        .event(EventKind::Disabled { ip: None, from: None })
         .found();
     assert_eq!(ranges(&found), [(2, 3), (5, 6)]);
 }
@@ -360,7 +360,7 @@ proptest! {
                 Some(&end) => script.block(ip, end),
                 None if what == 7 => script.gap(),
                 None if what == 8 => script.event(EventKind::AsyncBranch { from: ip, to: KERNEL }),
-                None if what == 9 => script.event(EventKind::Disabled { ip: Some(ip) }),
+                None if what == 9 => script.event(EventKind::Disabled { ip: Some(ip), from: None }),
                 None => script.on(1 + i32::from(what) % 2),
             };
         }

@@ -290,7 +290,7 @@ fn every_kind_of_event() {
             EventKind::CoreBusRatio { ratio: 30 },
             EventKind::Enabled { ip: 0x1008, resumed: false },
             EventKind::Ptwrite { payload: 0x44, ip: Some(0x1008) },
-            EventKind::Disabled { ip: None },
+            EventKind::Disabled { ip: None, from: None },
             EventKind::TraceStop,
         ];
         assert_eq!(events(&flow), expected);

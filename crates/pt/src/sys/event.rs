@@ -79,9 +79,12 @@ fn flow_event(event: &ipt::pt_event) -> Option<EventKind> {
             ipt::pt_event_type_ptev_enabled => {
                 EventKind::Enabled { ip: variant.enabled.ip, resumed: variant.enabled.resumed() != 0 }
             }
-            ipt::pt_event_type_ptev_disabled => EventKind::Disabled { ip: known(variant.disabled.ip) },
+            ipt::pt_event_type_ptev_disabled => {
+                EventKind::Disabled { ip: known(variant.disabled.ip), from: None }
+            }
             ipt::pt_event_type_ptev_async_disabled => {
-                EventKind::Disabled { ip: known(variant.async_disabled.ip) }
+                let from = Some(variant.async_disabled.at);
+                EventKind::Disabled { ip: known(variant.async_disabled.ip), from }
             }
             ipt::pt_event_type_ptev_async_branch => {
                 EventKind::AsyncBranch { from: variant.async_branch.from, to: variant.async_branch.to }

@@ -384,13 +384,21 @@ impl<'a> Clause<'a> {
 
     /// `, consume: 13002 instructions, 12 calls`; of what many functions have a part of, where they meet.
     fn particulars(&self) -> String {
-        match self.detail {
+        // How it is known is for the list of causes, unless nothing else is.
+        let detail = match self.detail.strip_prefix(UNTRACED) {
+            Some(known) if self.cause.cause != "kernel.unknown" => known.trim_start_matches(", "),
+            _ => self.detail,
+        };
+        match detail {
             "" => self.place("in").replacen(' ', ", ", 1),
             _ if self.is_brief() => String::new(),
             detail => format!(", {detail}"),
         }
     }
 }
+
+/// How the particulars of kernel work begin in a trace of user code alone.
+const UNTRACED: &str = "tracing was off";
 
 /// `rehash() called 1 time by insert(); one rep …` of `rehash() called 1 time by insert(), 34.9 us, and 26.9 us in the kernel; typical 0; one rep …`.
 fn essence(detail: &str) -> String {

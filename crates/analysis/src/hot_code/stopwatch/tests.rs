@@ -113,7 +113,7 @@ fn the_stay_begins_where_it_begins() {
 fn time_without_tracing_is_nobodys() {
     let items = [
         block(0x10, 1, 110, 120),
-        event(EventKind::Disabled { ip: None }, 120),
+        event(EventKind::Disabled { ip: None, from: None }, 120),
         event(EventKind::Enabled { ip: 0x10, resumed: true }, 170),
         block(0x10, 1, 170, 180),
     ];

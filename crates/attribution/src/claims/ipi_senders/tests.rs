@@ -2,9 +2,10 @@
 
 use model::{Cpu, Pid, Role, Segment, ThreadId, Tid};
 use perfdata::{LeaveReason, Schedule};
+use pt::{BlockEnd, EventKind as PtKind};
 
 use crate::records::event::{EventKind, Side, SidebandEvent};
-use crate::testing::script::{Table, WORKER, WRITER, World, record, run};
+use crate::testing::script::{Script, Table, WORKER, WRITER, World, record, run};
 
 const STRANGER: ThreadId = ThreadId { pid: Pid(300), tid: Tid(300) };
 
@@ -89,4 +90,31 @@ fn a_call_that_changes_mappings_is_the_likely_sender() {
     assert_eq!(particulars("call_function_single", vec![call(400, WRITER, 0)]), "");
     assert_eq!(particulars("call_function_single", vec![call(400, STRANGER, 28)]), "");
     assert_eq!(particulars("reschedule", vec![call(400, WRITER, 28)]), "");
+}
+
+/// In a trace of user code alone the interrupt's records are in the middle of the time in which tracing was off.
+#[test]
+fn what_is_around_the_records_has_the_same_sender() {
+    let table = Table::new(&[], &["work"]);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 1000, LeaveReason::Unknown),
+        run(WRITER, 1, 0, 1000, LeaveReason::Unknown),
+    ]);
+    let served =
+        |time, side| record(time, 0, WORKER, side, EventKind::Vector { name: "call_function_single".into() });
+    let returned =
+        record(520, 1, WRITER, Side::End, EventKind::Syscall { number: 324, arguments: vec![0].into() });
+    let records = vec![call(400, WRITER, 324), served(500, Side::Begin), returned, served(600, Side::End)];
+    let mut script = Script::new(&table);
+    script
+        .block(410, "work", 0, BlockEnd::ConditionalBranch)
+        .event(450, PtKind::Disabled { ip: None, from: Some(table.start("work") + 0x20) })
+        .event(680, PtKind::Enabled { ip: table.start("work") + 0x20, resumed: true })
+        .block(680, "work", 0x20, BlockEnd::Jump);
+    let world = World { table: &table, schedule, records, items: script.items.clone(), kernel_traced: false };
+    let attribution = crate::attribute_alone(&world.examine(410..700)).expect("a partition");
+    let parts =
+        attribution.segments().iter().filter(|part| part.cause.to_string().starts_with("kernel.ipi."));
+    let told: Vec<_> = parts.map(|part| (&*part.story.by, part.story.role, &*part.story.by_place)).collect();
+    assert_eq!(told, [("writer", Role::LikelySender, "membarrier()"); 3]);
 }

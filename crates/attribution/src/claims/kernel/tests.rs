@@ -26,7 +26,7 @@ fn world<'t>(table: &'t Table, script: &Script<'_>, records: Vec<SidebandEvent>)
 }
 
 fn fault(time: u64, address: u64) -> SidebandEvent {
-    record(time, 0, WORKER, Side::Begin, EventKind::PageFault { address })
+    record(time, 0, WORKER, Side::Begin, EventKind::PageFault { address, error_code: None })
 }
 
 fn irq(time: u64, side: Side) -> SidebandEvent {
@@ -371,13 +371,13 @@ fn untraced_kernel_time_is_classed_by_records() {
     let mut script = Script::new(&table);
     script
         .block(0, "work", 0, BlockEnd::FarCall)
-        .event(100, PtKind::Disabled { ip: None })
+        .event(100, PtKind::Disabled { ip: None, from: None })
         .event(300, enabled)
         .block(300, "work", 0x20, BlockEnd::Jump)
-        .event(400, PtKind::Disabled { ip: None })
+        .event(400, PtKind::Disabled { ip: None, from: None })
         .event(600, enabled)
         .block(600, "work", 0x40, BlockEnd::Jump)
-        .event(700, PtKind::Disabled { ip: None })
+        .event(700, PtKind::Disabled { ip: None, from: None })
         .event(900, enabled)
         .block(900, "work", 0x60, BlockEnd::Jump);
     let mut world = world(&table, &script, vec![call(110, 0, 1, Side::Begin), fault(410, 0x77)]);

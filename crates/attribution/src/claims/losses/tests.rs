@@ -11,7 +11,7 @@ use crate::testing::script::{Script, Table, WORKER, World, expected, record, run
 fn world<'t>(table: &'t Table, script: &mut Script<'_>) -> World<'t> {
     script
         .block(0, "work", 0, BlockEnd::Jump)
-        .event(300, PtKind::Disabled { ip: None })
+        .event(300, PtKind::Disabled { ip: None, from: None })
         .event(60_300, PtKind::Enabled { ip: 0x1020, resumed: false })
         .block(60_300, "work", 0x20, BlockEnd::Jump)
         .block(60_400, "work", 0x40, BlockEnd::Jump);

@@ -24,7 +24,9 @@ fn time_on_a_cpu_without_flow_is_measured_and_its_functions_are_those_of_samples
     let call = |time, side| {
         record(time, 0, WORKER, side, EventKind::Syscall { number: 0, arguments: vec![].into() })
     };
-    let fault = |time| record(time, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0x1000 });
+    let fault = |time| {
+        record(time, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0x1000, error_code: None })
+    };
     let schedule = Schedule::from_runs(vec![
         run(WORKER, 0, 0, 600, LeaveReason::Slept(Some('S'))),
         run(IDLE, 0, 600, 900, LeaveReason::Unknown),

@@ -15,6 +15,7 @@ use crate::inputs::files::tell_address;
 use crate::records::event::EventKind;
 use crate::records::words::describe;
 use crate::tables::sleeping_locks::sleeps_for_lock;
+use crate::tables::syscalls::{self, serves_fault};
 use crate::tables::wait_functions::{reads_page_in, waited_for, waited_in_state};
 use crate::threads::stays::Stay;
 use crate::threads::wakeup::Wakeup;
@@ -53,7 +54,8 @@ pub(crate) fn wait_of(
     let by_state = state.and_then(waited_in_state);
     let is_uninterruptible = state == Some('D');
     let pages_in = path.is_some_and(|path| path.kernel_functions().any(reads_page_in));
-    let (kind, certainty) = match (by_path, call.as_ref().and_then(Call::kind)) {
+    let by_call = call.as_ref().and_then(Call::waits_for);
+    let (kind, certainty) = match (by_path, by_call.map(|(kind, _)| kind)) {
         (Some(row), _) => (row.kind, Certainty::Decoded),
         _ if let Some(row) = &by_state => (row.kind, Certainty::Measured),
         // Memory, locks, freezers and network file systems are waited for in state D as well as disks.
@@ -63,7 +65,9 @@ pub(crate) fn wait_of(
         (None, Some(kind)) => (kind, Certainty::Measured),
         (None, None) => (OffCpu::Other, Certainty::Measured),
     };
-    let what = by_path.or(by_state).map_or("", |row| row.what);
+    let in_kernel = by_path.or(by_state).map(|row| row.what);
+    let what =
+        in_kernel.or(by_call.filter(|(of_call, _)| *of_call == kind).map(|of_call| of_call.1)).unwrap_or("");
     let mut wait = Wait {
         kind,
         what,
@@ -82,7 +86,8 @@ pub(crate) fn wait_of(
     if !is_uninterruptible {
         wait.tell_socket(stay, path, wakeup, context);
     }
-    wait.particulars.extend(Some(what).filter(|what| !what.is_empty()).map(str::to_owned));
+    wait.tell_userfault(wakeup, context);
+    wait.particulars.extend(Some(wait.what).filter(|what| !what.is_empty()).map(str::to_owned));
     wait.tell_timeout(stay, path, wakeup, context);
     if wait.kind == OffCpu::Sleep && path.is_some_and(takes_lock) {
         (wait.kind, wait.certainty) = (OffCpu::Lock, Certainty::Inferred);
@@ -122,7 +127,7 @@ pub(crate) fn wait_by_records(
 impl Wait {
     /// Whether only its absence from the CPU shows that the thread waited.
     pub(crate) fn is_guessed(&self) -> bool {
-        self.kind == OffCpu::Other && self.certainty == Certainty::Measured
+        self.kind == OffCpu::Other && self.certainty == Certainty::Measured && self.what.is_empty()
     }
 
     /// A page fault that reads a page in: by the path, or by the record of the fault where no call was open. Where
@@ -195,6 +200,20 @@ impl Wait {
         self.request = Some(served);
     }
 
+    /// What no call shows, and a thread ended that was in an `ioctl()` on a userfaultfd: a fault that it served.
+    fn tell_userfault(&mut self, wakeup: Option<&Wakeup>, context: &Context<'_>) {
+        let Some(wakeup) = wakeup.filter(|_| self.is_guessed() && self.call.is_none()) else { return };
+        let call =
+            wakeup.thread().and_then(|thread| context.sideband.call_at(thread.tid, wakeup.recorded_at));
+        if let Some(event) = call
+            && let EventKind::Syscall { number, arguments } = &event.kind
+            && serves_fault(&syscalls::name(*number), arguments)
+        {
+            (self.what, self.certainty) = ("for the handler of its userfaultfd", Certainty::Inferred);
+            self.evidence.push(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
+        }
+    }
+
     /// The call's own time was up. What waited for no lock and for no file slept.
     fn tell_timeout(
         &mut self,
@@ -206,6 +225,7 @@ impl Wait {
         let Some(call) = &self.call else { return };
         let (slept, needs_result) = match self.kind {
             OffCpu::Lock if self.what.is_empty() => (!futex::is_lock(call, path), false),
+            OffCpu::Lock if call.name == "semtimedop" => (false, true),
             // One of the files may be a timer.
             OffCpu::Poll => (call.is_for_time, true),
             _ => return,
@@ -257,7 +277,7 @@ fn fault_before(stay: &Stay, context: &Context<'_>) -> Option<(String, Evidence)
     let before = events[..events.partition_point(|event| event.time <= left_at)].iter().rev().take(64);
     let mut own = before.filter(|event| event.thread.is_some_and(|own| own.tid == thread.tid));
     let by_record = own.find_map(|event| match event.kind {
-        EventKind::PageFault { address } => {
+        EventKind::PageFault { address, .. } => {
             let text = describe(&event.kind);
             Some((tell(address), Evidence::record(event.offset, event.cpu, text)))
         }

@@ -16,7 +16,7 @@ fn turn(since: u64, pauses: bool) -> (TraceOf, Turn) {
 fn world<'t>(table: &'t Table, script: &mut Script<'_>, resumed: bool) -> World<'t> {
     script
         .block(0, "work", 0, BlockEnd::Jump)
-        .event(300, PtKind::Disabled { ip: None })
+        .event(300, PtKind::Disabled { ip: None, from: None })
         .event(60_300, PtKind::Enabled { ip: 0x1020, resumed })
         .block(60_300, "work", 0x20, BlockEnd::Jump)
         .block(60_400, "work", 0x40, BlockEnd::Jump);
@@ -88,7 +88,7 @@ fn where_only_user_code_is_traced_a_call_that_holds_the_pause_is_the_kernels() {
     script
         .block(0, "work", 0, BlockEnd::Jump)
         .block(200, "work", 0x10, BlockEnd::FarCall)
-        .event(300, PtKind::Disabled { ip: None })
+        .event(300, PtKind::Disabled { ip: None, from: None })
         .event(60_300, PtKind::Enabled { ip: 0x1020, resumed: false })
         .block(60_300, "work", 0x20, BlockEnd::Jump)
         .block(60_400, "work", 0x40, BlockEnd::Jump);

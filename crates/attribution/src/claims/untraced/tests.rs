@@ -8,7 +8,7 @@ use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::testing::script::{IDLE, Script, Table, WORKER, WRITER, World, expected, record, run};
 
 const ON: PtKind = PtKind::Enabled { ip: 0x1020, resumed: false };
-const OFF: PtKind = PtKind::Disabled { ip: None };
+const OFF: PtKind = PtKind::Disabled { ip: None, from: None };
 
 fn table() -> Table {
     Table::new(&["entry_SYSCALL_64"], &["work"])
@@ -22,7 +22,7 @@ fn entered(table: &Table, end: BlockEnd) -> Script<'_> {
 }
 
 fn fault(time: u64) -> SidebandEvent {
-    record(time, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0xabc0 })
+    record(time, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0xabc0, error_code: None })
 }
 
 fn vector(time: u64, name: &str, side: Side) -> SidebandEvent {
@@ -65,6 +65,23 @@ fn happenings(world: &World<'_>, cause: &str) -> usize {
     let attribution = crate::attribute_alone(&world.examine(0..1100)).expect("a partition");
     let of_cause = attribution.segments().iter().filter(|segment| segment.cause.to_string() == cause);
     of_cause.map(|segment| segment.occurrence).collect::<std::collections::HashSet<_>>().len()
+}
+
+/// Bits 0 and 1 of the error code: the page was there, and it was written.
+#[test]
+fn a_write_to_a_page_that_is_there_says_so() {
+    let table = table();
+    let words = |error_code| {
+        let kind = EventKind::PageFault { address: 0xabc0, error_code };
+        let fault = record(150, 0, WORKER, Side::Begin, kind);
+        let world = world(&table, &entered(&table, BlockEnd::Jump), stays_there(), [fault]);
+        let attribution = crate::attribute_alone(&world.examine(0..1100)).expect("a partition");
+        let mut faults = attribution.segments().iter();
+        let found = faults.find(|part| part.cause.to_string() == "kernel.page-fault.minor").expect("a fault");
+        found.story.object.clone()
+    };
+    assert_eq!(words(Some(7)), "copies on write, or pages made writable");
+    assert_eq!((words(Some(6)), words(None)), (String::new(), String::new()));
 }
 
 /// The time after the sleep belongs to the same fault, and that is one. State D alone does not show what it slept for.

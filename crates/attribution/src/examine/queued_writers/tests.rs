@@ -44,8 +44,13 @@ fn records_of(table: &Table, at: u64, sleeper: &Sleeper) -> Vec<SidebandEvent> {
 
 /// The particulars of the wait of `reader` from 200 on; `writer` goes to sleep at 100.
 fn told(reader: &Sleeper, writer: &Sleeper) -> String {
+    told_in('D', reader, writer)
+}
+
+/// The same where both sleep in this state.
+fn told_in(state: char, reader: &Sleeper, writer: &Sleeper) -> String {
     let table = Table::new(KERNEL, USER);
-    let sleep = LeaveReason::Slept(Some('D'));
+    let sleep = LeaveReason::Slept(Some(state));
     let schedule = Schedule::from_runs(vec![
         run(reader.thread, reader.cpu, 0, 200, sleep),
         run(reader.thread, reader.cpu, 900, 1200, LeaveReason::Unknown),
@@ -105,5 +110,17 @@ fn two_futex_words_of_one_lock_are_one_lock() {
     for (word, is_same) in [(0x100c, true), (0x1008, true), (0x1100, false)] {
         let found = told(&reader, &sleeper(WRITER, 1, Some((FUTEX, word)), WRITE));
         assert_eq!(found.contains("queued after"), is_same, "{word:#x}: {found}");
+    }
+}
+
+/// The paths of a trace of user code alone end where the kernel begins.
+#[test]
+fn the_kernels_functions_are_not_needed() {
+    const WRITE: &[&str] = &["__pthread_rwlock_wrlock", "work"];
+    const READ: &[&str] = &["__pthread_rwlock_rdlock", "work"];
+    let reader = sleeper(WORKER, 0, Some((FUTEX, 0x1008)), READ);
+    for (path, is_writer) in [(WRITE, true), (READ, false)] {
+        let found = told_in('S', &reader, &sleeper(WRITER, 1, Some((FUTEX, 0x100c)), path));
+        assert_eq!(found.contains("queued after"), is_writer, "{path:?}: {found}");
     }
 }

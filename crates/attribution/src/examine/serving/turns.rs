@@ -199,7 +199,8 @@ pub(super) fn is_event(one: &Transfer, written: &HashSet<Endpoint>) -> bool {
 
 /// When thread `tid` waited for events, until `until`.
 pub(super) fn polls(sideband: &Sideband, tid: Tid, until: Tsc) -> Vec<TscRange> {
-    let waits = |number| syscalls::known_name(number).and_then(syscalls::waits_for) == Some(OffCpu::Poll);
+    let awaited = |number| syscalls::known_name(number).and_then(syscalls::waits_for);
+    let waits = |number| matches!(awaited(number), Some((OffCpu::Poll, _)));
     let is_poll = |kind: &EventKind| matches!(kind, EventKind::Syscall { number, .. } if waits(*number));
     let mut polls: Vec<TscRange> = Vec::new();
     for event in sideband.calls_of(tid, until).filter(|event| is_poll(&event.kind)) {

@@ -2,7 +2,7 @@
 
 use model::ThreadId;
 use perfdata::{LeaveReason, Schedule};
-use pt::BlockEnd;
+use pt::{BlockEnd, EventKind as PtKind};
 
 use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::testing::script::{Script, Table, WORKER, WRITER, World, record, run};
@@ -127,4 +127,36 @@ fn a_signal_arrives_soon() {
     let late = [(1_000_000, IPI, None)];
     assert_eq!(signal_of(&late, vec![sent_to(WORKER, 900_000, WRITER, 12)]), None);
     assert!(signal_of(&late, vec![sent_to(WORKER, 999_000, WRITER, 12)]).is_some());
+}
+
+/// By user code alone: tracing ends at 3000 in `work`, where a record says why, and goes on at 4000 in the handler.
+#[test]
+fn where_the_kernel_is_not_traced_records_say_why_it_was_entered() {
+    let table = Table::new(KERNEL, USER);
+    let hit = table.start("work") + 0x20;
+    let mut script = Script::new(&table);
+    script
+        .block(1000, "work", 0, BlockEnd::ConditionalBranch)
+        .event(3000, PtKind::Disabled { ip: None, from: Some(hit) })
+        .event(4000, PtKind::Enabled { ip: table.start("on_signal"), resumed: false })
+        .block(4000, "on_signal", 0, BlockEnd::Return)
+        .block(7000, "restorer", 0, BlockEnd::FarCall)
+        .event(7500, PtKind::Disabled { ip: None, from: None })
+        .event(9000, PtKind::Enabled { ip: hit, resumed: false })
+        .block(9000, "work", 0x20, BlockEnd::Jump);
+    let signal = |records: Vec<SidebandEvent>| {
+        let schedule = Schedule::from_runs(vec![run(WORKER, 0, 0, 20_000, LeaveReason::Unknown)]);
+        let items = script.items.clone();
+        let world = World { table: &table, schedule, records, items, kernel_traced: false };
+        world.examine(10..10_000).signals.into_values().next()
+    };
+    let entry = |kind| record(3200, 0, WORKER, Side::Begin, kind);
+    let fault = || entry(EventKind::PageFault { address: 0xabc0, error_code: Some(4) });
+    let timer = || entry(EventKind::Vector { name: "local_timer".into() });
+    let earlier = || sent_to(WORKER, 1500, WRITER, 10);
+    assert_eq!(signal(vec![fault()]).as_deref(), Some("its own page fault"));
+    assert_eq!(signal(vec![earlier(), fault()]).as_deref(), Some("its own page fault"));
+    assert_eq!(signal(vec![timer()]).as_deref(), Some("most likely a timer"));
+    assert_eq!(signal(vec![earlier(), timer()]).as_deref(), Some("SIGUSR1 sent by writer (tid 102)"));
+    assert_eq!(signal(vec![entry(EventKind::Vector { name: "reschedule".into() })]), None);
 }

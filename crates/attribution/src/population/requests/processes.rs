@@ -69,7 +69,7 @@ impl<'m> Processes<'m> {
             *self.ledger.found.unseen.entry(name).or_default() += 1;
         }
         let state = process.threads.entry(thread.tid).or_default();
-        if syscalls::waits_for(name) == Some(OffCpu::Poll) {
+        if matches!(syscalls::waits_for(name), Some((OffCpu::Poll, _))) {
             state.current = None;
         }
         state.call = argument.map(|argument| (at, Call { number, argument }));

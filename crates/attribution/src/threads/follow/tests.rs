@@ -53,7 +53,8 @@ fn a_call_goes_on_after_a_move_to_another_cpu() {
 #[test]
 fn a_threads_own_trace_goes_off_and_on_with_it() {
     let table = table();
-    let (off, on) = (EventKind::Disabled { ip: None }, EventKind::Enabled { ip: 0x1000, resumed: true });
+    let (off, on) =
+        (EventKind::Disabled { ip: None, from: None }, EventKind::Enabled { ip: 0x1000, resumed: true });
     let mut script = Script::new(&table);
     script
         .block(0, "work", 0, BlockEnd::FarCall)
@@ -118,7 +119,7 @@ fn a_trace_per_thread_needs_no_schedule() {
     let mut script = Script::new(&table);
     script
         .block(0, "work", 0, BlockEnd::Jump)
-        .event(300, EventKind::Disabled { ip: None })
+        .event(300, EventKind::Disabled { ip: None, from: None })
         .event(500, EventKind::Enabled { ip: 0x1020, resumed: true })
         .block(500, "work", 0x20, BlockEnd::Jump);
     let items = script.items.clone();

@@ -157,9 +157,9 @@ fn one_between_tracing_on_and_off_is_no_stall() {
     let mut script = Script::new(&table);
     script
         .block(10, "work", 0, BlockEnd::Call)
-        .event(100, EventKind::Disabled { ip: None })
+        .event(100, EventKind::Disabled { ip: None, from: None })
         .event(1_000, EventKind::Enabled { ip, resumed: true })
-        .event(16_000, EventKind::Disabled { ip: None })
+        .event(16_000, EventKind::Disabled { ip: None, from: None })
         .event(17_000, EventKind::Enabled { ip, resumed: true })
         .block(17_000, "copy", 0, BlockEnd::Return)
         .block(17_100, "work", 0x10, BlockEnd::Jump);

@@ -56,11 +56,11 @@ fn tracing_off_for_no_time_is_the_border_of_two_buffers() {
     let mut script = Script::new(&table);
     script
         .block(10, "work", 0, BlockEnd::Jump)
-        .event(20, EventKind::Disabled { ip: None })
+        .event(20, EventKind::Disabled { ip: None, from: None })
         .event(22, EventKind::CoreBusRatio { ratio: 26 })
         .event(22, EventKind::Enabled { ip: 0x1020, resumed: false })
         .block(22, "work", 0x20, BlockEnd::Jump)
-        .event(500, EventKind::Disabled { ip: None })
+        .event(500, EventKind::Disabled { ip: None, from: None })
         .event(700, EventKind::Enabled { ip: 0x1020, resumed: true })
         .block(700, "work", 0x20, BlockEnd::Jump);
     let activity = walk(&table, &script, 1000);
@@ -76,14 +76,14 @@ fn user_only_traces_tell_system_calls_and_vectors() {
     let enabled = EventKind::Enabled { ip: 0x1020, resumed: true };
     script
         .block(10, "work", 0, BlockEnd::FarCall)
-        .event(100, EventKind::Disabled { ip: None })
+        .event(100, EventKind::Disabled { ip: None, from: None })
         .event(300, enabled)
         .block(300, "work", 0x20, BlockEnd::Jump)
         .event(400, EventKind::ControlFlowEvent { kind: 1, vector: 14, ip: None })
-        .event(400, EventKind::Disabled { ip: None })
+        .event(400, EventKind::Disabled { ip: None, from: None })
         .event(600, enabled)
         .block(600, "work", 0x40, BlockEnd::Jump)
-        .event(700, EventKind::Disabled { ip: None })
+        .event(700, EventKind::Disabled { ip: None, from: None })
         .event(900, enabled)
         .block(900, "work", 0x60, BlockEnd::Jump);
     let entries: Vec<_> = walk(&table, &script, 1000).silences.into_iter().map(|gap| gap.entry).collect();
@@ -189,7 +189,7 @@ fn an_edge_between_two_times_is_as_uncertain_as_they_lie_apart() {
     let mut script = Script::new(&table);
     script
         .block(10, "work", 0, BlockEnd::FarCall)
-        .event_between(10, 700, EventKind::Disabled { ip: None })
+        .event_between(10, 700, EventKind::Disabled { ip: None, from: None })
         .event(700, EventKind::Enabled { ip: 0x1020, resumed: false })
         .block(700, "work", 0x20, BlockEnd::Jump);
     let activity = walk(&table, &script, 1000);
@@ -204,7 +204,7 @@ fn an_edge_between_two_times_is_as_uncertain_as_they_lie_apart() {
 fn a_silence_goes_on_behind_an_absence() {
     let table = table();
     let mut script = Script::new(&table);
-    script.block(90, "work", 0, BlockEnd::Jump).event(100, EventKind::Disabled { ip: None });
+    script.block(90, "work", 0, BlockEnd::Jump).event(100, EventKind::Disabled { ip: None, from: None });
     let mut walker = Walker::new(&table, STALL);
     walker.traces_user_code_only();
     walker.switch_in(Some(Cpu(0)), Tsc(0));

@@ -94,6 +94,43 @@ fn a_handler_stands_below_the_signal() {
     assert_eq!(paths(&activity, "other"), ["other < outer < work"]);
 }
 
+/// The same by user code alone: the kernel is not traced, whose interrupt broke `outer` off.
+#[test]
+fn a_handler_is_known_where_only_user_code_is_traced() {
+    let table = table();
+    let (hit, handler) = (table.start("outer") + 0x20, table.start("on_signal"));
+    let broken_off = EventKind::Disabled { ip: None, from: Some(hit) };
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::Call)
+        .block(20, "outer", 0, BlockEnd::ConditionalBranch)
+        .event(30, broken_off)
+        .event(40, EventKind::Enabled { ip: handler, resumed: false })
+        .block(40, "on_signal", 0, BlockEnd::Call)
+        .block(50, "inner", 0, BlockEnd::Return)
+        .block(60, "on_signal", Script::AFTER, BlockEnd::Return)
+        .block(70, "restorer", 0, BlockEnd::FarCall)
+        .event(75, EventKind::Disabled { ip: None, from: None })
+        .event(90, EventKind::Enabled { ip: hit, resumed: false })
+        .block(90, "outer", 0x20, BlockEnd::Call)
+        .block(95, "other", 0, BlockEnd::Return);
+    let activity = walk(&table, &script, 100);
+    assert_eq!(paths(&activity, "inner"), ["inner < on_signal < <signal handler called>"]);
+    assert_eq!(paths(&activity, "outer"), ["outer < work", "outer < work"]);
+    assert_eq!(paths(&activity, "other"), ["other < outer < work"]);
+    let mut script = Script::new(&table);
+    script
+        .block(10, "work", 0, BlockEnd::Call)
+        .event(20, EventKind::Disabled { ip: None, from: Some(table.start("outer")) })
+        .event(30, EventKind::Enabled { ip: table.start("outer"), resumed: true })
+        .block(30, "outer", 0, BlockEnd::Return);
+    assert_eq!(
+        paths(&walk(&table, &script, 100), "outer"),
+        ["outer < work"],
+        "a fault at its first instruction"
+    );
+}
+
 /// A page fault at a function's first instruction resumes there: that is no signal.
 #[test]
 fn a_fault_at_a_first_instruction_is_no_signal() {

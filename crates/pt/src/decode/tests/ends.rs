@@ -34,7 +34,7 @@ fn instructions(bytes: &[u8], code: &dyn CodeBytes) -> u32 {
     let window = Window { stream: &stream, range: ALL, occupants: &[] };
     let flow = decode_window(&mut engine(EngineKind::Native, 1000), &window, code).expect("memory");
     assert_eq!(gaps(&flow), []);
-    assert_eq!(events(&flow).last(), Some(&EventKind::Disabled { ip: None }));
+    assert_eq!(events(&flow).last(), Some(&EventKind::Disabled { ip: None, from: None }));
     blocks(&flow).iter().map(|block| block.1).sum()
 }
 

@@ -69,7 +69,7 @@ fn assert_goes_on(model: u8, parts: &[Vec<u8>], expected: &[EventKind]) {
     assert_ne!((events(&other), gaps(&other)), (found, vec![]), "the erratum makes no difference");
 }
 
-const DISABLED: EventKind = EventKind::Disabled { ip: None };
+const DISABLED: EventKind = EventKind::Disabled { ip: None, from: None };
 
 fn enabled(ip: u64) -> EventKind {
     EventKind::Enabled { ip, resumed: false }
@@ -142,15 +142,12 @@ fn a_spoilt_tma_is_passed_over() {
 #[test]
 fn a_vm_entry_ends_tracing() {
     let parts = [psb(0x10000, Some(0x1000)), vec![NOT_TAKEN], ip_packet(FUP, 0x1002), vec![TIP_PGD]];
+    let ended = EventKind::Disabled { ip: None, from: Some(0x1002) };
     for (model, expected) in [(SKYLAKE, 2), (ALDER_LAKE, 2), (BROADWELL, 1)] {
         for kind in KINDS {
             let flow = on_model(kind, model, &parts, &Guest);
             let instructions: u32 = blocks(&flow).iter().map(|block| block.1).sum();
-            assert_eq!(
-                (instructions, events(&flow).last()),
-                (expected, Some(&DISABLED)),
-                "{model:x} {kind:?}"
-            );
+            assert_eq!((instructions, events(&flow).last()), (expected, Some(&ended)), "{model:x} {kind:?}");
         }
     }
 }

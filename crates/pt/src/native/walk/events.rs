@@ -67,12 +67,16 @@ impl Walk<'_> {
                 (self.on, self.may_switch) = (true, true);
                 one(EventKind::Enabled { ip, resumed })
             }
-            What::Disabled(ip) | What::BrokenOff { to: ip, .. } => {
+            What::Disabled(to) | What::BrokenOff { to, .. } => {
                 if !self.on {
                     return Err(self.mismatch(self.ip, "tracing ends while it is off"));
                 }
                 (self.on, self.may_switch) = (false, true);
-                one(EventKind::Disabled { ip })
+                let from = match event.what {
+                    What::BrokenOff { from, .. } => Some(from),
+                    _ => None,
+                };
+                one(EventKind::Disabled { ip: to, from })
             }
             What::Branch { from, to } => {
                 if !self.on {

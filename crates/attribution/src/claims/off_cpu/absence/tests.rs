@@ -339,7 +339,8 @@ fn a_wait_on_an_open_file_names_it() {
 fn a_page_in_names_the_file_and_the_place_in_it() {
     let table = Table::new(&["asm_exc_page_fault", "filemap_fault"], &["work"]);
     let sleep = LeaveReason::Slept(Some('D'));
-    let by_record = record(90, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0xa_0010 });
+    let by_record =
+        record(90, 0, WORKER, Side::Begin, EventKind::PageFault { address: 0xa_0010, error_code: None });
     let world_of_record = world(&table, sleep, vec![by_record, waking(300, WRITER)]);
     let mut script = Script::new(&table);
     script
