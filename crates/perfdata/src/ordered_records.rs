@@ -9,8 +9,10 @@ use model::{Cpu, FileOffset, PerfTime, ThreadId};
 
 use crate::attr::Attr;
 use crate::file::Pieces;
-use crate::record::parse::parse;
-use crate::record::{Header, Label, Layout, Placed, Record, Schema, Threads, TimedRecord, What, kinds};
+use crate::record::parse::{parse, parse_sample};
+use crate::record::{
+    Header, Identity, Label, Layout, Placed, Record, Schema, Threads, TimedRecord, What, kinds,
+};
 use crate::stretches::LastFound;
 use crate::tracepoint::Formats;
 
@@ -86,6 +88,20 @@ impl OrderedRecords {
         }
     }
 
+    /// The one of `entry`, for a reader that has read others before. What its label says is not read again.
+    fn parse(&self, entry: &IndexEntry, last: &mut LastFound) -> Option<TimedRecord<'_>> {
+        let bytes = self.pieces.record_near(entry.offset, last);
+        let placed = entry.label.placed(&self.threads);
+        match (entry.label.what(), placed) {
+            (What::Sample(Some(event)), Some(Placed { cpu, thread })) => {
+                let time = Some(PerfTime(entry.time));
+                let identity = Identity { thread, time, cpu, id: None };
+                parse_sample(self.schema(), entry.offset, bytes, event, identity)
+            }
+            _ => parse(self.schema(), entry.offset, bytes),
+        }
+    }
+
     /// The one that begins at `offset`; `None` where none can.
     pub(crate) fn at(&self, offset: FileOffset) -> Option<TimedRecord<'_>> {
         parse(self.schema(), offset, self.pieces.record(offset))
@@ -157,8 +173,7 @@ impl<'a> Iterator for Records<'a> {
             if is_left_out {
                 return None;
             }
-            let record =
-                parse(ordered.schema(), entry.offset, ordered.pieces.record_near(entry.offset, last))?;
+            let record = ordered.parse(entry, last)?;
             match &record.record {
                 // Its label does not say of which event it is.
                 Record::Sample(sample) if entry.label.what() == What::Untold => {
@@ -178,6 +193,7 @@ impl<'a> Iterator for Records<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Brief<'a> {
     ordered: &'a OrderedRecords,
+    entry: &'a IndexEntry,
     pub(crate) offset: FileOffset,
     /// `None` for what perf wrote itself.
     pub(crate) time: Option<PerfTime>,
@@ -189,10 +205,11 @@ pub(crate) struct Brief<'a> {
 }
 
 impl<'a> Brief<'a> {
-    fn of(ordered: &'a OrderedRecords, entry: &IndexEntry, last: &mut LastFound) -> Brief<'a> {
+    fn of(ordered: &'a OrderedRecords, entry: &'a IndexEntry, last: &mut LastFound) -> Brief<'a> {
         let IndexEntry { time, offset, label } = *entry;
         let unplaced = Brief {
             ordered,
+            entry,
             offset,
             time: None,
             cpu: None,
@@ -214,8 +231,8 @@ impl<'a> Brief<'a> {
         Brief { time: record.time, cpu: record.cpu, thread: record.thread, what, ..unplaced }
     }
 
-    /// All of it.
-    pub(crate) fn record(&self) -> Option<TimedRecord<'a>> {
-        self.ordered.at(self.offset)
+    /// All of it, for a reader that has read others before.
+    pub(crate) fn record(&self, last: &mut LastFound) -> Option<TimedRecord<'a>> {
+        self.ordered.parse(self.entry, last)
     }
 }

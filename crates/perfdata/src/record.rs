@@ -26,7 +26,7 @@ pub use id_index::{IdPlace, IdPlaces};
 pub(crate) use kinds::Counts;
 pub use kinds::kind_name;
 pub(crate) use label::{Label, Placed, Threads, What};
-pub(crate) use layout::{Layout, Schema, cpu as cpu_number};
+pub(crate) use layout::{Identity, Layout, Schema, cpu as cpu_number};
 pub use off_cpu::OffCpuSample;
 pub use sample::{Sample, return_addresses};
 pub use system_call::{SystemCall, SystemCallStep};

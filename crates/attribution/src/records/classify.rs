@@ -62,7 +62,7 @@ pub(super) fn classify(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
             begin(EventKind::Noise { of: noise(event, sample)?, ns: number(sample, "duration")? })
         }
         ("irq_vectors", _) => {
-            let vector = |name: &str| EventKind::Vector { name: name.to_owned() };
+            let vector = |name: &str| EventKind::Vector { name: name.into() };
             match event.strip_suffix("_entry") {
                 Some(name) => begin(vector(name)),
                 None => end(vector(event.strip_suffix("_exit")?)),

@@ -2,6 +2,7 @@
 //! `raw_syscalls` and power tracepoints. Field names: the kernel's `include/trace/events/*.h`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use model::{Cpu, Device, FileOffset, ThreadId, Tid, Tsc};
 
@@ -44,7 +45,7 @@ pub(crate) enum EventKind {
     /// An interrupt of the local APIC begins or ends; its tracepoint's name without `_entry` or `_exit`.
     Vector {
         /// `local_timer`, `reschedule`, `call_function`, …
-        name: String,
+        name: Arc<str>,
     },
     /// A system call begins or ends.
     Syscall {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use model::{Cpu, PerfTime, TimeConversion, TscRange};
-use perfdata::{Attr, AuxFlags, PerfData, Record, Sample, TimedRecord, return_addresses};
+use perfdata::{Attr, AuxFlags, PerfData, Record, Sample, TimedRecord, return_addresses, sample_type};
 
 use crate::records::classify::{classify, number, within};
 use crate::records::event::{EventKind, Side, SidebandEvent};
@@ -65,6 +65,13 @@ fn off_cpu(sample: &Sample<'_>) -> Option<(Side, EventKind)> {
     Some((Side::Begin, EventKind::OffCpu { target: off.thread.tid, ns: off.ns }))
 }
 
+/// Whether samples of this event may explain anything. [`event`] finds nothing in the others: most records are of switches, which the
+/// schedule has.
+pub(super) fn may_explain(attr: &Attr) -> bool {
+    let is_switch = attr.name.as_deref() == Some("sched:sched_switch");
+    !is_switch || attr.samples(sample_type::CALLCHAIN)
+}
+
 /// What a record explains, if anything.
 pub(super) fn event(
     perf: &PerfData,
@@ -110,4 +117,23 @@ pub(super) fn event(
     let lazy = matches!(&timed.record, Record::Sample(sample) if is_lazy(sample));
     let (time, offset) = (conversion.to_tsc(timed.time?), timed.offset);
     Some(SidebandEvent { time, cpu, thread: timed.thread, within, offset, side, kind, chain, cookie, lazy })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only a switch whose thread left no callchain is of no use here; a name that says nothing of an event says nothing against it.
+    #[test]
+    fn switches_alone_explain_nothing() {
+        const OTHERS: u64 = !(1 << 5);
+        let may = |name: Option<&str>, sample_type| {
+            let mut attr = Attr::default();
+            (attr.name, attr.sample_type) = (name.map(str::to_owned), sample_type);
+            may_explain(&attr)
+        };
+        assert!(!may(Some("sched:sched_switch"), OTHERS));
+        assert!(may(Some("sched:sched_switch"), 1 << 5));
+        assert!(may(Some("sched:sched_waking"), OTHERS) && may(Some("offcpu-time"), 0) && may(None, 0));
+    }
 }

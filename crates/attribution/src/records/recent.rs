@@ -12,7 +12,7 @@ use model::{PerfTime, TimeConversion, TscRange};
 use perfdata::PerfData;
 
 use crate::records::event::SidebandEvent;
-use crate::records::read::{event, perf_times};
+use crate::records::read::{event, may_explain, perf_times};
 use crate::records::sideband::{Indexed, Sideband};
 
 /// Records in a part: what a part has outside of a range is read in vain.
@@ -114,11 +114,12 @@ impl RecentRecords {
         if let Some(stretch) = lock(&self.stretches).find((apart, number)) {
             return Some(stretch);
         }
-        let (mut times, mut events) = (Vec::with_capacity(apart + most), Vec::with_capacity(apart + most));
-        for number in parts_of(&(number * apart..(number + 1) * apart + most)) {
-            let part = self.part(number, perf, conversion);
-            times.extend(part.iter().map(|(time, _)| *time));
-            events.extend(part.iter().map(|(_, event)| event.clone()));
+        // Read for itself: parts of it would be kept for none but the stretch after it.
+        let within = number * apart..(number + 1) * apart + most;
+        let (mut times, mut events) = (Vec::with_capacity(within.len()), Vec::with_capacity(within.len()));
+        for (time, event) in explaining(perf, within, conversion) {
+            times.push(time);
+            events.push(event);
         }
         let stretch = Arc::new(Stretch { times, events: Arc::new(Indexed::new(events)) });
         lock(&self.stretches).keep((apart, number), stretch.clone(), MOST_STRETCHES);
@@ -129,12 +130,20 @@ impl RecentRecords {
         if let Some(part) = lock(&self.parts).find((0, number)) {
             return part;
         }
-        let records = perf.records_at(number * IN_PART..(number + 1) * IN_PART);
-        let explaining = records.filter_map(|timed| Some((timed.time?, event(perf, &timed, conversion)?)));
-        let part: Part = explaining.collect();
+        let part: Part = explaining(perf, number * IN_PART..(number + 1) * IN_PART, conversion).collect();
         lock(&self.parts).keep((0, number), part.clone(), MOST_PARTS);
         part
     }
+}
+
+/// The explaining ones among the records at these places in the order of time, with their own time.
+fn explaining(
+    perf: &PerfData,
+    places: Range<usize>,
+    conversion: TimeConversion,
+) -> impl Iterator<Item = (PerfTime, SidebandEvent)> {
+    let records = perf.records_at(places).without_switches().of_events(may_explain);
+    records.filter_map(move |timed| Some((timed.time?, event(perf, &timed, conversion)?)))
 }
 
 /// The numbers of the parts in which `places` lie.

@@ -36,8 +36,14 @@ const MOST_KNOWN: usize = 256;
 /// The most different iterations that are examined.
 const MOST_JUDGED: usize = 4096;
 
+/// The iterations whose answers are found at once, as a power of two: the loops of a program come again and again.
+const RECENT_BITS: u32 = 8;
+
 /// The same of passes, which differ more often: each goes through a loop.
 const MOST_PASSES: usize = 256;
+
+/// An iteration, by process and what ran, and whether it waits.
+type Judged = ((Pid, u64), Option<Waiting>);
 
 /// See the module.
 #[derive(Default)]
@@ -51,6 +57,8 @@ pub(super) struct Spins {
     open: Option<Open>,
     /// By process and what ran.
     known: ByAddress<(Pid, u64), Option<Waiting>>,
+    /// Some of them, by a part of the hash.
+    recent: Vec<Option<Judged>>,
     passes: ByAddress<(Pid, u64), Option<Waiting>>,
     /// The loops that the thread was in.
     pub(super) done: Vec<Spin>,
@@ -253,10 +261,20 @@ impl Spins {
     /// Whether one iteration waits; the answer for the same blocks is kept.
     fn judge(&mut self, path: &Path, pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Waiting> {
         let key = (pid, path.hash);
-        if self.known.len() >= MOST_JUDGED {
-            return self.known.get(&key).copied().flatten();
+        #[allow(clippy::cast_possible_truncation)] // Few bits.
+        let slot = (path.hash >> (u64::BITS - RECENT_BITS)) as usize;
+        match self.recent.get(slot) {
+            Some(Some((recent, how))) if *recent == key => return *how,
+            Some(_) => {}
+            None => self.recent = vec![None; 1 << RECENT_BITS],
         }
-        *self.known.entry(key).or_insert_with(|| waits_in_place(&path.blocks, pid, at, functions))
+        let how = if self.known.len() >= MOST_JUDGED {
+            self.known.get(&key).copied().flatten()
+        } else {
+            *self.known.entry(key).or_insert_with(|| waits_in_place(&path.blocks, pid, at, functions))
+        };
+        self.recent[slot] = Some((key, how));
+        how
     }
 
     /// The same of a whole pass.

@@ -11,6 +11,7 @@ use model::Cpu;
 use crate::attr::Attr;
 use crate::ordered_records::OrderedRecords;
 use crate::record::{IdPlace, Record};
+use crate::stretches::LastFound;
 
 /// The tracepoint that shows switches.
 const SWITCH: &str = "sched:sched_switch";
@@ -19,8 +20,11 @@ const SWITCH: &str = "sched:sched_switch";
 pub(crate) fn switched_cpus(records: &OrderedRecords) -> Option<BTreeSet<Cpu>> {
     let mut places: BTreeMap<u64, IdPlace> = BTreeMap::new();
     // What perf writes at the start has no time.
+    let mut last = LastFound::default();
     for brief in records.all().briefs().take_while(|brief| brief.time.is_none_or(|time| time.0 == 0)) {
-        if let Some(Record::IdIndex { places: of_ids, .. }) = brief.record().map(|record| record.record) {
+        if let Some(Record::IdIndex { places: of_ids, .. }) =
+            brief.record(&mut last).map(|record| record.record)
+        {
             places.extend(of_ids.map(|place| (place.id, place)));
         }
     }

@@ -51,6 +51,23 @@ pub(crate) fn parse<'a>(schema: Schema<'a>, offset: FileOffset, bytes: &'a [u8])
     Some(TimedRecord { offset, time, cpu, thread, id, record })
 }
 
+/// As [`parse`], of a sample of the event with this number, of which what a label says is known: all of `known` but the id.
+pub(crate) fn parse_sample<'a>(
+    schema: Schema<'a>,
+    offset: FileOffset,
+    bytes: &'a [u8],
+    event: usize,
+    known: Identity,
+) -> Option<TimedRecord<'a>> {
+    let header = Header::read(bytes)?;
+    let body = bytes.get(HEADER_SIZE..usize::from(header.size))?;
+    let Some((sample, id)) = sample::parse_of(schema, header.misc, body, event) else {
+        return parse(schema, offset, bytes);
+    };
+    let Identity { time, cpu, thread, .. } = known;
+    Some(TimedRecord { offset, time, cpu, thread, id, record: Record::Sample(sample) })
+}
+
 /// The kernel's records, samples and MMAP2 excepted.
 fn parse_kernel<'a>(header: Header, fields: &mut Fields<'a>) -> Option<Record<'a>> {
     let set = |bit| header.misc & bit != 0;

@@ -18,6 +18,8 @@ use crate::tracepoint::{FieldValue, TracepointFormat};
 
 /// What stands before the data address.
 const BEFORE_ADDR: u64 = st::IDENTIFIER | st::IP | st::TID | st::TIME;
+/// What stands before the fields of variable length, one word each.
+const FRONT: u64 = BEFORE_ADDR | st::ADDR | st::ID | st::STREAM_ID | st::CPU | st::PERIOD;
 
 /// A sample: its event and its bytes, out of which each field is read when it is wanted; one that its event does not record is
 /// `None`.
@@ -233,6 +235,24 @@ pub(super) fn parse<'a>(schema: Schema<'a>, misc: u16, body: &'a [u8]) -> Option
     let format = number.filter(|_| is_known).and_then(|number| schema.format_of(number));
     let cpu_mode = (misc & 7) as u8;
     Some((Sample { attr, is_known, cpu_mode, payload_at, raw, aux, format, body }, identity))
+}
+
+/// As [`parse`], of a sample of the attribute with this number, and its id: the rest of its front part is not read.
+#[allow(clippy::cast_possible_truncation)] // As there.
+pub(super) fn parse_of<'a>(
+    schema: Schema<'a>,
+    misc: u16,
+    body: &'a [u8],
+    number: usize,
+) -> Option<(Sample<'a>, Option<u64>)> {
+    let attr = schema.attrs.get(number)?;
+    let payload_at = width(attr.sample_type & FRONT) as u16;
+    let mut fields = Fields::new(body.get(usize::from(payload_at)..)?);
+    let Payload { raw, aux, .. } = Payload::parse(attr, &mut fields, body.len())?;
+    let (format, cpu_mode) = (schema.format_of(number), (misc & 7) as u8);
+    let sample = Sample { attr, is_known: true, cpu_mode, payload_at, raw, aux, format, body };
+    let id = sample.word(st::ID, BEFORE_ADDR | st::ADDR).or_else(|| sample.word(st::IDENTIFIER, 0));
+    Some((sample, id))
 }
 
 /// The number of the attribute of a sample that [`parse`] can read, where there is one; and when, where and of which thread it was taken.

@@ -10,6 +10,7 @@ use super::{LeaveReason, Priority, Run, Schedule};
 use crate::attr::Attr;
 use crate::ordered_records::{Brief, OrderedRecords};
 use crate::record::{Record, Sample, TimedRecord, What};
+use crate::stretches::LastFound;
 use crate::tracepoint::{TracepointField, TracepointFormat};
 
 /// Stands for a process that is not known.
@@ -25,7 +26,7 @@ impl Schedule {
         };
         let switches: Vec<bool> = records.attrs.iter().map(is_switch).collect();
         let mut tracks = Tracks::default();
-        let mut last_time = PerfTime::default();
+        let (mut last_time, mut last) = (PerfTime::default(), LastFound::default());
         for brief in records.all().briefs() {
             last_time = last_time.max(brief.time.unwrap_or_default());
             match brief.what {
@@ -35,7 +36,7 @@ impl Schedule {
                     tracks.sample(&brief);
                 }
                 _ => {
-                    let Some(record) = brief.record() else { continue };
+                    let Some(record) = brief.record(&mut last) else { continue };
                     tracks.learn_processes(brief.thread_number, &record);
                     if let Some(time) = record.time {
                         tracks.learn_lives(&record.record, time);

@@ -7,6 +7,7 @@ use crate::PerfData;
 use crate::bytes;
 use crate::ordered_records::Brief;
 use crate::record::{Record, TimedRecord};
+use crate::stretches::LastFound;
 use crate::test_file::{SAMPLE_ID_ALL, TestFile, attr};
 
 /// IDENTIFIER, TID, TIME and CPU.
@@ -85,6 +86,25 @@ fn briefs_are_the_records() {
         assert_eq!((parsed.cpu, parsed.thread), (brief.cpu, brief.thread), "{parsed:?}");
         let is_sample = matches!(brief.what, What::Sample(_));
         assert_eq!(is_sample, matches!(parsed.record, Record::Sample(_)), "{parsed:?}");
-        assert!(brief.record().is_some_and(|record| record.offset == parsed.offset));
+        assert!(brief.record(&mut LastFound::default()).is_some_and(|record| record.offset == parsed.offset));
+    }
+}
+
+/// What the label says is not read again: the same comes of it as of all of the bytes, whichever fields a sample has.
+#[test]
+fn a_sample_read_by_its_label_is_the_same() {
+    const FRONT: [u32; 9] = [16, 0, 1, 2, 3, 6, 9, 7, 8];
+    const RAW: u64 = 1 << 10;
+    for absent in 0..1u64 << FRONT.len() {
+        let is_there = |place: &usize| absent >> place & 1 == 0;
+        let has = (0..FRONT.len()).filter(is_there).fold(0, |bits, place| bits | 1 << FRONT[place]);
+        // A distinct word for each field in the kernel's order, then four bytes of payload.
+        let words = (0..FRONT.len()).filter(is_there).flat_map(|place| (40 + place as u64).to_le_bytes());
+        let body: Vec<u8> = words.chain(bytes![4u32, 7u32]).collect();
+        let file = TestFile::default().attr(attr(4, 0, has | RAW, SAMPLE_ID_ALL), &[40, 45]);
+        let perf_data = file.record(9, 2, &body).open();
+        let [record] = &perf_data.records().collect::<Vec<_>>()[..] else { panic!("{has:#x}") };
+        let whole = perf_data.record_at(record.offset);
+        assert_eq!(format!("{:?}", Some(record)), format!("{:?}", whole.as_ref()), "{has:#x}");
     }
 }
