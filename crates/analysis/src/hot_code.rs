@@ -4,6 +4,7 @@
 //! are matched between intervals by function and offset, so that the baselines may be other processes of the same program.
 
 mod cost;
+mod costs;
 mod cut;
 mod sources;
 mod stopwatch;

@@ -5,19 +5,16 @@
 //! belongs to no block.
 //! Invariant: the ticks of all blocks together are no more than the stay's.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use model::{Pid, ThreadId, Tsc, TscRange};
+use model::{ThreadId, Tsc, TscRange};
 use pt::{Block, EventKind, FlowItem, FlowSink, PtEvent, TimeBounds};
 
 use super::cost::{Cost, Span};
+use super::costs::Costs;
 
 /// Blocks that wait for the next time packet before equal ones are merged.
 const MOST_WAITING: usize = 4096;
-
-/// The costs of the blocks of processes.
-pub(super) type Costs = HashMap<(Pid, Span), Cost>;
 
 /// See the module.
 pub(super) struct Stopwatch<'a> {
@@ -31,14 +28,14 @@ pub(super) struct Stopwatch<'a> {
     /// The time by which the last block was over.
     not_after: Tsc,
     ratio: u32,
-    /// Blocks that ran since `now`, each with how many instructions of it.
-    waiting: Vec<(Span, u64)>,
+    /// Blocks that ran since `now`, by their numbers, each with how many instructions of it.
+    waiting: Vec<(usize, u64)>,
     /// How many may wait until equal ones are merged.
     room: usize,
     /// Whether the kernel's code at an address stands in for an indirect call or a return.
     is_thunk: &'a dyn Fn(u64) -> bool,
     /// The last block that is no thunk.
-    last: Option<Span>,
+    last: Option<usize>,
 }
 
 impl<'a> Stopwatch<'a> {
@@ -82,16 +79,16 @@ impl<'a> Stopwatch<'a> {
         self.not_after = block.time.not_after;
         let own = Span { first: block.ip, last: block.end_ip, instructions: block.instructions };
         let caller = self.last.filter(|_| block.kernel && (self.is_thunk)(block.ip));
-        let span = caller.unwrap_or(own);
+        let number = caller.unwrap_or_else(|| self.costs.number((self.thread.pid, own)));
         if caller.is_none() {
-            let cost = self.costs.entry((self.thread.pid, span)).or_default();
+            let cost = self.costs.of(number);
             cost.executions = cost.executions.saturating_add(1);
-            self.last = Some(span);
+            self.last = Some(number);
         }
         if self.waiting.len() >= self.room {
             self.join_equal();
         }
-        self.waiting.push((span, u64::from(block.instructions.max(1))));
+        self.waiting.push((number, u64::from(block.instructions.max(1))));
     }
 
     fn event(&mut self, kind: &EventKind, time: &TimeBounds) {
@@ -111,12 +108,13 @@ impl<'a> Stopwatch<'a> {
         if at <= self.now {
             return;
         }
-        let ticks = u128::from(at.since(self.now).0 - self.stood_still(TscRange::new(self.now, at)));
-        let whole: u128 = self.waiting.iter().map(|&(_, instructions)| u128::from(instructions)).sum();
-        let (mut seen, mut given) = (0u128, 0u64);
-        for (span, instructions) in self.waiting.drain(..) {
-            seen += u128::from(instructions);
-            let until = u64::try_from(ticks * seen / whole).unwrap_or(u64::MAX);
+        let ticks = at.since(self.now).0 - self.stood_still(TscRange::new(self.now, at));
+        let whole =
+            self.waiting.iter().fold(0u64, |sum, &(_, instructions)| sum.saturating_add(instructions));
+        let (mut seen, mut given) = (0u64, 0u64);
+        for (number, instructions) in self.waiting.drain(..) {
+            seen = seen.saturating_add(instructions);
+            let until = share(ticks, seen, whole);
             let share = until.saturating_sub(given);
             given = until;
             let mut cost = Cost {
@@ -125,7 +123,7 @@ impl<'a> Stopwatch<'a> {
                 ..Cost::default()
             };
             cost.ticks_without_ratio = if self.ratio == 0 { share } else { 0 };
-            self.costs.entry((self.thread.pid, span)).or_default().add(&cost);
+            self.costs.of(number).add(&cost);
         }
         self.room = MOST_WAITING;
         self.now = at;
@@ -140,7 +138,8 @@ impl<'a> Stopwatch<'a> {
 
     /// Joins equal blocks that wait; without time packets for long, there are no more than there is code.
     fn join_equal(&mut self) {
-        self.waiting.sort_unstable();
+        let costs = &self.costs;
+        self.waiting.sort_unstable_by_key(|&(number, instructions)| (costs.span(number), instructions));
         self.waiting.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             if is_same {
@@ -149,6 +148,16 @@ impl<'a> Stopwatch<'a> {
             is_same
         });
         self.room = (self.waiting.len() * 2).max(MOST_WAITING);
+    }
+}
+
+/// `ticks * seen / whole`, where `seen` is no more than `whole`.
+fn share(ticks: u64, seen: u64, whole: u64) -> u64 {
+    match ticks.checked_mul(seen) {
+        Some(product) => product / whole.max(1),
+        None => {
+            (u128::from(ticks) * u128::from(seen) / u128::from(whole.max(1))).try_into().unwrap_or(u64::MAX)
+        }
     }
 }
 

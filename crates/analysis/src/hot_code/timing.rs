@@ -10,9 +10,10 @@ use report::{HotBlock, HotInstruction, HotRange, Spent, Timebase};
 use symbols::{FunctionId, Instruction};
 
 use super::cost::{Cost, Span};
+use super::costs::Costs;
 use super::cut::{Block, Piece, pieces};
 use super::sources::{SourcePlaces, Sources};
-use super::stopwatch::{Costs, Stopwatch};
+use super::stopwatch::Stopwatch;
 use crate::capture::{Capture, Decoders, Watch};
 
 /// Ranges of one outlier.
@@ -106,7 +107,7 @@ struct Listing<'a, 'c> {
 impl Listing<'_, '_> {
     fn ranges(mut self, own: &Costs, typical: &[Costs]) -> Vec<HotRange> {
         let functions = self.by_function(own, typical);
-        let all: u64 = own.values().fold(0, |sum, cost| sum.saturating_add(cost.ticks));
+        let all: u64 = own.iter().fold(0, |sum, (_, cost)| sum.saturating_add(cost.ticks));
         let mut ranges: Vec<(u64, &FunctionCode, Vec<Block>)> = Vec::new();
         for function in functions.values() {
             for blocks in near(&function.blocks) {
@@ -123,13 +124,13 @@ impl Listing<'_, '_> {
     /// The functions that the outlier ran, with what they cost there and in all baselines together.
     fn by_function(&self, own: &Costs, typical: &[Costs]) -> BTreeMap<Option<FunctionId>, FunctionCode> {
         let mut functions: BTreeMap<Option<FunctionId>, FunctionCode> = BTreeMap::new();
-        for (&(pid, span), cost) in own {
+        for &((pid, span), ref cost) in own.iter() {
             let (id, start) = self.function(pid, span.first);
             let blocks = BTreeMap::new();
             let code = functions.entry(id).or_insert(FunctionCode { pid, start, blocks });
             code.blocks.entry(span.from(start)).or_default().0.add(cost);
         }
-        for (&(pid, span), cost) in typical.iter().flatten() {
+        for &((pid, span), ref cost) in typical.iter().flat_map(Costs::iter) {
             let (id, start) = self.function(pid, span.first);
             if let Some(code) = functions.get_mut(&id) {
                 code.blocks.entry(span.from(start)).or_default().1.add(cost);

@@ -1,5 +1,6 @@
 //! Flows written by hand; each expected tick is counted in the test's comment.
 
+use model::Pid;
 use pt::BlockEnd;
 
 use super::*;
@@ -138,4 +139,12 @@ fn others_do_not_count() {
         block.thread = Some(ThreadId { pid: Pid(7), tid: model::Tid(9) });
     }
     assert_eq!(time(&[other]), []);
+}
+
+/// What is too large for a word is divided as what is not: three quarters of 2^64 - 1, rounded down.
+#[test]
+fn a_share_has_any_size() {
+    assert_eq!(share(40, 3, 4), 30);
+    assert_eq!(share(u64::MAX, 3, 4), 13_835_058_055_282_163_711);
+    assert_eq!((share(u64::MAX, u64::MAX, u64::MAX), share(7, 0, 0)), (u64::MAX, 0));
 }
