@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use attribution::Decode;
 use model::{Cpu, ThreadId, TscRange};
-use pt::{FlowItem, FlowSink};
+use pt::{FlowItem, FlowSink, Grain};
 
 /// Items between two looks at the watch: some ten microseconds of decoding.
 const STRIDE: u64 = 1024;
@@ -134,6 +134,14 @@ impl FlowSink for Borrowed<'_> {
     fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         self.0.item(item)
     }
+
+    fn grain(&self) -> Grain {
+        self.0.grain()
+    }
+
+    fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
+        self.0.sum(thread, instructions);
+    }
 }
 
 /// A sink that counts what passes, and ends where the watch is stopped.
@@ -174,6 +182,14 @@ impl<S: FlowSink> FlowSink for Counted<'_, S> {
             }
         }
         self.sink.item(item)
+    }
+
+    fn grain(&self) -> Grain {
+        self.sink.grain()
+    }
+
+    fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
+        self.sink.sum(thread, instructions);
     }
 }
 
