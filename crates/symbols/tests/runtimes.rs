@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use model::{MapEvent, Mapping, Pid, Tsc};
 use tailtrace_symbols::jitdump::{Dump, Load};
@@ -138,6 +139,44 @@ fn agent_of_java(folder: &Path) -> PathBuf {
     agent
 }
 
+/// `Prices` in a JVM with these options, when its methods are compiled.
+fn compiled_prices(folder: &Path, options: &[String]) -> Child {
+    let mut java = Command::new("java");
+    java.current_dir(folder).args(options).args(["-Xmx64m", "-cp", ".", "Prices"]);
+    let mut jvm = java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("java runs");
+    let output = BufReader::new(jvm.stdout.take().expect("its output"));
+    assert!(output.lines().map_while(Result::ok).any(|line| line == "compiled"));
+    jvm
+}
+
+fn pid_of(jvm: &Child) -> Pid {
+    Pid(i32::try_from(jvm.id()).expect("a PID"))
+}
+
+/// The newest code of that name.
+fn newest<'a>(dump: &'a Dump, bytes: &[u8], name: &str) -> Option<&'a Load> {
+    dump.loads.iter().rfind(|load| bytes[load.name.clone()] == *name.as_bytes())
+}
+
+const PRICE: &str = "long Prices.price(long, int)";
+const CALLS: &str = "void Prices.calls()";
+
+/// The newest code of `price` in the dump that a JVM is writing: it says what it compiled a little later.
+fn price_of(dump: &Path) -> Load {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(30) {
+        let bytes = fs::read(dump).expect("a dump");
+        if let Ok(dump) = Dump::parse(&bytes)
+            && newest(&dump, &bytes, CALLS).is_some()
+            && let Some(price) = newest(&dump, &bytes, PRICE)
+        {
+            return price.clone();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("not compiled");
+}
+
 /// The agent of `crates/marks/java/jitdump`: names, lines, also of inlined methods, and the bytes that the process has in its memory.
 #[test]
 fn the_jitdump_of_a_jvm_has_names_code_and_lines() {
@@ -148,25 +187,19 @@ fn the_jitdump_of_a_jvm_has_names_code_and_lines() {
     let agent = agent_of_java(folder.path());
     for clock in ["", ",clock=monotonic"] {
         let options = format!("-agentpath:{}={}{clock}", agent.display(), folder.path().display());
-        let mut java = Command::new("java");
-        java.current_dir(folder.path()).args([&options, "-Xmx64m", "-cp", ".", "Prices"]);
-        let mut jvm = java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("java runs");
-        let output = BufReader::new(jvm.stdout.take().expect("its output"));
-        assert!(output.lines().map_while(Result::ok).any(|line| line == "compiled"));
-        let pid = Pid(i32::try_from(jvm.id()).expect("a PID"));
+        let mut jvm = compiled_prices(folder.path(), &[options]);
+        let pid = pid_of(&jvm);
         let name = format!("jit-{pid}.dump");
-        let bytes = fs::read(folder.path().join(&name)).expect("a dump");
-        let dump = Dump::parse(&bytes).expect("a dump");
-        assert!(dump.is_tsc == clock.is_empty() && dump.broken_at.is_none());
-        let named = |load: &Load, wanted| bytes[load.name.clone()] == *str::as_bytes(wanted);
-        let price = dump.loads.iter().rfind(|load| named(load, "long Prices.price(long, int)"));
-        let price = price.expect("it was compiled");
+        let price = price_of(&folder.path().join(&name));
         let memory = fs::File::open(format!("/proc/{pid}/mem")).expect("its memory");
         let mut code = vec![0; price.code.len()];
         memory.read_exact_at(&mut code, price.address).expect("it is there");
-        assert_eq!(code, bytes[price.code.clone()]);
         drop(jvm.stdin.take());
         jvm.wait().expect("ended");
+        let bytes = fs::read(folder.path().join(&name)).expect("a dump");
+        assert_eq!(code, bytes[price.code.clone()]);
+        let dump = Dump::parse(&bytes).expect("a dump");
+        assert!(dump.is_tsc == clock.is_empty() && dump.broken_at.is_none());
         let images = images(folder.path(), pid, 0x1000..0x2000, &format!("/srv/{name}"));
         let found = images.function_at(pid, price.address, END).map(|found| found.name.to_string());
         assert_eq!(found.as_deref(), Some("Prices.price"));
@@ -176,12 +209,50 @@ fn the_jitdump_of_a_jvm_has_names_code_and_lines() {
                 frames.filter_map(|frames| own_line(&frames).map(|(file, line)| (file.to_owned(), line)));
             own.filter(|(file, _)| file == "Prices.java").map(|(_, line)| line).collect()
         };
-        let own = lines(price);
+        let own = lines(&price);
         assert!(own.iter().all(|line| (3..=8).contains(line)) && own.contains(&6), "{own:?}");
+        // After the last place that HotSpot describes come stubs, which have no line.
+        let last = price.range().last().expect("it has code");
+        assert_eq!(own_line(&images.lines(pid, last, END)), None);
         // Whoever calls it a lot has it inlined.
-        let calls =
-            dump.loads.iter().rfind(|load| named(load, "void Prices.calls()")).expect("it was compiled");
-        let inlined = lines(calls);
+        let inlined = lines(newest(&dump, &bytes, CALLS).expect("it was compiled"));
         assert!(inlined.contains(&6) && inlined.contains(&13), "{inlined:?}");
     }
+}
+
+/// An agent that comes late writes a file of its own, not through a link, that its user alone can read, and only one.
+#[test]
+fn the_jitdump_of_a_jvm_is_a_new_file_and_the_only_one() {
+    if !["java", "javac", "jcmd", "cc"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let agent = agent_of_java(folder.path());
+    let mut jvm = compiled_prices(folder.path(), &[]);
+    let pid = pid_of(&jvm);
+    let path = folder.path().join(format!("jit-{pid}.dump"));
+    let other = folder.path().join("other");
+    fs::write(&other, "as it was").expect("written");
+    symlink(&other, &path).expect("linked");
+    let attach = || {
+        let mut jcmd = Command::new("jcmd");
+        jcmd.args([&pid.to_string(), "JVMTI.agent_load"]).arg(&agent).arg(folder.path());
+        let said = jcmd.output().expect("jcmd runs").stdout;
+        String::from_utf8_lossy(&said).into_owned()
+    };
+    let first = attach();
+    assert!(first.contains("return code: 0"), "{first}");
+    let price = price_of(&path);
+    let again = attach();
+    assert!(!again.contains("return code: 0"), "{again}");
+    drop(jvm.stdin.take());
+    jvm.wait().expect("ended");
+    assert_eq!(fs::read_to_string(&other).expect("there"), "as it was");
+    let facts = fs::symlink_metadata(&path).expect("there");
+    assert!(facts.is_file());
+    assert_eq!(facts.permissions().mode() & 0o7777, 0o600);
+    let bytes = fs::read(&path).expect("a dump");
+    let dump = Dump::parse(&bytes).expect("a dump");
+    assert!(dump.broken_at.is_none());
+    assert!(dump.loads.contains(&price), "it was written anew");
 }

@@ -7,7 +7,7 @@
  *     java -agentpath:/path/to/libtailtrace_jitdump.so[=FOLDER][,clock=monotonic] ...
  *
  * Times are readings of the TSC, or of CLOCK_MONOTONIC. A page of the file is mapped as executable: that is how recorders learn of it.
- * Code of methods that HotSpot inlined has the lines of the innermost one.
+ * Code of methods that HotSpot inlined has the lines of the innermost one that has any. A process has one file: a second attach is refused.
  */
 #include "dump.h"
 
@@ -145,23 +145,29 @@ static uint32_t line_of(const struct source *source, jlocation place)
     return line;
 }
 
-/* An entry for code from an address on; returns whether there is one: not where no line is known. */
-static uint64_t put_line(jvmtiEnv *jvmti, struct bytes *into, struct source *source, uint64_t address, jmethodID method, jlocation place)
+/* The line of the innermost frame that has one, whose source `source` is then; 0 where none has. */
+static uint32_t find_line(jvmtiEnv *jvmti, struct source *source, const PCStackInfo *place)
 {
-    struct entry entry = {address, 0, 0};
-    find_source(jvmti, method, source);
-    entry.line = line_of(source, place);
-    if (entry.line == 0)
-        return 0;
-    put(into, &entry, sizeof entry);
-    put_text(into, source->file);
-    end_text(into);
-    return 1;
+    uint32_t line = 0;
+    for (jint frame = 0; frame < place->numstackframes && line == 0; frame++) {
+        find_source(jvmti, place->methods[frame], source);
+        line = line_of(source, place->bcis[frame]);
+    }
+    return line;
 }
 
-static const jvmtiCompiledMethodLoadInlineRecord *inline_record(const void *info)
+/* An entry for code from an address on. One of line 0 ends the code of the line before it. */
+static void put_line(struct bytes *into, uint64_t address, uint32_t line, const char *file)
 {
-    const jvmtiCompiledMethodLoadRecordHeader *record = info;
+    struct entry entry = {address, line, 0};
+    put(into, &entry, sizeof entry);
+    put_text(into, line == 0 ? "?" : file);
+    end_text(into);
+}
+
+static const jvmtiCompiledMethodLoadInlineRecord *inline_record(const void *records)
+{
+    const jvmtiCompiledMethodLoadRecordHeader *record = records;
     while (record != NULL && record->kind != JVMTI_CMLR_INLINE_INFO)
         record = record->next;
     return (const jvmtiCompiledMethodLoadInlineRecord *)record;
@@ -178,25 +184,34 @@ struct code {
 };
 
 /* HotSpot describes places at the end of the code that they stand for, such as where a call returns to: an entry begins where the one before
- * ends. */
+ * ends. Returns how many there are, 0 where no line is known. */
 static uint64_t put_lines(jvmtiEnv *jvmti, struct bytes *into, const struct code *code)
 {
     struct source source = {0};
     uint64_t count = 0, begin = (uint64_t)(uintptr_t)code->start, end = begin + code->size;
+    uint32_t known = 0;
     jint places = code->inlined != NULL ? code->inlined->numpcs : code->places;
     for (jint at = 0; at < places && begin < end; at++) {
-        const PCStackInfo *place = code->inlined != NULL ? &code->inlined->pcinfo[at] : NULL;
-        uint64_t until = (uint64_t)(uintptr_t)(place != NULL ? place->pc : code->map[at].start_address);
-        if (until <= begin || (place != NULL && place->numstackframes < 1))
+        jmethodID method = code->method;
+        jint index = code->inlined != NULL ? 0 : (jint)code->map[at].location;
+        PCStackInfo alone = {NULL, 1, &method, &index};
+        const PCStackInfo *place = code->inlined != NULL ? &code->inlined->pcinfo[at] : &alone;
+        uint64_t until = (uint64_t)(uintptr_t)(code->inlined != NULL ? place->pc : code->map[at].start_address);
+        uint32_t line;
+        if (until <= begin)
             continue;
-        if (place != NULL)
-            count += put_line(jvmti, into, &source, begin, place->methods[0], place->bcis[0]);
-        else
-            count += put_line(jvmti, into, &source, begin, code->method, code->map[at].location);
+        line = find_line(jvmti, &source, place);
+        put_line(into, begin, line, source.file);
+        known |= line;
+        count++;
         begin = until;
     }
+    if (begin < end) {
+        put_line(into, begin, 0, NULL);
+        count++;
+    }
     forget_source(jvmti, &source);
-    return count;
+    return known == 0 ? 0 : count;
 }
 
 /* The record of a method's lines, where it has any. */
@@ -209,7 +224,7 @@ static void put_debug_record(jvmtiEnv *jvmti, struct bytes *into, const struct c
         into->used = 0;
         return;
     }
-    while (into->used % 8 != 0)
+    while (into->used % 8 != 0 && !into->failed)
         end_text(into);
     lines.prefix.size = (uint32_t)into->used;
     lines.prefix.time = now();
@@ -220,9 +235,9 @@ static void put_debug_record(jvmtiEnv *jvmti, struct bytes *into, const struct c
 /* What the JVM calls. */
 
 static void JNICALL on_compiled(jvmtiEnv *jvmti, jmethodID method, jint size, const void *address, jint places, const jvmtiAddrLocationMap *map,
-                                const void *info)
+                                const void *records)
 {
-    struct code code = {method, address, (size_t)size, map == NULL ? 0 : places, map, inline_record(info)};
+    struct code code = {method, address, (size_t)size, map == NULL ? 0 : places, map, inline_record(records)};
     struct bytes record = {0}, name = {0};
     put_debug_record(jvmti, &record, &code);
     name_method(jvmti, method, &name);
@@ -266,26 +281,53 @@ static int read_options(const char *options)
     return open_dump(*folder == 0 ? "." : folder);
 }
 
-static jint begin(JavaVM *vm, const char *options, int is_late)
+static int enable(jvmtiEnv *jvmti)
 {
     static const jvmtiEvent kinds[] = {JVMTI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_DYNAMIC_CODE_GENERATED, JVMTI_EVENT_VM_DEATH};
+    for (size_t at = 0; at < sizeof kinds / sizeof *kinds; at++)
+        if ((*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, kinds[at], NULL) != JVMTI_ERROR_NONE)
+            return -1;
+    return 0;
+}
+
+/* Writes what there is already. */
+static void catch_up(jvmtiEnv *jvmti)
+{
+    static const jvmtiEvent kinds[] = {JVMTI_EVENT_DYNAMIC_CODE_GENERATED, JVMTI_EVENT_COMPILED_METHOD_LOAD};
+    for (size_t at = 0; at < sizeof kinds / sizeof *kinds; at++) {
+        jvmtiError error = (*jvmti)->GenerateEvents(jvmti, kinds[at]);
+        if (error != JVMTI_ERROR_NONE)
+            fprintf(stderr, "tailtrace: jitdump: code from before the attach is missing: JVMTI error %d\n", (int)error);
+    }
+}
+
+static jint begin(JavaVM *vm, const char *options, int is_late)
+{
     jvmtiCapabilities able = {.can_generate_compiled_method_load_events = 1, .can_get_source_file_name = 1, .can_get_line_numbers = 1};
     jvmtiEventCallbacks calls = {.CompiledMethodLoad = on_compiled, .DynamicCodeGenerated = on_generated, .VMDeath = on_end};
     jvmtiEnv *jvmti;
-    if (dump.file >= 0 || read_options(options) != 0)
+    if (dump.pid != 0) {
+        fprintf(stderr, "tailtrace: jitdump: this process has its dump already: %s\n", dump.path);
         return JNI_ERR;
-    if ((*vm)->GetEnv(vm, (void **)&jvmti, JVMTI_VERSION_1_2) != JNI_OK
-        || (*jvmti)->AddCapabilities(jvmti, &able) != JVMTI_ERROR_NONE
-        || (*jvmti)->SetEventCallbacks(jvmti, &calls, sizeof calls) != JVMTI_ERROR_NONE)
-        return JNI_ERR;
-    for (size_t at = 0; at < sizeof kinds / sizeof *kinds; at++)
-        if ((*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, kinds[at], NULL) != JVMTI_ERROR_NONE)
-            return JNI_ERR;
-    if (is_late) { /* what there is already */
-        (*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
-        (*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_COMPILED_METHOD_LOAD);
     }
-    return JNI_OK;
+    if ((*vm)->GetEnv(vm, (void **)&jvmti, JVMTI_VERSION_1_2) != JNI_OK) {
+        fputs("tailtrace: jitdump: this JVM has no JVMTI 1.2\n", stderr);
+        return JNI_ERR;
+    }
+    if ((*jvmti)->AddCapabilities(jvmti, &able) != JVMTI_ERROR_NONE
+        || (*jvmti)->SetEventCallbacks(jvmti, &calls, sizeof calls) != JVMTI_ERROR_NONE) {
+        fputs("tailtrace: jitdump: this JVM cannot report what it compiles\n", stderr);
+    } else if (read_options(options) == 0) {
+        if (enable(jvmti) == 0) {
+            if (is_late)
+                catch_up(jvmti);
+            return JNI_OK;
+        }
+        fputs("tailtrace: jitdump: this JVM cannot report what it compiles\n", stderr);
+        drop_dump();
+    }
+    (*jvmti)->DisposeEnvironment(jvmti);
+    return JNI_ERR;
 }
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *unused)

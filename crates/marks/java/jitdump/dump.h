@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Writes a jitdump: which code lay where from when on, with its bytes and lines. Source: tools/perf/Documentation/jitdump-specification.txt of the
- * Linux kernel. One file for each process.
+ * Linux kernel. One file for each process, in all of its life.
  */
 #ifndef TAILTRACE_DUMP_H
 #define TAILTRACE_DUMP_H
@@ -9,6 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -61,9 +62,11 @@ struct bytes {
 static struct {
     pthread_mutex_t mutex; /* compiling threads call at the same time */
     int file;              /* -1: there is none, or no more */
+    pid_t pid;             /* whose file it is, or was; 0: there was none */
+    char *path;
     int of_tsc;
     uint64_t index;
-} dump = {PTHREAD_MUTEX_INITIALIZER, -1, 1, 0};
+} dump = {PTHREAD_MUTEX_INITIALIZER, -1, 0, NULL, 1, 0};
 
 static uint64_t now(void)
 {
@@ -106,7 +109,11 @@ static void append(const struct bytes *bytes)
     size_t done = 0;
     while (dump.file >= 0 && done < bytes->used) {
         ssize_t wrote = write(dump.file, bytes->at + done, bytes->used - done);
+        if (wrote < 0 && errno == EINTR)
+            continue;
         if (wrote <= 0) {
+            if (wrote == 0)
+                errno = EIO; /* write says nothing of it */
             perror("tailtrace: jitdump");
             close(dump.file);
             dump.file = -1;
@@ -118,32 +125,70 @@ static void append(const struct bytes *bytes)
 
 /* The file. */
 
+/* Whether the file is this process's: a child that it forks has the descriptor, too, and its mutex may be locked for ever. */
+static int is_own(void)
+{
+    return dump.pid == getpid();
+}
+
+/* Closes and removes the file, as if there had been none. */
+static void drop_dump(void)
+{
+    pthread_mutex_lock(&dump.mutex);
+    if (dump.file >= 0)
+        close(dump.file);
+    if (dump.path != NULL)
+        unlink(dump.path);
+    free(dump.path);
+    dump.file = -1;
+    dump.pid = 0;
+    dump.path = NULL;
+    pthread_mutex_unlock(&dump.mutex);
+}
+
+/* Makes the file, a new one: one that is there may be another process's, or a link to one. */
+static int make_file(const char *folder)
+{
+    char *path;
+    if (asprintf(&path, "%s/jit-%d.dump", folder, (int)getpid()) < 0)
+        return -1;
+    if (unlink(path) == 0 || errno == ENOENT)
+        dump.file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (dump.file < 0) {
+        perror(path);
+        free(path);
+        return -1;
+    }
+    dump.path = path;
+    dump.pid = getpid();
+    return 0;
+}
+
 /* Opens the file and maps the page by which recorders learn of it. */
 static int open_dump(const char *folder)
 {
     struct header header = {.magic = 0x4a695444, .version = 1, .size = sizeof header, .machine = MACHINE_X86_64, .pid = (uint32_t)getpid()};
     struct bytes record = {(char *)&header, sizeof header, sizeof header, 0};
-    char *path = NULL;
-    if (asprintf(&path, "%s/jit-%d.dump", folder, (int)getpid()) < 0)
+    if (make_file(folder) != 0)
         return -1;
-    dump.file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (dump.file < 0
-        || mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC, MAP_PRIVATE, dump.file, 0) == MAP_FAILED) {
-        perror(path);
-        free(path);
-        return -1;
-    }
-    free(path);
     header.time = now();
     header.flags = dump.of_tsc ? TIMES_OF_TSC : 0;
     append(&record);
-    return 0;
+    if (dump.file >= 0
+        && mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_EXEC, MAP_PRIVATE, dump.file, 0) != MAP_FAILED)
+        return 0;
+    if (dump.file >= 0)
+        perror(dump.path);
+    drop_dump();
+    return -1;
 }
 
 static void close_dump(void)
 {
     struct prefix last = {CODE_CLOSE, sizeof last, 0};
     struct bytes record = {(char *)&last, sizeof last, sizeof last, 0};
+    if (!is_own())
+        return;
     pthread_mutex_lock(&dump.mutex);
     last.time = now();
     append(&record);
@@ -167,7 +212,7 @@ static void write_code(struct bytes *record, const char *name, const void *addre
     put_text(record, name);
     end_text(record);
     put(record, address, size);
-    if (record->failed)
+    if (record->failed || !is_own())
         return;
     pthread_mutex_lock(&dump.mutex);
     load.index = dump.index++;
