@@ -502,7 +502,9 @@ impl<'a> Study<'a> {
 
     /// How many typical intervals each outlier is compared with, and which.
     pub(crate) fn effort(&self) -> Effort {
-        self.carried.as_ref().and_then(Carried::effort).unwrap_or(self.request.effort)
+        let own = self.request.effort;
+        let carried = self.carried.as_ref().and_then(Carried::effort);
+        carried.map_or(own, |carried| Effort { same_path: carried.same_path || own.same_path, ..carried })
     }
 
     fn seen(&self) -> std::sync::MutexGuard<'_, BTreeMap<usize, Vec<SeenWindow>>> {

@@ -27,15 +27,18 @@ pub(super) fn of<'e>(
     let traced = with_trace(baselines, examined);
     let left_out = baselines.len() - traced.len();
     let missing = (left_out > 0).then(|| format!("{left_out} left out because their trace is missing"));
-    let (typical, path) = if effort.same_path {
+    let usual = rule(&outlier.interval, (candidates(effort), baselines.len()), &traced);
+    let (typical, path) = if effort.same_path && !traced.is_empty() {
         let (nearest, same) = nearest(outlier, &traced, effort.baselines);
-        let words = format!("of {} the nearest to its path, {same} of them on the very same", traced.len());
+        let count = nearest.len();
+        let words = format!(
+            "of these {} the {count} nearest to its path: {same} differ in no function that one in eight enters",
+            traced.len()
+        );
         (nearest, Some(words))
     } else {
         (traced, None)
     };
-    let usual = rule(&outlier.interval, (candidates(effort), baselines.len()), &typical);
-    let path = path.filter(|_| !typical.is_empty());
     let parts: Vec<String> = [Some(usual), missing, path].into_iter().flatten().collect();
     (typical, parts.join(", "))
 }

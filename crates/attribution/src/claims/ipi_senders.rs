@@ -9,9 +9,10 @@
 
 use std::collections::HashMap;
 
-use model::{Cause, Evidence, Role, Story, ThreadId, Ticks, TscRange};
+use model::{Cause, Evidence, Role, ThreadId, Ticks, TscRange};
 
 use crate::claims::claim::Claim;
+use crate::claims::precedence::Rank;
 use crate::inputs::comms::{Comms, named};
 use crate::records::event::{EventKind, SidebandEvent};
 use crate::records::sideband::Sideband;
@@ -30,7 +31,13 @@ const CHANGE_MAPPINGS: [&str; 7] =
     ["madvise", "membarrier", "mprotect", "mremap", "munmap", "pkey_mprotect", "process_madvise"];
 
 /// Adds the senders to the IPIs among `claims`.
-pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Sideband, comms: &dyn Comms) {
+pub(crate) fn name_senders(
+    claims: &mut [Claim],
+    stays: &[Stay],
+    sideband: &Sideband,
+    comms: &dyn Comms,
+) -> Senders {
+    let mut senders = Senders::default();
     for claim in claims.iter_mut().filter(|claim| matches!(claim.cause, Cause::Ipi(_))) {
         let by_record = sender_of(claim, stays, sideband);
         let (likely, role) =
@@ -45,28 +52,50 @@ pub(crate) fn name_senders(claims: &mut [Claim], stays: &[Stay], sideband: &Side
         let call = call.unwrap_or_default();
         let within = if call.is_empty() { String::new() } else { format!(" in {call}") };
         let cpu = sent.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-        claim.say(&format!("{likely}sent by {who}{cpu}{within}"));
-        claim.story.by = comms.comm(thread, sent.time);
-        (claim.story.role, claim.story.by_place) = (role, call);
-        claim.evidence.push(Evidence::record(sent.offset, sent.cpu, describe(&sent.kind)));
+        let sender = Sender {
+            words: format!("{likely}sent by {who}{cpu}{within}"),
+            by: comms.comm(thread, sent.time),
+            role,
+            call,
+            record: Evidence::record(sent.offset, sent.cpu, describe(&sent.kind)),
+        };
+        sender.add_to(claim);
+        if claim.bid.rank == Rank::KernelByRecord {
+            senders.0.insert((claim.cause.clone(), claim.occurrence), sender);
+        }
+    }
+    senders
+}
+
+/// Who sent an IPI, as a claim says it.
+struct Sender {
+    words: String,
+    by: String,
+    role: Role,
+    call: String,
+    record: Evidence,
+}
+
+impl Sender {
+    fn add_to(&self, claim: &mut Claim) {
+        claim.say(&self.words);
+        claim.story.by.clone_from(&self.by);
+        claim.story.by_place.clone_from(&self.call);
+        claim.story.role = self.role;
+        claim.evidence.push(self.record.clone());
     }
 }
 
+/// The senders of the IPIs that pairs of records show, by cause and occurrence.
+#[derive(Default)]
+pub(crate) struct Senders(HashMap<(Cause, u64), Sender>);
+
 /// Gives the time around an IPI's records, in which tracing was off, the sender that [`name_senders`] found for the records themselves.
-pub(crate) fn name_senders_around(claims: &mut [Claim]) {
-    let is_sender = |claim: &Claim| matches!(claim.story.role, Role::Sender | Role::LikelySender);
-    let of_ipi = |claim: &&Claim| matches!(claim.cause, Cause::Ipi(_));
-    let named = claims.iter().filter(of_ipi).filter(|claim| is_sender(claim) && claim.occurrence != 0);
-    let named: HashMap<u64, (Story, String)> =
-        named.map(|claim| (claim.occurrence, (claim.story.clone(), claim.detail.clone()))).collect();
-    for claim in claims.iter_mut().filter(|claim| matches!(claim.cause, Cause::Ipi(_))) {
-        let Some((story, words)) = named.get(&claim.occurrence).filter(|_| !is_sender(claim)) else {
-            continue;
-        };
-        claim.say(words);
-        claim.story.by.clone_from(&story.by);
-        claim.story.by_place.clone_from(&story.by_place);
-        claim.story.role = story.role;
+pub(crate) fn name_senders_around(claims: &mut [Claim], senders: &Senders) {
+    let around = claims.iter_mut().filter(|claim| claim.bid.rank == Rank::Untraced);
+    for claim in around.filter(|claim| matches!(claim.cause, Cause::Ipi(_))) {
+        let Some(sender) = senders.0.get(&(claim.cause.clone(), claim.occurrence)) else { continue };
+        sender.add_to(claim);
     }
 }
 

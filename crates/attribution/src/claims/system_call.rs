@@ -22,6 +22,8 @@ pub(crate) struct Call {
     pub(crate) timeout: Option<u32>,
     /// Whether it waits for nothing but a time.
     pub(crate) is_for_time: bool,
+    /// Whether it waits for a lock of a file, as its command says.
+    pub(crate) is_for_file_lock: bool,
     pub(crate) record: Option<Evidence>,
 }
 
@@ -35,6 +37,7 @@ impl Call {
             operation: None,
             timeout: None,
             is_for_time: false,
+            is_for_file_lock: false,
             record: None,
         }
     }
@@ -51,8 +54,9 @@ impl Call {
         let operation = arguments.get(1).filter(|_| name == "futex").map(|&word| FutexOperation::of(word));
         let timeout = syscalls::timeout(&name, arguments);
         let is_for_time = syscalls::watches_no_file(&name, arguments);
+        let is_for_file_lock = syscalls::awaits_file_lock(&name, arguments);
         let record = Some(Evidence::record(event.offset, event.cpu, describe(&event.kind)));
-        Some(Call { name, object, file, operation, timeout, is_for_time, record })
+        Some(Call { name, object, file, operation, timeout, is_for_time, is_for_file_lock, record })
     }
 
     /// `on fd 7 (/srv/db)`: the descriptor that it works on.
@@ -73,6 +77,7 @@ impl Call {
 
     /// What a thread that sleeps in this call waits for, and in words; `None` where the name does not show it.
     pub(crate) fn waits_for(&self) -> Option<(OffCpu, &'static str)> {
-        syscalls::waits_for(&self.name)
+        let of_file = self.is_for_file_lock.then_some((OffCpu::Lock, "for a file lock"));
+        of_file.or_else(|| syscalls::waits_for(&self.name))
     }
 }

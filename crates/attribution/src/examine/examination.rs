@@ -145,14 +145,14 @@ impl Examination<'_> {
         }
         tell_in_frames(&mut claims, &activity.strings, scene.conversion);
         claims.extend(claims_of_records(sideband, stays, &claims, scene.files));
-        name_senders(&mut claims, stays, sideband, scene.comms);
+        let senders = name_senders(&mut claims, stays, sideband, scene.comms);
         claims.extend(off_cpu_claims(self));
         collectors::name_waits(&mut claims, stays, &activity.paths, sideband, scene);
         power::add_exits(&mut claims, stays, sideband, scene.functions, self.decoder);
         claims.extend(activity.stalls.iter().map(claim_of_stall));
         add_noise(&mut claims, sideband, stays, scene.conversion);
         add_silences(&mut claims, &activity.silences, sideband, &addresses, scene);
-        name_senders_around(&mut claims);
+        name_senders_around(&mut claims, &senders);
         match scene.samples {
             None => claims.extend(claims_of_uncovered(followed, scene)),
             Some(samples) => {

@@ -13,6 +13,7 @@ use crate::inputs::comms::{Comms, named};
 use crate::records::event::{EventKind, Side};
 use crate::records::sideband::Sideband;
 use crate::records::words::cause;
+use crate::tables::page_faults::is_of_user_code;
 use crate::tables::signals::sent;
 use crate::tables::syscalls;
 use crate::tables::timers::sends_signal;
@@ -54,13 +55,17 @@ pub(super) fn of_handlers(
         let thread = stay_at(stays, begins).and_then(|stay| stay.thread);
         let by_record = |range| by_record(range, thread?, sideband, comms);
         let here = TscRange::new(interrupted, begins);
-        let untraced = untraced_entry(&activity.frames, here, stays, sideband);
-        let words = by_record(here)
-            .or_else(|| by_kernel_work(&activity.frames, here))
-            .or_else(|| matches!(untraced, Some(Cause::PageFault(_))).then(|| OWN_FAULT.to_owned()))
-            .or_else(|| by_record(sent))
-            // It may have brought another signal, whose sender no record shows.
-            .or_else(|| (untraced == Some(Cause::Timer)).then(|| "most likely a timer".to_owned()));
+        let surely = by_record(here).or_else(|| by_kernel_work(&activity.frames, here));
+        let words = surely.or_else(|| {
+            match (untraced_entry(&activity.frames, here, stays, sideband), by_record(sent)) {
+                (Some(Cause::PageFault(_)), None) => Some(OWN_FAULT.to_owned()),
+                // Either of them.
+                (Some(Cause::PageFault(_)), Some(_)) => None,
+                // It may have brought another signal, whose sender no record shows.
+                (Some(Cause::Timer), None) => Some("most likely a timer".to_owned()),
+                (_, sender) => sender,
+            }
+        });
         let known = named.entry(run.node).or_insert_with(|| words.clone());
         if *known != words {
             *known = None;
@@ -83,7 +88,7 @@ fn by_kernel_work(frames: &[Frame], range: TscRange) -> Option<String> {
     matches!(last.cause, Cause::PageFault(_)).then(|| OWN_FAULT.to_owned())
 }
 
-/// The last fault or interrupt in `range` by the records, where the kernel was not traced.
+/// The first fault of user code or interrupt in `range` by the records, where the kernel was not traced.
 fn untraced_entry(frames: &[Frame], range: TscRange, stays: &[Stay], sideband: &Sideband) -> Option<Cause> {
     // They are in the order in which they ended.
     let first = frames.partition_point(|frame| frame.range.stop <= range.start);
@@ -94,9 +99,13 @@ fn untraced_entry(frames: &[Frame], range: TscRange, stays: &[Stay], sideband: &
     let first = events.partition_point(|event| event.time < range.start);
     let until = events.partition_point(|event| event.time < range.stop);
     let begun = events[first..until.max(first)].iter().filter(|event| event.side == Side::Begin);
-    let mut own = begun.rev().filter(|event| happened_to(event, stays));
+    let mut own = begun.filter(|event| happened_to(event, stays));
     own.find_map(|event| {
-        let is_entry = matches!(event.kind, EventKind::PageFault { .. }) || event.kind.is_interrupt();
+        let is_entry = match event.kind {
+            EventKind::PageFault { error_code, .. } => error_code.is_none_or(is_of_user_code),
+            EventKind::Softirq { .. } => false,
+            _ => event.kind.is_interrupt(),
+        };
         is_entry.then(|| cause(&event.kind))
     })
 }

@@ -33,16 +33,23 @@ pub(crate) fn work_of(function: &str) -> Option<(usize, &'static str)> {
     WORK.iter().enumerate().find(|(_, (_, names))| names.contains(&name)).map(|(rank, row)| (rank, row.0))
 }
 
-/// Bits of a page fault's error code (`enum x86_pf_error_code`; SDM vol. 3, "Interrupt 14"): the page was present, it was written, its protection
-/// key or the shadow stack forbade it.
+/// Bits of a page fault's error code (`enum x86_pf_error_code`; SDM vol. 3, "Interrupt 14"): the page was present, it was written, user code did
+/// it.
 const PRESENT: u64 = 1;
 const WRITE: u64 = 1 << 1;
-const BY_KEY_OR_SHADOW_STACK: u64 = 1 << 5 | 1 << 6;
+const USER: u64 = 1 << 2;
+/// A reserved bit, a protection key, a shadow stack or an enclave was the reason.
+const FOR_ANOTHER_REASON: u64 = 1 << 3 | 1 << 5 | 1 << 6 | 1 << 15;
 
-/// What a page fault did by its error code alone, in the plural: which of the two, only the kernel's flow shows.
+/// What a page fault did by its error code alone, in the plural. A write barrier by `mprotect()` or of a userfaultfd looks the same.
 pub(crate) fn work_by_error(code: u64) -> Option<&'static str> {
-    let is_write_to_page = code & (PRESENT | WRITE | BY_KEY_OR_SHADOW_STACK) == PRESENT | WRITE;
-    is_write_to_page.then_some("copies on write, or pages made writable")
+    let is_write_to_page = code & (PRESENT | WRITE | FOR_ANOTHER_REASON) == PRESENT | WRITE;
+    is_write_to_page.then_some("writes to pages that were not writable, such as copies on write")
+}
+
+/// Whether user code faulted, and not the kernel.
+pub(crate) fn is_of_user_code(code: u64) -> bool {
+    code & USER != 0
 }
 
 #[cfg(test)]
@@ -52,9 +59,17 @@ mod tests {
     /// Codes of `exceptions:page_fault_user` as the SDM defines the bits: 4 is user mode, 16 an instruction fetch.
     #[test]
     fn a_write_to_a_page_that_is_there_is_known_by_its_error_code() {
-        for (code, is_known) in
-            [(7, true), (3, true), (6, false), (5, false), (4, false), (0x14, false), (0x27, false)]
-        {
+        for (code, is_known) in [
+            (7, true),
+            (3, true),
+            (6, false),
+            (5, false),
+            (4, false),
+            (0x14, false),
+            (0x27, false),
+            (0xf, false),
+            (0x8007, false),
+        ] {
             assert_eq!(work_by_error(code).is_some(), is_known, "{code:#x}");
         }
     }

@@ -170,13 +170,18 @@ pub(crate) fn waits_for(call: &str) -> Option<(OffCpu, &'static str)> {
     }
     Some(match call {
         "semop" | "semtimedop" => (OffCpu::Lock, "for a System V semaphore"),
-        // Of the commands of fcntl() only F_SETLKW and F_OFD_SETLKW sleep.
-        "flock" | "fcntl" => (OffCpu::Lock, "for a file lock"),
+        "flock" => (OffCpu::Lock, "for a file lock"),
         "wait4" | "waitid" | "vfork" => (OffCpu::Other, "for a child process"),
         "mq_timedreceive" | "mq_timedsend" | "msgrcv" | "msgsnd" => (OffCpu::Other, "for a message queue"),
         "pause" | "rt_sigsuspend" | "rt_sigtimedwait" => (OffCpu::Other, "for a signal"),
         _ => return None,
     })
+}
+
+/// Whether a call is an `fcntl()` that waits for a lock: `F_SETLKW` or `F_OFD_SETLKW` (`include/uapi/asm-generic/fcntl.h`). Others wait for the
+/// server of a file system at most.
+pub(crate) fn awaits_file_lock(call: &str, arguments: &[u64]) -> bool {
+    call == "fcntl" && arguments.get(1).is_some_and(|command| matches!(command & 0xffff_ffff, 7 | 38))
 }
 
 fn kind_of_wait(call: &str) -> Option<OffCpu> {
@@ -269,6 +274,7 @@ mod tests {
         assert_eq!(timeout("epoll_wait", &[5, 0x7ffe_0000, 8, 250]), Some(250));
         assert_eq!(timeout("epoll_wait", &[5]), None);
         assert_eq!(timeout("read", &[5, 6, 7, 8]), None);
+        assert!(awaits_file_lock("fcntl", &[3, 7]) && !awaits_file_lock("fcntl", &[3, 5]));
         // UFFDIO_COPY, and TCGETS of a terminal.
         assert!(serves_fault("ioctl", &[7, 0xc028_aa03]) && !serves_fault("ioctl", &[7, 0x5401]));
     }
@@ -291,7 +297,8 @@ mod tests {
             ("ppoll", Some((OffCpu::Poll, ""))),
             ("recvfrom", Some((OffCpu::Socket, ""))),
             ("fsync", Some((OffCpu::BlockIo, ""))),
-            ("fcntl", Some((OffCpu::Lock, "for a file lock"))),
+            ("flock", Some((OffCpu::Lock, "for a file lock"))),
+            ("fcntl", None),
             ("waitid", Some((OffCpu::Other, "for a child process"))),
             ("mq_timedreceive", Some((OffCpu::Other, "for a message queue"))),
             ("read", None),

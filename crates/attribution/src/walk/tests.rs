@@ -7,7 +7,7 @@ mod silences;
 mod spins;
 mod trees;
 
-use model::{Cpu, Tsc};
+use model::{Cpu, Tsc, TscRange};
 use pt::{BlockEnd, EventKind};
 
 use super::activity::Activity;
@@ -83,7 +83,13 @@ fn called(table: &Table, end: BlockEnd) -> Script<'_> {
 
 /// Walks `script` on CPU 0 from tick 0 to `stop`.
 fn walk(table: &Table, script: &Script<'_>, stop: u64) -> Activity {
+    walk_paused(table, script, stop, Vec::new())
+}
+
+/// The same in a trace that another event pauses.
+fn walk_paused(table: &Table, script: &Script<'_>, stop: u64, pauses: Vec<TscRange>) -> Activity {
     let mut walker = Walker::new(table, STALL);
+    walker.pauses(pauses);
     walker.follows_kernel_calls();
     walker.switch_in(Some(Cpu(0)), Tsc(0));
     script.items.iter().for_each(|item| walker.item(item));

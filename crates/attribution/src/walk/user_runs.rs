@@ -140,7 +140,7 @@ impl UserRuns {
 
     /// The kernel resumes user code somewhere else than where it was left: at the first instruction of a function this is a signal's
     /// handler, after which the code goes on where it was interrupted.
-    fn follow_signal(&mut self, ip: u64, function: Option<&Function>) {
+    pub(super) fn follow_signal(&mut self, ip: u64, function: Option<&Function>) {
         let Some(left_at) = self.resumes_at.take().filter(|&left_at| left_at != ip) else { return };
         if self.interrupted.last() == Some(&ip) {
             self.interrupted.pop();
@@ -275,6 +275,16 @@ impl UserRuns {
         self.tails.forget();
         self.resumes_at = None;
         self.interrupted.clear();
+    }
+
+    /// User code may have run since, too: where it goes on says nothing about a signal.
+    pub(super) fn run_unseen(&mut self) {
+        self.resumes_at = None;
+    }
+
+    /// Whether the kernel resumed user code somewhere else than where it was left, and nothing ran there yet before `ip` was hit.
+    pub(super) fn resumed_elsewhere(&self, ip: u64) -> bool {
+        self.resumes_at.is_some_and(|left_at| left_at != ip)
     }
 
     /// An interrupt or exception hits the instruction at `ip`.

@@ -309,7 +309,7 @@ impl<'a> Walker<'a> {
                 self.see_unretired(event, from);
                 if !is_kernel(from) {
                     self.switches.interrupt(from);
-                    self.user.hit(from);
+                    self.hit_user_code(from, at);
                 }
                 if std::mem::take(&mut self.entries.returning) {
                     self.stack.return_to(from, None, at);
@@ -327,7 +327,7 @@ impl<'a> Walker<'a> {
                 if let EventKind::Disabled { from: Some(from), .. } = event.kind
                     && !is_kernel(from)
                 {
-                    self.user.hit(from);
+                    self.hit_user_code(from, at);
                 }
                 self.silences.begin_trace();
                 self.stand_between();
@@ -346,6 +346,15 @@ impl<'a> Walker<'a> {
             }
             _ => {}
         }
+    }
+
+    /// User code is interrupted at `ip`, which may be the first instruction of a signal's handler that is not in memory yet.
+    fn hit_user_code(&mut self, ip: u64, at: Tsc) {
+        if self.user.resumed_elsewhere(ip) {
+            let function = self.code.function_at(None, ip, at);
+            self.user.follow_signal(ip, function.as_ref());
+        }
+        self.user.hit(ip);
     }
 
     fn gap(&mut self, gap: &Gap) {

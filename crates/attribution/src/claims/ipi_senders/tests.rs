@@ -115,6 +115,6 @@ fn what_is_around_the_records_has_the_same_sender() {
     let attribution = crate::attribute_alone(&world.examine(410..700)).expect("a partition");
     let parts =
         attribution.segments().iter().filter(|part| part.cause.to_string().starts_with("kernel.ipi."));
-    let told: Vec<_> = parts.map(|part| (&*part.story.by, part.story.role, &*part.story.by_place)).collect();
-    assert_eq!(told, [("writer", Role::LikelySender, "membarrier()"); 3]);
+    let found: Vec<_> = parts.map(|part| (&*part.story.by, part.story.role, &*part.story.by_place)).collect();
+    assert_eq!(found, [("writer", Role::LikelySender, "membarrier()"); 3]);
 }

@@ -55,19 +55,18 @@ pub(crate) fn wait_of(
     let is_uninterruptible = state == Some('D');
     let pages_in = path.is_some_and(|path| path.kernel_functions().any(reads_page_in));
     let by_call = call.as_ref().and_then(Call::waits_for);
-    let (kind, certainty) = match (by_path, by_call.map(|(kind, _)| kind)) {
-        (Some(row), _) => (row.kind, Certainty::Decoded),
-        _ if let Some(row) = &by_state => (row.kind, Certainty::Measured),
+    let (kind, what, certainty) = match (by_path, by_call) {
+        (Some(row), _) => (row.kind, row.what, Certainty::Decoded),
+        _ if let Some(row) = &by_state => (row.kind, row.what, Certainty::Measured),
         // Memory, locks, freezers and network file systems are waited for in state D as well as disks.
-        _ if is_uninterruptible && pages_in => (OffCpu::BlockIo, Certainty::Inferred),
-        (None, Some(OffCpu::BlockIo)) if is_uninterruptible => (OffCpu::BlockIo, Certainty::Inferred),
-        (None, _) if is_uninterruptible => (OffCpu::Other, Certainty::Inferred),
-        (None, Some(kind)) => (kind, Certainty::Measured),
-        (None, None) => (OffCpu::Other, Certainty::Measured),
+        _ if is_uninterruptible && pages_in => (OffCpu::BlockIo, "", Certainty::Inferred),
+        (None, Some((OffCpu::BlockIo, what))) if is_uninterruptible => {
+            (OffCpu::BlockIo, what, Certainty::Inferred)
+        }
+        (None, _) if is_uninterruptible => (OffCpu::Other, "", Certainty::Inferred),
+        (None, Some((kind, what))) => (kind, what, Certainty::Measured),
+        (None, None) => (OffCpu::Other, "", Certainty::Measured),
     };
-    let in_kernel = by_path.or(by_state).map(|row| row.what);
-    let what =
-        in_kernel.or(by_call.filter(|(of_call, _)| *of_call == kind).map(|of_call| of_call.1)).unwrap_or("");
     let mut wait = Wait {
         kind,
         what,
@@ -127,7 +126,7 @@ pub(crate) fn wait_by_records(
 impl Wait {
     /// Whether only its absence from the CPU shows that the thread waited.
     pub(crate) fn is_guessed(&self) -> bool {
-        self.kind == OffCpu::Other && self.certainty == Certainty::Measured && self.what.is_empty()
+        self.kind == OffCpu::Other && self.certainty == Certainty::Measured
     }
 
     /// A page fault that reads a page in: by the path, or by the record of the fault where no call was open. Where
@@ -202,7 +201,8 @@ impl Wait {
 
     /// What no call shows, and a thread ended that was in an `ioctl()` on a userfaultfd: a fault that it served.
     fn tell_userfault(&mut self, wakeup: Option<&Wakeup>, context: &Context<'_>) {
-        let Some(wakeup) = wakeup.filter(|_| self.is_guessed() && self.call.is_none()) else { return };
+        let is_open = self.is_guessed() && self.what.is_empty() && self.call.is_none();
+        let Some(wakeup) = wakeup.filter(|_| is_open) else { return };
         let call =
             wakeup.thread().and_then(|thread| context.sideband.call_at(thread.tid, wakeup.recorded_at));
         if let Some(event) = call
@@ -249,7 +249,8 @@ impl Wait {
         context: &Context<'_>,
     ) {
         // A path that shows something else is no socket's.
-        let may_be = self.kind == OffCpu::Other && self.certainty != Certainty::Decoded;
+        let is_other = self.kind == OffCpu::Other && self.what.is_empty();
+        let may_be = is_other && self.certainty != Certainty::Decoded;
         if self.kind != OffCpu::Socket && !may_be {
             return;
         }

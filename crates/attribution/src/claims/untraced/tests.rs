@@ -80,7 +80,7 @@ fn a_write_to_a_page_that_is_there_says_so() {
         let found = faults.find(|part| part.cause.to_string() == "kernel.page-fault.minor").expect("a fault");
         found.story.object.clone()
     };
-    assert_eq!(words(Some(7)), "copies on write, or pages made writable");
+    assert_eq!(words(Some(7)), "writes to pages that were not writable, such as copies on write");
     assert_eq!((words(Some(6)), words(None)), (String::new(), String::new()));
 }
 

@@ -1,7 +1,5 @@
 //! The tree of user calls where no return shows the way: tail calls, exceptions, signals, callers that are not known at first.
 
-use model::TscRange;
-
 use super::*;
 use crate::walk::call_path::CallPath;
 use crate::walk::roots;
@@ -128,6 +126,58 @@ fn a_handler_is_known_where_only_user_code_is_traced() {
         paths(&walk(&table, &script, 100), "outer"),
         ["outer < work"],
         "a fault at its first instruction"
+    );
+}
+
+/// `work` is broken off at 1000, and `on_signal` runs first from 5000 on.
+fn broken_off<'t>(table: &'t Table, between: &[(u64, EventKind)]) -> Script<'t> {
+    let handler = table.start("on_signal");
+    let mut script = Script::new(table);
+    script
+        .block(10, "work", 0, BlockEnd::ConditionalBranch)
+        .event(1000, EventKind::Disabled { ip: None, from: Some(table.start("work") + 0x20) });
+    for &(at, event) in between {
+        script.event(at, event);
+    }
+    script.event(5000, EventKind::Enabled { ip: handler, resumed: false }).block(
+        5000,
+        "on_signal",
+        0,
+        BlockEnd::Jump,
+    );
+    script
+}
+
+/// The page of the handler's first instruction has to be brought in: the thread stands there before it runs.
+#[test]
+fn a_handler_that_faults_first_is_one() {
+    let table = table();
+    let handler = table.start("on_signal");
+    let faults = [
+        (2000, EventKind::Enabled { ip: handler, resumed: false }),
+        (2010, EventKind::Disabled { ip: None, from: Some(handler) }),
+    ];
+    for between in [&[][..], &faults] {
+        let activity = walk(&table, &broken_off(&table, between), 6000);
+        let runs = paths(&activity, "on_signal");
+        assert_eq!(
+            runs.last().map(String::as_str),
+            Some("on_signal < <signal handler called> < work"),
+            "{between:?}"
+        );
+    }
+}
+
+/// Any code may have run in between.
+#[test]
+fn where_a_paused_trace_goes_on_says_nothing_of_a_signal() {
+    let table = table();
+    let pause = TscRange::new(Tsc(1010), Tsc(4990));
+    let activity = walk_paused(&table, &broken_off(&table, &[]), 6000, vec![pause]);
+    assert!(
+        !paths(&activity, "on_signal")[0].contains("signal handler"),
+        "{:?}",
+        paths(&activity, "on_signal")
     );
 }
 

@@ -73,6 +73,9 @@ impl Walker<'_> {
             self.user.postpone(at);
         } else {
             self.user.close(start, silence.uncertainty);
+            if self.silences.is_pause(&silence) {
+                self.user.run_unseen();
+            }
             if self.silences.is_pause(&silence) || !resumed && !self.code.in_trace_driver() {
                 self.kernel.close(start);
                 self.stack.cut(start);
