@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use model::{Cause, Segment, Ticks, TscRange};
 
 use super::examined::Examined;
-use super::raised::{HANDLED, RAISES, Raised};
+use super::raised::{Raised, handles, raises};
 use crate::claims::off_cpu::story::own_functions;
 use crate::tables::libraries::{OwnCode, own_code};
 use crate::walk::activity::runs_within;
@@ -53,7 +53,8 @@ pub(crate) fn with_places(mut segments: Vec<Segment>, examined: &Examined) -> Ve
         let node = match &segment.cause {
             cause if cause.is_kernel() => node_before(segment, examined),
             cause if runs_user_code(cause) => {
-                busiest_node(segment.range, examined).map(|node| raised.by(node).unwrap_or(node))
+                let busiest = busiest_node(segment.range, examined);
+                busiest.map(|node| raised.by(node, segment.range).unwrap_or(node))
             }
             _ => None,
         };
@@ -170,16 +171,13 @@ fn mostly_unwinds(called: NodeKey, examined: &Examined) -> bool {
 fn thrown(through: &str) -> Option<&'static str> {
     let panics = PANICS.iter().any(|beginning| through.starts_with(beginning));
     let function = through.trim_end_matches("()");
-    let throws = THROWS.contains(&function) || function.eq_ignore_ascii_case(RAISES);
+    let throws = THROWS.contains(&function) || raises(function);
     if throws { Some("an exception") } else { panics.then_some("a panic") }
 }
 
 /// `, caught in route_order()`: where the first one caught was.
 fn caught(examined: &Examined) -> String {
-    let catches = |node: &&Node| {
-        let is = |name: &&str| node.function.eq_ignore_ascii_case(name);
-        CATCHES.contains(&&*node.function) || HANDLED.iter().any(is)
-    };
+    let catches = |node: &&Node| CATCHES.contains(&&*node.function) || handles(&node.function);
     let nodes = examined.code.nodes.values();
     let mut catches: Vec<NodeKey> = nodes.filter(catches).map(|node| node.parent).collect();
     catches.sort_unstable();

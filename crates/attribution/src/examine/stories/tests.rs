@@ -101,6 +101,59 @@ fn what_raises_again_and_again_is_one_exception() {
     assert_eq!(flow(false), [named("close_label()", "", "")]);
 }
 
+/// Most below the handler is an exception's; what else it calls afterwards is not. A part of a segment that has less than its exceptions is.
+#[test]
+fn what_a_handler_calls_besides_is_no_exception() {
+    let table = Table::new(KERNEL, USER);
+    let flow = |raised: u64, fault: Option<u64>| {
+        let mut script = Script::new(&table);
+        script
+            .block(0, "scan", 0, BlockEnd::Call)
+            .block(10, "read_label", 0, BlockEnd::Call)
+            .block(20, "fpc_raiseexception", 0, BlockEnd::Jump)
+            .block(20 + raised, "scan", Script::AFTER, BlockEnd::Call)
+            .block(30 + raised, "fpc_doneexception", 0, BlockEnd::Return)
+            .block(600, "scan", 2 * Script::AFTER, BlockEnd::Call)
+            .block(610, "close_label", 0, BlockEnd::ConditionalBranch);
+        if let Some(at) = fault {
+            script
+                .interrupt_of(at, "close_label", 0x20, "asm_exc_page_fault")
+                .block(at, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+                .block(at + 10, "close_label", 0x20, BlockEnd::ConditionalBranch);
+        }
+        places(&script, &table, 930)
+    };
+    let thrown = named("read_label()", "fpc_raiseexception()", "an exception, caught in scan()");
+    assert_eq!(flow(560, Some(620)), [thrown.clone(), named("close_label()", "", "")]);
+    // 300 and 270 ticks of exceptions, 320 of `close_label`.
+    assert_eq!(flow(300, None), [thrown]);
+}
+
+/// Of two handlers, one in what the other calls, each has its own exception.
+#[test]
+fn each_handler_has_its_exception() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "scan", 0, BlockEnd::Call)
+        .block(10, "open_label", 0, BlockEnd::Call)
+        .block(20, "read_label", 0, BlockEnd::Call)
+        .block(30, "fpc_raiseexception", 0, BlockEnd::Jump)
+        .block(200, "open_label", Script::AFTER, BlockEnd::Call)
+        .block(210, "fpc_doneexception", 0, BlockEnd::Return)
+        .block(250, "open_label", 2 * Script::AFTER, BlockEnd::Return)
+        .interrupt_of(260, "scan", Script::AFTER, "asm_exc_page_fault")
+        .block(260, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+        .block(270, "scan", Script::AFTER, BlockEnd::Call)
+        .block(280, "close_label", 0, BlockEnd::Call)
+        .block(290, "fpc_raiseexception", 0, BlockEnd::Jump)
+        .block(800, "scan", 2 * Script::AFTER, BlockEnd::Call)
+        .block(810, "fpc_doneexception", 0, BlockEnd::Return)
+        .block(900, "scan", 3 * Script::AFTER, BlockEnd::Jump);
+    let places: Vec<String> = places(&script, &table, 930).into_iter().map(|(place, ..)| place).collect();
+    assert_eq!(places, ["read_label()", "close_label()"]);
+}
+
 /// A fault in `read_label`, of which the runtime's handler makes an exception.
 #[test]
 fn a_runtimes_handler_stands_for_what_was_interrupted() {
