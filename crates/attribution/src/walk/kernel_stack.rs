@@ -94,8 +94,16 @@ pub(crate) struct KernelStack {
     in_caller: bool,
     /// It has just called something.
     called: bool,
-    /// The function that spins, and has called one in which it does not.
-    paused: Option<u64>,
+    paused: Option<Paused>,
+}
+
+/// Spinning of a function that has called one in which it does not.
+struct Paused {
+    /// The function.
+    start: u64,
+    occurrence: u64,
+    /// How many frames are open around it.
+    depth: usize,
 }
 
 impl KernelStack {
@@ -184,6 +192,7 @@ impl KernelStack {
         }
         self.close_from(0, at, Ticks(0));
         self.calls.cut_to(0);
+        self.paused = None;
         self.scheduled_at = None;
     }
 
@@ -305,8 +314,9 @@ impl KernelStack {
         let innermost = self.open.last().filter(|frame| frame.cause == Cause::KernelSpin);
         let Some(frame) = innermost.filter(|frame| spins_by_itself(&frame.symbol)) else { return };
         if let Closing::Return(start) = frame.closing {
-            self.paused = Some(start);
-            self.close_from(self.open.len() - 1, moment.at, moment.uncertainty);
+            let (occurrence, depth) = (frame.occurrence, self.open.len() - 1);
+            self.close_from(depth, moment.at, moment.uncertainty);
+            self.paused = Some(Paused { start, occurrence, depth });
         }
     }
 
@@ -344,8 +354,10 @@ impl KernelStack {
     }
 
     fn landmark(&mut self, cause: Cause, function: &Function, ip: u64, begin: Moment) {
-        let goes_on = self.paused.take() == Some(function.start) && cause == Cause::KernelSpin;
-        let inside = ip != function.start && !goes_on;
+        let is_paused =
+            |paused: &mut Paused| (paused.start, paused.depth) == (function.start, self.open.len());
+        let resumed = self.paused.take_if(is_paused).filter(|_| ip != function.start);
+        let inside = ip != function.start && resumed.is_none();
         let since = self.scheduled_at.take().filter(|_| inside && cause == Cause::Schedule);
         // A flow that begins with the switch begins in the scheduler, before the scheduler's own function runs.
         let begin = match self.open.last() {
@@ -355,6 +367,7 @@ impl KernelStack {
         self.push(cause, function.name.clone(), Closing::Return(function.start), begin, inside);
         if let Some(frame) = self.open.last_mut() {
             frame.in_body = true;
+            frame.occurrence = resumed.map_or(frame.occurrence, |paused| paused.occurrence);
         }
         if inside {
             self.recognise_innermost();
@@ -418,6 +431,7 @@ impl KernelStack {
 
     /// Closes the frame at `index` and all inside it.
     fn close_from(&mut self, index: usize, at: Tsc, uncertainty: Ticks) {
+        self.paused.take_if(|paused| index < paused.depth);
         while self.open.len() > index
             && let Some(frame) = self.open.pop()
         {

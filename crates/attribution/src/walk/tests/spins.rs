@@ -1,5 +1,7 @@
 //! Spinning: in the kernel, apart from the call that wants the lock, and in user code.
 
+use std::collections::BTreeSet;
+
 use model::{Cpu, Tsc};
 use pt::BlockEnd;
 
@@ -71,6 +73,57 @@ fn what_asks_for_the_lock_in_between_does_not_spin() {
         assert_eq!(spin.particulars, ["rt_mutex taken in __x64_sys_write()".into()]);
         assert!(!spin.began_before);
     }
+    assert_eq!(spinnings(&activity), 1);
+}
+
+/// How often something spun.
+fn spinnings(activity: &Activity) -> usize {
+    let spins = activity.frames.iter().filter(|frame| frame.cause.to_string() == "kernel.spin");
+    spins.map(|frame| frame.occurrence).collect::<BTreeSet<u64>>().len()
+}
+
+/// It sleeps in between, or waits for another lock in what asks: the same spinning goes on. A second call is another one, and after a loss it is not
+/// known.
+#[test]
+fn spinning_goes_on_after_other_landmarks() {
+    let table = table();
+    let (spins, asks) = ("rt_mutex_slowlock_block.constprop.0", "_raw_spin_unlock_irq");
+    let flow = |between: &str, from, lost: bool| {
+        let mut script = called(&table, BlockEnd::Call);
+        script
+            .block(30, "__x64_sys_write", 0, BlockEnd::Call)
+            .block(40, "rt_mutex_wait_proxy_lock", 0, BlockEnd::Call)
+            .block(100, spins, 0, BlockEnd::Call)
+            .block(200, asks, 0, BlockEnd::Call)
+            .block(300, between, 0, BlockEnd::Return)
+            .block(400, asks, Script::AFTER, BlockEnd::Return);
+        if from == 0 {
+            script.block(450, spins, Script::AFTER, BlockEnd::Return).block(
+                480,
+                "rt_mutex_wait_proxy_lock",
+                Script::AFTER,
+                BlockEnd::Call,
+            );
+        }
+        if lost {
+            script.gap(490);
+        }
+        script
+            .block(500, spins, from, BlockEnd::Return)
+            .block(900, "rt_mutex_wait_proxy_lock", Script::AFTER, BlockEnd::Return)
+            .block(1_000, "__x64_sys_write", Script::AFTER, BlockEnd::FarReturn)
+            .block(2_000, "work", 0x20, BlockEnd::Jump);
+        let activity = walk(&table, &script, 3_000);
+        let mut frames = activity.frames.iter().filter(|frame| frame.symbol.starts_with("rt_mutex_slowlock"));
+        let last = frames.next_back().expect("it spins");
+        assert_eq!((last.range.start.0, last.range.stop.0), (500, 900));
+        (spinnings(&activity), last.began_before)
+    };
+    assert_eq!(flow("__schedule", Script::AFTER, false), (1, false));
+    // One for the inner lock.
+    assert_eq!(flow("osq_lock", Script::AFTER, false), (2, false));
+    assert_eq!(flow("__schedule", 0, false), (2, false));
+    assert_eq!(flow("__schedule", Script::AFTER, true), (2, true));
 }
 
 /// A timer's handler waits for a lock: the spinning is a part of neither the user code nor the handler.
