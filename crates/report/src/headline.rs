@@ -96,7 +96,7 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
     forms.extend(
         order
             .iter()
-            .flat_map(|wording| [wording.clone(), without_repeated_units(wording)])
+            .flat_map(|wording| [wording.clone(), without_repeated_units(wording, &mut None)])
             .map(|one| vec![one]),
     );
     forms.extend(forms.last().map(|form| form.iter().map(|text| without_addresses(text)).collect()));
@@ -110,18 +110,18 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
 fn shorter(full: Vec<String>, brief: Vec<String>) -> [Vec<String>; 5] {
     let plain: Vec<String> = brief.iter().map(|text| without_lines(text)).collect();
     let anonymous: Vec<String> = plain.iter().map(|text| without_descriptors(text)).collect();
-    let once_placed = vec![without_repeated_units(&anonymous.join("; "))];
+    let mut said = None;
+    let once_placed = anonymous.iter().map(|text| without_repeated_units(text, &mut said)).collect();
     [full, brief, plain, anonymous, once_placed]
 }
 
 /// `work() called by shop.pay() < shop.serve()` as `work() called by shop.pay() < serve()`: in which unit, package or class a function lies
-/// the first one of it says.
-fn without_repeated_units(text: &str) -> String {
-    let mut said: Vec<&str> = Vec::new();
+/// the first one of several says. `said`: the last unit named, here or in the texts before.
+fn without_repeated_units<'a>(text: &'a str, said: &mut Option<&'a str>) -> String {
     let words = text.split(' ').map(|word| match unit_of(word) {
-        Some((unit, function)) if said.contains(&unit) => function,
+        Some((unit, function)) if *said == Some(unit) => function,
         Some((unit, _)) => {
-            said.push(unit);
+            *said = Some(unit);
             word
         }
         None => word,

@@ -457,14 +457,38 @@ fn a_unit_is_named_once_where_room_is_short() {
     for (text, plain) in [
         ("a.b() < a.c(), held by x; shop::a.d()", "a.b() < c(), held by x; shop::a.d()"),
         ("shop::Till::pay() called by shop::Till::serve()", "shop::Till::pay() called by serve()"),
+        // After another unit, it would read as one of that.
+        (
+            "shop.pay() called by bank.check() < shop.run() < shop.main()",
+            "shop.pay() called by bank.check() < shop.run() < main()",
+        ),
         // A version, a part, and arguments of templates are no units.
         ("lock@@GLIBC_2.2.5() < lock@@GLIBC_2.2.5()", "lock@@GLIBC_2.2.5() < lock@@GLIBC_2.2.5()"),
         ("pay.part.0() < pay.part.0()", "pay.part.0() < pay.part.0()"),
         ("till<a::b>() < till<a::c>()", "till<a::b>() < till<a::c>()"),
         ("at a.c:9 of a.c:10", "at a.c:9 of a.c:10"),
     ] {
-        assert_eq!(without_repeated_units(text), plain);
+        assert_eq!(without_repeated_units(text, &mut None), plain);
     }
+}
+
+/// Each clause stays one of its own; the second has the unit of the first.
+#[test]
+fn clauses_without_repeated_units_are_still_two() {
+    let clauses =
+        |first: &str, second: &str| vec![format!("1.00 us in {first}"), format!("2.00 us in {second}")];
+    let shortest = |first, second| {
+        let [.., once_placed] = shorter(clauses(first, second), clauses(first, second));
+        once_placed
+    };
+    assert_eq!(
+        shortest("shop.pay() called by shop.run()", "shop.serve()"),
+        clauses("shop.pay() called by run()", "serve()")
+    );
+    assert_eq!(
+        shortest("shop.pay() called by bank.run()", "shop.serve()"),
+        clauses("shop.pay() called by bank.run()", "shop.serve()")
+    );
 }
 
 /// The end of the chain is the last to go: the callers of callers go first, then the place of the wait.
