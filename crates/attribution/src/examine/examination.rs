@@ -249,13 +249,13 @@ impl Examination<'_> {
         Some(Below { segments, hot, path })
     }
 
-    /// Where the thread of `examined`, which ran library code alone, was at its end, `at`: whose call that was its return shows, which comes later.
+    /// Where the thread of `examined`, which ran library code alone or none outside of the kernel, was at its end, `at`: whose call that was
+    /// its return shows, which comes later.
     fn callers_known_later(&mut self, examined: &Examined, at: Tsc) -> Option<CallPath> {
-        let ran = self.during.is_thorough() && !examined.code.nodes.is_empty();
-        if !ran
-            || !examined.interval.phases.is_empty()
-            || examined.code.nodes.values().any(|node| !node.is_library())
-        {
+        let in_call = || examined.claims.iter().any(|claim| matches!(claim.cause, Cause::Syscall(_)));
+        let ran = !examined.code.nodes.is_empty() || in_call();
+        let is_followed = self.during.is_thorough() && examined.interval.phases.is_empty();
+        if !ran || !is_followed || examined.code.nodes.values().any(|node| !node.is_library()) {
             return None;
         }
         let last = examined.stays.last().filter(|stay| stay.range.stop == at)?;

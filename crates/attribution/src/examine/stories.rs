@@ -83,12 +83,17 @@ pub(super) fn name_by_paths(segments: &mut [Segment], hot: &HotPaths) {
     }
 }
 
-/// Names the code of a thread that ran library functions alone by the program's own functions that had called these: `path` is where it
-/// was in the end.
+/// Names the code of a thread that ran library functions alone, or was in a system call all the time, by the program's own functions that
+/// had called these: `path` is where it was in the end.
 pub(super) fn name_by_callers(segments: &mut [Segment], path: &CallPath) {
-    let Some(place) = with_callers(&own_functions(path)) else { return };
-    for segment in segments.iter_mut().filter(|segment| !segment.story.place.is_empty()) {
-        segment.story.place.clone_from(&place);
+    let own = own_functions(path);
+    let Some(place) = with_callers(&own) else { return };
+    for segment in segments {
+        if !segment.story.place.is_empty() {
+            segment.story.place.clone_from(&place);
+        } else if matches!(segment.cause, Cause::Syscall(_)) {
+            segment.story.place.clone_from(&own[0]);
+        }
     }
 }
 

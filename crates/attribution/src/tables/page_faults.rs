@@ -6,7 +6,7 @@
 /// The words, by functions: what the faults did, in the plural. A later row says more than an earlier one.
 const WORK: [(&str, &[&str]); 7] = [
     ("pages of a mapped file", &["filemap_map_pages", "filemap_fault", "do_fault_around"]),
-    ("shared memory", &["shmem_fault", "shmem_get_folio_gfp", "shmem_getpage_gfp"]),
+    ("pages of shared memory or tmpfs", &["shmem_fault", "shmem_get_folio_gfp", "shmem_getpage_gfp"]),
     ("pages made writable", &["wp_page_reuse", "do_shared_fault", "wp_page_shared"]),
     (
         "huge pages, zeroed",

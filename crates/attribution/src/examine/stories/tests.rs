@@ -200,3 +200,32 @@ fn whose_call_a_library_worked_for_shows_when_it_returns() {
         assert_eq!(below[0].story.place, place, "{below:?}");
     }
 }
+
+/// The same, while it is in a system call all the time.
+#[test]
+fn whose_system_call_it_was_shows_when_it_returns() {
+    let table = Table::new(&["do_syscall_64"], &["work", "report", "serve"]);
+    let mut script = Script::of(&table, WRITER);
+    for at in (0..900).step_by(100) {
+        script.block(at, "do_syscall_64", 0x40, BlockEnd::ConditionalBranch);
+    }
+    script
+        .block(920, "do_syscall_64", 0x80, BlockEnd::FarReturn)
+        .block(930, "report", Script::AFTER, BlockEnd::Return)
+        .block(940, "serve", Script::AFTER, BlockEnd::ConditionalBranch);
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
+        run(WRITER, 1, 0, 2000, LeaveReason::Unknown),
+    ]);
+    let write = EventKind::Syscall { number: 1, arguments: vec![3].into() };
+    let wake = EventKind::Waking { target: WORKER.tid, by_waker: true };
+    let records = vec![record(10, 1, WRITER, Side::Begin, write), record(890, 1, WRITER, Side::Begin, wake)];
+    let world = World { table: &table, schedule, records, items: script.items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(100..1000)).expect("a partition");
+    let below = &attribution.segments()[0].during;
+    assert_eq!(
+        (below[0].cause.to_string(), &*below[0].story.place),
+        ("kernel.syscall.write".into(), "report()")
+    );
+}
