@@ -91,8 +91,7 @@ pub enum EventKind {
     Disabled {
         /// Where execution went, untraced.
         ip: Option<u64>,
-        /// Address of the interrupted instruction (not executed), where an interrupt or exception ended it; of a VM entry that ran, where
-        /// an erratum of the CPU names it.
+        /// Address of the interrupted instruction (not executed), where an interrupt or exception ended it.
         from: Option<u64>,
     },
     /// An interrupt or exception moved execution from `from` to `to`.

@@ -73,7 +73,7 @@ impl Walk<'_> {
                 }
                 (self.on, self.may_switch) = (false, true);
                 let from = match event.what {
-                    What::BrokenOff { from, .. } => Some(from),
+                    What::BrokenOff { from, .. } => self.guest_entry().is_none().then_some(from),
                     _ => None,
                 };
                 one(EventKind::Disabled { ip: to, from })

@@ -40,10 +40,10 @@ impl Walk<'_> {
                     self.correct_branch(event);
                 }
                 self.find_or_fail(event.place)?;
-                if self.errata.fup_at_vm_entry && matches!(event.what, What::BrokenOff { .. }) {
-                    self.enter_guest()?;
+                match event.what {
+                    What::BrokenOff { .. } => self.guest_entry().map_or(Ok(()), |entry| self.emit(&entry)),
+                    _ => Ok(()),
                 }
-                Ok(())
             }
             Place::LastBranch(to) => self.reach_last_branch(to),
         }
@@ -82,11 +82,11 @@ impl Walk<'_> {
         }
     }
 
-    /// A VM entry here ends tracing, in spite of the FUP before it (SKD022): it has run.
-    fn enter_guest(&mut self) -> Result<(), Stop> {
-        let Ok(number) = self.standing() else { return Ok(()) };
-        let entry = self.map.prefix(number, Wanted::VmEntry).filter(|entry| entry.block.instructions == 1);
-        entry.map_or(Ok(()), |entry| self.emit(&entry.block))
+    /// The VM entry here, where the CPU's FUP before it does not mean that something interrupted it (SKD022): it has run, and ends tracing.
+    pub(super) fn guest_entry(&mut self) -> Option<Block> {
+        let number = if self.errata.fup_at_vm_entry { self.standing().ok()? } else { return None };
+        let entry = self.map.prefix(number, Wanted::VmEntry)?;
+        (entry.block.instructions == 1).then_some(entry.block)
     }
 
     /// Where tracing ends synchronously.
