@@ -81,10 +81,7 @@ fn page_faults(stay: &Stay, sideband: &Sideband, explained: &Explained) -> usize
             && event.thread.map(|thread| thread.tid) == tid
             && !has(&explained.all, event.time)
     };
-    let events = sideband.events();
-    let from = events.partition_point(|event| event.time < stay.range.start);
-    let to = events.partition_point(|event| event.time < stay.range.stop);
-    events[from..to.max(from)].iter().filter(own).count()
+    sideband.within(stay.range).iter().filter(own).count()
 }
 
 /// Functions by their samples, those with the most first.

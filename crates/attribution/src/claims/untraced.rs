@@ -246,9 +246,7 @@ impl<'a> Untraced<'a> {
 
     /// The records in `range` that the interval's thread, or an interrupt of it, made.
     fn own(&self, range: TscRange) -> impl Iterator<Item = &'a SidebandEvent> {
-        let from = self.sideband.events().partition_point(|event| event.time < range.start);
-        let within = self.sideband.events()[from..].iter().take_while(move |event| event.time < range.stop);
-        within.filter(|event| happened_to(event, self.addresses.stays))
+        self.sideband.within(range).iter().filter(|event| happened_to(event, self.addresses.stays))
     }
 
     fn begins(&self, range: TscRange) -> impl Iterator<Item = &'a SidebandEvent> {

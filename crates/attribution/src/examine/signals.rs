@@ -95,10 +95,7 @@ fn untraced_entry(frames: &[Frame], range: TscRange, stays: &[Stay], sideband: &
     if frames.get(first).is_some_and(|frame| frame.range.start < range.stop) {
         return None;
     }
-    let events = sideband.events();
-    let first = events.partition_point(|event| event.time < range.start);
-    let until = events.partition_point(|event| event.time < range.stop);
-    let begun = events[first..until.max(first)].iter().filter(|event| event.side == Side::Begin);
+    let begun = sideband.within(range).iter().filter(|event| event.side == Side::Begin);
     let mut own = begun.filter(|event| happened_to(event, stays));
     own.find_map(|event| {
         let is_entry = match event.kind {
@@ -112,10 +109,7 @@ fn untraced_entry(frames: &[Frame], range: TscRange, stays: &[Stay], sideband: &
 
 /// By the last system call in `range` that sent a signal to `thread`.
 fn by_record(range: TscRange, thread: ThreadId, sideband: &Sideband, comms: &dyn Comms) -> Option<String> {
-    let events = sideband.events();
-    let first = events.partition_point(|event| event.time < range.start);
-    let until = events.partition_point(|event| event.time < range.stop);
-    let entries = events[first..until.max(first)].iter().rev().filter(|event| event.side == Side::Begin);
+    let entries = sideband.within(range).iter().rev().filter(|event| event.side == Side::Begin);
     let mut sends = entries.filter_map(|event| {
         let EventKind::Syscall { number, arguments } = &event.kind else { return None };
         Some((sent(syscalls::known_name(*number)?, arguments, thread)?, event))

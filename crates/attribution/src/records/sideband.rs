@@ -197,6 +197,14 @@ impl Sideband {
         &self.shared.events[self.from..self.until]
     }
 
+    /// Those in `range`, in the order of their times.
+    pub(crate) fn within(&self, range: TscRange) -> &[SidebandEvent] {
+        let events = self.events();
+        let from = events.partition_point(|event| event.time < range.start);
+        let until = events.partition_point(|event| event.time < range.stop);
+        &events[from..until.max(from)]
+    }
+
     /// The later records that have the ends of callchains, which are no events.
     pub(crate) fn user_chains(&self) -> &[SidebandEvent] {
         &self.shared.user_chains
@@ -223,8 +231,7 @@ impl Sideband {
 
     /// Whom `waker` woke within `range`, also in an interrupt in its context.
     pub(crate) fn wakings_by(&self, waker: ThreadId, range: TscRange) -> impl Iterator<Item = Tid> {
-        let from = self.events().partition_point(|event| event.time < range.start);
-        let within = self.events()[from..].iter().take_while(move |event| event.time < range.stop);
+        let within = self.within(range).iter();
         within.filter(move |event| event.thread == Some(waker)).filter_map(|event| match event.kind {
             EventKind::Waking { target, .. } => Some(target),
             _ => None,

@@ -165,12 +165,19 @@ pub(crate) fn makes_descriptor(name: &str) -> Option<MakesDescriptor> {
 /// What a thread that sleeps in this call waits for, and in words, as `wait_functions` has them, where the kind does not say it; `None`
 /// where the name does not show it.
 pub(crate) fn waits_for(call: &str) -> Option<(OffCpu, &'static str)> {
-    if let Some(kind) = kind_of_wait(call) {
-        return Some((kind, ""));
-    }
     Some(match call {
+        "futex" | "futex_wait" | "futex_waitv" | "futex_requeue" => (OffCpu::Lock, ""),
         "semop" | "semtimedop" => (OffCpu::Lock, "for a System V semaphore"),
         "flock" => (OffCpu::Lock, "for a file lock"),
+        "nanosleep" | "clock_nanosleep" => (OffCpu::Sleep, ""),
+        "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
+            (OffCpu::Poll, "")
+        }
+        "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "accept" | "accept4"
+        | "connect" => (OffCpu::Socket, ""),
+        "fsync" | "fdatasync" | "syncfs" | "sync" | "sync_file_range" | "msync" | "io_getevents" => {
+            (OffCpu::BlockIo, "")
+        }
         "wait4" | "waitid" | "vfork" => (OffCpu::Other, "for a child process"),
         "mq_timedreceive" | "mq_timedsend" | "msgrcv" | "msgsnd" => (OffCpu::Other, "for a message queue"),
         "pause" | "rt_sigsuspend" | "rt_sigtimedwait" => (OffCpu::Other, "for a signal"),
@@ -182,22 +189,6 @@ pub(crate) fn waits_for(call: &str) -> Option<(OffCpu, &'static str)> {
 /// server of a file system at most.
 pub(crate) fn awaits_file_lock(call: &str, arguments: &[u64]) -> bool {
     call == "fcntl" && arguments.get(1).is_some_and(|command| matches!(command & 0xffff_ffff, 7 | 38))
-}
-
-fn kind_of_wait(call: &str) -> Option<OffCpu> {
-    Some(match call {
-        "futex" | "futex_wait" | "futex_waitv" | "futex_requeue" => OffCpu::Lock,
-        "nanosleep" | "clock_nanosleep" => OffCpu::Sleep,
-        "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
-            OffCpu::Poll
-        }
-        "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "accept" | "accept4"
-        | "connect" => OffCpu::Socket,
-        "fsync" | "fdatasync" | "syncfs" | "sync" | "sync_file_range" | "msync" | "io_getevents" => {
-            OffCpu::BlockIo
-        }
-        _ => return None,
-    })
 }
 
 /// The letter of the requests of a userfaultfd (`UFFDIO` of `include/uapi/linux/userfaultfd.h`), which stands in bits 8 to 15 of a request.

@@ -1,3 +1,5 @@
+mod shorter;
+
 use model::Role;
 
 use super::*;
@@ -417,78 +419,6 @@ fn is_one_harmless_line() {
     let evil = detailed("trace.loss", None, 9, "\u{1b}[2J\nrm");
     let report = outlier(vec![cause("trace.loss", 9, "")], vec![evil]);
     assert!(headline(&report).ends_with(r"lost, \u{1b}[2J\nrm"));
-}
-
-/// `at book.rs:17` goes with its preposition, a comma stays; an address with a port is no line of source.
-#[test]
-fn lines_of_source_are_left_out_where_room_is_short() {
-    assert_eq!(
-        without_lines("waited in take() book.rs:17, held by a; f() at x.c:9 ran, peer 10.0.0.1:80"),
-        "waited in take(), held by a; f() ran, peer 10.0.0.1:80"
-    );
-    assert_eq!(
-        without_descriptors(
-            "data from a TCP socket (fd 5) in next(), (queued after w, which waited to write)"
-        ),
-        "data from a TCP socket in next(), (queued after w)"
-    );
-}
-
-/// The unit of a function goes before a caller does, where another function has shown it.
-#[test]
-fn a_unit_is_named_once_where_room_is_short() {
-    let ran = |callers: &str| {
-        let place = format!("work() called by {callers}");
-        let mut wait = wait(
-            "data from a TCP socket",
-            "server",
-            Role::Waker,
-            vec![placed(segment("user.expected", None), &place)],
-        );
-        wait.story.place = "quarry_steps.await_blast() quarry.pas:184".to_owned();
-        words(wait)
-    };
-    let waited = "waited 136.0 us for data from a TCP socket in quarry_steps.await_blast()";
-    let woken = "woken by server, which ran work() called by";
-    let short = "quarry_steps.compute() < quarry_steps.drill()";
-    assert_eq!(ran(short), format!("{waited}, {woken} {short}"));
-    let long = "quarry_steps.compute() < quarry_steps.drill_hole_in_the_rock()";
-    assert_eq!(ran(long), format!("{waited}, {woken} compute() < drill_hole_in_the_rock()"));
-    for (text, plain) in [
-        ("a.b() < a.c(), held by x; shop::a.d()", "a.b() < c(), held by x; shop::a.d()"),
-        ("shop::Till::pay() called by shop::Till::serve()", "shop::Till::pay() called by serve()"),
-        // After another unit, it would read as one of that.
-        (
-            "shop.pay() called by bank.check() < shop.run() < shop.main()",
-            "shop.pay() called by bank.check() < shop.run() < main()",
-        ),
-        // A version, a part, and arguments of templates are no units.
-        ("lock@@GLIBC_2.2.5() < lock@@GLIBC_2.2.5()", "lock@@GLIBC_2.2.5() < lock@@GLIBC_2.2.5()"),
-        ("pay.part.0() < pay.part.0()", "pay.part.0() < pay.part.0()"),
-        ("till<a::b>() < till<a::c>()", "till<a::b>() < till<a::c>()"),
-        ("at a.c:9 of a.c:10", "at a.c:9 of a.c:10"),
-    ] {
-        assert_eq!(without_repeated_units(text, &mut None), plain);
-    }
-}
-
-/// Each clause stays one of its own; the second has the unit of the first.
-#[test]
-fn clauses_without_repeated_units_are_still_two() {
-    let clauses =
-        |first: &str, second: &str| vec![format!("1.00 us in {first}"), format!("2.00 us in {second}")];
-    let shortest = |first, second| {
-        let [.., once_placed] = shorter(clauses(first, second), clauses(first, second));
-        once_placed
-    };
-    assert_eq!(
-        shortest("shop.pay() called by shop.run()", "shop.serve()"),
-        clauses("shop.pay() called by run()", "serve()")
-    );
-    assert_eq!(
-        shortest("shop.pay() called by bank.run()", "shop.serve()"),
-        clauses("shop.pay() called by bank.run()", "shop.serve()")
-    );
 }
 
 /// The end of the chain is the last to go: the callers of callers go first, then the place of the wait.

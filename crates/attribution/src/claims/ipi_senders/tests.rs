@@ -14,13 +14,17 @@ fn particulars(vector: &str, records: Vec<SidebandEvent>) -> String {
     served(vector, records).detail
 }
 
+fn on_two_cpus() -> Schedule {
+    Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 1000, LeaveReason::Unknown),
+        run(WRITER, 1, 0, 1000, LeaveReason::Unknown),
+    ])
+}
+
 /// That segment.
 fn served(vector: &str, records: Vec<SidebandEvent>) -> Segment {
     let table = Table::new(&[], &["work"]);
-    let schedule = Schedule::from_runs(vec![
-        run(WORKER, 0, 0, 1000, LeaveReason::Unknown),
-        run(WRITER, 1, 0, 1000, LeaveReason::Unknown),
-    ]);
+    let schedule = on_two_cpus();
     let served = |time, side| record(time, 0, WORKER, side, EventKind::Vector { name: vector.into() });
     let records = records.into_iter().chain([served(500, Side::Begin), served(600, Side::End)]).collect();
     let world = World { table: &table, schedule, records, items: Vec::new(), kernel_traced: true };
@@ -96,10 +100,7 @@ fn a_call_that_changes_mappings_is_the_likely_sender() {
 #[test]
 fn what_is_around_the_records_has_the_same_sender() {
     let table = Table::new(&[], &["work"]);
-    let schedule = Schedule::from_runs(vec![
-        run(WORKER, 0, 0, 1000, LeaveReason::Unknown),
-        run(WRITER, 1, 0, 1000, LeaveReason::Unknown),
-    ]);
+    let schedule = on_two_cpus();
     let served =
         |time, side| record(time, 0, WORKER, side, EventKind::Vector { name: "call_function_single".into() });
     let returned =

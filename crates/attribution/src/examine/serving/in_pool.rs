@@ -100,9 +100,7 @@ fn first_write(
     window: TscRange,
     sideband: &Sideband,
 ) -> Option<(Tsc, ThreadId)> {
-    let from = sideband.events().partition_point(|event| event.time < window.start);
-    let within = sideband.events()[from..].iter().take_while(|event| event.time < window.stop);
-    let mut writes = within.filter(|event| writes_to(event, descriptor));
+    let mut writes = sideband.within(window).iter().filter(|event| writes_to(event, descriptor));
     writes.find_map(|event| {
         let by = event.thread.filter(|by| by.pid == thread.pid && by.tid != thread.tid)?;
         Some((event.time, by))

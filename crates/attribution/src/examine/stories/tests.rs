@@ -1,10 +1,11 @@
 //! Hand-made flows: whose code an exception of any runtime is, and a runtime's handler of a signal.
 
+use model::Segment;
 use perfdata::{LeaveReason, Schedule};
 use pt::BlockEnd;
 
 use crate::compare::attribute;
-use crate::records::event::{EventKind, Side};
+use crate::records::event::{EventKind, Side, SidebandEvent};
 use crate::testing::script::{Script, Table, WORKER, WRITER, World, record, run};
 
 const KERNEL: &[&str] = &["asm_exc_page_fault"];
@@ -171,6 +172,20 @@ fn a_runtimes_handler_stands_for_what_was_interrupted() {
     assert_eq!(places(&script, &table, 930).last(), Some(&thrown));
 }
 
+/// What the writer, whose flow `script` is, did first while the worker waited from 100 to 890, when the writer woke it.
+fn below_a_wait(table: &Table, script: Script<'_>, earlier: Option<SidebandEvent>) -> Segment {
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
+        run(WRITER, 1, 0, 2000, LeaveReason::Unknown),
+    ]);
+    let wake = EventKind::Waking { target: WORKER.tid, by_waker: true };
+    let records = earlier.into_iter().chain([record(890, 1, WRITER, Side::Begin, wake)]).collect();
+    let world = World { table, schedule, records, items: script.items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(100..1000)).expect("a partition");
+    attribution.segments()[0].during[0].clone()
+}
+
 /// The writer ends the worker's wait while it is in a library that its own function called before the trace of the wait begins: it returns there
 /// afterwards.
 #[test]
@@ -187,17 +202,8 @@ fn whose_call_a_library_worked_for_shows_when_it_returns() {
                 .block(930, "report", Script::AFTER, BlockEnd::Return)
                 .block(940, "serve", Script::AFTER, BlockEnd::ConditionalBranch);
         }
-        let schedule = Schedule::from_runs(vec![
-            run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
-            run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
-            run(WRITER, 1, 0, 2000, LeaveReason::Unknown),
-        ]);
-        let wake = EventKind::Waking { target: WORKER.tid, by_waker: true };
-        let records = vec![record(890, 1, WRITER, Side::Begin, wake)];
-        let world = World { table: &table, schedule, records, items: script.items, kernel_traced: true };
-        let attribution = crate::attribute_alone(&world.examine(100..1000)).expect("a partition");
-        let below = &attribution.segments()[0].during;
-        assert_eq!(below[0].story.place, place, "{below:?}");
+        let below = below_a_wait(&table, script, None);
+        assert_eq!(below.story.place, place, "{below:?}");
     }
 }
 
@@ -213,19 +219,7 @@ fn whose_system_call_it_was_shows_when_it_returns() {
         .block(920, "do_syscall_64", 0x80, BlockEnd::FarReturn)
         .block(930, "report", Script::AFTER, BlockEnd::Return)
         .block(940, "serve", Script::AFTER, BlockEnd::ConditionalBranch);
-    let schedule = Schedule::from_runs(vec![
-        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
-        run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
-        run(WRITER, 1, 0, 2000, LeaveReason::Unknown),
-    ]);
     let write = EventKind::Syscall { number: 1, arguments: vec![3].into() };
-    let wake = EventKind::Waking { target: WORKER.tid, by_waker: true };
-    let records = vec![record(10, 1, WRITER, Side::Begin, write), record(890, 1, WRITER, Side::Begin, wake)];
-    let world = World { table: &table, schedule, records, items: script.items, kernel_traced: true };
-    let attribution = crate::attribute_alone(&world.examine(100..1000)).expect("a partition");
-    let below = &attribution.segments()[0].during;
-    assert_eq!(
-        (below[0].cause.to_string(), &*below[0].story.place),
-        ("kernel.syscall.write".into(), "report()")
-    );
+    let below = below_a_wait(&table, script, Some(record(10, 1, WRITER, Side::Begin, write)));
+    assert_eq!((below.cause.to_string(), &*below.story.place), ("kernel.syscall.write".into(), "report()"));
 }

@@ -73,10 +73,11 @@ impl Walker<'_> {
             self.user.postpone(at);
         } else {
             self.user.close(start, silence.uncertainty);
-            if self.silences.is_pause(&silence) {
+            let is_pause = self.silences.is_pause(&silence);
+            if is_pause {
                 self.user.run_unseen();
             }
-            if self.silences.is_pause(&silence) || !resumed && !self.code.in_trace_driver() {
+            if is_pause || !resumed && !self.code.in_trace_driver() {
                 self.kernel.close(start);
                 self.stack.cut(start);
                 self.entries.forget();
