@@ -55,6 +55,18 @@ fn large_emulated_captures_equal_the_log() {
     }
 }
 
+/// A CPU's trace is cut where several threads count.
+#[test]
+fn threads_count_what_the_log_has() {
+    let capture = emulated("noise");
+    let logged = [0, 1].map(|cpu| log(&capture, cpu).len());
+    let logged = format!("0\t{}\n1\t{}\n", logged[0], logged[1]);
+    for threads in ["1", "2", "3"] {
+        let output = capture.tailtrace("dump", &["--count", "-j", threads]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), logged, "{threads} threads");
+    }
+}
+
 /// libipt and LLDB say how many, and where each thread ended; perf runs three instructions further in each.
 #[test]
 fn two_threads_on_hardware() {

@@ -22,7 +22,7 @@ mod utc;
 mod watch;
 mod window_notes;
 
-pub use decoders::{Decoders, Decoding};
+pub use decoders::{Decoders, Decoding, chunks};
 pub use meter::{Meter, NoMeter, Phase};
 pub use opened::Capture;
 

@@ -7,6 +7,7 @@ use crate::engine::{DecodeStats, Engine, Libipt, Window};
 use crate::error::Error;
 use crate::flow::FlowSink;
 use crate::native::Native;
+use crate::parallel::Chunk;
 use crate::sync::SyncPoint;
 
 /// Which engine decodes.
@@ -48,9 +49,23 @@ impl Decoder {
         }
     }
 
+    /// Decodes a chunk of `window`; see [`crate::chunks`].
+    ///
+    /// # Errors
+    /// As [`Engine::decode`].
+    pub fn decode_chunk(
+        &mut self,
+        window: &Window<'_>,
+        chunk: Chunk,
+        image: &dyn CodeBytes,
+        sink: &mut dyn FlowSink,
+    ) -> Result<DecodeStats, Error> {
+        self.decode_span(window, chunk.start, chunk.stop, image, sink)
+    }
+
     /// Decodes `window` from the sync point `start` on, or from where it begins, and not beyond the sync point at
     /// `stop`.
-    pub(crate) fn decode_span(
+    fn decode_span(
         &mut self,
         window: &Window<'_>,
         start: Option<SyncPoint>,

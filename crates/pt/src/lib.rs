@@ -44,7 +44,7 @@ pub use packet_walk::{
     scan_pebs_between, scan_ptwrites, scan_ptwrites_between, scan_targets,
 };
 pub use packets::{Packet, PacketAt, PacketIp, Packets};
-pub use parallel::{decode_chunks, decode_windows};
+pub use parallel::{Chunk, chunks, decode_chunks, decode_windows};
 pub use span::StreamSpan;
 pub use stream::{Piece, PtStream};
 pub use sync::{PsbIndex, SyncPoint};

@@ -48,15 +48,37 @@ pub fn decode_chunks<S: FlowSink + Send>(
     threads: usize,
     make_sink: impl Fn() -> S + Sync,
 ) -> Result<Vec<S>, Error> {
-    let starts = chunk_starts(window, limits.chunk_bytes, threads);
-    on_threads(kind, config, limits, starts.len(), threads, |engine, index| {
+    let chunks = chunks(window, limits.chunk_bytes, threads);
+    on_threads(kind, config, limits, chunks.len(), threads, |engine, index| {
         let mut sink = make_sink();
-        let stop = starts.get(index + 1).map_or(u64::MAX, |next| next.offset);
-        // The first chunk begins as the whole window does.
-        let start = (index > 0).then(|| starts[index]);
-        engine.decode_span(window, start, stop, image, &mut sink)?;
+        engine.decode_chunk(window, chunks[index], image, &mut sink)?;
         Ok(sink)
     })
+}
+
+/// A part of a window's trace, from one sync point to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Where it begins; where the window does if there is none.
+    pub(crate) start: Option<SyncPoint>,
+    /// Position of the sync point at which it ends; [`u64::MAX`] where the window does.
+    pub(crate) stop: u64,
+}
+
+impl Chunk {
+    /// The whole window.
+    pub const WHOLE: Chunk = Chunk { start: None, stop: u64::MAX };
+}
+
+/// Cuts the window into chunks of at least `least` bytes, some for each of so many threads.
+pub fn chunks(window: &Window<'_>, least: u64, threads: usize) -> Vec<Chunk> {
+    let starts = chunk_starts(window, least, threads);
+    let chunk = |(index, start): (usize, &SyncPoint)| Chunk {
+        // The first chunk begins as the whole window does.
+        start: (index > 0).then_some(*start),
+        stop: starts.get(index + 1).map_or(u64::MAX, |next| next.offset),
+    };
+    starts.iter().enumerate().map(chunk).collect()
 }
 
 /// Sync points of the window at which chunks begin: at least `least` bytes apart, some for each thread.

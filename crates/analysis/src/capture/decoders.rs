@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use attribution::Decode;
 use model::{Cpu, ThreadId, TscRange};
-use pt::{Decoder, Engine, FlowSink, PtStream, Window};
+use pt::{Chunk, Decoder, FlowSink, Limits, PtStream, Window};
 
 use super::opened::Capture;
 
@@ -31,6 +31,12 @@ impl<'a> Decoders<'a> {
     }
 }
 
+/// Cuts what `stream` holds of `range` into chunks, some for each of so many threads.
+pub fn chunks(capture: &Capture<'_>, stream: &PtStream<'_>, range: TscRange, threads: usize) -> Vec<Chunk> {
+    let window = Window { stream, range, occupants: capture.occupants_of(stream) };
+    pt::chunks(&window, Limits::default().chunk_bytes, threads)
+}
+
 /// A decoder over a capture, for one thread at a time: its caches are its own.
 pub struct Decoding<'a> {
     capture: &'a Capture<'a>,
@@ -44,9 +50,20 @@ impl<'a> Decoding<'a> {
 
     /// Decodes what `stream` holds of `range`; `false`, and a diagnostic, where that fails.
     pub fn stream(&mut self, stream: &PtStream<'_>, range: TscRange, sink: &mut dyn FlowSink) -> bool {
+        self.chunk(stream, range, Chunk::WHOLE, sink)
+    }
+
+    /// The same of one of the chunks into which [`chunks`] cuts it.
+    pub fn chunk(
+        &mut self,
+        stream: &PtStream<'_>,
+        range: TscRange,
+        chunk: Chunk,
+        sink: &mut dyn FlowSink,
+    ) -> bool {
         self.capture.windows().note(stream, range);
         let window = Window { stream, range, occupants: self.capture.occupants_of(stream) };
-        match self.engine.decode(&window, self.capture.images(), sink) {
+        match self.engine.decode_chunk(&window, chunk, self.capture.images(), sink) {
             Ok(stats) => {
                 self.capture.decode_findings().window(stream.cpu(), &stats);
                 true

@@ -1,16 +1,19 @@
 //! How many instructions ran on each CPU in the requested times.
 //!
-//! Each range of time is a window of each stream, and windows are decoded in parallel: the work that explaining does for its
+//! Each range of time is a window of each stream, and windows are decoded in parallel, a few long ones in chunks: the work that explaining does for its
 //! intervals, without attribution. `scripts/bench` measures it against perf's.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use model::{Cpu, ThreadId, Tid, TscRange};
-use pt::{FlowItem, FlowSink, Grain, PtStream};
+use pt::{Chunk, FlowItem, FlowSink, Grain, PtStream};
 use rayon::prelude::*;
 
-use crate::capture::{Capture, Decoders, Stretch, while_reading_ahead};
+use crate::capture::{Capture, Decoders, Stretch, chunks, while_reading_ahead};
+
+/// With so many windows for each thread, none is cut: the search for sync points would cost more than it evens out.
+const WINDOWS_PER_THREAD: usize = 8;
 
 /// Whose trace: a CPU's or a thread's.
 pub type Owner = (Option<Cpu>, Option<Tid>);
@@ -25,14 +28,24 @@ pub fn count(capture: &Capture<'_>, cpus: &[Cpu], tids: &[Tid], ranges: &[TscRan
     let windows: Vec<[Stretch<'_>; 1]> =
         streams.iter().flat_map(|&stream| ranges.iter().map(move |&range| [(stream, range)])).collect();
     let decoders = Decoders::new(capture);
+    let threads = rayon::current_num_threads();
+    // Where there are many windows, each thread has its own; a few long ones are cut.
+    let is_cut = threads > 1 && windows.len() < threads * WINDOWS_PER_THREAD;
     let counts: Vec<(Owner, u64)> = while_reading_ahead(capture.perf(), &windows, |pace| {
+        let count_chunk = |stream: &PtStream<'_>, range, chunk| {
+            let mut sink = Counting { range, tids, instructions: 0 };
+            decoders.with(|decoding| decoding.chunk(stream, range, chunk, &mut sink));
+            sink.instructions
+        };
         let windows = windows.par_iter().with_max_len(1);
         windows
             .map(|&[(stream, range)]| {
-                let mut sink = Counting { range, tids, instructions: 0 };
-                decoders.with(|decoding| decoding.stream(stream, range, &mut sink));
+                let chunks =
+                    if is_cut { chunks(capture, stream, range, threads) } else { vec![Chunk::WHOLE] };
+                let chunks = chunks.into_par_iter().with_max_len(1);
+                let instructions = chunks.map(|chunk| count_chunk(stream, range, chunk)).sum();
                 pace.finished();
-                ((stream.cpu(), stream.thread()), sink.instructions)
+                ((stream.cpu(), stream.thread()), instructions)
             })
             .collect()
     });
