@@ -134,7 +134,7 @@ fn said(kind: EventKind, active: &mut bool, paging: &mut Option<u64>) -> Option<
             *active = false;
             Happened::Enabled(ip)
         }
-        EventKind::Disabled { ip, .. } => Happened::Disabled(ip),
+        EventKind::Disabled { ip: to, from } => Happened::Disabled { to, from },
         EventKind::AsyncBranch { from, to } => Happened::Interrupted { from, to },
         EventKind::Overflow { ip } => {
             *active = false;

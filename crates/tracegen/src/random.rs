@@ -38,8 +38,13 @@ pub enum Happened {
     Ran(u64),
     /// Tracing began at this address.
     Enabled(u64),
-    /// Tracing ended; where execution went, if the trace says it.
-    Disabled(Option<u64>),
+    /// Tracing ended.
+    Disabled {
+        /// Where execution went, if the trace says it.
+        to: Option<u64>,
+        /// The instruction before which it ended, which did not run; none where one that ran ended it.
+        from: Option<u64>,
+    },
     /// An interruption took execution from one address to another.
     Interrupted {
         /// Where it was; the instruction there did not run.
@@ -89,6 +94,8 @@ pub enum Happened {
 pub enum Beyond {
     /// ERETU or ERETS ran: ordinary instructions to it.
     EventReturns,
+    /// RSM ran: an ordinary instruction to it.
+    ReturnsFromSmm,
     /// A trigger fired: no packet to it.
     Triggers,
     /// Event Trace named a system call or a software interrupt, as only processors with FRED do: no events to it.

@@ -27,6 +27,12 @@ pub(super) enum Kind {
     /// FRED's returns of events, to the user and within the kernel.
     Eretu,
     Erets,
+    /// Into a guest.
+    VmEntry,
+    /// Back from a user interrupt.
+    UserIret,
+    /// Back from system management mode.
+    Rsm,
     /// A far jump, call or return without change of privilege.
     Far,
     /// `int n` and its kin.
@@ -52,6 +58,9 @@ impl Kind {
                 | Kind::Iret
                 | Kind::Eretu
                 | Kind::Erets
+                | Kind::VmEntry
+                | Kind::UserIret
+                | Kind::Rsm
                 | Kind::Far
                 | Kind::Fault
         )
@@ -168,6 +177,10 @@ const FORMS: &[Form] = &[
     only(true, Kind::Iret, &[0xcf], IN_64),
     only(true, Kind::Eretu, &[0xf3, 0x0f, 0x01, 0xca], IN_64),
     only(true, Kind::Erets, &[0xf2, 0x0f, 0x01, 0xca], IN_64),
+    only(true, Kind::VmEntry, &[0x0f, 0x01, 0xc2], IN_64),
+    only(true, Kind::VmEntry, &[0x0f, 0x01, 0xc3], IN_64),
+    only(false, Kind::UserIret, &[0xf3, 0x0f, 0x01, 0xec], IN_64),
+    only(true, Kind::Rsm, &[0x0f, 0xaa], IN_64),
     only(false, Kind::Far, &[0xff, 0x28], ALL),
     only(false, Kind::Far, &[0xff, 0x18], ALL),
     only(false, Kind::Far, &[0xcb], ALL),

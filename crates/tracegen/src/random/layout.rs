@@ -66,7 +66,7 @@ impl Region {
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) regions: Vec<Region>,
-    /// The kernel returns with ERETU and ERETS, too.
+    /// The kernel returns with ERETU, ERETS and RSM, too.
     pub(super) has_event_returns: bool,
 }
 
@@ -81,7 +81,7 @@ const REGIONS: [(u64, u8, bool, u64); 6] = [
 ];
 
 /// Kinds that chance may choose in code, and how often. What a mode lacks is left out there.
-const KINDS: [(Kind, u64); 20] = [
+const KINDS: [(Kind, u64); 23] = [
     (Kind::Plain, 220),
     (Kind::Conditional, 130),
     (Kind::Jump, 25),
@@ -99,6 +99,9 @@ const KINDS: [(Kind, u64); 20] = [
     (Kind::Iret, 8),
     (Kind::Eretu, 3),
     (Kind::Erets, 3),
+    (Kind::VmEntry, 4),
+    (Kind::UserIret, 4),
+    (Kind::Rsm, 1),
     (Kind::Far, 5),
     (Kind::SoftwareInterrupt, 4),
     (Kind::Fault, 3),
@@ -152,7 +155,14 @@ impl Layout {
             Kind::IndirectCall => Class::IndirectCall,
             Kind::Return => Class::Return,
             Kind::Syscall => Class::Syscall,
-            Kind::ToUser | Kind::Iret | Kind::Eretu | Kind::Erets | Kind::Far => Class::Far,
+            Kind::ToUser
+            | Kind::Iret
+            | Kind::Eretu
+            | Kind::Erets
+            | Kind::VmEntry
+            | Kind::UserIret
+            | Kind::Rsm
+            | Kind::Far => Class::Far,
             Kind::SoftwareInterrupt | Kind::Fault => Class::SoftwareInterrupt,
             Kind::Plain | Kind::PtWrite | Kind::PageTable | Kind::Mwait | Kind::Begin | Kind::Commit => {
                 Class::Plain
@@ -256,7 +266,7 @@ fn place(dice: &mut Dice, base: u64, mode: (u8, bool), count: usize, event_retur
     let mut known: Vec<(Kind, u64, Vec<Form>)> = Vec::new();
     for (kind, share) in KINDS {
         let forms = forms(kind, bits, kernel);
-        let wanted = event_returns || !matches!(kind, Kind::Eretu | Kind::Erets);
+        let wanted = event_returns || !matches!(kind, Kind::Eretu | Kind::Erets | Kind::Rsm);
         if !forms.is_empty() && wanted {
             known.push((kind, share, forms));
         }

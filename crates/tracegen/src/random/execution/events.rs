@@ -111,11 +111,11 @@ impl Walk {
             }
             (false, Filter::Region(_)) => {
                 self.encoder.leave(self.tsc, Some(from), ip);
-                self.log(Happened::Disabled(Some(ip)));
+                self.log(Happened::Disabled { to: Some(ip), from: Some(from) });
             }
             (false, _) => {
                 self.encoder.asynchronous(self.tsc, from, None);
-                self.log(Happened::Disabled(None));
+                self.log(Happened::Disabled { to: None, from: Some(from) });
             }
         }
         self.resume = self.at;
@@ -163,9 +163,10 @@ impl Walk {
             self.abort();
         }
         if self.encoder.is_enabled() {
-            self.encoder.disable_at(self.tsc, self.ip(self.at));
+            let from = self.ip(self.at);
+            self.encoder.disable_at(self.tsc, from);
             self.resume = self.at;
-            self.log(Happened::Disabled(None));
+            self.log(Happened::Disabled { to: None, from: Some(from) });
             self.show();
         }
     }

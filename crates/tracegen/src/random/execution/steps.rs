@@ -38,8 +38,10 @@ impl Walk {
             self.log(Happened::Ptwrite { payload, ip });
             self.show();
         }
-        if matches!(kind, Kind::Eretu | Kind::Erets) {
-            self.goes_beyond(Beyond::EventReturns);
+        match kind {
+            Kind::Eretu | Kind::Erets => self.goes_beyond(Beyond::EventReturns),
+            Kind::Rsm => self.goes_beyond(Beyond::ReturnsFromSmm),
+            _ => {}
         }
         let to = self.successor(spot, kind);
         self.go(spot, kind, to);
@@ -51,6 +53,8 @@ impl Walk {
         match kind {
             _ if !self.settings.event_trace => None,
             Kind::Iret | Kind::Eretu | Kind::Erets => Some(2),
+            Kind::VmEntry => Some(7),
+            Kind::UserIret => Some(13),
             Kind::Syscall if self.layout.has_event_returns => {
                 self.goes_beyond(Beyond::EventsOfFred);
                 Some(15)
@@ -116,7 +120,8 @@ impl Walk {
             }
             Kind::Iret => self.interrupted.pop().unwrap_or_else(|| self.somewhere(|_| true)),
             Kind::Erets => self.somewhere(|kernel| kernel),
-            Kind::Far => self.somewhere(|kernel| !kernel),
+            Kind::VmEntry | Kind::Rsm => self.somewhere(|_| true),
+            Kind::Far | Kind::UserIret => self.somewhere(|kernel| !kernel),
             _ => next,
         }
     }
@@ -181,7 +186,7 @@ impl Walk {
             } else {
                 spot
             };
-            self.log(Happened::Disabled(address));
+            self.log(Happened::Disabled { to: address, from: None });
             self.show();
         }
     }
