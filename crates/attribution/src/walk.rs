@@ -16,6 +16,7 @@ mod later_callers;
 pub(crate) mod resched;
 pub(crate) mod roots;
 mod silences;
+mod spin_path;
 mod spins;
 pub(crate) mod stalls;
 pub(crate) mod string_instructions;

@@ -22,7 +22,7 @@ pub(crate) struct Advice {
 }
 
 /// The first row that fits holds.
-const TABLE: [Advice; 21] = [
+const TABLE: [Advice; 22] = [
     Advice {
         cause: "offcpu.lock",
         words: "kept off its CPU",
@@ -70,6 +70,12 @@ const TABLE: [Advice; 21] = [
         words: "",
         text: "keep the file's pages in memory (mlock), or ask for them before (posix_fadvise WILLNEED)",
         source: "mlock(2), posix_fadvise(2)",
+    },
+    Advice {
+        cause: "kernel.page-fault",
+        words: "copies on write of a file's pages",
+        text: "write to the pages before it matters, or map the file shared: a private mapping copies each page that is written",
+        source: "mmap(2): MAP_PRIVATE, MAP_SHARED",
     },
     Advice {
         cause: "kernel.page-fault",

@@ -1,10 +1,14 @@
 //! What a page fault has to do beyond bringing in one new page, by the kernel functions that run in it.
 //!
 //! `mm/memory.c`, `mm/huge_memory.c`, `mm/hugetlb.c` and `mm/filemap.c` of Linux 5.4 to 6.x. Compilers inline some of them into
-//! their callers, so a row has every name on the way to the same work.
+//! their callers, so a row has every name on the way to the same work. Where `do_cow_fault` is inlined, only what copies the page shows it:
+//! `copy_page`, `copy_mc_*` (`arch/x86/lib`).
+
+/// What a page fault did, as far as its functions show it: a bit for each row of [`WORK`].
+pub(crate) type FaultWork = u8;
 
 /// The words, by functions: what the faults did, in the plural. A later row says more than an earlier one.
-const WORK: [(&str, &[&str]); 7] = [
+const WORK: [(&str, &[&str]); 8] = [
     ("pages of a mapped file", &["filemap_map_pages", "filemap_fault", "do_fault_around"]),
     ("pages of shared memory or tmpfs", &["shmem_fault", "shmem_get_folio_gfp", "shmem_getpage_gfp"]),
     ("pages made writable", &["wp_page_reuse", "do_shared_fault", "wp_page_shared"]),
@@ -21,16 +25,34 @@ const WORK: [(&str, &[&str]); 7] = [
             "hugetlb_cow",
             "copy_user_huge_page",
             "copy_user_large_folio",
+            "copy_page",
+            "copy_mc_to_kernel",
+            "copy_mc_fragile",
+            "copy_mc_enhanced_fast_string",
         ],
     ),
+    // These copy, too.
+    ("pages moved to another NUMA node", &["migrate_misplaced_page", "migrate_misplaced_folio"]),
     ("pages swapped in", &["do_swap_page", "swapin_readahead"]),
     ("served by userfaultfd", &["handle_userfault"]),
 ];
 
-/// What a page fault in which `function` runs does: a rank, which is higher the more it says, and the words.
-pub(crate) fn work_of(function: &str) -> Option<(usize, &'static str)> {
+/// The rows of pages that a file has, and that of copies.
+const OF_FILE: FaultWork = 0b11;
+const COPIES: usize = 4;
+
+/// What a page fault in which `function` runs does.
+pub(crate) fn work_of(function: &str) -> FaultWork {
     let name = function.split('.').next().unwrap_or(function);
-    WORK.iter().enumerate().find(|(_, (_, names))| names.contains(&name)).map(|(rank, row)| (rank, row.0))
+    WORK.iter().position(|(_, names)| names.contains(&name)).map_or(0, |row| 1 << row)
+}
+
+/// What a page fault did, in the plural; none where that is to bring in one new page.
+pub(crate) fn words_of(work: FaultWork) -> Option<&'static str> {
+    match work.checked_ilog2()? as usize {
+        COPIES if work & OF_FILE != 0 => Some("copies on write of a file's pages"),
+        row => Some(WORK[row].0),
+    }
 }
 
 /// Bits of a page fault's error code (`enum x86_pf_error_code`; SDM vol. 3, "Interrupt 14"): the page was present, it was written, user code did
@@ -55,6 +77,21 @@ pub(crate) fn is_of_user_code(code: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `do_cow_fault` of Linux 6.1, inlined: it has the file's page brought in, and copies it.
+    #[test]
+    fn what_says_most_is_told() {
+        let words = |functions: &[&str]| {
+            words_of(functions.iter().fold(0, |work, function| work | work_of(function)))
+        };
+        assert_eq!(words(&["vfs_read"]), None);
+        assert_eq!(words(&["shmem_fault"]), Some("pages of shared memory or tmpfs"));
+        assert_eq!(words(&["shmem_fault", "copy_page"]), Some("copies on write of a file's pages"));
+        assert_eq!(words(&["filemap_fault", "copy_mc_to_kernel"]), Some("copies on write of a file's pages"));
+        assert_eq!(words(&["wp_page_copy.isra.0", "copy_page"]), Some("copies on write"));
+        assert_eq!(words(&["migrate_misplaced_page", "copy_page"]), Some("pages moved to another NUMA node"));
+        assert_eq!(words(&["do_swap_page", "copy_page"]), Some("pages swapped in"));
+    }
 
     /// Codes of `exceptions:page_fault_user` as the SDM defines the bits: 4 is user mode, 16 an instruction fetch.
     #[test]

@@ -19,7 +19,7 @@ use crate::tables::kernel_entries::{
     kernel_thread, landmark, serves_all,
 };
 use crate::tables::kernel_spins::spins_by_itself;
-use crate::tables::page_faults::work_of;
+use crate::tables::page_faults::{FaultWork, words_of, work_of};
 use crate::tables::recording::serves_the_recording;
 use crate::tables::timers::timer_of;
 
@@ -52,8 +52,8 @@ struct OpenFrame {
     in_body: bool,
     began_before: bool,
     address: Option<u64>,
-    /// What a page fault did, with its rank among such work.
-    fault_work: Option<(usize, &'static str)>,
+    /// What a page fault did.
+    fault_work: FaultWork,
     particulars: Vec<Arc<str>>,
 }
 
@@ -64,7 +64,7 @@ struct Meaning {
     entry: Option<Cause>,
     landmark: Option<Landmark>,
     /// What a page fault in which it runs does.
-    fault_work: Option<(usize, &'static str)>,
+    fault_work: FaultWork,
     /// The timer that calls it.
     timer: Option<&'static str>,
     /// It calls what others requested.
@@ -269,8 +269,8 @@ impl KernelStack {
         if std::mem::take(&mut self.called) && ip == function.start {
             self.see_asked_for(&function.name);
         }
-        if let Some(work) = meaning.fault_work {
-            self.do_in_fault(work);
+        if meaning.fault_work != 0 {
+            self.do_in_fault(meaning.fault_work);
         }
         if let Some(timer) = meaning.timer {
             self.say(Arc::from(timer));
@@ -331,10 +331,10 @@ impl KernelStack {
     }
 
     /// The innermost entry, if it is a page fault, does `work`.
-    fn do_in_fault(&mut self, work: (usize, &'static str)) {
+    fn do_in_fault(&mut self, work: FaultWork) {
         let entry = self.open.iter_mut().rev().find(|frame| frame.closing == Closing::FarReturn);
         if let Some(fault) = entry.filter(|entry| matches!(entry.cause, Cause::PageFault(_))) {
-            fault.fault_work = fault.fault_work.max(Some(work));
+            fault.fault_work |= work;
         }
     }
 
@@ -390,7 +390,7 @@ impl KernelStack {
             in_body: false,
             began_before,
             address: None,
-            fault_work: None,
+            fault_work: 0,
             particulars: Vec::new(),
         });
     }
@@ -453,7 +453,7 @@ impl KernelStack {
                 uncertainty: frame.begin.uncertainty.max(uncertainty),
                 began_before: frame.began_before,
                 address: frame.address,
-                fault_work: frame.fault_work.map(|(_, work)| work),
+                fault_work: words_of(frame.fault_work),
                 particulars: frame.particulars,
             });
         }

@@ -6,7 +6,8 @@
 //! claims are stronger.
 //!
 //! One loop may have several ways from head to head: an attempt to take the lock after it was seen free, a longer pause. So code
-//! that is not known yet leaves the loop only if it does not come back, or if it worked on the way.
+//! that is not known yet leaves the loop only if it does not come back, or if it worked on the way. A way may read a lot, as a reader does
+//! whom a sequence lock makes read again: rounds of an inner loop that are alike count as one ([`super::spin_path::Path`]).
 //!
 //! # When the loop is left
 //!
@@ -17,17 +18,15 @@
 use std::sync::Arc;
 
 use model::{Pid, Ticks, Tsc, TscRange};
-use pt::{Block, BlockEnd};
+use pt::Block;
 
 use super::activity::Spin;
+use super::spin_path::{Path, jumps_back};
 use super::user_code::ByAddress;
 use crate::inputs::functions::{Function, Functions};
 use crate::walk::waits_in_place::{Waiting, passes_in_place, waits_in_place};
 
-/// The longest jump that makes a loop, in bytes.
-const LONGEST: u64 = 512;
-
-/// The most blocks of an iteration: one that runs more does more than look.
+/// The most blocks of an iteration, without rounds like the one before: one that runs more does more than look.
 const MOST_BLOCKS: usize = 48;
 
 /// The most different blocks that are kept of one loop.
@@ -73,14 +72,6 @@ struct Iteration {
     path: Path,
 }
 
-/// The blocks of an iteration, in order.
-#[derive(Default)]
-struct Path {
-    blocks: Vec<Block>,
-    /// A hash of their addresses.
-    hash: u64,
-}
-
 struct Open {
     head: u64,
     since: Tsc,
@@ -90,12 +81,24 @@ struct Open {
     function: Option<Arc<str>>,
     caller: Option<Arc<str>>,
     dozes: bool,
+    /// Whether an inner loop had several rounds in the iteration that showed that it waits.
+    began_with_rounds: bool,
     /// The blocks of its iterations.
     blocks: Vec<u64>,
     /// What ran since its head.
     path: Path,
     /// When it was left, and how uncertain that is, unless it comes back to its head.
     away: Option<(Tsc, Ticks)>,
+}
+
+/// Where what follows a loop has come.
+enum Leads {
+    /// To another loop, without work in between: a delay that grew is counted in another loop of the same function (the unrolled one).
+    On,
+    /// To another loop that waits, after work.
+    Away,
+    /// To none that waits.
+    Nowhere,
 }
 
 impl Spins {
@@ -118,8 +121,8 @@ impl Spins {
         };
         let jump = last.end_ip;
         let other_jump = self.tried.as_ref().is_some_and(|tried| tried.jump != jump);
-        let tried = self.tried.take().filter(|tried| tried.head == block.ip);
-        let how = tried.as_ref().and_then(|tried| self.judge(&tried.path, pid, at, functions));
+        let mut tried = self.tried.take().filter(|tried| tried.head == block.ip);
+        let how = tried.as_mut().and_then(|tried| self.judge(&mut tried.path, pid, at, functions));
         match (tried, how) {
             (Some(tried), Some(how)) => self.begin(&tried, how, function, (block, at)),
             (tried, _) => {
@@ -142,8 +145,8 @@ impl Spins {
     ) {
         let is_over = |pass: &Iteration| pass.jump == jump && pass.head == block.ip;
         match self.pass.take() {
-            Some(pass) if is_over(&pass) => {
-                if let Some(how) = self.judge_pass(&pass.path, pid, at, functions) {
+            Some(mut pass) if is_over(&pass) => {
+                if let Some(how) = self.judge_pass(&mut pass.path, pid, at, functions) {
                     self.begin(&pass, how, function, (block, at));
                 }
             }
@@ -197,6 +200,7 @@ impl Spins {
             function: function.map(|known| known.name.clone()),
             caller: None,
             dozes: how == Waiting::Dozes,
+            began_with_rounds: tried.path.has_rounds(),
             blocks: Vec::new(),
             path: Path::default().anew(block),
             away: None,
@@ -216,7 +220,7 @@ impl Spins {
         let Some(mut open) = self.open.take() else { return false };
         if block.ip == open.head {
             if open.away.is_some() {
-                if self.judge(&open.path, pid, at, functions).is_none() {
+                if self.judge(&mut open.path, pid, at, functions).is_none() {
                     self.close(open, at);
                     return false;
                 }
@@ -230,36 +234,51 @@ impl Spins {
             if at > open.known.0 {
                 open.known = (at, open.rounds);
             }
-        } else if last.is_some_and(|last| jumps_back(&last, block))
-            && self.leads_on(&open, block, pid, at, functions)
-        {
-            open.go_on_with(block, at);
-        } else if open.path.blocks.len() < MOST_BLOCKS {
-            open.path.push(block);
-            if open.away.is_none() && !open.blocks.contains(&block.ip) {
-                let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
-                open.away = Some((open.left_at().clamp(at, bound.max(at)), bound.since(at)));
-            }
         } else {
-            self.close(open, at);
-            return false;
+            let back = last.is_some_and(|last| jumps_back(&last, block));
+            match self.leads(&open, back, block, pid, at, functions) {
+                Leads::On => open.go_on_with(block, at),
+                Leads::Nowhere if open.path.blocks.len() < MOST_BLOCKS => open.pass(block, at),
+                _ => {
+                    self.close(open, at);
+                    return false;
+                }
+            }
         }
         self.open = Some(open);
         true
     }
 
-    /// Whether what follows `open` has come to another loop, which begins with `block`, without work in between: a delay that grew is
-    /// counted in another loop of the same function (the unrolled one).
-    fn leads_on(&mut self, open: &Open, block: &Block, pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+    /// Where what follows `open` has come, whose next block is `block`, after a jump `back` or not.
+    fn leads(
+        &mut self,
+        open: &Open,
+        back: bool,
+        block: &Block,
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> Leads {
         let blocks = &open.path.blocks;
-        let head = blocks.iter().rposition(|known| known.ip == block.ip);
-        let Some(head) = head.filter(|_| open.away.is_some()) else { return false };
-        let mut waits = |blocks: &[Block]| self.judge(&Path::of(blocks), pid, at, functions).is_some();
-        waits(&blocks[head..]) && waits(&blocks[..head])
+        if !back || open.away.is_none() || open.path.repeats() {
+            return Leads::Nowhere;
+        }
+        let Some(head) = blocks.iter().rposition(|known| known.ip == block.ip) else { return Leads::Nowhere };
+        let mut waits = |blocks: &[Block]| self.judge(&mut Path::of(blocks), pid, at, functions).is_some();
+        if !waits(&blocks[head..]) {
+            Leads::Nowhere
+        } else if waits(&blocks[..head]) {
+            Leads::On
+        } else if waits(blocks) {
+            Leads::Nowhere
+        } else {
+            Leads::Away
+        }
     }
 
     /// Whether one iteration waits; the answer for the same blocks is kept.
-    fn judge(&mut self, path: &Path, pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Waiting> {
+    fn judge(&mut self, path: &mut Path, pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Waiting> {
+        path.end_round();
         let key = (pid, path.hash);
         #[allow(clippy::cast_possible_truncation)] // Few bits.
         let slot = (path.hash >> (u64::BITS - RECENT_BITS)) as usize;
@@ -278,7 +297,14 @@ impl Spins {
     }
 
     /// The same of a whole pass.
-    fn judge_pass(&mut self, path: &Path, pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Waiting> {
+    fn judge_pass(
+        &mut self,
+        path: &mut Path,
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> Option<Waiting> {
+        path.end_round();
         let key = (pid, path.hash);
         if self.passes.len() >= MOST_PASSES {
             return self.passes.get(&key).copied().flatten();
@@ -313,31 +339,6 @@ impl Spins {
     }
 }
 
-impl Path {
-    fn of(blocks: &[Block]) -> Path {
-        let mut path = Path::default();
-        for block in blocks {
-            path.push(block);
-        }
-        path
-    }
-
-    /// A path that begins with `block`.
-    fn anew(mut self, block: &Block) -> Path {
-        self.blocks.clear();
-        self.hash = 0;
-        self.push(block);
-        self
-    }
-
-    fn push(&mut self, block: &Block) {
-        // Fibonacci hashing, as of short keys of few words elsewhere.
-        let word = block.ip ^ block.end_ip.rotate_left(32);
-        self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.blocks.push(*block);
-    }
-}
-
 impl Open {
     /// The thread waits in the loop that begins with `block` from now on.
     fn go_on_with(&mut self, block: &Block, at: Tsc) {
@@ -360,17 +361,26 @@ impl Open {
         }
     }
 
-    /// When the iteration after the last backward jump ends, at the average rate of those whose end is known.
-    fn left_at(&self) -> Tsc {
+    /// `block`, which is no head of a loop, runs next.
+    fn pass(&mut self, block: &Block, at: Tsc) {
+        if self.away.is_none() && !self.blocks.contains(&block.ip) {
+            let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
+            // If it waited before it read anything, the last reading is the work, else the first one was.
+            let left = if self.path.has_rounds() && !self.began_with_rounds {
+                self.ended_at(0).min(at)
+            } else {
+                self.ended_at(1).clamp(at, bound.max(at))
+            };
+            self.away = Some((left, bound.since(at)));
+        }
+        self.path.push(block);
+    }
+
+    /// When so many iterations after the last backward jump end, at the average rate of those whose end is known.
+    fn ended_at(&self, iterations: u64) -> Tsc {
         let (known, rounds) = self.known;
-        let more = (self.rounds + 1).saturating_sub(rounds);
+        let more = (self.rounds + iterations).saturating_sub(rounds);
         let took = u128::from(known.since(self.since).0) * u128::from(more) / u128::from(rounds.max(1));
         known + Ticks(u64::try_from(took).unwrap_or(u64::MAX))
     }
-}
-
-/// Whether execution went from `last` back to `block`, as in a short loop.
-fn jumps_back(last: &Block, block: &Block) -> bool {
-    let jump = matches!(last.end, BlockEnd::ConditionalBranch | BlockEnd::Jump);
-    jump && block.ip <= last.end_ip && last.end_ip - block.ip < LONGEST
 }

@@ -54,6 +54,8 @@ const KERNEL: &[&str] = &[
     "rt_mutex_wait_proxy_lock",
     "_raw_spin_unlock_irq",
     "wp_page_copy",
+    "shmem_fault",
+    "copy_page",
     "clear_huge_page",
     "filemap_map_pages",
     "asm_fred_entrypoint_user",

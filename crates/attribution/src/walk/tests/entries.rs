@@ -77,12 +77,12 @@ fn an_exception_is_named_under_fred() {
     }
 }
 
-/// `function` runs in a page fault; so does an allocation of another one's.
-fn faulted(function: &str) -> Option<&'static str> {
+/// `function` runs in a page fault, after another one.
+fn faulted(before: &str, function: &str) -> Option<&'static str> {
     let table = table();
     let mut script = interrupted(&table, "asm_exc_page_fault", BlockEnd::Call);
     script
-        .block(30, "filemap_map_pages", 0, BlockEnd::Return)
+        .block(30, before, 0, BlockEnd::Return)
         .block(40, "asm_exc_page_fault", 0x20, BlockEnd::Call)
         .block(50, function, 0, BlockEnd::Return)
         .block(70, "asm_exc_page_fault", Script::AFTER, BlockEnd::FarReturn)
@@ -92,9 +92,10 @@ fn faulted(function: &str) -> Option<&'static str> {
 
 #[test]
 fn a_page_fault_tells_what_it_did() {
-    assert_eq!(faulted("wp_page_copy"), Some("copies on write"));
-    assert_eq!(faulted("clear_huge_page"), Some("huge pages, zeroed"));
-    assert_eq!(faulted("vfs_read"), Some("pages of a mapped file"));
+    assert_eq!(faulted("vfs_read", "wp_page_copy"), Some("copies on write"));
+    assert_eq!(faulted("filemap_map_pages", "clear_huge_page"), Some("huge pages, zeroed"));
+    assert_eq!(faulted("filemap_map_pages", "vfs_read"), Some("pages of a mapped file"));
+    assert_eq!(faulted("shmem_fault", "copy_page"), Some("copies on write of a file's pages"));
 }
 
 #[test]

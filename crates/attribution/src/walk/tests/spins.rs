@@ -180,8 +180,19 @@ const SCANS: &[u8] = &[
     0x31, 0xc0, 0xba, 0, 0, 0, 0, 0x85, 0xf6, 0x66, 0x90, 0x75, 0xe3,
 ];
 
+/// A reader of a sequence lock: `1: mov (%rdi),%r8d; test $1,%r8b; nop x4; jne 1b`, then `xor %eax,%eax; xor %edx,%edx; nop x7; jmp`, then
+/// `2: add (%rsi,%rax,8),%rdx; inc %rax; nop x4; jne 2b`, then `cmp %r8d,(%rdi); nop x8; jne 1b`.
+const READS: &[u8] = &[
+    0x44, 0x8b, 0x07, 0x41, 0xf6, 0xc0, 1, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
+    0x31, 0xc0, 0x31, 0xd2, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0x03, 0x90, 0x90, 0x90, //
+    0x48, 0x03, 0x14, 0xc6, 0x48, 0xff, 0xc0, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
+    0x44, 0x39, 0x07, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xc3,
+];
+
 fn code() -> Table {
-    Table::new(&["entry_SYSCALL_64"], &["work", "take", "try", "lock", "count", "wait", "delay", "scan"])
+    let functions = &["work", "take", "try", "lock", "count", "wait", "delay", "scan", "read"];
+    Table::new(&["entry_SYSCALL_64"], functions)
+        .with_code("read", READS)
         .with_code("take", TAKES)
         .with_code("try", TRIES)
         .with_code("lock", LOCKS)
@@ -278,6 +289,38 @@ fn a_wait_for_several_words_waits() {
     let activity = walk(&table, &script, 3_000);
     let found: Vec<_> = spins(&activity).into_iter().map(|(name, from, to, ..)| (name, from, to)).collect();
     assert_eq!(found, [("scan", 140, 2_100)]);
+}
+
+/// Reads 64 words from `at` on, and finds that the sequence has changed, or not: 110 ticks.
+fn read(script: &mut Script<'_>, at: u64) {
+    script.block(at, "read", 0, BlockEnd::ConditionalBranch).block(at + 10, "read", 0x10, BlockEnd::Jump);
+    for word in 0..64 {
+        script.block(at + 20 + word, "read", 0x20, BlockEnd::ConditionalBranch);
+    }
+    script.block(at + 100, "read", 0x30, BlockEnd::ConditionalBranch);
+}
+
+/// What a writer made useless is waiting; the reading that was good, or the first one, is not.
+#[test]
+fn who_reads_again_since_a_sequence_changed_waits() {
+    let table = code();
+    let spins_after = |looks: u64| {
+        let mut script = Script::new(&table);
+        script.block(50, "work", 0, BlockEnd::Call);
+        for look in 0..looks {
+            script.block(90 - 5 * (looks - look), "read", 0, BlockEnd::ConditionalBranch);
+        }
+        for at in (90..2_290).step_by(110) {
+            read(&mut script, at);
+        }
+        script.block(2_290, "work", Script::AFTER, BlockEnd::Jump).block(2_400, "work", 0x40, BlockEnd::Jump);
+        let activity = walk(&table, &script, 3_000);
+        let found: Vec<_> = spins(&activity).into_iter().map(|(_, from, to, ..)| (from, to)).collect();
+        found
+    };
+    assert_eq!(spins_after(0), [(190, 2_290)]);
+    // The sequence was odd at first: the first reading is known to be in the loop, and the last one is the work.
+    assert_eq!(spins_after(4), [(70, 2_180)]);
 }
 
 #[test]
