@@ -64,7 +64,7 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
     }
 }
 
-/// The first form that has no more than `room` characters: both in full, where most of the work was in a library without lines of source, in brief, without lines of source, without numbers of
+/// The first form that has no more than `room` characters: both in full, where most of the work was in a library without lines of source, where the first is a loop that waits the second in brief and then without the callers of callers, both in brief, without lines of source, without numbers of
 /// descriptors, without the units that functions before them have; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without how long the end of the chain
 /// took, then without its own place (of a task that awaits, that goes before the callers of callers), then without callers that have no name: the end of the chain
 /// is the last to go. Where that is too long, too, the middle is cut.
@@ -75,6 +75,11 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
             let brief = [first.brief_through(), second.brief()];
             forms.push(vec![first.to_string(), second.to_string()]);
             forms.push(brief.iter().map(|text| without_lines(text)).collect());
+        }
+        if first.is_called_loop() {
+            forms.push(vec![first.to_string(), second.to_string()]);
+            forms.push(vec![first.to_string(), second.brief()]);
+            forms.push(vec![without_outer_callers(&first.to_string()), second.brief()]);
         }
         forms.extend(shorter(
             vec![first.to_string(), second.to_string()],

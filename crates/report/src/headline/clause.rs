@@ -232,6 +232,11 @@ impl<'a> Clause<'a> {
         }
     }
 
+    /// Whether it is a loop that waits, in a function whose caller is known.
+    pub(super) fn is_called_loop(&self) -> bool {
+        self.cause.cause == "user.spin" && !self.part(|story| &story.callers).is_empty()
+    }
+
     /// The same as [`Clause::place`], and on which worker that was, where the interval is a task's.
     fn placed(&self, preposition: &str) -> String {
         format!("{}{}", self.place(preposition), self.on_worker())

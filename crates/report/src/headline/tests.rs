@@ -191,6 +191,27 @@ fn tells_what_faults_did() {
     assert_eq!(told, "412.3 us, typical 16.3 us: 300.0 us in 2 page faults of touch(): copies on write");
 }
 
+/// A loop that waits is often that of a lock: who wanted it is worth more than the numbers of the second cause.
+#[test]
+fn who_called_a_loop_outlasts_the_particulars_of_the_second_cause() {
+    let (spin, slower) = ("user.spin", "user.slower.other");
+    let numbers = format!("{}: 6045 instructions, 2 calls; typical 5934 and 2", "work".repeat(20));
+    let told = |callers: &str| {
+        let mut waits = placed(detailed(spin, None, 200_000, ""), "sluice_rest()");
+        callers.clone_into(&mut waits.story.callers);
+        "pilot".clone_into(&mut waits.story.by);
+        waits.story.role = Role::Beside;
+        let causes = vec![cause(spin, 200_000, ""), cause(slower, 60_000, &numbers)];
+        headline(&outlier(causes, vec![waits, detailed(slower, None, 60_000, &numbers)]))
+    };
+    let (begin, rest) =
+        ("412.3 us, typical 16.3 us: spun 200.0 us in sluice_rest()", "60.0 us slower in the same code");
+    let (near, far) = ("sluice_take()", "sluice_take() < pass_sluice()");
+    assert_eq!(told(far), format!("{begin} called by {far}, while pilot ran; {rest}"));
+    let outer = format!("{near} < {}()", "pass".repeat(20));
+    assert_eq!(told(&outer), format!("{begin} called by {near}, while pilot ran; {rest}"));
+}
+
 #[test]
 fn extra_work_of_a_library_is_told_with_whose_it_is() {
     let extra = "user.extra-work";
