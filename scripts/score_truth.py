@@ -57,6 +57,8 @@ class Truth:
     # The waits that a server ended, in parts, with the clock that their times are in (ticks a second).
     answers: list = field(default_factory=list)
     hz: int = 0
+    # Names of the program's own threads.
+    threads: set = field(default_factory=set)
     # Whether records show when the scheduler decided on a switch.
     tells_switches: bool = True
 
@@ -83,6 +85,8 @@ class Truth:
                 return None
             shares.sort(key=lambda share: -excess.get(share.cause, float("-inf")))
         by = known.by if shares[0].cause == group(known.shares[0].cause, variant) else ""
+        if variant == "thread":  # its records of switches are those of the program's threads
+            by = " ".join(name for name in by.split() if name in self.threads)
         return Planted(known.ns, shares, by)
 
 
@@ -146,7 +150,7 @@ def of_log(truth):
     calls = {entry["id"]: entry["calls"] for entry in entries if entry["id"] in planted and entry.get("calls")}
     kernel = {entry["id"]: entry for entry in entries if entry["id"] in planted and entry.get("kernel_calls")}
     return Truth(planted, causes | quiet, typical=truth["typical"], stories=stories, calls=calls, aliases=truth.get("aliases", {}),
-                 kernel=kernel, answers=truth.get("answers", []), hz=truth["tsc_hz"])
+                 kernel=kernel, answers=truth.get("answers", []), hz=truth["tsc_hz"], threads=set(truth["threads"].values()))
 
 
 def planted_stories(rows, dominant):

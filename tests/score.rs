@@ -106,6 +106,26 @@ fn what_the_truth_does_not_bear_out_counts_as_invented() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
 }
 
+/// Were the thread that preempts one of another process, then a trace of the program's threads alone could not name it.
+#[test]
+fn a_trace_of_single_threads_names_no_thread_of_another_process() {
+    let capture = captures::emulated("oversubscription");
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["perf.data", "symfs", "intervals.csv", "thread"] {
+        symlink(capture.root.join(name), folder.path().join(name)).expect("a link");
+    }
+    let mut truth: serde_json::Value =
+        serde_json::from_str(&capture.truth().to_string().replace("comp-rt", "stranger")).expect("the truth");
+    let mut code_with = |is_own: bool| {
+        let threads = truth["threads"].as_object_mut().expect("the program's threads");
+        threads.retain(|_, name| is_own || name != "stranger");
+        fs::write(folder.path().join("truth.json"), truth.to_string()).expect("written");
+        score_variant("thread", &[folder.path().to_owned()]).status.code()
+    };
+    assert_eq!(code_with(true), Some(1));
+    assert_eq!(code_with(false), Some(0));
+}
+
 /// All scenarios: synthetic, with a truth each.
 #[test]
 fn scenarios_meet_the_bars() {
