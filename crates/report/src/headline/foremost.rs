@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use model::Role;
+
 use crate::outlier::SegmentReport;
 use crate::serving::kind;
 
@@ -12,7 +14,10 @@ pub(super) fn foremost<'a>(
     let mut stories: BTreeMap<[&str; 4], (&SegmentReport, u64)> = BTreeMap::new();
     for segment in segments {
         let story = &segment.story;
-        let key = [kind(&segment.cause), &story.object, &story.place, &story.by];
+        // An interrupt comes wherever the thread is: who sent it is its story.
+        let is_sent = matches!(story.role, Role::Sender | Role::LikelySender);
+        let place = if is_sent { "" } else { &story.place };
+        let key = [kind(&segment.cause), &story.object, place, &story.by];
         let (longest, time) = stories.entry(key).or_insert((segment, 0));
         *time = time.saturating_add(segment.duration_ns);
         if segment.duration_ns > longest.duration_ns {

@@ -547,6 +547,22 @@ fn a_brief_headline_says_who_sent_the_ipi() {
     assert_eq!(brief(Role::LikelySender), format!("{served} most likely sent by writer in munmap()"));
 }
 
+/// The interrupts of one sender came in several functions.
+#[test]
+fn who_sent_the_ipis_stays_wherever_they_came() {
+    let detail = format!("{}(), sent by writer (tid 102) on CPU 1 in munmap()", "f".repeat(150));
+    let sent = |place| {
+        let mut served = placed(detailed("kernel.ipi.call-function", Some(1), 3_000, &detail), place);
+        (served.story.by, served.story.by_place) = ("writer".to_owned(), "munmap()".to_owned());
+        served.story.role = Role::Sender;
+        served
+    };
+    let served = vec![sent("weigh()"), sent("pour()"), sent("stamp()")];
+    let report = outlier(vec![cause("kernel.ipi.call-function", 9_000, &detail)], served);
+    let expected = "9.00 us in 1 interrupt from other CPUs (call-function), sent by writer in munmap()";
+    assert!(headline(&report).ends_with(expected), "{}", headline(&report));
+}
+
 /// The loop is that of a lock, or of its delay: whose wait it was, its caller says.
 #[test]
 fn what_spins_is_named_with_its_caller() {
