@@ -6,6 +6,7 @@ mod classify;
 pub(crate) mod endpoints;
 pub(crate) mod event;
 pub(crate) mod read;
+mod readers;
 pub(crate) mod recent;
 pub(crate) mod sampled;
 pub(crate) mod sideband;

@@ -50,7 +50,7 @@ pub use features::{
 pub use file::FilePosition;
 pub use intel_pt::{IntelPtConfig, IntelPtInfo};
 pub use loss::{Loss, LossKind};
-pub use ordered_records::Records;
+pub use ordered_records::{Found, RawSample, Records};
 pub use perf_data::PerfData;
 pub use policy::asked_frequencies::{AskedFrequencies, AskedFrequency};
 pub use policy::cgroups::Cgroups;

@@ -8,10 +8,12 @@ use std::ops::Range;
 use model::{Cpu, FileOffset, PerfTime, ThreadId};
 
 use crate::attr::Attr;
+use crate::bytes::Fields;
 use crate::file::Pieces;
-use crate::record::parse::{parse, parse_sample};
+use crate::record::parse::{parse, parse_exchange, parse_sample};
 use crate::record::{
-    Header, Identity, Label, Layout, Placed, Record, Schema, Threads, TimedRecord, What, kinds,
+    Exchange, Header, Identity, Label, Layout, Placed, Record, Schema, Threads, TimedRecord, What, kinds,
+    raw_at,
 };
 use crate::stretches::LastFound;
 use crate::tracepoint::Formats;
@@ -102,6 +104,22 @@ impl OrderedRecords {
         }
     }
 
+    /// The payload of the sample of `entry`, before which its record has `at` bytes; `None` where the record itself must be looked at.
+    fn raw_sample(
+        &self,
+        entry: &IndexEntry,
+        event: usize,
+        at: usize,
+        last: &mut LastFound,
+    ) -> Option<RawSample<'_>> {
+        let Placed { cpu, thread } = entry.label.placed(&self.threads)?;
+        let bytes = self.pieces.record_near(entry.offset, last);
+        let mut fields = Fields::new(bytes.get(..usize::from(Header::read(bytes)?.size))?.get(at..)?);
+        let size = fields.u32()?;
+        let raw = fields.bytes(size as usize)?;
+        Some(RawSample { offset: entry.offset, time: PerfTime(entry.time), cpu, thread, event, raw })
+    }
+
     /// The one that begins at `offset`; `None` where none can.
     pub(crate) fn at(&self, offset: FileOffset) -> Option<TimedRecord<'_>> {
         parse(self.schema(), offset, self.pieces.record(offset))
@@ -145,6 +163,59 @@ impl<'a> Records<'a> {
         Records { has_switches: false, ..self }
     }
 
+    /// Of samples of the events that are `raw`, by their numbers, nothing but the payload is read, where they record no more than that.
+    pub fn with_raw(mut self, raw: impl Fn(usize) -> bool) -> impl Iterator<Item = Found<'a>> {
+        let attrs = self.ordered.attrs.iter().enumerate();
+        let raw_at = attrs.map(|(event, attr)| raw_at(attr).filter(|_| raw(event)));
+        let raw_at: Vec<Option<usize>> = raw_at.collect();
+        std::iter::from_fn(move || {
+            loop {
+                let entry = self.entries.next()?;
+                if self.leaves_out(entry) {
+                    continue;
+                }
+                let at = match entry.label.what() {
+                    What::Sample(Some(event)) => raw_at.get(event).copied().flatten().map(|at| (event, at)),
+                    _ => None,
+                };
+                if let Some((event, at)) = at
+                    && let Some(sample) = self.ordered.raw_sample(entry, event, at, &mut self.last)
+                {
+                    return Some(Found::Raw(sample));
+                }
+                if let Some(record) = self.whole(entry) {
+                    return Some(Found::Whole(record));
+                }
+            }
+        })
+    }
+
+    fn is_wanted(&self, event: Option<usize>) -> bool {
+        let Some(wanted) = self.wanted.as_deref() else { return true };
+        event.is_some_and(|event| wanted.get(event) == Some(&true))
+    }
+
+    /// Whether it is not among them, as its label says.
+    fn leaves_out(&self, entry: &IndexEntry) -> bool {
+        match entry.label.what() {
+            What::Sample(event) => !self.is_wanted(event),
+            What::Kind(kinds::SWITCH | kinds::SWITCH_CPU_WIDE) => !self.has_switches,
+            _ => false,
+        }
+    }
+
+    /// All of one that its label does not leave out.
+    fn whole(&mut self, entry: &IndexEntry) -> Option<TimedRecord<'a>> {
+        let record = self.ordered.parse(entry, &mut self.last)?;
+        match &record.record {
+            // Its label does not say of which event it is.
+            Record::Sample(sample) if entry.label.what() == What::Untold => {
+                self.is_wanted(sample.event()).then_some(record)
+            }
+            _ => Some(record),
+        }
+    }
+
     /// The same in brief.
     pub(crate) fn briefs(mut self) -> impl Iterator<Item = Brief<'a>> {
         std::iter::from_fn(move || {
@@ -158,35 +229,46 @@ impl<'a> Iterator for Records<'a> {
     type Item = TimedRecord<'a>;
 
     fn next(&mut self) -> Option<TimedRecord<'a>> {
-        let Records { ordered, entries, wanted, has_switches, last } = self;
-        let wanted = wanted.as_deref();
-        let is_wanted = |event: Option<usize>| {
-            let Some(wanted) = wanted else { return true };
-            event.is_some_and(|event| wanted.get(event) == Some(&true))
-        };
-        entries.find_map(|entry| {
-            let is_left_out = match entry.label.what() {
-                What::Sample(event) => !is_wanted(event),
-                What::Kind(kinds::SWITCH | kinds::SWITCH_CPU_WIDE) => !*has_switches,
-                _ => false,
-            };
-            if is_left_out {
-                return None;
+        loop {
+            let entry = self.entries.next()?;
+            if self.leaves_out(entry) {
+                continue;
             }
-            let record = ordered.parse(entry, last)?;
-            match &record.record {
-                // Its label does not say of which event it is.
-                Record::Sample(sample) if entry.label.what() == What::Untold => {
-                    is_wanted(sample.event_number(&ordered.attrs)).then_some(record)
-                }
-                _ => Some(record),
+            if let Some(record) = self.whole(entry) {
+                return Some(record);
             }
-        })
+        }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (0, Some(self.entries.len()))
     }
+}
+
+/// A sample of which the payload alone was read.
+#[derive(Clone, Copy, Debug)]
+pub struct RawSample<'a> {
+    /// Where its record stands.
+    pub offset: FileOffset,
+    /// When it was taken.
+    pub time: PerfTime,
+    /// On which CPU.
+    pub cpu: Option<Cpu>,
+    /// Of which thread.
+    pub thread: Option<ThreadId>,
+    /// The number of its event.
+    pub event: usize,
+    /// The payload of a tracepoint (or of another raw event).
+    pub raw: &'a [u8],
+}
+
+/// A record, or of a sample its payload.
+#[derive(Clone, Debug)]
+pub enum Found<'a> {
+    /// The payload.
+    Raw(RawSample<'a>),
+    /// All of the record.
+    Whole(TimedRecord<'a>),
 }
 
 /// A record in brief: what is known of it without a look at its bytes.
@@ -225,10 +307,18 @@ impl<'a> Brief<'a> {
         let bytes = ordered.pieces.record_near(offset, last);
         let Some(record) = parse(ordered.schema(), offset, bytes) else { return unplaced };
         let what = match &record.record {
-            Record::Sample(sample) => What::Sample(sample.event_number(&ordered.attrs)),
+            Record::Sample(sample) => What::Sample(sample.event()),
             _ => What::Kind(Header::read(bytes).map_or(0, |header| header.kind)),
         };
         Brief { time: record.time, cpu: record.cpu, thread: record.thread, what, ..unplaced }
+    }
+
+    /// What it says where it is a SWITCH or `SWITCH_CPU_WIDE` record that is whole, for a reader that has read others before.
+    pub(crate) fn exchange(&self, last: &mut LastFound) -> Option<Exchange> {
+        let What::Kind(kind @ (kinds::SWITCH | kinds::SWITCH_CPU_WIDE)) = self.what else { return None };
+        self.time?;
+        let bytes = self.ordered.pieces.record_near(self.offset, last);
+        parse_exchange(self.ordered.schema(), bytes, kind == kinds::SWITCH_CPU_WIDE)
     }
 
     /// All of it, for a reader that has read others before.

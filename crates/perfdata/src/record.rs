@@ -28,11 +28,23 @@ pub use kinds::kind_name;
 pub(crate) use label::{Label, Placed, Threads, What};
 pub(crate) use layout::{Identity, Layout, Schema, cpu as cpu_number};
 pub use off_cpu::OffCpuSample;
+pub(crate) use sample::raw_at;
 pub use sample::{Sample, return_addresses};
 pub use system_call::{SystemCall, SystemCallStep};
 
 use crate::aux::AuxFlags;
 use crate::bytes::text;
+
+/// What a SWITCH or `SWITCH_CPU_WIDE` record says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    /// Whether the record's thread leaves its CPU, and not comes there.
+    pub(crate) out: bool,
+    /// Whether it could have gone on.
+    pub(crate) preempt: bool,
+    /// The thread that it exchanges the CPU with.
+    pub(crate) other: Option<ThreadId>,
+}
 
 /// A record with what its sample fields or its trailer say.
 #[derive(Clone, Debug)]

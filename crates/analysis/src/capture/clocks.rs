@@ -5,10 +5,11 @@
 //! than the one after it; a thread runs before it is woken. What disagrees by less than the bounds here is not seen.
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter::Peekable;
 
 use intervals::Unit;
 use model::{Cpu, Diagnostic, FileOffset, PerfTime, Tid, TimeConversion};
-use perfdata::{FieldValue, LeaveReason, PerfData, Record, Run, Schedule, TimedRecord};
+use perfdata::{FieldValue, Found, LeaveReason, PerfData, Record, Run, Runs, Schedule, TracepointField};
 use pt::PtStream;
 
 use super::streams::Streams;
@@ -41,7 +42,18 @@ pub(super) fn findings(perf: &PerfData, streams: &Streams<'_>) -> Vec<Diagnostic
     let Some(conversion) = perf.time_conversion() else { return found };
     let (mut written, mut wakings) = (BTreeMap::<_, Vec<Written>>::new(), Wakings::new(perf.schedule()));
     let by_thread = streams.are_of_threads();
-    for record in perf.records().without_switches().of_events(|attr| attr.name.as_deref() == Some(WAKING)) {
+    let records = perf.records().without_switches().of_events(|attr| attr.name.as_deref() == Some(WAKING));
+    let woken = woken_of_events(perf);
+    for found in records.with_raw(|event| woken.get(event).is_some_and(Option::is_some)) {
+        let record = match found {
+            Found::Raw(sample) => {
+                let field = woken.get(sample.event).copied().flatten();
+                let pid = field.and_then(|field| field.value(sample.raw));
+                wakings.see(pid, sample.cpu, sample.time, sample.offset);
+                continue;
+            }
+            Found::Whole(record) => record,
+        };
         if let Record::Aux { offset, size, .. } = record.record
             && let Some(time) = record.time
         {
@@ -54,7 +66,11 @@ pub(super) fn findings(perf: &PerfData, streams: &Streams<'_>) -> Vec<Diagnostic
                 record: record.offset,
             });
         }
-        wakings.see(&record);
+        if let Record::Sample(sample) = &record.record
+            && let Some(time) = record.time
+        {
+            wakings.see(sample.field("pid"), record.cpu, time, record.offset);
+        }
     }
     for (&owner, written) in &written {
         let stream = streams.of_owner(owner);
@@ -65,6 +81,12 @@ pub(super) fn findings(perf: &PerfData, streams: &Streams<'_>) -> Vec<Diagnostic
     }
     found.extend(wakings.findings());
     found
+}
+
+/// By the number of each event: the field in which a wake-up has the woken thread.
+fn woken_of_events(perf: &PerfData) -> Vec<Option<&TracepointField>> {
+    let field = |attr| perf.tracepoint_format(attr)?.field("pid");
+    perf.attrs().iter().map(field).collect()
 }
 
 /// Records of one ring that run backwards.
@@ -133,25 +155,45 @@ struct Judged {
 /// Wake-ups beside what the woken threads did.
 struct Wakings<'a> {
     schedule: &'a Schedule,
-    last: HashMap<Tid, PerfTime>,
+    threads: HashMap<Tid, Woken<'a>>,
     /// By waking and woken CPU.
     pairs: BTreeMap<(Cpu, Cpu), Judged>,
 }
 
+/// A thread that is woken again and again.
+struct Woken<'a> {
+    /// When it was last.
+    last: Option<PerfTime>,
+    /// The last of its runs that was over then, and those after it.
+    before: Option<&'a Run>,
+    after: Peekable<Runs<'a>>,
+}
+
+impl<'a> Woken<'a> {
+    /// When it went to sleep before its run that lasts at `time`, or, where it sleeps then, before the next one; and that run.
+    fn around(&mut self, time: PerfTime) -> Option<(PerfTime, &'a Run)> {
+        while let Some(over) = self.after.next_if(|run| run.stop <= time) {
+            self.before = Some(over);
+        }
+        let before = self.before.filter(|run| matches!(run.leave, LeaveReason::Slept(_)))?;
+        Some((before.stop, self.after.peek()?))
+    }
+}
+
 impl<'a> Wakings<'a> {
     fn new(schedule: &'a Schedule) -> Wakings<'a> {
-        Wakings { schedule, last: HashMap::new(), pairs: BTreeMap::new() }
+        Wakings { schedule, threads: HashMap::new(), pairs: BTreeMap::new() }
     }
 
-    fn see(&mut self, record: &TimedRecord<'_>) {
-        let Record::Sample(sample) = &record.record else { return };
-        let (Some(WAKING), Some(cpu), Some(time)) = (sample.event_name(), record.cpu, record.time) else {
-            return;
-        };
-        let pid = sample.field("pid").and_then(FieldValue::as_u64);
-        let Some(tid) = pid.and_then(|pid| i32::try_from(pid).ok()).map(Tid) else { return };
-        let last = self.last.insert(tid, time);
-        let Some((left, run)) = self.around(tid, time) else { return };
+    /// A wake-up of thread `pid`; they come in the order of time.
+    fn see(&mut self, pid: Option<FieldValue<'_>>, cpu: Option<Cpu>, time: PerfTime, record: FileOffset) {
+        let tid = pid.and_then(FieldValue::as_u64).and_then(|pid| i32::try_from(pid).ok()).map(Tid);
+        let (Some(tid), Some(cpu)) = (tid, cpu) else { return };
+        let after = || self.schedule.of_thread(tid).peekable();
+        let woken = self.threads.entry(tid);
+        let woken = woken.or_insert_with(|| Woken { last: None, before: None, after: after() });
+        let last = woken.last.replace(time);
+        let Some((left, run)) = woken.around(time) else { return };
         if run.cpu == cpu {
             return;
         }
@@ -159,18 +201,8 @@ impl<'a> Wakings<'a> {
         if time <= run.start {
             judged.in_time += 1;
         } else if last.is_none_or(|last| last.0.saturating_add(ON_ITS_WAY_NS) < left.0) {
-            judged.late.push((time.0 - run.start.0, record.offset));
+            judged.late.push((time.0 - run.start.0, record));
         }
-    }
-
-    /// When `tid` went to sleep before its run that lasts at `time`, or, where it sleeps then, before the next one; and
-    /// that run.
-    fn around(&self, tid: Tid, time: PerfTime) -> Option<(PerfTime, &'a Run)> {
-        let runs = self.schedule.of_thread(tid);
-        let over = runs.partition_point(|run| run.stop <= time);
-        let mut around = runs.skip(over.checked_sub(1)?);
-        let before = around.next().filter(|run| matches!(run.leave, LeaveReason::Slept(_)))?;
-        Some((before.stop, around.next()?))
     }
 
     /// The pairs of CPUs whose clocks cannot agree.

@@ -98,6 +98,18 @@ impl Study<'_> {
         if fewer == sample.len() { sample } else { at_equal_distances(&intervals, fewer.max(1)) }
     }
 
+    /// Whether the records around the intervals `wanted` are many beside those between the first and the last of them.
+    pub(super) fn lie_close(&self, wanted: &[usize]) -> bool {
+        let intervals = || wanted.iter().map(|&index| &self.intervals()[index]);
+        let start = intervals().map(|interval| interval.range.start).min();
+        let stop = intervals().map(|interval| interval.range.stop).max();
+        let (Some(start), Some(stop)) = (start, stop) else { return false };
+        let Some(conversion) = self.capture().conversion() else { return false };
+        let all = conversion.to_perf_time(start)..conversion.to_perf_time(stop);
+        let around = intervals().map(|interval| self.records_around(interval));
+        2 * around.fold(0, u64::saturating_add) > self.capture().perf().count_in(all) as u64
+    }
+
     /// How many records there are in the time of `interval` and [`REACH_NS`] before.
     fn records_around(&self, interval: &Interval) -> u64 {
         let Some(conversion) = self.capture().conversion() else { return 0 };

@@ -171,6 +171,11 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// No call has more.
     const MOST: usize = 6;
+
+    /// Of eight bytes each, in the order of the kernel's array.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Arguments {
+        bytes.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes).collect()
+    }
 }
 
 impl std::ops::Deref for Arguments {
@@ -258,6 +263,14 @@ impl Within {
             _ => Within::Interrupt,
         }
     }
+}
+
+/// Whether the thread on the CPU is to be rescheduled lazily, by `common_flags`, the third byte of a tracepoint's payload (`struct trace_entry`).
+pub(crate) fn is_lazy(raw: &[u8]) -> bool {
+    const NEED_RESCHED_LAZY: u8 = 0x02;
+    /// At once, which goes before.
+    const NEED_RESCHED: u8 = 0x04;
+    raw.get(2).is_some_and(|flags| flags & (NEED_RESCHED_LAZY | NEED_RESCHED) == NEED_RESCHED_LAZY)
 }
 
 /// One record that explains time.

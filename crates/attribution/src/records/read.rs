@@ -9,7 +9,7 @@ use model::{Cpu, PerfTime, TimeConversion, TscRange};
 use perfdata::{Attr, AuxFlags, PerfData, Record, Sample, TimedRecord, return_addresses, sample_type};
 
 use crate::records::classify::{classify, number, within};
-use crate::records::event::{EventKind, Side, SidebandEvent};
+use crate::records::event::{EventKind, Side, SidebandEvent, is_lazy};
 
 /// What a record reports as lost. An overwritten snapshot ring is no loss.
 fn loss(record: &Record<'_>) -> Option<EventKind> {
@@ -48,15 +48,6 @@ pub(crate) fn block_events_in(
 pub(crate) fn perf_times(range: TscRange, conversion: TimeConversion) -> Range<PerfTime> {
     let to = PerfTime(conversion.to_perf_time(range.stop).0.saturating_add(1));
     conversion.to_perf_time(range.start)..to
-}
-
-/// By `common_flags`, the third byte of each tracepoint (`struct trace_entry`).
-fn is_lazy(sample: &Sample<'_>) -> bool {
-    const NEED_RESCHED_LAZY: u8 = 0x02;
-    /// At once, which goes before.
-    const NEED_RESCHED: u8 = 0x04;
-    let flags = sample.format().and(sample.raw()).and_then(|raw| raw.get(2));
-    flags.is_some_and(|flags| flags & (NEED_RESCHED_LAZY | NEED_RESCHED) == NEED_RESCHED_LAZY)
 }
 
 /// What a sample of `perf record --off-cpu` says.
@@ -114,7 +105,7 @@ pub(super) fn event(
         Record::CallchainDeferred { cookie, .. } => Some(*cookie),
         _ => None,
     };
-    let lazy = matches!(&timed.record, Record::Sample(sample) if is_lazy(sample));
+    let lazy = matches!(&timed.record, Record::Sample(sample) if sample.format().and(sample.raw()).is_some_and(is_lazy));
     let (time, offset) = (conversion.to_tsc(timed.time?), timed.offset);
     Some(SidebandEvent { time, cpu, thread: timed.thread, within, offset, side, kind, chain, cookie, lazy })
 }

@@ -1,18 +1,21 @@
 //! Explaining records that were read lately: ranges that overlap are read and indexed once.
 //!
-//! Input: ranges of time. Output: what [`read`](super::read) finds in them, the same. What was found is kept in parts of as many records each,
-//! the ones used last; the waits of an interval, what other threads did during them, and the next intervals lie in the same ones. Where many
-//! short ranges lie close together, all records there are indexed by subject once, and each range is a part of that.
+//! Input: ranges of time. Output: what [`read`](super::read) finds in them, the same. The waits of an interval, what other threads did during
+//! them, and the next intervals lie in the same records: these are read in stretches and indexed by subject once, and each range is a part of
+//! a stretch. The stretches used last are kept. What no stretch can serve is put together out of parts of as many records each.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use model::{PerfTime, TimeConversion, TscRange};
-use perfdata::PerfData;
+use perfdata::{Found, PerfData};
 
 use crate::records::event::SidebandEvent;
 use crate::records::read::{event, may_explain, perf_times};
+use crate::records::readers::Readers;
 use crate::records::sideband::{Indexed, Sideband};
 
 /// Records in a part: what a part has outside of a range is read in vain.
@@ -22,27 +25,42 @@ const MOST_PARTS: usize = 512;
 
 /// For ranges of this many records at the most: how far apart the stretches begin that hold them. A stretch reaches as far into the next one
 /// as such a range may.
-const STRETCHES: [(usize, usize); 2] = [(4096, 16_384), (16_384, 32_768)];
-/// Stretches that are kept: some 30 MB at the most.
-const MOST_STRETCHES: usize = 6;
+const DENSE: [(usize, usize); 2] = [(4096, 16_384), (16_384, 32_768)];
+/// The same of ranges of which others are not known to lie near: the next power of two, not less or more than these.
+const SHORTEST: usize = 512;
+const LONGEST: usize = 32_768;
+/// Records in the stretches that are kept: some 40 MB.
+const MOST_IN_STRETCHES: usize = 1 << 18;
 
 /// What was read lately from one capture.
 #[derive(Debug, Default)]
 pub struct RecentRecords {
     parts: Mutex<Kept<Part>>,
     stretches: Mutex<Kept<Arc<Stretch>>>,
+    readers: OnceLock<Readers>,
+    are_dense: AtomicBool,
 }
 
-/// What was used last, by number, with when that was.
+/// What was used last, by number.
 #[derive(Debug)]
 struct Kept<T> {
-    kept: HashMap<(usize, usize), (u64, T)>,
-    used: u64,
+    all: HashMap<(usize, usize), Used<T>>,
+    uses: u64,
+    /// The sizes of all.
+    size: usize,
+}
+
+/// One of them, when it was used, and how large it is.
+#[derive(Debug)]
+struct Used<T> {
+    at: u64,
+    size: usize,
+    what: T,
 }
 
 impl<T> Default for Kept<T> {
     fn default() -> Kept<T> {
-        Kept { kept: HashMap::new(), used: 0 }
+        Kept { all: HashMap::new(), uses: 0, size: 0 }
     }
 }
 
@@ -60,9 +78,17 @@ struct Stretch {
 impl RecentRecords {
     /// The explaining records of `perf`, always the same, within `range`.
     pub(crate) fn within(&self, perf: &PerfData, range: TscRange, conversion: TimeConversion) -> Sideband {
-        let times = perf_times(range, conversion);
-        let places = perf.places_in(times.clone());
-        self.alone(&times, &places, perf, conversion)
+        let are_dense = self.are_dense.load(Ordering::Relaxed);
+        self.within_one_of(perf, range, conversion, |records| {
+            let size = records.max(SHORTEST).next_power_of_two();
+            let alone = (size <= LONGEST).then_some((size, size));
+            if are_dense { dense(records).or(alone) } else { alone }
+        })
+    }
+
+    /// From now on ranges lie close together and are looked at in the order of time, or are not known to. What is found is the same.
+    pub fn are_dense(&self, are_dense: bool) {
+        self.are_dense.store(are_dense, Ordering::Relaxed);
     }
 
     /// The same of one of many ranges that lie close together and are looked at in the order of time.
@@ -72,9 +98,21 @@ impl RecentRecords {
         range: TscRange,
         conversion: TimeConversion,
     ) -> Sideband {
+        self.within_one_of(perf, range, conversion, dense)
+    }
+
+    /// The same, of a stretch of which `kind` says how many records a range has at the most that it holds, and how far apart such stretches
+    /// begin.
+    fn within_one_of(
+        &self,
+        perf: &PerfData,
+        range: TscRange,
+        conversion: TimeConversion,
+        kind: impl Fn(usize) -> Option<(usize, usize)>,
+    ) -> Sideband {
         let times = perf_times(range, conversion);
         let places = perf.places_in(times.clone());
-        let stretch = self.stretch(&places, perf, conversion);
+        let stretch = kind(places.len()).map(|kind| self.stretch(&places, kind, perf, conversion));
         // The later record with a callchain's end may lie outside of the range.
         let Some(stretch) = stretch.filter(|stretch| !stretch.events.has_later_chains()) else {
             return self.alone(&times, &places, perf, conversion);
@@ -102,48 +140,74 @@ impl RecentRecords {
         Sideband::new(events)
     }
 
-    /// A stretch in which `places` lie; `None` where they are too many.
+    /// The stretch in which `places`, which are not more than `most`, lie.
     fn stretch(
         &self,
         places: &Range<usize>,
+        (most, apart): (usize, usize),
         perf: &PerfData,
         conversion: TimeConversion,
-    ) -> Option<Arc<Stretch>> {
-        let &(most, apart) = STRETCHES.iter().find(|(most, _)| places.len() <= *most)?;
+    ) -> Arc<Stretch> {
         let number = places.start / apart;
         if let Some(stretch) = lock(&self.stretches).find((apart, number)) {
-            return Some(stretch);
+            return stretch;
         }
         // Read for itself: parts of it would be kept for none but the stretch after it.
         let within = number * apart..(number + 1) * apart + most;
         let (mut times, mut events) = (Vec::with_capacity(within.len()), Vec::with_capacity(within.len()));
-        for (time, event) in explaining(perf, within, conversion) {
+        self.explaining(perf, within, conversion, |time, event| {
             times.push(time);
             events.push(event);
-        }
+        });
         let stretch = Arc::new(Stretch { times, events: Arc::new(Indexed::new(events)) });
-        lock(&self.stretches).keep((apart, number), stretch.clone(), MOST_STRETCHES);
-        Some(stretch)
+        let size = stretch.times.len();
+        lock(&self.stretches).keep((apart, number), stretch.clone(), size, MOST_IN_STRETCHES);
+        stretch
     }
 
     fn part(&self, number: usize, perf: &PerfData, conversion: TimeConversion) -> Part {
         if let Some(part) = lock(&self.parts).find((0, number)) {
             return part;
         }
-        let part: Part = explaining(perf, number * IN_PART..(number + 1) * IN_PART, conversion).collect();
-        lock(&self.parts).keep((0, number), part.clone(), MOST_PARTS);
+        let places = number * IN_PART..(number + 1) * IN_PART;
+        let mut part = Vec::new();
+        self.explaining(perf, places, conversion, |time, event| part.push((time, event)));
+        let part: Part = part.into();
+        lock(&self.parts).keep((0, number), part.clone(), 1, MOST_PARTS);
         part
+    }
+
+    /// Gives `keep` the explaining ones among the records at these places in the order of time, with their own time.
+    fn explaining(
+        &self,
+        perf: &PerfData,
+        places: Range<usize>,
+        conversion: TimeConversion,
+        mut keep: impl FnMut(PerfTime, SidebandEvent),
+    ) {
+        let readers = self.readers.get_or_init(|| Readers::of(perf));
+        let records = perf.records_at(places).without_switches().of_events(may_explain);
+        for found in records.with_raw(|event| readers.of_event(event).is_some()) {
+            match found {
+                Found::Raw(sample) => {
+                    let reader = readers.of_event(sample.event);
+                    if let Some(event) = reader.and_then(|reader| reader.read(&sample, conversion)) {
+                        keep(sample.time, event);
+                    }
+                }
+                Found::Whole(timed) => {
+                    if let (Some(time), Some(event)) = (timed.time, event(perf, &timed, conversion)) {
+                        keep(time, event);
+                    }
+                }
+            }
+        }
     }
 }
 
-/// The explaining ones among the records at these places in the order of time, with their own time.
-fn explaining(
-    perf: &PerfData,
-    places: Range<usize>,
-    conversion: TimeConversion,
-) -> impl Iterator<Item = (PerfTime, SidebandEvent)> {
-    let records = perf.records_at(places).without_switches().of_events(may_explain);
-    records.filter_map(move |timed| Some((timed.time?, event(perf, &timed, conversion)?)))
+/// Of which stretches a range of so many records is where others lie near.
+fn dense(records: usize) -> Option<(usize, usize)> {
+    DENSE.into_iter().find(|(most, _)| records <= *most)
 }
 
 /// The numbers of the parts in which `places` lie.
@@ -157,22 +221,29 @@ fn lock<T>(kept: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {
 
 impl<T: Clone> Kept<T> {
     fn find(&mut self, number: (usize, usize)) -> Option<T> {
-        self.used += 1;
-        let (used, kept) = self.kept.get_mut(&number)?;
-        *used = self.used;
-        Some(kept.clone())
+        self.uses += 1;
+        let known = self.all.get_mut(&number)?;
+        known.at = self.uses;
+        Some(known.what.clone())
     }
 
-    /// Keeps `one`, and no more than `most`.
-    fn keep(&mut self, number: (usize, usize), one: T, most: usize) {
-        if self.kept.len() >= most {
+    /// Keeps `what`, and others of no more than `most` together with it.
+    fn keep(&mut self, number: (usize, usize), what: T, size: usize, most: usize) {
+        if self.size + size > most {
             // The older half at once, so that it is seldom searched for.
-            let mut uses: Vec<u64> = self.kept.values().map(|(used, _)| *used).collect();
-            let (_, middle, _) = uses.select_nth_unstable(most / 2);
-            let middle = *middle;
-            self.kept.retain(|_, (used, _)| *used > middle);
+            let mut others: Vec<(u64, usize)> = self.all.values().map(|used| (used.at, used.size)).collect();
+            others.sort_unstable_by_key(|&(at, _)| Reverse(at));
+            let mut sum = 0;
+            let newest = others.iter().take_while(|(_, size)| {
+                sum += size;
+                sum <= most / 2
+            });
+            let oldest = newest.last().map_or(u64::MAX, |&(at, _)| at);
+            self.all.retain(|_, used| used.at >= oldest);
+            self.size = self.all.values().map(|used| used.size).sum();
         }
-        self.kept.insert(number, (self.used, one));
+        let before = self.all.insert(number, Used { at: self.uses, size, what });
+        self.size = self.size + size - before.map_or(0, |before| before.size);
     }
 }
 
@@ -186,13 +257,26 @@ mod tests {
         let none: Part = Arc::new([]);
         for number in 0..MOST_PARTS {
             assert!(kept.find((0, number)).is_none());
-            kept.keep((0, number), none.clone(), MOST_PARTS);
+            kept.keep((0, number), none.clone(), 1, MOST_PARTS);
         }
-        assert!((0..MOST_PARTS).all(|number| kept.kept.contains_key(&(0, number))));
+        assert!((0..MOST_PARTS).all(|number| kept.all.contains_key(&(0, number))));
         assert!(kept.find((0, 1)).is_some() && kept.find((0, MOST_PARTS)).is_none());
-        kept.keep((0, MOST_PARTS), none, MOST_PARTS);
-        let left = [0, 1, 2, MOST_PARTS - 1, MOST_PARTS].map(|number| kept.kept.contains_key(&(0, number)));
+        kept.keep((0, MOST_PARTS), none, 1, MOST_PARTS);
+        let left = [0, 1, 2, MOST_PARTS - 1, MOST_PARTS].map(|number| kept.all.contains_key(&(0, number)));
         assert_eq!(left, [false, true, false, true, true]);
-        assert!(kept.kept.len() <= MOST_PARTS / 2 + 1);
+        assert!(kept.all.len() <= MOST_PARTS / 2 + 1);
+    }
+
+    /// Of three sizes, 60, 30 and 30 of 100: the third has no room beside the first.
+    #[test]
+    fn large_ones_count_as_what_they_are() {
+        let mut kept = Kept::<u8>::default();
+        for (number, size) in [(0, 60), (1, 30), (2, 30)] {
+            assert!(kept.find((0, number)).is_none());
+            kept.keep((0, number), 7, size, 100);
+        }
+        let mut left: Vec<usize> = kept.all.keys().map(|&(_, number)| number).collect();
+        left.sort_unstable();
+        assert_eq!((left, kept.size), (vec![1, 2], 60));
     }
 }

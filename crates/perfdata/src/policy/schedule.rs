@@ -16,6 +16,7 @@
 //! Runs of a CPU never overlap, but may leave holes: after LOST records, after a SWITCH out that does not say who
 //! comes next (records of single threads), and where records contradict each other.
 
+mod by_number;
 mod cpu_track;
 mod switches;
 mod task_state;

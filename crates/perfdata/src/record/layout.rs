@@ -125,6 +125,15 @@ impl Layout {
         }
     }
 
+    /// The own fields of a record that is no sample: its body without its trailer.
+    pub(super) fn own_fields<'a>(&self, body: &'a [u8]) -> &'a [u8] {
+        if !self.sample_id_all {
+            return body;
+        }
+        let own = body.len().checked_sub(trailer_length(self.trailer_type(body)));
+        own.and_then(|own| body.get(..own)).unwrap_or(body)
+    }
+
     /// What the trailer of a record that is no sample holds. A record of an unknown id still has one; all attributes
     /// of one file nearly always agree on it.
     fn trailer_type(&self, body: &[u8]) -> u64 {

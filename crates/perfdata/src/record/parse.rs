@@ -4,7 +4,7 @@ use model::{FileOffset, InodeId, ThreadId};
 
 use super::header::{HEADER_SIZE, Header};
 use super::layout::{Identity, Schema, thread};
-use super::{Mmap, Record, TimedRecord, kinds, sample, user};
+use super::{Exchange, Mmap, Record, TimedRecord, kinds, sample, user};
 use crate::aux::AuxFlags;
 use crate::bytes::Fields;
 
@@ -66,6 +66,16 @@ pub(crate) fn parse_sample<'a>(
     };
     let Identity { time, cpu, thread, .. } = known;
     Some(TimedRecord { offset, time, cpu, thread, id, record: Record::Sample(sample) })
+}
+
+/// What a SWITCH record says, or a `SWITCH_CPU_WIDE` record where it `names_other`: of its trailer nothing is read. `None` where it
+/// is cut short.
+pub(crate) fn parse_exchange(schema: Schema<'_>, bytes: &[u8], names_other: bool) -> Option<Exchange> {
+    let header = Header::read(bytes)?;
+    let own = schema.layout.own_fields(bytes.get(HEADER_SIZE..usize::from(header.size))?);
+    let set = |bit| header.misc & bit != 0;
+    let other = if names_other { Some(thread(&mut Fields::new(own))?) } else { None };
+    Some(Exchange { out: set(misc::SWITCH_OUT), preempt: set(misc::SWITCH_OUT_PREEMPT), other })
 }
 
 /// The kernel's records, samples and MMAP2 excepted.

@@ -11,6 +11,7 @@ use model::ThreadId;
 use self::payload::{Payload, Place};
 use super::counters::{CounterRead, Weight};
 use super::data_source::DataSource;
+use super::header::HEADER_SIZE;
 use super::layout::{Identity, Schema, cpu, time, width};
 use crate::attr::{Attr, sample_type as st};
 use crate::bytes::{Fields, u64_at};
@@ -27,8 +28,8 @@ const FRONT: u64 = BEFORE_ADDR | st::ADDR | st::ID | st::STREAM_ID | st::CPU | s
 pub struct Sample<'a> {
     /// By which it is read.
     attr: &'a Attr,
-    /// Whether that is its own: else its id is in no attribute, and all record the same.
-    is_known: bool,
+    /// The number of that among all where it is its own; `None` where its id is in no attribute, and all record the same.
+    event: Option<u32>,
     cpu_mode: u8,
     /// Where the fields of variable length begin.
     payload_at: u16,
@@ -45,13 +46,12 @@ const USER_DEFERRED: u64 = u64::MAX - 639;
 impl<'a> Sample<'a> {
     /// The event it belongs to; `None` where its id is in no attribute.
     pub fn attr(&self) -> Option<&'a Attr> {
-        self.is_known.then_some(self.attr)
+        self.event.is_some().then_some(self.attr)
     }
 
-    /// The number of its event among all, `attrs`.
-    pub(crate) fn event_number(&self, attrs: &[Attr]) -> Option<usize> {
-        let own = self.attr()?;
-        attrs.iter().position(|attr| std::ptr::eq(attr, own))
+    /// The number of that event among [`PerfData::attrs`](crate::PerfData::attrs).
+    pub fn event(&self) -> Option<usize> {
+        self.event.map(|number| number as usize)
     }
 
     /// The event's name, as `sched:sched_switch`.
@@ -227,14 +227,15 @@ impl<'a> Front<'a> {
 }
 
 /// The sample of a record with this `misc` and body, and when, where and of which thread it was taken.
-#[allow(clippy::cast_possible_truncation)] // Three bits; a record has less than 64 KiB.
+#[allow(clippy::cast_possible_truncation)] // Three bits; a record has less than 64 KiB, and a file fewer than 2^32 attributes.
 pub(super) fn parse<'a>(schema: Schema<'a>, misc: u16, body: &'a [u8]) -> Option<(Sample<'a>, Identity)> {
     let Front { number, is_known, attr, identity, rest: mut fields } = Front::parse(schema, body)?;
     let payload_at = (body.len() - fields.rest().len()) as u16;
     let Payload { raw, aux, .. } = Payload::parse(attr, &mut fields, body.len())?;
-    let format = number.filter(|_| is_known).and_then(|number| schema.format_of(number));
-    let cpu_mode = (misc & 7) as u8;
-    Some((Sample { attr, is_known, cpu_mode, payload_at, raw, aux, format, body }, identity))
+    let event = number.filter(|_| is_known);
+    let format = event.and_then(|number| schema.format_of(number));
+    let (event, cpu_mode) = (event.map(|number| number as u32), (misc & 7) as u8);
+    Some((Sample { attr, event, cpu_mode, payload_at, raw, aux, format, body }, identity))
 }
 
 /// As [`parse`], of a sample of the attribute with this number, and its id: the rest of its front part is not read.
@@ -250,9 +251,17 @@ pub(super) fn parse_of<'a>(
     let mut fields = Fields::new(body.get(usize::from(payload_at)..)?);
     let Payload { raw, aux, .. } = Payload::parse(attr, &mut fields, body.len())?;
     let (format, cpu_mode) = (schema.format_of(number), (misc & 7) as u8);
-    let sample = Sample { attr, is_known: true, cpu_mode, payload_at, raw, aux, format, body };
+    let event = Some(number as u32);
+    let sample = Sample { attr, event, cpu_mode, payload_at, raw, aux, format, body };
     let id = sample.word(st::ID, BEFORE_ADDR | st::ADDR).or_else(|| sample.word(st::IDENTIFIER, 0));
     Some((sample, id))
+}
+
+/// How many bytes a record has before the payload of a sample of `attr`; `None` where fields of variable length surround it.
+pub(crate) fn raw_at(attr: &Attr) -> Option<usize> {
+    let bits = attr.sample_type;
+    let is_alone = bits & st::RAW != 0 && bits & (st::READ | st::CALLCHAIN | payload::AFTER_RAW) == 0;
+    is_alone.then_some(HEADER_SIZE + width(bits & FRONT))
 }
 
 /// The number of the attribute of a sample that [`parse`] can read, where there is one; and when, where and of which thread it was taken.

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Cpu, PerfTime, Pid, ThreadId, Tid};
 
+use super::by_number::ByNumber;
 use super::cpu_track::{At, CpuTrack, SchedSwitch};
 use super::task_state::TaskStates;
 use super::{LeaveReason, Priority, Run, Schedule};
 use crate::attr::Attr;
 use crate::ordered_records::{Brief, OrderedRecords};
-use crate::record::{Record, Sample, TimedRecord, What};
+use crate::record::{Exchange, Record, Sample, TimedRecord, What};
 use crate::stretches::LastFound;
 use crate::tracepoint::{TracepointField, TracepointFormat};
 
@@ -36,6 +37,10 @@ impl Schedule {
                     tracks.sample(&brief);
                 }
                 _ => {
+                    if let Some(exchange) = brief.exchange(&mut last) {
+                        tracks.exchange(&brief, exchange);
+                        continue;
+                    }
                     let Some(record) = brief.record(&mut last) else { continue };
                     tracks.learn_processes(brief.thread_number, &record);
                     if let Some(time) = record.time {
@@ -52,13 +57,19 @@ impl Schedule {
     pub fn from_runs(mut runs: Vec<Run>) -> Schedule {
         sort(&mut runs);
         cut_double_presence(&mut runs);
-        let mut schedule = Schedule::default();
+        let (mut by_cpu, mut by_thread) = (ByNumber::default(), ByNumber::default());
         for (index, run) in runs.iter().enumerate() {
-            schedule.by_cpu.entry(run.cpu).or_default().push(index);
+            let (cpu, tid) = (run.cpu, run.thread.tid);
+            by_cpu.entry(cpu.0, || (cpu, Vec::new())).1.push(index);
             if !run.thread.is_idle() {
-                schedule.by_thread.entry(run.thread.tid).or_default().push(index);
+                by_thread.entry(tid.0.cast_unsigned(), || (tid, Vec::new())).1.push(index);
             }
         }
+        let mut schedule = Schedule {
+            by_cpu: by_cpu.into_values().collect(),
+            by_thread: by_thread.into_values().collect(),
+            ..Schedule::default()
+        };
         schedule.tells_switches =
             runs.iter().any(|run| run.start_record.is_some() || run.stop_record.is_some());
         schedule.hides_preemptions =
@@ -68,26 +79,30 @@ impl Schedule {
     }
 }
 
-/// By their starts, then their CPUs, then as they were: the places are sorted, for runs are long to move.
+/// By their starts, then their CPUs, then as they were: the places are sorted, for runs are long to move. Those of each CPU are in order
+/// already, so that sorting them one CPU after the other is little more than merging.
 fn sort(runs: &mut Vec<Run>) {
-    let mut places: Vec<(PerfTime, Cpu, usize)> =
-        runs.iter().enumerate().map(|(place, run)| (run.start, run.cpu, place)).collect();
-    if places.is_sorted() {
-        return;
+    let mut of_cpus: ByNumber<Vec<(PerfTime, Cpu, usize)>> = ByNumber::default();
+    for (place, run) in runs.iter().enumerate() {
+        of_cpus.entry(run.cpu.0, Vec::new).push((run.start, run.cpu, place));
     }
-    places.sort_unstable();
-    *runs = places.into_iter().map(|(.., place)| runs[place].clone()).collect();
+    let mut places: Vec<(PerfTime, Cpu, usize)> = of_cpus.into_values().flatten().collect();
+    places.sort();
+    if !places.iter().map(|(.., place)| place).is_sorted() {
+        *runs = places.into_iter().map(|(.., place)| runs[place].clone()).collect();
+    }
 }
 
 /// A thread cannot be on two CPUs. Where contradictory records say so, the earlier run ends when the later begins.
 fn cut_double_presence(runs: &mut Vec<Run>) {
-    let mut latest: BTreeMap<Tid, usize> = BTreeMap::new();
+    let mut latest: ByNumber<Option<usize>> = ByNumber::default();
     for index in 0..runs.len() {
         let (thread, start) = (runs[index].thread, runs[index].start);
         if thread.is_idle() {
             continue;
         }
-        if let Some(earlier) = latest.insert(thread.tid, index).map(|earlier| &mut runs[earlier])
+        let before = latest.entry(thread.tid.0.cast_unsigned(), || None).replace(index);
+        if let Some(earlier) = before.map(|earlier| &mut runs[earlier])
             && earlier.stop > start
         {
             (earlier.stop, earlier.leave, earlier.stop_record) = (start, LeaveReason::Unknown, None);
@@ -97,17 +112,24 @@ fn cut_double_presence(runs: &mut Vec<Run>) {
     runs.retain(|run| run.start < run.stop);
 }
 
+/// What is known of a thread so far.
+#[derive(Debug, Default)]
+struct OfThread {
+    /// Where it is.
+    cpu: Option<Cpu>,
+    /// Its process, the latest known.
+    process: Option<Pid>,
+    /// The number of the thread and that process.
+    latest: Option<usize>,
+}
+
 /// The tracks of all CPUs.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
-    cpus: BTreeMap<Cpu, CpuTrack>,
-    /// The CPU on which a thread is, as far as is known.
-    whereabouts: BTreeMap<Tid, Cpu>,
-    /// The process of each thread, the latest known.
-    processes: BTreeMap<Tid, Pid>,
+    cpus: ByNumber<CpuTrack>,
+    threads: ByNumber<OfThread>,
     /// By the number of a thread and its process: whether the latter is the thread's latest known.
     is_latest: Vec<bool>,
-    latest: BTreeMap<Tid, usize>,
     /// When threads ended, and when ones with their numbers began.
     exits: Vec<(Tid, PerfTime)>,
     forks: BTreeSet<(Tid, PerfTime)>,
@@ -134,9 +156,10 @@ impl Tracks {
         if number.is_some_and(is_known) {
             return;
         }
-        let before = self.processes.insert(thread.tid, thread.pid);
+        let known = self.threads.entry(thread.tid.0.cast_unsigned(), OfThread::default);
+        let before = known.process.replace(thread.pid);
         if before.is_some_and(|before| before != thread.pid)
-            && let Some(before) = self.latest.remove(&thread.tid)
+            && let Some(before) = known.latest.take()
         {
             self.is_latest[before] = false;
         }
@@ -145,7 +168,7 @@ impl Tracks {
                 self.is_latest.resize(number + 1, false);
             }
             self.is_latest[number] = true;
-            self.latest.insert(thread.tid, number);
+            known.latest = Some(number);
         }
     }
 
@@ -185,8 +208,12 @@ impl Tracks {
     }
 
     fn thread(&self, tid: Tid) -> ThreadId {
-        let pid = if tid.0 == 0 { Pid(0) } else { *self.processes.get(&tid).unwrap_or(&UNKNOWN_PROCESS) };
+        let pid = if tid.0 == 0 { Pid(0) } else { self.process(tid).unwrap_or(UNKNOWN_PROCESS) };
         ThreadId { pid, tid }
+    }
+
+    fn process(&self, tid: Tid) -> Option<Pid> {
+        self.threads.get(tid.0.cast_unsigned())?.process
     }
 
     /// A sample of no switch.
@@ -196,17 +223,35 @@ impl Tracks {
         self.present(at, brief.thread.filter(|thread| thread.tid.0 >= 0));
     }
 
+    /// A SWITCH or `SWITCH_CPU_WIDE` record.
+    fn exchange(&mut self, brief: &Brief<'_>, exchange: Exchange) {
+        self.learn_process(brief.thread_number, brief.thread);
+        self.learn_process(None, exchange.other);
+        let (Some(time), Some(cpu)) = (brief.time, brief.cpu) else { return };
+        let current = brief.thread.filter(|thread| thread.tid.0 >= 0);
+        self.exchanged(At { cpu, time, record: brief.offset }, current, exchange);
+    }
+
+    fn exchanged(&mut self, at: At, current: Option<ThreadId>, exchange: Exchange) {
+        let Exchange { out, preempt, other } = exchange;
+        if out {
+            self.out(at, current, other, preempt);
+        } else {
+            self.switched_in(at, current, other);
+        }
+    }
+
     fn record(&mut self, record: &TimedRecord<'_>, time: PerfTime, reader: Option<&SchedSwitchReader<'_>>) {
         let Some(cpu) = record.cpu else { return };
         let at = At { cpu, time, record: record.offset };
         let current = record.thread.filter(|thread| thread.tid.0 >= 0);
         match &record.record {
-            Record::Switch { out: true, preempt } => self.out(at, current, None, *preempt),
-            Record::SwitchCpuWide { out: true, preempt, other } => {
-                self.out(at, current, Some(*other), *preempt);
+            Record::Switch { out, preempt } => {
+                self.exchanged(at, current, Exchange { out: *out, preempt: *preempt, other: None });
             }
-            Record::Switch { out: false, .. } => self.switched_in(at, current, None),
-            Record::SwitchCpuWide { out: false, other, .. } => self.switched_in(at, current, Some(*other)),
+            Record::SwitchCpuWide { out, preempt, other } => {
+                self.exchanged(at, current, Exchange { out: *out, preempt: *preempt, other: Some(*other) });
+            }
             Record::ItraceStart { thread } => {
                 self.present(at, Some(*thread).filter(|thread| thread.tid.0 >= 0));
             }
@@ -223,7 +268,7 @@ impl Tracks {
     }
 
     fn track(&mut self, at: At) -> &mut CpuTrack {
-        self.cpus.entry(at.cpu).or_insert_with(|| CpuTrack::new(at.cpu, at.time))
+        self.cpus.entry(at.cpu.0, || CpuTrack::new(at.cpu, at.time))
     }
 
     pub(super) fn out(&mut self, at: At, prev: Option<ThreadId>, next: Option<ThreadId>, preempt: bool) {
@@ -256,7 +301,7 @@ impl Tracks {
     }
 
     pub(super) fn present(&mut self, at: At, thread: Option<ThreadId>) {
-        if self.cpus.get_mut(&at.cpu).is_some_and(|track| track.is_still(at, thread)) {
+        if self.cpus.get_mut(at.cpu.0).is_some_and(|track| track.is_still(at, thread)) {
             return;
         }
         let mut runs = std::mem::take(&mut self.runs);
@@ -274,36 +319,34 @@ impl Tracks {
     /// A thread that comes on here has left the CPU where it was, even if no record says so.
     fn leave_other_cpu(&mut self, at: At, thread: Option<ThreadId>) {
         let Some(thread) = thread.filter(|thread| !thread.is_idle()) else { return };
-        let other = self.whereabouts.get(&thread.tid).filter(|&&cpu| cpu != at.cpu);
-        if let Some(track) = other.and_then(|cpu| self.cpus.get_mut(cpu)) {
+        let known = self.threads.get(thread.tid.0.cast_unsigned());
+        let other = known.and_then(|known| known.cpu).filter(|&cpu| cpu != at.cpu);
+        if let Some(track) = other.and_then(|cpu| self.cpus.get_mut(cpu.0)) {
             track.left_unseen(thread.tid, &mut self.runs);
         }
     }
 
     /// Notes where the thread that is on this CPU now is, and takes it off any other.
     fn settle(&mut self, at: At) {
-        let on = self.cpus.get(&at.cpu).and_then(CpuTrack::on_cpu).filter(|thread| !thread.is_idle());
+        let on = self.cpus.get(at.cpu.0).and_then(CpuTrack::on_cpu).filter(|thread| !thread.is_idle());
         let Some(thread) = on else { return };
         self.leave_other_cpu(at, Some(thread));
-        self.whereabouts.insert(thread.tid, at.cpu);
-        if let Some(track) = self.cpus.get_mut(&at.cpu) {
+        self.threads.entry(thread.tid.0.cast_unsigned(), OfThread::default).cpu = Some(at.cpu);
+        if let Some(track) = self.cpus.get_mut(at.cpu.0) {
             track.settle(thread.tid);
         }
     }
 
     pub(super) fn finish(mut self, end: PerfTime) -> Schedule {
-        for track in self.cpus.values_mut() {
+        for track in self.cpus.in_order() {
             track.finish(end, &mut self.runs);
         }
         self.end_threads();
-        for run in &mut self.runs {
-            if run.thread.pid == UNKNOWN_PROCESS
-                && let Some(&pid) = self.processes.get(&run.thread.tid)
-            {
-                run.thread.pid = pid;
-            }
+        let mut runs = std::mem::take(&mut self.runs);
+        for run in runs.iter_mut().filter(|run| run.thread.pid == UNKNOWN_PROCESS) {
+            run.thread.pid = self.process(run.thread.tid).unwrap_or(UNKNOWN_PROCESS);
         }
-        Schedule::from_runs(self.runs)
+        Schedule::from_runs(runs)
     }
 }
 

@@ -5,8 +5,8 @@ use model::{Cpu, PerfTime, ThreadId};
 use super::{Label, Placed, Threads, What};
 use crate::PerfData;
 use crate::bytes;
-use crate::ordered_records::Brief;
-use crate::record::{Record, TimedRecord};
+use crate::ordered_records::{Brief, Found};
+use crate::record::{Exchange, Record, TimedRecord};
 use crate::stretches::LastFound;
 use crate::test_file::{SAMPLE_ID_ALL, TestFile, attr};
 
@@ -107,4 +107,40 @@ fn a_sample_read_by_its_label_is_the_same() {
         let whole = perf_data.record_at(record.offset);
         assert_eq!(format!("{:?}", Some(record)), format!("{:?}", whole.as_ref()), "{has:#x}");
     }
+}
+
+/// Of two events the first records a payload alone, the second a callchain before it.
+#[test]
+fn a_payload_is_read_where_nothing_stands_around_it() {
+    const RAW: u64 = 1 << 10;
+    const CALLCHAIN: u64 = 1 << 5;
+    let alone = bytes![7u64, 10i32, 11i32, 500u64, 3u32, 0u32, 4u32, 0x1234u32];
+    let chained = bytes![8u64, 10i32, 11i32, 600u64, 3u32, 0u32, 0u64, 4u32, 0x5678u32];
+    let file = TestFile::default().attr(attr(2, 0, FIELDS | RAW, SAMPLE_ID_ALL), &[7]);
+    let file = file.attr(attr(2, 1, FIELDS | RAW | CALLCHAIN, SAMPLE_ID_ALL), &[8]);
+    let perf_data = file.record(9, 2, &alone).record(9, 2, &chained).open();
+    let found: Vec<Found<'_>> = perf_data.records().with_raw(|_| true).collect();
+    let [Found::Raw(raw), Found::Whole(whole)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((raw.event, raw.time, raw.raw), (0, PerfTime(500), &bytes![0x1234u32][..]));
+    assert_eq!((raw.cpu, raw.thread), (Some(Cpu(3)), Some(ThreadId::new(10, 11))));
+    let Record::Sample(sample) = whole.record else { panic!("{whole:?}") };
+    assert_eq!((sample.event(), sample.raw()), (Some(1), Some(&bytes![0x5678u32][..])));
+    let is_whole = |found: Found<'_>| matches!(found, Found::Whole(_));
+    assert!(perf_data.records().with_raw(|event| event != 0).all(is_whole));
+}
+
+/// `SWITCH_CPU_WIDE` out to 20/21, preempted; one cut short before its trailer; SWITCH in.
+#[test]
+fn what_a_switch_says_itself() {
+    const SWITCH: u32 = 14;
+    const SWITCH_CPU_WIDE: u32 = 15;
+    let trailer = |time: u64| bytes![10i32, 11i32, time, 3u32, 0u32, 7u64];
+    let wide = [bytes![20i32, 21i32], trailer(500)].concat();
+    let file = TestFile::default().attr(attr(4, 0, FIELDS, SAMPLE_ID_ALL), &[7]);
+    let file = file.record(SWITCH_CPU_WIDE, 3 << 13, &wide).record(SWITCH_CPU_WIDE, 1 << 13, &trailer(600));
+    let perf_data = file.record(SWITCH, 0, &trailer(700)).open();
+    let mut last = LastFound::default();
+    let said: Vec<_> = briefs(&perf_data).iter().map(|brief| brief.exchange(&mut last)).collect();
+    let out = Exchange { out: true, preempt: true, other: Some(ThreadId::new(20, 21)) };
+    assert_eq!(said, [Some(out), None, Some(Exchange { out: false, preempt: false, other: None })]);
 }

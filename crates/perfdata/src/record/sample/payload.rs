@@ -138,7 +138,7 @@ impl<'a> Payload<'a> {
 }
 
 /// What is recorded after the raw payload.
-const AFTER_RAW: u64 = st::BRANCH_STACK
+pub(super) const AFTER_RAW: u64 = st::BRANCH_STACK
     | st::REGS_USER
     | st::STACK_USER
     | st::WEIGHT
