@@ -81,8 +81,8 @@ struct Open {
     function: Option<Arc<str>>,
     caller: Option<Arc<str>>,
     dozes: bool,
-    /// Whether an inner loop had several rounds in the iteration that showed that it waits.
-    began_with_rounds: bool,
+    /// Whether an inner loop had several rounds in an iteration.
+    has_rounds: bool,
     /// The blocks of its iterations.
     blocks: Vec<u64>,
     /// What ran since its head.
@@ -200,7 +200,7 @@ impl Spins {
             function: function.map(|known| known.name.clone()),
             caller: None,
             dozes: how == Waiting::Dozes,
-            began_with_rounds: tried.path.has_rounds(),
+            has_rounds: false,
             blocks: Vec::new(),
             path: Path::default().anew(block),
             away: None,
@@ -228,6 +228,7 @@ impl Spins {
                 open.learn(&path);
                 open.path = path;
             }
+            open.has_rounds |= open.path.has_rounds();
             open.path = std::mem::take(&mut open.path).anew(block);
             open.away = None;
             open.rounds += 1;
@@ -354,6 +355,7 @@ impl Open {
 
     /// `path` is an iteration of it.
     fn learn(&mut self, path: &Path) {
+        self.has_rounds |= path.has_rounds();
         for block in &path.blocks {
             if self.blocks.len() < MOST_KNOWN && !self.blocks.contains(&block.ip) {
                 self.blocks.push(block.ip);
@@ -365,21 +367,21 @@ impl Open {
     fn pass(&mut self, block: &Block, at: Tsc) {
         if self.away.is_none() && !self.blocks.contains(&block.ip) {
             let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
-            // If it waited before it read anything, the last reading is the work, else the first one was.
-            let left = if self.path.has_rounds() && !self.began_with_rounds {
-                self.ended_at(0).min(at)
+            // Iterations of several rounds are not alike: one more may take any time.
+            let left = if self.has_rounds || self.path.has_rounds() {
+                at
             } else {
-                self.ended_at(1).clamp(at, bound.max(at))
+                self.ended().clamp(at, bound.max(at))
             };
             self.away = Some((left, bound.since(at)));
         }
         self.path.push(block);
     }
 
-    /// When so many iterations after the last backward jump end, at the average rate of those whose end is known.
-    fn ended_at(&self, iterations: u64) -> Tsc {
+    /// When the iteration after the last backward jump ends, at the average rate of those whose end is known.
+    fn ended(&self) -> Tsc {
         let (known, rounds) = self.known;
-        let more = (self.rounds + iterations).saturating_sub(rounds);
+        let more = (self.rounds + 1).saturating_sub(rounds);
         let took = u128::from(known.since(self.since).0) * u128::from(more) / u128::from(rounds.max(1));
         known + Ticks(u64::try_from(took).unwrap_or(u64::MAX))
     }
