@@ -17,6 +17,8 @@ pub(super) struct Path {
     /// What runs is another round of the loop at the end.
     again: Option<Round>,
     has_rounds: bool,
+    /// How many blocks ran, with all rounds.
+    ran: usize,
 }
 
 /// A round of an inner loop like the ones before it.
@@ -40,7 +42,7 @@ impl Path {
     /// A path that begins with `block`.
     pub(super) fn anew(mut self, block: &Block) -> Path {
         self.blocks.clear();
-        (self.hash, self.again, self.has_rounds) = (0, None, false);
+        (self.hash, self.again, self.has_rounds, self.ran) = (0, None, false, 0);
         self.add(block);
         self
     }
@@ -55,8 +57,14 @@ impl Path {
         self.has_rounds
     }
 
+    /// How many blocks ran, with all rounds.
+    pub(super) fn ran(&self) -> usize {
+        self.ran
+    }
+
     /// `block` runs next.
     pub(super) fn push(&mut self, block: &Block) {
+        self.ran += 1;
         if let Some(round) = &mut self.again {
             if is_same(&self.blocks[round.next], block) {
                 round.next += 1;

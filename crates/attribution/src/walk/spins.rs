@@ -150,14 +150,15 @@ impl Spins {
                     self.begin(&pass, how, function, (block, at));
                 }
             }
-            Some(mut pass) => {
+            // Where it goes on for long, the loop that it was in may be left.
+            Some(mut pass) if !other_jump || pass.path.ran() <= MOST_BLOCKS => {
                 pass.path.push(block);
                 self.pass = Some(pass).filter(|pass| pass.path.blocks.len() <= MOST_BLOCKS);
             }
-            None if other_jump => {
+            _ if other_jump => {
                 self.pass = Some(Iteration { head: block.ip, jump, since, path: Path::of(&[*block]) });
             }
-            None => {}
+            _ => {}
         }
     }
 

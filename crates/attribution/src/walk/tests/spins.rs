@@ -323,6 +323,33 @@ fn who_reads_again_since_a_sequence_changed_waits() {
     assert_eq!(spins_after(4), [(70, 2_290)]);
 }
 
+/// A loop of loops that works is left in the middle of a pass, and the next one waits: after the 48 blocks that an iteration may have, the new one
+/// is known.
+#[test]
+fn a_wait_after_another_loop_of_loops_waits() {
+    let table = code();
+    let mut script = Script::new(&table);
+    for at in (100..200).step_by(50) {
+        for look in 0..3 {
+            script.block(at + 10 * look, "count", 0, BlockEnd::ConditionalBranch);
+        }
+        script.block(at + 30, "count", 0x10, BlockEnd::ConditionalBranch);
+    }
+    script.block(200, "count", 0, BlockEnd::Return);
+    for pass in (1_000..5_000).step_by(50) {
+        for at in (pass..pass + 40).step_by(10) {
+            script.block(at, "scan", 0, BlockEnd::ConditionalBranch);
+        }
+        script.block(pass + 40, "scan", 0x10, BlockEnd::ConditionalBranch);
+    }
+    script.block(5_000, "work", Script::AFTER, BlockEnd::Jump).block(5_100, "work", 0x40, BlockEnd::Jump);
+    let activity = walk(&table, &script, 6_000);
+    let found: Vec<_> = spins(&activity).into_iter().map(|(name, from, to, ..)| (name, from, to)).collect();
+    let since = found.first().map_or(0, |&(_, from, _)| from);
+    assert!((1_040..1_700).contains(&since), "{found:?}");
+    assert_eq!(found, [("scan", since, 5_000)]);
+}
+
 #[test]
 fn a_loop_that_counts_and_writes_works() {
     let table = code();
