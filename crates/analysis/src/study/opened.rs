@@ -436,7 +436,7 @@ impl<'a> Study<'a> {
         work: impl Fn(usize, &mut dyn Decode) -> T + Sync,
     ) -> All {
         watch.expect(wanted.len());
-        self.capture.recent().are_dense(self.lie_close(wanted));
+        self.capture.recent().set_dense(self.lie_close(wanted));
         let stretches: Vec<Vec<Stretch<'_>>> =
             wanted.iter().map(|&index| self.capture.stretches_of(&self.intervals()[index])).collect();
         while_reading_ahead(self.capture.perf(), &stretches, |pace| {

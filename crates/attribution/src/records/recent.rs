@@ -23,14 +23,26 @@ const IN_PART: usize = 256;
 /// Parts that are kept: some 15 MB.
 const MOST_PARTS: usize = 512;
 
-/// For ranges of this many records at the most: how far apart the stretches begin that hold them. A stretch reaches as far into the next one
-/// as such a range may.
-const DENSE: [(usize, usize); 2] = [(4096, 16_384), (16_384, 32_768)];
-/// The same of ranges of which others are not known to lie near: the next power of two, not less or more than these.
+/// The stretches of ranges near which others lie.
+const DENSE: [Reach; 2] = [Reach { most: 4096, apart: 16_384 }, Reach { most: 16_384, apart: 32_768 }];
+/// The most records of a range near which others are not known to lie: the next power of two, not less or more than these.
 const SHORTEST: usize = 512;
 const LONGEST: usize = 32_768;
 /// Records in the stretches that are kept: some 40 MB.
 const MOST_IN_STRETCHES: usize = 1 << 18;
+
+/// Which stretches hold ranges of up to so many records: how far apart they begin. Each reaches as far into the next one as such a range may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Reach {
+    most: usize,
+    apart: usize,
+}
+
+/// The parts.
+const PARTS: Reach = Reach { most: 0, apart: IN_PART };
+
+/// Of which kind one is, and its number.
+type Key = (Reach, usize);
 
 /// What was read lately from one capture.
 #[derive(Debug, Default)]
@@ -44,7 +56,7 @@ pub struct RecentRecords {
 /// What was used last, by number.
 #[derive(Debug)]
 struct Kept<T> {
-    all: HashMap<(usize, usize), Used<T>>,
+    all: HashMap<Key, Used<T>>,
     uses: u64,
     /// The sizes of all.
     size: usize,
@@ -81,13 +93,13 @@ impl RecentRecords {
         let are_dense = self.are_dense.load(Ordering::Relaxed);
         self.within_one_of(perf, range, conversion, |records| {
             let size = records.max(SHORTEST).next_power_of_two();
-            let alone = (size <= LONGEST).then_some((size, size));
+            let alone = (size <= LONGEST).then_some(Reach { most: size, apart: size });
             if are_dense { dense(records).or(alone) } else { alone }
         })
     }
 
     /// From now on ranges lie close together and are looked at in the order of time, or are not known to. What is found is the same.
-    pub fn are_dense(&self, are_dense: bool) {
+    pub fn set_dense(&self, are_dense: bool) {
         self.are_dense.store(are_dense, Ordering::Relaxed);
     }
 
@@ -101,18 +113,17 @@ impl RecentRecords {
         self.within_one_of(perf, range, conversion, dense)
     }
 
-    /// The same, of a stretch of which `kind` says how many records a range has at the most that it holds, and how far apart such stretches
-    /// begin.
+    /// The same, of one of the stretches that `reach` names for a range of so many records.
     fn within_one_of(
         &self,
         perf: &PerfData,
         range: TscRange,
         conversion: TimeConversion,
-        kind: impl Fn(usize) -> Option<(usize, usize)>,
+        reach: impl Fn(usize) -> Option<Reach>,
     ) -> Sideband {
         let times = perf_times(range, conversion);
         let places = perf.places_in(times.clone());
-        let stretch = kind(places.len()).map(|kind| self.stretch(&places, kind, perf, conversion));
+        let stretch = reach(places.len()).map(|reach| self.stretch(&places, reach, perf, conversion));
         // The later record with a callchain's end may lie outside of the range.
         let Some(stretch) = stretch.filter(|stretch| !stretch.events.has_later_chains()) else {
             return self.alone(&times, &places, perf, conversion);
@@ -140,40 +151,42 @@ impl RecentRecords {
         Sideband::new(events)
     }
 
-    /// The stretch in which `places`, which are not more than `most`, lie.
+    /// The stretch in which `places`, which are not more than it may hold, lie.
     fn stretch(
         &self,
         places: &Range<usize>,
-        (most, apart): (usize, usize),
+        reach: Reach,
         perf: &PerfData,
         conversion: TimeConversion,
     ) -> Arc<Stretch> {
-        let number = places.start / apart;
-        if let Some(stretch) = lock(&self.stretches).find((apart, number)) {
+        let number = places.start / reach.apart;
+        if let Some(stretch) = lock(&self.stretches).find((reach, number)) {
             return stretch;
         }
         // Read for itself: parts of it would be kept for none but the stretch after it.
-        let within = number * apart..(number + 1) * apart + most;
-        let (mut times, mut events) = (Vec::with_capacity(within.len()), Vec::with_capacity(within.len()));
+        let within = number * reach.apart..(number + 1) * reach.apart + reach.most;
+        let (mut times, mut events) = (Vec::new(), Vec::new());
         self.explaining(perf, within, conversion, |time, event| {
             times.push(time);
             events.push(event);
         });
+        times.shrink_to_fit();
+        events.shrink_to_fit();
         let stretch = Arc::new(Stretch { times, events: Arc::new(Indexed::new(events)) });
-        let size = stretch.times.len();
-        lock(&self.stretches).keep((apart, number), stretch.clone(), size, MOST_IN_STRETCHES);
+        let size = stretch.times.len().max(SHORTEST);
+        lock(&self.stretches).keep((reach, number), stretch.clone(), size, MOST_IN_STRETCHES);
         stretch
     }
 
     fn part(&self, number: usize, perf: &PerfData, conversion: TimeConversion) -> Part {
-        if let Some(part) = lock(&self.parts).find((0, number)) {
+        if let Some(part) = lock(&self.parts).find((PARTS, number)) {
             return part;
         }
         let places = number * IN_PART..(number + 1) * IN_PART;
         let mut part = Vec::new();
         self.explaining(perf, places, conversion, |time, event| part.push((time, event)));
         let part: Part = part.into();
-        lock(&self.parts).keep((0, number), part.clone(), 1, MOST_PARTS);
+        lock(&self.parts).keep((PARTS, number), part.clone(), 1, MOST_PARTS);
         part
     }
 
@@ -205,9 +218,9 @@ impl RecentRecords {
     }
 }
 
-/// Of which stretches a range of so many records is where others lie near.
-fn dense(records: usize) -> Option<(usize, usize)> {
-    DENSE.into_iter().find(|(most, _)| records <= *most)
+/// In which stretches a range of so many records lies where others lie near.
+fn dense(records: usize) -> Option<Reach> {
+    DENSE.into_iter().find(|reach| records <= reach.most)
 }
 
 /// The numbers of the parts in which `places` lie.
@@ -220,7 +233,7 @@ fn lock<T>(kept: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {
 }
 
 impl<T: Clone> Kept<T> {
-    fn find(&mut self, number: (usize, usize)) -> Option<T> {
+    fn find(&mut self, number: Key) -> Option<T> {
         self.uses += 1;
         let known = self.all.get_mut(&number)?;
         known.at = self.uses;
@@ -228,7 +241,7 @@ impl<T: Clone> Kept<T> {
     }
 
     /// Keeps `what`, and others of no more than `most` together with it.
-    fn keep(&mut self, number: (usize, usize), what: T, size: usize, most: usize) {
+    fn keep(&mut self, number: Key, what: T, size: usize, most: usize) {
         if self.size + size > most {
             // The older half at once, so that it is seldom searched for.
             let mut others: Vec<(u64, usize)> = self.all.values().map(|used| (used.at, used.size)).collect();
@@ -256,15 +269,25 @@ mod tests {
         let mut kept = Kept::<Part>::default();
         let none: Part = Arc::new([]);
         for number in 0..MOST_PARTS {
-            assert!(kept.find((0, number)).is_none());
-            kept.keep((0, number), none.clone(), 1, MOST_PARTS);
+            assert!(kept.find((PARTS, number)).is_none());
+            kept.keep((PARTS, number), none.clone(), 1, MOST_PARTS);
         }
-        assert!((0..MOST_PARTS).all(|number| kept.all.contains_key(&(0, number))));
-        assert!(kept.find((0, 1)).is_some() && kept.find((0, MOST_PARTS)).is_none());
-        kept.keep((0, MOST_PARTS), none, 1, MOST_PARTS);
-        let left = [0, 1, 2, MOST_PARTS - 1, MOST_PARTS].map(|number| kept.all.contains_key(&(0, number)));
+        assert!((0..MOST_PARTS).all(|number| kept.all.contains_key(&(PARTS, number))));
+        assert!(kept.find((PARTS, 1)).is_some() && kept.find((PARTS, MOST_PARTS)).is_none());
+        kept.keep((PARTS, MOST_PARTS), none, 1, MOST_PARTS);
+        let left =
+            [0, 1, 2, MOST_PARTS - 1, MOST_PARTS].map(|number| kept.all.contains_key(&(PARTS, number)));
         assert_eq!(left, [false, true, false, true, true]);
         assert!(kept.all.len() <= MOST_PARTS / 2 + 1);
+    }
+
+    /// A stretch of the same number that reaches less far does not hold what a longer one would.
+    #[test]
+    fn stretches_that_begin_alike_and_end_otherwise_are_different() {
+        let (near, far) = (DENSE[0], Reach { most: DENSE[0].apart, ..DENSE[0] });
+        let mut kept = Kept::<u8>::default();
+        kept.keep((near, 3), 1, 1, 100);
+        assert_eq!((kept.find((far, 3)), kept.find((near, 3))), (None, Some(1)));
     }
 
     /// Of three sizes, 60, 30 and 30 of 100: the third has no room beside the first.
@@ -272,8 +295,8 @@ mod tests {
     fn large_ones_count_as_what_they_are() {
         let mut kept = Kept::<u8>::default();
         for (number, size) in [(0, 60), (1, 30), (2, 30)] {
-            assert!(kept.find((0, number)).is_none());
-            kept.keep((0, number), 7, size, 100);
+            assert!(kept.find((PARTS, number)).is_none());
+            kept.keep((PARTS, number), 7, size, 100);
         }
         let mut left: Vec<usize> = kept.all.keys().map(|&(_, number)| number).collect();
         left.sort_unstable();

@@ -107,7 +107,8 @@ impl Path {
         };
         let Some(first) = second.checked_sub(third - second) else { return };
         let are_alike = |(one, other): (&Block, &Block)| is_same(one, other);
-        if self.blocks[first..second].iter().zip(&self.blocks[second..third]).all(are_alike) {
+        let goes_on = is_same(&self.blocks[first], block);
+        if goes_on && self.blocks[first..second].iter().zip(&self.blocks[second..third]).all(are_alike) {
             let next = if third - second == 1 { first } else { first + 1 };
             let kept = std::mem::take(&mut self.blocks);
             self.hash = 0;

@@ -97,7 +97,7 @@ enum Leads {
     On,
     /// To another loop that waits, after work.
     Away,
-    /// To none that waits.
+    /// To none of these: it may come back.
     Nowhere,
 }
 
