@@ -80,7 +80,7 @@ mod tests {
 
     /// `do_cow_fault` of Linux 6.1, inlined: it has the file's page brought in, and copies it.
     #[test]
-    fn what_says_most_is_told() {
+    fn the_row_that_says_most_counts() {
         let words = |functions: &[&str]| {
             words_of(functions.iter().fold(0, |work, function| work | work_of(function)))
         };

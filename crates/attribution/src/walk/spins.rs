@@ -201,7 +201,7 @@ impl Spins {
             function: function.map(|known| known.name.clone()),
             caller: None,
             dozes: how == Waiting::Dozes,
-            has_rounds: false,
+            has_rounds: tried.path.has_rounds(),
             blocks: Vec::new(),
             path: Path::default().anew(block),
             away: None,
@@ -229,18 +229,12 @@ impl Spins {
                 open.learn(&path);
                 open.path = path;
             }
-            open.has_rounds |= open.path.has_rounds();
-            open.path = std::mem::take(&mut open.path).anew(block);
-            open.away = None;
-            open.rounds += 1;
-            if at > open.known.0 {
-                open.known = (at, open.rounds);
-            }
+            open.begin_round(block, at);
         } else {
             let back = last.is_some_and(|last| jumps_back(&last, block));
             match self.leads(&open, back, block, pid, at, functions) {
                 Leads::On => open.go_on_with(block, at),
-                Leads::Nowhere if open.path.blocks.len() < MOST_BLOCKS => open.pass(block, at),
+                Leads::Nowhere if open.path.blocks.len() < MOST_BLOCKS => open.go_through(block, at),
                 _ => {
                     self.close(open, at);
                     return false;
@@ -346,8 +340,16 @@ impl Open {
     fn go_on_with(&mut self, block: &Block, at: Tsc) {
         let path = std::mem::take(&mut self.path);
         self.learn(&path);
-        self.path = path.anew(block);
-        (self.head, self.away) = (block.ip, None);
+        self.path = path;
+        self.head = block.ip;
+        self.begin_round(block, at);
+    }
+
+    /// The next iteration begins with `block`.
+    fn begin_round(&mut self, block: &Block, at: Tsc) {
+        self.has_rounds |= self.path.has_rounds();
+        self.path = std::mem::take(&mut self.path).anew(block);
+        self.away = None;
         self.rounds += 1;
         if at > self.known.0 {
             self.known = (at, self.rounds);
@@ -356,7 +358,6 @@ impl Open {
 
     /// `path` is an iteration of it.
     fn learn(&mut self, path: &Path) {
-        self.has_rounds |= path.has_rounds();
         for block in &path.blocks {
             if self.blocks.len() < MOST_KNOWN && !self.blocks.contains(&block.ip) {
                 self.blocks.push(block.ip);
@@ -364,8 +365,8 @@ impl Open {
         }
     }
 
-    /// `block`, which is no head of a loop, runs next.
-    fn pass(&mut self, block: &Block, at: Tsc) {
+    /// `block` runs next, and no iteration begins with it.
+    fn go_through(&mut self, block: &Block, at: Tsc) {
         if self.away.is_none() && !self.blocks.contains(&block.ip) {
             let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
             // Iterations of several rounds are not alike: one more may take any time.

@@ -114,24 +114,22 @@ impl Layout {
 
     /// Splits the body of a record that is no sample into its own fields and its trailer.
     pub(crate) fn split_trailer<'a>(&self, body: &'a [u8]) -> (&'a [u8], Identity) {
-        if !self.sample_id_all {
-            return (body, Identity::default());
-        }
-        let bits = self.trailer_type(body);
-        let length = trailer_length(bits);
-        match body.len().checked_sub(length).map(|at| body.split_at(at)) {
-            Some((own, trailer)) => (own, parse_trailer(trailer, bits).unwrap_or_default()),
+        match self.split(body) {
+            Some((own, trailer, bits)) => (own, parse_trailer(trailer, bits).unwrap_or_default()),
             None => (body, Identity::default()),
         }
     }
 
     /// The own fields of a record that is no sample: its body without its trailer.
     pub(super) fn own_fields<'a>(&self, body: &'a [u8]) -> &'a [u8] {
-        if !self.sample_id_all {
-            return body;
-        }
-        let own = body.len().checked_sub(trailer_length(self.trailer_type(body)));
-        own.and_then(|own| body.get(..own)).unwrap_or(body)
+        self.split(body).map_or(body, |(own, ..)| own)
+    }
+
+    /// Its own fields, its trailer, and what that holds; `None` where it has none, or is too short for it.
+    fn split<'a>(&self, body: &'a [u8]) -> Option<(&'a [u8], &'a [u8], u64)> {
+        let bits = self.sample_id_all.then(|| self.trailer_type(body))?;
+        let (own, trailer) = body.split_at_checked(body.len().checked_sub(trailer_length(bits))?)?;
+        Some((own, trailer, bits))
     }
 
     /// What the trailer of a record that is no sample holds. A record of an unknown id still has one; all attributes

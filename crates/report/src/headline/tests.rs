@@ -187,8 +187,8 @@ fn tells_what_faults_did() {
     total.count = 2;
     let mut segment = placed(detailed(fault, Some(1), 300_000, "copies on write"), "touch()");
     segment.story.object = "copies on write".to_owned();
-    let told = headline(&outlier(vec![total], vec![segment]));
-    assert_eq!(told, "412.3 us, typical 16.3 us: 300.0 us in 2 page faults of touch(): copies on write");
+    let found = headline(&outlier(vec![total], vec![segment]));
+    assert_eq!(found, "412.3 us, typical 16.3 us: 300.0 us in 2 page faults of touch(): copies on write");
 }
 
 /// A loop that waits is often that of a lock: who wanted it is worth more than the numbers of the second cause.
@@ -196,7 +196,7 @@ fn tells_what_faults_did() {
 fn who_called_a_loop_outlasts_the_particulars_of_the_second_cause() {
     let (spin, slower) = ("user.spin", "user.slower.other");
     let numbers = format!("{}: 6045 instructions, 2 calls; typical 5934 and 2", "work".repeat(20));
-    let told = |callers: &str| {
+    let found = |callers: &str| {
         let mut waits = placed(detailed(spin, None, 200_000, ""), "sluice_rest()");
         callers.clone_into(&mut waits.story.callers);
         "pilot".clone_into(&mut waits.story.by);
@@ -207,22 +207,22 @@ fn who_called_a_loop_outlasts_the_particulars_of_the_second_cause() {
     let (begin, rest) =
         ("412.3 us, typical 16.3 us: spun 200.0 us in sluice_rest()", "60.0 us slower in the same code");
     let (near, far) = ("sluice_take()", "sluice_take() < pass_sluice()");
-    assert_eq!(told(far), format!("{begin} called by {far}, while pilot ran; {rest}"));
+    assert_eq!(found(far), format!("{begin} called by {far}, while pilot ran; {rest}"));
     let outer = format!("{near} < {}()", "pass".repeat(20));
-    assert_eq!(told(&outer), format!("{begin} called by {near}, while pilot ran; {rest}"));
+    assert_eq!(found(&outer), format!("{begin} called by {near}, while pilot ran; {rest}"));
 }
 
 #[test]
 fn extra_work_of_a_library_is_told_with_whose_it_is() {
     let extra = "user.extra-work";
-    let told = |object: &str| {
+    let found = |object: &str| {
         let mut segment = placed(detailed(extra, None, 300_000, "sort() called 1 time"), "rank()");
         segment.story.object = object.to_owned();
         headline(&outlier(vec![cause(extra, 300_000, "sort() called 1 time")], vec![segment]))
     };
     let head = "412.3 us, typical 16.3 us: 300.0 us of extra work: ";
-    assert_eq!(told(""), format!("{head}sort() called 1 time, for rank()"));
-    assert_eq!(told("a panic, caught in route()"), format!("{head}a panic in rank(), caught in route()"));
+    assert_eq!(found(""), format!("{head}sort() called 1 time, for rank()"));
+    assert_eq!(found("a panic, caught in route()"), format!("{head}a panic in rank(), caught in route()"));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //!
 //! Source: Intel SDM vol. 2. Written down here, not taken from a decoder: what they are is known from this table alone.
 
+use crate::instruction::Class;
+
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -47,23 +49,36 @@ impl Kind {
         matches!(self, Kind::Conditional | Kind::Jump | Kind::Call)
     }
 
+    /// What it is to the encoder.
+    pub(super) fn class(self) -> Class {
+        match self {
+            Kind::Conditional => Class::Conditional,
+            Kind::Jump => Class::Jump,
+            Kind::Call => Class::Call,
+            Kind::IndirectJump => Class::IndirectJump,
+            Kind::IndirectCall => Class::IndirectCall,
+            Kind::Return => Class::Return,
+            Kind::Syscall => Class::Syscall,
+            Kind::ToUser
+            | Kind::Iret
+            | Kind::Eretu
+            | Kind::Erets
+            | Kind::VmEntry
+            | Kind::UserIret
+            | Kind::Rsm
+            | Kind::Far => Class::Far,
+            Kind::SoftwareInterrupt | Kind::Fault => Class::SoftwareInterrupt,
+            Kind::Plain | Kind::PtWrite | Kind::PageTable | Kind::Mwait | Kind::Begin | Kind::Commit => {
+                Class::Plain
+            }
+        }
+    }
+
     /// Whether the instruction after it may follow.
     pub(super) fn may_go_on(self) -> bool {
-        !matches!(
-            self,
-            Kind::Jump
-                | Kind::IndirectJump
-                | Kind::Return
-                | Kind::ToUser
-                | Kind::Iret
-                | Kind::Eretu
-                | Kind::Erets
-                | Kind::VmEntry
-                | Kind::UserIret
-                | Kind::Rsm
-                | Kind::Far
-                | Kind::Fault
-        )
+        let leads_away =
+            matches!(self.class(), Class::Jump | Class::IndirectJump | Class::Return | Class::Far);
+        !leads_away && self != Kind::Fault
     }
 }
 

@@ -6,7 +6,7 @@
 use super::Code;
 use super::encoding::{Form, Kind, forms};
 use crate::dice::Dice;
-use crate::instruction::{Class, Instruction};
+use crate::instruction::Instruction;
 use crate::packet::ExecMode;
 
 /// An instruction, by its region's and its own number.
@@ -147,29 +147,8 @@ impl Layout {
     /// The instruction for the encoder.
     pub(super) fn instruction(&self, spot: Spot) -> Instruction {
         let placed = self.at(spot);
-        let class = match placed.kind() {
-            Kind::Conditional => Class::Conditional,
-            Kind::Jump => Class::Jump,
-            Kind::Call => Class::Call,
-            Kind::IndirectJump => Class::IndirectJump,
-            Kind::IndirectCall => Class::IndirectCall,
-            Kind::Return => Class::Return,
-            Kind::Syscall => Class::Syscall,
-            Kind::ToUser
-            | Kind::Iret
-            | Kind::Eretu
-            | Kind::Erets
-            | Kind::VmEntry
-            | Kind::UserIret
-            | Kind::Rsm
-            | Kind::Far => Class::Far,
-            Kind::SoftwareInterrupt | Kind::Fault => Class::SoftwareInterrupt,
-            Kind::Plain | Kind::PtWrite | Kind::PageTable | Kind::Mwait | Kind::Begin | Kind::Commit => {
-                Class::Plain
-            }
-        };
         let target = placed.target.map_or(0, |target| self.at(target).ip);
-        Instruction { ip: placed.ip, length: placed.length(), class, target }
+        Instruction { ip: placed.ip, length: placed.length(), class: placed.kind().class(), target }
     }
 
     /// The bytes of each region.

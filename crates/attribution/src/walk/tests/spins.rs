@@ -273,18 +273,23 @@ fn a_wait_may_go_on_in_another_loop() {
     assert_eq!(found, [("delay", 100, 1_140)]);
 }
 
+/// Passes over four words, of 50 ticks each.
+fn scan_four_words(script: &mut Script<'_>, times: std::ops::Range<u64>) {
+    for pass in times.step_by(50) {
+        for at in (pass..pass + 40).step_by(10) {
+            script.block(at, "scan", 0, BlockEnd::ConditionalBranch);
+        }
+        script.block(pass + 40, "scan", 0x10, BlockEnd::ConditionalBranch);
+    }
+}
+
 /// Four words in each pass. The first pass is not known to begin with the first word, and the second one shows that the loop waits.
 #[test]
 fn a_wait_for_several_words_waits() {
     let table = code();
     let mut script = Script::new(&table);
     script.block(50, "work", 0, BlockEnd::Call);
-    for pass in (100..2_100).step_by(50) {
-        for at in (pass..pass + 40).step_by(10) {
-            script.block(at, "scan", 0, BlockEnd::ConditionalBranch);
-        }
-        script.block(pass + 40, "scan", 0x10, BlockEnd::ConditionalBranch);
-    }
+    scan_four_words(&mut script, 100..2_100);
     script.block(2_100, "work", Script::AFTER, BlockEnd::Jump).block(2_200, "work", 0x40, BlockEnd::Jump);
     let activity = walk(&table, &script, 3_000);
     let found: Vec<_> = spins(&activity).into_iter().map(|(name, from, to, ..)| (name, from, to)).collect();
@@ -336,12 +341,7 @@ fn a_wait_after_another_loop_of_loops_waits() {
         script.block(at + 30, "count", 0x10, BlockEnd::ConditionalBranch);
     }
     script.block(200, "count", 0, BlockEnd::Return);
-    for pass in (1_000..5_000).step_by(50) {
-        for at in (pass..pass + 40).step_by(10) {
-            script.block(at, "scan", 0, BlockEnd::ConditionalBranch);
-        }
-        script.block(pass + 40, "scan", 0x10, BlockEnd::ConditionalBranch);
-    }
+    scan_four_words(&mut script, 1_000..5_000);
     script.block(5_000, "work", Script::AFTER, BlockEnd::Jump).block(5_100, "work", 0x40, BlockEnd::Jump);
     let activity = walk(&table, &script, 6_000);
     let found: Vec<_> = spins(&activity).into_iter().map(|(name, from, to, ..)| (name, from, to)).collect();
