@@ -4,6 +4,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod await_sites;
+mod block_uses;
 pub(crate) mod call_path;
 pub(crate) mod calls;
 mod clock;

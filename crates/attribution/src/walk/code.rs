@@ -14,14 +14,33 @@ pub(super) struct Code<'a> {
     /// The process of the last block that was looked up.
     pub(super) pid: Pid,
     current: Option<Function>,
-    /// What was inlined where kernel blocks begin.
-    inlined: ByAddress<u64, Arc<[Arc<str>]>>,
+}
+
+/// What was inlined where kernel blocks begin.
+pub(super) struct Inlined<'a> {
+    functions: &'a dyn Functions,
+    known: ByAddress<u64, Arc<[Arc<str>]>>,
+}
+
+impl<'a> Inlined<'a> {
+    /// Of `functions`, each place looked up once.
+    pub(super) fn new(functions: &'a dyn Functions) -> Inlined<'a> {
+        Inlined { functions, known: ByAddress::default() }
+    }
+
+    /// The functions that were inlined at the kernel's `ip`, outermost first, as perf writes them: `find_vma (inlined)`.
+    pub(super) fn at(&mut self, ip: u64, at: Tsc) -> Arc<[Arc<str>]> {
+        let functions = self.functions;
+        let named = |name: Arc<str>| Arc::from(format!("{name} (inlined)"));
+        let found = || functions.inlined_at(ip, at).into_iter().map(named).collect();
+        Arc::clone(self.known.entry(ip).or_insert_with(found))
+    }
 }
 
 impl<'a> Code<'a> {
     /// In no function yet.
     pub(super) fn new(functions: &'a dyn Functions) -> Code<'a> {
-        Code { functions, pid: Pid::KERNEL, current: None, inlined: ByAddress::default() }
+        Code { functions, pid: Pid::KERNEL, current: None }
     }
 
     /// `block` runs at `at`.
@@ -35,14 +54,6 @@ impl<'a> Code<'a> {
     /// The function that runs; `None` where no symbol covers it.
     pub(super) fn current(&self) -> Option<&Function> {
         self.current.as_ref()
-    }
-
-    /// The functions that were inlined at the kernel's `ip`, outermost first, as perf writes them: `find_vma (inlined)`.
-    pub(super) fn inlined_at(&mut self, ip: u64, at: Tsc) -> Arc<[Arc<str>]> {
-        let functions = self.functions;
-        let named = |name: Arc<str>| Arc::from(format!("{name} (inlined)"));
-        let found = || functions.inlined_at(ip, at).into_iter().map(named).collect();
-        Arc::clone(self.inlined.entry(ip).or_insert_with(found))
     }
 
     /// The function at `ip` of `thread`, or of the process that runs.

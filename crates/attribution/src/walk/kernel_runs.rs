@@ -104,8 +104,6 @@ pub(super) struct Innermost {
 pub(super) struct Place<'a> {
     /// The function that holds it.
     pub(super) function: Option<&'a Function>,
-    /// What was inlined there, outermost first.
-    pub(super) inlined: &'a [Arc<str>],
     /// It is no code of its own but leads on to a function or back.
     pub(super) passes: bool,
 }
@@ -137,6 +135,7 @@ struct Last {
     frame: u64,
     depth: usize,
     start: u64,
+    parent: NodeKey,
     node: NodeKey,
     end: BlockEnd,
     end_ip: u64,
@@ -151,6 +150,8 @@ pub(super) struct KernelRuns {
     pub(super) code: KernelCode,
     /// Nodes by caller and the function's first address.
     known: ByAddress<(NodeKey, u64), NodeKey>,
+    /// By node and the first address of a block: the node within it of what was inlined there.
+    within: ByAddress<(NodeKey, u64), NodeKey>,
     /// The node of each open call, outermost first.
     callers: Vec<NodeKey>,
     jumps: Vec<Jump>,
@@ -166,8 +167,15 @@ pub(super) struct KernelRuns {
 }
 
 impl KernelRuns {
-    /// `block` at `place` runs at `now` in `frame`. All of it counts for what was inlined at its first instruction.
-    pub(super) fn block(&mut self, block: &Block, place: &Place<'_>, frame: Innermost, now: Tsc) {
+    /// `block` at `place` runs at `now` in `frame`. All of it counts for what was `inlined` at its first instruction, outermost first.
+    pub(super) fn block(
+        &mut self,
+        block: &Block,
+        place: &Place<'_>,
+        inlined: impl FnOnce() -> Arc<[Arc<str>]>,
+        frame: Innermost,
+        now: Tsc,
+    ) {
         self.callers.truncate(frame.depth);
         let (serial, depth) = (frame.serial, frame.depth);
         self.jumps.retain(|jump| jump.frame < serial || (jump.frame == serial && jump.depth <= depth));
@@ -176,15 +184,16 @@ impl KernelRuns {
             return;
         }
         let function = place.function;
-        let (node, calls) = self.node(block, function, frame);
-        let within = place.inlined.iter().fold(node, |node, name| self.inlined_below(node, name));
+        let (parent, node, calls) = self.node(block, function, frame);
+        let within = self.within(node, block.ip, inlined);
         if block.end == BlockEnd::Call {
             self.callers.resize(frame.depth, NodeKey::default());
             self.callers.push(within);
         }
         self.run(&Entered { node, calls, within }, block, frame, now);
         let start = function.map_or(0, |function| function.start);
-        self.last = Some(Last { frame: serial, depth, start, node, end: block.end, end_ip: block.end_ip });
+        let (end, end_ip) = (block.end, block.end_ip);
+        self.last = Some(Last { frame: serial, depth, start, parent, node, end, end_ip });
     }
 
     /// A thunk's `block` runs: its time is that of the function that it serves.
@@ -209,8 +218,13 @@ impl KernelRuns {
         own.and_then(|at| self.callers.get(at)).copied().unwrap_or_default()
     }
 
-    /// The node of `function` that runs in `block`, and how often it was entered: 0 or 1.
-    fn node(&mut self, block: &Block, function: Option<&Function>, frame: Innermost) -> (NodeKey, u64) {
+    /// The caller and the node of `function` that runs in `block`, and how often it was entered: 0 or 1.
+    fn node(
+        &mut self,
+        block: &Block,
+        function: Option<&Function>,
+        frame: Innermost,
+    ) -> (NodeKey, NodeKey, u64) {
         let (serial, depth) = (frame.serial, frame.depth);
         let start = function.map_or(0, |function| function.start);
         let at_start = function.is_some() && block.ip == start;
@@ -233,14 +247,12 @@ impl KernelRuns {
         let jumped = self.jumps.last().filter(|jump| (jump.frame, jump.depth) == (serial, depth));
         let parent = jumped.map_or_else(|| self.caller(frame), |jump| jump.node);
         let node = match &self.last {
-            Some(last) if last.start == start && self.known.get(&(parent, start)) == Some(&last.node) => {
-                last.node
-            }
+            Some(last) if (last.start, last.parent) == (start, parent) => last.node,
             _ => self.node_below(parent, function),
         };
         let goes_on = |last: &Last| last.node == node && last.frame == serial && last.end != BlockEnd::Call;
         let is_call = at_start && !self.last.as_ref().is_some_and(goes_on);
-        (node, u64::from(is_call))
+        (parent, node, u64::from(is_call))
     }
 
     fn node_below(&mut self, parent: NodeKey, function: Option<&Function>) -> NodeKey {
@@ -261,6 +273,16 @@ impl KernelRuns {
         });
         self.known.insert((parent, start), node);
         node
+    }
+
+    /// The node of what is `inlined` into the function of `node` at `ip`; that one where nothing is.
+    fn within(&mut self, node: NodeKey, ip: u64, inlined: impl FnOnce() -> Arc<[Arc<str>]>) -> NodeKey {
+        if let Some(&known) = self.within.get(&(node, ip)) {
+            return known;
+        }
+        let within = inlined().iter().fold(node, |node, name| self.inlined_below(node, name));
+        self.within.insert((node, ip), within);
+        within
     }
 
     /// The node of a function inlined into that of `parent`: never called, so its time stands beside no calls.

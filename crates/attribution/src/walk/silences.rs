@@ -7,7 +7,7 @@
 //! packet shows this before user code runs again. Its silence is extended until the flow confirms or refutes it.
 
 use model::{Cpu, Ticks, Tsc, TscRange};
-use pt::FlowItem;
+use pt::{Block, FlowItem};
 
 use super::activity::{Silence, Why};
 use super::clock::Clock;
@@ -112,14 +112,22 @@ impl Silences {
     /// Whether `item` precedes the silence in which the thread left. Its time may reach into this stay, because there
     /// was no time packet in between, but it was processed in the stay before.
     pub(super) fn is_behind(&self, item: &FlowItem, clock: &Clock) -> bool {
-        let Some(silence) = self.open.as_ref().filter(|_| self.carried.is_some()) else { return false };
-        let (aux_offset, too_early) = match item {
-            // Its packet may follow that of the event that ends it.
-            FlowItem::Block(block) => (block.aux_offset, block.time.likely < clock.now),
-            FlowItem::Event(event) => (event.aux_offset, false),
-            FlowItem::Gap(gap) => (gap.aux_offset, false),
-        };
-        too_early || (silence.began_on == clock.cpu && aux_offset <= silence.aux_offset)
+        match item {
+            FlowItem::Block(block) => self.is_past(block, clock),
+            FlowItem::Event(event) => self.is_passed(event.aux_offset, clock),
+            FlowItem::Gap(gap) => self.is_passed(gap.aux_offset, clock),
+        }
+    }
+
+    /// The same of a block, whose packet may follow that of the event that ends it.
+    pub(super) fn is_past(&self, block: &Block, clock: &Clock) -> bool {
+        let is_in_doubt = self.carried.is_some() && self.open.is_some();
+        is_in_doubt && (block.time.likely < clock.now || self.is_passed(block.aux_offset, clock))
+    }
+
+    fn is_passed(&self, aux_offset: u64, clock: &Clock) -> bool {
+        let open = self.open.as_ref().filter(|_| self.carried.is_some());
+        open.is_some_and(|open| open.began_on == clock.cpu && aux_offset <= open.aux_offset)
     }
 
     /// Tracing turns on or off now: it had been off since the thread left its CPU.

@@ -153,14 +153,15 @@ impl StringInstructions {
         Some((holder, name))
     }
 
-    /// The next of the blocks that wait.
-    pub(super) fn waiting(&self, index: usize) -> Option<Block> {
-        self.waiting.get(index).copied()
+    /// The blocks that waited.
+    pub(super) fn let_go(&mut self) -> Vec<Block> {
+        std::mem::take(&mut self.waiting)
     }
 
-    /// All of them have left.
-    pub(super) fn clear(&mut self) {
-        self.waiting.clear();
+    /// Takes back the memory of those that [`StringInstructions::let_go`] gave.
+    pub(super) fn reuse(&mut self, mut waited: Vec<Block>) {
+        waited.clear();
+        self.waiting = waited;
     }
 }
 

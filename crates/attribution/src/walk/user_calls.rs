@@ -29,7 +29,8 @@ pub(crate) struct UserCalls {
     own_goroutine: bool,
     /// Its goroutine recovered from a panic, and goes on.
     recovered: bool,
-    last: Option<Block>,
+    /// How the last block ended, and its last instruction.
+    last: Option<(BlockEnd, u64)>,
     /// The instruction that an interrupt or exception hit after it: it has not retired.
     hit: Option<u64>,
 }
@@ -51,7 +52,7 @@ impl UserCalls {
             BlockEnd::Return => self.returning = true,
             _ => {}
         }
-        self.last = Some(*block);
+        self.last = Some((block.end, block.end_ip));
         self.hit = None;
         on_other_stack
     }
@@ -60,7 +61,7 @@ impl UserCalls {
     /// function that changes stacks led to one of which nothing is known.
     fn see_other_ways(&mut self, block: &Block, function: Option<&Function>, returned: bool) -> bool {
         let Some((start, changes_stacks)) = self.from else { return false };
-        let jumped = self.last.is_some_and(|last| last.end == BlockEnd::Jump);
+        let jumped = self.last.is_some_and(|(end, _)| end == BlockEnd::Jump);
         let Some(function) = function.filter(|function| function.start != start) else { return false };
         // `runtime.gogo` is no more than a jump to `gogo`.
         let is_on_its_way = function.start == block.ip && goes_to_goroutine(&function.name);
@@ -128,8 +129,7 @@ impl UserCalls {
 
     /// The open calls, outermost first, then the instruction that was hit, or the last one that ran.
     pub(crate) fn sites(&self) -> impl Iterator<Item = u64> {
-        let called = self.last.is_some_and(|block| block.end == BlockEnd::Call);
-        let last = self.last.filter(|_| !called).map(|block| block.end_ip);
+        let last = self.last.filter(|&(end, _)| end != BlockEnd::Call).map(|(_, ip)| ip);
         self.calls.innermost().iter().copied().chain(self.hit.or(last))
     }
 }

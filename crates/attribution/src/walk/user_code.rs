@@ -3,6 +3,7 @@
 //! Input: blocks of user code with the node that called them. Output: the same node for the same chain of functions
 //! in every interval, whatever the counts of calls and iterations, so that two intervals can be compared.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
@@ -26,6 +27,11 @@ const MOST_CALLERS: usize = 2;
 pub(crate) struct NodeKey(u64);
 
 impl NodeKey {
+    /// The hash.
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+
     /// The function `name` as called by this one.
     pub(super) fn below(self, name: &str) -> NodeKey {
         let mut hasher = AddressHasher::default();
@@ -153,12 +159,24 @@ impl UserCode {
         self.nodes.get(&node).and_then(|node| node.collector)
     }
 
-    /// `block` of `node` runs; the result is how many of its lines did not run before.
-    pub(crate) fn run(&mut self, node: NodeKey, block: &Block) -> u64 {
-        let used = self.blocks.entry((node, block.ip)).or_default();
-        used.executions += 1;
-        used.instructions += u64::from(block.instructions);
-        if used.executions == 1 { self.footprint.touch(block) } else { 0 }
+    /// A block, by its node and first address, ran so often.
+    pub(crate) fn add_use(&mut self, block: (NodeKey, u64), more: BlockUse) {
+        if more.executions > 0 {
+            let used = self.blocks.entry(block).or_default();
+            used.executions += more.executions;
+            used.instructions += more.instructions;
+        }
+    }
+
+    /// `block`, with this key, is about to run; the result is how many of its lines did not run before.
+    pub(crate) fn meet(&mut self, key: (NodeKey, u64), block: &Block) -> u64 {
+        match self.blocks.entry(key) {
+            Entry::Occupied(_) => 0,
+            Entry::Vacant(new) => {
+                new.insert(BlockUse::default());
+                self.footprint.touch(block)
+            }
+        }
     }
 
     /// How many instructions ran at least once: approximately the micro-operations, fused as the front end counts
@@ -177,9 +195,7 @@ impl UserCode {
         self.nodes.extend(other.nodes);
         self.callers.extend(other.callers);
         for (key, more) in other.blocks {
-            let used = self.blocks.entry(key).or_default();
-            used.executions += more.executions;
-            used.instructions += more.instructions;
+            self.add_use(key, more);
         }
         for (line, windows) in other.footprint.lines {
             *self.footprint.lines.entry(line).or_default() |= windows;

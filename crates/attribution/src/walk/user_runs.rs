@@ -8,6 +8,7 @@ use model::{Ticks, Tsc, TscRange};
 use pt::{Block, BlockEnd};
 
 use super::activity::Run;
+use super::block_uses::BlockUses;
 use super::clock::Moment;
 use super::later_callers::LaterCallers;
 use super::switches::SYSCALL_LENGTH;
@@ -53,8 +54,9 @@ pub(super) struct UserRuns {
     pub(super) later: LaterCallers,
     /// The runs that ended.
     pub(super) done: Vec<Run>,
+    uses: BlockUses,
     /// What they ran.
-    pub(super) code: UserCode,
+    code: UserCode,
     /// Code before this time is not counted: the thread was busy with something else.
     pub(super) counts_from: Tsc,
 }
@@ -200,7 +202,7 @@ impl UserRuns {
 
     /// The code of `block` runs in the open run.
     fn count_code(&mut self, node: NodeKey, block: &Block) {
-        self.cold_lines += self.code.run(node, block);
+        self.cold_lines += self.uses.run(node, block, &mut self.code);
         if let Some(run) = &mut self.open {
             run.instructions += u64::from(block.instructions);
         }
@@ -261,6 +263,12 @@ impl UserRuns {
         if let Some(run) = self.done.last_mut().filter(|run| run.range.stop == from && self.open.is_none()) {
             run.range.stop = to;
         }
+    }
+
+    /// What ran, after the last run.
+    pub(super) fn take_code(&mut self) -> UserCode {
+        self.uses.settle(&mut self.code);
+        std::mem::take(&mut self.code)
     }
 
     /// Execution continued untraced.

@@ -13,7 +13,7 @@ use pt::{Block, BlockEnd, EventKind, FlowItem, Gap, PtEvent, TimeBounds};
 use super::activity::{Activity, Why};
 use super::call_path::{CallPath, is_kernel};
 use super::clock::{Clock, Moment};
-use super::code::Code;
+use super::code::{Code, Inlined};
 use super::entries::{Arrival, Enabled, Entries, Off};
 use super::kernel_runs::{KernelRuns, Place};
 use super::kernel_stack::KernelStack;
@@ -42,6 +42,7 @@ const EVD_FAULT_ADDRESS: u8 = 0;
 /// Follows one thread. Feed it the items of its stays in order, then take the [`Activity`].
 pub(crate) struct Walker<'a> {
     code: Code<'a>,
+    inlined: Inlined<'a>,
     clock: Clock,
     entries: Entries,
     stack: KernelStack,
@@ -63,6 +64,7 @@ impl<'a> Walker<'a> {
     pub(crate) fn new(functions: &'a dyn Functions, stall_threshold: Ticks) -> Walker<'a> {
         Walker {
             code: Code::new(functions),
+            inlined: Inlined::new(functions),
             clock: Clock::default(),
             entries: Entries::default(),
             stack: KernelStack::default(),
@@ -169,19 +171,18 @@ impl<'a> Walker<'a> {
     /// The blocks that waited for `next`, the next time.
     fn release(&mut self, next: Tsc) {
         let string = self.strings.judge((self.clock.now, next), self.code.functions);
-        let mut index = 0;
-        while let Some(block) = self.strings.waiting(index) {
-            if !self.silences.is_behind(&FlowItem::Block(block), &self.clock) {
-                self.block(&block);
+        let waited = self.strings.let_go();
+        for (index, block) in waited.iter().enumerate() {
+            if !self.silences.is_past(block, &self.clock) {
+                self.block(block);
                 if let Some((_, name)) = string.filter(|&(holder, _)| holder == index) {
                     let function = self.code.current().map(|function| function.name.clone());
                     let kernel = block.kernel;
                     self.stalls.begin(StringInstruction { name, function, kernel, interrupted: false });
                 }
             }
-            index += 1;
         }
-        self.strings.clear();
+        self.strings.reuse(waited);
     }
 
     /// Ends all open work at `at` and returns the activity.
@@ -191,13 +192,14 @@ impl<'a> Walker<'a> {
         self.end_silence(at, false);
         self.close_run(at);
         self.spins.interrupt(at);
+        let code = self.user.take_code();
         self.user.later.tell(&mut self.paths, self.code.pid, self.code.functions);
         let (stalls, strings) = self.stalls.finish();
         Activity {
             frames: self.stack.finish(at),
             kernel: self.kernel.code,
             runs: self.user.done,
-            code: self.user.code,
+            code,
             stalls,
             strings,
             silences: self.silences.done,
@@ -257,9 +259,9 @@ impl<'a> Walker<'a> {
             }
         }
         if self.kernel.follows {
-            let inlined = self.code.inlined_at(block.ip, at);
-            let place = Place { function: self.code.current(), inlined: &inlined, passes };
-            self.kernel.block(block, &place, self.stack.innermost(), at);
+            let place = Place { function: self.code.current(), passes };
+            let inlined = || self.inlined.at(block.ip, at);
+            self.kernel.block(block, &place, inlined, self.stack.innermost(), at);
         }
         match block.end {
             BlockEnd::Call => self.stack.call(block.end_ip),

@@ -6,7 +6,7 @@ use super::*;
 use crate::samples::front_end::FrontEndRecords;
 use crate::samples::front_end::samples::Samples;
 use crate::samples::front_end::slots::Used;
-use crate::walk::user_code::UserCode;
+use crate::walk::user_code::{BlockUse, UserCode};
 
 fn of(outlier: &Examined, own: &Use, baselines: &Baselines) -> FrontEnd {
     FrontEnd::of(outlier, own, baselines)
@@ -63,7 +63,9 @@ fn code_that_does_not_fit_is_known_by_the_cpus_model() {
                 time,
                 aux_offset,
             };
-            code.run(NodeKey::default(), &block);
+            let key = (NodeKey::default(), ip);
+            code.meet(key, &block);
+            code.add_use(key, BlockUse { executions: 1, instructions: u64::from(instructions) });
         }
         code
     };

@@ -29,20 +29,6 @@ fn a_function_is_known_by_who_called_it() {
     assert_eq!(other.node(root, Some(&function("copy", 0x8000))), below);
 }
 
-/// Bytes 0x1010 to 0x1043: windows 0x1000, 0x1020 and 0x1040 in lines 0x1000 and 0x1040.
-#[test]
-fn a_footprint_counts_lines_and_windows_once() {
-    let mut code = UserCode::default();
-    let node = code.node(NodeKey::default(), None);
-    assert_eq!(code.run(node, &block(0x1010, 0x1043)), 2);
-    assert_eq!(code.run(node, &block(0x1010, 0x1043)), 0);
-    assert_eq!(code.run(node, &block(0x1030, 0x1038)), 0);
-    assert_eq!((code.footprint.lines(), code.footprint.windows()), (2, 3));
-    assert_eq!(code.blocks[&(node, 0x1010)], BlockUse { executions: 2, instructions: 20 });
-    assert_eq!(code.run(node, &block(0x1060, 0x1061)), 0, "its line ran already");
-    assert_eq!(code.footprint.windows(), 4);
-}
-
 /// Ten instructions cannot be longer than 150 bytes, whatever the end says.
 #[test]
 fn a_damaged_end_is_no_endless_footprint() {
