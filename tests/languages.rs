@@ -13,10 +13,11 @@ use crate::captures::{repository, tailtrace};
 use crate::no_pt::{NEEDS, first, key, record, run};
 pub(crate) use programs::java_marks;
 use programs::{
-    both_marks, both_marks_of_dotnet, both_marks_of_go, both_marks_of_java, both_marks_of_node,
+    RUNS_ON, both_marks, both_marks_of_dotnet, both_marks_of_go, both_marks_of_java, both_marks_of_node,
     both_marks_of_python, dotnet,
 };
 
+mod perf_map;
 mod programs;
 
 /// Lets others than root read what was recorded.
@@ -147,9 +148,7 @@ fn the_node_addons_intervals_are_those_of_nodes_clock() {
 fn the_dotnet_classes_intervals_are_those_of_its_clock() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = both_marks_of_dotnet(folder.path()).to_string_lossy().into_owned();
-    let runs_on = r#"{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "3.1.0"},
-        "configProperties": {"System.Globalization.Invariant": true}}}"#;
-    fs::write(folder.path().join("both_marks.runtimeconfig.json"), runs_on).expect("written");
+    fs::write(folder.path().join("both_marks.runtimeconfig.json"), RUNS_ON).expect("written");
     for runtime in [Path::new("mono"), &dotnet()] {
         let words = [runtime.to_string_lossy().into_owned(), program.clone()];
         assert_within_its_clock(folder.path(), &words, |found| first(found)["cause"] == "offcpu.sleep");

@@ -106,6 +106,23 @@ pub(super) fn both_marks_of_dotnet(folder: &Path) -> PathBuf {
     program
 }
 
+/// Compiles `crates/symbols/tests/Prices.cs` with Mono's compiler, for .NET Core; the program.
+pub(super) fn prices_of_dotnet(folder: &Path) -> PathBuf {
+    let program = folder.join("prices.exe");
+    let mut compiler = Command::new("mcs");
+    compiler.args(["-optimize", "-warnaserror"]).arg(format!("-out:{}", program.display()));
+    run(
+        compiler.arg(repository().join("crates/symbols/tests/Prices.cs")),
+        "this test needs Mono (Debian: mono-mcs)",
+    );
+    fs::write(folder.join("prices.runtimeconfig.json"), RUNS_ON).expect("written");
+    program
+}
+
+/// Which .NET a program wants.
+pub(super) const RUNS_ON: &str = r#"{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "3.1.0"},
+    "configProperties": {"System.Globalization.Invariant": true}}}"#;
+
 /// The runtime of .NET Core, as its makers have it among the packages of Python.
 pub(super) fn dotnet() -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dotnet");
