@@ -9,6 +9,7 @@ mod budget;
 pub(crate) mod call_tree;
 mod callers;
 mod front_end;
+mod inclusive;
 mod pace;
 mod profile;
 mod serving;
@@ -32,6 +33,7 @@ use crate::samples::requested_frequency::{RequestedFrequency, requested_within};
 use crate::walk::user_code::{ByAddress, NodeKey};
 use budget::{Budget, Extra, budgets, extras, mark_longer_strings};
 use front_end::FrontEnd;
+use inclusive::{Whole, inclusive};
 use profile::{Baselines, Profile, SMALLEST, Typical, Use, profile, whole, with_jitter};
 use story::Story;
 
@@ -102,8 +104,11 @@ struct Comparison<'a> {
     front_end: FrontEnd,
     /// Of the sampled accesses of all baselines.
     typical_memory: Remote,
+    inclusive: ByAddress<NodeKey, Whole>,
     /// The explanations so far, by node and cause: they are the same for all pieces.
-    told: Vec<(NodeKey, Verdict)>,
+    told: ByAddress<NodeKey, Vec<Verdict>>,
+    /// The words for extra work so far, by the node that they are about.
+    told_extra: ByAddress<NodeKey, String>,
 }
 
 impl<'a> Comparison<'a> {
@@ -119,6 +124,7 @@ impl<'a> Comparison<'a> {
         let twins = twins(outlier, &own, &baselines);
         let front_end = FrontEnd::of(outlier, &Use { ticks: all, ..whole(&own) }, &baselines);
         let budgets = budgets(&own, &baselines, &extras, &twins, (front_end, spins.total()));
+        let inclusive = inclusive(outlier, &own);
         Comparison {
             outlier,
             own,
@@ -128,7 +134,9 @@ impl<'a> Comparison<'a> {
             budgets,
             front_end,
             typical_memory,
-            told: Vec::new(),
+            inclusive,
+            told: ByAddress::default(),
+            told_extra: ByAddress::default(),
         }
     }
 
@@ -144,16 +152,16 @@ impl<'a> Comparison<'a> {
         if cause == Cause::UserExpected {
             return None;
         }
-        let told = self.told.iter().position(|(of, verdict)| *of == node && verdict.cause == cause);
-        let told = told.unwrap_or_else(|| {
-            let verdict = self.new_verdict(node, cause, functions);
-            self.told.push((node, verdict));
-            self.told.len() - 1
-        });
-        Some(self.told[told].1.clone())
+        let told = self.told.get(&node).into_iter().flatten().find(|verdict| verdict.cause == cause);
+        if let Some(told) = told {
+            return Some(told.clone());
+        }
+        let verdict = self.new_verdict(node, cause, functions);
+        self.told.entry(node).or_default().push(verdict.clone());
+        Some(verdict)
     }
 
-    fn new_verdict(&self, node: NodeKey, cause: Cause, functions: &dyn Functions) -> Verdict {
+    fn new_verdict(&mut self, node: NodeKey, cause: Cause, functions: &dyn Functions) -> Verdict {
         let is_compared = self.baselines.nodes.contains_key(&node) || self.twins.contains_key(&node);
         let is_measured = self.front_end.measures(&cause);
         let certainty = match (is_compared, is_measured) {
@@ -161,16 +169,14 @@ impl<'a> Comparison<'a> {
             (false, false) => Certainty::Decoded,
             (true, false) => Certainty::Inferred,
         };
-        let (outlier, own, baselines) = (self.outlier, &self.own, &self.baselines);
-        let (twins, extras, front_end) = (&self.twins, &self.extras, self.front_end);
-        let story = Story { outlier, own, baselines, twins, extras, front_end, functions };
+        let story = self.story(functions);
         let by_governor = cause == Cause::UserSlower(Slower::Frequency) && story.is_told_by_governor(node);
         let asked = if by_governor { self.slowest_asked(node) } else { None };
         let mut evidence: Vec<Evidence> = asked.map(evidence_of_asked).into_iter().collect();
         if is_measured {
-            evidence.extend(self.front_end.evidence(outlier));
+            evidence.extend(self.front_end.evidence(self.outlier));
         }
-        let mut detail = story.tell(node, &cause);
+        let mut detail = self.tell(node, &cause, functions);
         if cause == Cause::UserSlower(Slower::Other)
             && let Some((told, records)) = tell_remote(&self.accesses_of(node), self.typical_memory)
         {
@@ -178,6 +184,34 @@ impl<'a> Comparison<'a> {
             evidence.extend(records);
         }
         Verdict { cause, detail, certainty, evidence }
+    }
+
+    fn story<'s>(&'s self, functions: &'s dyn Functions) -> Story<'s> {
+        Story {
+            outlier: self.outlier,
+            own: &self.own,
+            baselines: &self.baselines,
+            twins: &self.twins,
+            extras: &self.extras,
+            front_end: self.front_end,
+            inclusive: &self.inclusive,
+            functions,
+        }
+    }
+
+    /// Explains `node`'s time with `cause`; thousands of nodes may share one explanation.
+    fn tell(&mut self, node: NodeKey, cause: &Cause, functions: &dyn Functions) -> String {
+        let story = self.story(functions);
+        if *cause != Cause::UserExtraWork {
+            return story.tell(node, cause);
+        }
+        let subject = story.subject(node);
+        if let Some(told) = self.told_extra.get(&subject) {
+            return told.clone();
+        }
+        let told = story.tell(subject, cause);
+        self.told_extra.insert(subject, told.clone());
+        told
     }
 
     /// The sampled accesses of the time in which `node` ran.

@@ -91,15 +91,16 @@ pub(crate) fn for_script_block(document: &str) -> String {
 /// terminal become `\uXXXX`, which any parser turns back.
 pub(crate) fn for_json_document(document: &str) -> String {
     let mut shown = String::with_capacity(document.len());
-    for character in document.chars() {
-        if character == '\n' || !is_unprintable(character) {
-            shown.push(character);
-        } else {
-            let mut units = [0; 2];
-            let escaped = character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
-            shown.extend(escaped);
-        }
+    let mut rest = document;
+    let must_go = |character: char| character != '\n' && is_unprintable(character);
+    while let Some((at, character)) = rest.char_indices().find(|&(_, character)| must_go(character)) {
+        shown.push_str(&rest[..at]);
+        let mut units = [0; 2];
+        let escaped = character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
+        shown.extend(escaped);
+        rest = &rest[at + character.len_utf8()..];
     }
+    shown.push_str(rest);
     shown
 }
 
@@ -147,6 +148,9 @@ fn is_word(character: Option<char>) -> bool {
 /// Control characters, and those that are invisible or change the order of others (Unicode category Cf, and the
 /// line separators).
 fn is_unprintable(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_control();
+    }
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{115f}'..='\u{1160}'

@@ -6,6 +6,7 @@ use model::{Cause, Pid, Slower, Ticks};
 
 use super::budget::Extra;
 use super::front_end::{self, FrontEnd};
+use super::inclusive::Whole;
 use super::profile::{Baselines, Profile, SMALLEST, Typical, Use};
 use crate::claims::lengths::tell_ns;
 use crate::claims::strings::tell_strings;
@@ -24,10 +25,20 @@ pub(super) struct Story<'a> {
     pub(super) twins: &'a ByAddress<NodeKey, Typical>,
     pub(super) extras: &'a ByAddress<NodeKey, Extra>,
     pub(super) front_end: FrontEnd,
+    pub(super) inclusive: &'a ByAddress<NodeKey, Whole>,
     pub(super) functions: &'a dyn Functions,
 }
 
 impl Story<'_> {
+    /// The node that the words for `node`'s extra work are about: calls that no baseline makes are one story with what they call.
+    pub(super) fn subject(&self, node: NodeKey) -> NodeKey {
+        if self.is_new(node) { self.topmost_new(node) } else { node }
+    }
+
+    fn is_new(&self, node: NodeKey) -> bool {
+        !self.baselines.nodes.contains_key(&node)
+    }
+
     /// Explains `node`'s time with `cause`, in a few words.
     pub(super) fn tell(&self, node: NodeKey, cause: &Cause) -> String {
         let told = self.tell_code(node, cause);
@@ -39,11 +50,8 @@ impl Story<'_> {
         let Examined { strings, runs, conversion, .. } = self.outlier;
         let is_known = self.baselines.nodes.contains_key(&node);
         let top = if is_known { node } else { self.topmost_new(node) };
-        let ticks = if is_known {
-            self.own.get(&node).map_or(0, |used| used.ticks)
-        } else {
-            self.with_callees(top).0
-        };
+        let ticks =
+            if is_known { self.own.get(&node).map_or(0, |used| used.ticks) } else { self.whole(top).ran.0 };
         let is_part = |of: NodeKey| if is_known { of == node } else { self.is_below(of, top) };
         let of_node = strings.iter().filter(|string| {
             run_at(runs, string.range.start).is_some_and(|run| !string.kernel && is_part(run.node))
@@ -53,9 +61,7 @@ impl Story<'_> {
 
     fn tell_code(&self, node: NodeKey, cause: &Cause) -> String {
         match cause {
-            Cause::UserExtraWork if !self.baselines.nodes.contains_key(&node) => {
-                self.new_call(self.topmost_new(node))
-            }
+            Cause::UserExtraWork if self.is_new(node) => self.new_call(self.topmost_new(node)),
             Cause::UserExtraWork => self.more_of_the_same(node),
             Cause::UserSlower(Slower::Frequency) => format!("{}; {}", self.slower(node), self.pace(node)),
             Cause::UserSlower(Slower::FrontEnd) => format!("{}; {}", self.slower(node), self.footprint()),
@@ -71,8 +77,8 @@ impl Story<'_> {
     /// called.
     fn new_call(&self, node: NodeKey) -> String {
         let used = self.own.get(&node).copied().unwrap_or_default();
-        let (in_kernel, off_cpu) = self.interruptions(node);
-        let mut time = self.length(self.with_callees(node));
+        let Whole { ran, in_kernel, off_cpu } = self.whole(node);
+        let mut time = self.length(ran);
         for (ticks, place) in [(in_kernel, "in the kernel"), (off_cpu, "off the CPU")] {
             if ticks >= SMALLEST {
                 time = format!("{time}, and {} {place}", self.length(ticks));
@@ -213,7 +219,7 @@ impl Story<'_> {
             }
         }
         let (name, ticks) = by_name.into_iter().max_by_key(|&(_, ticks)| ticks)?;
-        (ticks >= self.with_callees(top).0 / 2).then(|| called(&spoken(name)))
+        (ticks >= self.whole(top).ran.0 / 2).then(|| called(&spoken(name)))
     }
 
     /// Whether `node` is the frame above a signal's handler.
@@ -221,33 +227,9 @@ impl Story<'_> {
         self.outlier.code.nodes.get(&node).is_some_and(|node| &*node.function == SIGNAL)
     }
 
-    /// The time of `top` with everything it called.
-    fn with_callees(&self, top: NodeKey) -> Ticks {
-        Ticks(
-            self.own.iter().filter(|(node, _)| self.is_below(**node, top)).map(|(_, used)| used.ticks).sum(),
-        )
-    }
-
-    /// What passed in the kernel and off the CPU while `top` or something that it called ran.
-    fn interruptions(&self, top: NodeKey) -> (Ticks, Ticks) {
-        let (mut in_kernel, mut off_cpu) = (Ticks(0), Ticks(0));
-        let (mut last, mut is_within) = (None, false);
-        for piece in &self.outlier.pieces {
-            if let Some(run) = self.outlier.run_of(piece) {
-                if last.replace(run.node) != Some(run.node) {
-                    is_within = self.is_below(run.node, top);
-                }
-                continue;
-            }
-            match self.outlier.claim_of(piece).filter(|_| is_within).map(|claim| &claim.cause) {
-                Some(Cause::OffCpu(_) | Cause::Idle(_) | Cause::CStateExit(_)) => {
-                    off_cpu.0 += piece.range.ticks().0;
-                }
-                Some(cause) if cause.is_kernel() => in_kernel.0 += piece.range.ticks().0,
-                _ => {}
-            }
-        }
-        (in_kernel, off_cpu)
+    /// The time of `node` with everything it called.
+    fn whole(&self, node: NodeKey) -> Whole {
+        self.inclusive.get(&node).copied().unwrap_or_default()
     }
 
     /// Whether `node` is `top`, or a part of what it called.
