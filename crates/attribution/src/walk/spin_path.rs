@@ -3,6 +3,8 @@
 //! Input: the blocks as they run. An iteration may hold loops: of rounds of these that are alike, one after the other, one is kept, so that
 //! an iteration that reads a lot is as long as one that reads little. Invariant: execution went from each block to the next.
 
+use std::ops::Range;
+
 use pt::{Block, BlockEnd};
 
 /// The longest jump that makes a loop, in bytes.
@@ -16,7 +18,8 @@ pub(super) struct Path {
     pub(super) hash: u64,
     /// What runs is another round of the loop at the end.
     again: Option<Round>,
-    has_rounds: bool,
+    /// The rounds that were kept of inner loops, by the indices of their blocks.
+    rounds: Vec<Range<usize>>,
     /// How many blocks ran, with all rounds.
     ran: usize,
 }
@@ -32,7 +35,7 @@ struct Round {
 
 impl Path {
     pub(super) fn of(blocks: &[Block]) -> Path {
-        let mut path = Path::default();
+        let mut path = Path { ran: blocks.len(), ..Path::default() };
         for block in blocks {
             path.add(block);
         }
@@ -42,7 +45,8 @@ impl Path {
     /// A path that begins with `block`.
     pub(super) fn anew(mut self, block: &Block) -> Path {
         self.blocks.clear();
-        (self.hash, self.again, self.has_rounds, self.ran) = (0, None, false, 0);
+        self.rounds.clear();
+        (self.hash, self.again, self.ran) = (0, None, 1);
         self.add(block);
         self
     }
@@ -54,7 +58,12 @@ impl Path {
 
     /// Whether it held an inner loop of several rounds that were alike.
     pub(super) fn has_rounds(&self) -> bool {
-        self.has_rounds
+        !self.rounds.is_empty()
+    }
+
+    /// One round of each such loop.
+    pub(super) fn rounds(&self) -> impl Iterator<Item = &[Block]> {
+        self.rounds.iter().map(|round| &self.blocks[round.clone()])
     }
 
     /// How many blocks ran, with all rounds.
@@ -113,7 +122,11 @@ impl Path {
             let kept = std::mem::take(&mut self.blocks);
             self.hash = 0;
             kept[..second].iter().for_each(|block| self.add(block));
-            (self.again, self.has_rounds) = (Some(Round { begin: first, next }), true);
+            self.again = Some(Round { begin: first, next });
+            // What is nested in it stays: it lies before the end.
+            let round = first..second;
+            self.rounds.retain(|known| known.end <= second && *known != round);
+            self.rounds.push(round);
         }
     }
 }
@@ -127,3 +140,6 @@ pub(super) fn jumps_back(last: &Block, block: &Block) -> bool {
     let jump = matches!(last.end, BlockEnd::ConditionalBranch | BlockEnd::Jump);
     jump && block.ip <= last.end_ip && last.end_ip - block.ip < LONGEST
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,40 +9,35 @@
 //! that is not known yet leaves the loop only if it does not come back, or if it worked on the way. A way may read a lot, as a reader does
 //! whom a sequence lock makes read again: rounds of an inner loop that are alike count as one ([`super::spin_path::Path`]).
 //!
+//! A call of `sched_yield()` makes a loop as a jump back does: a library looks for something to do between two of them, in more code than a
+//! loop that looks. What writes small state on the way waits only if it comes again ([`Waiting::Notes`]), so as no work counts as waiting.
+//!
 //! # When the loop is left
 //!
 //! A packet holds up to 6 branches, or 47, and the time of the first. So the last iterations and the branch that
 //! leaves the loop share one time, and only the next packet is an upper bound. All iterations take the same time, so
 //! those after the last known time are extrapolated at the average rate of those before it, up to that bound.
 
+mod judge;
+mod open;
+
 use std::sync::Arc;
 
-use model::{Pid, Ticks, Tsc, TscRange};
-use pt::Block;
+use model::{Pid, Tsc};
+use pt::{Block, BlockEnd};
 
+use self::judge::Judge;
+use self::open::{MOST_OF_WAY, Open};
 use super::activity::Spin;
 use super::spin_path::{Path, jumps_back};
-use super::user_code::ByAddress;
 use crate::inputs::functions::{Function, Functions};
-use crate::walk::waits_in_place::{Waiting, passes_in_place, waits_in_place};
+use crate::walk::waits_in_place::Waiting;
 
 /// The most blocks of an iteration, without rounds like the one before: one that runs more does more than look.
 const MOST_BLOCKS: usize = 48;
 
 /// The most different blocks that are kept of one loop.
 const MOST_KNOWN: usize = 256;
-
-/// The most different iterations that are examined.
-const MOST_JUDGED: usize = 4096;
-
-/// The iterations whose answers are found at once, as a power of two: the loops of a program come again and again.
-const RECENT_BITS: u32 = 8;
-
-/// The same of passes, which differ more often: each goes through a loop.
-const MOST_PASSES: usize = 256;
-
-/// An iteration, by process and what ran, and whether it waits.
-type Judged = ((Pid, u64), Option<Waiting>);
 
 /// See the module.
 #[derive(Default)]
@@ -53,12 +48,10 @@ pub(super) struct Spins {
     /// What runs since a jump back that is not that of `tried`: a pass of a loop with another loop inside, as one that waits until all of
     /// several words are zero.
     pass: Option<Iteration>,
+    /// What runs since a system call returned.
+    called: Option<Iteration>,
     open: Option<Open>,
-    /// By process and what ran.
-    known: ByAddress<(Pid, u64), Option<Waiting>>,
-    /// Some of them, by a part of the hash.
-    recent: Vec<Option<Judged>>,
-    passes: ByAddress<(Pid, u64), Option<Waiting>>,
+    judge: Judge,
     /// The loops that the thread was in.
     pub(super) done: Vec<Spin>,
 }
@@ -66,29 +59,12 @@ pub(super) struct Spins {
 /// What ran since a loop's head.
 struct Iteration {
     head: u64,
-    /// The jump that began it.
+    /// The jump, or the system call, that began it.
     jump: u64,
     since: Tsc,
     path: Path,
-}
-
-struct Open {
-    head: u64,
-    since: Tsc,
-    rounds: u64,
-    /// The last exactly known time: that of the backward jump which completed this number of iterations.
-    known: (Tsc, u64),
-    function: Option<Arc<str>>,
-    caller: Option<Arc<str>>,
-    dozes: bool,
-    /// Whether an inner loop had several rounds in an iteration.
-    has_rounds: bool,
-    /// The blocks of its iterations.
-    blocks: Vec<u64>,
-    /// What ran since its head.
-    path: Path,
-    /// When it was left, and how uncertain that is, unless it comes back to its head.
-    away: Option<(Tsc, Ticks)>,
+    /// The iteration before, if it wrote small state: what ran, and since when.
+    noted: Option<(u64, Tsc)>,
 }
 
 /// Where what follows a loop has come.
@@ -115,23 +91,57 @@ impl Spins {
         if self.stays((previous.map(|(last, _)| last), block), pid, at, functions) {
             return false;
         }
-        let Some((last, since)) = previous.filter(|(last, _)| jumps_back(last, block)) else {
-            self.try_on(block);
+        let from = |way: fn(&Block, &Block) -> bool| {
+            previous.filter(|(last, _)| way(last, block)).map(|(last, since)| (last.end_ip, since))
+        };
+        if let Some((call, _)) = from(|last, _| last.end == BlockEnd::FarCall) {
+            let called = self.called.take();
+            self.called = self.turn(called, (call, at), function, (block, at), pid, functions);
+        } else {
+            push(&mut self.called, block, MOST_OF_WAY);
+        }
+        if self.open.is_some() {
+            return true;
+        }
+        let Some((jump, since)) = from(jumps_back) else {
+            push(&mut self.tried, block, MOST_BLOCKS);
+            push(&mut self.pass, block, MOST_BLOCKS);
             return false;
         };
-        let jump = last.end_ip;
         let other_jump = self.tried.as_ref().is_some_and(|tried| tried.jump != jump);
-        let mut tried = self.tried.take().filter(|tried| tried.head == block.ip);
-        let how = tried.as_mut().and_then(|tried| self.judge(&mut tried.path, pid, at, functions));
-        match (tried, how) {
-            (Some(tried), Some(how)) => self.begin(&tried, how, function, (block, at)),
-            (tried, _) => {
-                let path = tried.map_or_else(Path::default, |tried| tried.path).anew(block);
-                self.tried = Some(Iteration { head: block.ip, jump, since, path });
-                self.pass_on((jump, since, other_jump), function, (block, at), pid, functions);
-            }
+        let tried = self.tried.take();
+        self.tried = self.turn(tried, (jump, since), function, (block, at), pid, functions);
+        if self.tried.is_some() {
+            self.pass_on((jump, since, other_jump), function, (block, at), pid, functions);
         }
         self.open.is_some()
+    }
+
+    /// `jump`, or a system call, led to `block`, at `since`, which may begin another iteration of `tried`. That of the next one, unless the loop
+    /// waits, which opens it.
+    fn turn(
+        &mut self,
+        tried: Option<Iteration>,
+        (jump, since): (u64, Tsc),
+        function: Option<&Function>,
+        (block, at): (&Block, Tsc),
+        pid: Pid,
+        functions: &dyn Functions,
+    ) -> Option<Iteration> {
+        let mut tried = tried.filter(|tried| tried.head == block.ip);
+        let how = tried.as_mut().and_then(|tried| self.judge.iteration(&mut tried.path, pid, at, functions));
+        let mut noted = None;
+        if let (Some(tried), Some(how)) = (&mut tried, how) {
+            let before = tried.noted.filter(|(hash, _)| *hash == tried.path.hash);
+            if how != Waiting::Notes || before.is_some() {
+                tried.since = before.map_or(tried.since, |(_, since)| since);
+                self.begin(tried, how, function, (block, at));
+                return None;
+            }
+            noted = Some((tried.path.hash, tried.since));
+        }
+        let path = tried.map_or_else(Path::default, |tried| tried.path).anew(block);
+        Some(Iteration { head: block.ip, jump, since, path, noted })
     }
 
     /// `jump` led back to `block`, the last time at `since`; the loop tried before has an `other_jump`.
@@ -146,7 +156,7 @@ impl Spins {
         let is_over = |pass: &Iteration| pass.jump == jump && pass.head == block.ip;
         match self.pass.take() {
             Some(mut pass) if is_over(&pass) => {
-                if let Some(how) = self.judge_pass(&mut pass.path, pid, at, functions) {
+                if let Some(how) = self.judge.pass(&mut pass.path, pid, at, functions) {
                     self.begin(&pass, how, function, (block, at));
                 }
             }
@@ -156,7 +166,8 @@ impl Spins {
                 self.pass = Some(pass).filter(|pass| pass.path.blocks.len() <= MOST_BLOCKS);
             }
             _ if other_jump => {
-                self.pass = Some(Iteration { head: block.ip, jump, since, path: Path::of(&[*block]) });
+                self.pass =
+                    Some(Iteration { head: block.ip, jump, since, path: Path::of(&[*block]), noted: None });
             }
             _ => {}
         }
@@ -165,49 +176,14 @@ impl Spins {
     /// The loop that begins is in a function that `caller` called.
     pub(super) fn called_by(&mut self, caller: Option<Arc<str>>) {
         if let Some(open) = &mut self.open {
-            open.caller = caller.filter(|caller| Some(caller) != open.function.as_ref());
-        }
-    }
-
-    /// `block` is a part of the loop that does not wait as far as is known.
-    fn try_on(&mut self, block: &Block) {
-        if let Some(tried) = &mut self.tried {
-            tried.path.push(block);
-            if tried.path.blocks.len() > MOST_BLOCKS {
-                self.tried = None;
-            }
-        }
-        if let Some(pass) = &mut self.pass {
-            pass.path.push(block);
-            if pass.path.blocks.len() > MOST_BLOCKS {
-                self.pass = None;
-            }
+            open.called_by(caller);
         }
     }
 
     /// The loop of `tried` waits; its third iteration begins with `block` at `at`.
-    fn begin(
-        &mut self,
-        tried: &Iteration,
-        how: Waiting,
-        function: Option<&Function>,
-        (block, at): (&Block, Tsc),
-    ) {
-        let mut open = Open {
-            head: tried.head,
-            since: tried.since,
-            rounds: 2,
-            known: (at, 2),
-            function: function.map(|known| known.name.clone()),
-            caller: None,
-            dozes: how == Waiting::Dozes,
-            has_rounds: tried.path.has_rounds(),
-            blocks: Vec::new(),
-            path: Path::default().anew(block),
-            away: None,
-        };
-        open.learn(&tried.path);
-        (self.open, self.pass) = (Some(open), None);
+    fn begin(&mut self, tried: &Iteration, how: Waiting, function: Option<&Function>, begins: (&Block, Tsc)) {
+        self.open = Some(Open::new(tried, how, function, begins));
+        (self.tried, self.pass, self.called) = (None, None, None);
     }
 
     /// Whether `block`, after `last`, belongs to the loop that the thread is in, or may lead back to it.
@@ -220,21 +196,19 @@ impl Spins {
     ) -> bool {
         let Some(mut open) = self.open.take() else { return false };
         if block.ip == open.head {
-            if open.away.is_some() {
-                if self.judge(&mut open.path, pid, at, functions).is_none() {
+            if open.is_away() {
+                let how = self.judge.iteration(&mut open.path, pid, at, functions);
+                if !how.is_some_and(|how| open.lead_back(how, at)) {
                     self.close(open, at);
                     return false;
                 }
-                let path = std::mem::take(&mut open.path);
-                open.learn(&path);
-                open.path = path;
             }
             open.begin_round(block, at);
         } else {
             let back = last.is_some_and(|last| jumps_back(&last, block));
             match self.leads(&open, back, block, pid, at, functions) {
                 Leads::On => open.go_on_with(block, at),
-                Leads::Nowhere if open.path.blocks.len() < MOST_BLOCKS => open.go_through(block, at),
+                Leads::Nowhere if open.may_go_on() => open.go_through(block, at),
                 _ => {
                     self.close(open, at);
                     return false;
@@ -256,56 +230,21 @@ impl Spins {
         functions: &dyn Functions,
     ) -> Leads {
         let blocks = &open.path.blocks;
-        if !back || open.away.is_none() || open.path.repeats() {
+        if !back || !open.is_away() || open.path.repeats() {
             return Leads::Nowhere;
         }
         let Some(head) = blocks.iter().rposition(|known| known.ip == block.ip) else { return Leads::Nowhere };
-        let mut waits = |blocks: &[Block]| self.judge(&mut Path::of(blocks), pid, at, functions).is_some();
+        let mut how = |blocks: &[Block]| self.judge.iteration(&mut Path::of(blocks), pid, at, functions);
+        let mut waits = |blocks: &[Block]| how(blocks).is_some_and(|how| how != Waiting::Notes);
         if !waits(&blocks[head..]) {
             Leads::Nowhere
         } else if waits(&blocks[..head]) {
             Leads::On
-        } else if waits(blocks) {
+        } else if how(blocks).is_some() {
             Leads::Nowhere
         } else {
             Leads::Away
         }
-    }
-
-    /// Whether one iteration waits; the answer for the same blocks is kept.
-    fn judge(&mut self, path: &mut Path, pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Waiting> {
-        path.end_round();
-        let key = (pid, path.hash);
-        #[allow(clippy::cast_possible_truncation)] // Few bits.
-        let slot = (path.hash >> (u64::BITS - RECENT_BITS)) as usize;
-        match self.recent.get(slot) {
-            Some(Some((recent, how))) if *recent == key => return *how,
-            Some(_) => {}
-            None => self.recent = vec![None; 1 << RECENT_BITS],
-        }
-        let how = if self.known.len() >= MOST_JUDGED {
-            self.known.get(&key).copied().flatten()
-        } else {
-            *self.known.entry(key).or_insert_with(|| waits_in_place(&path.blocks, pid, at, functions))
-        };
-        self.recent[slot] = Some((key, how));
-        how
-    }
-
-    /// The same of a whole pass.
-    fn judge_pass(
-        &mut self,
-        path: &mut Path,
-        pid: Pid,
-        at: Tsc,
-        functions: &dyn Functions,
-    ) -> Option<Waiting> {
-        path.end_round();
-        let key = (pid, path.hash);
-        if self.passes.len() >= MOST_PASSES {
-            return self.passes.get(&key).copied().flatten();
-        }
-        *self.passes.entry(key).or_insert_with(|| passes_in_place(&path.blocks, pid, at, functions))
     }
 
     /// The activity of the thread is unknown from `at` on.
@@ -314,77 +253,20 @@ impl Spins {
             self.close(open, at);
         }
         self.previous = None;
-        (self.tried, self.pass) = (None, None);
+        (self.tried, self.pass, self.called) = (None, None, None);
     }
 
     fn close(&mut self, open: Open, at: Tsc) {
-        let (stop, uncertainty) = open.away.unwrap_or((at, Ticks(0)));
-        let range = TscRange::new(open.since, stop.min(at.max(open.since)).max(open.since));
-        if !range.is_empty() {
-            self.done.push(Spin {
-                range,
-                function: open.function,
-                caller: open.caller,
-                address: open.head,
-                rounds: open.rounds,
-                dozes: open.dozes,
-                left: open.away.is_some(),
-                uncertainty,
-            });
-        }
+        self.done.extend(open.close(at));
     }
 }
 
-impl Open {
-    /// The thread waits in the loop that begins with `block` from now on.
-    fn go_on_with(&mut self, block: &Block, at: Tsc) {
-        let path = std::mem::take(&mut self.path);
-        self.learn(&path);
-        self.path = path;
-        self.head = block.ip;
-        self.begin_round(block, at);
-    }
-
-    /// The next iteration begins with `block`.
-    fn begin_round(&mut self, block: &Block, at: Tsc) {
-        self.has_rounds |= self.path.has_rounds();
-        self.path = std::mem::take(&mut self.path).anew(block);
-        self.away = None;
-        self.rounds += 1;
-        if at > self.known.0 {
-            self.known = (at, self.rounds);
+/// `block` runs next in `iteration`, which has no more than `most`.
+fn push(iteration: &mut Option<Iteration>, block: &Block, most: usize) {
+    if let Some(goes_on) = iteration {
+        goes_on.path.push(block);
+        if goes_on.path.blocks.len() > most {
+            *iteration = None;
         }
-    }
-
-    /// `path` is an iteration of it.
-    fn learn(&mut self, path: &Path) {
-        for block in &path.blocks {
-            if self.blocks.len() < MOST_KNOWN && !self.blocks.contains(&block.ip) {
-                self.blocks.push(block.ip);
-            }
-        }
-    }
-
-    /// `block` runs next, and no iteration begins with it.
-    fn go_through(&mut self, block: &Block, at: Tsc) {
-        if self.away.is_none() && !self.blocks.contains(&block.ip) {
-            let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
-            // Iterations of several rounds are not alike: one more may take any time.
-            let left = if self.has_rounds || self.path.has_rounds() {
-                at
-            } else {
-                self.ended().clamp(at, bound.max(at))
-            };
-            self.away = Some((left, bound.since(at)));
-        }
-        self.path.push(block);
-    }
-
-    /// When the iteration after the last backward jump ends, at the average rate of those whose end is known.
-    fn ended(&self) -> Tsc {
-        let (known, rounds) = self.known;
-        let more = (self.rounds + 1).saturating_sub(rounds);
-        let took = u128::from(known.since(self.since).0) * u128::from(more) / u128::from(rounds.max(1));
-        known + Ticks(u64::try_from(took).unwrap_or(u64::MAX))
     }
 }

@@ -6,6 +6,7 @@ mod kernel_calls;
 mod silences;
 mod spins;
 mod trees;
+mod yields;
 
 use model::{Cpu, Tsc, TscRange};
 use pt::{BlockEnd, EventKind};

@@ -3,7 +3,8 @@
 //! Whether a loop waits shows in one iteration, as it ran, with the functions that it called. It changes no memory but its own
 //! stack, by atomic operations, by counting, or, if it pauses, a word that is computed of itself; it looks at memory at fixed addresses, or at the time; and it carries
 //! nothing of what it saw into the next iteration, only counters, and no number in a vector register that it computes. So only an outside event or a count can end it. So it is
-//! with each iteration that pauses (`pause`, `tpause`) or yields (`sched_yield`). Evidence: the flow (which loop, how long) and
+//! with each iteration that pauses (`pause`, `tpause`) or yields (`sched_yield`); one that pauses may also write constants, or what it computes of
+//! words of its own, if it does the same again and again, as a library that looks for tasks between two yields. Evidence: the flow (which loop, how long) and
 //! the code. Certainty: that it spun is decoded, that it was too long is inferred.
 
 mod instructions;
@@ -31,6 +32,10 @@ const MOST_INSTRUCTIONS: usize = 256;
 pub(crate) enum Waiting {
     /// It polls continuously.
     Looks,
+    /// It pauses in between, or yields.
+    Pauses,
+    /// The same, and it writes small state: it waits if it does so again and again.
+    Notes,
     /// It lets the core doze in between (`tpause`): an iteration may take long.
     Dozes,
 }
@@ -80,7 +85,21 @@ fn pieces_of(blocks: &[Block], pid: Pid, at: Tsc, functions: &dyn Functions) -> 
     Some(pieces)
 }
 
+/// Whether a round of an inner loop only passes time: it pauses, looks, or counts.
+pub(crate) fn idles_in_place(blocks: &[Block], pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+    pieces_of(blocks, pid, at, functions).is_some_and(|pieces| idles(&pieces))
+}
+
 fn judge(pieces: &[Piece], begins: Begins) -> Option<Waiting> {
+    state_after(pieces)?.waits(begins == Begins::AsItEnds)
+}
+
+fn idles(pieces: &[Piece]) -> bool {
+    state_after(pieces).is_some_and(|state| state.idles())
+}
+
+/// What an iteration makes of the machine's state, unless it works.
+fn state_after(pieces: &[Piece]) -> Option<State> {
     let mut state = State::default();
     let mut count = 0;
     let head = pieces.first().map_or(0, |(_, ip, _)| *ip);
@@ -97,8 +116,7 @@ fn judge(pieces: &[Piece], begins: Begins) -> Option<Waiting> {
             if is_return { state.return_to(next) } else { state.take(&instruction) }.ok()?;
         }
     }
-    let how = if state.dozes() { Waiting::Dozes } else { Waiting::Looks };
-    (count > 0 && state.waits(begins == Begins::AsItEnds)).then_some(how)
+    (count > 0).then_some(state)
 }
 
 fn stays_in_program(instruction: &Instruction) -> bool {

@@ -296,13 +296,13 @@ fn a_wait_for_several_words_waits() {
     assert_eq!(found, [("scan", 140, 2_100)]);
 }
 
-/// Reads 64 words from `at` on, and finds that the sequence has changed, or not: 110 ticks.
-fn read(script: &mut Script<'_>, at: u64) {
+/// Reads so many words from `at` on, one each tick, and finds that the sequence has changed, or not.
+fn read(script: &mut Script<'_>, at: u64, words: u64) {
     script.block(at, "read", 0, BlockEnd::ConditionalBranch).block(at + 10, "read", 0x10, BlockEnd::Jump);
-    for word in 0..64 {
+    for word in 0..words {
         script.block(at + 20 + word, "read", 0x20, BlockEnd::ConditionalBranch);
     }
-    script.block(at + 100, "read", 0x30, BlockEnd::ConditionalBranch);
+    script.block(at + 36 + words, "read", 0x30, BlockEnd::ConditionalBranch);
 }
 
 /// What a writer made useless is waiting. The first reading of all is not known to be in a loop.
@@ -316,7 +316,7 @@ fn who_reads_again_since_a_sequence_changed_waits() {
             script.block(90 - 5 * (looks - look), "read", 0, BlockEnd::ConditionalBranch);
         }
         for at in (90..2_290).step_by(110) {
-            read(&mut script, at);
+            read(&mut script, at, 64);
         }
         script.block(2_290, "work", Script::AFTER, BlockEnd::Jump).block(2_400, "work", 0x40, BlockEnd::Jump);
         let activity = walk(&table, &script, 3_000);
@@ -326,6 +326,22 @@ fn who_reads_again_since_a_sequence_changed_waits() {
     assert_eq!(spins_after(0), [(190, 2_290)]);
     // The sequence was odd at first.
     assert_eq!(spins_after(4), [(70, 2_290)]);
+}
+
+/// More than 4,096 blocks between two looks at the sequence are work of their own, whoever makes it useless.
+#[test]
+fn a_long_reading_is_no_wait() {
+    let table = code();
+    let waits = |words: u64| {
+        let mut script = Script::new(&table);
+        script.block(50, "work", 0, BlockEnd::Call);
+        (0..10).for_each(|time| read(&mut script, 100 + (words + 100) * time, words));
+        let end = 100 + (words + 100) * 10;
+        script.block(end, "work", Script::AFTER, BlockEnd::Jump).block(end + 9, "work", 0x40, BlockEnd::Jump);
+        !walk(&table, &script, end + 10).spins.is_empty()
+    };
+    assert!(waits(4_000));
+    assert!(!waits(4_200));
 }
 
 /// A loop of loops that works is left in the middle of a pass, and the next one waits: after the 48 blocks that an iteration may have, the new one

@@ -5,6 +5,7 @@
 
 use iced_x86::{Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind, Register, UsedMemory};
 
+use super::Waiting;
 use super::instructions::{ZEROES, is_read, is_same, is_written, step};
 use super::value::{
     ALL_VECTORS, CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, Value, WORDS, Works, cell_of, is_vector,
@@ -12,6 +13,9 @@ use super::value::{
 
 /// `sched_yield()` on x86-64.
 const YIELD: u64 = 24;
+
+/// The most words that an iteration which waits may write, but for its stack: state of its own is small.
+const MOST_NOTED: u32 = 8;
 
 /// A word of memory: segment, base as a cell's first value, offset.
 type Word = (Register, Option<usize>, i64);
@@ -38,6 +42,8 @@ pub(super) struct State {
     returned: Vec<(usize, u64)>,
     /// A word of memory becomes what is computed of itself: a delay that grows, if it is a loop that pauses.
     grows: bool,
+    /// Words of memory that become a number, or what is computed of themselves and of other such words.
+    noted: Cells,
     /// It uses registers that are no cells, such as those of the x87 unit.
     computes: bool,
     factory: InstructionInfoFactory,
@@ -54,6 +60,7 @@ impl Default for State {
             pauses: Pauses::Never,
             returned: Vec::new(),
             grows: false,
+            noted: 0,
             computes: false,
             factory: InstructionInfoFactory::new(),
         }
@@ -61,27 +68,48 @@ impl Default for State {
 }
 
 impl State {
-    /// Whether it lets the core doze.
-    pub(super) fn dozes(&self) -> bool {
-        self.pauses == Pauses::Dozes
-    }
-
     /// Whether an iteration that is over waited: it looked at something outside, or paused, and keeps nothing of what it saw
     /// but counters. `settled`: what it ends with as a number it began with.
-    pub(super) fn waits(&self, settled: bool) -> bool {
+    pub(super) fn waits(&self, settled: bool) -> Option<Waiting> {
+        let waits = self.comes_back()
+            && if self.pauses == Pauses::Never { self.only_looks(settled) } else { !self.writes_a_lot() };
+        waits.then_some(match self.pauses {
+            _ if self.noted != 0 => Waiting::Notes,
+            Pauses::Never => Waiting::Looks,
+            Pauses::Briefly => Waiting::Pauses,
+            Pauses::Dozes => Waiting::Dozes,
+        })
+    }
+
+    /// Whether a round of a loop only passes time.
+    pub(super) fn idles(&self) -> bool {
+        let counts = |cell: usize| {
+            let value = &self.values[cell];
+            value.number.is_some() || value.exact.is_some()
+        };
+        let is_delay =
+            || !self.reads && !self.computes && (0..CELLS).all(|cell| cell == FLAGS || counts(cell));
+        self.waits(false).is_some() || (self.comes_back() && is_delay())
+    }
+
+    fn writes_a_lot(&self) -> bool {
+        self.noted.count_ones() > MOST_NOTED
+    }
+
+    /// Whether the next iteration uses the same stack and returns to where this one did.
+    fn comes_back(&self) -> bool {
+        let leads_elsewhere =
+            |&(word, to): &(usize, u64)| self.values[word].number.is_some_and(|number| number != to);
+        self.values[STACK_POINTER].exact == Some((STACK_POINTER, 0))
+            && !self.returned.iter().any(leads_elsewhere)
+    }
+
+    /// Whether it looked, and kept nothing of it.
+    fn only_looks(&self, settled: bool) -> bool {
         let is_changed = |cell: &usize| {
             let value = &self.values[*cell];
             value.exact != Some((*cell, 0)) && !(settled && value.number.is_some())
         };
-        // The next iteration must return to where this one did.
-        let leads_elsewhere =
-            |&(word, to): &(usize, u64)| self.values[word].number.is_some_and(|number| number != to);
-        if is_changed(&STACK_POINTER) || self.returned.iter().any(leads_elsewhere) {
-            return false;
-        }
-        if self.pauses != Pauses::Never || self.grows {
-            return self.pauses != Pauses::Never;
-        }
         let carried: Vec<usize> = (0..CELLS)
             .filter(|cell| self.used & (1 << cell) != 0 && *cell != FLAGS)
             .filter(is_changed)
@@ -93,7 +121,12 @@ impl State {
             (value.outside && value.cells & mask != 0)
                 || (is_vector(*cell) && value.cells & mask & ALL_VECTORS != 0)
         };
-        self.reads && !self.computes && self.addresses & mask == 0 && !carried.iter().any(accumulates)
+        let writes = self.grows || self.noted != 0;
+        self.reads
+            && !writes
+            && !self.computes
+            && self.addresses & mask == 0
+            && !carried.iter().any(accumulates)
     }
 
     /// The next instruction.
@@ -283,6 +316,9 @@ impl State {
             Some(cell) if stack => self.values[cell] = value,
             // Nothing else is in it that the loop computes: its address alone may be in a register.
             Some(cell) if value.loaded == 1 << cell && value.cells & !address == 0 => self.grows = true,
+            Some(cell) if value.number.is_some() || is_own(value, cell, address) => {
+                self.noted |= 1 << cell;
+            }
             _ => return Err(Works),
         }
         Ok(())
@@ -392,4 +428,9 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// Whether `value`, for the word `cell`, is computed of it, of other words with fixed addresses, and of nothing else.
+fn is_own(value: Value, cell: usize, address: Cells) -> bool {
+    value.loaded & (1 << cell) != 0 && value.loaded & (1 << FLAGS) == 0 && value.cells & !address == 0
 }

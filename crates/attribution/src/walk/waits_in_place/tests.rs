@@ -112,7 +112,68 @@ fn a_loop_that_dozes_is_told_from_one_that_looks() {
     let dozes = [0x39, 0x06, 0x66, 0x0f, 0xae, 0xf1, 0x74, 0xf8];
     let looks = [0x39, 0x06, 0xf3, 0x90, 0x74, 0xfa];
     assert_eq!(judged(&dozes), Some(Waiting::Dozes));
-    assert_eq!(judged(&looks), Some(Waiting::Looks));
+    assert_eq!(judged(&looks), Some(Waiting::Pauses));
+}
+
+/// Between two yields: `mov $24,%eax; syscall`, then `does`, then `cmp %ecx,(%rsi); jne`.
+fn between_yields(does: &[u8]) -> Option<Waiting> {
+    let begin = [0xb8, 24, 0, 0, 0, 0x0f, 0x05];
+    let end = [0x39, 0x0e, 0x75, 0];
+    judged(&[&begin[..], does, &end[..]].concat())
+}
+
+/// What a library writes that looks for tasks, and what a worker writes that has one.
+#[test]
+fn small_state_is_no_work_between_two_yields() {
+    // movl $1,(%rdi)
+    let number = [0xc7, 0x07, 1, 0, 0, 0];
+    // imul $7,4(%rdi),%eax; add 8(%rdi),%eax; mov %eax,4(%rdi): where it looks next, at random
+    let own = [0x6b, 0x47, 4, 7, 0x03, 0x47, 8, 0x89, 0x47, 4];
+    assert_eq!(between_yields(&number), Some(Waiting::Notes));
+    assert_eq!(between_yields(&own), Some(Waiting::Notes));
+    let cases: &[(&str, &[u8])] = &[
+        // mov (%rdi),%rax; movl $1,(%rax)
+        ("through a pointer", &[0x48, 0x8b, 0x07, 0xc7, 0x00, 1, 0, 0, 0]),
+        // mov (%rdi),%rax; mov (%rax),%rax; mov %rax,(%rdi)
+        ("the next of a list", &[0x48, 0x8b, 0x07, 0x48, 0x8b, 0x00, 0x48, 0x89, 0x07]),
+        // mov (%rdi),%rax; mov (%rax),%eax; add 8(%rdi),%eax; mov %eax,8(%rdi)
+        ("a sum of what lies elsewhere", &[0x48, 0x8b, 0x07, 0x8b, 0x00, 0x03, 0x47, 8, 0x89, 0x47, 8]),
+        // mov 8(%rdi),%eax; mov %eax,(%rdi)
+        ("a copy", &[0x8b, 0x47, 8, 0x89, 0x07]),
+    ];
+    for (name, does) in cases {
+        assert_eq!(between_yields(does), None, "{name}");
+    }
+    // movl $1,N(%rdi) nine times
+    let many: Vec<u8> = (0..9).flat_map(|word| [0xc7, 0x47, 4 * word, 1, 0, 0, 0]).collect();
+    assert_eq!(between_yields(&many), None);
+    assert_eq!(between_yields(&many[..8 * 7]), Some(Waiting::Notes));
+    // Without a yield it works: cmp %ecx,(%rsi); jne.
+    assert_eq!(judged(&[&number[..], &[0x39, 0x0e, 0x75, 0]].concat()), None);
+}
+
+#[test]
+fn a_round_that_only_passes_time_idles() {
+    let cases: &[(&str, &[u8], bool)] = &[
+        // 1: dec %ecx; jne 1b
+        ("counts", &[0xff, 0xc9, 0x75, 0xfc], true),
+        // 1: pause; dec %ecx; jne 1b
+        ("pauses", &[0xf3, 0x90, 0xff, 0xc9, 0x75, 0xfa], true),
+        // 1: cmp %eax,(%rsi); je 1b
+        ("looks", &[0x39, 0x06, 0x74, 0xfc], true),
+        // 1: add (%rdi),%eax; add $4,%rdi; dec %ecx; jne 1b
+        ("goes through data", &[0x03, 0x07, 0x48, 0x83, 0xc7, 4, 0xff, 0xc9, 0x75, 0xf6], false),
+        // 1: imul $7,%eax,%eax; dec %ecx; jne 1b
+        ("computes", &[0x6b, 0xc0, 7, 0xff, 0xc9, 0x75, 0xf9], false),
+        // 1: fld %st(0); fstp %st(1); dec %ecx; jne 1b
+        ("computes in the x87 unit", &[0xd9, 0xc0, 0xdd, 0xd9, 0xff, 0xc9, 0x75, 0xf8], false),
+        // 1: mov %eax,(%rdi); dec %ecx; jne 1b
+        ("writes", &[0x89, 0x07, 0xff, 0xc9, 0x75, 0xfa], false),
+    ];
+    for (name, code, idles) in cases {
+        let piece = (code.to_vec(), 0x1000, 0x1000 + code.len() as u64 - 2);
+        assert_eq!(super::idles(&[piece]), *idles, "{name}");
+    }
 }
 
 /// `1: call poll; test %eax,%eax; je 1b`, and `poll: xor %eax,%eax; cmp %esi,(%rdi); jne +2; ret`, in the order in which it runs.

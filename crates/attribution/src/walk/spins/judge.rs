@@ -1,0 +1,107 @@
+//! Which iterations wait; the answers for the same code are kept.
+
+use model::{Pid, Tsc};
+use pt::Block;
+
+use crate::inputs::functions::Functions;
+use crate::walk::spin_path::Path;
+use crate::walk::user_code::ByAddress;
+use crate::walk::waits_in_place::{Waiting, idles_in_place, passes_in_place, waits_in_place};
+
+/// The most different iterations that are examined.
+const MOST_JUDGED: usize = 4096;
+
+/// The iterations whose answers are found at once, as a power of two: the loops of a program come again and again.
+const RECENT_BITS: u32 = 8;
+
+/// The same of passes, which differ more often: each goes through a loop.
+const MOST_PASSES: usize = 256;
+
+/// The most blocks that run between two pauses, with all rounds of inner loops, unless these only pass time: a thread that runs more works.
+const MOST_OF_PAUSING: usize = 256;
+
+/// The same between two looks: so long may a reading be that a sequence lock's writer makes useless.
+const MOST_OF_READING: usize = 4096;
+
+/// An iteration, by process and what ran, and whether it waits.
+type Judged = ((Pid, u64), Option<Waiting>);
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Judge {
+    /// By process and what ran.
+    known: ByAddress<(Pid, u64), Option<Waiting>>,
+    /// Some of them, by a part of the hash.
+    recent: Vec<Option<Judged>>,
+    passes: ByAddress<(Pid, u64), Option<Waiting>>,
+    /// Rounds of inner loops, and whether they only pass time.
+    rounds: ByAddress<(Pid, u64), bool>,
+}
+
+impl Judge {
+    /// Whether one iteration waits.
+    pub(super) fn iteration(
+        &mut self,
+        path: &mut Path,
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> Option<Waiting> {
+        path.end_round();
+        let key = (pid, path.hash);
+        #[allow(clippy::cast_possible_truncation)] // Few bits.
+        let slot = (path.hash >> (u64::BITS - RECENT_BITS)) as usize;
+        let how = match self.recent.get(slot) {
+            Some(Some((recent, how))) if *recent == key => *how,
+            found => {
+                if found.is_none() {
+                    self.recent = vec![None; 1 << RECENT_BITS];
+                }
+                let how = if self.known.len() >= MOST_JUDGED {
+                    self.known.get(&key).copied().flatten()
+                } else {
+                    let waits = || waits_in_place(&path.blocks, pid, at, functions);
+                    *self.known.entry(key).or_insert_with(waits)
+                };
+                self.recent[slot] = Some((key, how));
+                how
+            }
+        };
+        how.filter(|&how| self.is_short(path, how, pid, at, functions))
+    }
+
+    /// The same of a whole pass.
+    pub(super) fn pass(
+        &mut self,
+        path: &mut Path,
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> Option<Waiting> {
+        path.end_round();
+        let key = (pid, path.hash);
+        let how = if self.passes.len() >= MOST_PASSES {
+            self.passes.get(&key).copied().flatten()
+        } else {
+            let waits = || passes_in_place(&path.blocks, pid, at, functions);
+            *self.passes.entry(key).or_insert_with(waits)
+        };
+        how.filter(|&how| how != Waiting::Notes && self.is_short(path, how, pid, at, functions))
+    }
+
+    /// Whether no more ran in `path`, which waits as `how` says, than in an iteration that waits.
+    fn is_short(&mut self, path: &Path, how: Waiting, pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+        let most = if how == Waiting::Looks { MOST_OF_READING } else { MOST_OF_PAUSING };
+        path.ran() <= most
+            || (how != Waiting::Looks && path.rounds().all(|round| self.idles(round, pid, at, functions)))
+    }
+
+    /// Whether a round of an inner loop only passes time.
+    fn idles(&mut self, round: &[Block], pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+        let key = (pid, Path::of(round).hash);
+        if self.rounds.len() >= MOST_PASSES {
+            return self.rounds.get(&key).copied().unwrap_or(false);
+        }
+        *self.rounds.entry(key).or_insert_with(|| idles_in_place(round, pid, at, functions))
+    }
+}

@@ -1,0 +1,181 @@
+//! The loop that the thread waits in.
+
+use std::sync::Arc;
+
+use model::{Ticks, Tsc, TscRange};
+use pt::Block;
+
+use super::{Iteration, MOST_BLOCKS, MOST_KNOWN};
+use crate::inputs::functions::Function;
+use crate::walk::activity::Spin;
+use crate::walk::spin_path::Path;
+use crate::walk::waits_in_place::Waiting;
+
+/// The most blocks of a way of a loop that pauses: between two pauses a library looks at much, as a scheduler for tasks.
+pub(super) const MOST_OF_WAY: usize = 128;
+
+/// The most ways that wrote small state, each once so far.
+const MOST_UNSURE: usize = 16;
+
+pub(super) struct Open {
+    pub(super) head: u64,
+    since: Tsc,
+    rounds: u64,
+    /// The last exactly known time: that of the backward jump which completed this number of iterations.
+    known: (Tsc, u64),
+    function: Option<Arc<str>>,
+    caller: Option<Arc<str>>,
+    dozes: bool,
+    pauses: bool,
+    /// Whether iterations are not alike: an inner loop had several rounds in one, or ways that write small state came in between.
+    differ: bool,
+    /// The blocks of its iterations.
+    blocks: Vec<u64>,
+    /// Ways that write small state and came once: what ran, and when. They wait if they come again.
+    unsure: Vec<(u64, TscRange)>,
+    /// Those that came again.
+    sure: Vec<u64>,
+    /// What ran since its head.
+    pub(super) path: Path,
+    /// When it was left, and how uncertain that is, unless it comes back to its head.
+    away: Option<(Tsc, Ticks)>,
+}
+
+impl Open {
+    /// The loop of `tried` waits; its third iteration begins with `block` at `at`.
+    pub(super) fn new(
+        tried: &Iteration,
+        how: Waiting,
+        function: Option<&Function>,
+        (block, at): (&Block, Tsc),
+    ) -> Open {
+        let mut open = Open {
+            head: tried.head,
+            since: tried.since,
+            rounds: 2,
+            known: (at, 2),
+            function: function.map(|known| known.name.clone()),
+            caller: None,
+            dozes: how == Waiting::Dozes,
+            pauses: how != Waiting::Looks,
+            differ: tried.path.has_rounds(),
+            blocks: Vec::new(),
+            unsure: Vec::new(),
+            sure: Vec::new(),
+            path: Path::default().anew(block),
+            away: None,
+        };
+        open.learn(&tried.path);
+        open
+    }
+
+    /// Its function was called by `caller`.
+    pub(super) fn called_by(&mut self, caller: Option<Arc<str>>) {
+        self.caller = caller.filter(|caller| Some(caller) != self.function.as_ref());
+    }
+
+    /// Whether what runs is new.
+    pub(super) fn is_away(&self) -> bool {
+        self.away.is_some()
+    }
+
+    /// Whether one block more may lead back.
+    pub(super) fn may_go_on(&self) -> bool {
+        self.path.blocks.len() < if self.pauses { MOST_OF_WAY } else { MOST_BLOCKS }
+    }
+
+    /// A way that was new led back to the head at `at`; it waits, as `how` says. Whether the loop goes on.
+    pub(super) fn lead_back(&mut self, how: Waiting, at: Tsc) -> bool {
+        self.pauses |= how != Waiting::Looks;
+        if how != Waiting::Notes || self.sure.contains(&self.path.hash) {
+            let path = std::mem::take(&mut self.path);
+            self.learn(&path);
+            self.path = path;
+            return true;
+        }
+        let hash = self.path.hash;
+        let known = self.unsure.len();
+        self.unsure.retain(|(other, _)| *other != hash);
+        if self.unsure.len() < known {
+            self.sure.push(hash);
+            return self.lead_back(how, at);
+        }
+        self.differ = true;
+        let left = self.away.map_or(at, |(left, _)| left);
+        self.unsure.push((hash, TscRange::new(left.min(at), at)));
+        self.unsure.len() <= MOST_UNSURE
+    }
+
+    /// The thread waits in the loop that begins with `block` from now on.
+    pub(super) fn go_on_with(&mut self, block: &Block, at: Tsc) {
+        let path = std::mem::take(&mut self.path);
+        self.learn(&path);
+        self.path = path;
+        self.head = block.ip;
+        self.begin_round(block, at);
+    }
+
+    /// The next iteration begins with `block`.
+    pub(super) fn begin_round(&mut self, block: &Block, at: Tsc) {
+        self.differ |= self.path.has_rounds();
+        self.path = std::mem::take(&mut self.path).anew(block);
+        self.away = None;
+        self.rounds += 1;
+        if at > self.known.0 {
+            self.known = (at, self.rounds);
+        }
+    }
+
+    /// `path` is an iteration of it.
+    fn learn(&mut self, path: &Path) {
+        for block in &path.blocks {
+            if self.blocks.len() < MOST_KNOWN && !self.blocks.contains(&block.ip) {
+                self.blocks.push(block.ip);
+            }
+        }
+    }
+
+    /// `block` runs next, and no iteration begins with it.
+    pub(super) fn go_through(&mut self, block: &Block, at: Tsc) {
+        if self.away.is_none() && !self.blocks.contains(&block.ip) {
+            let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
+            // One more may take any time if they are not alike.
+            let left = if self.differ || self.path.has_rounds() {
+                at
+            } else {
+                self.ended().clamp(at, bound.max(at))
+            };
+            self.away = Some((left, bound.since(at)));
+        }
+        self.path.push(block);
+    }
+
+    /// When the iteration after the last backward jump ends, at the average rate of those whose end is known.
+    fn ended(&self) -> Tsc {
+        let (known, rounds) = self.known;
+        let more = (self.rounds + 1).saturating_sub(rounds);
+        let took = u128::from(known.since(self.since).0) * u128::from(more) / u128::from(rounds.max(1));
+        known + Ticks(u64::try_from(took).unwrap_or(u64::MAX))
+    }
+
+    /// It is over at `at`, or was left before: the times in which the thread waited. Ways that wrote and did not come again are none.
+    pub(super) fn close(self, at: Tsc) -> Vec<Spin> {
+        let (stop, uncertainty) = self.away.unwrap_or((at, Ticks(0)));
+        let stop = stop.min(at.max(self.since)).max(self.since);
+        let (mut from, mut rounds, mut spins) = (self.since, self.rounds, Vec::new());
+        let end = (TscRange::new(stop, stop), self.away.is_some(), uncertainty);
+        let cuts = self.unsure.iter().map(|(_, range)| (*range, true, Ticks(0)));
+        for (cut, left, uncertainty) in cuts.chain([end]) {
+            let range = TscRange::new(from, cut.start.clamp(from, stop.max(from)));
+            from = cut.stop.max(from);
+            if range.is_empty() {
+                continue;
+            }
+            let (function, caller) = (self.function.clone(), self.caller.clone());
+            let (address, dozes) = (self.head, self.dozes);
+            spins.push(Spin { range, function, caller, address, rounds, dozes, left, uncertainty });
+            rounds = 0;
+        }
+        spins
+    }
+}
