@@ -1,4 +1,5 @@
-//! Names for the stubs of the procedure linkage table: `malloc@plt`.
+//! Names for the stubs of the procedure linkage table: `malloc@plt`. Its first entry leads to the loader, which looks for a function that is
+//! called for the first time: `_dl_runtime_resolve@plt`, as glibc calls where that begins.
 //!
 //! Input: an x86-64 ELF file. Output: each stub's addresses and name. No symbol table lists the stubs; each is an
 //! indirect jump through a slot of the GOT, and the slot's relocation names the function. System V ABI for AMD64, 5.2.
@@ -19,6 +20,10 @@ pub(crate) type Stub = (Range<u64>, String);
 const STUB_SECTIONS: [(&str, usize); 3] = [(".plt", 16), (".plt.sec", 16), (".plt.got", 8)];
 const IN_STATIC: usize = 8;
 
+/// What the table begins with: it pushes the second slot of the GOT, and jumps through the third one.
+const PUSHES: &[u8] = &[0xff, 0x35];
+const FIRST_ENTRY: &str = "_dl_runtime_resolve@plt";
+
 /// The stubs of `parsed`, in no order.
 pub(crate) fn stubs(parsed: &object::File<'_>) -> Vec<Stub> {
     if parsed.architecture() != object::Architecture::X86_64 {
@@ -33,6 +38,10 @@ pub(crate) fn stubs(parsed: &object::File<'_>) -> Vec<Stub> {
         let stride = if is_dense { IN_STATIC } else { stride };
         for (index, stub) in code.chunks(stride).enumerate() {
             let at = section.address().wrapping_add((index * stride) as u64);
+            if let (0, true, Some(end)) = (index, stub.starts_with(PUSHES), at.checked_add(stride as u64)) {
+                found.push((at..end, FIRST_ENTRY.to_owned()));
+                continue;
+            }
             let slot = jump_target(stub, at).and_then(|target| slots.get(&target));
             if let (Some(name), Some(end)) = (slot, at.checked_add(stride as u64)) {
                 found.push((at..end, format!("{name}@plt")));

@@ -96,11 +96,14 @@ impl State {
         self.noted.count_ones() > MOST_NOTED
     }
 
-    /// Whether the next iteration uses the same stack and returns to where this one did.
+    /// Whether the next iteration uses the same stack and returns to where this one did. A frame pointer that moves is none: the loop goes
+    /// through data by it.
     fn comes_back(&self) -> bool {
+        let stays = |cell: usize| self.values[cell].exact == Some((cell, 0));
         let leads_elsewhere =
             |&(word, to): &(usize, u64)| self.values[word].number.is_some_and(|number| number != to);
-        self.values[STACK_POINTER].exact == Some((STACK_POINTER, 0))
+        stays(STACK_POINTER)
+            && (stays(FRAME_POINTER) || !self.words.iter().any(|word| word.1 == Some(FRAME_POINTER)))
             && !self.returned.iter().any(leads_elsewhere)
     }
 

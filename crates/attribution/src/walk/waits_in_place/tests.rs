@@ -39,6 +39,17 @@ fn a_loop_waits_that_only_looks() {
         ("writes memory", &[0x89, 0x07, 0x39, 0x06, 0x75, 0xfa], false),
         // 1: addl $1,-4(%rbp); cmpl $9,-4(%rbp); jne 1b
         ("counter on the stack", &[0x83, 0x45, 0xfc, 1, 0x83, 0x7d, 0xfc, 9, 0x75, 0xf6], false),
+        // 1: mov (%rbp),%rax; cmp (%rbx),%rax; mov %rax,8(%rbp); add $8,%rbp; cmp %rbp,%r13; jne 1b: as of `std::sort()`
+        (
+            "goes through an array by %rbp",
+            &[
+                0x48, 0x8b, 0x45, 0, 0x48, 0x3b, 0x03, 0x48, 0x89, 0x45, 8, 0x48, 0x83, 0xc5, 8, 0x49, 0x39,
+                0xed, 0x75, 0xec,
+            ],
+            false,
+        ),
+        // 1: push %rbp; mov %rsp,%rbp; mov %eax,-4(%rbp); cmp %eax,(%rsi); pop %rbp; jne 1b
+        ("has a frame", &[0x55, 0x48, 0x89, 0xe5, 0x89, 0x45, 0xfc, 0x39, 0x06, 0x5d, 0x75, 0xf4], true),
         // 1: call +0; cmp %eax,(%rsi); jne 1b
         ("calls", &[0xe8, 0, 0, 0, 0, 0x39, 0x06, 0x75, 0xf7], false),
         // 1: rdtsc; cmp %eax,%esi; ja 1b
