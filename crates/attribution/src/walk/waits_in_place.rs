@@ -32,8 +32,10 @@ const MOST_INSTRUCTIONS: usize = 256;
 pub(crate) enum Waiting {
     /// It polls continuously.
     Looks,
-    /// It pauses in between, or yields.
+    /// The same, and it pauses in between, or yields.
     Pauses,
+    /// It pauses and looks at nothing but the time: a delay.
+    Delays,
     /// The same, and it writes small state: it waits if it does so again and again.
     Notes,
     /// It lets the core doze in between (`tpause`): an iteration may take long.

@@ -26,7 +26,8 @@ pub(super) struct Open {
     function: Option<Arc<str>>,
     caller: Option<Arc<str>>,
     dozes: bool,
-    pauses: bool,
+    /// How its iterations wait.
+    how: Vec<Waiting>,
     /// Whether iterations are not alike: an inner loop had several rounds in one, or ways that write small state came in between.
     differ: bool,
     /// The blocks of its iterations.
@@ -57,7 +58,7 @@ impl Open {
             function: function.map(|known| known.name.clone()),
             caller: None,
             dozes: how == Waiting::Dozes,
-            pauses: how != Waiting::Looks,
+            how: vec![how],
             differ: tried.path.has_rounds(),
             blocks: Vec::new(),
             unsure: Vec::new(),
@@ -81,12 +82,19 @@ impl Open {
 
     /// Whether one block more may lead back.
     pub(super) fn may_go_on(&self) -> bool {
-        self.path.blocks.len() < if self.pauses { MOST_OF_WAY } else { MOST_BLOCKS }
+        self.path.blocks.len() < if self.how == [Waiting::Looks] { MOST_BLOCKS } else { MOST_OF_WAY }
     }
 
     /// A way that was new led back to the head at `at`; it waits, as `how` says. Whether the loop goes on.
     pub(super) fn lead_back(&mut self, how: Waiting, at: Tsc) -> bool {
-        self.pauses |= how != Waiting::Looks;
+        if !self.how.contains(&how) {
+            self.how.push(how);
+        }
+        // Where another iteration looks at memory and writes nothing, what was awaited is there.
+        if how == Waiting::Notes && self.how.iter().any(|how| matches!(how, Waiting::Looks | Waiting::Pauses))
+        {
+            return false;
+        }
         if how != Waiting::Notes || self.sure.contains(&self.path.hash) {
             let path = std::mem::take(&mut self.path);
             self.learn(&path);

@@ -98,3 +98,12 @@ fn a_worker_that_goes_through_its_items_works() {
     assert_eq!(waited(&rounds(&ADDS, 20, item(300))), []);
     assert_eq!(waited(&rounds(&ADDS, 20, item(3))), [(1_200, 21_000)]);
 }
+
+/// It waits for an item and writes small state when there is one: of such a round no part is a wait, though it comes again and again.
+#[test]
+fn a_worker_that_waits_for_each_item_works_between() {
+    let item = || [2, 1].into_iter().chain(3..=BLOCKS).collect();
+    let ran = rounds(&LOOKS, 20, |round| if round % 5 == 4 { item() } else { vec![2] });
+    let expected = [(1_200, 5_201), (6_200, 10_201), (11_200, 15_201), (16_200, 20_201)];
+    assert_eq!(waited(&ran), expected);
+}

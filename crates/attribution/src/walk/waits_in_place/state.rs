@@ -28,6 +28,14 @@ enum Pauses {
     Dozes,
 }
 
+/// What an iteration looks at, but for its stack.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reads {
+    Nothing,
+    Time,
+    Memory,
+}
+
 /// One iteration.
 pub(super) struct State {
     values: Vec<Value>,
@@ -36,7 +44,7 @@ pub(super) struct State {
     used: Cells,
     /// Cells that addresses of outside memory are made of.
     addresses: Cells,
-    reads: bool,
+    reads: Reads,
     pauses: Pauses,
     /// The words of the stack that were there before and led back, and to where.
     returned: Vec<(usize, u64)>,
@@ -56,7 +64,7 @@ impl Default for State {
             words: Vec::new(),
             used: 0,
             addresses: 0,
-            reads: false,
+            reads: Reads::Nothing,
             pauses: Pauses::Never,
             returned: Vec::new(),
             grows: false,
@@ -76,7 +84,8 @@ impl State {
         waits.then_some(match self.pauses {
             _ if self.noted != 0 => Waiting::Notes,
             Pauses::Never => Waiting::Looks,
-            Pauses::Briefly => Waiting::Pauses,
+            Pauses::Briefly if self.reads == Reads::Memory => Waiting::Pauses,
+            Pauses::Briefly => Waiting::Delays,
             Pauses::Dozes => Waiting::Dozes,
         })
     }
@@ -87,8 +96,11 @@ impl State {
             let value = &self.values[cell];
             value.number.is_some() || value.exact.is_some()
         };
-        let is_delay =
-            || !self.reads && !self.computes && (0..CELLS).all(|cell| cell == FLAGS || counts(cell));
+        let is_delay = || {
+            self.reads == Reads::Nothing
+                && !self.computes
+                && (0..CELLS).all(|cell| cell == FLAGS || counts(cell))
+        };
         self.waits(false).is_some() || (self.comes_back() && is_delay())
     }
 
@@ -125,7 +137,7 @@ impl State {
                 || (is_vector(*cell) && value.cells & mask & ALL_VECTORS != 0)
         };
         let writes = self.grows || self.noted != 0;
-        self.reads
+        self.reads != Reads::Nothing
             && !writes
             && !self.computes
             && self.addresses & mask == 0
@@ -138,7 +150,7 @@ impl State {
             Mnemonic::Pause => self.pause(Pauses::Briefly),
             Mnemonic::Tpause | Mnemonic::Umwait => self.pause(Pauses::Dozes),
             Mnemonic::Rdtsc | Mnemonic::Rdtscp => {
-                self.reads = true;
+                self.reads = self.reads.max(Reads::Time);
                 for register in [Register::RAX, Register::RDX] {
                     self.write(register, Value::outside(0))?;
                 }
@@ -211,7 +223,7 @@ impl State {
     fn exchange(&mut self, instruction: &Instruction) -> Result<(), Works> {
         let (_, address, stack) = self.place(instruction)?;
         self.use_address(address, stack);
-        self.reads = true;
+        self.reads = Reads::Memory;
         let compares = instruction.mnemonic() == Mnemonic::Cmpxchg;
         let found = if compares { Register::RAX } else { instruction.op1_register() };
         if compares {
@@ -334,7 +346,7 @@ impl State {
 
     fn loaded(&mut self, cell: Option<usize>, address: Cells, stack: bool) -> Value {
         self.use_address(address, stack);
-        self.reads |= !stack;
+        self.reads = if stack { self.reads } else { Reads::Memory };
         match cell {
             Some(cell) if stack => self.values[cell],
             Some(cell) => Value::of_word(cell, address),

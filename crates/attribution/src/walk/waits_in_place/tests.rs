@@ -124,11 +124,14 @@ fn a_loop_that_dozes_is_told_from_one_that_looks() {
     let looks = [0x39, 0x06, 0xf3, 0x90, 0x74, 0xfa];
     assert_eq!(judged(&dozes), Some(Waiting::Dozes));
     assert_eq!(judged(&looks), Some(Waiting::Pauses));
+    // 1: pause; rdtsc; cmp %eax,%esi; ja 1b, and pause; dec %ecx; jne 1b
+    assert_eq!(judged(&[0xf3, 0x90, 0x0f, 0x31, 0x39, 0xc6, 0x77, 0xf8]), Some(Waiting::Delays));
+    assert_eq!(judged(&[0xf3, 0x90, 0xff, 0xc9, 0x75, 0xfa]), Some(Waiting::Delays));
 }
 
 /// Between two yields: `mov $24,%eax; syscall`, then `does`, then `cmp %ecx,(%rsi); jne`.
 fn between_yields(does: &[u8]) -> Option<Waiting> {
-    let begin = [0xb8, 24, 0, 0, 0, 0x0f, 0x05];
+    let begin = [0xb8, 24, 0, 0, 0, 0x0f, 0x05]; // it yields
     let end = [0x39, 0x0e, 0x75, 0];
     judged(&[&begin[..], does, &end[..]].concat())
 }
