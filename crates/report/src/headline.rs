@@ -66,7 +66,7 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
 
 /// The first form that has no more than `room` characters: both in full, where most of the work was in a library without lines of source, where the first is a loop that waits the second in brief and then without the callers of callers, both in brief, without lines of source, without numbers of
 /// descriptors, without the units that functions before them have; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without how long the end of the chain
-/// took, then without its own place (of a task that awaits, that goes before the callers of callers), then without callers that have no name: the end of the chain
+/// took, then without the callers of those in between and any units, then without its own place (of a task that awaits, that goes before the callers of callers), then without callers that have no name: the end of the chain
 /// is the last to go. Where that is too long, too, the middle is cut.
 fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<String> {
     let mut forms = Vec::new();
@@ -78,8 +78,7 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
         }
         if first.is_called_loop() {
             forms.push(vec![first.to_string(), second.to_string()]);
-            forms.push(vec![first.to_string(), second.brief()]);
-            forms.push(vec![without_outer_callers(&first.to_string()), second.brief()]);
+            forms.extend(of_called_loop(&first.to_string()).map(|one| vec![one, second.brief()]));
         }
         forms.extend(shorter(
             vec![first.to_string(), second.to_string()],
@@ -87,16 +86,20 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
         ));
         forms.push(vec![first.to_string(), second.without_root().brief()]);
     }
+    if first.is_called_loop() {
+        forms.extend(of_called_loop(&first.to_string()).map(|one| vec![one]));
+    }
     forms.extend(shorter(vec![first.to_string()], vec![first.brief()]));
     let plain = [first.brief(), first.terse()].map(|wording| without_descriptors(&without_lines(&wording)));
     let near = plain.each_ref().map(|wording| without_outer_callers(wording));
     let unmeasured = without_descriptors(&without_lines(&first.without_lengths_below().brief()));
     let near_unmeasured = without_outer_callers(&unmeasured);
+    let bare = without_units(&without_inner_callers(&near_unmeasured));
     let ([brief, terse], [near_brief, near_terse]) = (plain, near);
     let order = if first.is_await() {
-        [brief, terse, near_brief, near_unmeasured, near_terse]
+        [brief, terse, near_brief, near_unmeasured, bare, near_terse]
     } else {
-        [brief, near_brief, near_unmeasured, terse, near_terse]
+        [brief, near_brief, near_unmeasured, bare, terse, near_terse]
     };
     forms.extend(
         order
@@ -109,6 +112,14 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
     let shortest = forms.last().and_then(|form| form.first()).cloned().unwrap_or_default();
     let cut = || vec![without_middle(&shortest, room)];
     forms.iter().find(fits).cloned().unwrap_or_else(cut)
+}
+
+/// `spun 9 us in lock.acquire() called by shop.enter(), while …`: who called the loop's function outlasts the callers of callers, and units.
+fn of_called_loop(full: &str) -> [String; 5] {
+    let near = without_outer_callers(full);
+    let [once_placed, near_once_placed] = [full, &near].map(|text| without_repeated_units(text, &mut None));
+    let bare = without_units(&near);
+    [full.to_owned(), once_placed, near, near_once_placed, bare]
 }
 
 /// `full`, `brief`, and that without what a reader finds in the segments.
@@ -131,6 +142,24 @@ fn without_repeated_units<'a>(text: &'a str, said: &mut Option<&'a str>) -> Stri
         }
         None => word,
     });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// `held by a, which was kept off its CPU in serve() called by run(), by b, which ran work() called by haul()` as
+/// `… in serve(), by b, which ran work() called by haul()`: the caller of who comes last says most.
+fn without_inner_callers(text: &str) -> String {
+    let Some((front, last)) = text.rsplit_once(", ").filter(|(front, _)| front.contains(", ")) else {
+        return text.to_owned();
+    };
+    let mut parts = front.split(" called by ");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    plain.extend(parts.map(|part| part.find([',', ';', ' ']).map_or("", |end| &part[end..])));
+    format!("{plain}, {last}")
+}
+
+/// `work() called by shop.pay()` as `work() called by pay()`.
+fn without_units(text: &str) -> String {
+    let words = text.split(' ').map(|word| unit_of(word).map_or(word, |(_, function)| function));
     words.collect::<Vec<_>>().join(" ")
 }
 

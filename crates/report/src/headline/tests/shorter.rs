@@ -73,3 +73,53 @@ fn clauses_without_repeated_units_are_still_two() {
         clauses("shop.pay() called by bank.run()", "shop.serve()")
     );
 }
+
+/// Where a thread waited is more than in which units that and what it waited for lie.
+#[test]
+fn units_go_before_the_place_of_a_wait() {
+    let ran = "work() called by orchard_crew.quotePrice() < orchard_crew.serveBroker()";
+    let mut wait = wait(
+        "condition variable orchard_crew.orders_of_the_day+0x80",
+        "broker",
+        Role::Waker,
+        vec![placed(segment("user.expected", None), ran)],
+    );
+    wait.story.place = "orchard_steps.takeOrder() orchard_steps.nim:45".to_owned();
+    assert_eq!(
+        words(wait),
+        "waited 136.0 us for condition variable orchard_crew.orders_of_the_day+0x80 in takeOrder(), woken by broker, which ran \
+         work() called by quotePrice()"
+    );
+}
+
+#[test]
+fn who_called_a_loop_outlasts_units_and_callers_of_callers() {
+    let full = "spun 9.00 us in crew.acquire() called by steps.enter(), while picker ran work() called by crew.mend() < crew.serve()";
+    assert_eq!(
+        of_called_loop(full),
+        [
+            full,
+            "spun 9.00 us in crew.acquire() called by steps.enter(), while picker ran work() called by crew.mend() < serve()",
+            "spun 9.00 us in crew.acquire() called by steps.enter(), while picker ran work() called by crew.mend()",
+            "spun 9.00 us in crew.acquire() called by steps.enter(), while picker ran work() called by crew.mend()",
+            "spun 9.00 us in acquire() called by enter(), while picker ran work() called by mend()",
+        ]
+    );
+}
+
+#[test]
+fn callers_of_those_in_between_go_before_the_place_of_a_wait() {
+    for (text, plain) in [
+        (
+            "waited for a in take(), held by b, which was kept off its CPU in serve() called by run(), by c, which ran work() called by haul()",
+            "waited for a in take(), held by b, which was kept off its CPU in serve(), by c, which ran work() called by haul()",
+        ),
+        (
+            "waited for a in take() called by run(), held by b",
+            "waited for a in take() called by run(), held by b",
+        ),
+        ("9.00 us in work() called by run()", "9.00 us in work() called by run()"),
+    ] {
+        assert_eq!(without_inner_callers(text), plain);
+    }
+}
