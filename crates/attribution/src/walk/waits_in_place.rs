@@ -36,7 +36,7 @@ pub(crate) enum Waiting {
     Pauses,
     /// It pauses and looks at nothing but the time: a delay.
     Delays,
-    /// The same, and it writes small state: it waits if it does so again and again.
+    /// It pauses, or yields, and writes small state: it waits if it does so again and again.
     Notes,
     /// It lets the core doze in between (`tpause`): an iteration may take long.
     Dozes,

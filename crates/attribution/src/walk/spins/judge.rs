@@ -92,8 +92,7 @@ impl Judge {
     /// Whether no more ran in `path`, which waits as `how` says, than in an iteration that waits.
     fn is_short(&mut self, path: &Path, how: Waiting, pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
         let most = if how == Waiting::Looks { MOST_OF_READING } else { MOST_OF_PAUSING };
-        path.ran() <= most
-            || (how != Waiting::Looks && path.rounds().all(|round| self.idles(round, pid, at, functions)))
+        path.ran() <= most || path.rounds().all(|round| self.idles(round, pid, at, functions))
     }
 
     /// Whether a round of an inner loop only passes time.

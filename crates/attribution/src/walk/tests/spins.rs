@@ -189,10 +189,17 @@ const READS: &[u8] = &[
     0x44, 0x39, 0x07, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xc3,
 ];
 
+/// `1: dec %ecx; nop x9; jne 1b`, then `mov $10000,%ecx; cmp %esi,(%rdi); nop x4; jne 1b`: it counts between two looks.
+const HOLDS: &[u8] = &[
+    0xff, 0xc9, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
+    0xb9, 0x10, 0x27, 0, 0, 0x39, 0x37, 0x90, 0x90, 0x90, 0x90, 0x75, 0xe3,
+];
+
 fn code() -> Table {
-    let functions = &["work", "take", "try", "lock", "count", "wait", "delay", "scan", "read"];
+    let functions = &["work", "take", "try", "lock", "count", "wait", "delay", "scan", "read", "hold"];
     Table::new(&["entry_SYSCALL_64"], functions)
         .with_code("read", READS)
+        .with_code("hold", HOLDS)
         .with_code("take", TAKES)
         .with_code("try", TRIES)
         .with_code("lock", LOCKS)
@@ -342,6 +349,25 @@ fn a_long_reading_is_no_wait() {
     };
     assert!(waits(4_000));
     assert!(!waits(4_200));
+}
+
+/// Who only counts between two looks waits, however long that takes.
+#[test]
+fn a_long_count_between_two_looks_waits() {
+    let table = code();
+    let mut script = Script::new(&table);
+    script.block(50, "work", 0, BlockEnd::Call);
+    for time in 0..5 {
+        let begin = 100 + 6_000 * time;
+        for count in 0..5_000 {
+            script.block(begin + count, "hold", 0, BlockEnd::ConditionalBranch);
+        }
+        script.block(begin + 5_500, "hold", 0x10, BlockEnd::ConditionalBranch);
+    }
+    script.block(30_100, "work", Script::AFTER, BlockEnd::Jump).block(30_200, "work", 0x40, BlockEnd::Jump);
+    let activity = walk(&table, &script, 31_000);
+    let found: u64 = spins(&activity).into_iter().map(|(_, from, to, ..)| to - from).sum();
+    assert!(found > 15_000, "{:?}", spins(&activity));
 }
 
 /// A loop of loops that works is left in the middle of a pass, and the next one waits: after the 48 blocks that an iteration may have, the new one

@@ -80,6 +80,7 @@ impl State {
     /// but counters. `settled`: what it ends with as a number it began with.
     pub(super) fn waits(&self, settled: bool) -> Option<Waiting> {
         let waits = self.comes_back()
+            && (self.noted == 0 || !self.goes_through_data())
             && if self.pauses == Pauses::Never { self.only_looks(settled) } else { !self.writes_a_lot() };
         waits.then_some(match self.pauses {
             _ if self.noted != 0 => Waiting::Notes,
@@ -98,10 +99,18 @@ impl State {
         };
         let is_delay = || {
             self.reads == Reads::Nothing
-                && !self.computes
+                && (self.noted, self.grows, self.computes) == (0, false, false)
+                && !self.goes_through_data()
                 && (0..CELLS).all(|cell| cell == FLAGS || counts(cell))
         };
         self.waits(false).is_some() || (self.comes_back() && is_delay())
+    }
+
+    /// Whether what words of memory lie at moves from one iteration to the next.
+    fn goes_through_data(&self) -> bool {
+        let moves =
+            |&(_, base, _): &Word| base.is_some_and(|base| self.values[base].exact != Some((base, 0)));
+        self.words.iter().any(moves)
     }
 
     fn writes_a_lot(&self) -> bool {

@@ -152,6 +152,8 @@ fn small_state_is_no_work_between_two_yields() {
         ("the next of a list", &[0x48, 0x8b, 0x07, 0x48, 0x8b, 0x00, 0x48, 0x89, 0x07]),
         // mov (%rdi),%rax; mov (%rax),%eax; add 8(%rdi),%eax; mov %eax,8(%rdi)
         ("a sum of what lies elsewhere", &[0x48, 0x8b, 0x07, 0x8b, 0x00, 0x03, 0x47, 8, 0x89, 0x47, 8]),
+        // movl $1,(%rdi); add $4,%rdi
+        ("fills an array by a pointer", &[0xc7, 0x07, 1, 0, 0, 0, 0x48, 0x83, 0xc7, 4]),
         // mov 8(%rdi),%eax; mov %eax,(%rdi)
         ("a copy", &[0x8b, 0x47, 8, 0x89, 0x07]),
     ];
@@ -182,6 +184,10 @@ fn a_round_that_only_passes_time_idles() {
         // 1: fld %st(0); fstp %st(1); dec %ecx; jne 1b
         ("computes in the x87 unit", &[0xd9, 0xc0, 0xdd, 0xd9, 0xff, 0xc9, 0x75, 0xf8], false),
         // 1: mov %eax,(%rdi); dec %ecx; jne 1b
+        // 1: movl $0,(%rdi); add $4,%rdi; dec %ecx; jne 1b
+        ("clears an array", &[0xc7, 0x07, 0, 0, 0, 0, 0x48, 0x83, 0xc7, 4, 0xff, 0xc9, 0x75, 0xf2], false),
+        // 1: incl (%rdi); add $4,%rdi; dec %ecx; jne 1b
+        ("counts up an array", &[0xff, 0x07, 0x48, 0x83, 0xc7, 4, 0xff, 0xc9, 0x75, 0xf6], false),
         ("writes", &[0x89, 0x07, 0xff, 0xc9, 0x75, 0xfa], false),
     ];
     for (name, code, idles) in cases {
