@@ -5,6 +5,7 @@
 
 mod dlang;
 mod managed;
+pub(crate) mod nim;
 mod pascal;
 pub(crate) mod v8;
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use model::{BuildId, Diagnostic, InodeId};
 
 use crate::debug_file;
+use crate::demangle::nim;
 use crate::elf::{CodeFile, same_build};
 use crate::error::Error;
 use crate::frame::Frame;
@@ -226,7 +227,14 @@ impl Image {
             let open = || CodeLines::open(&self.code(search)?.bytes);
             return self.jit_lines.get_or_init(open).as_ref().map_or_else(Vec::new, |lines| lines.at(svma));
         }
-        self.lines(search).map_or_else(Vec::new, |lines| lines.at(svma))
+        let mut frames = self.lines(search).map_or_else(Vec::new, |lines| lines.at(svma));
+        if self.symbols(search).is_some_and(SymbolTable::is_of_nim) {
+            for frame in &mut frames {
+                frame.function =
+                    nim::demangle(&frame.function).unwrap_or_else(|| std::mem::take(&mut frame.function));
+            }
+        }
+        frames
     }
 
     /// Its line tables: its own, else its debug file's.

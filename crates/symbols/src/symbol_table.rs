@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::copies::original;
-use crate::demangle::demangle;
+use crate::demangle::{demangle, nim};
 use crate::file_bytes::FileBytes;
 use crate::plt::Stub;
 
@@ -56,6 +56,7 @@ pub(crate) struct SymbolTable {
     names: Names,
     symbols: Vec<Symbol>,
     spans: Vec<Span>,
+    is_of_nim: bool,
 }
 
 /// The names of a file, and after them those that we made.
@@ -154,7 +155,13 @@ impl SymbolTable {
             .map(|(raw, end)| Symbol { start: raw.start, end, name: raw.name, demangled: OnceLock::new() })
             .collect();
         let spans = flatten(&symbols);
-        SymbolTable { names, symbols, spans }
+        let is_of_nim = symbols.iter().any(|symbol| nim::is_of_nim(names.get(&symbol.name)));
+        SymbolTable { names, symbols, spans, is_of_nim }
+    }
+
+    /// Whether it is that of a program of Nim, whose names look like those of other languages.
+    pub(crate) fn is_of_nim(&self) -> bool {
+        self.is_of_nim
     }
 
     /// The symbol that covers `address`.
@@ -211,7 +218,8 @@ impl SymbolTable {
     }
 
     fn demangled<'a>(&self, symbol: &'a Symbol) -> &'a Arc<str> {
-        symbol.demangled.get_or_init(|| demangle(self.raw(symbol)).into())
+        let of_nim = || nim::demangle(self.raw(symbol)).filter(|_| self.is_of_nim);
+        symbol.demangled.get_or_init(|| of_nim().unwrap_or_else(|| demangle(self.raw(symbol))).into())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Garbage collectors by their functions and threads. One table, one row per runtime.
 //!
-//! Sources: the files named at each row. Go's row was tried on a Go 1.26 program in the emulator, D's on one of GDC 12. The names of the
+//! Sources: the files named at each row. Go's row was tried on a Go 1.26 program in the emulator, D's on one of GDC 12, Nim's on one of Nim 1.6 (ORC). The names of the
 //! others are tested with synthetic input only.
 
 /// A runtime's collector. Names match by prefix.
@@ -33,7 +33,7 @@ const NOTHING: Collector = Collector {
     threads: &[],
 };
 
-const COLLECTORS: [Collector; 9] = [
+const COLLECTORS: [Collector; 10] = [
     // src/hotspot/share/gc/{g1,parallel,serial,shared,shenandoah,z}, share/runtime/safepoint.cpp, safepointMechanism.cpp
     Collector {
         runtime: "jvm",
@@ -163,6 +163,20 @@ const COLLECTORS: [Collector; 9] = [
         ],
         suspends: &["core.thread.osthread.callWithStackShell", "thread_suspendHandler"],
         stops: &["core.internal.spinlock.SpinLock."],
+        ..NOTHING
+    },
+    // lib/system/orc.nim (cycles, by `--mm:orc`), gc.nim (`--mm:refc`), gc_ms.nim
+    Collector {
+        runtime: "nim",
+        functions: &[
+            "system.GC_fullCollect",
+            "system.GC_runOrc",
+            "system.GC_partialCollect",
+            "system.collectCycles",
+            "system.collectCT",
+            "system.collectZCT",
+            "system.markStackAndRegisters",
+        ],
         ..NOTHING
     },
     // runtime/minor_gc.c, major_gc.c, domain.c

@@ -101,3 +101,45 @@ fn names_of_free_pascal() {
         assert_eq!(demangle(other), other);
     }
 }
+
+/// Declarations of Nim 1.6, and the symbols that `nm` lists for them.
+#[test]
+fn names_of_nim() {
+    let names = [
+        ("stampLabels__orchard95steps_430", "orchard_steps.stampLabels"),
+        ("bringIn__orchard_53", "orchard.bringIn"),
+        ("parseJson__pureZjson_5698", "pure/json.parseJson"),
+        ("collectCyclesBacon__system_3258", "system.collectCyclesBacon"),
+        ("dollar___systemZdollars_3", "system/dollars.$"),
+        ("eqdestroy___system_3539", "system.=destroy"),
+        ("X5BX5D___pureZjson_3007", "pure/json.[]"),
+        ("X5BX5Deq___orchard95steps_294", "orchard_steps.[]="),
+        ("colonanonymous___orchard95steps_483", "orchard_steps.:anonymous"),
+        ("addInt__stdZprivateZdigitsutils_171", "std/private/digitsutils.addInt"),
+        ("checkErr__systemZio_182.part.0", "system/io.checkErr.part.0"),
+        ("newOSError__pureZos_405.cold", "pure/os.newOSError.cold"),
+        ("starteq___orchard_12", "orchard.start="),
+        ("attributeseq___orchard_12", "orchard.attributes="),
+        ("pluseq___system_5", "system.+="),
+        ("XC3XA9t___orchard_12", "orchard.XC3XA9t"),
+    ];
+    for (mangled, plain) in names {
+        assert_eq!(nim::demangle(mangled).as_deref(), Some(plain));
+        assert_eq!(demangle(mangled), mangled, "other languages have such names, too");
+    }
+    // C's, C's with two underscores, Ada's, and what only looks like it.
+    for other in [
+        "nimDestroyAndDispose",
+        "__do_sys_x_64",
+        "pthread_cond_wait@@GLIBC_2.3.2",
+        "ada__text_io__put__2",
+        "depot_steps__award",
+        "rb_insert__augmented",
+        "a__b_",
+        "a__1_2",
+        "__b_2",
+        "a___b_c_2",
+    ] {
+        assert_eq!(nim::demangle(other), None, "{other}");
+    }
+}

@@ -14,6 +14,9 @@ fn functions_belong_to_their_runtimes() {
         ("gc_collect_main", Some("python")),
         ("core.internal.gc.impl.conservative.gc.Gcx.fullcollect", Some("d")),
         ("core.internal.gc.impl.conservative.gc.Gcx.smallAlloc", None),
+        ("system.collectCyclesBacon", Some("nim")),
+        ("system.GC_fullCollect", Some("nim")),
+        ("system.registerCycle", None),
         ("collect", None),
     ] {
         assert_eq!(runtime_of(function), runtime, "{function}");
