@@ -106,9 +106,9 @@ struct Comparison<'a> {
     typical_memory: Remote,
     inclusive: ByAddress<NodeKey, Whole>,
     /// The explanations so far, by node and cause: they are the same for all pieces.
-    told: ByAddress<NodeKey, Vec<Verdict>>,
+    verdicts: ByAddress<NodeKey, Vec<Verdict>>,
     /// The words for extra work so far, by the node that they are about.
-    told_extra: ByAddress<NodeKey, String>,
+    extra_work: ByAddress<NodeKey, String>,
 }
 
 impl<'a> Comparison<'a> {
@@ -135,8 +135,8 @@ impl<'a> Comparison<'a> {
             front_end,
             typical_memory,
             inclusive,
-            told: ByAddress::default(),
-            told_extra: ByAddress::default(),
+            verdicts: ByAddress::default(),
+            extra_work: ByAddress::default(),
         }
     }
 
@@ -152,12 +152,12 @@ impl<'a> Comparison<'a> {
         if cause == Cause::UserExpected {
             return None;
         }
-        let told = self.told.get(&node).into_iter().flatten().find(|verdict| verdict.cause == cause);
-        if let Some(told) = told {
-            return Some(told.clone());
+        let mut known = self.verdicts.get(&node).into_iter().flatten();
+        if let Some(verdict) = known.find(|verdict| verdict.cause == cause) {
+            return Some(verdict.clone());
         }
         let verdict = self.new_verdict(node, cause, functions);
-        self.told.entry(node).or_default().push(verdict.clone());
+        self.verdicts.entry(node).or_default().push(verdict.clone());
         Some(verdict)
     }
 
@@ -206,12 +206,12 @@ impl<'a> Comparison<'a> {
             return story.tell(node, cause);
         }
         let subject = story.subject(node);
-        if let Some(told) = self.told_extra.get(&subject) {
-            return told.clone();
+        if let Some(words) = self.extra_work.get(&subject) {
+            return words.clone();
         }
-        let told = story.tell(subject, cause);
-        self.told_extra.insert(subject, told.clone());
-        told
+        let words = story.tell(subject, cause);
+        self.extra_work.insert(subject, words.clone());
+        words
     }
 
     /// The sampled accesses of the time in which `node` ran.

@@ -151,10 +151,7 @@ fn without_inner_callers(text: &str) -> String {
     let Some((front, last)) = text.rsplit_once(", ").filter(|(front, _)| front.contains(", ")) else {
         return text.to_owned();
     };
-    let mut parts = front.split(" called by ");
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    plain.extend(parts.map(|part| part.find([',', ';', ' ']).map_or("", |end| &part[end..])));
-    format!("{plain}, {last}")
+    format!("{}, {last}", without_word_after(" called by ", front))
 }
 
 /// `work() called by shop.pay()` as `work() called by pay()`.
@@ -183,11 +180,15 @@ fn without_descriptors(text: &str) -> String {
 
 /// `ran work() called by serve() < run()` as `ran work() called by serve()`.
 fn without_outer_callers(text: &str) -> String {
-    let mut parts = text.split(" < ");
-    let mut near = parts.next().unwrap_or_default().to_owned();
-    // A caller's name ends where a clause does, or the next word begins.
-    near.extend(parts.map(|part| part.find([',', ';', ' ']).map_or("", |end| &part[end..])));
-    near
+    without_word_after(" < ", text)
+}
+
+/// `text` without each `link` and the function's name that follows: it ends where a clause does, or the next word begins.
+fn without_word_after(link: &str, text: &str) -> String {
+    let mut parts = text.split(link);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    plain.extend(parts.map(|part| part.find([',', ';', ' ']).map_or("", |end| &part[end..])));
+    plain
 }
 
 /// `update() below server+0x475d50, woken by …` as `update(), woken by …`: an address says least.

@@ -230,8 +230,9 @@ impl Image {
         let mut frames = self.lines(search).map_or_else(Vec::new, |lines| lines.at(svma));
         if self.symbols(search).is_some_and(SymbolTable::is_of_nim) {
             for frame in &mut frames {
-                frame.function =
-                    nim::demangle(&frame.function).unwrap_or_else(|| std::mem::take(&mut frame.function));
+                if let Some(plain) = nim::demangle(&frame.function) {
+                    frame.function = plain;
+                }
             }
         }
         frames

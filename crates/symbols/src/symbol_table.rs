@@ -218,8 +218,9 @@ impl SymbolTable {
     }
 
     fn demangled<'a>(&self, symbol: &'a Symbol) -> &'a Arc<str> {
-        let of_nim = || nim::demangle(self.raw(symbol)).filter(|_| self.is_of_nim);
-        symbol.demangled.get_or_init(|| of_nim().unwrap_or_else(|| demangle(self.raw(symbol))).into())
+        let of_nim = |name| if self.is_of_nim { nim::demangle(name) } else { None };
+        let plain = |name| of_nim(name).unwrap_or_else(|| demangle(name));
+        symbol.demangled.get_or_init(|| plain(self.raw(symbol)).into())
     }
 }
 

@@ -57,12 +57,8 @@ impl Judge {
                 if found.is_none() {
                     self.recent = vec![None; 1 << RECENT_BITS];
                 }
-                let how = if self.known.len() >= MOST_JUDGED {
-                    self.known.get(&key).copied().flatten()
-                } else {
-                    let waits = || waits_in_place(&path.blocks, pid, at, functions);
-                    *self.known.entry(key).or_insert_with(waits)
-                };
+                let waits = || waits_in_place(&path.blocks, pid, at, functions);
+                let how = kept(&mut self.known, MOST_JUDGED, key, waits);
                 self.recent[slot] = Some((key, how));
                 how
             }
@@ -80,12 +76,8 @@ impl Judge {
     ) -> Option<Waiting> {
         path.end_round();
         let key = (pid, path.hash);
-        let how = if self.passes.len() >= MOST_PASSES {
-            self.passes.get(&key).copied().flatten()
-        } else {
-            let waits = || passes_in_place(&path.blocks, pid, at, functions);
-            *self.passes.entry(key).or_insert_with(waits)
-        };
+        let waits = || passes_in_place(&path.blocks, pid, at, functions);
+        let how = kept(&mut self.passes, MOST_PASSES, key, waits);
         how.filter(|&how| how != Waiting::Notes && self.is_short(path, how, pid, at, functions))
     }
 
@@ -98,9 +90,19 @@ impl Judge {
     /// Whether a round of an inner loop only passes time.
     fn idles(&mut self, round: &[Block], pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
         let key = (pid, Path::of(round).hash);
-        if self.rounds.len() >= MOST_PASSES {
-            return self.rounds.get(&key).copied().unwrap_or(false);
-        }
-        *self.rounds.entry(key).or_insert_with(|| idles_in_place(round, pid, at, functions))
+        kept(&mut self.rounds, MOST_PASSES, key, || idles_in_place(round, pid, at, functions))
     }
+}
+
+/// The answer for `key`, found once; with `most` of them known, none for others.
+fn kept<T: Copy + Default>(
+    known: &mut ByAddress<(Pid, u64), T>,
+    most: usize,
+    key: (Pid, u64),
+    find: impl FnOnce() -> T,
+) -> T {
+    if known.len() >= most {
+        return known.get(&key).copied().unwrap_or_default();
+    }
+    *known.entry(key).or_insert_with(find)
 }
