@@ -109,10 +109,7 @@ pub(super) fn budgets(
     twin: &ByAddress<NodeKey, Typical>,
     (front_end, spun): (FrontEnd, u64),
 ) -> ByAddress<NodeKey, Budget> {
-    let typical = |node: &NodeKey| {
-        let known = baselines.nodes.get(node).or_else(|| twin.get(node)).copied();
-        known.map(|typical| at_pace_of(&baselines.whole.mean, typical))
-    };
+    let typical = |node: &NodeKey| baselines.nodes.get(node).or_else(|| twin.get(node)).copied();
     let mut budgets: ByAddress<NodeKey, Budget> = own
         .iter()
         .map(|(node, used)| {
@@ -142,15 +139,6 @@ pub(super) fn budgets(
     settle(&mut budgets, &all, baselines);
     front_end.split(&mut budgets, own, &typical);
     budgets
-}
-
-/// A short node has no time where no time packet came while it ran: how fast the core was then, `whole` shows.
-fn at_pace_of(whole: &Use, mut typical: Typical) -> Typical {
-    if typical.mean.ticks == 0 {
-        typical.mean.ratio = whole.ratio;
-        typical.mean.asked = whole.asked;
-    }
-    typical
 }
 
 /// The split of one node that ran `extra` instructions more than the baselines.

@@ -46,3 +46,29 @@ impl Pace {
         (own < usual).then_some((own, usual))
     }
 }
+
+/// How fast the core was in each of several intervals in which that is known.
+#[derive(Default)]
+pub(super) struct Paces {
+    ratio: Vec<Pace>,
+    asked: Vec<Pace>,
+}
+
+impl Paces {
+    /// What one of the intervals had.
+    pub(super) fn see(&mut self, ratio: Pace, asked: Pace) {
+        let is_known = |pace: &Pace| pace.milli().is_some();
+        self.ratio.extend(Some(ratio).filter(is_known));
+        self.asked.extend(Some(asked).filter(is_known));
+    }
+
+    /// The ratio and the requested frequency that as many are below as above, of two the higher one, each if at least `enough`
+    /// intervals have it. One on a slow core does not change what is usual, as it would change a mean.
+    pub(super) fn medians(self, enough: usize) -> (Option<Pace>, Option<Pace>) {
+        let median = |mut paces: Vec<Pace>| {
+            paces.sort_unstable_by_key(Pace::milli);
+            paces.get(paces.len() / 2).copied().filter(|_| paces.len() >= enough)
+        };
+        (median(self.ratio), median(self.asked))
+    }
+}

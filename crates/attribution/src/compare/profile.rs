@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::Ticks;
 
-use super::pace::Pace;
+use super::pace::{Pace, Paces};
 use super::share::share;
 use crate::examine::examined::Examined;
 use crate::samples::front_end::FrontEndRecords;
@@ -96,8 +96,7 @@ pub(super) fn profile(examined: &Examined) -> Profile {
 /// What baselines use of one node, or of all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Typical {
-    /// The mean; the paces stay sums, since they are averages anyway. A baseline that does not use the node counts as
-    /// zero.
+    /// The mean, but for the paces: those are the medians ([`Baselines::keep_usual`]). A baseline that does not use the node counts as zero.
     pub(super) mean: Use,
     /// The most that one of them took.
     pub(super) most_ticks: u64,
@@ -147,6 +146,7 @@ impl Baselines {
     /// Of at least one baseline.
     pub(super) fn of(baselines: &[&Examined]) -> Baselines {
         let mut all = Baselines::default();
+        let (mut paces, mut whole_paces) = (ByAddress::<NodeKey, Paces>::default(), Paces::default());
         for baseline in baselines {
             let spun = baseline.spins().iter().map(|(_, ticks)| ticks).sum();
             let mut whole = Use { ticks: spun, ..Use::default() };
@@ -158,8 +158,10 @@ impl Baselines {
                     Typical::default()
                 });
                 all.nodes.entry(*node).and_modify(|typical| typical.see(used));
+                paces.entry(*node).or_default().see(used.ratio, used.asked);
                 whole.add(used);
             }
+            whole_paces.see(whole.ratio, whole.asked);
             all.whole.see(&whole);
             for (block, used) in &baseline.code.blocks {
                 let most = all.blocks.entry(*block).or_default();
@@ -172,7 +174,22 @@ impl Baselines {
         all.stalled_cycles /= count;
         all.nodes.values_mut().for_each(|typical| typical.divide(count));
         all.whole.divide(count);
+        all.keep_usual(whole_paces, paces, baselines.len());
         all
+    }
+
+    /// Of a node that has time in fewer than half of the `count` baselines, the pace of all their code says how fast the core
+    /// usually is: its own may be that of one baseline on a slow core.
+    fn keep_usual(&mut self, whole: Paces, nodes: ByAddress<NodeKey, Paces>, count: usize) {
+        let (ratio, asked) = whole.medians(1);
+        (self.whole.mean.ratio, self.whole.mean.asked) =
+            (ratio.unwrap_or_default(), asked.unwrap_or_default());
+        for (node, paces) in nodes {
+            let Some(typical) = self.nodes.get_mut(&node) else { continue };
+            let (of_ratio, of_asked) = paces.medians(count.div_ceil(2));
+            typical.mean.ratio = of_ratio.unwrap_or(self.whole.mean.ratio);
+            typical.mean.asked = of_asked.unwrap_or(self.whole.mean.asked);
+        }
     }
 
     fn see_front_end(&mut self, records: &FrontEndRecords) {

@@ -150,6 +150,32 @@ fn what_a_governor_asked_for_explains_its_part() {
     assert_eq!(told(&attribution), [named("user.expected", 1_000), named("user.slower.other", 1_000)]);
 }
 
+/// Of three baselines one ran at half the ratio of 26, and it alone has time in `copy`. An interval at a ratio of 10 loses 16 of 26
+/// parts of its 2,600 ticks, and of the 260 in `copy`.
+#[test]
+fn one_baseline_on_a_slow_core_does_not_change_how_fast_it_usually_is() {
+    let table = Table::new(KERNEL, USER);
+    let mut script = Script::new(&table);
+    for (at, ratio, work, copy) in
+        [(0, 26, 1_000, 0), (5_000, 26, 1_000, 0), (10_000, 13, 2_000, 100), (15_000, 10, 2_600, 260)]
+    {
+        script
+            .event(at, EventKind::CoreBusRatio { ratio })
+            .block(at, "work", 0x20, BlockEnd::Call)
+            .block(at + work / 2, "copy", 0, BlockEnd::Return)
+            .block(at + work / 2 + copy, "work", 0x20 + Script::AFTER, BlockEnd::Jump)
+            .block(at + work + copy, "entry_SYSCALL_64", 0, BlockEnd::FarReturn);
+    }
+    let world = world(&table, script.items.clone(), 20_000);
+    let baselines = [world.examine(0..1_000), world.examine(5_000..6_000), world.examine(10_000..12_100)];
+    let outlier = world.examine(15_000..17_860);
+    let attribution =
+        attribute(&outlier, &baselines.iter().collect::<Vec<_>>(), &table).expect("a partition");
+    let slower: u64 =
+        unexpected(&attribution).iter().filter(|one| one.0 == "user.slower.frequency").map(|one| one.1).sum();
+    assert_eq!(slower, 1_600 + 160, "{:?}", unexpected(&attribution));
+}
+
 /// `work` calls `copy`; `count` times it calls `rehash`, which calls `copy` too. From `start` on, a step per block.
 fn insertion(script: &mut Script<'_>, start: u64, step: u64, rehashes: u64) -> u64 {
     let mut at = start;

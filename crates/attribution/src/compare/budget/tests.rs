@@ -267,12 +267,3 @@ fn what_counters_tell_is_not_inferred() {
     // 4,500 by retire latencies, of which 500 are typical.
     assert_eq!(split(FrontEnd::Stalled, 4_500), (4_000, 6_000));
 }
-
-/// In the baselines no time packet comes while the second node runs: on how fast a core, the rest of them shows.
-#[test]
-fn a_node_without_time_in_the_baselines_runs_at_their_pace() {
-    let own = [at_ratio(20_000, 1000, 13), at_ratio(2_000, 100, 13)];
-    let split = compared(&own, &[at_ratio(10_000, 1000, 26), used(0, 100)]);
-    let lost: u64 = split.iter().map(|budget| budget.slower_frequency).sum();
-    assert_eq!(lost, 11_000);
-}
