@@ -19,7 +19,7 @@ SMALLEST_SHARE = 0.05
 TIME_SHARE, TIME_NS = 0.02, 200
 # A cause is real where another source confirms this share of its excess.
 TOLD_SHARE = 0.8
-EXPECTED = "user.expected"
+EXPECTED, EXTRA_WORK = "user.expected", "user.extra-work"
 # What lies on the two sides of a switch.
 AT_SWITCHES = ("offcpu", "kernel.schedule")
 
@@ -125,7 +125,7 @@ def stated_lateness(cause, segments):
 def is_cause(found, known):
     """Whether the cause `found` is the `known` one or a kind of it. That a call was made says more than nothing."""
     unnamed_call = (known, found) == ("kernel.unknown", "kernel.syscall.unknown")
-    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, "user.slower."))
+    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, EXTRA_WORK, "user.slower."))
     return found == known or found.startswith(known + ".") or unnamed_call or unplanted
 
 
@@ -139,10 +139,19 @@ def true_excess(found, id, baselines, causes):
     return ns(id) - usual
 
 
+def in_rare_code(found, id, baselines, pieces):
+    """How long the interval was in code that few intervals run and none of the baselines does: that is extra work, however long all its user
+    code took. So is what a collector did on the thread itself, of which the truth knows where a program asked for it."""
+    if found != EXTRA_WORK and not found.startswith("runtime.gc."):
+        return 0
+    return sum(piece[id] for piece in pieces if id in piece and not piece.keys() & set(baselines))
+
+
 def is_real(cause, id, outlier, truth, allowed):
     """Whether what a quiet interval is blamed on happened, and what is known of that."""
     if truth.causes:
-        real = true_excess(cause["cause"], id, outlier["baselines"], truth.causes)
+        found, baselines = cause["cause"], outlier["baselines"]
+        real = max(true_excess(found, id, baselines, truth.causes), in_rare_code(found, id, baselines, truth.rare))
         return cause["excess_ns"] - real <= allowed, f"really {real:+.0f} ns"
     records = truth.records.get(id)
     return is_recorded(cause, outlier, truth, records), f"the records: {records.text}" if records else "no record"

@@ -43,6 +43,8 @@ class Truth:
     # Of all intervals: {cause: ns}; empty where the truth knows the injected causes only.
     causes: dict = field(default_factory=dict)
     records: dict = field(default_factory=dict)
+    # Code that few intervals without an injection run: [{id: ns}] of all that run it.
+    rare: list = field(default_factory=list)
     # Of the intervals that are in none of them: the only causes there, and how long these typically are.
     usual: dict = field(default_factory=dict)
     # Mean of each cause over the quiet ones.
@@ -149,7 +151,8 @@ def of_log(truth):
     stories = planted_stories(truth["truth"], {entry["id"]: entry["dominant"] for entry in entries if entry["id"] in planted})
     calls = {entry["id"]: entry["calls"] for entry in entries if entry["id"] in planted and entry.get("calls")}
     kernel = {entry["id"]: entry for entry in entries if entry["id"] in planted and entry.get("kernel_calls")}
-    return Truth(planted, causes | quiet, typical=truth["typical"], stories=stories, calls=calls, aliases=truth.get("aliases", {}),
+    rare = [{int(id): ns for id, ns in piece.items()} for piece in truth.get("rare", [])]
+    return Truth(planted, causes | quiet, rare=rare, typical=truth["typical"], stories=stories, calls=calls, aliases=truth.get("aliases", {}),
                  kernel=kernel, answers=truth.get("answers", []), hz=truth["tsc_hz"], threads=set(truth["threads"].values()))
 
 

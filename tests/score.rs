@@ -55,6 +55,17 @@ fn a_right_truth_passes_and_a_mislabelled_one_fails() {
     }
 }
 
+/// What counts as right: `scripts/test_score.py`.
+#[test]
+fn the_rules_of_the_score_hold() {
+    let mut command = Command::new("python3");
+    let scripts = repository().join("scripts");
+    let output =
+        command.args(["-B", "-m", "unittest", "discover", "-s"]).arg(scripts).output().expect("python3 runs");
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("Ran "), "{}", text(&output));
+}
+
 /// The archives of `fixtures/captures`: emulated, with a truth each.
 #[test]
 fn stored_captures_meet_the_bars() {

@@ -43,7 +43,8 @@ pub(crate) fn name_waits(
             Some((runtime, "suspended by the collector".to_owned()))
         } else {
             let stopped = any(|row| row.stops).or(by_thread).map(|runtime| (runtime, 1));
-            let least = tenth(claim.range()).max(1);
+            let asked = any(|row| row.asked).map(|_| worked(&claim.during) / 10);
+            let least = asked.unwrap_or_else(|| tenth(claim.range())).max(1);
             let suspect = stopped.or_else(|| Some((any(|row| row.yields)?, least)));
             suspect.and_then(|(runtime, least)| {
                 let by_waker = collected(&claim.during, runtime) >= least;
@@ -72,6 +73,19 @@ fn collected(segments: &[Segment], runtime: &str) -> u64 {
     let of_one = |segment: &Segment| match &segment.cause {
         Cause::Gc(of) if of == runtime => segment.range.ticks().0,
         _ => collected(&segment.during, runtime),
+    };
+    segments.iter().map(of_one).sum()
+}
+
+/// The ticks of the user code in `segments` and below them: the rest of a short wait is what passing it on takes.
+fn worked(segments: &[Segment]) -> u64 {
+    let of_one = |segment: &Segment| match &segment.cause {
+        Cause::Gc(_)
+        | Cause::UserExpected
+        | Cause::UserExtraWork
+        | Cause::UserSlower(_)
+        | Cause::UserSpin => segment.range.ticks().0,
+        _ => worked(&segment.during),
     };
     segments.iter().map(of_one).sum()
 }

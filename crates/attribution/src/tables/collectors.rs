@@ -15,6 +15,8 @@ pub(crate) struct Collector {
     pub(crate) stops: &'static [&'static str],
     /// Functions in which other threads wait for a processor to run on, because of a collection or not.
     pub(crate) yields: &'static [&'static str],
+    /// Functions in which a thread finds that it was asked to yield: its collector asks for that, or a thread that watches for long runs.
+    pub(crate) asked: &'static [&'static str],
     /// Functions in which other threads wait for something of their own. A scheduler leaves its callers by a jump, so
     /// what lies further out on the path may be an earlier wait.
     pub(crate) parks: &'static [&'static str],
@@ -29,6 +31,7 @@ const NOTHING: Collector = Collector {
     suspends: &[],
     stops: &[],
     yields: &[],
+    asked: &[],
     parks: &[],
     threads: &[],
 };
@@ -110,6 +113,7 @@ const COLLECTORS: [Collector; 10] = [
         stops: &["runtime.gcstopm", "runtime.stopTheWorld"],
         // A goroutine was preempted; it is back from a call. Also `lockedm`s.
         yields: &["runtime.goschedImpl", "runtime.exitsyscallNoP"],
+        asked: &["runtime.newstack", "runtime.asyncPreempt2"],
         parks: &["runtime.park_m", "runtime.goexit0"],
         ..NOTHING
     },

@@ -9,6 +9,10 @@
 //! that is not known yet leaves the loop only if it does not come back, or if it worked on the way. A way may read a lot, as a reader does
 //! whom a sequence lock makes read again: rounds of an inner loop that are alike count as one ([`super::spin_path::Path`]).
 //!
+//! The first iteration is known from its jump back on only. What ran before, back to where execution came into the loop, is of the same wait if it is
+//! code of the loop alone ([`before`]). What follows a loop, and pauses once more within an iteration's length, waits up to there: so
+//! a queue takes a ticket for an item that is not written yet.
+//!
 //! A call of `sched_yield()` makes a loop as a jump back does: a library looks for something to do between two of them, in more code than a
 //! loop that looks. What writes small state on the way waits only if it comes again ([`Waiting::Notes`]), so as no work counts as waiting.
 //!
@@ -18,6 +22,7 @@
 //! leaves the loop share one time, and only the next packet is an upper bound. All iterations take the same time, so
 //! those after the last known time are extrapolated at the average rate of those before it, up to that bound.
 
+mod before;
 mod judge;
 mod open;
 
@@ -26,6 +31,7 @@ use std::sync::Arc;
 use model::{Pid, Tsc};
 use pt::{Block, BlockEnd};
 
+use self::before::{Before, Ran};
 use self::judge::Judge;
 use self::open::{MOST_OF_WAY, Open};
 use super::activity::Spin;
@@ -52,6 +58,7 @@ pub(super) struct Spins {
     called: Option<Iteration>,
     open: Option<Open>,
     judge: Judge,
+    before: Before,
     /// The loops that the thread was in.
     pub(super) done: Vec<Spin>,
 }
@@ -88,6 +95,7 @@ impl Spins {
         functions: &dyn Functions,
     ) -> bool {
         let previous = self.previous.replace((*block, at));
+        self.before.push(block, at);
         if self.stays((previous.map(|(last, _)| last), block), pid, at, functions) {
             return false;
         }
@@ -182,7 +190,7 @@ impl Spins {
 
     /// The loop of `tried` waits; its third iteration begins with `block` at `at`.
     fn begin(&mut self, tried: &Iteration, how: Waiting, function: Option<&Function>, begins: (&Block, Tsc)) {
-        self.open = Some(Open::new(tried, how, function, begins));
+        self.open = Some(Open::new(tried, how, function, begins, self.before.up_to(tried.since)));
         (self.tried, self.pass, self.called) = (None, None, None);
     }
 
@@ -199,7 +207,7 @@ impl Spins {
             if open.is_away() {
                 let how = self.judge.iteration(&mut open.path, pid, at, functions);
                 if !how.is_some_and(|how| open.lead_back(how, at)) {
-                    self.close(open, at);
+                    self.close(open, pid, at, functions);
                     return false;
                 }
             }
@@ -208,9 +216,14 @@ impl Spins {
             let back = last.is_some_and(|last| jumps_back(&last, block));
             match self.leads(&open, back, block, pid, at, functions) {
                 Leads::On => open.go_on_with(block, at),
-                Leads::Nowhere if open.may_go_on() => open.go_through(block, at),
+                Leads::Nowhere if open.may_go_on() => {
+                    open.go_through(block, at);
+                    if open.is_away() && self.judge.pauses((block.ip, block.end_ip), pid, at, functions) {
+                        open.pause();
+                    }
+                }
                 _ => {
-                    self.close(open, at);
+                    self.close(open, pid, at, functions);
                     return false;
                 }
             }
@@ -248,16 +261,20 @@ impl Spins {
     }
 
     /// The activity of the thread is unknown from `at` on.
-    pub(super) fn interrupt(&mut self, at: Tsc) {
+    pub(super) fn interrupt(&mut self, pid: Pid, at: Tsc, functions: &dyn Functions) {
         if let Some(open) = self.open.take() {
-            self.close(open, at);
+            self.close(open, pid, at, functions);
         }
         self.previous = None;
+        self.before.clear();
         (self.tried, self.pass, self.called) = (None, None, None);
     }
 
-    fn close(&mut self, open: Open, at: Tsc) {
-        self.done.extend(open.close(at));
+    fn close(&mut self, open: Open, pid: Pid, at: Tsc, functions: &dyn Functions) {
+        let floor = self.done.last().map_or(Tsc(0), |last| last.range.stop);
+        let judge = &mut self.judge;
+        let pauses = |ran: &Ran| judge.pauses((ran.ip, ran.end_ip), pid, at, functions);
+        self.done.extend(open.close(at, floor, pauses));
     }
 }
 

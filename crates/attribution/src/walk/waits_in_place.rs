@@ -76,20 +76,29 @@ enum Begins {
 type Piece = (Vec<u8>, u64, u64);
 
 fn pieces_of(blocks: &[Block], pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Vec<Piece>> {
-    let mut pieces = Vec::new();
-    for block in blocks {
-        let size = block.end_ip.checked_sub(block.ip).filter(|&size| size <= LONGEST_BLOCK)?;
-        let mut code = vec![0; usize::try_from(size + LONGEST_INSTRUCTION).ok()?];
-        let known = functions.code_at(pid, block.ip, at, &mut code);
-        code.truncate(known);
-        pieces.push((code, block.ip, block.end_ip));
-    }
-    Some(pieces)
+    blocks.iter().map(|block| piece_of((block.ip, block.end_ip), pid, at, functions)).collect()
+}
+
+fn piece_of((ip, end_ip): (u64, u64), pid: Pid, at: Tsc, functions: &dyn Functions) -> Option<Piece> {
+    let size = end_ip.checked_sub(ip).filter(|&size| size <= LONGEST_BLOCK)?;
+    let mut code = vec![0; usize::try_from(size + LONGEST_INSTRUCTION).ok()?];
+    let known = functions.code_at(pid, ip, at, &mut code);
+    code.truncate(known);
+    Some((code, ip, end_ip))
 }
 
 /// Whether a round of an inner loop only passes time: it pauses, looks, or counts.
 pub(crate) fn idles_in_place(blocks: &[Block], pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
     pieces_of(blocks, pid, at, functions).is_some_and(|pieces| idles(&pieces))
+}
+
+/// Whether the block from `ip` to its last instruction, at `end_ip`, pauses.
+pub(crate) fn pauses_in((ip, end_ip): (u64, u64), pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+    let Some((code, ..)) = piece_of((ip, end_ip), pid, at, functions) else { return false };
+    let mut decoder = Decoder::with_ip(64, &code, ip, DecoderOptions::NONE);
+    let next = || (decoder.can_decode() && decoder.ip() <= end_ip).then(|| decoder.decode());
+    let mut instructions = std::iter::from_fn(next);
+    instructions.any(|instruction| instruction.mnemonic() == Mnemonic::Pause)
 }
 
 fn judge(pieces: &[Piece], begins: Begins) -> Option<Waiting> {

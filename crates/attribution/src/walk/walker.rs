@@ -191,7 +191,7 @@ impl<'a> Walker<'a> {
         self.close_kernel(at);
         self.end_silence(at, false);
         self.close_run(at);
-        self.spins.interrupt(at);
+        self.spins.interrupt(self.code.pid, at, self.code.functions);
         let code = self.user.take_code();
         self.user.later.tell(&mut self.paths, self.code.pid, self.code.functions);
         let (stalls, strings) = self.stalls.finish();

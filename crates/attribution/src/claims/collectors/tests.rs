@@ -98,6 +98,52 @@ fn who_collected_is_named_where_a_thread_waited_for_it() {
     );
 }
 
+/// Most of a short wait is what the wake-up costs. A goroutine that yields because it was asked to waits for a collector that had its part of the rest;
+/// one that yields by itself waits for whoever runs.
+#[test]
+fn who_was_asked_to_yield_by_a_collector_waits_for_it() {
+    const USER: &[&str] = &[
+        "main.work",
+        "runtime.newstack",
+        "runtime.gosched_m",
+        "runtime.goschedImpl",
+        "runtime.gcMarkDone.func1",
+        "runtime.findRunnable",
+    ];
+    let table = Table::new(&["entry_SYSCALL_64"], USER);
+    let cause_of = |yields: &str| {
+        let mut script = Script::new(&table);
+        script
+            .block(0, "main.work", 0, BlockEnd::Call)
+            .block(20, yields, 0, BlockEnd::Call)
+            .block(50, "runtime.goschedImpl", 0, BlockEnd::FarCall)
+            .block(950, "runtime.goschedImpl", 0x20, BlockEnd::Jump);
+        let mut other = Script::of(&table, WRITER);
+        other
+            .block(150, "runtime.findRunnable", 0, BlockEnd::FarCall)
+            .block(160, "entry_SYSCALL_64", 0, BlockEnd::Jump)
+            .block(680, "entry_SYSCALL_64", 0x20, BlockEnd::FarReturn)
+            .block(700, "runtime.findRunnable", 0x20, BlockEnd::Call)
+            .block(710, "runtime.gcMarkDone.func1", 0, BlockEnd::Return)
+            .block(740, "runtime.findRunnable", 0x20 + Script::AFTER, BlockEnd::FarCall)
+            .block(840, "entry_SYSCALL_64", 0, BlockEnd::Jump);
+        let schedule = Schedule::from_runs(vec![
+            run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+            run(WRITER, 1, 100, 950, LeaveReason::Unknown),
+            run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
+        ]);
+        let target = WORKER.tid;
+        let records = vec![record(850, 1, WRITER, Side::Begin, EventKind::Waking { target, by_waker: true })];
+        let items = [script.items.clone(), other.items.clone()].concat();
+        let world = World { table: &table, schedule, records, items, kernel_traced: true };
+        let attribution = crate::attribute_alone(&world.examine(0..900)).expect("a partition");
+        let waited = attribution.segments().iter().find(|segment| segment.cpu.is_none()).expect("a wait");
+        waited.cause.to_string()
+    };
+    assert_eq!(cause_of("runtime.newstack"), "runtime.gc.go");
+    assert_eq!(cause_of("runtime.gosched_m"), "offcpu.other");
+}
+
 /// The worker waits from 100 to 900; a thread with the name `comm` wakes it.
 fn waiting(comm: &'static str) -> Vec<(String, u64)> {
     let table = Table::named(&["entry_SYSCALL_64"], &["work"], comm);

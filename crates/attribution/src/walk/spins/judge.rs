@@ -6,7 +6,7 @@ use pt::Block;
 use crate::inputs::functions::Functions;
 use crate::walk::spin_path::Path;
 use crate::walk::user_code::ByAddress;
-use crate::walk::waits_in_place::{Waiting, idles_in_place, passes_in_place, waits_in_place};
+use crate::walk::waits_in_place::{Waiting, idles_in_place, passes_in_place, pauses_in, waits_in_place};
 
 /// The most different iterations that are examined.
 const MOST_JUDGED: usize = 4096;
@@ -36,6 +36,8 @@ pub(super) struct Judge {
     passes: ByAddress<(Pid, u64), Option<Waiting>>,
     /// Rounds of inner loops, and whether they only pass time.
     rounds: ByAddress<(Pid, u64), bool>,
+    /// Blocks, and whether they pause.
+    pauses: ByAddress<(Pid, u64), bool>,
 }
 
 impl Judge {
@@ -79,6 +81,18 @@ impl Judge {
         let waits = || passes_in_place(&path.blocks, pid, at, functions);
         let how = kept(&mut self.passes, MOST_PASSES, key, waits);
         how.filter(|&how| how != Waiting::Notes && self.is_short(path, how, pid, at, functions))
+    }
+
+    /// Whether the block from `ip` to its last instruction, at `end_ip`, pauses.
+    pub(super) fn pauses(
+        &mut self,
+        (ip, end_ip): (u64, u64),
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> bool {
+        let key = (pid, ip ^ end_ip.rotate_left(32));
+        kept(&mut self.pauses, MOST_JUDGED, key, || pauses_in((ip, end_ip), pid, at, functions))
     }
 
     /// Whether no more ran in `path`, which waits as `how` says, than in an iteration that waits.

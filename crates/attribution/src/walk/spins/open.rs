@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::{Ticks, Tsc, TscRange};
 use pt::Block;
 
+use super::before::{Ran, entered};
 use super::{Iteration, MOST_BLOCKS, MOST_KNOWN};
 use crate::inputs::functions::Function;
 use crate::walk::activity::Spin;
@@ -20,6 +21,8 @@ const MOST_UNSURE: usize = 16;
 pub(super) struct Open {
     pub(super) head: u64,
     since: Tsc,
+    /// What ran before, the last one first.
+    before: Vec<Ran>,
     rounds: u64,
     /// The last exactly known time: that of the backward jump which completed this number of iterations.
     known: (Tsc, u64),
@@ -30,8 +33,8 @@ pub(super) struct Open {
     how: Vec<Waiting>,
     /// Whether iterations are not alike: an inner loop had several rounds in one, or ways that write small state came in between.
     differ: bool,
-    /// The blocks of its iterations.
-    blocks: Vec<u64>,
+    /// The blocks of its iterations, by their first and last instructions.
+    blocks: Vec<(u64, u64)>,
     /// Ways that write small state and came once: what ran, and when. They wait if they come again.
     unsure: Vec<(u64, TscRange)>,
     /// Those that came again.
@@ -40,6 +43,8 @@ pub(super) struct Open {
     pub(super) path: Path,
     /// When it was left, and how uncertain that is, unless it comes back to its head.
     away: Option<(Tsc, Ticks)>,
+    /// Of what ran since: how many blocks up to the last one that pauses.
+    paused: Option<usize>,
 }
 
 impl Open {
@@ -49,10 +54,12 @@ impl Open {
         how: Waiting,
         function: Option<&Function>,
         (block, at): (&Block, Tsc),
+        before: Vec<Ran>,
     ) -> Open {
         let mut open = Open {
             head: tried.head,
             since: tried.since,
+            before,
             rounds: 2,
             known: (at, 2),
             function: function.map(|known| known.name.clone()),
@@ -65,6 +72,7 @@ impl Open {
             sure: Vec::new(),
             path: Path::default().anew(block),
             away: None,
+            paused: None,
         };
         open.learn(&tried.path);
         open
@@ -127,7 +135,7 @@ impl Open {
     pub(super) fn begin_round(&mut self, block: &Block, at: Tsc) {
         self.differ |= self.path.has_rounds();
         self.path = std::mem::take(&mut self.path).anew(block);
-        self.away = None;
+        (self.away, self.paused) = (None, None);
         self.rounds += 1;
         if at > self.known.0 {
             self.known = (at, self.rounds);
@@ -137,15 +145,19 @@ impl Open {
     /// `path` is an iteration of it.
     fn learn(&mut self, path: &Path) {
         for block in &path.blocks {
-            if self.blocks.len() < MOST_KNOWN && !self.blocks.contains(&block.ip) {
-                self.blocks.push(block.ip);
+            let known = (block.ip, block.end_ip);
+            if self.blocks.len() < MOST_KNOWN && !self.blocks.contains(&known) {
+                self.blocks.push(known);
             }
         }
     }
 
     /// `block` runs next, and no iteration begins with it.
     pub(super) fn go_through(&mut self, block: &Block, at: Tsc) {
-        if self.away.is_none() && !self.blocks.contains(&block.ip) {
+        if self.paused == Some(self.path.ran()) {
+            self.away = Some((at, Ticks(0)));
+        }
+        if self.away.is_none() && !self.blocks.iter().any(|(begin, _)| *begin == block.ip) {
             let bound = if block.time.not_after.0 == u64::MAX { at } else { block.time.not_after };
             // One more may take any time if they are not alike.
             let left = if self.differ || self.path.has_rounds() {
@@ -158,6 +170,14 @@ impl Open {
         self.path.push(block);
     }
 
+    /// The block that ran last pauses, after the loop was left.
+    pub(super) fn pause(&mut self) {
+        let ran = self.path.ran();
+        if ran - self.paused.unwrap_or(0) <= MOST_BLOCKS {
+            self.paused = Some(ran);
+        }
+    }
+
     /// When the iteration after the last backward jump ends, at the average rate of those whose end is known.
     fn ended(&self) -> Tsc {
         let (known, rounds) = self.known;
@@ -167,10 +187,14 @@ impl Open {
     }
 
     /// It is over at `at`, or was left before: the times in which the thread waited. Ways that wrote and did not come again are none.
-    pub(super) fn close(self, at: Tsc) -> Vec<Spin> {
+    /// It does not begin before `floor`; `pauses` says of a block whether it pauses.
+    pub(super) fn close(self, at: Tsc, floor: Tsc, mut pauses: impl FnMut(&Ran) -> bool) -> Vec<Spin> {
         let (stop, uncertainty) = self.away.unwrap_or((at, Ticks(0)));
         let stop = stop.min(at.max(self.since)).max(self.since);
-        let (mut from, mut rounds, mut spins) = (self.since, self.rounds, Vec::new());
+        let only_looks = self.how == [Waiting::Looks];
+        let begins = |ran: &Ran| only_looks || ran.calls || pauses(ran);
+        let entered = entered(&self.before, &self.blocks, self.since, begins).max(floor).min(self.since);
+        let (mut from, mut rounds, mut spins) = (entered, self.rounds, Vec::new());
         let end = (TscRange::new(stop, stop), self.away.is_some(), uncertainty);
         let cuts = self.unsure.iter().map(|(_, range)| (*range, true, Ticks(0)));
         for (cut, left, uncertainty) in cuts.chain([end]) {

@@ -23,7 +23,7 @@ impl Walker<'_> {
         self.switches.lose();
         self.entries.forget();
         self.user.forget();
-        self.spins.interrupt(at);
+        self.spins.interrupt(self.code.pid, at, self.code.functions);
     }
 
     /// The flow is untraced from `at` on, unless it already is for a reason of greater weight.
