@@ -4,6 +4,8 @@
 //! section 7.3) are read from a package beside the file (`.dwp`), else from where the file says (`.dwo`), as far as the search
 //! allows. The DWARF reader is neither shared between threads nor cheap to open: one per image, under a lock.
 
+mod declared;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -53,16 +55,7 @@ impl Lines {
     /// The frames at a stated address; empty where the tables do not cover it.
     pub(crate) fn at(&self, svma: u64) -> Vec<Frame> {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lookup = tables.find_frames(svma);
-        let found = loop {
-            match lookup {
-                LookupResult::Output(found) => break found,
-                LookupResult::Load { load, continuation } => {
-                    lookup = continuation.resume(self.split.unit(&load));
-                }
-            }
-        };
-        let Ok(mut found) = found else { return Vec::new() };
+        let Ok(mut found) = self.split.finished(tables.find_frames(svma)) else { return Vec::new() };
         let mut frames = Vec::new();
         while let Ok(Some(frame)) = found.next() {
             let raw = frame.function.as_ref().and_then(|function| function.raw_name().ok());
@@ -108,6 +101,18 @@ struct Split {
 impl Split {
     fn of(file: &CodeFile, search: &SearchPath) -> Split {
         Split { package: package_of(&file.path, search).map(Mutex::new), search: search.clone() }
+    }
+
+    /// What `lookup` finds with the units that it wants.
+    fn finished<L: LookupContinuation<Buf = Section>>(&self, mut lookup: LookupResult<L>) -> L::Output {
+        loop {
+            match lookup {
+                LookupResult::Output(found) => return found,
+                LookupResult::Load { load, continuation } => {
+                    lookup = continuation.resume(self.unit(&load));
+                }
+            }
+        }
     }
 
     /// The unit that `load` names; `None` where it is not here.

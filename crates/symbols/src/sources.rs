@@ -1,8 +1,8 @@
 //! Where the source of a file's functions lies.
 //!
-//! Input: the line tables of one file. Output: the source of where a program begins and of each function; the package that a source belongs
-//! to. A runtime or library that is linked into a program, or lies in a file of its own, has no debug information where the
-//! program has, or that of another place: a compiler's folder, a package's. Source: what distributions and compilers record as the
+//! Input: the debug information of one file. Output: the source of where a program begins and of each function: the file in which it is
+//! declared, or that of its first line where nothing says so; the package that a source belongs to. A runtime or library that is linked into
+//! a program, or lies in a file of its own, has no debug information where the program has, or that of another place: a compiler's folder, a package's. Source: what distributions and compilers record as the
 //! places of their sources (`DW_AT_name`, `DW_AT_comp_dir`).
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -90,8 +90,9 @@ impl Image {
 
     /// The source file of the function that was compiled at a stated address.
     pub(crate) fn source_at(&self, search: &SearchPath, svma: u64) -> Option<Arc<str>> {
-        let frames = self.lines(search)?.at(svma);
-        frames.last()?.file.as_deref().map(Arc::from)
+        let lines = self.lines(search)?;
+        let by_line = || lines.at(svma).pop()?.file;
+        lines.declared_in(svma).or_else(by_line).map(Arc::from)
     }
 }
 

@@ -323,6 +323,52 @@ fn a_compilers_main_is_not_where_the_program_begins() {
     assert_eq!([is_foreign("take"), is_foreign("inside")], [false, true]);
 }
 
+/// Nim writes the iterator of a loop into the function that has the loop, with the iterator's lines. What a method or a function that was also
+/// inlined states, its declaration or its original states: both here begin with lines of the program.
+#[test]
+fn a_function_that_begins_with_a_librarys_lines_is_where_it_is_declared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("own.cc"), folder.path().join("program"));
+    let text_of = "#line 1 \"/home/me/shop/shop.nim\"\n\
+                   volatile int word;\n\
+                   extern \"C\" __attribute__((noinline)) void stamp(int count)\n\
+                   {\n\
+                   #line 119 \"/usr/lib/nim/lib/system/iterators_1.nim\"\n\
+                   for (int at = 0; at < count; ++at)\n\
+                   #line 5 \"/home/me/shop/shop.nim\"\n\
+                   word += at; }\n\
+                   #line 20 \"/usr/lib/nim/lib/pure/algorithm.nim\"\n\
+                   struct order { int sort(int); };\n\
+                   #line 364 \"/usr/lib/nim/lib/pure/algorithm.nim\"\n\
+                   __attribute__((noinline)) int order::sort(int a) {\n\
+                   #line 6 \"/home/me/shop/shop.nim\"\n\
+                   return word + a; }\n\
+                   #line 380 \"/usr/lib/nim/lib/pure/algorithm.nim\"\n\
+                   __attribute__((always_inline, used)) static inline int merge(int a) {\n\
+                   #line 6 \"/home/me/shop/shop.nim\"\n\
+                   return word * a; }\n\
+                   #line 7 \"/home/me/shop/shop.nim\"\n\
+                   int main(int argc, char **) { stamp(argc); return order().sort(argc) + merge(argc); }\n";
+    fs::write(&source, text_of).expect("written");
+    for dwarf in ["-gdwarf-4", "-gdwarf-5"] {
+        let linked = ["-O1", "-pie", "-fPIE", "-Wl,-z,noseparate-code", "-o", text(&program), text(&source)];
+        run("c++", &[&[dwarf][..], &linked].concat());
+        let images = images(&program, SearchPath::default());
+        let is_foreign = |name| {
+            let start = *images.addresses_of(PID, name, AT).first().expect("its address");
+            let first = images.lines(PID, start, AT).pop().and_then(|frame| frame.file);
+            let function = images.function_at(PID, start, AT).expect("a function");
+            (first.expect("a file"), images.is_of_library(PID, &function, AT))
+        };
+        let [own, iterator] = ["/home/me/shop/shop.nim", "/usr/lib/nim/lib/system/iterators_1.nim"];
+        let by_first_line = |file: &str, is_foreign| (file.to_owned(), is_foreign);
+        assert_eq!(is_foreign("stamp"), by_first_line(iterator, false), "{dwarf}");
+        for of_library in ["_ZN5order4sortEi", "_ZL5mergei"] {
+            assert_eq!(is_foreign(of_library), by_first_line(own, true), "{dwarf} {of_library}");
+        }
+    }
+}
+
 /// A program of three units, of which `options` are those of each; whether `wait_inside`, of the second, belongs to a library, and `take`,
 /// which calls it.
 fn of_library(options: [&[&str]; 2]) -> (bool, bool) {
