@@ -64,10 +64,15 @@ pub(crate) fn clauses(outlier: &OutlierReport) -> Vec<String> {
     }
 }
 
-/// The first form that has no more than `room` characters: both in full, where most of the work was in a library without lines of source, where the first is a loop that waits the second in brief and then without the callers of callers, both in brief, without lines of source, without numbers of
-/// descriptors, without the units that functions before them have; the second without the end of its chain; the first alone, likewise, then without the callers of callers, then without how long the end of the chain
-/// took, then without the callers of those in between and any units, then without its own place (of a task that awaits, that goes before the callers of callers), then without callers that have no name: the end of the chain
-/// is the last to go. Where that is too long, too, the middle is cut.
+/// The first form that has no more than `room` characters:
+///
+/// 1. Both clauses: in full; where most of the work was in a library, in brief and without lines of source, but with the library's function;
+///    where the first is a loop that waits, the second in brief, and of the first in turn [`of_called_loop`]; both in brief, without lines of
+///    source, without numbers of descriptors, without the units that functions before them have; the second without the end of its chain.
+/// 2. The first alone: the loop as before; then likewise, then without the callers of callers, without how long the end of the chain took, without
+///    the callers of those in between and any units, without the unit of a variable, and without its own place (of a task that awaits, that goes
+///    before the callers of callers); then without callers that have no name. The end of the chain is the last to go.
+/// 3. Where that is too long, too, the middle is cut.
 fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<String> {
     let mut forms = Vec::new();
     if let Some(second) = second {
@@ -95,11 +100,12 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
     let unmeasured = without_descriptors(&without_lines(&first.without_lengths_below().brief()));
     let near_unmeasured = without_outer_callers(&unmeasured);
     let bare = without_units(&without_inner_callers(&near_unmeasured));
+    let barest = without_units_of_variables(&bare);
     let ([brief, terse], [near_brief, near_terse]) = (plain, near);
     let order = if first.is_await() {
-        [brief, terse, near_brief, near_unmeasured, bare, near_terse]
+        [brief, terse, near_brief, near_unmeasured, bare, barest, near_terse]
     } else {
-        [brief, near_brief, near_unmeasured, bare, terse, near_terse]
+        [brief, near_brief, near_unmeasured, bare, barest, terse, near_terse]
     };
     forms.extend(
         order
@@ -114,7 +120,8 @@ fn fitting(first: &Clause<'_>, second: Option<&Clause<'_>>, room: usize) -> Vec<
     forms.iter().find(fits).cloned().unwrap_or_else(cut)
 }
 
-/// `spun 9 us in lock.acquire() called by shop.enter(), while …`: who called the loop's function outlasts the callers of callers, and units.
+/// `spun 9 us in lock.acquire() called by shop.enter(), while …`: in full, with units once, without the callers of callers, the same with units
+/// once, without units. Who called the loop's function outlasts all that.
 fn of_called_loop(full: &str) -> [String; 5] {
     let near = without_outer_callers(full);
     let [once_placed, near_once_placed] = [full, &near].map(|text| without_repeated_units(text, &mut None));
@@ -148,15 +155,34 @@ fn without_repeated_units<'a>(text: &'a str, said: &mut Option<&'a str>) -> Stri
 /// `held by a, which was kept off its CPU in serve() called by run(), by b, which ran work() called by haul()` as
 /// `… in serve(), by b, which ran work() called by haul()`: the caller of who comes last says most.
 fn without_inner_callers(text: &str) -> String {
-    let Some((front, last)) = text.rsplit_once(", ").filter(|(front, _)| front.contains(", ")) else {
-        return text.to_owned();
-    };
-    format!("{}, {last}", without_word_after(" called by ", front))
+    let commas = ends_of_words(text).filter(|&end| text[end..].starts_with(", "));
+    match commas.collect::<Vec<_>>()[..] {
+        [.., _, last] => format!("{}{}", without_word_after(" called by ", &text[..last]), &text[last..]),
+        _ => text.to_owned(),
+    }
 }
 
 /// `work() called by shop.pay()` as `work() called by pay()`.
 fn without_units(text: &str) -> String {
     let words = text.split(' ').map(|word| unit_of(word).map_or(word, |(_, function)| function));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// What is called by the variable that it is in.
+const IN_VARIABLES: [&str; 6] = ["barrier", "future", "lock", "mutex", "semaphore", "variable"];
+
+/// `for mutex shop.door in` as `for mutex door in`.
+fn without_units_of_variables(text: &str) -> String {
+    let mut before = "";
+    let words = text.split(' ').map(|word| {
+        let is_variable = IN_VARIABLES.contains(&before);
+        before = word;
+        let end = word.find([',', ';', '+']).unwrap_or(word.len());
+        let at = word[..end].rfind("::").map(|at| at + 2).max(word[..end].rfind('.').map(|at| at + 1));
+        // Which copy of a unit's own variable it is, where a linker has made more (`door.lto_priv`), is no unit.
+        let is_name = |name: &str| name.starts_with(char::is_alphabetic) && !name.starts_with("lto_priv");
+        at.map(|at| &word[at..]).filter(|name| is_variable && is_name(name)).unwrap_or(word)
+    });
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -187,8 +213,25 @@ fn without_outer_callers(text: &str) -> String {
 fn without_word_after(link: &str, text: &str) -> String {
     let mut parts = text.split(link);
     let mut plain = parts.next().unwrap_or_default().to_owned();
-    plain.extend(parts.map(|part| part.find([',', ';', ' ']).map_or("", |end| &part[end..])));
+    plain.extend(parts.map(|part| ends_of_words(part).next().map_or("", |end| &part[end..])));
     plain
+}
+
+/// Where words and clauses of `text` end: `take<int, long>(bool)` is one word.
+fn ends_of_words(text: &str) -> impl Iterator<Item = usize> {
+    let (mut depth, mut before) = (0_usize, ' ');
+    text.char_indices().filter_map(move |(at, char)| {
+        match char {
+            '<' if before != ' ' && !text[..at].trim_end_matches('<').ends_with("operator") => depth += 1,
+            '(' | '[' | '{' => depth += 1,
+            // `->` closes nothing.
+            '>' if before != '-' => depth = depth.saturating_sub(1),
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = char;
+        (depth == 0 && matches!(char, ',' | ';' | ' ')).then_some(at)
+    })
 }
 
 /// `update() below server+0x475d50, woken by …` as `update(), woken by …`: an address says least.

@@ -92,6 +92,32 @@ fn units_go_before_the_place_of_a_wait() {
     );
 }
 
+/// Of three threads in one wait: where the first waited outlasts the unit of the variable that it waited for.
+#[test]
+fn the_unit_of_a_variable_goes_before_the_place_of_a_wait() {
+    let mut inner = placed(segment("offcpu.preempted", None), "orchard_crew.servePicker()");
+    inner.story.callers = "orchard_crew.run()".to_owned();
+    inner.story.by = "carter".to_owned();
+    inner.story.by_place = "planted_abi_work() called by orchard_crew.haulTimber()".to_owned();
+    let mut wait = wait("mutex orchard_crew.ledger", "picker", Role::Holder, vec![inner]);
+    wait.story.place = "orchard_steps.signLedger() orchard_steps.nim:48".to_owned();
+    assert_eq!(
+        words(wait),
+        "waited 136.0 us for mutex ledger in signLedger(), held by picker, which was kept off its CPU in \
+         servePicker(), by carter, which ran planted_abi_work() called by haulTimber()"
+    );
+    for (text, plain) in [
+        ("for read-write lock shop::Till::door, held", "for read-write lock door, held"),
+        ("for condition variable shop.orders+0x80 in", "for condition variable orders+0x80 in"),
+        // A unit's own variable, an address, and what is no variable.
+        ("for mutex door.lto_priv, held", "for mutex door.lto_priv, held"),
+        ("for semaphore 10.0.0.1 in", "for semaphore 10.0.0.1 in"),
+        ("for mutex in shop.pay() of price.txt", "for mutex in shop.pay() of price.txt"),
+    ] {
+        assert_eq!(without_units_of_variables(text), plain);
+    }
+}
+
 #[test]
 fn who_called_a_loop_outlasts_units_and_callers_of_callers() {
     let full = "spun 9.00 us in crew.acquire() called by steps.enter(), while picker ran work() called by crew.mend() < crew.serve()";
@@ -119,6 +145,19 @@ fn callers_of_those_in_between_go_before_the_place_of_a_wait() {
             "waited for a in take() called by run(), held by b",
         ),
         ("9.00 us in work() called by run()", "9.00 us in work() called by run()"),
+        // Arguments of a template are no clauses.
+        (
+            "waited for a in take(), held by b, which ran work() called by haul<int, long>()",
+            "waited for a in take(), held by b, which ran work() called by haul<int, long>()",
+        ),
+        (
+            "waited for a in take(), held by b, kept off in serve() called by run<int, long>(), by c, which ran work() called by haul<int, long>()",
+            "waited for a in take(), held by b, kept off in serve(), by c, which ran work() called by haul<int, long>()",
+        ),
+        (
+            "waited for a in take() called by operator<<(), held by b, which ran work()",
+            "waited for a in take(), held by b, which ran work()",
+        ),
     ] {
         assert_eq!(without_inner_callers(text), plain);
     }
