@@ -12,6 +12,7 @@ mod interrupts;
 mod pooled;
 pub(crate) mod queued_writers;
 mod raised;
+mod returned;
 mod runners;
 pub(crate) mod segments;
 mod serving;

@@ -11,6 +11,7 @@ use super::absences::off_cpu_claims;
 use super::during::During;
 use super::examined::Examined;
 use super::pooled;
+use super::returned::Returned;
 use super::segments::plain;
 use super::signals;
 use super::spins;
@@ -110,6 +111,8 @@ pub(crate) fn examine_scene(
     } else {
         HashMap::new()
     };
+    let pid = stays.iter().find_map(|stay| stay.thread).map(|thread| thread.pid);
+    let returned = Returned::of(&activity.code, pid, interval.range.stop, scene.functions);
     Examined {
         hand_off,
         workers: workers_of(interval, scene),
@@ -121,6 +124,7 @@ pub(crate) fn examine_scene(
         contradiction: contradictions::find(interval, &stays, scene.schedule, scene.conversion),
         rounds: rounds_of_spins(&activity.spins),
         strings: activity.strings,
+        returned,
         signals,
         claims,
         stays,

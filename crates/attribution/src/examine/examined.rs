@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use model::{Calls, Cause, Certainty, Diagnostic, Interval, Ticks, Tid, TimeConversion, TscRange};
 use pt::GapReason;
 
+use super::returned::Returned;
 use crate::claims::claim::Claim;
 use crate::claims::partition::Piece;
 use crate::claims::spins::loop_of;
@@ -64,6 +65,8 @@ pub struct Examined {
     pub(crate) strings: Vec<StringTime>,
     /// For which signal each handler ran, and who sent it, in words.
     pub(crate) signals: HashMap<NodeKey, String>,
+    /// Who raised and handled exceptions that functions return.
+    pub(crate) returned: Returned,
     /// Where the interval is a task's: the threads that ran it, by name.
     pub(crate) workers: HashMap<Tid, String>,
     /// Its call tree, made once: a baseline's is compared with those of several outliers.
@@ -94,6 +97,7 @@ impl Examined {
             rounds: HashMap::new(),
             strings: Vec::new(),
             signals: HashMap::new(),
+            returned: Returned::default(),
             workers: HashMap::new(),
             calls: OnceLock::new(),
         }

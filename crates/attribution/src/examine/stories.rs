@@ -136,7 +136,8 @@ impl Place {
         let OwnCode { at, function, through, .. } = own;
         let called = at.checked_sub(1).and_then(|at| lineage.get(at));
         let unwinds = || called.is_some_and(|&(called, _)| mostly_unwinds(called, examined));
-        let what = thrown(&through).or_else(|| unwinds().then_some("an exception"));
+        let raises = || lineage.iter().take(at + 1).any(|&(key, _)| examined.returned.is_raiser(key));
+        let what = thrown(&through).or_else(|| (raises() || unwinds()).then_some("an exception"));
         let thrown = what.map_or_else(String::new, |what| format!("{what}{because}{}", caught(examined)));
         let outer = lineage.get(at + 1..).and_then(own_of).filter(|own| own.is_own);
         Place { function, caller: outer.map_or_else(String::new, |own| own.function), through, thrown }
@@ -186,7 +187,8 @@ fn caught(examined: &Examined) -> String {
     let nodes = examined.code.nodes.values();
     let mut catches: Vec<NodeKey> = nodes.filter(catches).map(|node| node.parent).collect();
     catches.sort_unstable();
-    let caught = catches.first().map_or_else(String::new, |&node| {
+    let handler = catches.first().copied().or(examined.returned.handler());
+    let caught = handler.map_or_else(String::new, |node| {
         let lineage: Vec<(NodeKey, &Node)> = examined.code.lineage(node).collect();
         own_of(&lineage).map_or_else(String::new, |own| own.function)
     });

@@ -60,9 +60,9 @@ pub trait Functions: Sync {
         None
     }
 
-    /// The functions that the compiler inlined at `address` of the kernel into the one that holds it, outermost first; empty where no
-    /// debug information is there.
-    fn inlined_at(&self, _address: u64, _at: Tsc) -> Vec<Arc<str>> {
+    /// The functions that the compiler inlined at `address`, of the kernel where `pid` is [`Pid::KERNEL`], into the one that holds it, outermost
+    /// first; empty where no debug information is there.
+    fn inlined_at(&self, _pid: Pid, _address: u64, _at: Tsc) -> Vec<Arc<str>> {
         Vec::new()
     }
 

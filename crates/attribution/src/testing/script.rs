@@ -100,7 +100,7 @@ impl Functions for Table {
         Some(Function { start, range: start..start + SIZE, name: Arc::from(*name), library: false })
     }
 
-    fn inlined_at(&self, address: u64, _: Tsc) -> Vec<Arc<str>> {
+    fn inlined_at(&self, _: Pid, address: u64, _: Tsc) -> Vec<Arc<str>> {
         let within = |&&(name, from, to, _): &&Inlined| {
             (self.start(name) + from..self.start(name) + to).contains(&address)
         };

@@ -32,7 +32,7 @@ impl<'a> Inlined<'a> {
     pub(super) fn at(&mut self, ip: u64, at: Tsc) -> Arc<[Arc<str>]> {
         let functions = self.functions;
         let named = |name: Arc<str>| Arc::from(format!("{name} (inlined)"));
-        let found = || functions.inlined_at(ip, at).into_iter().map(named).collect();
+        let found = || functions.inlined_at(Pid::KERNEL, ip, at).into_iter().map(named).collect();
         Arc::clone(self.known.entry(ip).or_insert_with(found))
     }
 }

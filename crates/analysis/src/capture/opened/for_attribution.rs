@@ -51,11 +51,11 @@ impl Functions for Capture<'_> {
         Some(format!("{name}:{line}").into())
     }
 
-    fn inlined_at(&self, address: u64, at: Tsc) -> Vec<Arc<str>> {
-        if !self.images().has_kernel_lines() {
+    fn inlined_at(&self, pid: Pid, address: u64, at: Tsc) -> Vec<Arc<str>> {
+        if pid == Pid::KERNEL && !self.images().has_kernel_lines() {
             return Vec::new();
         }
-        let frames = self.images().lines(Pid::KERNEL, address, at);
+        let frames = self.images().lines(pid, address, at);
         frames.iter().rev().skip(1).map(|frame| Arc::from(frame.function.as_str())).collect()
     }
 

@@ -22,6 +22,9 @@ const USER: &[&str] = &[
     "fpc_raiseexception",
     "fpc_reraise",
     "fpc_doneexception",
+    "raiseExceptionEx",
+    "popCurrentException",
+    "calloc",
 ];
 
 /// Place, what the place had called, and object of each segment of user code from 0 to `until`.
@@ -153,6 +156,50 @@ fn each_handler_has_its_exception() {
         .block(900, "scan", 3 * Script::AFTER, BlockEnd::Jump);
     let places: Vec<String> = places(&script, &table, 930).into_iter().map(|(place, ..)| place).collect();
     assert_eq!(places, ["read_label()", "close_label()"]);
+}
+
+/// `read_label` makes an exception, sets a flag and returns, as `open_label` does; `scan` takes it off a list, in a call or by code that was inlined.
+/// Where it raises in one of three calls, or does much more than make one, what it does besides is no exception.
+#[test]
+fn what_returns_an_error_raises_an_exception() {
+    const AFTER: u64 = Script::AFTER;
+    let flow_of = |table: &Table, calls: &[bool], pops: bool, rounds: u64| {
+        let mut script = Script::new(table);
+        script.block(0, "scan", 0, BlockEnd::Call);
+        for (at, &raises) in (10..).step_by(300).zip(calls) {
+            script
+                .block(at, "open_label", 0, BlockEnd::Call)
+                .block(at + 10, "read_label", 0, BlockEnd::Call)
+                .block(at + 20, "calloc", 0, BlockEnd::ConditionalBranch);
+            for round in 0..rounds {
+                script.block(at + 20 + 200 * round / rounds, "calloc", 0x20, BlockEnd::ConditionalBranch);
+            }
+            script.block(at + 240, "calloc", 0x40, BlockEnd::Return);
+            if raises {
+                script.block(at + 250, "read_label", AFTER, BlockEnd::Call);
+                script.block(at + 255, "raiseExceptionEx", 0, BlockEnd::Return);
+            }
+            script.block(at + 260, "read_label", 2 * AFTER, BlockEnd::Return);
+            script.block(at + 270, "open_label", AFTER, BlockEnd::Return);
+            if pops {
+                script.block(at + 280, "scan", AFTER, BlockEnd::Call);
+                script.block(at + 285, "popCurrentException", 0, BlockEnd::Return);
+            }
+            script.block(at + 290, "scan", 2 * AFTER, BlockEnd::Call);
+        }
+        places(&script, table, 300 * calls.len() as u64 + 5)
+    };
+    let flow = |table: &Table, calls: &[bool], pops: bool| flow_of(table, calls, pops, 10);
+    let table = Table::new(KERNEL, USER);
+    let inlined =
+        Table::new(KERNEL, USER).with_inlined(("scan", 2 * AFTER, 3 * AFTER, &["popCurrentException"]));
+    let did = |object| [named("read_label()", "calloc()", object)];
+    assert_eq!(flow(&table, &[true], true), did("an exception, caught in scan()"));
+    assert_eq!(flow(&table, &[true], false), did("an exception"));
+    assert_eq!(flow(&inlined, &[true], false), did("an exception, caught in scan()"));
+    assert_eq!(flow(&inlined, &[false], false), did(""));
+    assert_eq!(flow(&table, &[true, false, false], true), did(""));
+    assert_eq!(flow_of(&table, &[true], true, 600), did(""));
 }
 
 /// A fault in `read_label`, of which the runtime's handler makes an exception.
