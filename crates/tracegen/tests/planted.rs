@@ -144,13 +144,15 @@ fn the_program_in_ada_marks_its_intervals_and_lists_what_it_planted() {
     check_program_of("ada.sh", "depot.ada", 15);
 }
 
-/// Written in D and in Free Pascal, whose compilers no test installs.
+/// Written in D, in Free Pascal, and in Nim, whose compilers no test installs.
 #[test]
-fn the_programs_in_d_and_pascal_mark_their_intervals_and_list_what_they_planted() {
-    for (compiler, wrapper, source) in [("gdc", "d.sh", "brewery.d"), ("fpc", "pas.sh", "quarry.pas")] {
+fn the_programs_in_d_pascal_and_nim_mark_their_intervals_and_list_what_they_planted() {
+    let written =
+        [("gdc", "d.sh", "brewery.d"), ("fpc", "pas.sh", "quarry.pas"), ("nim", "nim.sh", "orchard.nim")];
+    for (compiler, wrapper, source) in written {
         if Command::new(compiler).arg("-h").output().is_err() {
             eprintln!(
-                "the_programs_in_d_and_pascal_mark_their_intervals_and_list_what_they_planted: left out: there is no {compiler}"
+                "the_programs_in_d_pascal_and_nim_mark_their_intervals_and_list_what_they_planted: left out: there is no {compiler}"
             );
             continue;
         }
