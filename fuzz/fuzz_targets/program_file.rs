@@ -23,7 +23,8 @@ fuzz_target!(|bytes: &[u8]| {
     let images = ProcessImages::new(search, vec![(Tsc(0), MapEvent::Map(mapping))], Vec::new());
     for address in MAPPED.step_by(0x40) {
         let function = images.function_at(PID, address, Tsc(0));
-        assert!(function.is_none_or(|function| function.start <= address));
+        assert!(function.as_ref().is_none_or(|function| function.start <= address));
+        let _ = function.map(|function| images.is_of_library(PID, &function, Tsc(0)));
         let _ = images.resolve(PID, address, Tsc(0));
         let _ = images.variable_at(PID, address, Tsc(0));
     }
