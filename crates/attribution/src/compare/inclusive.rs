@@ -57,3 +57,56 @@ pub(super) fn inclusive(outlier: &Examined, own: &Profile) -> ByAddress<NodeKey,
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use perfdata::{LeaveReason, Schedule};
+    use pt::BlockEnd;
+
+    use super::*;
+    use crate::compare::profile::profile;
+    use crate::testing::script::{Script, Table, WORKER, World, run};
+
+    /// `work` calls `insert`, that calls `hash`, where a page fault comes; then `work` is off its CPU. Each has what those below it took, once.
+    #[test]
+    fn a_function_has_what_all_it_called_took() {
+        let table = Table::new(&["asm_exc_page_fault"], &["work", "insert", "hash"]);
+        let mut script = Script::new(&table);
+        script
+            .block(0, "work", 0, BlockEnd::Call)
+            .block(100, "insert", 0, BlockEnd::Call)
+            .block(300, "hash", 0, BlockEnd::ConditionalBranch)
+            .interrupt_of(600, "hash", 0x20, "asm_exc_page_fault")
+            .block(600, "asm_exc_page_fault", 0, BlockEnd::FarReturn)
+            .block(1000, "hash", 0x20, BlockEnd::Return)
+            .block(1100, "insert", Script::AFTER, BlockEnd::Return)
+            .block(1200, "work", Script::AFTER, BlockEnd::Jump)
+            .block(1800, "work", 0x40, BlockEnd::Jump);
+        let schedule = Schedule::from_runs(vec![
+            run(WORKER, 0, 0, 1300, LeaveReason::Slept(Some('S'))),
+            run(WORKER, 0, 1800, 4000, LeaveReason::Unknown),
+        ]);
+        let world = World {
+            table: &table,
+            schedule,
+            records: Vec::new(),
+            items: script.items.clone(),
+            kernel_traced: true,
+        };
+        let examined = world.examine(0..2000);
+        let all: BTreeMap<&str, Whole> = inclusive(&examined, &profile(&examined))
+            .into_iter()
+            .map(|(node, whole)| (&*examined.code.nodes[&node].function, whole))
+            .collect();
+        let whole = |ran, in_kernel, off_cpu| Whole {
+            ran: Ticks(ran),
+            in_kernel: Ticks(in_kernel),
+            off_cpu: Ticks(off_cpu),
+        };
+        let expected =
+            [("hash", whole(400, 400, 0)), ("insert", whole(700, 400, 0)), ("work", whole(1100, 400, 500))];
+        assert_eq!(all, BTreeMap::from(expected));
+    }
+}
