@@ -125,7 +125,7 @@ def stated_lateness(cause, segments):
 def is_cause(found, known):
     """Whether the cause `found` is the `known` one or a kind of it. That a call was made says more than nothing."""
     unnamed_call = (known, found) == ("kernel.unknown", "kernel.syscall.unknown")
-    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, EXTRA_WORK, "user.slower."))
+    unplanted = known == WITHOUT_PLAN and found.startswith((EXPECTED, "user.slower."))
     return found == known or found.startswith(known + ".") or unnamed_call or unplanted
 
 
@@ -141,8 +141,8 @@ def true_excess(found, id, baselines, causes):
 
 def in_rare_code(found, id, baselines, pieces):
     """How long the interval was in code that few intervals run and none of the baselines does: that is extra work, however long all its user
-    code took. So is what a collector did on the thread itself, of which the truth knows where a program asked for it."""
-    if found != EXTRA_WORK and not found.startswith("runtime.gc."):
+    code took."""
+    if found != EXTRA_WORK:
         return 0
     return sum(piece[id] for piece in pieces if id in piece and not piece.keys() & set(baselines))
 

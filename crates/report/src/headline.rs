@@ -177,7 +177,7 @@ fn without_units_of_variables(text: &str) -> String {
     let words = text.split(' ').map(|word| {
         let is_variable = IN_VARIABLES.contains(&before);
         before = word;
-        let end = word.find([',', ';', '+']).unwrap_or(word.len());
+        let end = word.find([',', ';', '+', '<', '(']).unwrap_or(word.len());
         let at = word[..end].rfind("::").map(|at| at + 2).max(word[..end].rfind('.').map(|at| at + 1));
         // Which copy of a unit's own variable it is, where a linker has made more (`door.lto_priv`), is no unit.
         let is_name = |name: &str| name.starts_with(char::is_alphabetic) && !name.starts_with("lto_priv");
@@ -222,7 +222,11 @@ fn ends_of_words(text: &str) -> impl Iterator<Item = usize> {
     let (mut depth, mut before) = (0_usize, ' ');
     text.char_indices().filter_map(move |(at, char)| {
         match char {
-            '<' if before != ' ' && !text[..at].trim_end_matches('<').ends_with("operator") => depth += 1,
+            '<' if before != ' '
+                && !["operator", "operator<"].iter().any(|name| text[..at].ends_with(name)) =>
+            {
+                depth += 1;
+            }
             '(' | '[' | '{' => depth += 1,
             // `->` closes nothing.
             '>' if before != '-' => depth = depth.saturating_sub(1),

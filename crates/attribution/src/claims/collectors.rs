@@ -43,8 +43,10 @@ pub(crate) fn name_waits(
             Some((runtime, "suspended by the collector".to_owned()))
         } else {
             let stopped = any(|row| row.stops).or(by_thread).map(|runtime| (runtime, 1));
-            let asked = any(|row| row.asked).map(|_| worked(&claim.during) / 10);
-            let least = asked.unwrap_or_else(|| tenth(claim.range())).max(1);
+            let tenth = tenth(claim.range());
+            // A tenth of what the waker worked, unless it worked almost not at all.
+            let asked = any(|row| row.asked).map(|_| (worked(&claim.during) / 10).max(tenth / 10));
+            let least = asked.unwrap_or(tenth).max(1);
             let suspect = stopped.or_else(|| Some((any(|row| row.yields)?, least)));
             suspect.and_then(|(runtime, least)| {
                 let by_waker = collected(&claim.during, runtime) >= least;

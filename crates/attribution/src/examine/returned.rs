@@ -20,16 +20,15 @@ const HANDLED: &str = "popCurrentException";
 /// take some hundreds.
 const MOST_INSTRUCTIONS: u64 = 5_000;
 
-/// Blocks of code in which handlers are looked for.
+/// So many functions' handlers are looked for, in so many blocks of code.
+const MOST_RAISERS: usize = 16;
 const MOST_BLOCKS: usize = 4096;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Returned {
-    /// What raised an exception in at least half of its calls, and did little else.
-    raisers: Vec<NodeKey>,
-    /// The innermost function that handled one of the first of these.
-    handler: Option<NodeKey>,
+    /// What raised an exception in at least half of its calls, and did little else; with the innermost function that handled one.
+    raisers: Vec<(NodeKey, Option<NodeKey>)>,
 }
 
 impl Returned {
@@ -40,7 +39,7 @@ impl Returned {
             entry.map_or(0, |entry| entry.executions)
         };
         let raising = code.nodes.iter().filter(|(_, node)| &*node.function == RAISES);
-        let mostly = raising.filter(|&(&raise, node)| calls(raise) >= calls(node.parent).div_ceil(2));
+        let mostly = raising.filter(|&(&raise, node)| (1..=2 * calls(raise)).contains(&calls(node.parent)));
         let raised: ByAddress<NodeKey, u64> =
             mostly.map(|(&raise, node)| (node.parent, calls(raise).max(1))).collect();
         let mut work = work_of(&raised, code);
@@ -48,18 +47,26 @@ impl Returned {
         let mut raisers: Vec<NodeKey> = work.into_keys().collect();
         raisers.sort_unstable();
         let inlines = |ip| pid.is_some_and(|pid| functions.inlined_at(pid, ip, at).iter().any(is_handled));
-        let handler = raisers.iter().find_map(|&raiser| handler_of(raiser, code, &inlines));
-        Returned { raisers, handler }
+        let mut left = MOST_BLOCKS;
+        let mut handler = |index: usize, raiser: NodeKey| {
+            if index < MOST_RAISERS { handler_of(raiser, code, &mut left, &inlines) } else { None }
+        };
+        let raisers = raisers.into_iter().enumerate().map(|(index, raiser)| (raiser, handler(index, raiser)));
+        Returned { raisers: raisers.collect() }
     }
 
     /// Whether what `node` was called for was mostly to raise an exception.
     pub(super) fn is_raiser(&self, node: NodeKey) -> bool {
-        self.raisers.binary_search(&node).is_ok()
+        self.place_of(node).is_some()
     }
 
-    /// Who handled it.
-    pub(super) fn handler(&self) -> Option<NodeKey> {
-        self.handler
+    /// Who handled what `raiser` raised.
+    pub(super) fn handler(&self, raiser: NodeKey) -> Option<NodeKey> {
+        self.raisers[self.place_of(raiser)?].1
+    }
+
+    fn place_of(&self, raiser: NodeKey) -> Option<usize> {
+        self.raisers.binary_search_by_key(&raiser, |&(known, _)| known).ok()
     }
 }
 
@@ -82,8 +89,14 @@ fn work_of(raisers: &ByAddress<NodeKey, u64>, code: &UserCode) -> ByAddress<Node
     work
 }
 
-/// The innermost of `raiser` and its callers that handled an exception; `inlines`: whether that is done at an address.
-fn handler_of(raiser: NodeKey, code: &UserCode, inlines: &impl Fn(u64) -> bool) -> Option<NodeKey> {
+/// The innermost of `raiser` and its callers that handled an exception; `inlines`: whether that is done at an address. Looks at `left` blocks at
+/// most.
+fn handler_of(
+    raiser: NodeKey,
+    code: &UserCode,
+    left: &mut usize,
+    inlines: &impl Fn(u64) -> bool,
+) -> Option<NodeKey> {
     let callers: Vec<NodeKey> = code.lineage(raiser).map(|(key, _)| key).collect();
     let mut ran: ByAddress<NodeKey, Vec<u64>> = callers.iter().map(|&key| (key, Vec::new())).collect();
     for &(node, ip) in code.blocks.keys() {
@@ -93,12 +106,11 @@ fn handler_of(raiser: NodeKey, code: &UserCode, inlines: &impl Fn(u64) -> bool) 
     }
     let calls: Vec<NodeKey> =
         code.nodes.values().filter(|node| is_handled(&node.function)).map(|node| node.parent).collect();
-    let mut left = MOST_BLOCKS;
     callers.into_iter().find(|caller| {
         let Some(ips) = ran.get_mut(caller) else { return false };
         ips.sort_unstable();
-        let looked_at = ips.len().min(left);
-        left -= looked_at;
+        let looked_at = ips.len().min(*left);
+        *left -= looked_at;
         calls.contains(caller) || ips[..looked_at].iter().any(|&ip| inlines(ip))
     })
 }

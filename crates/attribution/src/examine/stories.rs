@@ -136,9 +136,11 @@ impl Place {
         let OwnCode { at, function, through, .. } = own;
         let called = at.checked_sub(1).and_then(|at| lineage.get(at));
         let unwinds = || called.is_some_and(|&(called, _)| mostly_unwinds(called, examined));
-        let raises = || lineage.iter().take(at + 1).any(|&(key, _)| examined.returned.is_raiser(key));
-        let what = thrown(&through).or_else(|| (raises() || unwinds()).then_some("an exception"));
-        let thrown = what.map_or_else(String::new, |what| format!("{what}{because}{}", caught(examined)));
+        let mut around = lineage.iter().take(at + 1).map(|&(key, _)| key);
+        let raiser = around.find(|&key| examined.returned.is_raiser(key));
+        let what = thrown(&through).or_else(|| (raiser.is_some() || unwinds()).then_some("an exception"));
+        let thrown =
+            what.map_or_else(String::new, |what| format!("{what}{because}{}", caught(raiser, examined)));
         let outer = lineage.get(at + 1..).and_then(own_of).filter(|own| own.is_own);
         Place { function, caller: outer.map_or_else(String::new, |own| own.function), through, thrown }
     }
@@ -181,13 +183,13 @@ fn thrown(through: &str) -> Option<&'static str> {
     if throws { Some("an exception") } else { panics.then_some("a panic") }
 }
 
-/// `, caught in route_order()`: where the first one caught was.
-fn caught(examined: &Examined) -> String {
+/// `, caught in route_order()`: where that of `raiser` was, else the first one caught.
+fn caught(raiser: Option<NodeKey>, examined: &Examined) -> String {
     let catches = |node: &&Node| CATCHES.contains(&&*node.function) || handles(&node.function);
     let nodes = examined.code.nodes.values();
     let mut catches: Vec<NodeKey> = nodes.filter(catches).map(|node| node.parent).collect();
     catches.sort_unstable();
-    let handler = catches.first().copied().or(examined.returned.handler());
+    let handler = raiser.and_then(|raiser| examined.returned.handler(raiser)).or(catches.first().copied());
     let caught = handler.map_or_else(String::new, |node| {
         let lineage: Vec<(NodeKey, &Node)> = examined.code.lineage(node).collect();
         own_of(&lineage).map_or_else(String::new, |own| own.function)

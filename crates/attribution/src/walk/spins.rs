@@ -37,7 +37,7 @@ use self::open::{MOST_OF_WAY, Open};
 use super::activity::Spin;
 use super::spin_path::{Path, jumps_back};
 use crate::inputs::functions::{Function, Functions};
-use crate::walk::waits_in_place::Waiting;
+use crate::walk::waits_in_place::{Waiting, changes_nothing};
 
 /// The most blocks of an iteration, without rounds like the one before: one that runs more does more than look.
 const MOST_BLOCKS: usize = 48;
@@ -218,7 +218,7 @@ impl Spins {
                 Leads::On => open.go_on_with(block, at),
                 Leads::Nowhere if open.may_go_on() => {
                     open.go_through(block, at);
-                    if open.is_away() && self.judge.pauses((block.ip, block.end_ip), pid, at, functions) {
+                    if open.is_away() && self.goes_on_pausing(&open, block, pid, at, functions) {
                         open.pause();
                     }
                 }
@@ -230,6 +230,22 @@ impl Spins {
         }
         self.open = Some(open);
         true
+    }
+
+    /// Whether `block`, the last one that ran since `open` was left, pauses, and nothing that ran since its head worked. Few blocks run on such a
+    /// way; those of a longer one are not read again with each pause.
+    fn goes_on_pausing(
+        &mut self,
+        open: &Open,
+        block: &Block,
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> bool {
+        let way = &open.path.blocks;
+        way.len() <= MOST_BLOCKS
+            && self.judge.pauses((block.ip, block.end_ip), pid, at, functions)
+            && changes_nothing(way, pid, at, functions)
     }
 
     /// Where what follows `open` has come, whose next block is `block`, after a jump `back` or not.

@@ -92,6 +92,12 @@ pub(crate) fn idles_in_place(blocks: &[Block], pid: Pid, at: Tsc, functions: &dy
     pieces_of(blocks, pid, at, functions).is_some_and(|pieces| idles(&pieces))
 }
 
+/// Whether code neither works nor writes down small state: it may lead out of a loop.
+pub(crate) fn changes_nothing(blocks: &[Block], pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
+    let state = pieces_of(blocks, pid, at, functions).and_then(|pieces| state_after(&pieces));
+    state.is_some_and(|state| !state.notes())
+}
+
 /// Whether the block from `ip` to its last instruction, at `end_ip`, pauses.
 pub(crate) fn pauses_in((ip, end_ip): (u64, u64), pid: Pid, at: Tsc, functions: &dyn Functions) -> bool {
     let Some((code, ..)) = piece_of((ip, end_ip), pid, at, functions) else { return false };

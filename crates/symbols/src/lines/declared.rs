@@ -15,6 +15,9 @@ use crate::dwarf::Section;
 /// More entries than any compiler makes of one function: a damaged file may claim an endless chain.
 const MOST_ENTRIES: usize = 16;
 
+/// More ranges than a compiler cuts one function into; a damaged file may claim the whole list of the file.
+const MOST_RANGES: usize = 256;
+
 impl Lines {
     /// The file in which the function that was compiled at a stated address is declared; `None` where no entry says so, or only one of another
     /// unit or file does.
@@ -36,7 +39,9 @@ fn covers(unit: UnitRef<'_, Section>, function: &DebuggingInformationEntry<Secti
     let Ok(mut ranges) = unit.die_ranges(function) else { return false };
     let mut one = || ranges.next().ok().flatten();
     function.tag() == gimli::DW_TAG_subprogram
-        && std::iter::from_fn(&mut one).any(|range| (range.begin..range.end).contains(&svma))
+        && std::iter::from_fn(&mut one)
+            .take(MOST_RANGES)
+            .any(|range| (range.begin..range.end).contains(&svma))
 }
 
 /// The file that `entry` states, or the entry that it refers to.

@@ -280,19 +280,21 @@ fn a_wait_may_go_on_in_another_loop() {
 }
 
 /// The lock was seen free and taken by another; then what it guards is awaited for a moment more: code that pauses once goes on waiting, and what
-/// comes next does not.
+/// comes next does not, nor what works before it pauses.
 #[test]
 fn who_pauses_once_more_after_a_loop_still_waits() {
     let table = code();
-    let stops_after = |next: &'static str| {
+    let stops_after = |between: Option<&'static str>, next: &'static str| {
         let mut script = Script::new(&table);
         script.block(50, "work", 0, BlockEnd::Call);
         for at in (100..500).step_by(10) {
             script.block(at, "lock", 0, BlockEnd::ConditionalBranch);
         }
+        script.block(500, "lock", 0x10, BlockEnd::ConditionalBranch);
+        if let Some(works) = between {
+            script.block(505, works, 0x10, BlockEnd::ConditionalBranch);
+        }
         script
-            .block(500, "lock", 0x10, BlockEnd::ConditionalBranch)
-            .block(505, "work", Script::AFTER, BlockEnd::Call)
             .block(510, next, 0, BlockEnd::ConditionalBranch)
             .block(900, "work", 0x40, BlockEnd::Jump)
             .block(950, "work", 0x60, BlockEnd::Jump);
@@ -301,8 +303,9 @@ fn who_pauses_once_more_after_a_loop_still_waits() {
             .map(|(_, from, to, ..)| (from, to))
             .collect::<Vec<_>>()
     };
-    assert_eq!(stops_after("delay"), [(100, 900)]);
-    assert_eq!(stops_after("count"), [(100, 500)]);
+    assert_eq!(stops_after(None, "delay"), [(100, 900)]);
+    assert_eq!(stops_after(Some("count"), "delay"), [(100, 500)]);
+    assert_eq!(stops_after(None, "count"), [(100, 500)]);
 }
 
 /// Passes over four words, of 50 ticks each.

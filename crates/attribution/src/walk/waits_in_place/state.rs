@@ -91,6 +91,11 @@ impl State {
         })
     }
 
+    /// Whether it wrote words down.
+    pub(super) fn notes(&self) -> bool {
+        self.noted != 0
+    }
+
     /// Whether a round of a loop only passes time.
     pub(super) fn idles(&self) -> bool {
         let counts = |cell: usize| {
