@@ -178,7 +178,7 @@ fn without_units_of_variables(text: &str) -> String {
         let is_variable = IN_VARIABLES.contains(&before);
         before = word;
         let end = word.find([',', ';', '+', '<', '(']).unwrap_or(word.len());
-        let at = word[..end].rfind("::").map(|at| at + 2).max(word[..end].rfind('.').map(|at| at + 1));
+        let at = end_of_unit(&word[..end]);
         // Which copy of a unit's own variable it is, where a linker has made more (`door.lto_priv`), is no unit.
         let is_name = |name: &str| name.starts_with(char::is_alphabetic) && !name.starts_with("lto_priv");
         at.map(|at| &word[at..]).filter(|name| is_variable && is_name(name)).unwrap_or(word)
@@ -186,10 +186,15 @@ fn without_units_of_variables(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Where what follows the last `::` or `.` of a name begins.
+fn end_of_unit(name: &str) -> Option<usize> {
+    name.rfind("::").map(|at| at + 2).max(name.rfind('.').map(|at| at + 1))
+}
+
 /// `shop.` and `pay(),` of `shop.pay(),`; nothing where a name has arguments of templates, a version, or a number at its end.
 fn unit_of(word: &str) -> Option<(&str, &str)> {
     let (name, _) = word.split_once("()")?;
-    let at = name.rfind("::").map(|at| at + 2).max(name.rfind('.').map(|at| at + 1))?;
+    let at = end_of_unit(name)?;
     let is_plain = !name.contains(['<', '(', '{', '[', '@', '+']);
     let begins = name[at..].starts_with(|first: char| first.is_alphabetic() || first == '_');
     (is_plain && begins).then(|| word.split_at(at))

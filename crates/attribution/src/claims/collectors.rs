@@ -72,22 +72,28 @@ pub(crate) fn name_waits(
 
 /// The ticks for which the collector of `runtime` ran in `segments` and below them.
 fn collected(segments: &[Segment], runtime: &str) -> u64 {
-    let of_one = |segment: &Segment| match &segment.cause {
-        Cause::Gc(of) if of == runtime => segment.range.ticks().0,
-        _ => collected(&segment.during, runtime),
-    };
-    segments.iter().map(of_one).sum()
+    ticks_of(segments, &|cause| matches!(cause, Cause::Gc(of) if of == runtime))
 }
 
 /// The ticks of the user code in `segments` and below them: the rest of a short wait is what passing it on takes.
 fn worked(segments: &[Segment]) -> u64 {
-    let of_one = |segment: &Segment| match &segment.cause {
-        Cause::Gc(_)
-        | Cause::UserExpected
-        | Cause::UserExtraWork
-        | Cause::UserSlower(_)
-        | Cause::UserSpin => segment.range.ticks().0,
-        _ => worked(&segment.during),
+    let is_user_code = |cause: &Cause| {
+        matches!(
+            cause,
+            Cause::Gc(_)
+                | Cause::UserExpected
+                | Cause::UserExtraWork
+                | Cause::UserSlower(_)
+                | Cause::UserSpin
+        )
+    };
+    ticks_of(segments, &is_user_code)
+}
+
+/// The ticks of the segments whose cause `counts`; of the others, those of what ran during it.
+fn ticks_of(segments: &[Segment], counts: &impl Fn(&Cause) -> bool) -> u64 {
+    let of_one = |segment: &Segment| {
+        if counts(&segment.cause) { segment.range.ticks().0 } else { ticks_of(&segment.during, counts) }
     };
     segments.iter().map(of_one).sum()
 }

@@ -62,13 +62,13 @@ impl Paces {
         self.asked.extend(Some(asked).filter(is_known));
     }
 
-    /// The ratio and the requested frequency that as many are below as above, of two the higher one, each if at least `enough`
-    /// intervals have it. One on a slow core does not change what is usual, as it would change a mean.
-    pub(super) fn medians(self, enough: usize) -> (Option<Pace>, Option<Pace>) {
-        let median = |mut paces: Vec<Pace>| {
+    /// The ratio and the requested frequency that as many are below as above, of two the higher one; `else_ratio` and `else_asked` where fewer
+    /// than `enough` intervals have it. One on a slow core does not change what is usual, as it would change a mean.
+    pub(super) fn medians(self, enough: usize, (else_ratio, else_asked): (Pace, Pace)) -> (Pace, Pace) {
+        let median = |mut paces: Vec<Pace>, otherwise: Pace| {
             paces.sort_unstable_by_key(Pace::milli);
-            paces.get(paces.len() / 2).copied().filter(|_| paces.len() >= enough)
+            paces.get(paces.len() / 2).copied().filter(|_| paces.len() >= enough).unwrap_or(otherwise)
         };
-        (median(self.ratio), median(self.asked))
+        (median(self.ratio, else_ratio), median(self.asked, else_asked))
     }
 }

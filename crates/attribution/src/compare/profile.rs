@@ -181,14 +181,12 @@ impl Baselines {
     /// Of a node that has time in fewer than half of the `count` baselines, the pace of all their code says how fast the core
     /// usually is: its own may be that of one baseline on a slow core.
     fn keep_usual(&mut self, whole: Paces, nodes: ByAddress<NodeKey, Paces>, count: usize) {
-        let (ratio, asked) = whole.medians(1);
-        (self.whole.mean.ratio, self.whole.mean.asked) =
-            (ratio.unwrap_or_default(), asked.unwrap_or_default());
+        let usual = whole.medians(1, <(Pace, Pace)>::default());
+        (self.whole.mean.ratio, self.whole.mean.asked) = usual;
         for (node, paces) in nodes {
-            let Some(typical) = self.nodes.get_mut(&node) else { continue };
-            let (of_ratio, of_asked) = paces.medians(count.div_ceil(2));
-            typical.mean.ratio = of_ratio.unwrap_or(self.whole.mean.ratio);
-            typical.mean.asked = of_asked.unwrap_or(self.whole.mean.asked);
+            if let Some(Typical { mean, .. }) = self.nodes.get_mut(&node) {
+                (mean.ratio, mean.asked) = paces.medians(count.div_ceil(2), usual);
+            }
         }
     }
 

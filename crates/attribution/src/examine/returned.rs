@@ -42,6 +42,9 @@ impl Returned {
         let mostly = raising.filter(|&(&raise, node)| (1..=2 * calls(raise)).contains(&calls(node.parent)));
         let raised: ByAddress<NodeKey, u64> =
             mostly.map(|(&raise, node)| (node.parent, calls(raise).max(1))).collect();
+        if raised.is_empty() {
+            return Returned::default();
+        }
         let mut work = work_of(&raised, code);
         work.retain(|raiser, work| *work <= raised[raiser].saturating_mul(MOST_INSTRUCTIONS));
         let mut raisers: Vec<NodeKey> = work.into_keys().collect();
@@ -74,7 +77,7 @@ impl Returned {
 fn work_of(raisers: &ByAddress<NodeKey, u64>, code: &UserCode) -> ByAddress<NodeKey, u64> {
     let mut work: ByAddress<NodeKey, u64> = raisers.keys().map(|&raiser| (raiser, 0)).collect();
     let mut ran: ByAddress<NodeKey, u64> = ByAddress::default();
-    for (&(node, _), used) in code.blocks.iter().filter(|_| !raisers.is_empty()) {
+    for (&(node, _), used) in &code.blocks {
         let instructions = ran.entry(node).or_default();
         *instructions = instructions.saturating_add(used.instructions);
     }

@@ -80,17 +80,7 @@ fn who_collected_is_named_where_a_thread_waited_for_it() {
     );
     let mut other = Script::of(&table, WRITER);
     other.block(150, collects, 0, BlockEnd::Jump).block(800, collects, 0x20, BlockEnd::FarCall);
-    let schedule = Schedule::from_runs(vec![
-        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
-        run(WRITER, 1, 100, 950, LeaveReason::Unknown),
-        run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
-    ]);
-    let target = WORKER.tid;
-    let records = vec![record(850, 1, WRITER, Side::Begin, EventKind::Waking { target, by_waker: true })];
-    let items = [script.items.clone(), other.items.clone()].concat();
-    let world = World { table: &table, schedule, records, items, kernel_traced: true };
-    let attribution = crate::attribute_alone(&world.examine(0..900)).expect("a partition");
-    let waited = attribution.segments().iter().find(|segment| segment.cpu.is_none()).expect("a wait");
+    let waited = wait_for_writer(&table, &script, &other);
     assert_eq!(
         (waited.cause.to_string(), &*waited.story.by),
         ("runtime.gc.d".into(), "writer"),
@@ -127,21 +117,25 @@ fn who_was_asked_to_yield_by_a_collector_waits_for_it() {
             .block(710, "runtime.gcMarkDone.func1", 0, BlockEnd::Return)
             .block(740, "runtime.findRunnable", 0x20 + Script::AFTER, BlockEnd::FarCall)
             .block(840, "entry_SYSCALL_64", 0, BlockEnd::Jump);
-        let schedule = Schedule::from_runs(vec![
-            run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
-            run(WRITER, 1, 100, 950, LeaveReason::Unknown),
-            run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
-        ]);
-        let target = WORKER.tid;
-        let records = vec![record(850, 1, WRITER, Side::Begin, EventKind::Waking { target, by_waker: true })];
-        let items = [script.items.clone(), other.items.clone()].concat();
-        let world = World { table: &table, schedule, records, items, kernel_traced: true };
-        let attribution = crate::attribute_alone(&world.examine(0..900)).expect("a partition");
-        let waited = attribution.segments().iter().find(|segment| segment.cpu.is_none()).expect("a wait");
-        waited.cause.to_string()
+        wait_for_writer(&table, &script, &other).cause.to_string()
     };
     assert_eq!(cause_of("runtime.newstack"), "runtime.gc.go");
     assert_eq!(cause_of("runtime.gosched_m"), "offcpu.other");
+}
+
+/// The worker's wait from 100 to 900, which the writer ends; `other` is what this runs.
+fn wait_for_writer(table: &Table, script: &Script<'_>, other: &Script<'_>) -> Segment {
+    let schedule = Schedule::from_runs(vec![
+        run(WORKER, 0, 0, 100, LeaveReason::Slept(Some('S'))),
+        run(WRITER, 1, 100, 950, LeaveReason::Unknown),
+        run(WORKER, 0, 900, 2000, LeaveReason::Unknown),
+    ]);
+    let target = WORKER.tid;
+    let records = vec![record(850, 1, WRITER, Side::Begin, EventKind::Waking { target, by_waker: true })];
+    let items = [script.items.clone(), other.items.clone()].concat();
+    let world = World { table, schedule, records, items, kernel_traced: true };
+    let attribution = crate::attribute_alone(&world.examine(0..900)).expect("a partition");
+    attribution.segments().iter().find(|segment| segment.cpu.is_none()).expect("a wait").clone()
 }
 
 /// The worker waits from 100 to 900; a thread with the name `comm` wakes it.

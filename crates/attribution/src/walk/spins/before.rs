@@ -6,7 +6,7 @@
 use model::Tsc;
 use pt::{Block, BlockEnd};
 
-/// How many blocks are kept: some iterations.
+/// How many blocks are kept: some iterations. A power of two.
 const MOST_BEFORE: usize = 256;
 
 /// A block by its first and its last instruction, and when it ran.
@@ -20,11 +20,16 @@ pub(super) struct Ran {
 }
 
 /// The last blocks that ran, in turn.
-#[derive(Default)]
 pub(super) struct Before {
-    blocks: Vec<Ran>,
-    /// Where the next one is put.
-    next: usize,
+    blocks: Box<[Ran; MOST_BEFORE]>,
+    /// How many ran; the next one is put at this place, modulo.
+    count: usize,
+}
+
+impl Default for Before {
+    fn default() -> Before {
+        Before { blocks: Box::new([Ran::default(); MOST_BEFORE]), count: 0 }
+    }
 }
 
 impl Before {
@@ -35,23 +40,19 @@ impl Before {
     }
 
     fn keep(&mut self, ran: Ran) {
-        if self.blocks.len() < MOST_BEFORE {
-            self.blocks.push(ran);
-        } else {
-            self.blocks[self.next] = ran;
-            self.next = (self.next + 1) % MOST_BEFORE;
-        }
+        self.blocks[self.count % MOST_BEFORE] = ran;
+        self.count += 1;
     }
 
     pub(super) fn clear(&mut self) {
-        self.blocks.clear();
-        self.next = 0;
+        self.count = 0;
     }
 
     /// Those that ran up to `at`, the last one first.
     pub(super) fn up_to(&self, at: Tsc) -> Vec<Ran> {
-        let (older, newer) = (&self.blocks[self.next..], &self.blocks[..self.next]);
-        newer.iter().rev().chain(older.iter().rev()).skip_while(|ran| ran.at > at).copied().collect()
+        let kept = self.count.saturating_sub(MOST_BEFORE)..self.count;
+        let last_first = kept.rev().map(|count| self.blocks[count % MOST_BEFORE]);
+        last_first.skip_while(|ran| ran.at > at).collect()
     }
 }
 

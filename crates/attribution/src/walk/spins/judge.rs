@@ -1,5 +1,7 @@
 //! Which iterations wait; the answers for the same code are kept.
 
+use std::hash::Hash;
+
 use model::{Pid, Tsc};
 use pt::Block;
 
@@ -37,7 +39,7 @@ pub(super) struct Judge {
     /// Rounds of inner loops, and whether they only pass time.
     rounds: ByAddress<(Pid, u64), bool>,
     /// Blocks, and whether they pause.
-    pauses: ByAddress<(Pid, u64), bool>,
+    pauses: ByAddress<(Pid, u64, u64), bool>,
 }
 
 impl Judge {
@@ -91,8 +93,7 @@ impl Judge {
         at: Tsc,
         functions: &dyn Functions,
     ) -> bool {
-        let key = (pid, ip ^ end_ip.rotate_left(32));
-        kept(&mut self.pauses, MOST_JUDGED, key, || pauses_in((ip, end_ip), pid, at, functions))
+        kept(&mut self.pauses, MOST_JUDGED, (pid, ip, end_ip), || pauses_in((ip, end_ip), pid, at, functions))
     }
 
     /// Whether no more ran in `path`, which waits as `how` says, than in an iteration that waits.
@@ -109,10 +110,10 @@ impl Judge {
 }
 
 /// The answer for `key`, found once; with `most` of them known, none for others.
-fn kept<T: Copy + Default>(
-    known: &mut ByAddress<(Pid, u64), T>,
+fn kept<K: Hash + Eq, T: Copy + Default>(
+    known: &mut ByAddress<K, T>,
     most: usize,
-    key: (Pid, u64),
+    key: K,
     find: impl FnOnce() -> T,
 ) -> T {
     if known.len() >= most {
