@@ -137,7 +137,9 @@ impl Spins {
         functions: &dyn Functions,
     ) -> Option<Iteration> {
         let mut tried = tried.filter(|tried| tried.head == block.ip);
-        let how = tried.as_mut().and_then(|tried| self.judge.iteration(&mut tried.path, pid, at, functions));
+        let how = tried
+            .as_mut()
+            .and_then(|tried| self.judge.iteration(&mut tried.path, &mut self.before, pid, at, functions));
         let mut noted = None;
         if let (Some(tried), Some(how)) = (&mut tried, how) {
             let before = tried.noted.filter(|(hash, _)| *hash == tried.path.hash);
@@ -164,7 +166,7 @@ impl Spins {
         let is_over = |pass: &Iteration| pass.jump == jump && pass.head == block.ip;
         match self.pass.take() {
             Some(mut pass) if is_over(&pass) => {
-                if let Some(how) = self.judge.pass(&mut pass.path, pid, at, functions) {
+                if let Some(how) = self.judge.pass(&mut pass.path, &mut self.before, pid, at, functions) {
                     self.begin(&pass, how, function, (block, at));
                 }
             }
@@ -202,10 +204,13 @@ impl Spins {
         at: Tsc,
         functions: &dyn Functions,
     ) -> bool {
-        let Some(mut open) = self.open.take() else { return false };
+        let Some(mut open) = self.open.take() else {
+            self.before.leave_loop();
+            return false;
+        };
         if block.ip == open.head {
             if open.is_away() {
-                let how = self.judge.iteration(&mut open.path, pid, at, functions);
+                let how = self.judge.iteration(&mut open.path, &mut self.before, pid, at, functions);
                 if !how.is_some_and(|how| open.lead_back(how, at)) {
                     self.close(open, pid, at, functions);
                     return false;
@@ -263,7 +268,8 @@ impl Spins {
             return Leads::Nowhere;
         }
         let Some(head) = blocks.iter().rposition(|known| known.ip == block.ip) else { return Leads::Nowhere };
-        let mut how = |blocks: &[Block]| self.judge.iteration(&mut Path::of(blocks), pid, at, functions);
+        let (judge, before) = (&mut self.judge, &mut self.before);
+        let mut how = |blocks: &[Block]| judge.iteration(&mut Path::of(blocks), before, pid, at, functions);
         let mut waits = |blocks: &[Block]| how(blocks).is_some_and(|how| how != Waiting::Notes);
         if !waits(&blocks[head..]) {
             Leads::Nowhere
@@ -291,6 +297,7 @@ impl Spins {
         let judge = &mut self.judge;
         let pauses = |ran: &Ran| judge.pauses((ran.ip, ran.end_ip), pid, at, functions);
         self.done.extend(open.close(at, floor, pauses));
+        self.before.leave_loop();
     }
 }
 

@@ -3,6 +3,7 @@
 mod call_tree;
 mod entries;
 mod kernel_calls;
+mod sequence_locks;
 mod silences;
 mod spins;
 mod trees;

@@ -3,8 +3,11 @@
 //! A jump back shows a loop when its first iteration is over. That one, and others that ran another way, is code that later iterations run,
 //! too. What led there is other code.
 
-use model::Tsc;
+use model::{Pid, Tsc};
 use pt::{Block, BlockEnd};
+
+use crate::inputs::functions::Functions;
+use crate::walk::waits_in_place::point_to_stack;
 
 /// How many blocks are kept: some iterations. A power of two.
 const MOST_BEFORE: usize = 256;
@@ -24,11 +27,13 @@ pub(super) struct Before {
     blocks: Box<[Ran; MOST_BEFORE]>,
     /// How many ran; the next one is put at this place, modulo.
     count: usize,
+    /// General registers that point to the stack for as long as the thread is in a loop, as bits.
+    in_stack: u16,
 }
 
 impl Default for Before {
     fn default() -> Before {
-        Before { blocks: Box::new([Ran::default(); MOST_BEFORE]), count: 0 }
+        Before { blocks: Box::new([Ran::default(); MOST_BEFORE]), count: 0, in_stack: 0 }
     }
 }
 
@@ -45,14 +50,43 @@ impl Before {
     }
 
     pub(super) fn clear(&mut self) {
-        self.count = 0;
+        (self.count, self.in_stack) = (0, 0);
+    }
+
+    /// The thread is in no loop.
+    pub(super) fn leave_loop(&mut self) {
+        self.in_stack = 0;
+    }
+
+    /// Whether all of `registers`, bits by their numbers in machine code, point to the stack where the iterations of a loop begin, the last one with
+    /// the block that ran last. They keep doing so while the thread is in the loop, though what set them is forgotten.
+    pub(super) fn point_to_stack(
+        &mut self,
+        registers: u16,
+        pid: Pid,
+        at: Tsc,
+        functions: &dyn Functions,
+    ) -> bool {
+        let wanted = registers & !self.in_stack;
+        if wanted == 0 {
+            return true;
+        }
+        let blocks: Vec<(u64, u64)> = self.last_first().skip(1).map(|ran| (ran.ip, ran.end_ip)).collect();
+        let all = point_to_stack(wanted, &blocks, pid, at, functions);
+        if all {
+            self.in_stack |= wanted;
+        }
+        all
     }
 
     /// Those that ran up to `at`, the last one first.
     pub(super) fn up_to(&self, at: Tsc) -> Vec<Ran> {
+        self.last_first().skip_while(|ran| ran.at > at).collect()
+    }
+
+    fn last_first(&self) -> impl Iterator<Item = Ran> {
         let kept = self.count.saturating_sub(MOST_BEFORE)..self.count;
-        let last_first = kept.rev().map(|count| self.blocks[count % MOST_BEFORE]);
-        last_first.skip_while(|ran| ran.at > at).collect()
+        kept.rev().map(|count| self.blocks[count % MOST_BEFORE])
     }
 }
 

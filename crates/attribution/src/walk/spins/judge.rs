@@ -5,10 +5,13 @@ use std::hash::Hash;
 use model::{Pid, Tsc};
 use pt::Block;
 
+use super::before::Before;
 use crate::inputs::functions::Functions;
 use crate::walk::spin_path::Path;
 use crate::walk::user_code::ByAddress;
-use crate::walk::waits_in_place::{Waiting, idles_in_place, passes_in_place, pauses_in, waits_in_place};
+use crate::walk::waits_in_place::{
+    Waiting, Waits, idles_in_place, passes_in_place, pauses_in, waits_in_place,
+};
 
 /// The most different iterations that are examined.
 const MOST_JUDGED: usize = 4096;
@@ -26,16 +29,16 @@ const MOST_OF_PAUSING: usize = 256;
 const MOST_OF_READING: usize = 4096;
 
 /// An iteration, by process and what ran, and whether it waits.
-type Judged = ((Pid, u64), Option<Waiting>);
+type Judged = ((Pid, u64), Option<Waits>);
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Judge {
     /// By process and what ran.
-    known: ByAddress<(Pid, u64), Option<Waiting>>,
+    known: ByAddress<(Pid, u64), Option<Waits>>,
     /// Some of them, by a part of the hash.
     recent: Vec<Option<Judged>>,
-    passes: ByAddress<(Pid, u64), Option<Waiting>>,
+    passes: ByAddress<(Pid, u64), Option<Waits>>,
     /// Rounds of inner loops, and whether they only pass time.
     rounds: ByAddress<(Pid, u64), bool>,
     /// Blocks, and whether they pause.
@@ -43,10 +46,11 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Whether one iteration waits.
+    /// Whether one iteration waits, whose last block is followed by the last one in `before`.
     pub(super) fn iteration(
         &mut self,
         path: &mut Path,
+        before: &mut Before,
         pid: Pid,
         at: Tsc,
         functions: &dyn Functions,
@@ -67,13 +71,15 @@ impl Judge {
                 how
             }
         };
-        how.filter(|&how| self.is_short(path, how, pid, at, functions))
+        let how = how_in_stack(how?, before, pid, at, functions)?;
+        self.is_short(path, how, pid, at, functions).then_some(how)
     }
 
     /// The same of a whole pass.
     pub(super) fn pass(
         &mut self,
         path: &mut Path,
+        before: &mut Before,
         pid: Pid,
         at: Tsc,
         functions: &dyn Functions,
@@ -82,7 +88,8 @@ impl Judge {
         let key = (pid, path.hash);
         let waits = || passes_in_place(&path.blocks, pid, at, functions);
         let how = kept(&mut self.passes, MOST_PASSES, key, waits);
-        how.filter(|&how| how != Waiting::Notes && self.is_short(path, how, pid, at, functions))
+        let how = how_in_stack(how.filter(|waits| waits.how != Waiting::Notes)?, before, pid, at, functions)?;
+        self.is_short(path, how, pid, at, functions).then_some(how)
     }
 
     /// Whether the block from `ip` to its last instruction, at `end_ip`, pauses.
@@ -107,6 +114,17 @@ impl Judge {
         let key = (pid, Path::of(round).hash);
         kept(&mut self.rounds, MOST_PASSES, key, || idles_in_place(round, pid, at, functions))
     }
+}
+
+/// How an iteration waits, if all that it writes is on the stack.
+fn how_in_stack(
+    waits: Waits,
+    before: &mut Before,
+    pid: Pid,
+    at: Tsc,
+    functions: &dyn Functions,
+) -> Option<Waiting> {
+    before.point_to_stack(waits.into_stack, pid, at, functions).then_some(waits.how)
 }
 
 /// The answer for `key`, found once; with `most` of them known, none for others.

@@ -180,15 +180,6 @@ const SCANS: &[u8] = &[
     0x31, 0xc0, 0xba, 0, 0, 0, 0, 0x85, 0xf6, 0x66, 0x90, 0x75, 0xe3,
 ];
 
-/// A reader of a sequence lock: `1: mov (%rdi),%r8d; test $1,%r8b; nop x4; jne 1b`, then `xor %eax,%eax; xor %edx,%edx; nop x7; jmp`, then
-/// `2: add (%rsi,%rax,8),%rdx; inc %rax; nop x4; jne 2b`, then `cmp %r8d,(%rdi); nop x8; jne 1b`.
-const READS: &[u8] = &[
-    0x44, 0x8b, 0x07, 0x41, 0xf6, 0xc0, 1, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
-    0x31, 0xc0, 0x31, 0xd2, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0x03, 0x90, 0x90, 0x90, //
-    0x48, 0x03, 0x14, 0xc6, 0x48, 0xff, 0xc0, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
-    0x44, 0x39, 0x07, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xc3,
-];
-
 /// `1: dec %ecx; nop x9; jne 1b`, then `mov $10000,%ecx; cmp %esi,(%rdi); nop x4; jne 1b`: it counts between two looks.
 const HOLDS: &[u8] = &[
     0xff, 0xc9, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf3, 0x90, 0x90, 0x90, //
@@ -196,9 +187,8 @@ const HOLDS: &[u8] = &[
 ];
 
 fn code() -> Table {
-    let functions = &["work", "take", "try", "lock", "count", "wait", "delay", "scan", "read", "hold"];
+    let functions = &["work", "take", "try", "lock", "count", "wait", "delay", "scan", "hold"];
     Table::new(&["entry_SYSCALL_64"], functions)
-        .with_code("read", READS)
         .with_code("hold", HOLDS)
         .with_code("take", TAKES)
         .with_code("try", TRIES)
@@ -329,54 +319,6 @@ fn a_wait_for_several_words_waits() {
     let activity = walk(&table, &script, 3_000);
     let found: Vec<_> = spins(&activity).into_iter().map(|(name, from, to, ..)| (name, from, to)).collect();
     assert_eq!(found, [("scan", 100, 2_100)]);
-}
-
-/// Reads so many words from `at` on, one each tick, and finds that the sequence has changed, or not.
-fn read(script: &mut Script<'_>, at: u64, words: u64) {
-    script.block(at, "read", 0, BlockEnd::ConditionalBranch).block(at + 10, "read", 0x10, BlockEnd::Jump);
-    for word in 0..words {
-        script.block(at + 20 + word, "read", 0x20, BlockEnd::ConditionalBranch);
-    }
-    script.block(at + 36 + words, "read", 0x30, BlockEnd::ConditionalBranch);
-}
-
-/// What a writer made useless is waiting.
-#[test]
-fn who_reads_again_since_a_sequence_changed_waits() {
-    let table = code();
-    let spins_after = |looks: u64| {
-        let mut script = Script::new(&table);
-        script.block(50, "work", 0, BlockEnd::Call);
-        for look in 0..looks {
-            script.block(90 - 5 * (looks - look), "read", 0, BlockEnd::ConditionalBranch);
-        }
-        for at in (90..2_290).step_by(110) {
-            read(&mut script, at, 64);
-        }
-        script.block(2_290, "work", Script::AFTER, BlockEnd::Jump).block(2_400, "work", 0x40, BlockEnd::Jump);
-        let activity = walk(&table, &script, 3_000);
-        let found: Vec<_> = spins(&activity).into_iter().map(|(_, from, to, ..)| (from, to)).collect();
-        found
-    };
-    assert_eq!(spins_after(0), [(90, 2_290)]);
-    // The sequence was odd at first.
-    assert_eq!(spins_after(4), [(70, 2_290)]);
-}
-
-/// More than 4,096 blocks between two looks at the sequence are work of their own, whoever makes it useless.
-#[test]
-fn a_long_reading_is_no_wait() {
-    let table = code();
-    let waits = |words: u64| {
-        let mut script = Script::new(&table);
-        script.block(50, "work", 0, BlockEnd::Call);
-        (0..10).for_each(|time| read(&mut script, 100 + (words + 100) * time, words));
-        let end = 100 + (words + 100) * 10;
-        script.block(end, "work", Script::AFTER, BlockEnd::Jump).block(end + 9, "work", 0x40, BlockEnd::Jump);
-        !walk(&table, &script, end + 10).spins.is_empty()
-    };
-    assert!(waits(4_000));
-    assert!(!waits(4_200));
 }
 
 /// Who only counts between two looks waits, however long that takes.

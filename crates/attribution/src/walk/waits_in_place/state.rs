@@ -3,22 +3,19 @@
 //! Input: the instructions of the iteration, in the order in which they ran. Each register, and each word of memory with a
 //! fixed address, is a cell with a [`Value`]. Source of what instructions read and write: `iced-x86`.
 
-use iced_x86::{Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind, Register, UsedMemory};
+use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
 
-use super::Waiting;
 use super::instructions::{ZEROES, is_read, is_same, is_written, step};
 use super::value::{
-    ALL_VECTORS, CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, Value, WORDS, Works, cell_of, is_vector,
+    ALL_VECTORS, CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, Value, Word, Works, cell_of, is_vector,
 };
+use super::waiting::{Waiting, Waits};
 
 /// `sched_yield()` on x86-64.
 const YIELD: u64 = 24;
 
 /// The most words that an iteration which waits may write, but for its stack: state of its own is small.
 const MOST_NOTED: u32 = 8;
-
-/// A word of memory: segment, base as a cell's first value, offset.
-type Word = (Register, Option<usize>, i64);
 
 /// Whether an iteration gives the core, or the CPU, to others for a moment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,20 +35,26 @@ enum Reads {
 
 /// One iteration.
 pub(super) struct State {
-    values: Vec<Value>,
-    words: Vec<Word>,
+    pub(super) values: Vec<Value>,
+    pub(super) words: Vec<Word>,
     /// Cells whose first value was used for more than to keep it.
-    used: Cells,
+    pub(super) used: Cells,
     /// Cells that addresses of outside memory are made of.
-    addresses: Cells,
+    pub(super) addresses: Cells,
     reads: Reads,
     pauses: Pauses,
     /// The words of the stack that were there before and led back, and to where.
     returned: Vec<(usize, u64)>,
     /// A word of memory becomes what is computed of itself: a delay that grows, if it is a loop that pauses.
-    grows: bool,
+    pub(super) grows: bool,
     /// Words of memory that become a number, or what is computed of themselves and of other such words.
-    noted: Cells,
+    pub(super) noted: Cells,
+    /// Registers by whose first values it copied into memory, as bits.
+    pub(super) copied: u16,
+    /// The words that it copied there.
+    pub(super) written: Cells,
+    /// Registers by whose first values it read what it had not written, as bits.
+    pub(super) looked: u16,
     /// It uses registers that are no cells, such as those of the x87 unit.
     computes: bool,
     factory: InstructionInfoFactory,
@@ -69,6 +72,9 @@ impl Default for State {
             returned: Vec::new(),
             grows: false,
             noted: 0,
+            copied: 0,
+            written: 0,
+            looked: 0,
             computes: false,
             factory: InstructionInfoFactory::new(),
         }
@@ -78,22 +84,24 @@ impl Default for State {
 impl State {
     /// Whether an iteration that is over waited: it looked at something outside, or paused, and keeps nothing of what it saw
     /// but counters. `settled`: what it ends with as a number it began with.
-    pub(super) fn waits(&self, settled: bool) -> Option<Waiting> {
+    pub(super) fn waits(&self, settled: bool) -> Option<Waits> {
+        let into_stack = self.by_registers()?;
         let waits = self.comes_back()
             && (self.noted == 0 || !self.goes_through_data())
             && if self.pauses == Pauses::Never { self.only_looks(settled) } else { !self.writes_a_lot() };
-        waits.then_some(match self.pauses {
+        let how = match self.pauses {
             _ if self.noted != 0 => Waiting::Notes,
             Pauses::Never => Waiting::Looks,
             Pauses::Briefly if self.reads == Reads::Memory => Waiting::Pauses,
             Pauses::Briefly => Waiting::Delays,
             Pauses::Dozes => Waiting::Dozes,
-        })
+        };
+        waits.then_some(Waits { how, into_stack })
     }
 
-    /// Whether it wrote words down.
-    pub(super) fn notes(&self) -> bool {
-        self.noted != 0
+    /// Whether it wrote words down, or copied them to where a register points.
+    pub(super) fn writes(&self) -> bool {
+        self.noted != 0 || self.copied != 0
     }
 
     /// Whether a round of a loop only passes time.
@@ -104,11 +112,12 @@ impl State {
         };
         let is_delay = || {
             self.reads == Reads::Nothing
-                && (self.noted, self.grows, self.computes) == (0, false, false)
+                && (self.writes(), self.grows, self.computes) == (false, false, false)
                 && !self.goes_through_data()
                 && (0..CELLS).all(|cell| cell == FLAGS || counts(cell))
         };
-        self.waits(false).is_some() || (self.comes_back() && is_delay())
+        let waits = || self.waits(false).is_some_and(|waits| waits.into_stack == 0);
+        waits() || (self.comes_back() && is_delay())
     }
 
     /// Whether what words of memory lie at moves from one iteration to the next.
@@ -218,6 +227,11 @@ impl State {
         self.pop().map(|_| ())
     }
 
+    /// It looks at memory of others.
+    pub(super) fn look(&mut self) {
+        self.reads = Reads::Memory;
+    }
+
     fn pause(&mut self, pauses: Pauses) {
         self.pauses = self.pauses.max(pauses);
     }
@@ -235,33 +249,16 @@ impl State {
 
     /// An attempt to take a lock. One after which the loop goes on has failed: the register holds what was found.
     fn exchange(&mut self, instruction: &Instruction) -> Result<(), Works> {
-        let (_, address, stack) = self.place(instruction)?;
-        self.use_address(address, stack);
-        self.reads = Reads::Memory;
+        let place = self.place(instruction)?;
+        let address = place.address;
+        self.use_address(&place);
+        self.look();
         let compares = instruction.mnemonic() == Mnemonic::Cmpxchg;
         let found = if compares { Register::RAX } else { instruction.op1_register() };
         if compares {
             self.values[FLAGS] = Value::outside(address);
         }
         self.write(found, Value::outside(address))
-    }
-
-    fn push(&mut self, value: Value) -> Result<(), Works> {
-        self.values[STACK_POINTER] = self.values[STACK_POINTER].plus(-8);
-        let word = self.stack_word()?;
-        self.values[word] = value;
-        Ok(())
-    }
-
-    fn pop(&mut self) -> Result<Value, Works> {
-        let word = self.stack_word()?;
-        self.values[STACK_POINTER] = self.values[STACK_POINTER].plus(8);
-        Ok(self.values[word])
-    }
-
-    fn stack_word(&mut self) -> Result<usize, Works> {
-        let (base, offset) = self.values[STACK_POINTER].exact.ok_or(Works)?;
-        self.word((Register::None, Some(base), offset))
     }
 
     /// Loads and stores; a move between registers keeps the value.
@@ -283,11 +280,11 @@ impl State {
             self.values[FLAGS] = value.with(Value::default());
             return self.write(instruction.op0_register(), value.plus(by));
         }
-        let (cell, address, stack) = self.place(instruction)?;
-        self.use_address(address, stack);
-        let Some(cell) = cell else { return Err(Works) };
-        self.values[FLAGS] = if stack { self.values[cell] } else { Value::outside(address) };
-        self.used |= if stack { self.values[cell].cells } else { 0 };
+        let place = self.place(instruction)?;
+        self.use_address(&place);
+        let cell = place.cell.ok_or(Works)?;
+        self.values[FLAGS] = if place.stack { self.values[cell] } else { Value::outside(place.address) };
+        self.used |= if place.stack { self.values[cell].cells } else { 0 };
         self.values[cell] = self.values[cell].plus(by);
         Ok(())
     }
@@ -309,12 +306,12 @@ impl State {
         self.used |= value.cells;
         value = value.with(Value::default());
         for memory in info.used_memory().iter().filter(|memory| is_written(memory.access())) {
-            let (cell, address, stack) = self.place_of(memory)?;
-            self.use_address(address, stack);
-            match cell {
-                Some(cell) if stack => self.values[cell] = value,
+            let place = self.place_of(memory)?;
+            self.use_address(&place);
+            match place.cell {
+                Some(cell) if place.stack => self.values[cell] = value,
                 _ if atomic => {}
-                _ => return Err(Works),
+                _ => self.copy(&place, value)?,
             }
         }
         for register in registers.iter().filter(|register| is_written(register.access())) {
@@ -331,91 +328,11 @@ impl State {
         match instruction.op_kind(operand) {
             OpKind::Register => self.read(instruction.op_register(operand)),
             OpKind::Memory => {
-                let (cell, address, stack) = self.place(instruction)?;
-                Ok(self.loaded(cell, address, stack))
+                let place = self.place(instruction)?;
+                Ok(self.loaded(&place))
             }
             _ => Ok(instruction.try_immediate(operand).map_or_else(|_| Value::default(), Value::number)),
         }
-    }
-
-    fn store(&mut self, instruction: &Instruction, value: Value) -> Result<(), Works> {
-        let (cell, address, stack) = self.place(instruction)?;
-        self.use_address(address, stack);
-        match cell {
-            Some(cell) if stack => self.values[cell] = value,
-            // Nothing else is in it that the loop computes: its address alone may be in a register.
-            Some(cell) if value.loaded == 1 << cell && value.cells & !address == 0 => self.grows = true,
-            Some(cell) if value.number.is_some() || is_own(value, cell, address) => {
-                self.noted |= 1 << cell;
-            }
-            _ => return Err(Works),
-        }
-        Ok(())
-    }
-
-    fn load(&mut self, memory: &UsedMemory) -> Result<Value, Works> {
-        let (cell, address, stack) = self.place_of(memory)?;
-        Ok(self.loaded(cell, address, stack))
-    }
-
-    fn loaded(&mut self, cell: Option<usize>, address: Cells, stack: bool) -> Value {
-        self.use_address(address, stack);
-        self.reads = if stack { self.reads } else { Reads::Memory };
-        match cell {
-            Some(cell) if stack => self.values[cell],
-            Some(cell) => Value::of_word(cell, address),
-            None => Value::outside(address),
-        }
-    }
-
-    fn use_address(&mut self, address: Cells, stack: bool) {
-        if !stack {
-            self.addresses |= address;
-            self.used |= address;
-        }
-    }
-
-    /// The memory operand of `instruction`: the cell of a fixed address, what the address is made of, and whether it is the
-    /// stack's.
-    fn place(&mut self, instruction: &Instruction) -> Result<(Option<usize>, Cells, bool), Works> {
-        let ip_relative = instruction.is_ip_rel_memory_operand();
-        let base = if ip_relative { Register::None } else { instruction.memory_base() };
-        let offset = instruction.memory_displacement64().cast_signed();
-        self.place_at(instruction.memory_segment(), base, instruction.memory_index(), offset)
-    }
-
-    fn place_of(&mut self, memory: &UsedMemory) -> Result<(Option<usize>, Cells, bool), Works> {
-        let sized = memory.memory_size() != MemorySize::Unknown || memory.index() == Register::None;
-        if !sized {
-            return Err(Works);
-        }
-        self.place_at(memory.segment(), memory.base(), memory.index(), memory.displacement().cast_signed())
-    }
-
-    fn place_at(
-        &mut self,
-        segment: Register,
-        base: Register,
-        index: Register,
-        offset: i64,
-    ) -> Result<(Option<usize>, Cells, bool), Works> {
-        let mut value = Value::number(0);
-        for register in [base, index].into_iter().filter(|register| *register != Register::None) {
-            let more = self.read(register)?;
-            value = if value.number == Some(0) { more } else { value.with(more) };
-        }
-        let segment = if matches!(segment, Register::FS | Register::GS) { segment } else { Register::None };
-        let fixed = match (value.exact, value.number) {
-            _ if index != Register::None => None,
-            (Some((cell, by)), _) => Some((segment, Some(cell), by.wrapping_add(offset))),
-            (None, Some(number)) => Some((segment, None, offset.wrapping_add_unsigned(number))),
-            (None, None) => None,
-        };
-        let is_stack =
-            |word: &Word| matches!(word.1, Some(STACK_POINTER | FRAME_POINTER)) && word.0 == Register::None;
-        let stack = fixed.as_ref().is_some_and(is_stack);
-        let cell = fixed.map(|word| self.word(word)).transpose()?;
-        Ok((cell, value.cells, stack))
     }
 
     /// What `lea` computes.
@@ -434,20 +351,7 @@ impl State {
         }
     }
 
-    /// The cell of a word of memory.
-    fn word(&mut self, word: Word) -> Result<usize, Works> {
-        let known = self.words.iter().position(|known| *known == word);
-        let index = known.unwrap_or(self.words.len());
-        if known.is_none() {
-            if WORDS + index >= CELLS {
-                return Err(Works);
-            }
-            self.words.push(word);
-        }
-        Ok(WORDS + index)
-    }
-
-    fn read(&self, register: Register) -> Result<Value, Works> {
+    pub(super) fn read(&self, register: Register) -> Result<Value, Works> {
         Ok(cell_of(register)?.map_or_else(Value::default, |cell| self.values[cell]))
     }
 
@@ -457,9 +361,4 @@ impl State {
         }
         Ok(())
     }
-}
-
-/// Whether `value`, for the word `cell`, is computed of it, of other words with fixed addresses, and of nothing else.
-fn is_own(value: Value, cell: usize, address: Cells) -> bool {
-    value.loaded & (1 << cell) != 0 && value.loaded & (1 << FLAGS) == 0 && value.cells & !address == 0
 }

@@ -2,8 +2,13 @@
 
 use super::{Begins, Piece, Waiting};
 
+/// How a loop waits, whatever its registers point to.
+fn judge_as(pieces: &[Piece], begins: Begins) -> Option<Waiting> {
+    super::judge(pieces, begins).filter(|waits| waits.into_stack == 0).map(|waits| waits.how)
+}
+
 fn judge(pieces: &[Piece]) -> Option<Waiting> {
-    super::judge(pieces, Begins::Anyhow)
+    judge_as(pieces, Begins::Anyhow)
 }
 
 /// One piece of code, at 0x1000, whose last instruction, a jump of two bytes, is the last of an iteration.
@@ -243,8 +248,51 @@ fn a_pass_that_looks_at_several_words_waits() {
     let again: Piece = (vec![0x31, 0xc0, 0x85, 0xd2, 0xba, 0, 0, 0, 0, 0x75, 0xe5], 0x1010, 0x1019);
     let adds: Piece = (vec![0x31, 0xc0, 0x85, 0xd2, 0x75, 0xea], 0x1010, 0x1014);
     let pass = |inner: &Piece, outer: &Piece| vec![inner.clone(), inner.clone(), outer.clone()];
-    assert_eq!(super::judge(&pass(&looks, &again), Begins::AsItEnds), Some(Waiting::Looks));
-    assert_eq!(super::judge(&pass(&looks, &again), Begins::Anyhow), None);
-    assert_eq!(super::judge(&pass(&looks, &adds), Begins::AsItEnds), None);
-    assert_eq!(super::judge(&pass(&writes, &again), Begins::AsItEnds), None);
+    assert_eq!(judge_as(&pass(&looks, &again), Begins::AsItEnds), Some(Waiting::Looks));
+    assert_eq!(judge_as(&pass(&looks, &again), Begins::Anyhow), None);
+    assert_eq!(judge_as(&pass(&looks, &adds), Begins::AsItEnds), None);
+    assert_eq!(judge_as(&pass(&writes, &again), Begins::AsItEnds), None);
+}
+
+/// `1: mov (%rsi),%edi`, then what copies, then `cmp (%rsi),%edi; pause; jne 1b`: a reader whom a sequence lock makes read again.
+#[test]
+fn a_reader_may_copy_to_where_its_registers_point() {
+    let into_stack = |copies: &[u8]| {
+        let code = [&[0x8b, 0x3e], copies, &[0x3b, 0x3e, 0xf3, 0x90, 0x75, 0]].concat();
+        let last = 0x1000 + code.len() as u64 - 2;
+        super::judge(&[(code, 0x1000, last)], Begins::Anyhow).map(|waits| waits.into_stack)
+    };
+    let r8 = Some(1 << 8);
+    let cases: &[(&str, &[u8], Option<u16>)] = &[
+        // mov 4(%rsi),%ecx; mov %ecx,-8(%rsp)
+        ("the stack", &[0x8b, 0x4e, 4, 0x89, 0x4c, 0x24, 0xf8], Some(0)),
+        // xor %eax,%eax; mov 4(%rsi,%rax,4),%ecx; mov %ecx,-8(%rsp,%rax,4)
+        ("by index", &[0x31, 0xc0, 0x8b, 0x4c, 0x86, 4, 0x89, 0x4c, 0x84, 0xf8], Some(0)),
+        // mov %r8,%rdx; mov 4(%rsi),%ecx; add $4,%rdx; mov %ecx,-4(%rdx)
+        ("by a pointer", &[0x4c, 0x89, 0xc2, 0x8b, 0x4e, 4, 0x48, 0x83, 0xc2, 4, 0x89, 0x4a, 0xfc], r8),
+        // movdqu 4(%rsi),%xmm0; movaps %xmm0,(%r8)
+        ("a vector", &[0xf3, 0x0f, 0x6f, 0x46, 4, 0x41, 0x0f, 0x29, 0x00], r8),
+        // mov 4(%rsi),%ecx; mov %ecx,(%r8); cmp %ecx,(%r8)
+        ("and looks at its copy", &[0x8b, 0x4e, 4, 0x41, 0x89, 0x08, 0x41, 0x39, 0x08], r8),
+        // mov 4(%r8),%ecx; mov %ecx,(%r8)
+        ("moves what is there", &[0x41, 0x8b, 0x48, 4, 0x41, 0x89, 0x08], None),
+        // mov 4(%rsi),%ecx; mov %ecx,(%r8); add $4,%r8
+        ("goes on", &[0x8b, 0x4e, 4, 0x41, 0x89, 0x08, 0x49, 0x83, 0xc0, 4], None),
+        // mov 4(%rsi),%ecx; mov %ecx,(%r8,%rax,4): the index is not known
+        ("by an index that may grow", &[0x8b, 0x4e, 4, 0x41, 0x89, 0x0c, 0x80], None),
+        // mov 4(%rsi),%ecx; mov %ecx,0x100(%rip)
+        ("a variable", &[0x8b, 0x4e, 4, 0x89, 0x0d, 0, 1, 0, 0], None),
+        // mov (%rbx),%rdx; mov 4(%rsi),%ecx; mov %ecx,(%rdx)
+        ("by a pointer in memory", &[0x48, 0x8b, 0x13, 0x8b, 0x4e, 4, 0x89, 0x0a], None),
+    ];
+    for (name, copies, into) in cases {
+        assert_eq!(into_stack(copies), *into, "{name}");
+    }
+}
+
+#[test]
+fn a_round_that_copies_does_not_idle() {
+    // 1: mov (%rsi),%ecx; mov %ecx,(%r8); jne 1b
+    let piece = (vec![0x8b, 0x0e, 0x41, 0x89, 0x08, 0x75, 0xf9], 0x1000, 0x1005);
+    assert!(!super::idles(&[piece]));
 }

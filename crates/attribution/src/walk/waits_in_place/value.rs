@@ -6,7 +6,7 @@
 use iced_x86::Register;
 
 /// Cells: general registers, vector registers, the flags, then words of memory.
-const VECTORS: usize = 16;
+pub(super) const VECTORS: usize = 16;
 pub(super) const FLAGS: usize = 48;
 pub(super) const WORDS: usize = 49;
 pub(super) const CELLS: usize = 128;
@@ -15,6 +15,9 @@ pub(super) const FRAME_POINTER: usize = 5;
 
 /// A set of cells.
 pub(super) type Cells = u128;
+
+/// A word of memory: segment, base as a cell's first value, offset.
+pub(super) type Word = (Register, Option<usize>, i64);
 
 /// The vector registers.
 pub(super) const ALL_VECTORS: Cells = ((1 << FLAGS) - 1) & !((1 << VECTORS) - 1);

@@ -1,0 +1,182 @@
+//! The memory of an iteration: which word an operand is, and what loads and stores make of it.
+//!
+//! A word with a fixed address is a cell. The stack is the thread's own: what is kept there is as in a register. So are words at a register that
+//! points to the stack; whether it does shows only before the loop, so the state says which registers must ([`State::by_registers`]).
+
+use iced_x86::{Instruction, MemorySize, Register, UsedMemory};
+
+use super::state::State;
+use super::value::{CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, VECTORS, Value, WORDS, Word, Works};
+
+/// A memory operand.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The cell of a word with a fixed address.
+    pub(super) cell: Option<usize>,
+    /// What the address is made of.
+    pub(super) address: Cells,
+    /// It is on the stack by its base.
+    pub(super) stack: bool,
+}
+
+impl State {
+    pub(super) fn push(&mut self, value: Value) -> Result<(), Works> {
+        self.values[STACK_POINTER] = self.values[STACK_POINTER].plus(-8);
+        let word = self.stack_word()?;
+        self.values[word] = value;
+        Ok(())
+    }
+
+    pub(super) fn pop(&mut self) -> Result<Value, Works> {
+        let word = self.stack_word()?;
+        self.values[STACK_POINTER] = self.values[STACK_POINTER].plus(8);
+        Ok(self.values[word])
+    }
+
+    pub(super) fn stack_word(&mut self) -> Result<usize, Works> {
+        let (base, offset) = self.values[STACK_POINTER].exact.ok_or(Works)?;
+        self.word((Register::None, Some(base), offset))
+    }
+
+    /// The registers by whose first values it copied into memory, as bits: each must point to the stack, unless it works. None if it does so
+    /// anyway: it read there what it had not written, or goes through that memory.
+    pub(super) fn by_registers(&self) -> Option<u16> {
+        let stays = |base: usize| self.values[base].exact == Some((base, 0));
+        let reads = (0..VECTORS).any(|base| self.copied & self.looked & (1 << base) != 0);
+        let moves = (0..VECTORS).any(|base| self.copied & (1 << base) != 0 && !stays(base));
+        (!reads && !moves).then_some(self.copied)
+    }
+
+    /// A store that computes nothing.
+    pub(super) fn store(&mut self, instruction: &Instruction, value: Value) -> Result<(), Works> {
+        let place = self.place(instruction)?;
+        self.use_address(&place);
+        match place.cell {
+            Some(cell) if place.stack => self.values[cell] = value,
+            // Nothing else is in it that the loop computes: its address alone may be in a register.
+            Some(cell) if value.loaded == 1 << cell && value.cells & !place.address == 0 => self.grows = true,
+            Some(cell) if value.number.is_some() || is_own(value, cell, place.address) => {
+                self.noted |= 1 << cell;
+            }
+            _ => self.copy(&place, value)?,
+        }
+        Ok(())
+    }
+
+    /// `value` is kept where a register points to, which may be the stack.
+    pub(super) fn copy(&mut self, place: &Place, value: Value) -> Result<(), Works> {
+        let cell = place.cell.ok_or(Works)?;
+        self.copied |= self.base_of(cell).ok_or(Works)?;
+        self.written |= 1 << cell;
+        self.values[cell] = value;
+        Ok(())
+    }
+
+    pub(super) fn load(&mut self, memory: &UsedMemory) -> Result<Value, Works> {
+        let place = self.place_of(memory)?;
+        Ok(self.loaded(&place))
+    }
+
+    /// What was read.
+    pub(super) fn loaded(&mut self, place: &Place) -> Value {
+        self.use_address(place);
+        match place.cell {
+            Some(cell) if place.stack || self.written & (1 << cell) != 0 => return self.values[cell],
+            Some(cell) => self.looked |= self.base_of(cell).unwrap_or_default(),
+            None => self.looked |= general(place.address),
+        }
+        self.look();
+        place.cell.map_or_else(|| Value::outside(place.address), |cell| Value::of_word(cell, place.address))
+    }
+
+    pub(super) fn use_address(&mut self, place: &Place) {
+        if !place.stack {
+            self.addresses |= place.address;
+            self.used |= place.address;
+        }
+    }
+
+    /// The general register, as a bit, whose first value the address of the word `cell` begins with.
+    fn base_of(&self, cell: usize) -> Option<u16> {
+        let (segment, base, _) = self.words.get(cell.checked_sub(WORDS)?)?;
+        let base = base.filter(|&base| base < VECTORS && *segment == Register::None)?;
+        Some(1 << base)
+    }
+
+    /// The memory operand of `instruction`.
+    pub(super) fn place(&mut self, instruction: &Instruction) -> Result<Place, Works> {
+        let ip_relative = instruction.is_ip_rel_memory_operand();
+        let base = if ip_relative { Register::None } else { instruction.memory_base() };
+        let index = (instruction.memory_index(), instruction.memory_index_scale());
+        let offset = instruction.memory_displacement64().cast_signed();
+        self.place_at(instruction.memory_segment(), base, index, offset)
+    }
+
+    pub(super) fn place_of(&mut self, memory: &UsedMemory) -> Result<Place, Works> {
+        let sized = memory.memory_size() != MemorySize::Unknown || memory.index() == Register::None;
+        if !sized {
+            return Err(Works);
+        }
+        let index = (memory.index(), memory.scale());
+        self.place_at(memory.segment(), memory.base(), index, memory.displacement().cast_signed())
+    }
+
+    fn place_at(
+        &mut self,
+        segment: Register,
+        base: Register,
+        (index, scale): (Register, u32),
+        offset: i64,
+    ) -> Result<Place, Works> {
+        let has = |register: Register| register != Register::None;
+        let mut value = if has(base) { self.read(base)? } else { Value::number(0) };
+        if has(index) {
+            let steps = self.read(index)?;
+            value = match (value.exact, steps.number) {
+                // An array whose index begins anew with each iteration.
+                (Some(_), Some(number)) => {
+                    let by = number.cast_signed().wrapping_mul(i64::from(scale));
+                    Value { cells: value.cells | steps.cells, ..value.plus(by) }
+                }
+                _ if value.number == Some(0) => Value { exact: None, number: None, ..steps },
+                _ => value.with(steps),
+            };
+        }
+        let segment = if matches!(segment, Register::FS | Register::GS) { segment } else { Register::None };
+        let fixed = match (value.exact, value.number) {
+            (Some((cell, by)), _) => Some((segment, Some(cell), by.wrapping_add(offset))),
+            (None, Some(number)) => Some((segment, None, offset.wrapping_add_unsigned(number))),
+            (None, None) => None,
+        };
+        let is_stack =
+            |word: &Word| matches!(word.1, Some(STACK_POINTER | FRAME_POINTER)) && word.0 == Register::None;
+        let stack = fixed.as_ref().is_some_and(is_stack);
+        let cell = fixed.map(|word| self.word(word)).transpose()?;
+        Ok(Place { cell, address: value.cells, stack })
+    }
+
+    /// The cell of a word of memory.
+    fn word(&mut self, word: Word) -> Result<usize, Works> {
+        let known = self.words.iter().position(|known| *known == word);
+        let index = known.unwrap_or(self.words.len());
+        if known.is_none() {
+            if WORDS + index >= CELLS {
+                return Err(Works);
+            }
+            self.words.push(word);
+        }
+        Ok(WORDS + index)
+    }
+}
+
+/// The general registers in `cells`, as bits.
+fn general(cells: Cells) -> u16 {
+    #[allow(clippy::cast_possible_truncation)] // The first cells are those.
+    let registers = cells as u16;
+    registers
+}
+
+/// Whether `value`, for the word `cell`, is computed of it, of other words with fixed addresses, and of nothing else.
+fn is_own(value: Value, cell: usize, address: Cells) -> bool {
+    value.loaded & (1 << cell) != 0 && value.loaded & (1 << FLAGS) == 0 && value.cells & !address == 0
+}
