@@ -19,10 +19,16 @@ const LONGEST: usize = 16 * 1024;
 /// A suffix may begin at any of the first so many dots: compilers write at most five.
 const MOST_DOTS: usize = 8;
 
+/// What a stub's name ends with that leads to a function.
+const STUB: &str = "@plt";
+
 /// `name` for people.
 pub(crate) fn demangle(name: &str) -> String {
     if name.len() > LONGEST {
         return name.to_owned();
+    }
+    if let Some(function) = name.strip_suffix(STUB) {
+        return demangle(function) + STUB;
     }
     if let Ok(rust) = rustc_demangle::try_demangle(name)
         && is_rust(name)

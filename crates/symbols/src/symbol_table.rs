@@ -229,8 +229,17 @@ fn preference(symbol: &RawSymbol, name: &[u8]) -> impl Ord + use<> {
     let underscores = name.iter().take_while(|&&byte| byte == b'_').count();
     // Old kernels have `SyS_read` beside `sys_read` for one address.
     let is_syscall_alias = name.starts_with(b"SyS") || name.starts_with(b"compat_SyS");
-    let strength = (symbol.size > 0, symbol.binding != Binding::Weak, symbol.binding == Binding::Global);
-    (strength, std::cmp::Reverse(underscores), name.len(), !is_syscall_alias)
+    // GCC's name for calls within the file stands beside the function's own, which is weak where it is a template's.
+    let is_local_alias = name.ends_with(b".localalias");
+    let strength = (symbol.binding != Binding::Weak, symbol.binding == Binding::Global);
+    (
+        symbol.size > 0,
+        !is_local_alias,
+        strength,
+        std::cmp::Reverse(underscores),
+        name.len(),
+        !is_syscall_alias,
+    )
 }
 
 /// A symbol without a size reaches to the next one, the last one to the end of the next page.

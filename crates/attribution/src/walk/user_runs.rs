@@ -38,13 +38,15 @@ pub(super) struct UserRuns {
     parts: ByAddress<u64, Option<Arc<str>>>,
     /// Where user code goes on that the kernel was entered from, if it was.
     resumes_at: Option<u64>,
-    /// Where user code goes on that a signal's handler interrupted, innermost last.
-    interrupted: Vec<u64>,
+    /// Where user code goes on that a signal's handler interrupted, and how many calls were open, innermost last.
+    interrupted: Vec<(u64, usize)>,
     /// Caller, function and node of the last block.
     last: Option<(NodeKey, u64, NodeKey)>,
     /// How it ended, and its last instruction.
     last_end: Option<BlockEnd>,
     last_ip: Option<u64>,
+    /// It went on in another function by a jump, which is the one of this block.
+    gone_on: bool,
     /// A stub ran that leads to the function of the next block.
     stub: Option<(Block, Moment)>,
     open: Option<Run>,
@@ -65,6 +67,7 @@ impl UserRuns {
     /// `block` of `function` runs at `moment`.
     pub(super) fn block(&mut self, block: &Block, function: Option<&Function>, moment: Moment) {
         self.follow_signal(block.ip, function);
+        self.leave_signal(block.ip);
         self.land(block.ip, function);
         let was_outermost = self.callers.is_empty();
         let before = self.callers.len();
@@ -72,6 +75,7 @@ impl UserRuns {
             self.tails.forget();
             self.last_end = None;
             self.later.forget();
+            self.interrupted.clear();
         }
         if function.is_some_and(|function| is_stub(&function.name)) {
             self.stub = Some((*block, moment));
@@ -144,9 +148,7 @@ impl UserRuns {
     /// handler, after which the code goes on where it was interrupted.
     pub(super) fn follow_signal(&mut self, ip: u64, function: Option<&Function>) {
         let Some(left_at) = self.resumes_at.take().filter(|&left_at| left_at != ip) else { return };
-        if self.interrupted.last() == Some(&ip) {
-            self.interrupted.pop();
-            self.tails.resume();
+        if self.resume(ip).is_some() {
             return;
         }
         let is_handler = function.is_some_and(|function| function.start == ip && &*function.name != ENTRY);
@@ -154,10 +156,31 @@ impl UserRuns {
         let frame = Function { start: 0, range: 0..0, name: SIGNAL.into(), library: false };
         let frame = self.code.node(node, Some(&frame));
         self.tails.interrupt(self.callers.len(), (start, node), frame);
-        self.interrupted.push(left_at);
+        self.interrupted.push((left_at, self.calls.depth()));
         self.later.forget();
         // It was no jump of the interrupted function's that led here.
         self.last_end = Some(BlockEnd::FarReturn);
+    }
+
+    /// What a handler has made the kernel go to, as Go's to preempt a goroutine, returns by itself to what was interrupted.
+    fn leave_signal(&mut self, ip: u64) {
+        let returned = self.last_end == Some(BlockEnd::Return) && !self.interrupted.is_empty();
+        if returned
+            && !self.calls.expects(ip)
+            && let Some(depth) = self.resume(ip)
+        {
+            self.calls.cut_to(depth);
+        }
+    }
+
+    /// What a signal interrupted goes on at `ip`, if it does: handlers are done. How many calls were open then.
+    fn resume(&mut self, ip: u64) -> Option<usize> {
+        let at = self.interrupted.iter().rposition(|&(left_at, _)| left_at == ip)?;
+        let depth = self.interrupted[at].1;
+        for _ in self.interrupted.drain(at..) {
+            self.tails.resume();
+        }
+        Some(depth)
     }
 
     /// A jump from another function to the first instruction of this one is a call that does not come back there. `depths`: calls
@@ -173,6 +196,7 @@ impl UserRuns {
         if returned {
             self.tails.forget();
         }
+        self.gone_on = false;
         let Some(function) = function else { return };
         let again = self.tails.reach(level, function.start);
         let within = self.last_ip.is_some_and(|ip| function.range.contains(&ip));
@@ -184,6 +208,7 @@ impl UserRuns {
             && start != function.start
             && let Some(last) = self.code.nodes.get(&node)
         {
+            self.gone_on = whole_name(&function.name).len() == function.name.len();
             self.tails.jump(level, start, node, &last.function);
         }
     }
@@ -191,9 +216,11 @@ impl UserRuns {
     /// `block` of `function` runs in the open run.
     fn count(&mut self, node: NodeKey, block: &Block, function: Option<&Function>) {
         self.count_code(node, block);
-        // A loop may return to the function's first instruction: only a transfer from elsewhere is a call.
-        let from_elsewhere =
-            self.last.is_none_or(|last| last.2 != node) || self.last_end == Some(BlockEnd::Call);
+        // A loop may return to the function's first instruction: only a transfer from elsewhere is a call. Functions of one name, as
+        // those for other types, are one node.
+        let from_elsewhere = self.gone_on
+            || self.last.is_none_or(|last| last.2 != node)
+            || self.last_end == Some(BlockEnd::Call);
         let is_call = from_elsewhere && function.is_some_and(|function| function.start == block.ip);
         if let Some(run) = &mut self.open {
             run.calls += u64::from(is_call);

@@ -19,6 +19,10 @@ fn takes_rust_and_cpp_names_apart() {
         // The bodies of coroutines, as GCC 12 names them.
         ("_Z4workPZ4workiPKcE17_Z4workiPKc.Frame.actor", "work.actor"),
         ("_ZN4flow5drainEPZNS_5drainEiE22_ZN4flow5drainEi.Frame.destroy", "flow::drain.destroy"),
+        // Stubs.
+        ("_ZN3foo3barEi@plt", "foo::bar@plt"),
+        ("_RNvC6_123foo3bar@plt", "123foo::bar@plt"),
+        ("_D4core6atomic5fenceFNaNbNiZv@plt", "core.atomic.fence@plt"),
         ("_ZN3fooE_not_a_name", "_ZN3fooE_not_a_name"),
         ("asm_exc_page_fault", "asm_exc_page_fault"),
         ("", ""),

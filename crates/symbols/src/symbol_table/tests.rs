@@ -31,6 +31,7 @@ fn keeps_the_name_that_perf_would_show() {
         ([(16, 4, Global, "read"), (16, 4, Global, "read64")], "read64"),
         ([(16, 4, Global, "SyS_read"), (16, 4, Global, "sys_read")], "sys_read"),
         ([(16, 4, Global, "b"), (16, 4, Global, "a")], "a"),
+        ([(16, 4, Local, "put_all.localalias"), (16, 4, Weak, "put_all")], "put_all"),
     ] {
         let mut reversed = symbols;
         reversed.reverse();

@@ -81,6 +81,25 @@ fn a_tail_call_is_a_call() {
     assert_eq!(tree, expected(&[("main", 0), ("parse < main", 2), ("step < parse < main", 2)]));
 }
 
+/// A template's functions for two types have one name, and one goes on in the other by a jump: both are called.
+#[test]
+fn a_jump_to_another_function_of_the_name_is_a_call() {
+    let table = Table::new(&[], &["main", "store", "store", "store.cold"]);
+    let mut script = Script::new(&table);
+    for at in [10, 110] {
+        script
+            .block(at, "main", 0x20, BlockEnd::Call)
+            .block(at + 10, "store", 0, BlockEnd::Jump)
+            .block(at + 20, "store", 0x1000, BlockEnd::ConditionalBranch)
+            // A loop, and a part that the compiler moved away.
+            .block(at + 22, "store", 0x1000, BlockEnd::ConditionalBranch)
+            .block(at + 25, "store.cold", 0, BlockEnd::Jump)
+            .block(at + 27, "store", 0x1000, BlockEnd::Return)
+            .block(at + 30, "main", 0x30, BlockEnd::Jump);
+    }
+    assert_eq!(tree(&walk(&table, &script, 200)), expected(&[("main", 0), ("store < main", 4)]));
+}
+
 /// The same, and `step` makes a system call in which the thread leaves its CPU.
 #[test]
 fn where_a_thread_was_holds_tail_calls() {
@@ -373,4 +392,38 @@ fn a_signals_handler_is_no_part_of_what_it_interrupts() {
     assert_eq!(tree(&activity)["parse < main"], 1);
     let handlers: Vec<_> = tree(&activity).into_keys().filter(|path| path.starts_with("handler")).collect();
     assert_eq!(handlers.len(), 1, "{handlers:?}");
+}
+
+/// Go preempts a goroutine so: a signal comes before the first instruction of `step`, the handler has the kernel go to `preempt`, and
+/// that returns to `step` by itself, which `parse` had called.
+#[test]
+fn what_a_handler_leads_to_returns_to_what_was_interrupted() {
+    for offset in [0, 0x20] {
+        let table = Table::new(
+            &["asm_sysvec_reschedule_ipi", "entry_SYSCALL_64"],
+            &["main", "parse", "handler", "restore", "preempt", "memmove", "step"],
+        );
+        let mut script = Script::new(&table);
+        script.block(10, "main", 0x20, BlockEnd::Call).block(20, "parse", 0, BlockEnd::Call);
+        if offset > 0 {
+            script.block(25, "step", 0, BlockEnd::FallThrough);
+        }
+        script
+            .interrupt_of(30, "step", offset, "asm_sysvec_reschedule_ipi")
+            .block(30, "asm_sysvec_reschedule_ipi", 0, BlockEnd::FarReturn)
+            .block(40, "handler", 0, BlockEnd::Return)
+            .block(50, "restore", 0, BlockEnd::FarCall)
+            .block(60, "entry_SYSCALL_64", 0, BlockEnd::FarReturn)
+            .block(70, "preempt", 0, BlockEnd::Call)
+            .block(80, "memmove", 0, BlockEnd::Return)
+            .block(90, "preempt", Script::AFTER, BlockEnd::Return)
+            .block(100, "step", offset, BlockEnd::Return)
+            .block(110, "parse", Script::AFTER, BlockEnd::Call)
+            .block(120, "step", 0, BlockEnd::Return)
+            .block(130, "parse", Script::AFTER, BlockEnd::Return)
+            .block(140, "main", 0x30, BlockEnd::Jump);
+        let tree = tree(&walk(&table, &script, 200));
+        let of_step: Vec<_> = tree.iter().filter(|(path, _)| path.starts_with("step")).collect();
+        assert_eq!(of_step, [(&"step < parse < main".to_owned(), &2)], "from {offset:#x}: {tree:?}");
+    }
 }
