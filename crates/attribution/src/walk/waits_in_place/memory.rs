@@ -15,6 +15,8 @@ pub(super) struct Place {
     pub(super) cell: Option<usize>,
     /// What the address is made of.
     pub(super) address: Cells,
+    /// The words of memory that the address is made of.
+    words: Cells,
     /// It is on the stack by its base.
     pub(super) stack: bool,
 }
@@ -38,13 +40,13 @@ impl State {
         self.word((Register::None, Some(base), offset))
     }
 
-    /// The registers by whose first values it copied into memory, as bits: each must point to the stack, unless it works. None if it does so
-    /// anyway: it read there what it had not written, or goes through that memory.
-    pub(super) fn by_registers(&self) -> Option<u16> {
+    /// The registers by whose first values it copied into memory, and `others`, as bits: each must point to the stack, unless it works. None if it
+    /// does so anyway: it read there what it had not written, or goes through that memory.
+    pub(super) fn by_registers(&self, others: u16) -> Option<u16> {
+        let registers = self.copied | others;
         let stays = |base: usize| self.values[base].exact == Some((base, 0));
-        let reads = (0..VECTORS).any(|base| self.copied & self.looked & (1 << base) != 0);
-        let moves = (0..VECTORS).any(|base| self.copied & (1 << base) != 0 && !stays(base));
-        (!reads && !moves).then_some(self.copied)
+        let moves = (0..VECTORS).any(|base| registers & (1 << base) != 0 && !stays(base));
+        (registers & self.looked == 0 && !moves).then_some(registers)
     }
 
     /// A store that computes nothing.
@@ -53,11 +55,14 @@ impl State {
         self.use_address(&place);
         match place.cell {
             Some(cell) if place.stack => self.values[cell] = value,
+            Some(cell) if value.counted == Some(cell) => self.counting |= 1 << cell,
             // Nothing else is in it that the loop computes: its address alone may be in a register.
             Some(cell) if value.loaded == 1 << cell && value.cells & !place.address == 0 => self.grows = true,
-            Some(cell) if value.number.is_some() || is_own(value, cell, place.address) => {
+            Some(cell) if value.number.is_some() => {
                 self.noted |= 1 << cell;
+                self.small |= self.base_of(cell).unwrap_or_default();
             }
+            Some(cell) if is_own(value, cell, place.address) => self.noted |= 1 << cell,
             _ => self.copy(&place, value)?,
         }
         Ok(())
@@ -92,12 +97,13 @@ impl State {
     pub(super) fn use_address(&mut self, place: &Place) {
         if !place.stack {
             self.addresses |= place.address;
+            self.leading |= place.words;
             self.used |= place.address;
         }
     }
 
     /// The general register, as a bit, whose first value the address of the word `cell` begins with.
-    fn base_of(&self, cell: usize) -> Option<u16> {
+    pub(super) fn base_of(&self, cell: usize) -> Option<u16> {
         let (segment, base, _) = self.words.get(cell.checked_sub(WORDS)?)?;
         let base = base.filter(|&base| base < VECTORS && *segment == Register::None)?;
         Some(1 << base)
@@ -132,15 +138,7 @@ impl State {
         let mut value = if has(base) { self.read(base)? } else { Value::number(0) };
         if has(index) {
             let steps = self.read(index)?;
-            value = match (value.exact, steps.number) {
-                // An array whose index begins anew with each iteration.
-                (Some(_), Some(number)) => {
-                    let by = number.cast_signed().wrapping_mul(i64::from(scale));
-                    Value { cells: value.cells | steps.cells, ..value.plus(by) }
-                }
-                _ if value.number == Some(0) => Value { exact: None, number: None, ..steps },
-                _ => value.with(steps),
-            };
+            value = if has(base) { value.indexed(steps, scale) } else { steps.with(Value::default()) };
         }
         let segment = if matches!(segment, Register::FS | Register::GS) { segment } else { Register::None };
         let fixed = match (value.exact, value.number) {
@@ -152,7 +150,7 @@ impl State {
             |word: &Word| matches!(word.1, Some(STACK_POINTER | FRAME_POINTER)) && word.0 == Register::None;
         let stack = fixed.as_ref().is_some_and(is_stack);
         let cell = fixed.map(|word| self.word(word)).transpose()?;
-        Ok(Place { cell, address: value.cells, stack })
+        Ok(Place { cell, address: value.cells, words: value.loaded, stack })
     }
 
     /// The cell of a word of memory.

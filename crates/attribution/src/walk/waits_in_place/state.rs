@@ -3,7 +3,7 @@
 //! Input: the instructions of the iteration, in the order in which they ran. Each register, and each word of memory with a
 //! fixed address, is a cell with a [`Value`]. Source of what instructions read and write: `iced-x86`.
 
-use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
+use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
 
 use super::instructions::{ZEROES, is_read, is_same, is_written, step};
 use super::value::{
@@ -41,6 +41,10 @@ pub(super) struct State {
     pub(super) used: Cells,
     /// Cells that addresses of outside memory are made of.
     pub(super) addresses: Cells,
+    /// Words of memory that such addresses are made of.
+    pub(super) leading: Cells,
+    /// Words of memory that it counts up or down.
+    pub(super) counting: Cells,
     reads: Reads,
     pauses: Pauses,
     /// The words of the stack that were there before and led back, and to where.
@@ -55,6 +59,10 @@ pub(super) struct State {
     pub(super) written: Cells,
     /// Registers by whose first values it read what it had not written, as bits.
     pub(super) looked: u16,
+    /// Registers by whose first values it wrote down numbers, as bits.
+    pub(super) small: u16,
+    /// A branch depends on what it saw.
+    decides: bool,
     /// It uses registers that are no cells, such as those of the x87 unit.
     computes: bool,
     factory: InstructionInfoFactory,
@@ -67,6 +75,8 @@ impl Default for State {
             words: Vec::new(),
             used: 0,
             addresses: 0,
+            leading: 0,
+            counting: 0,
             reads: Reads::Nothing,
             pauses: Pauses::Never,
             returned: Vec::new(),
@@ -75,6 +85,8 @@ impl Default for State {
             copied: 0,
             written: 0,
             looked: 0,
+            small: 0,
+            decides: false,
             computes: false,
             factory: InstructionInfoFactory::new(),
         }
@@ -85,13 +97,14 @@ impl State {
     /// Whether an iteration that is over waited: it looked at something outside, or paused, and keeps nothing of what it saw
     /// but counters. `settled`: what it ends with as a number it began with.
     pub(super) fn waits(&self, settled: bool) -> Option<Waits> {
-        let into_stack = self.by_registers()?;
+        let pauses = self.pauses != Pauses::Never;
+        let into_stack = self.by_registers(if pauses { 0 } else { self.small })?;
         let waits = self.comes_back()
             && (self.noted == 0 || !self.goes_through_data())
-            && if self.pauses == Pauses::Never { self.only_looks(settled) } else { !self.writes_a_lot() };
+            && if pauses { !self.writes_a_lot() } else { self.only_looks(settled) };
         let how = match self.pauses {
-            _ if self.noted != 0 => Waiting::Notes,
             Pauses::Never => Waiting::Looks,
+            _ if self.noted != 0 => Waiting::Notes,
             Pauses::Briefly if self.reads == Reads::Memory => Waiting::Pauses,
             Pauses::Briefly => Waiting::Delays,
             Pauses::Dozes => Waiting::Dozes,
@@ -144,13 +157,13 @@ impl State {
 
     /// Whether it looked, and kept nothing of it.
     fn only_looks(&self, settled: bool) -> bool {
-        let is_changed = |cell: &usize| {
-            let value = &self.values[*cell];
-            value.exact != Some((*cell, 0)) && !(settled && value.number.is_some())
-        };
+        let stays = |cell: usize| self.values[cell].exact == Some((cell, 0));
+        let begins_so =
+            |value: &Value| value.number.is_some() || value.exact.is_some_and(|(other, _)| stays(other));
+        let is_kept = |cell: usize| stays(cell) || (settled && begins_so(&self.values[cell]));
         let carried: Vec<usize> = (0..CELLS)
             .filter(|cell| self.used & (1 << cell) != 0 && *cell != FLAGS)
-            .filter(is_changed)
+            .filter(|&cell| !is_kept(cell))
             .collect();
         let mask = carried.iter().fold(0, |mask: Cells, cell| mask | 1 << cell);
         // Of integers, and not of numbers in vector registers: those count nothing.
@@ -159,16 +172,26 @@ impl State {
             (value.outside && value.cells & mask != 0)
                 || (is_vector(*cell) && value.cells & mask & ALL_VECTORS != 0)
         };
-        let writes = self.grows || self.noted != 0;
+        let writes_only = |cell: usize| self.noted & (1 << cell) != 0 && self.base_of(cell).is_none();
+        let writes = self.grows || (0..CELLS).any(writes_only);
         self.reads != Reads::Nothing
+            && self.decides
             && !writes
             && !self.computes
             && self.addresses & mask == 0
+            && self.leading & self.counting == 0
             && !carried.iter().any(accumulates)
     }
 
     /// The next instruction.
     pub(super) fn take(&mut self, instruction: &Instruction) -> Result<(), Works> {
+        self.decides |= match instruction.flow_control() {
+            FlowControl::ConditionalBranch => self.values[FLAGS].outside || instruction.rflags_read() == 0,
+            FlowControl::IndirectBranch if instruction.op0_kind() == OpKind::Register => {
+                self.read(instruction.op0_register())?.outside
+            }
+            _ => false,
+        };
         match instruction.mnemonic() {
             Mnemonic::Pause => self.pause(Pauses::Briefly),
             Mnemonic::Tpause | Mnemonic::Umwait => self.pause(Pauses::Dozes),
@@ -254,6 +277,11 @@ impl State {
         self.use_address(&place);
         self.look();
         let compares = instruction.mnemonic() == Mnemonic::Cmpxchg;
+        let put = self.read(instruction.op1_register())?;
+        // Who puts down what it made of what it saw has got on.
+        if !compares && put.outside && put != Value::outside(address) {
+            return Err(Works);
+        }
         let found = if compares { Register::RAX } else { instruction.op1_register() };
         if compares {
             self.values[FLAGS] = Value::outside(address);
@@ -286,6 +314,7 @@ impl State {
         self.values[FLAGS] = if place.stack { self.values[cell] } else { Value::outside(place.address) };
         self.used |= if place.stack { self.values[cell].cells } else { 0 };
         self.values[cell] = self.values[cell].plus(by);
+        self.counting |= if place.stack { 0 } else { 1 << cell };
         Ok(())
     }
 
@@ -347,7 +376,10 @@ impl State {
         };
         match (of(base), of(index)) {
             (Some(base), None) => base.plus(offset.cast_signed()),
-            (base, index) => base.unwrap_or_default().with(index.unwrap_or_default()),
+            (Some(base), Some(index)) => {
+                base.indexed(index, instruction.memory_index_scale()).plus(offset.cast_signed())
+            }
+            (None, index) => index.unwrap_or_default().with(Value::default()),
         }
     }
 

@@ -106,6 +106,26 @@ fn a_loop_waits_that_only_looks() {
         ),
         // 1: pause; mov (%rdx),%eax; mov %eax,(%rdi); cmp %ecx,(%rsi); jne 1b
         ("copies and pauses", &[0xf3, 0x90, 0x8b, 0x02, 0x89, 0x07, 0x39, 0x0e, 0x75, 0xf6], false),
+        // 1: lock incl (%rdi); dec %ecx; jne 1b: no branch depends on what it saw
+        ("counts atomically, so many times", &[0xf0, 0xff, 0x07, 0xff, 0xc9, 0x75, 0xf9], false),
+        // 1: mov (%rsi),%ecx; mov %ecx,-8(%rsp); dec %edx; jne 1b
+        ("copies so many times", &[0x8b, 0x0e, 0x89, 0x4c, 0x24, 0xf8, 0xff, 0xca, 0x75, 0xf6], false),
+        // 1: mov (%rdi),%eax; inc %eax; xchg %eax,(%rdi); cmp %ecx,(%rsi); jne 1b: as `std::atomic::store()` without optimisation
+        ("puts down what it computed", &[0x8b, 0x07, 0xff, 0xc0, 0x87, 0x07, 0x39, 0x0e, 0x75, 0xf6], false),
+        // 1: mov (%rdi),%eax; add $1,%eax; mov %eax,(%rdi); cmp %ecx,(%rsi); jne 1b
+        (
+            "counts polls in memory by a register",
+            &[0x8b, 0x07, 0x83, 0xc0, 1, 0x89, 0x07, 0x39, 0x0e, 0x75, 0xf5],
+            true,
+        ),
+        // 1: mov (%rdi),%rax; mov (%rbx,%rax,8),%ecx; incq (%rdi); test %ecx,%ecx; jne 1b
+        (
+            "goes through data by a counter in memory",
+            &[0x48, 0x8b, 0x07, 0x8b, 0x0c, 0xc3, 0x48, 0xff, 0x07, 0x85, 0xc9, 0x75, 0xf3],
+            false,
+        ),
+        // 1: mov (%rdi),%eax; jmp *%rax, which led back
+        ("a state machine", &[0x8b, 0x07, 0xff, 0xe0], true),
         // 1: jmp 1b
         ("reads nothing", &[0xeb, 0xfe], false),
     ];
@@ -217,8 +237,8 @@ fn a_poll_function_that_fails_is_a_part_of_the_loop() {
 /// The code at 0x1000, which returns to what had called it, runs twice: called from two places, and from one in a loop.
 #[test]
 fn what_two_places_call_one_after_the_other_is_no_loop() {
-    // cmp %eax,(%rsi); ret
-    let looks = (vec![0x39, 0x06, 0xc3], 0x1000, 0x1002);
+    // cmp %eax,(%rsi); jne +0; ret
+    let looks = (vec![0x39, 0x06, 0x75, 0, 0xc3], 0x1000, 0x1004);
     // nop; call 0x1000
     let calls = (vec![0x90, 0xe8, 0xfa, 0xef, 0xff, 0xff], 0x2000, 0x2001);
     // jmp 0x2000
@@ -274,6 +294,8 @@ fn a_reader_may_copy_to_where_its_registers_point() {
         ("a vector", &[0xf3, 0x0f, 0x6f, 0x46, 4, 0x41, 0x0f, 0x29, 0x00], r8),
         // mov 4(%rsi),%ecx; mov %ecx,(%r8); cmp %ecx,(%r8)
         ("and looks at its copy", &[0x8b, 0x4e, 4, 0x41, 0x89, 0x08, 0x41, 0x39, 0x08], r8),
+        // movb $0,0x30(%r8): a `std::optional` that has no value
+        ("nothing", &[0x41, 0xc6, 0x40, 0x30, 0], Some(0)),
         // mov 4(%r8),%ecx; mov %ecx,(%r8)
         ("moves what is there", &[0x41, 0x8b, 0x48, 4, 0x41, 0x89, 0x08], None),
         // mov 4(%rsi),%ecx; mov %ecx,(%r8); add $4,%r8
@@ -288,6 +310,44 @@ fn a_reader_may_copy_to_where_its_registers_point() {
     for (name, copies, into) in cases {
         assert_eq!(into_stack(copies), *into, "{name}");
     }
+}
+
+/// `1: mov (%rsi),%edi; movb $0,0x30(%r8); cmp (%rsi),%edi; jne 1b`: without a pause what it writes must be its own.
+#[test]
+fn a_reader_without_a_pause_writes_numbers_to_its_stack_alone() {
+    let code = |copies: &[u8]| [&[0x8b, 0x3e], copies, &[0x3b, 0x3e, 0x75, 0]].concat();
+    let judge = |code: Vec<u8>| {
+        let last = 0x1000 + code.len() as u64 - 2;
+        super::judge(&[(code, 0x1000, last)], Begins::Anyhow).map(|waits| (waits.how, waits.into_stack))
+    };
+    assert_eq!(judge(code(&[0x41, 0xc6, 0x40, 0x30, 0])), Some((Waiting::Looks, 1 << 8)));
+    // movb $0,0x100(%rip)
+    assert_eq!(judge(code(&[0xc6, 0x05, 0, 1, 0, 0, 0])), None);
+}
+
+/// `1: mov (%rdi),%rcx; cmp %rax,%rcx; sete %cl; or %cl,%dl; add $8,%rdi; cmp %rsi,%rdi; jne 1b`, and then `mov %r8,%rdi; test %dl,%dl; mov $0,%edx; jne
+/// 1b`: as clang looks whether none of several words is the same. The inner loop's pointer begins anew as a register that stays.
+#[test]
+fn a_pass_may_begin_anew_with_a_register() {
+    let looks: Piece = (
+        vec![
+            0x48, 0x8b, 0x0f, 0x48, 0x39, 0xc1, 0x0f, 0x94, 0xc1, 0x08, 0xca, 0x48, 0x83, 0xc7, 8, 0x48,
+            0x39, 0xf7, 0x75, 0xec,
+        ],
+        0x1000,
+        0x1012,
+    );
+    let again = |from: &[u8]| -> Piece {
+        let code = [from, &[0x84, 0xd2, 0xba, 0, 0, 0, 0, 0x75, 0xdf]].concat();
+        let last = 0x1014 + code.len() as u64 - 2;
+        (code, 0x1014, last)
+    };
+    let pass = |from: &[u8]| vec![looks.clone(), looks.clone(), again(from)];
+    // mov %r8,%rdi
+    assert_eq!(judge_as(&pass(&[0x4c, 0x89, 0xc7]), Begins::AsItEnds), Some(Waiting::Looks));
+    // mov %r8,%rdi; add $8,%r8
+    let moves = pass(&[0x4c, 0x89, 0xc7, 0x49, 0x83, 0xc0, 8]);
+    assert_eq!(judge_as(&moves, Begins::AsItEnds), None, "it goes on");
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub(super) struct Value {
     pub(super) loaded: Cells,
     /// It is this cell's first value plus an offset.
     pub(super) exact: Option<(usize, i64)>,
+    /// It is what this word of memory held when it was read, plus an offset.
+    pub(super) counted: Option<usize>,
     /// It is this number.
     pub(super) number: Option<u64>,
 }
@@ -52,7 +54,7 @@ impl Value {
 
     /// What a word of memory with a fixed address held.
     pub(super) fn of_word(word: usize, address: Cells) -> Value {
-        Value { loaded: 1 << word, ..Value::outside(address) }
+        Value { loaded: 1 << word, counted: Some(word), ..Value::outside(address) }
     }
 
     pub(super) fn number(number: u64) -> Value {
@@ -65,6 +67,17 @@ impl Value {
             outside: self.outside || other.outside,
             loaded: self.loaded | other.loaded,
             ..Value::default()
+        }
+    }
+
+    /// This address of an array, and `index` steps of `scale` bytes; exact where the index begins anew as a number with each iteration.
+    pub(super) fn indexed(self, index: Value, scale: u32) -> Value {
+        match (self.exact, index.number) {
+            (Some(_), Some(number)) => {
+                let by = number.cast_signed().wrapping_mul(i64::from(scale));
+                Value { cells: self.cells | index.cells, ..self.plus(by) }
+            }
+            _ => self.with(index),
         }
     }
 
