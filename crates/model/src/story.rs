@@ -75,6 +75,8 @@ pub struct Story {
     pub through: String,
     /// The other thread, or the interrupt, by name.
     pub by: String,
+    /// The other threads that had a good part of the CPU's time besides that one, those with the most first.
+    pub besides: Vec<String>,
     /// The part that it played.
     pub role: Role,
     /// Where it was when it ended the wait, as `place`; of a thread that had the CPU: the function that had most of its user code then;

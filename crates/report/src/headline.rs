@@ -3,6 +3,7 @@
 pub(crate) mod clause;
 mod foremost;
 mod root;
+mod runners;
 
 use crate::outlier::OutlierReport;
 use crate::report::{PopulationSummary, Report, SelectionSummary};

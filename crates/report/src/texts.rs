@@ -72,7 +72,9 @@ impl ReplaceTexts for NumaUse {
 impl ReplaceTexts for SegmentReport {
     fn replace_texts(&mut self, new: &dyn Fn(&str) -> String) {
         self.detail = new(&self.detail);
-        let Story { object, place, callers, through, by, by_place, worker, sampled, .. } = &mut self.story;
+        let Story { object, place, callers, through, by, besides, by_place, worker, sampled, .. } =
+            &mut self.story;
+        replace(besides.iter_mut(), new);
         replace([object, place, callers, through, by, by_place, worker].into_iter(), new);
         replace(sampled.iter_mut().map(|sampled| &mut sampled.function), new);
         replace(self.serving.iter_mut().map(|row| &mut row.unusual), new);
@@ -100,6 +102,7 @@ mod tests {
         for text in [object, place, callers, through, by, by_place, worker] {
             "secret".clone_into(text);
         }
+        story.besides.push("secret".to_owned());
         story.sampled.push(SampledFunction { function: "secret".to_owned(), samples: 1 });
         let row = ServingRow {
             part: None,

@@ -25,8 +25,14 @@ pub(super) const SHORTEST: Ticks = Ticks(300);
 /// More blocks than a long step can hold: so many retire in it only where it is no such step.
 const MOST_BLOCKS: usize = 64;
 
-/// Ticks for one element: a line from memory, and a walk of page tables.
-const COSTLIEST_ELEMENT: u64 = 1_000;
+/// Ticks for a line from memory, and a walk of page tables; for an element of a device.
+const COSTLIEST_LINE: u64 = 1_000;
+
+/// Ticks for one element of a line that is there.
+const COSTLIEST_ELEMENT: u64 = 10;
+
+/// Bytes of a line.
+const LINE: u64 = 64;
 
 /// The longest block whose code is read, in bytes.
 const LONGEST_BLOCK: u64 = 2048;
@@ -92,7 +98,7 @@ pub(super) struct StringInstructions {
     known: Known,
 }
 
-/// By process and block: the last repeated string instruction, and how many elements it has, where the code says so.
+/// By process and block: the last repeated string instruction, and how many ticks it may take, where the code says how many elements it has.
 type Known = ByAddress<(Pid, u64, u64), Option<(&'static str, Option<u64>)>>;
 
 impl StringInstructions {
@@ -141,9 +147,9 @@ impl StringInstructions {
         let mut within = self.waiting.iter().enumerate().rev().filter(|(_, block)| is_within(block));
         let known = &mut self.known;
         let (holder, name) = within.find_map(|(index, block)| {
-            let (name, count) = string_of(block, known, functions)?;
+            let (name, longest) = string_of(block, known, functions)?;
             // One that sets ten words to zero is not what took a long time.
-            let may_last = count.is_none_or(|count| step.0 <= count.saturating_mul(COSTLIEST_ELEMENT));
+            let may_last = longest.is_none_or(|longest| step.0 <= longest);
             may_last.then_some((index, name))
         })?;
         for (index, block) in self.waiting.iter_mut().enumerate().filter(|(_, block)| is_within(block)) {
@@ -170,7 +176,7 @@ fn is_ahead(block: &Block, from: Tsc) -> bool {
     block.time.likely > from && block.time.not_before <= from
 }
 
-/// The last repeated string instruction of `block`, and its number of elements, where a number is in the code.
+/// The last repeated string instruction of `block`, and its longest time in ticks, where its number of elements is in the code.
 fn string_of(
     block: &Block,
     known: &mut Known,
@@ -187,7 +193,7 @@ fn string_of(
         while decoder.can_decode() && decoder.ip() <= block.end_ip {
             let instruction = decoder.decode();
             if let Some(name) = name_of(&instruction) {
-                found = Some((name, count));
+                found = Some((name, count.map(|count| longest(&instruction, count))));
             } else if instruction.op0_register().full_register() == Register::RCX {
                 let is_number = instruction.mnemonic() == Mnemonic::Mov;
                 count = instruction.try_immediate(1).ok().filter(|_| is_number);
@@ -195,6 +201,26 @@ fn string_of(
         }
         found
     })
+}
+
+/// How many ticks a string instruction of `count` elements takes at most.
+fn longest(instruction: &Instruction, count: u64) -> u64 {
+    let places = match instruction.mnemonic() {
+        Mnemonic::Insb
+        | Mnemonic::Insw
+        | Mnemonic::Insd
+        | Mnemonic::Outsb
+        | Mnemonic::Outsw
+        | Mnemonic::Outsd => {
+            return count.saturating_mul(COSTLIEST_LINE);
+        }
+        Mnemonic::Stosb | Mnemonic::Stosw | Mnemonic::Stosd | Mnemonic::Stosq => 1,
+        _ => 2,
+    };
+    let size = u64::try_from(instruction.memory_size().size()).unwrap_or(LINE);
+    // Elements lie side by side; the first line and the last one may hold a part of them.
+    let lines = (count.saturating_mul(size) / LINE).saturating_add(2).saturating_mul(places);
+    lines.saturating_mul(COSTLIEST_LINE).saturating_add(count.saturating_mul(COSTLIEST_ELEMENT))
 }
 
 /// The name of a repeated string instruction (SDM vol. 2, "REP/REPE/REPZ/REPNE/REPNZ"); `None` for all others.

@@ -7,6 +7,7 @@ use model::{Certainty, Role, Story};
 
 use super::foremost::foremost;
 use super::root::{self, DEEPEST};
+use super::runners::runners;
 use crate::causes::CauseTotal;
 use crate::outlier::{OutlierReport, SegmentReport};
 use crate::timebase::TimeUnit;
@@ -145,7 +146,7 @@ impl<'a> Clause<'a> {
 
     /// `held by auditor, which slept in keep() lock.c:38`: because of whom; empty where no thread is known.
     pub(crate) fn who(&self) -> String {
-        let (by, ran) = (self.part(|story| &story.by), self.part(|story| &story.by_place));
+        let by = self.part(|story| &story.by);
         let ahead = match &*self.cause.cause {
             "offcpu.preempted" => "by",
             "offcpu.runnable" => "after",
@@ -157,11 +158,8 @@ impl<'a> Clause<'a> {
             "offcpu.sleep" if by.starts_with("kernel.") => return String::new(),
             _ => return self.by().trim_start_matches(", ").to_owned(),
         };
-        match (by, ran) {
-            ("", _) => String::new(),
-            (by, "") => format!("{ahead} {by}"),
-            (by, ran) => format!("{ahead} {by}, which ran {ran}"),
-        }
+        let (by, ran) = runners(self.story(), ahead);
+        if by.is_empty() { by } else { format!("{ahead} {by}{ran}") }
     }
 
     /// `while worker shop-1 polled audit 3, which slept in flush_log()`
@@ -380,11 +378,11 @@ impl<'a> Clause<'a> {
             write!(f, "{moved}, ")?;
         }
         let time = &self.time;
-        match (self.part(|story| &story.by), self.part(|story| &story.by_place)) {
-            ("", _) => write!(f, "runnable for {time}"),
-            (by, "") => write!(f, "runnable behind {by} for {time}"),
-            (by, ran) => write!(f, "runnable behind {by} for {time}, which ran {ran}"),
+        let (by, ran) = runners(self.story(), "behind");
+        if by.is_empty() {
+            return write!(f, "runnable for {time}");
         }
+        write!(f, "runnable behind {by} for {time}{ran}")
     }
 
     /// `, consume: 13002 instructions, 12 calls`; of what many functions have a part of, where they meet.
@@ -482,11 +480,11 @@ impl fmt::Display for Clause<'_> {
         match name {
             "offcpu.sleep" => write!(f, "slept {time}{}", self.placed("in")),
             "offcpu.preempted" => {
-                let (by, place) = (self.part(|story| &story.by), self.placed("in"));
-                match self.part(|story| &story.by_place) {
+                let ((by, ran), place) = (runners(self.story(), "by"), self.placed("in"));
+                match &*ran {
                     _ if by.is_empty() => write!(f, "preempted for {time}{place}"),
                     "" => write!(f, "preempted for {time} by {by}{place}"),
-                    ran => write!(f, "preempted for {time}{place} by {by}, which ran {ran}"),
+                    ran => write!(f, "preempted for {time}{place} by {by}{ran}"),
                 }
             }
             "offcpu.runnable" => self.runnable(f),

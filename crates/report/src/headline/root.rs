@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Part, Role, Story};
 
 use super::foremost::foremost;
+use super::runners::runners;
 use crate::function::{function_of, unnamed_function};
 use crate::outlier::SegmentReport;
 use crate::serving::{ServingRow, client};
@@ -152,11 +153,13 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
     Some(match cause {
         "offcpu.sleep" => format!("slept{}", place("in")),
         "offcpu.preempted" if !story.by.is_empty() => {
-            format!("{OFF_ITS_CPU}{} by {}{}", within(story), story.by, ran(story))
+            let (by, ran) = runners(Some(story), "by");
+            format!("{OFF_ITS_CPU}{} by {by}{ran}", within(story))
         }
         "offcpu.preempted" => format!("{OFF_ITS_CPU}{}", within(story).trim_end_matches(',')),
         "offcpu.runnable" if !story.by.is_empty() => {
-            format!("was runnable behind {}{}", story.by, ran(story))
+            let (by, ran) = runners(Some(story), "behind");
+            format!("was runnable behind {by}{ran}")
         }
         "offcpu.runnable" => "was runnable".to_owned(),
         "hardware.gap" => format!("stalled{}", place("in")),
@@ -180,11 +183,6 @@ fn within(story: &Story) -> String {
         };
         format!(" in {name}{parentheses}{called}")
     })
-}
-
-/// `, which ran deflate()`: what the thread did that had the CPU.
-fn ran(story: &Story) -> String {
-    if story.by_place.is_empty() { String::new() } else { format!(", which ran {}", story.by_place) }
 }
 
 /// `was ready while worker shop-1 polled audit 3`

@@ -107,11 +107,6 @@ impl<'a> Context<'a> {
         (!names.is_empty()).then(|| format!("{} on CPU {cpu}", names.join(", ")))
     }
 
-    /// The thread other than `own` that ran longest on `cpu` during `range`.
-    pub(super) fn longest(&self, cpu: Cpu, range: TscRange, own: Option<ThreadId>) -> Option<ThreadId> {
-        self.others_within(cpu, range, own).first().map(|&(thread, _)| thread)
-    }
-
     /// The threads other than `own` and the idle task that ran on `cpu` within `range`, and their nanoseconds, longest first.
     pub(super) fn others_within(
         &self,

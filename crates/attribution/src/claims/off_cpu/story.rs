@@ -14,6 +14,11 @@ use crate::tables::wait_functions::protocol;
 use crate::walk::call_path::CallPath;
 use crate::walk::hot_paths::CALLERS;
 
+/// A thread had a good part of the CPU's time from one in so many of it on.
+const GOOD_PART: u64 = 4;
+/// How many threads are named besides the one that ran longest.
+const MOST_BESIDES: usize = 2;
+
 /// What user code waits for in functions of libraries, by parts of their names (see `futex.rs` for the sources).
 const OBJECTS: [(&str, &str); 22] = [
     ("Notification", "a notification"),
@@ -74,7 +79,7 @@ pub(super) fn of_wait(
     story
 }
 
-/// Adds the thread other than `own` that ran longest on `cpu` during `range`.
+/// Adds the thread other than `own` that ran longest on `cpu` during `range`, and others that had a good part of the time.
 pub(super) fn ran_instead(
     claim: &mut Claim,
     cpu: Option<Cpu>,
@@ -82,11 +87,23 @@ pub(super) fn ran_instead(
     own: Option<ThreadId>,
     context: &Context<'_>,
 ) {
-    claim.behind = cpu.and_then(|cpu| context.longest(cpu, range, own));
+    let ran = cpu.map(|cpu| context.others_within(cpu, range, own)).unwrap_or_default();
+    claim.behind = ran.first().map(|&(thread, _)| thread);
     claim.story.by =
         claim.behind.map_or_else(String::new, |thread| context.scene.comms.comm(thread, range.start));
     claim.story.role = Role::Runner;
     tell_apart(&mut claim.story, (own, claim.behind), range.start, context);
+    let whole = context.conversion.duration_ns(range);
+    let mut named = vec![claim.story.by.clone()];
+    for &(thread, _) in ran.iter().skip(1).filter(|(_, ns)| ns.saturating_mul(GOOD_PART) >= whole) {
+        let mut story = Story::default();
+        story.by = context.scene.comms.comm(thread, range.start);
+        tell_apart(&mut story, (own, Some(thread)), range.start, context);
+        if !named.contains(&story.by) {
+            named.push(story.by);
+        }
+    }
+    claim.story.besides = named.into_iter().skip(1).take(MOST_BESIDES).collect();
 }
 
 /// A thread that is called like `own` is another one: servers have several processes or workers of one name. `by` is of another group, maybe.

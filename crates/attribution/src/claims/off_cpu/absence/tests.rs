@@ -1,6 +1,6 @@
 //! Hand-made schedules: what a thread waited for, what ended the wait, what the waker was doing.
 
-use model::{Attribution, Certainty, Evidence, Role, Segment, Tsc};
+use model::{Attribution, Certainty, Evidence, Role, Segment, ThreadId, Tid, Tsc};
 use perfdata::{LeaveReason, Schedule};
 use pt::{BlockEnd, EventKind as PtKind};
 
@@ -42,11 +42,11 @@ fn segment<'a>(attribution: &'a Attribution, cause: &str) -> &'a Segment {
         .unwrap_or_else(|| panic!("no {cause} in {:?}", told(attribution)))
 }
 
-fn call(time: u64, thread: model::ThreadId, number: u64, argument: u64, side: Side) -> SidebandEvent {
+fn call(time: u64, thread: ThreadId, number: u64, argument: u64, side: Side) -> SidebandEvent {
     record(time, 0, thread, side, EventKind::Syscall { number, arguments: vec![argument].into() })
 }
 
-fn waking(time: u64, waker: model::ThreadId) -> SidebandEvent {
+fn waking(time: u64, waker: ThreadId) -> SidebandEvent {
     record(time, 0, waker, Side::Begin, EventKind::Waking { target: WORKER.tid, by_waker: true })
 }
 
@@ -67,6 +67,34 @@ fn preempted_names_who_ran() {
     assert_eq!((&*preempted.story.by, preempted.story.role), ("writer", Role::Runner));
     let offsets: Vec<_> = preempted.evidence.iter().filter_map(|e: &Evidence| e.file_offset).collect();
     assert_eq!(offsets.iter().map(|offset| offset.0).collect::<Vec<_>>(), [100, 500]);
+}
+
+/// The worker is off its CPU from 100 to 1000: the writer and others have it in turn, one for less than a quarter of the time.
+#[test]
+fn preempted_names_all_that_had_a_good_part() {
+    let table = table();
+    let named = |parts: &[(ThreadId, u64)]| {
+        let mut at = 100;
+        let mut runs = vec![run(WORKER, 0, 0, 100, LeaveReason::Preempted)];
+        for &(thread, until) in parts {
+            runs.push(run(thread, 0, at, until, LeaveReason::Preempted));
+            at = until;
+        }
+        runs.push(run(WORKER, 0, 1000, 1200, LeaveReason::Unknown));
+        let schedule = Schedule::from_runs(runs);
+        let world =
+            World { table: &table, schedule, records: Vec::new(), items: Vec::new(), kernel_traced: true };
+        let attribution = segments(&world, 50..1100);
+        let story = &segment(&attribution, "offcpu.preempted").story;
+        (story.by.clone(), story.besides.clone())
+    };
+    let other = ThreadId { pid: WORKER.pid, tid: Tid(150) };
+    let brief = ThreadId { pid: WORKER.pid, tid: Tid(151) };
+    let alone = ("writer".to_owned(), Vec::new());
+    assert_eq!(named(&[(WRITER, 1000)]), alone);
+    assert_eq!(named(&[(WRITER, 800), (other, 1000)]), alone, "200 of 900");
+    let both = ("writer".to_owned(), vec!["clerk-150".to_owned()]);
+    assert_eq!(named(&[(other, 350), (WRITER, 800), (brief, 1000)]), both, "250 of 900");
 }
 
 /// `futex(0xbeef)` at 90, woken at 300 by the writer in its own `futex()`, in the run queue until 500.
@@ -300,7 +328,7 @@ fn leaving_an_idle_state_is_a_part_of_the_run_queue_wait() {
 #[test]
 fn the_idle_task_preempts_nobody() {
     let table = table();
-    let away = |others: &[(model::ThreadId, u64, u64)]| {
+    let away = |others: &[(ThreadId, u64, u64)]| {
         let mut runs = vec![
             run(WORKER, 0, 0, 100, LeaveReason::Preempted),
             run(WORKER, 0, 500, 1000, LeaveReason::Unknown),
