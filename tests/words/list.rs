@@ -64,6 +64,7 @@ pub(super) const RIGHT: &[&str] = &[
     "queue.behind",
     // Runnable: another thread runs first.
     "runnable behind",
+    "and behind",
     "queued behind",
     // A rule's name in the scenario language.
     "returns-behind-psb",

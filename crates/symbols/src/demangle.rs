@@ -27,7 +27,7 @@ pub(crate) fn demangle(name: &str) -> String {
     if name.len() > LONGEST {
         return name.to_owned();
     }
-    if let Some(function) = name.strip_suffix(STUB) {
+    if let Some(function) = name.strip_suffix(STUB).filter(|function| !function.ends_with(STUB)) {
         return demangle(function) + STUB;
     }
     if let Ok(rust) = rustc_demangle::try_demangle(name)

@@ -1,7 +1,7 @@
 //! `user.spin`: a spin-wait loop (a spin lock, a busy poll) ran longer than in the baselines.
 //!
 //! Whether a loop waits shows in one iteration, as it ran, with the functions that it called. It changes no memory but its own
-//! stack (a reader may copy there what a sequence lock makes it read again), by atomic operations, by counting, or, if it pauses, a word that is computed of itself; it looks at memory at fixed addresses, or at the time; and it carries
+//! stack (a reader may copy there what a sequence lock makes it read again), by atomic operations, by counting, or, if it pauses, a word that is computed of itself; it looks at memory at fixed addresses, or at the time; a branch depends on what it saw; and it carries
 //! nothing of what it saw into the next iteration, only counters, and no number in a vector register that it computes. So only an outside event or a count can end it. So it is
 //! with each iteration that pauses (`pause`, `tpause`) or yields (`sched_yield`); one that pauses may also write constants, or what it computes of
 //! words of its own, if it does the same again and again, as a library that looks for tasks between two yields. Evidence: the flow (which loop, how long) and

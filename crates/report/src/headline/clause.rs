@@ -158,7 +158,7 @@ impl<'a> Clause<'a> {
             "offcpu.sleep" if by.starts_with("kernel.") => return String::new(),
             _ => return self.by().trim_start_matches(", ").to_owned(),
         };
-        let (by, ran) = runners(self.story(), ahead);
+        let (by, ran) = runners(self.story(), &format!("and {ahead}"));
         if by.is_empty() { by } else { format!("{ahead} {by}{ran}") }
     }
 
@@ -378,7 +378,7 @@ impl<'a> Clause<'a> {
             write!(f, "{moved}, ")?;
         }
         let time = &self.time;
-        let (by, ran) = runners(self.story(), "behind");
+        let (by, ran) = runners(self.story(), "and behind");
         if by.is_empty() {
             return write!(f, "runnable for {time}");
         }
@@ -480,7 +480,7 @@ impl fmt::Display for Clause<'_> {
         match name {
             "offcpu.sleep" => write!(f, "slept {time}{}", self.placed("in")),
             "offcpu.preempted" => {
-                let ((by, ran), place) = (runners(self.story(), "by"), self.placed("in"));
+                let ((by, ran), place) = (runners(self.story(), "and by"), self.placed("in"));
                 match &*ran {
                     _ if by.is_empty() => write!(f, "preempted for {time}{place}"),
                     "" => write!(f, "preempted for {time} by {by}{place}"),

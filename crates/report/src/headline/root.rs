@@ -153,12 +153,12 @@ fn did(segment: &SegmentReport, unit: TimeUnit, depth: usize) -> Option<String> 
     Some(match cause {
         "offcpu.sleep" => format!("slept{}", place("in")),
         "offcpu.preempted" if !story.by.is_empty() => {
-            let (by, ran) = runners(Some(story), "by");
+            let (by, ran) = runners(Some(story), "and by");
             format!("{OFF_ITS_CPU}{} by {by}{ran}", within(story))
         }
         "offcpu.preempted" => format!("{OFF_ITS_CPU}{}", within(story).trim_end_matches(',')),
         "offcpu.runnable" if !story.by.is_empty() => {
-            let (by, ran) = runners(Some(story), "behind");
+            let (by, ran) = runners(Some(story), "and behind");
             format!("was runnable behind {by}{ran}")
         }
         "offcpu.runnable" => "was runnable".to_owned(),

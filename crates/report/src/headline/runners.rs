@@ -2,16 +2,15 @@
 
 use model::Story;
 
-/// The threads that had the CPU, and what follows them: of one whose code is known what it ran, and who had the CPU besides, after `ahead`.
-pub(super) fn runners(story: Option<&Story>, ahead: &str) -> (String, String) {
+/// The threads that had the CPU, and what follows them: of one whose code is known what it ran, and who had the CPU besides, after `and`, such as "and by".
+pub(super) fn runners(story: Option<&Story>, and: &str) -> (String, String) {
     let Some(story) = story.filter(|story| !story.by.is_empty()) else { return Default::default() };
     if story.by_place.is_empty() {
         let all: Vec<&str> = std::iter::once(&story.by).chain(&story.besides).map(String::as_str).collect();
         return (listed(&all), String::new());
     }
     let besides: Vec<&str> = story.besides.iter().map(String::as_str).collect();
-    let others =
-        if besides.is_empty() { String::new() } else { format!(", and {ahead} {}", listed(&besides)) };
+    let others = if besides.is_empty() { String::new() } else { format!(", {and} {}", listed(&besides)) };
     (story.by.clone(), format!(", which ran {}{others}", story.by_place))
 }
 
@@ -35,7 +34,7 @@ mod tests {
             let mut story = Story::default();
             (story.by, story.by_place) = ("clerk".to_owned(), ran.to_owned());
             story.besides = besides.iter().map(|&name| name.to_owned()).collect();
-            let (by, ran) = runners(Some(&story), "behind");
+            let (by, ran) = runners(Some(&story), "and behind");
             format!("runnable behind {by} for 9 us{ran}")
         };
         assert_eq!(said(&[], ""), "runnable behind clerk for 9 us");
@@ -44,6 +43,6 @@ mod tests {
         assert_eq!(said(&[], "post()"), "runnable behind clerk for 9 us, which ran post()");
         let two = "runnable behind clerk for 9 us, which ran post(), and behind baler";
         assert_eq!(said(&["baler"], "post()"), two);
-        assert_eq!(runners(Some(&Story::default()), "by"), (String::new(), String::new()));
+        assert_eq!(runners(Some(&Story::default()), "and by"), (String::new(), String::new()));
     }
 }

@@ -12,6 +12,9 @@ use crate::walk::waits_in_place::point_to_stack;
 /// How many blocks are kept: some iterations. A power of two.
 const MOST_BEFORE: usize = 256;
 
+/// After so many blocks more it is looked anew whether the same registers point to the stack.
+const ASKED_AGAIN: usize = 16 * MOST_BEFORE;
+
 /// A block by its first and its last instruction, and when it ran.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Ran {
@@ -29,11 +32,13 @@ pub(super) struct Before {
     count: usize,
     /// General registers that point to the stack for as long as the thread is in a loop, as bits.
     in_stack: u16,
+    /// Registers of which one did not, the head of the loop, and how many blocks had run then.
+    elsewhere: Option<(u16, u64, usize)>,
 }
 
 impl Default for Before {
     fn default() -> Before {
-        Before { blocks: Box::new([Ran::default(); MOST_BEFORE]), count: 0, in_stack: 0 }
+        Before { blocks: Box::new([Ran::default(); MOST_BEFORE]), count: 0, in_stack: 0, elsewhere: None }
     }
 }
 
@@ -50,7 +55,7 @@ impl Before {
     }
 
     pub(super) fn clear(&mut self) {
-        (self.count, self.in_stack) = (0, 0);
+        (self.count, self.in_stack, self.elsewhere) = (0, 0, None);
     }
 
     /// The thread is in no loop.
@@ -58,8 +63,14 @@ impl Before {
         self.in_stack = 0;
     }
 
+    /// An iteration left only these registers as they were.
+    pub(super) fn keep_registers(&mut self, kept: u16) {
+        self.in_stack &= kept;
+    }
+
     /// Whether all of `registers`, bits by their numbers in machine code, point to the stack where the iterations of a loop begin, the last one with
-    /// the block that ran last. They keep doing so while the thread is in the loop, though what set them is forgotten.
+    /// the block that ran last. They keep doing so while the thread is in the loop and no iteration changes them, though what set them is
+    /// forgotten. A loop that is none is not asked about again at each iteration.
     pub(super) fn point_to_stack(
         &mut self,
         registers: u16,
@@ -71,10 +82,19 @@ impl Before {
         if wanted == 0 {
             return true;
         }
+        let head = self.last_first().next().map_or(0, |ran| ran.ip);
+        let asked = |&(registers, of, count): &(u16, u64, usize)| {
+            (registers, of) == (wanted, head) && self.count - count < ASKED_AGAIN
+        };
+        if self.elsewhere.as_ref().is_some_and(asked) {
+            return false;
+        }
         let blocks: Vec<(u64, u64)> = self.last_first().skip(1).map(|ran| (ran.ip, ran.end_ip)).collect();
         let all = point_to_stack(wanted, &blocks, pid, at, functions);
         if all {
             self.in_stack |= wanted;
+        } else {
+            self.elsewhere = Some((wanted, head, self.count));
         }
         all
     }

@@ -124,7 +124,9 @@ fn how_in_stack(
     at: Tsc,
     functions: &dyn Functions,
 ) -> Option<Waiting> {
-    before.point_to_stack(waits.into_stack, pid, at, functions).then_some(waits.how)
+    let is_own = before.point_to_stack(waits.into_stack, pid, at, functions);
+    before.keep_registers(waits.keeps);
+    is_own.then_some(waits.how)
 }
 
 /// The answer for `key`, found once; with `most` of them known, none for others.

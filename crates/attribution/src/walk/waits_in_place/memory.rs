@@ -60,7 +60,10 @@ impl State {
             Some(cell) if value.loaded == 1 << cell && value.cells & !place.address == 0 => self.grows = true,
             Some(cell) if value.number.is_some() => {
                 self.noted |= 1 << cell;
-                self.small |= self.base_of(cell).unwrap_or_default();
+                if let Some(base) = self.base_of(cell) {
+                    self.numbers |= 1 << cell;
+                    self.small |= base;
+                }
             }
             Some(cell) if is_own(value, cell, place.address) => self.noted |= 1 << cell,
             _ => self.copy(&place, value)?,
@@ -71,6 +74,10 @@ impl State {
     /// `value` is kept where a register points to, which may be the stack.
     pub(super) fn copy(&mut self, place: &Place, value: Value) -> Result<(), Works> {
         let cell = place.cell.ok_or(Works)?;
+        // What is on the stack may be what it writes there: then it goes on.
+        if value.cells & self.words_of_stack() != 0 {
+            return Err(Works);
+        }
         self.copied |= self.base_of(cell).ok_or(Works)?;
         self.written |= 1 << cell;
         self.values[cell] = value;
@@ -100,6 +107,12 @@ impl State {
             self.leading |= place.words;
             self.used |= place.address;
         }
+    }
+
+    /// The words that are on the stack by their bases.
+    fn words_of_stack(&self) -> Cells {
+        let words = self.words.iter().zip(WORDS..).filter(|(word, _)| is_of_stack(word));
+        words.fold(0, |mask, (_, cell)| mask | 1 << cell)
     }
 
     /// The general register, as a bit, whose first value the address of the word `cell` begins with.
@@ -146,9 +159,7 @@ impl State {
             (None, Some(number)) => Some((segment, None, offset.wrapping_add_unsigned(number))),
             (None, None) => None,
         };
-        let is_stack =
-            |word: &Word| matches!(word.1, Some(STACK_POINTER | FRAME_POINTER)) && word.0 == Register::None;
-        let stack = fixed.as_ref().is_some_and(is_stack);
+        let stack = fixed.as_ref().is_some_and(is_of_stack);
         let cell = fixed.map(|word| self.word(word)).transpose()?;
         Ok(Place { cell, address: value.cells, words: value.loaded, stack })
     }
@@ -165,6 +176,11 @@ impl State {
         }
         Ok(WORDS + index)
     }
+}
+
+/// Whether a word is on the stack by its base.
+fn is_of_stack(word: &Word) -> bool {
+    matches!(word.1, Some(STACK_POINTER | FRAME_POINTER)) && word.0 == Register::None
 }
 
 /// The general registers in `cells`, as bits.

@@ -7,7 +7,8 @@ use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpKin
 
 use super::instructions::{ZEROES, is_read, is_same, is_written, step};
 use super::value::{
-    ALL_VECTORS, CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, Value, Word, Works, cell_of, is_vector,
+    ALL_VECTORS, CELLS, Cells, FLAGS, FRAME_POINTER, STACK_POINTER, VECTORS, Value, WORDS, Word, Works,
+    cell_of, is_vector,
 };
 use super::waiting::{Waiting, Waits};
 
@@ -59,10 +60,13 @@ pub(super) struct State {
     pub(super) written: Cells,
     /// Registers by whose first values it read what it had not written, as bits.
     pub(super) looked: u16,
-    /// Registers by whose first values it wrote down numbers, as bits.
+    /// Words to which registers lead that it set to numbers, and by which registers' first values, as bits.
+    pub(super) numbers: Cells,
     pub(super) small: u16,
-    /// A branch depends on what it saw.
-    decides: bool,
+    /// What the branches that depend on what it saw are made of besides.
+    decisions: Vec<Cells>,
+    /// Registers that an exchange put into memory as they were at first, and what it found there.
+    put: Vec<(usize, Value)>,
     /// It uses registers that are no cells, such as those of the x87 unit.
     computes: bool,
     factory: InstructionInfoFactory,
@@ -85,8 +89,10 @@ impl Default for State {
             copied: 0,
             written: 0,
             looked: 0,
+            numbers: 0,
             small: 0,
-            decides: false,
+            decisions: Vec::new(),
+            put: Vec::new(),
             computes: false,
             factory: InstructionInfoFactory::new(),
         }
@@ -101,7 +107,7 @@ impl State {
         let into_stack = self.by_registers(if pauses { 0 } else { self.small })?;
         let waits = self.comes_back()
             && (self.noted == 0 || !self.goes_through_data())
-            && if pauses { !self.writes_a_lot() } else { self.only_looks(settled) };
+            && if pauses { !self.writes_a_lot() } else { self.only_looks(settled) && self.decides() };
         let how = match self.pauses {
             Pauses::Never => Waiting::Looks,
             _ if self.noted != 0 => Waiting::Notes,
@@ -109,7 +115,9 @@ impl State {
             Pauses::Briefly => Waiting::Delays,
             Pauses::Dozes => Waiting::Dozes,
         };
-        waits.then_some(Waits { how, into_stack })
+        let stays = |register: &usize| self.values[*register].exact == Some((*register, 0));
+        let keeps = (0..VECTORS).filter(stays).fold(0, |mask: u16, register| mask | 1 << register);
+        waits.then_some(Waits { how, into_stack, keeps })
     }
 
     /// Whether it wrote words down, or copied them to where a register points.
@@ -130,7 +138,9 @@ impl State {
                 && (0..CELLS).all(|cell| cell == FLAGS || counts(cell))
         };
         let waits = || self.waits(false).is_some_and(|waits| waits.into_stack == 0);
-        waits() || (self.comes_back() && is_delay())
+        // How often it looks may be counted.
+        let looks = || !self.writes() && self.comes_back() && self.only_looks(false);
+        waits() || looks() || (self.comes_back() && is_delay())
     }
 
     /// Whether what words of memory lie at moves from one iteration to the next.
@@ -172,26 +182,59 @@ impl State {
             (value.outside && value.cells & mask != 0)
                 || (is_vector(*cell) && value.cells & mask & ALL_VECTORS != 0)
         };
-        let writes_only = |cell: usize| self.noted & (1 << cell) != 0 && self.base_of(cell).is_none();
-        let writes = self.grows || (0..CELLS).any(writes_only);
+        let changes =
+            |&(cell, found): &(usize, Value)| self.values[cell].outside && self.values[cell] != found;
         self.reads != Reads::Nothing
-            && self.decides
-            && !writes
+            && !self.grows
+            && self.noted & !self.numbers == 0
             && !self.computes
             && self.addresses & mask == 0
             && self.leading & self.counting == 0
+            && !self.counts_through_data()
             && !carried.iter().any(accumulates)
+            && !self.put.iter().any(changes)
+    }
+
+    /// Whether a branch depends on what it saw, and not on how often.
+    fn decides(&self) -> bool {
+        let counts = |cell: usize| self.values[cell].exact.is_some_and(|(of, by)| of == cell && by != 0);
+        let counters = (0..CELLS).filter(|&cell| counts(cell)).fold(0, |mask: Cells, cell| mask | 1 << cell);
+        self.decisions.iter().any(|cells| cells & counters == 0)
+    }
+
+    /// Whether it counts up what an array holds, or a lot.
+    fn counts_through_data(&self) -> bool {
+        let moves = |cell: usize| {
+            self.base_of(cell).is_some_and(|base| {
+                let base = base.trailing_zeros() as usize;
+                self.values[base].exact != Some((base, 0))
+            })
+        };
+        self.counting.count_ones() > MOST_NOTED
+            || (WORDS..CELLS).any(|cell| self.counting & (1 << cell) != 0 && moves(cell))
+    }
+
+    /// Notes what a branch depends on.
+    fn decide(&mut self, instruction: &Instruction) -> Result<(), Works> {
+        let value = match instruction.flow_control() {
+            // `loop` and `jrcxz`
+            FlowControl::ConditionalBranch if instruction.rflags_read() == 0 => self.read(Register::RCX)?,
+            FlowControl::ConditionalBranch => self.values[FLAGS],
+            FlowControl::IndirectBranch if instruction.op0_kind() == OpKind::Register => {
+                self.read(instruction.op0_register())?
+            }
+            FlowControl::IndirectBranch => self.read(instruction.memory_index())?,
+            _ => return Ok(()),
+        };
+        if value.outside {
+            self.decisions.push(value.cells);
+        }
+        Ok(())
     }
 
     /// The next instruction.
     pub(super) fn take(&mut self, instruction: &Instruction) -> Result<(), Works> {
-        self.decides |= match instruction.flow_control() {
-            FlowControl::ConditionalBranch => self.values[FLAGS].outside || instruction.rflags_read() == 0,
-            FlowControl::IndirectBranch if instruction.op0_kind() == OpKind::Register => {
-                self.read(instruction.op0_register())?.outside
-            }
-            _ => false,
-        };
+        self.decide(instruction)?;
         match instruction.mnemonic() {
             Mnemonic::Pause => self.pause(Pauses::Briefly),
             Mnemonic::Tpause | Mnemonic::Umwait => self.pause(Pauses::Dozes),
@@ -278,9 +321,13 @@ impl State {
         self.look();
         let compares = instruction.mnemonic() == Mnemonic::Cmpxchg;
         let put = self.read(instruction.op1_register())?;
+        let found_there = Value::outside(address);
         // Who puts down what it made of what it saw has got on.
-        if !compares && put.outside && put != Value::outside(address) {
+        if !compares && put.outside && put != found_there {
             return Err(Works);
+        }
+        if let Some((cell, 0)) = put.exact.filter(|_| !compares) {
+            self.put.push((cell, found_there));
         }
         let found = if compares { Register::RAX } else { instruction.op1_register() };
         if compares {
@@ -339,7 +386,8 @@ impl State {
             self.use_address(&place);
             match place.cell {
                 Some(cell) if place.stack => self.values[cell] = value,
-                _ if atomic => {}
+                Some(cell) if atomic => self.counting |= 1 << cell,
+                None if atomic => {}
                 _ => self.copy(&place, value)?,
             }
         }

@@ -106,6 +106,18 @@ fn a_loop_waits_that_only_looks() {
         ),
         // 1: pause; mov (%rdx),%eax; mov %eax,(%rdi); cmp %ecx,(%rsi); jne 1b
         ("copies and pauses", &[0xf3, 0x90, 0x8b, 0x02, 0x89, 0x07, 0x39, 0x0e, 0x75, 0xf6], false),
+        // 1: jmp 1b
+        ("reads nothing", &[0xeb, 0xfe], false),
+    ];
+    for (name, code, waits) in cases {
+        assert_eq!(judged(code).is_some(), *waits, "{name}");
+    }
+}
+
+/// The branch that ends the loop depends on what it saw, and it goes through no data.
+#[test]
+fn a_loop_waits_for_what_it_sees() {
+    let cases: &[(&str, &[u8], bool)] = &[
         // 1: lock incl (%rdi); dec %ecx; jne 1b: no branch depends on what it saw
         ("counts atomically, so many times", &[0xf0, 0xff, 0x07, 0xff, 0xc9, 0x75, 0xf9], false),
         // 1: mov (%rsi),%ecx; mov %ecx,-8(%rsp); dec %edx; jne 1b
@@ -124,10 +136,44 @@ fn a_loop_waits_that_only_looks() {
             &[0x48, 0x8b, 0x07, 0x8b, 0x0c, 0xc3, 0x48, 0xff, 0x07, 0x85, 0xc9, 0x75, 0xf3],
             false,
         ),
+        // 1: lock xadd %rax,(%rdi); mov (%rbx,%rax,8),%ecx; test %ecx,%ecx; jne 1b
+        (
+            "takes the next item by an atomic index",
+            &[0xf0, 0x48, 0x0f, 0xc1, 0x07, 0x8b, 0x0c, 0xc3, 0x85, 0xc9, 0x75, 0xf4],
+            false,
+        ),
+        // 1: lock incl (%rdi); inc %ecx; cmp (%rbx),%ecx; jl 1b
+        (
+            "counts atomically up to a number in memory",
+            &[0xf0, 0xff, 0x07, 0xff, 0xc1, 0x3b, 0x0b, 0x7c, 0xf7],
+            false,
+        ),
+        // 1: mov (%rsi),%eax; mov %eax,-8(%rsp); loop 1b
+        ("copies as `loop` counts", &[0x8b, 0x06, 0x89, 0x44, 0x24, 0xf8, 0xe2, 0xf8], false),
+        // 1: mov (%rdi),%eax; cmp %edx,%eax; mov %eax,%edx; je 1b
+        ("until a word changes", &[0x8b, 0x07, 0x39, 0xd0, 0x89, 0xc2, 0x74, 0xf8], true),
+        // 1: mov (%rdi),%eax; imul $31,%eax,%eax; add 8(%rdi),%eax; mov %eax,(%rdi); test %eax,%eax; jne 1b
+        (
+            "adds up in memory by a register",
+            &[0x8b, 0x07, 0x6b, 0xc0, 31, 0x03, 0x47, 8, 0x89, 0x07, 0x85, 0xc0, 0x75, 0xf2],
+            false,
+        ),
+        // 1: xchg %eax,(%rdi); mov (%rdi),%eax; inc %eax; cmp %ecx,(%rsi); jne 1b
+        (
+            "computes what it puts down next",
+            &[0x87, 0x07, 0x8b, 0x07, 0xff, 0xc0, 0x39, 0x0e, 0x75, 0xf6],
+            false,
+        ),
+        // 1: incl (%rdi); add $4,%rdi; cmp %eax,(%rsi); jne 1b
+        (
+            "counts up an array until a flag comes",
+            &[0xff, 0x07, 0x48, 0x83, 0xc7, 4, 0x39, 0x06, 0x75, 0xf6],
+            false,
+        ),
+        // 1: mov (%rdi),%eax; jmp *0x1000(,%rax,8), which led back
+        ("a table of jumps", &[0x8b, 0x07, 0xff, 0x24, 0xc5, 0, 0x10, 0, 0], true),
         // 1: mov (%rdi),%eax; jmp *%rax, which led back
         ("a state machine", &[0x8b, 0x07, 0xff, 0xe0], true),
-        // 1: jmp 1b
-        ("reads nothing", &[0xeb, 0xfe], false),
     ];
     for (name, code, waits) in cases {
         assert_eq!(judged(code).is_some(), *waits, "{name}");
@@ -204,6 +250,8 @@ fn a_round_that_only_passes_time_idles() {
         ("looks", &[0x39, 0x06, 0x74, 0xfc], true),
         // 1: add (%rdi),%eax; add $4,%rdi; dec %ecx; jne 1b
         ("goes through data", &[0x03, 0x07, 0x48, 0x83, 0xc7, 4, 0xff, 0xc9, 0x75, 0xf6], false),
+        // 1: mov (%rdi),%eax; dec %ecx; jne 1b
+        ("looks so many times", &[0x8b, 0x07, 0xff, 0xc9, 0x75, 0xfa], true),
         // 1: imul $7,%eax,%eax; dec %ecx; jne 1b
         ("computes", &[0x6b, 0xc0, 7, 0xff, 0xc9, 0x75, 0xf9], false),
         // 1: fld %st(0); fstp %st(1); dec %ecx; jne 1b
@@ -296,6 +344,8 @@ fn a_reader_may_copy_to_where_its_registers_point() {
         ("and looks at its copy", &[0x8b, 0x4e, 4, 0x41, 0x89, 0x08, 0x41, 0x39, 0x08], r8),
         // movb $0,0x30(%r8): a `std::optional` that has no value
         ("nothing", &[0x41, 0xc6, 0x40, 0x30, 0], Some(0)),
+        // mov 8(%rsp),%ecx; add 4(%rsi),%ecx; mov %ecx,(%r8): it may be the same word
+        ("adds up", &[0x8b, 0x4c, 0x24, 8, 0x03, 0x4e, 4, 0x41, 0x89, 0x08], None),
         // mov 4(%r8),%ecx; mov %ecx,(%r8)
         ("moves what is there", &[0x41, 0x8b, 0x48, 4, 0x41, 0x89, 0x08], None),
         // mov 4(%rsi),%ecx; mov %ecx,(%r8); add $4,%r8

@@ -19,7 +19,9 @@ pub(crate) enum Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waits {
     pub(crate) how: Waiting,
-    /// General registers, as bits by their numbers in machine code, by which it copies what it sees: it waits only if they point to the thread's
-    /// stack.
+    /// General registers, as bits by their numbers in machine code, by which it copies what it sees, or writes numbers without a pause: it waits
+    /// only if they point to the thread's stack.
     pub(crate) into_stack: u16,
+    /// General registers that it leaves as they were, as bits.
+    pub(crate) keeps: u16,
 }
