@@ -69,7 +69,24 @@ fn demangle_cpp(mangled: &str) -> Option<String> {
     let options = DemangleOptions::new().no_params().no_return_type().recursion_limit(128);
     let mut plain = Bounded(String::new());
     symbol.structured_demangle(&mut plain, &options).ok()?;
-    Some(with_literals(&plain.0))
+    Some(without_empty_packs(with_literals(&plain.0)))
+}
+
+/// Empty packs of template arguments at the end leave commas: `call<f, >` is `call<f>`, as `c++filt` writes it.
+fn without_empty_packs(plain: String) -> String {
+    if !plain.contains(", >") {
+        return plain;
+    }
+    let mut written = String::with_capacity(plain.len());
+    for part in plain.split_inclusive('>') {
+        let (arguments, end) = part.split_at(part.trim_end_matches('>').len());
+        written.push_str(arguments);
+        if !end.is_empty() {
+            written.truncate(written.trim_end_matches(", ").len());
+        }
+        written.push_str(end);
+    }
+    written
 }
 
 /// Types of literals, and the suffix by which `c++filt` and compilers write them.

@@ -19,6 +19,13 @@ fn takes_rust_and_cpp_names_apart() {
         // The bodies of coroutines, as GCC 12 names them.
         ("_Z4workPZ4workiPKcE17_Z4workiPKc.Frame.actor", "work.actor"),
         ("_ZN4flow5drainEPZNS_5drainEiE22_ZN4flow5drainEi.Frame.destroy", "flow::drain.destroy"),
+        // Empty packs of arguments.
+        ("_Z1fIiJEJEEvv", "f<int>"),
+        ("_Z1fIJEiEvv", "f<, int>"),
+        (
+            "_Z4callIZN12_GLOBAL__N_14openEjE3$_4JEEvOT_DpOT0_",
+            "call<(anonymous namespace)::open(unsigned int)::$_4>",
+        ),
         // Stubs.
         ("_ZN3foo3barEi@plt", "foo::bar@plt"),
         ("_RNvC6_123foo3bar@plt", "123foo::bar@plt"),
